@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench.h - what the benchmarks and the main program share.
+ *
+ * main.c fills struct bench_options once, before any executor; the benchmarks only read it. A benchmark makes an
+ * executor, runs it to its end and frees it, all on the driver thread, and says how many messages took how long.
+ */
+#ifndef BASELINE_BENCH_H
+#define BASELINE_BENCH_H
+
+#include "executor.h"
+
+/* 0 stands for "the benchmark's own default" in all but `work`. */
+struct bench_options {
+    struct executor_options executor;
+    uint64_t n;      /* messages: static_send, dynamic_send, pingpong, pingpong_cross */
+    uint32_t actors; /* executor, balance_one; servers of repeat */
+    uint32_t rounds; /* executor, balance_one, repeat */
+    uint32_t set;    /* group of executor and balance_one */
+    uint32_t work;   /* busy steps per message of balance_one */
+};
+
+struct bench_result {
+    uint64_t messages;
+    uint64_t elapsed_ns;
+};
+
+struct bench_result bench_static_send(const struct bench_options *options);
+struct bench_result bench_dynamic_send(const struct bench_options *options);
+struct bench_result bench_pingpong(const struct bench_options *options);
+struct bench_result bench_pingpong_cross(const struct bench_options *options);
+struct bench_result bench_executor(const struct bench_options *options);
+struct bench_result bench_balance_one(const struct bench_options *options);
+struct bench_result bench_repeat(const struct bench_options *options);
+
+/* malloc() that ends the program when there is no memory. */
+__attribute__((returns_nonnull, malloc)) void *bench_alloc(size_t size);
+
+/* The same for an array that is aligned to cache lines, filled with zeroes. */
+__attribute__((returns_nonnull, malloc)) void *bench_alloc_array(size_t count, size_t size);
+
+#endif

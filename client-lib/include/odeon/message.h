@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages and references: what plugins and clients share.
+ *
+ * A message type is a plain C struct with a name and a version.  Its declaration is put into a header that whoever sends
+ * or receives it includes:
+ *
+ *     ODEON_MESSAGE(counter_add, 1, { int64_t amount, weight; });
+ *     ODEON_SIGNAL(counter_get, 1);
+ *     ODEON_MESSAGE(line, 1, { uint32_t number; char text[]; });     ends in a tail of bytes
+ *
+ * It gives `struct counter_add` and a description of the type, one per shared object, that the service compares by name,
+ * version, size and fields.  The macros are for C; other languages fill struct odeon_message_type themselves.
+ */
+#ifndef ODEON_MESSAGE_H
+#define ODEON_MESSAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An actor, or a client's port, as the service knows it: slot in the low half, generation in the high half.  0 is nobody.
+ * A reference stays valid in meaning for ever: once its actor has ended, what is sent to it becomes a dead letter. */
+typedef uint64_t odeon_ref;
+
+#define ODEON_NOBODY ((odeon_ref)0)
+
+/* What becomes of an actor when a behaviour returns, or of a message object when it has been sent (thesis, "Actor
+ * Behaviours"). */
+enum odeon_allocation {
+    ODEON_NODELETE = 0, /* goes on */
+    ODEON_DELETE = 1,   /* run fini, free */
+    ODEON_DESTROY = 2,  /* run fini, keep the storage for the next of its kind */
+    ODEON_FINISHED = 3, /* mark as done: neither fini nor free */
+};
+
+/* Describes a message type.  Lives as long as the shared object that holds it. */
+struct odeon_message_type {
+    uint32_t struct_size; /* of this struct, as compiled */
+    uint32_t version;
+    const char *name;
+    const char *fields;   /* the struct's body as written, "" for a signal */
+    uint32_t size;        /* sizeof the struct; 0 for a signal */
+    uint32_t has_tail;    /* 1: a tail of bytes follows the struct */
+    uint32_t tail_offset; /* where it begins */
+    uint32_t id;          /* plugins: filled in by the host at load; clients: unused, see odeon_message_id() */
+};
+
+/* Built-in messages. */
+enum odeon_builtin_message {
+    ODEON_MSG_POISON_DELETE = 2, /* end the receiver as if its behaviour had returned ODEON_DELETE */
+    ODEON_MSG_POISON_DESTROY = 3,
+    ODEON_MSG_POISON_FINISHED = 4,
+    ODEON_MSG_REFUSAL = 5,       /* to a port: struct odeon_refusal */
+};
+
+/* Why a record was refused or became a dead letter. */
+enum odeon_reason {
+    ODEON_REASON_NONE = 0,
+    ODEON_REASON_NO_SUCH_ACTOR,
+    ODEON_REASON_NOT_ACCEPTED,
+    ODEON_REASON_BAD_SIZE,
+    ODEON_REASON_QUEUE_FULL,
+    ODEON_REASON_ATTEMPTS,
+    ODEON_REASON_TYPE_NOT_LOADED,
+    ODEON_REASON_INIT_FAILED,
+    ODEON_REASON_CLIENT_GONE,
+    ODEON_REASON_BACKLOG_FULL,
+};
+
+/* Payload of ODEON_MSG_REFUSAL. */
+struct odeon_refusal {
+    uint64_t correlation; /* of the refused record, 0 if it had none */
+    odeon_ref to;
+    uint16_t type;
+    uint16_t reason;      /* enum odeon_reason */
+    uint32_t reserved;
+};
+
+#ifndef __cplusplus
+#include <odeon/message_macros.h>
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a plugin needs.  A plugin is a shared object with actor types; it links to nothing of Odeon's: the host hands it a
+ * table of functions, reached through the context that every behaviour gets.
+ *
+ * This file is the plain layer, usable from C and C++; <odeon/plugin_macros.h> (included below for C) is the short
+ * spelling on top of it.  docs/plugins.md shows both.
+ *
+ * Threads: behaviours of one actor never run at the same time, but may run on different threads one after the other.
+ * Every function of the host table may be called only from within a behaviour, an init or a fini, with the context handed
+ * to it, on its thread.  None of them blocks.
+ */
+#ifndef ODEON_PLUGIN_H
+#define ODEON_PLUGIN_H
+
+#include <odeon/message.h>
+#include <odeon/version.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct odeon_context;
+
+enum odeon_placement {
+    ODEON_PLACE_SPREAD = 0, /* the next queue, round robin */
+    ODEON_PLACE_HERE = 1,   /* the queue of the actor that spawns */
+};
+
+enum odeon_log_level { ODEON_LOG_ERROR = 3, ODEON_LOG_WARNING = 4, ODEON_LOG_NOTICE = 5, ODEON_LOG_INFO = 6, ODEON_LOG_DEBUG = 7 };
+
+#define ODEON_BEHAVIOUR_UNKNOWN 255u /* a sender that does not know the receiver's type passes this as behaviour index */
+
+struct odeon_spawn_options {
+    uint32_t struct_size;
+    uint32_t placement;  /* enum odeon_placement */
+    const char *name;    /* registered name, or NULL */
+    const void *args;    /* copied; kept for re-initialisation after a crash */
+    uint64_t args_size;  /* at most 232 bytes */
+};
+
+/* A message object: storage for a message that is filled first and sent (copied) later, perhaps several times. */
+struct odeon_message_object {
+    const struct odeon_message_type *type;
+    uint32_t allocation; /* enum odeon_allocation: looked at when it has been sent */
+    uint32_t sent;
+    void (*fini)(void *payload); /* run by ODEON_DELETE and ODEON_DESTROY; may be NULL */
+    void *payload;
+};
+
+/* The functions that the host offers.  Grows at its end: test struct_size before using one that your ABI minor lacks. */
+struct odeon_host {
+    uint32_t struct_size;
+    uint32_t minor;
+    /* Queues a copy of `size` bytes for `to`.  0; -ENOBUFS: this worker's outbox is full; -EAGAIN: the receiver's queue is at
+     * its limit; -EMSGSIZE: more than 32,768 bytes; -ESRCH: no actor can have this reference.  An actor that has ended is
+     * not an error here: the message becomes a dead letter.  Takes effect when the behaviour has returned (turn commit). */
+    int (*send)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size);
+    /* The same in two pieces: the struct up to its tail, and the tail. */
+    int (*send_tail)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *head, size_t head_size,
+                     const void *tail, size_t tail_size);
+    /* Sends to the sender of the running message, repeating its correlation id.  -ENOTCONN: it had no sender. */
+    int (*reply)(struct odeon_context *ctx, uint32_t type, const void *data, size_t size);
+    int (*reply_tail)(struct odeon_context *ctx, uint32_t type, const void *head, size_t head_size, const void *tail, size_t tail_size);
+    /* Makes an actor.  It exists once the behaviour has returned; its init runs before its first message.  `type` is an id
+     * (struct odeon_actor_type.id, or from find_type).  -ESRCH: no such type; -ENOSPC: the actor table is full; -EEXIST: the
+     * name is taken; -E2BIG: args too large; -ENOBUFS, -EAGAIN as for send. */
+    int (*spawn)(struct odeon_context *ctx, uint32_t type, const struct odeon_spawn_options *options, odeon_ref *ret_ref);
+    int (*find_type)(struct odeon_context *ctx, const char *name, uint32_t *ret_type); /* 0, -ENOENT */
+    /* Sends the poison message that belongs to `how` (ODEON_DELETE, _DESTROY, _FINISHED); pending messages come first. */
+    int (*stop)(struct odeon_context *ctx, odeon_ref ref, uint32_t how);
+    int (*lookup)(struct odeon_context *ctx, const char *name, odeon_ref *ret_ref); /* 0, -ENOENT */
+    void (*log)(struct odeon_context *ctx, uint32_t level, const char *text);
+    /* Message objects.  new: zeroed payload of the type's size (+ tail bytes); NULL: no memory.  An object that is freed, or
+     * left, without ever having been sent is reported. */
+    struct odeon_message_object *(*message_new)(struct odeon_context *ctx, const struct odeon_message_type *type, size_t tail_size);
+    int (*message_send)(struct odeon_context *ctx, odeon_ref to, uint32_t behaviour, struct odeon_message_object *object, size_t size);
+    void (*message_free)(struct odeon_context *ctx, struct odeon_message_object *object);
+    uint64_t (*now_ns)(struct odeon_context *ctx); /* CLOCK_MONOTONIC */
+};
+
+/* What a behaviour is handed.  The fields are for reading, valid until it returns. */
+struct odeon_context {
+    const struct odeon_host *host;
+    odeon_ref self;
+    odeon_ref sender;        /* ODEON_NOBODY: none */
+    uint64_t message_size;   /* bytes of the payload, tail included */
+    uint64_t correlation;    /* of a call, 0: none */
+    uint32_t message_type;   /* id */
+    uint32_t redelivered;    /* 1: was running when the executor died; that run left no effect in the system */
+    uint32_t attempts;       /* faults of earlier runs */
+    uint32_t worker;         /* id of the worker that runs this */
+};
+
+typedef int (*odeon_behaviour_fn)(void *self, const void *message, struct odeon_context *ctx); /* enum odeon_allocation */
+typedef int (*odeon_init_fn)(void *self, const void *args, size_t args_size, struct odeon_context *ctx); /* 0, negative errno */
+typedef void (*odeon_fini_fn)(void *self, struct odeon_context *ctx);
+
+struct odeon_behaviour {
+    struct odeon_message_type *message;
+    odeon_behaviour_fn run;
+};
+
+enum odeon_restart {
+    ODEON_RESTART_INIT = 0, /* after a crash: zeroed state, init with the spawn arguments, before the next message */
+    ODEON_RESTART_STOP = 1, /* after a crash: the actor has ended */
+};
+
+struct odeon_actor_type {
+    uint32_t struct_size;
+    uint32_t version;
+    const char *name;
+    uint32_t state_size;
+    uint32_t restart;        /* enum odeon_restart */
+    uint32_t n_behaviours;
+    uint32_t behaviour_size; /* sizeof (struct odeon_behaviour), as compiled */
+    const struct odeon_behaviour *behaviours;
+    odeon_init_fn init;      /* may be NULL */
+    odeon_fini_fn fini;      /* may be NULL */
+    uint32_t id;             /* filled in by the host at load */
+    uint32_t reserved;
+};
+
+/* The one exported symbol: `odeon_plugin_descriptor`. */
+struct odeon_plugin {
+    uint32_t struct_size;
+    uint16_t abi_major, abi_minor;
+    uint32_t context_size;      /* sizeof (struct odeon_context), as compiled */
+    uint32_t message_type_size; /* sizeof (struct odeon_message_type), as compiled */
+    const char *name;
+    const char *version;
+    uint32_t n_types;
+    uint32_t n_messages;
+    struct odeon_actor_type *const *types;
+    struct odeon_message_type *const *messages;      /* every message that it sends or receives: [n_messages], or ... */
+    struct odeon_message_type *const *messages_end;  /* ... up to here (n_messages = 0), as the macros do */
+    int (*init)(const struct odeon_host *host);      /* called once after loading, may be NULL; not 0: refused */
+    void (*fini)(void);                              /* before unloading, may be NULL */
+};
+
+#define ODEON_PLUGIN_SYMBOL "odeon_plugin_descriptor"
+
+#ifndef __cplusplus
+#include <odeon/plugin_macros.h>
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the statistics segment: without asking the service, also while it is down.
+ *
+ * A reader maps a file read-only, takes no lock and stalls nobody.  One reader belongs to one thread at a time.
+ */
+#ifndef ODEON_STATS_H
+#define ODEON_STATS_H
+
+#include <odeon/client.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct odeon_stats;
+
+#define ODEON_STATS_DEFAULT "/run/odeon/stats" /* $ODEON_STATS goes before it; else beside the socket */
+
+/* -ENOENT: no service has run here; -EPROTO: not a statistics segment, or of another major version. */
+ODEON_API int odeon_stats_open(const char *path, struct odeon_stats **ret_stats);
+ODEON_API struct odeon_stats *odeon_stats_close(struct odeon_stats *stats);
+
+struct odeon_stats_service {
+    uint32_t struct_size;
+    uint32_t workers, queues, throughput, executor_pid, supervisor_pid, clients, ports, plugins, state;
+    uint64_t actors, executor_restarts, executor_started_ns, unreceived;
+    char state_name[24];
+    char stealing[32];
+    /* what recovery found, in all and at the last start */
+    uint64_t boots, recovered_running_handlers, recovered_unflushed_outboxes, recovered_armed_journals, recovered_held_locks,
+        recovered_parked_batches, recovered_attached_batches, recovered_ports_attached, recovered_spawns_undone, recovered_redeliveries,
+        recovered_faults, recovery_last_ns;
+};
+ODEON_API int odeon_stats_service(struct odeon_stats *stats, struct odeon_stats_service *ret_service);
+
+/* Counters by index, in the segment's order.  n() includes derived figures, which come last. */
+ODEON_API size_t odeon_stats_n(const struct odeon_stats *stats);
+ODEON_API const char *odeon_stats_name(const struct odeon_stats *stats, size_t index); /* JSON name; NULL: no such index */
+ODEON_API const char *odeon_stats_doc(const struct odeon_stats *stats, size_t index);  /* "" when this library is older than the service */
+enum odeon_stats_kind { ODEON_STATS_COUNTER, ODEON_STATS_GAUGE, ODEON_STATS_DERIVED };
+ODEON_API enum odeon_stats_kind odeon_stats_kind(const struct odeon_stats *stats, size_t index);
+/* Value for one worker id, or for all of them (worker < 0; gauges give 0). The control thread is the id after the last worker. */
+ODEON_API double odeon_stats_value(struct odeon_stats *stats, int worker, size_t index);
+/* -1: none. */
+ODEON_API int odeon_stats_cpu(struct odeon_stats *stats, int worker);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# The flags of every target, once: link odeon_options.
+include(CheckCCompilerFlag)
+
+add_library(odeon_options INTERFACE)
+target_include_directories(odeon_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(odeon_options INTERFACE _GNU_SOURCE)
+target_compile_options(odeon_options INTERFACE -Wall -Wextra -fno-common -fno-strict-aliasing -fstack-protector-strong)
+target_link_options(odeon_options INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,--as-needed)
+
+# Each warning has found, or would have found, a real mistake in code like this; those that a compiler does not know are left out.
+foreach(flag
+        -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wwrite-strings -Wvla -Wformat=2 -Wformat-signedness
+        -Wimplicit-fallthrough -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wnull-dereference -Wjump-misses-init
+        -Wdate-time -Wsuggest-attribute=noreturn -Wsuggest-attribute=format
+        -Werror=implicit-function-declaration -Werror=int-conversion -Werror=incompatible-pointer-types -Werror=return-type)
+    string(MAKE_C_IDENTIFIER "HAVE${flag}" have)
+    check_c_compiler_flag(${flag} ${have})
+    if(${have})
+        target_compile_options(odeon_options INTERFACE ${flag})
+    endif()
+endforeach()
+
+if(ODEON_WERROR)
+    target_compile_options(odeon_options INTERFACE -Werror)
+endif()
+if(ODEON_SANITIZE)
+    target_compile_options(odeon_options INTERFACE -fsanitize=${ODEON_SANITIZE} -fno-omit-frame-pointer -g)
+    target_link_options(odeon_options INTERFACE -fsanitize=${ODEON_SANITIZE})
+    if(ODEON_SANITIZE MATCHES "undefined")
+        target_compile_options(odeon_options INTERFACE -fno-sanitize-recover=undefined)
+    endif()
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set(CMAKE_C_FLAGS_RELEASE "-O3 -g") # invariants are asserted in every build: no NDEBUG
+endif()

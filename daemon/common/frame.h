@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One protobuf message, with descriptors, as one record of a SOCK_SEQPACKET socket.
+ *
+ * No buffering: a record that does not fit into the socket's buffer now is -EAGAIN for a non-blocking socket; the caller queues.
+ */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proto/bounds.h"
+
+enum { FRAME_FDS_MAX = 8 };
+
+struct frame {
+    size_t size;
+    size_t n_fds;
+    int fds[FRAME_FDS_MAX]; /* received: owned by the frame until taken (set to -1) */
+    uint8_t data[ODEON_CONTROL_FRAME_MAX];
+};
+
+/* 0; -EAGAIN; -EMSGSIZE: packs to more than ODEON_CONTROL_FRAME_MAX; other negative errno.  The descriptors stay the caller's. */
+int frame_send(int socket, const ProtobufCMessage *message, const int *fds, size_t n_fds);
+/* 1: a record; 0: end of file; -EAGAIN; -EMSGSIZE: the record was larger, it is dropped; -EPROTO: too many descriptors. */
+int frame_receive(int socket, struct frame *frame);
+/* Closes the descriptors that were not taken. */
+void frame_fini(struct frame *frame);
+int frame_take_fd(struct frame *frame, size_t index); /* -1: there is none */

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine as its process sees it: one segment, its workers, types, actors and ports.
+ *
+ * Order of a start (there is no other way to start than recovery; a first start recovers an empty segment):
+ *     engine_open -> engine_port_add for every port that lives -> engine_recover -> types are registered ->
+ *     engine_start -> ... -> engine_drain -> engine_stop -> engine_close
+ *
+ * Threads: all functions here belong to one thread, the control thread, unless they say otherwise.  It appends with a worker
+ * id of its own (the one after the last worker).
+ *
+ * Errors: 0 or a positive documented value; negative errno otherwise.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/bounds.h"
+#include "proto/envelope.h"
+
+struct engine;
+
+enum steal_policy_id { STEAL_NONE, STEAL_RANDOM, STEAL_LONGEST_VICTIM, STEAL_N };
+
+/* 0, or -EINVAL for a name that is none: "none", "random", "longest-victim". */
+int steal_policy_parse(const char *name, enum steal_policy_id *ret_id);
+const char *steal_policy_name(enum steal_policy_id id);
+
+/* What a behaviour is handed.  The public plugin header declares the same layout under its own name; the executor asserts
+ * that the two are one. */
+struct engine_context {
+    const void *host;
+    actor_ref self;
+    actor_ref sender;
+    uint64_t message_size;
+    uint64_t correlation;
+    uint32_t message_type;
+    uint32_t redelivered;
+    uint32_t attempts;
+    uint32_t worker;
+};
+
+enum engine_allocation { ALLOCATION_NODELETE, ALLOCATION_DELETE, ALLOCATION_DESTROY, ALLOCATION_FINISHED };
+
+typedef int (*engine_behaviour_fn)(void *self, const void *message, struct engine_context *ctx);
+typedef int (*engine_init_fn)(void *self, const void *args, size_t args_size, struct engine_context *ctx);
+typedef void (*engine_fini_fn)(void *self, struct engine_context *ctx);
+
+struct engine_behaviour {
+    uint16_t message_type; /* interned id */
+    uint16_t size;         /* least payload; the exact one unless has_tail */
+    uint32_t has_tail;
+    engine_behaviour_fn run;
+};
+
+enum engine_restart { RESTART_INIT, RESTART_STOP };
+
+/* A type as its plugin brings it.  The engine copies it; functions must stay until engine_actor_type_retire() has said 0. */
+struct engine_actor_type_info {
+    const char *name;
+    const char *plugin;
+    uint32_t version;
+    uint32_t state_size;
+    enum engine_restart restart;
+    uint32_t n_behaviours;
+    const struct engine_behaviour *behaviours;
+    engine_init_fn init;
+    engine_fini_fn fini;
+};
+
+struct engine_config {
+    uint32_t n_workers;
+    uint32_t queues_per_worker;
+    uint32_t actors_max;
+    uint64_t limit_bytes;   /* soft limit of a queue */
+    uint64_t outbox_bytes;  /* window of a worker's outbox */
+    uint64_t backlog_bytes; /* limit of a port's backlog */
+    uint64_t dlq_bytes;
+    uint32_t throughput;    /* messages of a bounded gulp */
+    uint32_t attempts_max;
+    enum steal_policy_id stealing;
+    uint64_t spin_ns;       /* a worker that finds nothing goes on looking for so long before it parks */
+    const int *cpus;        /* [n_workers]: CPU to bind to, -1 none.  Bound by `bind` on the worker's own thread */
+    int (*bind)(void *userdata, unsigned worker); /* 0; may be NULL */
+    void *userdata;
+    const void *host;       /* goes into every context */
+};
+
+/* Opens the segment behind `segment_fd`: formats it when its first page is zero and extends the file to its size unless it
+ * is sealed, else checks magic, version, layout hash and the table sizes against `config`.
+ * -EPROTO: a segment of another layout (left untouched; *reterr_text says both); the caller keeps its descriptors. */
+int engine_open(const struct engine_config *config, int segment_fd, int stats_fd, struct engine **ret_engine, const char **reterr_text);
+struct engine *engine_close(struct engine *engine);
+/* Bytes that a segment for `config` needs: what the supervisor makes the memfd, before sealing it. */
+uint64_t engine_segment_size(const struct engine_config *config);
+
+/* What recovery found.  The totals since the segment was made are in the statistics segment. */
+struct engine_recovery {
+    uint64_t boots, running_handlers, unflushed_outboxes, armed_journals, held_locks, parked_batches, attached_batches, ports_attached,
+        spawns_undone, redeliveries, faults, duration_ns;
+};
+/* What a fault record of the previous run says (0 workers: none).  Text for the log. */
+struct engine_fault {
+    uint32_t worker, signal, attempts, message_type;
+    uint64_t address, instruction;
+    actor_ref actor;
+    char actor_type[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1], message[ODEON_NAME_MAX + 1];
+};
+int engine_recover(struct engine *engine, struct engine_recovery *ret_report);
+/* The faults that the last recovery blamed on a message; index from 0; -ENOENT past the last. */
+int engine_fault_get(const struct engine *engine, unsigned index, struct engine_fault *ret_fault);
+
+int engine_start(struct engine *engine);
+/* Waits until nothing is queued and nobody runs, or the timeout; ports are no longer taken from when `stop`.
+ * 0: empty; 1: not.  *ret_unreceived: messages still queued. */
+int engine_drain(struct engine *engine, uint64_t timeout_ns, bool stop, uint64_t *ret_unreceived);
+void engine_stop(struct engine *engine); /* workers end after their current message; the segment is marked clean */
+
+/* Message types.  -EBADMSG: known under this name and version with another size, tail or fields; -ENOSPC; -EINVAL: bad name. */
+struct engine_message_type {
+    uint16_t id;
+    uint32_t version, size, has_tail;
+    const char *name, *fields;
+};
+int engine_message_type_intern(struct engine *engine, const char *name, uint32_t version, uint32_t size, bool has_tail, const char *fields,
+                               uint16_t *ret_id);
+int engine_message_type_find(struct engine *engine, const char *name, uint32_t version, struct engine_message_type *ret_type); /* version 0: newest */
+int engine_message_type_get(struct engine *engine, uint16_t id, struct engine_message_type *ret_type);
+
+/* Actor types.  -EEXIST: a type of this name is loaded already; -ENOSPC. The id is the same over restarts. */
+int engine_actor_type_register(struct engine *engine, const struct engine_actor_type_info *info, uint32_t *ret_id);
+/* Makes the type unavailable and waits until every worker has passed a quiescent point, so that its code can go.
+ * -EBUSY: actors of it live, *ret_live says how many. */
+int engine_actor_type_retire(struct engine *engine, uint32_t id, uint64_t *ret_live);
+/* Thread-safe. 0 or -ENOENT. */
+int engine_actor_type_find(struct engine *engine, const char *name, uint32_t *ret_id);
+struct engine_actor_type_view {
+    uint32_t id, version, state_size, n_behaviours;
+    const char *name, *plugin;
+    const struct engine_behaviour *behaviours;
+    enum engine_restart restart;
+    bool loaded;
+    uint64_t live;
+};
+/* id from 1; -ENOENT: no such id (ids are dense: the first one missing is the end). */
+int engine_actor_type_get(struct engine *engine, uint32_t id, struct engine_actor_type_view *ret_type);
+
+/* Actors, by the control thread.  spawn: -ENOENT no such type, -EEXIST name taken, -E2BIG, -ENOSPC, -EINVAL bad name. */
+int engine_actor_spawn(struct engine *engine, uint32_t type, const char *name, const void *args, size_t args_size, actor_ref *ret_ref);
+/* -ESRCH: no such actor; -EAGAIN: its queue is at the limit; -EMSGSIZE. */
+int engine_actor_send(struct engine *engine, actor_ref to, uint16_t type, const void *payload, size_t size);
+int engine_actor_lookup(struct engine *engine, const char *name, actor_ref *ret_ref); /* -ENOENT */
+struct engine_actor_view {
+    actor_ref ref, spawned_by;
+    uint32_t type; /* 0: a port */
+    uint32_t queue, worker;
+    const char *name;  /* "" */
+    const char *state; /* "live", "new" (init has not run yet), "port" */
+    uint64_t queue_bytes;
+};
+/* The first live actor at `slot` or behind it; -ENOENT: none. */
+int engine_actor_next(struct engine *engine, uint32_t slot, struct engine_actor_view *ret_actor);
+int engine_actor_get(struct engine *engine, actor_ref ref, struct engine_actor_view *ret_actor); /* -ESRCH */
+
+/* Ports.  The engine maps the descriptors (and keeps copies of doorbell and pipe); the caller may close its own.
+ * Before engine_recover(): a port that the segment knows in this generation keeps its cursors; ports that it knows and that are
+ * not added by then are forgotten.  -EBADFD: a descriptor is not sealed or too small; -EEXIST. */
+struct engine_port_info {
+    uint32_t id, generation, client;
+    uint64_t submission_bytes, delivery_bytes;
+    int client_fd, executor_fd, doorbell_fd, pipe_fd; /* pipe_fd -1: none */
+};
+int engine_port_add(struct engine *engine, const struct engine_port_info *info, actor_ref *ret_ref);
+/* Drains what was published, then closes: ENGINE_EVENT_PORT_REMOVED follows. */
+int engine_port_remove(struct engine *engine, uint32_t id, uint32_t generation);
+
+/* Live settings. */
+void engine_set_stealing(struct engine *engine, enum steal_policy_id id);
+void engine_set_throughput(struct engine *engine, uint32_t messages);
+const struct engine_config *engine_get_config(const struct engine *engine);
+
+/* What happened on workers.  The descriptor is readable when there are events; engine_event_next clears it. */
+enum engine_event_kind { ENGINE_EVENT_PORT_REMOVED, ENGINE_EVENT_PORT_BROKEN };
+struct engine_event {
+    enum engine_event_kind kind;
+    uint32_t port, generation, why; /* why: enum port_broken */
+};
+int engine_event_fd(const struct engine *engine);
+bool engine_event_next(struct engine *engine, struct engine_event *ret_event);
+
+/* Called by behaviours through the host table, on their worker's thread with the context they were handed.  Results as in
+ * the public plugin header. */
+int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size);
+int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *head, size_t head_size,
+                         const void *tail, size_t tail_size);
+int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size, const void *tail, size_t tail_size);
+struct engine_spawn {
+    bool here; /* the queue of the actor that spawns */
+    const char *name;
+    const void *args;
+    size_t args_size;
+};
+int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn, actor_ref *ret_ref);
+int engine_ctx_lookup(struct engine_context *ctx, const char *name, actor_ref *ret_ref);
+int engine_ctx_find_type(struct engine_context *ctx, const char *name, uint32_t *ret_id);
+/* Names of the running actor's type and plugin, for log lines.  Valid until the behaviour returns. */
+void engine_ctx_describe(struct engine_context *ctx, const char **ret_type, const char **ret_plugin);

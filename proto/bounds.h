@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every fixed bound of the system, once.  What is configurable has its default here and its key in docs/man. */
+#pragma once
+
+enum {
+    /* envelopes */
+    ODEON_PAYLOAD_MAX = 32768,   /* bytes of an inline payload; larger ones are refused with -EMSGSIZE */
+    ODEON_SPAWN_ARGS_MAX = 232,  /* bytes of spawn arguments, kept with the actor for re-initialisation */
+    ODEON_ATTEMPTS_DEFAULT = 3,  /* faults of a handler on one message before it becomes a dead letter */
+
+    /* names */
+    ODEON_NAME_MAX = 63,         /* bytes of an actor, type, message or plugin name, without the final NUL */
+    ODEON_FIELDS_MAX = 447,      /* bytes of a message's field description */
+
+    /* tables (per engine segment) */
+    ODEON_WORKERS_MAX = 128,     /* worker threads; worker ids go one further: the control thread appends, too */
+    ODEON_QUEUES_MAX = 8192,     /* message queues of all workers together */
+    ODEON_PORTS_MAX = 256,
+    ODEON_ACTORS_DEFAULT = 1 << 20,
+    ODEON_ACTORS_MAX = 1 << 26,
+    ODEON_MESSAGE_TYPES_MAX = 4096,
+    ODEON_ACTOR_TYPES_MAX = 1024,
+    ODEON_BEHAVIOURS_MAX = 255,  /* behaviours of one actor type: the index travels in one byte */
+    ODEON_NAMES_MAX = 16384,     /* actors registered by name */
+    ODEON_PLUGINS_MAX = 256,
+
+    /* ports */
+    ODEON_RING_MIN = 4096,
+    ODEON_RING_DEFAULT = 1 << 20,
+    ODEON_RING_MAX = 1 << 26,
+    ODEON_PORTS_PER_CLIENT_MAX = 32,
+
+    /* control protocol */
+    ODEON_CONTROL_FRAME_MAX = 65536, /* one SOCK_SEQPACKET record */
+    ODEON_CLIENTS_MAX = 1024,
+    ODEON_PAGE_ROWS_MAX = 256,       /* rows of one page of a listing */
+    ODEON_PROTOCOL_VERSION = 1,
+};
+
+#define ODEON_LIMIT_BYTES_DEFAULT   (UINT64_C(256) << 20) /* soft limit of one queue */
+#define ODEON_OUTBOX_BYTES_DEFAULT  (UINT64_C(64) << 20)  /* window of one worker's outbox */
+#define ODEON_BACKLOG_BYTES_DEFAULT (UINT64_C(16) << 20)  /* deliveries that wait behind a full ring, per port */
+#define ODEON_DLQ_BYTES_DEFAULT     (UINT64_C(16) << 20)  /* dead letters that are kept */

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The statistics segment: a file in the runtime directory (mode 0644), written by the executor's workers with plain
+ * relaxed stores, one writer a block, read by anybody without asking.
+ *
+ *   struct stats_header      names, offsets, service state
+ *   struct stats_worker[n]   one block a worker id; the last one is the control thread's
+ *
+ * S1  A block has one writer: the worker whose id it is.  Readers take no lock and stall nobody.
+ * S2  Counters go on over restarts of the executor; they start at zero with the segment.
+ * S3  A reader finds a counter by name in `names` (count in n_stats), never by its own idea of the order.
+ * S4  `magic` is stored last when the file is made; a reader that sees another value finds no statistics.
+ */
+#pragma once
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "bounds.h"
+
+#define STATS_MAGIC   UINT64_C(0x6f64656f6e737431) /* "odeonst1" */
+#define STATS_VERSION 1
+
+enum stat_index {
+#define STAT(name, doc) STAT_##name,
+#define STAT_GAUGE(name, doc) STAT_##name,
+#include "stats.def"
+    STAT_N
+};
+
+enum { STATS_SLOTS = 64, STATS_STAT_NAME = 40 };
+static_assert(STAT_N <= STATS_SLOTS, "room for counters");
+
+enum worker_state { WORKER_STOPPED, WORKER_BUSY, WORKER_SEARCHING, WORKER_PARKED };
+enum service_state { SERVICE_STARTING, SERVICE_RECOVERING, SERVICE_RUNNING, SERVICE_DRAINING, SERVICE_EXECUTOR_DOWN, SERVICE_STOPPED };
+
+/* What the last recovery found; the totals since the segment was made are in stats_header.recovery_total. */
+struct stats_recovery {
+    _Atomic uint64_t boots;            /* starts, the first one included */
+    _Atomic uint64_t running_handlers; /* workers killed inside a handler, or between its return and the commit */
+    _Atomic uint64_t unflushed_outboxes;
+    _Atomic uint64_t armed_journals;   /* rolled forward because the lock was still held */
+    _Atomic uint64_t held_locks;
+    _Atomic uint64_t parked_batches;   /* batches present with no worker attached */
+    _Atomic uint64_t attached_batches;
+    _Atomic uint64_t ports_attached;
+    _Atomic uint64_t spawns_undone;
+    _Atomic uint64_t redeliveries;
+    _Atomic uint64_t faults;           /* handler faults that were blamed on a message */
+    _Atomic uint64_t duration_ns;
+};
+
+struct stats_header {
+    _Atomic uint64_t magic;
+    uint32_t version, header_size, worker_size, n_stats, worker_offset, workers_max;
+    char names[STATS_SLOTS][STATS_STAT_NAME];
+    alignas(128) _Atomic uint32_t n_workers; /* worker threads now; the control thread's block follows at this index */
+    _Atomic uint32_t n_queues;
+    _Atomic uint32_t service_state; /* enum service_state */
+    _Atomic uint32_t stealing;      /* index of the policy, names in docs/stealing */
+    _Atomic uint32_t throughput;    /* messages a bounded gulp */
+    _Atomic uint32_t executor_pid;  /* 0: down */
+    _Atomic uint32_t supervisor_pid;
+    _Atomic uint32_t n_clients;
+    _Atomic uint32_t n_ports;
+    _Atomic uint32_t n_plugins;
+    _Atomic uint64_t actors_live;
+    _Atomic uint64_t executor_restarts;
+    _Atomic uint64_t executor_started_ns; /* CLOCK_MONOTONIC */
+    _Atomic uint64_t unreceived;          /* messages sent but not received at the last shutdown */
+    char stealing_name[32];               /* written by the control thread alone; always NUL-terminated */
+    struct stats_recovery recovery_last, recovery_total;
+};
+
+struct stats_worker {
+    alignas(128) _Atomic uint64_t value[STATS_SLOTS];
+    _Atomic uint32_t cpu;    /* the worker is bound to; UINT32_MAX: none */
+    _Atomic uint32_t thread; /* kernel thread id */
+};
+static_assert(sizeof(struct stats_worker) % 128 == 0, "blocks do not share cache lines");
+
+#define STATS_WORKER_OFFSET ((uint32_t)((sizeof(struct stats_header) + 4095) & ~(size_t)4095))
+#define STATS_SEGMENT_SIZE  (STATS_WORKER_OFFSET + (ODEON_WORKERS_MAX + 1) * sizeof(struct stats_worker))
