@@ -23,9 +23,11 @@ enum {
     ODEON_BEHAVIOURS_MAX = 255,  /* behaviours of one actor type: the index travels in one byte */
     ODEON_NAMES_MAX = 16384,     /* actors registered by name */
     ODEON_PLUGINS_MAX = 256,
+    ODEON_PLUGIN_TYPES_MAX = 256, /* actor types of one plugin */
+    ODEON_STATE_MAX = 1 << 20,    /* bytes of an actor's state */
 
     /* ports */
-    ODEON_RING_MIN = 4096,
+    ODEON_RING_MIN = 65536,      /* holds the largest record */
     ODEON_RING_DEFAULT = 1 << 20,
     ODEON_RING_MAX = 1 << 26,
     ODEON_PORTS_PER_CLIENT_MAX = 32,

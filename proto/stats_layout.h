@@ -30,7 +30,7 @@ enum stat_index {
 };
 
 enum { STATS_SLOTS = 64, STATS_STAT_NAME = 40 };
-static_assert(STAT_N <= STATS_SLOTS, "room for counters");
+static_assert((int)STAT_N <= (int)STATS_SLOTS, "room for counters");
 
 enum worker_state { WORKER_STOPPED, WORKER_BUSY, WORKER_SEARCHING, WORKER_PARKED };
 enum service_state { SERVICE_STARTING, SERVICE_RECOVERING, SERVICE_RUNNING, SERVICE_DRAINING, SERVICE_EXECUTOR_DOWN, SERVICE_STOPPED };

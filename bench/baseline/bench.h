@@ -8,6 +8,9 @@
 #ifndef BASELINE_BENCH_H
 #define BASELINE_BENCH_H
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "executor.h"
 
 /* 0 stands for "the benchmark's own default" in all but `work`. */
@@ -34,9 +37,14 @@ struct bench_result bench_balance_one(const struct bench_options *options);
 struct bench_result bench_repeat(const struct bench_options *options);
 
 /* malloc() that ends the program when there is no memory. */
-__attribute__((returns_nonnull, malloc)) void *bench_alloc(size_t size);
-
-/* The same for an array that is aligned to cache lines, filled with zeroes. */
-__attribute__((returns_nonnull, malloc)) void *bench_alloc_array(size_t count, size_t size);
+static inline __attribute__((returns_nonnull, malloc)) void *bench_alloc(size_t size)
+{
+    void *memory = malloc(size);
+    if (__builtin_expect(memory == NULL, 0)) {
+        fputs("odeon-baseline: out of memory\n", stderr);
+        abort();
+    }
+    return memory;
+}
 
 #endif

@@ -31,7 +31,8 @@ static uint32_t group_max;
 static uint32_t busy_steps;
 static struct message nothing;
 
-static enum allocation member_receive(struct actor *actor, struct message *message) {
+static enum allocation member_receive(struct actor *actor, struct message *message)
+{
     struct member *self = (struct member *)actor;
     uint32_t recs = self->recs;
     if (__builtin_expect(recs == group_max, 0)) {
@@ -46,7 +47,8 @@ static enum allocation member_receive(struct actor *actor, struct message *messa
 }
 
 /* busy(k): k steps of a generator whose result is kept alive. */
-static inline void busy(uint32_t steps, uint32_t seed) {
+static inline void busy(uint32_t steps, uint32_t seed)
+{
     uint32_t x = seed | 1u;
     for (uint32_t i = 0; i < steps; i++) {
         x ^= x << 13;
@@ -56,7 +58,8 @@ static inline void busy(uint32_t steps, uint32_t seed) {
     __asm__ __volatile__("" : : "r"(x));
 }
 
-static enum allocation member_receive_busy(struct actor *actor, struct message *message) {
+static enum allocation member_receive_busy(struct actor *actor, struct message *message)
+{
     struct member *self = (struct member *)actor;
     uint32_t recs = self->recs;
     if (recs == group_max) {
@@ -71,13 +74,15 @@ static enum allocation member_receive_busy(struct actor *actor, struct message *
     return ALLOCATION_NODELETE;
 }
 
-static enum allocation dummy_receive(struct actor *actor, struct message *message) {
+static enum allocation dummy_receive(struct actor *actor, struct message *message)
+{
     (void)actor;
     (void)message;
     return ALLOCATION_FINISHED;
 }
 
-static void group_configure(const struct bench_options *options, uint32_t rounds) {
+static void group_configure(const struct bench_options *options, uint32_t rounds)
+{
     group_set = options->set != 0 ? options->set : 100;
     group_max = group_set * (options->rounds != 0 ? options->rounds : rounds);
     busy_steps = options->work;
@@ -85,29 +90,33 @@ static void group_configure(const struct bench_options *options, uint32_t rounds
 }
 
 /* Rounded up to whole groups. */
-static uint32_t group_actors(const struct bench_options *options, uint32_t actors) {
+static uint32_t group_actors(const struct bench_options *options, uint32_t actors)
+{
     uint32_t wanted = options->actors != 0 ? options->actors : actors;
     return (wanted + group_set - 1) / group_set * group_set;
 }
 
-static void member_init(struct member *members, uint32_t index) {
+static void member_init(struct member *members, uint32_t index)
+{
     struct member *self = &members[index];
     self->group = &members[index / group_set * group_set];
     self->recs = 0;
     self->sends = 0;
 }
 
-static struct bench_result group_result(const struct executor *executor, uint32_t actors, uint64_t begin) {
+static struct bench_result group_result(const struct executor *executor, uint32_t actors, uint64_t begin)
+{
     return (struct bench_result){
         .messages = (uint64_t)actors * ((uint64_t)group_max + 1),
         .elapsed_ns = executor->ended_ns - begin,
     };
 }
 
-struct bench_result bench_executor(const struct bench_options *options) {
+struct bench_result bench_executor(const struct bench_options *options)
+{
     group_configure(options, 100);
     uint32_t actors = group_actors(options, 40000);
-    struct member *members = bench_alloc_array(actors, sizeof(*members));
+    struct member *members = executor_alloc(actors, sizeof(*members));
     struct executor *executor = executor_create(&options->executor);
     for (uint32_t i = 0; i < actors; i++) {
         member_init(members, i);
@@ -131,12 +140,13 @@ struct bench_result bench_executor(const struct bench_options *options) {
  * Begins working actors and dummies in the order that puts the former on worker 0 by the ticket alone: in each turn
  * round all queues, the first `range` tickets lie on worker 0. Sends each its first message while the workers wait.
  */
-static uint32_t balance_deal(struct executor *executor, struct member *members, uint32_t actors,
-                             struct actor *dummies) {
+static uint32_t balance_deal(struct executor *executor, struct member *members, uint32_t actors, struct actor *dummies)
+{
     behaviour *receive = busy_steps != 0 ? member_receive_busy : member_receive;
     uint32_t made = 0;
     uint32_t dummy = 0;
-    for (unsigned queue = 0; made < actors; queue = queue + 1 == executor->queues ? 0 : queue + 1) {
+    for (unsigned queue = 0; made < actors || queue >= executor->range;
+         queue = queue + 1 == executor->queues ? 0 : queue + 1) {
         if (queue < executor->range) {
             member_init(members, made);
             actor_init(executor, &members[made++].actor);
@@ -153,11 +163,12 @@ static uint32_t balance_deal(struct executor *executor, struct member *members, 
     return dummy;
 }
 
-struct bench_result bench_balance_one(const struct bench_options *options) {
+struct bench_result bench_balance_one(const struct bench_options *options)
+{
     group_configure(options, 20);
     uint32_t actors = group_actors(options, 4000);
-    struct member *members = bench_alloc_array(actors, sizeof(*members));
-    struct actor *dummies = bench_alloc_array((size_t)actors * options->executor.workers, sizeof(*dummies));
+    struct member *members = executor_alloc(actors, sizeof(*members));
+    struct actor *dummies = executor_alloc((size_t)actors * options->executor.workers, sizeof(*dummies));
     struct executor *executor = executor_create(&options->executor);
 
     uint32_t extra = balance_deal(executor, members, actors, dummies);

@@ -52,27 +52,31 @@ static struct message control;
 static enum allocation client_receive_int(struct actor *actor, struct message *message);
 static enum allocation client_receive_string(struct actor *actor, struct message *message);
 
-static enum allocation server_receive_int(struct actor *actor, struct message *message) {
+static enum allocation server_receive_int(struct actor *actor, struct message *message)
+{
     (void)actor;
     ((struct int_request *)message)->value = 7;
     actor_send(&client.actor, message, client_receive_int);
     return ALLOCATION_NODELETE;
 }
 
-static enum allocation server_receive_string(struct actor *actor, struct message *message) {
+static enum allocation server_receive_string(struct actor *actor, struct message *message)
+{
     (void)actor;
     memcpy(((struct string_request *)message)->text, "XYZ", 4);
     actor_send(&client.actor, message, client_receive_string);
     return ALLOCATION_NODELETE;
 }
 
-static enum allocation server_receive_stop(struct actor *actor, struct message *message) {
+static enum allocation server_receive_stop(struct actor *actor, struct message *message)
+{
     (void)actor;
     (void)message;
     return ALLOCATION_FINISHED;
 }
 
-static enum allocation client_receive_start(struct actor *actor, struct message *message) {
+static enum allocation client_receive_start(struct actor *actor, struct message *message)
+{
     struct client *self = (struct client *)actor;
     (void)message;
     self->pending = 2ull * self->server_count;
@@ -87,7 +91,8 @@ static enum allocation client_receive_start(struct actor *actor, struct message 
 }
 
 /* All answers of the round are in. */
-static __attribute__((noinline)) enum allocation client_end_round(struct client *self) {
+static __attribute__((noinline)) enum allocation client_end_round(struct client *self)
+{
     if (--self->rounds != 0) {
         actor_send(&self->actor, &control, client_receive_start);
         return ALLOCATION_NODELETE;
@@ -99,23 +104,27 @@ static __attribute__((noinline)) enum allocation client_end_round(struct client 
     return ALLOCATION_FINISHED;
 }
 
-static inline enum allocation client_count(struct client *self, bool right) {
+static inline enum allocation client_count(struct client *self, bool right)
+{
     self->wrong += !right;
     return --self->pending == 0 ? client_end_round(self) : ALLOCATION_NODELETE;
 }
 
-static enum allocation client_receive_int(struct actor *actor, struct message *message) {
+static enum allocation client_receive_int(struct actor *actor, struct message *message)
+{
     return client_count((struct client *)actor, ((struct int_request *)message)->value == 7);
 }
 
-static enum allocation client_receive_string(struct actor *actor, struct message *message) {
+static enum allocation client_receive_string(struct actor *actor, struct message *message)
+{
     return client_count((struct client *)actor, memcmp(((struct string_request *)message)->text, "XYZ", 4) == 0);
 }
 
-static void repeat_init(const struct bench_options *options, struct executor *executor, uint32_t servers) {
+static void repeat_init(const struct bench_options *options, struct executor *executor, uint32_t servers)
+{
     client.server_count = servers;
     client.rounds = options->rounds != 0 ? options->rounds : 200;
-    client.servers = bench_alloc_array(servers, sizeof(*client.servers));
+    client.servers = executor_alloc(servers, sizeof(*client.servers));
     client.wrong = 0;
     message_init(&control, ALLOCATION_NODELETE);
     actor_init(executor, &client.actor);
@@ -127,7 +136,8 @@ static void repeat_init(const struct bench_options *options, struct executor *ex
     }
 }
 
-struct bench_result bench_repeat(const struct bench_options *options) {
+struct bench_result bench_repeat(const struct bench_options *options)
+{
     uint32_t servers = options->actors != 0 ? options->actors : 100000;
     struct executor *executor = executor_create(&options->executor);
     repeat_init(options, executor, servers);
@@ -137,9 +147,9 @@ struct bench_result bench_repeat(const struct bench_options *options) {
     actor_send(&client.actor, &control, client_receive_start);
     executor_run(executor);
 
-    struct bench_result result = {.messages = messages, .elapsed_ns = client.end_ns - begin};
+    struct bench_result result = { .messages = messages, .elapsed_ns = client.end_ns - begin };
     if (client.wrong != 0) {
-        fprintf(stderr, "baseline: repeat: %llu wrong answers\n", (unsigned long long)client.wrong);
+        fprintf(stderr, "odeon-baseline: repeat: %llu wrong answers\n", (unsigned long long)client.wrong);
         exit(EXIT_FAILURE);
     }
     executor_destroy(executor);

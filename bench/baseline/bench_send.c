@@ -18,7 +18,8 @@
 
 #define DEFAULT_MESSAGES 10000000u
 
-static uint64_t send_count(const struct bench_options *options) {
+static uint64_t send_count(const struct bench_options *options)
+{
     return options->n != 0 ? options->n : DEFAULT_MESSAGES;
 }
 
@@ -34,7 +35,8 @@ struct static_message {
     uint64_t count;
 };
 
-static enum allocation static_receive(struct actor *actor, struct message *message) {
+static enum allocation static_receive(struct actor *actor, struct message *message)
+{
     struct static_actor *self = (struct static_actor *)actor;
     struct static_message *counter = (struct static_message *)message;
     if (counter->count >= self->limit) {
@@ -45,7 +47,8 @@ static enum allocation static_receive(struct actor *actor, struct message *messa
     return ALLOCATION_NODELETE;
 }
 
-struct bench_result bench_static_send(const struct bench_options *options) {
+struct bench_result bench_static_send(const struct bench_options *options)
+{
     static struct static_actor actor;
     static struct static_message message;
     uint64_t n = send_count(options);
@@ -59,7 +62,7 @@ struct bench_result bench_static_send(const struct bench_options *options) {
     actor_send(&actor.actor, &message.message, static_receive);
     executor_run(executor);
 
-    struct bench_result result = {.messages = n, .elapsed_ns = executor->ended_ns - begin};
+    struct bench_result result = { .messages = n, .elapsed_ns = executor->ended_ns - begin };
     executor_destroy(executor);
     return result;
 }
@@ -81,7 +84,8 @@ static uint64_t dynamic_limit;
 
 static enum allocation dynamic_receive(struct actor *actor, struct message *message);
 
-static void dynamic_spawn(uint64_t count) {
+static void dynamic_spawn(uint64_t count)
+{
     struct dynamic_actor *actor = bench_alloc(sizeof(*actor));
     actor_init(dynamic_executor, &actor->actor);
     struct dynamic_message *message = bench_alloc(sizeof(*message));
@@ -90,7 +94,8 @@ static void dynamic_spawn(uint64_t count) {
     actor_send(&actor->actor, &message->message, dynamic_receive);
 }
 
-static enum allocation dynamic_receive(struct actor *actor, struct message *message) {
+static enum allocation dynamic_receive(struct actor *actor, struct message *message)
+{
     (void)actor;
     uint64_t count = ((struct dynamic_message *)message)->count;
     if (count < dynamic_limit) {
@@ -99,7 +104,8 @@ static enum allocation dynamic_receive(struct actor *actor, struct message *mess
     return ALLOCATION_DELETE;
 }
 
-struct bench_result bench_dynamic_send(const struct bench_options *options) {
+struct bench_result bench_dynamic_send(const struct bench_options *options)
+{
     dynamic_limit = send_count(options);
     dynamic_executor = executor_create(&options->executor);
 
@@ -107,7 +113,7 @@ struct bench_result bench_dynamic_send(const struct bench_options *options) {
     dynamic_spawn(0);
     executor_run(dynamic_executor);
 
-    struct bench_result result = {.messages = dynamic_limit, .elapsed_ns = dynamic_executor->ended_ns - begin};
+    struct bench_result result = { .messages = dynamic_limit, .elapsed_ns = dynamic_executor->ended_ns - begin };
     executor_destroy(dynamic_executor);
     return result;
 }
@@ -125,7 +131,8 @@ struct player {
 static enum allocation ping_receive(struct actor *actor, struct message *message);
 
 /* Answers each message, and ends with its last answer. */
-static enum allocation pong_receive(struct actor *actor, struct message *message) {
+static enum allocation pong_receive(struct actor *actor, struct message *message)
+{
     (void)message;
     struct player *self = (struct player *)actor;
     self->left--;
@@ -135,7 +142,8 @@ static enum allocation pong_receive(struct actor *actor, struct message *message
 }
 
 /* Plays the ball again, and ends on the answer to its last one. */
-static enum allocation ping_receive(struct actor *actor, struct message *message) {
+static enum allocation ping_receive(struct actor *actor, struct message *message)
+{
     (void)message;
     struct player *self = (struct player *)actor;
     if (self->left == 0) {
@@ -146,13 +154,15 @@ static enum allocation ping_receive(struct actor *actor, struct message *message
     return ALLOCATION_NODELETE;
 }
 
-static void player_init(struct player *self, struct player *peer, uint64_t sends) {
+static void player_init(struct player *self, struct player *peer, uint64_t sends)
+{
     self->peer = peer;
     self->left = sends;
     message_init(&self->ball, ALLOCATION_NODELETE);
 }
 
-static struct bench_result pingpong_run(const struct bench_options *options, bool cross) {
+static struct bench_result pingpong_run(const struct bench_options *options, bool cross)
+{
     static struct player ping;
     static struct player pong;
     uint64_t trips = (send_count(options) + 1) / 2;
@@ -168,15 +178,17 @@ static struct bench_result pingpong_run(const struct bench_options *options, boo
     actor_send(&ping.actor, &pong.ball, ping_receive);
     executor_run(executor);
 
-    struct bench_result result = {.messages = 2 * trips, .elapsed_ns = executor->ended_ns - begin};
+    struct bench_result result = { .messages = 2 * trips, .elapsed_ns = executor->ended_ns - begin };
     executor_destroy(executor);
     return result;
 }
 
-struct bench_result bench_pingpong(const struct bench_options *options) {
+struct bench_result bench_pingpong(const struct bench_options *options)
+{
     return pingpong_run(options, false);
 }
 
-struct bench_result bench_pingpong_cross(const struct bench_options *options) {
+struct bench_result bench_pingpong_cross(const struct bench_options *options)
+{
     return pingpong_run(options, true);
 }

@@ -20,8 +20,6 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define COPY_QUEUE_LOW 16u
 
@@ -51,43 +49,34 @@ struct copy_queue {
     _Atomic uint32_t count;
 };
 
-static inline struct envelope *copy_queue_resize(struct envelope *envelopes, uint32_t capacity) {
-    struct envelope *resized = realloc(envelopes, (size_t)capacity * sizeof(struct envelope));
-    if (resized == NULL) {
-        fputs("baseline: out of memory for a copy queue\n", stderr);
-        abort();
-    }
-    return resized;
-}
+/* Makes an empty queue of COPY_QUEUE_LOW slots. */
+void copy_queue_init(struct copy_queue *queue);
 
-static inline void copy_queue_init(struct copy_queue *queue) {
-    queue->envelopes = copy_queue_resize(NULL, COPY_QUEUE_LOW);
-    queue->capacity = COPY_QUEUE_LOW;
-    atomic_init(&queue->count, 0);
-}
+void copy_queue_destroy(struct copy_queue *queue);
 
-static inline void copy_queue_destroy(struct copy_queue *queue) {
-    free(queue->envelopes);
-    queue->envelopes = NULL;
-}
+/* Doubles the array. */
+void copy_queue_grow(struct copy_queue *queue);
+
+/* Cuts the array by one slot. */
+void copy_queue_cut(struct copy_queue *queue);
 
 /* The number of envelopes; exact for the holder of the lock and for the owner, a hint for others. */
-static inline uint32_t copy_queue_count(const struct copy_queue *queue) {
+static inline uint32_t copy_queue_count(const struct copy_queue *queue)
+{
     /* relaxed: exact readers are ordered by the lock; the others check again under the lock before they act. */
     return atomic_load_explicit(&queue->count, memory_order_relaxed);
 }
 
-static inline void copy_queue_set_count(struct copy_queue *queue, uint32_t count) {
+static inline void copy_queue_set_count(struct copy_queue *queue, uint32_t count)
+{
     /* relaxed: the lock publishes the envelopes; an early or late look at this number is only an early or late hint. */
     atomic_store_explicit(&queue->count, count, memory_order_relaxed);
 }
 
-/* Doubles the array. Out of line, since it is rare and would only blow up every send. */
-void copy_queue_grow(struct copy_queue *queue);
-
 /* Needs the lock. Amortised O(1). */
 static inline void copy_queue_push(struct copy_queue *queue, struct actor *actor, struct message *message,
-                                   behaviour *behave) {
+                                   behaviour *behave)
+{
     uint32_t count = copy_queue_count(queue);
     if (__builtin_expect(count == queue->capacity, 0)) {
         copy_queue_grow(queue);
@@ -100,7 +89,8 @@ static inline void copy_queue_push(struct copy_queue *queue, struct actor *actor
 }
 
 /* Needs the lock of `shared` and ownership of `local`. */
-static inline void copy_queue_swap(struct copy_queue *shared, struct copy_queue *local) {
+static inline void copy_queue_swap(struct copy_queue *shared, struct copy_queue *local)
+{
     struct envelope *envelopes = shared->envelopes;
     uint32_t capacity = shared->capacity;
     uint32_t count = copy_queue_count(shared);
@@ -117,11 +107,11 @@ static inline void copy_queue_swap(struct copy_queue *shared, struct copy_queue 
  * Empties the queue after its envelopes were run, and cuts the array by one slot if less than half of it was used. The
  * half rule keeps a steady load of just over a power of two from being cut and doubled in turns. Owner only.
  */
-static inline void copy_queue_reclaim(struct copy_queue *queue, uint32_t used) {
+static inline void copy_queue_reclaim(struct copy_queue *queue, uint32_t used)
+{
     copy_queue_set_count(queue, 0);
     if (__builtin_expect(queue->capacity > COPY_QUEUE_LOW, 0) && used < queue->capacity / 2) {
-        queue->capacity--;
-        queue->envelopes = copy_queue_resize(queue->envelopes, queue->capacity);
+        copy_queue_cut(queue);
     }
 }
 

@@ -15,6 +15,9 @@
 
 #include "executor.h"
 
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -22,39 +25,39 @@
 
 #define FRUITLESS_ROUNDS 2u
 
-void copy_queue_grow(struct copy_queue *queue) {
-    queue->capacity *= 2;
-    queue->envelopes = copy_queue_resize(queue->envelopes, queue->capacity);
-}
-
-uint64_t executor_now_ns(void) {
+uint64_t executor_now_ns(void)
+{
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void *executor_alloc(size_t align, size_t size) {
-    void *memory = aligned_alloc(align, (size + align - 1) / align * align);
+void *executor_alloc(size_t count, size_t size)
+{
+    size_t bytes = (count * size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    void *memory = aligned_alloc(CACHE_LINE, bytes);
     if (memory == NULL) {
-        fputs("baseline: out of memory for the executor\n", stderr);
+        fputs("odeon-baseline: out of memory\n", stderr);
         abort();
     }
-    memset(memory, 0, size);
+    memset(memory, 0, bytes);
     return memory;
 }
 
-static void executor_pin(int cpu) {
+static void executor_pin(int cpu)
+{
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET((size_t)cpu, &set);
     if (sched_setaffinity(0, sizeof(set), &set) != 0) {
-        perror("baseline: sched_setaffinity");
+        perror("odeon-baseline: sched_setaffinity");
         exit(EXIT_FAILURE);
     }
 }
 
 /* What follows the end of an actor. */
-static __attribute__((noinline)) void actor_end(struct executor *executor, struct actor *actor, enum allocation how) {
+static __attribute__((noinline)) void actor_end(struct executor *executor, struct actor *actor, enum allocation how)
+{
     if (how != ALLOCATION_FINISHED && actor->destroy != NULL) {
         actor->destroy(actor);
     }
@@ -72,7 +75,8 @@ static __attribute__((noinline)) void actor_end(struct executor *executor, struc
     }
 }
 
-static __attribute__((noinline)) void message_end(struct message *message, enum allocation how) {
+static __attribute__((noinline)) void message_end(struct message *message, enum allocation how)
+{
     if (how != ALLOCATION_FINISHED && message->destroy != NULL) {
         message->destroy(message);
     }
@@ -82,7 +86,8 @@ static __attribute__((noinline)) void message_end(struct message *message, enum 
 }
 
 /* Runs what was gulped. The message is settled before its actor, which may contain it. */
-static inline void worker_process(struct worker *worker) {
+static inline void worker_process(struct worker *worker)
+{
     uint32_t count = copy_queue_count(&worker->local);
     const struct envelope *next = worker->local.envelopes;
     const struct envelope *end = next + count;
@@ -102,7 +107,8 @@ static inline void worker_process(struct worker *worker) {
 }
 
 /* Goes once over the worker's range. True if anything was run. */
-static inline bool worker_round(struct worker *worker, queue_slot *slots, unsigned range) {
+static inline bool worker_round(struct worker *worker, queue_slot *slots, unsigned range)
+{
     bool worked = false;
     for (unsigned i = 0; i < range; i++) {
         /* acquire: pairs with the release of a swap that brought this queue here. */
@@ -117,7 +123,8 @@ static inline bool worker_round(struct worker *worker, queue_slot *slots, unsign
     return worked;
 }
 
-static void worker_loop(struct worker *worker) {
+static void worker_loop(struct worker *worker)
+{
     struct executor *executor = worker->executor;
     queue_slot *slots = &executor->slots[worker->first];
     unsigned range = executor->range;
@@ -140,7 +147,8 @@ static void worker_loop(struct worker *worker) {
     }
 }
 
-static void *worker_main(void *argument) {
+static void *worker_main(void *argument)
+{
     struct worker *worker = argument;
     struct executor *executor = worker->executor;
     executor_pin(worker->cpu);
@@ -154,7 +162,8 @@ static void *worker_main(void *argument) {
     return NULL;
 }
 
-static void executor_start_worker(struct executor *executor, unsigned index, int cpu) {
+static void executor_start_worker(struct executor *executor, unsigned index, int cpu)
+{
     struct worker *worker = &executor->worker[index];
     atomic_init(&worker->last_steal, 0);
     worker->executor = executor;
@@ -168,20 +177,21 @@ static void executor_start_worker(struct executor *executor, unsigned index, int
         return;
     }
     if (pthread_create(&worker->thread, NULL, worker_main, worker) != 0) {
-        fputs("baseline: no thread for a worker\n", stderr);
+        fputs("odeon-baseline: no thread for a worker\n", stderr);
         exit(EXIT_FAILURE);
     }
 }
 
-struct executor *executor_create(const struct executor_options *options) {
-    struct executor *executor = executor_alloc(CACHE_LINE, sizeof(struct executor));
+struct executor *executor_create(const struct executor_options *options)
+{
+    struct executor *executor = executor_alloc(1, sizeof(struct executor));
     executor->workers = options->workers;
     executor->range = options->queues_per_worker;
     executor->queues = options->workers * options->queues_per_worker;
     executor->stealing = options->stealing && options->workers > 1;
-    executor->queue = executor_alloc(CACHE_LINE, executor->queues * sizeof(struct work_queue));
-    executor->slots = executor_alloc(CACHE_LINE, executor->queues * sizeof(queue_slot));
-    executor->worker = executor_alloc(CACHE_LINE, executor->workers * sizeof(struct worker));
+    executor->queue = executor_alloc(executor->queues, sizeof(struct work_queue));
+    executor->slots = executor_alloc(executor->queues, sizeof(queue_slot));
+    executor->worker = executor_alloc(executor->workers, sizeof(struct worker));
     for (unsigned i = 0; i < executor->queues; i++) {
         work_queue_init(&executor->queue[i]);
         atomic_init(&executor->slots[i], &executor->queue[i]);
@@ -196,12 +206,14 @@ struct executor *executor_create(const struct executor_options *options) {
     return executor;
 }
 
-void executor_release(struct executor *executor) {
+void executor_release(struct executor *executor)
+{
     /* release: shows the workers the actors and messages that the driver has made. */
     atomic_store_explicit(&executor->go, true, memory_order_release);
 }
 
-void executor_run(struct executor *executor) {
+void executor_run(struct executor *executor)
+{
     executor_release(executor);
     worker_loop(&executor->worker[0]);
     for (unsigned i = 1; i < executor->workers; i++) {
@@ -209,14 +221,15 @@ void executor_run(struct executor *executor) {
     }
 }
 
-void executor_destroy(struct executor *executor) {
+void executor_destroy(struct executor *executor)
+{
     uint64_t lost = 0;
     for (unsigned i = 0; i < executor->queues; i++) {
         lost += copy_queue_count(&executor->queue[i].queue);
         work_queue_destroy(&executor->queue[i]);
     }
     if (lost != 0) {
-        fprintf(stderr, "baseline: %llu messages sent but not received\n", (unsigned long long)lost);
+        fprintf(stderr, "odeon-baseline: %llu messages sent but not received\n", (unsigned long long)lost);
     }
     for (unsigned i = 0; i < executor->workers; i++) {
         copy_queue_destroy(&executor->worker[i].local);

@@ -21,7 +21,7 @@
 #define BASELINE_EXECUTOR_H
 
 #include <pthread.h>
-#include <sched.h>
+#include <stddef.h>
 
 #include "work_queue.h"
 
@@ -88,11 +88,15 @@ void executor_run(struct executor *executor);
 /* Reports messages that were sent and never received, and frees everything. */
 void executor_destroy(struct executor *executor);
 
+/* Zeroed memory aligned to cache lines, for free(); ends the program when there is none. */
+__attribute__((returns_nonnull, malloc)) void *executor_alloc(size_t count, size_t size);
+
 /* Monotonic time in nanoseconds. */
 uint64_t executor_now_ns(void);
 
 /* Begins an actor on the given queue; for placement by hand. */
-static inline void actor_init_at(struct executor *executor, struct actor *actor, unsigned queue) {
+static inline void actor_init_at(struct executor *executor, struct actor *actor, unsigned queue)
+{
     actor->queue = &executor->queue[queue];
     actor->destroy = NULL;
     /* relaxed: a mere count; it cannot be zero here unless no worker has been released (invariant 2). */
@@ -100,19 +104,22 @@ static inline void actor_init_at(struct executor *executor, struct actor *actor,
 }
 
 /* Begins an actor on the queue that the next ticket gives. */
-static inline void actor_init(struct executor *executor, struct actor *actor) {
+static inline void actor_init(struct executor *executor, struct actor *actor)
+{
     /* relaxed: only distinct numbers are wanted. */
     uint64_t ticket = atomic_fetch_add_explicit(&executor->next_ticket, 1, memory_order_relaxed);
     actor_init_at(executor, actor, (unsigned)(ticket % executor->queues));
 }
 
-static inline void message_init(struct message *message, enum allocation allocation) {
+static inline void message_init(struct message *message, enum allocation allocation)
+{
     message->destroy = NULL;
     message->allocation = allocation;
 }
 
 /* Sends `message` to `actor`, to be received by `behave`. */
-static inline void actor_send(struct actor *actor, struct message *message, behaviour *behave) {
+static inline void actor_send(struct actor *actor, struct message *message, behaviour *behave)
+{
     work_queue_push(actor->queue, actor, message, behave);
 }
 

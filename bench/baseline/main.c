@@ -17,12 +17,12 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #define MAX_WORKERS 256u
-#define MAX_QUEUES 65536u
+#define MAX_QUEUES  65536u
 
 struct benchmark {
     const char *name;
@@ -31,34 +31,19 @@ struct benchmark {
 };
 
 static const struct benchmark benchmarks[] = {
-    {"static_send", bench_static_send, 1}, {"dynamic_send", bench_dynamic_send, 1},     {"executor", bench_executor, 1},
-    {"pingpong", bench_pingpong, 1},       {"pingpong_cross", bench_pingpong_cross, 2}, {"repeat", bench_repeat, 1},
-    {"balance_one", bench_balance_one, 1},
+    { "static_send", bench_static_send, 1 },
+    { "dynamic_send", bench_dynamic_send, 1 },
+    { "executor", bench_executor, 1 },
+    { "pingpong", bench_pingpong, 1 },
+    { "pingpong_cross", bench_pingpong_cross, 2 },
+    { "repeat", bench_repeat, 1 },
+    { "balance_one", bench_balance_one, 1 },
 };
 
 #define BENCHMARKS (sizeof(benchmarks) / sizeof(benchmarks[0]))
 
-void *bench_alloc(size_t size) {
-    void *memory = malloc(size);
-    if (__builtin_expect(memory == NULL, 0)) {
-        fputs("baseline: out of memory\n", stderr);
-        abort();
-    }
-    return memory;
-}
-
-void *bench_alloc_array(size_t count, size_t size) {
-    size_t bytes = (count * size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-    void *memory = aligned_alloc(CACHE_LINE, bytes);
-    if (memory == NULL) {
-        fputs("baseline: out of memory\n", stderr);
-        abort();
-    }
-    memset(memory, 0, bytes);
-    return memory;
-}
-
-static _Noreturn void usage(void) {
+static _Noreturn void usage(void)
+{
     fputs("usage: odeon-baseline BENCH [--workers N] [--queues Q_PER_WORKER] [--rounds R] [--actors A] [--n N]\n"
           "       [--set S] [--work STEPS] [--steal on|off] [--runs K] [--cpu-list 0,1]\n"
           "BENCH:",
@@ -70,7 +55,8 @@ static _Noreturn void usage(void) {
     exit(2);
 }
 
-static uint64_t parse_number(const char *text, uint64_t low, uint64_t high) {
+static uint64_t parse_number(const char *text, uint64_t low, uint64_t high)
+{
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
@@ -82,7 +68,8 @@ static uint64_t parse_number(const char *text, uint64_t low, uint64_t high) {
 }
 
 /* The processors of --cpu-list; returns how many. */
-static unsigned parse_cpus(const char *text, int *cpus) {
+static unsigned parse_cpus(const char *text, int *cpus)
+{
     unsigned count = 0;
     for (;;) {
         char *end = NULL;
@@ -102,7 +89,8 @@ static unsigned parse_cpus(const char *text, int *cpus) {
 }
 
 /* The processors that this process may use; returns how many. */
-static unsigned allowed_cpus(int *cpus) {
+static unsigned allowed_cpus(int *cpus)
+{
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof(set), &set) != 0) {
@@ -132,17 +120,17 @@ enum option_code {
 };
 
 static const struct option long_options[] = {
-    {"workers", required_argument, NULL, OPT_WORKERS},
-    {"queues", required_argument, NULL, OPT_QUEUES},
-    {"rounds", required_argument, NULL, OPT_ROUNDS},
-    {"actors", required_argument, NULL, OPT_ACTORS},
-    {"n", required_argument, NULL, OPT_N},
-    {"set", required_argument, NULL, OPT_SET},
-    {"work", required_argument, NULL, OPT_WORK},
-    {"steal", required_argument, NULL, OPT_STEAL},
-    {"runs", required_argument, NULL, OPT_RUNS},
-    {"cpu-list", required_argument, NULL, OPT_CPUS},
-    {NULL, 0, NULL, 0},
+    { "workers", required_argument, NULL, OPT_WORKERS },
+    { "queues", required_argument, NULL, OPT_QUEUES },
+    { "rounds", required_argument, NULL, OPT_ROUNDS },
+    { "actors", required_argument, NULL, OPT_ACTORS },
+    { "n", required_argument, NULL, OPT_N },
+    { "set", required_argument, NULL, OPT_SET },
+    { "work", required_argument, NULL, OPT_WORK },
+    { "steal", required_argument, NULL, OPT_STEAL },
+    { "runs", required_argument, NULL, OPT_RUNS },
+    { "cpu-list", required_argument, NULL, OPT_CPUS },
+    { NULL, 0, NULL, 0 },
 };
 
 struct command {
@@ -153,14 +141,16 @@ struct command {
     int cpus[MAX_WORKERS];
 };
 
-static bool parse_switch(const char *text) {
+static bool parse_switch(const char *text)
+{
     if (strcmp(text, "on") != 0 && strcmp(text, "off") != 0) {
         usage();
     }
     return strcmp(text, "on") == 0;
 }
 
-static void parse_option(struct command *command, int code, const char *value) {
+static void parse_option(struct command *command, int code, const char *value)
+{
     struct bench_options *options = &command->options;
     switch (code) {
     case OPT_WORKERS:
@@ -198,7 +188,8 @@ static void parse_option(struct command *command, int code, const char *value) {
     }
 }
 
-static const struct benchmark *find_benchmark(const char *name) {
+static const struct benchmark *find_benchmark(const char *name)
+{
     for (size_t i = 0; i < BENCHMARKS; i++) {
         if (strcmp(benchmarks[i].name, name) == 0) {
             return &benchmarks[i];
@@ -207,7 +198,8 @@ static const struct benchmark *find_benchmark(const char *name) {
     usage();
 }
 
-static void parse_command(struct command *command, int argc, char **argv) {
+static void parse_command(struct command *command, int argc, char **argv)
+{
     command->runs = 1;
     command->options.executor.workers = 1;
     command->options.executor.queues_per_worker = 16;
@@ -234,12 +226,14 @@ static void parse_command(struct command *command, int argc, char **argv) {
 }
 
 /* The high-water mark of resident memory; it never falls within one process. */
-static long peak_rss_kib(void) {
+static long peak_rss_kib(void)
+{
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : -1;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     static struct command command;
     parse_command(&command, argc, argv);
     const struct executor_options *executor = &command.options.executor;

@@ -20,7 +20,8 @@ struct spinlock {
 };
 
 /* Tells the processor that this is a busy wait. */
-static inline void cpu_relax(void) {
+static inline void cpu_relax(void)
+{
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -28,7 +29,8 @@ static inline void cpu_relax(void) {
 #endif
 }
 
-static inline void spinlock_init(struct spinlock *lock) {
+static inline void spinlock_init(struct spinlock *lock)
+{
     atomic_init(&lock->held, 0);
 }
 
@@ -36,7 +38,8 @@ static inline void spinlock_init(struct spinlock *lock) {
  * The exchange comes first: the lock is nearly always free, and a leading test would fetch the line twice, once to
  * read and once to own it. Waiters then only read, so they do not take the line from the holder.
  */
-static inline void spinlock_acquire(struct spinlock *lock) {
+static inline void spinlock_acquire(struct spinlock *lock)
+{
     /* acquire: pairs with the previous holder's release store, so its writes to the guarded data are seen here. */
     while (__builtin_expect(atomic_exchange_explicit(&lock->held, 1, memory_order_acquire), 0)) {
         /* relaxed: only a hint when to try again; the exchange above does the ordering. */
@@ -46,7 +49,8 @@ static inline void spinlock_acquire(struct spinlock *lock) {
     }
 }
 
-static inline void spinlock_release(struct spinlock *lock) {
+static inline void spinlock_release(struct spinlock *lock)
+{
     /* release: publishes what was written under the lock to the next exchange that reads 0. */
     atomic_store_explicit(&lock->held, 0, memory_order_release);
 }

@@ -9,16 +9,15 @@
  *  1. A slot is set to NULL only by the worker of its range, and the next write to it is by the same worker: every
  *     other writer is a thief whose compare-and-swap expects a non-NULL value.
  *  2. So, from the first compare-and-swap to the last store, the thief's slot is its own and needs no second one.
- *  3. A worker reads NULL in its own range never, since it is not inside the swap when it goes round.
+ *  3. A worker going round its range finds no NULL there, since it is not inside a swap then.
  *  4. Choosing is a guess made without locks. A wrong guess swaps an empty or a busy queue, which is harmless: the
  *     lock and being_processed of the queue itself keep behaviours apart.
  */
 #include "steal.h"
 
-#include <time.h>
-
 /* Any clock that all workers share. */
-static uint64_t steal_timestamp(void) {
+static uint64_t steal_timestamp(void)
+{
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
 #else
@@ -27,7 +26,8 @@ static uint64_t steal_timestamp(void) {
 }
 
 /* A number in [0, limit), by xorshift and a multiplication in place of a remainder. */
-static unsigned steal_random(struct worker *worker, unsigned limit) {
+static unsigned steal_random(struct worker *worker, unsigned limit)
+{
     uint64_t x = worker->random;
     x ^= x << 13;
     x ^= x >> 7;
@@ -37,7 +37,8 @@ static unsigned steal_random(struct worker *worker, unsigned limit) {
 }
 
 /* Longest victim: of the other workers the one whose last attempt to steal is the furthest back. */
-static unsigned steal_choose_victim(const struct worker *thief) {
+static unsigned steal_choose_victim(const struct worker *thief)
+{
     const struct executor *executor = thief->executor;
     unsigned victim = thief->index == 0 ? 1 : 0;
     uint64_t oldest = UINT64_MAX;
@@ -56,7 +57,8 @@ static unsigned steal_choose_victim(const struct worker *thief) {
 }
 
 /* Swaps the contents of two slots. Wait-free: no lock and no loop; a failed swap is not tried again. */
-static bool steal_swap(queue_slot *mine, queue_slot *theirs) {
+static bool steal_swap(queue_slot *mine, queue_slot *theirs)
+{
     /*
      * relaxed loads: the values are only expectations for the compare-and-swaps. What a slot points to was
      * published by the start of the threads and is guarded by its own lock, so no order comes through the slots.
@@ -86,7 +88,8 @@ static bool steal_swap(queue_slot *mine, queue_slot *theirs) {
 }
 
 /* A slot of the victim that looks worth stealing, or NULL. The search begins at a random place. */
-static queue_slot *steal_find_candidate(struct worker *thief, unsigned victim) {
+static queue_slot *steal_find_candidate(struct worker *thief, unsigned victim)
+{
     struct executor *executor = thief->executor;
     queue_slot *slots = &executor->slots[executor->worker[victim].first];
     unsigned at = steal_random(thief, executor->range);
@@ -102,7 +105,8 @@ static queue_slot *steal_find_candidate(struct worker *thief, unsigned victim) {
 }
 
 /* A slot of the thief with an empty queue to give away, or NULL. */
-static queue_slot *steal_find_empty(struct worker *thief) {
+static queue_slot *steal_find_empty(struct worker *thief)
+{
     struct executor *executor = thief->executor;
     queue_slot *slots = &executor->slots[thief->first];
     unsigned at = steal_random(thief, executor->range);
@@ -117,7 +121,8 @@ static queue_slot *steal_find_empty(struct worker *thief) {
     return NULL;
 }
 
-bool steal_queue(struct worker *thief) {
+bool steal_queue(struct worker *thief)
+{
     unsigned victim = steal_choose_victim(thief);
     /* relaxed: see steal_choose_victim(). */
     atomic_store_explicit(&thief->last_steal, steal_timestamp(), memory_order_relaxed);

@@ -32,25 +32,29 @@ struct work_queue {
     struct copy_queue queue; /* guarded by lock */
 };
 
-static inline void work_queue_init(struct work_queue *work) {
+static inline void work_queue_init(struct work_queue *work)
+{
     spinlock_init(&work->lock);
     atomic_init(&work->being_processed, false);
     copy_queue_init(&work->queue);
 }
 
-static inline void work_queue_destroy(struct work_queue *work) {
+static inline void work_queue_destroy(struct work_queue *work)
+{
     copy_queue_destroy(&work->queue);
 }
 
 static inline void work_queue_push(struct work_queue *work, struct actor *actor, struct message *message,
-                                   behaviour *behave) {
+                                   behaviour *behave)
+{
     spinlock_acquire(&work->lock);
     copy_queue_push(&work->queue, actor, message, behave);
     spinlock_release(&work->lock);
 }
 
 /* Whether the queue holds work that nobody is running; without the lock, hence a hint. */
-static inline bool work_queue_is_candidate(const struct work_queue *work) {
+static inline bool work_queue_is_candidate(const struct work_queue *work)
+{
     if (copy_queue_count(&work->queue) == 0) {
         return false;
     }
@@ -62,7 +66,8 @@ static inline bool work_queue_is_candidate(const struct work_queue *work) {
  * Moves the whole content of the queue to `local`, which must be empty. On success the caller is the processor of the
  * queue until it calls work_queue_release(). Fails if another worker is.
  */
-static inline bool work_queue_gulp(struct work_queue *work, struct copy_queue *local) {
+static inline bool work_queue_gulp(struct work_queue *work, struct copy_queue *local)
+{
     spinlock_acquire(&work->lock);
     /*
      * acquire: reading false pairs with the release store of the last processor, whose behaviours' writes to the
@@ -80,7 +85,8 @@ static inline bool work_queue_gulp(struct work_queue *work, struct copy_queue *l
 }
 
 /* Ends the processing that a successful gulp began. */
-static inline void work_queue_release(struct work_queue *work) {
+static inline void work_queue_release(struct work_queue *work)
+{
     /* release: hands the state of the actors to the next worker that gulps this queue. */
     atomic_store_explicit(&work->being_processed, false, memory_order_release);
 }

@@ -23,7 +23,10 @@ struct frame {
 
 /* 0; -EAGAIN; -EMSGSIZE: packs to more than ODEON_CONTROL_FRAME_MAX; other negative errno.  The descriptors stay the caller's. */
 int frame_send(int socket, const ProtobufCMessage *message, const int *fds, size_t n_fds);
-/* 1: a record; 0: end of file; -EAGAIN; -EMSGSIZE: the record was larger, it is dropped; -EPROTO: too many descriptors. */
+/* The same for bytes that are packed already. */
+int frame_send_packed(int socket, const void *data, size_t size, const int *fds, size_t n_fds);
+/* 1: a record (an empty one has size 0); 0: end of file; -EAGAIN; -EMSGSIZE: the record was larger, it is dropped; -EPROTO: too
+ * many descriptors. */
 int frame_receive(int socket, struct frame *frame);
 /* Closes the descriptors that were not taken. */
 void frame_fini(struct frame *frame);

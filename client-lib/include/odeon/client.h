@@ -11,6 +11,10 @@
 #ifndef ODEON_CLIENT_H
 #define ODEON_CLIENT_H
 
+#ifdef ODEON_PLUGIN_MACROS_H
+#error "a plugin includes <odeon/plugin.h>, a client <odeon/client.h>; what both include, <odeon/message.h> alone"
+#endif
+
 #include <odeon/message.h>
 #include <odeon/version.h>
 

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plugin `bench`: its types, and the two actors that clients measure themselves with.
+ *
+ * bench_sink counts what is posted to it and whether the numbers came one after the other; bench_echo sends each post back to
+ * the port it came from.
+ */
+#include "driver.h"
+
+ODEON_STATE(bench_sink, { uint64_t count, next, out_of_order; });
+
+ODEON_RECEIVE(bench_sink, bench_post)
+{
+    self->out_of_order += msg->sequence != self->next;
+    self->next = msg->sequence + 1;
+    self->count++;
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(bench_sink, bench_sink_get)
+{
+    odeon_reply(ctx, bench_sink_value, .count = self->count, .out_of_order = self->out_of_order);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(bench_sink, bench_quit)
+{
+    return ODEON_DELETE;
+}
+
+ODEON_HANDLERS(bench_sink, ODEON_ON(bench_sink, bench_post), ODEON_ON(bench_sink, bench_sink_get),
+               ODEON_ON(bench_sink, bench_quit));
+ODEON_ACTOR_TYPE(bench_sink);
+
+ODEON_STATELESS(bench_echo);
+
+ODEON_RECEIVE(bench_echo, bench_post)
+{
+    odeon_reply(ctx, bench_post, .sequence = msg->sequence);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(bench_echo, bench_quit)
+{
+    return ODEON_DELETE;
+}
+
+ODEON_HANDLERS(bench_echo, ODEON_ON(bench_echo, bench_post), ODEON_ON(bench_echo, bench_quit));
+ODEON_ACTOR_TYPE(bench_echo);
+
+/* Types of the other files, whose interfaces are their own. */
+ODEON_DECLARE_TYPE(bench_static_actor);
+ODEON_DECLARE_TYPE(bench_dynamic_actor);
+ODEON_DECLARE_TYPE(bench_ping);
+ODEON_DECLARE_TYPE(bench_pong);
+ODEON_DECLARE_TYPE(bench_pingpong_local);
+ODEON_DECLARE_TYPE(bench_pingpong_cross);
+ODEON_DECLARE_TYPE(bench_member);
+ODEON_DECLARE_TYPE(bench_executor);
+ODEON_DECLARE_TYPE(bench_server);
+ODEON_DECLARE_TYPE(bench_repeat);
+
+ODEON_PLUGIN("bench", "1.0.0", ODEON_TYPE(bench_static_send), ODEON_TYPE(bench_static_actor),
+             ODEON_TYPE(bench_dynamic_send), ODEON_TYPE(bench_dynamic_actor), ODEON_TYPE(bench_pingpong_local),
+             ODEON_TYPE(bench_pingpong_cross), ODEON_TYPE(bench_ping), ODEON_TYPE(bench_pong),
+             ODEON_TYPE(bench_executor), ODEON_TYPE(bench_member), ODEON_TYPE(bench_repeat), ODEON_TYPE(bench_server),
+             ODEON_TYPE(bench_sink), ODEON_TYPE(bench_echo));

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of commands and options, and looking into it (command.h). */
+#include "client-lib/ctl/command.h"
+
+#include <string.h>
+
+const struct option_info option_table[OPTION_N] = {
+    [OPTION_SOCKET] = { "socket", "PATH", "Control socket ($ODEON_SOCKET, else /run/odeon/control.sock)", "@file" },
+    [OPTION_STATS] = { "stats", "PATH", "Statistics segment ($ODEON_STATS, else \"stats\" beside the socket)",
+                       "@file" },
+    [OPTION_JSON] = { "json", NULL, "Print JSON with stable names instead of tables", NULL },
+    [OPTION_NO_LEGEND] = { "no-legend", NULL, "Leave out headings and hints", NULL },
+    [OPTION_HELP] = { "help", NULL, "Show help for the command and leave", NULL },
+    [OPTION_VERSION] = { "version", NULL, "Show the version and leave", NULL },
+    [OPTION_LIMIT] = { "limit", "N", "Show at most N rows (all without it)", NULL },
+    [OPTION_AFTER] = { "after", "KEY", "Begin after this key, which the end of a limited list names", NULL },
+    [OPTION_WATCH] = { "watch", "SECONDS", "Show rates per second, again every SECONDS (fractions allowed)", NULL },
+    [OPTION_WORKER] = { "worker", NULL, "Show each worker and the control thread for itself", NULL },
+    [OPTION_COUNT] = { "count", "N", "With --watch: stop after N intervals", NULL },
+    [OPTION_TYPE] = { "type", "TYPE", "Only actors of this type", NULL },
+    [OPTION_NAME] = { "name", "NAME", "Register the new actor under this name", NULL },
+    [OPTION_HOW] = { "how", "delete|destroy|finished", "How the actor ends (delete without it)",
+                     "delete destroy finished" },
+    [OPTION_ALL] = { "all", NULL, "Show every command with its options", NULL },
+};
+
+const struct command command_table[] = {
+    { .noun = "status", .arguments = "", .doc = "Show what the service is and how it is", .run = ctl_status },
+    { .noun = "stats",
+      .arguments = "",
+      .options = OPTION_BIT(OPTION_WATCH) | OPTION_BIT(OPTION_WORKER) | OPTION_BIT(OPTION_COUNT),
+      .doc = "Show what the scheduler has done, from the statistics segment",
+      .details = "Reads the segment without asking the service, and so works while the service is down.\n"
+                 "With --watch and --json, prints one JSON document a line.",
+      .run = ctl_stats },
+    { .noun = "executor",
+      .verb = "show",
+      .arguments = "",
+      .doc = "Show the executor's settings",
+      .run = ctl_executor_show },
+    { .noun = "executor",
+      .verb = "set",
+      .arguments = "KEY=VALUE...",
+      .words_min = 1,
+      .words_max = COMMAND_WORDS_ANY,
+      .doc = "Change settings of the running executor, all or none",
+      .details = "Several may be joined with commas: stealing=random,throughput=64.",
+      .choices = "stealing=none stealing=random stealing=longest-victim throughput=",
+      .run = ctl_executor_set },
+    { .noun = "plugin",
+      .verb = "load",
+      .arguments = "PATH",
+      .words_min = 1,
+      .words_max = 1,
+      .doc = "Load a plugin",
+      .details = "A relative PATH begins at the current directory.",
+      .choices = "@file",
+      .run = ctl_plugin_load },
+    { .noun = "plugin",
+      .verb = "list",
+      .arguments = "",
+      .options = OPTIONS_PAGED,
+      .doc = "List the loaded plugins",
+      .run = ctl_plugin_list },
+    { .noun = "plugin",
+      .verb = "unload",
+      .arguments = "NAME",
+      .words_min = 1,
+      .words_max = 1,
+      .doc = "Unload a plugin, or say what blocks it",
+      .run = ctl_plugin_unload },
+    { .noun = "type",
+      .verb = "list",
+      .arguments = "",
+      .options = OPTIONS_PAGED,
+      .doc = "List the actor types",
+      .run = ctl_type_list },
+    { .noun = "actor",
+      .verb = "list",
+      .arguments = "",
+      .options = OPTIONS_PAGED | OPTION_BIT(OPTION_TYPE),
+      .doc = "List the actors",
+      .run = ctl_actor_list },
+    { .noun = "actor",
+      .verb = "show",
+      .arguments = "REF|NAME",
+      .words_min = 1,
+      .words_max = 1,
+      .doc = "Show one actor",
+      .run = ctl_actor_show },
+    { .noun = "actor",
+      .verb = "spawn",
+      .arguments = "TYPE [HEX...]",
+      .words_min = 1,
+      .words_max = COMMAND_WORDS_ANY,
+      .options = OPTION_BIT(OPTION_NAME),
+      .doc = "Make an actor and print its reference",
+      .details = "HEX are the bytes of its arguments as hexadecimal digits, 232 bytes at most.",
+      .run = ctl_actor_spawn },
+    { .noun = "actor",
+      .verb = "send",
+      .arguments = "REF|NAME MESSAGE [FIELD=VALUE...]",
+      .words_min = 2,
+      .words_max = COMMAND_WORDS_ANY,
+      .doc = "Send a message to an actor",
+      .details = "Fields that are not given are zero.  Integers are decimal or 0x hexadecimal, arrays of numbers are\n"
+                 "joined with commas, arrays of char and a tail take text as it is.",
+      .run = ctl_actor_send },
+    { .noun = "actor",
+      .verb = "stop",
+      .arguments = "REF|NAME",
+      .words_min = 1,
+      .words_max = 1,
+      .options = OPTION_BIT(OPTION_HOW),
+      .doc = "Send an actor the message that ends it",
+      .details = "Messages that it has already been sent come first.",
+      .run = ctl_actor_stop },
+    { .noun = "client",
+      .verb = "list",
+      .arguments = "",
+      .options = OPTIONS_PAGED,
+      .doc = "List the connected clients",
+      .run = ctl_client_list },
+    { .noun = "completion",
+      .arguments = "bash",
+      .words_min = 1,
+      .words_max = 1,
+      .doc = "Print completion code for a shell",
+      .choices = "bash",
+      .run = ctl_completion },
+    { .noun = "help",
+      .arguments = "[NOUN [VERB]]",
+      .words_max = 2,
+      .options = OPTION_BIT(OPTION_ALL),
+      .doc = "Show help",
+      .choices = "@noun",
+      .run = ctl_help },
+};
+const size_t command_table_n = sizeof(command_table) / sizeof(command_table[0]);
+
+const struct command *command_find_noun(const char *noun)
+{
+    for (size_t i = 0; i < command_table_n; i++)
+        if (!strcmp(command_table[i].noun, noun))
+            return &command_table[i];
+    return NULL;
+}
+
+const struct command *command_find(const char *noun, const char *verb)
+{
+    for (size_t i = 0; i < command_table_n; i++) {
+        const struct command *c = &command_table[i];
+
+        if (strcmp(c->noun, noun))
+            continue;
+        if (c->verb ? verb && !strcmp(c->verb, verb) : !verb)
+            return c;
+    }
+    return NULL;
+}
+
+bool command_begins_noun(const struct command *command)
+{
+    return command == command_table || strcmp(command->noun, command[-1].noun) != 0;
+}

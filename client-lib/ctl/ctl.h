@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One run of odeonctl: its command, its options, where it writes, its connection.
+ *
+ * Owned by ctl_main() (or a test) on the stack; one thread.  Commands get it as their only argument and return an exit
+ * code.
+ *
+ * C1  Results go to `out`, everything else (errors, notes) to `err`.
+ * C2  Whatever comes from outside (names, texts of the service) reaches a terminal without control characters.
+ * C3  With `json`, what is on `out` is one JSON document a run (a line an interval for `stats --watch`) with
+ * "version": 1.
+ */
+#pragma once
+
+#include <odeon/admin.h>
+
+#include "client-lib/ctl/command.h"
+#include "client-lib/ctl/ref.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum ctl_exit {
+    CTL_DONE = 0,
+    CTL_REFUSED = 1,
+    CTL_USAGE = 2,
+    CTL_UNREACHABLE = 3,
+    CTL_VERSION = 4,
+};
+
+struct ctl {
+    const struct command *command;
+    const char *option[OPTION_N]; /* NULL: not given; a flag that is set has "" */
+    char **words;                 /* arguments after noun and verb */
+    size_t n_words;
+    FILE *out, *err;
+    bool json, legend, terminal;
+    uint64_t limit; /* rows at most; UINT64_MAX: all */
+    uint64_t after; /* first page begins after this key */
+    struct odeon_client *client;
+};
+
+/* A whole run of the program.  Returns the exit code. */
+int ctl_main(int argc, char **argv);
+/* The same, writing to other streams; `terminal`: `out` is one. */
+int ctl_run(int argc, char **argv, FILE *out, FILE *err, bool terminal);
+
+/* Connects on first use.  0, or the exit code, after a message. */
+int ctl_connect(struct ctl *ctl);
+
+/* Prints "odeonctl: ..." and returns `code`.  The text is "WHAT: WHY. WHAT TO DO". */
+int ctl_fail(struct ctl *ctl, enum ctl_exit code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same for a call of libodeon that has returned `error`: WHAT is the format, the rest comes from the library. */
+int ctl_refuse(struct ctl *ctl, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Which exit code an error of libodeon (after the connection stood) stands for. */
+enum ctl_exit ctl_exit_of(int error);
+
+/* A reference, or a name that the service knows.  0, or the exit code, after a message. */
+int ctl_ref_find(struct ctl *ctl, const char *text, odeon_ref *ret_ref);

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* odeonctl actor: listing, making, sending to and ending actors. */
+#include "client-lib/ctl/ctl.h"
+#include "client-lib/ctl/output.h"
+#include "client-lib/ctl/payload.h"
+#include "client-lib/ctl/suggest.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ACTOR_ARGS_MAX = 232 }; /* as odeon_spawn() says */
+
+/* A number that may be missing: the service says UINT32_MAX then. */
+static struct cell actor_number(uint32_t number)
+{
+    return number == UINT32_MAX ? CELL_NONE : CELL_NUMBER(number);
+}
+
+static void actor_add(struct listing *listing, const void *row)
+{
+    const struct odeon_actor_info *a = row;
+
+    listing_add(listing, (struct cell[]){ CELL_REF(a->ref), CELL_TEXT(a->type), CELL_TEXT(a->name), CELL_TEXT(a->state),
+                                          actor_number(a->queue), actor_number(a->worker), CELL_REF(a->spawned_by) });
+}
+
+/* The name of a type that is near, to be freed; NULL: there is none. */
+static char *actor_nearest_type(struct ctl *ctl, const char *name)
+{
+    struct odeon_list *list = NULL;
+    struct suggestion near;
+    char *best = NULL;
+
+    if (odeon_admin_type_list(ctl->client, 0, 0, &list) < 0)
+        return NULL;
+    suggestion_init(&near, name);
+    for (size_t i = 0; i < list->n; i++)
+        suggestion_offer(&near, ((const struct odeon_type_info *)list->rows)[i].name);
+    if (near.best && strcmp(near.best, name) != 0)
+        best = strdup(near.best);
+    odeon_list_free(list);
+    return best;
+}
+
+static int actor_fail_type(struct ctl *ctl, const char *what, const char *type)
+{
+    char *near = actor_nearest_type(ctl, type);
+    int code;
+
+    if (near)
+        code = ctl_fail(ctl, CTL_REFUSED, "%s: there is no type '%s'. Did you mean %s?", what, type, near);
+    else
+        code = ctl_fail(ctl, CTL_REFUSED,
+                        "%s: there is no type '%s'. Load its plugin; odeonctl type list shows the types", what, type);
+    free(near);
+    return code;
+}
+
+int ctl_actor_list(struct ctl *ctl)
+{
+    static const struct column columns[] = {
+        { "REF", "ref", true },
+        { "TYPE", "type", false },
+        { "NAME", "name", false },
+        { "STATE", "state", false },
+        { "QUEUE", "queue", true },
+        { "WORKER", "worker", true },
+        { "SPAWNED BY", "spawned_by", true },
+    };
+    struct listing_source source = { .what = "cannot list the actors",
+                                     .fetch = odeon_admin_actor_list,
+                                     .filter = ctl->option[OPTION_TYPE],
+                                     .row_size = sizeof(struct odeon_actor_info),
+                                     .add = actor_add };
+
+    return listing_fetch(ctl, "actors", columns, 7, &source);
+}
+
+int ctl_actor_show(struct ctl *ctl)
+{
+    const char *which = ctl->words[0];
+    struct odeon_actor_detail *d = NULL;
+    odeon_ref ref = ODEON_NOBODY;
+    struct properties p;
+    bool by_ref;
+    int r, code;
+
+    code = ctl_connect(ctl);
+    if (code)
+        return code;
+    by_ref = ctl_ref_parse(which, &ref);
+    r = odeon_admin_actor_show(ctl->client, ref, by_ref ? NULL : which, &d);
+    if (r == -ENOENT && !by_ref)
+        return ctl_fail(ctl, CTL_REFUSED,
+                        "%s: no actor has this name. See odeonctl actor list; a reference is written SLOT.GENERATION",
+                        which);
+    if (r < 0)
+        return ctl_refuse(ctl, r, "cannot show the actor %s", which);
+
+    properties_begin(&p, ctl, "actor");
+    properties_add(&p, "Reference", "ref", CELL_REF(d->actor.ref));
+    properties_add(&p, "Type", "type", CELL_TEXT(d->actor.type));
+    properties_add(&p, "Name", "name", CELL_TEXT(d->actor.name));
+    properties_add(&p, "State", "state", CELL_TEXT(d->actor.state));
+    properties_add(&p, "Queue", "queue", actor_number(d->actor.queue));
+    properties_add(&p, "Bytes in that queue", "queue_bytes", CELL_NUMBER(d->queue_bytes));
+    properties_add(&p, "Worker", "worker", actor_number(d->actor.worker));
+    properties_add(&p, "Spawned by", "spawned_by", CELL_REF(d->actor.spawned_by));
+    properties_add(&p, "State size", "state_size", CELL_NUMBER(d->state_size));
+    properties_add(&p, "Accepts", "accepts", CELL_LIST(d->accepts, d->n_accepts));
+    odeon_free(d);
+    return properties_end(&p);
+}
+
+static void actor_print_ref(struct ctl *ctl, odeon_ref ref)
+{
+    struct json json;
+    char text[CTL_REF_TEXT];
+
+    ctl_ref_format(ref, text);
+    if (!ctl->json) {
+        fprintf(ctl->out, "%s\n", text); /* alone, for scripts */
+        return;
+    }
+    json_begin_document(&json, ctl->out);
+    json_string(&json, "ref", text);
+    json_end_document(&json);
+}
+
+int ctl_actor_spawn(struct ctl *ctl)
+{
+    const char *type = ctl->words[0], *name = ctl->option[OPTION_NAME];
+    char why[PAYLOAD_ERROR_TEXT];
+    uint8_t args[ACTOR_ARGS_MAX];
+    odeon_ref ref = ODEON_NOBODY;
+    size_t size = 0;
+    int r, code;
+
+    if (name && (!*name || ctl_ref_parse(name, &ref)))
+        return ctl_fail(ctl, CTL_USAGE, "--name: '%s' is %s. Choose another name", name,
+                        *name ? "written like a reference" : "empty");
+    r = payload_parse_hex(ctl->words + 1, ctl->n_words - 1, args, sizeof(args), &size, why);
+    if (r < 0)
+        return ctl_fail(ctl, CTL_USAGE, "the actor's arguments: %s", why);
+    code = ctl_connect(ctl);
+    if (code)
+        return code;
+    r = odeon_spawn(ctl->client, type, name, size ? args : NULL, size, &ref);
+    if (r == -ENOENT)
+        return actor_fail_type(ctl, "cannot make an actor", type);
+    if (r < 0)
+        return ctl_refuse(ctl, r, "cannot make an actor of type '%s'", type);
+    actor_print_ref(ctl, ref);
+    return 0;
+}
+
+/* Names what the actor accepts, with the nearest first. */
+static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref, const char *message)
+{
+    struct odeon_actor_detail *d = NULL;
+    struct suggestion near;
+    struct cell accepts;
+    char *list = NULL;
+    int code;
+
+    if (odeon_admin_actor_show(ctl->client, ref, NULL, &d) < 0)
+        return ctl_fail(ctl, CTL_REFUSED,
+                        "cannot send to %s: there is no message '%s'. See what odeonctl actor show says it accepts",
+                        which, message);
+    suggestion_init(&near, message);
+    for (size_t i = 0; i < d->n_accepts; i++)
+        suggestion_offer(&near, d->accepts[i]);
+    accepts = CELL_LIST(d->accepts, d->n_accepts);
+    list = output_cell_text(&accepts);
+    code = ctl_fail(ctl, CTL_REFUSED, "cannot send to %s: there is no message '%s'. %s%s%sIt accepts: %s", which,
+                    message, near.best ? "Did you mean " : "", near.best ? near.best : "", near.best ? "? " : "",
+                    list ? list : "?");
+    free(list);
+    odeon_free(d);
+    return code;
+}
+
+/* The payload of `message` from the words after it; 0, or the exit code, after a message. */
+static int actor_make_payload(struct ctl *ctl, const struct odeon_message_info *info, void **ret_payload,
+                              size_t *ret_size)
+{
+    struct payload_layout *layout = NULL;
+    char why[PAYLOAD_ERROR_TEXT];
+    int r;
+
+    r = payload_layout_parse(info->fields, &layout, why);
+    if (!r)
+        r = payload_layout_check(layout, info->size, info->has_tail != 0, why);
+    if (r < 0) {
+        payload_layout_free(layout);
+        return ctl_fail(ctl, CTL_REFUSED, "cannot write the message '%s': %s", info->name, why);
+    }
+    r = payload_fill(layout, ctl->words + 2, ctl->n_words - 2, info->size, ret_payload, ret_size, why);
+    payload_layout_free(layout);
+    return r < 0 ? ctl_fail(ctl, CTL_USAGE, "cannot write the message '%s': %s", info->name, why) : 0;
+}
+
+static void actor_print_sent(struct ctl *ctl, odeon_ref ref, const char *message, size_t size)
+{
+    struct json json;
+    char text[CTL_REF_TEXT];
+
+    ctl_ref_format(ref, text);
+    if (!ctl->json) {
+        fprintf(ctl->out, "sent %s (%zu bytes) to %s\n", message, size, text);
+        return;
+    }
+    json_begin_document(&json, ctl->out);
+    json_begin_object(&json, "sent");
+    json_string(&json, "message", message);
+    json_string(&json, "to", text);
+    json_uint(&json, "bytes", size);
+    json_end_object(&json);
+    json_end_document(&json);
+}
+
+int ctl_actor_send(struct ctl *ctl)
+{
+    const char *which = ctl->words[0], *message = ctl->words[1];
+    struct odeon_message_info *info = NULL;
+    void *payload = NULL;
+    odeon_ref ref;
+    size_t size = 0;
+    int r, code;
+
+    code = ctl_connect(ctl);
+    if (!code)
+        code = ctl_ref_find(ctl, which, &ref);
+    if (code)
+        return code;
+    r = odeon_admin_message_find(ctl->client, message, 0, &info);
+    if (r == -ENOENT)
+        return actor_fail_message(ctl, which, ref, message);
+    if (r < 0)
+        return ctl_refuse(ctl, r, "cannot look up the message '%s'", message);
+
+    code = actor_make_payload(ctl, info, &payload, &size);
+    if (!code) {
+        r = odeon_admin_actor_send(ctl->client, ref, message, payload, size);
+        if (r < 0)
+            code = ctl_refuse(ctl, r, "cannot send '%s' to %s", message, which);
+        else
+            actor_print_sent(ctl, ref, message, size);
+    }
+    free(payload);
+    odeon_free(info);
+    return code;
+}
+
+int ctl_actor_stop(struct ctl *ctl)
+{
+    static const struct {
+        const char *name;
+        enum odeon_allocation how;
+    } ways[] = { { "delete", ODEON_DELETE }, { "destroy", ODEON_DESTROY }, { "finished", ODEON_FINISHED } };
+    const char *how = ctl->option[OPTION_HOW] ? ctl->option[OPTION_HOW] : ways[0].name;
+    char text[CTL_REF_TEXT];
+    struct json json;
+    odeon_ref ref;
+    size_t way = 0;
+    int r, code;
+
+    while (way < 3 && strcmp(ways[way].name, how) != 0)
+        way++;
+    if (way == 3)
+        return ctl_fail(ctl, CTL_USAGE, "--how: '%s' is no way to end. Write delete, destroy or finished", how);
+    code = ctl_connect(ctl);
+    if (!code)
+        code = ctl_ref_find(ctl, ctl->words[0], &ref);
+    if (code)
+        return code;
+    r = odeon_admin_actor_stop(ctl->client, ref, ways[way].how);
+    if (r < 0)
+        return ctl_refuse(ctl, r, "cannot stop %s", ctl->words[0]);
+
+    ctl_ref_format(ref, text);
+    if (!ctl->json) {
+        fprintf(ctl->out, "sent %s to %s\n", how, text);
+        return 0;
+    }
+    json_begin_document(&json, ctl->out);
+    json_string(&json, "stopping", text);
+    json_string(&json, "how", how);
+    json_end_document(&json);
+    return 0;
+}

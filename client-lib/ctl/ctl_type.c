@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* odeonctl type: the actor types that the service knows. */
+#include "client-lib/ctl/ctl.h"
+#include "client-lib/ctl/output.h"
+
+static int type_fetch(struct odeon_client *client, const char *filter, uint64_t after, uint32_t rows,
+                      struct odeon_list **ret)
+{
+    (void)filter;
+    return odeon_admin_type_list(client, after, rows, ret);
+}
+
+static void type_add(struct listing *listing, const void *row)
+{
+    const struct odeon_type_info *t = row;
+
+    listing_add(listing, (struct cell[]){ CELL_TEXT(t->name), CELL_NUMBER(t->version), CELL_TEXT(t->plugin),
+                                          CELL_FLAG(t->loaded != 0), CELL_NUMBER(t->actors), CELL_NUMBER(t->state_size),
+                                          CELL_TEXT(t->restart), CELL_LIST(t->accepts, t->n_accepts) });
+}
+
+int ctl_type_list(struct ctl *ctl)
+{
+    static const struct column columns[] = {
+        { "NAME", "name", false },
+        { "VERSION", "version", true },
+        { "PLUGIN", "plugin", false },
+        { "LOADED", "loaded", false },
+        { "ACTORS", "actors", true },
+        { "STATE SIZE", "state_size", true },
+        { "AFTER A CRASH", "restart", false },
+        { "ACCEPTS", "accepts", false },
+    };
+    static const struct listing_source source = { .what = "cannot list the types",
+                                                  .fetch = type_fetch,
+                                                  .row_size = sizeof(struct odeon_type_info),
+                                                  .add = type_add };
+
+    return listing_fetch(ctl, "types", columns, 8, &source);
+}

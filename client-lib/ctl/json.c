@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JSON writer (json.h). */
+#include "client-lib/ctl/json.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { JSON_VERSION = 1 }; /* of the documents' shape: changes when a name or a meaning does */
+
+/* Length of the UTF-8 sequence at `s` (RFC 3629: no overlong forms, no surrogates), 0: there is none. */
+static unsigned json_utf8_length(const unsigned char *s)
+{
+    unsigned n;
+    uint32_t code;
+
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] >= 0xc2 && s[0] <= 0xdf) {
+        n = 2;
+        code = s[0] & 0x1fu;
+    } else if ((s[0] & 0xf0) == 0xe0) {
+        n = 3;
+        code = s[0] & 0x0fu;
+    } else if (s[0] >= 0xf0 && s[0] <= 0xf4) {
+        n = 4;
+        code = s[0] & 0x07u;
+    } else {
+        return 0;
+    }
+    for (unsigned i = 1; i < n; i++) { /* ends at the NUL, too */
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (s[i] & 0x3fu);
+    }
+    if ((n == 3 && code < 0x800) || (n == 4 && code < 0x10000) || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+        return 0;
+    return n;
+}
+
+static void json_write_string(FILE *out, const char *value)
+{
+    const unsigned char *s = (const unsigned char *)value;
+
+    fputc('"', out);
+    while (*s) {
+        unsigned n = json_utf8_length(s);
+
+        if (!n) {
+            fputs("\\ufffd", out);
+            n = 1;
+        } else if (*s == '"' || *s == '\\') {
+            fprintf(out, "\\%c", *s);
+        } else if (*s == '\n') {
+            fputs("\\n", out);
+        } else if (*s == '\t') {
+            fputs("\\t", out);
+        } else if (*s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0)) { /* C0, DEL, C1: terminals act on them */
+            fprintf(out, "\\u%04x", (unsigned)(n == 1 ? *s : s[1]));
+        } else {
+            fwrite(s, 1, n, out);
+        }
+        s += n;
+    }
+    fputc('"', out);
+}
+
+static void json_begin_value(struct json *json, const char *key)
+{
+    if (json->more[json->depth])
+        fputc(',', json->out);
+    json->more[json->depth] = true;
+    if (key) {
+        json_write_string(json->out, key);
+        fputc(':', json->out);
+    }
+}
+
+static void json_open(struct json *json, const char *key, char bracket)
+{
+    json_begin_value(json, key);
+    fputc(bracket, json->out);
+    assert(json->depth + 1 < JSON_DEPTH_MAX);
+    json->more[++json->depth] = false;
+}
+
+static void json_close(struct json *json, char bracket)
+{
+    assert(json->depth > 0);
+    json->depth--;
+    fputc(bracket, json->out);
+}
+
+void json_init(struct json *json, FILE *out)
+{
+    *json = (struct json){ .out = out };
+}
+
+void json_begin_object(struct json *json, const char *key)
+{
+    json_open(json, key, '{');
+}
+
+void json_end_object(struct json *json)
+{
+    json_close(json, '}');
+}
+
+void json_begin_array(struct json *json, const char *key)
+{
+    json_open(json, key, '[');
+}
+
+void json_end_array(struct json *json)
+{
+    json_close(json, ']');
+}
+
+void json_begin_document(struct json *json, FILE *out)
+{
+    json_init(json, out);
+    json_begin_object(json, NULL);
+    json_uint(json, "version", JSON_VERSION);
+}
+
+void json_end_document(struct json *json)
+{
+    json_end_object(json);
+    assert(json->depth == 0);
+    fputc('\n', json->out);
+}
+
+void json_break_line(struct json *json)
+{
+    if (json->more[json->depth])
+        fputs(",\n", json->out);
+    else
+        fputc('\n', json->out);
+    json->more[json->depth] = false; /* the comma is written */
+}
+
+void json_string(struct json *json, const char *key, const char *value)
+{
+    json_begin_value(json, key);
+    json_write_string(json->out, value);
+}
+
+void json_uint(struct json *json, const char *key, uint64_t value)
+{
+    json_begin_value(json, key);
+    fprintf(json->out, "%" PRIu64, value);
+}
+
+void json_double(struct json *json, const char *key, double value)
+{
+    if (!isfinite(value)) {
+        json_null(json, key);
+        return;
+    }
+    json_begin_value(json, key);
+    if (value == floor(value) && fabs(value) < 1e18)
+        fprintf(json->out, "%.0f", value);
+    else
+        fprintf(json->out, "%.6g", value);
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+    json_begin_value(json, key);
+    fputs(value ? "true" : "false", json->out);
+}
+
+void json_null(struct json *json, const char *key)
+{
+    json_begin_value(json, key);
+    fputs("null", json->out);
+}

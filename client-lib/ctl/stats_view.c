@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Snapshots of the statistics segment and the names of figures (stats_view.h). */
+#include "client-lib/ctl/stats_view.h"
+#include "client-lib/ctl/ctl.h"
+#include "client-lib/ctl/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const group_paper[] = { "actors_created",
+                                           "messages_sent",
+                                           "gulps",
+                                           "average_gulp_size",
+                                           "missed_gulps",
+                                           "steal_attempts",
+                                           "steal_failures_no_candidates",
+                                           "steal_failures_lost_race",
+                                           "messages_stolen",
+                                           "average_steal_size",
+                                           NULL };
+static const char *const group_paper_titles[] = { "Actors Created",
+                                                  "Messages Sent",
+                                                  "Gulps",
+                                                  "Average Gulp Size",
+                                                  "Missed Gulps",
+                                                  "Steal Attempts",
+                                                  "Steal Failures (no candidates)",
+                                                  "Steal Failures (failed swaps / lost race)",
+                                                  "Messages Stolen",
+                                                  "Average Steal Size" };
+static const char *const group_work[] = {
+    "messages_processed", "gulped_messages", "steals", "actors_ended", "tail_appends", "flushes", "flushed_messages",
+    "batches_parked",     "lock_contended",  NULL
+};
+static const char *const group_ports[] = { "port_batches",    "port_messages", "port_deliveries",
+                                           "port_backlogged", "ports_broken",  NULL };
+static const char *const group_sleep[] = {
+    "parks", "wakeups_sent", "wakeups_received", "wakeups_spurious", "client_wakeups", NULL
+};
+static const char *const group_else[] = { "redeliveries",
+                                          "dead_letters",
+                                          "dead_letters_dropped",
+                                          "refusals",
+                                          "sends_failed",
+                                          "backlog_dropped",
+                                          "faults",
+                                          NULL };
+
+const struct stats_group stats_groups[] = {
+    { "The scheduler", group_paper },
+    { "Work", group_work },
+    { "Ports", group_ports },
+    { "Sleeping", group_sleep },
+    { "What went otherwise", group_else },
+};
+const size_t stats_groups_n = sizeof(stats_groups) / sizeof(stats_groups[0]);
+
+const char *stats_title(const char *name)
+{
+    for (size_t i = 0; group_paper[i]; i++)
+        if (!strcmp(group_paper[i], name))
+            return group_paper_titles[i];
+    return name;
+}
+
+bool stats_is_grouped(const char *name)
+{
+    for (size_t g = 0; g < stats_groups_n; g++)
+        for (const char *const *n = stats_groups[g].names; *n; n++)
+            if (!strcmp(*n, name))
+                return true;
+    return false;
+}
+
+/* --stats; else beside the socket that --socket names; else what the library finds. */
+static char *stats_path(const struct ctl *ctl)
+{
+    const char *given = ctl->option[OPTION_STATS], *socket = ctl->option[OPTION_SOCKET], *slash;
+    char *path = NULL;
+
+    if (given)
+        return strdup(given);
+    if (!socket || getenv("ODEON_STATS"))
+        return NULL;
+    slash = strrchr(socket, '/');
+    if (asprintf(&path, "%.*sstats", slash ? (int)(slash - socket) + 1 : 0, socket) < 0)
+        return NULL;
+    return path;
+}
+
+int stats_open(struct ctl *ctl, bool quiet, struct odeon_stats **ret)
+{
+    char *path = stats_path(ctl);
+    const char *shown = path ? path : "where they are kept";
+    int r, code = 0;
+
+    r = odeon_stats_open(path, ret);
+    if (r < 0 && quiet)
+        code = CTL_UNREACHABLE;
+    else if (r == -ENOENT)
+        code = ctl_fail(
+            ctl, CTL_UNREACHABLE,
+            "cannot read the statistics: no service has left any (%s). Start odeond, or name its file with --stats",
+            shown);
+    else if (r < 0) {
+        code = ctl_refuse(ctl, r, "cannot read the statistics (%s)", shown);
+        if (r != -EPROTO && r != -EACCES && r != -EPERM)
+            code = CTL_UNREACHABLE;
+    }
+    free(path);
+    return code;
+}
+
+static bool process_is_gone(uint32_t pid)
+{
+    return pid == 0 || pid > INT32_MAX || (kill((pid_t)pid, 0) < 0 && errno == ESRCH);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void snapshot_read(struct snapshot *s, struct odeon_stats *stats)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const char *name = odeon_stats_name(stats, i), *doc = odeon_stats_doc(stats, i);
+
+        snprintf(s->figures[i].name, STATS_NAME, "%s", name ? name : "?");
+        s->figures[i].doc = doc ? doc : "";
+        s->figures[i].kind = odeon_stats_kind(stats, i);
+        s->values[i] = odeon_stats_value(stats, -1, i);
+        for (unsigned w = 0; w < s->n_workers; w++)
+            s->values[(w + 1) * s->n + i] = odeon_stats_value(stats, (int)w, i);
+    }
+    for (unsigned w = 0; w < s->n_workers; w++)
+        s->cpus[w] = odeon_stats_cpu(stats, (int)w);
+}
+
+int snapshot_take(struct odeon_stats *stats, bool workers, struct snapshot **ret)
+{
+    struct snapshot *s = calloc(1, sizeof(*s));
+    int r;
+
+    if (!s)
+        return -ENOMEM;
+    s->service.struct_size = sizeof(s->service);
+    s->taken_ns = now_ns();
+    r = odeon_stats_service(stats, &s->service);
+    s->n = odeon_stats_n(stats);
+    if (r >= 0 && (s->n > STATS_FIGURES_SANE || s->service.workers > STATS_WORKERS_SANE))
+        r = -EPROTO;
+    if (r < 0) {
+        free(s);
+        return r;
+    }
+    s->n_workers = workers ? s->service.workers + 1 : 0;
+    s->figures = calloc(s->n + 1, sizeof(*s->figures));
+    s->values = calloc((s->n_workers + 1) * (s->n + 1), sizeof(*s->values));
+    s->cpus = calloc(s->n_workers + 1, sizeof(*s->cpus));
+    if (!s->figures || !s->values || !s->cpus) {
+        snapshot_free(s);
+        return -ENOMEM;
+    }
+    snapshot_read(s, stats);
+    s->supervisor_down = process_is_gone(s->service.supervisor_pid);
+    s->down = s->supervisor_down || process_is_gone(s->service.executor_pid);
+    *ret = s;
+    return 0;
+}
+
+void snapshot_free(struct snapshot *snapshot)
+{
+    if (!snapshot)
+        return;
+    free(snapshot->figures);
+    free(snapshot->values);
+    free(snapshot->cpus);
+    free(snapshot);
+}
+
+size_t snapshot_find(const struct snapshot *snapshot, const char *name)
+{
+    for (size_t i = 0; i < snapshot->n; i++)
+        if (!strcmp(snapshot->figures[i].name, name))
+            return i;
+    return snapshot->n;
+}
+
+double snapshot_value(const struct snapshot *snapshot, int worker, size_t figure)
+{
+    size_t block = worker < 0 ? 0 : (size_t)worker + 1;
+
+    if (figure >= snapshot->n || block > snapshot->n_workers)
+        return 0;
+    return snapshot->values[block * snapshot->n + figure];
+}
+
+static double snapshot_count(const struct snapshot *now, const struct snapshot *before, int worker, const char *name)
+{
+    double new = snapshot_value(now, worker, snapshot_find(now, name));
+    double old = snapshot_value(before, worker, snapshot_find(before, name));
+
+    return new >= old ? new - old : new;
+}
+
+double snapshot_difference(const struct snapshot *now, const struct snapshot *before, int worker, size_t figure)
+{
+    static const struct {
+        const char *name, *numerator, *denominator;
+    } derived[] = { { "average_gulp_size", "gulped_messages", "gulps" },
+                    { "average_steal_size", "messages_stolen", "steals" } };
+    const char *name;
+
+    if (figure >= now->n)
+        return 0;
+    name = now->figures[figure].name;
+    if (now->figures[figure].kind == ODEON_STATS_COUNTER)
+        return snapshot_count(now, before, worker, name);
+    for (size_t i = 0; i < sizeof(derived) / sizeof(derived[0]); i++)
+        if (!strcmp(derived[i].name, name)) {
+            double n = snapshot_count(now, before, worker, derived[i].denominator);
+
+            return n > 0 ? snapshot_count(now, before, worker, derived[i].numerator) / n : 0;
+        }
+    return snapshot_value(now, worker, figure);
+}
+
+const char *stats_format_value(double value, char text[static STATS_VALUE_TEXT])
+{
+    snprintf(text, STATS_VALUE_TEXT, value == floor(value) ? "%.0f" : "%.2f", value);
+    return text;
+}
+
+const char *stats_state_name(double value)
+{
+    static const char *const names[] = { "stopped", "busy", "searching", "parked" };
+
+    for (unsigned i = 0; i < 4; i++)
+        if (value == (double)i)
+            return names[i];
+    return NULL;
+}
+
+void stats_describe_down(const struct snapshot *snapshot, char *text, size_t size)
+{
+    if (snapshot->supervisor_down)
+        snprintf(text, size, "the service is down; these are its last figures");
+    else if (snapshot->down)
+        snprintf(text, size, "the executor is down; these are its last figures");
+    else
+        text[0] = '\0';
+}
+
+void stats_json_service(struct json *json, const struct snapshot *snapshot)
+{
+    const struct odeon_stats_service *s = &snapshot->service;
+
+    json_begin_object(json, "service");
+    json_string(json, "state", s->state_name);
+    json_bool(json, "supervisor_running", !snapshot->supervisor_down);
+    json_bool(json, "executor_running", !snapshot->down);
+    json_uint(json, "workers", s->workers);
+    json_uint(json, "queues", s->queues);
+    json_string(json, "stealing", s->stealing);
+    json_uint(json, "throughput", s->throughput);
+    json_uint(json, "supervisor_pid", s->supervisor_pid);
+    json_uint(json, "executor_pid", s->executor_pid);
+    json_uint(json, "executor_restarts", s->executor_restarts);
+    json_uint(json, "executor_started_ns", s->executor_started_ns);
+    json_uint(json, "clients", s->clients);
+    json_uint(json, "ports", s->ports);
+    json_uint(json, "plugins", s->plugins);
+    json_uint(json, "actors", s->actors);
+    json_uint(json, "unreceived", s->unreceived);
+    json_end_object(json);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls: a correlated post, and waiting for its reply while keeping what else arrives.  The port's owning thread. */
+#include "client-lib/src/port.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-lib/src/error.h"
+
+/* Bytes that calls set aside for a client that never receives. */
+#define KEPT_BYTES_MAX ODEON_BACKLOG_BYTES_DEFAULT
+
+/* Copies a delivery aside, for odeon_receive() to return later. */
+static int keep(struct odeon_port *port, const struct odeon_delivery *delivery)
+{
+    struct port_kept *kept;
+
+    if (port->kept_bytes > KEPT_BYTES_MAX)
+        return -ENOBUFS;
+    kept = malloc(sizeof(*kept) + delivery->size);
+    if (!kept)
+        return -ENOMEM;
+    kept->delivery = *delivery;
+    kept->delivery.data = kept->payload;
+    memcpy(kept->payload, delivery->data, delivery->size);
+    STAILQ_INSERT_TAIL(&port->kept, kept, link);
+    port->kept_bytes += sizeof(*kept) + delivery->size;
+    return 0;
+}
+
+/* What a delivery is to the call: its outcome, or -EAGAIN for something else, which has been kept or dropped; -ENOBUFS,
+ * -ENOMEM: it should have been kept and could not be. */
+static int judge(struct odeon_port *port, uint64_t correlation, const struct odeon_delivery *delivery)
+{
+    int result = -EAGAIN;
+
+    if (delivery->correlation == correlation && delivery->type == MESSAGE_TYPE_REFUSAL)
+        result = ODEON_CALL_REFUSED;
+    else if (delivery->correlation == correlation && delivery->flags & 1)
+        result = ODEON_CALL_REPLY;
+    else if (!port_is_late(delivery)) {
+        int error = keep(port, delivery);
+
+        if (error < 0)
+            return error;
+    }
+    if (result == -EAGAIN)
+        port_give_back(port);
+    else
+        port->lent = true;
+    return result;
+}
+
+/* Takes what has arrived: an outcome, -EAGAIN: the reply is not among it, or an error. */
+static int look_for_reply(struct odeon_port *port, uint64_t correlation, struct odeon_delivery *ret_reply)
+{
+    uint64_t before = port->delivery_taken;
+    int result;
+
+    while ((result = port_take(port, ret_reply)) > 0) {
+        result = judge(port, correlation, ret_reply);
+        if (result == -ENOBUFS || result == -ENOMEM)
+            port->delivery_taken = before; /* stays in the ring */
+        if (result != -EAGAIN)
+            return result;
+        before = port->delivery_taken;
+    }
+    return result < 0 ? result : -EAGAIN;
+}
+
+static int wait_for_reply(struct odeon_port *port, uint64_t correlation, int64_t deadline_ns,
+                          struct odeon_delivery *ret_reply)
+{
+    for (;;) {
+        int result = look_for_reply(port, correlation, ret_reply);
+
+        if (result == -EAGAIN) {
+            result = port_wait_delivery(port, deadline_ns);
+            if (result > 0)
+                continue;
+            if (result == 0) {
+                error_set_literal(-ETIMEDOUT, "no reply came within the call's time");
+                return ODEON_CALL_EXPIRED;
+            }
+        }
+        if (result >= 0)
+            return result;
+        if (result == -ENOBUFS || result == -ENOMEM) {
+            error_set(result, "the call was given up: deliveries that wait for odeon_receive() fill the memory that is "
+                              "set aside for them");
+            return ODEON_CALL_EXPIRED;
+        }
+        return ODEON_CALL_CLOSED; /* the text has been set by what closed it */
+    }
+}
+
+int odeon_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size, int64_t timeout_ns,
+               struct odeon_delivery *ret_reply)
+{
+    uint64_t correlation;
+    int64_t deadline_ns;
+    int result;
+
+    if (!port || !ret_reply || (!data && size > 0))
+        return error_set_literal(-EINVAL, "odeon_call: no port, no place for the reply, or a payload without address");
+    if (port->kept_bytes > KEPT_BYTES_MAX)
+        return error_set_literal(
+            -ENOBUFS, "deliveries that arrived during earlier calls wait: take them with odeon_receive() first");
+    *ret_reply = (struct odeon_delivery){ 0 };
+    correlation = PORT_CORRELATION_CALL | ++port->last_call;
+    deadline_ns = deadline_after(timeout_ns);
+    result = port_post_until(port, to, type, ENVELOPE_CORRELATED, correlation, data, size, deadline_ns);
+    if (result < 0)
+        return result;
+    result = wait_for_reply(port, correlation, deadline_ns, ret_reply);
+    if (result != ODEON_CALL_REPLY && result != ODEON_CALL_REFUSED)
+        *ret_reply = (struct odeon_delivery){ 0 };
+    return result;
+}

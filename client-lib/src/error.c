@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Error texts; see error.h. */
+#include "client-lib/src/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <odeon/client.h>
+
+/* Long enough for a refusal by the service that lists several blockers. */
+static _Thread_local char buffer[2048];
+static _Thread_local const char *text = "no call of this thread has failed";
+
+int error_set(int error, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(buffer, sizeof(buffer), format, arguments);
+    va_end(arguments);
+    text = buffer;
+    return error;
+}
+
+int error_set_literal(int error, const char *literal)
+{
+    text = literal;
+    return error;
+}
+
+const char *error_describe(int error)
+{
+    const char *description = strerrordesc_np(-error);
+
+    return description ? description : "unknown error";
+}
+
+const char *odeon_error_text(void)
+{
+    return text;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of message ids; see names.h.  What asks the service is in lookup.c. */
+#include "client-lib/src/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NAMES_SIZE_FIRST = 64,
+    NAMES_SIZE_MAX = ODEON_MESSAGE_TYPES_MAX * 8, /* a process that brings more descriptions asks more often */
+};
+
+void names_init(struct names *names)
+{
+    *names = (struct names){ 0 };
+    pthread_mutex_init(&names->mutex, NULL);
+}
+
+void names_fini(struct names *names)
+{
+    pthread_mutex_destroy(&names->mutex);
+    free(names->entries);
+}
+
+/* The type's entry, or the free one where it belongs.  There is always a free one: at most half is used. */
+static struct name_entry *entry_of(struct name_entry *entries, size_t size, const struct odeon_message_type *type)
+{
+    size_t at = (size_t)((uintptr_t)type * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (size - 1);
+
+    while (entries[at].type && entries[at].type != type)
+        at = (at + 1) & (size - 1);
+    return &entries[at];
+}
+
+uint32_t names_find(struct names *names, const struct odeon_message_type *type)
+{
+    uint32_t id = 0;
+
+    pthread_mutex_lock(&names->mutex);
+    if (names->size > 0) {
+        const struct name_entry *entry = entry_of(names->entries, names->size, type);
+
+        if (entry->type && entry->version == type->version && strcmp(entry->name, type->name) == 0)
+            id = entry->id;
+    }
+    pthread_mutex_unlock(&names->mutex);
+    return id;
+}
+
+static void names_grow(struct names *names)
+{
+    size_t size = names->size ? names->size * 2 : NAMES_SIZE_FIRST;
+    struct name_entry *entries = size <= NAMES_SIZE_MAX ? calloc(size, sizeof(*entries)) : NULL;
+
+    if (!entries)
+        return;
+    for (size_t i = 0; i < names->size; i++)
+        if (names->entries[i].type)
+            *entry_of(entries, size, names->entries[i].type) = names->entries[i];
+    free(names->entries);
+    names->entries = entries;
+    names->size = size;
+}
+
+void names_add(struct names *names, const struct odeon_message_type *type, uint32_t id)
+{
+    struct name_entry *entry;
+
+    pthread_mutex_lock(&names->mutex);
+    if (names->used * 2 >= names->size)
+        names_grow(names);
+    if (names->size > 0) {
+        entry = entry_of(names->entries, names->size, type);
+        if (entry->type || names->used * 2 < names->size) {
+            names->used += !entry->type;
+            *entry = (struct name_entry){ .type = type, .id = id, .version = type->version };
+            strncat(entry->name, type->name, ODEON_NAME_MAX);
+        }
+    }
+    pthread_mutex_unlock(&names->mutex);
+}

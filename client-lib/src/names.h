@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ids of message types, by the address of their descriptions.
+ *
+ * Any thread; a lock of its own, held for a look only.  Names and versions are kept beside the address: a description
+ * that was unloaded may have left its address to another one.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <odeon/message.h>
+
+#include "proto/bounds.h"
+
+struct name_entry {
+    const struct odeon_message_type *type; /* NULL: free */
+    uint32_t id, version;
+    char name[ODEON_NAME_MAX + 1];
+};
+
+struct names {
+    pthread_mutex_t mutex;
+    struct name_entry *entries; /* open addressing; `size` is a power of two, at most half of it used */
+    size_t size, used;
+};
+
+void names_init(struct names *names);
+void names_fini(struct names *names);
+uint32_t names_find(struct names *names, const struct odeon_message_type *type); /* 0: not known */
+/* Best effort: without memory the next odeon_message_id() asks the service again. */
+void names_add(struct names *names, const struct odeon_message_type *type, uint32_t id);

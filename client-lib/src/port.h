@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A port on the client's side.  proto/port_layout.h is the law (P1 to P4); this is what the owning thread keeps of its
+ * own.
+ *
+ * Threads: one at a time, except `closing`, `closed` and `reason`, which a thread that reads events may set: the first
+ * one does.
+ *
+ * L1  submission_head <= submission_published <= submission_tail <= submission_head + submission_size.  `published` is
+ * what the shared word says, `tail` goes further by what is reserved. L2  delivery_released <= delivery_taken <=
+ * delivery_tail <= delivery_released + delivery_size. L3  What lies between delivery_released and delivery_taken has
+ * been handed out when `lent`; when not `lent` the two are equal. L4  Every kept delivery came before every one that is
+ * still in the ring. L5  Memory that the executor writes is believed only after it was compared with L1 and L2; else
+ * the port closes with -EPROTO. The executor is trusted, so this finds mistakes, not attacks: a record may be read
+ * twice.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <odeon/client.h>
+
+#include "client-lib/src/wait.h"
+#include "proto/envelope.h"
+#include "proto/port_layout.h"
+
+enum { PORT_REASON_BYTES = 256 };
+
+/* Correlation ids of odeon_call() have this bit, those of odeon_post_correlated() do not. */
+#define PORT_CORRELATION_CALL (UINT64_C(1) << 63)
+
+/* A delivery that arrived during a call, copied out of the ring. */
+struct port_kept {
+    STAILQ_ENTRY(port_kept) link;
+    struct odeon_delivery delivery; /* data leads into payload */
+    uint64_t payload[];
+};
+STAILQ_HEAD(port_kept_list, port_kept);
+
+struct odeon_port {
+    /* posting */
+    struct port_client *mine;
+    const struct port_executor *theirs;
+    uint8_t *submission;
+    uint64_t submission_size, submission_tail, submission_published, submission_head;
+    const _Atomic uint32_t *alive; /* the client's, see C3 in connect.h */
+    _Atomic int closed;            /* 0, -EPIPE, -EPROTO; release after `reason`, read with acquire */
+    _Atomic int closing;           /* 1: somebody writes, or has written, `reason` */
+    uint32_t actors_max, payload_max;
+    int doorbell;
+
+    /* receiving */
+    const uint8_t *delivery;
+    uint64_t delivery_size, delivery_tail, delivery_taken, delivery_released;
+    bool lent;
+    struct port_kept_list kept;     /* to be returned by odeon_receive() */
+    struct port_kept_list returned; /* to be freed by odeon_release() */
+    uint64_t kept_bytes;
+
+    uint64_t last_call;
+    uint32_t wait_sequence; /* counts in steps of PORT_WAIT_STEP */
+
+    int pipe; /* -1: none */
+    uint32_t id;
+    odeon_ref ref;
+    struct odeon_client *client; /* NULL in unit tests: there is no connection */
+    struct odeon_port *next;     /* of the client's ports, under its mutex */
+    void *mapping[2];
+    size_t mapping_size[2];
+    char reason[PORT_REASON_BYTES];
+};
+
+/* What the service says about a new port, and its descriptors, in the order of the protocol. */
+struct port_plan {
+    uint64_t submission_bytes, delivery_bytes;
+    uint32_t submission_offset, delivery_offset, payload_max, actors_max, id;
+    odeon_ref ref;
+    int client_memory, executor_memory, doorbell, pipe; /* pipe -1: none */
+};
+
+/* Checks everything about the plan, maps the memory, and takes over doorbell and pipe (sets them to -1 in the plan);
+ * the memory's descriptors stay the caller's.  -EPROTO with a text: something about it is impossible. */
+int port_new(struct port_plan *plan, const _Atomic uint32_t *alive, struct odeon_port **ret_port);
+/* Gives back memory and descriptors; tells nobody. */
+void port_free(struct odeon_port *port);
+
+/* The first reason stays.  Any thread. */
+void port_mark_closed(struct odeon_port *port, int error, const char *reason);
+/* The owning thread found executor memory in an impossible state (L5).  Returns -EPROTO with its text. */
+int port_distrust(struct odeon_port *port, const char *what);
+/* Why the port cannot be used: -EPIPE or -EPROTO with its text.  For a port that is not port_open(). */
+int port_explain(struct odeon_port *port);
+/* A new value for a waiting word. */
+uint32_t port_wait_word(struct odeon_port *port, enum port_wait kind);
+/* The executor is asked to look at the port. */
+void port_ring_doorbell(const struct odeon_port *port);
+
+static inline bool port_forked(const struct odeon_port *port)
+{
+    return atomic_load_explicit(port->alive, memory_order_relaxed) == 0;
+}
+int port_explain_fork(void);
+
+/* Neither the executor nor an event has closed it, a moment ago.  Acquire: who sees it closed sees all that was
+ * delivered before. */
+static inline bool port_open(const struct odeon_port *port)
+{
+    return atomic_load_explicit(&port->closed, memory_order_acquire) == 0 &&
+           atomic_load_explicit(&port->theirs->broken, memory_order_acquire) == PORT_OK;
+}
+
+/* post.c.  Room for a record of `size` bytes behind the header, correlation id included when the flag says so; the
+ * header is filled in, and *ret_payload is where the message goes.  Errors of odeon_post(). */
+int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags, uint64_t correlation, size_t size,
+                 void **ret_payload);
+/* Posts with a deadline; `flags` 0 or ENVELOPE_CORRELATED. */
+int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags, uint64_t correlation,
+                    const void *data, size_t size, int64_t deadline_ns);
+
+/* receive.c.  The next delivery of the ring: 1; 0: none; -EPROTO.  Does not look whether the port is open, does not set
+ * `lent`. */
+int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery);
+/* Waits until the ring has one: 1; 0: the deadline has passed; -EPIPE, -EPROTO. */
+int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns);
+/* The delivery's room goes back unless something is lent.  For what was copied aside or dropped. */
+void port_give_back(struct odeon_port *port);
+/* A reply to, or refusal of, a call that nobody waits for any more. */
+bool port_is_late(const struct odeon_delivery *delivery);

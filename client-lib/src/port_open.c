@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening and closing ports, and what a port tells about itself. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "client-lib/src/connect.h"
+#include "client-lib/src/error.h"
+#include "client-lib/src/port.h"
+
+static int check_options(const struct odeon_port_options *options)
+{
+    const unsigned char *bytes = (const unsigned char *)options;
+
+    if (!options)
+        return 0;
+    if (options->struct_size < sizeof(*options))
+        return error_set(-EINVAL,
+                         "odeon_port_open: options.struct_size is %u, sizeof (struct odeon_port_options) was expected",
+                         options->struct_size);
+    if (options->struct_size > 4096)
+        return error_set_literal(-EINVAL, "odeon_port_open: options.struct_size has not been set");
+    for (size_t i = sizeof(*options); i < options->struct_size; i++)
+        if (bytes[i] != 0)
+            return error_set_literal(
+                -E2BIG, "odeon_port_open: an option is set that this version of the library does not know");
+    return 0;
+}
+
+static int take_fd(struct client_answer *answer, size_t index)
+{
+    int fd = index < answer->n_fds ? answer->fds[index] : -1;
+
+    if (fd >= 0)
+        answer->fds[index] = -1;
+    return fd;
+}
+
+static int port_new_from_answer(struct odeon_client *client, struct client_answer *answer, bool pipe,
+                                struct odeon_port **ret_port)
+{
+    const Odeon__PortOpenReply *reply = answer->reply->port_open;
+    struct port_plan plan = {
+        .submission_bytes = reply->submission_bytes,
+        .delivery_bytes = reply->delivery_bytes,
+        .submission_offset = reply->submission_offset,
+        .delivery_offset = reply->delivery_offset,
+        .payload_max = reply->payload_max,
+        .actors_max = reply->actors_max,
+        .id = reply->port_id,
+        .ref = reply->ref,
+    };
+    int result;
+
+    if (answer->n_fds != (pipe ? 4 : 3))
+        return error_set(-EPROTO, "the service sent %zu descriptors with a port, %d were expected", answer->n_fds,
+                         pipe ? 4 : 3);
+    plan.client_memory = answer->fds[0]; /* stay with the answer: a mapping needs no descriptor */
+    plan.executor_memory = answer->fds[1];
+    plan.doorbell = take_fd(answer, 2);
+    plan.pipe = take_fd(answer, 3);
+    result = port_new(&plan, client->alive, ret_port);
+    if (result < 0) {
+        wire_close_fds(&plan.doorbell, 1);
+        wire_close_fds(&plan.pipe, 1);
+    }
+    return result;
+}
+
+static int ask_close(struct odeon_client *client, uint32_t id)
+{
+    Odeon__PortClose close = ODEON__PORT_CLOSE__INIT;
+    Odeon__Request request = ODEON__REQUEST__INIT;
+
+    close.port_id = id;
+    request.body_case = ODEON__REQUEST__BODY_PORT_CLOSE;
+    request.port_close = &close;
+    return client_call(client, &request, ODEON__REPLY__BODY_OK, NULL);
+}
+
+int odeon_port_open(struct odeon_client *client, const struct odeon_port_options *options, struct odeon_port **ret_port)
+{
+    Odeon__PortOpen open = ODEON__PORT_OPEN__INIT;
+    Odeon__Request request = ODEON__REQUEST__INIT;
+    struct client_answer answer;
+    struct odeon_port *port = NULL;
+    int result = client_check(client);
+
+    if (result == 0)
+        result = check_options(options);
+    if (result == 0 && !ret_port)
+        result = error_set_literal(-EINVAL, "odeon_port_open: no place for the port");
+    if (result < 0)
+        return result;
+    *ret_port = NULL;
+    if (options) {
+        open.submission_bytes = options->submission_bytes;
+        open.delivery_bytes = options->delivery_bytes;
+        open.pipe = options->pipe != 0;
+    }
+    request.body_case = ODEON__REQUEST__BODY_PORT_OPEN;
+    request.port_open = &open;
+    result = client_call(client, &request, ODEON__REPLY__BODY_PORT_OPEN, &answer);
+    if (result < 0)
+        return result;
+    result = port_new_from_answer(client, &answer, open.pipe, &port);
+    if (result < 0) {
+        char why[512];
+
+        /* the text of what went wrong, not of a failure to give the port back */
+        snprintf(why, sizeof(why), "%s", odeon_error_text());
+        ask_close(client, answer.reply->port_open->port_id);
+        error_set(result, "%s", why);
+    } else {
+        port->client = client;
+        client_add_port(client, port);
+        *ret_port = port;
+    }
+    client_answer_fini(&answer);
+    return result;
+}
+
+struct odeon_port *odeon_port_close(struct odeon_port *port)
+{
+    if (!port)
+        return NULL;
+    if (port->client && !port_forked(port)) {
+        /* out of the list first: no event finds a port that is being freed */
+        client_remove_port(port->client, port);
+        ask_close(port->client, port->id); /* fails when the service is gone, and then there is nothing to close */
+    } else if (port->client) {
+        /* a forked child has one thread and a mutex that may be held for ever */
+        for (struct odeon_port **at = &port->client->ports; *at; at = &(*at)->next)
+            if (*at == port) {
+                *at = port->next;
+                break;
+            }
+    }
+    port_free(port);
+    return NULL;
+}
+
+odeon_ref odeon_port_ref(const struct odeon_port *port)
+{
+    return port ? port->ref : ODEON_NOBODY;
+}
+
+int odeon_port_fd(const struct odeon_port *port)
+{
+    if (!port)
+        return error_set_literal(-EINVAL, "odeon_port_fd: no port was given");
+    if (port->pipe < 0)
+        return error_set_literal(-ENOTSUP, "the port was opened without a pipe: set odeon_port_options.pipe to 1");
+    return port->pipe;
+}
+
+int odeon_port_check(struct odeon_port *port)
+{
+    if (!port)
+        return error_set_literal(-EINVAL, "odeon_port_check: no port was given");
+    if (port_forked(port))
+        return port_explain_fork();
+    if (port_open(port) && port->client)
+        client_poll_events(port->client);
+    return port_open(port) ? 0 : port_explain(port);
+}

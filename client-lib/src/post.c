@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The submission ring: reserving, committing, waiting for room.  The owning thread alone.
+ *
+ * odeon_post() costs: two looks whether the port is open, one comparison for room, the copy, one release store, one
+ * full barrier and one look at need_wakeup.  No allocation; no system call unless the executor asked for the doorbell.
+ */
+#include "client-lib/src/port.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "client-lib/src/connect.h"
+#include "client-lib/src/error.h"
+
+enum {
+    BEHAVIOUR_UNKNOWN = 255
+}; /* this side does not know the receiver's actor type: the executor finds the behaviour */
+
+/* Reads the executor's cursor again.  Acquire: read of what the executor released after it had copied the records (P1),
+ * so the bytes in front of it may be overwritten. */
+static int refresh_head(struct odeon_port *port)
+{
+    uint64_t head = atomic_load_explicit(&port->theirs->submission_head, memory_order_acquire);
+
+    /* L5: between what it was and what is published */
+    if (head - port->submission_head > port->submission_published - port->submission_head)
+        return port_distrust(port, "its submission head left the published records");
+    port->submission_head = head;
+    return 0;
+}
+
+/* 0: there is room for `bytes`. */
+static inline int find_room(struct odeon_port *port, uint64_t bytes)
+{
+    int result;
+
+    if (port->submission_tail + bytes - port->submission_head <= port->submission_size)
+        return 0;
+    result = refresh_head(port);
+    if (result < 0)
+        return result;
+    if (port->submission_tail + bytes - port->submission_head <= port->submission_size)
+        return 0;
+    return error_set_literal(-EAGAIN, "the port's submission ring is full");
+}
+
+static int explain_arguments(const struct odeon_port *port, odeon_ref to, uint32_t type, size_t size)
+{
+    if (type == 0 || type > UINT16_MAX)
+        return error_set(-EINVAL, "%u is no message type: use the id from odeon_message_id()", type);
+    if (size > port->payload_max)
+        return error_set(-EMSGSIZE, "a payload of %zu bytes: at most %u can be posted", size, port->payload_max);
+    if (actor_ref_generation(to) == 0 || actor_ref_slot(to) >= port->actors_max)
+        return error_set(-ESRCH, "no actor can have the reference %#llx", (unsigned long long)to);
+    return error_set(
+        -EMSGSIZE,
+        "a payload of %zu bytes does not fit into the port's ring of %llu bytes: open the port with a larger one", size,
+        (unsigned long long)port->submission_size);
+}
+
+int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags, uint64_t correlation, size_t size,
+                 void **ret_payload)
+{
+    uint64_t prefix = flags & ENVELOPE_CORRELATED ? sizeof(correlation) : 0;
+    uint64_t bytes = envelope_size(size + prefix);
+    struct envelope *record;
+    int result;
+
+    if (port_forked(port))
+        return port_explain_fork();
+    if (!port_open(port))
+        return port_explain(port);
+    /* `size` is compared first: only then do the sums above mean anything */
+    if (size > port->payload_max || type - 1 >= UINT16_MAX || actor_ref_generation(to) == 0 ||
+        actor_ref_slot(to) >= port->actors_max || bytes > port->submission_size)
+        return explain_arguments(port, to, type, size);
+    result = find_room(port, bytes);
+    if (result < 0)
+        return result;
+    record = (struct envelope *)(port->submission + (port->submission_tail & (port->submission_size - 1)));
+    *record = (struct envelope){
+        .to = to,
+        .type = (uint16_t)type,
+        .length = (uint16_t)(size + prefix),
+        .behaviour = BEHAVIOUR_UNKNOWN,
+        .flags = flags,
+    };
+    if (prefix)
+        memcpy(record + 1, &correlation, sizeof(correlation));
+    *ret_payload = (uint8_t *)(record + 1) + prefix;
+    port->submission_tail += bytes;
+    return 0;
+}
+
+static inline void publish(struct odeon_port *port)
+{
+    if (port->submission_tail == port->submission_published)
+        return;
+    port->submission_published = port->submission_tail;
+    /* P2: publish the records, read by the executor's acquire of the tail */
+    atomic_store_explicit(&port->mine->submission_tail, port->submission_tail, memory_order_release);
+    /* P4: the executor sets need_wakeup, full barrier, looks at the tail again.  Either it sees the tail or this sees
+     * the word. */
+    full_barrier();
+    if (atomic_load_explicit(&port->theirs->need_wakeup, memory_order_relaxed) != 0)
+        port_ring_doorbell(port);
+}
+
+static inline int post(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags, uint64_t correlation,
+                       const void *data, size_t size)
+{
+    void *payload = NULL;
+    int result = port_reserve(port, to, type, flags, correlation, size, &payload);
+
+    if (result < 0)
+        return result;
+    if (size > 0)
+        memcpy(payload, data, size);
+    publish(port);
+    return 0;
+}
+
+/* 1: the head has moved so far that `bytes` fit; 0: it has not. */
+static int has_room(struct odeon_port *port, uint64_t bytes)
+{
+    int result = refresh_head(port);
+
+    if (result < 0)
+        return result;
+    return port->submission_tail + bytes - port->submission_head <= port->submission_size;
+}
+
+static int spin_for_room(struct odeon_port *port, uint64_t bytes)
+{
+    int64_t end_ns = monotonic_ns() + WAIT_SPIN_NS;
+    int result;
+
+    do {
+        for (int i = 0; i < 16; i++)
+            cpu_relax();
+        result = has_room(port, bytes);
+    } while (result == 0 && monotonic_ns() < end_ns);
+    return result;
+}
+
+/* Sleeps once, until the executor has taken something, the deadline, or the slice's end. */
+static int sleep_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns, int64_t slice_ns)
+{
+    uint32_t seen = atomic_load_explicit(&port->theirs->room_futex, memory_order_acquire);
+    int result;
+
+    /* P4: set the word, full barrier, look again; the executor publishes its head, full barrier, looks at the word and
+     * then counts room_futex up.  `seen` was read before: a count that goes up from here on lets the wait return at
+     * once. */
+    atomic_store_explicit(&port->mine->room_wait, port_wait_word(port, PORT_WAIT_FUTEX), memory_order_relaxed);
+    full_barrier();
+    result = has_room(port, bytes);
+    if (result == 0 && port_open(port))
+        futex_wait_shared(&port->theirs->room_futex, seen, deadline_ns, slice_ns);
+    atomic_store_explicit(&port->mine->room_wait, PORT_WAIT_NONE, memory_order_relaxed);
+    return result == 0 ? has_room(port, bytes) : result;
+}
+
+/* 0: room; -ETIMEDOUT, -EPIPE, -EPROTO. */
+static int wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns)
+{
+    int64_t slice_ns = WAIT_SLICE_FIRST_NS;
+    int result;
+
+    publish(port); /* what is reserved and not published never makes room */
+    result = spin_for_room(port, bytes);
+    while (result == 0) {
+        if (!port_open(port))
+            return port_explain(port);
+        if (deadline_ns != DEADLINE_NEVER && monotonic_ns() >= deadline_ns)
+            return error_set_literal(
+                -ETIMEDOUT,
+                "the port's submission ring stayed full: the service takes less than is posted, or stands still");
+        result = sleep_for_room(port, bytes, deadline_ns, slice_ns);
+        if (result == 0 && port->client)
+            client_poll_events(port->client); /* is the service still there? */
+        slice_ns = slice_ns * 2 > WAIT_SLICE_MAX_NS ? WAIT_SLICE_MAX_NS : slice_ns * 2;
+    }
+    return result < 0 ? result : 0;
+}
+
+int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags, uint64_t correlation,
+                    const void *data, size_t size, int64_t deadline_ns)
+{
+    uint64_t bytes = envelope_size(size + (flags & ENVELOPE_CORRELATED ? sizeof(correlation) : 0));
+    int result;
+
+    for (;;) {
+        result = post(port, to, type, flags, correlation, data, size);
+        if (result != -EAGAIN)
+            return result;
+        result = wait_for_room(port, bytes, deadline_ns);
+        if (result < 0)
+            return result;
+    }
+}
+
+static int check_data(const struct odeon_port *port, const void *data, size_t size)
+{
+    if (port && (data || size == 0))
+        return 0;
+    return error_set_literal(-EINVAL, port ? "a payload has a size but no address" : "no port was given");
+}
+
+int odeon_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size)
+{
+    int result = check_data(port, data, size);
+
+    return result < 0 ? result : post(port, to, type, 0, 0, data, size);
+}
+
+int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size,
+                    int64_t timeout_ns)
+{
+    int result = check_data(port, data, size);
+
+    if (result == 0)
+        result = post(port, to, type, 0, 0, data, size);
+    /* the clock is read only when it is needed */
+    return result != -EAGAIN ? result : port_post_until(port, to, type, 0, 0, data, size, deadline_after(timeout_ns));
+}
+
+int odeon_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t type, uint64_t correlation, const void *data,
+                          size_t size)
+{
+    int result = check_data(port, data, size);
+
+    if (result < 0)
+        return result;
+    if (correlation == 0 || correlation & PORT_CORRELATION_CALL)
+        return error_set_literal(-EINVAL,
+                                 "a correlation id is neither 0 nor has its highest bit set: those are odeon_call()'s");
+    return post(port, to, type, ENVELOPE_CORRELATED, correlation, data, size);
+}
+
+void *odeon_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t size)
+{
+    void *payload = NULL;
+    int result = check_data(port, "", size);
+
+    if (result == 0)
+        result = port_reserve(port, to, type, 0, 0, size, &payload);
+    if (result < 0)
+        errno = -result;
+    return payload;
+}
+
+void odeon_commit(struct odeon_port *port)
+{
+    if (port && !port_forked(port))
+        publish(port);
+}

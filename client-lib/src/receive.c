@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The delivery ring: taking, giving back, waiting.  The owning thread alone; port.h has the invariants (L2 to L5). */
+#include "client-lib/src/port.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client-lib/src/connect.h"
+#include "client-lib/src/error.h"
+
+/* 1: the ring has something to take; 0: it has not; -EPROTO. */
+static int refresh_tail(struct odeon_port *port)
+{
+    uint64_t tail;
+
+    if (port->delivery_taken != port->delivery_tail)
+        return 1;
+    /* P2 for the other direction: read of the records that the executor's release of its tail published */
+    tail = atomic_load_explicit(&port->theirs->delivery_tail, memory_order_acquire);
+    if (tail == port->delivery_tail)
+        return 0;
+    if (tail - port->delivery_released > port->delivery_size || tail - port->delivery_tail > port->delivery_size ||
+        (tail & 7) != 0)
+        return port_distrust(port, "its delivery tail left the ring");
+    port->delivery_tail = tail;
+    return 1;
+}
+
+int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery)
+{
+    const uint8_t *record = port->delivery + (port->delivery_taken & (port->delivery_size - 1));
+    uint64_t left, prefix;
+    struct envelope envelope;
+    int result = refresh_tail(port);
+
+    if (result <= 0)
+        return result;
+    left = port->delivery_tail - port->delivery_taken;
+    if (left < sizeof(envelope))
+        return port_distrust(port, "a delivery is cut off");
+    memcpy(&envelope, record, sizeof(envelope));
+    prefix = envelope.flags & ENVELOPE_CORRELATED ? sizeof(uint64_t) : 0;
+    if (envelope.type == MESSAGE_TYPE_NONE || envelope.length < prefix || envelope_record_size(&envelope) > left)
+        return port_distrust(port, "a delivery's header is impossible");
+    *ret_delivery = (struct odeon_delivery){
+        .from = envelope.from,
+        .type = envelope.type,
+        .size = (uint32_t)(envelope.length - prefix),
+        .flags = envelope.flags & ENVELOPE_REPLY ? 1 : 0,
+        .data = record + sizeof(envelope) + prefix,
+    };
+    if (prefix)
+        memcpy(&ret_delivery->correlation, record + sizeof(envelope), sizeof(ret_delivery->correlation));
+    if (envelope.type == MESSAGE_TYPE_REFUSAL) {
+        if (ret_delivery->size < sizeof(struct refusal))
+            return port_distrust(port, "a refusal is cut off");
+        memcpy(&ret_delivery->correlation, &((const struct refusal *)ret_delivery->data)->correlation,
+               sizeof(uint64_t));
+    }
+    port->delivery_taken += envelope_record_size(&envelope);
+    return 1;
+}
+
+bool port_is_late(const struct odeon_delivery *delivery)
+{
+    return delivery->correlation & PORT_CORRELATION_CALL &&
+           (delivery->flags & 1 || delivery->type == MESSAGE_TYPE_REFUSAL);
+}
+
+static void release_room(struct odeon_port *port)
+{
+    port->lent = false;
+    if (port->delivery_released == port->delivery_taken)
+        return;
+    port->delivery_released = port->delivery_taken;
+    /* P1: publish that nothing in front of the head is read any more; the executor's acquire of the head lets it write
+     * there */
+    atomic_store_explicit(&port->mine->delivery_head, port->delivery_released, memory_order_release);
+    /* as P4: the executor sets `backlog`, full barrier, looks at the head again */
+    full_barrier();
+    if (atomic_load_explicit(&port->theirs->backlog, memory_order_relaxed) != 0)
+        port_ring_doorbell(port);
+}
+
+void port_give_back(struct odeon_port *port)
+{
+    if (!port->lent)
+        release_room(port);
+}
+
+static struct port_kept *take_kept(struct odeon_port *port)
+{
+    struct port_kept *kept = STAILQ_FIRST(&port->kept);
+
+    STAILQ_REMOVE_HEAD(&port->kept, link);
+    STAILQ_INSERT_TAIL(&port->returned, kept, link);
+    port->kept_bytes -= sizeof(*kept) + kept->delivery.size;
+    return kept;
+}
+
+/* As odeon_receive(), but 0 also for a closed port. */
+static int receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
+{
+    int result;
+
+    if (!STAILQ_EMPTY(&port->kept)) { /* L4 */
+        *ret_delivery = take_kept(port)->delivery;
+        return 1;
+    }
+    while ((result = port_take(port, ret_delivery)) > 0) {
+        if (!port_is_late(ret_delivery)) {
+            port->lent = true;
+            return 1;
+        }
+        port_give_back(port);
+    }
+    return result;
+}
+
+static int check_receive(const struct odeon_port *port, const struct odeon_delivery *ret_delivery)
+{
+    if (!port || !ret_delivery)
+        return error_set_literal(-EINVAL, port ? "no place for the delivery" : "no port was given");
+    return port_forked(port) ? port_explain_fork() : 0;
+}
+
+int odeon_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
+{
+    int result = check_receive(port, ret_delivery);
+
+    if (result < 0)
+        return result;
+    result = receive(port, ret_delivery);
+    if (result == 0 && !port_open(port)) {
+        /* what was delivered before the end is received before the end: look once more, after having seen it */
+        result = receive(port, ret_delivery);
+        if (result == 0)
+            result = port_explain(port);
+    }
+    return result;
+}
+
+static int spin_for_delivery(struct odeon_port *port)
+{
+    int64_t end_ns = monotonic_ns() + WAIT_SPIN_NS;
+    int result;
+
+    do {
+        for (int i = 0; i < 16; i++)
+            cpu_relax();
+        result = refresh_tail(port);
+    } while (result == 0 && monotonic_ns() < end_ns);
+    return result;
+}
+
+/* Sleeps once, until the executor has delivered something, the deadline, or the slice's end. */
+static int sleep_for_delivery(struct odeon_port *port, int64_t deadline_ns, int64_t slice_ns)
+{
+    uint32_t seen = atomic_load_explicit(&port->theirs->delivery_futex, memory_order_acquire);
+    int result;
+
+    /* P4: set the word, full barrier, look again; the executor publishes its tail, full barrier, looks at the word and
+     * then counts delivery_futex up.  `seen` was read before: a count that goes up from here on lets the wait return at
+     * once. */
+    atomic_store_explicit(&port->mine->delivery_wait, port_wait_word(port, PORT_WAIT_FUTEX), memory_order_relaxed);
+    full_barrier();
+    result = refresh_tail(port);
+    if (result == 0 && port_open(port))
+        futex_wait_shared(&port->theirs->delivery_futex, seen, deadline_ns, slice_ns);
+    atomic_store_explicit(&port->mine->delivery_wait, PORT_WAIT_NONE, memory_order_relaxed);
+    return result == 0 ? refresh_tail(port) : result;
+}
+
+int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns)
+{
+    int64_t slice_ns = WAIT_SLICE_FIRST_NS;
+    int result = spin_for_delivery(port);
+
+    while (result == 0) {
+        if (!port_open(port))
+            return (result = refresh_tail(port)) == 0 ? port_explain(port) : result;
+        if (deadline_ns != DEADLINE_NEVER && monotonic_ns() >= deadline_ns)
+            return 0;
+        result = sleep_for_delivery(port, deadline_ns, slice_ns);
+        if (result == 0 && port->client)
+            client_poll_events(port->client); /* is the service still there? */
+        slice_ns = slice_ns * 2 > WAIT_SLICE_MAX_NS ? WAIT_SLICE_MAX_NS : slice_ns * 2;
+    }
+    return result;
+}
+
+int odeon_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery, int64_t timeout_ns)
+{
+    int result = odeon_receive(port, ret_delivery);
+    int64_t deadline_ns;
+
+    if (result != 0 || timeout_ns == 0)
+        return result;
+    deadline_ns = deadline_after(timeout_ns);
+    while (result == 0) {
+        result = port_wait_delivery(port, deadline_ns);
+        if (result <= 0)
+            return result;
+        result = odeon_receive(port, ret_delivery); /* 0: it was a late reply */
+    }
+    return result;
+}
+
+void odeon_release(struct odeon_port *port)
+{
+    struct port_kept *kept;
+
+    if (!port || port_forked(port))
+        return;
+    while ((kept = STAILQ_FIRST(&port->returned)) != NULL) {
+        STAILQ_REMOVE_HEAD(&port->returned, link);
+        free(kept);
+    }
+    release_room(port);
+}
+
+/* 0; -EPIPE: the executor's end is closed. */
+static int drain_pipe(struct odeon_port *port)
+{
+    char bytes[64];
+    ssize_t got;
+
+    do
+        got = read(port->pipe, bytes, sizeof(bytes));
+    while (got > 0 || (got < 0 && errno == EINTR));
+    return got == 0 ? -EPIPE : 0;
+}
+
+int odeon_port_arm(struct odeon_port *port)
+{
+    int result = odeon_port_fd(port), ended;
+
+    if (result < 0)
+        return result;
+    if (port_forked(port))
+        return port_explain_fork();
+    ended = drain_pipe(port);
+    /* P4, as in sleep_for_delivery(); the executor writes a byte to the pipe.  Drained before armed: a byte that comes
+     * after that belongs to this arming. */
+    atomic_store_explicit(&port->mine->delivery_wait, port_wait_word(port, PORT_WAIT_PIPE), memory_order_relaxed);
+    full_barrier();
+    result = !STAILQ_EMPTY(&port->kept) ? 1 : refresh_tail(port);
+    if (result != 0) {
+        atomic_store_explicit(&port->mine->delivery_wait, PORT_WAIT_NONE, memory_order_relaxed);
+        return result;
+    }
+    if (ended < 0 && port->client)
+        client_poll_events(port->client);
+    if (!port_open(port))
+        return port_explain(port);
+    if (ended < 0)
+        return error_set_literal(-EPIPE, "the service has closed its end of the port");
+    return 0;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Round trips on the control connection, and the events that come between; see connect.h.
+ *
+ * The socket blocks: a request is answered when the service answers it.  Whatever makes it uncertain which record
+ * answers which request (a record that does not parse, is too large, or has a strange id) ends the connection (C2).
+ */
+#include "client-lib/src/connect.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "client-lib/src/error.h"
+#include "client-lib/src/port.h"
+
+void client_answer_fini(struct client_answer *answer)
+{
+    wire_close_fds(answer->fds, answer->n_fds);
+    odeon__reply__free_unpacked(answer->reply, NULL);
+    *answer = (struct client_answer){ 0 };
+}
+
+/* C2.  Under the mutex. */
+static int connection_lose(struct odeon_client *client, int error, const char *why)
+{
+    if (client->lost == 0) {
+        client->lost = error;
+        shutdown(client->socket, SHUT_RDWR);
+        for (struct odeon_port *port = client->ports; port; port = port->next)
+            port_mark_closed(port, -EPIPE, why);
+    }
+    return error_set(error, "%s", why);
+}
+
+static void handle_event(struct odeon_client *client, const Odeon__Event *event)
+{
+    if (event->body_case == ODEON__EVENT__BODY_EXECUTOR_RESTARTED)
+        client->boots = event->executor_restarted->boots; /* ports live on: nothing else to do */
+    if (event->body_case != ODEON__EVENT__BODY_PORT_BROKEN)
+        return;
+    for (struct odeon_port *port = client->ports; port; port = port->next)
+        if (port->id == event->port_broken->port_id)
+            port_mark_closed(port, -EPIPE, event->port_broken->reason);
+}
+
+/* The next record, parsed, with its descriptors in `ret_answer`.  0; -EAGAIN with `wait` false; else the connection is
+ * lost. */
+static int receive_reply(struct odeon_client *client, bool wait, struct client_answer *ret_answer)
+{
+    struct wire_frame *frame = client->frame;
+    int result = wire_receive(client->socket, frame, wait);
+
+    if (result == -EAGAIN && !wait)
+        return result;
+    if (result == 0)
+        return connection_lose(
+            client, -ECONNRESET,
+            "the service has closed the connection: odeond has stopped, or has turned this client out");
+    if (result == -EPROTO)
+        return connection_lose(client, -EPROTO, "the service sent a record that is larger than the protocol allows");
+    if (result < 0)
+        return connection_lose(client, -ECONNRESET, "the connection to the service has failed");
+    ret_answer->reply = odeon__reply__unpack(NULL, frame->size, frame->data);
+    ret_answer->n_fds = frame->n_fds;
+    memcpy(ret_answer->fds, frame->fds, sizeof(ret_answer->fds));
+    if (!ret_answer->reply) {
+        wire_close_fds(ret_answer->fds, ret_answer->n_fds);
+        *ret_answer = (struct client_answer){ 0 };
+        return connection_lose(client, -EPROTO, "the service sent a record that this library cannot parse");
+    }
+    return 0;
+}
+
+/* A record with id 0: an event; or, with an error, the service's last word before it closes the connection. */
+static int handle_unasked(struct odeon_client *client, const Odeon__Reply *reply)
+{
+    if (reply->event)
+        handle_event(client, reply->event);
+    if (reply->error == 0)
+        return 0;
+    return connection_lose(client, reply->error < 0 ? reply->error : -EPROTO,
+                           *reply->text ? reply->text : "the service ends the connection");
+}
+
+static int judge_reply(const struct client_answer *answer, Odeon__Reply__BodyCase expected, bool fds_lost)
+{
+    const Odeon__Reply *reply = answer->reply;
+
+    if (reply->error != 0) {
+        int error = reply->error > 0 || reply->error < -4095 ? -EPROTO : reply->error;
+
+        return error_set(error, "%s", *reply->text ? reply->text : error_describe(error));
+    }
+    if (reply->body_case != expected)
+        return error_set(-EPROTO, "the service answered with something else than was asked for (%d for %d)",
+                         (int)reply->body_case, (int)expected);
+    if (fds_lost)
+        return error_set_literal(-EMFILE,
+                                 "the answer's descriptors were lost: too many files are open in this process");
+    return 0;
+}
+
+/* Under the mutex. */
+static int round_trip(struct odeon_client *client, Odeon__Request *request, Odeon__Reply__BodyCase expected,
+                      struct client_answer *answer)
+{
+    int result;
+
+    if (client->lost)
+        return error_set(client->lost, "the connection to the service is gone (%s): connect again",
+                         error_describe(client->lost));
+    request->id = ++client->last_id;
+    result = wire_send(client->socket, &request->base, client->frame);
+    if (result == -EMSGSIZE)
+        return error_set_literal(-EMSGSIZE, "the request is larger than the control protocol allows");
+    /* -EPIPE and -ECONNRESET: what the service said before it closed may still lie in the socket */
+    if (result < 0 && result != -EPIPE && result != -ECONNRESET)
+        return connection_lose(client, result, error_describe(result));
+    for (;;) {
+        result = receive_reply(client, true, answer);
+        if (result < 0)
+            return result;
+        if (answer->reply->id == request->id)
+            break;
+        if (answer->reply->id != 0)
+            result = connection_lose(client, -EPROTO, "the service answered a request that was not made");
+        else
+            result = handle_unasked(client, answer->reply);
+        client_answer_fini(answer);
+        if (result < 0)
+            return result;
+    }
+    return judge_reply(answer, expected, client->frame->fds_lost);
+}
+
+int client_call(struct odeon_client *client, Odeon__Request *request, Odeon__Reply__BodyCase expected,
+                struct client_answer *ret_answer)
+{
+    struct client_answer answer = { 0 };
+    int result = client_check(client);
+
+    if (result < 0)
+        return result;
+    pthread_mutex_lock(&client->mutex);
+    result = round_trip(client, request, expected, &answer);
+    pthread_mutex_unlock(&client->mutex);
+    if (result < 0 || !ret_answer)
+        client_answer_fini(&answer);
+    else
+        *ret_answer = answer;
+    return result;
+}
+
+void client_poll_events(struct odeon_client *client)
+{
+    struct client_answer answer = { 0 };
+
+    if (pthread_mutex_trylock(&client->mutex) != 0)
+        return;
+    while (client->lost == 0 && receive_reply(client, false, &answer) == 0) {
+        if (answer.reply->id == 0)
+            handle_unasked(client, answer.reply);
+        else
+            connection_lose(client, -EPROTO, "the service answered a request that was not made");
+        client_answer_fini(&answer);
+    }
+    pthread_mutex_unlock(&client->mutex);
+}
+
+void client_add_port(struct odeon_client *client, struct odeon_port *port)
+{
+    pthread_mutex_lock(&client->mutex);
+    port->next = client->ports;
+    client->ports = port;
+    if (client->lost)
+        port_mark_closed(port, -EPIPE, "the service has closed the connection");
+    pthread_mutex_unlock(&client->mutex);
+}
+
+void client_remove_port(struct odeon_client *client, struct odeon_port *port)
+{
+    pthread_mutex_lock(&client->mutex);
+    for (struct odeon_port **at = &client->ports; *at; at = &(*at)->next)
+        if (*at == port) {
+            *at = port->next;
+            break;
+        }
+    pthread_mutex_unlock(&client->mutex);
+}

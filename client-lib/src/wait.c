@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one futex call; see wait.h. */
+#include "client-lib/src/wait.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void futex_wait_shared(const _Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns, int64_t slice_ns)
+{
+    int64_t left_ns = slice_ns;
+    struct timespec timeout;
+
+    if (deadline_ns != DEADLINE_NEVER) {
+        left_ns = deadline_ns - monotonic_ns();
+        if (left_ns <= 0)
+            return;
+        if (left_ns > slice_ns)
+            left_ns = slice_ns;
+    }
+    timeout = (struct timespec){ .tv_sec = left_ns / 1000000000, .tv_nsec = left_ns % 1000000000 };
+    /* not FUTEX_PRIVATE_FLAG: the one who wakes is another process */
+    syscall(SYS_futex, (const void *)word, FUTEX_WAIT, seen, &timeout, NULL, 0);
+}

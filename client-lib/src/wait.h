@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time, pauses, barriers and futexes: what waiting on a word of another process takes.
+ *
+ * No state.  The futex words lie in memory that this process maps read-only: FUTEX_WAIT only reads.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+#define DEADLINE_NEVER INT64_MAX
+
+enum {
+    WAIT_SPIN_NS = 5000,            /* how long a wait looks by itself before it goes to sleep */
+    WAIT_SLICE_FIRST_NS = 50000000, /* how long it sleeps before it looks whether the service still lives, ... */
+    WAIT_SLICE_MAX_NS =
+        1000000000, /* ... doubled each time up to this: a waiting client costs one short look a second */
+};
+
+static inline int64_t monotonic_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Below 0: never; else the moment `timeout_ns` from now. */
+static inline int64_t deadline_after(int64_t timeout_ns)
+{
+    int64_t deadline;
+
+    if (timeout_ns < 0 || __builtin_add_overflow(monotonic_ns(), timeout_ns, &deadline))
+        return DEADLINE_NEVER;
+    return deadline;
+}
+
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+/* The full barrier of P4.  ThreadSanitizer knows no fences; a read-modify-write orders as much on the machines it runs
+ * on. */
+#if defined(__SANITIZE_THREAD__)
+#define WAIT_HAVE_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WAIT_HAVE_TSAN 1
+#endif
+#endif
+static inline void full_barrier(void)
+{
+#ifdef WAIT_HAVE_TSAN
+    _Atomic int word = 0;
+
+    atomic_fetch_add_explicit(&word, 1, memory_order_seq_cst);
+#else
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+}
+
+/* Sleeps while *word == seen, at most until the deadline and at most slice_ns.  Returns early for any reason: the
+ * caller looks again at what it waits for. */
+void futex_wait_shared(const _Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns, int64_t slice_ns);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records of the control connection; see wire.h. */
+#include "client-lib/src/wire.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int wire_send(int socket, const ProtobufCMessage *message, struct wire_frame *frame)
+{
+    size_t size = protobuf_c_message_get_packed_size(message);
+    ssize_t sent;
+
+    if (size > sizeof(frame->data))
+        return -EMSGSIZE;
+    protobuf_c_message_pack(message, frame->data);
+    do
+        sent = send(socket, frame->data, size, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -errno : 0;
+}
+
+void wire_close_fds(int *fds, size_t n_fds)
+{
+    for (size_t i = 0; i < n_fds; i++)
+        if (fds[i] >= 0) {
+            close(fds[i]);
+            fds[i] = -1;
+        }
+}
+
+static void frame_take_fds(struct wire_frame *frame, struct msghdr *header)
+{
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
+        size_t n;
+
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        if (n > WIRE_FDS_MAX - frame->n_fds) /* cannot be: the control buffer has no room for more */
+            n = WIRE_FDS_MAX - frame->n_fds;
+        memcpy(frame->fds + frame->n_fds, CMSG_DATA(c), n * sizeof(int));
+        frame->n_fds += n;
+    }
+}
+
+int wire_receive(int socket, struct wire_frame *frame, bool wait)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int) * WIRE_FDS_MAX)];
+    } control;
+    struct iovec part = { .iov_base = frame->data, .iov_len = sizeof(frame->data) };
+    struct msghdr header = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+    };
+    ssize_t got;
+
+    frame->size = 0;
+    frame->n_fds = 0;
+    frame->fds_lost = false;
+    do
+        got = recvmsg(socket, &header, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return -errno;
+    frame_take_fds(frame, &header);
+    frame->fds_lost = header.msg_flags & MSG_CTRUNC;
+    if (header.msg_flags & MSG_TRUNC) {
+        wire_close_fds(frame->fds, frame->n_fds);
+        frame->n_fds = 0;
+        return -EPROTO;
+    }
+    frame->size = (size_t)got;
+    /* An empty record cannot be told from the end; a message of the protocol is never empty. */
+    return got > 0;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Log lines; the interface is in log.h.
+ *
+ * State is set once by log_open(), before any thread is started, and only read afterwards.  A line is put together on
+ * the caller's stack and leaves with one system call, so that lines of several threads do not mix.
+ *
+ * L1  No control character of a message reaches the terminal: names that clients chose are printed, too.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/common/log.h"
+
+/* The location fields would be this file's: leave them out. */
+#define SD_JOURNAL_SUPPRESS_LOCATION
+#include <systemd/sd-journal.h>
+
+enum { LOG_LINE_MAX = 2048, LOG_FIELDS_MAX = 16 };
+
+static struct {
+    char identifier[48];
+    enum log_level max;
+    bool to_journal;
+} state = { .identifier = "odeon", .max = LOG_LEVEL_INFO };
+
+/* systemd sets JOURNAL_STREAM to device and inode of the stream that it connected; a redirected stderr has others. */
+static bool stderr_is_journal(void)
+{
+    const char *value = getenv("JOURNAL_STREAM");
+    unsigned long long device, inode;
+    struct stat st;
+
+    if (!value || sscanf(value, "%llu:%llu", &device, &inode) != 2)
+        return false;
+    return fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+void log_open(const char *identifier, enum log_level max)
+{
+    snprintf(state.identifier, sizeof(state.identifier), "%s", identifier);
+    state.max = max;
+    state.to_journal = stderr_is_journal();
+}
+
+static void replace_control_characters(char *text)
+{
+    for (unsigned char *c = (unsigned char *)text; *c; c++)
+        if (*c < 0x20 || *c == 0x7f)
+            *c = *c == '\n' || *c == '\t' ? ' ' : '?';
+}
+
+static const char *level_name(enum log_level level)
+{
+    switch (level) {
+    case LOG_LEVEL_ERROR:
+        return "error: ";
+    case LOG_LEVEL_WARNING:
+        return "warning: ";
+    case LOG_LEVEL_DEBUG:
+        return "debug: ";
+    case LOG_LEVEL_NOTICE:
+    case LOG_LEVEL_INFO:
+        break;
+    }
+    return "";
+}
+
+static int send_to_journal(enum log_level level, const char *const *fields, const char *text)
+{
+    char message[LOG_LINE_MAX + sizeof("MESSAGE=")], priority[sizeof("PRIORITY=0")], identifier[80];
+    struct iovec parts[LOG_FIELDS_MAX + 3];
+    int n = 0;
+
+    snprintf(message, sizeof(message), "MESSAGE=%s", text);
+    snprintf(priority, sizeof(priority), "PRIORITY=%d", (int)level & 7);
+    snprintf(identifier, sizeof(identifier), "SYSLOG_IDENTIFIER=%s", state.identifier);
+    parts[n++] = (struct iovec){ message, strlen(message) };
+    parts[n++] = (struct iovec){ priority, strlen(priority) };
+    parts[n++] = (struct iovec){ identifier, strlen(identifier) };
+    for (int i = 0; fields && fields[i] && i < LOG_FIELDS_MAX; i++)
+        parts[n++] = (struct iovec){ (char *)fields[i], strlen(fields[i]) };
+    return sd_journal_sendv(parts, n);
+}
+
+static void write_to_stderr(enum log_level level, const char *const *fields, const char *text)
+{
+    char line[LOG_LINE_MAX * 2], stamp[32] = "";
+    struct timespec now;
+    struct tm local;
+    size_t used, room = sizeof(line) - 1; /* the last byte is the newline's */
+    int n;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (localtime_r(&now.tv_sec, &local))
+        strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &local);
+    n = snprintf(line, room, "%s.%03ld %s[%d]: %s%s", stamp, now.tv_nsec / 1000000, state.identifier, (int)getpid(),
+                 level_name(level), text);
+    used = n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+    for (int i = 0; fields && fields[i]; i++) {
+        n = snprintf(line + used, room - used, " %s", fields[i]);
+        if (n < 0)
+            break;
+        used = (size_t)n < room - used ? used + (size_t)n : room - 1;
+    }
+    replace_control_characters(line);
+    line[used] = '\n';
+    /* A log that cannot be written cannot be complained about either. */
+    while (write(STDERR_FILENO, line, used + 1) < 0 && errno == EINTR)
+        ;
+}
+
+static void __attribute__((format(printf, 3, 0)))
+log_vfields(enum log_level level, const char *const *fields, const char *format, va_list args)
+{
+    char text[LOG_LINE_MAX];
+    int saved = errno;
+
+    if (level > state.max)
+        return;
+    if (vsnprintf(text, sizeof(text), format, args) < 0)
+        snprintf(text, sizeof(text), "(a log line could not be formatted)");
+    replace_control_characters(text);
+    if (!state.to_journal || send_to_journal(level, fields, text) < 0)
+        write_to_stderr(level, fields, text);
+    errno = saved;
+}
+
+void log_write(enum log_level level, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    log_vfields(level, NULL, format, args);
+    va_end(args);
+}
+
+void log_fields(enum log_level level, const char *const *fields, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    log_vfields(level, fields, format, args);
+    va_end(args);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/actors.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "daemon/engine/outbox.h"
+#include "daemon/engine/seed.h"
+#include "daemon/engine/turn.h"
+
+enum { SLOT_MOVE = SLOT_CACHE / 2 };
+
+int actors_init(struct engine *e)
+{
+    size_t n = e->config.actors_max;
+    int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    e->actors = mmap(NULL, n * sizeof(struct actor), prot, flags, -1, 0);
+    e->slots_free = mmap(NULL, n * sizeof(uint32_t), prot, flags, -1, 0);
+    if (e->actors == MAP_FAILED || e->slots_free == MAP_FAILED)
+        return -ENOMEM;
+    (void)madvise(e->actors, n * sizeof(struct actor), MADV_HUGEPAGE); /* one TLB entry for many receivers */
+    pthread_mutex_init(&e->slots_mutex, NULL);
+    pthread_mutex_init(&e->names_mutex, NULL);
+    return 0;
+}
+
+void actors_fini(struct engine *e)
+{
+    size_t n = e->config.actors_max;
+    if (e->actors && e->actors != MAP_FAILED)
+        munmap(e->actors, n * sizeof(struct actor));
+    if (e->slots_free && e->slots_free != MAP_FAILED)
+        munmap(e->slots_free, n * sizeof(uint32_t));
+    e->actors = NULL;
+    e->slots_free = NULL;
+}
+
+void actors_rebuild(struct engine *e)
+{
+    const struct segment *s = &e->segment;
+    uint32_t high = load_relaxed(&s->header->slots_high);
+    e->n_slots_free = 0;
+    for (uint32_t slot = high; slot-- > 0;) {
+        uint64_t word = load_relaxed(&s->actors[slot].word);
+        uint32_t generation = slot_word_generation(word);
+        switch (slot_word_state(word)) {
+        case ACTOR_SLOT_LIVE:
+            store_relaxed(&e->actors[slot].key, actor_key(generation, s->actors[slot].queue, ACTOR_NEW));
+            store_relaxed(&e->control->type_live[slot_word_type(word)], load_relaxed(&e->control->type_live[slot_word_type(word)]) + 1);
+            break;
+        case ACTOR_SLOT_PORT:
+            store_relaxed(&e->actors[slot].key, actor_key(generation, s->actors[slot].queue, ACTOR_PORT));
+            break;
+        default:
+            store_relaxed(&e->actors[slot].key, actor_key(generation, 0, ACTOR_FREE));
+            if (slot >= ODEON_PORTS_MAX)
+                e->slots_free[e->n_slots_free++] = slot;
+            break;
+        }
+    }
+    e->slots_fresh = high;
+}
+
+/* Half a cache from the common stock, then from slots that were never used. */
+static void slots_refill(struct worker *w)
+{
+    struct engine *e = w->engine;
+    pthread_mutex_lock(&e->slots_mutex);
+    while (w->n_slot_cache < SLOT_MOVE && e->n_slots_free > 0)
+        w->slot_cache[w->n_slot_cache++] = e->slots_free[--e->n_slots_free];
+    while (w->n_slot_cache < SLOT_MOVE && e->slots_fresh < e->config.actors_max)
+        w->slot_cache[w->n_slot_cache++] = e->slots_fresh++;
+    store_relaxed(&e->segment.header->slots_high, e->slots_fresh); /* before one of them is used */
+    pthread_mutex_unlock(&e->slots_mutex);
+}
+
+static void slot_give_back(struct worker *w, uint32_t slot)
+{
+    struct engine *e = w->engine;
+    if (w->n_slot_cache == SLOT_CACHE) {
+        pthread_mutex_lock(&e->slots_mutex);
+        while (w->n_slot_cache > SLOT_MOVE)
+            e->slots_free[e->n_slots_free++] = w->slot_cache[--w->n_slot_cache];
+        pthread_mutex_unlock(&e->slots_mutex);
+    }
+    w->slot_cache[w->n_slot_cache++] = slot;
+}
+
+bool actors_name_is_good(const char *name)
+{
+    size_t n = strnlen(name, ODEON_NAME_MAX + 1);
+    if (n == 0 || n > ODEON_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!((name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z') || (name[i] >= '0' && name[i] <= '9') ||
+              strchr("_.-/:", name[i])))
+            return false;
+    return true;
+}
+
+static uint32_t name_hash(const char *name)
+{
+    uint32_t h = 2166136261u;
+    for (; *name; name++)
+        h = (h ^ (uint8_t)*name) * 16777619u;
+    return h;
+}
+
+static bool name_is_live(const struct engine *e, uint64_t ref)
+{
+    uint64_t word = load_relaxed(&e->segment.actors[actor_ref_slot(ref)].word);
+    return ref != 0 && slot_word_state(word) == ACTOR_SLOT_LIVE && slot_word_generation(word) == actor_ref_generation(ref);
+}
+
+/* Linear probing; an entry is never emptied, only taken over from an actor that has ended.  Under names_mutex. */
+static struct segment_name *name_find(struct engine *e, const char *name, struct segment_name **ret_room)
+{
+    struct segment_name *room = NULL;
+    uint32_t at = name_hash(name) % ODEON_NAMES_MAX;
+    for (uint32_t i = 0; i < ODEON_NAMES_MAX; i++, at = (at + 1) % ODEON_NAMES_MAX) {
+        struct segment_name *entry = &e->segment.names[at];
+        uint64_t ref = load_relaxed(&entry->ref);
+        bool live = name_is_live(e, ref);
+        if (live && strcmp(entry->name, name) == 0)
+            return entry;
+        if (!live && !room)
+            room = entry;
+        if (ref == 0)
+            break;
+    }
+    if (ret_room)
+        *ret_room = room;
+    return NULL;
+}
+
+int actors_lookup(struct engine *e, const char *name, actor_ref *ret_ref)
+{
+    if (!actors_name_is_good(name))
+        return -ENOENT;
+    pthread_mutex_lock(&e->names_mutex);
+    struct segment_name *entry = name_find(e, name, NULL);
+    actor_ref ref = entry ? load_relaxed(&entry->ref) : 0;
+    pthread_mutex_unlock(&e->names_mutex);
+    if (!entry)
+        return -ENOENT;
+    *ret_ref = ref;
+    return 0;
+}
+
+/* The slot's word is stored last; a name entry counts only once its slot is live with this generation. */
+static int slot_reserve(struct worker *w, const struct spawn_request *request, uint32_t slot, uint32_t generation, uint32_t queue)
+{
+    struct engine *e = w->engine;
+    struct segment_actor *durable = &e->segment.actors[slot];
+    actor_ref ref = actor_ref_make(slot, generation);
+    durable->name = 0;
+    durable->queue = (uint16_t)queue;
+    durable->args_size = (uint16_t)request->args_size;
+    durable->spawn_worker = w->id;
+    durable->spawn_count = w->count;
+    durable->spawned_by = request->spawned_by;
+    if (request->args_size)
+        memcpy(e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, request->args, request->args_size);
+    int r = 0;
+    if (request->name) {
+        pthread_mutex_lock(&e->names_mutex);
+        struct segment_name *room = NULL;
+        if (name_find(e, request->name, &room)) {
+            r = -EEXIST;
+        } else if (!room) {
+            r = -ENOSPC;
+        } else {
+            store_relaxed(&room->ref, actor_ref_make(slot, 0)); /* no generation 0 is ever live */
+            crash_order();
+            strcpy(room->name, request->name);
+            crash_order();
+            store_relaxed(&room->ref, ref);
+            durable->name = (uint32_t)(room - e->segment.names) + 1;
+            store_release(&durable->word, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
+        }
+        pthread_mutex_unlock(&e->names_mutex);
+    } else {
+        store_release(&durable->word, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
+    }
+    return r;
+}
+
+int actors_spawn(struct worker *w, const struct spawn_request *request, actor_ref *ret_ref)
+{
+    struct engine *e = w->engine;
+    if (request->type == 0 || request->type >= ODEON_ACTOR_TYPES_MAX || !load_acquire(&e->types[request->type]))
+        return -ENOENT;
+    if (request->args_size > ODEON_SPAWN_ARGS_MAX)
+        return -E2BIG;
+    if (request->name && !actors_name_is_good(request->name))
+        return -EINVAL;
+    if (w->n_slot_cache == 0) {
+        slots_refill(w);
+        if (w->n_slot_cache == 0)
+            return -ENOSPC;
+    }
+    uint32_t queue = request->here && w->queue != NO_QUEUE ? w->queue : w->spawn_next++ % e->segment.n_queues;
+    if (!turn_has_room(w, queue, envelope_size(0)))
+        return w->out + sizeof(struct outbox_record) + envelope_size(0) > w->out_limit ? -ENOBUFS : -EAGAIN;
+    uint32_t slot = w->slot_cache[w->n_slot_cache - 1];
+    uint32_t generation = slot_word_generation(load_relaxed(&e->segment.actors[slot].word));
+    if (generation == 0)
+        generation = 1;
+    int r = slot_reserve(w, request, slot, generation, queue);
+    if (r < 0)
+        return r;
+    w->n_slot_cache--;
+    actor_ref ref = actor_ref_make(slot, generation);
+    store_release(&e->actors[slot].key, actor_key(generation, queue, ACTOR_NEW));
+    struct envelope init = { .to = ref, .from = request->spawned_by, .type = MESSAGE_TYPE_INIT, .flags = ENVELOPE_INIT };
+    turn_put(w, queue, &init);
+    store_relaxed(&w->type_live[request->type], load_relaxed(&w->type_live[request->type]) + 1);
+    stat_add(w, STAT_actors_created, 1);
+    *ret_ref = ref;
+    return 0;
+}
+
+bool actors_is_committed(struct engine *e, uint32_t slot)
+{
+    const struct segment_actor *durable = &e->segment.actors[slot];
+    uint32_t id = durable->spawn_worker;
+    /* acquire: the spawner's flip; whoever got the reference by a message got it behind that flip anyway */
+    return id >= e->segment.n_ids || load_acquire(&e->segment.workers[id].count) != durable->spawn_count;
+}
+
+void actors_free_slot(struct worker *w, actor_ref ref)
+{
+    struct engine *e = w->engine;
+    uint32_t slot = actor_ref_slot(ref), generation = actor_ref_generation(ref);
+    struct segment_actor *durable = &e->segment.actors[slot];
+    uint64_t word = load_relaxed(&durable->word);
+    if (slot_word_generation(word) != generation || slot_word_state(word) == ACTOR_SLOT_FREE)
+        return;
+    uint32_t next = generation_next(generation);
+    store_release(&e->actors[slot].key, actor_key(next, 0, ACTOR_FREE));
+    store_release(&durable->word, slot_word(next, 0, ACTOR_SLOT_FREE));
+    if (slot_word_state(word) == ACTOR_SLOT_LIVE) {
+        uint32_t type = slot_word_type(word);
+        store_relaxed(&w->type_live[type], load_relaxed(&w->type_live[type]) - 1);
+        stat_add(w, STAT_actors_ended, 1);
+    }
+    if (slot >= ODEON_PORTS_MAX)
+        slot_give_back(w, slot);
+}
+
+actor_ref actors_port_ref_next(struct engine *e, uint32_t port)
+{
+    uint64_t word = load_relaxed(&e->segment.actors[port].word);
+    uint32_t generation = slot_word_generation(word);
+    if (slot_word_state(word) != ACTOR_SLOT_FREE)
+        generation = generation_next(generation);
+    return actor_ref_make(port, generation ? generation : 1);
+}
+
+void actors_make_port(struct engine *e, uint32_t port, actor_ref ref)
+{
+    uint32_t destination = segment_port_destination(&e->segment, port);
+    struct segment_actor *durable = &e->segment.actors[port];
+    durable->queue = (uint16_t)destination;
+    durable->name = 0;
+    durable->args_size = 0;
+    durable->spawned_by = 0;
+    durable->spawn_worker = UINT32_MAX; /* no commit stands behind it */
+    store_release(&durable->word, slot_word(actor_ref_generation(ref), 0, ACTOR_SLOT_PORT));
+    store_release(&e->actors[port].key, actor_key(actor_ref_generation(ref), destination, ACTOR_PORT));
+}
+
+void actors_end_port(struct worker *w, actor_ref ref)
+{
+    actors_free_slot(w, ref);
+}
+
+/* A kept state's first word links it to the next one. */
+static size_t state_bytes(const struct actor_type *type)
+{
+    return type->state_size < sizeof(void *) ? sizeof(void *) : type->state_size;
+}
+
+void *actors_state_new(struct worker *w, struct actor_type *type)
+{
+    void *state = w->state_free[type->id];
+    if (!state)
+        return calloc(1, state_bytes(type));
+    w->state_free[type->id] = *(void **)state;
+    memset(state, 0, state_bytes(type));
+    return state;
+}
+
+void actors_state_drop(struct worker *w, struct actor_type *type, void *state, enum engine_allocation how)
+{
+    switch (how) {
+    case ALLOCATION_DELETE:
+        free(state);
+        break;
+    case ALLOCATION_DESTROY:
+        *(void **)state = w->state_free[type->id];
+        w->state_free[type->id] = state;
+        break;
+    default: /* FINISHED: storage and content stay as they are; nobody reaches them any more */
+        break;
+    }
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine's private structures: what lives in the executor's own memory and is made anew by each start.
+ *
+ * Threads: each field group says who writes it.  `worker` means the thread (or the control thread) whose id the block has.
+ *
+ * C1  A behaviour's context is the first member of its worker's block: the functions of the host table get from one to the
+ *     other without a look-up.
+ * C2  actor.key is one word, so that a stale or forged reference is told by one comparison: generation, destination and kind
+ *     change together.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/engine/atomic.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/owner.h"
+#include "daemon/engine/segment.h"
+#include "proto/port_layout.h"
+#include "proto/stats_layout.h"
+
+/* Kinds in actor.key = {generation : 32, destination : 16, kind : 16} */
+enum actor_kind { ACTOR_FREE, ACTOR_LIVE, ACTOR_NEW, ACTOR_PORT };
+
+struct actor {
+    _Atomic uint64_t key;    /* C2; written by whoever spawns or ends the actor */
+    struct actor_type *type; /* the runner of its queue, once init has run */
+    void *state;
+    uint64_t reserved;
+};
+static_assert(sizeof(struct actor) == 32, "two actors a cache line");
+
+static inline uint64_t actor_key(uint32_t generation, uint32_t destination, enum actor_kind kind)
+{
+    return (uint64_t)generation << 32 | destination << 16 | kind;
+}
+static inline uint32_t actor_key_generation(uint64_t key)
+{
+    return (uint32_t)(key >> 32);
+}
+static inline uint32_t actor_key_destination(uint64_t key)
+{
+    return (key >> 16) & 0xffff;
+}
+static inline enum actor_kind actor_key_kind(uint64_t key)
+{
+    return (enum actor_kind)(key & 0xffff);
+}
+
+enum { BEHAVIOURS_SLOTS = 256, BEHAVIOUR_NONE = 255 };
+
+struct behaviour_slot {
+    uint16_t message_type; /* 0: none; never equal to a record's type */
+    uint16_t size;
+    uint16_t slack; /* how much longer the payload may be */
+    uint16_t reserved;
+    engine_behaviour_fn run;
+};
+
+/* Copied from the plugin at registration; immutable until retired. */
+struct actor_type {
+    struct behaviour_slot behaviours[BEHAVIOURS_SLOTS]; /* the last one stays empty: BEHAVIOUR_NONE leads to a look-up */
+    uint8_t index_of[ODEON_MESSAGE_TYPES_MAX];          /* message type -> behaviour, BEHAVIOUR_NONE */
+    struct engine_behaviour *listed;
+    uint32_t id, version, state_size, n_behaviours;
+    enum engine_restart restart;
+    engine_init_fn init;
+    engine_fini_fn fini;
+    char name[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1];
+};
+
+/* Records of one destination in an outbox, in order of first touch (COMMIT-PROTOCOL 3). */
+struct outbox_group {
+    uint32_t destination;
+    uint32_t n;
+    uint32_t first, last; /* offsets / 8 */
+    uint64_t bytes;       /* of envelopes */
+};
+
+/* The private side of a port.  Runner: the worker that holds its owner word; `lock`: its backlog's lock. */
+enum port_state { PORT_FREE, PORT_PENDING, PORT_OPEN, PORT_DEAD };
+struct port {
+    _Atomic uint32_t state;   /* control thread: FREE -> (before recovery PENDING ->) OPEN; runner under the lock: OPEN -> DEAD; control thread: -> FREE */
+    _Atomic uint32_t closing; /* control thread: drain, then close */
+    uint32_t generation, client;
+    struct port_client *client_words;
+    struct port_executor *executor_words;
+    uint8_t *submission, *delivery; /* mapped twice in a row */
+    uint64_t submission_bytes, delivery_bytes;
+    int doorbell_fd, pipe_fd;
+    alignas(64) uint64_t pcur_seen; /* runner: the durable cursor */
+    uint32_t room_woken;            /* runner: last room_wait that was answered */
+    uint32_t idle_polls;            /* runner */
+    alignas(64) uint64_t delivery_head; /* lock: the client's cursor as last believed */
+    uint32_t delivery_woken;            /* lock: last delivery_wait that was answered */
+    uint32_t broken;                    /* lock: enum port_broken */
+};
+
+enum { SLOT_CACHE = 128 };
+
+struct worker {
+    struct engine_context ctx; /* C1 */
+
+    /* hot state of the turn: this worker alone */
+    alignas(64) struct engine *engine;
+    struct segment_worker *durable;
+    uint64_t count;
+    uint8_t *batch;
+    uint64_t cursor, tail, tail_limit;
+    uint64_t key_live; /* what actor.key must be below the generation */
+    _Atomic uint64_t *active_len;
+    uint32_t source; /* id + 1 of the attached source, as in the commit record */
+    uint32_t queue;  /* message queue whose batch runs, NO_QUEUE: none */
+    bool tail_closed;
+    uint32_t id;
+    uint8_t *outbox;
+    uint64_t out, out_limit;
+    uint16_t *group_of; /* by destination: index + 1 into groups */
+    struct outbox_group *groups;
+    uint32_t n_groups;
+    uint32_t spawn_next; /* round robin */
+    uint64_t n_sent, n_tail_appends, n_failed;
+    struct actor_type *running_type;
+    const struct envelope *running;
+    actor_ref running_ref;
+    uint32_t running_behaviour;
+    bool recovering; /* flushes for a dead worker: nobody to notify */
+    bool is_thread;
+
+    /* storage: this worker alone */
+    uint32_t slot_cache[SLOT_CACHE];
+    uint32_t n_slot_cache;
+    void **state_free; /* by actor type id: list of kept states */
+    _Atomic int64_t *type_live; /* by actor type id; read by the control thread */
+    struct stats_worker *stats;
+
+    /* scheduling, written by the worker, read by others */
+    alignas(64) _Atomic uint32_t busy;
+    _Atomic uint64_t passes;       /* quiescent points */
+    _Atomic uint64_t last_attempt; /* stamp of its last steal attempt */
+    uint64_t count_seen;           /* stall look: by whoever does it (one at a time) */
+    alignas(64) _Atomic uint64_t *ready; /* anybody sets, owner and thieves clear */
+    _Atomic uint32_t hint;               /* written by the claimer of its sleepers bit before the wake-up */
+    _Atomic uint32_t given;
+
+    /* scheduling, private */
+    alignas(64) uint64_t hot[ODEON_PORTS_MAX / 64];
+    uint32_t scan_from;
+    uint32_t fruitless;
+    bool searcher;
+    uint64_t random;
+    uint64_t polled_ns;
+    int epoll_fd, wake_fd;
+    pthread_t thread;
+    void *signal_stack;
+};
+
+enum { NO_QUEUE = 0xffffffffu };
+
+struct engine {
+    struct engine_config config;
+    struct segment segment;
+    struct stats_header *stats;
+    int stats_fd;
+    struct actor *actors;
+    struct source *sources; /* message queues, then ports */
+    uint32_t n_sources, n_workers;
+    struct worker **workers; /* [n_workers + 1]: the last one is the control thread's */
+    struct worker *control;
+    struct port *ports;
+    _Atomic(struct actor_type *) types[ODEON_ACTOR_TYPES_MAX];
+    struct engine_fault *faults;
+    uint32_t n_faults;
+    bool recovered, started;
+
+    pthread_mutex_t slots_mutex; /* free slots beyond the workers' caches */
+    uint32_t *slots_free;
+    uint32_t n_slots_free, slots_fresh, slots_high;
+    pthread_mutex_t names_mutex;
+    pthread_mutex_t events_mutex;
+    struct engine_event *events;
+    size_t n_events, events_capacity;
+    int event_fd;
+
+    alignas(64) _Atomic uint32_t throughput;
+    _Atomic uint32_t stealing;
+    _Atomic uint32_t stopping;      /* workers end */
+    _Atomic uint32_t ports_stopped; /* submission rings are left alone */
+    alignas(64) _Atomic uint64_t sleepers[(ODEON_WORKERS_MAX + 63) / 64];
+    alignas(64) _Atomic uint32_t searching;
+    alignas(64) _Atomic uint32_t stall_armed;
+    int stall_fd;
+};
+
+static inline struct worker *worker_of_context(struct engine_context *ctx)
+{
+    return (struct worker *)ctx;
+}
+
+static inline uint32_t engine_source_of_port(const struct engine *engine, uint32_t port)
+{
+    return engine->segment.n_queues + port;
+}
+
+/* Counters: one writer, so load and store are enough (S1). */
+static inline void stat_add(struct worker *w, enum stat_index stat, uint64_t n)
+{
+    _Atomic uint64_t *p = &w->stats->value[stat];
+    store_relaxed(p, load_relaxed(p) + n);
+}
+
+uint64_t engine_now_ns(void);
+void engine_push_event(struct engine *engine, enum engine_event_kind kind, uint32_t port, uint32_t generation, uint32_t why);

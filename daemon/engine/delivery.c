@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/delivery.h"
+
+#include <assert.h>
+#include <linux/futex.h>
+#include <limits.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "daemon/engine/commit.h"
+#include "daemon/engine/outbox.h"
+#include "daemon/engine/park.h"
+
+/* Room in the ring by the client's head, looked at again only when the last one believed does not suffice. */
+static bool ring_has_room(struct port *port, struct segment_port *durable, uint64_t bytes)
+{
+    uint64_t dtail = load_relaxed(&durable->dtail);
+    if (dtail - port->delivery_head + bytes <= port->delivery_bytes)
+        return true;
+    uint64_t head = load_acquire(&port->client_words->delivery_head); /* pairs with the client's release of what it has read */
+    if (head - port->delivery_head > dtail - port->delivery_head || head % 8) {
+        if (!port->broken)
+            port->broken = PORT_BROKEN_HEAD;
+        return false;
+    }
+    port->delivery_head = head;
+    return dtail - head + bytes <= port->delivery_bytes;
+}
+
+/* P4: after publishing.  One system call per wait of the client, whatever it writes there. */
+static void client_wake(struct worker *w, struct port *port)
+{
+    uint32_t wait = load_relaxed(&port->client_words->delivery_wait);
+    if (likely(wait == port->delivery_woken || (wait & PORT_WAIT_KIND) == PORT_WAIT_NONE))
+        return;
+    port->delivery_woken = wait;
+    atomic_fetch_add_explicit(&port->executor_words->delivery_futex, 1, memory_order_release);
+    if ((wait & PORT_WAIT_KIND) == PORT_WAIT_PIPE && port->pipe_fd >= 0) {
+        ssize_t r = write(port->pipe_fd, "", 1); /* full: it is readable already */
+        (void)r;
+    } else {
+        (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    }
+    stat_add(w, STAT_client_wakeups, 1);
+}
+
+struct group_result {
+    uint64_t length;
+    uint32_t taken, gone, dropped;
+};
+
+/* Copies the group's records for the port's present client to `base` + length; what a bound or another client refuses is counted. */
+static struct group_result group_deliver(struct worker *w, const struct outbox_group *group, actor_ref ref, uint8_t *base,
+                                         uint64_t length, uint64_t mask, uint64_t limit)
+{
+    struct group_result result = { .length = length };
+    uint32_t at = group->first;
+    for (uint32_t i = 0; i < group->n; i++) {
+        struct outbox_record *record = outbox_record_at(w, at);
+        const struct envelope *envelope = outbox_envelope(record);
+        uint64_t size = envelope_record_size(envelope);
+        at = record->next;
+        if (envelope->to != ref) {
+            result.gone++;
+        } else if (result.length + size > limit) {
+            result.dropped++;
+        } else {
+            record_copy(base + (result.length & mask), envelope, size);
+            result.length += size;
+            result.taken++;
+        }
+    }
+    return result;
+}
+
+static struct group_result deliver_to_ring(struct worker *w, uint32_t step, const struct outbox_group *group, struct port *port,
+                                           struct segment_port *durable)
+{
+    uint64_t dtail = load_relaxed(&durable->dtail);
+    struct group_result result =
+        group_deliver(w, group, durable->ref, port->delivery, dtail, port->delivery_bytes - 1, UINT64_MAX);
+    INJECT(COPIED);
+    journal_arm(w, step, group->destination | JOURNAL_RING, result.length);
+    INJECT(JOURNAL);
+    store_release(&durable->dtail, result.length); /* D3 */
+    crash_order();
+    /* seq_cst: publish P2 for the client, and the barrier of P4 before looking at delivery_wait */
+    atomic_exchange_explicit(&port->executor_words->delivery_tail, result.length, memory_order_seq_cst);
+    full_barrier_after_exchange();
+    INJECT(PUBLISHED);
+    client_wake(w, port);
+    stat_add(w, STAT_port_deliveries, result.taken);
+    return result;
+}
+
+static struct group_result deliver_to_backlog(struct worker *w, uint32_t step, const struct outbox_group *group, struct port *port,
+                                              struct segment_port *durable, struct segment_queue *backlog)
+{
+    struct engine *e = w->engine;
+    unsigned active = queue_active(load_relaxed(&backlog->sel));
+    uint64_t length = load_relaxed(&backlog->len[active]);
+    struct group_result result = group_deliver(w, group, durable->ref, segment_window(&e->segment, group->destination, active), length,
+                                               UINT64_MAX, e->segment.header->backlog_bytes);
+    journal_arm(w, step, group->destination, result.length);
+    store_release(&backlog->len[active], result.length);
+    crash_order();
+    if (result.taken)
+        store_relaxed(&port->executor_words->backlog, 1);
+    stat_add(w, STAT_port_backlogged, result.taken);
+    return result;
+}
+
+void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *group)
+{
+    struct engine *e = w->engine;
+    uint32_t index = group->destination - e->segment.n_queues;
+    struct port *port = &e->ports[index];
+    struct segment_port *durable = &e->segment.ports[index];
+    struct segment_queue *backlog = &e->segment.queues[group->destination];
+    if (queue_lock(backlog, w->id))
+        stat_add(w, STAT_lock_contended, 1);
+    INJECT(LOCK);
+    struct group_result result = { .gone = group->n };
+    bool to_backlog = false;
+    if (load_relaxed(&port->state) == PORT_OPEN) {
+        bool draining = w->source == group->destination + 1; /* these records come from the backlog themselves */
+        to_backlog = (!draining && queue_has_work(backlog)) || !ring_has_room(port, durable, group->bytes); /* D2 */
+        result = to_backlog ? deliver_to_backlog(w, step, group, port, durable, backlog) : deliver_to_ring(w, step, group, port, durable);
+    } else {
+        /* nothing to publish, but the step is done: recovery goes on behind it */
+        journal_arm(w, step, group->destination, load_relaxed(&backlog->len[queue_active(load_relaxed(&backlog->sel))]));
+    }
+    queue_unlock(backlog);
+    INJECT(STEP);
+    stat_add(w, STAT_flushes, 1);
+    stat_add(w, STAT_flushed_messages, group->n);
+    if (result.gone)
+        stat_add(w, STAT_dead_letters, result.gone);
+    if (result.dropped)
+        stat_add(w, STAT_backlog_dropped, result.dropped);
+    if (to_backlog && !w->recovering)
+        source_signal(e, w, engine_source_of_port(e, index));
+}
+
+bool delivery_backlog_waits(struct engine *e, uint32_t index)
+{
+    return queue_has_work(&e->segment.queues[segment_port_destination(&e->segment, index)]);
+}
+
+/* Takes records from the backlog's batch into the outbox as far as the ring has room.  False: no room for the next one. */
+static bool drain_some(struct worker *w, struct port *port, struct segment_port *durable, uint32_t destination)
+{
+    uint64_t taken = 0;
+    while (w->cursor < w->tail && w->out < OUTBOX_FLUSH_BYTES) {
+        const struct envelope *envelope = (const struct envelope *)(w->batch + w->cursor);
+        uint64_t size = envelope_record_size(envelope);
+        queue_lock(&w->engine->segment.queues[destination], w->id);
+        bool room = load_relaxed(&port->state) != PORT_OPEN || ring_has_room(port, durable, taken + size);
+        queue_unlock(&w->engine->segment.queues[destination]);
+        if (!room)
+            return taken > 0;
+        record_copy((uint8_t *)outbox_append(w, destination, size), envelope, size);
+        w->cursor += size;
+        taken += size;
+    }
+    return true;
+}
+
+void delivery_drain(struct worker *w, uint32_t index)
+{
+    struct engine *e = w->engine;
+    struct port *port = &e->ports[index];
+    struct segment_port *durable = &e->segment.ports[index];
+    uint32_t destination = segment_port_destination(&e->segment, index);
+    struct segment_queue *backlog = &e->segment.queues[destination];
+    bool room = true;
+    while (room && queue_has_work(backlog)) {
+        if (!queue_has_batch(load_relaxed(&backlog->sel)))
+            queue_gulp(backlog, w->id);
+        unsigned inactive = queue_active(load_relaxed(&backlog->sel)) ^ 1;
+        w->batch = segment_window(&e->segment, destination, inactive);
+        w->cursor = load_relaxed(&backlog->cursor);
+        w->tail = load_relaxed(&backlog->len[inactive]);
+        w->source = destination + 1;
+        commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
+        while (room && w->cursor < w->tail) {
+            room = drain_some(w, port, durable, destination);
+            commit_flip(w, w->source, w->cursor, w->tail, w->out, 0, 0);
+            outbox_flush_from(w, 1);
+            commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
+            outbox_reset(w);
+        }
+        if (w->cursor == w->tail)
+            queue_release_batch(backlog);
+        else
+            queue_park_batch(backlog, w->cursor, w->tail);
+        w->source = 0;
+        commit_flip(w, 0, 0, 0, 0, 0, 0);
+    }
+    if (!queue_has_work(backlog)) {
+        store_relaxed(&port->executor_words->backlog, 0);
+        return;
+    }
+    /* The client rings when it has made room; it looks at this word behind its own barrier (P4). */
+    store_relaxed(&port->executor_words->backlog, 1);
+    full_barrier();
+    queue_lock(backlog, w->id);
+    uint64_t before = port->delivery_head;
+    (void)ring_has_room(port, durable, port->delivery_bytes);
+    room = port->delivery_head != before;
+    queue_unlock(backlog);
+    if (room)
+        source_signal(e, w, engine_source_of_port(e, index));
+}

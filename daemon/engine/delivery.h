@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Delivery: records that go to a client (PORTS.md 2-4), to its ring or, when that is full, to the port's backlog.
+ *
+ * Threads: delivery_flush by any worker id, under the lock of the port's backlog, which is the port's lock; the drain by the
+ * worker that holds the port's owner word.
+ *
+ * D1  Ring or backlog is decided under the lock, inside the journaled step, and the journal's entry says which: after a
+ *     crash the step is either finished as decided or decided anew (COMMIT-PROTOCOL 5.9).
+ * D2  While the backlog is not empty, records go to the backlog: FIFO (COMMIT-PROTOCOL 5.13).
+ * D3  dtail, in the segment, is stored before the visible tail; recovery repeats the latter.
+ * D4  The client's head is believed only between the last one believed and dtail.
+ */
+#pragma once
+
+#include "daemon/engine/core.h"
+
+void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *group);
+/* Moves what fits from the backlog to the ring.  The caller runs the port and is attached to nothing. */
+void delivery_drain(struct worker *w, uint32_t port);
+bool delivery_backlog_waits(struct engine *engine, uint32_t port);

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/park.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "daemon/engine/port.h"
+#include "daemon/engine/queue.h"
+#include "daemon/engine/steal.h"
+
+enum { STALL_LOOK_NS = 10 * 1000 * 1000 }; /* how long a polled port may wait for an owner that is stuck */
+enum { EVENT_WAKE, EVENT_DOORBELL, EVENT_STALL };
+
+static uint64_t event_data(unsigned kind, uint32_t index)
+{
+    return (uint64_t)kind << 32 | index;
+}
+
+int park_init(struct engine *e)
+{
+    e->stall_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    return e->stall_fd < 0 ? -errno : 0;
+}
+
+void park_fini(struct engine *e)
+{
+    if (e->stall_fd >= 0)
+        close(e->stall_fd);
+    e->stall_fd = -1;
+}
+
+static int watch(int epoll_fd, int fd, uint32_t events, uint64_t data)
+{
+    struct epoll_event event = { .events = events, .data.u64 = data };
+    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+int park_worker_init(struct worker *w)
+{
+    w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (w->epoll_fd < 0)
+        return -errno;
+    w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (w->wake_fd < 0)
+        return -errno;
+    int r = watch(w->epoll_fd, w->wake_fd, EPOLLIN | EPOLLET, event_data(EVENT_WAKE, 0));
+    if (r == 0)
+        r = watch(w->epoll_fd, w->engine->stall_fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE, event_data(EVENT_STALL, 0));
+    return r;
+}
+
+void park_worker_fini(struct worker *w)
+{
+    if (w->wake_fd >= 0)
+        close(w->wake_fd);
+    if (w->epoll_fd >= 0)
+        close(w->epoll_fd);
+    w->wake_fd = w->epoll_fd = -1;
+}
+
+int park_watch_doorbell(struct engine *e, uint32_t port, int fd)
+{
+    for (uint32_t i = 0; i < e->n_workers; i++) {
+        int r = watch(e->workers[i]->epoll_fd, fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE, event_data(EVENT_DOORBELL, port));
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+void park_unwatch_doorbell(struct engine *e, int fd)
+{
+    for (uint32_t i = 0; i < e->n_workers; i++)
+        (void)epoll_ctl(e->workers[i]->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+bool park_worker_sleeps(struct engine *e, uint32_t worker)
+{
+    return (load_relaxed(&e->sleepers[worker / 64]) >> (worker % 64)) & 1;
+}
+
+bool park_anybody_sleeps(struct engine *e)
+{
+    for (uint32_t i = 0; i * 64 < e->n_workers; i++)
+        if (load_relaxed(&e->sleepers[i]))
+            return true;
+    return false;
+}
+
+/* K1 */
+static bool sleeper_claim(struct engine *e, uint32_t worker)
+{
+    uint64_t bit = UINT64_C(1) << (worker % 64);
+    if (!(load_relaxed(&e->sleepers[worker / 64]) & bit))
+        return false;
+    return (atomic_fetch_and_explicit(&e->sleepers[worker / 64], ~bit, memory_order_seq_cst) & bit) != 0;
+}
+
+void park_wake(struct worker *w)
+{
+    uint64_t one = 1;
+    ssize_t r = write(w->wake_fd, &one, sizeof(one)); /* EAGAIN: the counter is full, so it is readable */
+    (void)r;
+}
+
+/* Reads `searching` first, then claims, then counts on the sleeper's behalf: the other order loses a wake-up [CLAIM_FIRST]. */
+static void wake_one(struct engine *e, struct worker *me, uint32_t victim)
+{
+    if (load_relaxed(&e->stealing) == STEAL_NONE || atomic_load_explicit(&e->searching, memory_order_seq_cst) != 0)
+        return;
+    for (uint32_t i = 1; i <= e->n_workers; i++) {
+        uint32_t candidate = (victim + i) % e->n_workers; /* neighbours in number are neighbours in the topology */
+        if (!sleeper_claim(e, candidate))
+            continue;
+        struct worker *sleeper = e->workers[candidate];
+        atomic_fetch_add_explicit(&e->searching, 1, memory_order_seq_cst);
+        store_relaxed(&sleeper->hint, victim + 1);
+        store_release(&sleeper->given, 1); /* read (acquire) when it wakes */
+        stat_add(me, STAT_wakeups_sent, 1);
+        park_wake(sleeper);
+        return;
+    }
+}
+
+void source_signal(struct engine *e, struct worker *me, uint32_t source)
+{
+    /* [PUB_OWN]: the caller's unlock was the barrier behind its publish */
+    uint32_t owner_id = own_worker(load_acquire(&e->sources[source].own));
+    if (owner_id >= e->n_workers)
+        return; /* a port on its way out */
+    struct worker *owner = e->workers[owner_id];
+    ready_set(owner->ready, source); /* [BIT_FIRST] */
+    if (owner == me)
+        return; /* its next begin_run or park looks */
+    full_barrier(); /* [BIT_WAKE] */
+    if (sleeper_claim(e, owner_id)) {
+        stat_add(me, STAT_wakeups_sent, 1);
+        park_wake(owner);
+    } else if (load_relaxed(&owner->busy)) {
+        wake_one(e, me, owner_id); /* [APP_BUSY] */
+    }
+}
+
+static bool mask_is_empty(struct worker *w)
+{
+    for (uint32_t i = 0; i * 64 < w->engine->n_sources; i++)
+        if (load_relaxed(&w->ready[i]))
+            return false;
+    return true;
+}
+
+static void stall_arm(struct engine *e)
+{
+    if (load_relaxed(&e->stall_armed) || atomic_exchange_explicit(&e->stall_armed, 1, memory_order_relaxed))
+        return;
+    struct itimerspec when = { .it_value.tv_nsec = STALL_LOOK_NS };
+    (void)timerfd_settime(e->stall_fd, 0, &when, NULL);
+}
+
+static bool has_hot_ports(const struct worker *w)
+{
+    for (unsigned i = 0; i < ODEON_PORTS_MAX / 64; i++)
+        if (w->hot[i])
+            return true;
+    return false;
+}
+
+void park_begin_run(struct worker *w)
+{
+    struct engine *e = w->engine;
+    bool searched = w->searcher;
+    if (searched) { /* [SEARCH_ORDER] before the look */
+        w->searcher = false;
+        atomic_fetch_sub_explicit(&e->searching, 1, memory_order_seq_cst);
+    }
+    if (likely(!park_anybody_sleeps(e)))
+        return;
+    if (load_relaxed(&e->stealing) == STEAL_NONE)
+        return;
+    if (has_hot_ports(w))
+        stall_arm(e); /* K4 */
+    uint32_t victim = w->id;
+    if (mask_is_empty(w)) {
+        if (!searched || !steal_look(w, &victim)) /* [SEARCH_END]: the wake chain; [RUN_LOOK]: own bits only */
+            return;
+    }
+    wake_one(e, w, victim);
+}
+
+void park_end_run(struct worker *w)
+{
+    store_release(&w->busy, 0);
+}
+
+static bool take_events(struct worker *w, int timeout_ms)
+{
+    struct engine *e = w->engine;
+    struct epoll_event events[16];
+    int n = epoll_wait(w->epoll_fd, events, 16, timeout_ms);
+    for (int i = 0; i < n; i++) {
+        uint32_t index = (uint32_t)events[i].data.u64;
+        switch (events[i].data.u64 >> 32) {
+        case EVENT_DOORBELL:
+            if (load_acquire(&e->ports[index].state) == PORT_OPEN)
+                source_signal(e, w, engine_source_of_port(e, index));
+            break;
+        case EVENT_STALL:
+            store_relaxed(&e->stall_armed, 0);
+            port_rescue(w);
+            break;
+        default:
+            break;
+        }
+    }
+    return n > 0;
+}
+
+void park_poll_doorbells(struct worker *w)
+{
+    (void)take_events(w, 0);
+}
+
+/* The sleepers bit was claimed by somebody: a wake-up is on its way.  Take it, with the order that comes with it. */
+static void take_token(struct worker *w)
+{
+    if (atomic_exchange_explicit(&w->given, 0, memory_order_acquire))
+        w->searcher = true;
+}
+
+static void searcher_stop(struct worker *w)
+{
+    if (w->searcher) {
+        w->searcher = false;
+        atomic_fetch_sub_explicit(&w->engine->searching, 1, memory_order_seq_cst);
+    }
+}
+
+/* The last look.  True: stay awake (the sleepers bit is claimed back, or a token was taken). */
+static bool last_look(struct worker *w)
+{
+    struct engine *e = w->engine;
+    uint32_t victim = 0;
+    bool own_work = !mask_is_empty(w); /* [PARK_LOOK] */
+    bool search = false;
+    if (!own_work) {
+        if (load_relaxed(&e->stealing) == STEAL_NONE || !steal_look(w, &victim)) /* [PARK_BUSY] */
+            return false;
+        uint32_t none = 0;
+        if (!atomic_compare_exchange_strong_explicit(&e->searching, &none, 1, memory_order_seq_cst, memory_order_relaxed))
+            return false; /* that searcher looks again when it ends */
+        search = true;
+    }
+    if (sleeper_claim(e, w->id)) {
+        if (search) {
+            w->searcher = true;
+            store_relaxed(&w->hint, victim + 1);
+        }
+        return true;
+    }
+    if (search)
+        atomic_fetch_sub_explicit(&e->searching, 1, memory_order_seq_cst);
+    return false; /* claimed by somebody: the wait below ends at once */
+}
+
+void park_sleep(struct worker *w)
+{
+    struct engine *e = w->engine;
+    if (port_make_cold(w)) /* something was published meanwhile */
+        return;
+    store_relaxed(&w->stats->value[STAT_state], WORKER_PARKED);
+    uint64_t bit = UINT64_C(1) << (w->id % 64);
+    atomic_fetch_or_explicit(&e->sleepers[w->id / 64], bit, memory_order_seq_cst);
+    searcher_stop(w); /* [SEARCH_PARK] behind the flag, before the look */
+    full_barrier();   /* [FLAG_LOOK] */
+    if (!last_look(w)) {
+        if (load_relaxed(&e->stealing) != STEAL_NONE && steal_anybody_busy(w))
+            stall_arm(e); /* K4: somebody else may get stuck while all others sleep */
+        stat_add(w, STAT_parks, 1);
+        while (!load_relaxed(&e->stopping)) {
+            bool events = take_events(w, -1);
+            if (!(load_relaxed(&e->sleepers[w->id / 64]) & bit))
+                break; /* claimed: woken by a worker */
+            if (events && (!mask_is_empty(w) || w->searcher)) {
+                (void)sleeper_claim(e, w->id);
+                break;
+            }
+            if (events && steal_anybody_busy(w))
+                stall_arm(e);
+        }
+        stat_add(w, STAT_wakeups_received, 1);
+        if (mask_is_empty(w) && !load_relaxed(&w->given) && !w->searcher)
+            stat_add(w, STAT_wakeups_spurious, 1);
+    }
+    take_token(w);
+    store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
+    w->fruitless = 0;
+    w->polled_ns = 0;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/port.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <limits.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "daemon/engine/actors.h"
+#include "daemon/engine/commit.h"
+#include "daemon/engine/delivery.h"
+#include "daemon/engine/outbox.h"
+#include "daemon/engine/park.h"
+
+enum { PORT_BATCH_RECORDS = 1024, PORT_COLD_POLLS = 20000 };
+
+static uint64_t published_tail(struct port *port)
+{
+    return load_acquire(&port->client_words->submission_tail); /* P2 */
+}
+
+static bool port_has_work(struct engine *e, uint32_t id)
+{
+    struct port *port = &e->ports[id];
+    if (load_acquire(&port->state) != PORT_OPEN)
+        return false;
+    if (load_relaxed(&port->closing))
+        return true;
+    if (load_relaxed(&port->executor_words->backlog) && load_relaxed(&port->client_words->delivery_head) != port->delivery_head)
+        return true;
+    return published_tail(port) != load_relaxed(&e->segment.ports[id].pcur) && !load_relaxed(&e->ports_stopped);
+}
+
+bool port_is_drained(struct engine *e, uint32_t id)
+{
+    struct port *port = &e->ports[id];
+    return load_acquire(&port->state) != PORT_OPEN || published_tail(port) == load_relaxed(&e->segment.ports[id].pcur);
+}
+
+/* R1: three loads of a header that its writer may change meanwhile. */
+static struct envelope header_fetch(const uint8_t *at)
+{
+    const volatile uint64_t *words = (const volatile uint64_t *)at;
+    union {
+        uint64_t word[3];
+        struct envelope envelope;
+    } copy;
+    copy.word[0] = words[0];
+    copy.word[1] = words[1];
+    copy.word[2] = words[2];
+    return copy.envelope;
+}
+
+static enum port_broken header_check(const struct engine *e, const struct envelope *h, uint64_t available)
+{
+    if (h->type == MESSAGE_TYPE_NONE)
+        return PORT_BROKEN_HEADER;
+    if (h->length > ODEON_PAYLOAD_MAX + 8 || envelope_record_size(h) > available)
+        return PORT_BROKEN_LENGTH;
+    if ((h->flags & ~(unsigned)ENVELOPE_CLIENT_MAY_SET) || h->attempts || h->reserved)
+        return PORT_BROKEN_HEADER;
+    if (actor_ref_slot(h->to) >= e->segment.header->actors_max)
+        return PORT_BROKEN_SLOT;
+    return PORT_OK;
+}
+
+static void refuse(struct worker *w, uint32_t id, const struct envelope *h, uint64_t correlation, enum envelope_reason reason)
+{
+    struct refusal refusal = { .correlation = correlation, .to = h->to, .type = h->type, .reason = (uint16_t)reason };
+    struct envelope *out = outbox_append(w, segment_port_destination(&w->engine->segment, id), envelope_size(sizeof(refusal)));
+    *out = (struct envelope){ .to = w->engine->segment.ports[id].ref, .from = h->to, .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal) };
+    memcpy(envelope_payload(out), &refusal, sizeof(refusal));
+    stat_add(w, STAT_refusals, 1);
+}
+
+/* One record from the ring into the outbox.  What its receiver makes of it is found out when it is run. */
+static enum port_broken route(struct worker *w, uint32_t id, struct port *port)
+{
+    struct engine *e = w->engine;
+    const uint8_t *at = port->submission + (w->cursor & (port->submission_bytes - 1));
+    struct envelope h = header_fetch(at);
+    enum port_broken why = header_check(e, &h, w->tail - w->cursor);
+    if (why != PORT_OK)
+        return why;
+    uint64_t size = envelope_record_size(&h);
+    uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h.to)].key);
+    uint32_t destination = actor_key_destination(key);
+    uint64_t correlation = 0;
+    if (h.flags & ENVELOPE_CORRELATED && h.length >= 8)
+        correlation = ((const volatile uint64_t *)at)[3];
+    w->cursor += size;
+    w->n_sent++;
+    enum envelope_reason reason = REASON_NONE;
+    bool built_in = h.type >= MESSAGE_TYPE_POISON_DELETE && h.type <= MESSAGE_TYPE_POISON_FINISHED;
+    if (actor_key_generation(key) != actor_ref_generation(h.to) || actor_key_kind(key) == ACTOR_FREE)
+        reason = REASON_NO_SUCH_ACTOR;
+    else if (actor_key_kind(key) == ACTOR_PORT || (h.type < MESSAGE_TYPE_FIRST_USER && !built_in) ||
+             h.type >= load_relaxed(&e->segment.header->n_message_types))
+        reason = REASON_NOT_ACCEPTED;
+    else if (h.flags & ENVELOPE_CORRELATED && h.length < 8)
+        reason = REASON_BAD_SIZE;
+    else if (w->group_of[destination] == 0 && queue_backlog_bytes(&e->segment.queues[destination]) > e->segment.header->limit_bytes)
+        reason = REASON_QUEUE_FULL;
+    if (reason != REASON_NONE) {
+        refuse(w, id, &h, correlation, reason);
+        return PORT_OK;
+    }
+    struct envelope *out = outbox_append(w, destination, size);
+    *out = h;
+    out->from = e->segment.ports[id].ref; /* E3 */
+    if (h.length)
+        memcpy(envelope_payload(out), at + sizeof(h), size - sizeof(h));
+    if (correlation)
+        memcpy(envelope_payload(out), &correlation, sizeof(correlation)); /* the value that was looked at */
+    return PORT_OK;
+}
+
+static void port_commit(struct worker *w)
+{
+    INJECT(PORT);
+    commit_flip(w, w->source, w->cursor, w->tail, w->out, 0, 0);
+    INJECT(OUTBOX);
+    outbox_flush_from(w, 1);
+    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
+    outbox_reset(w);
+}
+
+static void wake_for_room(struct worker *w, struct port *port)
+{
+    uint32_t wait = load_relaxed(&port->client_words->room_wait);
+    if (likely(wait == port->room_woken || (wait & PORT_WAIT_KIND) == PORT_WAIT_NONE))
+        return;
+    port->room_woken = wait;
+    atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
+    (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    stat_add(w, STAT_client_wakeups, 1);
+}
+
+/* A batch of the submission ring: attach, route, commit, flush, detach, and only then the visible head. */
+static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port, uint64_t head, uint64_t tail)
+{
+    struct segment_port *durable = &w->engine->segment.ports[id];
+    enum port_broken why = PORT_OK;
+    uint64_t n = 0;
+    w->cursor = head;
+    w->tail = tail;
+    w->source = segment_port_source(&w->engine->segment, id) + 1;
+    commit_flip(w, w->source, head, tail, 0, 0, 0);
+    while (w->cursor < w->tail && n < PORT_BATCH_RECORDS && why == PORT_OK) {
+        why = route(w, id, port);
+        n += why == PORT_OK;
+        if (w->out >= OUTBOX_FLUSH_BYTES)
+            port_commit(w);
+    }
+    port_commit(w);
+    store_release(&durable->pcur, w->cursor);
+    crash_order();
+    w->source = 0;
+    commit_flip(w, 0, 0, 0, 0, 0, 0);
+    /* seq_cst: R2 for the client, and the barrier of P4 before looking at room_wait */
+    atomic_exchange_explicit(&port->executor_words->submission_head, w->cursor, memory_order_seq_cst);
+    full_barrier_after_exchange();
+    wake_for_room(w, port);
+    stat_add(w, STAT_port_batches, 1);
+    stat_add(w, STAT_port_messages, n);
+    stat_add(w, STAT_messages_sent, w->n_sent);
+    w->n_sent = 0;
+    return why;
+}
+
+/* The end: nobody delivers to it behind the lock, its reference is dead.  The owner word stays running: no worker looks again. */
+static void retire(struct worker *w, uint32_t id, struct port *port, enum port_broken why)
+{
+    struct engine *e = w->engine;
+    struct segment_port *durable = &e->segment.ports[id];
+    struct segment_queue *backlog = &e->segment.queues[segment_port_destination(&e->segment, id)];
+    queue_lock(backlog, w->id);
+    store_release(&port->state, PORT_DEAD);
+    queue_unlock(backlog);
+    if (why != PORT_OK) {
+        store_release(&port->executor_words->broken, why);
+        atomic_fetch_add_explicit(&port->executor_words->delivery_futex, 1, memory_order_release);
+        atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
+        (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        stat_add(w, STAT_ports_broken, 1);
+    }
+    actors_end_port(w, durable->ref);
+    w->hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
+    if (why != PORT_OK)
+        engine_push_event(e, ENGINE_EVENT_PORT_BROKEN, id, port->generation, why);
+    engine_push_event(e, ENGINE_EVENT_PORT_REMOVED, id, port->generation, why);
+}
+
+static void make_hot(struct worker *w, uint32_t id, struct port *port)
+{
+    uint64_t bit = UINT64_C(1) << (id % 64);
+    port->idle_polls = 0;
+    if (!(w->hot[id / 64] & bit) || load_relaxed(&port->executor_words->need_wakeup)) {
+        w->hot[id / 64] |= bit;
+        store_relaxed(&port->executor_words->need_wakeup, 0); /* R3 */
+    }
+}
+
+void port_run(struct worker *w, uint32_t id)
+{
+    struct engine *e = w->engine;
+    struct port *port = &e->ports[id];
+    struct source *source = &e->sources[engine_source_of_port(e, id)];
+    if (load_acquire(&port->state) != PORT_OPEN) {
+        owner_release(source, w->id);
+        return;
+    }
+    w->queue = NO_QUEUE;
+    if (delivery_backlog_waits(e, id))
+        delivery_drain(w, id);
+    uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = published_tail(port);
+    enum port_broken why = (enum port_broken)port->broken;
+    bool stopped = load_relaxed(&e->ports_stopped) && !load_relaxed(&port->closing);
+    if (why == PORT_OK && (tail - head > port->submission_bytes || tail % 8))
+        why = PORT_BROKEN_TAIL;
+    if (why == PORT_OK && tail != head && !stopped) {
+        make_hot(w, id, port);
+        why = ingest(w, id, port, head, tail);
+        head = w->cursor;
+    }
+    if (why != PORT_OK || (load_acquire(&port->closing) && head == published_tail(port))) {
+        retire(w, id, port, why);
+        return;
+    }
+    if (head != published_tail(port) && !stopped)
+        ready_set(w->ready, engine_source_of_port(e, id));
+    owner_release(source, w->id);
+}
+
+void port_poll_hot(struct worker *w)
+{
+    struct engine *e = w->engine;
+    for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++) {
+        for (uint64_t bits = w->hot[word]; bits; bits &= bits - 1) {
+            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            struct port *port = &e->ports[id];
+            if (own_worker(load_relaxed(&e->sources[engine_source_of_port(e, id)].own)) != w->id) {
+                w->hot[word] &= ~(UINT64_C(1) << (id % 64)); /* stolen: its new owner polls it */
+            } else if (port_has_work(e, id)) {
+                ready_set(w->ready, engine_source_of_port(e, id));
+            } else if (++port->idle_polls > PORT_COLD_POLLS) {
+                port->idle_polls = 0;
+                store_relaxed(&port->executor_words->need_wakeup, 1);
+                full_barrier(); /* P4 */
+                if (port_has_work(e, id))
+                    ready_set(w->ready, engine_source_of_port(e, id));
+                else
+                    w->hot[word] &= ~(UINT64_C(1) << (id % 64));
+            }
+        }
+    }
+}
+
+bool port_make_cold(struct worker *w)
+{
+    struct engine *e = w->engine;
+    bool found = false, any = false;
+    for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
+        for (uint64_t bits = w->hot[word]; bits; bits &= bits - 1) {
+            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (own_worker(load_relaxed(&e->sources[engine_source_of_port(e, id)].own)) == w->id) {
+                store_relaxed(&e->ports[id].executor_words->need_wakeup, 1);
+                any = true;
+            } else {
+                w->hot[word] &= ~(UINT64_C(1) << (id % 64));
+            }
+        }
+    if (!any)
+        return false;
+    full_barrier(); /* R3, P4 */
+    for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
+        for (uint64_t bits = w->hot[word]; bits; bits &= bits - 1) {
+            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (port_has_work(e, id)) {
+                ready_set(w->ready, engine_source_of_port(e, id));
+                found = true;
+            } else {
+                w->hot[word] &= ~(UINT64_C(1) << (id % 64));
+            }
+        }
+    return found;
+}
+
+int64_t port_steal_from(struct worker *thief, uint32_t victim)
+{
+    struct engine *e = thief->engine;
+    for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
+        if (load_relaxed(&e->ports[id].state) != PORT_OPEN)
+            continue;
+        struct source *source = &e->sources[engine_source_of_port(e, id)];
+        if (load_relaxed(&source->own) == own_idle(victim) && load_relaxed(&e->workers[victim]->busy) && port_has_work(e, id) &&
+            owner_take(source, victim, thief->id))
+            return engine_source_of_port(e, id);
+    }
+    return -1;
+}
+
+void port_rescue(struct worker *w)
+{
+    struct engine *e = w->engine;
+    for (uint32_t v = 0; v < e->n_workers; v++) {
+        struct worker *victim = e->workers[v];
+        uint64_t count = load_relaxed(&victim->durable->count);
+        bool stuck = v != w->id && load_relaxed(&victim->busy) && count == victim->count_seen;
+        victim->count_seen = count;
+        if (!stuck)
+            continue;
+        for (int64_t source; (source = port_steal_from(w, v)) >= 0;) {
+            store_relaxed(&w->busy, 1);
+            stat_add(w, STAT_steals, 1);
+            port_run(w, (uint32_t)source - e->segment.n_queues);
+            store_release(&w->busy, 0);
+        }
+    }
+}
+
+void port_publish_cursors(struct engine *e, uint32_t id)
+{
+    struct port *port = &e->ports[id];
+    struct segment_port *durable = &e->segment.ports[id];
+    store_release(&port->executor_words->submission_head, load_relaxed(&durable->pcur)); /* [R_NOHEAD] */
+    store_release(&port->executor_words->delivery_tail, load_relaxed(&durable->dtail)); /* [R_NOVTAIL] */
+    store_release(&port->executor_words->need_wakeup, 1);
+    store_release(&port->executor_words->backlog, 1);
+    store_release(&port->executor_words->epoch, (uint32_t)load_relaxed(&e->segment.header->boots));
+    /* A client that slept through the change of executor looks again. */
+    atomic_fetch_add_explicit(&port->executor_words->delivery_futex, 1, memory_order_release);
+    atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
+    (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    if (port->pipe_fd >= 0) {
+        ssize_t r = write(port->pipe_fd, "", 1);
+        (void)r;
+    }
+}

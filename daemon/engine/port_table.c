@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ports coming and going: mapping a client's memory, the durable entry, the actor slot that stands for it.  Control thread. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "daemon/common/memfd.h"
+#include "daemon/engine/actors.h"
+#include "daemon/engine/park.h"
+#include "daemon/engine/port.h"
+
+/* A ring mapped twice in a row behind its page of words, so that no record wraps. */
+static int map_memory(int fd, uint64_t ring_bytes, void **ret_words, uint8_t **ret_ring)
+{
+    uint8_t *base = mmap(NULL, PORT_RING_OFFSET + 2 * ring_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return -errno;
+    int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
+    if (mmap(base, PORT_RING_OFFSET + ring_bytes, prot, flags, fd, 0) == MAP_FAILED ||
+        mmap(base + PORT_RING_OFFSET + ring_bytes, ring_bytes, prot, flags, fd, PORT_RING_OFFSET) == MAP_FAILED) {
+        int r = -errno;
+        munmap(base, PORT_RING_OFFSET + 2 * ring_bytes);
+        return r;
+    }
+    *ret_words = base;
+    *ret_ring = base + PORT_RING_OFFSET;
+    return 0;
+}
+
+static void unmap_memory(void *words, uint64_t ring_bytes)
+{
+    if (words)
+        munmap(words, PORT_RING_OFFSET + 2 * ring_bytes);
+}
+
+static int port_map(struct port *port, const struct engine_port_info *info)
+{
+    void *words = NULL;
+    int r = map_memory(info->client_fd, info->submission_bytes, &words, &port->submission);
+    if (r < 0)
+        return r;
+    port->client_words = words;
+    port->submission_bytes = info->submission_bytes;
+    r = map_memory(info->executor_fd, info->delivery_bytes, &words, &port->delivery);
+    if (r < 0)
+        return r;
+    port->executor_words = words;
+    port->delivery_bytes = info->delivery_bytes;
+    port->doorbell_fd = fcntl(info->doorbell_fd, F_DUPFD_CLOEXEC, 3);
+    if (port->doorbell_fd < 0)
+        return -errno;
+    if (info->pipe_fd >= 0 && (port->pipe_fd = fcntl(info->pipe_fd, F_DUPFD_CLOEXEC, 3)) < 0)
+        return -errno;
+    return 0;
+}
+
+static void port_unmap(struct port *port)
+{
+    unmap_memory(port->client_words, port->submission_bytes);
+    unmap_memory(port->executor_words, port->delivery_bytes);
+    if (port->doorbell_fd >= 0)
+        close(port->doorbell_fd);
+    if (port->pipe_fd >= 0)
+        close(port->pipe_fd);
+    port->client_words = NULL;
+    port->executor_words = NULL;
+    port->doorbell_fd = port->pipe_fd = -1;
+}
+
+static bool ring_size_is_good(uint64_t bytes)
+{
+    return bytes >= ODEON_RING_MIN && bytes <= ODEON_RING_MAX && (bytes & (bytes - 1)) == 0;
+}
+
+/* The durable entry of a new port: everything before the generation, which makes it valid. */
+static void durable_make(struct engine *e, uint32_t id)
+{
+    const struct port *port = &e->ports[id];
+    struct segment_port *durable = &e->segment.ports[id];
+    struct segment_queue *backlog = &e->segment.queues[segment_port_destination(&e->segment, id)];
+    store_relaxed(&durable->generation, 0);
+    crash_order();
+    store_relaxed(&backlog->len[0], 0);
+    store_relaxed(&backlog->len[1], 0);
+    store_relaxed(&backlog->cursor, 0);
+    store_relaxed(&backlog->sel, 0);
+    actor_ref ref = actors_port_ref_next(e, id);
+    actors_make_port(e, id, ref);
+    durable->client = port->client;
+    durable->ref = ref;
+    durable->submission_bytes = port->submission_bytes;
+    durable->delivery_bytes = port->delivery_bytes;
+    store_relaxed(&durable->pcur, 0);
+    store_relaxed(&durable->dtail, 0);
+    crash_order();
+    store_release(&durable->generation, port->generation);
+}
+
+static bool durable_matches(const struct segment_port *durable, const struct engine_port_info *info)
+{
+    return load_relaxed(&durable->generation) == info->generation && durable->submission_bytes == info->submission_bytes &&
+           durable->delivery_bytes == info->delivery_bytes;
+}
+
+/* Owner and words of a port whose durable entry stands.  Its bell may have rung before anybody watched: it is looked at once. */
+static void port_open(struct engine *e, uint32_t id)
+{
+    struct port *port = &e->ports[id];
+    uint64_t dtail = load_relaxed(&e->segment.ports[id].dtail);
+    port->delivery_head = dtail > port->delivery_bytes ? dtail - port->delivery_bytes : 0;
+    store_release(&e->sources[engine_source_of_port(e, id)].own, own_idle(id % e->n_workers));
+    store_release(&port->state, PORT_OPEN);
+    if (e->recovered)
+        port_publish_cursors(e, id);
+}
+
+int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *ret_ref)
+{
+    if (info->id >= ODEON_PORTS_MAX || info->generation == 0 || !ring_size_is_good(info->submission_bytes) ||
+        !ring_size_is_good(info->delivery_bytes))
+        return -EINVAL;
+    struct port *port = &e->ports[info->id];
+    if (load_relaxed(&port->state) != PORT_FREE)
+        return -EEXIST;
+    if (memfd_check(info->client_fd, PORT_RING_OFFSET + info->submission_bytes) < 0 ||
+        memfd_check(info->executor_fd, PORT_RING_OFFSET + info->delivery_bytes) < 0)
+        return -EBADFD;
+    *port = (struct port){ .generation = info->generation, .client = info->client, .doorbell_fd = -1, .pipe_fd = -1 };
+    int r = port_map(port, info);
+    if (r == 0)
+        r = park_watch_doorbell(e, info->id, port->doorbell_fd);
+    if (r < 0) {
+        port_unmap(port);
+        return r;
+    }
+    struct segment_port *durable = &e->segment.ports[info->id];
+    if (durable_matches(durable, info)) {
+        *ret_ref = durable->ref;
+        port_open(e, info->id);
+    } else if (e->recovered) {
+        durable_make(e, info->id);
+        *ret_ref = durable->ref;
+        port_open(e, info->id);
+    } else {
+        /* What the segment says of this index belongs to an earlier port: recovery finishes that one first. */
+        *ret_ref = actors_port_ref_next(e, info->id);
+        store_relaxed(&port->state, PORT_PENDING);
+    }
+    if (e->started)
+        source_signal(e, e->control, engine_source_of_port(e, info->id));
+    return 0;
+}
+
+void port_open_pending(struct engine *e)
+{
+    for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
+        if (load_relaxed(&e->ports[id].state) == PORT_PENDING) {
+            durable_make(e, id);
+            port_open(e, id);
+        }
+}
+
+int port_remove(struct engine *e, uint32_t id, uint32_t generation)
+{
+    if (id >= ODEON_PORTS_MAX || load_relaxed(&e->ports[id].state) == PORT_FREE || e->ports[id].generation != generation)
+        return -ENOENT;
+    store_release(&e->ports[id].closing, 1);
+    full_barrier();
+    if (e->started && load_relaxed(&e->ports[id].state) == PORT_OPEN)
+        source_signal(e, e->control, engine_source_of_port(e, id));
+    return 0;
+}
+
+void port_reap(struct engine *e, uint32_t id, bool unmap)
+{
+    struct port *port = &e->ports[id];
+    if (load_relaxed(&port->state) != PORT_DEAD)
+        return;
+    park_unwatch_doorbell(e, port->doorbell_fd);
+    store_relaxed(&e->segment.ports[id].generation, 0);
+    if (unmap)
+        port_unmap(port);
+    store_release(&port->state, PORT_FREE);
+}
+
+void port_close_all(struct engine *e)
+{
+    for (uint32_t id = 0; e->ports && id < ODEON_PORTS_MAX; id++)
+        if (load_relaxed(&e->ports[id].state) != PORT_FREE)
+            port_unmap(&e->ports[id]);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/recover.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/engine/actors.h"
+#include "daemon/engine/commit.h"
+#include "daemon/engine/outbox.h"
+#include "daemon/engine/port.h"
+#include "daemon/engine/queue.h"
+#include "daemon/engine/seed.h"
+
+static struct segment_commit *valid_slot(struct segment_worker *durable)
+{
+    return &durable->slot[load_relaxed(&durable->count) & 1];
+}
+
+/* The step that is armed with the present count, 0: none. */
+static uint32_t armed_step(struct segment_worker *durable)
+{
+    uint64_t arm = load_relaxed(&durable->arm), count = load_relaxed(&durable->count);
+    return arm >> JOURNAL_STEP_BITS == (count & (UINT64_MAX >> JOURNAL_STEP_BITS)) ? (uint32_t)(arm & JOURNAL_STEP_MASK) : 0;
+}
+
+/* Pass 1: an armed step whose lock is still its worker's is published, whether or not it had been; no lengths are compared
+ * [R_LENCMP].  Then, and only then, its lock. */
+static void roll_forward(struct engine *e, uint32_t id, struct engine_recovery *report)
+{
+    struct segment_worker *durable = &e->segment.workers[id];
+    uint32_t step = armed_step(durable);
+    if (step == 0)
+        return;
+    const struct segment_journal_entry *entry = &durable->entry[step & 1];
+    uint32_t destination = entry->destination & ~JOURNAL_RING;
+    assert(destination <= e->segment.dead_letters);
+    struct segment_queue *queue = &e->segment.queues[destination];
+    if ((load_relaxed(&queue->lock) & ~LOCK_WAITERS) != id + 1)
+        return; /* the step is done */
+    if (entry->destination & JOURNAL_RING) {
+        struct segment_port *port = &e->segment.ports[destination - e->segment.n_queues];
+        store_relaxed(&port->dtail, entry->length); /* the visible tail follows in pass 5 */
+    } else {
+        store_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))], entry->length);
+    }
+    crash_order();
+    INJECT(RECOVERY);
+    store_relaxed(&queue->lock, 0);
+    crash_order();
+    report->armed_journals++;
+    report->held_locks++;
+}
+
+/* Pass 2: not earlier, they decide pass 1 [R_LOCKFIRST]. */
+static void clear_locks(struct engine *e, struct engine_recovery *report)
+{
+    for (uint32_t i = 0; i <= e->segment.dead_letters; i++)
+        if (load_relaxed(&e->segment.queues[i].lock)) {
+            store_relaxed(&e->segment.queues[i].lock, 0);
+            crash_order();
+            report->held_locks++;
+        }
+    INJECT(RECOVERY);
+}
+
+/* Pass 3: slots that no commit stands behind. */
+static void undo_spawns(struct engine *e, struct engine_recovery *report)
+{
+    for (uint32_t slot = 0; slot < load_relaxed(&e->segment.header->slots_high); slot++) {
+        struct segment_actor *durable = &e->segment.actors[slot];
+        uint64_t word = load_relaxed(&durable->word);
+        if (word == 0)
+            continue;
+        if (slot_word_state(word) == ACTOR_SLOT_LIVE && !actors_is_committed(e, slot)) {
+            store_relaxed(&durable->word, slot_word(generation_next(slot_word_generation(word)), 0, ACTOR_SLOT_FREE));
+            report->spawns_undone++;
+        }
+    }
+    crash_order();
+}
+
+static void remember_fault(struct engine *e, uint32_t id, const struct segment_fault *fault)
+{
+    struct engine_fault *faults = realloc(e->faults, (e->n_faults + 1) * sizeof(*faults));
+    if (!faults)
+        return;
+    e->faults = faults;
+    struct engine_fault *f = &faults[e->n_faults++];
+    *f = (struct engine_fault){
+        .worker = id,
+        .signal = fault->signal,
+        .attempts = fault->attempts,
+        .message_type = fault->message_type,
+        .address = fault->address,
+        .instruction = fault->instruction,
+        .actor = fault->actor,
+    };
+    if (fault->actor_type > 0 && fault->actor_type < load_relaxed(&e->segment.header->n_actor_types)) {
+        memcpy(f->actor_type, e->segment.actor_types[fault->actor_type].name, sizeof(f->actor_type));
+        memcpy(f->plugin, e->segment.actor_types[fault->actor_type].plugin, sizeof(f->plugin));
+    }
+    if (fault->message_type < load_relaxed(&e->segment.header->n_message_types))
+        memcpy(f->message, e->segment.message_types[fault->message_type].name, sizeof(f->message));
+}
+
+/* Pass 4b: what was running.  Values, not increments: V1. */
+static void blame(struct engine *e, uint32_t id, struct segment_commit *slot, struct engine_recovery *report)
+{
+    struct segment_worker *durable = &e->segment.workers[id];
+    uint64_t count = load_relaxed(&durable->count);
+    if (slot->source == 0 || slot->source > e->segment.n_queues || slot->cursor >= slot->tail || load_relaxed(&durable->turn) != count)
+        return;
+    uint32_t queue = slot->source - 1;
+    unsigned inactive = queue_active(load_relaxed(&e->segment.queues[queue].sel)) ^ 1;
+    struct envelope *envelope = (struct envelope *)(segment_window(&e->segment, queue, inactive) + slot->cursor);
+    envelope->flags |= ENVELOPE_REDELIVERED;
+    report->running_handlers++;
+    report->redeliveries++;
+    if (durable->fault.tag == count && durable->fault.attempts) {
+        envelope->attempts = (uint8_t)durable->fault.attempts;
+        report->faults++;
+        remember_fault(e, id, &durable->fault);
+    }
+    crash_order();
+}
+
+static void redo_end(struct engine *e, const struct segment_commit *slot)
+{
+    if (!slot->redo)
+        return;
+    struct segment_actor *durable = &e->segment.actors[actor_ref_slot(slot->redo)];
+    uint64_t word = load_relaxed(&durable->word);
+    if (slot_word_generation(word) == actor_ref_generation(slot->redo) && slot_word_state(word) != ACTOR_SLOT_FREE)
+        store_relaxed(&durable->word, slot_word(generation_next(slot_word_generation(word)), 0, ACTOR_SLOT_FREE));
+    crash_order();
+}
+
+/* Pass 4e: where the attached source stood. */
+static void store_cursor(struct engine *e, const struct segment_commit *slot, struct engine_recovery *report)
+{
+    if (slot->source == 0)
+        return;
+    uint32_t source = slot->source - 1;
+    if (source < e->segment.dead_letters) {
+        struct segment_queue *queue = &e->segment.queues[source];
+        if (!queue_has_batch(load_relaxed(&queue->sel)))
+            return; /* the release was complete */
+        queue_park_batch(queue, slot->cursor, slot->tail);
+        report->attached_batches++;
+    } else {
+        store_relaxed(&e->segment.ports[source - e->segment.dead_letters - 1].pcur, slot->cursor);
+        report->ports_attached++;
+    }
+    crash_order();
+}
+
+/* Pass 4: in the worker's name, with its lock word and journal [R_NOLOCK]; the flip last [R_FLIPEARLY]. */
+static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery *report)
+{
+    struct worker *w = e->workers[id];
+    struct segment_commit slot = *valid_slot(w->durable);
+    uint32_t step = armed_step(w->durable);
+    w->count = load_relaxed(&w->durable->count);
+    blame(e, id, &slot, report);
+    redo_end(e, &slot);
+    w->source = slot.source; /* a drain's records are known by their source (D1) */
+    if (slot.out > 0) {
+        report->unflushed_outboxes++;
+        w->recovering = true;
+        outbox_rebuild(w, slot.out);
+        outbox_flush_from(w, step + 1);
+        outbox_reset(w);
+        w->recovering = false;
+    }
+    INJECT(RECOVERY);
+    store_cursor(e, &slot, report);
+    w->source = 0;
+    if (slot.source || slot.out || slot.redo || load_relaxed(&w->durable->turn) == w->count)
+        commit_flip(w, 0, 0, 0, 0, 0, 0);
+}
+
+/* Pass 7. */
+static void rebuild(struct engine *e, struct engine_recovery *report)
+{
+    const struct segment *s = &e->segment;
+    uint32_t attached = (uint32_t)report->attached_batches;
+    for (uint32_t i = 0; i < s->n_queues; i++) {
+        struct segment_queue *queue = &s->queues[i];
+        uint32_t sel = load_relaxed(&queue->sel);
+        if (!queue_has_batch(sel)) {
+            store_relaxed(&queue->len[queue_active(sel) ^ 1], 0); /* a kill inside a release, before the batch bit: L1 */
+            store_relaxed(&queue->cursor, 0);
+        } else {
+            report->parked_batches++;
+        }
+        uint32_t owner = i / e->config.queues_per_worker;
+        store_relaxed(&e->sources[i].own, own_idle(owner));
+        if (queue_has_work(queue))
+            ready_set(e->workers[owner]->ready, i);
+    }
+    report->parked_batches -= report->parked_batches < attached ? report->parked_batches : attached;
+    for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
+        uint32_t source = engine_source_of_port(e, id);
+        if (load_relaxed(&e->ports[id].state) != PORT_OPEN) {
+            store_relaxed(&e->sources[source].own, own_running(0xffff)); /* nobody's until it is added */
+            continue;
+        }
+        port_publish_cursors(e, id); /* pass 5 */
+        store_relaxed(&e->sources[source].own, own_idle(id % e->n_workers));
+        ready_set(e->workers[id % e->n_workers]->ready, source);
+    }
+}
+
+/* Ports whose client has gone while no executor ran, and that the supervisor does not know any more. */
+static void forget_ports(struct engine *e)
+{
+    for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
+        struct segment_port *durable = &e->segment.ports[id];
+        if (load_relaxed(&durable->generation) == 0 || load_relaxed(&e->ports[id].state) == PORT_OPEN)
+            continue;
+        struct segment_actor *slot = &e->segment.actors[actor_ref_slot(durable->ref)];
+        uint64_t word = load_relaxed(&slot->word);
+        if (slot_word_generation(word) == actor_ref_generation(durable->ref) && slot_word_state(word) == ACTOR_SLOT_PORT)
+            store_relaxed(&slot->word, slot_word(generation_next(slot_word_generation(word)), 0, ACTOR_SLOT_FREE));
+        crash_order();
+        store_relaxed(&durable->generation, 0);
+    }
+}
+
+int recover_run(struct engine *e, struct engine_recovery *report)
+{
+    uint64_t started = engine_now_ns();
+    memset(report, 0, sizeof(*report));
+    e->n_faults = 0;
+    store_relaxed(&e->segment.header->boots, load_relaxed(&e->segment.header->boots) + 1);
+    store_relaxed(&e->segment.header->clean, 0);
+    if (SEEDED(locks_first))
+        clear_locks(e, report);
+    for (uint32_t id = 0; id < e->segment.n_ids; id++)
+        roll_forward(e, id, report);
+    clear_locks(e, report);
+    undo_spawns(e, report);
+    for (uint32_t id = 0; id < e->segment.n_ids; id++)
+        recover_worker(e, id, report);
+    forget_ports(e);
+    actors_rebuild(e);
+    e->recovered = true;
+    port_open_pending(e);
+    rebuild(e, report);
+    for (uint32_t i = 0; i <= e->segment.dead_letters; i++) {
+        struct segment_queue *queue = &e->segment.queues[i];
+        uint32_t sel = load_relaxed(&queue->sel);
+        assert(load_relaxed(&queue->lock) == 0);
+        assert(queue_has_batch(sel) || i >= e->segment.n_queues || load_relaxed(&queue->len[queue_active(sel) ^ 1]) == 0); /* L1 */
+    }
+    report->boots = load_relaxed(&e->segment.header->boots);
+    report->duration_ns = engine_now_ns() - started;
+    return 0;
+}

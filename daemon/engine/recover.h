@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recovery, which is how every start begins (ENGINE.md 8, COMMIT-PROTOCOL 4).
+ *
+ * Threads: the control thread, before any worker runs.
+ *
+ * V1  Every store here may be the last one: run again from the first pass, recovery ends in the same state.
+ * V2  The order of the passes is the point: journals of all workers forward, then locks, then slots, then each worker.
+ */
+#pragma once
+
+#include "daemon/engine/core.h"
+
+int recover_run(struct engine *engine, struct engine_recovery *ret_report);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Deliberate bugs, and points at which a test build kills itself.  Both are for the kill torture (tests/stress): a build
+ * without them contains nothing of either.
+ *
+ * -DODEON_SEED_BUG=NAME makes one protocol rule wrong; the torture must then turn red.
+ * -DODEON_INJECT=1 compiles the points in; the environment variable ODEON_INJECT="POINT:N,POINT:N" then lets the process end
+ * itself with SIGKILL at the point's n-th passage, n drawn from 1 to 2 N.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#define SEED_NONE               0
+#define SEED_journal_late       1 /* journal armed after the publish */
+#define SEED_own_early          2 /* owner word idle before the flush */
+#define SEED_two_stores         3 /* consumption and sends committed by two stores */
+#define SEED_locks_first        4 /* recovery clears locks before it rolls journals forward */
+
+#ifdef ODEON_SEED_BUG
+#define SEED_PASTE_(a, b) a##b
+#define SEED_PASTE(a, b)  SEED_PASTE_(a, b)
+#define SEED_BUG          SEED_PASTE(SEED_, ODEON_SEED_BUG)
+#else
+#define SEED_BUG SEED_NONE
+#endif
+#define SEEDED(name) (SEED_BUG == SEED_##name)
+
+enum inject_point {
+    INJECT_HANDLER,   /* a handler has returned, nothing is committed */
+    INJECT_OUTBOX,    /* committed, nothing flushed */
+    INJECT_LOCK,      /* a queue's lock is held, the journal not armed */
+    INJECT_COPIED,    /* the group is copied, the journal not armed (or, seeded, published and not armed) */
+    INJECT_JOURNAL,   /* the journal is armed, the length not published */
+    INJECT_PUBLISHED, /* published, still locked */
+    INJECT_STEP,      /* between two steps of a flush */
+    INJECT_PARKED,    /* a batch has been set aside */
+    INJECT_RELEASE,   /* inside a release */
+    INJECT_PORT,      /* a port's batch is routed, not committed */
+    INJECT_RECOVERY,  /* inside recovery */
+    INJECT_N,
+};
+
+#ifdef ODEON_INJECT
+extern _Atomic int64_t inject_countdown[INJECT_N];
+void inject_setup(void);
+void inject_hit(enum inject_point point);
+#define INJECT(point)                                                                                                                   \
+    do {                                                                                                                                \
+        if (__builtin_expect(atomic_load_explicit(&inject_countdown[INJECT_##point], memory_order_relaxed) != 0, 0))                    \
+            inject_hit(INJECT_##point);                                                                                                 \
+    } while (0)
+#else
+#define INJECT(point) ((void)0)
+#endif

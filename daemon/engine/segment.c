@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/engine/atomic.h"
+
+#define PAGE UINT64_C(4096)
+
+static uint64_t page_up(uint64_t bytes)
+{
+    return (bytes + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* Fills in every offset; the size is the last one. */
+static void layout_compute(const struct engine_config *config, struct segment_header *h)
+{
+    uint64_t at = page_up(sizeof(*h));
+    memset(h, 0, sizeof(*h));
+    h->version = SEGMENT_VERSION;
+    h->layout_hash = SEGMENT_LAYOUT_HASH;
+    h->n_ids = config->n_workers + 1;
+    h->n_queues = config->n_workers * config->queues_per_worker;
+    h->actors_max = config->actors_max;
+    h->limit_bytes = config->limit_bytes;
+    h->outbox_bytes = page_up(config->outbox_bytes);
+    h->backlog_bytes = page_up(config->backlog_bytes);
+    h->dlq_bytes = page_up(config->dlq_bytes);
+    /* A sender is refused above the limit, and only then: all outboxes may still come on top (COMMIT-PROTOCOL 5.9). */
+    h->window_bytes = page_up(h->limit_bytes + h->n_ids * h->outbox_bytes + ENVELOPE_SIZE_MAX);
+
+#define PLACE(field, bytes) (h->field = at, at = page_up(at + (uint64_t)(bytes)))
+    PLACE(workers_offset, h->n_ids * sizeof(struct segment_worker));
+    PLACE(queues_offset, (h->n_queues + ODEON_PORTS_MAX + 1) * sizeof(struct segment_queue));
+    PLACE(ports_offset, ODEON_PORTS_MAX * sizeof(struct segment_port));
+    PLACE(message_types_offset, ODEON_MESSAGE_TYPES_MAX * sizeof(struct segment_message_type));
+    PLACE(actor_types_offset, ODEON_ACTOR_TYPES_MAX * sizeof(struct segment_actor_type));
+    PLACE(names_offset, ODEON_NAMES_MAX * sizeof(struct segment_name));
+    PLACE(actors_offset, h->actors_max * sizeof(struct segment_actor));
+    PLACE(args_offset, (uint64_t)h->actors_max * ODEON_SPAWN_ARGS_MAX);
+    PLACE(outboxes_offset, h->n_ids * h->outbox_bytes);
+    PLACE(dlq_offset, 2 * h->dlq_bytes);
+    PLACE(backlogs_offset, 2 * h->backlog_bytes * ODEON_PORTS_MAX);
+    PLACE(windows_offset, 2 * h->window_bytes * h->n_queues);
+#undef PLACE
+    h->size = at;
+}
+
+uint64_t segment_size(const struct engine_config *config)
+{
+    struct segment_header h;
+    layout_compute(config, &h);
+    return h.size;
+}
+
+static int segment_check(const struct segment_header *ours, const struct segment_header *theirs, const char **reterr_text)
+{
+    if (theirs->version != ours->version || theirs->layout_hash != ours->layout_hash) {
+        *reterr_text = "the segment was made by a build with another layout";
+        return -EPROTO;
+    }
+    if (theirs->n_ids != ours->n_ids || theirs->n_queues != ours->n_queues || theirs->actors_max != ours->actors_max ||
+        theirs->limit_bytes != ours->limit_bytes || theirs->outbox_bytes != ours->outbox_bytes ||
+        theirs->backlog_bytes != ours->backlog_bytes || theirs->dlq_bytes != ours->dlq_bytes || theirs->size != ours->size) {
+        *reterr_text = "the segment was made with other sizes (workers, queues-per-worker, actors or a bytes setting)";
+        return -EPROTO;
+    }
+    return 0;
+}
+
+/* The header is written in full before its magic: a kill in between leaves a segment that is formatted again. */
+static void segment_format(struct segment_header *header, const struct segment_header *computed)
+{
+    memcpy((uint8_t *)header + sizeof(header->magic), (const uint8_t *)computed + sizeof(header->magic),
+           sizeof(*header) - sizeof(header->magic));
+    store_relaxed(&header->n_message_types, MESSAGE_TYPE_FIRST_USER);
+    store_relaxed(&header->n_actor_types, 1);
+    store_relaxed(&header->slots_high, ODEON_PORTS_MAX);
+    store_relaxed(&header->clean, 1);
+    crash_order();
+    store_release(&header->magic, SEGMENT_MAGIC);
+}
+
+int segment_open(struct segment *segment, const struct engine_config *config, int fd, const char **reterr_text)
+{
+    struct segment_header computed;
+    struct stat st;
+    layout_compute(config, &computed);
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if ((uint64_t)st.st_size < computed.size) {
+        if (ftruncate(fd, (off_t)computed.size) < 0) {
+            *reterr_text = "the segment is smaller than the configuration needs and cannot grow";
+            return errno == EPERM ? -EPROTO : -errno;
+        }
+    }
+    uint8_t *base = mmap(NULL, computed.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (base == MAP_FAILED) {
+        *reterr_text = "the segment cannot be mapped";
+        return -errno;
+    }
+    (void)madvise(base + computed.outboxes_offset, computed.size - computed.outboxes_offset, MADV_DONTDUMP);
+    struct segment_header *header = (struct segment_header *)base;
+    uint64_t magic = load_acquire(&header->magic);
+    if (magic == 0) {
+        segment_format(header, &computed);
+    } else {
+        int r = -EPROTO;
+        *reterr_text = "not an engine segment";
+        if (magic == SEGMENT_MAGIC)
+            r = segment_check(&computed, header, reterr_text);
+        if (r < 0) {
+            munmap(base, computed.size);
+            return r;
+        }
+    }
+    *segment = (struct segment){
+        .base = base,
+        .size = computed.size,
+        .header = header,
+        .workers = (struct segment_worker *)(base + computed.workers_offset),
+        .queues = (struct segment_queue *)(base + computed.queues_offset),
+        .actors = (struct segment_actor *)(base + computed.actors_offset),
+        .args = base + computed.args_offset,
+        .message_types = (struct segment_message_type *)(base + computed.message_types_offset),
+        .actor_types = (struct segment_actor_type *)(base + computed.actor_types_offset),
+        .names = (struct segment_name *)(base + computed.names_offset),
+        .ports = (struct segment_port *)(base + computed.ports_offset),
+        .n_queues = computed.n_queues,
+        .n_ids = computed.n_ids,
+        .dead_letters = computed.n_queues + ODEON_PORTS_MAX,
+    };
+    return 0;
+}
+
+void segment_close(struct segment *segment)
+{
+    if (segment->base)
+        munmap(segment->base, segment->size);
+    segment->base = NULL;
+}
+
+uint8_t *segment_window(const struct segment *segment, uint32_t queue, unsigned buffer)
+{
+    const struct segment_header *h = segment->header;
+    if (queue < segment->n_queues)
+        return segment->base + h->windows_offset + (2 * (uint64_t)queue + buffer) * h->window_bytes;
+    if (queue < segment->dead_letters)
+        return segment->base + h->backlogs_offset + (2 * (uint64_t)(queue - segment->n_queues) + buffer) * h->backlog_bytes;
+    return segment->base + h->dlq_offset + buffer * h->dlq_bytes;
+}
+
+uint64_t segment_window_bytes(const struct segment *segment, uint32_t queue)
+{
+    const struct segment_header *h = segment->header;
+    if (queue < segment->n_queues)
+        return h->window_bytes;
+    return queue < segment->dead_letters ? h->backlog_bytes : h->dlq_bytes;
+}
+
+uint8_t *segment_outbox(const struct segment *segment, uint32_t id)
+{
+    return segment->base + segment->header->outboxes_offset + id * segment->header->outbox_bytes;
+}

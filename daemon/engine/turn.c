@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/turn.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/engine/actors.h"
+#include "daemon/engine/commit.h"
+#include "daemon/engine/park.h"
+#include "daemon/engine/seed.h"
+
+/* ---- sends ---- */
+
+static inline int send_pieces(struct worker *w, actor_ref to, struct envelope header, uint64_t prefix, const void *head, size_t head_size,
+                              const void *tail, size_t tail_size)
+{
+    uint32_t slot = actor_ref_slot(to);
+    struct engine *e = w->engine;
+    size_t prefix_size = header.flags & ENVELOPE_CORRELATED ? sizeof(prefix) : 0;
+    if (unlikely(head_size > ODEON_PAYLOAD_MAX || tail_size > ODEON_PAYLOAD_MAX - head_size))
+        return -EMSGSIZE;
+    if (unlikely(slot >= e->config.actors_max || to == 0))
+        return -ESRCH;
+    size_t length = prefix_size + head_size + tail_size;
+    uint64_t size = envelope_size(length);
+    uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
+    if (unlikely(!turn_has_room(w, destination, size))) {
+        w->n_failed++;
+        return w->out + sizeof(struct outbox_record) + size > w->out_limit ? -ENOBUFS : -EAGAIN;
+    }
+    header.to = to;
+    header.from = w->ctx.self;
+    header.length = (uint16_t)length;
+    struct envelope *out = turn_place(w, destination, size);
+    *out = header;
+    uint8_t *payload = envelope_payload(out);
+    if (unlikely(prefix_size)) {
+        memcpy(payload, &prefix, sizeof(prefix));
+        payload += sizeof(prefix);
+    }
+    if (likely(tail_size == 0)) {
+        payload_copy(payload, head, head_size);
+    } else {
+        ((uint64_t *)payload)[(head_size + tail_size - 1) / 8] = 0;
+        memcpy(payload, head, head_size);
+        memcpy(payload + head_size, tail, tail_size);
+    }
+    w->n_sent++;
+    return 0;
+}
+
+int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size)
+{
+    struct envelope header = { .type = (uint16_t)type, .behaviour = (uint8_t)behaviour };
+    return send_pieces(worker_of_context(ctx), to, header, 0, data, size, NULL, 0);
+}
+
+int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *head, size_t head_size,
+                         const void *tail, size_t tail_size)
+{
+    struct envelope header = { .type = (uint16_t)type, .behaviour = (uint8_t)behaviour };
+    return send_pieces(worker_of_context(ctx), to, header, 0, head, head_size, tail, tail_size);
+}
+
+int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size, const void *tail, size_t tail_size)
+{
+    if (ctx->sender == 0)
+        return -ENOTCONN;
+    struct envelope header = { .type = (uint16_t)type, .behaviour = BEHAVIOUR_NONE };
+    if (ctx->correlation)
+        header.flags = ENVELOPE_CORRELATED | ENVELOPE_REPLY;
+    return send_pieces(worker_of_context(ctx), ctx->sender, header, ctx->correlation, head, head_size, tail, tail_size);
+}
+
+int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn, actor_ref *ret_ref)
+{
+    struct spawn_request request = {
+        .type = type,
+        .here = spawn->here,
+        .name = spawn->name,
+        .args = spawn->args,
+        .args_size = spawn->args_size,
+        .spawned_by = ctx->self,
+    };
+    int r = actors_spawn(worker_of_context(ctx), &request, ret_ref);
+    return r == -ENOENT ? -ESRCH : r;
+}
+
+int engine_ctx_lookup(struct engine_context *ctx, const char *name, actor_ref *ret_ref)
+{
+    return actors_lookup(worker_of_context(ctx)->engine, name, ret_ref);
+}
+
+int engine_ctx_find_type(struct engine_context *ctx, const char *name, uint32_t *ret_id)
+{
+    return engine_actor_type_find(worker_of_context(ctx)->engine, name, ret_id);
+}
+
+void engine_ctx_describe(struct engine_context *ctx, const char **ret_type, const char **ret_plugin)
+{
+    const struct actor_type *type = worker_of_context(ctx)->running_type;
+    *ret_type = type ? type->name : "";
+    *ret_plugin = type ? type->plugin : "";
+}
+
+/* ---- flush and commit ---- */
+
+static void publish_counts(struct worker *w)
+{
+    stat_add(w, STAT_messages_sent, w->n_sent);
+    stat_add(w, STAT_tail_appends, w->n_tail_appends);
+    stat_add(w, STAT_sends_failed, w->n_failed);
+    w->n_sent = w->n_tail_appends = w->n_failed = 0;
+}
+
+void turn_flush(struct worker *w)
+{
+    if (w->out == 0)
+        return;
+    INJECT(OUTBOX);
+    outbox_flush_from(w, 1);
+    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0); /* B2 */
+    outbox_reset(w);
+}
+
+/* ---- messages that are not simply run ---- */
+
+/* The record ends here: to its client as a refusal, else to the dead letters, with the reason in the reserved byte. */
+static void dead_letter(struct worker *w, const struct envelope *envelope, enum envelope_reason reason)
+{
+    struct engine *e = w->engine;
+    stat_add(w, STAT_dead_letters, 1);
+    uint32_t from = actor_ref_slot(envelope->from);
+    if (envelope->from && from < e->config.actors_max) {
+        uint64_t key = load_relaxed(&e->actors[from].key);
+        if (actor_key_kind(key) == ACTOR_PORT && actor_key_generation(key) == actor_ref_generation(envelope->from)) {
+            struct refusal refusal = { .to = envelope->to, .type = envelope->type, .reason = (uint16_t)reason };
+            if (envelope->flags & ENVELOPE_CORRELATED && envelope->length >= 8)
+                memcpy(&refusal.correlation, envelope_payload(envelope), 8);
+            struct envelope *out = outbox_append(w, actor_key_destination(key), envelope_size(sizeof(refusal)));
+            *out = (struct envelope){
+                .to = envelope->from, .from = envelope->to, .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal)
+            };
+            memcpy(envelope_payload(out), &refusal, sizeof(refusal));
+            stat_add(w, STAT_refusals, 1);
+            return;
+        }
+    }
+    uint64_t size = envelope_record_size(envelope);
+    struct envelope *out = outbox_append(w, e->segment.dead_letters, size);
+    record_copy((uint8_t *)out, envelope, size);
+    out->reserved = (uint8_t)reason;
+}
+
+/* The actor has ended with this message: fini belongs to the turn, the slot goes after the commit (A3). */
+static void actor_end(struct worker *w, struct actor *actor, actor_ref ref, enum engine_allocation how, uint64_t cursor)
+{
+    struct actor_type *type = actor->type;
+    void *state = actor->state;
+    if (how != ALLOCATION_FINISHED && type && type->fini && state)
+        type->fini(state, &w->ctx);
+    INJECT(HANDLER);
+    commit_flip(w, w->source, cursor, w->tail, w->out, ref, how);
+    actor->type = NULL;
+    actor->state = NULL;
+    actors_free_slot(w, ref);
+    if (type && state)
+        actors_state_drop(w, type, state, how);
+}
+
+/* A2: state and init before the first message.  0, or why the message cannot be run. */
+static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, actor_ref ref)
+{
+    struct engine *e = w->engine;
+    uint32_t slot = actor_ref_slot(ref);
+    const struct segment_actor *durable = &e->segment.actors[slot];
+    if (!actors_is_committed(e, slot))
+        return REASON_NO_SUCH_ACTOR; /* a guessed reference to an actor that does not exist yet */
+    struct actor_type *type = load_acquire(&e->types[slot_word_type(load_relaxed(&durable->word))]);
+    if (!type)
+        return REASON_TYPE_NOT_LOADED;
+    void *state = actors_state_new(w, type);
+    if (!state)
+        return REASON_INIT_FAILED;
+    actor->type = type;
+    actor->state = state;
+    w->running_type = type;
+    if (type->init) {
+        actor_ref sender = w->ctx.sender;
+        w->ctx.sender = durable->spawned_by;
+        int r = type->init(state, e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, durable->args_size, &w->ctx);
+        w->ctx.sender = sender;
+        if (r != 0)
+            return REASON_INIT_FAILED;
+    }
+    uint64_t key = load_relaxed(&actor->key);
+    store_release(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key), ACTOR_LIVE));
+    return REASON_NONE;
+}
+
+static const struct behaviour_slot *behaviour_find(const struct actor_type *type, const struct envelope *envelope, uint64_t length,
+                                                   enum envelope_reason *ret_reason)
+{
+    *ret_reason = REASON_NOT_ACCEPTED;
+    if (envelope->type >= ODEON_MESSAGE_TYPES_MAX)
+        return NULL;
+    const struct behaviour_slot *behaviour = &type->behaviours[type->index_of[envelope->type]];
+    if (!behaviour->run)
+        return NULL;
+    *ret_reason = REASON_BAD_SIZE;
+    return length >= behaviour->size && length - behaviour->size <= behaviour->slack ? behaviour : NULL;
+}
+
+static void context_set(struct worker *w, const struct envelope *envelope, uint64_t prefix)
+{
+    w->ctx.self = envelope->to;
+    w->ctx.sender = envelope->from;
+    w->ctx.message_type = envelope->type;
+    w->ctx.message_size = envelope->length - prefix;
+    w->ctx.correlation = 0;
+    if (prefix)
+        memcpy(&w->ctx.correlation, envelope_payload(envelope), 8);
+    w->ctx.redelivered = (envelope->flags & ENVELOPE_REDELIVERED) != 0;
+    w->ctx.attempts = envelope->attempts;
+    w->running = envelope;
+}
+
+static void turn_end(struct worker *w, struct actor *actor, const struct envelope *envelope, int result, uint64_t cursor)
+{
+    if (likely(result == ALLOCATION_NODELETE)) {
+        INJECT(HANDLER);
+        commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
+    } else {
+        enum engine_allocation how = result == ALLOCATION_DESTROY || result == ALLOCATION_FINISHED ? (enum engine_allocation)result
+                                                                                                    : ALLOCATION_DELETE;
+        actor_end(w, actor, envelope->to, how, cursor);
+    }
+}
+
+/* A correlated message, a first message, a built-in one, one that cannot be run. */
+static void turn_special(struct worker *w, const struct envelope *envelope, struct actor *actor, uint64_t cursor)
+{
+    struct engine *e = w->engine;
+    uint64_t prefix = envelope->flags & ENVELOPE_CORRELATED && envelope->length >= 8 ? 8 : 0;
+    uint64_t key = actor ? load_acquire(&actor->key) : 0;
+    enum envelope_reason reason = REASON_NONE;
+    bool is_here = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_destination(key) == w->queue;
+    context_set(w, envelope, prefix);
+    w->running_type = is_here && actor_key_kind(key) == ACTOR_LIVE ? actor->type : NULL;
+    store_relaxed(&w->durable->turn, w->count); /* U2 */
+    crash_order();
+    if (!is_here || (actor_key_kind(key) != ACTOR_LIVE && actor_key_kind(key) != ACTOR_NEW))
+        reason = REASON_NO_SUCH_ACTOR;
+    else if (envelope->attempts >= e->config.attempts_max)
+        reason = REASON_ATTEMPTS;
+    else if (actor_key_kind(key) == ACTOR_NEW)
+        reason = actor_begin(w, actor, envelope->to);
+    const struct behaviour_slot *behaviour = NULL;
+    int result = ALLOCATION_NODELETE;
+    if (reason == REASON_NONE) {
+        switch (envelope->type) {
+        case MESSAGE_TYPE_INIT:
+            break;
+        case MESSAGE_TYPE_POISON_DELETE:
+        case MESSAGE_TYPE_POISON_DESTROY:
+        case MESSAGE_TYPE_POISON_FINISHED:
+            result = envelope->type - MESSAGE_TYPE_POISON_DELETE + ALLOCATION_DELETE;
+            break;
+        default:
+            behaviour = behaviour_find(actor->type, envelope, envelope->length - prefix, &reason);
+            if (behaviour) {
+                reason = REASON_NONE;
+                result = behaviour->run(actor->state, (const uint8_t *)envelope_payload(envelope) + prefix, &w->ctx);
+            }
+            break;
+        }
+    }
+    if (reason != REASON_NONE && envelope->type != MESSAGE_TYPE_INIT)
+        dead_letter(w, envelope, reason);
+    if (reason == REASON_INIT_FAILED || (reason == REASON_ATTEMPTS && actor_key_kind(key) == ACTOR_NEW && envelope->type == MESSAGE_TYPE_INIT))
+        result = ALLOCATION_DELETE; /* cannot begin: the actor ends; its fini is not owed */
+    if (reason == REASON_INIT_FAILED && actor->type) {
+        actors_state_drop(w, actor->type, actor->state, ALLOCATION_DELETE);
+        actor->type = NULL;
+        actor->state = NULL;
+    }
+    if (is_here)
+        turn_end(w, actor, envelope, result, cursor);
+    else
+        commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
+    w->ctx.correlation = 0;
+    w->ctx.redelivered = 0;
+    w->ctx.attempts = 0;
+}
+
+/* ---- the loop ---- */
+
+uint64_t turn_run_batch(struct worker *w, uint64_t limit)
+{
+    struct engine *e = w->engine;
+    const uint32_t actors_max = e->config.actors_max;
+    uint64_t n = 0;
+    while (w->cursor < w->tail && n < limit) {
+        const struct envelope *envelope = (const struct envelope *)(w->batch + w->cursor);
+        uint64_t cursor = w->cursor + envelope_record_size(envelope);
+        uint32_t slot = actor_ref_slot(envelope->to);
+        struct actor *actor = slot < actors_max ? &e->actors[slot] : NULL;
+        /* A window ends with more than a record's room behind its longest content (B4): reading one header too far is harmless. */
+        uint32_t next = actor_ref_slot(((const struct envelope *)(w->batch + cursor))->to);
+        __builtin_prefetch(&e->actors[next < actors_max ? next : 0]);
+        uint64_t want = (envelope->to & UINT64_C(0xffffffff00000000)) | w->key_live;
+        n++;
+        if (likely(actor && load_relaxed(&actor->key) == want && (envelope->flags | envelope->attempts) == 0)) {
+            const struct actor_type *type = actor->type;
+            const struct behaviour_slot *behaviour = &type->behaviours[envelope->behaviour];
+            if (unlikely(behaviour->message_type != envelope->type))
+                behaviour = &type->behaviours[type->index_of[envelope->type % ODEON_MESSAGE_TYPES_MAX]];
+            uint32_t longer = (uint32_t)envelope->length - behaviour->size;
+            if (likely(behaviour->message_type == envelope->type && longer <= behaviour->slack)) {
+                w->ctx.self = envelope->to;
+                w->ctx.sender = envelope->from;
+                w->ctx.message_type = envelope->type;
+                w->ctx.message_size = envelope->length;
+                w->running = envelope;
+                w->running_type = actor->type;
+                store_relaxed(&w->durable->turn, w->count); /* U2 */
+                crash_order();
+                int result = behaviour->run(actor->state, envelope_payload(envelope), &w->ctx);
+                turn_end(w, actor, envelope, result, cursor);
+                goto done;
+            }
+        }
+        turn_special(w, envelope, actor, cursor);
+    done:
+        w->cursor = cursor;
+        if (unlikely(w->out > OUTBOX_FLUSH_BYTES)) {
+            turn_flush(w);
+            if (unlikely(load_relaxed(&e->stopping)))
+                break;
+        }
+    }
+    w->running = NULL;
+    w->running_type = NULL;
+    publish_counts(w);
+    stat_add(w, STAT_messages_processed, n);
+    return n;
+}

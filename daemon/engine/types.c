@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Message and actor types: the segment's tables keep name and id together over restarts, private memory holds the code.
+ *
+ * Threads: written by the control thread; ids below the published counts and loaded type pointers may be read by all.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/engine/actors.h"
+#include "daemon/engine/core.h"
+#include "daemon/engine/worker.h"
+
+enum { RETIRE_WAIT_NS = 1000 * 1000 * 1000 };
+
+static void view_message_type(const struct segment_message_type *durable, uint16_t id, struct engine_message_type *ret)
+{
+    *ret = (struct engine_message_type){
+        .id = id,
+        .version = durable->version,
+        .size = durable->size,
+        .has_tail = durable->has_tail,
+        .name = durable->name,
+        .fields = durable->fields,
+    };
+}
+
+int engine_message_type_get(struct engine *e, uint16_t id, struct engine_message_type *ret)
+{
+    if (id < MESSAGE_TYPE_FIRST_USER || id >= load_acquire(&e->segment.header->n_message_types))
+        return -ENOENT;
+    view_message_type(&e->segment.message_types[id], id, ret);
+    return 0;
+}
+
+int engine_message_type_find(struct engine *e, const char *name, uint32_t version, struct engine_message_type *ret)
+{
+    int r = -ENOENT;
+    for (uint32_t id = MESSAGE_TYPE_FIRST_USER; id < load_acquire(&e->segment.header->n_message_types); id++) {
+        const struct segment_message_type *durable = &e->segment.message_types[id];
+        if (strcmp(durable->name, name) == 0 && (version == 0 ? (r < 0 || durable->version > ret->version) : durable->version == version)) {
+            view_message_type(durable, (uint16_t)id, ret);
+            r = 0;
+        }
+    }
+    return r;
+}
+
+int engine_message_type_intern(struct engine *e, const char *name, uint32_t version, uint32_t size, bool has_tail, const char *fields,
+                               uint16_t *ret_id)
+{
+    struct engine_message_type known;
+    if (!actors_name_is_good(name) || version == 0 || size > ODEON_PAYLOAD_MAX || strnlen(fields, ODEON_FIELDS_MAX + 1) > ODEON_FIELDS_MAX)
+        return -EINVAL;
+    if (engine_message_type_find(e, name, version, &known) == 0) {
+        if (known.size != size || !known.has_tail != !has_tail || strcmp(known.fields, fields) != 0)
+            return -EBADMSG;
+        *ret_id = known.id;
+        return 0;
+    }
+    uint32_t id = load_relaxed(&e->segment.header->n_message_types);
+    if (id >= ODEON_MESSAGE_TYPES_MAX)
+        return -ENOSPC;
+    struct segment_message_type *durable = &e->segment.message_types[id];
+    durable->version = version;
+    durable->size = size;
+    durable->has_tail = has_tail;
+    strcpy(durable->name, name);
+    strcpy(durable->fields, fields);
+    store_release(&e->segment.header->n_message_types, id + 1);
+    *ret_id = (uint16_t)id;
+    return 0;
+}
+
+/* The id of a type's name, old or new. */
+static int type_id(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
+{
+    uint32_t n = load_relaxed(&e->segment.header->n_actor_types), id;
+    for (id = 1; id < n; id++)
+        if (strcmp(e->segment.actor_types[id].name, info->name) == 0)
+            break;
+    if (id >= ODEON_ACTOR_TYPES_MAX)
+        return -ENOSPC;
+    struct segment_actor_type *durable = &e->segment.actor_types[id];
+    if (id < n && load_relaxed(&e->types[id]))
+        return -EEXIST;
+    durable->version = info->version;
+    durable->state_size = info->state_size;
+    durable->restart = info->restart;
+    strcpy(durable->plugin, info->plugin);
+    if (id == n) {
+        strcpy(durable->name, info->name);
+        store_release(&e->segment.header->n_actor_types, n + 1);
+    }
+    *ret_id = id;
+    return 0;
+}
+
+static struct actor_type *type_new(const struct engine_actor_type_info *info, uint32_t id)
+{
+    struct actor_type *type = calloc(1, sizeof(*type));
+    struct engine_behaviour *listed = calloc(info->n_behaviours + 1, sizeof(*listed));
+    if (!type || !listed) {
+        free(type);
+        free(listed);
+        return NULL;
+    }
+    type->id = id;
+    type->version = info->version;
+    type->state_size = info->state_size;
+    type->restart = info->restart;
+    type->n_behaviours = info->n_behaviours;
+    type->listed = listed;
+    type->init = info->init;
+    type->fini = info->fini;
+    strcpy(type->name, info->name);
+    strcpy(type->plugin, info->plugin);
+    memset(type->index_of, BEHAVIOUR_NONE, sizeof(type->index_of));
+    for (uint32_t i = 0; i < info->n_behaviours; i++) {
+        const struct engine_behaviour *b = &info->behaviours[i];
+        listed[i] = *b;
+        type->index_of[b->message_type] = (uint8_t)i;
+        type->behaviours[i] = (struct behaviour_slot){
+            .message_type = b->message_type,
+            .size = b->size,
+            .slack = b->has_tail ? UINT16_MAX : 0,
+            .run = b->run,
+        };
+    }
+    return type;
+}
+
+/* Live actors of a stop-at-crash type, left over from before this start: they end now, before anybody can reach them. */
+static void end_left_over(struct engine *e, uint32_t id)
+{
+    for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high); slot++) {
+        uint64_t word = load_relaxed(&e->segment.actors[slot].word);
+        if (slot_word_state(word) == ACTOR_SLOT_LIVE && slot_word_type(word) == id)
+            actors_free_slot(e->control, actor_ref_make(slot, slot_word_generation(word)));
+    }
+}
+
+int engine_actor_type_register(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
+{
+    if (!actors_name_is_good(info->name) || !actors_name_is_good(info->plugin) || info->n_behaviours > ODEON_BEHAVIOURS_MAX)
+        return -EINVAL;
+    for (uint32_t i = 0; i < info->n_behaviours; i++)
+        if (info->behaviours[i].message_type >= ODEON_MESSAGE_TYPES_MAX || !info->behaviours[i].run)
+            return -EINVAL;
+    uint32_t id;
+    int r = type_id(e, info, &id);
+    if (r < 0)
+        return r;
+    struct actor_type *type = type_new(info, id);
+    if (!type)
+        return -ENOMEM;
+    if (info->restart == RESTART_STOP && !e->started)
+        end_left_over(e, id);
+    store_release(&e->types[id], type); /* read (acquire) by spawn and by an actor's first message */
+    *ret_id = id;
+    return 0;
+}
+
+static uint64_t type_live(struct engine *e, uint32_t id)
+{
+    int64_t live = 0;
+    for (uint32_t i = 0; i < e->segment.n_ids; i++)
+        live += load_relaxed(&e->workers[i]->type_live[id]);
+    return live > 0 ? (uint64_t)live : 0;
+}
+
+int engine_actor_type_retire(struct engine *e, uint32_t id, uint64_t *ret_live)
+{
+    *ret_live = 0;
+    struct actor_type *type = id < ODEON_ACTOR_TYPES_MAX ? load_relaxed(&e->types[id]) : NULL;
+    if (!type)
+        return -ENOENT;
+    *ret_live = type_live(e, id);
+    if (*ret_live > 0)
+        return -EBUSY;
+    store_release(&e->types[id], NULL);
+    bool quiet = worker_quiesce(e, RETIRE_WAIT_NS);
+    *ret_live = type_live(e, id); /* a spawn may have been under way */
+    if (!quiet || *ret_live > 0) {
+        store_release(&e->types[id], type);
+        return -EBUSY;
+    }
+    free(type->listed);
+    free(type);
+    return 0;
+}
+
+int engine_actor_type_find(struct engine *e, const char *name, uint32_t *ret_id)
+{
+    for (uint32_t id = 1; id < load_acquire(&e->segment.header->n_actor_types); id++)
+        if (load_acquire(&e->types[id]) && strcmp(e->segment.actor_types[id].name, name) == 0) {
+            *ret_id = id;
+            return 0;
+        }
+    return -ENOENT;
+}
+
+int engine_actor_type_get(struct engine *e, uint32_t id, struct engine_actor_type_view *ret)
+{
+    if (id == 0 || id >= load_acquire(&e->segment.header->n_actor_types))
+        return -ENOENT;
+    const struct segment_actor_type *durable = &e->segment.actor_types[id];
+    const struct actor_type *type = load_acquire(&e->types[id]);
+    *ret = (struct engine_actor_type_view){
+        .id = id,
+        .version = durable->version,
+        .state_size = durable->state_size,
+        .n_behaviours = type ? type->n_behaviours : 0,
+        .name = durable->name,
+        .plugin = durable->plugin,
+        .behaviours = type ? type->listed : NULL,
+        .restart = (enum engine_restart)durable->restart,
+        .loaded = type != NULL,
+        .live = type_live(e, id),
+    };
+    return 0;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/engine/actors.h"
+#include "daemon/engine/commit.h"
+#include "daemon/engine/fault.h"
+#include "daemon/engine/park.h"
+#include "daemon/engine/port.h"
+#include "daemon/engine/steal.h"
+#include "daemon/engine/turn.h"
+
+enum {
+    DOORBELL_POLL_NS = 50 * 1000, /* a busy worker looks at cold ports' doorbells this often */
+    FRUITLESS_ROUNDS = 2,         /* before it tries to steal (thesis, "Stealing Mechanism") */
+    SEARCH_PAUSES = 32,           /* between two looks of a search */
+};
+
+int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
+{
+    struct worker *w = aligned_alloc(128, (sizeof(*w) + 127) & ~(size_t)127);
+    if (!w)
+        return -ENOMEM;
+    memset(w, 0, sizeof(*w));
+    w->engine = e;
+    w->id = id;
+    w->is_thread = id < e->n_workers;
+    w->durable = &e->segment.workers[id];
+    w->count = load_relaxed(&w->durable->count);
+    w->queue = NO_QUEUE;
+    w->ctx.host = e->config.host;
+    w->ctx.worker = id;
+    w->random = (id + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    w->spawn_next = id * e->config.queues_per_worker;
+    w->epoll_fd = w->wake_fd = -1;
+    w->stats = (struct stats_worker *)((uint8_t *)e->stats + STATS_WORKER_OFFSET) + id;
+    size_t mask_bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127;
+    w->ready = aligned_alloc(128, mask_bytes);
+    w->state_free = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->state_free));
+    w->type_live = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->type_live));
+    int r = w->ready && w->state_free && w->type_live ? outbox_init(w) : -ENOMEM;
+    if (w->ready)
+        memset((void *)w->ready, 0, mask_bytes);
+    if (r == 0 && w->is_thread)
+        r = park_worker_init(w);
+    if (r < 0) {
+        worker_free(w);
+        return r;
+    }
+    *ret_worker = w;
+    return 0;
+}
+
+struct worker *worker_free(struct worker *w)
+{
+    if (!w)
+        return NULL;
+    park_worker_fini(w);
+    outbox_fini(w);
+    for (uint32_t i = 0; w->state_free && i < ODEON_ACTOR_TYPES_MAX; i++)
+        for (void *state = w->state_free[i], *next; state; state = next) {
+            next = *(void **)state;
+            free(state);
+        }
+    free((void *)w->ready);
+    free(w->state_free);
+    free((void *)w->type_live);
+    free(w);
+    return NULL;
+}
+
+/* ---- running a queue ---- */
+
+static void attach(struct worker *w, uint32_t id, struct segment_queue *queue)
+{
+    struct engine *e = w->engine;
+    uint32_t sel = load_relaxed(&queue->sel);
+    unsigned active = queue_active(sel);
+    w->batch = segment_window(&e->segment, id, active ^ 1);
+    w->active_len = &queue->len[active];
+    w->cursor = load_relaxed(&queue->cursor);
+    w->tail = load_acquire(&queue->len[active ^ 1]); /* Q2 */
+    w->tail_limit = w->tail > TAIL_APPEND_BYTES ? w->tail : TAIL_APPEND_BYTES;
+    if (w->tail_limit > e->segment.header->window_bytes - ENVELOPE_SIZE_MAX)
+        w->tail_limit = e->segment.header->window_bytes - ENVELOPE_SIZE_MAX;
+    w->tail_closed = false;
+    w->queue = id;
+    w->key_live = actor_key(0, id, ACTOR_LIVE);
+    w->source = id + 1;
+    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
+}
+
+static uint64_t count_records(const uint8_t *batch, uint64_t from, uint64_t to)
+{
+    uint64_t n = 0;
+    for (; from < to; n++)
+        from += envelope_record_size((const struct envelope *)(batch + from));
+    return n;
+}
+
+static void detach(struct worker *w, struct segment_queue *queue, uint32_t id, bool done)
+{
+    if (!SEEDED(own_early))
+        turn_flush(w); /* before own goes idle: the next runner's sends must not overtake ours [REL_FLUSH] */
+    INJECT(RELEASE);
+    if (SEEDED(own_early))
+        owner_release(&w->engine->sources[id], w->id);
+    if (SEEDED(own_early))
+        turn_flush(w);
+    if (done)
+        queue_release_batch(queue);
+    else
+        queue_park_batch(queue, w->cursor, w->tail);
+    w->source = 0;
+    w->queue = NO_QUEUE;
+    commit_flip(w, 0, 0, 0, 0, 0, 0);
+    if (!done)
+        INJECT(PARKED);
+}
+
+/* The caller holds the owner word. */
+static void run_queue(struct worker *w, uint32_t id, bool stolen)
+{
+    struct engine *e = w->engine;
+    struct segment_queue *queue = &e->segment.queues[id];
+    uint32_t sel = load_relaxed(&queue->sel);
+    bool gulped = !queue_has_batch(sel);
+    if (gulped && load_acquire(&queue->len[queue_active(sel)]) == 0) {
+        owner_release(&e->sources[id], w->id);
+        return;
+    }
+    if (gulped)
+        queue_gulp(queue, w->id);
+    attach(w, id, queue);
+    uint64_t gulp_tail = w->tail;
+    if (stolen)
+        stat_add(w, STAT_messages_stolen, count_records(w->batch, w->cursor, w->tail));
+    uint64_t n = turn_run_batch(w, load_relaxed(&e->throughput));
+    bool done = w->cursor == w->tail;
+    if (gulped) {
+        /* what tail appends added does not count as gulped */
+        uint64_t in_gulp = w->cursor >= gulp_tail ? n - count_records(w->batch, gulp_tail, w->cursor)
+                                                  : n + count_records(w->batch, w->cursor, gulp_tail);
+        stat_add(w, STAT_gulps, 1);
+        stat_add(w, STAT_gulped_messages, in_gulp);
+    }
+    if (!done)
+        stat_add(w, STAT_batches_parked, 1);
+    detach(w, queue, id, done);
+    if (!done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0)
+        ready_set(w->ready, id); /* [PARK_BIT], [REL_LOOK] */
+    if (!SEEDED(own_early))
+        owner_release(&e->sources[id], w->id);
+}
+
+static void run_source(struct worker *w, uint32_t source, bool stolen)
+{
+    park_begin_run(w);
+    if (source < w->engine->segment.n_queues)
+        run_queue(w, source, stolen);
+    else
+        port_run(w, source - w->engine->segment.n_queues);
+    park_end_run(w);
+    w->fruitless = 0;
+}
+
+/* A ready bit, cleared before the owner word is tried [CLEAR_FIRST]; -1: none.  Goes round, so that no source starves. */
+static int64_t take_own(struct worker *w)
+{
+    uint32_t n_words = (w->engine->n_sources + 63) / 64;
+    uint32_t first = w->scan_from / 64;
+    for (uint32_t i = 0; i <= n_words; i++) {
+        uint32_t word = (first + i) % n_words;
+        uint64_t bits = load_relaxed(&w->ready[word]);
+        if (i == 0)
+            bits &= ~UINT64_C(0) << (w->scan_from % 64);
+        while (bits) {
+            uint32_t source = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            bits &= bits - 1;
+            (void)ready_clear(w->ready, source);
+            w->scan_from = (source + 1) % (n_words * 64);
+            store_relaxed(&w->busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
+            if (owner_take(&w->engine->sources[source], w->id, w->id))
+                return source;
+            store_relaxed(&w->busy, 0);
+            stat_add(w, STAT_missed_gulps, 1); /* somebody took it; he runs it, or will set its bit */
+        }
+    }
+    return -1;
+}
+
+static int64_t try_steal(struct worker *w)
+{
+    if (++w->fruitless <= FRUITLESS_ROUNDS && !w->searcher)
+        return -1;
+    if (!w->searcher) {
+        uint32_t none = 0;
+        if (load_relaxed(&w->engine->stealing) == STEAL_NONE || w->engine->n_workers < 2 ||
+            !atomic_compare_exchange_strong_explicit(&w->engine->searching, &none, 1, memory_order_seq_cst, memory_order_relaxed))
+            return -1; /* one searcher at a time */
+        w->searcher = true;
+    }
+    store_relaxed(&w->busy, 1);
+    int64_t source = steal_try(w);
+    if (source < 0)
+        store_relaxed(&w->busy, 0);
+    return source;
+}
+
+/* One look everywhere.  True: something was run. */
+static bool work_once(struct worker *w)
+{
+    port_poll_hot(w);
+    int64_t source = take_own(w);
+    bool stolen = false;
+    if (source < 0) {
+        source = try_steal(w);
+        stolen = source >= 0;
+    }
+    if (source < 0)
+        return false;
+    run_source(w, (uint32_t)source, stolen);
+    return true;
+}
+
+static void search(struct worker *w)
+{
+    struct engine *e = w->engine;
+    uint64_t until = engine_now_ns() + e->config.spin_ns;
+    store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
+    do {
+        if (load_relaxed(&e->stopping))
+            return;
+        store_relaxed(&w->passes, load_relaxed(&w->passes) + 1);
+        if (work_once(w)) {
+            store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
+            return;
+        }
+        for (int i = 0; i < SEARCH_PAUSES; i++)
+            cpu_relax();
+    } while (engine_now_ns() < until);
+    park_sleep(w);
+}
+
+static void *worker_main(void *argument)
+{
+    struct worker *w = argument;
+    struct engine *e = w->engine;
+    fault_thread_enter(w);
+    if (e->config.bind)
+        (void)e->config.bind(e->config.userdata, w->id);
+    store_relaxed(&w->stats->thread, (uint32_t)syscall(SYS_gettid));
+    store_relaxed(&w->stats->cpu, e->config.cpus ? (uint32_t)e->config.cpus[w->id] : UINT32_MAX);
+    store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
+    uint32_t rounds = 0;
+    while (!load_relaxed(&e->stopping)) {
+        store_relaxed(&w->passes, load_relaxed(&w->passes) + 1); /* a quiescent point */
+        if (!work_once(w)) {
+            search(w);
+            rounds = 0;
+        } else if ((++rounds & 15) == 0) {
+            uint64_t now = engine_now_ns();
+            if (now - w->polled_ns > DOORBELL_POLL_NS) {
+                w->polled_ns = now;
+                park_poll_doorbells(w);
+            }
+        }
+    }
+    store_relaxed(&w->stats->value[STAT_state], WORKER_STOPPED);
+    fault_thread_leave(w);
+    return NULL;
+}
+
+int worker_start(struct worker *w)
+{
+    return -pthread_create(&w->thread, NULL, worker_main, w);
+}
+
+void worker_join(struct worker *w)
+{
+    pthread_join(w->thread, NULL);
+}
+
+bool worker_quiesce(struct engine *e, uint64_t timeout_ns)
+{
+    uint64_t until = engine_now_ns() + timeout_ns;
+    full_barrier();
+    for (uint32_t i = 0; i < e->n_workers; i++) {
+        struct worker *w = e->workers[i];
+        uint64_t passes = load_acquire(&w->passes);
+        while (load_acquire(&w->passes) - passes < 2 && !park_worker_sleeps(e, i)) {
+            if (engine_now_ns() > until)
+                return false;
+            struct timespec pause = { .tv_nsec = 20000 };
+            nanosleep(&pause, NULL);
+        }
+    }
+    return true;
+}

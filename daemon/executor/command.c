@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See command.h. */
+#include "daemon/executor/command.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/common/log.h"
+#include "daemon/executor/start.h"
+
+static const struct command {
+    Odeon__Request__BodyCase body;
+    command_fn run;
+} commands[] = {
+    { ODEON__REQUEST__BODY_LOOKUP, command_lookup },
+    { ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN, command_message_type_intern },
+    { ODEON__REQUEST__BODY_MESSAGE_TYPE_FIND, command_message_type_find },
+    { ODEON__REQUEST__BODY_SPAWN, command_spawn },
+    { ODEON__REQUEST__BODY_PLUGIN_LOAD, command_plugin_load },
+    { ODEON__REQUEST__BODY_PLUGIN_UNLOAD, command_plugin_unload },
+    { ODEON__REQUEST__BODY_PLUGIN_LIST, command_plugin_list },
+    { ODEON__REQUEST__BODY_TYPE_LIST, command_type_list },
+    { ODEON__REQUEST__BODY_ACTOR_LIST, command_actor_list },
+    { ODEON__REQUEST__BODY_ACTOR_SHOW, command_actor_show },
+    { ODEON__REQUEST__BODY_ACTOR_SEND, command_actor_send },
+    { ODEON__REQUEST__BODY_ACTOR_STOP, command_actor_stop },
+    { ODEON__REQUEST__BODY_EXECUTOR_SHOW, command_executor_show },
+    { ODEON__REQUEST__BODY_EXECUTOR_SET, command_executor_set },
+};
+
+static int command_dispatch(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                            struct reply *reply)
+{
+    /* Plugins come before workers at a start; everything else wants a running engine. */
+    bool early = executor->state == EXECUTOR_PLUGINS && request->body_case == ODEON__REQUEST__BODY_PLUGIN_LOAD;
+
+    if (executor->state != EXECUTOR_RUNNING && !early)
+        return explain_set(&reply->explain, -EAGAIN, "the executor is %s: try again",
+                           executor->state == EXECUTOR_STOPPING ? "about to stop" : "starting");
+    for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (commands[i].body == request->body_case)
+            return commands[i].run(executor, request, frame, reply);
+    return explain_set(&reply->explain, -ENOSYS,
+                       "this executor does not know the request: client and service are of different versions");
+}
+
+static void command_report(struct executor *executor, uint64_t command, struct reply *reply)
+{
+    Odeon__Report report = ODEON__REPORT__INIT;
+
+    report.id = command;
+    report.reply = &reply->message;
+    report.body_case = ODEON__REPORT__BODY_REPLY;
+    if (odeon__report__get_packed_size(&report) > ODEON_CONTROL_FRAME_MAX) {
+        explain_set(&reply->explain, -EMSGSIZE,
+                    "the answer does not fit into one frame of the control protocol: ask for fewer rows");
+        reply_refuse(reply, -EMSGSIZE);
+    }
+    control_send(executor->control, &report);
+}
+
+void command_run(struct executor *executor, uint64_t command, const Odeon__Request *request, struct frame *frame)
+{
+    bool awaited = executor->state == EXECUTOR_PLUGINS && request->body_case == ODEON__REQUEST__BODY_PLUGIN_LOAD;
+    struct reply reply;
+    int r;
+
+    reply_init(&reply, request->id);
+    r = command_dispatch(executor, request, frame, &reply);
+    if (r < 0)
+        reply_refuse(&reply, r);
+    command_report(executor, command, &reply);
+    reply_fini(&reply);
+    if (awaited)
+        start_plugin_done(executor);
+}

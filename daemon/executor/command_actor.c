@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests about actors. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "daemon/executor/command.h"
+#include "daemon/executor/command_type.h"
+
+int command_lookup(struct executor *executor, const Odeon__Request *request, struct frame *frame, struct reply *reply)
+{
+    actor_ref ref = 0;
+    int r;
+
+    (void)frame;
+    r = engine_actor_lookup(executor->engine, request->lookup->name, &ref);
+    if (r == -ENOENT)
+        return explain_set(&reply->explain, r, "no actor is registered as '%.64s'", request->lookup->name);
+    return r < 0 ? r : reply_ref(reply, ref);
+}
+
+int command_spawn(struct executor *executor, const Odeon__Request *request, struct frame *frame, struct reply *reply)
+{
+    const Odeon__Spawn *spawn = request->spawn;
+    struct engine_actor_type_view view;
+    actor_ref ref = 0;
+    uint32_t type;
+    int r;
+
+    (void)frame;
+    if (engine_actor_type_find(executor->engine, spawn->type, &type) < 0)
+        return explain_set(&reply->explain, -ENOENT, "there is no actor type '%.64s': load the plugin that has it",
+                           spawn->type);
+    if (engine_actor_type_get(executor->engine, type, &view) == 0 && !view.loaded)
+        return explain_set(&reply->explain, -ENOENT,
+                           "the actor type %s is known, but its plugin %s is not loaded: load it first", view.name,
+                           view.plugin);
+    if (spawn->args.len > ODEON_SPAWN_ARGS_MAX)
+        return explain_set(&reply->explain, -E2BIG, "%zu bytes of arguments: at most %d are allowed", spawn->args.len,
+                           ODEON_SPAWN_ARGS_MAX);
+    r = engine_actor_spawn(executor->engine, type, spawn->name[0] ? spawn->name : NULL, spawn->args.data,
+                           spawn->args.len, &ref);
+    switch (r) {
+    case 0:
+        return reply_ref(reply, ref);
+    case -EEXIST:
+        return explain_set(&reply->explain, r,
+                           "an actor is registered as '%.64s' already: stop it or choose another name", spawn->name);
+    case -EINVAL:
+        return explain_set(&reply->explain, r,
+                           "'%.64s' is no name for an actor: 1 to %d letters, digits, '_', '.' or '-' make one",
+                           spawn->name, ODEON_NAME_MAX);
+    case -ENOSPC:
+        return explain_set(&reply->explain, r,
+                           "no room for another actor, or another name: %" PRIu64 " actors and %d names are allowed",
+                           executor->settings.actors, ODEON_NAMES_MAX);
+    default:
+        return explain_set(&reply->explain, r, "an actor of type %s cannot be made: %s", spawn->type, strerror(-r));
+    }
+}
+
+/* The type's name of an actor; ports have none of their own. */
+static const char *actor_type_name(const struct executor *executor, uint32_t type)
+{
+    struct engine_actor_type_view view;
+
+    if (type == 0)
+        return "port";
+    return engine_actor_type_get(executor->engine, type, &view) == 0 ? view.name : "";
+}
+
+static void actor_row_init(const struct executor *executor, const struct engine_actor_view *actor, Odeon__Actor *row)
+{
+    odeon__actor__init(row);
+    row->ref = actor->ref;
+    row->type = reply_string(actor_type_name(executor, actor->type));
+    row->name = reply_string(actor->name);
+    row->queue = actor->queue;
+    row->worker = actor->worker;
+    row->state = reply_string(actor->state);
+    row->spawned_by = actor->spawned_by;
+}
+
+/* `type_name` "": all.  0: *ret_type is the wanted one, or UINT32_MAX for all. */
+static int actor_filter_parse(const struct executor *executor, const char *type_name, struct explain *explain,
+                              uint32_t *ret_type)
+{
+    *ret_type = UINT32_MAX;
+    if (type_name[0] == '\0')
+        return 0;
+    if (strcmp(type_name, "port") == 0) {
+        *ret_type = 0;
+        return 0;
+    }
+    if (engine_actor_type_find(executor->engine, type_name, ret_type) < 0)
+        return explain_set(explain, -ENOENT, "there is no actor type '%.64s': 'type list' shows those that are",
+                           type_name);
+    return 0;
+}
+
+/* `after`: the first slot to look at. */
+int command_actor_list(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                       struct reply *reply)
+{
+    const Odeon__Page *page = request->actor_list->page;
+    size_t n_rows = reply_page_rows(page);
+    Odeon__ActorListReply *body = reply_alloc(reply, sizeof(*body));
+    Odeon__Actor **rows = reply_alloc(reply, n_rows * sizeof(*rows));
+    Odeon__Actor *storage = reply_alloc(reply, (n_rows + 1) * sizeof(*storage));
+    uint64_t slot = page ? page->after : 0;
+    struct engine_actor_view actor;
+    uint32_t wanted = 0;
+    int r;
+
+    (void)frame;
+    if (!body || !rows || !storage)
+        return -ENOMEM;
+    r = actor_filter_parse(executor, request->actor_list->type, &reply->explain, &wanted);
+    if (r < 0)
+        return r;
+    odeon__actor_list_reply__init(body);
+    body->actors = rows;
+    while (slot <= UINT32_MAX && engine_actor_next(executor->engine, (uint32_t)slot, &actor) == 0) {
+        Odeon__Actor *row = &storage[body->n_actors];
+
+        slot = (uint64_t)actor_ref_slot(actor.ref) + 1;
+        if (wanted != UINT32_MAX && actor.type != wanted)
+            continue;
+        actor_row_init(executor, &actor, row);
+        body->more = body->n_actors == n_rows || !reply_row_fits(reply, &row->base);
+        if (body->more)
+            break;
+        rows[body->n_actors++] = row;
+    }
+    reply->message.actor_list = body;
+    reply->message.body_case = ODEON__REPLY__BODY_ACTOR_LIST;
+    return 0;
+}
+
+static int actor_get(const struct executor *executor, actor_ref ref, struct explain *explain,
+                     struct engine_actor_view *ret_actor)
+{
+    int r = engine_actor_get(executor->engine, ref, ret_actor);
+
+    if (r == -ESRCH)
+        return explain_set(explain, r, "there is no actor 0x%" PRIx64 ": it has ended or never was", ref);
+    return r;
+}
+
+int command_actor_show(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                       struct reply *reply)
+{
+    const Odeon__ActorShow *show = request->actor_show;
+    Odeon__ActorShowReply *body = reply_alloc(reply, sizeof(*body));
+    Odeon__Actor *row = reply_alloc(reply, sizeof(*row));
+    struct engine_actor_type_view type;
+    struct engine_actor_view actor;
+    actor_ref ref = show->ref;
+    int r;
+
+    (void)frame;
+    if (!body || !row)
+        return -ENOMEM;
+    if (ref == 0 && engine_actor_lookup(executor->engine, show->name, &ref) < 0)
+        return explain_set(&reply->explain, -ENOENT, "no actor is registered as '%.64s'", show->name);
+    r = actor_get(executor, ref, &reply->explain, &actor);
+    if (r < 0)
+        return r;
+    odeon__actor_show_reply__init(body);
+    actor_row_init(executor, &actor, row);
+    body->actor = row;
+    body->queue_bytes = actor.queue_bytes;
+    if (actor.type != 0 && engine_actor_type_get(executor->engine, actor.type, &type) == 0) {
+        body->state_size = type.state_size;
+        body->accepts = type_accepts(executor, &type, reply, &body->n_accepts);
+    }
+    reply->message.actor_show = body;
+    reply->message.body_case = ODEON__REPLY__BODY_ACTOR_SHOW;
+    return 0;
+}
+
+/* What an actor takes under a message's name: of several versions the one that it has a behaviour for. */
+static const struct engine_behaviour *behaviour_find(const struct executor *executor,
+                                                     const struct engine_actor_type_view *type, const char *message)
+{
+    for (uint32_t i = 0; i < type->n_behaviours; i++) {
+        struct engine_message_type known;
+
+        if (engine_message_type_get(executor->engine, type->behaviours[i].message_type, &known) == 0 &&
+            strcmp(known.name, message) == 0)
+            return &type->behaviours[i];
+    }
+    return NULL;
+}
+
+static int check_payload(const char *message, size_t size, size_t needed, bool has_tail, struct explain *explain)
+{
+    if (size > ODEON_PAYLOAD_MAX)
+        return explain_set(explain, -EMSGSIZE, "%zu bytes of payload: at most %d are allowed", size, ODEON_PAYLOAD_MAX);
+    if (has_tail ? size < needed : size != needed)
+        return explain_set(explain, -EINVAL, "message %s has %s%zu bytes, %zu were given", message,
+                           has_tail ? "at least " : "", needed, size);
+    return 0;
+}
+
+/* Finds the type's id for the receiver and checks the payload against it. */
+static int send_check(const struct executor *executor, const struct engine_actor_view *actor,
+                      const Odeon__ActorSend *send, struct explain *explain, uint16_t *ret_type)
+{
+    const struct engine_behaviour *behaviour;
+    struct engine_actor_type_view type;
+    struct engine_message_type message;
+
+    if (engine_message_type_find(executor->engine, send->message, 0, &message) < 0)
+        return explain_set(explain, -ENOENT,
+                           "no message type '%.64s' is known: 'actor show' lists what an actor accepts", send->message);
+    if (actor->type == 0) {
+        /* A port takes anything; where a tail begins is not known here, so only its end is checked. */
+        *ret_type = message.id;
+        return check_payload(message.name, send->payload.len, message.has_tail ? 0 : message.size,
+                             message.has_tail != 0, explain);
+    }
+    if (engine_actor_type_get(executor->engine, actor->type, &type) < 0 || !type.loaded)
+        return explain_set(explain, -EHOSTDOWN, "the actor cannot run: its plugin is not loaded");
+    behaviour = behaviour_find(executor, &type, send->message);
+    if (!behaviour)
+        return explain_set(explain, -EOPNOTSUPP,
+                           "actors of type %s do not accept %s: 'actor show' lists what they accept", type.name,
+                           message.name);
+    *ret_type = behaviour->message_type;
+    return check_payload(message.name, send->payload.len, behaviour->size, behaviour->has_tail != 0, explain);
+}
+
+static int send_finish(struct reply *reply, int error, actor_ref ref)
+{
+    switch (error) {
+    case 0:
+        return reply_ok(reply);
+    case -ESRCH:
+        return explain_set(&reply->explain, error, "there is no actor 0x%" PRIx64 ": it has ended or never was", ref);
+    case -EAGAIN:
+        return explain_set(&reply->explain, error, "the queue of actor 0x%" PRIx64 " is at its limit: try again later",
+                           ref);
+    case -EMSGSIZE:
+        return explain_set(&reply->explain, error, "the message is too large: at most %d bytes are allowed",
+                           ODEON_PAYLOAD_MAX);
+    default:
+        return explain_set(&reply->explain, error, "nothing could be sent to actor 0x%" PRIx64 ": %s", ref,
+                           strerror(-error));
+    }
+}
+
+int command_actor_send(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                       struct reply *reply)
+{
+    const Odeon__ActorSend *send = request->actor_send;
+    struct engine_actor_view actor;
+    uint16_t type = 0;
+    int r;
+
+    (void)frame;
+    r = actor_get(executor, send->ref, &reply->explain, &actor);
+    if (r < 0)
+        return r;
+    r = send_check(executor, &actor, send, &reply->explain, &type);
+    if (r < 0)
+        return r;
+    r = engine_actor_send(executor->engine, send->ref, type, send->payload.data, send->payload.len);
+    return send_finish(reply, r, send->ref);
+}
+
+int command_actor_stop(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                       struct reply *reply)
+{
+    static const uint16_t poison[] = {
+        [ALLOCATION_DELETE] = MESSAGE_TYPE_POISON_DELETE,
+        [ALLOCATION_DESTROY] = MESSAGE_TYPE_POISON_DESTROY,
+        [ALLOCATION_FINISHED] = MESSAGE_TYPE_POISON_FINISHED,
+    };
+    const Odeon__ActorStop *stop = request->actor_stop;
+    struct engine_actor_view actor;
+    int r;
+
+    (void)frame;
+    if (stop->how < ALLOCATION_DELETE || stop->how > ALLOCATION_FINISHED)
+        return explain_set(&reply->explain, -EINVAL,
+                           "%u is no way to stop an actor: 1 deletes, 2 destroys, 3 finishes it", stop->how);
+    r = actor_get(executor, stop->ref, &reply->explain, &actor);
+    if (r < 0)
+        return r;
+    if (actor.type == 0)
+        return explain_set(&reply->explain, -EOPNOTSUPP,
+                           "0x%" PRIx64 " is a client's port, not an actor: its client closes it", stop->ref);
+    r = engine_actor_send(executor->engine, stop->ref, poison[stop->how], NULL, 0);
+    return send_finish(reply, r, stop->ref);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests about message types and actor types. */
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/executor/command.h"
+#include "daemon/executor/command_type.h"
+#include "daemon/executor/plugin_descriptor.h"
+
+static int reply_message_type(struct reply *reply, const struct engine_message_type *type)
+{
+    Odeon__MessageType *body = reply_alloc(reply, sizeof(*body));
+
+    if (!body)
+        return -ENOMEM;
+    odeon__message_type__init(body);
+    body->id = type->id;
+    body->name = reply_string(type->name);
+    body->version = type->version;
+    body->size = type->size;
+    body->tail = type->has_tail != 0;
+    body->fields = reply_string(type->fields);
+    reply->message.message_type = body;
+    reply->message.body_case = ODEON__REPLY__BODY_MESSAGE_TYPE;
+    return 0;
+}
+
+/* A client's word is no better than a plugin's. */
+static int check_message_type(const Odeon__MessageType *type, struct explain *explain)
+{
+    if (!type)
+        return explain_set(explain, -EINVAL, "the request names no message type");
+    if (name_check(type->name) < 0)
+        return explain_set(explain, -EINVAL,
+                           "message type '%.64s': 1 to %d letters, digits, '_', '.' or '-' make a name", type->name,
+                           ODEON_NAME_MAX);
+    if (type->version == 0)
+        return explain_set(explain, -EINVAL, "message %s has version 0: versions begin with 1", type->name);
+    if (type->size > ODEON_PAYLOAD_MAX)
+        return explain_set(explain, -EMSGSIZE, "message %s has %u bytes: at most %d are allowed", type->name,
+                           type->size, ODEON_PAYLOAD_MAX);
+    if (strlen(type->fields) > ODEON_FIELDS_MAX)
+        return explain_set(explain, -EINVAL,
+                           "message %s: the description of its fields is too long: at most %d characters are allowed",
+                           type->name, ODEON_FIELDS_MAX);
+    return 0;
+}
+
+int command_message_type_intern(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                                struct reply *reply)
+{
+    const Odeon__MessageType *type = request->message_type_intern->type;
+    struct engine_message_type known;
+    uint16_t id;
+    int r;
+
+    (void)frame;
+    r = check_message_type(type, &reply->explain);
+    if (r < 0)
+        return r;
+    r = engine_message_type_intern(executor->engine, type->name, type->version, type->size, type->tail, type->fields,
+                                   &id);
+    if (r == -EBADMSG && engine_message_type_find(executor->engine, type->name, type->version, &known) == 0)
+        return explain_set(&reply->explain, r,
+                           "message %s version %u has %u bytes%s and the fields '%s' here, but is known with %u "
+                           "bytes%s and the fields '%s': "
+                           "compile both sides with the same header",
+                           type->name, type->version, type->size, type->tail ? " and a tail" : "", type->fields,
+                           known.size, known.has_tail ? " and a tail" : "", known.fields);
+    if (r == -ENOSPC)
+        return explain_set(&reply->explain, r, "no room for message %s: %d message types are known, which is the limit",
+                           type->name, ODEON_MESSAGE_TYPES_MAX);
+    if (r < 0)
+        return r;
+    r = engine_message_type_get(executor->engine, id, &known);
+    return r < 0 ? r : reply_message_type(reply, &known);
+}
+
+int command_message_type_find(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                              struct reply *reply)
+{
+    const Odeon__MessageTypeFind *find = request->message_type_find;
+    struct engine_message_type type;
+    int r;
+
+    (void)frame;
+    r = engine_message_type_find(executor->engine, find->name, find->version, &type);
+    if (r == -ENOENT && find->version == 0)
+        return explain_set(&reply->explain, r,
+                           "no message type '%.64s' is known: a plugin or client that uses it makes it known",
+                           find->name);
+    if (r == -ENOENT)
+        return explain_set(&reply->explain, r, "no message type '%.64s' of version %u is known", find->name,
+                           find->version);
+    return r < 0 ? r : reply_message_type(reply, &type);
+}
+
+char **type_accepts(const struct executor *executor, const struct engine_actor_type_view *view, struct reply *reply,
+                    size_t *ret_n)
+{
+    char **accepts = reply_alloc(reply, (view->n_behaviours + 1) * sizeof(*accepts));
+
+    *ret_n = 0;
+    if (!accepts)
+        return NULL;
+    for (uint32_t i = 0; i < view->n_behaviours; i++) {
+        struct engine_message_type message;
+
+        if (engine_message_type_get(executor->engine, view->behaviours[i].message_type, &message) == 0)
+            accepts[(*ret_n)++] = reply_string(message.name);
+    }
+    return accepts;
+}
+
+static Odeon__ActorType *type_row(const struct executor *executor, const struct engine_actor_type_view *view,
+                                  struct reply *reply)
+{
+    Odeon__ActorType *row = reply_alloc(reply, sizeof(*row));
+
+    if (!row)
+        return NULL;
+    odeon__actor_type__init(row);
+    row->name = reply_string(view->name);
+    row->plugin = reply_string(view->plugin);
+    row->version = view->version;
+    row->state_size = view->state_size;
+    row->live = view->live;
+    row->loaded = view->loaded;
+    row->restart = reply_string(view->restart == RESTART_STOP ? "stop" : "init");
+    row->accepts = type_accepts(executor, view, reply, &row->n_accepts);
+    return row->accepts ? row : NULL;
+}
+
+/* `after`: ids are dense, so the last id of a page is the number of types seen. */
+int command_type_list(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                      struct reply *reply)
+{
+    const Odeon__Page *page = request->type_list->page;
+    size_t n_rows = reply_page_rows(page);
+    Odeon__TypeListReply *body = reply_alloc(reply, sizeof(*body));
+    Odeon__ActorType **rows = reply_alloc(reply, n_rows * sizeof(*rows));
+    uint64_t after = page ? page->after : 0;
+    struct engine_actor_type_view view;
+
+    (void)frame;
+    if (!body || !rows)
+        return -ENOMEM;
+    odeon__type_list_reply__init(body);
+    body->types = rows;
+    for (uint64_t id = after + 1;
+         after < ODEON_ACTOR_TYPES_MAX && engine_actor_type_get(executor->engine, (uint32_t)id, &view) == 0; id++) {
+        Odeon__ActorType *row = type_row(executor, &view, reply);
+
+        if (!row)
+            return -ENOMEM;
+        body->more = body->n_types == n_rows || !reply_row_fits(reply, &row->base);
+        if (body->more)
+            break;
+        rows[body->n_types++] = row;
+    }
+    reply->message.type_list = body;
+    reply->message.body_case = ODEON__REPLY__BODY_TYPE_LIST;
+    return 0;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What several answers say about actor types.  Control thread only. */
+#pragma once
+
+#include "daemon/executor/executor.h"
+#include "daemon/executor/reply.h"
+
+/* Names of the messages that actors of the type accept, in the reply's memory; NULL: there is none. */
+char **type_accepts(const struct executor *executor, const struct engine_actor_type_view *view, struct reply *reply,
+                    size_t *ret_n);

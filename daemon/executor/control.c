@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See control.h. */
+#include "daemon/executor/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/common/log.h"
+
+/* Commands taken in one turn of the loop: others have their turn, too. */
+enum { COMMANDS_PER_TURN = 64 };
+
+struct waiting {
+    struct waiting *next;
+    size_t size;
+    uint8_t data[];
+};
+
+struct control {
+    uv_poll_t poll;
+    int socket;
+    bool closed;
+    const struct control_handlers *handlers;
+    void *userdata;
+    struct waiting *first, **end;
+    unsigned n_waiting;
+    struct frame frame;
+};
+
+static void control_on_poll(uv_poll_t *poll, int status, int events);
+
+static void control_watch(struct control *control)
+{
+    int events = UV_DISCONNECT;
+
+    if (control->closed) {
+        uv_poll_stop(&control->poll);
+        return;
+    }
+    if (control->n_waiting < CONTROL_WAITING_MAX)
+        events |= UV_READABLE;
+    if (control->first)
+        events |= UV_WRITABLE;
+    uv_poll_start(&control->poll, events, control_on_poll);
+}
+
+static void control_close(struct control *control)
+{
+    if (control->closed)
+        return;
+    control->closed = true;
+    uv_poll_stop(&control->poll);
+    control->handlers->closed(control->userdata);
+}
+
+static void control_dispatch(struct control *control)
+{
+    Odeon__Command *command = odeon__command__unpack(NULL, control->frame.size, control->frame.data);
+
+    if (command)
+        control->handlers->command(control->userdata, command, &control->frame);
+    else
+        log_error("a command of %zu bytes from the supervisor cannot be parsed: it is ignored", control->frame.size);
+    odeon__command__free_unpacked(command, NULL);
+}
+
+static void control_read(struct control *control)
+{
+    for (unsigned i = 0; i < COMMANDS_PER_TURN && control->n_waiting < CONTROL_WAITING_MAX && !control->closed; i++) {
+        int r = frame_receive(control->socket, &control->frame);
+
+        if (r == -EAGAIN)
+            return;
+        if (r == -EMSGSIZE || r == -EPROTO) {
+            log_error("a command from the supervisor is %s: it is ignored",
+                      r == -EMSGSIZE ? "too large" : "sent with too many descriptors");
+            continue;
+        }
+        if (r < 0)
+            log_error("the connection to the supervisor is broken: %s", strerror(-r));
+        if (r <= 0) {
+            control_close(control);
+            return;
+        }
+        control_dispatch(control);
+        frame_fini(&control->frame);
+    }
+}
+
+/* 0: all has left, or the socket is full; negative errno: it is broken. */
+static int control_write(struct control *control)
+{
+    while (control->first) {
+        struct waiting *w = control->first;
+        int r = frame_send_packed(control->socket, w->data, w->size, NULL, 0);
+
+        if (r == -EAGAIN)
+            return 0;
+        if (r < 0)
+            return r;
+        control->first = w->next;
+        if (!control->first)
+            control->end = &control->first;
+        control->n_waiting--;
+        free(w);
+    }
+    return 0;
+}
+
+static void control_on_poll(uv_poll_t *poll, int status, int events)
+{
+    struct control *control = poll->data;
+
+    if (events & UV_WRITABLE && control_write(control) < 0)
+        status = UV_EPIPE;
+    /* What the supervisor wrote before its end is still read: readable and disconnected come together. */
+    if (status == 0 && events & UV_READABLE)
+        control_read(control);
+    else if (status < 0 || events & UV_DISCONNECT)
+        control_close(control);
+    if (!control->closed)
+        control_watch(control);
+}
+
+static void control_enqueue(struct control *control, const Odeon__Report *report)
+{
+    size_t size = odeon__report__get_packed_size(report);
+    struct waiting *w = malloc(sizeof(*w) + size);
+
+    if (!w) {
+        log_error("no memory for a report of %zu bytes: it is lost", size);
+        return;
+    }
+    w->next = NULL;
+    w->size = odeon__report__pack(report, w->data);
+    *control->end = w;
+    control->end = &w->next;
+    control->n_waiting++;
+    control_watch(control);
+}
+
+void control_send(struct control *control, const Odeon__Report *report)
+{
+    int r = control->first ? -EAGAIN : frame_send(control->socket, &report->base, NULL, 0);
+
+    if (r == -EAGAIN)
+        control_enqueue(control, report);
+    else if (r < 0)
+        /* A broken socket shows itself to the loop, which ends the process. */
+        log_error("a report could not be sent to the supervisor: %s", strerror(-r));
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+int control_flush(struct control *control, int timeout_ms)
+{
+    int64_t deadline = now_ms() + timeout_ms;
+
+    while (control->first) {
+        struct pollfd pfd = { .fd = control->socket, .events = POLLOUT };
+        int64_t left = deadline - now_ms();
+        int r = control_write(control);
+
+        if (r < 0 || !control->first)
+            return r;
+        if (left <= 0)
+            return -ETIMEDOUT;
+        if (poll(&pfd, 1, (int)left) < 0 && errno != EINTR)
+            return -errno;
+    }
+    return 0;
+}
+
+static int check_socket(int socket)
+{
+    int type = 0;
+    socklen_t size = sizeof(type);
+
+    if (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) < 0)
+        return -errno;
+    if (type != SOCK_SEQPACKET)
+        return -EPROTOTYPE;
+    if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0)
+        return -errno;
+    return 0;
+}
+
+int control_new(uv_loop_t *loop, int socket, const struct control_handlers *handlers, void *userdata,
+                struct control **ret_control)
+{
+    struct control *control;
+    int r = check_socket(socket);
+
+    if (r < 0)
+        return r;
+    control = calloc(1, sizeof(*control));
+    if (!control)
+        return -ENOMEM;
+    control->socket = socket;
+    control->handlers = handlers;
+    control->userdata = userdata;
+    control->end = &control->first;
+    r = uv_poll_init(loop, &control->poll, socket); /* makes it non-blocking */
+    if (r < 0) {
+        free(control);
+        return r;
+    }
+    control->poll.data = control;
+    control_watch(control);
+    *ret_control = control;
+    return 0;
+}
+
+static void control_on_closed(uv_handle_t *handle)
+{
+    struct control *control = handle->data;
+
+    close(control->socket);
+    free(control);
+}
+
+struct control *control_free(struct control *control)
+{
+    struct waiting *next;
+
+    if (!control)
+        return NULL;
+    control->closed = true;
+    for (struct waiting *w = control->first; w; w = next) {
+        next = w->next;
+        free(w);
+    }
+    control->first = NULL;
+    uv_close((uv_handle_t *)&control->poll, control_on_closed);
+    return NULL;
+}

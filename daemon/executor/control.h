@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The connection to the supervisor: commands in, reports out.
+ *
+ * Owned by the executor, on its event loop's thread.
+ *
+ * C1  Reports leave in the order in which they were sent; while the socket is full they wait here.
+ * C2  What waits is bounded: with CONTROL_WAITING_MAX reports waiting no further command is read.
+ * C3  End of file is told once, and nothing is called after it.
+ */
+#pragma once
+
+#include <uv.h>
+
+#include "daemon/common/frame.h"
+#include "proto/control.pb-c.h"
+
+struct control;
+
+enum { CONTROL_WAITING_MAX = 1024 };
+
+struct control_handlers {
+    void (*command)(void *userdata, const Odeon__Command *command, struct frame *frame);
+    void (*closed)(void *userdata); /* end of file, or a broken socket */
+};
+
+/* `socket` becomes the control's.  -ENOTSOCK, -EPROTOTYPE: not a SOCK_SEQPACKET socket. */
+int control_new(uv_loop_t *loop, int socket, const struct control_handlers *handlers, void *userdata,
+                struct control **ret_control);
+/* The loop has to run once more for the handle to close. */
+struct control *control_free(struct control *control);
+void control_send(struct control *control, const Odeon__Report *report);
+/* Waits until everything has left: 0; -ETIMEDOUT; negative errno. */
+int control_flush(struct control *control, int timeout_ms);

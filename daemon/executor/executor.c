@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See executor.h. */
+#include "daemon/executor/executor.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "daemon/common/log.h"
+#include "daemon/executor/command.h"
+#include "daemon/executor/ports.h"
+#include "daemon/executor/start.h"
+
+/* Reports that still wait when the process ends have this long to leave. */
+enum { FLUSH_MS = 2000 };
+
+void executor_report_error(struct executor *executor, uint64_t command, int error, const char *text)
+{
+    Odeon__Report report = ODEON__REPORT__INIT;
+
+    report.id = command;
+    report.error = error;
+    report.text = (char *)(uintptr_t)text;
+    control_send(executor->control, &report);
+}
+
+void executor_publish_plugins(struct executor *executor)
+{
+    if (executor->stats)
+        atomic_store_explicit(&executor->stats->n_plugins, plugin_registry_count(executor->plugins),
+                              memory_order_relaxed);
+}
+
+static void on_command(void *userdata, const Odeon__Command *command, struct frame *frame)
+{
+    struct executor *executor = userdata;
+
+    switch (command->body_case) {
+    case ODEON__COMMAND__BODY_START:
+        start_begin(executor, command->id, command->start, frame);
+        break;
+    case ODEON__COMMAND__BODY_PORT_ADD:
+        ports_add(executor, command->id, command->port_add, frame);
+        break;
+    case ODEON__COMMAND__BODY_PORT_REMOVE:
+        ports_remove(executor, command->id, command->port_remove);
+        break;
+    case ODEON__COMMAND__BODY_DRAIN:
+        drain_begin(executor, command->id, command->drain);
+        break;
+    case ODEON__COMMAND__BODY_REQUEST:
+        command_run(executor, command->id, command->request, frame);
+        break;
+    default:
+        log_error("the supervisor has sent a command that this executor does not know: are they of one version?");
+        executor_report_error(executor, command->id, -ENOSYS, "this executor does not know the command");
+        break;
+    }
+}
+
+static void on_closed(void *userdata)
+{
+    (void)userdata;
+    log_error("the supervisor has gone: the executor ends at once, its segment stays as it is");
+    _exit(EXIT_FAILURE); /* X1 */
+}
+
+static int executor_init(struct executor *executor, int control_fd)
+{
+    static const struct control_handlers handlers = { .command = on_command, .closed = on_closed };
+    int r = uv_loop_init(&executor->loop);
+
+    if (r < 0)
+        return r;
+    uv_timer_init(&executor->loop, &executor->drain_timer);
+    executor->drain_timer.data = executor;
+    return control_new(&executor->loop, control_fd, &handlers, executor, &executor->control);
+}
+
+/* Workers stand still by now, or were never started. */
+static void executor_fini(struct executor *executor)
+{
+    executor->control = control_free(executor->control);
+    if (executor->events_open)
+        uv_close((uv_handle_t *)&executor->events, NULL);
+    uv_close((uv_handle_t *)&executor->drain_timer, NULL);
+    uv_run(&executor->loop, UV_RUN_DEFAULT);
+    (void)uv_loop_close(&executor->loop);
+    executor->plugins = plugin_registry_free(executor->plugins);
+    if (executor->engine)
+        executor->engine = engine_close(executor->engine);
+    executor->host = host_free(executor->host);
+    executor->topology = topology_free(executor->topology);
+    if (executor->stats)
+        munmap(executor->stats, sizeof(*executor->stats));
+    free(executor->cpus);
+    free(executor);
+}
+
+int executor_run(int control_fd)
+{
+    struct executor *executor = calloc(1, sizeof(*executor));
+    int status, r;
+
+    if (!executor) {
+        log_error("no memory");
+        return EXIT_FAILURE;
+    }
+    r = executor_init(executor, control_fd);
+    if (r < 0) {
+        log_error("descriptor %d is no connection to a supervisor: %s", control_fd, strerror(-r));
+        free(executor);
+        return EXIT_FAILURE;
+    }
+    uv_run(&executor->loop, UV_RUN_DEFAULT);
+    r = control_flush(executor->control, FLUSH_MS);
+    if (r < 0)
+        log_error("the last reports did not reach the supervisor: %s", strerror(-r));
+    /* A start that failed half-way may have left workers running: as crash-only as any other end. */
+    if (executor->state == EXECUTOR_RUNNING)
+        _exit(EXIT_FAILURE);
+    status = executor->exit_status;
+    executor_fini(executor);
+    return status;
+}

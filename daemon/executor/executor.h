@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The executor's process: its parts, and the order in which they come to life.
+ *
+ * One control thread runs the event loop and owns everything here; workers see the engine, the host table and the
+ * topology's plan.
+ *
+ * States, in this order only:
+ *     WAITING    for Start
+ *     PORTS      Start has come; `awaited_ports` PortAdd commands follow before recovery
+ *     PLUGINS    recovered; `awaited_plugins` PluginLoad requests follow before workers start
+ *     RUNNING    Report.ready has been sent
+ *     STOPPING   drained for good; the loop is about to end
+ *
+ * X1  The supervisor's end is ours: end of file on the control socket ends the process at once, mid-message if need be.
+ * Recovery is what starts mean here, so there is nothing to save.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "daemon/engine/engine.h"
+#include "daemon/executor/control.h"
+#include "daemon/executor/host.h"
+#include "daemon/executor/plugin.h"
+#include "daemon/executor/settings.h"
+#include "daemon/executor/topology.h"
+#include "proto/stats_layout.h"
+
+enum executor_state { EXECUTOR_WAITING, EXECUTOR_PORTS, EXECUTOR_PLUGINS, EXECUTOR_RUNNING, EXECUTOR_STOPPING };
+
+/* A port that goes: the command to answer when it has gone. */
+struct executor_removal {
+    uint32_t port, generation;
+    uint64_t command;
+    bool asked;  /* the engine knows */
+    bool active; /* the entry is in use */
+};
+
+struct executor {
+    uv_loop_t loop;
+    struct control *control;
+    enum executor_state state;
+    int exit_status;
+
+    struct settings settings;
+    struct topology *topology;
+    struct engine *engine;
+    struct host *host;
+    struct plugin_registry *plugins;
+    struct stats_header *stats; /* NULL: none */
+    int *cpus;                  /* the engine's [n_workers] */
+    struct engine_recovery recovery;
+
+    uint64_t start_command;
+    uint32_t awaited_ports, awaited_plugins;
+
+    uv_poll_t events;
+    bool events_open;
+    struct executor_removal removals[ODEON_PORTS_MAX];
+
+    uv_timer_t drain_timer;
+    bool draining, drain_stop;
+    uint64_t drain_command, drain_deadline_ns;
+};
+
+/* Runs until the supervisor says so, or has gone.  The process's exit status. */
+int executor_run(int control_fd);
+
+/* Answers a command with an error. */
+void executor_report_error(struct executor *executor, uint64_t command, int error, const char *text);
+/* Shows the number of loaded plugins to readers of the statistics. */
+void executor_publish_plugins(struct executor *executor);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See fault_log.h. */
+#include "daemon/executor/fault_log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/common/log.h"
+
+void fault_log_recovery(const struct engine_recovery *r)
+{
+    log_info(
+        "start %" PRIu64 ", recovered in %" PRIu64 " us: running handlers %" PRIu64 ", unflushed outboxes %" PRIu64
+        ", armed journals %" PRIu64 ", held locks %" PRIu64 ", parked batches %" PRIu64 ", attached batches %" PRIu64
+        ", ports attached %" PRIu64 ", spawns undone %" PRIu64 ", redeliveries %" PRIu64 ", faults %" PRIu64,
+        r->boots, r->duration_ns / 1000, r->running_handlers, r->unflushed_outboxes, r->armed_journals, r->held_locks,
+        r->parked_batches, r->attached_batches, r->ports_attached, r->spawns_undone, r->redeliveries, r->faults);
+}
+
+static void fault_log_one(const struct engine_fault *f, uint32_t attempts_max)
+{
+    char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32], actor[64], message[ODEON_NAME_MAX + 32];
+    const char *const fields[] = { plugin, type, actor, message, NULL };
+    const char *signal_name = sigabbrev_np((int)f->signal);
+    char number[16];
+
+    snprintf(plugin, sizeof(plugin), "ODEON_PLUGIN=%s", f->plugin);
+    snprintf(type, sizeof(type), "ODEON_ACTOR_TYPE=%s", f->actor_type);
+    snprintf(actor, sizeof(actor), "ODEON_ACTOR=0x%" PRIx64, f->actor);
+    snprintf(message, sizeof(message), "ODEON_MESSAGE=%s", f->message);
+    snprintf(number, sizeof(number), "%u", f->signal);
+    log_fields(LOG_LEVEL_WARNING, fields,
+               "plugin %s crashed: actor type %s, actor 0x%" PRIx64
+               ", message %s, worker %u, signal %s%s, address 0x%" PRIx64 ", instruction 0x%" PRIx64
+               ", attempt %u of %u%s",
+               f->plugin, f->actor_type, f->actor, f->message, f->worker, signal_name ? "SIG" : "",
+               signal_name ? signal_name : number, f->address, f->instruction, f->attempts, attempts_max,
+               f->attempts >= attempts_max ? ": the message is a dead letter now" : ": it will be tried again");
+}
+
+void fault_log_faults(const struct engine *engine)
+{
+    const struct engine_config *config = engine_get_config(engine);
+    struct engine_fault fault;
+
+    for (unsigned i = 0; engine_fault_get(engine, i, &fault) == 0; i++)
+        fault_log_one(&fault, config->attempts_max);
+}

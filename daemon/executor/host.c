@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See host.h. */
+#include "daemon/executor/host.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "daemon/common/log.h"
+#include "daemon/executor/message_object.h"
+
+/* H1 */
+#define SAME_FIELD(a, b)                                                                                               \
+    static_assert(offsetof(struct odeon_context, a) == offsetof(struct engine_context, b) &&                           \
+                      sizeof(((struct odeon_context *)0)->a) == sizeof(((struct engine_context *)0)->b),               \
+                  "a plugin's context is the engine's: " #a)
+static_assert(sizeof(struct odeon_context) == sizeof(struct engine_context), "a plugin's context is the engine's");
+SAME_FIELD(host, host);
+SAME_FIELD(self, self);
+SAME_FIELD(sender, sender);
+SAME_FIELD(message_size, message_size);
+SAME_FIELD(correlation, correlation);
+SAME_FIELD(message_type, message_type);
+SAME_FIELD(redelivered, redelivered);
+SAME_FIELD(attempts, attempts);
+SAME_FIELD(worker, worker);
+/* Constants that plugins pass and the engine understands. */
+static_assert(ODEON_NODELETE == (int)ALLOCATION_NODELETE && ODEON_DELETE == (int)ALLOCATION_DELETE &&
+                  ODEON_DESTROY == (int)ALLOCATION_DESTROY && ODEON_FINISHED == (int)ALLOCATION_FINISHED,
+              "allocation results");
+static_assert(ODEON_MSG_POISON_DELETE == (int)MESSAGE_TYPE_POISON_DELETE &&
+                  ODEON_MSG_POISON_DESTROY == (int)MESSAGE_TYPE_POISON_DESTROY &&
+                  ODEON_MSG_POISON_FINISHED == (int)MESSAGE_TYPE_POISON_FINISHED,
+              "poison messages");
+static_assert(ODEON_RESTART_INIT == (int)RESTART_INIT && ODEON_RESTART_STOP == (int)RESTART_STOP, "restart policies");
+static_assert(ODEON_LOG_ERROR == (int)LOG_LEVEL_ERROR && ODEON_LOG_DEBUG == (int)LOG_LEVEL_DEBUG, "log levels");
+
+enum { LOG_TEXT_MAX = 4096 };
+
+struct host {
+    struct odeon_host table; /* first: a context's host pointer leads here */
+    struct message_pool *pool;
+};
+
+/* Plugins see their struct, the engine its own; H1 makes them one.  The project is compiled without strict aliasing. */
+static struct engine_context *engine_ctx(struct odeon_context *ctx)
+{
+    return (struct engine_context *)ctx;
+}
+
+static struct host *ctx_host(struct odeon_context *ctx)
+{
+    return (struct host *)(uintptr_t)ctx->host;
+}
+
+/* Sends are thin on purpose: compilers make jumps of them. */
+static int host_send(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *data,
+                     size_t size)
+{
+    return engine_ctx_send(engine_ctx(ctx), to, type, behaviour, data, size);
+}
+
+static int host_send_tail(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *head,
+                          size_t head_size, const void *tail, size_t tail_size)
+{
+    return engine_ctx_send_tail(engine_ctx(ctx), to, type, behaviour, head, head_size, tail, tail_size);
+}
+
+static int host_reply(struct odeon_context *ctx, uint32_t type, const void *data, size_t size)
+{
+    return engine_ctx_reply(engine_ctx(ctx), type, data, size, NULL, 0);
+}
+
+static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void *head, size_t head_size,
+                           const void *tail, size_t tail_size)
+{
+    return engine_ctx_reply(engine_ctx(ctx), type, head, head_size, tail, tail_size);
+}
+
+static int host_spawn(struct odeon_context *ctx, uint32_t type, const struct odeon_spawn_options *options,
+                      odeon_ref *ret_ref)
+{
+    struct engine_spawn spawn = { .here = false };
+    actor_ref ref = 0;
+    int r;
+
+    if (options) {
+        if (options->struct_size != sizeof(*options) || options->placement > ODEON_PLACE_HERE ||
+            (options->args_size > 0 && !options->args))
+            return -EINVAL;
+        if (options->args_size > ODEON_SPAWN_ARGS_MAX)
+            return -E2BIG;
+        spawn.here = options->placement == ODEON_PLACE_HERE;
+        spawn.name = options->name;
+        spawn.args = options->args;
+        spawn.args_size = options->args_size;
+    }
+    r = engine_ctx_spawn(engine_ctx(ctx), type, &spawn, &ref);
+    if (r == 0 && ret_ref)
+        *ret_ref = ref;
+    return r;
+}
+
+static int host_find_type(struct odeon_context *ctx, const char *name, uint32_t *ret_type)
+{
+    if (!name || !ret_type)
+        return -EINVAL;
+    return engine_ctx_find_type(engine_ctx(ctx), name, ret_type);
+}
+
+static int host_stop(struct odeon_context *ctx, odeon_ref ref, uint32_t how)
+{
+    static const uint32_t poison[] = {
+        [ODEON_DELETE] = ODEON_MSG_POISON_DELETE,
+        [ODEON_DESTROY] = ODEON_MSG_POISON_DESTROY,
+        [ODEON_FINISHED] = ODEON_MSG_POISON_FINISHED,
+    };
+
+    if (how < ODEON_DELETE || how > ODEON_FINISHED)
+        return -EINVAL;
+    return engine_ctx_send(engine_ctx(ctx), ref, poison[how], ODEON_BEHAVIOUR_UNKNOWN, NULL, 0);
+}
+
+static int host_lookup(struct odeon_context *ctx, const char *name, odeon_ref *ret_ref)
+{
+    if (!name || !ret_ref)
+        return -EINVAL;
+    return engine_ctx_lookup(engine_ctx(ctx), name, ret_ref);
+}
+
+/* A line with the running actor's identity as fields. */
+static void host_log_actor(struct odeon_context *ctx, enum log_level level, const char *text)
+{
+    char plugin_field[ODEON_NAME_MAX + 32], type_field[ODEON_NAME_MAX + 32], actor_field[64];
+    const char *const fields[] = { plugin_field, type_field, actor_field, NULL };
+    const char *type = "", *plugin = "";
+
+    engine_ctx_describe(engine_ctx(ctx), &type, &plugin);
+    snprintf(plugin_field, sizeof(plugin_field), "ODEON_PLUGIN=%s", plugin);
+    snprintf(type_field, sizeof(type_field), "ODEON_ACTOR_TYPE=%s", type);
+    snprintf(actor_field, sizeof(actor_field), "ODEON_ACTOR=0x%" PRIx64, ctx->self);
+    log_fields(level, fields, "%s", text);
+}
+
+static void host_log(struct odeon_context *ctx, uint32_t level, const char *text)
+{
+    char line[LOG_TEXT_MAX];
+    size_t n;
+
+    if (!text)
+        return;
+    n = strnlen(text, sizeof(line) - 1);
+    memcpy(line, text, n);
+    line[n] = '\0';
+    host_log_actor(ctx,
+                   level < LOG_LEVEL_ERROR   ? LOG_LEVEL_ERROR
+                   : level > LOG_LEVEL_DEBUG ? LOG_LEVEL_DEBUG
+                                             : (enum log_level)level,
+                   line);
+}
+
+static struct odeon_message_object *host_message_new(struct odeon_context *ctx, const struct odeon_message_type *type,
+                                                     size_t tail_size)
+{
+    return message_object_new(ctx_host(ctx)->pool, ctx->worker, type, tail_size);
+}
+
+static int host_message_send(struct odeon_context *ctx, odeon_ref to, uint32_t behaviour,
+                             struct odeon_message_object *object, size_t size)
+{
+    struct message_pool *pool = ctx_host(ctx)->pool;
+    int r = message_object_check(pool, object, size);
+
+    if (r < 0)
+        return r;
+    r = engine_ctx_send(engine_ctx(ctx), to, object->type->id, behaviour, object->payload, size);
+    if (r == 0)
+        message_object_sent(pool, ctx->worker, object);
+    return r;
+}
+
+static void host_message_free(struct odeon_context *ctx, struct odeon_message_object *object)
+{
+    int r;
+
+    if (!object)
+        return;
+    r = message_object_free(ctx_host(ctx)->pool, ctx->worker, object);
+    if (r < 0)
+        host_log_actor(ctx, LOG_LEVEL_ERROR, "message_free: this is no message object, or it has been freed already");
+    else if (r > 0 && (r & (r - 1)) == 0) /* the first, second, fourth, ... one: all are counted, few are told */
+        host_log_actor(ctx, LOG_LEVEL_WARNING, "a message object was freed without ever having been sent");
+}
+
+static uint64_t host_now_ns(struct odeon_context *ctx)
+{
+    struct timespec now;
+
+    (void)ctx;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+int host_new(unsigned n_workers, struct host **ret_host)
+{
+    struct host *host = calloc(1, sizeof(*host));
+    int r;
+
+    if (!host)
+        return -ENOMEM;
+    host->table = (struct odeon_host){
+        .struct_size = sizeof(struct odeon_host),
+        .minor = ODEON_PLUGIN_ABI_MINOR,
+        .send = host_send,
+        .send_tail = host_send_tail,
+        .reply = host_reply,
+        .reply_tail = host_reply_tail,
+        .spawn = host_spawn,
+        .find_type = host_find_type,
+        .stop = host_stop,
+        .lookup = host_lookup,
+        .log = host_log,
+        .message_new = host_message_new,
+        .message_send = host_message_send,
+        .message_free = host_message_free,
+        .now_ns = host_now_ns,
+    };
+    r = message_pool_new(n_workers, &host->pool);
+    if (r < 0) {
+        free(host);
+        return r;
+    }
+    *ret_host = host;
+    return 0;
+}
+
+struct host *host_free(struct host *host)
+{
+    if (host) {
+        message_pool_free(host->pool);
+        free(host);
+    }
+    return NULL;
+}
+
+const struct odeon_host *host_get_table(const struct host *host)
+{
+    return &host->table;
+}
+
+uint64_t host_count_unsent(const struct host *host)
+{
+    struct message_pool_totals totals;
+
+    message_pool_get_totals(host->pool, &totals);
+    return totals.made - totals.sent;
+}
+
+/* Function types that differ in the name of one struct only (H1).  By way of void (*)(void), which compilers accept as
+ * "I mean it". */
+engine_behaviour_fn host_adapt_behaviour(odeon_behaviour_fn run)
+{
+    return (engine_behaviour_fn)(void (*)(void))run;
+}
+
+engine_init_fn host_adapt_init(odeon_init_fn init)
+{
+    return (engine_init_fn)(void (*)(void))init;
+}
+
+engine_fini_fn host_adapt_fini(odeon_fini_fn fini)
+{
+    return (engine_fini_fn)(void (*)(void))fini;
+}

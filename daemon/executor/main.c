@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* odeon-executor: started by odeond, with the control connection as an inherited descriptor. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <odeon/version.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/common/log.h"
+#include "daemon/executor/executor.h"
+#include "daemon/executor/start.h"
+
+enum { EXIT_USAGE = 2, CONTROL_FD_DEFAULT = 3 };
+
+static void print_usage(FILE *out)
+{
+    fprintf(out, "usage: odeon-executor [--control-fd N] [--log-level error|warning|notice|info|debug]\n"
+                 "       odeon-executor --print-segment-size [--set KEY=VALUE ...]\n"
+                 "\n"
+                 "Runs actors for odeond, which starts it: it is of no use by itself.\n"
+                 "\n"
+                 "  --print-segment-size [--set KEY=VALUE ...]\n"
+                 "                   print the bytes of memory that these settings need, and exit\n"
+                 "  --control-fd N   descriptor of the connection to odeond (default 3)\n"
+                 "  --log-level L    least important lines to log (default info)\n"
+                 "  --version        print the version\n"
+                 "  --help           print this\n");
+}
+
+static bool parse_fd(const char *text, int *ret_fd)
+{
+    char *end;
+    long fd;
+
+    errno = 0;
+    fd = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != '\0' || fd < 0 || fd > INT_MAX)
+        return false;
+    *ret_fd = (int)fd;
+    return true;
+}
+
+static bool parse_level(const char *text, enum log_level *ret_level)
+{
+    static const struct {
+        const char *name;
+        enum log_level level;
+    } levels[] = {
+        { "error", LOG_LEVEL_ERROR }, { "warning", LOG_LEVEL_WARNING }, { "notice", LOG_LEVEL_NOTICE },
+        { "info", LOG_LEVEL_INFO },   { "debug", LOG_LEVEL_DEBUG },
+    };
+
+    for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+        if (strcmp(levels[i].name, text) == 0) {
+            *ret_level = levels[i].level;
+            return true;
+        }
+    return false;
+}
+
+/* The terminal's and the service manager's signals reach every process of the service; here the supervisor decides,
+ * since it has to drain first.  SIGKILL and the supervisor's death always end us. */
+static void ignore_signals(void)
+{
+    static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+    struct sigaction action = { .sa_handler = SIG_IGN };
+
+    for (unsigned i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+        sigaction(ignored[i], &action, NULL);
+}
+
+struct arguments {
+    int control_fd;
+    enum log_level level;
+    bool print_size;
+    size_t n_pairs;
+    struct setting_pair pairs[ODEON_PAGE_ROWS_MAX];
+};
+
+/* KEY=VALUE in place. */
+static bool parse_pair(char *text, struct arguments *arguments)
+{
+    char *equals = strchr(text, '=');
+
+    if (!equals || arguments->n_pairs == ODEON_PAGE_ROWS_MAX)
+        return false;
+    *equals = '\0';
+    arguments->pairs[arguments->n_pairs++] = (struct setting_pair){ .key = text, .value = equals + 1 };
+    return true;
+}
+
+/* -1: go on; else the exit status. */
+static int parse_arguments(int argc, char **argv, struct arguments *arguments)
+{
+    static const struct option options[] = {
+        { "control-fd", required_argument, NULL, 'c' },
+        { "log-level", required_argument, NULL, 'l' },
+        { "print-segment-size", no_argument, NULL, 'p' },
+        { "set", required_argument, NULL, 's' },
+        { "version", no_argument, NULL, 'v' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        bool good = false;
+
+        switch (option) {
+        case 'v':
+            printf("odeon-executor %s\n", ODEON_VERSION);
+            return EXIT_SUCCESS;
+        case 'h':
+            print_usage(stdout);
+            return EXIT_SUCCESS;
+        case 'p':
+            good = arguments->print_size = true;
+            break;
+        case 'c':
+            good = parse_fd(optarg, &arguments->control_fd);
+            break;
+        case 'l':
+            good = parse_level(optarg, &arguments->level);
+            break;
+        case 's':
+            good = parse_pair(optarg, arguments);
+            break;
+        default:
+            break;
+        }
+        if (good)
+            continue;
+        if (option != '?')
+            fprintf(stderr, "odeon-executor: '%s' is not what the option takes\n", optarg);
+        print_usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (optind < argc || (arguments->n_pairs > 0 && !arguments->print_size)) {
+        fprintf(stderr, "odeon-executor: %s\n",
+                optind < argc ? "too many arguments" : "--set goes with --print-segment-size");
+        print_usage(stderr);
+        return EXIT_USAGE;
+    }
+    return -1;
+}
+
+static int print_segment_size(const struct arguments *arguments)
+{
+    struct explain explain;
+    uint64_t bytes = 0;
+
+    explain_init(&explain);
+    if (start_segment_size(arguments->pairs, arguments->n_pairs, &explain, &bytes) < 0) {
+        log_error("%s", explain.text);
+        return EXIT_FAILURE;
+    }
+    printf("%" PRIu64 "\n", bytes);
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = { .control_fd = CONTROL_FD_DEFAULT, .level = LOG_LEVEL_INFO };
+    int status = parse_arguments(argc, argv, &arguments);
+
+    if (status >= 0)
+        return status;
+    log_open("odeon-executor", arguments.level);
+    if (arguments.print_size)
+        return print_segment_size(&arguments);
+    ignore_signals();
+    return executor_run(arguments.control_fd);
+}

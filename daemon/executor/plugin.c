@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See plugin.h.  The order of a load: file -> loader -> descriptor -> names free? -> messages -> the plugin's init ->
+ * types.  The plugin's own init comes before its types can be seen: workers run, and whoever finds a type may spawn at
+ * once. */
+#include "daemon/executor/plugin.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <odeon/plugin.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/common/log.h"
+#include "daemon/executor/plugin_check.h"
+#include "daemon/executor/plugin_descriptor.h"
+
+struct plugin_type {
+    uint32_t id; /* the engine's, 0: not registered */
+    struct engine_actor_type_info info;
+    struct engine_behaviour *behaviours;
+};
+
+struct plugin {
+    enum plugin_state state;
+    bool initialised; /* its init has said yes: fini is owed */
+    bool borrowed;    /* the loader had this very file already: the code belongs to another plugin */
+    int fd;
+    void *handle;
+    const struct odeon_plugin *descriptor;
+    unsigned n_types;
+    struct plugin_type *types;
+    char path[32]; /* what the loader was given */
+    char label[PATH_MAX];
+};
+
+struct plugin_registry {
+    struct engine *engine;
+    const struct host *host;
+    unsigned n;
+    struct plugin *plugins[ODEON_PLUGINS_MAX];
+};
+
+/* ---- one plugin, undone in any state */
+
+/* Code whose unloading the loader declines (it may: unique symbols, NODELETE) keeps its descriptor, see L2. */
+static void plugin_unmap(struct plugin *plugin)
+{
+    void *still = NULL;
+
+    if (plugin->handle) {
+        (void)dlclose(plugin->handle);
+        plugin->handle = NULL;
+        still = plugin->borrowed ? NULL : dlopen(plugin->path, RTLD_LAZY | RTLD_NOLOAD);
+    }
+    if (still) {
+        (void)dlclose(still);
+        log_warning("plugin file %s stays mapped: it was built in a way that forbids unloading", plugin->label);
+    } else if (plugin->fd >= 0) {
+        close(plugin->fd);
+    }
+    plugin->fd = -1;
+}
+
+static struct plugin *plugin_free(struct plugin *plugin)
+{
+    if (!plugin)
+        return NULL;
+    if (plugin->initialised && plugin->descriptor->fini)
+        plugin->descriptor->fini();
+    for (unsigned i = 0; i < plugin->n_types; i++)
+        free(plugin->types[i].behaviours);
+    free(plugin->types);
+    plugin_unmap(plugin);
+    free(plugin);
+    return NULL;
+}
+
+/* ---- loading */
+
+static int plugin_map(struct plugin *plugin, struct explain *explain)
+{
+    const char *error;
+
+    snprintf(plugin->path, sizeof(plugin->path), "/proc/self/fd/%d", plugin->fd);
+    plugin->handle = dlopen(plugin->path, RTLD_NOW | RTLD_LOCAL);
+    if (!plugin->handle) {
+        error = dlerror();
+        return explain_set(explain, -EINVAL, "the plugin cannot be loaded: %s",
+                           error ? error : "the loader does not say why");
+    }
+    plugin->descriptor = dlsym(plugin->handle, ODEON_PLUGIN_SYMBOL);
+    if (!plugin->descriptor)
+        return explain_set(explain, -EINVAL,
+                           "the file is a shared object but no plugin: it exports no symbol %s (ODEON_PLUGIN(...) "
+                           "makes it; is it hidden?)",
+                           ODEON_PLUGIN_SYMBOL);
+    return plugin_descriptor_check(plugin->descriptor, explain);
+}
+
+static struct plugin *registry_find(const struct plugin_registry *registry, const char *name, unsigned *ret_index)
+{
+    for (unsigned i = 0; i < registry->n; i++)
+        if (strcmp(registry->plugins[i]->descriptor->name, name) == 0) {
+            if (ret_index)
+                *ret_index = i;
+            return registry->plugins[i];
+        }
+    return NULL;
+}
+
+static bool registry_has_handle(const struct plugin_registry *registry, const void *handle)
+{
+    for (unsigned i = 0; i < registry->n; i++)
+        if (registry->plugins[i]->handle == handle)
+            return true;
+    return false;
+}
+
+static int check_names_free(const struct plugin_registry *registry, const struct odeon_plugin *d,
+                            struct explain *explain)
+{
+    const struct plugin *other = registry_find(registry, d->name, NULL);
+
+    if (other)
+        return explain_set(explain, -EEXIST,
+                           "a plugin named %s is loaded already (version %s, from %s): unload it first", d->name,
+                           other->descriptor->version, other->label);
+    for (uint32_t i = 0; i < d->n_types; i++) {
+        struct engine_actor_type_view view;
+        uint32_t id;
+
+        if (engine_actor_type_find(registry->engine, d->types[i]->name, &id) < 0 ||
+            engine_actor_type_get(registry->engine, id, &view) < 0 || !view.loaded)
+            continue;
+        return explain_set(
+            explain, -EEXIST,
+            "plugin %s: the actor type %s is loaded already, by plugin %s: one of them has to be renamed", d->name,
+            view.name, view.plugin);
+    }
+    return 0;
+}
+
+static int intern_message(struct engine *engine, struct odeon_message_type *m, const char *plugin,
+                          struct explain *explain)
+{
+    struct engine_message_type known;
+    uint16_t id;
+    int r = engine_message_type_intern(engine, m->name, m->version, m->size, m->has_tail != 0, m->fields, &id);
+
+    if (r == 0) {
+        m->id = id;
+        return 0;
+    }
+    if (r == -EBADMSG && engine_message_type_find(engine, m->name, m->version, &known) == 0)
+        return explain_set(explain, r,
+                           "plugin %s: message %s version %u has %u bytes%s and the fields '%s', but is known with %u "
+                           "bytes%s and the fields "
+                           "'%s': give the changed message another version",
+                           plugin, m->name, m->version, m->size, m->has_tail ? " and a tail" : "", m->fields,
+                           known.size, known.has_tail ? " and a tail" : "", known.fields);
+    if (r == -ENOSPC)
+        return explain_set(explain, r,
+                           "plugin %s: no room for message %s: %d message types are known, which is the limit", plugin,
+                           m->name, ODEON_MESSAGE_TYPES_MAX);
+    return explain_set(explain, r, "plugin %s: message %s cannot be registered: %s", plugin, m->name, strerror(-r));
+}
+
+/* Those of the list and, should one be missing there, those that behaviours name. */
+static int intern_messages(struct engine *engine, const struct odeon_plugin *d, struct explain *explain)
+{
+    size_t n = plugin_descriptor_count_messages(d);
+    int r;
+
+    for (size_t i = 0; i < n; i++) {
+        struct odeon_message_type *m = plugin_descriptor_get_message(d, i);
+
+        if (!m)
+            continue;
+        r = intern_message(engine, m, d->name, explain);
+        if (r < 0)
+            return r;
+    }
+    for (uint32_t i = 0; i < d->n_types; i++)
+        for (uint32_t j = 0; j < d->types[i]->n_behaviours; j++) {
+            r = intern_message(engine, d->types[i]->behaviours[j].message, d->name, explain);
+            if (r < 0)
+                return r;
+        }
+    return 0;
+}
+
+static int plugin_type_init(struct plugin_type *type, const struct odeon_plugin *d, const struct odeon_actor_type *t)
+{
+    type->behaviours = calloc(t->n_behaviours + 1, sizeof(*type->behaviours));
+    if (!type->behaviours)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < t->n_behaviours; i++) {
+        const struct odeon_message_type *m = t->behaviours[i].message;
+
+        type->behaviours[i] = (struct engine_behaviour){
+            .message_type = (uint16_t)m->id,
+            .size = (uint16_t)message_type_least_size(m),
+            .has_tail = m->has_tail,
+            .run = host_adapt_behaviour(t->behaviours[i].run),
+        };
+    }
+    type->info = (struct engine_actor_type_info){
+        .name = t->name,
+        .plugin = d->name,
+        .version = t->version,
+        .state_size = t->state_size,
+        .restart = (enum engine_restart)t->restart,
+        .n_behaviours = t->n_behaviours,
+        .behaviours = type->behaviours,
+        .init = host_adapt_init(t->init),
+        .fini = host_adapt_fini(t->fini),
+    };
+    return 0;
+}
+
+static int plugin_translate_types(struct plugin *plugin)
+{
+    const struct odeon_plugin *d = plugin->descriptor;
+
+    plugin->types = calloc(d->n_types + 1, sizeof(*plugin->types));
+    if (!plugin->types)
+        return -ENOMEM;
+    for (plugin->n_types = 0; plugin->n_types < d->n_types; plugin->n_types++) {
+        int r = plugin_type_init(&plugin->types[plugin->n_types], d, d->types[plugin->n_types]);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* All or nothing; the actors' ids go back into the plugin before anybody can run it. */
+static int plugin_register_types(struct engine *engine, struct plugin *plugin, struct explain *explain)
+{
+    for (unsigned i = 0; i < plugin->n_types; i++) {
+        struct plugin_type *type = &plugin->types[i];
+        int r = engine_actor_type_register(engine, &type->info, &type->id);
+
+        if (r < 0) {
+            uint64_t live;
+
+            type->id = 0;
+            while (i-- > 0)
+                if (engine_actor_type_retire(engine, plugin->types[i].id, &live) == 0)
+                    plugin->types[i].id = 0;
+            return explain_set(explain, r, "plugin %s: the actor type %s cannot be registered: %s%s",
+                               plugin->descriptor->name, type->info.name, strerror(-r),
+                               r == -ENOSPC ? " (the table of actor types is full)" : "");
+        }
+        plugin->descriptor->types[i]->id = type->id;
+    }
+    return 0;
+}
+
+static bool plugin_has_registered(const struct plugin *plugin)
+{
+    for (unsigned i = 0; i < plugin->n_types; i++)
+        if (plugin->types[i].id != 0)
+            return true;
+    return false;
+}
+
+static int plugin_start(struct plugin_registry *registry, struct plugin *plugin, struct explain *explain)
+{
+    const struct odeon_plugin *d = plugin->descriptor;
+    int r = check_names_free(registry, d, explain);
+
+    if (r < 0)
+        return r;
+    r = intern_messages(registry->engine, d, explain);
+    if (r < 0)
+        return r;
+    r = plugin_translate_types(plugin);
+    if (r < 0)
+        return explain_set(explain, r, "plugin %s: no memory for its actor types", d->name);
+    r = d->init ? d->init(host_get_table(registry->host)) : 0;
+    if (r != 0)
+        return explain_set(explain, -EINVAL, "plugin %s: its init has failed with %d%s%s: nothing of it has been kept",
+                           d->name, r, r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
+    plugin->initialised = true;
+    return plugin_register_types(registry->engine, plugin, explain);
+}
+
+int plugin_load(struct plugin_registry *registry, int fd, const char *label, struct explain *explain,
+                const struct plugin **ret_plugin)
+{
+    struct plugin *plugin;
+    int r;
+
+    r = plugin_check_file(fd, explain);
+    if (r == 0 && registry->n == ODEON_PLUGINS_MAX)
+        r = explain_set(explain, -ENOSPC, "%u plugins are loaded, which is the limit: unload one first", registry->n);
+    plugin = r == 0 ? calloc(1, sizeof(*plugin)) : NULL;
+    if (!plugin) {
+        close(fd);
+        return r < 0 ? r : explain_set(explain, -ENOMEM, "no memory for another plugin");
+    }
+    plugin->state = PLUGIN_LOADING;
+    plugin->fd = fd;
+    snprintf(plugin->label, sizeof(plugin->label), "%s", label[0] ? label : "a descriptor");
+    r = plugin_map(plugin, explain);
+    plugin->borrowed = plugin->handle && registry_has_handle(registry, plugin->handle);
+    if (r == 0)
+        r = plugin_start(registry, plugin, explain);
+    if (r < 0) {
+        /* A type that could not be taken back is in use: its code has to stay.  Rare (somebody spawned in between), and
+         * said. */
+        if (plugin_has_registered(plugin))
+            explain_add(explain, "; actors of it have been made meanwhile: it stays mapped until the service restarts");
+        else
+            plugin_free(plugin);
+        return r;
+    }
+    plugin->state = PLUGIN_ACTIVE;
+    registry->plugins[registry->n++] = plugin;
+    if (ret_plugin)
+        *ret_plugin = plugin;
+    return 0;
+}
+
+/* ---- unloading */
+
+static int check_blockers(const struct plugin_registry *registry, const struct plugin *plugin, struct explain *explain)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < plugin->n_types; i++) {
+        struct engine_actor_type_view view;
+
+        if (engine_actor_type_get(registry->engine, plugin->types[i].id, &view) < 0 || view.live == 0)
+            continue;
+        if (n++ == 0)
+            explain_set(explain, -EBUSY, "plugin %s cannot be unloaded: ", plugin->descriptor->name);
+        explain_add(explain, "%s%" PRIu64 " live actor%s of type %s", n > 1 ? ", " : "", view.live,
+                    view.live == 1 ? "" : "s", view.name);
+    }
+    if (n == 0)
+        return 0;
+    explain_add(explain, "; stop them first");
+    return -EBUSY;
+}
+
+/* Types retired before one that came to life in between are registered again, under their old ids. */
+static void plugin_reactivate(struct plugin_registry *registry, struct plugin *plugin, unsigned n_retired)
+{
+    for (unsigned i = 0; i < n_retired; i++) {
+        int r = engine_actor_type_register(registry->engine, &plugin->types[i].info, &plugin->types[i].id);
+
+        if (r < 0)
+            log_error("plugin %s: actor type %s could not be made available again: %s", plugin->descriptor->name,
+                      plugin->types[i].info.name, strerror(-r));
+    }
+    plugin->state = PLUGIN_ACTIVE;
+}
+
+int plugin_unload(struct plugin_registry *registry, const char *name, struct explain *explain)
+{
+    unsigned index = 0;
+    struct plugin *plugin = registry_find(registry, name, &index);
+    int r;
+
+    if (!plugin)
+        return explain_set(explain, -ENOENT, "no plugin named '%.64s' is loaded: 'plugin list' shows those that are",
+                           name);
+    r = check_blockers(registry, plugin, explain);
+    if (r < 0)
+        return r;
+    plugin->state = PLUGIN_RETIRED;
+    for (unsigned i = 0; i < plugin->n_types; i++) {
+        uint64_t live = 0;
+
+        r = engine_actor_type_retire(registry->engine, plugin->types[i].id, &live);
+        if (r == 0)
+            continue;
+        plugin_reactivate(registry, plugin, i);
+        if (r == -EBUSY)
+            return explain_set(explain, r,
+                               "plugin %s cannot be unloaded: %" PRIu64 " actors of type %s have just been made", name,
+                               live, plugin->types[i].info.name);
+        return explain_set(explain, r, "plugin %s cannot be unloaded: its actor type %s cannot be retired: %s", name,
+                           plugin->types[i].info.name, strerror(-r));
+    }
+    memmove(&registry->plugins[index], &registry->plugins[index + 1],
+            (registry->n - index - 1) * sizeof(registry->plugins[0]));
+    registry->n--;
+    plugin_free(plugin);
+    return 0;
+}
+
+/* ---- the registry */
+
+int plugin_registry_new(struct engine *engine, const struct host *host, struct plugin_registry **ret_registry)
+{
+    struct plugin_registry *registry = calloc(1, sizeof(*registry));
+
+    if (!registry)
+        return -ENOMEM;
+    registry->engine = engine;
+    registry->host = host;
+    *ret_registry = registry;
+    return 0;
+}
+
+struct plugin_registry *plugin_registry_free(struct plugin_registry *registry)
+{
+    if (!registry)
+        return NULL;
+    while (registry->n > 0) {
+        struct plugin *plugin = registry->plugins[--registry->n];
+
+        plugin->handle = NULL; /* stays mapped: what it left running, or told atexit(), may still look at its code */
+        plugin_free(plugin);
+    }
+    free(registry);
+    return NULL;
+}
+
+unsigned plugin_registry_count(const struct plugin_registry *registry)
+{
+    return registry->n;
+}
+
+const struct plugin *plugin_registry_get(const struct plugin_registry *registry, unsigned index)
+{
+    return index < registry->n ? registry->plugins[index] : NULL;
+}
+
+const char *plugin_get_name(const struct plugin *plugin)
+{
+    return plugin->descriptor->name;
+}
+
+const char *plugin_get_version(const struct plugin *plugin)
+{
+    return plugin->descriptor->version;
+}
+
+const char *plugin_get_label(const struct plugin *plugin)
+{
+    return plugin->label;
+}
+
+unsigned plugin_count_types(const struct plugin *plugin)
+{
+    return plugin->n_types;
+}
+
+uint32_t plugin_get_type(const struct plugin *plugin, unsigned index)
+{
+    return plugin->types[index].id;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loaded plugins: from a sealed file to registered actor types, and back.
+ *
+ * Owned by the executor, control thread only.
+ *
+ * L1  A plugin is in the registry from the moment its types are registered until they are retired: no half-loaded
+ * plugin is listed. L2  Its descriptor stays open as long as its code is mapped: the loader knows files by their
+ * /proc/self/fd name, and a number that is used again would be taken for the old one. L3  A load that is refused leaves
+ * no code mapped and no type registered; interned message types stay (their ids are for ever).
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "daemon/engine/engine.h"
+#include "daemon/executor/explain.h"
+#include "daemon/executor/host.h"
+
+struct plugin;
+struct plugin_registry;
+
+enum plugin_state { PLUGIN_LOADING, PLUGIN_ACTIVE, PLUGIN_RETIRED };
+
+/* Neither engine nor host become the registry's. */
+int plugin_registry_new(struct engine *engine, const struct host *host, struct plugin_registry **ret_registry);
+/* Calls the fini of each plugin; no behaviour may run any more.  Code stays mapped: the process is about to end. */
+struct plugin_registry *plugin_registry_free(struct plugin_registry *registry);
+
+/* Takes `fd`, whatever becomes of it.  `label`: where it came from, for people.
+ * -EINVAL: refused; -EEXIST: plugin or actor type is loaded already; -ENOSPC; -EBADMSG: a message type is known
+ * otherwise. */
+int plugin_load(struct plugin_registry *registry, int fd, const char *label, struct explain *explain,
+                const struct plugin **ret_plugin);
+/* -ENOENT; -EBUSY: the text lists everything that is in the way. */
+int plugin_unload(struct plugin_registry *registry, const char *name, struct explain *explain);
+
+unsigned plugin_registry_count(const struct plugin_registry *registry);
+/* By index below the count, in the order of loading; NULL behind the last. */
+const struct plugin *plugin_registry_get(const struct plugin_registry *registry, unsigned index);
+
+const char *plugin_get_name(const struct plugin *plugin);
+const char *plugin_get_version(const struct plugin *plugin);
+const char *plugin_get_label(const struct plugin *plugin);
+unsigned plugin_count_types(const struct plugin *plugin);
+uint32_t plugin_get_type(const struct plugin *plugin, unsigned index); /* the engine's id */

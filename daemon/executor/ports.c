@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See ports.h.
+ *
+ * A removal is asked of the engine once and answered when its event comes.  A port that comes with `closing` set (its
+ * client had died while the previous executor drained it) is removed as soon as workers run; that is reported with the
+ * PortAdd's id, unless a PortRemove for it comes first, which then gets the answer. */
+#include "daemon/executor/ports.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/common/log.h"
+#include "daemon/executor/start.h"
+#include "proto/port_layout.h"
+
+static struct executor_removal *removal_find(struct executor *executor, uint32_t port, uint32_t generation)
+{
+    for (unsigned i = 0; i < ODEON_PORTS_MAX; i++) {
+        struct executor_removal *removal = &executor->removals[i];
+
+        if (removal->active && removal->port == port && removal->generation == generation)
+            return removal;
+    }
+    return NULL;
+}
+
+static struct executor_removal *removal_add(struct executor *executor, uint32_t port, uint32_t generation,
+                                            uint64_t command)
+{
+    for (unsigned i = 0; i < ODEON_PORTS_MAX; i++) {
+        struct executor_removal *removal = &executor->removals[i];
+
+        if (removal->active)
+            continue;
+        *removal =
+            (struct executor_removal){ .port = port, .generation = generation, .command = command, .active = true };
+        return removal;
+    }
+    return NULL;
+}
+
+static void report_removed(struct executor *executor, uint64_t command)
+{
+    Odeon__Report report = ODEON__REPORT__INIT;
+    Odeon__Ok ok = ODEON__OK__INIT;
+
+    report.id = command;
+    report.port_removed = &ok;
+    report.body_case = ODEON__REPORT__BODY_PORT_REMOVED;
+    control_send(executor->control, &report);
+}
+
+static void removal_ask(struct executor *executor, struct executor_removal *removal)
+{
+    int r = engine_port_remove(executor->engine, removal->port, removal->generation);
+
+    if (r == 0) {
+        removal->asked = true;
+        return;
+    }
+    removal->active = false;
+    executor_report_error(executor, removal->command, r,
+                          r == -ENOENT ? "there is no such port of this generation" : "the port cannot be removed");
+}
+
+/* The descriptors by their place in the frame; the pipe comes last and only when the command says so. */
+static int port_info_init(struct engine_port_info *info, const Odeon__PortAdd *add, struct frame *frame)
+{
+    *info = (struct engine_port_info){
+        .id = add->port_id,
+        .generation = add->generation,
+        .client = add->client_id,
+        .submission_bytes = add->submission_bytes,
+        .delivery_bytes = add->delivery_bytes,
+        .client_fd = frame_take_fd(frame, 0),
+        .executor_fd = frame_take_fd(frame, 1),
+        .doorbell_fd = frame_take_fd(frame, 2),
+        .pipe_fd = add->pipe ? frame_take_fd(frame, 3) : -1,
+    };
+    return info->client_fd < 0 || info->executor_fd < 0 || info->doorbell_fd < 0 || (add->pipe && info->pipe_fd < 0)
+               ? -EBADF
+               : 0;
+}
+
+static void port_info_fini(struct engine_port_info *info)
+{
+    const int fds[] = { info->client_fd, info->executor_fd, info->doorbell_fd, info->pipe_fd };
+
+    for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+static void report_port(struct executor *executor, uint64_t command, actor_ref ref)
+{
+    Odeon__Report report = ODEON__REPORT__INIT;
+    Odeon__RefReply body = ODEON__REF_REPLY__INIT;
+
+    body.ref = ref;
+    report.id = command;
+    report.port = &body;
+    report.body_case = ODEON__REPORT__BODY_PORT;
+    control_send(executor->control, &report);
+}
+
+static const char *add_error_text(int error)
+{
+    switch (error) {
+    case -EBADF:
+        return "a port needs the descriptors of client memory, executor memory and doorbell, and of the pipe if it has "
+               "one";
+    case -EBADFD:
+        return "a descriptor of the port is no sealed memory of the port's size";
+    case -EEXIST:
+        return "a port of this number is open already";
+    case -ENOSPC:
+        return "the table of ports or of actors is full";
+    default:
+        return strerror(-error);
+    }
+}
+
+void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd *add, struct frame *frame)
+{
+    struct engine_port_info info;
+    actor_ref ref = 0;
+    int r;
+
+    r = port_info_init(&info, add, frame);
+    if (r == 0 && executor->state != EXECUTOR_PORTS && executor->state != EXECUTOR_RUNNING)
+        r = -EAGAIN;
+    if (r == 0)
+        r = engine_port_add(executor->engine, &info, &ref);
+    port_info_fini(&info); /* the engine has its own */
+    if (r == 0) {
+        report_port(executor, command, ref);
+    } else {
+        log_error("port %u of client %u cannot be opened: %s", add->port_id, add->client_id, add_error_text(r));
+        executor_report_error(executor, command, r, add_error_text(r));
+    }
+    if (r == 0 && add->closing) {
+        struct executor_removal *removal = removal_add(executor, add->port_id, add->generation, command);
+
+        if (removal && executor->state == EXECUTOR_RUNNING)
+            removal_ask(executor, removal);
+    }
+    if (executor->state == EXECUTOR_PORTS)
+        start_port_done(executor);
+}
+
+void ports_remove(struct executor *executor, uint64_t command, const Odeon__PortRemove *remove)
+{
+    struct executor_removal *removal = removal_find(executor, remove->port_id, remove->generation);
+
+    if (executor->state < EXECUTOR_PORTS) {
+        executor_report_error(executor, command, -EAGAIN, "the executor has not been started");
+        return;
+    }
+    if (removal) {
+        removal->command = command; /* on its way already */
+        return;
+    }
+    removal = removal_add(executor, remove->port_id, remove->generation, command);
+    if (!removal)
+        executor_report_error(executor, command, -ENOSPC, "too many ports are being removed");
+    else if (executor->state == EXECUTOR_RUNNING)
+        removal_ask(executor, removal);
+}
+
+static void on_port_removed(struct executor *executor, const struct engine_event *event)
+{
+    struct executor_removal *removal = removal_find(executor, event->port, event->generation);
+
+    if (!removal)
+        return;
+    removal->active = false;
+    report_removed(executor, removal->command);
+}
+
+static void on_port_broken(struct executor *executor, const struct engine_event *event)
+{
+    Odeon__Report report = ODEON__REPORT__INIT;
+    Odeon__PortFault fault = ODEON__PORT_FAULT__INIT;
+
+    log_warning("port %u has been closed for what its client wrote: %s", event->port, port_broken_name(event->why));
+    fault.port_id = event->port;
+    fault.generation = event->generation;
+    fault.why = event->why;
+    report.port_fault = &fault;
+    report.body_case = ODEON__REPORT__BODY_PORT_FAULT;
+    control_send(executor->control, &report);
+}
+
+static void on_events(uv_poll_t *poll, int status, int events)
+{
+    struct executor *executor = poll->data;
+    struct engine_event event;
+
+    (void)status;
+    (void)events;
+    while (engine_event_next(executor->engine, &event)) {
+        if (event.kind == ENGINE_EVENT_PORT_REMOVED)
+            on_port_removed(executor, &event);
+        else if (event.kind == ENGINE_EVENT_PORT_BROKEN)
+            on_port_broken(executor, &event);
+    }
+}
+
+int ports_start(struct executor *executor)
+{
+    int r = uv_poll_init(&executor->loop, &executor->events, engine_event_fd(executor->engine));
+
+    if (r < 0)
+        return r;
+    executor->events.data = executor;
+    executor->events_open = true;
+    r = uv_poll_start(&executor->events, UV_READABLE, on_events);
+    if (r < 0)
+        return r;
+    for (unsigned i = 0; i < ODEON_PORTS_MAX; i++)
+        if (executor->removals[i].active && !executor->removals[i].asked)
+            removal_ask(executor, &executor->removals[i]);
+    return 0;
+}

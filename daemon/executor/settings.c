@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See settings.h. */
+#include "daemon/executor/settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/executor/cpu_list.h"
+
+enum setting_kind { SETTING_NUMBER, SETTING_BYTES, SETTING_STEALING, SETTING_AFFINITY };
+
+#define KIB(n) (UINT64_C(n) << 10)
+#define MIB(n) (UINT64_C(n) << 20)
+#define GIB(n) (UINT64_C(n) << 30)
+
+/* The least window must hold two of the largest records. */
+#define WINDOW_BYTES_MIN KIB(128)
+
+static const struct setting {
+    const char *key;
+    enum setting_kind kind;
+    bool live;
+    size_t offset; /* of the uint64_t, for numbers */
+    uint64_t initial, min, max;
+    const char *doc;
+} table[] = {
+    { "workers", SETTING_NUMBER, false, offsetof(struct settings, workers), 0, 1, ODEON_WORKERS_MAX,
+      "worker threads; default: one for each core that the service may use" },
+    { "queues-per-worker", SETTING_NUMBER, false, offsetof(struct settings, queues_per_worker), 16, 1, ODEON_QUEUES_MAX,
+      "message queues of each worker; every actor belongs to one of them" },
+    { "actors", SETTING_NUMBER, false, offsetof(struct settings, actors), ODEON_ACTORS_DEFAULT, 64, ODEON_ACTORS_MAX,
+      "actors that can exist at once, ports of clients included" },
+    { "limit-bytes", SETTING_BYTES, false, offsetof(struct settings, limit_bytes), ODEON_LIMIT_BYTES_DEFAULT, KIB(4),
+      GIB(16), "bytes that may wait in one queue before sends to it are refused" },
+    { "outbox-bytes", SETTING_BYTES, false, offsetof(struct settings, outbox_bytes), ODEON_OUTBOX_BYTES_DEFAULT,
+      WINDOW_BYTES_MIN, GIB(4), "bytes that the handlers of one worker may send before they are flushed" },
+    { "backlog-bytes", SETTING_BYTES, false, offsetof(struct settings, backlog_bytes), ODEON_BACKLOG_BYTES_DEFAULT,
+      WINDOW_BYTES_MIN, GIB(4), "bytes that may wait for one port whose client does not receive" },
+    { "dead-letter-bytes", SETTING_BYTES, false, offsetof(struct settings, dead_letter_bytes), ODEON_DLQ_BYTES_DEFAULT,
+      WINDOW_BYTES_MIN, GIB(4), "bytes of dead letters that are kept" },
+    { "throughput", SETTING_NUMBER, true, offsetof(struct settings, throughput), 4096, 1, UINT32_MAX,
+      "messages of one queue that a worker runs before it looks at its other queues" },
+    { "attempts", SETTING_NUMBER, false, offsetof(struct settings, attempts), ODEON_ATTEMPTS_DEFAULT, 1, UINT8_MAX,
+      "crashes of a handler on one message before the message becomes a dead letter" },
+    { "stealing", SETTING_STEALING, true, 0, 0, 0, 0, "policy by which idle workers choose a victim" },
+    { "spin-us", SETTING_NUMBER, false, offsetof(struct settings, spin_us), 50, 0, 1000000,
+      "microseconds that a worker without work goes on looking before it sleeps" },
+    { "affinity", SETTING_AFFINITY, false, 0, 0, 0, 0,
+      "CPUs of the workers: auto (one core each), none, or a list such as 0,2,4-7" },
+};
+enum { N_SETTINGS = sizeof(table) / sizeof(table[0]) };
+
+static uint64_t *setting_number(struct settings *settings, const struct setting *setting)
+{
+    return (uint64_t *)((char *)settings + setting->offset);
+}
+
+static const struct setting *setting_find(const char *key)
+{
+    for (unsigned i = 0; i < N_SETTINGS; i++)
+        if (strcmp(table[i].key, key) == 0)
+            return &table[i];
+    return NULL;
+}
+
+void settings_init(struct settings *settings, unsigned default_workers)
+{
+    memset(settings, 0, sizeof(*settings));
+    for (unsigned i = 0; i < N_SETTINGS; i++)
+        if (table[i].kind == SETTING_NUMBER || table[i].kind == SETTING_BYTES)
+            *setting_number(settings, &table[i]) = table[i].initial;
+    settings->workers = default_workers < 1                   ? 1
+                        : default_workers > ODEON_WORKERS_MAX ? ODEON_WORKERS_MAX
+                                                              : default_workers;
+    settings->stealing = STEAL_LONGEST_VICTIM;
+    strcpy(settings->affinity, "auto");
+}
+
+/* Decimal digits and, for bytes, one of the suffixes K, M, G. */
+static int number_parse(const char *text, bool bytes, uint64_t *ret_number)
+{
+    const char *p = text;
+    uint64_t number = 0;
+    unsigned shift = 0;
+
+    if (!isdigit((unsigned char)*p))
+        return -EINVAL;
+    for (; isdigit((unsigned char)*p); p++)
+        if (__builtin_mul_overflow(number, UINT64_C(10), &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*p - '0'), &number))
+            return -ERANGE;
+    if (bytes && *p != '\0') {
+        shift = *p == 'K' ? 10 : *p == 'M' ? 20 : *p == 'G' ? 30 : 0;
+        if (shift == 0)
+            return -EINVAL;
+        p++;
+    }
+    if (*p != '\0')
+        return -EINVAL;
+    if (number > UINT64_MAX >> shift)
+        return -ERANGE;
+    *ret_number = number << shift;
+    return 0;
+}
+
+static int setting_parse_number(struct settings *settings, const struct setting *setting, const char *value,
+                                struct explain *explain)
+{
+    bool bytes = setting->kind == SETTING_BYTES;
+    uint64_t number = 0;
+    int r = number_parse(value, bytes, &number);
+
+    if (r == -EINVAL)
+        return explain_set(explain, -EINVAL,
+                           "setting %s: '%.64s' is not a number%s: give one from %" PRIu64 " to %" PRIu64, setting->key,
+                           value, bytes ? " of bytes (a suffix K, M or G is understood)" : "", setting->min,
+                           setting->max);
+    if (r < 0 || number < setting->min || number > setting->max)
+        return explain_set(explain, -ERANGE,
+                           "setting %s: %.64s is out of range: from %" PRIu64 " to %" PRIu64 " is allowed",
+                           setting->key, value, setting->min, setting->max);
+    *setting_number(settings, setting) = number;
+    return 0;
+}
+
+static int setting_parse_stealing(struct settings *settings, const char *value, struct explain *explain)
+{
+    enum steal_policy_id id;
+
+    if (steal_policy_parse(value, &id) == 0) {
+        settings->stealing = id;
+        return 0;
+    }
+    explain_set(explain, -EINVAL, "setting stealing: '%.64s' is no policy: one of", value);
+    for (unsigned i = 0; i < STEAL_N; i++)
+        explain_add(explain, "%s %s", i == 0 ? "" : ",", steal_policy_name((enum steal_policy_id)i));
+    explain_add(explain, " is allowed");
+    return -EINVAL;
+}
+
+static int setting_parse_affinity(struct settings *settings, const char *value, struct explain *explain)
+{
+    struct cpu_list list;
+
+    if (strlen(value) >= sizeof(settings->affinity))
+        return explain_set(explain, -ERANGE, "setting affinity: %zu characters are too long: at most %zu are allowed",
+                           strlen(value), sizeof(settings->affinity) - 1);
+    if (strcmp(value, "auto") != 0 && strcmp(value, "none") != 0) {
+        int r = cpu_list_parse(value, &list);
+
+        if (r == -EINVAL)
+            return explain_set(
+                explain, r,
+                "setting affinity: '%.64s' is neither auto, none nor a list of different CPUs such as 0,2,4-7", value);
+        if (r < 0)
+            return explain_set(
+                explain, -ERANGE,
+                "setting affinity: '%.64s' is out of range: at most %d CPUs with numbers up to %d are allowed", value,
+                ODEON_WORKERS_MAX, CPU_NUMBER_MAX);
+    }
+    strcpy(settings->affinity, value);
+    return 0;
+}
+
+static int setting_parse(struct settings *settings, const struct setting *setting, const char *value,
+                         struct explain *explain)
+{
+    switch (setting->kind) {
+    case SETTING_NUMBER:
+    case SETTING_BYTES:
+        return setting_parse_number(settings, setting, value, explain);
+    case SETTING_STEALING:
+        return setting_parse_stealing(settings, value, explain);
+    case SETTING_AFFINITY:
+        return setting_parse_affinity(settings, value, explain);
+    }
+    return -EINVAL;
+}
+
+static int setting_unknown(const char *key, const char *value, struct explain *explain)
+{
+    explain_set(explain, -EINVAL, "unknown setting '%.64s' (value '%.64s'): known are", key, value);
+    for (unsigned i = 0; i < N_SETTINGS; i++)
+        explain_add(explain, "%s %s", i == 0 ? "" : ",", table[i].key);
+    return -EINVAL;
+}
+
+int settings_parse(struct settings *settings, const char *key, const char *value, struct explain *explain)
+{
+    const struct setting *setting = setting_find(key);
+
+    if (!setting)
+        return setting_unknown(key, value, explain);
+    return setting_parse(settings, setting, value, explain);
+}
+
+int settings_check(const struct settings *settings, struct explain *explain)
+{
+    if (settings->workers * settings->queues_per_worker > ODEON_QUEUES_MAX)
+        return explain_set(explain, -ERANGE,
+                           "settings workers = %" PRIu64 " and queues-per-worker = %" PRIu64 " make %" PRIu64
+                           " queues: at most %d are allowed, lower one of the two",
+                           settings->workers, settings->queues_per_worker,
+                           settings->workers * settings->queues_per_worker, ODEON_QUEUES_MAX);
+    return 0;
+}
+
+int settings_set_live(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs,
+                      struct explain *explain)
+{
+    struct settings changed = *settings;
+    int r;
+
+    for (size_t i = 0; i < n_pairs; i++) {
+        const struct setting *setting = setting_find(pairs[i].key);
+
+        if (!setting)
+            return setting_unknown(pairs[i].key, pairs[i].value, explain);
+        /* A bad value is bad whether or not it could be set now: say so first. */
+        r = setting_parse(&changed, setting, pairs[i].value, explain);
+        if (r < 0)
+            return r;
+        if (!setting->live)
+            return explain_set(
+                explain, -EBUSY,
+                "setting %s cannot be changed while the service runs: put %s = %.64s into the configuration and "
+                "restart it; nothing has been changed",
+                setting->key, setting->key, pairs[i].value);
+    }
+    r = settings_check(&changed, explain);
+    if (r < 0)
+        return r;
+    *settings = changed;
+    return 0;
+}
+
+void settings_get_config(const struct settings *settings, struct engine_config *ret_config)
+{
+    *ret_config = (struct engine_config){
+        .n_workers = (uint32_t)settings->workers,
+        .queues_per_worker = (uint32_t)settings->queues_per_worker,
+        .actors_max = (uint32_t)settings->actors,
+        .limit_bytes = settings->limit_bytes,
+        .outbox_bytes = settings->outbox_bytes,
+        .backlog_bytes = settings->backlog_bytes,
+        .dlq_bytes = settings->dead_letter_bytes,
+        .throughput = (uint32_t)settings->throughput,
+        .attempts_max = (uint32_t)settings->attempts,
+        .stealing = settings->stealing,
+        .spin_ns = settings->spin_us * 1000,
+    };
+}
+
+int settings_show(const struct settings *settings, unsigned index, struct setting_view *ret_view)
+{
+    const struct setting *setting;
+
+    if (index >= N_SETTINGS)
+        return -ENOENT;
+    setting = &table[index];
+    *ret_view = (struct setting_view){ .key = setting->key, .doc = setting->doc, .live = setting->live };
+    switch (setting->kind) {
+    case SETTING_NUMBER:
+    case SETTING_BYTES:
+        snprintf(ret_view->value, sizeof(ret_view->value), "%" PRIu64,
+                 *(const uint64_t *)((const char *)settings + setting->offset));
+        break;
+    case SETTING_STEALING:
+        snprintf(ret_view->value, sizeof(ret_view->value), "%s", steal_policy_name(settings->stealing));
+        break;
+    case SETTING_AFFINITY:
+        snprintf(ret_view->value, sizeof(ret_view->value), "%s", settings->affinity);
+        break;
+    }
+    return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be configured of an executor: one table of keys with default, range and documentation.
+ *
+ * Owned by the executor's process, touched by its control thread only.
+ *
+ * S1  A struct settings that has passed settings_check() is within every range of the table.
+ * S2  A refused key or value leaves the settings as they were.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/engine/engine.h"
+#include "daemon/executor/explain.h"
+
+enum { SETTINGS_AFFINITY_MAX = 512 };
+
+struct settings {
+    uint64_t workers;
+    uint64_t queues_per_worker;
+    uint64_t actors;
+    uint64_t limit_bytes;
+    uint64_t outbox_bytes;
+    uint64_t backlog_bytes;
+    uint64_t dead_letter_bytes;
+    uint64_t throughput;
+    uint64_t attempts;
+    uint64_t spin_us;
+    enum steal_policy_id stealing;
+    char affinity[SETTINGS_AFFINITY_MAX]; /* "auto", "none", or a list as in cpu_list.h */
+};
+
+struct setting_pair {
+    const char *key;
+    const char *value;
+};
+
+/* Defaults; `default_workers` is what the machine suggests. */
+void settings_init(struct settings *settings, unsigned default_workers);
+/* Sets one key.  -EINVAL: unknown key, or a value that cannot be read; -ERANGE: out of range. */
+int settings_parse(struct settings *settings, const char *key, const char *value, struct explain *explain);
+/* What no single key can tell: -ERANGE. */
+int settings_check(const struct settings *settings, struct explain *explain);
+/* Changes while workers run, all or nothing.  -EBUSY: a key that can only be set at the start; else as
+ * settings_parse(). */
+int settings_set_live(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs,
+                      struct explain *explain);
+
+/* The engine's numbers; what is not a number (CPUs, binding, host) is left zero. */
+void settings_get_config(const struct settings *settings, struct engine_config *ret_config);
+
+/* One row of the table with its current value; `index` from 0, -ENOENT behind the last. */
+struct setting_view {
+    const char *key;
+    const char *doc;
+    bool live;
+    char value[SETTINGS_AFFINITY_MAX];
+};
+int settings_show(const struct settings *settings, unsigned index, struct setting_view *ret_view);

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See start.h.  The order is engine.h's: open, ports, recover, plugins, start. */
+#include "daemon/executor/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/common/log.h"
+#include "daemon/executor/fault_log.h"
+#include "daemon/executor/ports.h"
+
+/* How long the loop may stand still for one look at a draining engine. */
+#define DRAIN_SLICE_NS UINT64_C(10000000)
+
+static void start_plugins(struct executor *executor);
+
+void start_fail(struct executor *executor, int error, const char *text)
+{
+    log_error("the executor cannot start: %s", text);
+    executor_report_error(executor, executor->start_command, error, text);
+    executor->exit_status = EXIT_FAILURE;
+    uv_stop(&executor->loop);
+}
+
+/* ---- open */
+
+/* What a start does with settings before it looks at anything else; also for somebody who only asks. */
+static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs, struct settings *settings,
+                               struct topology **ret_topology, struct explain *explain)
+{
+    int r = topology_new(ret_topology);
+
+    if (r < 0)
+        return explain_set(explain, r, "hwloc cannot tell which processors there are: %s", strerror(-r));
+    settings_init(settings, topology_get_cores(*ret_topology));
+    for (size_t i = 0; i < n_pairs; i++) {
+        r = settings_parse(settings, pairs[i].key, pairs[i].value, explain);
+        if (r < 0)
+            return r;
+    }
+    r = settings_check(settings, explain);
+    if (r < 0)
+        return r;
+    return topology_plan_workers(*ret_topology, settings->affinity, (unsigned)settings->workers, explain);
+}
+
+int start_segment_size(const struct setting_pair *pairs, size_t n_pairs, struct explain *explain, uint64_t *ret_bytes)
+{
+    struct topology *topology = NULL;
+    struct engine_config config;
+    struct settings settings;
+    int r = start_read_settings(pairs, n_pairs, &settings, &topology, explain);
+
+    if (r == 0) {
+        settings_get_config(&settings, &config);
+        *ret_bytes = engine_segment_size(&config);
+    }
+    topology_free(topology);
+    return r;
+}
+
+static int start_settings(struct executor *executor, const Odeon__Start *start, struct explain *explain)
+{
+    struct setting_pair pairs[ODEON_PAGE_ROWS_MAX];
+    int r;
+
+    if (start->n_settings > ODEON_PAGE_ROWS_MAX)
+        return explain_set(explain, -ERANGE, "Start has %zu settings: at most %d are allowed", start->n_settings,
+                           ODEON_PAGE_ROWS_MAX);
+    for (size_t i = 0; i < start->n_settings; i++)
+        pairs[i] = (struct setting_pair){ start->settings[i]->key, start->settings[i]->value };
+    r = start_read_settings(pairs, start->n_settings, &executor->settings, &executor->topology, explain);
+    if (r < 0)
+        return r;
+    if (topology_get_plan(executor->topology)->shared)
+        log_warning("%" PRIu64 " workers are more than there are CPUs for them: some share one",
+                    executor->settings.workers);
+    return 0;
+}
+
+static int start_config(struct executor *executor, struct engine_config *ret_config)
+{
+    const struct topology_plan *plan = topology_get_plan(executor->topology);
+
+    executor->cpus = calloc(plan->n_workers, sizeof(*executor->cpus));
+    if (!executor->cpus)
+        return -ENOMEM;
+    memcpy(executor->cpus, plan->cpus, plan->n_workers * sizeof(*executor->cpus));
+    settings_get_config(&executor->settings, ret_config);
+    ret_config->cpus = executor->cpus;
+    ret_config->bind = topology_bind;
+    ret_config->userdata = executor->topology;
+    ret_config->host = host_get_table(executor->host);
+    return 0;
+}
+
+/* The engine writes workers' counters; the header's number of plugins is ours. */
+static void start_stats(struct executor *executor, int stats_fd)
+{
+    struct stat st;
+    void *map;
+
+    if (fstat(stats_fd, &st) < 0 || (uint64_t)st.st_size < sizeof(struct stats_header))
+        return;
+    map = mmap(NULL, sizeof(struct stats_header), PROT_READ | PROT_WRITE, MAP_SHARED, stats_fd, 0);
+    if (map != MAP_FAILED)
+        executor->stats = map;
+}
+
+static int start_open(struct executor *executor, const Odeon__Start *start, int segment_fd, int stats_fd,
+                      struct explain *explain)
+{
+    struct engine_config config;
+    const char *text = NULL;
+    int r;
+
+    if (segment_fd < 0 || stats_fd < 0)
+        return explain_set(explain, -EBADF,
+                           "Start needs two descriptors: the engine's segment and the statistics segment");
+    if (start->ports > ODEON_PORTS_MAX || start->plugins > ODEON_PLUGINS_MAX)
+        return explain_set(explain, -ERANGE, "Start announces %u ports and %u plugins: at most %d and %d are allowed",
+                           start->ports, start->plugins, ODEON_PORTS_MAX, ODEON_PLUGINS_MAX);
+    r = start_settings(executor, start, explain);
+    if (r < 0)
+        return r;
+    r = host_new((unsigned)executor->settings.workers, &executor->host);
+    if (r == 0)
+        r = start_config(executor, &config);
+    if (r < 0)
+        return explain_set(explain, r, "no memory for %" PRIu64 " workers", executor->settings.workers);
+    r = engine_open(&config, segment_fd, stats_fd, &executor->engine, &text);
+    if (r < 0)
+        return explain_set(explain, r, "the engine's segment cannot be opened: %s", text ? text : strerror(-r));
+    /* The engine has given the file its size if it had none: from here on it keeps it.  -EPERM: sealed already. */
+    if (fcntl(segment_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0 && errno != EPERM)
+        return explain_set(explain, -errno, "the engine's segment cannot be sealed: %s", strerror(errno));
+    start_stats(executor, stats_fd);
+    r = plugin_registry_new(executor->engine, executor->host, &executor->plugins);
+    if (r < 0)
+        return explain_set(explain, r, "no memory for the table of plugins");
+    return 0;
+}
+
+void start_begin(struct executor *executor, uint64_t command, const Odeon__Start *start, struct frame *frame)
+{
+    struct explain explain;
+    int segment_fd, stats_fd, r;
+
+    if (executor->state != EXECUTOR_WAITING) {
+        executor_report_error(executor, command, -EALREADY, "the executor has been started already");
+        return;
+    }
+    explain_init(&explain);
+    executor->start_command = command;
+    segment_fd = frame_take_fd(frame, 0);
+    stats_fd = frame_take_fd(frame, 1);
+    r = start_open(executor, start, segment_fd, stats_fd, &explain);
+    if (segment_fd >= 0)
+        close(segment_fd);
+    if (stats_fd >= 0)
+        close(stats_fd);
+    if (r < 0) {
+        start_fail(executor, r, explain.text);
+        return;
+    }
+    executor->state = EXECUTOR_PORTS;
+    executor->awaited_plugins = start->plugins;
+    executor->awaited_ports = start->ports + 1; /* as if Start were one of them: no port is the usual number */
+    start_port_done(executor);
+}
+
+/* ---- recover */
+
+void start_port_done(struct executor *executor)
+{
+    char text[128];
+    int r;
+
+    if (--executor->awaited_ports > 0)
+        return;
+    r = engine_recover(executor->engine, &executor->recovery);
+    if (r < 0) {
+        snprintf(text, sizeof(text), "the engine's segment cannot be recovered: %s", strerror(-r));
+        start_fail(executor, r, text);
+        return;
+    }
+    fault_log_recovery(&executor->recovery);
+    fault_log_faults(executor->engine);
+    executor->state = EXECUTOR_PLUGINS;
+    if (executor->awaited_plugins == 0)
+        start_plugins(executor);
+}
+
+/* ---- plugins, then work */
+
+void start_plugin_done(struct executor *executor)
+{
+    if (--executor->awaited_plugins == 0)
+        start_plugins(executor);
+}
+
+/* Actors whose plugin did not come back wait: their messages become dead letters with a reason, which somebody should
+ * know of. */
+static void log_types_missing(const struct executor *executor)
+{
+    struct engine_actor_type_view view;
+
+    for (uint32_t id = 1; engine_actor_type_get(executor->engine, id, &view) == 0; id++)
+        if (!view.loaded && view.live > 0)
+            log_warning("%" PRIu64 " actors of type %s cannot run: their plugin %s is not loaded", view.live, view.name,
+                        view.plugin);
+}
+
+static void start_plugins(struct executor *executor)
+{
+    Odeon__Report report = ODEON__REPORT__INIT;
+    Odeon__Ok ok = ODEON__OK__INIT;
+    char text[128];
+    int r;
+
+    log_types_missing(executor);
+    r = engine_start(executor->engine);
+    if (r < 0) {
+        snprintf(text, sizeof(text), "the workers cannot be started: %s", strerror(-r));
+        start_fail(executor, r, text);
+        return;
+    }
+    executor->state = EXECUTOR_RUNNING;
+    executor_publish_plugins(executor);
+    r = ports_start(executor);
+    if (r < 0) {
+        snprintf(text, sizeof(text), "the engine's events cannot be watched: %s", uv_strerror(r));
+        start_fail(executor, r, text);
+        return;
+    }
+    log_info("%" PRIu64 " workers, %" PRIu64 " queues each, %u plugins, stealing %s", executor->settings.workers,
+             executor->settings.queues_per_worker, plugin_registry_count(executor->plugins),
+             steal_policy_name(executor->settings.stealing));
+    report.id = executor->start_command;
+    report.ready = &ok;
+    report.body_case = ODEON__REPORT__BODY_READY;
+    control_send(executor->control, &report);
+}
+
+/* ---- drain */
+
+static void drain_finish(struct executor *executor, bool complete, uint64_t unreceived)
+{
+    Odeon__Report report = ODEON__REPORT__INIT;
+    Odeon__Drained drained = ODEON__DRAINED__INIT;
+
+    uv_timer_stop(&executor->drain_timer);
+    executor->draining = false;
+    if (executor->drain_stop) {
+        engine_stop(executor->engine);
+        executor->state = EXECUTOR_STOPPING;
+    }
+    drained.complete = complete;
+    drained.unreceived = unreceived;
+    drained.messages_unsent = host_count_unsent(executor->host);
+    log_info("%s: %" PRIu64 " messages sent but not received, %" PRIu64 " message objects never sent",
+             complete ? "drained" : "draining has run out of time", unreceived, drained.messages_unsent);
+    report.id = executor->drain_command;
+    report.drained = &drained;
+    report.body_case = ODEON__REPORT__BODY_DRAINED;
+    control_send(executor->control, &report);
+    if (executor->drain_stop)
+        uv_stop(&executor->loop);
+}
+
+/* A slice at a time, so that requests, and the supervisor's end, are still seen. */
+static void on_drain_timer(uv_timer_t *timer)
+{
+    struct executor *executor = timer->data;
+    uint64_t now = uv_hrtime(), unreceived = 0;
+    uint64_t left = executor->drain_deadline_ns > now ? executor->drain_deadline_ns - now : 0;
+    int r = engine_drain(executor->engine, left < DRAIN_SLICE_NS ? left : DRAIN_SLICE_NS, executor->drain_stop,
+                         &unreceived);
+
+    if (r == 0 || left <= DRAIN_SLICE_NS)
+        drain_finish(executor, r == 0, unreceived);
+    else
+        uv_timer_start(timer, on_drain_timer, 1, 0);
+}
+
+void drain_begin(struct executor *executor, uint64_t command, const Odeon__Drain *drain)
+{
+    uint64_t now = uv_hrtime();
+
+    if (executor->state != EXECUTOR_RUNNING) {
+        executor_report_error(executor, command, -EAGAIN, "the executor does not run yet");
+        return;
+    }
+    if (executor->draining) {
+        executor_report_error(executor, command, -EALREADY, "the executor is being drained already");
+        return;
+    }
+    executor->draining = true;
+    executor->drain_stop = drain->stop;
+    executor->drain_command = command;
+    executor->drain_deadline_ns = drain->timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + drain->timeout_ns;
+    uv_timer_start(&executor->drain_timer, on_drain_timer, 0, 0);
+}

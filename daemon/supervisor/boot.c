@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting executors; the interface is in boot.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/common/log.h"
+#include "daemon/supervisor/boot.h"
+#include "daemon/supervisor/ports.h"
+#include "daemon/supervisor/shutdown.h"
+#include "daemon/supervisor/supervisor.h"
+
+static void on_plugin_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
+{
+    struct supervisor *supervisor = userdata;
+    struct plugin *plugin = &supervisor->plugins.list[request->tag]; /* the list does not change during a start */
+
+    if (reply->error == 0 && reply->body_case == ODEON__REPLY__BODY_PLUGIN && reply->plugin) {
+        plugin->loaded = true;
+        if (plugin_store_set_name(plugin, reply->plugin->name) < 0)
+            log_error("plugin %s: no memory for its name: it cannot be unloaded", plugin->path);
+        return;
+    }
+    if (reply->error == -ECONNRESET || reply->error == -ESHUTDOWN) /* the executor's end has its own line in the log */
+        return;
+    log_error("plugin %s is not loaded: %s", plugin->path, reply->text[0] ? reply->text : strerror(-reply->error));
+    if (supervisor->boot.boots == 0)
+        supervisor_fail(supervisor, "a configured plugin was refused; repair or remove it");
+}
+
+static void send_plugin(struct supervisor *supervisor, size_t index)
+{
+    const struct plugin *plugin = &supervisor->plugins.list[index];
+    Odeon__Request *request = calloc(1, sizeof(*request));
+    Odeon__PluginLoad *load = calloc(1, sizeof(*load));
+    char *path = strdup(plugin->path);
+    int fd = fcntl(plugin->fd, F_DUPFD_CLOEXEC, 3), r = -ENOMEM;
+
+    if (request && load && path && fd >= 0) {
+        odeon__request__init(request);
+        odeon__plugin_load__init(load);
+        load->path = path;
+        request->id = 1;
+        request->body_case = ODEON__REQUEST__BODY_PLUGIN_LOAD;
+        request->plugin_load = load;
+        r = executor_ask(&supervisor->executor,
+                         &(struct executor_ask){
+                             .tag = index, .request = request, .fd = fd, .now = true, .done = on_plugin_answer });
+    } else {
+        free(request);
+        free(load);
+        free(path);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (r < 0) { /* the executor waits for as many as Start has announced */
+        log_error("plugin %s cannot be sent to the executor: %s: it is started again", plugin->path, strerror(-r));
+        executor_kill(&supervisor->executor);
+    }
+}
+
+static void send_start(struct supervisor *supervisor)
+{
+    Odeon__Command command = ODEON__COMMAND__INIT;
+    Odeon__Start start = ODEON__START__INIT;
+    Odeon__Setting rows[SETTINGS_MAX], *list[SETTINGS_MAX];
+
+    for (size_t i = 0; i < supervisor->settings.n; i++) {
+        odeon__setting__init(&rows[i]);
+        rows[i].key = supervisor->settings.list[i].key;
+        rows[i].value = supervisor->settings.list[i].value;
+        list[i] = &rows[i];
+    }
+    start.n_settings = supervisor->settings.n;
+    start.settings = list;
+    start.ports = ports_count(supervisor);
+    start.plugins = (uint32_t)supervisor->plugins.n;
+    command.body_case = ODEON__COMMAND__BODY_START;
+    command.start = &start;
+    supervisor->boot.start_id =
+        executor_send(&supervisor->executor, &command, (int[]){ supervisor->segment_fd, supervisor->stats.fd }, 2);
+}
+
+static int start_executor(struct supervisor *supervisor)
+{
+    int r = executor_start(&supervisor->executor, supervisor->executor_path);
+
+    if (r < 0)
+        return r;
+    log_info("executor started, process %d", (int)supervisor->executor.child.pid);
+    supervisor_set_state(supervisor, SERVICE_RECOVERING);
+    send_start(supervisor);
+    ports_send_all(supervisor);
+    for (size_t i = 0; i < supervisor->plugins.n; i++)
+        send_plugin(supervisor, i);
+    return 0;
+}
+
+static void schedule_restart(struct supervisor *supervisor, uint64_t ready_for_ns);
+
+static void on_restart(uv_timer_t *timer)
+{
+    struct supervisor *supervisor = timer->data;
+    int r = start_executor(supervisor);
+
+    if (r == 0)
+        return;
+    log_error("the executor cannot be started: %s: %s", supervisor->executor_path, strerror(-r));
+    schedule_restart(supervisor, 0);
+}
+
+static void schedule_restart(struct supervisor *supervisor, uint64_t ready_for_ns)
+{
+    uint64_t wait_ms =
+        backoff_next_ns(&supervisor->boot.backoff, ready_for_ns, supervisor->config.restart_delay_max_ns) / 1000000;
+
+    if (wait_ms > 0)
+        log_warning("the executor has died %u times in a row: the next start is in %llu ms; messages wait, and the "
+                    "service does "
+                    "not give up",
+                    supervisor->boot.backoff.failures, (unsigned long long)wait_ms);
+    uv_timer_start(&supervisor->boot.timer, on_restart, wait_ms, 0);
+}
+
+static void tell_restarted(struct supervisor *supervisor)
+{
+    Odeon__Event event = ODEON__EVENT__INIT;
+    Odeon__ExecutorRestarted restarted = ODEON__EXECUTOR_RESTARTED__INIT;
+
+    restarted.boots = supervisor->boot.boots;
+    event.body_case = ODEON__EVENT__BODY_EXECUTOR_RESTARTED;
+    event.executor_restarted = &restarted;
+    clients_tell(supervisor, &event);
+}
+
+static void on_ready(struct supervisor *supervisor)
+{
+    struct boot *boot = &supervisor->boot;
+
+    boot->start_id = 0;
+    boot->ready_ns = uv_hrtime();
+    boot->boots++;
+    executor_set_ready(&supervisor->executor);
+    ports_sync(supervisor);
+    supervisor_set_state(supervisor, supervisor->stopping ? SERVICE_DRAINING : SERVICE_RUNNING);
+    supervisor_update_counts(supervisor);
+    if (boot->boots == 1) {
+        log_notice("ready: clients can connect to %s", supervisor->runtime.socket_path);
+        notify_ready(supervisor);
+    } else {
+        log_notice("the executor is back (start %u)", boot->boots);
+        tell_restarted(supervisor);
+    }
+    shutdown_on_ready(supervisor);
+}
+
+/* The executor ends after that by itself. */
+static void on_start_refused(struct supervisor *supervisor, const Odeon__Report *report)
+{
+    const char *why = report->text[0] ? report->text : strerror(report->error < 0 ? -report->error : EPROTO);
+
+    supervisor->boot.start_id = 0;
+    log_error("the executor refuses to start: %s", why);
+    /* Neither another layout nor settings that do not fit get better by trying; messages may lie in the segment, so
+     * this is said and not hidden behind an empty new one. */
+    if (report->error == -EPROTO || supervisor->boot.boots == 0)
+        supervisor_fail(supervisor, "the executor cannot use the engine segment or the settings; the log says why");
+}
+
+static void on_report(void *userdata, const Odeon__Report *report)
+{
+    struct supervisor *supervisor = userdata;
+
+    if (report->id != 0 && report->id == supervisor->boot.start_id) {
+        if (report->body_case == ODEON__REPORT__BODY_READY && report->error == 0)
+            on_ready(supervisor);
+        else
+            on_start_refused(supervisor, report);
+        return;
+    }
+    if (ports_handle_report(supervisor, report) || shutdown_handle_report(supervisor, report))
+        return;
+    log_debug("a report of the executor is about nothing known (command %llu)", (unsigned long long)report->id);
+}
+
+static void on_exited(void *userdata, int wait_status)
+{
+    struct supervisor *supervisor = userdata;
+    struct boot *boot = &supervisor->boot;
+    uint64_t ready_for_ns = boot->ready_ns ? uv_hrtime() - boot->ready_ns : 0;
+    char how[96];
+
+    boot->start_id = boot->ready_ns = 0;
+    ports_forget_commands(supervisor);
+    for (size_t i = 0; i < supervisor->plugins.n; i++)
+        supervisor->plugins.list[i].loaded = false;
+    atomic_store_explicit(&supervisor->stats.header->executor_pid, 0, memory_order_relaxed);
+    child_describe_status(wait_status, how, sizeof(how));
+    if (supervisor->stopping) {
+        shutdown_on_exit(supervisor, wait_status);
+        return;
+    }
+    log_error("the executor has died: %s; it is started again and goes on where it was", how);
+    boot->restarts++;
+    atomic_store_explicit(&supervisor->stats.header->executor_restarts, boot->restarts, memory_order_relaxed);
+    supervisor_set_state(supervisor, SERVICE_EXECUTOR_DOWN);
+    supervisor_update_counts(supervisor);
+    schedule_restart(supervisor, ready_for_ns);
+}
+
+const struct executor_ops boot_executor_ops = { .report = on_report, .exited = on_exited };
+
+void boot_init(struct supervisor *supervisor)
+{
+    supervisor->boot = (struct boot){ 0 };
+    uv_timer_init(&supervisor->loop, &supervisor->boot.timer);
+    supervisor->boot.timer.data = supervisor;
+}
+
+int boot_begin(struct supervisor *supervisor)
+{
+    return start_executor(supervisor);
+}
+
+void boot_stop(struct supervisor *supervisor)
+{
+    uv_timer_stop(&supervisor->boot.timer);
+}
+
+void boot_fini(struct supervisor *supervisor)
+{
+    uv_close((uv_handle_t *)&supervisor->boot.timer, NULL);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting executors: the first one and, whenever one dies, the next.  Event loop thread only.
+ *
+ * Order of a start: Start with the segment, a PortAdd for every port in use, a PluginLoad for every plugin; the executor recovers
+ * and reports that it is ready; then what changed meanwhile, then the requests that waited.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "daemon/supervisor/backoff.h"
+#include "daemon/supervisor/executor.h"
+
+struct supervisor;
+
+struct boot {
+    struct backoff backoff;
+    uv_timer_t timer;
+    uint64_t start_id; /* of the Start that waits for its answer; 0: none */
+    uint64_t ready_ns; /* since when the executor is ready; 0: it is not */
+    uint64_t restarts;
+    uint32_t boots;    /* of executors that became ready */
+};
+
+extern const struct executor_ops boot_executor_ops;
+
+void boot_init(struct supervisor *supervisor);
+/* The first start.  0 or negative errno: the program cannot be run. */
+int boot_begin(struct supervisor *supervisor);
+/* No further starts. */
+void boot_stop(struct supervisor *supervisor);
+void boot_fini(struct supervisor *supervisor);

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A connection in the event loop; the interface is in channel.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/supervisor/channel.h"
+
+enum {
+    FRAMES_A_TURN = 32,      /* then the others are served */
+    DRAIN_RECORDS_MAX = 4096 /* before closing; a socket's buffer holds fewer */
+};
+
+struct queued {
+    struct queued *next;
+    size_t size, n_fds;
+    int fds[FRAME_FDS_MAX];
+    uint8_t data[];
+};
+
+struct channel {
+    uv_poll_t poll;
+    int fd;
+    bool reading, failed, closed;
+    size_t queue_bytes, queue_bytes_max;
+    struct queued *first, **last;
+    const struct channel_ops *ops;
+    void *userdata;
+    void (*freed)(void *userdata);
+};
+
+static void on_poll(uv_poll_t *poll, int status, int events);
+
+static void update_events(struct channel *channel)
+{
+    int events = (channel->reading && !channel->failed ? UV_READABLE : 0) | (channel->first ? UV_WRITABLE : 0);
+
+    if (!channel->closed)
+        uv_poll_start(&channel->poll, events, on_poll);
+}
+
+static void free_queued(struct queued *queued)
+{
+    for (size_t i = 0; i < queued->n_fds; i++)
+        close(queued->fds[i]);
+    free(queued);
+}
+
+static void drop_first(struct channel *channel)
+{
+    struct queued *first = channel->first;
+
+    channel->first = first->next;
+    if (!channel->first)
+        channel->last = &channel->first;
+    channel->queue_bytes -= first->size;
+    free_queued(first);
+}
+
+/* Until the socket is full.  A socket that fails loses the queue: nobody will read it. */
+static int flush(struct channel *channel)
+{
+    while (channel->first) {
+        int r = frame_send_packed(channel->fd, channel->first->data, channel->first->size, channel->first->fds,
+                                  channel->first->n_fds);
+
+        if (r == -EAGAIN)
+            return r;
+        drop_first(channel);
+        if (r < 0) {
+            while (channel->first)
+                drop_first(channel);
+            return r;
+        }
+    }
+    return 0;
+}
+
+static void fail(struct channel *channel, int error)
+{
+    if (channel->failed)
+        return;
+    channel->failed = true;
+    update_events(channel);
+    channel->ops->on_error(channel->userdata, error);
+}
+
+static void receive(struct channel *channel, int frames_max)
+{
+    struct frame frame;
+
+    for (int i = 0; i < frames_max && channel->reading && !channel->failed && !channel->closed; i++) {
+        int r = frame_receive(channel->fd, &frame);
+
+        if (r == -EAGAIN)
+            return;
+        if (r <= 0) {
+            fail(channel, r);
+            return;
+        }
+        channel->ops->on_frame(channel->userdata, &frame);
+        frame_fini(&frame);
+    }
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    struct channel *channel = poll->data;
+
+    if (status < 0) {
+        fail(channel, status);
+        return;
+    }
+    if (events & UV_WRITABLE)
+        flush(channel);
+    if (events & UV_READABLE)
+        receive(channel, FRAMES_A_TURN);
+    update_events(channel);
+}
+
+struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max, const struct channel_ops *ops,
+                            void *userdata)
+{
+    struct channel *channel = calloc(1, sizeof(*channel));
+
+    if (!channel)
+        return NULL;
+    channel->fd = fd;
+    channel->reading = true;
+    channel->queue_bytes_max = queue_bytes_max;
+    channel->last = &channel->first;
+    channel->ops = ops;
+    channel->userdata = userdata;
+    if (uv_poll_init(loop, &channel->poll, fd) < 0) {
+        free(channel);
+        return NULL;
+    }
+    channel->poll.data = channel;
+    update_events(channel);
+    return channel;
+}
+
+static int enqueue(struct channel *channel, const ProtobufCMessage *message, size_t size, const int *fds, size_t n_fds)
+{
+    struct queued *queued;
+
+    if (size > channel->queue_bytes_max - channel->queue_bytes)
+        return -ENOBUFS;
+    queued = malloc(sizeof(*queued) + size);
+    if (!queued)
+        return -ENOMEM;
+    queued->next = NULL;
+    queued->size = size;
+    queued->n_fds = 0;
+    for (; queued->n_fds < n_fds; queued->n_fds++) {
+        int copy = fcntl(fds[queued->n_fds], F_DUPFD_CLOEXEC, 3);
+
+        if (copy < 0) {
+            int r = -errno;
+
+            free_queued(queued);
+            return r;
+        }
+        queued->fds[queued->n_fds] = copy;
+    }
+    protobuf_c_message_pack(message, queued->data);
+    *channel->last = queued;
+    channel->last = &queued->next;
+    channel->queue_bytes += size;
+    update_events(channel);
+    return 0;
+}
+
+int channel_send(struct channel *channel, const ProtobufCMessage *message, const int *fds, size_t n_fds)
+{
+    size_t size = protobuf_c_message_get_packed_size(message);
+
+    if (size > ODEON_CONTROL_FRAME_MAX)
+        return -EMSGSIZE;
+    if (n_fds > FRAME_FDS_MAX)
+        return -EINVAL;
+    if (channel->closed)
+        return -EPIPE;
+    if (!channel->first) {
+        int r = frame_send(channel->fd, message, fds, n_fds);
+
+        if (r != -EAGAIN)
+            return r;
+    }
+    return enqueue(channel, message, size, fds, n_fds);
+}
+
+void channel_set_reading(struct channel *channel, bool reading)
+{
+    if (channel->reading == reading)
+        return;
+    channel->reading = reading;
+    update_events(channel);
+}
+
+void channel_receive_rest(struct channel *channel)
+{
+    receive(channel, INT_MAX);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct channel *channel = handle->data;
+
+    if (channel->freed)
+        channel->freed(channel->userdata);
+    free(channel);
+}
+
+void channel_free(struct channel *channel, void (*freed)(void *userdata))
+{
+    if (!channel || channel->closed)
+        return;
+    flush(channel);
+    channel->closed = true;
+    channel->freed = freed;
+    while (channel->first)
+        drop_first(channel);
+    /* Closing a socket with unread records would hand its peer a reset in the place of our last answer. */
+    shutdown(channel->fd, SHUT_RD);
+    for (int i = 0; i < DRAIN_RECORDS_MAX && recv(channel->fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC) > 0; i++)
+        ;
+    uv_close((uv_handle_t *)&channel->poll, on_closed);
+    close(channel->fd);
+}

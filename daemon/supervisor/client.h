@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The clients: one object a control connection.  Event loop thread only.
+ *
+ * A client is identified by what the kernel says about its end of the socket; its name is for people.  It dies with the end of its
+ * connection.
+ *
+ * K1  A client's queue of answers is bounded; one that does not read is disconnected, nobody waits for it.
+ * K2  A client with CLIENT_REQUESTS_MAX unanswered requests is not read from until some are answered.
+ * K3  Ids are not used twice in the life of an odeond.
+ * K4  After client_drop() the object lives until the event loop's next turn; `dropped` says so.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "daemon/supervisor/channel.h"
+#include "proto/bounds.h"
+#include "proto/control.pb-c.h"
+
+enum { CLIENT_REQUESTS_MAX = 64, CLIENT_QUEUE_BYTES = 1 << 20 };
+
+struct supervisor;
+
+struct client {
+    struct client *next;
+    struct supervisor *supervisor;
+    struct channel *channel;
+    uint32_t id;
+    pid_t pid;
+    uid_t uid;
+    char name[ODEON_NAME_MAX + 1];
+    char library[32];
+    bool said_hello, dropped;
+    uint64_t connected_ns; /* CLOCK_MONOTONIC */
+    uint32_t n_ports;      /* also those that the executor still drains */
+    uint32_t n_broken_ports;
+    uint32_t n_requests;   /* unanswered ones */
+};
+
+struct clients {
+    struct client *first, **end; /* by id */
+    uint32_t n, last_id;
+};
+
+void clients_init(struct clients *clients);
+void clients_drop_all(struct supervisor *supervisor);
+struct client *clients_find(struct clients *clients, uint32_t id);
+/* To everybody who has said hello. */
+void clients_tell(struct supervisor *supervisor, Odeon__Event *event);
+
+/* Takes `fd`.  0 or negative errno (then `fd` is closed). */
+int client_add(struct supervisor *supervisor, int fd, pid_t pid, uid_t uid);
+/* "client 7 (wordcount, process 1234)" */
+const char *client_describe(const struct client *client, char *text, size_t size);
+void client_set_hello(struct client *client, const char *name, const char *library);
+/* The connection ends, its ports are drained. */
+void client_drop(struct client *client, const char *why);
+
+/* Sends an answer or an event; a client that cannot take it is dropped. */
+void client_send(struct client *client, Odeon__Reply *reply, const int *fds, size_t n_fds);
+void client_refuse(struct client *client, uint64_t request_id, int error, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void client_tell(struct client *client, Odeon__Event *event);
+/* A request goes on its way, or has been answered (K2). */
+void client_begin_request(struct client *client);
+void client_end_request(struct client *client);

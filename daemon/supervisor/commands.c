@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests of clients; the interface is in commands.h. */
+#include <errno.h>
+#include <stddef.h>
+
+#include "client-lib/include/odeon/version.h"
+#include "daemon/supervisor/commands.h"
+#include "daemon/supervisor/supervisor.h"
+
+static void command_hello(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
+                          struct frame *frame)
+{
+    const Odeon__Hello *hello = (*request)->hello;
+    Odeon__Reply reply = ODEON__REPLY__INIT;
+    Odeon__HelloReply body = ODEON__HELLO_REPLY__INIT;
+
+    (void)frame;
+    if (client->said_hello) {
+        client_refuse(client, (*request)->id, -EALREADY, "hello was said already; one connection is one client");
+        return;
+    }
+    if (hello->protocol != ODEON_PROTOCOL_VERSION) {
+        client_refuse(
+            client, (*request)->id, -EPROTONOSUPPORT,
+            "the client speaks version %u of the protocol, the service (odeond %s) version %d; use a library of the "
+            "service's release",
+            hello->protocol, ODEON_VERSION, ODEON_PROTOCOL_VERSION);
+        client_drop(client, "speaks another version of the protocol");
+        return;
+    }
+    client_set_hello(client, hello->name, hello->library);
+    body.protocol = ODEON_PROTOCOL_VERSION;
+    body.service = (char *)ODEON_VERSION;
+    body.client_id = client->id;
+    body.stats_path = supervisor->runtime.stats_path;
+    reply.id = (*request)->id;
+    reply.body_case = ODEON__REPLY__BODY_HELLO;
+    reply.hello = &body;
+    client_send(client, &reply, NULL, 0);
+}
+
+/* Requests that are not in this table are the executor's. */
+static const struct {
+    Odeon__Request__BodyCase body;
+    command_fn handle;
+    unsigned n_fds_max;
+} commands[] = {
+    { ODEON__REQUEST__BODY_HELLO, command_hello, 0 },
+    { ODEON__REQUEST__BODY_PORT_OPEN, command_port_open, 0 },
+    { ODEON__REQUEST__BODY_PORT_CLOSE, command_port_close, 0 },
+    { ODEON__REQUEST__BODY_STATUS, command_status, 0 },
+    { ODEON__REQUEST__BODY_CLIENT_LIST, command_client_list, 0 },
+    { ODEON__REQUEST__BODY_PLUGIN_LOAD, command_plugin_load, 1 },
+};
+
+static void dispatch(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
+                     struct frame *frame)
+{
+    command_fn handle = command_forward;
+    unsigned n_fds_max = 0;
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (commands[i].body == (*request)->body_case) {
+            handle = commands[i].handle;
+            n_fds_max = commands[i].n_fds_max;
+        }
+    if (frame->n_fds > n_fds_max) {
+        client_refuse(client, (*request)->id, -EINVAL, "%zu descriptors came with a request that takes %u",
+                      frame->n_fds, n_fds_max);
+        return;
+    }
+    handle(supervisor, client, request, frame);
+}
+
+/* True: the request can be looked at.  Otherwise it has been answered. */
+static bool check(struct client *client, const Odeon__Request *request, const struct frame *frame)
+{
+    if (!request || request->id == 0) {
+        client_refuse(client, 0, -EBADMSG,
+                      frame->size == 0 ? "an empty record; the connection is closed"
+                      : request        ? "a request without an id; the connection is closed"
+                                       : "a record of %zu bytes that is no request; the connection is closed",
+                      frame->size);
+        client_drop(client, "sent a record that is no request");
+        return false;
+    }
+    if (!client->said_hello && request->body_case != ODEON__REQUEST__BODY_HELLO) {
+        client_refuse(client, request->id, -EPROTO, "the first request must be hello; the connection is closed");
+        client_drop(client, "did not say hello");
+        return false;
+    }
+    if (request->body_case == ODEON__REQUEST__BODY__NOT_SET) {
+        client_refuse(client, request->id, -ENOSYS,
+                      "odeond %s does not know this request; it may be of a newer release", ODEON_VERSION);
+        return false;
+    }
+    return true;
+}
+
+void commands_handle(struct supervisor *supervisor, struct client *client, struct frame *frame)
+{
+    Odeon__Request *request = odeon__request__unpack(NULL, frame->size, frame->data);
+
+    if (check(client, request, frame))
+        dispatch(supervisor, client, &request, frame);
+    odeon__request__free_unpacked(request, NULL);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests of clients: one table says who answers what.  Event loop thread only.
+ *
+ * A handler answers, or passes the request on; it may take the request (and set *request to NULL) and its descriptors.  After an
+ * answer the client may be dropped already (client.h, K4).
+ */
+#pragma once
+
+#include "daemon/common/frame.h"
+#include "daemon/supervisor/client.h"
+
+struct supervisor;
+
+/* One record of a client. */
+void commands_handle(struct supervisor *supervisor, struct client *client, struct frame *frame);
+
+typedef void (*command_fn)(struct supervisor *supervisor, struct client *client, Odeon__Request **request, struct frame *frame);
+
+/* commands_port.c */
+void command_port_open(struct supervisor *supervisor, struct client *client, Odeon__Request **request, struct frame *frame);
+void command_port_close(struct supervisor *supervisor, struct client *client, Odeon__Request **request, struct frame *frame);
+/* commands_status.c */
+void command_status(struct supervisor *supervisor, struct client *client, Odeon__Request **request, struct frame *frame);
+void command_client_list(struct supervisor *supervisor, struct client *client, Odeon__Request **request, struct frame *frame);
+/* commands_executor.c */
+void command_forward(struct supervisor *supervisor, struct client *client, Odeon__Request **request, struct frame *frame);
+void command_plugin_load(struct supervisor *supervisor, struct client *client, Odeon__Request **request, struct frame *frame);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests that the executor answers: passed on and back without a look inside, but for what must survive a restart:
+ * plugins and changed settings.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/common/log.h"
+#include "daemon/supervisor/commands.h"
+#include "daemon/supervisor/supervisor.h"
+
+static void remember_plugin(struct supervisor *supervisor, struct executor_request *request, const Odeon__Reply *reply)
+{
+    struct plugin *plugin;
+
+    if (reply->body_case != ODEON__REPLY__BODY_PLUGIN || !reply->plugin || request->fd < 0)
+        return;
+    plugin =
+        plugin_store_add(&supervisor->plugins, reply->plugin->name, request->request->plugin_load->path, request->fd);
+    request->fd = -1;
+    if (plugin)
+        plugin->loaded = true;
+    else
+        log_error("plugin %s is loaded, but there is no room to keep its file: a restart of the executor will lose it",
+                  reply->plugin->name);
+}
+
+static void forget_plugin(struct supervisor *supervisor, const char *name)
+{
+    struct plugin *plugin = plugin_store_find(&supervisor->plugins, name);
+
+    if (plugin)
+        plugin_store_remove(&supervisor->plugins, plugin);
+}
+
+/* What a success changes in the start of the next executor. */
+static void note_success(struct supervisor *supervisor, struct executor_request *request, const Odeon__Reply *reply)
+{
+    const Odeon__Request *asked = request->request;
+
+    switch (asked->body_case) {
+    case ODEON__REQUEST__BODY_PLUGIN_LOAD:
+        remember_plugin(supervisor, request, reply);
+        break;
+    case ODEON__REQUEST__BODY_PLUGIN_UNLOAD:
+        forget_plugin(supervisor, asked->plugin_unload->name);
+        break;
+    case ODEON__REQUEST__BODY_EXECUTOR_SET:
+        supervisor_note_settings(supervisor, asked->executor_set);
+        break;
+    default:
+        return;
+    }
+    supervisor_update_counts(supervisor);
+}
+
+static void on_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
+{
+    struct supervisor *supervisor = userdata;
+    struct client *client = clients_find(&supervisor->clients, request->client_id);
+
+    if (reply->error == 0)
+        note_success(supervisor, request, reply);
+    if (!client)
+        return;
+    client_end_request(client);
+    reply->id = request->tag;
+    client_send(client, reply, NULL, 0);
+}
+
+static void forward(struct supervisor *supervisor, struct client *client, Odeon__Request **request, int fd)
+{
+    struct executor_ask ask = {
+        .client_id = client->id, .tag = (*request)->id, .request = *request, .fd = fd, .done = on_answer
+    };
+    int r;
+
+    *request = NULL;
+    client_begin_request(client);
+    r = executor_ask(&supervisor->executor, &ask);
+    if (r == 0)
+        return;
+    client_end_request(client);
+    if (r == -EBUSY)
+        client_refuse(client, ask.tag, r, "%d requests wait for the executor already; try again later",
+                      EXECUTOR_REQUESTS_MAX);
+    else if (r == -EMSGSIZE)
+        client_refuse(client, ask.tag, r,
+                      "the request is too large to be passed on; leave some bytes of the frame's %d free",
+                      ODEON_CONTROL_FRAME_MAX);
+    else
+        client_refuse(client, ask.tag, r, "the request cannot be passed to the executor: %s", strerror(-r));
+}
+
+static bool refuse_when_stopping(struct supervisor *supervisor, struct client *client, const Odeon__Request *request)
+{
+    if (!supervisor->stopping)
+        return false;
+    client_refuse(client, request->id, -ESHUTDOWN, "the service is stopping");
+    return true;
+}
+
+void command_forward(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
+                     struct frame *frame)
+{
+    (void)frame;
+    if (!refuse_when_stopping(supervisor, client, *request))
+        forward(supervisor, client, request, -1);
+}
+
+void command_plugin_load(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
+                         struct frame *frame)
+{
+    char text[PLUGIN_TEXT_MAX];
+    int fd;
+
+    if (refuse_when_stopping(supervisor, client, *request))
+        return;
+    fd = plugin_copy((*request)->plugin_load->path, frame->n_fds > 0 ? frame->fds[0] : -1, text);
+    if (fd < 0)
+        client_refuse(client, (*request)->id, fd, "%s", text);
+    else
+        forward(supervisor, client, request, fd);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening and closing ports on behalf of clients. */
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/supervisor/commands.h"
+#include "daemon/supervisor/ports.h"
+#include "daemon/supervisor/supervisor.h"
+
+/* Where its memory cannot be made, the port has not been known to anybody. */
+static void begin_open(struct supervisor *supervisor, struct client *client, const Odeon__Request *request,
+                       struct port *port, uint64_t submission_bytes, uint64_t delivery_bytes)
+{
+    int r = port_make_memory(port, submission_bytes, delivery_bytes, request->port_open->pipe);
+
+    if (r < 0) {
+        port_table_release(&supervisor->ports, port);
+        client_refuse(client, request->id, r, "memory for the port: %s", strerror(-r));
+        return;
+    }
+    port->request_id = request->id;
+    client->n_ports++;
+    client_begin_request(client);
+    ports_open(supervisor, port);
+}
+
+void command_port_open(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
+                       struct frame *frame)
+{
+    uint64_t submission_bytes = (*request)->port_open->submission_bytes,
+             delivery_bytes = (*request)->port_open->delivery_bytes;
+    char text[PORT_TEXT_MAX];
+    struct port *port;
+    int r;
+
+    (void)frame;
+    if (supervisor->stopping) {
+        client_refuse(client, (*request)->id, -ESHUTDOWN, "the service is stopping: no new ports");
+        return;
+    }
+    r = port_check_sizes(&submission_bytes, &delivery_bytes, text);
+    if (r < 0) {
+        client_refuse(client, (*request)->id, r, "%s", text);
+        return;
+    }
+    if (client->n_ports >= ODEON_PORTS_PER_CLIENT_MAX) {
+        client_refuse(client, (*request)->id, -EMFILE,
+                      "this client has %u ports, the most that one can have (those that are still being drained "
+                      "count); close one",
+                      client->n_ports);
+        return;
+    }
+    port = port_table_allocate(&supervisor->ports, client->id);
+    if (!port) {
+        client_refuse(client, (*request)->id, -ENFILE, "the service has %d ports, the most that it can have; close one",
+                      ODEON_PORTS_MAX);
+        return;
+    }
+    begin_open(supervisor, client, *request, port, submission_bytes, delivery_bytes);
+}
+
+void command_port_close(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
+                        struct frame *frame)
+{
+    uint32_t index = (*request)->port_close->port_id;
+    struct port *port = port_table_find_of_client(&supervisor->ports, index, client->id);
+    Odeon__Reply reply = ODEON__REPLY__INIT;
+    Odeon__Ok ok = ODEON__OK__INIT;
+
+    (void)frame;
+    if (!port) {
+        client_refuse(client, (*request)->id, -ENOENT,
+                      "this client has no open port %u; a broken port is closed already", index);
+        return;
+    }
+    ports_close(supervisor, port);
+    reply.id = (*request)->id;
+    reply.body_case = ODEON__REPLY__BODY_OK;
+    reply.ok = &ok;
+    client_send(client, &reply, NULL, 0);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The executor as a partner; the interface is in executor.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/common/log.h"
+#include "daemon/supervisor/executor.h"
+
+enum { HANG_TIMEOUT_MS = 5000 };
+
+static void request_free(struct executor_request *request)
+{
+    odeon__request__free_unpacked(request->request, NULL);
+    if (request->fd >= 0)
+        close(request->fd);
+    free(request);
+}
+
+static void finish(struct executor *executor, struct executor_request *request, Odeon__Reply *reply)
+{
+    executor->n_requests--;
+    request->done(executor->userdata, request, reply);
+    request_free(request);
+}
+
+static void finish_with_error(struct executor *executor, struct executor_request *request, int error, const char *text)
+{
+    Odeon__Reply reply = ODEON__REPLY__INIT;
+
+    reply.error = error;
+    reply.text = (char *)text;
+    finish(executor, request, &reply);
+}
+
+static struct executor_request *take_sent(struct executor *executor, uint64_t id)
+{
+    for (struct executor_request **at = &executor->sent; *at; at = &(*at)->next) {
+        struct executor_request *request = *at;
+
+        if (request->id != id)
+            continue;
+        *at = request->next;
+        if (!*at)
+            executor->sent_end = at;
+        return request;
+    }
+    return NULL;
+}
+
+static void fail_sent(struct executor *executor, int error, const char *text)
+{
+    struct executor_request *request = executor->sent, *next;
+
+    /* detached first: `done` may ask again */
+    executor->sent = NULL;
+    executor->sent_end = &executor->sent;
+    for (; request; request = next) {
+        next = request->next;
+        finish_with_error(executor, request, error, text);
+    }
+}
+
+static void on_frame(void *userdata, struct frame *frame)
+{
+    struct executor *executor = userdata;
+    Odeon__Report *report = odeon__report__unpack(NULL, frame->size, frame->data);
+    struct executor_request *request;
+
+    if (!report) {
+        log_error("the executor sent a report that cannot be read (%zu bytes): it is stopped and started again",
+                  frame->size);
+        executor_kill(executor);
+        return;
+    }
+    request = report->id ? take_sent(executor, report->id) : NULL;
+    if (!request)
+        executor->ops->report(executor->userdata, report);
+    else if (report->body_case == ODEON__REPORT__BODY_REPLY && report->reply)
+        finish(executor, request, report->reply);
+    else
+        finish_with_error(executor, request, report->error < 0 ? report->error : -EPROTO, report->text);
+    odeon__report__free_unpacked(report, NULL);
+}
+
+static void on_hang(uv_timer_t *timer)
+{
+    struct executor *executor = timer->data;
+
+    log_error("the executor has closed its connection and does not end: it is killed");
+    executor_kill(executor);
+}
+
+static void on_error(void *userdata, int error)
+{
+    struct executor *executor = userdata;
+
+    if (error < 0) {
+        log_error("connection to the executor: %s: it is stopped and started again", strerror(-error));
+        executor_kill(executor);
+    }
+    /* normally its end follows at once */
+    if (executor->child.pid)
+        uv_timer_start(&executor->hang_timer, on_hang, HANG_TIMEOUT_MS, 0);
+}
+
+static void on_exit_of_child(void *userdata, int wait_status)
+{
+    struct executor *executor = userdata;
+
+    uv_timer_stop(&executor->hang_timer);
+    if (executor->channel) {
+        channel_receive_rest(executor->channel);
+        channel_free(executor->channel, NULL);
+        executor->channel = NULL;
+    }
+    executor->state = EXECUTOR_DOWN;
+    fail_sent(executor, -ECONNRESET,
+              "the executor was restarted while the request was running; whether it was carried out is not known: "
+              "look, then ask again");
+    executor->ops->exited(executor->userdata, wait_status);
+}
+
+void executor_init(struct executor *executor, uv_loop_t *loop, const struct executor_ops *ops, void *userdata)
+{
+    *executor = (struct executor){ .loop = loop, .ops = ops, .userdata = userdata };
+    executor->sent_end = &executor->sent;
+    executor->waiting_end = &executor->waiting;
+    executor->child.pidfd = -1;
+    executor->child.on_exit = on_exit_of_child;
+    executor->child.userdata = executor;
+    uv_timer_init(loop, &executor->hang_timer);
+    executor->hang_timer.data = executor;
+}
+
+static void fail_waiting(struct executor *executor, int error, const char *text)
+{
+    struct executor_request *request = executor->waiting, *next;
+
+    executor->waiting = NULL;
+    executor->waiting_end = &executor->waiting;
+    for (; request; request = next) {
+        next = request->next;
+        finish_with_error(executor, request, error, text);
+    }
+}
+
+void executor_fini(struct executor *executor)
+{
+    fail_sent(executor, -ESHUTDOWN, "the service has stopped");
+    fail_waiting(executor, -ESHUTDOWN, "the service has stopped");
+    channel_free(executor->channel, NULL);
+    executor->channel = NULL;
+    uv_close((uv_handle_t *)&executor->hang_timer, NULL);
+}
+
+int executor_start(struct executor *executor, const char *program)
+{
+    static const struct channel_ops ops = { .on_frame = on_frame, .on_error = on_error };
+    int sockets[2], r;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+        return -errno;
+    r = fcntl(sockets[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+    if (r == 0)
+        r = child_start(&executor->child, executor->loop, program, sockets[1]);
+    close(sockets[1]);
+    if (r < 0) {
+        close(sockets[0]);
+        return r;
+    }
+    executor->state = EXECUTOR_STARTING;
+    /* What queues up here is bounded by the numbers of requests and of ports. */
+    executor->channel = channel_new(executor->loop, sockets[0], SIZE_MAX, &ops, executor);
+    if (!executor->channel) { /* its end is reported like any other */
+        close(sockets[0]);
+        executor_kill(executor);
+    }
+    return 0;
+}
+
+void executor_kill(struct executor *executor)
+{
+    child_kill(&executor->child, SIGKILL);
+}
+
+static int send_command(struct executor *executor, Odeon__Command *command, const int *fds, size_t n_fds)
+{
+    if (!executor->channel)
+        return -EPIPE;
+    command->id = ++executor->last_id;
+    return channel_send(executor->channel, &command->base, fds, n_fds);
+}
+
+uint64_t executor_send(struct executor *executor, Odeon__Command *command, const int *fds, size_t n_fds)
+{
+    int r = send_command(executor, command, fds, n_fds);
+
+    if (r == 0)
+        return command->id;
+    /* A broken connection is the executor's end, which is reported by itself; anything else would leave it half
+     * informed. */
+    if (r != -EPIPE && r != -ECONNRESET) {
+        log_error("a command to the executor cannot be sent: %s: it is stopped and started again", strerror(-r));
+        executor_kill(executor);
+    }
+    return 0;
+}
+
+static int send_request(struct executor *executor, struct executor_request *request)
+{
+    Odeon__Command command = ODEON__COMMAND__INIT;
+    int r;
+
+    command.body_case = ODEON__COMMAND__BODY_REQUEST;
+    command.request = request->request;
+    command.client_id = request->client_id;
+    r = send_command(executor, &command, &request->fd, request->fd >= 0 ? 1 : 0);
+    if (r < 0)
+        return r;
+    request->id = command.id;
+    request->next = NULL;
+    *executor->sent_end = request;
+    executor->sent_end = &request->next;
+    return 0;
+}
+
+static void append_waiting(struct executor *executor, struct executor_request *request)
+{
+    request->next = NULL;
+    *executor->waiting_end = request;
+    executor->waiting_end = &request->next;
+}
+
+void executor_set_ready(struct executor *executor)
+{
+    executor->state = EXECUTOR_READY;
+    while (executor->waiting) {
+        struct executor_request *request = executor->waiting;
+        int r;
+
+        executor->waiting = request->next;
+        if (!executor->waiting)
+            executor->waiting_end = &executor->waiting;
+        r = send_request(executor, request);
+        if (r == -EPIPE || r == -ECONNRESET) { /* gone again: back to the head */
+            request->next = executor->waiting;
+            if (!executor->waiting)
+                executor->waiting_end = &request->next;
+            executor->waiting = request;
+            return;
+        }
+        if (r < 0)
+            finish_with_error(executor, request, r, "the request could not be sent to the executor");
+    }
+}
+
+int executor_ask(struct executor *executor, const struct executor_ask *ask)
+{
+    struct executor_request *request = executor->n_requests < EXECUTOR_REQUESTS_MAX ? malloc(sizeof(*request)) : NULL;
+    int r;
+
+    if (!request) {
+        odeon__request__free_unpacked(ask->request, NULL);
+        if (ask->fd >= 0)
+            close(ask->fd);
+        return executor->n_requests < EXECUTOR_REQUESTS_MAX ? -ENOMEM : -EBUSY;
+    }
+    *request = (struct executor_request){
+        .client_id = ask->client_id, .tag = ask->tag, .request = ask->request, .fd = ask->fd, .done = ask->done
+    };
+    if (ask->now || (executor->state == EXECUTOR_READY && !executor->waiting))
+        r = send_request(executor, request);
+    else
+        r = -EPIPE;
+    if (r == -EPIPE || r == -ECONNRESET) {
+        append_waiting(executor, request);
+    } else if (r < 0) {
+        request_free(request);
+        return r;
+    }
+    executor->n_requests++;
+    return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Admits clients: accepts connections, looks at who they are, refuses with a reason.  Event loop thread only. */
+#pragma once
+
+#include <stdbool.h>
+#include <uv.h>
+
+struct supervisor;
+
+struct listener {
+    uv_poll_t poll;
+    uv_timer_t pause; /* after running out of descriptors */
+    bool open;
+};
+
+/* 0 or negative errno.  The socket stays the runtime's. */
+int listener_start(struct supervisor *supervisor, int fd);
+void listener_stop(struct supervisor *supervisor);

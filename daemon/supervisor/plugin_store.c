@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plugins over restarts; the interface is in plugin_store.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/common/memfd.h"
+#include "daemon/supervisor/plugin_store.h"
+
+static int refuse(char *text, int error, const char *path, const char *why)
+{
+    snprintf(text, PLUGIN_TEXT_MAX, "plugin %.300s %s", path[0] ? path : "(descriptor)", why);
+    return error;
+}
+
+static int check_file(int fd, const char *path, char *text)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return refuse(text, -errno, path, strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return refuse(text, -EISDIR, path, "is a directory; give the path of a shared object");
+    if (S_ISLNK(st.st_mode))
+        return refuse(text, -ELOOP, path, "is a symbolic link; give the path of the file itself");
+    if (!S_ISREG(st.st_mode))
+        return refuse(text, -EINVAL, path, "is not a regular file; give the path of a shared object");
+    if (st.st_size == 0)
+        return refuse(text, -ENOEXEC, path, "is empty");
+    if ((uint64_t)st.st_size > PLUGIN_FILE_MAX)
+        return refuse(text, -EFBIG, path, "is larger than a plugin can be (256 MiB)");
+    return 0;
+}
+
+/* O_NONBLOCK: a FIFO must not hold up the service; it is refused after that. */
+static int open_path(const char *path, char *text)
+{
+    int fd;
+
+    if (path[0] != '/')
+        return refuse(text, -EINVAL, path,
+                      "is not an absolute path; the service has another working directory than you");
+    fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0)
+        return fd;
+    switch (errno) {
+    case ELOOP:
+        return refuse(text, -ELOOP, path, "is a symbolic link; give the path of the file itself");
+    case ENOENT:
+        return refuse(text, -ENOENT, path, "does not exist");
+    case EACCES:
+        return refuse(text, -EACCES, path, "cannot be read by the service; pass a descriptor, or change its mode");
+    case ENXIO:
+        return refuse(text, -EINVAL, path, "is not a regular file; give the path of a shared object");
+    default: {
+        int error = errno;
+
+        return refuse(text, -error, path, strerror(error));
+    }
+    }
+}
+
+int plugin_copy(const char *path, int fd, char *text)
+{
+    int file = fd >= 0 ? fd : open_path(path, text), copy;
+
+    if (file < 0)
+        return file;
+    copy = check_file(file, path, text);
+    if (copy == 0) {
+        copy = memfd_copy_file(file, PLUGIN_FILE_MAX);
+        if (copy == -EBADF)
+            refuse(text, copy, path, "was passed as a descriptor that cannot be read");
+        else if (copy < 0)
+            refuse(text, copy, path, strerror(-copy));
+    }
+    if (file != fd)
+        close(file);
+    return copy;
+}
+
+struct plugin *plugin_store_add(struct plugin_store *store, const char *name, const char *path, int fd)
+{
+    struct plugin *plugin = &store->list[store->n];
+    char *own_name = NULL, *own_path = NULL;
+
+    if (store->n == ODEON_PLUGINS_MAX)
+        goto fail;
+    own_path = strdup(path);
+    if (name)
+        own_name = strdup(name);
+    if (!own_path || (name && !own_name))
+        goto fail;
+    *plugin = (struct plugin){ .name = own_name, .path = own_path, .fd = fd };
+    store->n++;
+    return plugin;
+fail:
+    free(own_name);
+    free(own_path);
+    close(fd);
+    return NULL;
+}
+
+int plugin_store_set_name(struct plugin *plugin, const char *name)
+{
+    char *own = strdup(name);
+
+    if (!own)
+        return -ENOMEM;
+    free(plugin->name);
+    plugin->name = own;
+    return 0;
+}
+
+struct plugin *plugin_store_find(struct plugin_store *store, const char *name)
+{
+    for (size_t i = 0; i < store->n; i++)
+        if (store->list[i].name && strcmp(store->list[i].name, name) == 0)
+            return &store->list[i];
+    return NULL;
+}
+
+void plugin_store_remove(struct plugin_store *store, struct plugin *plugin)
+{
+    size_t index = (size_t)(plugin - store->list);
+
+    free(plugin->name);
+    free(plugin->path);
+    close(plugin->fd);
+    memmove(plugin, plugin + 1, (store->n - index - 1) * sizeof(*plugin));
+    store->n--;
+}
+
+size_t plugin_store_count_loaded(const struct plugin_store *store)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < store->n; i++)
+        n += store->list[i].loaded;
+    return n;
+}
+
+void plugin_store_fini(struct plugin_store *store)
+{
+    while (store->n > 0)
+        plugin_store_remove(store, &store->list[store->n - 1]);
+}

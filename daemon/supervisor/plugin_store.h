@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plugins that are loaded again after a restart of the executor: sealed copies of their files, in the order of loading.
+ *
+ * A copy, because the file at the path may change or go: a restart must bring back the code that ran.  odeond never maps it.
+ * Event loop thread only.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/bounds.h"
+
+enum { PLUGIN_TEXT_MAX = 512 };
+#define PLUGIN_FILE_MAX (UINT64_C(256) << 20)
+
+struct plugin {
+    char *name; /* as the executor reported it; NULL: it has not been loaded yet */
+    char *path;
+    int fd;
+    bool loaded; /* in the executor that runs now */
+};
+
+struct plugin_store {
+    size_t n;
+    struct plugin list[ODEON_PLUGINS_MAX];
+};
+
+/* A sealed copy of the file at `path` or, when `fd` is not -1, behind `fd`, which stays the caller's.  The descriptor, or negative
+ * errno with a reason in `text`. */
+int plugin_copy(const char *path, int fd, char *text);
+
+/* Takes `fd`.  The plugin, or NULL: no room or memory (`fd` is closed). */
+struct plugin *plugin_store_add(struct plugin_store *store, const char *name, const char *path, int fd);
+int plugin_store_set_name(struct plugin *plugin, const char *name);
+struct plugin *plugin_store_find(struct plugin_store *store, const char *name);
+void plugin_store_remove(struct plugin_store *store, struct plugin *plugin);
+size_t plugin_store_count_loaded(const struct plugin_store *store);
+void plugin_store_fini(struct plugin_store *store);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ports of all clients; the interface is in port_table.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "daemon/common/memfd.h"
+#include "daemon/supervisor/port_table.h"
+#include "proto/envelope.h"
+#include "proto/port_layout.h"
+
+static void forget_descriptors(struct port *port)
+{
+    port->client_fd = port->executor_fd = port->doorbell_fd = port->pipe_read_fd = port->pipe_write_fd = -1;
+}
+
+void port_table_init(struct port_table *table)
+{
+    *table = (struct port_table){ 0 };
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
+        table->ports[i].index = i;
+        forget_descriptors(&table->ports[i]);
+    }
+}
+
+void port_table_fini(struct port_table *table)
+{
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
+        if (table->ports[i].state != PORT_FREE)
+            port_table_release(table, &table->ports[i]);
+}
+
+struct port *port_table_allocate(struct port_table *table, uint32_t client_id)
+{
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
+        struct port *port = &table->ports[(table->next + i) % ODEON_PORTS_MAX];
+        uint32_t index = port->index, generation = port->generation + 1;
+
+        if (port->state != PORT_FREE)
+            continue;
+        *port = (struct port){ .state = PORT_OPENING,
+                               .index = index,
+                               .generation = generation ? generation : 1, /* 0 is no generation */
+                               .client_id = client_id };
+        forget_descriptors(port);
+        table->next = (index + 1) % ODEON_PORTS_MAX;
+        table->n_used++;
+        return port;
+    }
+    return NULL;
+}
+
+void port_table_release(struct port_table *table, struct port *port)
+{
+    int *const fds[] = { &port->client_fd, &port->executor_fd, &port->doorbell_fd, &port->pipe_read_fd,
+                         &port->pipe_write_fd };
+
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+    forget_descriptors(port);
+    port->state = PORT_FREE;
+    port->client_id = 0;
+    port->add_id = port->remove_id = 0;
+    memset(port->token, 0, sizeof(port->token));
+    table->n_used--;
+}
+
+struct port *port_table_find(struct port_table *table, uint32_t index, uint32_t generation)
+{
+    struct port *port;
+
+    if (index >= ODEON_PORTS_MAX)
+        return NULL;
+    port = &table->ports[index];
+    return port->state != PORT_FREE && port->generation == generation ? port : NULL;
+}
+
+struct port *port_table_find_of_client(struct port_table *table, uint32_t index, uint32_t client_id)
+{
+    struct port *port;
+
+    if (index >= ODEON_PORTS_MAX)
+        return NULL;
+    port = &table->ports[index];
+    return port->state == PORT_OPEN && port->client_id == client_id ? port : NULL;
+}
+
+struct port *port_table_find_command(struct port_table *table, uint64_t id)
+{
+    if (id == 0)
+        return NULL;
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
+        struct port *port = &table->ports[i];
+
+        if (port->state != PORT_FREE && (port->add_id == id || port->remove_id == id))
+            return port;
+    }
+    return NULL;
+}
+
+static int check_size(const char *name, uint64_t *bytes, char *text)
+{
+    if (*bytes == 0)
+        *bytes = ODEON_RING_DEFAULT;
+    if (*bytes >= ODEON_RING_MIN && *bytes <= ODEON_RING_MAX && (*bytes & (*bytes - 1)) == 0)
+        return 0;
+    snprintf(text, PORT_TEXT_MAX,
+             "%s of %llu bytes: a ring's size is a power of two from %d to %d, or 0 for the default (%d)", name,
+             (unsigned long long)*bytes, ODEON_RING_MIN, ODEON_RING_MAX, ODEON_RING_DEFAULT);
+    return -EINVAL;
+}
+
+int port_check_sizes(uint64_t *submission_bytes, uint64_t *delivery_bytes, char *text)
+{
+    int r = check_size("submission ring", submission_bytes, text);
+
+    return r < 0 ? r : check_size("delivery ring", delivery_bytes, text);
+}
+
+/* The descriptor or negative errno goes to *to, which stays -1 on failure. */
+static int keep(int *to, int fd)
+{
+    if (fd < 0)
+        return fd;
+    *to = fd;
+    return 0;
+}
+
+int port_make_memory(struct port *port, uint64_t submission_bytes, uint64_t delivery_bytes, bool pipe)
+{
+    int r;
+
+    port->submission_bytes = submission_bytes;
+    port->delivery_bytes = delivery_bytes;
+    if (getrandom(port->token, sizeof(port->token), 0) != (ssize_t)sizeof(port->token))
+        return -EIO;
+    r = keep(&port->client_fd, memfd_make_sealed("odeon-port-client", PORT_RING_OFFSET + submission_bytes));
+    if (r < 0)
+        return r;
+    r = keep(&port->executor_fd, memfd_make_sealed("odeon-port-executor", PORT_RING_OFFSET + delivery_bytes));
+    if (r < 0)
+        return r;
+    port->doorbell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (port->doorbell_fd < 0)
+        return -errno;
+    if (pipe) {
+        int ends[2];
+
+        if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0)
+            return -errno;
+        port->pipe_read_fd = ends[0];
+        port->pipe_write_fd = ends[1];
+    }
+    return 0;
+}
+
+uint32_t port_payload_max(const struct port *port)
+{
+    uint64_t room = port->submission_bytes - sizeof(struct envelope);
+
+    return room < ODEON_PAYLOAD_MAX ? (uint32_t)room : ODEON_PAYLOAD_MAX;
+}

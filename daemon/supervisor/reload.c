@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the configuration again; the interface is in reload.h.
+ *
+ * The executor's settings that differ from those of the last reading go to it as one ExecutorSet, which is all or
+ * nothing; the supervisor's own follow when that has succeeded.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/common/log.h"
+#include "daemon/supervisor/reload.h"
+#include "daemon/supervisor/supervisor.h"
+
+static void end(struct supervisor *supervisor)
+{
+    if (supervisor->reload.wanted) {
+        config_fini(supervisor->reload.wanted);
+        free(supervisor->reload.wanted);
+    }
+    supervisor->reload = (struct reload){ 0 };
+    if (!supervisor->stopping && supervisor->boot.boots > 0)
+        notify_ready(supervisor);
+}
+
+static void warn_about_the_rest(const struct config *old, const struct config *new)
+{
+    bool plugins_differ = old->n_plugins != new->n_plugins;
+
+    for (size_t i = 0; i < old->n_plugins && !plugins_differ; i++)
+        plugins_differ = strcmp(old->plugins[i], new->plugins[i]) != 0;
+    if (plugins_differ)
+        log_warning("reload: the list of plugins is read at the start of the service only; use odeonctl plugin load "
+                    "and unload");
+    if (!old->executor_path != !new->executor_path ||
+        (old->executor_path && strcmp(old->executor_path, new->executor_path) != 0))
+        log_warning("reload: the path of the executor is read at the start of the service only");
+    for (size_t i = 0; i < old->executor.n; i++)
+        if (!settings_get(&new->executor, old->executor.list[i].key))
+            log_warning("reload: %s is no longer configured; its value stays until the service is restarted",
+                        old->executor.list[i].key);
+}
+
+static void apply(struct supervisor *supervisor)
+{
+    struct config *new = supervisor->reload.wanted, old = supervisor->config;
+
+    warn_about_the_rest(&old, new);
+    supervisor->config = *new;
+    *new = old; /* end() frees it */
+    log_open("odeond", supervisor->config.log_level);
+    log_notice("the configuration has been read again and applied");
+    end(supervisor);
+}
+
+static void on_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
+{
+    struct supervisor *supervisor = userdata;
+
+    if (reply->error < 0) {
+        log_error("reload: nothing is changed: %s", reply->text[0] ? reply->text : strerror(-reply->error));
+        end(supervisor);
+        return;
+    }
+    supervisor_note_settings(supervisor, request->request->executor_set);
+    apply(supervisor);
+}
+
+/* Those of `wanted` that `config` has otherwise or not at all.  NULL: no memory. */
+static Odeon__ExecutorSet *make_difference(const struct settings *config, const struct settings *wanted)
+{
+    Odeon__ExecutorSet *set = calloc(1, sizeof(*set));
+
+    if (!set)
+        return NULL;
+    odeon__executor_set__init(set);
+    set->settings = calloc(wanted->n + 1, sizeof(Odeon__Setting *));
+    for (size_t i = 0; set->settings && i < wanted->n; i++) {
+        const char *old = settings_get(config, wanted->list[i].key);
+        Odeon__Setting *row;
+
+        if (old && strcmp(old, wanted->list[i].value) == 0)
+            continue;
+        row = malloc(sizeof(*row));
+        if (!row)
+            goto fail;
+        odeon__setting__init(row);
+        set->settings[set->n_settings++] = row;
+        row->key = strdup(wanted->list[i].key);
+        row->value = strdup(wanted->list[i].value);
+        if (!row->key || !row->value)
+            goto fail;
+    }
+    if (set->settings)
+        return set;
+fail:
+    odeon__executor_set__free_unpacked(set, NULL);
+    return NULL;
+}
+
+/* 1: the executor was asked; 0: nothing to ask; negative errno. */
+static int ask_executor(struct supervisor *supervisor)
+{
+    Odeon__ExecutorSet *set = make_difference(&supervisor->config.executor, &supervisor->reload.wanted->executor);
+    Odeon__Request *request = malloc(sizeof(*request));
+    int r;
+
+    if (!set || !request || set->n_settings == 0) {
+        r = set && request ? 0 : -ENOMEM;
+        if (set)
+            odeon__executor_set__free_unpacked(set, NULL);
+        free(request);
+        return r;
+    }
+    odeon__request__init(request);
+    request->id = 1;
+    request->body_case = ODEON__REQUEST__BODY_EXECUTOR_SET;
+    request->executor_set = set;
+    r = executor_ask(&supervisor->executor, &(struct executor_ask){ .request = request, .fd = -1, .done = on_answer });
+    return r < 0 ? r : 1;
+}
+
+void reload_begin(struct supervisor *supervisor)
+{
+    struct reload *reload = &supervisor->reload;
+    char text[OPTIONS_TEXT_MAX] = "";
+    int r;
+
+    if (reload->running) {
+        log_notice("a reload is running already");
+        return;
+    }
+    reload->running = true;
+    notify_reloading(supervisor);
+    reload->wanted = calloc(1, sizeof(*reload->wanted));
+    r = reload->wanted ? config_load(reload->wanted, &supervisor->options, text) : -ENOMEM;
+    if (r == 0)
+        r = ask_executor(supervisor);
+    if (r < 0) {
+        log_error("reload: nothing is changed: %s", text[0] ? text : strerror(-r));
+        end(supervisor);
+    } else if (r == 0) {
+        apply(supervisor);
+    }
+}
+
+void reload_fini(struct supervisor *supervisor)
+{
+    if (supervisor->reload.wanted) {
+        config_fini(supervisor->reload.wanted);
+        free(supervisor->reload.wanted);
+        supervisor->reload.wanted = NULL;
+    }
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runtime directory; the interface is in runtime.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "daemon/common/log.h"
+#include "daemon/supervisor/runtime.h"
+
+static int __attribute__((format(printf, 3, 4))) fail(char *text, int error, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, RUNTIME_TEXT_MAX, format, args);
+    va_end(args);
+    return error;
+}
+
+static int make_directory(const char *dir, char *text)
+{
+    struct stat st;
+
+    if (mkdir(dir, 0755) == 0) {
+        if (chmod(dir, 0755) < 0) /* whatever the umask is */
+            return fail(text, -errno, "runtime directory %.200s: %s", dir, strerror(errno));
+        return 0;
+    }
+    if (errno != EEXIST)
+        return fail(text, -errno, "runtime directory %.200s: %s; make its parent first, or give another --runtime-dir",
+                    dir, strerror(errno));
+    if (stat(dir, &st) < 0)
+        return fail(text, -errno, "runtime directory %.200s: %s", dir, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return fail(text, -ENOTDIR, "runtime directory %.200s: not a directory", dir);
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))
+        log_warning(
+            "the runtime directory %s can be written by others, who could put their socket in the place of this one",
+            dir);
+    return 0;
+}
+
+static int take_lock(struct runtime *runtime, char *text)
+{
+    char path[4096], pid[24] = "";
+    int n;
+
+    if (snprintf(path, sizeof(path), "%s/lock", runtime->dir) >= (int)sizeof(path))
+        return fail(text, -ENAMETOOLONG, "the name of the runtime directory is too long");
+    runtime->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (runtime->lock_fd < 0)
+        return fail(text, -errno, "%.200s: %s", path, strerror(errno));
+    if (flock(runtime->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+        int error = errno;
+        ssize_t got = pread(runtime->lock_fd, pid, sizeof(pid) - 1, 0);
+
+        if (error != EWOULDBLOCK)
+            return fail(text, -error, "%.200s: %s", path, strerror(error));
+        pid[got > 0 ? strcspn(pid, "\n") : 0] = '\0';
+        return fail(text, -EBUSY, "another odeond%s%s runs on %.200s; stop it, or give another --runtime-dir",
+                    pid[0] ? ", process " : "", pid, runtime->dir);
+    }
+    /* The number is for people and for the text above; the lock itself is what counts. */
+    n = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
+    if (ftruncate(runtime->lock_fd, 0) < 0 || pwrite(runtime->lock_fd, pid, (size_t)n, 0) != n)
+        return fail(text, -EIO, "%.200s: cannot be written", path);
+    return 0;
+}
+
+int runtime_open(struct runtime *runtime, const char *dir, const char *socket_path, char *text)
+{
+    int r;
+
+    *runtime = (struct runtime){ .lock_fd = -1, .listen_fd = -1 };
+    r = make_directory(dir, text);
+    if (r == 0) {
+        runtime->dir = realpath(dir, NULL); /* clients are told the path of the statistics */
+        runtime->socket_path = strdup(socket_path);
+        if (!runtime->dir || !runtime->socket_path || asprintf(&runtime->stats_path, "%s/stats", runtime->dir) < 0) {
+            runtime->stats_path = NULL;
+            r = fail(text, -ENOMEM, "%.200s: %s", dir, strerror(ENOMEM));
+        }
+    }
+    if (r == 0)
+        r = take_lock(runtime, text);
+    if (r < 0)
+        runtime_close(runtime);
+    return r;
+}
+
+static int take_passed_socket(struct runtime *runtime, char *text)
+{
+    int n = sd_listen_fds(1);
+
+    if (n < 0)
+        return fail(text, n, "sockets of the service manager: %s", strerror(-n));
+    if (n == 0)
+        return 0;
+    if (n > 1 || sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_SEQPACKET, 1, NULL, 0) <= 0)
+        return fail(text, -EINVAL,
+                    "the service manager passed %d sockets; expected one listening SOCK_SEQPACKET socket", n);
+    runtime->listen_fd = SD_LISTEN_FDS_START;
+    if (fcntl(runtime->listen_fd, F_SETFL, fcntl(runtime->listen_fd, F_GETFL) | O_NONBLOCK) < 0)
+        return fail(text, -errno, "passed socket: %s", strerror(errno));
+    return 1;
+}
+
+/* We hold the directory's lock, but --socket may point elsewhere: a socket on which somebody listens is not ours to
+ * remove. */
+static int remove_stale_socket(const struct sockaddr_un *address, char *text)
+{
+    struct stat st;
+    int probe, error;
+
+    if (lstat(address->sun_path, &st) < 0)
+        return errno == ENOENT ? 0 : fail(text, -errno, "%s: %s", address->sun_path, strerror(errno));
+    if (!S_ISSOCK(st.st_mode))
+        return fail(text, -EEXIST, "%s exists and is not a socket; remove it, or give another --socket",
+                    address->sun_path);
+    probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (probe < 0)
+        return fail(text, -errno, "socket: %s", strerror(errno));
+    error = connect(probe, (const struct sockaddr *)address, sizeof(*address)) == 0 ? 0 : errno;
+    close(probe);
+    if (error == 0 || error == EAGAIN)
+        return fail(text, -EADDRINUSE, "another process listens on %s", address->sun_path);
+    if (unlink(address->sun_path) < 0 && errno != ENOENT)
+        return fail(text, -errno, "%s: left behind and cannot be removed: %s", address->sun_path, strerror(errno));
+    return 0;
+}
+
+static int verify_socket(struct runtime *runtime, char *text)
+{
+    struct stat st;
+
+    if (lstat(runtime->socket_path, &st) < 0)
+        return fail(text, -errno, "%.200s: %s", runtime->socket_path, strerror(errno));
+    if (!S_ISSOCK(st.st_mode) || (st.st_mode & 07777) != 0600 || st.st_uid != geteuid())
+        return fail(text, -EPERM, "%.200s: expected a socket of this user with mode 0600, found mode %04o of user %u",
+                    runtime->socket_path, st.st_mode & 07777, st.st_uid);
+    runtime->socket_device = st.st_dev;
+    runtime->socket_inode = st.st_ino;
+    runtime->socket_is_ours = true;
+    return 0;
+}
+
+static int make_socket(struct runtime *runtime, char *text)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    mode_t mask;
+    int r;
+
+    if (strlen(runtime->socket_path) >= sizeof(address.sun_path))
+        return fail(text, -ENAMETOOLONG, "the socket's path has more than %zu bytes: %.120s...",
+                    sizeof(address.sun_path) - 1, runtime->socket_path);
+    strcpy(address.sun_path, runtime->socket_path);
+    r = remove_stale_socket(&address, text);
+    if (r < 0)
+        return r;
+    runtime->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (runtime->listen_fd < 0)
+        return fail(text, -errno, "socket: %s", strerror(errno));
+    mask = umask(0177);
+    r = bind(runtime->listen_fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+    umask(mask);
+    if (r < 0)
+        return fail(text, r, "control socket %.200s: %s", runtime->socket_path, strerror(-r));
+    r = verify_socket(runtime, text);
+    if (r < 0)
+        return r;
+    if (listen(runtime->listen_fd, SOMAXCONN) < 0)
+        return fail(text, -errno, "control socket %.200s: %s", runtime->socket_path, strerror(errno));
+    return 0;
+}
+
+int runtime_listen(struct runtime *runtime, bool use_passed, char *text)
+{
+    int r = use_passed ? take_passed_socket(runtime, text) : 0;
+
+    if (r != 0)
+        return r < 0 ? r : 0;
+    return make_socket(runtime, text);
+}
+
+void runtime_stop_listening(struct runtime *runtime)
+{
+    struct stat st;
+
+    if (runtime->socket_is_ours && lstat(runtime->socket_path, &st) == 0 && st.st_dev == runtime->socket_device &&
+        st.st_ino == runtime->socket_inode)
+        unlink(runtime->socket_path);
+    runtime->socket_is_ours = false;
+    if (runtime->listen_fd >= 0)
+        close(runtime->listen_fd);
+    runtime->listen_fd = -1;
+}
+
+void runtime_close(struct runtime *runtime)
+{
+    runtime_stop_listening(runtime);
+    if (runtime->lock_fd >= 0)
+        close(runtime->lock_fd);
+    free(runtime->dir);
+    free(runtime->socket_path);
+    free(runtime->stats_path);
+    *runtime = (struct runtime){ .lock_fd = -1, .listen_fd = -1 };
+}

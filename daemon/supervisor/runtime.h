@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runtime directory: lock, control socket.
+ *
+ * One odeond owns a directory: it holds an exclusive flock() on DIR/lock as long as it lives, and only under it touches what
+ * lies there.  The socket's mode is 0600 from the moment it has a name.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { RUNTIME_TEXT_MAX = 512 };
+
+struct runtime {
+    char *dir, *socket_path, *stats_path;
+    int lock_fd, listen_fd;
+    bool socket_is_ours; /* made by us, not passed in: removed at the end */
+    dev_t socket_device;
+    ino_t socket_inode;
+};
+
+/* Makes the directory if it is missing and takes the lock.  0, or negative errno with a reason in `text`; -EBUSY: another odeond
+ * has it. */
+int runtime_open(struct runtime *runtime, const char *dir, const char *socket_path, char *text);
+/* Makes the listening socket, or takes the one that the service manager passed (`use_passed`). */
+int runtime_listen(struct runtime *runtime, bool use_passed, char *text);
+/* No further connections; the name goes. */
+void runtime_stop_listening(struct runtime *runtime);
+void runtime_close(struct runtime *runtime);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ordered pairs of strings; the interface is in settings.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/supervisor/settings.h"
+
+static struct setting *find(const struct settings *settings, const char *key)
+{
+    for (size_t i = 0; i < settings->n; i++)
+        if (strcmp(settings->list[i].key, key) == 0)
+            return (struct setting *)&settings->list[i];
+    return NULL;
+}
+
+int settings_set(struct settings *settings, const char *key, const char *value)
+{
+    struct setting *old = find(settings, key);
+    char *own_key = NULL, *own_value;
+
+    if (!old && settings->n == SETTINGS_MAX)
+        return -ENOSPC;
+    own_value = strdup(value);
+    if (!old)
+        own_key = strdup(key);
+    if (!own_value || (!old && !own_key)) {
+        free(own_value);
+        free(own_key);
+        return -ENOMEM;
+    }
+    if (old) {
+        free(old->value);
+        old->value = own_value;
+    } else {
+        settings->list[settings->n++] = (struct setting){ own_key, own_value };
+    }
+    return 0;
+}
+
+const char *settings_get(const struct settings *settings, const char *key)
+{
+    const struct setting *found = find(settings, key);
+
+    return found ? found->value : NULL;
+}
+
+int settings_merge(struct settings *to, const struct settings *from)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        int r = settings_set(to, from->list[i].key, from->list[i].value);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+void settings_fini(struct settings *settings)
+{
+    for (size_t i = 0; i < settings->n; i++) {
+        free(settings->list[i].key);
+        free(settings->list[i].value);
+    }
+    settings->n = 0;
+}

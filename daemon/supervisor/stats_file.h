@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the statistics segment: layout and invariants are in proto/stats_layout.h.
+ *
+ * A new file at each start of odeond, put in place by rename(): a reader that maps the former one keeps a file whose size does
+ * not change under it.
+ */
+#pragma once
+
+#include "proto/stats_layout.h"
+
+struct stats_file {
+    int fd; /* read-write: for the executors */
+    struct stats_header *header;
+};
+
+/* 0 or negative errno. */
+int stats_file_make(struct stats_file *file, const char *path);
+void stats_file_fini(struct stats_file *file);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The supervisor: everything that odeond has, and the order in which it comes to life.
+ *
+ * One thread, one event loop.  Parts talk through this struct; each file owns its part and says so.
+ *
+ * Start: runtime directory and lock, statistics file, size and memory of the engine segment, copies of the configured plugins,
+ * control socket, event loop, executor.  End: the reverse.
+ *
+ * V1  No plugin and no client memory is ever mapped here.
+ */
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "daemon/supervisor/boot.h"
+#include "daemon/supervisor/client.h"
+#include "daemon/supervisor/executor.h"
+#include "daemon/supervisor/listener.h"
+#include "daemon/supervisor/notify.h"
+#include "daemon/supervisor/options.h"
+#include "daemon/supervisor/plugin_store.h"
+#include "daemon/supervisor/port_table.h"
+#include "daemon/supervisor/reload.h"
+#include "daemon/supervisor/runtime.h"
+#include "daemon/supervisor/shutdown.h"
+#include "daemon/supervisor/stats_file.h"
+
+struct supervisor {
+    struct options options;
+    struct config config;     /* as last read */
+    struct settings settings; /* what the next executor is started with: the configuration's, and what was changed since */
+    char executor_path[PATH_MAX];
+    uv_loop_t loop;
+    uv_signal_t signals[3];
+    struct runtime runtime;
+    struct stats_file stats;
+    int segment_fd;
+    struct executor executor;
+    struct boot boot;
+    struct listener listener;
+    struct clients clients;
+    struct port_table ports;
+    struct plugin_store plugins;
+    struct notify notify;
+    struct reload reload;
+    struct shutdown shutdown;
+    bool stopping, finished;
+    int exit_status;
+    uint64_t started_ns;
+};
+
+/* Runs until a signal or a failure ends it.  Takes `options`.  The exit status: 0 or 1. */
+int supervisor_run(struct options *options);
+
+/* What statistics and service manager show. */
+void supervisor_set_state(struct supervisor *supervisor, enum service_state state);
+enum service_state supervisor_get_state(const struct supervisor *supervisor);
+const char *supervisor_state_name(enum service_state state);
+void supervisor_update_counts(struct supervisor *supervisor);
+uint32_t supervisor_count_ports(const struct supervisor *supervisor); /* open ones */
+
+/* Settings that an executor has accepted while it ran: the next one starts with them. */
+void supervisor_note_settings(struct supervisor *supervisor, const Odeon__ExecutorSet *set);
+
+void supervisor_stop_listening(struct supervisor *supervisor);
+/* The loop ends; the executor must have ended. */
+void supervisor_finish(struct supervisor *supervisor);
+/* Cannot go on: logs `why`, kills the executor, ends with exit status 1. */
+void supervisor_fail(struct supervisor *supervisor, const char *why);

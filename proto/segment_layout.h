@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine segment: everything that survives the death of an executor.  docs/shared-memory.md draws it.
+ *
+ * One memfd, mapped shared by the executor alone.  Inside, everything is an offset or an index.  What is not here (owner
+ * words, ready masks, free lists, pointers to code and state) is rebuilt by recovery.
+ *
+ * Writers: a queue's words by whoever holds its lock or runs its batch; a worker's block by that worker; the tables of
+ * types and names by the control thread or under the engine's mutex; a port's cursors by whoever runs or locks the port.
+ *
+ * L1  No batch present (sel) => the inactive len is 0 and cursor is 0.
+ * L2  len[active] and sel change only under `lock` (sel also by the running worker while a batch is present).
+ * L3  While a commit record names a queue, the record's cursor and tail are the truth, not the queue's.
+ * L4  Journal, turn, fault and an actor's spawn tag carry the commit count at which they were written, and are valid only
+ *     while it equals the worker's count.
+ */
+#pragma once
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "bounds.h"
+#include "envelope.h"
+
+#define SEGMENT_MAGIC   UINT64_C(0x6f64656f6e736731) /* "odeonsg1" */
+#define SEGMENT_VERSION 1
+
+struct segment_header {
+    _Atomic uint64_t magic; /* stored last when formatting */
+    uint32_t version;
+    uint32_t n_ids;         /* workers and the control thread */
+    uint64_t layout_hash;
+    uint64_t size;
+    uint32_t n_queues;      /* message queues; the table has ODEON_PORTS_MAX backlogs and the dead letters behind them */
+    uint32_t actors_max;
+    uint64_t limit_bytes, outbox_bytes, backlog_bytes, dlq_bytes;
+    uint64_t window_bytes;  /* of one buffer of a message queue */
+    uint64_t workers_offset, queues_offset, actors_offset, args_offset, message_types_offset, actor_types_offset, names_offset,
+        ports_offset;
+    uint64_t outboxes_offset, windows_offset, backlogs_offset, dlq_offset;
+    _Atomic uint64_t boots;
+    _Atomic uint32_t clean; /* 1: stopped in order, nothing is attached */
+    _Atomic uint32_t n_message_types, n_actor_types;
+    _Atomic uint32_t slots_high; /* no slot from here on was ever used; raised before one is */
+};
+
+/* Ids of queues, and of destinations of records:
+ *   [0, Q)          message queues
+ *   [Q, Q + P)      as a queue: the backlog of port id - Q; as a destination: that port (ring or backlog, decided under the lock)
+ *   Q + P           the dead letters
+ * Ids of sources beyond queues: Q + P + 1 + p, the submission ring of port p. */
+
+enum { SEL_ACTIVE = 1 << 0, SEL_BATCH = 1 << 1 };
+#define LOCK_WAITERS UINT32_C(0x80000000)
+
+struct segment_queue {
+    alignas(128) _Atomic uint32_t lock; /* 0, or worker id + 1, and LOCK_WAITERS */
+    _Atomic uint32_t sel;
+    _Atomic uint64_t len[2];
+    _Atomic uint64_t cursor; /* bytes consumed of the batch while no record names the queue */
+};
+
+/* One of a worker's two commit records; the valid one is slot[count & 1]. */
+struct segment_commit {
+    uint32_t source; /* id + 1; 0: attached to nothing */
+    uint32_t redo_how;
+    uint64_t cursor, tail;
+    uint64_t out;    /* committed length of the outbox */
+    uint64_t redo;   /* actor to end, 0: none */
+};
+
+#define JOURNAL_RING UINT32_C(0x80000000) /* the entry's length is a port's dtail, not its backlog's len */
+struct segment_journal_entry {
+    uint32_t destination;
+    uint32_t reserved;
+    uint64_t length;
+};
+
+struct segment_fault {
+    uint64_t tag; /* valid while it equals count */
+    uint32_t signal, attempts;
+    uint64_t address, instruction;
+    actor_ref actor;
+    uint32_t message_type, actor_type;
+};
+
+struct segment_worker {
+    alignas(128) _Atomic uint64_t count;
+    _Atomic uint64_t turn; /* count at which the current handler was entered */
+    struct segment_commit slot[2];
+    alignas(64) _Atomic uint64_t arm; /* {count : 48, step : 16} */
+    struct segment_journal_entry entry[2];
+    alignas(64) struct segment_fault fault;
+};
+static_assert(sizeof(struct segment_commit) == 40, "commit record");
+
+#define JOURNAL_STEP_BITS 16
+#define JOURNAL_STEP_MASK UINT64_C(0xffff)
+
+/* Record of an outbox: where to, then an envelope. */
+struct outbox_record {
+    uint32_t destination;
+    uint32_t next; /* offset / 8 of the next record of the same destination; the writer's own shortcut, not read by recovery */
+};
+
+/* Slots below ODEON_PORTS_MAX stand for ports, slot p for port p; actors come behind them. */
+enum actor_slot_state { ACTOR_SLOT_FREE = 0, ACTOR_SLOT_LIVE = 1, ACTOR_SLOT_PORT = 2 };
+/* {generation : 32, type : 16, unused : 8, state : 8}.  A free slot's generation is the next actor's. */
+struct segment_actor {
+    _Atomic uint64_t word;
+    uint64_t spawn_count; /* spawn tag: not committed while worker `spawn_worker` still has this count */
+    uint32_t spawn_worker;
+    uint16_t queue;       /* destination id, for life */
+    uint16_t args_size;
+    actor_ref spawned_by;
+    uint32_t name;        /* index + 1 */
+    uint32_t reserved;
+};
+static_assert(sizeof(struct segment_actor) == 40, "actor slot");
+
+struct segment_message_type {
+    uint32_t version, size, has_tail, reserved;
+    char name[ODEON_NAME_MAX + 1];
+    char fields[ODEON_FIELDS_MAX + 1];
+};
+struct segment_actor_type {
+    uint32_t version, state_size, restart, reserved;
+    char name[ODEON_NAME_MAX + 1];
+    char plugin[ODEON_NAME_MAX + 1];
+};
+struct segment_name {
+    _Atomic uint64_t ref; /* 0: never used; of an ended actor: free for another */
+    char name[ODEON_NAME_MAX + 1];
+};
+
+struct segment_port {
+    alignas(64) _Atomic uint32_t generation; /* 0: free; else the supervisor's, stored last */
+    uint32_t client;
+    actor_ref ref;
+    _Atomic uint64_t pcur;  /* committed cursor in the submission ring while no record names it */
+    _Atomic uint64_t dtail; /* tail of the delivery ring */
+    uint64_t submission_bytes, delivery_bytes;
+};
+
+#define SEGMENT_LAYOUT_HASH                                                                                                             \
+    (SEGMENT_VERSION * UINT64_C(1000003) ^ sizeof(struct segment_header) << 1 ^ sizeof(struct segment_queue) << 8 ^                     \
+     sizeof(struct segment_worker) << 16 ^ sizeof(struct segment_actor) << 24 ^ sizeof(struct segment_port) << 32 ^                     \
+     sizeof(struct segment_name) << 40 ^ (uint64_t)(sizeof(struct segment_message_type) + sizeof(struct segment_actor_type)) << 48)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+# The include graph against the law. Called by law.sh.
+#
+# Reads lines "FILE<tab>LINE<tab>QUOTE<tab>NAME"; needs -v layers=layers.txt and -v files=(the project's files).
+# Prints "KIND<tab>violation": layer, system, unresolved, cycle.
+
+function directory(path) { return sub(/\/[^\/]*$/, "", path) ? path : "." }
+
+# Removes "." and "..".
+function normal(path,    n, part, out, i, m) {
+    n = split(path, part, "/")
+    m = 0
+    for (i = 1; i <= n; i++) {
+        if (part[i] == "" || part[i] == ".") continue
+        if (part[i] == ".." && m > 0) m--
+        else out[++m] = part[i]
+    }
+    path = out[1]
+    for (i = 2; i <= m; i++) path = path "/" out[i]
+    return path
+}
+
+# The layer that a file belongs to: the longest folder of layers.txt.
+function layer_of(path,    best, l) {
+    for (l in allowed)
+        if (index(path, l "/") == 1 && length(l) > length(best)) best = l
+    return best
+}
+
+# The project file that an include means, "" for one that is none of the project's.
+function resolve(from, quote, name,    path) {
+    if (quote == "\"") {
+        path = normal(directory(from) "/" name)
+        if (path in project) return path
+    }
+    if (name in project) return name
+    path = "client-lib/include/" name
+    if (path in project) return path
+    if (name ~ /^proto\/[a-z_]+\.pb-c\.h$/) return name # generated
+    return ""
+}
+
+function may(from, to,    l, n, i, words, word) {
+    l = layer_of(from)
+    if (l == "" || layer_of(to) == l || allowed[l] == "*") return 1
+    n = split(allowed[l], words, " ")
+    for (i = 1; i <= n; i++) {
+        word = words[i]
+        if (index(to, word "/") == 1) return 1
+        if (index(to, "client-lib/include/odeon/") != 1) continue
+        if (word == "public") return 1
+        if (word == "plugin" && to ~ /\/(plugin|message|version|plugin_macros|message_macros)\.h$/) return 1
+        if (word == "version" && to ~ /\/version\.h$/) return 1
+    }
+    return 0
+}
+
+# What must not include itself through others. In the engine a source and its header are one (its modules are layers; engine.h
+# is the interface below them all, engine.c the top), elsewhere it is headers that must not.
+function module(path) {
+    if (path ~ /^daemon\/engine\// && path != "daemon/engine/engine.h") sub(/\.[a-z]+$/, "", path)
+    return path
+}
+
+# Depth first; a module met again on the way down closes a cycle.
+function visit(m, way,    n, i, next_of) {
+    state[m] = 1
+    n = split(edges[m], next_of, "\n")
+    for (i = 1; i <= n; i++) {
+        if (next_of[i] == "") continue
+        if (state[next_of[i]] == 1) {
+            way = way " -> " next_of[i]
+            print "cycle\t" substr(way, index(way, next_of[i]))
+        } else if (!state[next_of[i]]) visit(next_of[i], way " -> " next_of[i])
+    }
+    state[m] = 2
+}
+
+BEGIN {
+    while ((getline line <files) > 0) project[line] = 1
+    while ((getline line <layers) > 0) {
+        if (line ~ /^#/ || line !~ /[^ ]/) continue
+        split(line, word, " ")
+        l = word[1]
+        sub(/^[^ ]+ +/, "", line)
+        allowed[l] = line
+    }
+    # Libraries by layer. The engine is what the project exists for and uses none; what two processes agree on calls no
+    # system; nothing of the supervisor can map foreign code.
+    libraries = "^(uv|hwloc|hwloc/.*|protobuf-c/.*|systemd/.*|libsmartcols/.*|ncurses|cmocka|google/.*)\\.h$"
+    banned["daemon/engine"] = libraries "|^dlfcn\\.h$"
+    banned["proto"] = libraries "|^(dlfcn|stdlib|stdio|unistd|fcntl|pthread|sys/.*|linux/.*)\\.h$"
+    banned["client-lib/include"] = libraries
+    banned["daemon/supervisor"] = "^(dlfcn|hwloc|hwloc/.*)\\.h$"
+    banned["daemon/common"] = "^(uv|hwloc|hwloc/.*|dlfcn)\\.h$"
+}
+
+{
+    from = $1; line = $2; quote = $3; name = $4
+    to = resolve(from, quote, name)
+    if (to == "") {
+        if (quote == "\"" || name ~ /^odeon\//) print "unresolved\t" from ":" line ": no file of the project is " name
+        l = layer_of(from)
+        if (l in banned && name ~ banned[l]) print "system\t" from ":" line ": " l " does without <" name ">"
+        next
+    }
+    if (!may(from, to)) print "layer\t" from ":" line ": " layer_of(from) " must not include " to
+    a = module(from); b = module(to)
+    if (a != b && !((a, b) in seen)) { seen[a, b] = 1; edges[a] = edges[a] b "\n"; modules[a] = 1 }
+}
+
+END { for (m in modules) if (!state[m]) visit(m, m) }

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# check_headers.sh C|CXX COMPILER INCLUDE-DIR
+# Every public header compiles alone, twice in a row, without a warning: in C17 and in C++17, strictly by the standard.  The macro
+# headers are part of message.h and plugin.h, and C only.  In C++ all of them go together, too.
+set -u
+language=$1
+compiler=$2
+include=$3
+warnings="-Wall -Wextra -Wpedantic -Wundef -Werror -fsyntax-only"
+case $language in
+C) flags="-std=c17 -Wstrict-prototypes -Wmissing-prototypes $warnings"; as=c ;;
+CXX) flags="-std=c++17 $warnings"; as=c++ ;;
+*) echo "first argument: C or CXX" >&2; exit 2 ;;
+esac
+failed=0
+seen=0
+all=
+
+try() # NAME TEXT
+{
+    if printf '%b' "$2" | "$compiler" $flags -I"$include" -x $as -; then
+        echo "ok   $1"
+    else
+        echo "FAIL $1"
+        failed=1
+    fi
+}
+
+for header in "$include"/odeon/*.h; do
+    name=$(basename "$header")
+    case $name in
+    *_macros.h) continue ;;
+    esac
+    seen=$((seen + 1))
+    all="$all#include <odeon/$name>\n"
+    try "$name" "#include <odeon/$name>\n#include <odeon/$name>\nint main(void);\n"
+done
+[ "$language" = CXX ] && try "all of them" "$all"
+if [ $seen -lt 4 ]; then
+    echo "FAIL only $seen headers in $include/odeon"
+    failed=1
+fi
+exit $failed

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The other half of the plugin `several`: an actor without init and fini, and message objects. */
+#include "several.h"
+
+#include <odeon/plugin.h>
+
+ODEON_STATE(right, { const struct odeon_message_type *seen; });
+
+ODEON_RECEIVE(right, several_point)
+{
+    self->seen = odeon_message_of(several_point);
+    struct odeon_message_object *object = odeon_msg_new(ctx, several_point);
+    if (object == NULL)
+        return ODEON_NODELETE;
+    odeon_msg_fields(object, several_point)->x = msg->x + 1;
+    odeon_msg_set_allocation(object, ODEON_DELETE);
+    odeon_msg_set_fini(object, NULL);
+    if (odeon_msg_send(ctx, odeon_as(left, ctx->sender), several_point, object) < 0)
+        odeon_msg_free(ctx, object);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(right, several_tight)
+{
+    size_t n = odeon_tail_size(ctx, msg);
+    struct odeon_message_object *object = odeon_msg_new_tail(ctx, several_text, n);
+    if (object == NULL)
+        return ODEON_NODELETE;
+    __builtin_memcpy(odeon_msg_fields(object, several_text)->text, msg->text, n);
+    if (odeon_msg_send_tail(ctx, odeon_as(left, ctx->sender), several_text, object, n) == 0 &&
+        odeon_msg_send_any(ctx, ctx->sender, several_tick, object) != -EINVAL)
+        odeon_log(ctx, ODEON_LOG_ERROR, "an object went as another message");
+    odeon_msg_free(ctx, object);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(right, several_loose)
+{
+    return odeon_send_tail_any(ctx, ctx->sender, several_tight, msg->text, odeon_tail_size(ctx, msg),
+                               .at = (uint16_t)msg->at) < 0
+               ? ODEON_FINISHED
+               : ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(right, ODEON_ON(right, several_point), ODEON_ON(right, several_tight), ODEON_ON(right, several_loose));
+ODEON_ACTOR_TYPE(right);

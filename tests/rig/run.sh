@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# run.sh - runs test_systemd.sh in the rig, with what a build would install.
+#
+#   run.sh BUILD
+#
+# Makes a folder with the installed tree (tree/), the example and the script, and shows it to the rig copy-on-write. The
+# programs are found below BUILD by their names, so that the layout of a build is nobody's promise. Exit status: 77 when the
+# rig is not possible here (the reason is printed).
+set -uo pipefail
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+BUILD=$(realpath -e "${1-}") || exit 2
+STAGE=$(mktemp -d) || exit 2
+trap 'rm -rf "$STAGE"' EXIT
+
+# take PATTERN AS: a file of the build.
+take()
+{
+    local found
+    found=$(find "$BUILD" -type f -name "$1" -not -path '*/CMakeFiles/*' | sort | head -n 1)
+    if [ -z "$found" ]; then
+        echo "not ok 1 - $1 is built"
+        exit 1
+    fi
+    cp "$found" "$STAGE/$2"
+}
+
+if ! DESTDIR=$STAGE/tree cmake --install "$BUILD" >"$STAGE/install.log" 2>&1; then
+    cat "$STAGE/install.log"
+    echo "not ok 1 - cmake --install works"
+    exit 1
+fi
+chmod 755 "$STAGE"
+take odeon-wordcount odeon-wordcount
+take '*wordcount*.so' wordcount.so
+cp "$HERE/test_systemd.sh" "$STAGE"
+
+rc=0
+bash "$HERE/rig.sh" --dir "$STAGE" --journal "$STAGE/journal" --timeout 120 -- bash ./test_systemd.sh || rc=$?
+if [ $rc != 0 ] && [ $rc != 77 ] && [ -s "$STAGE/journal" ]; then
+    echo "-- the journal's end:"
+    tail -n 40 "$STAGE/journal"
+fi
+exit $rc

@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# test_systemd.sh - the installed service under systemd. Runs inside the rig, in the folder that run.sh has made.
+#
+# Prints TAP. Each check polls with a deadline where it has to wait; the order of the checks is the life of one service:
+# install, start, work, lose the executor, work on, stop, start again.
+set -uo pipefail
+export LC_ALL=C
+COUNT=0 BROKEN=0
+SOCKET=/run/odeon/control.sock
+
+# check TEXT COMMAND...: one test; what the command prints is shown when it fails.
+check()
+{
+    local text=$1 out rc=0
+    shift
+    out=$("$@" 2>&1) || rc=$?
+    COUNT=$((COUNT + 1))
+    if [ $rc = 0 ]; then
+        echo "ok $COUNT - $text"
+    else
+        BROKEN=$((BROKEN + 1))
+        echo "not ok $COUNT - $text"
+        printf '%s\n' "$out" "exit status $rc: $*" | sed 's/^/# /'
+    fi
+    return $rc
+}
+
+# eventually SECONDS COMMAND...: until it succeeds; prints its last words when it never does.
+eventually()
+{
+    local end=$((SECONDS + $1)) out
+    shift
+    until out=$("$@" 2>&1); do
+        if [ "$SECONDS" -ge "$end" ]; then
+            echo "$out"
+            return 1
+        fi
+        sleep 0.02
+    done
+}
+
+# property NAME EXPECTED: of the unit.
+property()
+{
+    local value
+    value=$(systemctl show -P "$1" odeond)
+    echo "$1=$value, expected $2"
+    [ "$value" = "$2" ]
+}
+
+says_something()
+{
+    local text
+    text=$(systemctl show -P StatusText odeond)
+    echo "StatusText=$text"
+    [ -n "$text" ]
+}
+
+mode_is()
+{
+    echo "$1: $(stat -c '%a %F' "$1"), expected $2"
+    [ "$(stat -c %a "$1")" = "$2" ]
+}
+
+refused_to_nobody()
+{
+    ! setpriv --reuid=65534 --regid=65534 --clear-groups odeonctl status
+}
+
+executor_pid()
+{
+    odeonctl --json status | grep -oE '"executor_pid": *[0-9]+' | grep -oE '[0-9]+$'
+}
+
+# The executor is another process than $1.
+executor_is_not()
+{
+    local pid
+    pid=$(executor_pid) && [ -n "$pid" ] && [ "$pid" != 0 ] && [ "$pid" != "$1" ]
+}
+
+journal_has()
+{
+    journalctl --sync
+    journalctl --no-pager -u odeond -o cat | grep -iE "$1"
+}
+
+# A text whose words are known, counted by the client.
+count_words()
+{
+    local text
+    text=$(mktemp)
+    printf 'the quick brown fox jumps over the lazy dog the end\n%.0s' $(seq 2000) >"$text"
+    ./odeon-wordcount "$text" >"$text.out" 2>&1 || { cat "$text.out"; return 1; }
+    cat "$text.out"
+    grep -E '(^|[^0-9])6000[^0-9]+the([^a-z]|$)|(^|[^a-z])the[^0-9a-z]+6000([^0-9]|$)' "$text.out"
+}
+
+cp -a tree/. / || exit 1
+ldconfig
+systemd-sysusers 2>/dev/null
+systemd-tmpfiles --create 2>/dev/null
+systemctl daemon-reload
+
+check "systemctl knows the unit" systemctl cat odeond
+check "the unit is without mistakes" systemd-analyze verify odeond.service
+check "systemctl start" systemctl start odeond || journalctl --no-pager -u odeond -n 30 | sed 's/^/# /'
+check "it is active" systemctl is-active odeond
+check "it tells when it is ready" property Type notify
+check "status answers at once" odeonctl status
+check "systemctl status says what it does" says_something
+check "the control socket is there for root alone" mode_is $SOCKET 600
+check "and so it is for another user" refused_to_nobody
+check "the statistics can be read by everybody" mode_is /run/odeon/stats 644
+check "a plugin is loaded" odeonctl plugin load "$PWD/wordcount.so"
+check "a client posts and gets the right answer" count_words
+
+main=$(systemctl show -P MainPID odeond)
+first=$(executor_pid)
+check "status names the executor" [ -n "$first" ]
+check "the executor is killed" kill -9 "${first:-0}"
+check "another one comes up" eventually 15 executor_is_not "${first:-0}"
+check "status answers again" eventually 15 odeonctl status
+check "the service is still the same process" property MainPID "$main"
+check "clients go on working" eventually 15 count_words
+
+check "systemctl stop" systemctl stop odeond
+check "it is inactive" property ActiveState inactive
+check "it ended well" property Result success
+check "with exit code 0" property ExecMainStatus 0
+check "the journal says that it drained" journal_has 'drain'
+check "no socket is left" [ ! -e $SOCKET ]
+check "no process is left" bash -c '! pgrep -x "odeond|odeon-executor"'
+
+check "it starts again" systemctl start odeond
+check "and answers" odeonctl status
+check "systemctl restart" systemctl restart odeond
+check "it answers after that, too" odeonctl status
+check "and stops" systemctl stop odeond
+echo "1..$COUNT"
+[ $BROKEN = 0 ]

@@ -1,0 +1,59 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# What one ctest test counts for: reads the log of `ctest -V` for a single test.
+#
+# Sourced by test.sh. ctest knows a program as one test; cmocka programs and TAP scripts hold many, which are counted one by
+# one. ctest's verdict (exit status, time limit, signal) goes over what the output claims: a program that failed counts at
+# least one failure.
+
+# count_output LOG NUMBER: what the test itself printed.
+count_output()
+{
+    sed -nE "/^$2: (Test command|Working Directory|Test timeout computed to be|Environment variables): ?/d; s/^$2: ?//p" "$1"
+}
+
+# The line of ctest's verdict.
+count_verdict()
+{
+    grep -E "^ *[0-9]+/[0-9]+ Test +#$2: " "$1" | tail -n 1
+}
+
+# count_trim LOG NUMBER: leaves of the log what a person wants to read, if there is any of it.
+count_trim()
+{
+    local text
+    text=$(count_output "$@"; count_verdict "$@")
+    case $text in *'***Not Run'*) ;; *) printf '%s\n' "$text" >"$1" ;; esac
+}
+
+# count_result LOG NUMBER CTEST_STATUS: prints "state passed failed skipped reason...".
+count_result()
+{
+    local log=$1 number=$2 rc=$3 verdict reason
+    verdict=$(count_verdict "$log" "$number")
+    case $verdict in
+    *'***Skipped'* | *'***Not Run (Disabled)'*)
+        reason=$(count_output "$log" "$number" | grep -iE 'skip' | tail -n 1)
+        if [ -n "$reason" ]; then echo "skipped 0 0 1 $reason"; else echo "failed 0 1 0 skipped without a reason"; fi
+        return
+        ;;
+    *'***Timeout'*) reason="time limit" ;;
+    *'***'*) reason=${verdict##*\*\*\*} ;;
+    *) reason= ;;
+    esac
+    case $verdict in *' Passed '*) [ "$rc" = 0 ] || rc=1 ;; *) rc=1 ;; esac
+    count_output "$log" "$number" | awk -v rc="$rc" -v reason="$reason" '
+        /^\[       OK \]/ { passed++ }
+        /^\[  (FAILED|SKIPPED)  ?\].*: [0-9]+ test\(s\), listed below/ {
+            n = $0; sub(/ test\(s\).*/, "", n); sub(/.* /, "", n)
+            if ($0 ~ /FAILED/) failed += n; else skipped += n
+        }
+        /^ok [0-9]+.*# [Ss][Kk][Ii][Pp]/ { skipped++; note = note (note == "" ? "" : "; ") substr($0, index($0, "# ")); next }
+        /^ok [0-9]+/ { passed++ }
+        /^not ok [0-9]+/ { failed++ }
+        END {
+            if (rc && !failed) failed = 1
+            if (!passed && !failed && !skipped) passed = 1
+            print (failed ? "failed" : passed ? "passed" : "skipped"), passed + 0, failed + 0, skipped + 0, reason, note
+        }'
+}

@@ -1,0 +1,65 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# The packages of Debian 12 that building, testing and the demonstration need, and their installation.
+#
+# Sourced by test.sh and demo.sh. Nothing is asked of the network when nothing is missing, so that a second run also works
+# without one. Sets no shell options, defines packages_* and PACKAGES_* only.
+
+# shellcheck disable=SC2034 # used by those that source this
+PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler libprotobuf-c-dev libuv1-dev libhwloc-dev
+    libsystemd-dev libsmartcols-dev)
+# g++ compiles the public headers, spin (which calls gcc) checks the models, systemd and dbus run in the rig.
+# shellcheck disable=SC2034
+PACKAGES_TEST=(g++ libcmocka-dev spin shellcheck systemd dbus libnss-systemd util-linux procps)
+
+# packages_missing NAME...: prints those that are not installed, one a line.
+packages_missing()
+{
+    local name
+    for name in "$@"; do
+        # shellcheck disable=SC2016 # dpkg-query's own variable
+        case $(dpkg-query -W -f '${db:Status-Abbrev}' "$name" 2>/dev/null) in
+        ?i*) ;;
+        *) echo "$name" ;;
+        esac
+    done
+}
+
+# packages_ensure NAME...: installs what is missing. Returns 1, with a message, when that is not possible.
+packages_ensure()
+{
+    local missing as_root=()
+    if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+        echo "This is not a Debian system: nothing is installed. Needed, by their Debian names: $*" >&2
+        return 0
+    fi
+    mapfile -t missing < <(packages_missing "$@")
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" != 0 ]; then
+        if ! command -v sudo >/dev/null; then
+            echo "Missing packages: ${missing[*]}" >&2
+            echo "They cannot be installed: this is not root and there is no sudo. As root, run:" >&2
+            echo "    apt-get install --no-install-recommends ${missing[*]}" >&2
+            return 1
+        fi
+        as_root=(sudo)
+        [ -t 0 ] || as_root=(sudo -n) # nobody there to type a password: fail instead of waiting
+    fi
+    echo "Installing: ${missing[*]}"
+    if ! packages_apt update || ! packages_apt -y install --no-install-recommends "${missing[@]}"; then
+        echo "Installing the packages failed (see above). By hand: apt-get install --no-install-recommends ${missing[*]}" >&2
+        return 1
+    fi
+}
+
+# One apt-get, quiet unless it fails; waits for another one that holds the lock. Uses packages_ensure's as_root.
+packages_apt()
+{
+    local log rc=0
+    log=$(mktemp) || return 1
+    ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 \
+        -o Acquire::Retries=3 "$@" </dev/null >"$log" 2>&1 || rc=$?
+    [ $rc = 0 ] || tail -n 25 "$log" >&2
+    rm -f "$log"
+    return $rc
+}

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# Unit tests of odeonctl.  test_ctl_table links a library without a service in place of libodeon.
+if(NOT TARGET PkgConfig::CMOCKA)
+    pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+endif()
+
+add_executable(test_payload ${CMAKE_CURRENT_LIST_DIR}/test_payload.c)
+target_link_libraries(test_payload PRIVATE odeon_options odeonctl_core PkgConfig::CMOCKA)
+add_test(NAME unit_payload COMMAND test_payload)
+
+add_executable(test_ctl_table ${CMAKE_CURRENT_LIST_DIR}/test_ctl_table.c ${CMAKE_CURRENT_LIST_DIR}/fake_odeon.c)
+target_link_libraries(test_ctl_table PRIVATE odeon_options odeonctl_core PkgConfig::CMOCKA)
+add_test(NAME unit_ctl_table COMMAND test_ctl_table)
+
+add_test(NAME unit_ctl_manual COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_ctl_manual.sh $<TARGET_FILE:odeonctl> ${PROJECT_SOURCE_DIR}/docs/man)
+set_tests_properties(unit_payload unit_ctl_table unit_ctl_manual PROPERTIES LABELS unit TIMEOUT 60)

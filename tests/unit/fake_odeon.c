@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library without a service (fake_odeon.h). */
+#include "tests/unit/fake_odeon.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct fake fake;
+static const char *const accepts[] = { "counter_add", "counter_get" };
+
+void fake_reset(void)
+{
+    fake = (struct fake){ .text = "",
+                          .n_actors = 3,
+                          .client_name = "wordcount",
+                          .message_fields = "{ int64_t amount, weight; char name[16]; }",
+                          .message_size = 32,
+                          .supervisor_pid = (uint32_t)getpid(),
+                          .executor_pid = (uint32_t)getpid() };
+}
+
+static void *fake_alloc(size_t size)
+{
+    void *p = calloc(1, size);
+
+    if (!p)
+        abort();
+    fake.n_leaked++;
+    return p;
+}
+
+void odeon_free(void *result)
+{
+    if (result)
+        fake.n_leaked--;
+    free(result);
+}
+
+void odeon_list_free(struct odeon_list *list)
+{
+    odeon_free(list);
+}
+
+const char *odeon_error_text(void)
+{
+    return fake.text;
+}
+
+struct odeon_client {
+    int unused;
+};
+
+int odeon_connect(const char *path, const char *name, struct odeon_client **ret_client)
+{
+    (void)name;
+    snprintf(fake.path, sizeof(fake.path), "%s", path);
+    if (fake.connect_result < 0)
+        return fake.connect_result;
+    fake.n_connects++;
+    *ret_client = fake_alloc(sizeof(**ret_client));
+    return 0;
+}
+
+struct odeon_client *odeon_disconnect(struct odeon_client *client)
+{
+    fake.n_disconnects += client != NULL;
+    odeon_free(client);
+    return NULL;
+}
+
+int odeon_lookup(struct odeon_client *client, const char *name, odeon_ref *ret_ref)
+{
+    (void)client;
+    if (strcmp(name, "total") != 0)
+        return -ENOENT;
+    *ret_ref = UINT64_C(5) << 32 | 7;
+    return 0;
+}
+
+int odeon_spawn(struct odeon_client *client, const char *type, const char *name, const void *args, size_t args_size,
+                odeon_ref *ret_ref)
+{
+    (void)client;
+    if (fake.call_result < 0)
+        return fake.call_result;
+    if (strcmp(type, "counter") != 0)
+        return -ENOENT;
+    snprintf(fake.spawned_type, sizeof(fake.spawned_type), "%s", type);
+    snprintf(fake.spawned_name, sizeof(fake.spawned_name), "%s", name ? name : "");
+    if (args_size && args_size <= FAKE_PAYLOAD_MAX)
+        memcpy(fake.payload, args, args_size);
+    fake.payload_size = args_size;
+    *ret_ref = UINT64_C(1) << 32 | 42;
+    return 0;
+}
+
+int odeon_plugin_load(struct odeon_client *client, const char *path)
+{
+    (void)client;
+    snprintf(fake.path, sizeof(fake.path), "%s", path);
+    return fake.call_result;
+}
+
+int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
+{
+    (void)client;
+    if (fake.call_result < 0)
+        return fake.call_result;
+    *ret = fake_alloc(sizeof(**ret));
+    **ret = (struct odeon_status){ .struct_size = sizeof(**ret),
+                                   .version = "0.1.0",
+                                   .state = "running",
+                                   .stealing = "random",
+                                   .runtime_dir = "/run/odeon",
+                                   .supervisor_pid = 10,
+                                   .workers = 2,
+                                   .uptime_ns = UINT64_C(61000000000) };
+    return 0;
+}
+
+int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor_info **ret)
+{
+    static struct odeon_setting_info settings[] = { { "stealing", "random", "policy", 1 },
+                                                    { "throughput", "64", "messages a gulp", 1 },
+                                                    { "workers", "2", "threads", 0 } };
+
+    (void)client;
+    *ret = fake_alloc(sizeof(**ret));
+    **ret = (struct odeon_executor_info){
+        .struct_size = sizeof(**ret), .pid = 11, .boots = 1, .n_settings = 3, .settings = settings
+    };
+    return 0;
+}
+
+int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys, const char *const *values, size_t n)
+{
+    size_t used = 0;
+
+    (void)client;
+    for (size_t i = 0; i < n; i++)
+        used += (size_t)snprintf(fake.settings + used, sizeof(fake.settings) - used, "%s=%s;", keys[i], values[i]);
+    return fake.call_result;
+}
+
+/* A page of `n` rows of `size` bytes. */
+static struct odeon_list *fake_list(size_t n, size_t size)
+{
+    struct odeon_list *list = fake_alloc(sizeof(*list) + n * size);
+
+    list->n = n;
+    list->rows = list + 1;
+    fake.n_pages++;
+    return list;
+}
+
+int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
+{
+    static const char *types[] = { "counter" };
+
+    (void)client, (void)after, (void)rows;
+    *ret = fake_list(1, sizeof(struct odeon_plugin_info));
+    *(struct odeon_plugin_info *)(*ret)->rows = (struct odeon_plugin_info){
+        .name = "counter", .version = "1.0.0", .path = "/x/counter.so", .actors = 3, .n_types = 1, .types = types
+    };
+    return 0;
+}
+
+int odeon_admin_plugin_unload(struct odeon_client *client, const char *name)
+{
+    (void)client;
+    return fake.call_result < 0 ? fake.call_result : strcmp(name, "counter") != 0 ? -ENOENT : 0;
+}
+
+int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
+{
+    (void)client, (void)after, (void)rows;
+    *ret = fake_list(1, sizeof(struct odeon_type_info));
+    *(struct odeon_type_info *)(*ret)->rows = (struct odeon_type_info){ .name = "counter",
+                                                                        .plugin = "counter",
+                                                                        .restart = "init",
+                                                                        .loaded = 1,
+                                                                        .n_accepts = 2,
+                                                                        .accepts = (const char **)accepts };
+    return 0;
+}
+
+int odeon_admin_message_find(struct odeon_client *client, const char *name, uint32_t version,
+                             struct odeon_message_info **ret)
+{
+    (void)client, (void)version;
+    if (strcmp(name, "counter_add") != 0)
+        return -ENOENT;
+    *ret = fake_alloc(sizeof(**ret));
+    **ret = (struct odeon_message_info){ .struct_size = sizeof(**ret),
+                                         .version = 1,
+                                         .name = "counter_add",
+                                         .fields = fake.message_fields,
+                                         .size = fake.message_size,
+                                         .has_tail = fake.message_tail };
+    return 0;
+}
+
+int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64_t after, uint32_t rows,
+                           struct odeon_list **ret)
+{
+    size_t left = after < fake.n_actors ? fake.n_actors - after : 0, n = left < rows ? left : rows;
+
+    (void)client;
+    if (fake.call_result < 0)
+        return fake.call_result;
+    snprintf(fake.type_filter, sizeof(fake.type_filter), "%s", type ? type : "");
+    *ret = fake_list(n, sizeof(struct odeon_actor_info));
+    for (size_t i = 0; i < n; i++)
+        ((struct odeon_actor_info *)(*ret)->rows)[i] = (struct odeon_actor_info){
+            .ref = UINT64_C(1) << 32 | (after + i), .type = "counter", .name = "", .state = "idle", .worker = UINT32_MAX
+        };
+    (*ret)->more = n < left;
+    (*ret)->next = fake.pages_go_round ? 0 : after + n;
+    return 0;
+}
+
+int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const char *name,
+                           struct odeon_actor_detail **ret)
+{
+    (void)client;
+    if (name && strcmp(name, "total") != 0)
+        return -ENOENT;
+    *ret = fake_alloc(sizeof(**ret));
+    **ret = (struct odeon_actor_detail){
+        .struct_size = sizeof(**ret),
+        .actor = { .ref = ref ? ref : UINT64_C(5) << 32 | 7, .type = "counter", .name = "total", .state = "idle" },
+        .n_accepts = 2,
+        .accepts = (const char **)accepts
+    };
+    return 0;
+}
+
+int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref, const char *message, const void *payload,
+                           size_t size)
+{
+    (void)client;
+    fake.to = ref;
+    snprintf(fake.message, sizeof(fake.message), "%s", message);
+    if (size <= FAKE_PAYLOAD_MAX)
+        memcpy(fake.payload, payload, size);
+    fake.payload_size = size;
+    return fake.call_result;
+}
+
+int odeon_admin_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeon_allocation how)
+{
+    (void)client;
+    fake.to = ref;
+    fake.how = (int)how;
+    return fake.call_result;
+}
+
+int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
+{
+    (void)client, (void)after, (void)rows;
+    *ret = fake_list(1, sizeof(struct odeon_client_info));
+    *(struct odeon_client_info *)(*ret)->rows =
+        (struct odeon_client_info){ .id = 1, .pid = 99, .name = fake.client_name, .library = "0.1.0" };
+    return 0;
+}
+
+/* Statistics. */
+struct odeon_stats {
+    int unused;
+};
+static const char *const figures[FAKE_FIGURES] = { "gulps",  "gulped_messages",   "messages_processed",
+                                                   "steals", "messages_stolen",   "from_the_future",
+                                                   "state",  "average_gulp_size", "average_steal_size" };
+
+int odeon_stats_open(const char *path, struct odeon_stats **ret_stats)
+{
+    snprintf(fake.path, sizeof(fake.path), "%s", path ? path : "(default)");
+    if (fake.stats_result < 0)
+        return fake.stats_result;
+    *ret_stats = fake_alloc(sizeof(**ret_stats));
+    return 0;
+}
+
+struct odeon_stats *odeon_stats_close(struct odeon_stats *stats)
+{
+    odeon_free(stats);
+    return NULL;
+}
+
+int odeon_stats_service(struct odeon_stats *stats, struct odeon_stats_service *ret_service)
+{
+    (void)stats;
+    *ret_service = (struct odeon_stats_service){ .struct_size = ret_service->struct_size,
+                                                 .workers = FAKE_WORKERS,
+                                                 .supervisor_pid = fake.supervisor_pid,
+                                                 .executor_pid = fake.executor_pid,
+                                                 .boots = 2,
+                                                 .state_name = "running",
+                                                 .stealing = "random" };
+    for (size_t i = 0; i < 6; i++)
+        fake.value[i] += fake.growth;
+    return 0;
+}
+
+size_t odeon_stats_n(const struct odeon_stats *stats)
+{
+    (void)stats;
+    return FAKE_FIGURES;
+}
+
+const char *odeon_stats_name(const struct odeon_stats *stats, size_t index)
+{
+    (void)stats;
+    return index < FAKE_FIGURES ? figures[index] : NULL;
+}
+
+const char *odeon_stats_doc(const struct odeon_stats *stats, size_t index)
+{
+    (void)stats, (void)index;
+    return "documented";
+}
+
+enum odeon_stats_kind odeon_stats_kind(const struct odeon_stats *stats, size_t index)
+{
+    (void)stats;
+    return index < 6 ? ODEON_STATS_COUNTER : index == 6 ? ODEON_STATS_GAUGE : ODEON_STATS_DERIVED;
+}
+
+double odeon_stats_value(struct odeon_stats *stats, int worker, size_t index)
+{
+    (void)stats;
+    if (index == 6)
+        return worker < 0 ? 0 : 3;
+    if (index > 6)
+        return 2.5;
+    return worker < 0 ? fake.value[index] : worker == 0 ? fake.value[index] : 0;
+}
+
+int odeon_stats_cpu(struct odeon_stats *stats, int worker)
+{
+    (void)stats;
+    return worker < FAKE_WORKERS ? worker : -1;
+}

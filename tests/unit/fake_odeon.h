@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A libodeon without a service behind it, for the tests of odeonctl: answers what a test puts here, notes what was
+ * asked.
+ *
+ * One thread.  fake_reset() before each test.
+ */
+#pragma once
+
+#include <odeon/admin.h>
+#include <odeon/stats.h>
+
+enum { FAKE_ACTORS = 600, FAKE_PAYLOAD_MAX = 256, FAKE_WORKERS = 2, FAKE_FIGURES = 9 };
+
+struct fake {
+    /* answers */
+    int connect_result, call_result; /* of odeon_connect(); of everything else */
+    const char *text;                /* odeon_error_text() */
+    size_t n_actors;
+    const char *client_name;
+    const char *message_fields;
+    uint32_t message_size;
+    int message_tail;
+    int stats_result;
+    uint32_t supervisor_pid, executor_pid;
+    double value[FAKE_FIGURES];
+    double growth; /* added to each count by each snapshot */
+    int pages_go_round;
+    /* what was asked */
+    unsigned n_connects, n_disconnects, n_pages, n_leaked; /* n_leaked: results that have not been freed */
+    char path[256], type_filter[64], spawned_type[64], spawned_name[64];
+    char settings[256]; /* "a=1;b=2;" */
+    odeon_ref to;
+    char message[64];
+    unsigned char payload[FAKE_PAYLOAD_MAX];
+    size_t payload_size;
+    int how;
+};
+extern struct fake fake;
+
+void fake_reset(void);

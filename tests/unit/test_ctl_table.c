@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* odeonctl's table of commands, its parsing, its answers and its exit codes, with a library that has no service. */
+#include "client-lib/ctl/ctl.h"
+#include "client-lib/ctl/suggest.h"
+#include "tests/unit/fake_odeon.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *out, *err; /* of the last run */
+
+static int teardown(void **state)
+{
+    (void)state;
+    free(out);
+    free(err);
+    out = err = NULL;
+    return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    fake_reset();
+    unsetenv("ODEON_SOCKET");
+    unsetenv("ODEON_STATS");
+    return 0;
+}
+
+/* The words of one line, parted by '|'; what the run has printed is in out and err. */
+static int run(const char *line)
+{
+    char *copy = strdup(line), *rest = copy, *argv[32] = { "odeonctl" }, *word;
+    size_t out_size, err_size;
+    FILE *out_file, *err_file;
+    int argc = 1, code;
+
+    teardown(NULL);
+    out_file = open_memstream(&out, &out_size);
+    err_file = open_memstream(&err, &err_size);
+    assert_non_null(copy);
+    assert_non_null(out_file);
+    assert_non_null(err_file);
+    while (*line && argc < 31 && (word = strsep(&rest, "|")))
+        argv[argc++] = word;
+    code = ctl_run(argc, argv, out_file, err_file, false);
+    fclose(out_file);
+    fclose(err_file);
+    free(copy);
+    if (fake.n_leaked)
+        fail_msg("%s: %u results of the library have not been freed", line, fake.n_leaked);
+    if (fake.n_connects != fake.n_disconnects)
+        fail_msg("%s: the connection has not been closed", line);
+    return code;
+}
+
+static void check_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' is not in:\n%s", part, text);
+}
+
+static void test_table_is_sound(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < command_table_n; i++) {
+        const struct command *c = &command_table[i];
+
+        assert_non_null(c->run);
+        assert_true(*c->doc && c->doc[strlen(c->doc) - 1] != '.');
+        assert_true(c->words_min <= c->words_max);
+        assert_int_equal(*c->arguments == '\0', c->words_max == 0);
+        assert_ptr_equal(command_find(c->noun, c->verb), c);
+        if (i > 0 &&
+            !command_begins_noun(c)) /* nouns stand together, and either all or none of their commands have verbs */
+            assert_true(c->verb && c[-1].verb);
+        for (size_t k = 0; k + 1 < i; k++)
+            if (!strcmp(command_table[k].noun, c->noun))
+                assert_string_equal(c[-1].noun, c->noun);
+    }
+    for (int o = 0; o < OPTION_N; o++)
+        assert_non_null(option_table[o].name);
+}
+
+static void test_usage_errors(void **state)
+{
+    static const struct {
+        const char *line, *says;
+    } bad[] = {
+        { "", "no command" },
+        { "statsu", "Did you mean stats?" },
+        { "frobnicate", "there is no such command" },
+        { "plugin", "needs a verb. Write one of load, list, unload" },
+        { "plugin|lod", "Did you mean load?" },
+        { "plugin|explode", "There are load, list, unload" },
+        { "plugin|load", "an argument is missing" },
+        { "plugin|load|", "path is empty" },
+        { "plugin|load|a|b", "'b' is one argument too many" },
+        { "status|--sockt|x", "Did you mean --socket?" },
+        { "status|--socket", "its value is missing" },
+        { "status|--json=yes", "takes no value" },
+        { "status|--limit|3", "--limit does not belong to it" },
+        { "status|-x", "long names" },
+        { "actor|list|--limit|0", "not a number of rows" },
+        { "actor|list|--limit|-1", "not a number of rows" },
+        { "actor|list|--limit|99999999999999999999", "not a number of rows" },
+        { "actor|list|--after|x", "not a key" },
+        { "actor|stop|7.5|--how|kill", "delete, destroy or finished" },
+        { "actor|stop|7.0", "generations begin at 1" },
+        { "actor|spawn|counter|xyz", "hexadecimal" },
+        { "actor|spawn|counter|--name|1.2", "written like a reference" },
+        { "actor|send|7.5|counter_add|ammount=1", "Did you mean amount?" },
+        { "actor|send|7.5|counter_add|amount=1e3", "not a value of amount" },
+        { "executor|set|stealing", "KEY=VALUE" },
+        { "executor|set|a=1|a=2", "given twice" },
+        { "stats|--count|3", "--watch SECONDS" },
+        { "stats|--watch|0", "not a number of seconds" },
+        { "stats|--watch|nan", "not a number of seconds" },
+        { "stats|--watch|1x", "not a number of seconds" },
+        { "stats|--watch|1|--count|0", "not a number of intervals" },
+        { "completion|zsh", "Write bash" },
+        { "help|frobnicate", "no such command" },
+        { "help|plugin|frobnicate", "no such verb" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        int code = run(bad[i].line);
+
+        if (code != CTL_USAGE || strncmp(err, "odeonctl: ", 10) != 0 || !strstr(err, bad[i].says))
+            fail_msg("%s: %d, '%s'", bad[i].line, code, err);
+        if (*out)
+            fail_msg("%s: printed '%s'", bad[i].line, out);
+    }
+}
+
+static void test_exit_codes(void **state)
+{
+    (void)state;
+    fake.connect_result = -ENOENT;
+    assert_int_equal(run("status|--socket|/x/y"), CTL_UNREACHABLE);
+    check_has(err, "/x/y");
+    fake.connect_result = -ECONNREFUSED;
+    assert_int_equal(run("actor|list"), CTL_UNREACHABLE);
+    check_has(err, ODEON_SOCKET_DEFAULT);
+    fake.connect_result = -EACCES;
+    assert_int_equal(run("status"), CTL_REFUSED);
+    fake.connect_result = -EPROTO;
+    fake.text = "the service speaks protocol 2, this library 1";
+    assert_int_equal(run("status"), CTL_VERSION);
+    check_has(err, "protocol 2");
+
+    fake.connect_result = 0;
+    fake.call_result = -ECONNRESET;
+    assert_int_equal(run("status"), CTL_UNREACHABLE);
+    fake.call_result = -ENOSYS;
+    assert_int_equal(run("status"), CTL_VERSION);
+    fake.call_result = -EBUSY;
+    fake.text = "3 actors of its type 'counter' live.  Stop them first.";
+    assert_int_equal(run("plugin|unload|counter"), CTL_REFUSED);
+    check_has(err, "cannot unload 'counter': 3 actors of its type 'counter' live.  Stop them first\n");
+}
+
+static void test_help_and_version(void **state)
+{
+    (void)state;
+    assert_int_equal(run("--version"), CTL_DONE);
+    assert_string_equal(out, "odeonctl " ODEON_VERSION "\n");
+    assert_int_equal(run("help"), CTL_DONE);
+    for (size_t i = 0; i < command_table_n; i++)
+        check_has(out, command_table[i].doc);
+    assert_int_equal(run("--help"), CTL_DONE);
+    check_has(out, "Exit codes");
+    assert_int_equal(run("plugin|--help"), CTL_DONE);
+    check_has(out, "unload NAME");
+    assert_int_equal(run("actor|send|-h"), CTL_DONE);
+    check_has(out, "Usage: odeonctl actor send REF|NAME MESSAGE [FIELD=VALUE...]");
+    assert_int_equal(run("help|stats"), CTL_DONE);
+    check_has(out, "--watch SECONDS");
+    assert_int_equal(run("help|--all"), CTL_DONE);
+    check_has(out, "odeonctl plugin unload NAME\n");
+    assert_int_equal(fake.n_connects, 0);
+}
+
+static void test_completion_knows_every_command(void **state)
+{
+    (void)state;
+    assert_int_equal(run("completion|bash"), CTL_DONE);
+    for (size_t i = 0; i < command_table_n; i++) {
+        check_has(out, command_table[i].noun);
+        if (command_table[i].verb)
+            check_has(out, command_table[i].verb);
+    }
+    check_has(out, "complete -F _odeonctl odeonctl");
+}
+
+static void test_suggestions(void **state)
+{
+    (void)state;
+    assert_int_equal(suggest_distance("", "abc"), 3);
+    assert_int_equal(suggest_distance("stats", "stats"), 0);
+    assert_int_equal(suggest_distance("sttas", "stats"), 1);
+    assert_int_equal(suggest_distance("kitten", "sitting"), 3);
+}
+
+static void test_paging(void **state)
+{
+    (void)state;
+    fake.n_actors = FAKE_ACTORS;
+    assert_int_equal(run("actor|list|--no-legend|--type|counter"), CTL_DONE);
+    assert_int_equal(fake.n_pages, 3);
+    assert_string_equal(fake.type_filter, "counter");
+    check_has(out, "\n599.1  counter");
+    assert_null(strstr(out, "REF"));
+
+    fake.n_pages = 0;
+    assert_int_equal(run("actor|list|--limit|10|--after|100"), CTL_DONE);
+    assert_int_equal(fake.n_pages, 1);
+    check_has(out, "REF");
+    check_has(out, "109.1");
+    assert_null(strstr(out, "110.1"));
+    check_has(out, "--after 110");
+
+    assert_int_equal(run("actor|list|--limit|300|--json"), CTL_DONE);
+    check_has(out, "{\"version\":1,\"actors\":[\n{\"ref\":\"0.1\",\"type\":\"counter\",\"name\":\"\",\"state\":"
+                   "\"idle\",\"queue\":0,\"worker\":null,"
+                   "\"spawned_by\":null},\n");
+    check_has(out, "],\"more\":true,\"next\":300}\n");
+
+    fake.n_actors = 0;
+    assert_int_equal(run("actor|list"), CTL_DONE);
+    check_has(out, "REF");
+    assert_int_equal(run("actor|list|--json"), CTL_DONE);
+    assert_string_equal(out, "{\"version\":1,\"actors\":[\n],\"more\":false,\"next\":null}\n");
+
+    fake.n_actors = FAKE_ACTORS;
+    fake.pages_go_round = 1;
+    assert_int_equal(run("actor|list"), CTL_REFUSED);
+    check_has(err, "leads back");
+}
+
+static void test_strange_names_do_no_harm(void **state)
+{
+    (void)state;
+    fake.client_name = "a\033[2Jb\"\\\n\xff\xc2\x9b";
+    assert_int_equal(run("client|list|--json"), CTL_DONE);
+    check_has(out, "\"name\":\"a\\u001b[2Jb\\\"\\\\\\n\\ufffd\\u009b\"");
+    assert_int_equal(run("client|list"), CTL_DONE);
+    assert_null(strchr(out, '\033'));
+    fake.call_result = -EBUSY;
+    fake.text = "blocked by \033[31mred";
+    assert_int_equal(run("plugin|unload|counter"), CTL_REFUSED);
+    assert_null(strchr(err, '\033'));
+}
+
+static void test_status(void **state)
+{
+    (void)state;
+    assert_int_equal(run("--json|status"), CTL_DONE);
+    check_has(out, "{\"version\":1,\"status\":{\"state\":\"running\"");
+    check_has(out, "\"executor_pid\":null");
+    assert_int_equal(run("status"), CTL_DONE);
+    check_has(out, "1 min 1 s");
+    assert_null(strchr(out, '\033'));
+}
+
+static void test_executor(void **state)
+{
+    (void)state;
+    assert_int_equal(run("executor|set|stealing=random,throughput=64"), CTL_DONE);
+    assert_string_equal(fake.settings, "stealing=random;throughput=64;");
+    assert_int_equal(run("executor|set|affinity=0-3,8|throughput=1|--json"), CTL_DONE);
+    assert_string_equal(fake.settings, "affinity=0-3,8;throughput=1;");
+    assert_string_equal(out, "{\"version\":1,\"set\":{\"affinity\":\"0-3,8\",\"throughput\":\"1\"}}\n");
+    assert_int_equal(run("executor|show"), CTL_DONE);
+    check_has(out, "throughput  64");
+
+    fake.call_result = -EINVAL;
+    fake.text = "unknown";
+    assert_int_equal(run("executor|set|stealin=none"), CTL_REFUSED);
+    check_has(err, "Did you mean stealing?");
+    fake.text = "stealing: 'x' is no policy. Write none, random or longest-victim";
+    assert_int_equal(run("executor|set|stealing=x"), CTL_REFUSED);
+    check_has(err, fake.text);
+    fake.call_result = -EBUSY;
+    fake.text = "workers cannot be changed while running";
+    assert_int_equal(run("executor|set|workers=3"), CTL_REFUSED);
+    check_has(err, fake.text);
+}
+
+static void test_plugin(void **state)
+{
+    (void)state;
+    assert_int_equal(run("plugin|load|/x/y.so"), CTL_DONE);
+    assert_string_equal(fake.path, "/x/y.so");
+    assert_int_equal(run("plugin|load|./y.so"), CTL_DONE);
+    assert_int_equal(fake.path[0], '/');
+    check_has(fake.path, "/y.so");
+    assert_null(strstr(fake.path, "./"));
+    assert_int_equal(run("plugin|unload|countr"), CTL_REFUSED);
+    check_has(err, "Did you mean counter?");
+    assert_int_equal(run("plugin|unload|counter"), CTL_DONE);
+    assert_string_equal(out, "unloaded counter\n");
+    assert_int_equal(run("plugin|list|--json"), CTL_DONE);
+    check_has(out, "\"types\":[\"counter\"]");
+}
+
+static void test_actor_send(void **state)
+{
+    struct {
+        int64_t amount, weight;
+        char name[16];
+    } expected = { -3, 2, "x" };
+
+    (void)state;
+    assert_int_equal(run("actor|send|7.5|counter_add|amount=-3|weight=2|name=x"), CTL_DONE);
+    assert_string_equal(out, "sent counter_add (32 bytes) to 7.5\n");
+    assert_true(fake.to == (UINT64_C(5) << 32 | 7));
+    assert_int_equal(fake.payload_size, sizeof(expected));
+    assert_memory_equal(fake.payload, &expected, sizeof(expected));
+
+    fake.to = 0;
+    assert_int_equal(run("actor|send|total|counter_add|--json"), CTL_DONE);
+    assert_true(fake.to == (UINT64_C(5) << 32 | 7));
+    check_has(out, "\"to\":\"7.5\"");
+    assert_int_equal(run("actor|send|nobody|counter_add"), CTL_REFUSED);
+    check_has(err, "no actor has this name");
+    assert_int_equal(run("actor|send|total|counter_ad"), CTL_REFUSED);
+    check_has(err, "Did you mean counter_add?");
+    check_has(err, "It accepts: counter_add, counter_get");
+
+    fake.message_size = 33;
+    assert_int_equal(run("actor|send|total|counter_add"), CTL_REFUSED);
+    check_has(err, "registered with 33");
+    fake.message_fields = "{ uint32_t n; char text[]; }";
+    fake.message_size = 4;
+    fake.message_tail = 1;
+    assert_int_equal(run("actor|send|total|counter_add|text=a b"), CTL_DONE);
+    assert_int_equal(fake.payload_size, 7);
+    assert_memory_equal(fake.payload, "\0\0\0\0a b", 7);
+}
+
+static void test_actor_others(void **state)
+{
+    (void)state;
+    assert_int_equal(run("actor|spawn|counter|--name|c1|0x0102|ff"), CTL_DONE);
+    assert_string_equal(out, "42.1\n");
+    assert_string_equal(fake.spawned_name, "c1");
+    assert_int_equal(fake.payload_size, 3);
+    assert_int_equal(run("actor|spawn|conter"), CTL_REFUSED);
+    check_has(err, "Did you mean counter?");
+    assert_int_equal(run("actor|stop|42.1"), CTL_DONE);
+    assert_int_equal(fake.how, ODEON_DELETE);
+    assert_int_equal(run("actor|stop|total|--how=finished"), CTL_DONE);
+    assert_int_equal(fake.how, ODEON_FINISHED);
+    assert_int_equal(run("actor|show|total"), CTL_DONE);
+    check_has(out, "counter_add, counter_get");
+    assert_int_equal(run("actor|show|9.3|--json"), CTL_DONE);
+    check_has(out, "\"ref\":\"9.3\"");
+    assert_int_equal(run("type|list"), CTL_DONE);
+    check_has(out, "counter_add, counter_get");
+}
+
+static void test_stats(void **state)
+{
+    (void)state;
+    fake.value[0] = 1234567;
+    fake.value[5] = 77;
+    assert_int_equal(run("stats|--socket|/a/b/control.sock"), CTL_DONE);
+    assert_string_equal(fake.path, "/a/b/stats");
+    assert_int_equal(fake.n_connects, 0); /* nobody is asked */
+    check_has(out, "Gulps");
+    check_has(out, "1234567");
+    check_has(out, "from_the_future");
+    check_has(out, "2.50");
+    assert_null(strstr(out, "last figures"));
+    assert_int_equal(run("stats|--worker|--stats|/x"), CTL_DONE);
+    assert_string_equal(fake.path, "/x");
+    check_has(out, "CONTROL");
+    check_has(out, "parked");
+
+    fake.executor_pid = 0;
+    assert_int_equal(run("stats"), CTL_DONE);
+    check_has(out, "executor is down");
+    fake.supervisor_pid = 0;
+    assert_int_equal(run("stats"), CTL_DONE);
+    check_has(out, "service is down");
+    assert_int_equal(run("stats|--json|--worker"), CTL_DONE);
+    check_has(out, "\"supervisor_running\":false");
+    check_has(out, "\"gulps\":1234567");
+    check_has(out, "\"boots\":2");
+    check_has(out, "\"id\":2,\"control\":true,\"cpu\":null");
+
+    fake.stats_result = -ENOENT;
+    assert_int_equal(run("stats"), CTL_UNREACHABLE);
+    fake.stats_result = -EPROTO;
+    assert_int_equal(run("stats"), CTL_VERSION);
+}
+
+static void test_stats_watch(void **state)
+{
+    unsigned lines = 0;
+
+    (void)state;
+    fake.growth = 10;
+    assert_int_equal(run("stats|--watch|0.02|--count|3|--json"), CTL_DONE);
+    for (const char *c = out; *c; c++)
+        lines += *c == '\n';
+    assert_int_equal(lines, 3);
+    check_has(out, "\"average_gulp_size\":1,"); /* as many messages as gulps in each interval */
+    assert_int_equal(run("stats|--watch=0.02|--count=2"), CTL_DONE);
+    check_has(out, "GULPS/S");
+    lines = 0;
+    for (const char *c = out; *c; c++)
+        lines += *c == '\n';
+    assert_int_equal(lines, 3);
+    assert_int_equal(run("stats|--watch|0.01|--count|1|--worker|--no-legend"), CTL_DONE);
+    assert_null(strstr(out, "GULPS/S"));
+    check_has(out, "control");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_table_is_sound),
+        TEST(test_usage_errors),
+        TEST(test_exit_codes),
+        TEST(test_help_and_version),
+        TEST(test_completion_knows_every_command),
+        TEST(test_suggestions),
+        TEST(test_paging),
+        TEST(test_strange_names_do_no_harm),
+        TEST(test_status),
+        TEST(test_executor),
+        TEST(test_plugin),
+        TEST(test_actor_send),
+        TEST(test_actor_others),
+        TEST(test_stats),
+        TEST(test_stats_watch),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
