@@ -54,6 +54,18 @@ struct envelope {
 };
 static_assert(sizeof(struct envelope) == 24 && offsetof(struct envelope, type) == 16, "layout of the envelope");
 
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the third word is read as one");
+
+/* The third word of a plain envelope: no flags, no attempts. */
+static inline uint64_t envelope_meta(uint16_t type, uint64_t length, uint32_t behaviour)
+{
+    return type | length << 16 | (uint64_t)behaviour << 32;
+}
+static inline uint64_t *envelope_words(struct envelope *e)
+{
+    return (uint64_t *)e;
+}
+
 #define ENVELOPE_SIZE_MAX (sizeof(struct envelope) + ODEON_PAYLOAD_MAX + 8)
 
 static inline uint64_t envelope_size(uint64_t length)

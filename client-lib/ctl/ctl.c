@@ -49,8 +49,7 @@ enum ctl_exit ctl_exit_of(int error)
     case ECONNABORTED:
     case ENOTCONN:
     case EPIPE:
-    case ESHUTDOWN:
-    case EHOSTDOWN:
+    case ESHUTDOWN: /* the service is stopping */
         return CTL_UNREACHABLE;
     case EPROTO:
     case ENOSYS: /* a request that the service does not know */
@@ -77,7 +76,6 @@ static const char *ctl_hint(int error)
     case ENOTCONN:
     case EPIPE:
     case ESHUTDOWN:
-    case EHOSTDOWN:
         return "See the journal of odeond, then try again";
     default:
         return NULL;

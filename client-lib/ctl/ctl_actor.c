@@ -26,7 +26,7 @@ static void actor_add(struct listing *listing, const void *row)
                                           actor_number(a->queue), actor_number(a->worker), CELL_REF(a->spawned_by) });
 }
 
-/* The name of a type that is near, to be freed; NULL: there is none. */
+/* The name of a type that is near, to be freed; NULL: there is none, or the very type is known. */
 static char *actor_nearest_type(struct ctl *ctl, const char *name)
 {
     struct odeon_list *list = NULL;
@@ -42,20 +42,6 @@ static char *actor_nearest_type(struct ctl *ctl, const char *name)
         best = strdup(near.best);
     odeon_list_free(list);
     return best;
-}
-
-static int actor_fail_type(struct ctl *ctl, const char *what, const char *type)
-{
-    char *near = actor_nearest_type(ctl, type);
-    int code;
-
-    if (near)
-        code = ctl_fail(ctl, CTL_REFUSED, "%s: there is no type '%s'. Did you mean %s?", what, type, near);
-    else
-        code = ctl_fail(ctl, CTL_REFUSED,
-                        "%s: there is no type '%s'. Load its plugin; odeonctl type list shows the types", what, type);
-    free(near);
-    return code;
 }
 
 int ctl_actor_list(struct ctl *ctl)
@@ -129,6 +115,25 @@ static void actor_print_ref(struct ctl *ctl, odeon_ref ref)
     json_end_document(&json);
 }
 
+static int actor_fail_spawn(struct ctl *ctl, int error, const char *type)
+{
+    char *why = strdup(odeon_error_text()), *near = NULL; /* the next call replaces the text */
+    int code;
+
+    if (error == -ENOENT)
+        near = actor_nearest_type(ctl, type);
+    if (near)
+        code = ctl_fail(ctl, CTL_REFUSED, "cannot make an actor: there is no type '%s'. Did you mean %s?", type, near);
+    else if (error == -ENOENT)
+        code = ctl_fail(ctl, CTL_REFUSED, "cannot make an actor of type '%s': %s. odeonctl type list shows the types",
+                        type, why && *why ? why : "there is no such type");
+    else
+        code = ctl_refuse(ctl, error, "cannot make an actor of type '%s'", type);
+    free(near);
+    free(why);
+    return code;
+}
+
 int ctl_actor_spawn(struct ctl *ctl)
 {
     const char *type = ctl->words[0], *name = ctl->option[OPTION_NAME];
@@ -148,16 +153,14 @@ int ctl_actor_spawn(struct ctl *ctl)
     if (code)
         return code;
     r = odeon_spawn(ctl->client, type, name, size ? args : NULL, size, &ref);
-    if (r == -ENOENT)
-        return actor_fail_type(ctl, "cannot make an actor", type);
     if (r < 0)
-        return ctl_refuse(ctl, r, "cannot make an actor of type '%s'", type);
+        return actor_fail_spawn(ctl, r, type);
     actor_print_ref(ctl, ref);
     return 0;
 }
 
 /* Names what the actor accepts, with the nearest first. */
-static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref, const char *message)
+static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref, const char *message, const char *why)
 {
     struct odeon_actor_detail *d = NULL;
     struct suggestion near;
@@ -166,16 +169,15 @@ static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref,
     int code;
 
     if (odeon_admin_actor_show(ctl->client, ref, NULL, &d) < 0)
-        return ctl_fail(ctl, CTL_REFUSED,
-                        "cannot send to %s: there is no message '%s'. See what odeonctl actor show says it accepts",
-                        which, message);
+        return ctl_fail(ctl, CTL_REFUSED, "cannot send to %s: %s '%s'. See what odeonctl actor show says it accepts",
+                        which, why, message);
     suggestion_init(&near, message);
     for (size_t i = 0; i < d->n_accepts; i++)
         suggestion_offer(&near, d->accepts[i]);
     accepts = CELL_LIST(d->accepts, d->n_accepts);
     list = output_cell_text(&accepts);
-    code = ctl_fail(ctl, CTL_REFUSED, "cannot send to %s: there is no message '%s'. %s%s%sIt accepts: %s", which,
-                    message, near.best ? "Did you mean " : "", near.best ? near.best : "", near.best ? "? " : "",
+    code = ctl_fail(ctl, CTL_REFUSED, "cannot send to %s: %s '%s'. %s%s%sIt accepts: %s", which, why, message,
+                    near.best ? "Did you mean " : "", near.best ? near.best : "", near.best ? "? " : "",
                     list ? list : "?");
     free(list);
     odeon_free(d);
@@ -237,14 +239,16 @@ int ctl_actor_send(struct ctl *ctl)
         return code;
     r = odeon_admin_message_find(ctl->client, message, 0, &info);
     if (r == -ENOENT)
-        return actor_fail_message(ctl, which, ref, message);
+        return actor_fail_message(ctl, which, ref, message, "there is no message");
     if (r < 0)
         return ctl_refuse(ctl, r, "cannot look up the message '%s'", message);
 
     code = actor_make_payload(ctl, info, &payload, &size);
     if (!code) {
         r = odeon_admin_actor_send(ctl->client, ref, message, payload, size);
-        if (r < 0)
+        if (r == -EOPNOTSUPP)
+            code = actor_fail_message(ctl, which, ref, message, "it does not accept");
+        else if (r < 0)
             code = ctl_refuse(ctl, r, "cannot send '%s' to %s", message, which);
         else
             actor_print_sent(ctl, ref, message, size);

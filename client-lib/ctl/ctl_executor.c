@@ -64,10 +64,10 @@ int ctl_executor_show(struct ctl *ctl)
     }
     if (ctl->legend) {
         if (info->pid)
-            fprintf(ctl->out, "Executor: process %u, started %u times, restarted %llu times after it had died\n\n",
-                    info->pid, info->boots, (unsigned long long)info->restarts);
+            fprintf(ctl->out, "Executor: process %u; starts: %u, restarts after its death: %llu\n\n", info->pid,
+                    info->boots, (unsigned long long)info->restarts);
         else
-            fprintf(ctl->out, "Executor: down, started %u times\n\n", info->boots);
+            fprintf(ctl->out, "Executor: down; starts: %u\n\n", info->boots);
     }
     listing_begin(&list, ctl, "settings", columns, 4);
     for (size_t i = 0; i < info->n_settings; i++) {

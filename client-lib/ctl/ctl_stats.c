@@ -169,14 +169,19 @@ static void stats_table_add_groups(struct stats_table *t)
     bool headed = false;
 
     for (size_t g = 0; g < stats_groups_n; g++) {
-        listing_heading(&t->list, stats_groups[g].title);
+        headed = false;
         for (const char *const *name = stats_groups[g].names; *name; name++) {
             size_t i = snapshot_find(s, *name);
 
-            if (i < s->n)
-                stats_table_add(t, i);
+            if (i == s->n)
+                continue; /* an older service does not count it */
+            if (!headed)
+                listing_heading(&t->list, stats_groups[g].title);
+            headed = true;
+            stats_table_add(t, i);
         }
     }
+    headed = false;
     for (size_t i = 0; i < s->n; i++) {
         if (stats_is_grouped(s->figures[i].name) || (s->figures[i].kind == ODEON_STATS_GAUGE && !s->n_workers))
             continue;

@@ -192,6 +192,9 @@ void listing_heading(struct listing *listing, const char *title)
 
     if (listing->json)
         return;
+    line = listing->n_rows ? listing_new_line(listing) : NULL; /* a blank one between the groups */
+    if (line && scols_line_set_data(line, 0, ""))
+        listing->failed = true;
     line = listing_new_line(listing);
     if (!line || scols_line_set_data(line, 0, title)) {
         listing->failed = true;

@@ -285,7 +285,7 @@ static int scan_fields(struct scan *s)
 {
     bool braces = scan_accept(s, '{');
     char word[WORD_SIZE] = "";
-    struct payload_type type;
+    struct payload_type type = { PAYLOAD_SIGNED, 1 };
     int r;
 
     for (;;) {

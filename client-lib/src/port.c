@@ -17,18 +17,19 @@
 #include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
 
+/* A smaller ring than the protocol's smallest is taken, too: what it holds is the service's to decide. */
 static int check_ring(const char *what, uint64_t bytes, uint32_t offset, size_t words)
 {
-    long page = sysconf(_SC_PAGESIZE);
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
-    if (bytes < ODEON_RING_MIN || bytes > ODEON_RING_MAX || (bytes & (bytes - 1)) != 0 || bytes % (uint64_t)page != 0)
+    if (bytes == 0 || bytes > ODEON_RING_MAX || (bytes & (bytes - 1)) != 0 || bytes % page != 0)
         return error_set(-EPROTO,
-                         "the service offers a %s ring of %llu bytes: not a power of two of whole pages from %d to %d",
-                         what, (unsigned long long)bytes, ODEON_RING_MIN, ODEON_RING_MAX);
-    if (offset < words || offset % (uint32_t)page != 0)
-        return error_set(-EPROTO,
-                         "the service offers a %s ring at offset %u: not behind the port's words at a page (%ld bytes)",
-                         what, offset, page);
+                         "the service offers a %s ring of %llu bytes: not a power of two of whole pages up to %d", what,
+                         (unsigned long long)bytes, ODEON_RING_MAX);
+    if (offset < words || offset % page != 0)
+        return error_set(
+            -EPROTO, "the service offers a %s ring at offset %u: not behind the port's words at a page (%llu bytes)",
+            what, offset, (unsigned long long)page);
     return 0;
 }
 

@@ -31,3 +31,30 @@ static inline void commit_flip(struct worker *w, uint32_t source, uint64_t curso
     crash_order();
     w->count = count;
 }
+
+/* While a batch is attached both slots name its source and no redo, so that a message's flip is three stores and the count.
+ * Called behind a flip that was written in full: the other slot is the spare one, and may be prepared. */
+static inline void commit_prepare_spare(struct worker *w, uint32_t source)
+{
+    struct segment_commit *spare = &w->durable->slot[(w->count + 1) & 1];
+    spare->source = source;
+    spare->redo_how = 0;
+    spare->redo = 0;
+}
+
+static inline void commit_message(struct worker *w, uint64_t cursor)
+{
+    if (SEEDED(two_stores)) {
+        commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
+        return;
+    }
+    struct segment_worker *durable = w->durable;
+    uint64_t count = w->count + 1;
+    struct segment_commit *slot = &durable->slot[count & 1];
+    slot->cursor = cursor;
+    slot->tail = w->tail;
+    slot->out = w->out;
+    store_release(&durable->count, count); /* F2 */
+    crash_order();
+    w->count = count;
+}

@@ -54,17 +54,22 @@ static inline enum actor_kind actor_key_kind(uint64_t key)
 
 enum { BEHAVIOURS_SLOTS = 256, BEHAVIOUR_NONE = 255 };
 
+/* `meta` is an envelope's third word for this behaviour when nothing is special about it: type, exact length, index, no flags, no
+ * attempts: one comparison tells that the record can simply be run. */
 struct behaviour_slot {
-    uint16_t message_type; /* 0: none; never equal to a record's type */
+    uint64_t meta;
+    engine_behaviour_fn run;
+};
+struct behaviour_shape {
+    uint16_t message_type; /* 0: none */
     uint16_t size;
     uint16_t slack; /* how much longer the payload may be */
-    uint16_t reserved;
-    engine_behaviour_fn run;
 };
 
 /* Copied from the plugin at registration; immutable until retired. */
 struct actor_type {
     struct behaviour_slot behaviours[BEHAVIOURS_SLOTS]; /* the last one stays empty: BEHAVIOUR_NONE leads to a look-up */
+    struct behaviour_shape shapes[BEHAVIOURS_SLOTS];
     uint8_t index_of[ODEON_MESSAGE_TYPES_MAX];          /* message type -> behaviour, BEHAVIOUR_NONE */
     struct engine_behaviour *listed;
     uint32_t id, version, state_size, n_behaviours;
@@ -77,8 +82,7 @@ struct actor_type {
 /* Records of one destination in an outbox, in order of first touch (COMMIT-PROTOCOL 3). */
 struct outbox_group {
     uint32_t destination;
-    uint32_t n;
-    uint32_t first, last; /* offsets / 8 */
+    uint32_t first, last; /* offsets / 8; last only when the log is chained */
     uint64_t bytes;       /* of envelopes */
 };
 
@@ -124,11 +128,7 @@ struct worker {
     struct outbox_group *groups;
     uint32_t n_groups;
     uint32_t spawn_next; /* round robin */
-    uint64_t n_sent, n_tail_appends, n_failed;
-    struct actor_type *running_type;
-    const struct envelope *running;
-    actor_ref running_ref;
-    uint32_t running_behaviour;
+    uint64_t n_logged, n_tail_appends, n_failed;
     bool recovering; /* flushes for a dead worker: nobody to notify */
     bool is_thread;
 

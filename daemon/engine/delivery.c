@@ -46,7 +46,7 @@ static void client_wake(struct worker *w, struct port *port)
 
 struct group_result {
     uint64_t length;
-    uint32_t taken, gone, dropped;
+    uint64_t taken, gone, dropped;
 };
 
 /* Copies the group's records for the port's present client to `base` + length; what a bound or another client refuses is counted. */
@@ -55,11 +55,9 @@ static struct group_result group_deliver(struct worker *w, const struct outbox_g
 {
     struct group_result result = { .length = length };
     uint32_t at = group->first;
-    for (uint32_t i = 0; i < group->n; i++) {
-        struct outbox_record *record = outbox_record_at(w, at);
-        const struct envelope *envelope = outbox_envelope(record);
+    do {
+        const struct envelope *envelope = outbox_envelope(outbox_record_at(w, at));
         uint64_t size = envelope_record_size(envelope);
-        at = record->next;
         if (envelope->to != ref) {
             result.gone++;
         } else if (result.length + size > limit) {
@@ -69,7 +67,8 @@ static struct group_result group_deliver(struct worker *w, const struct outbox_g
             result.length += size;
             result.taken++;
         }
-    }
+        at = outbox_next(w, group, at);
+    } while (at);
     return result;
 }
 
@@ -120,7 +119,7 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
     if (queue_lock(backlog, w->id))
         stat_add(w, STAT_lock_contended, 1);
     INJECT(LOCK);
-    struct group_result result = { .gone = group->n };
+    struct group_result result = { .gone = 0 };
     bool to_backlog = false;
     if (load_relaxed(&port->state) == PORT_OPEN) {
         bool draining = w->source == group->destination + 1; /* these records come from the backlog themselves */
@@ -129,11 +128,12 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
     } else {
         /* nothing to publish, but the step is done: recovery goes on behind it */
         journal_arm(w, step, group->destination, load_relaxed(&backlog->len[queue_active(load_relaxed(&backlog->sel))]));
+        result = group_deliver(w, group, 0, NULL, 0, 0, 0); /* counts */
     }
     queue_unlock(backlog);
     INJECT(STEP);
     stat_add(w, STAT_flushes, 1);
-    stat_add(w, STAT_flushed_messages, group->n);
+    stat_add(w, STAT_flushed_messages, result.taken);
     if (result.gone)
         stat_add(w, STAT_dead_letters, result.gone);
     if (result.dropped)

@@ -26,15 +26,17 @@ static uint64_t instruction_of(const void *context)
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     struct worker *w = this_worker;
-    if (w && w->running && load_relaxed(&w->durable->turn) == w->count) {
+    if (w && w->queue != NO_QUEUE && load_relaxed(&w->durable->turn) == w->count) {
         struct segment_fault *fault = &w->durable->fault;
+        const struct envelope *running = (const struct envelope *)(w->batch + w->cursor);
+        const struct actor_type *type = w->engine->actors[actor_ref_slot(running->to)].type;
         fault->signal = (uint32_t)signal;
-        fault->attempts = w->running->attempts + 1u;
+        fault->attempts = running->attempts + 1u;
         fault->address = (uint64_t)(uintptr_t)info->si_addr;
         fault->instruction = instruction_of(context);
-        fault->actor = w->running->to;
-        fault->message_type = w->running->type;
-        fault->actor_type = w->running_type ? w->running_type->id : 0;
+        fault->actor = running->to;
+        fault->message_type = running->type;
+        fault->actor_type = type ? type->id : 0;
         crash_order();
         fault->tag = w->count;
         stat_add(w, STAT_faults, 1);

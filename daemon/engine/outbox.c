@@ -50,17 +50,51 @@ void outbox_rebuild(struct worker *w, uint64_t out)
     assert(w->out == out);
 }
 
-static uint64_t group_copy(struct worker *w, const struct outbox_group *group, uint8_t *base, uint64_t length)
+/* The records so far, all of group 0, get their links. */
+static void chain_first_group(struct worker *w)
+{
+    struct outbox_group *group = &w->groups[0];
+    uint64_t at = 0, last = 0;
+    while (at < w->out) {
+        struct outbox_record *record = outbox_record_at(w, (uint32_t)(at / 8));
+        outbox_record_at(w, (uint32_t)(last / 8))->next = (uint32_t)(at / 8);
+        last = at;
+        at += sizeof(*record) + envelope_record_size(outbox_envelope(record));
+    }
+    group->last = (uint32_t)(last / 8);
+}
+
+struct envelope *outbox_append_slow(struct worker *w, uint32_t destination, uint64_t size)
+{
+    uint32_t at = (uint32_t)(w->out / 8);
+    uint32_t index = w->group_of[destination];
+    if (index == 0) {
+        if (w->n_groups == 1)
+            chain_first_group(w);
+        w->groups[w->n_groups++] = (struct outbox_group){ .destination = destination, .first = at, .last = at, .bytes = size };
+        w->group_of[destination] = (uint16_t)w->n_groups;
+    } else {
+        struct outbox_group *group = &w->groups[index - 1];
+        outbox_record_at(w, group->last)->next = at;
+        group->last = at;
+        group->bytes += size;
+    }
+    return outbox_log(w, destination, size);
+}
+
+static uint64_t group_copy(struct worker *w, const struct outbox_group *group, uint8_t *base, uint64_t length, uint64_t *ret_n)
 {
     uint32_t at = group->first;
-    for (uint32_t i = 0; i < group->n; i++) {
-        struct outbox_record *record = outbox_record_at(w, at);
-        const struct envelope *envelope = outbox_envelope(record);
+    uint64_t n = 0;
+    do {
+        const struct envelope *envelope = outbox_envelope(outbox_record_at(w, at));
         uint64_t size = envelope_record_size(envelope);
         record_copy(base + length, envelope, size);
         length += size;
-        at = record->next;
-    }
+        n++;
+        at = outbox_next(w, group, at);
+    } while (at);
+    *ret_n = n;
     return length;
 }
 
@@ -76,7 +110,8 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     unsigned active = queue_active(load_relaxed(&queue->sel));
     uint64_t length = load_relaxed(&queue->len[active]);
     assert(length + group->bytes <= e->segment.header->window_bytes); /* B4 */
-    length = group_copy(w, group, segment_window(&e->segment, destination, active), length);
+    uint64_t n;
+    length = group_copy(w, group, segment_window(&e->segment, destination, active), length, &n);
     if (SEEDED(journal_late))
         store_release(&queue->len[active], length);
     INJECT(COPIED);
@@ -88,7 +123,7 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     queue_unlock(queue); /* Q3 */
     INJECT(STEP);
     stat_add(w, STAT_flushes, 1);
-    stat_add(w, STAT_flushed_messages, group->n);
+    stat_add(w, STAT_flushed_messages, n);
     if (!w->recovering)
         source_signal(e, w, destination);
 }
@@ -104,7 +139,7 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
     uint64_t limit = e->segment.header->dlq_bytes;
     uint8_t *base = segment_window(&e->segment, e->segment.dead_letters, active);
     uint32_t at = group->first, dropped = 0;
-    for (uint32_t i = 0; i < group->n; i++) {
+    do {
         struct outbox_record *record = outbox_record_at(w, at);
         uint64_t size = envelope_record_size(outbox_envelope(record));
         if (length + size <= limit) {
@@ -113,8 +148,8 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
         } else {
             dropped++;
         }
-        at = record->next;
-    }
+        at = outbox_next(w, group, at);
+    } while (at);
     journal_arm(w, step, e->segment.dead_letters, length);
     if (length != before)
         store_release(&queue->len[active], length);

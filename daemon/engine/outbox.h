@@ -51,31 +51,37 @@ static inline struct envelope *outbox_envelope(struct outbox_record *record)
     return (struct envelope *)(record + 1);
 }
 
-/* Room for an envelope of `size` bytes; the caller has checked that it fits, and fills it. */
-static inline struct envelope *outbox_append(struct worker *w, uint32_t destination, uint64_t size)
+/* A record's start, behind what is logged already. */
+static inline struct envelope *outbox_log(struct worker *w, uint32_t destination, uint64_t size)
 {
-    uint32_t at = (uint32_t)(w->out / 8);
-    struct outbox_record *record = outbox_record_at(w, at);
+    struct outbox_record *record = (struct outbox_record *)(w->outbox + w->out);
     record->destination = destination;
-    record->next = 0;
-    uint32_t index = w->group_of[destination];
-    struct outbox_group *group;
-    if (index == 0) {
-        group = &w->groups[w->n_groups++];
-        w->group_of[destination] = (uint16_t)w->n_groups;
-        group->destination = destination;
-        group->n = 0;
-        group->first = at;
-        group->bytes = 0;
-    } else {
-        group = &w->groups[index - 1];
-        outbox_record_at(w, group->last)->next = at;
-    }
-    group->last = at;
-    group->n++;
-    group->bytes += size;
     w->out += sizeof(*record) + size;
     return outbox_envelope(record);
+}
+
+struct envelope *outbox_append_slow(struct worker *w, uint32_t destination, uint64_t size);
+
+/* Room for an envelope of `size` bytes; the caller has checked that it fits, and fills it.  As long as all records go to one
+ * destination the log is its group; the chains are made when a second one appears. */
+static inline struct envelope *outbox_append(struct worker *w, uint32_t destination, uint64_t size)
+{
+    w->n_logged++;
+    if (likely(w->n_groups == 1 && w->groups[0].destination == destination)) {
+        w->groups[0].bytes += size;
+        return outbox_log(w, destination, size);
+    }
+    return outbox_append_slow(w, destination, size);
+}
+
+/* The groups' records one after the other; `at` starts as group->first. */
+static inline uint32_t outbox_next(const struct worker *w, const struct outbox_group *group, uint32_t at)
+{
+    const struct outbox_record *record = outbox_record_at(w, at);
+    if (w->n_groups > 1)
+        return at == group->last ? 0 : record->next;
+    at += (uint32_t)((sizeof(*record) + envelope_record_size((const struct envelope *)(record + 1))) / 8);
+    return (uint64_t)at * 8 < w->out ? at : 0;
 }
 
 /* Records are multiples of 8 bytes, mostly a few words. */

@@ -91,7 +91,6 @@ static enum port_broken route(struct worker *w, uint32_t id, struct port *port)
     if (h.flags & ENVELOPE_CORRELATED && h.length >= 8)
         correlation = ((const volatile uint64_t *)at)[3];
     w->cursor += size;
-    w->n_sent++;
     enum envelope_reason reason = REASON_NONE;
     bool built_in = h.type >= MESSAGE_TYPE_POISON_DELETE && h.type <= MESSAGE_TYPE_POISON_FINISHED;
     if (actor_key_generation(key) != actor_ref_generation(h.to) || actor_key_kind(key) == ACTOR_FREE)
@@ -165,8 +164,8 @@ static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
     wake_for_room(w, port);
     stat_add(w, STAT_port_batches, 1);
     stat_add(w, STAT_port_messages, n);
-    stat_add(w, STAT_messages_sent, w->n_sent);
-    w->n_sent = 0;
+    stat_add(w, STAT_messages_sent, n);
+    w->n_logged = 0;
     return why;
 }
 

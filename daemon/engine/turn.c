@@ -11,65 +11,93 @@
 
 /* ---- sends ---- */
 
-static inline int send_pieces(struct worker *w, actor_ref to, struct envelope header, uint64_t prefix, const void *head, size_t head_size,
-                              const void *tail, size_t tail_size)
+static int send_failed(struct worker *w, uint64_t size)
+{
+    w->n_failed++;
+    return w->out + sizeof(struct outbox_record) + size > w->out_limit ? -ENOBUFS : -EAGAIN;
+}
+
+/* Where a record of `size` bytes for `to` goes, its header written; NULL and *ret_error. */
+static inline struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta, uint64_t size, int *ret_error)
 {
     uint32_t slot = actor_ref_slot(to);
     struct engine *e = w->engine;
-    size_t prefix_size = header.flags & ENVELOPE_CORRELATED ? sizeof(prefix) : 0;
+    struct envelope *out;
+    if (unlikely(slot >= e->config.actors_max || to == 0)) {
+        *ret_error = -ESRCH;
+        return NULL;
+    }
+    uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
+    if (likely(turn_can_tail_append(w, destination, size))) {
+        out = (struct envelope *)(w->batch + w->tail);
+        w->tail += size;
+        w->n_tail_appends++;
+    } else {
+        if (unlikely(!turn_has_room(w, destination, size))) {
+            *ret_error = send_failed(w, size);
+            return NULL;
+        }
+        if (destination == w->queue)
+            w->tail_closed = true;
+        out = outbox_append(w, destination, size);
+    }
+    uint64_t *words = envelope_words(out);
+    words[0] = to;
+    words[1] = w->ctx.self;
+    words[2] = meta;
+    return out;
+}
+
+/* The general form: a correlation id in front, a tail behind. */
+static int send_pieces(struct worker *w, actor_ref to, uint64_t meta, uint64_t correlation, const void *head, size_t head_size,
+                       const void *tail, size_t tail_size)
+{
     if (unlikely(head_size > ODEON_PAYLOAD_MAX || tail_size > ODEON_PAYLOAD_MAX - head_size))
         return -EMSGSIZE;
-    if (unlikely(slot >= e->config.actors_max || to == 0))
-        return -ESRCH;
-    size_t length = prefix_size + head_size + tail_size;
-    uint64_t size = envelope_size(length);
-    uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
-    if (unlikely(!turn_has_room(w, destination, size))) {
-        w->n_failed++;
-        return w->out + sizeof(struct outbox_record) + size > w->out_limit ? -ENOBUFS : -EAGAIN;
-    }
-    header.to = to;
-    header.from = w->ctx.self;
-    header.length = (uint16_t)length;
-    struct envelope *out = turn_place(w, destination, size);
-    *out = header;
+    size_t prefix = correlation ? sizeof(correlation) : 0;
+    size_t length = prefix + head_size + tail_size;
+    int r = 0;
+    struct envelope *out = send_place(w, to, meta | length << 16, envelope_size(length), &r);
+    if (!out)
+        return r;
     uint8_t *payload = envelope_payload(out);
-    if (unlikely(prefix_size)) {
-        memcpy(payload, &prefix, sizeof(prefix));
-        payload += sizeof(prefix);
+    if (length)
+        ((uint64_t *)payload)[(length - 1) / 8] = 0; /* padding carries nothing of what lay here before */
+    if (correlation) {
+        out->flags = ENVELOPE_CORRELATED | ENVELOPE_REPLY;
+        memcpy(payload, &correlation, sizeof(correlation));
     }
-    if (likely(tail_size == 0)) {
-        payload_copy(payload, head, head_size);
-    } else {
-        ((uint64_t *)payload)[(head_size + tail_size - 1) / 8] = 0;
-        memcpy(payload, head, head_size);
-        memcpy(payload + head_size, tail, tail_size);
-    }
-    w->n_sent++;
+    if (head_size)
+        memcpy(payload + prefix, head, head_size);
+    if (tail_size)
+        memcpy(payload + prefix + head_size, tail, tail_size);
     return 0;
 }
 
 int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size)
 {
-    struct envelope header = { .type = (uint16_t)type, .behaviour = (uint8_t)behaviour };
-    return send_pieces(worker_of_context(ctx), to, header, 0, data, size, NULL, 0);
+    if (unlikely(size > ODEON_PAYLOAD_MAX))
+        return -EMSGSIZE;
+    int r = 0;
+    struct envelope *out = send_place(worker_of_context(ctx), to, envelope_meta((uint16_t)type, size, behaviour & 0xff), envelope_size(size), &r);
+    if (unlikely(!out))
+        return r;
+    payload_copy(envelope_payload(out), data, size);
+    return 0;
 }
 
 int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *head, size_t head_size,
                          const void *tail, size_t tail_size)
 {
-    struct envelope header = { .type = (uint16_t)type, .behaviour = (uint8_t)behaviour };
-    return send_pieces(worker_of_context(ctx), to, header, 0, head, head_size, tail, tail_size);
+    return send_pieces(worker_of_context(ctx), to, envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, head, head_size, tail, tail_size);
 }
 
 int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size, const void *tail, size_t tail_size)
 {
     if (ctx->sender == 0)
         return -ENOTCONN;
-    struct envelope header = { .type = (uint16_t)type, .behaviour = BEHAVIOUR_NONE };
-    if (ctx->correlation)
-        header.flags = ENVELOPE_CORRELATED | ENVELOPE_REPLY;
-    return send_pieces(worker_of_context(ctx), ctx->sender, header, ctx->correlation, head, head_size, tail, tail_size);
+    return send_pieces(worker_of_context(ctx), ctx->sender, envelope_meta((uint16_t)type, 0, BEHAVIOUR_NONE), ctx->correlation, head,
+                       head_size, tail, tail_size);
 }
 
 int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn, actor_ref *ret_ref)
@@ -98,7 +126,7 @@ int engine_ctx_find_type(struct engine_context *ctx, const char *name, uint32_t 
 
 void engine_ctx_describe(struct engine_context *ctx, const char **ret_type, const char **ret_plugin)
 {
-    const struct actor_type *type = worker_of_context(ctx)->running_type;
+    const struct actor_type *type = worker_of_context(ctx)->engine->actors[actor_ref_slot(ctx->self)].type;
     *ret_type = type ? type->name : "";
     *ret_plugin = type ? type->plugin : "";
 }
@@ -107,10 +135,10 @@ void engine_ctx_describe(struct engine_context *ctx, const char **ret_type, cons
 
 static void publish_counts(struct worker *w)
 {
-    stat_add(w, STAT_messages_sent, w->n_sent);
+    stat_add(w, STAT_messages_sent, w->n_logged + w->n_tail_appends);
     stat_add(w, STAT_tail_appends, w->n_tail_appends);
     stat_add(w, STAT_sends_failed, w->n_failed);
-    w->n_sent = w->n_tail_appends = w->n_failed = 0;
+    w->n_logged = w->n_tail_appends = w->n_failed = 0;
 }
 
 void turn_flush(struct worker *w)
@@ -119,8 +147,8 @@ void turn_flush(struct worker *w)
         return;
     INJECT(OUTBOX);
     outbox_flush_from(w, 1);
-    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0); /* B2 */
     outbox_reset(w);
+    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0); /* B2: before the next record is written */
 }
 
 /* ---- messages that are not simply run ---- */
@@ -166,6 +194,8 @@ static void actor_end(struct worker *w, struct actor *actor, actor_ref ref, enum
     actors_free_slot(w, ref);
     if (type && state)
         actors_state_drop(w, type, state, how);
+    commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0); /* F3 */
+    commit_prepare_spare(w, w->source);
 }
 
 /* A2: state and init before the first message.  0, or why the message cannot be run. */
@@ -184,7 +214,6 @@ static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, a
         return REASON_INIT_FAILED;
     actor->type = type;
     actor->state = state;
-    w->running_type = type;
     if (type->init) {
         actor_ref sender = w->ctx.sender;
         w->ctx.sender = durable->spawned_by;
@@ -198,17 +227,18 @@ static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, a
     return REASON_NONE;
 }
 
-static const struct behaviour_slot *behaviour_find(const struct actor_type *type, const struct envelope *envelope, uint64_t length,
-                                                   enum envelope_reason *ret_reason)
+static engine_behaviour_fn behaviour_find(const struct actor_type *type, const struct envelope *envelope, uint64_t length,
+                                          enum envelope_reason *ret_reason)
 {
     *ret_reason = REASON_NOT_ACCEPTED;
     if (envelope->type >= ODEON_MESSAGE_TYPES_MAX)
         return NULL;
-    const struct behaviour_slot *behaviour = &type->behaviours[type->index_of[envelope->type]];
-    if (!behaviour->run)
+    uint8_t index = type->index_of[envelope->type];
+    const struct behaviour_shape *shape = &type->shapes[index];
+    if (!type->behaviours[index].run)
         return NULL;
-    *ret_reason = REASON_BAD_SIZE;
-    return length >= behaviour->size && length - behaviour->size <= behaviour->slack ? behaviour : NULL;
+    *ret_reason = length >= shape->size && length - shape->size <= shape->slack ? REASON_NONE : REASON_BAD_SIZE;
+    return *ret_reason == REASON_NONE ? type->behaviours[index].run : NULL;
 }
 
 static void context_set(struct worker *w, const struct envelope *envelope, uint64_t prefix)
@@ -222,14 +252,13 @@ static void context_set(struct worker *w, const struct envelope *envelope, uint6
         memcpy(&w->ctx.correlation, envelope_payload(envelope), 8);
     w->ctx.redelivered = (envelope->flags & ENVELOPE_REDELIVERED) != 0;
     w->ctx.attempts = envelope->attempts;
-    w->running = envelope;
 }
 
 static void turn_end(struct worker *w, struct actor *actor, const struct envelope *envelope, int result, uint64_t cursor)
 {
     if (likely(result == ALLOCATION_NODELETE)) {
         INJECT(HANDLER);
-        commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
+        commit_message(w, cursor);
     } else {
         enum engine_allocation how = result == ALLOCATION_DESTROY || result == ALLOCATION_FINISHED ? (enum engine_allocation)result
                                                                                                     : ALLOCATION_DELETE;
@@ -246,7 +275,6 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
     enum envelope_reason reason = REASON_NONE;
     bool is_here = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_destination(key) == w->queue;
     context_set(w, envelope, prefix);
-    w->running_type = is_here && actor_key_kind(key) == ACTOR_LIVE ? actor->type : NULL;
     store_relaxed(&w->durable->turn, w->count); /* U2 */
     crash_order();
     if (!is_here || (actor_key_kind(key) != ACTOR_LIVE && actor_key_kind(key) != ACTOR_NEW))
@@ -255,7 +283,7 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
         reason = REASON_ATTEMPTS;
     else if (actor_key_kind(key) == ACTOR_NEW)
         reason = actor_begin(w, actor, envelope->to);
-    const struct behaviour_slot *behaviour = NULL;
+    engine_behaviour_fn behaviour;
     int result = ALLOCATION_NODELETE;
     if (reason == REASON_NONE) {
         switch (envelope->type) {
@@ -268,10 +296,8 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
             break;
         default:
             behaviour = behaviour_find(actor->type, envelope, envelope->length - prefix, &reason);
-            if (behaviour) {
-                reason = REASON_NONE;
-                result = behaviour->run(actor->state, (const uint8_t *)envelope_payload(envelope) + prefix, &w->ctx);
-            }
+            if (behaviour)
+                result = behaviour(actor->state, (const uint8_t *)envelope_payload(envelope) + prefix, &w->ctx);
             break;
         }
     }
@@ -287,7 +313,7 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
     if (is_here)
         turn_end(w, actor, envelope, result, cursor);
     else
-        commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
+        commit_message(w, cursor);
     w->ctx.correlation = 0;
     w->ctx.redelivered = 0;
     w->ctx.attempts = 0;
@@ -295,52 +321,62 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
 
 /* ---- the loop ---- */
 
-uint64_t turn_run_batch(struct worker *w, uint64_t limit)
+/* Tails and senders that do not know the receiver's index are plain messages, too; only the look-up is longer. */
+static inline engine_behaviour_fn plain_behaviour(const struct actor_type *type, uint64_t meta)
+{
+    const struct behaviour_slot *behaviour = &type->behaviours[(meta >> 32) & 0xff];
+    if (likely(behaviour->meta == meta))
+        return behaviour->run;
+    if (meta >> 40 || (uint16_t)meta < MESSAGE_TYPE_FIRST_USER || (uint16_t)meta >= ODEON_MESSAGE_TYPES_MAX)
+        return NULL;
+    uint8_t index = type->index_of[(uint16_t)meta];
+    const struct behaviour_shape *shape = &type->shapes[index];
+    uint32_t longer = (uint32_t)(uint16_t)(meta >> 16) - shape->size;
+    return longer <= shape->slack ? type->behaviours[index].run : NULL;
+}
+
+uint64_t turn_run_batch(struct worker *w, uint64_t end, uint64_t limit)
 {
     struct engine *e = w->engine;
-    const uint32_t actors_max = e->config.actors_max;
-    uint64_t n = 0;
-    while (w->cursor < w->tail && n < limit) {
-        const struct envelope *envelope = (const struct envelope *)(w->batch + w->cursor);
-        uint64_t cursor = w->cursor + envelope_record_size(envelope);
-        uint32_t slot = actor_ref_slot(envelope->to);
-        struct actor *actor = slot < actors_max ? &e->actors[slot] : NULL;
-        /* A window ends with more than a record's room behind its longest content (B4): reading one header too far is harmless. */
-        uint32_t next = actor_ref_slot(((const struct envelope *)(w->batch + cursor))->to);
-        __builtin_prefetch(&e->actors[next < actors_max ? next : 0]);
-        uint64_t want = (envelope->to & UINT64_C(0xffffffff00000000)) | w->key_live;
-        n++;
-        if (likely(actor && load_relaxed(&actor->key) == want && (envelope->flags | envelope->attempts) == 0)) {
-            const struct actor_type *type = actor->type;
-            const struct behaviour_slot *behaviour = &type->behaviours[envelope->behaviour];
-            if (unlikely(behaviour->message_type != envelope->type))
-                behaviour = &type->behaviours[type->index_of[envelope->type % ODEON_MESSAGE_TYPES_MAX]];
-            uint32_t longer = (uint32_t)envelope->length - behaviour->size;
-            if (likely(behaviour->message_type == envelope->type && longer <= behaviour->slack)) {
-                w->ctx.self = envelope->to;
-                w->ctx.sender = envelope->from;
-                w->ctx.message_type = envelope->type;
-                w->ctx.message_size = envelope->length;
-                w->running = envelope;
-                w->running_type = actor->type;
-                store_relaxed(&w->durable->turn, w->count); /* U2 */
-                crash_order();
-                int result = behaviour->run(actor->state, envelope_payload(envelope), &w->ctx);
-                turn_end(w, actor, envelope, result, cursor);
-                goto done;
-            }
-        }
-        turn_special(w, envelope, actor, cursor);
-    done:
-        w->cursor = cursor;
-        if (unlikely(w->out > OUTBOX_FLUSH_BYTES)) {
-            turn_flush(w);
-            if (unlikely(load_relaxed(&e->stopping)))
+    struct actor *const actors = e->actors;
+    uint64_t stop = end < w->tail ? end : w->tail, n = 0;
+    uint64_t cursor = w->cursor;
+    for (; n < limit; n++) {
+        if (unlikely(cursor >= stop)) {
+            stop = end < w->tail ? end : w->tail; /* tail appends */
+            if (cursor >= stop)
                 break;
         }
+        struct envelope *envelope = (struct envelope *)(w->batch + cursor);
+        const uint64_t *words = envelope_words(envelope);
+        uint64_t meta = words[2];
+        uint64_t next = cursor + envelope_size((uint16_t)(meta >> 16));
+        /* Prefetching what lies behind the tail is harmless, whatever it says. */
+        __builtin_prefetch(&actors[actor_ref_slot(((const struct envelope *)(w->batch + next))->to)]);
+        struct actor *actor = &actors[actor_ref_slot(words[0])]; /* in range: checked where the record was made */
+        uint64_t want = (words[0] & UINT64_C(0xffffffff00000000)) | w->key_live;
+        engine_behaviour_fn run;
+        if (likely(load_relaxed(&actor->key) == want && (run = plain_behaviour(actor->type, meta)) != NULL)) {
+            w->ctx.self = words[0];
+            w->ctx.sender = words[1];
+            w->ctx.message_type = (uint16_t)meta;
+            w->ctx.message_size = (uint16_t)(meta >> 16);
+            store_relaxed(&w->durable->turn, w->count); /* U2 */
+            crash_order();
+            int result = run(actor->state, envelope + 1, &w->ctx);
+            turn_end(w, actor, envelope, result, next);
+        } else {
+            turn_special(w, envelope, actor, next);
+        }
+        w->cursor = cursor = next;
+        if (unlikely(w->out > OUTBOX_FLUSH_BYTES)) {
+            turn_flush(w);
+            if (unlikely(load_relaxed(&e->stopping))) {
+                n++;
+                break;
+            }
+        }
     }
-    w->running = NULL;
-    w->running_type = NULL;
     publish_counts(w);
     stat_add(w, STAT_messages_processed, n);
     return n;

@@ -13,9 +13,9 @@
 #include "daemon/engine/core.h"
 #include "daemon/engine/outbox.h"
 
-/* Runs the attached batch: to its end, to `limit` messages, or until told to stop.  Flushes on the way; what the last messages
- * sent may be left in the (committed) outbox. Returns the number of messages. */
-uint64_t turn_run_batch(struct worker *w, uint64_t limit);
+/* Runs the attached batch: to its end, to offset `end`, to `limit` messages, or until told to stop.  Flushes on the way; what
+ * the last messages sent may be left in the (committed) outbox.  Returns the number of messages. */
+uint64_t turn_run_batch(struct worker *w, uint64_t end, uint64_t limit);
 /* Flush and reset flip, when there is something. */
 void turn_flush(struct worker *w);
 
@@ -56,5 +56,4 @@ static inline struct envelope *turn_place(struct worker *w, uint32_t destination
 static inline void turn_put(struct worker *w, uint32_t destination, const struct envelope *envelope)
 {
     *turn_place(w, destination, envelope_size(0)) = *envelope;
-    w->n_sent++;
 }

@@ -120,12 +120,8 @@ static struct actor_type *type_new(const struct engine_actor_type_info *info, ui
         const struct engine_behaviour *b = &info->behaviours[i];
         listed[i] = *b;
         type->index_of[b->message_type] = (uint8_t)i;
-        type->behaviours[i] = (struct behaviour_slot){
-            .message_type = b->message_type,
-            .size = b->size,
-            .slack = b->has_tail ? UINT16_MAX : 0,
-            .run = b->run,
-        };
+        type->shapes[i] = (struct behaviour_shape){ .message_type = b->message_type, .size = b->size, .slack = b->has_tail ? UINT16_MAX : 0 };
+        type->behaviours[i] = (struct behaviour_slot){ .meta = envelope_meta(b->message_type, b->size, i), .run = b->run };
     }
     return type;
 }

@@ -93,6 +93,7 @@ static void attach(struct worker *w, uint32_t id, struct segment_queue *queue)
     w->key_live = actor_key(0, id, ACTOR_LIVE);
     w->source = id + 1;
     commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
+    commit_prepare_spare(w, w->source); /* F3 */
 }
 
 static uint64_t count_records(const uint8_t *batch, uint64_t from, uint64_t to)
@@ -137,18 +138,18 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
     if (gulped)
         queue_gulp(queue, w->id);
     attach(w, id, queue);
-    uint64_t gulp_tail = w->tail;
+    if (gulped)
+        e->sources[id].gulp_tail = w->tail;
     if (stolen)
         stat_add(w, STAT_messages_stolen, count_records(w->batch, w->cursor, w->tail));
-    uint64_t n = turn_run_batch(w, load_relaxed(&e->throughput));
+    uint64_t limit = load_relaxed(&e->throughput);
+    /* what tail appends add does not count as gulped */
+    uint64_t n = turn_run_batch(w, e->sources[id].gulp_tail, limit);
+    stat_add(w, STAT_gulps, gulped);
+    stat_add(w, STAT_gulped_messages, n);
+    if (n < limit)
+        turn_run_batch(w, UINT64_MAX, limit - n);
     bool done = w->cursor == w->tail;
-    if (gulped) {
-        /* what tail appends added does not count as gulped */
-        uint64_t in_gulp = w->cursor >= gulp_tail ? n - count_records(w->batch, gulp_tail, w->cursor)
-                                                  : n + count_records(w->batch, w->cursor, gulp_tail);
-        stat_add(w, STAT_gulps, 1);
-        stat_add(w, STAT_gulped_messages, in_gulp);
-    }
     if (!done)
         stat_add(w, STAT_batches_parked, 1);
     detach(w, queue, id, done);

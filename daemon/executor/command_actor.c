@@ -22,23 +22,22 @@ int command_lookup(struct executor *executor, const Odeon__Request *request, str
 int command_spawn(struct executor *executor, const Odeon__Request *request, struct frame *frame, struct reply *reply)
 {
     const Odeon__Spawn *spawn = request->spawn;
-    struct engine_actor_type_view view;
+    struct engine_actor_type_view type;
     actor_ref ref = 0;
-    uint32_t type;
     int r;
 
     (void)frame;
-    if (engine_actor_type_find(executor->engine, spawn->type, &type) < 0)
+    if (type_find(executor, spawn->type, &type) < 0)
         return explain_set(&reply->explain, -ENOENT, "there is no actor type '%.64s': load the plugin that has it",
                            spawn->type);
-    if (engine_actor_type_get(executor->engine, type, &view) == 0 && !view.loaded)
+    if (!type.loaded)
         return explain_set(&reply->explain, -ENOENT,
-                           "the actor type %s is known, but its plugin %s is not loaded: load it first", view.name,
-                           view.plugin);
+                           "the actor type %s is known, but its plugin %s is not loaded: load it first", type.name,
+                           type.plugin);
     if (spawn->args.len > ODEON_SPAWN_ARGS_MAX)
         return explain_set(&reply->explain, -E2BIG, "%zu bytes of arguments: at most %d are allowed", spawn->args.len,
                            ODEON_SPAWN_ARGS_MAX);
-    r = engine_actor_spawn(executor->engine, type, spawn->name[0] ? spawn->name : NULL, spawn->args.data,
+    r = engine_actor_spawn(executor->engine, type.id, spawn->name[0] ? spawn->name : NULL, spawn->args.data,
                            spawn->args.len, &ref);
     switch (r) {
     case 0:
@@ -85,6 +84,8 @@ static void actor_row_init(const struct executor *executor, const struct engine_
 static int actor_filter_parse(const struct executor *executor, const char *type_name, struct explain *explain,
                               uint32_t *ret_type)
 {
+    struct engine_actor_type_view type;
+
     *ret_type = UINT32_MAX;
     if (type_name[0] == '\0')
         return 0;
@@ -92,9 +93,10 @@ static int actor_filter_parse(const struct executor *executor, const char *type_
         *ret_type = 0;
         return 0;
     }
-    if (engine_actor_type_find(executor->engine, type_name, ret_type) < 0)
+    if (type_find(executor, type_name, &type) < 0)
         return explain_set(explain, -ENOENT, "there is no actor type '%.64s': 'type list' shows those that are",
                            type_name);
+    *ret_type = type.id;
     return 0;
 }
 

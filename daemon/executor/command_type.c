@@ -95,6 +95,14 @@ int command_message_type_find(struct executor *executor, const Odeon__Request *r
     return r < 0 ? r : reply_message_type(reply, &type);
 }
 
+int type_find(const struct executor *executor, const char *name, struct engine_actor_type_view *ret_view)
+{
+    for (uint32_t id = 1; engine_actor_type_get(executor->engine, id, ret_view) == 0; id++)
+        if (strcmp(ret_view->name, name) == 0)
+            return 0;
+    return -ENOENT;
+}
+
 char **type_accepts(const struct executor *executor, const struct engine_actor_type_view *view, struct reply *reply,
                     size_t *ret_n)
 {

@@ -85,7 +85,8 @@ static void send_start(struct supervisor *supervisor)
 
 static int start_executor(struct supervisor *supervisor)
 {
-    int r = executor_start(&supervisor->executor, supervisor->executor_path);
+    int r = executor_start(&supervisor->executor, supervisor->executor_path,
+                           config_log_level_name(supervisor->config.log_level));
 
     if (r < 0)
         return r;

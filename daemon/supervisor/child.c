@@ -81,9 +81,8 @@ void child_describe_status(int wait_status, char *text, size_t size)
 }
 
 /* Between fork and exec: async-signal-safe calls only.  Returns when something failed; errno says what. */
-static void become_program(const char *program, pid_t parent, char **environment)
+static void become_program(char *const *argv, pid_t parent, char **environment)
 {
-    char *argv[] = { (char *)program, NULL };
     struct sigaction normal = { .sa_handler = SIG_DFL };
     sigset_t none;
     int null;
@@ -100,7 +99,7 @@ static void become_program(const char *program, pid_t parent, char **environment
     null = open("/dev/null", O_RDONLY);
     if (null < 0 || dup2(null, STDIN_FILENO) < 0)
         return;
-    execve(program, argv, environment);
+    execve(argv[0], argv, environment);
 }
 
 /* Puts the control socket on descriptor 3 and the pipe that reports a failed exec on 4; nothing else stays open. */
@@ -116,19 +115,19 @@ static int arrange_descriptors(int control_fd, int report_fd)
 }
 
 static void __attribute__((noreturn))
-run_child(const char *program, int control_fd, int report_fd, pid_t parent, char **environment)
+run_child(char *const *argv, int control_fd, int report_fd, pid_t parent, char **environment)
 {
     int report = arrange_descriptors(control_fd, report_fd), error;
 
     if (report >= 0)
-        become_program(program, parent, environment);
+        become_program(argv, parent, environment);
     error = errno;
     while (write(report >= 0 ? report : report_fd, &error, sizeof(error)) < 0 && errno == EINTR)
         ;
     _exit(127);
 }
 
-static pid_t start_process(const char *program, int control_fd)
+static pid_t start_process(char *const *argv, int control_fd)
 {
     char **environment = child_environment();
     int report[2], error = 0;
@@ -143,7 +142,7 @@ static pid_t start_process(const char *program, int control_fd)
     }
     pid = fork();
     if (pid == 0)
-        run_child(program, control_fd, report[1], parent, environment);
+        run_child(argv, control_fd, report[1], parent, environment);
     error = pid < 0 ? errno : 0;
     close(report[1]);
     free(environment);
@@ -206,9 +205,9 @@ static int watch(struct child *child, uv_loop_t *loop, pid_t pid)
     return 0;
 }
 
-int child_start(struct child *child, uv_loop_t *loop, const char *program, int control_fd)
+int child_start(struct child *child, uv_loop_t *loop, char *const *argv, int control_fd)
 {
-    pid_t pid = start_process(program, control_fd);
+    pid_t pid = start_process(argv, control_fd);
     int r;
 
     if (pid < 0)

@@ -21,9 +21,9 @@ struct child {
     void *userdata;
 };
 
-/* Starts `program` without arguments.  `control_fd` stays the caller's.  0, or negative errno: also when the program cannot be
+/* Starts argv[0] with these arguments.  `control_fd` stays the caller's.  0, or negative errno: also when the program cannot be
  * executed. */
-int child_start(struct child *child, uv_loop_t *loop, const char *program, int control_fd);
+int child_start(struct child *child, uv_loop_t *loop, char *const *argv, int control_fd);
 /* Nothing happens when it has ended already. */
 void child_kill(struct child *child, int signal);
 

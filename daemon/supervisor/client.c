@@ -132,7 +132,7 @@ void client_set_hello(struct client *client, const char *name, const char *libra
     copy_printable(client->name, sizeof(client->name), name);
     copy_printable(client->library, sizeof(client->library), library);
     client->said_hello = true;
-    log_about(client, LOG_LEVEL_INFO, "said hello, library %s", client->library);
+    log_about(client, LOG_LEVEL_DEBUG, "said hello, library %s", client->library);
 }
 
 static void on_freed(void *userdata)
@@ -159,7 +159,7 @@ void client_drop(struct client *client, const char *why)
     if (why)
         log_about(client, LOG_LEVEL_NOTICE, "is disconnected: %s", why);
     else
-        log_about(client, client->said_hello ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "has gone");
+        log_about(client, LOG_LEVEL_DEBUG, "has gone");
     ports_close_of_client(supervisor, client->id);
     channel_free(client->channel, on_freed);
     supervisor_update_counts(supervisor);

@@ -158,16 +158,17 @@ void executor_fini(struct executor *executor)
     uv_close((uv_handle_t *)&executor->hang_timer, NULL);
 }
 
-int executor_start(struct executor *executor, const char *program)
+int executor_start(struct executor *executor, const char *program, const char *level)
 {
     static const struct channel_ops ops = { .on_frame = on_frame, .on_error = on_error };
+    char *const argv[] = { (char *)program, (char *)"--log-level", (char *)level, NULL };
     int sockets[2], r;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
         return -errno;
     r = fcntl(sockets[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
     if (r == 0)
-        r = child_start(&executor->child, executor->loop, program, sockets[1]);
+        r = child_start(&executor->child, executor->loop, argv, sockets[1]);
     close(sockets[1]);
     if (r < 0) {
         close(sockets[0]);

@@ -63,8 +63,8 @@ void executor_init(struct executor *executor, uv_loop_t *loop, const struct exec
 /* Ends every request with -ESHUTDOWN and closes the handles; the process must have ended. */
 void executor_fini(struct executor *executor);
 
-/* Starts the process.  0 or negative errno. */
-int executor_start(struct executor *executor, const char *program);
+/* Starts the process, which is to log down to `level`.  0 or negative errno. */
+int executor_start(struct executor *executor, const char *program, const char *level);
 /* Readiness was reported: requests that waited are sent. */
 void executor_set_ready(struct executor *executor);
 void executor_kill(struct executor *executor);

@@ -71,20 +71,28 @@ static int set_string(char **to, const char *value)
     return 0;
 }
 
-static int parse_log_level(const char *value, enum log_level *ret_level)
-{
-    static const struct {
-        const char *name;
-        enum log_level level;
-    } levels[] = { { "error", LOG_LEVEL_ERROR },
+static const struct {
+    const char *name;
+    enum log_level level;
+} log_levels[] = { { "error", LOG_LEVEL_ERROR },
                    { "warning", LOG_LEVEL_WARNING },
                    { "notice", LOG_LEVEL_NOTICE },
                    { "info", LOG_LEVEL_INFO },
                    { "debug", LOG_LEVEL_DEBUG } };
 
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-        if (strcmp(levels[i].name, value) == 0) {
-            *ret_level = levels[i].level;
+const char *config_log_level_name(enum log_level level)
+{
+    for (size_t i = 0; i < sizeof(log_levels) / sizeof(log_levels[0]); i++)
+        if (log_levels[i].level == level)
+            return log_levels[i].name;
+    return "info";
+}
+
+static int parse_log_level(const char *value, enum log_level *ret_level)
+{
+    for (size_t i = 0; i < sizeof(log_levels) / sizeof(log_levels[0]); i++)
+        if (strcmp(log_levels[i].name, value) == 0) {
+            *ret_level = log_levels[i].level;
             return 0;
         }
     return -EINVAL;

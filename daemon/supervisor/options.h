@@ -45,3 +45,4 @@ void options_fini(struct options *options);
  * reason in `text`. */
 int config_load(struct config *config, const struct options *options, char *text);
 void config_fini(struct config *config);
+const char *config_log_level_name(enum log_level level);

@@ -195,6 +195,8 @@ static void on_refused(struct supervisor *supervisor, struct port *port, const O
         client_end_request(client);
         client_refuse(client, port->request_id, report->error < 0 ? report->error : -EPROTO,
                       "the port cannot be opened: %s", why);
+    } else if (port->state == PORT_CLOSING) {
+        log_warning("port %u of client %u, which is closed, is not drained: %s", port->index, port->client_id, why);
     } else {
         log_error("port %u of client %u is lost: the executor did not take it again: %s", port->index, port->client_id,
                   why);

@@ -108,7 +108,9 @@ void shutdown_on_exit(struct supervisor *supervisor, int wait_status)
     char how[96];
 
     child_describe_status(wait_status, how, sizeof(how));
-    if (!shutdown->drained)
+    if (supervisor->exit_status != 0)
+        ; /* supervisor_fail() has said why; nothing was to be drained */
+    else if (!shutdown->drained)
         log_warning("the executor has ended (%s) before it had drained: what was still queued is lost", how);
     else if (shutdown->unreceived > 0)
         log_warning("%" PRIu64 " messages sent but not received%s", shutdown->unreceived,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The include graph against the law. Called by law.sh.
 #
-# Reads lines "FILE<tab>LINE<tab>QUOTE<tab>NAME"; needs -v layers=layers.txt and -v files=(the project's files).
-# Prints "KIND<tab>violation": layer, system, unresolved, cycle.
+# Reads lines "FILE<tab>LINE<tab>QUOTE<tab>NAME"; needs -v layers=layers.txt, files=(the project's files), and
+# order=engine_order.txt. Prints "KIND<tab>violation": layer, system, unresolved, cycle, order.
 
 function directory(path) { return sub(/\/[^\/]*$/, "", path) ? path : "." }
 
@@ -55,14 +55,7 @@ function may(from, to,    l, n, i, words, word) {
     return 0
 }
 
-# What must not include itself through others. In the engine a source and its header are one (its modules are layers; engine.h
-# is the interface below them all, engine.c the top), elsewhere it is headers that must not.
-function module(path) {
-    if (path ~ /^daemon\/engine\// && path != "daemon/engine/engine.h") sub(/\.[a-z]+$/, "", path)
-    return path
-}
-
-# Depth first; a module met again on the way down closes a cycle.
+# Depth first; a header met again on the way down closes a cycle.
 function visit(m, way,    n, i, next_of) {
     state[m] = 1
     n = split(edges[m], next_of, "\n")
@@ -76,8 +69,33 @@ function visit(m, way,    n, i, next_of) {
     state[m] = 2
 }
 
+# A source of the engine and its header are one module.
+function engine_module(path) { sub(/^daemon\/engine\//, "", path); sub(/\.[a-z]+$/, "", path); return path }
+
+function check_order(from, line, to,    a, b, pair) {
+    if (index(from, "daemon/engine/") != 1) return
+    a = engine_module(from)
+    if (!(a in rank)) {
+        if (!(a in told)) print "order\t" from ": has no place in the order of layers (tests/law/engine_order.txt)"
+        told[a] = 1
+        return
+    }
+    if (index(to, "daemon/engine/") != 1 || to == "daemon/engine/engine.h") return
+    b = engine_module(to)
+    if (a == b || !(b in rank) || rank[b] <= rank[a]) return
+    pair = substr(from, 15) " " substr(to, 15)
+    if (pair in upward) used[pair] = 1
+    else print "order\t" from ":" line ": " a " is a lower layer than " b
+}
+
 BEGIN {
     while ((getline line <files) > 0) project[line] = 1
+    while ((getline line <order) > 0) {
+        n = split(line, word, " ")
+        ranks++
+        if (word[1] == "order") for (i = 2; i <= n; i++) rank[word[i]] = ranks
+        if (word[1] == "upward") upward[word[2] " " word[3]] = 1
+    }
     while ((getline line <layers) > 0) {
         if (line ~ /^#/ || line !~ /[^ ]/) continue
         split(line, word, " ")
@@ -105,8 +123,11 @@ BEGIN {
         next
     }
     if (!may(from, to)) print "layer\t" from ":" line ": " layer_of(from) " must not include " to
-    a = module(from); b = module(to)
-    if (a != b && !((a, b) in seen)) { seen[a, b] = 1; edges[a] = edges[a] b "\n"; modules[a] = 1 }
+    check_order(from, line, to)
+    if (!((from, to) in seen) && from != to) { seen[from, to] = 1; edges[from] = edges[from] to "\n"; nodes[from] = 1 }
 }
 
-END { for (m in modules) if (!state[m]) visit(m, m) }
+END {
+    for (m in nodes) if (!state[m]) visit(m, m)
+    for (pair in upward) if (!(pair in used)) print "order\t" pair ": an exception that nothing needs (tests/law/engine_order.txt)"
+}

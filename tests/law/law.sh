@@ -57,14 +57,16 @@ check_includes()
     xargs -d '\n' awk 'match($0, /^[ \t]*#[ \t]*include[ \t]*["<][^">]+[">]/) {
         s = substr($0, RSTART, RLENGTH); sub(/^[ \t]*#[ \t]*include[ \t]*/, "", s)
         print FILENAME "\t" FNR "\t" substr(s, 1, 1) "\t" substr(s, 2, length(s) - 2) }' <"$WORK/c_files" >"$WORK/includes"
-    awk -F '\t' -v layers="$HERE/layers.txt" -v files="$WORK/files" -f "$HERE/includes.awk" "$WORK/includes" >"$WORK/violations"
-    for kind in layer system unresolved cycle; do
+    awk -F '\t' -v layers="$HERE/layers.txt" -v files="$WORK/files" -v order="$HERE/engine_order.txt" \
+        -f "$HERE/includes.awk" "$WORK/includes" >"$WORK/violations"
+    for kind in layer system unresolved cycle order; do
         sed -n "s/^$kind\t//p" "$WORK/violations" >"$WORK/$kind"
     done
     law "each layer includes only what the law allows" "$WORK/layer"
     law "libraries stay out of the layers that do without them" "$WORK/system"
     law "every include of a project file finds it" "$WORK/unresolved"
-    law "no module includes itself through others" "$WORK/cycle"
+    law "no header includes itself through others" "$WORK/cycle"
+    law "inside the engine, no module includes one of a higher layer" "$WORK/order"
 }
 
 # compile_header HEADER COMPILER LANGUAGE: included twice, by nothing else.

@@ -35,7 +35,8 @@ static void *map_twice(int fd, uint64_t ring)
 
     assert_true(base != MAP_FAILED);
     assert_true(mmap(base, once, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED);
-    assert_true(mmap(base + once, ring, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, PORT_RING_OFFSET) != MAP_FAILED);
+    assert_true(mmap(base + once, ring, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, PORT_RING_OFFSET) !=
+                MAP_FAILED);
     return base;
 }
 
@@ -77,8 +78,8 @@ void fake_init(struct fake *fake, uint64_t submission_bytes, uint64_t delivery_b
 
 void fake_fini(struct fake *fake)
 {
-    int fds[] = { fake->plan.client_memory, fake->plan.executor_memory, fake->plan.doorbell, fake->plan.pipe, fake->doorbell, fake->pipe_write,
-                  fake->epoll };
+    int fds[] = { fake->plan.client_memory, fake->plan.executor_memory, fake->plan.doorbell, fake->plan.pipe,
+                  fake->doorbell,           fake->pipe_write,           fake->epoll };
 
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (fds[i] >= 0)

@@ -35,7 +35,7 @@ static int setup(void **state)
 /* The words of one line, parted by '|'; what the run has printed is in out and err. */
 static int run(const char *line)
 {
-    char *copy = strdup(line), *rest = copy, *argv[32] = { "odeonctl" }, *word;
+    char *copy = strdup(line), *rest = copy, *argv[32] = { (char *)"odeonctl" }, *word;
     size_t out_size, err_size;
     FILE *out_file, *err_file;
     int argc = 1, code;
@@ -93,7 +93,7 @@ static void test_usage_errors(void **state)
         const char *line, *says;
     } bad[] = {
         { "", "no command" },
-        { "statsu", "Did you mean stats?" },
+        { "statz", "Did you mean stats?" },
         { "frobnicate", "there is no such command" },
         { "plugin", "needs a verb. Write one of load, list, unload" },
         { "plugin|lod", "Did you mean load?" },

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -348,7 +349,8 @@ static void test_fill_refuses_twice_and_too_much(void **state)
 
 static void test_hex(void **state)
 {
-    char *good[] = { "0x0102", "fFee" }, *odd[] = { "123" }, *bad[] = { "0g" }, *many[] = { "0102030405" };
+    char *good[] = { (char *)"0x0102", (char *)"fFee" }, *odd[] = { (char *)"123" };
+    char *bad[] = { (char *)"0g" }, *many[] = { (char *)"0102030405" };
     char error[PAYLOAD_ERROR_TEXT];
     uint8_t bytes[4];
     size_t size = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's side of a port against an executor that the test plays: posting, receiving, waiting, and impossible memory. */
+/* The client's side of a port against an executor that the test plays: posting, receiving, waiting, and impossible
+ * memory. */
 #include "tests/unit/clientlib_fake.h"
 
 #include <errno.h>
@@ -94,12 +95,14 @@ static void test_impossible_arguments_are_refused(void **state)
     assert_int_equal(odeon_post(f->port, actor, 0, "x", 1), -EINVAL);
     assert_int_equal(odeon_post(f->port, actor, 65536, "x", 1), -EINVAL);
     assert_int_equal(odeon_post(f->port, ODEON_NOBODY, TYPE, "x", 1), -ESRCH);
-    assert_int_equal(odeon_post(f->port, UINT64_C(1) << 32 | 1000, TYPE, "x", 1), -ESRCH); /* beyond the actor table: would break the port */
+    assert_int_equal(odeon_post(f->port, UINT64_C(1) << 32 | 1000, TYPE, "x", 1),
+                     -ESRCH); /* beyond the actor table: would break the port */
     assert_int_equal(odeon_post(f->port, UINT64_C(1) << 32 | 999, TYPE, "x", 1), 0);
     assert_true(fake_take(&f->fake, &e, f->payload));
     assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, ODEON_PAYLOAD_MAX + 1), -EMSGSIZE);
     assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, SIZE_MAX), -EMSGSIZE);
-    assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, RING - 16), -EMSGSIZE); /* larger than the ring: never fits */
+    assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, RING - 16),
+                     -EMSGSIZE); /* larger than the ring: never fits */
     assert_non_null(strstr(odeon_error_text(), "ring of 4096"));
     assert_int_equal(odeon_post(f->port, actor, TYPE, NULL, 1), -EINVAL);
     assert_int_equal(odeon_post(NULL, actor, TYPE, "x", 1), -EINVAL);
@@ -133,7 +136,8 @@ static void test_records_do_not_wrap(void **state)
     uint32_t random = 1;
     struct envelope e;
 
-    /* sizes that are prime to the ring's, so that every offset is met, and the last record of a turn lies over the seam */
+    /* sizes that are prime to the ring's, so that every offset is met, and the last record of a turn lies over the seam
+     */
     for (unsigned i = 0; i < 50000; i++) {
         size_t size;
 
@@ -402,7 +406,8 @@ static void test_two_threads_lose_nothing(void **state)
             if (odeon_post(f->port, actor, TYPE, &posted, sizeof(posted)) != 0)
                 break;
         if (posted == received && posted < ECHOES) {
-            assert_int_equal(odeon_post_wait(f->port, actor, TYPE, &posted, sizeof(posted), INT64_C(20) * SECOND_NS), 0);
+            assert_int_equal(odeon_post_wait(f->port, actor, TYPE, &posted, sizeof(posted), INT64_C(20) * SECOND_NS),
+                             0);
             posted++;
         }
         assert_int_equal(odeon_receive_wait(f->port, &d, INT64_C(20) * SECOND_NS), 1);
@@ -500,11 +505,11 @@ static void test_impossible_delivery_tail(void **state)
 static void test_impossible_delivery_headers(void **state)
 {
     static const struct envelope headers[] = {
-        { .type = 0 },                                                         /* a hole */
-        { .type = TYPE, .length = 100 },                                       /* beyond what was published */
+        { .type = 0 },                   /* a hole */
+        { .type = TYPE, .length = 100 }, /* beyond what was published */
         { .type = TYPE, .length = UINT16_MAX },
-        { .type = TYPE, .length = 4, .flags = ENVELOPE_CORRELATED },           /* no room for the id */
-        { .type = MESSAGE_TYPE_REFUSAL, .length = 8 },                         /* no room for the refusal */
+        { .type = TYPE, .length = 4, .flags = ENVELOPE_CORRELATED }, /* no room for the id */
+        { .type = MESSAGE_TYPE_REFUSAL, .length = 8 },               /* no room for the refusal */
     };
 
     for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
@@ -554,11 +559,11 @@ static void test_impossible_plans_are_refused(void **state)
     int unsealed = memfd_create("unsealed", MFD_CLOEXEC), null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     assert_int_equal(ftruncate(unsealed, 1 << 20), 0);
-#define REFUSED(field, bad, why)                                                                                                                     \
-    do {                                                                                                                                             \
-        plan = f->fake.plan;                                                                                                                         \
-        plan.field = (bad);                                                                                                                          \
-        expect_plan_refused(plan, why);                                                                                                              \
+#define REFUSED(field, bad, why)                                                                                       \
+    do {                                                                                                               \
+        plan = f->fake.plan;                                                                                           \
+        plan.field = (bad);                                                                                            \
+        expect_plan_refused(plan, why);                                                                                \
     } while (0)
     REFUSED(submission_bytes, 0, "power of two");
     REFUSED(submission_bytes, RING + 8, "power of two");

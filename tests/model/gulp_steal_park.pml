@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gulp_steal_park.pml - who runs which queue, who must be woken, who may sleep.
+ *
+ * Workers, queues, ready masks, bounded gulps, steals, searching, parking; appenders that are workers and one that is not; and
+ * handlers that never return. Sequential consistency, but every load and store whose order matters is a step of its own.
+ * (Memory orders are owed where the rules say FENCE.)
+ *
+ * Shown, whenever everything that can move has stopped ("timeout" below):
+ *   - nothing is lost, nothing runs twice, a queue is run by one worker at a time and in order;
+ *   - nothing is pending but in sources whose own running handler never returns: the other sources of a worker that hangs are
+ *     taken over by workers that were asleep, busy or about to sleep, as long as one worker is left (no lost wake-up);
+ *   - with -DIDLE (non-progress cycles): no worker goes round and round when there is nothing it can run.
+ *
+ * THE RULES (docs/engine.md tells them in prose; a name in brackets is a mutant -DNAME that breaks the rule and must fail).
+ *
+ *   own[q] = {worker, running}   rdy[w] = mask of sources that MAY have work (a hint)
+ *   sleepers = a bit per worker; claim(s) = one atomic operation that clears it, true iff it was set; only the claimer writes the
+ *   eventfd    busy[w] = from before the look of begin_run until after own went idle    searching = number of searchers
+ *   FENCE = full barrier, store to load. "q is v's" = own[q] == (v, idle).
+ *
+ *   append(q)     lock; copy; publish len; unlock [FLIP_NOLOCK: the gulp must take that lock too]; FENCE; o = own[q].worker
+ *                 [PUB_OWN]; set q in rdy[o], not before the publish [BIT_FIRST]; FENCE; only then look at anybody [BIT_WAKE];
+ *                 notify(o, q). Every append does all of it.
+ *   notify(o, q)  claim(o): write its eventfd [NOTIFY]. Else, if o is another worker, busy, and q is o's (read again now: a
+ *                 running q needs no wake): wake_one(o) [APP_BUSY]. An awake worker that is not busy will look by itself.
+ *   wake_one(v)   if somebody searches: nothing. Else claim a sleeper, then count it as searcher on its behalf, tell it "search, v
+ *                 first", write its eventfd. In this order: counting first and taking it back when nobody sleeps makes others
+ *                 skip their wake for nothing [CLAIM_FIRST].
+ *   take(q)       clear q in rdy[me], at the latest before the look at len of release [CLEAR_FIRST]; compare-and-swap own[q]
+ *                 (me, idle) -> (me, running); if that fails the bit is dropped (-DPASSON, handing it on, changes nothing).
+ *   steal(v, q)   compare-and-swap own[q] (v, idle) -> (me, running), never from running [STEAL_RUNNING]; then run at once
+ *                 [LAZY_STEAL]. Clearing q in rdy[v] is optional (-DNOCLEAR) but allowed only while q runs [CLEAR_AFTER].
+ *   begin_run     busy[me] = 1 [BUSY_ORDER]; a searcher ends its search [SEARCH_ORDER]; FENCE; then, if anybody sleeps:
+ *                 a searcher looks for any source that is a busy worker's and has its bit set, or any other bit of its own
+ *                 mask, and calls wake_one for it [SEARCH_END]: the wake chain, and what makes "somebody searches" a reason to
+ *                 wake nobody. Everyone else looks at the own mask only [RUN_LOOK]: posts made while this worker was awake and
+ *                 not busy woke nobody.
+ *   mid-batch     after a flush in the middle of a batch, before the next handler: look at the own mask again [MID_LOOK].
+ *   release       batch done: if the active len is not 0, set q in rdy[me] [REL_LOOK]: the batch may have been a parked one, then
+ *                 nobody gulped what lies behind it. Then own = (me, idle), then busy[me] = 0.
+ *   park batch    cursor; set q in rdy[me] [PARK_BIT]; own = (me, idle); busy[me] = 0.
+ *   visit         (-DVISIT) own = (home, idle); FENCE; only then look at batch and len [VISIT_ORDER]; if there is work, set q in
+ *                 rdy[home] and notify(home, q) [VISIT_RECHECK].
+ *   park          1. sleepers bit; FENCE [FLAG_LOOK]
+ *                 2. look at the own mask [PARK_OWN]; a bit: claim(me) and go on, still the searcher if it was one [PARK_DEBT]
+ *                 3. a searcher ends its search, now and not after the next look [SEARCH_PARK]; FENCE; look at the masks of all
+ *                    busy workers for sources that are theirs [PARK_BUSY] [OWN_FILTER: without "are theirs" the bit of a source
+ *                    that hangs while running keeps the parker awake for ever]
+ *                 4. found one: become the searcher; if somebody else is: sleep, that one will look again. Then claim(me) and
+ *                    visit; if the claim fails an eventfd write is on its way: wait for it.
+ *                 5. wait for the eventfd.
+ *   search        may give up early or look at few victims: the look in park is the guarantee.
+ *
+ * Not here: ports (a client sets no ready bit: docs/ports.md must give the same guarantee), pinned sources, several nodes, crashes
+ * (commit.pml), records that wait in an outbox while a later handler of the same batch hangs.
+ *
+ * W workers  Q queues  N posts from outside  F posts by handlers  STUCK handlers that may never return
+ * HUNG: worker 0 owns all queues and hangs in queue 0 from the start (posts from outside go to the others).
+ * IDLE: searches do not give up early; for the check of non-progress cycles.
+ *
+ * States: W=2 Q=2 N=2 STUCK=1 5.4 million, N=3 53 million, W=3 Q=3 N=3 HUNG STUCK=1 115 million, W=3 Q=2 N=2 STUCK=1 162 million.
+ */
+#ifndef W
+#define W 2
+#endif
+#ifndef Q
+#define Q 2
+#endif
+#ifndef N
+#define N 2
+#endif
+#ifndef F
+#define F 0
+#endif
+#ifndef STUCK
+#define STUCK 0
+#endif
+#define CAP (N+F)
+#define NIL 255
+#define BIT(q_) (1 << (q_))
+#define ACT(q_) ((q_)*2 + act[q_])
+#define INA(q_) ((q_)*2 + 1 - act[q_])
+#define B(h_,i_) buf[(h_)*CAP + (i_)]
+#ifdef OWN_FILTER
+#define IS_OF(v_,q_) true
+#else
+#define IS_OF(v_,q_) (own[q_] == v_ && !run_[q_])
+#endif
+#ifdef VISIT
+#define HOME(q_) ((q_) % W)
+#endif
+
+/* in the segment */
+bit lock[Q]; bit act[Q]; bit bat[Q]; byte ln[2*Q]; byte cur[Q]; byte buf[2*Q*CAP];
+/* private memory: own and run_ are one word, always read and changed together */
+byte own[Q]; bit run_[Q]; byte rdy[W]; bit asleep[W]; bit busy[W]; byte searching;
+/* eventfd of a worker, and what the waker left for it: "you are a searcher, already counted", whom to visit */
+bit tok[W]; bit given[W]; byte hint[W];
+/* ghosts */
+byte posted[Q]; byte done_[Q]; byte inrun[Q]; byte stuck; byte stuckers; byte sent;
+
+#define CLAIM(s_) atomic { if :: asleep[s_] -> asleep[s_] = 0; ok = 1 :: else -> ok = 0 fi }
+
+inline claim_any() {                          /* the sleepers one by one, not in one snapshot */
+  s = 0; ok = 0;
+  do
+  :: s < W && !ok -> atomic { if :: asleep[s] -> asleep[s] = 0; ok = 1 :: else -> s++ fi }
+  :: else -> break
+  od
+}
+inline wake_one(v_) {
+#ifdef CLAIM_FIRST
+  atomic { if :: searching == 0 -> searching = 1; ok = 1 :: else -> ok = 0 fi };
+  if
+  :: ok ->
+     claim_any();
+     if :: ok -> d_step { hint[s] = v_; given[s] = 1; tok[s] = 1 } :: else -> searching-- fi
+#else
+  if
+  :: searching == 0 ->
+     claim_any();
+     if :: ok -> searching++; d_step { hint[s] = v_; given[s] = 1; tok[s] = 1 } :: else fi
+#endif
+  :: else
+  fi;
+  atomic { s = 0; ok = 0 }
+}
+inline notify(o_, q_) {
+#ifndef NOTIFY
+  CLAIM(o_);
+#endif
+  if
+  :: ok -> d_step { tok[o_] = 1; ok = 0 }
+  :: else ->
+#ifndef APP_BUSY
+     if :: o_ != me && busy[o_] && IS_OF(o_, q_) -> wake_one(o_) :: else fi
+#endif
+  fi
+}
+#define SET_READY(w_,q_) rdy[w_] = rdy[w_] | BIT(q_)
+#define CLEAR_READY(w_,q_) rdy[w_] = rdy[w_] & (255 - BIT(q_))
+
+inline append(q_) {
+  atomic { !lock[q_] -> lock[q_] = 1; B(ACT(q_), ln[ACT(q_)]) = posted[q_] + 1; x = ACT(q_) };
+#if defined(PUB_OWN) || defined(BIT_FIRST)
+  o = own[q_];
+#endif
+#ifdef BIT_FIRST
+  SET_READY(o, q_);
+#endif
+  d_step { ln[x]++; posted[q_]++; lock[q_] = 0; x = 0 };      /* publish, unlock */
+#if !defined(PUB_OWN) && !defined(BIT_FIRST)
+  o = own[q_];
+#endif
+#if !defined(BIT_WAKE) && !defined(BIT_FIRST)
+  SET_READY(o, q_);
+#endif
+  notify(o, q_);
+#ifdef BIT_WAKE
+  SET_READY(o, q_);
+#endif
+  o = 0
+}
+inline any_queue() {
+  if
+#ifdef HUNG
+  :: me != NIL -> z = 0
+#else
+  :: z = 0
+#endif
+  :: z = 1
+#if Q > 2
+  :: z = 2
+#endif
+  fi
+}
+inline look_others() {                        /* a source that is a busy worker's: h = that worker */
+  v = 0; h = NIL;
+  do
+  :: v < W && h == NIL ->
+     if
+     :: v != me && busy[v] ->
+        m = rdy[v]; x = 0;
+        do
+        :: x < Q && h == NIL -> if :: (m & BIT(x)) && IS_OF(v, x) -> h = v :: else fi; x++
+        :: else -> break
+        od
+     :: else
+     fi;
+     v++
+  :: else -> break
+  od;
+  atomic { v = 0; m = 0; x = 0 }
+}
+inline look_own() { if :: rdy[me] & (255 - BIT(q)) -> h = me :: else fi }
+
+inline begin_run() {
+  h = NIL;
+#ifdef BUSY_ORDER
+  if :: !srch -> look_own() :: else fi;
+#endif
+  busy[me] = 1;
+  if
+  :: srch ->
+#ifdef SEARCH_ORDER
+     look_others(); if :: h == NIL -> look_own() :: else fi;
+     d_step { searching--; srch = 0 }
+#else
+     d_step { searching--; srch = 0 };
+#ifndef SEARCH_END
+     look_others();
+#endif
+     if :: h == NIL -> look_own() :: else fi
+#endif
+  :: else ->
+#if !defined(BUSY_ORDER) && !defined(RUN_LOOK)
+     look_own()
+#endif
+  fi;
+  if :: h != NIL -> wake_one(h) :: else fi;
+  h = 0
+}
+inline flush() {                              /* ob sends of the handlers, to queues chosen now */
+#if F > 0
+  do :: ob > 0 -> ob--; any_queue(); append(z); z = 0 :: else -> break od
+#endif
+}
+#define OWN_CAS(v_) atomic { if :: own[q] == v_ && !run_[q] -> own[q] = me; run_[q] = 1; ok = 1 :: else -> ok = 0 fi }
+
+proctype worker(byte me) {
+  byte q, o, v, s, m, h, x, c, t, i;
+  bit ok, srch;                               /* srch: I am counted in searching */
+#if F > 0
+  byte ob, z;
+#endif
+#ifdef CLEAR_AFTER
+  byte from = NIL;
+#endif
+#ifdef HUNG
+  if
+  :: me == 0 ->
+end_hung: false
+  :: else
+  fi;
+#endif
+
+idle:                                         /* my own mask: test and clear a bit, then take */
+  if
+  :: atomic { rdy[me] & 1 -> CLEAR_READY(me, 0); q = 0 }
+  :: atomic { rdy[me] & 2 -> CLEAR_READY(me, 1); q = 1 }
+#if Q > 2
+  :: atomic { rdy[me] & 4 -> CLEAR_READY(me, 2); q = 2 }
+#endif
+  :: else -> goto search
+  fi;
+  OWN_CAS(me);
+  if
+  :: ok -> ok = 0; goto start
+  :: else ->
+#ifdef PASSON
+     o = own[q]; SET_READY(o, q); notify(o, q); o = 0;
+#endif
+     goto idle
+  fi;
+
+search:
+  if
+  :: !srch -> atomic { if :: searching == 0 -> searching = 1; srch = 1 :: else fi }
+  :: else
+  fi;
+  if :: !srch -> goto park :: else fi;        /* one searcher is enough */
+  i = 0;
+  do
+  :: i < W ->
+     v = (h + i) % W;
+     if
+     :: v != me ->
+        m = rdy[v]; q = 0;
+        do
+        :: q < Q ->
+           if
+           :: m & BIT(q) ->
+#ifdef LAZY_STEAL                             /* takes it over, neither runs it nor sets a bit of its own */
+              atomic { if :: own[q] == v && !run_[q] -> own[q] = me :: else fi };
+#else
+#ifdef STEAL_RUNNING
+              atomic { if :: own[q] == v -> own[q] = me; run_[q] = 1; ok = 1 :: else -> ok = 0 fi };
+#else
+              OWN_CAS(v);
+#endif
+#endif
+              if
+              :: ok -> ok = 0;
+#ifdef CLEAR_AFTER
+                 from = v;
+#else
+#ifndef NOCLEAR
+                 CLEAR_READY(v, q);
+#endif
+#endif
+                 d_step { i = 0; v = 0; m = 0; h = 0 };
+                 goto start
+              :: else
+              fi
+           :: else
+           fi;
+           q++
+        :: else -> break
+        od
+     :: else
+     fi;
+     i++
+#ifndef IDLE
+  :: true -> break                            /* gives up early */
+#endif
+  :: else -> break
+  od;
+  atomic { i = 0; v = 0; m = 0; h = 0; q = 0 };
+
+park:
+#ifdef FLAG_LOOK                              /* looks first, then sets the flag */
+  if :: rdy[me] -> goto idle :: else fi;
+  look_others();
+  if :: h != NIL -> goto idle :: else fi;
+  asleep[me] = 1;
+  if :: srch -> d_step { searching--; srch = 0 } :: else fi;
+#else
+  asleep[me] = 1;
+#ifdef PARK_DEBT                              /* the search ends before the look at the own mask */
+  if :: srch -> d_step { searching--; srch = 0 } :: else fi;
+#endif
+#ifndef PARK_OWN
+  if
+  :: rdy[me] -> CLAIM(me); if :: ok -> ok = 0; goto idle :: else -> goto wait fi
+  :: else
+  fi;
+#endif
+#ifdef SEARCH_PARK                            /* the search ends after the look at the others */
+  look_others();
+  if :: srch -> d_step { searching--; srch = 0 } :: else fi;
+#else
+  if :: srch -> d_step { searching--; srch = 0 } :: else fi;
+#ifdef PARK_BUSY
+  h = NIL;
+#else
+  look_others();
+#endif
+#endif
+  if
+  :: h == NIL
+  :: else ->
+     atomic { if :: searching == 0 -> searching = 1; srch = 1 :: else fi };
+     if
+     :: srch -> CLAIM(me); if :: ok -> ok = 0; goto search :: else fi
+     :: else                                  /* somebody searches and will look again */
+     fi
+  fi;
+#endif
+wait:
+  h = 0;
+end_wait:
+  atomic {
+    tok[me] -> tok[me] = 0;
+    if
+    :: given[me] -> given[me] = 0; h = hint[me]; hint[me] = 0;
+       if :: srch -> searching-- :: else -> srch = 1 fi
+    :: else
+    fi };
+  goto idle;
+
+start:                                        /* own[q] == (me, running) */
+  begin_run();
+  if
+  :: !bat[q] && ln[ACT(q)] > 0 ->             /* gulp */
+#ifndef FLIP_NOLOCK
+     atomic { !lock[q] -> lock[q] = 1 };
+#endif
+     d_step {
+       assert(ln[INA(q)] == 0 && cur[q] == 0); act[q] = 1 - act[q]; bat[q] = 1
+#ifndef FLIP_NOLOCK
+       ; lock[q] = 0
+#endif
+     }
+  :: else
+  fi;
+  d_step { c = cur[q]; t = ln[INA(q)] };
+  do
+  :: c < t ->
+     d_step { inrun[q]++; assert(inrun[q] == 1); assert(B(INA(q), c) == done_[q] + 1) };
+#if STUCK > 0
+     if
+     :: atomic { stuckers < STUCK -> stuckers++; stuck = stuck | BIT(q) };
+end_stuck: false
+     :: true
+     fi;
+#endif
+progress:
+     d_step { inrun[q]--; done_[q]++; c++ };
+#if F > 0
+     if :: d_step { sent < F -> sent++; ob++ } :: true fi;
+     if
+     :: ob > 0 && c < t ->                    /* flush in the middle of the batch */
+        flush();
+#ifndef MID_LOOK
+        h = NIL; look_own(); if :: h != NIL -> wake_one(h) :: else fi; h = 0
+#endif
+     :: true
+     fi;
+#endif
+     if :: c < t -> goto partial :: true fi   /* throughput used up */
+  :: else -> break
+  od;
+  flush();
+  atomic { ln[INA(q)] = 0; cur[q] = 0; bat[q] = 0; c = 0; t = 0 };
+#ifndef REL_LOOK
+  if :: ln[ACT(q)] > 0 -> SET_READY(me, q) :: else fi;
+#endif
+#ifdef CLEAR_FIRST
+  CLEAR_READY(me, q);
+#endif
+  goto release;
+partial:
+  flush();
+  atomic { cur[q] = c; c = 0; t = 0 };
+#ifndef PARK_BIT
+  SET_READY(me, q);
+#endif
+release:
+#ifdef VISIT
+  o = HOME(q);
+#ifdef VISIT_ORDER                            /* looks while it still has the source */
+  if :: o != me && (bat[q] || ln[ACT(q)] > 0) -> h = me :: else fi;
+  atomic { own[q] = o; run_[q] = 0 };
+  if :: h == me -> SET_READY(o, q); notify(o, q) :: else fi;
+  h = 0;
+#else
+  atomic { own[q] = o; run_[q] = 0 };
+#ifndef VISIT_RECHECK
+  if :: o != me && (bat[q] || ln[ACT(q)] > 0) -> SET_READY(o, q); notify(o, q) :: else fi;
+#endif
+#endif
+  o = 0;
+#else
+  run_[q] = 0;
+#endif
+#ifdef CLEAR_AFTER
+  if :: from != NIL -> CLEAR_READY(from, q); from = NIL :: else fi;
+#endif
+  d_step { busy[me] = 0; q = 0 };
+  goto idle
+}
+proctype outside() {                          /* a timer, a detached thread: appends, is no worker */
+  byte n, o, s, x, z, me = NIL; bit ok;
+  do
+  :: n < N -> n++; any_queue(); append(z); z = 0
+  :: else -> break
+  od
+}
+proctype watch() {
+  byte i;
+  timeout -> d_step {
+    do :: i < Q -> assert((stuck & BIT(i)) || (posted[i] == done_[i] && !bat[i] && !run_[i])); i++ :: else -> break od;
+    assert(searching == 0) }
+}
+init {
+  byte i;
+  atomic {
+#ifdef HUNG
+    stuck = 1; run_[0] = 1; busy[0] = 1;
+#else
+    i = 1; do :: i < Q -> if :: own[i] = 0 :: own[i] = 1 fi; i++ :: else -> break od;
+#endif
+    i = 0; do :: i < W -> run worker(i); i++ :: else -> break od;
+    run outside(); run watch() }
+}

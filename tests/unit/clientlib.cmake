@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# Unit tests of client-lib/src.
+if(NOT TARGET PkgConfig::CMOCKA)
+    pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+endif()
+
+foreach(name ring call connection stats)
+    add_executable(test_${name} ${PROJECT_SOURCE_DIR}/tests/unit/test_${name}.c)
+    target_link_libraries(test_${name} PRIVATE odeon_options odeon_static PkgConfig::CMOCKA m)
+    add_test(NAME unit/${name} COMMAND test_${name})
+    set_tests_properties(unit/${name} PROPERTIES TIMEOUT 120)
+endforeach()
+foreach(name ring call connection)
+    target_sources(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/clientlib_fake.c)
+endforeach()
+
+if(NOT ODEON_SANITIZE) # the surface is that of the library that is shipped
+    find_program(CXX_FOR_HEADERS NAMES g++ clang++)
+    add_test(NAME unit/api_symbols
+        COMMAND ${PROJECT_SOURCE_DIR}/tests/unit/test_api_symbols.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:odeon> ${CMAKE_C_COMPILER}
+            $<$<BOOL:${CXX_FOR_HEADERS}>:${CXX_FOR_HEADERS}>)
+endif()

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# Unit tests of daemon/executor; included by tests/unit/CMakeLists.txt.
+if(NOT TARGET PkgConfig::CMOCKA)
+    pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+endif()
+
+foreach(module settings topology plugin_check message_object)
+    set(name test_executor_${module})
+    add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
+    target_link_libraries(${name} PRIVATE odeon_options odeon_executor_core PkgConfig::CMOCKA)
+    add_test(NAME unit/executor_${module} COMMAND ${name})
+    set_tests_properties(unit/executor_${module} PROPERTIES LABELS unit TIMEOUT 60)
+endforeach()
+
+# The whole program, with the hostile plugins.
+add_executable(test_executor_process ${CMAKE_CURRENT_LIST_DIR}/test_executor_process.c)
+target_link_libraries(test_executor_process PRIVATE odeon_options odeon_common odeon_control PkgConfig::CMOCKA)
+add_dependencies(test_executor_process odeon-executor)
+add_test(NAME unit/executor_process COMMAND test_executor_process $<TARGET_FILE:odeon-executor> $<TARGET_FILE_DIR:hostile_good>)
+set_tests_properties(unit/executor_process PROPERTIES LABELS unit TIMEOUT 300)

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the executor says about files that are no plugins, before the loader sees them, and about descriptors that are
+ * wrong. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/executor/plugin_check.h"
+#include "daemon/executor/plugin_descriptor.h"
+#include "proto/bounds.h"
+
+/* The least file that is let through, to be spoilt by one field a test. */
+struct image {
+    Elf64_Ehdr header;
+    Elf64_Phdr segments[2];
+    unsigned char rest[64];
+};
+
+static struct image make_image(void)
+{
+    struct image image = { .header = { .e_type = ET_DYN,
+#if defined(__aarch64__)
+                                       .e_machine = EM_AARCH64,
+#else
+                                       .e_machine = EM_X86_64,
+#endif
+                                       .e_version = EV_CURRENT,
+                                       .e_phoff = offsetof(struct image, segments),
+                                       .e_ehsize = sizeof(Elf64_Ehdr),
+                                       .e_phentsize = sizeof(Elf64_Phdr),
+                                       .e_phnum = 2 } };
+
+    memcpy(image.header.e_ident, ELFMAG, SELFMAG);
+    image.header.e_ident[EI_CLASS] = ELFCLASS64;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    image.header.e_ident[EI_DATA] = ELFDATA2LSB;
+#else
+    image.header.e_ident[EI_DATA] = ELFDATA2MSB;
+#endif
+    image.header.e_ident[EI_VERSION] = EV_CURRENT;
+    image.segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_filesz = sizeof(image), .p_memsz = sizeof(image) };
+    image.segments[1] =
+        (Elf64_Phdr){ .p_type = PT_DYNAMIC, .p_offset = offsetof(struct image, rest), .p_filesz = 64, .p_memsz = 64 };
+    return image;
+}
+
+static int check_bytes(const void *data, size_t size, int seals, struct explain *explain)
+{
+    int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING), r;
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, data, size), size);
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+    explain_init(explain);
+    r = plugin_check_file(fd, explain);
+    close(fd);
+    return r;
+}
+
+static const int all_seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
+
+static void refuse_image(const struct image *image, size_t size, const char *part)
+{
+    struct explain explain;
+
+    assert_int_equal(check_bytes(image, size, all_seals, &explain), -EINVAL);
+    if (!strstr(explain.text, part))
+        fail_msg("'%s' is missing in: %s", part, explain.text);
+}
+
+static void test_good_image(void **state)
+{
+    struct image image = make_image();
+    struct explain explain;
+
+    (void)state;
+    assert_int_equal(check_bytes(&image, sizeof(image), all_seals, &explain), 0);
+}
+
+static void test_files(void **state)
+{
+    struct image image = make_image();
+    struct explain explain;
+    int fd;
+
+    (void)state;
+    assert_int_equal(check_bytes(&image, sizeof(image), F_SEAL_SHRINK | F_SEAL_GROW, &explain), -EINVAL);
+    assert_non_null(strstr(explain.text, "sealed"));
+    fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(plugin_check_file(fd, &explain), -EINVAL);
+    assert_non_null(strstr(explain.text, "a directory"));
+    close(fd);
+    assert_int_equal(plugin_check_file(-1, &explain), -EBADF);
+    assert_int_equal(check_bytes("", 0, all_seals, &explain), -EINVAL);
+    assert_int_equal(
+        check_bytes("#!/bin/sh\necho this is no plugin at all, whatever its name may say\n", 64, all_seals, &explain),
+        -EINVAL);
+    assert_non_null(strstr(explain.text, "23 21 2f 62"));
+}
+
+static void test_header_fields(void **state)
+{
+    struct image image;
+
+    (void)state;
+    image = make_image();
+    image.header.e_ident[EI_CLASS] = ELFCLASS32;
+    refuse_image(&image, sizeof(image), "class is 1 (32 bit)");
+    image = make_image();
+    image.header.e_ident[EI_DATA] ^= 3;
+    refuse_image(&image, sizeof(image), "byte order");
+    image = make_image();
+    image.header.e_ident[EI_VERSION] = 9;
+    refuse_image(&image, sizeof(image), "ELF version is 9");
+    image = make_image();
+    image.header.e_machine = EM_RISCV;
+    refuse_image(&image, sizeof(image), "machine is 243 (RISC-V)");
+    image = make_image();
+    image.header.e_type = ET_EXEC;
+    refuse_image(&image, sizeof(image), "an executable");
+    image = make_image();
+    image.header.e_type = ET_REL;
+    refuse_image(&image, sizeof(image), "an object file");
+    image = make_image();
+    image.header.e_phentsize = 32;
+    refuse_image(&image, sizeof(image), "32 bytes each");
+    image = make_image();
+    image.header.e_phnum = 0;
+    refuse_image(&image, sizeof(image), "0 program headers");
+    image = make_image();
+    image.header.e_phnum = 60000;
+    refuse_image(&image, sizeof(image), "60000 program headers");
+    image = make_image();
+    image.header.e_phoff = UINT64_MAX - 8;
+    refuse_image(&image, sizeof(image), "cut short");
+}
+
+static void test_segments(void **state)
+{
+    struct image image;
+
+    (void)state;
+    for (size_t size = 0; size < sizeof(image); size++) {
+        struct explain explain;
+
+        image = make_image();
+        assert_int_equal(check_bytes(&image, size, all_seals, &explain), -EINVAL);
+        assert_true(explain.length > 0);
+    }
+    image = make_image();
+    image.segments[0].p_offset = UINT64_MAX;
+    refuse_image(&image, sizeof(image), "cut short");
+    image = make_image();
+    image.segments[0].p_memsz = 1;
+    refuse_image(&image, sizeof(image), "damaged");
+    image = make_image();
+    image.segments[1].p_type = PT_NOTE;
+    refuse_image(&image, sizeof(image), "no dynamic segment");
+    image = make_image();
+    image.segments[0].p_type = PT_NOTE;
+    refuse_image(&image, sizeof(image), "no loadable segment");
+    image = make_image();
+    image.segments[0].p_type = PT_INTERP;
+    refuse_image(&image, sizeof(image), "a program");
+}
+
+/* ---- descriptors */
+
+static int nothing(void *self, const void *message, struct odeon_context *ctx)
+{
+    (void)self;
+    (void)message;
+    (void)ctx;
+    return ODEON_NODELETE;
+}
+
+static struct odeon_message_type message;
+static struct odeon_behaviour behaviours[2];
+static struct odeon_actor_type type, second;
+static struct odeon_actor_type *types[2];
+static struct odeon_message_type *messages[2];
+static struct odeon_plugin plugin;
+
+static int reset(void **state)
+{
+    (void)state;
+    message = (struct odeon_message_type){ .struct_size = sizeof(message), .version = 1, .name = "m", .fields = "" };
+    behaviours[0] = (struct odeon_behaviour){ &message, nothing };
+    behaviours[1] = (struct odeon_behaviour){ NULL, NULL };
+    type = (struct odeon_actor_type){ .struct_size = sizeof(type),
+                                      .version = 1,
+                                      .name = "t",
+                                      .n_behaviours = 1,
+                                      .behaviour_size = sizeof(behaviours[0]),
+                                      .behaviours = behaviours };
+    second = type;
+    second.name = "u";
+    types[0] = &type;
+    types[1] = &second;
+    messages[0] = &message;
+    messages[1] = NULL;
+    plugin = (struct odeon_plugin){ .struct_size = sizeof(plugin),
+                                    .abi_major = ODEON_PLUGIN_ABI_MAJOR,
+                                    .abi_minor = ODEON_PLUGIN_ABI_MINOR,
+                                    .context_size = sizeof(struct odeon_context),
+                                    .message_type_size = sizeof(message),
+                                    .name = "p",
+                                    .version = "1.0.0",
+                                    .n_types = 2,
+                                    .n_messages = 1,
+                                    .types = types,
+                                    .messages = messages };
+    return 0;
+}
+
+static void refuse_descriptor(const char *part)
+{
+    struct explain explain;
+
+    explain_init(&explain);
+    assert_int_equal(plugin_descriptor_check(&plugin, &explain), -EINVAL);
+    if (!strstr(explain.text, part))
+        fail_msg("'%s' is missing in: %s", part, explain.text);
+    reset(NULL);
+}
+
+static void test_good_descriptor(void **state)
+{
+    struct explain explain;
+
+    (void)state;
+    explain_init(&explain);
+    assert_int_equal(plugin_descriptor_check(&plugin, &explain), 0);
+    /* The linker's list: an end instead of a number, gaps allowed. */
+    plugin.n_messages = 0;
+    plugin.messages_end = messages + 2;
+    assert_int_equal(plugin_descriptor_check(&plugin, &explain), 0);
+    assert_int_equal(plugin_descriptor_count_messages(&plugin), 2);
+    plugin.messages = NULL;
+    plugin.messages_end = NULL;
+    assert_int_equal(plugin_descriptor_check(&plugin, &explain), 0);
+    assert_int_equal(plugin_descriptor_count_messages(&plugin), 0);
+}
+
+static void test_abi(void **state)
+{
+    (void)state;
+    plugin.struct_size = 0;
+    refuse_descriptor("struct_size is 0");
+    plugin.struct_size += 8;
+    refuse_descriptor("struct_size");
+    plugin.abi_major = 7;
+    refuse_descriptor("abi_major is 7, ours is 1");
+    plugin.abi_minor = ODEON_PLUGIN_ABI_MINOR + 1;
+    refuse_descriptor("abi_minor");
+    plugin.context_size = 1;
+    refuse_descriptor("context_size is 1");
+    plugin.message_type_size = 2;
+    refuse_descriptor("message_type_size is 2");
+}
+
+static void test_names(void **state)
+{
+    static char longest[ODEON_NAME_MAX + 2];
+
+    (void)state;
+    memset(longest, 'x', ODEON_NAME_MAX + 1);
+    plugin.name = NULL;
+    refuse_descriptor("(none)");
+    plugin.name = "";
+    refuse_descriptor("(empty)");
+    plugin.name = "a b";
+    refuse_descriptor("'a b'");
+    plugin.name = "\xc3\xa4";
+    refuse_descriptor("is not allowed");
+    plugin.name = longest;
+    refuse_descriptor("1 to 63");
+    plugin.version = NULL;
+    refuse_descriptor("version");
+    type.name = "../x";
+    refuse_descriptor("an actor type: the name '../x'");
+    message.name = "";
+    refuse_descriptor("a message type");
+    second.name = "t";
+    refuse_descriptor("two actor types named t");
+    longest[ODEON_NAME_MAX] = '\0';
+    assert_int_equal(name_check(longest), 0);
+}
+
+static void test_types_and_messages(void **state)
+{
+    static char fields[ODEON_FIELDS_MAX + 2];
+
+    (void)state;
+    memset(fields, ' ', ODEON_FIELDS_MAX + 1);
+    type.struct_size = 8;
+    refuse_descriptor("actor type's struct_size is 8");
+    type.behaviour_size = 24;
+    refuse_descriptor("behaviour_size is 24");
+    type.state_size = ODEON_STATE_MAX + 1;
+    refuse_descriptor("state_size");
+    type.n_behaviours = 256;
+    refuse_descriptor("256 behaviours");
+    type.behaviours = NULL;
+    refuse_descriptor("no address");
+    type.restart = 2;
+    refuse_descriptor("restart policy 2");
+    type.n_behaviours = 2;
+    refuse_descriptor("behaviour 1 has no message type");
+    type.n_behaviours = 2;
+    behaviours[1].message = &message;
+    refuse_descriptor("behaviour 1 has no function");
+    type.n_behaviours = 2;
+    behaviours[1] = behaviours[0];
+    refuse_descriptor("two behaviours for message m");
+    types[1] = NULL;
+    refuse_descriptor("actor type 1 is missing");
+    plugin.types = NULL;
+    refuse_descriptor("no address");
+    plugin.n_types = 100000;
+    refuse_descriptor("100000 actor types");
+    plugin.n_messages = 2;
+    refuse_descriptor("message type 1 is missing");
+    plugin.n_messages = UINT32_MAX;
+    refuse_descriptor("message types: at most");
+    message.struct_size = 0;
+    refuse_descriptor("message type's struct_size is 0");
+    message.version = 0;
+    refuse_descriptor("version 0");
+    message.size = ODEON_PAYLOAD_MAX + 1;
+    refuse_descriptor("32769 bytes");
+    message.has_tail = 2;
+    refuse_descriptor("tail");
+    message.has_tail = 1;
+    message.tail_offset = 1;
+    refuse_descriptor("tail at byte 1 of 0");
+    message.fields = NULL;
+    refuse_descriptor("missing");
+    message.fields = fields;
+    refuse_descriptor("too long");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good_image),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_header_fields),
+        cmocka_unit_test(test_segments),
+        cmocka_unit_test_setup(test_good_descriptor, reset),
+        cmocka_unit_test_setup(test_abi, reset),
+        cmocka_unit_test_setup(test_names, reset),
+        cmocka_unit_test_setup(test_types_and_messages, reset),
+    };
+
+    return cmocka_run_group_tests_name("executor plugin check", tests, NULL, NULL);
+}

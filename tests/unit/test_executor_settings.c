@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The executor's settings: ranges, refusals and their texts, all or nothing. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "daemon/executor/settings.h"
+
+static void assert_text_has(const struct explain *explain, const char *part)
+{
+    if (!strstr(explain->text, part))
+        fail_msg("'%s' is missing in: %s", part, explain->text);
+}
+
+static void refuse(const char *key, const char *value, int error, const char *part)
+{
+    struct settings settings, before;
+    struct explain explain;
+
+    settings_init(&settings, 4);
+    before = settings;
+    explain_init(&explain);
+    assert_int_equal(settings_parse(&settings, key, value, &explain), error);
+    assert_memory_equal(&settings, &before, sizeof(settings));
+    assert_text_has(&explain, key);
+    assert_text_has(&explain, part);
+}
+
+static void accept(struct settings *settings, const char *key, const char *value)
+{
+    struct explain explain;
+
+    explain_init(&explain);
+    if (settings_parse(settings, key, value, &explain) != 0)
+        fail_msg("%s = %s: %s", key, value, explain.text);
+}
+
+static void test_defaults(void **state)
+{
+    struct settings settings;
+    struct explain explain;
+
+    (void)state;
+    settings_init(&settings, 6);
+    explain_init(&explain);
+    assert_int_equal(settings.workers, 6);
+    assert_int_equal(settings.queues_per_worker, 16);
+    assert_int_equal(settings.actors, 1048576);
+    assert_int_equal(settings.attempts, 3);
+    assert_int_equal(settings.spin_us, 50);
+    assert_string_equal(settings.affinity, "auto");
+    assert_int_equal(settings_check(&settings, &explain), 0);
+    settings_init(&settings, 0);
+    assert_int_equal(settings.workers, 1);
+    settings_init(&settings, 100000);
+    assert_int_equal(settings.workers, ODEON_WORKERS_MAX);
+}
+
+static void test_numbers(void **state)
+{
+    struct settings settings;
+
+    (void)state;
+    settings_init(&settings, 2);
+    accept(&settings, "workers", "128");
+    assert_int_equal(settings.workers, 128);
+    accept(&settings, "spin-us", "0");
+    assert_int_equal(settings.spin_us, 0);
+    accept(&settings, "limit-bytes", "16M");
+    assert_int_equal(settings.limit_bytes, 16 << 20);
+    accept(&settings, "outbox-bytes", "128K");
+    assert_int_equal(settings.outbox_bytes, 128 << 10);
+    accept(&settings, "limit-bytes", "16G");
+    assert_int_equal(settings.limit_bytes, UINT64_C(16) << 30);
+
+    refuse("workers", "0", -ERANGE, "from 1 to 128");
+    refuse("workers", "129", -ERANGE, "129");
+    refuse("queues-per-worker", "0", -ERANGE, "from 1");
+    refuse("workers", "", -EINVAL, "not a number");
+    refuse("workers", "-1", -EINVAL, "not a number");
+    refuse("workers", " 1", -EINVAL, "not a number");
+    refuse("workers", "1x", -EINVAL, "'1x'");
+    refuse("workers", "2K", -EINVAL, "'2K'");
+    refuse("limit-bytes", "1T", -EINVAL, "suffix");
+    refuse("limit-bytes", "1KK", -EINVAL, "suffix");
+    refuse("limit-bytes", "99999999999999999999999", -ERANGE, "out of range");
+    refuse("limit-bytes", "18446744073709551615G", -ERANGE, "out of range");
+    refuse("attempts", "256", -ERANGE, "from 1 to 255");
+}
+
+static void test_names(void **state)
+{
+    struct settings settings;
+    struct explain explain;
+    char list[SETTINGS_AFFINITY_MAX + 8];
+
+    (void)state;
+    settings_init(&settings, 2);
+    accept(&settings, "stealing", "none");
+    assert_int_equal(settings.stealing, STEAL_NONE);
+    accept(&settings, "affinity", "none");
+    accept(&settings, "affinity", "3,1,4-6");
+    assert_string_equal(settings.affinity, "3,1,4-6");
+
+    refuse("stealing", "greedy", -EINVAL, "random");
+    refuse("affinity", "", -EINVAL, "list");
+    refuse("affinity", "1,,2", -EINVAL, "list");
+    refuse("affinity", "1,1", -EINVAL, "different");
+    refuse("affinity", "4-2", -EINVAL, "list");
+    refuse("affinity", "1,2,", -EINVAL, "list");
+    refuse("affinity", "0-8000", -ERANGE, "at most");
+    refuse("affinity", "99999999999", -ERANGE, "at most");
+    memset(list, '1', sizeof(list) - 1);
+    list[sizeof(list) - 1] = '\0';
+    refuse("affinity", list, -ERANGE, "too long");
+    refuse("colour", "red", -EINVAL, "unknown setting");
+    explain_init(&explain);
+    assert_int_equal(settings_parse(&settings, "colour", "red", &explain), -EINVAL);
+    assert_text_has(&explain, "throughput"); /* the known ones are listed */
+}
+
+static void test_check_queues(void **state)
+{
+    struct settings settings;
+    struct explain explain;
+
+    (void)state;
+    settings_init(&settings, 128);
+    explain_init(&explain);
+    accept(&settings, "queues-per-worker", "64");
+    assert_int_equal(settings_check(&settings, &explain), 0);
+    accept(&settings, "queues-per-worker", "65");
+    assert_int_equal(settings_check(&settings, &explain), -ERANGE);
+    assert_text_has(&explain, "8320");
+}
+
+static void test_set_live(void **state)
+{
+    const struct setting_pair good[] = { { "throughput", "77" }, { "stealing", "random" } };
+    const struct setting_pair half[] = { { "throughput", "78" }, { "workers", "3" } };
+    const struct setting_pair wrong[] = { { "throughput", "79" }, { "stealing", "nobody" } };
+    struct settings settings, before;
+    struct explain explain;
+
+    (void)state;
+    settings_init(&settings, 2);
+    explain_init(&explain);
+    assert_int_equal(settings_set_live(&settings, good, 2, &explain), 0);
+    assert_int_equal(settings.throughput, 77);
+    assert_int_equal(settings.stealing, STEAL_RANDOM);
+    before = settings;
+    assert_int_equal(settings_set_live(&settings, half, 2, &explain), -EBUSY);
+    assert_text_has(&explain, "workers");
+    assert_text_has(&explain, "restart");
+    assert_memory_equal(&settings, &before, sizeof(settings));
+    assert_int_equal(settings_set_live(&settings, wrong, 2, &explain), -EINVAL);
+    assert_memory_equal(&settings, &before, sizeof(settings));
+}
+
+/* What is shown can be set again, and gives the same. */
+static void test_show(void **state)
+{
+    struct settings settings, again;
+    struct setting_view view;
+    unsigned n = 0, live = 0;
+
+    (void)state;
+    settings_init(&settings, 3);
+    accept(&settings, "affinity", "0,2");
+    accept(&settings, "limit-bytes", "5M");
+    accept(&settings, "stealing", "random");
+    settings_init(&again, 1);
+    for (; settings_show(&settings, n, &view) == 0; n++) {
+        live += view.live;
+        assert_true(strlen(view.doc) > 10);
+        accept(&again, view.key, view.value);
+    }
+    assert_int_equal(n, 12);
+    assert_int_equal(live, 2);
+    assert_memory_equal(&settings, &again, sizeof(settings));
+    assert_int_equal(settings_show(&settings, n, &view), -ENOENT);
+}
+
+static void test_explain(void **state)
+{
+    struct explain explain;
+
+    (void)state;
+    explain_init(&explain);
+    assert_int_equal(explain_set(&explain, -EINVAL, "a %s c", "\033[2J\n"), -EINVAL);
+    assert_string_equal(explain.text, "a ?[2J? c");
+    for (unsigned i = 0; i < EXPLAIN_MAX; i++)
+        explain_add(&explain, "%s", "more");
+    assert_int_equal(strlen(explain.text), EXPLAIN_MAX - 1);
+    assert_string_equal(explain.text + EXPLAIN_MAX - 4, "...");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),     cmocka_unit_test(test_numbers),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_check_queues), cmocka_unit_test(test_set_live), cmocka_unit_test(test_show),
+        cmocka_unit_test(test_explain),
+    };
+
+    return cmocka_run_group_tests_name("executor settings", tests, NULL, NULL);
+}
