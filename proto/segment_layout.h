@@ -98,10 +98,11 @@ static_assert(sizeof(struct segment_commit) == 40, "commit record");
 #define JOURNAL_STEP_BITS 16
 #define JOURNAL_STEP_MASK UINT64_C(0xffff)
 
-/* Record of an outbox: where to, then an envelope. */
-struct outbox_record {
+/* An outbox is a log of runs: where to, then envelopes one after the other.  `bytes` is stored when the next run begins; the
+ * last run reaches to the committed length. */
+struct outbox_run {
     uint32_t destination;
-    uint32_t next; /* offset / 8 of the next record of the same destination; the writer's own shortcut, not read by recovery */
+    uint32_t bytes;
 };
 
 /* Slots below ODEON_PORTS_MAX stand for ports, slot p for port p; actors come behind them. */

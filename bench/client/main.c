@@ -38,12 +38,18 @@ enum option_code {
 };
 
 static const struct option long_options[] = {
-    { "socket", required_argument, NULL, OPTION_SOCKET }, { "plugin", required_argument, NULL, OPTION_PLUGIN },
-    { "runs", required_argument, NULL, OPTION_RUNS },     { "n", required_argument, NULL, OPTION_N },
-    { "actors", required_argument, NULL, OPTION_ACTORS }, { "set", required_argument, NULL, OPTION_SET },
-    { "rounds", required_argument, NULL, OPTION_ROUNDS }, { "batch", required_argument, NULL, OPTION_BATCH },
-    { "place", required_argument, NULL, OPTION_PLACE },   { "window", required_argument, NULL, OPTION_WINDOW },
-    { "timeout", required_argument, NULL, OPTION_TIMEOUT }, { "help", no_argument, NULL, OPTION_HELP },
+    { "socket", required_argument, NULL, OPTION_SOCKET },
+    { "plugin", required_argument, NULL, OPTION_PLUGIN },
+    { "runs", required_argument, NULL, OPTION_RUNS },
+    { "n", required_argument, NULL, OPTION_N },
+    { "actors", required_argument, NULL, OPTION_ACTORS },
+    { "set", required_argument, NULL, OPTION_SET },
+    { "rounds", required_argument, NULL, OPTION_ROUNDS },
+    { "batch", required_argument, NULL, OPTION_BATCH },
+    { "place", required_argument, NULL, OPTION_PLACE },
+    { "window", required_argument, NULL, OPTION_WINDOW },
+    { "timeout", required_argument, NULL, OPTION_TIMEOUT },
+    { "help", no_argument, NULL, OPTION_HELP },
     { NULL, 0, NULL, 0 },
 };
 
@@ -51,10 +57,14 @@ static const struct {
     const char *name;
     int (*measure)(struct bench_session *session, const struct bench_options *options, struct bench_figure *ret);
 } benchmarks[] = {
-    { "static_send", bench_measure_driver },    { "dynamic_send", bench_measure_driver },
-    { "executor", bench_measure_driver },       { "pingpong_local", bench_measure_driver },
-    { "pingpong_cross", bench_measure_driver }, { "repeat", bench_measure_driver },
-    { "post", bench_measure_post },             { "roundtrip", bench_measure_roundtrip },
+    { "static_send", bench_measure_driver },
+    { "dynamic_send", bench_measure_driver },
+    { "executor", bench_measure_driver },
+    { "pingpong_local", bench_measure_driver },
+    { "pingpong_cross", bench_measure_driver },
+    { "repeat", bench_measure_driver },
+    { "post", bench_measure_post },
+    { "roundtrip", bench_measure_roundtrip },
 };
 
 static _Noreturn void usage(const char *why, const char *what)

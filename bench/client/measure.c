@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measurements of odeon-bench.
  *
- * Those inside the service are timed by the service; those of a client are timed here, with both sides awake: this thread spins.
+ * Those inside the service are timed by the service; those of a client are timed here, with both sides awake: this
+ * thread spins.
  */
 #include "odeon_bench.h"
 
@@ -27,7 +28,8 @@ static int refused(const struct odeon_delivery *delivery)
 }
 
 /* Waits for a delivery of the type; stops at a refusal. The caller releases. */
-static int wait_for(struct bench_session *session, uint32_t type, size_t size, int64_t limit_ns, struct odeon_delivery *ret)
+static int wait_for(struct bench_session *session, uint32_t type, size_t size, int64_t limit_ns,
+                    struct odeon_delivery *ret)
 {
     for (;;) {
         int r = odeon_receive_wait(session->port, ret, limit_ns);
@@ -54,7 +56,8 @@ int bench_measure_driver(struct bench_session *session, const struct bench_optio
     int r = bench_session_spawn(session, options, type, &driver);
     if (r != 0)
         return r;
-    r = odeon_post_wait(session->port, driver, session->id_run, &options->run, sizeof(options->run), timeout_ns(options));
+    r = odeon_post_wait(session->port, driver, session->id_run, &options->run, sizeof(options->run),
+                        timeout_ns(options));
     if (r < 0)
         return bench_error(BENCH_FAILED, "cannot start %s: %s", type, odeon_error_text());
     r = wait_for(session, session->id_result, sizeof(result), timeout_ns(options), &delivery);
@@ -70,7 +73,8 @@ int bench_measure_driver(struct bench_session *session, const struct bench_optio
 }
 
 /* Publishes `count` posts; their room is reserved in pieces that fit any ring. */
-static int post_numbers(struct bench_session *session, odeon_ref sink, uint64_t from, uint64_t count, uint64_t deadline_ns)
+static int post_numbers(struct bench_session *session, odeon_ref sink, uint64_t from, uint64_t count,
+                        uint64_t deadline_ns)
 {
     for (uint64_t i = 0; i < count;) {
         struct bench_post *post = odeon_reserve(session->port, sink, session->id_post, sizeof(*post));
@@ -114,7 +118,8 @@ int bench_measure_post(struct bench_session *session, const struct bench_options
         return r == ODEON_CALL_REFUSED ? refused(&delivery)
                                        : bench_error(BENCH_FAILED, "the sink does not answer: %s", odeon_error_text());
     if (delivery.type != session->id_sink_value || delivery.size != sizeof(value))
-        return bench_error(BENCH_FAILED, "the sink answers with message type %u of %u bytes", delivery.type, delivery.size);
+        return bench_error(BENCH_FAILED, "the sink answers with message type %u of %u bytes", delivery.type,
+                           delivery.size);
     memcpy(&value, delivery.data, sizeof(value));
     odeon_release(session->port);
     odeon_post_wait(session->port, sink, session->id_quit, NULL, 0, timeout_ns(options));
@@ -155,13 +160,15 @@ static int round_trip(struct bench_session *session, odeon_ref echo, uint64_t nu
     if (delivery.type == ODEON_MSG_REFUSAL)
         return refused(&delivery);
     if (delivery.type != session->id_post || delivery.size != sizeof(answer))
-        return bench_error(BENCH_FAILED, "the echo answers with message type %u of %u bytes", delivery.type, delivery.size);
+        return bench_error(BENCH_FAILED, "the echo answers with message type %u of %u bytes", delivery.type,
+                           delivery.size);
     memcpy(&answer, delivery.data, sizeof(answer));
     odeon_release(session->port);
     return answer.sequence == number ? 0 : bench_error(BENCH_FAILED, "an answer out of order");
 }
 
-int bench_measure_roundtrip(struct bench_session *session, const struct bench_options *options, struct bench_figure *ret)
+int bench_measure_roundtrip(struct bench_session *session, const struct bench_options *options,
+                            struct bench_figure *ret)
 {
     uint64_t n = options->run.n != 0 ? options->run.n : DEFAULT_TRIPS;
     odeon_ref echo;
@@ -184,8 +191,9 @@ int bench_measure_roundtrip(struct bench_session *session, const struct bench_op
     }
     if (r == 0) {
         qsort(times, n, sizeof(times[0]), compare_times);
-        *ret = (struct bench_figure){ .elapsed_ns = last_ns - begin_ns, .messages = n, .p50_ns = times[n / 2],
-                                      .p99_ns = times[n - 1 - n / 100] };
+        *ret = (struct bench_figure){
+            .elapsed_ns = last_ns - begin_ns, .messages = n, .p50_ns = times[n / 2], .p99_ns = times[n - 1 - n / 100]
+        };
         odeon_post_wait(session->port, echo, session->id_quit, NULL, 0, timeout_ns(options));
     }
     free(times);

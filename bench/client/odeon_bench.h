@@ -44,7 +44,8 @@ int bench_measure_driver(struct bench_session *session, const struct bench_optio
 /* One-way posts to a counting actor; elapsed until the actor has counted the last one. */
 int bench_measure_post(struct bench_session *session, const struct bench_options *options, struct bench_figure *ret);
 /* Round trips client -> actor -> client, one at a time. */
-int bench_measure_roundtrip(struct bench_session *session, const struct bench_options *options, struct bench_figure *ret);
+int bench_measure_roundtrip(struct bench_session *session, const struct bench_options *options,
+                            struct bench_figure *ret);
 
 uint64_t bench_now_ns(void);
 #if defined(__GNUC__)

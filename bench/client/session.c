@@ -85,6 +85,7 @@ int bench_session_spawn(struct bench_session *session, const struct bench_option
         r = odeon_spawn(session->client, type, NULL, NULL, 0, ret_ref);
     }
     if (r < 0)
-        return bench_error(r == -ENOENT ? BENCH_USAGE : BENCH_FAILED, "no actor of type %s: %s", type, odeon_error_text());
+        return bench_error(r == -ENOENT ? BENCH_USAGE : BENCH_FAILED, "no actor of type %s: %s", type,
+                           odeon_error_text());
     return 0;
 }

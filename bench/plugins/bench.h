@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What bench.so and odeon-bench agree on.
  *
- * For each benchmark there is an actor type `bench_NAME`, its driver.  A client spawns one, posts bench_run to it from a port, and
- * gets one bench_result on that port when all is done; the driver then ends.  (It is a message and not the reply to a call:
- * the answer comes from another behaviour than the one that got the request.)
+ * For each benchmark there is an actor type `bench_NAME`, its driver.  A client spawns one, posts bench_run to it from
+ * a port, and gets one bench_result on that port when all is done; the driver then ends.  (It is a message and not the
+ * reply to a call: the answer comes from another behaviour than the one that got the request.)
  *
- * The definitions are those of the actor benchmark suites of the literature; what differs here is said in each file.  Times are
- * taken from the host's clock, in the behaviours that begin and end the work.  Benchmarks share memory between actors where
- * the definition shares it (the table of a group's members): they are not made to survive a crash in the middle, which ends
- * in a client that times out.
+ * The definitions are those of the actor benchmark suites of the literature; what differs here is said in each file.
+ * Times are taken from the host's clock, in the behaviours that begin and end the work.  Benchmarks share memory
+ * between actors where the definition shares it (the table of a group's members): they are not made to survive a crash
+ * in the middle, which ends in a client that times out.
  */
 #ifndef BENCH_H
 #define BENCH_H

@@ -8,8 +8,8 @@
 #include <odeon/plugin.h>
 #include <string.h>
 
-/* How many actors a driver makes, or messages it sends, in one behaviour: more would ask for a larger outbox than it needs to,
- * and would keep everything else on its queue waiting. */
+/* How many actors a driver makes, or messages it sends, in one behaviour: more would ask for a larger outbox than it
+ * needs to, and would keep everything else on its queue waiting. */
 #define DRIVER_STEP 4096u
 
 static inline uint64_t driver_default(uint64_t value, uint64_t otherwise)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* executor: many actors that send round their group.
  *
- * Actors are in adjacent groups of `set`.  On each message an actor sends, if it is the turn of a batch, `batch` messages to the next
- * members of its group, itself included; after set * rounds messages one more ends it.  The message is empty.
- * Messages: actors * (set * rounds + 1).  Clock: from before the driver's first send to a member until the last member has told the
- * driver that it is done.  Those last messages are not counted, but their time is.
+ * Actors are in adjacent groups of `set`.  On each message an actor sends, if it is the turn of a batch, `batch`
+ * messages to the next members of its group, itself included; after set * rounds messages one more ends it.  The
+ * message is empty. Messages: actors * (set * rounds + 1).  Clock: from before the driver's first send to a member
+ * until the last member has told the driver that it is done.  Those last messages are not counted, but their time is.
  * Every member has run its init, and said so, before the clock starts.
  *
- * The table of references belongs to the driver and is freed with it; members read it only while they have messages to come, and
- * the driver ends after all of them are done.
+ * The table of references belongs to the driver and is freed with it; members read it only while they have messages to
+ * come, and the driver ends after all of them are done.
  */
 #include "driver.h"
 
@@ -96,7 +96,8 @@ ODEON_RECEIVE(bench_executor, bench_run)
     uint64_t actors = driver_default(msg->actors, DEFAULT_ACTORS);
     uint64_t batch = driver_default(msg->batch, 1);
     self->client = ctx->sender;
-    if (self->run != NULL || set > SET_MAX || actors > ACTORS_MAX || set * rounds > UINT32_MAX - 1 || set * rounds % batch != 0)
+    if (self->run != NULL || set > SET_MAX || actors > ACTORS_MAX || set * rounds > UINT32_MAX - 1 ||
+        set * rounds % batch != 0)
         return executor_fail(self, ctx, -EINVAL, "bad numbers: batch must divide set * rounds");
     actors = (actors + set - 1) / set * set;
 

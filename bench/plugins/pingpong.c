@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pingpong_local and pingpong_cross: two actors and one ball.
  *
- * local: both on the driver's queue, so always run by the same worker; cross: on two queues, one after the other in the round of
- * all queues, which lie on different workers only if the service spreads that way or a worker steals one: run it with
- * one queue a worker and without stealing for a cross-core figure.
- * Messages: n, rounded up to even; two a trip.  Clock: from before the first ball until the last one is back.
- * Both actors are known to exist before the clock starts: the peer has answered a first ball that is not counted.
+ * local: both on the driver's queue, so always run by the same worker; cross: on two queues, one after the other in the
+ * round of all queues, which lie on different workers only if the service spreads that way or a worker steals one: run
+ * it with one queue a worker and without stealing for a cross-core figure. Messages: n, rounded up to even; two a trip.
+ * Clock: from before the first ball until the last one is back. Both actors are known to exist before the clock starts:
+ * the peer has answered a first ball that is not counted.
  */
 #include "driver.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plugin `bench`: its types, and the two actors that clients measure themselves with.
  *
- * bench_sink counts what is posted to it and whether the numbers came one after the other; bench_echo sends each post back to
- * the port it came from.
+ * bench_sink counts what is posted to it and whether the numbers came one after the other; bench_echo sends each post
+ * back to the port it came from.
  */
 #include "driver.h"
 

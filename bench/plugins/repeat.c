@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* repeat: one client actor, many servers, two kinds of request.
  *
- * In each round the client sends each server, in order, an integer request and a string request; the server answers each at once,
- * with 7 and "XYZ".  When all answers of a round are in, the client sends itself the start of the next one.
- * Messages: 4 * servers * rounds (starts and stops are not counted).  Clock: from the first start until the last answer.
- * Check: every answer has the right value.  The driver is the client.  Every server has run its init before the clock starts.
+ * In each round the client sends each server, in order, an integer request and a string request; the server answers
+ * each at once, with 7 and "XYZ".  When all answers of a round are in, the client sends itself the start of the next
+ * one. Messages: 4 * servers * rounds (starts and stops are not counted).  Clock: from the first start until the last
+ * answer. Check: every answer has the right value.  The driver is the client.  Every server has run its init before the
+ * clock starts.
  */
 #include "driver.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* static_send and dynamic_send: the price of one message when few actors exist.
  *
- * static_send: one actor gets a counter c; while c < n it sends c + 1 to itself.  Clock: from before the first send until it gets n.
- * dynamic_send: on c < n the actor makes a new actor, sends it c + 1 in a new message, and ends.  Clock: the same, so the making
- *     and ending of n actors is in it.  New actors are placed on the queue of the one that makes them, or, if
- *     `place` says so, spread over all queues.
- * Messages: n.  In both, at most one message is in flight, and every message is a new one (a copy).
+ * static_send: one actor gets a counter c; while c < n it sends c + 1 to itself.  Clock: from before the first send
+ * until it gets n. dynamic_send: on c < n the actor makes a new actor, sends it c + 1 in a new message, and ends.
+ * Clock: the same, so the making and ending of n actors is in it.  New actors are placed on the queue of the one that
+ * makes them, or, if `place` says so, spread over all queues. Messages: n.  In both, at most one message is in flight,
+ * and every message is a new one (a copy).
  */
 #include "driver.h"
 

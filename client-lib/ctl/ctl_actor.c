@@ -44,6 +44,16 @@ static char *actor_nearest_type(struct ctl *ctl, const char *name)
     return best;
 }
 
+/* What went wrong with the one actor that a command is about. */
+static int actor_fail(struct ctl *ctl, int error, const char *what, const char *which)
+{
+    if (error == -ESRCH)
+        return ctl_fail(ctl, CTL_REFUSED,
+                        "cannot %s %s: there is no such actor, it has ended or never was. See odeonctl actor list",
+                        what, which);
+    return ctl_refuse(ctl, error, "cannot %s %s", what, which);
+}
+
 int ctl_actor_list(struct ctl *ctl)
 {
     static const struct column columns[] = {
@@ -83,7 +93,7 @@ int ctl_actor_show(struct ctl *ctl)
                         "%s: no actor has this name. See odeonctl actor list; a reference is written SLOT.GENERATION",
                         which);
     if (r < 0)
-        return ctl_refuse(ctl, r, "cannot show the actor %s", which);
+        return actor_fail(ctl, r, "show", which);
 
     properties_begin(&p, ctl, "actor");
     properties_add(&p, "Reference", "ref", CELL_REF(d->actor.ref));
@@ -249,7 +259,7 @@ int ctl_actor_send(struct ctl *ctl)
         if (r == -EOPNOTSUPP)
             code = actor_fail_message(ctl, which, ref, message, "it does not accept");
         else if (r < 0)
-            code = ctl_refuse(ctl, r, "cannot send '%s' to %s", message, which);
+            code = actor_fail(ctl, r, "send to", which);
         else
             actor_print_sent(ctl, ref, message, size);
     }
@@ -282,7 +292,7 @@ int ctl_actor_stop(struct ctl *ctl)
         return code;
     r = odeon_admin_actor_stop(ctl->client, ref, ways[way].how);
     if (r < 0)
-        return ctl_refuse(ctl, r, "cannot stop %s", ctl->words[0]);
+        return actor_fail(ctl, r, "stop", ctl->words[0]);
 
     ctl_ref_format(ref, text);
     if (!ctl->json) {

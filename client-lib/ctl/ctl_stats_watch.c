@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 
 /* The columns of a line; the other figures are in the block and in JSON. */
@@ -132,6 +133,37 @@ static void watch_print_lines(const struct watch *w, bool titles)
         watch_print_line(w, text, (int)k);
 }
 
+/* Lines that the terminal has; a block that is longer would scroll instead of standing still. */
+static unsigned watch_screen_lines(const struct ctl *ctl)
+{
+    struct winsize size;
+
+    return ioctl(fileno(ctl->out), TIOCGWINSZ, &size) == 0 && size.ws_row ? size.ws_row : 24;
+}
+
+/* The first group whole, of the others what has ever happened; *left: lines that are free. */
+static void watch_add_group(struct listing *list, const struct watch *w, size_t group, unsigned *left)
+{
+    bool headed = false;
+
+    for (const char *const *name = stats_groups[group].names; *name; name++) {
+        char total[STATS_VALUE_TEXT], rate[STATS_VALUE_TEXT];
+        size_t i = snapshot_find(w->now, *name);
+        double value = snapshot_value(w->now, -1, i);
+
+        if (i == w->now->n || (group > 0 && value == 0) || *left < (headed ? 1 : 3))
+            continue;
+        if (!headed) {
+            listing_heading(list, stats_groups[group].title);
+            *left -= group > 0 ? 2 : 1; /* with the blank line before it */
+        }
+        headed = true;
+        listing_add(list, (struct cell[]){ CELL_TEXT(stats_title(*name)), CELL_TEXT(stats_format_value(value, total)),
+                                           CELL_TEXT(watch_format(watch_rate(w, -1, i), rate)) });
+        --*left;
+    }
+}
+
 /* The block on a terminal: totals and rates of the scheduler's figures, and below them a line for each worker. */
 static int watch_print_block(const struct watch *w)
 {
@@ -141,6 +173,8 @@ static int watch_print_block(const struct watch *w)
     const struct odeon_stats_service *v = &w->now->service;
     struct ctl *ctl = w->ctl;
     struct listing list;
+    unsigned screen = watch_screen_lines(ctl), fixed = 4 + (w->now->n_workers ? w->now->n_workers + 3 : 0);
+    unsigned left = screen > fixed ? screen - fixed : 0;
     char down[96];
     int code;
 
@@ -148,22 +182,12 @@ static int watch_print_block(const struct watch *w)
     stats_describe_down(w->now, down, sizeof(down));
     fprintf(
         ctl->out,
-        "%sodeon %s%s: %u workers, %u queues, %llu actors, %u clients; stealing %s, throughput %u; every %.2f s\n\n",
+        "%s%s%s: %u workers, %u queues, %llu actors, %u clients; stealing %s, throughput %u; every %.2f s\n\n",
         output_bold(ctl, true), *down ? down : v->state_name, output_bold(ctl, false), v->workers, v->queues,
         (unsigned long long)v->actors, v->clients, v->stealing, v->throughput, w->seconds);
     listing_begin(&list, ctl, "", columns, 3);
-    for (size_t g = 0; g < stats_groups_n; g++) {
-        listing_heading(&list, stats_groups[g].title);
-        for (const char *const *name = stats_groups[g].names; *name; name++) {
-            char total[STATS_VALUE_TEXT], rate[STATS_VALUE_TEXT];
-            size_t i = snapshot_find(w->now, *name);
-
-            if (i < w->now->n)
-                listing_add(&list, (struct cell[]){ CELL_TEXT(stats_title(*name)),
-                                                    CELL_TEXT(stats_format_value(snapshot_value(w->now, -1, i), total)),
-                                                    CELL_TEXT(watch_format(watch_rate(w, -1, i), rate)) });
-        }
-    }
+    for (size_t g = 0; g < stats_groups_n && left > 3; g++)
+        watch_add_group(&list, w, g, &left);
     code = listing_end(&list, false, 0);
     if (w->now->n_workers) {
         fputc('\n', ctl->out);

@@ -95,7 +95,7 @@ static char *stats_path(const struct ctl *ctl)
 int stats_open(struct ctl *ctl, bool quiet, struct odeon_stats **ret)
 {
     char *path = stats_path(ctl);
-    const char *shown = path ? path : "where they are kept";
+    const char *shown = path ? path : "in the usual place";
     int r, code = 0;
 
     r = odeon_stats_open(path, ret);
@@ -117,7 +117,17 @@ int stats_open(struct ctl *ctl, bool quiet, struct odeon_stats **ret)
 
 static bool process_is_gone(uint32_t pid)
 {
-    return pid == 0 || pid > INT32_MAX || (kill((pid_t)pid, 0) < 0 && errno == ESRCH);
+    return pid > INT32_MAX || (kill((pid_t)pid, 0) < 0 && errno == ESRCH);
+}
+
+/* What the segment says may be older than the death of who wrote it: processes are looked for, too. */
+static void snapshot_judge(struct snapshot *s)
+{
+    const struct odeon_stats_service *v = &s->service;
+
+    s->supervisor_down = !strcmp(v->state_name, "stopped") || !v->supervisor_pid || process_is_gone(v->supervisor_pid);
+    s->down = s->supervisor_down || !strcmp(v->state_name, "executor-down") ||
+              (v->executor_pid && process_is_gone(v->executor_pid));
 }
 
 static uint64_t now_ns(void)
@@ -170,8 +180,7 @@ int snapshot_take(struct odeon_stats *stats, bool workers, struct snapshot **ret
         return -ENOMEM;
     }
     snapshot_read(s, stats);
-    s->supervisor_down = process_is_gone(s->service.supervisor_pid);
-    s->down = s->supervisor_down || process_is_gone(s->service.executor_pid);
+    snapshot_judge(s);
     *ret = s;
     return 0;
 }

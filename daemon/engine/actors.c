@@ -204,7 +204,7 @@ int actors_spawn(struct worker *w, const struct spawn_request *request, actor_re
     }
     uint32_t queue = request->here && w->queue != NO_QUEUE ? w->queue : w->spawn_next++ % e->segment.n_queues;
     if (!turn_has_room(w, queue, envelope_size(0)))
-        return w->out + sizeof(struct outbox_record) + envelope_size(0) > w->out_limit ? -ENOBUFS : -EAGAIN;
+        return outbox_fits(w, envelope_size(0)) ? -EAGAIN : -ENOBUFS;
     uint32_t slot = w->slot_cache[w->n_slot_cache - 1];
     uint32_t generation = slot_word_generation(load_relaxed(&e->segment.actors[slot].word));
     if (generation == 0)

@@ -79,11 +79,16 @@ struct actor_type {
     char name[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1];
 };
 
-/* Records of one destination in an outbox, in order of first touch (COMMIT-PROTOCOL 3). */
+/* Runs of one destination in an outbox, in order of first touch (COMMIT-PROTOCOL 3), linked by their index. */
 struct outbox_group {
     uint32_t destination;
-    uint32_t first, last; /* offsets / 8; last only when the log is chained */
-    uint64_t bytes;       /* of envelopes */
+    uint32_t first, last;
+};
+struct outbox_link {
+    uint64_t at;    /* offset of the run's first envelope */
+    uint64_t bytes; /* valid once the run has ended */
+    uint32_t next;  /* index of the group's next run, 0: none (run 0 is never a next one) */
+    uint32_t reserved;
 };
 
 /* The private side of a port.  Runner: the worker that holds its owner word; `lock`: its backlog's lock. */
@@ -115,20 +120,22 @@ struct worker {
     struct segment_worker *durable;
     uint64_t count;
     uint8_t *batch;
-    uint64_t cursor, tail, tail_limit;
+    uint64_t cursor, tail, tail_limit; /* tail_limit 0: closed [TAIL_REOPEN] */
     uint64_t key_live; /* what actor.key must be below the generation */
     _Atomic uint64_t *active_len;
     uint32_t source; /* id + 1 of the attached source, as in the commit record */
     uint32_t queue;  /* message queue whose batch runs, NO_QUEUE: none */
-    bool tail_closed;
     uint32_t id;
     uint8_t *outbox;
     uint64_t out, out_limit;
+    uint32_t run_destination; /* of the run that is being written, NO_QUEUE: none */
+    uint32_t n_runs, n_groups;
     uint16_t *group_of; /* by destination: index + 1 into groups */
     struct outbox_group *groups;
-    uint32_t n_groups;
+    struct outbox_link *runs;
+    uint32_t runs_capacity;
     uint32_t spawn_next; /* round robin */
-    uint64_t n_logged, n_tail_appends, n_failed;
+    uint64_t n_logged, n_flushed, n_tail_appends, n_failed; /* since the counters were last published */
     bool recovering; /* flushes for a dead worker: nobody to notify */
     bool is_thread;
 

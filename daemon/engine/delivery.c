@@ -54,21 +54,25 @@ static struct group_result group_deliver(struct worker *w, const struct outbox_g
                                          uint64_t length, uint64_t mask, uint64_t limit)
 {
     struct group_result result = { .length = length };
-    uint32_t at = group->first;
+    uint32_t run = group->first;
     do {
-        const struct envelope *envelope = outbox_envelope(outbox_record_at(w, at));
-        uint64_t size = envelope_record_size(envelope);
-        if (envelope->to != ref) {
-            result.gone++;
-        } else if (result.length + size > limit) {
-            result.dropped++;
-        } else {
-            record_copy(base + (result.length & mask), envelope, size);
-            result.length += size;
-            result.taken++;
+        uint64_t bytes;
+        const uint8_t *at = (const uint8_t *)outbox_run_envelopes(w, run, &bytes);
+        for (const uint8_t *end = at + bytes; at < end;) {
+            const struct envelope *envelope = (const struct envelope *)at;
+            uint64_t size = envelope_record_size(envelope);
+            at += size;
+            if (envelope->to != ref) {
+                result.gone++;
+            } else if (result.length + size > limit) {
+                result.dropped++;
+            } else {
+                memcpy(base + (result.length & mask), envelope, size);
+                result.length += size;
+                result.taken++;
+            }
         }
-        at = outbox_next(w, group, at);
-    } while (at);
+    } while (run != group->last && (run = w->runs[run].next));
     return result;
 }
 
@@ -123,7 +127,7 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
     bool to_backlog = false;
     if (load_relaxed(&port->state) == PORT_OPEN) {
         bool draining = w->source == group->destination + 1; /* these records come from the backlog themselves */
-        to_backlog = (!draining && queue_has_work(backlog)) || !ring_has_room(port, durable, group->bytes); /* D2 */
+        to_backlog = (!draining && queue_has_work(backlog)) || !ring_has_room(port, durable, outbox_group_bytes(w, group)); /* D2 */
         result = to_backlog ? deliver_to_backlog(w, step, group, port, durable, backlog) : deliver_to_ring(w, step, group, port, durable);
     } else {
         /* nothing to publish, but the step is done: recovery goes on behind it */
@@ -133,7 +137,6 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
     queue_unlock(backlog);
     INJECT(STEP);
     stat_add(w, STAT_flushes, 1);
-    stat_add(w, STAT_flushed_messages, result.taken);
     if (result.gone)
         stat_add(w, STAT_dead_letters, result.gone);
     if (result.dropped)

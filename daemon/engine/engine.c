@@ -294,7 +294,7 @@ static void control_commit(struct engine *e)
     commit_flip(w, 0, 0, 0, 0, 0, 0);
     outbox_reset(w);
     stat_add(w, STAT_messages_sent, w->n_logged);
-    w->n_logged = 0;
+    w->n_logged = w->n_flushed = 0;
 }
 
 int engine_actor_spawn(struct engine *e, uint32_t type, const char *name, const void *args, size_t args_size, actor_ref *ret_ref)

@@ -9,31 +9,74 @@
 #include "daemon/engine/park.h"
 #include "daemon/engine/seed.h"
 
+enum { RUNS_PER_FLUSH = OUTBOX_FLUSH_BYTES / (sizeof(struct outbox_run) + sizeof(struct envelope)) + 64 };
+
 int outbox_init(struct worker *w)
 {
     const struct segment *segment = &w->engine->segment;
     uint32_t n_destinations = segment->dead_letters + 1;
     w->outbox = segment_outbox(segment, w->id);
     w->out_limit = segment->header->outbox_bytes - OUTBOX_SYSTEM_BYTES;
+    w->run_destination = NO_QUEUE;
     w->group_of = calloc(n_destinations, sizeof(*w->group_of));
     w->groups = calloc(n_destinations, sizeof(*w->groups));
-    return w->group_of && w->groups ? 0 : -ENOMEM;
+    w->runs = calloc(RUNS_PER_FLUSH, sizeof(*w->runs));
+    w->runs_capacity = RUNS_PER_FLUSH;
+    return w->group_of && w->groups && w->runs ? 0 : -ENOMEM;
 }
 
 void outbox_fini(struct worker *w)
 {
     free(w->group_of);
     free(w->groups);
+    free(w->runs);
     w->group_of = NULL;
     w->groups = NULL;
+    w->runs = NULL;
 }
 
 void outbox_reset(struct worker *w)
 {
     for (uint32_t i = 0; i < w->n_groups; i++)
         w->group_of[w->groups[i].destination] = 0;
-    w->n_groups = 0;
+    w->n_groups = w->n_runs = 0;
+    w->run_destination = NO_QUEUE;
     w->out = 0;
+}
+
+/* A handler that sends a lot at once to ever changing receivers. */
+static void runs_grow(struct worker *w)
+{
+    struct outbox_link *runs = realloc(w->runs, 2ul * w->runs_capacity * sizeof(*runs));
+    assert(runs); /* 24 bytes a run of at least 32: no more than the outbox's own size, which was granted */
+    w->runs = runs;
+    w->runs_capacity *= 2;
+}
+
+/* The run so far gets its length, for recovery to step over it; a new one begins. */
+int outbox_run_begin(struct worker *w, uint32_t destination)
+{
+    if (w->n_runs > 0) {
+        struct outbox_link *last = &w->runs[w->n_runs - 1];
+        last->bytes = w->out - last->at;
+        ((struct outbox_run *)(w->outbox + last->at) - 1)->bytes = (uint32_t)(last->bytes / 8);
+    }
+    if (w->n_runs == w->runs_capacity)
+        runs_grow(w);
+    struct outbox_run *run = (struct outbox_run *)(w->outbox + w->out);
+    *run = (struct outbox_run){ .destination = destination };
+    w->out += sizeof(*run);
+    w->run_destination = destination;
+    uint32_t index = w->n_runs++, group = w->group_of[destination];
+    w->runs[index] = (struct outbox_link){ .at = w->out };
+    if (group == 0) {
+        w->groups[w->n_groups++] = (struct outbox_group){ .destination = destination, .first = index, .last = index };
+        w->group_of[destination] = (uint16_t)w->n_groups;
+    } else {
+        w->runs[w->groups[group - 1].last].next = index;
+        w->groups[group - 1].last = index;
+    }
+    return 0;
 }
 
 void outbox_rebuild(struct worker *w, uint64_t out)
@@ -41,60 +84,43 @@ void outbox_rebuild(struct worker *w, uint64_t out)
     outbox_reset(w);
     assert(out <= w->engine->segment.header->outbox_bytes && out % 8 == 0);
     while (w->out < out) {
-        struct outbox_record *record = outbox_record_at(w, (uint32_t)(w->out / 8));
-        uint32_t destination = record->destination;
-        uint64_t size = envelope_record_size(outbox_envelope(record));
+        const struct outbox_run *run = (const struct outbox_run *)(w->outbox + w->out);
+        uint64_t rest = out - w->out - sizeof(*run);
+        /* the last run's length was not stored, or is of a longer, uncommitted log */
+        uint64_t bytes = run->bytes && run->bytes * UINT64_C(8) < rest ? run->bytes * UINT64_C(8) : rest;
+        uint32_t destination = run->destination;
         assert(destination <= w->engine->segment.dead_letters);
-        outbox_append(w, destination, size);
+        w->run_destination = NO_QUEUE;
+        outbox_run_begin(w, destination);
+        w->out += bytes;
     }
     assert(w->out == out);
 }
 
-/* The records so far, all of group 0, get their links. */
-static void chain_first_group(struct worker *w)
+uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *group)
 {
-    struct outbox_group *group = &w->groups[0];
-    uint64_t at = 0, last = 0;
-    while (at < w->out) {
-        struct outbox_record *record = outbox_record_at(w, (uint32_t)(at / 8));
-        outbox_record_at(w, (uint32_t)(last / 8))->next = (uint32_t)(at / 8);
-        last = at;
-        at += sizeof(*record) + envelope_record_size(outbox_envelope(record));
-    }
-    group->last = (uint32_t)(last / 8);
-}
-
-struct envelope *outbox_append_slow(struct worker *w, uint32_t destination, uint64_t size)
-{
-    uint32_t at = (uint32_t)(w->out / 8);
-    uint32_t index = w->group_of[destination];
-    if (index == 0) {
-        if (w->n_groups == 1)
-            chain_first_group(w);
-        w->groups[w->n_groups++] = (struct outbox_group){ .destination = destination, .first = at, .last = at, .bytes = size };
-        w->group_of[destination] = (uint16_t)w->n_groups;
-    } else {
-        struct outbox_group *group = &w->groups[index - 1];
-        outbox_record_at(w, group->last)->next = at;
-        group->last = at;
-        group->bytes += size;
-    }
-    return outbox_log(w, destination, size);
-}
-
-static uint64_t group_copy(struct worker *w, const struct outbox_group *group, uint8_t *base, uint64_t length, uint64_t *ret_n)
-{
-    uint32_t at = group->first;
-    uint64_t n = 0;
+    uint64_t sum = 0, bytes;
+    uint32_t run = group->first;
     do {
-        const struct envelope *envelope = outbox_envelope(outbox_record_at(w, at));
-        uint64_t size = envelope_record_size(envelope);
-        record_copy(base + length, envelope, size);
-        length += size;
-        n++;
-        at = outbox_next(w, group, at);
-    } while (at);
-    *ret_n = n;
+        (void)outbox_run_envelopes(w, run, &bytes);
+        sum += bytes;
+    } while (run != group->last && (run = w->runs[run].next));
+    return sum;
+}
+
+static uint64_t group_copy(struct worker *w, const struct outbox_group *group, uint8_t *base, uint64_t length, uint64_t window)
+{
+    uint32_t run = group->first;
+    do {
+        uint64_t bytes;
+        const struct envelope *envelopes = outbox_run_envelopes(w, run, &bytes);
+        assert(length + bytes <= window); /* B4 */
+        if (bytes == 24 || bytes == 32)
+            memcpy(base + length, envelopes, 32); /* a window has room behind its longest content */
+        else
+            memcpy(base + length, envelopes, bytes);
+        length += bytes;
+    } while (run != group->last && (run = w->runs[run].next));
     return length;
 }
 
@@ -109,9 +135,7 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     INJECT(LOCK);
     unsigned active = queue_active(load_relaxed(&queue->sel));
     uint64_t length = load_relaxed(&queue->len[active]);
-    assert(length + group->bytes <= e->segment.header->window_bytes); /* B4 */
-    uint64_t n;
-    length = group_copy(w, group, segment_window(&e->segment, destination, active), length, &n);
+    length = group_copy(w, group, segment_window(&e->segment, destination, active), length, e->segment.header->window_bytes - ENVELOPE_SIZE_MAX);
     if (SEEDED(journal_late))
         store_release(&queue->len[active], length);
     INJECT(COPIED);
@@ -123,7 +147,6 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     queue_unlock(queue); /* Q3 */
     INJECT(STEP);
     stat_add(w, STAT_flushes, 1);
-    stat_add(w, STAT_flushed_messages, n);
     if (!w->recovering)
         source_signal(e, w, destination);
 }
@@ -138,18 +161,21 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
     uint64_t length = load_relaxed(&queue->len[active]), before = length;
     uint64_t limit = e->segment.header->dlq_bytes;
     uint8_t *base = segment_window(&e->segment, e->segment.dead_letters, active);
-    uint32_t at = group->first, dropped = 0;
+    uint32_t run = group->first, dropped = 0;
     do {
-        struct outbox_record *record = outbox_record_at(w, at);
-        uint64_t size = envelope_record_size(outbox_envelope(record));
-        if (length + size <= limit) {
-            record_copy(base + length, outbox_envelope(record), size);
-            length += size;
-        } else {
-            dropped++;
+        uint64_t bytes;
+        const uint8_t *at = (const uint8_t *)outbox_run_envelopes(w, run, &bytes);
+        for (const uint8_t *end = at + bytes; at < end;) {
+            uint64_t size = envelope_record_size((const struct envelope *)at);
+            if (length + size <= limit) {
+                memcpy(base + length, at, size);
+                length += size;
+            } else {
+                dropped++;
+            }
+            at += size;
         }
-        at = outbox_next(w, group, at);
-    } while (at);
+    } while (run != group->last && (run = w->runs[run].next));
     journal_arm(w, step, e->segment.dead_letters, length);
     if (length != before)
         store_release(&queue->len[active], length);
@@ -161,6 +187,8 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
 
 void outbox_flush_from(struct worker *w, uint32_t first)
 {
+    stat_add(w, STAT_flushed_messages, w->n_logged - w->n_flushed);
+    w->n_flushed = w->n_logged;
     const struct segment *segment = &w->engine->segment;
     for (uint32_t step = first; step <= w->n_groups; step++) {
         const struct outbox_group *group = &w->groups[step - 1];

@@ -42,59 +42,37 @@ static inline void journal_arm(struct worker *w, uint32_t step, uint32_t destina
     crash_order();
 }
 
-static inline struct outbox_record *outbox_record_at(const struct worker *w, uint32_t offset8)
-{
-    return (struct outbox_record *)(w->outbox + (uint64_t)offset8 * 8);
-}
-static inline struct envelope *outbox_envelope(struct outbox_record *record)
-{
-    return (struct envelope *)(record + 1);
-}
+int outbox_run_begin(struct worker *w, uint32_t destination);
 
-/* A record's start, behind what is logged already. */
-static inline struct envelope *outbox_log(struct worker *w, uint32_t destination, uint64_t size)
-{
-    struct outbox_record *record = (struct outbox_record *)(w->outbox + w->out);
-    record->destination = destination;
-    w->out += sizeof(*record) + size;
-    return outbox_envelope(record);
-}
-
-struct envelope *outbox_append_slow(struct worker *w, uint32_t destination, uint64_t size);
-
-/* Room for an envelope of `size` bytes; the caller has checked that it fits, and fills it.  As long as all records go to one
- * destination the log is its group; the chains are made when a second one appears. */
+/* Room for an envelope of `size` bytes; the caller has checked that it fits (outbox_fits), and fills it.  A record for the
+ * destination of the last one just goes behind it. */
 static inline struct envelope *outbox_append(struct worker *w, uint32_t destination, uint64_t size)
 {
+    if (unlikely(w->run_destination != destination))
+        outbox_run_begin(w, destination);
+    struct envelope *at = (struct envelope *)(w->outbox + w->out);
+    w->out += size;
     w->n_logged++;
-    if (likely(w->n_groups == 1 && w->groups[0].destination == destination)) {
-        w->groups[0].bytes += size;
-        return outbox_log(w, destination, size);
-    }
-    return outbox_append_slow(w, destination, size);
+    return at;
 }
 
-/* The groups' records one after the other; `at` starts as group->first. */
-static inline uint32_t outbox_next(const struct worker *w, const struct outbox_group *group, uint32_t at)
+static inline bool outbox_fits(const struct worker *w, uint64_t size)
 {
-    const struct outbox_record *record = outbox_record_at(w, at);
-    if (w->n_groups > 1)
-        return at == group->last ? 0 : record->next;
-    at += (uint32_t)((sizeof(*record) + envelope_record_size((const struct envelope *)(record + 1))) / 8);
-    return (uint64_t)at * 8 < w->out ? at : 0;
+    return w->out + sizeof(struct outbox_run) + size <= w->out_limit;
 }
 
-/* Records are multiples of 8 bytes, mostly a few words. */
+static inline const struct envelope *outbox_run_envelopes(const struct worker *w, uint32_t run, uint64_t *ret_bytes)
+{
+    *ret_bytes = run + 1 < w->n_runs ? w->runs[run].bytes : w->out - w->runs[run].at;
+    return (const struct envelope *)(w->outbox + w->runs[run].at);
+}
+
+/* Bytes of a group's envelopes. */
+uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *group);
+
 static inline void record_copy(uint8_t *to, const struct envelope *from, uint64_t size)
 {
-    if (likely(size <= 64)) {
-        uint64_t *t = (uint64_t *)to;
-        const uint64_t *f = (const uint64_t *)from;
-        for (uint64_t i = 0; i < size / 8; i++)
-            t[i] = f[i];
-    } else {
-        memcpy(to, from, size);
-    }
+    memcpy(to, from, size);
 }
 
 static inline void payload_copy(void *to, const void *from, size_t size)

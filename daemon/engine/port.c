@@ -165,7 +165,7 @@ static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
     stat_add(w, STAT_port_batches, 1);
     stat_add(w, STAT_port_messages, n);
     stat_add(w, STAT_messages_sent, n);
-    w->n_logged = 0;
+    w->n_logged = w->n_flushed = 0;
     return why;
 }
 

@@ -14,7 +14,16 @@
 static int send_failed(struct worker *w, uint64_t size)
 {
     w->n_failed++;
-    return w->out + sizeof(struct outbox_record) + size > w->out_limit ? -ENOBUFS : -EAGAIN;
+    return outbox_fits(w, size) ? -EAGAIN : -ENOBUFS;
+}
+
+static inline struct envelope *send_begin(struct worker *w, struct envelope *at, actor_ref to, uint64_t meta)
+{
+    uint64_t *words = envelope_words(at);
+    words[0] = to;
+    words[1] = w->ctx.self;
+    words[2] = meta;
+    return at;
 }
 
 /* Where a record of `size` bytes for `to` goes, its header written; NULL and *ret_error. */
@@ -22,30 +31,29 @@ static inline struct envelope *send_place(struct worker *w, actor_ref to, uint64
 {
     uint32_t slot = actor_ref_slot(to);
     struct engine *e = w->engine;
-    struct envelope *out;
     if (unlikely(slot >= e->config.actors_max || to == 0)) {
         *ret_error = -ESRCH;
         return NULL;
     }
     uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
+    /* A run for the queue whose batch runs means that its tail is closed: the order of these two does not matter. */
+    if (destination == w->run_destination && likely(w->out + size <= w->out_limit)) {
+        struct envelope *at = (struct envelope *)(w->outbox + w->out);
+        w->out += size;
+        w->n_logged++;
+        return send_begin(w, at, to, meta);
+    }
     if (likely(turn_can_tail_append(w, destination, size))) {
-        out = (struct envelope *)(w->batch + w->tail);
+        struct envelope *at = (struct envelope *)(w->batch + w->tail);
         w->tail += size;
         w->n_tail_appends++;
-    } else {
-        if (unlikely(!turn_has_room(w, destination, size))) {
-            *ret_error = send_failed(w, size);
-            return NULL;
-        }
-        if (destination == w->queue)
-            w->tail_closed = true;
-        out = outbox_append(w, destination, size);
+        return send_begin(w, at, to, meta);
     }
-    uint64_t *words = envelope_words(out);
-    words[0] = to;
-    words[1] = w->ctx.self;
-    words[2] = meta;
-    return out;
+    if (unlikely(!turn_has_room(w, destination, size))) {
+        *ret_error = send_failed(w, size);
+        return NULL;
+    }
+    return send_begin(w, turn_place(w, destination, size), to, meta);
 }
 
 /* The general form: a correlation id in front, a tail behind. */
@@ -138,7 +146,7 @@ static void publish_counts(struct worker *w)
     stat_add(w, STAT_messages_sent, w->n_logged + w->n_tail_appends);
     stat_add(w, STAT_tail_appends, w->n_tail_appends);
     stat_add(w, STAT_sends_failed, w->n_failed);
-    w->n_logged = w->n_tail_appends = w->n_failed = 0;
+    w->n_logged = w->n_flushed = w->n_tail_appends = w->n_failed = 0;
 }
 
 void turn_flush(struct worker *w)
@@ -148,7 +156,7 @@ void turn_flush(struct worker *w)
     INJECT(OUTBOX);
     outbox_flush_from(w, 1);
     outbox_reset(w);
-    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0); /* B2: before the next record is written */
+    commit_message(w, w->cursor); /* B2: before the next record is written */
 }
 
 /* ---- messages that are not simply run ---- */

@@ -21,21 +21,23 @@ void turn_flush(struct worker *w);
 
 enum { TAIL_APPEND_BYTES = 256 * 1024 }; /* a busy self-sender recycles warm memory instead of walking through the window */
 
+/* U3.  A closed path has limit 0. */
 static inline bool turn_can_tail_append(const struct worker *w, uint32_t queue, uint64_t size)
 {
-    return queue == w->queue && !w->tail_closed && w->tail + size <= w->tail_limit && load_relaxed(w->active_len) == 0; /* U3 */
+    return queue == w->queue && w->tail + size <= w->tail_limit && load_relaxed(w->active_len) == 0;
+}
+
+/* The receiver's limit is looked at when a flush interval first sends there: a window has room for all outboxes beyond it (B4). */
+static inline bool turn_is_below_limit(const struct worker *w, uint32_t destination)
+{
+    const struct segment *s = &w->engine->segment;
+    return w->group_of[destination] != 0 || destination >= s->n_queues || queue_backlog_bytes(&s->queues[destination]) <= s->header->limit_bytes;
 }
 
 /* Is there room for a send, in the outbox and by the receiver's limit? */
 static inline bool turn_has_room(const struct worker *w, uint32_t destination, uint64_t size)
 {
-    const struct segment *s = &w->engine->segment;
-    if (turn_can_tail_append(w, destination, size))
-        return true;
-    if (unlikely(w->out + sizeof(struct outbox_record) + size > w->out_limit))
-        return false;
-    /* The limit is looked at when a flush interval first sends there: a queue has room for all outboxes beyond its limit (B4). */
-    return w->group_of[destination] != 0 || destination >= s->n_queues || queue_backlog_bytes(&s->queues[destination]) <= s->header->limit_bytes;
+    return turn_can_tail_append(w, destination, size) || (outbox_fits(w, size) && turn_is_below_limit(w, destination));
 }
 
 /* Where the next record for `destination` goes.  The caller has checked that there is room. */
@@ -48,7 +50,7 @@ static inline struct envelope *turn_place(struct worker *w, uint32_t destination
         return at;
     }
     if (destination == w->queue)
-        w->tail_closed = true;
+        w->tail_limit = 0;
     return outbox_append(w, destination, size);
 }
 

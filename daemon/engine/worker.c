@@ -88,7 +88,6 @@ static void attach(struct worker *w, uint32_t id, struct segment_queue *queue)
     w->tail_limit = w->tail > TAIL_APPEND_BYTES ? w->tail : TAIL_APPEND_BYTES;
     if (w->tail_limit > e->segment.header->window_bytes - ENVELOPE_SIZE_MAX)
         w->tail_limit = e->segment.header->window_bytes - ENVELOPE_SIZE_MAX;
-    w->tail_closed = false;
     w->queue = id;
     w->key_live = actor_key(0, id, ACTOR_LIVE);
     w->source = id + 1;

@@ -6,6 +6,7 @@
 
 #include "daemon/executor/command.h"
 #include "daemon/executor/command_type.h"
+#include "daemon/executor/ref_text.h"
 
 int command_lookup(struct executor *executor, const Odeon__Request *request, struct frame *frame, struct reply *reply)
 {
@@ -145,7 +146,7 @@ static int actor_get(const struct executor *executor, actor_ref ref, struct expl
     int r = engine_actor_get(executor->engine, ref, ret_actor);
 
     if (r == -ESRCH)
-        return explain_set(explain, r, "there is no actor 0x%" PRIx64 ": it has ended or never was", ref);
+        return explain_set(explain, r, "there is no actor " REF_FORMAT ": it has ended or never was", REF_ARGS(ref));
     return r;
 }
 
@@ -239,15 +240,16 @@ static int send_finish(struct reply *reply, int error, actor_ref ref)
     case 0:
         return reply_ok(reply);
     case -ESRCH:
-        return explain_set(&reply->explain, error, "there is no actor 0x%" PRIx64 ": it has ended or never was", ref);
+        return explain_set(&reply->explain, error, "there is no actor " REF_FORMAT ": it has ended or never was",
+                           REF_ARGS(ref));
     case -EAGAIN:
-        return explain_set(&reply->explain, error, "the queue of actor 0x%" PRIx64 " is at its limit: try again later",
-                           ref);
+        return explain_set(&reply->explain, error, "the queue of actor " REF_FORMAT " is at its limit: try again later",
+                           REF_ARGS(ref));
     case -EMSGSIZE:
         return explain_set(&reply->explain, error, "the message is too large: at most %d bytes are allowed",
                            ODEON_PAYLOAD_MAX);
     default:
-        return explain_set(&reply->explain, error, "nothing could be sent to actor 0x%" PRIx64 ": %s", ref,
+        return explain_set(&reply->explain, error, "nothing could be sent to actor " REF_FORMAT ": %s", REF_ARGS(ref),
                            strerror(-error));
     }
 }
@@ -292,7 +294,7 @@ int command_actor_stop(struct executor *executor, const Odeon__Request *request,
         return r;
     if (actor.type == 0)
         return explain_set(&reply->explain, -EOPNOTSUPP,
-                           "0x%" PRIx64 " is a client's port, not an actor: its client closes it", stop->ref);
+                           REF_FORMAT " is a client's port, not an actor: its client closes it", REF_ARGS(stop->ref));
     r = engine_actor_send(executor->engine, stop->ref, poison[stop->how], NULL, 0);
     return send_finish(reply, r, stop->ref);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/common/log.h"
+#include "daemon/executor/ref_text.h"
 
 void fault_log_recovery(const struct engine_recovery *r)
 {
@@ -27,14 +28,14 @@ static void fault_log_one(const struct engine_fault *f, uint32_t attempts_max)
 
     snprintf(plugin, sizeof(plugin), "ODEON_PLUGIN=%s", f->plugin);
     snprintf(type, sizeof(type), "ODEON_ACTOR_TYPE=%s", f->actor_type);
-    snprintf(actor, sizeof(actor), "ODEON_ACTOR=0x%" PRIx64, f->actor);
+    snprintf(actor, sizeof(actor), "ODEON_ACTOR=" REF_FORMAT, REF_ARGS(f->actor));
     snprintf(message, sizeof(message), "ODEON_MESSAGE=%s", f->message);
     snprintf(number, sizeof(number), "%u", f->signal);
     log_fields(LOG_LEVEL_WARNING, fields,
-               "plugin %s crashed: actor type %s, actor 0x%" PRIx64
+               "plugin %s crashed: actor type %s, actor " REF_FORMAT
                ", message %s, worker %u, signal %s%s, address 0x%" PRIx64 ", instruction 0x%" PRIx64
                ", attempt %u of %u%s",
-               f->plugin, f->actor_type, f->actor, f->message, f->worker, signal_name ? "SIG" : "",
+               f->plugin, f->actor_type, REF_ARGS(f->actor), f->message, f->worker, signal_name ? "SIG" : "",
                signal_name ? signal_name : number, f->address, f->instruction, f->attempts, attempts_max,
                f->attempts >= attempts_max ? ": the message is a dead letter now" : ": it will be tried again");
 }

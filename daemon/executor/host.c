@@ -12,6 +12,7 @@
 
 #include "daemon/common/log.h"
 #include "daemon/executor/message_object.h"
+#include "daemon/executor/ref_text.h"
 
 /* H1 */
 #define SAME_FIELD(a, b)                                                                                               \
@@ -142,7 +143,7 @@ static void host_log_actor(struct odeon_context *ctx, enum log_level level, cons
     engine_ctx_describe(engine_ctx(ctx), &type, &plugin);
     snprintf(plugin_field, sizeof(plugin_field), "ODEON_PLUGIN=%s", plugin);
     snprintf(type_field, sizeof(type_field), "ODEON_ACTOR_TYPE=%s", type);
-    snprintf(actor_field, sizeof(actor_field), "ODEON_ACTOR=0x%" PRIx64, ctx->self);
+    snprintf(actor_field, sizeof(actor_field), "ODEON_ACTOR=" REF_FORMAT, REF_ARGS(ctx->self));
     log_fields(level, fields, "%s", text);
 }
 

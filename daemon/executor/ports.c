@@ -98,6 +98,7 @@ static void report_port(struct executor *executor, uint64_t command, actor_ref r
     Odeon__RefReply body = ODEON__REF_REPLY__INIT;
 
     body.ref = ref;
+    body.actors_max = (uint32_t)executor->settings.actors;
     report.id = command;
     report.port = &body;
     report.body_case = ODEON__REPORT__BODY_PORT;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libodeon without a service: the client's interface over actors in the client's own process, run by the client's own thread
- * whenever it waits.  Plugins and clients are tested with it for what they do themselves: no queue limits, no workers, no recovery;
- * messages in one queue, first in, first out; what a behaviour sends goes into it when the behaviour has returned.
+/* libodeon without a service: the client's interface over actors in the client's own process, run by the client's own
+ * thread whenever it waits.  Plugins and clients are tested with it for what they do themselves: no queue limits, no
+ * workers, no recovery; messages in one queue, first in, first out; what a behaviour sends goes into it when the
+ * behaviour has returned.
  *
- * A test can set INPROC_CRASH=N: after N messages all actors lose their state and are initialised again, as after a crash of the
- * executor.
+ * A test can set INPROC_CRASH=N: after N messages all actors lose their state and are initialised again, as after a
+ * crash of the executor.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -151,7 +152,8 @@ static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void 
         return -ENOTCONN;
     int r = host_send_tail(ctx, ctx->sender, type, ODEON_BEHAVIOUR_UNKNOWN, head, head_size, tail, tail_size);
     if (r == 0) /* the last one of the outbox */
-        ((struct record *)(void *)((char *)outbox.last - offsetof(struct record, next)))->correlation = ctx->correlation;
+        ((struct record *)(void *)((char *)outbox.last - offsetof(struct record, next)))->correlation =
+            ctx->correlation;
     return r;
 }
 
@@ -222,9 +224,15 @@ static uint64_t host_now_ns(struct odeon_context *ctx)
 }
 
 static const struct odeon_host host = {
-    .struct_size = sizeof(struct odeon_host), .send = host_send,   .send_tail = host_send_tail,
-    .reply = host_reply,                      .spawn = host_spawn, .reply_tail = host_reply_tail,
-    .find_type = host_find_type,              .stop = host_stop,   .log = host_log,
+    .struct_size = sizeof(struct odeon_host),
+    .send = host_send,
+    .send_tail = host_send_tail,
+    .reply = host_reply,
+    .spawn = host_spawn,
+    .reply_tail = host_reply_tail,
+    .find_type = host_find_type,
+    .stop = host_stop,
+    .log = host_log,
     .now_ns = host_now_ns,
 };
 
@@ -273,8 +281,12 @@ static int run_one(void)
             list_add(&the_port->inbox, record);
         return 1;
     }
-    struct odeon_context ctx = { .host = &host, .self = record->to, .sender = record->from, .message_size = record->size,
-                                 .correlation = record->correlation, .message_type = record->type };
+    struct odeon_context ctx = { .host = &host,
+                                 .self = record->to,
+                                 .sender = record->from,
+                                 .message_size = record->size,
+                                 .correlation = record->correlation,
+                                 .message_type = record->type };
     int result = ODEON_NODELETE;
     if (actors[slot].type != NULL && !actors[slot].ready) {
         actors[slot].ready = 1;
@@ -386,7 +398,8 @@ odeon_ref odeon_port_ref(const struct odeon_port *port)
     return (odeon_ref)1 << 32 | PORT_SLOT;
 }
 
-static int post(struct odeon_port *port, odeon_ref to, uint32_t type, uint64_t correlation, const void *data, size_t size)
+static int post(struct odeon_port *port, odeon_ref to, uint32_t type, uint64_t correlation, const void *data,
+                size_t size)
 {
     if (size > ODEON_PAYLOAD_LIMIT)
         return fail(-EMSGSIZE, "too large");
@@ -401,7 +414,8 @@ int odeon_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void 
     return post(port, to, type, 0, data, size);
 }
 
-int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size, int64_t timeout_ns)
+int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size,
+                    int64_t timeout_ns)
 {
     (void)timeout_ns;
     return post(port, to, type, 0, data, size);
@@ -441,8 +455,11 @@ int odeon_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
         return 0;
     record->next = port->taken;
     port->taken = record;
-    *ret_delivery = (struct odeon_delivery){ .from = record->from, .correlation = record->correlation, .type = record->type,
-                                             .size = record->size, .data = record->data };
+    *ret_delivery = (struct odeon_delivery){ .from = record->from,
+                                             .correlation = record->correlation,
+                                             .type = record->type,
+                                             .size = record->size,
+                                             .data = record->data };
     return 1;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of the plugin `several`, which uses every macro and has two source files, so that the tests can look at what the
- * macros make of it. */
+/* Messages of the plugin `several`, which uses every macro and has two source files, so that the tests can look at what
+ * the macros make of it. */
 #ifndef SEVERAL_H
 #define SEVERAL_H
 
@@ -10,12 +10,21 @@
 
 #define SEVERAL_LABEL_SIZE 16
 
-ODEON_MESSAGE(several_point, 3, { int32_t x, y; char label[SEVERAL_LABEL_SIZE]; });
-ODEON_MESSAGE(several_text, 1, { uint32_t line, column; char text[]; });
-ODEON_MESSAGE(several_tight, 1, {uint16_t at;char text[];});
+ODEON_MESSAGE(several_point, 3, {
+    int32_t x, y;
+    char label[SEVERAL_LABEL_SIZE];
+});
+ODEON_MESSAGE(several_text, 1, {
+    uint32_t line, column;
+    char text[];
+});
+ODEON_MESSAGE(several_tight, 1, {
+    uint16_t at;
+    char text[];
+});
 ODEON_MESSAGE(several_loose, 1, {
     uint64_t at; /* a comment with [] in it */
-    char text [ ] ;
+    char text[];
 });
 ODEON_MESSAGE(several_array, 1, { uint64_t words[4]; });
 ODEON_SIGNAL(several_tick, 2);

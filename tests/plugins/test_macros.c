@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the macros make: loads the plugin `several` (argument 1) as the host would and looks at its descriptor, then runs its
- * behaviours against a host table of our own that writes down every call.  One thread.
+/* What the macros make: loads the plugin `several` (argument 1) as the host would and looks at its descriptor, then
+ * runs its behaviours against a host table of our own that writes down every call.  One thread.
  *
- * The messages of several.h are declared here, too, so this program has descriptions of its own: M1 says that those of the
- * plugin are others. */
+ * The messages of several.h are declared here, too, so this program has descriptions of its own: M1 says that those of
+ * the plugin are others. */
 #include "several.h"
 
 #include <dlfcn.h>
@@ -191,7 +191,7 @@ static const struct odeon_actor_type *type_named(const char *name)
         if (strcmp(plugin->types[i]->name, name) == 0)
             return plugin->types[i];
     fail_msg("no actor type %s", name);
-    return NULL;
+    abort(); /* not reached */
 }
 
 static struct odeon_message_type *message_named(const char *name)
@@ -200,7 +200,7 @@ static struct odeon_message_type *message_named(const char *name)
         if (strcmp((*m)->name, name) == 0)
             return *m;
     fail_msg("no message %s", name);
-    return NULL;
+    abort(); /* not reached */
 }
 
 static void expect_call(unsigned index, const char *what, odeon_ref to, uint32_t type, uint32_t behaviour, size_t size)
@@ -284,9 +284,9 @@ static void test_one_description_in_a_shared_object(void **state)
 
 static void test_nothing_exported(void **state)
 {
-    static const char *const hidden[] = { "__start_odeon_messages", "__stop_odeon_messages", "odeon_type_of_left",
-                                          "odeon_message_type_of_several_point", "odeon_init_of_left",
-                                          "odeon_plugin_init_" };
+    static const char *const hidden[] = { "__start_odeon_messages", "__stop_odeon_messages",
+                                          "odeon_type_of_left",     "odeon_message_type_of_several_point",
+                                          "odeon_init_of_left",     "odeon_plugin_init_" };
     for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
         assert_null(dlsym(*state, hidden[i]));
     assert_non_null(dlsym(*state, ODEON_PLUGIN_SYMBOL));

@@ -16,6 +16,7 @@ void fake_reset(void)
     fake = (struct fake){ .text = "",
                           .n_actors = 3,
                           .client_name = "wordcount",
+                          .state = "running",
                           .message_fields = "{ int64_t amount, weight; char name[16]; }",
                           .message_size = 32,
                           .supervisor_pid = (uint32_t)getpid(),
@@ -298,8 +299,9 @@ int odeon_stats_service(struct odeon_stats *stats, struct odeon_stats_service *r
                                                  .supervisor_pid = fake.supervisor_pid,
                                                  .executor_pid = fake.executor_pid,
                                                  .boots = 2,
-                                                 .state_name = "running",
+
                                                  .stealing = "random" };
+    snprintf(ret_service->state_name, sizeof(ret_service->state_name), "%s", fake.state);
     for (size_t i = 0; i < 6; i++)
         fake.value[i] += fake.growth;
     return 0;

@@ -22,6 +22,7 @@ struct fake {
     int message_tail;
     int stats_result;
     uint32_t supervisor_pid, executor_pid;
+    const char *state;
     double value[FAKE_FIGURES];
     double growth; /* added to each count by each snapshot */
     int pages_go_round;

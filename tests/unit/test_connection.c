@@ -23,7 +23,8 @@ enum { SECOND_NS = 1000000000, TYPE = 20 };
 
 struct service {
     char directory[64], path[128];
-    int listener, connection;
+    int listener;
+    _Atomic int connection;
     pthread_t thread;
     bool threaded;
     struct fake fake;
@@ -111,6 +112,7 @@ static void answer_port_open(struct service *s, Odeon__Reply *reply)
 static void answer_intern(struct service *s, const Odeon__Request *request, Odeon__Reply *reply)
 {
     Odeon__MessageType body = ODEON__MESSAGE_TYPE__INIT;
+    char conflict[] = "conflict: size is 8 here, 16 there";
 
     atomic_fetch_add(&s->interns, 1);
     body.id = 16 + request->message_type_intern->type->version;
@@ -118,7 +120,7 @@ static void answer_intern(struct service *s, const Odeon__Request *request, Odeo
     reply->message_type = &body;
     if (strcmp(request->message_type_intern->type->name, "conflict") == 0) {
         reply->error = -EBADMSG;
-        reply->text = (char[]){ "conflict: size is 8 here, 16 there" };
+        reply->text = conflict;
     }
     service_send(s, reply, NULL, 0);
 }
@@ -127,6 +129,7 @@ static void answer_client_list(struct service *s, const Odeon__Request *request,
 {
     Odeon__ClientListReply body = ODEON__CLIENT_LIST_REPLY__INIT;
     Odeon__Client rows[100], *pointers[100];
+    char name[] = "somebody whose name is long enough for several blocks of an arena";
 
     body.n_clients = request->client_list->page->rows;
     body.more = 1;
@@ -134,7 +137,7 @@ static void answer_client_list(struct service *s, const Odeon__Request *request,
     for (unsigned i = 0; i < body.n_clients; i++) {
         odeon__client__init(&rows[i]);
         rows[i].id = (uint32_t)request->client_list->page->after + 2 * i + 2;
-        rows[i].name = (char[]){ "somebody whose name is long enough for several blocks of an arena" };
+        rows[i].name = name;
         pointers[i] = &rows[i];
     }
     reply->body_case = ODEON__REPLY__BODY_CLIENT_LIST;
@@ -278,6 +281,8 @@ static int teardown(void **state)
     struct service *s = *state;
 
     shutdown(s->listener, SHUT_RDWR);
+    if (s->connection >= 0) /* a test that has failed has not disconnected */
+        shutdown(s->connection, SHUT_RDWR);
     if (s->threaded)
         pthread_join(s->thread, NULL);
     if (s->connection >= 0)

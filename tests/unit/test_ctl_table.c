@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -334,6 +336,16 @@ static void test_actor_send(void **state)
     check_has(err, "Did you mean counter_add?");
     check_has(err, "It accepts: counter_add, counter_get");
 
+    fake.call_result = -ESRCH;
+    assert_int_equal(run("actor|send|7.5|counter_add"), CTL_REFUSED);
+    check_has(err, "cannot send to 7.5: there is no such actor");
+    assert_int_equal(run("actor|stop|7.5"), CTL_REFUSED);
+    check_has(err, "cannot stop 7.5");
+    fake.call_result = -EOPNOTSUPP;
+    assert_int_equal(run("actor|send|7.5|counter_add"), CTL_REFUSED);
+    check_has(err, "it does not accept 'counter_add'");
+    fake.call_result = 0;
+
     fake.message_size = 33;
     assert_int_equal(run("actor|send|total|counter_add"), CTL_REFUSED);
     check_has(err, "registered with 33");
@@ -366,6 +378,18 @@ static void test_actor_others(void **state)
     check_has(out, "counter_add, counter_get");
 }
 
+/* A process id that nobody has: a child's that has been waited for. */
+static uint32_t dead_process(void)
+{
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(0);
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    return (uint32_t)child;
+}
+
 static void test_stats(void **state)
 {
     (void)state;
@@ -384,10 +408,14 @@ static void test_stats(void **state)
     check_has(out, "CONTROL");
     check_has(out, "parked");
 
-    fake.executor_pid = 0;
+    fake.state = "executor-down";
     assert_int_equal(run("stats"), CTL_DONE);
     check_has(out, "executor is down");
-    fake.supervisor_pid = 0;
+    fake.state = "running";
+    fake.executor_pid = dead_process();
+    assert_int_equal(run("stats"), CTL_DONE);
+    check_has(out, "executor is down");
+    fake.supervisor_pid = fake.executor_pid; /* killed: it could not write that it stops */
     assert_int_equal(run("stats"), CTL_DONE);
     check_has(out, "service is down");
     assert_int_equal(run("stats|--json|--worker"), CTL_DONE);

@@ -26,7 +26,8 @@ struct wordcount_options {
     bool json, check;
 };
 
-/* A chunk on its way: done when it has been split and all its batches have been counted, whatever of that is heard first. */
+/* A chunk on its way: done when it has been split and all its batches have been counted, whatever of that is heard
+ * first. */
 struct wordcount_slot {
     uint64_t sequence;
     int64_t batches; /* announced - counted */
@@ -41,13 +42,13 @@ struct wordcount {
     odeon_ref counters[WORD_COUNTERS_MAX], splitters[SPLITTERS_MAX], topk;
     uint32_t n_counters, n_splitters; /* so many have been spawned */
 
-    struct wordcount_slot *slots;     /* [window], a chunk's slot is its sequence modulo the window */
-    uint64_t next, in_flight;         /* chunks */
-    uint64_t bytes, total_bytes;      /* read; of the file, 0: not known */
+    struct wordcount_slot *slots; /* [window], a chunk's slot is its sequence modulo the window */
+    uint64_t next, in_flight;     /* chunks */
+    uint64_t bytes, total_bytes;  /* read; of the file, 0: not known */
     uint64_t words_split, words_counted, begin_ns, end_ns;
-    struct word_table long_words;     /* that fit into no chunk */
+    struct word_table long_words; /* that fit into no chunk */
 
-    struct word_entry *top;           /* [n_top], in `pages` or `long_words` */
+    struct word_entry *top; /* [n_top], in `pages` or `long_words` */
     uint32_t n_top, top_size;
     char **pages;
     uint32_t n_pages;

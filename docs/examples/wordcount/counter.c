@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The counter: counts the words of its share, in a table in ordinary memory.
  *
- * That memory is gone when the executor dies.  The counter is then initialised again, empty, and the messages that were not yet
- * handled are; the client finds out, because the counters' sums are then smaller than the number of words it has seen acknowledged.
+ * That memory is gone when the executor dies.  The counter is then initialised again, empty, and the messages that were
+ * not yet handled are; the client finds out, because the counters' sums are then smaller than the number of words it
+ * has seen acknowledged.
  */
 #include "word_table.h"
 
@@ -16,8 +17,8 @@ ODEON_FINI(word_counter)
     word_table_fini(&self->table);
 }
 
-/* Counts a batch; returns how many words that were.  A word for which there is no memory is not counted, which shows in the
- * sums. */
+/* Counts a batch; returns how many words that were.  A word for which there is no memory is not counted, which shows in
+ * the sums. */
 static uint64_t counter_count(struct word_counter_state *self, const char *text, size_t size)
 {
     uint64_t words = 0;
@@ -44,16 +45,17 @@ ODEON_RECEIVE(word_counter, word_batch)
     return ODEON_NODELETE;
 }
 
-/* Sends entries in as many messages as it takes.  Returns how many entries were not sent: 0, or all from a failure on. */
-static uint32_t counter_send(struct odeon_context *ctx, word_topk_ref topk, const struct word_entry *entries, uint32_t n)
+/* Sends entries in as many messages as it takes.  Returns how many entries were not sent: 0, or all from a failure on.
+ */
+static uint32_t counter_send(struct odeon_context *ctx, word_topk_ref topk, const struct word_entry *entries,
+                             uint32_t n)
 {
     char page[WORD_CHUNK_MAX + 64];
     uint32_t sent = 0;
     while (sent < n) {
         char *at = page;
         uint32_t on_page = 0;
-        while (sent + on_page < n &&
-               word_entry_size(&entries[sent + on_page]) <= sizeof(page) - (size_t)(at - page))
+        while (sent + on_page < n && word_entry_size(&entries[sent + on_page]) <= sizeof(page) - (size_t)(at - page))
             at = word_entry_pack(&entries[sent + on_page++], at);
         if (on_page == 0 || odeon_send_tail(ctx, topk, word_entries, page, (size_t)(at - page), .n = on_page) < 0)
             break;

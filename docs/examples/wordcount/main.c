@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* odeon-wordcount: counts the words of a file with actors of the plugin `wordcount`, and prints the most frequent ones.
  *
- * Exit: 0 done; 1 failed; 2 usage; 3 service unreachable; 5 the result would be incomplete; 6 --check found a difference.
+ * Exit: 0 done; 1 failed; 2 usage; 3 service unreachable; 5 the result would be incomplete; 6 --check found a
+ * difference.
  */
 #include "client.h"
 

@@ -54,7 +54,9 @@ static int merge_long_words(struct wordcount *wordcount)
 {
     uint32_t n;
     struct word_entry *own = word_table_top(&wordcount->long_words, wordcount->options->top, &n);
-    int r = own == NULL && wordcount->long_words.used > 0 ? wordcount_error(WORDCOUNT_FAILED, "no memory for the result") : 0;
+    int r = own == NULL && wordcount->long_words.used > 0
+                ? wordcount_error(WORDCOUNT_FAILED, "no memory for the result")
+                : 0;
     for (uint32_t i = 0; i < n && r == 0; i++)
         r = top_add(wordcount, &own[i]);
     free(own);
@@ -80,14 +82,16 @@ int wordcount_collect(struct wordcount *wordcount)
     if (r != 0)
         return r;
     if (wordcount->end.error != 0)
-        return wordcount_error(WORDCOUNT_FAILED, "the collector could not answer (error %" PRId64 "): use a smaller --top",
+        return wordcount_error(WORDCOUNT_FAILED,
+                               "the collector could not answer (error %" PRId64 "): use a smaller --top",
                                wordcount->end.error);
     if (wordcount->end.words != wordcount->words_split)
-        return wordcount_error(WORDCOUNT_INCOMPLETE,
-                               "the result is incomplete: the counters know of %" PRIu64 " of %" PRIu64
-                               " words; the executor has been started again meanwhile, and with it went what they had in "
-                               "memory: run this again",
-                               wordcount->end.words, wordcount->words_split);
+        return wordcount_error(
+            WORDCOUNT_INCOMPLETE,
+            "the result is incomplete: the counters know of %" PRIu64 " of %" PRIu64
+            " words; the executor has been started again meanwhile, and with it went what they had in "
+            "memory: run this again",
+            wordcount->end.words, wordcount->words_split);
     return merge_long_words(wordcount);
 }
 
@@ -100,7 +104,8 @@ static void print_json(const struct wordcount *wordcount, double seconds)
            wordcount->n_splitters);
     for (uint32_t i = 0; i < wordcount->n_top; i++) {
         const struct word_entry *entry = &wordcount->top[i];
-        printf("%s{\"word\":\"%.*s\",\"count\":%" PRIu64 "}", i > 0 ? "," : "", (int)entry->length, entry->text, entry->count);
+        printf("%s{\"word\":\"%.*s\",\"count\":%" PRIu64 "}", i > 0 ? "," : "", (int)entry->length, entry->text,
+               entry->count);
     }
     puts("]}");
 }
@@ -115,10 +120,13 @@ int wordcount_print(const struct wordcount *wordcount)
             const struct word_entry *entry = &wordcount->top[i];
             printf("%7" PRIu64 " %.*s\n", entry->count, (int)entry->length, entry->text);
         }
-        fprintf(stderr, "%" PRIu64 " words, %" PRIu64 " different, %" PRIu64 " bytes in %.3f s (%.1f MB/s), %u splitters, %u counters\n",
-                wordcount->end.words + wordcount->long_words.words, wordcount->end.distinct + wordcount->long_words.used,
-                wordcount->bytes, seconds, (double)wordcount->bytes / 1e6 / (seconds > 0 ? seconds : 1),
-                wordcount->n_splitters, wordcount->n_counters);
+        fprintf(stderr,
+                "%" PRIu64 " words, %" PRIu64 " different, %" PRIu64
+                " bytes in %.3f s (%.1f MB/s), %u splitters, %u counters\n",
+                wordcount->end.words + wordcount->long_words.words,
+                wordcount->end.distinct + wordcount->long_words.used, wordcount->bytes, seconds,
+                (double)wordcount->bytes / 1e6 / (seconds > 0 ? seconds : 1), wordcount->n_splitters,
+                wordcount->n_counters);
     }
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : wordcount_error(WORDCOUNT_FAILED, "cannot write the result");
 }

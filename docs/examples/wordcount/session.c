@@ -35,10 +35,14 @@ static int find_messages(struct wordcount *wordcount)
         const struct odeon_message_type *type;
         uint32_t *id;
     } messages[] = {
-        { odeon_message_of(word_chunk), &wordcount->id_chunk },     { odeon_message_of(word_split), &wordcount->id_split },
-        { odeon_message_of(word_counted), &wordcount->id_counted }, { odeon_message_of(word_collect), &wordcount->id_collect },
-        { odeon_message_of(word_report), &wordcount->id_report },   { odeon_message_of(word_page), &wordcount->id_page },
-        { odeon_message_of(word_end), &wordcount->id_end },         { odeon_message_of(word_quit), &wordcount->id_quit },
+        { odeon_message_of(word_chunk), &wordcount->id_chunk },
+        { odeon_message_of(word_split), &wordcount->id_split },
+        { odeon_message_of(word_counted), &wordcount->id_counted },
+        { odeon_message_of(word_collect), &wordcount->id_collect },
+        { odeon_message_of(word_report), &wordcount->id_report },
+        { odeon_message_of(word_page), &wordcount->id_page },
+        { odeon_message_of(word_end), &wordcount->id_end },
+        { odeon_message_of(word_quit), &wordcount->id_quit },
     };
     for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
         if (odeon_message_id(wordcount->client, messages[i].type, messages[i].id) < 0)
@@ -142,8 +146,8 @@ static int take_split(struct wordcount *wordcount, const struct odeon_delivery *
     if (slot == NULL || slot->split)
         return wordcount_error(WORDCOUNT_FAILED, "chunk %" PRIu64 " was split twice", split.sequence);
     if (split.error != 0)
-        return wordcount_error(WORDCOUNT_FAILED, "a splitter could not pass on its words (error %d): use a smaller --window",
-                               split.error);
+        return wordcount_error(
+            WORDCOUNT_FAILED, "a splitter could not pass on its words (error %d): use a smaller --window", split.error);
     slot->split = true;
     slot->batches += split.batches;
     wordcount->words_split += split.words;
@@ -179,7 +183,8 @@ static int take_refusal(const struct odeon_delivery *delivery)
     struct odeon_refusal refusal;
     memcpy(&refusal, delivery->data, sizeof(refusal));
     return wordcount_error(WORDCOUNT_FAILED, "the service refused a message: %s",
-                           refusal.reason < sizeof(reasons) / sizeof(reasons[0]) ? reasons[refusal.reason] : "unknown reason");
+                           refusal.reason < sizeof(reasons) / sizeof(reasons[0]) ? reasons[refusal.reason]
+                                                                                 : "unknown reason");
 }
 
 static int take(struct wordcount *wordcount, const struct odeon_delivery *delivery)
@@ -197,7 +202,8 @@ static int take(struct wordcount *wordcount, const struct odeon_delivery *delive
     }
     if (delivery->type == ODEON_MSG_REFUSAL && delivery->size >= sizeof(struct odeon_refusal))
         return take_refusal(delivery);
-    return wordcount_error(WORDCOUNT_FAILED, "an unexpected message of type %u, %u bytes", delivery->type, delivery->size);
+    return wordcount_error(WORDCOUNT_FAILED, "an unexpected message of type %u, %u bytes", delivery->type,
+                           delivery->size);
 }
 
 int wordcount_wait(struct wordcount *wordcount)
@@ -205,7 +211,8 @@ int wordcount_wait(struct wordcount *wordcount)
     struct odeon_delivery delivery;
     int r = odeon_receive_wait(wordcount->port, &delivery, PATIENCE_NS);
     if (r == 0 || r == -ETIMEDOUT)
-        return wordcount_error(WORDCOUNT_FAILED, "nothing heard for %" PRId64 " seconds, %" PRIu64 " chunks are on their way",
+        return wordcount_error(WORDCOUNT_FAILED,
+                               "nothing heard for %" PRId64 " seconds, %" PRIu64 " chunks are on their way",
                                PATIENCE_NS / 1000000000, wordcount->in_flight);
     if (r < 0)
         return wordcount_error(WORDCOUNT_FAILED, "%s", odeon_error_text());

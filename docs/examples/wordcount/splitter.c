@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The splitter: cuts chunks of text into words, and sends each counter its words of a chunk in one message.
  *
- * S1  Between two messages all buffers are empty, so a splitter that is initialised again after a crash has lost nothing: the
- *     chunk that was running is run again, and what the broken run had sent was never sent.
- * S2  A chunk's words and their zero bytes are no longer than the chunk and one byte: one buffer of that size for each
- *     counter is always enough.
+ * S1  Between two messages all buffers are empty, so a splitter that is initialised again after a crash has lost
+ * nothing: the chunk that was running is run again, and what the broken run had sent was never sent. S2  A chunk's
+ * words and their zero bytes are no longer than the chunk and one byte: one buffer of that size for each counter is
+ * always enough.
  */
 #include "wordcount.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the file and posts it in chunks that end between two words.
  *
- * At most `window` chunks are on their way, so no queue ever holds more than that, however fast the file is read.  A word that is
- * as long as a chunk or longer is counted here, exactly like all others.
+ * At most `window` chunks are on their way, so no queue ever holds more than that, however fast the file is read.  A
+ * word that is as long as a chunk or longer is counted here, exactly like all others.
  */
 #include "client.h"
 
@@ -107,7 +107,8 @@ static int reader_take_long(struct wordcount *wordcount, struct reader *reader)
     uint32_t hash = word_hash_begin();
     for (size_t i = 0; i < reader->long_length; i++)
         hash = word_hash_add(hash, (unsigned char)reader->long_word[i]);
-    int r = word_table_add(&wordcount->long_words, word_hash_end(hash), reader->long_word, (uint32_t)reader->long_length, 1);
+    int r = word_table_add(&wordcount->long_words, word_hash_end(hash), reader->long_word,
+                           (uint32_t)reader->long_length, 1);
     reader->long_length = 0;
     return r < 0 ? wordcount_error(WORDCOUNT_FAILED, "no memory for a long word") : 0;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collector: puts the counters' reports together and tells the client the most frequent words; and the plugin's descriptor.
+/* The collector: puts the counters' reports together and tells the client the most frequent words; and the plugin's
+ * descriptor.
  *
- * Messages of one sender arrive in order, so a counter's total comes behind its entries; what the client sends may come before or
- * after either.  The result is ready when the client has said what it wants and all counters have told their totals.
+ * Messages of one sender arrive in order, so a counter's total comes behind its entries; what the client sends may come
+ * before or after either.  The result is ready when the client has said what it wants and all counters have told their
+ * totals.
  */
 #include "wordcount.h"
 

@@ -18,28 +18,55 @@
 #include <odeon/message.h>
 
 enum {
-    WORD_CHUNK_MAX = 24576,  /* bytes of text in a chunk; a word that is longer is the client's own business */
-    WORD_COUNTERS_MAX = 28,  /* so that their references fit into spawn arguments */
-    WORD_TOP_MAX = 100000,   /* words of a report */
+    WORD_CHUNK_MAX = 24576, /* bytes of text in a chunk; a word that is longer is the client's own business */
+    WORD_COUNTERS_MAX = 28, /* so that their references fit into spawn arguments */
+    WORD_TOP_MAX = 100000,  /* words of a report */
 };
 
 /* ---- Counting. ---- */
 
-ODEON_MESSAGE(word_chunk, 1, { uint64_t sequence; char text[]; });
+ODEON_MESSAGE(word_chunk, 1, {
+    uint64_t sequence;
+    char text[];
+});
 /* Words of one chunk for one counter, each with a zero byte behind it. */
-ODEON_MESSAGE(word_batch, 1, { odeon_ref client; uint64_t sequence; uint64_t words; char text[]; });
+ODEON_MESSAGE(word_batch, 1, {
+    odeon_ref client;
+    uint64_t sequence;
+    uint64_t words;
+    char text[];
+});
 /* To the client: the chunk has become so many batches.  error: a negative errno, the batches are not complete. */
-ODEON_MESSAGE(word_split, 1, { uint64_t sequence, words; uint32_t batches; int32_t error; });
+ODEON_MESSAGE(word_split, 1, {
+    uint64_t sequence, words;
+    uint32_t batches;
+    int32_t error;
+});
 ODEON_MESSAGE(word_counted, 1, { uint64_t sequence, words; });
 
 /* ---- The result. ---- */
 
-ODEON_MESSAGE(word_collect, 1, { odeon_ref client; uint32_t top, counters; });
-ODEON_MESSAGE(word_report, 1, { odeon_ref topk; uint32_t top, reserved; });
-ODEON_MESSAGE(word_entries, 1, { uint32_t n, reserved; char text[]; }); /* packed entries, see below */
-ODEON_MESSAGE(word_total, 1, { uint64_t words, distinct; });            /* of one counter; follows its entries */
-ODEON_MESSAGE(word_page, 1, { uint32_t n, reserved; char text[]; });    /* packed entries, in the final order */
-ODEON_MESSAGE(word_end, 1, { uint64_t words, distinct; int64_t error; });
+ODEON_MESSAGE(word_collect, 1, {
+    odeon_ref client;
+    uint32_t top, counters;
+});
+ODEON_MESSAGE(word_report, 1, {
+    odeon_ref topk;
+    uint32_t top, reserved;
+});
+ODEON_MESSAGE(word_entries, 1, {
+    uint32_t n, reserved;
+    char text[];
+});                                                          /* packed entries, see below */
+ODEON_MESSAGE(word_total, 1, { uint64_t words, distinct; }); /* of one counter; follows its entries */
+ODEON_MESSAGE(word_page, 1, {
+    uint32_t n, reserved;
+    char text[];
+}); /* packed entries, in the final order */
+ODEON_MESSAGE(word_end, 1, {
+    uint64_t words, distinct;
+    int64_t error;
+});
 
 ODEON_SIGNAL(word_quit, 1); /* ends the actor */
 

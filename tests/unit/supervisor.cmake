@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# Unit tests of daemon/common and daemon/supervisor; included by tests/unit/CMakeLists.txt.
+if(NOT TARGET PkgConfig::CMOCKA)
+    pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+endif()
+
+foreach(module frame memfd config log)
+    add_executable(test_${module} ${CMAKE_CURRENT_LIST_DIR}/test_${module}.c)
+    target_link_libraries(test_${module} PRIVATE odeon_options odeon_common PkgConfig::CMOCKA)
+    add_test(NAME unit/${module} COMMAND test_${module})
+    set_tests_properties(unit/${module} PROPERTIES LABELS unit TIMEOUT 60)
+endforeach()
+
+foreach(module port_table channel runtime options parts)
+    set(name test_supervisor_${module})
+    add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
+    target_link_libraries(${name} PRIVATE odeon_options odeon_supervisor_core PkgConfig::CMOCKA)
+    add_test(NAME unit/supervisor_${module} COMMAND ${name})
+    set_tests_properties(unit/supervisor_${module} PROPERTIES LABELS unit TIMEOUT 60)
+endforeach()
+
+# The real programs, spoken to frame by frame.
+if(TARGET odeon-executor AND EXISTS ${CMAKE_CURRENT_LIST_DIR}/test_supervisor_protocol.c)
+    add_executable(test_supervisor_protocol ${CMAKE_CURRENT_LIST_DIR}/test_supervisor_protocol.c)
+    target_link_libraries(test_supervisor_protocol PRIVATE odeon_options odeon_common PkgConfig::CMOCKA)
+    add_dependencies(test_supervisor_protocol odeond odeon-executor)
+    add_test(NAME unit/supervisor_protocol
+        COMMAND test_supervisor_protocol $<TARGET_FILE:odeond> $<TARGET_FILE:odeon-executor>)
+    set_tests_properties(unit/supervisor_protocol PROPERTIES LABELS unit TIMEOUT 120)
+endif()

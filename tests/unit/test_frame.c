@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/common/frame: records with descriptors, and what is none. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/common/frame.h"
+#include "proto/control.pb-c.h"
+
+struct pair {
+    int a, b;
+};
+
+static int make_pair(void **state)
+{
+    static struct pair pair;
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+    pair = (struct pair){ fds[0], fds[1] };
+    *state = &pair;
+    return 0;
+}
+
+static int close_pair(void **state)
+{
+    struct pair *pair = *state;
+
+    close(pair->a);
+    if (pair->b >= 0)
+        close(pair->b);
+    return 0;
+}
+
+static void test_message_with_descriptors(void **state)
+{
+    struct pair *pair = *state;
+    Odeon__Hello hello = ODEON__HELLO__INIT, *got;
+    struct frame frame;
+    struct stat sent, received;
+    int fds[2] = { open("/dev/null", O_RDONLY | O_CLOEXEC), open("/proc/self/exe", O_RDONLY | O_CLOEXEC) }, fd;
+
+    hello.protocol = 7;
+    hello.name = (char *)"somebody";
+    assert_int_equal(frame_send(pair->a, &hello.base, fds, 2), 0);
+    assert_int_equal(frame_receive(pair->b, &frame), 1);
+    assert_int_equal(frame.n_fds, 2);
+    got = odeon__hello__unpack(NULL, frame.size, frame.data);
+    assert_non_null(got);
+    assert_int_equal(got->protocol, 7);
+    assert_string_equal(got->name, "somebody");
+    odeon__hello__free_unpacked(got, NULL);
+
+    fd = frame_take_fd(&frame, 1);
+    assert_true(fd >= 0);
+    assert_int_equal(frame_take_fd(&frame, 1), -1);
+    assert_int_equal(frame_take_fd(&frame, 2), -1);
+    fstat(fds[1], &sent);
+    fstat(fd, &received);
+    assert_int_equal(sent.st_ino, received.st_ino);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    close(fd);
+    fd = frame.fds[0];
+    frame_fini(&frame); /* closes the one that was left */
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void test_nothing_and_end(void **state)
+{
+    struct pair *pair = *state;
+    struct frame frame;
+
+    assert_int_equal(frame_receive(pair->a, &frame), -EAGAIN);
+    close(pair->b);
+    pair->b = -1;
+    assert_int_equal(frame_receive(pair->a, &frame), 0);
+    assert_int_equal(frame_send_packed(pair->a, "x", 1, NULL, 0), -EPIPE);
+}
+
+static void test_empty_record_is_no_end(void **state)
+{
+    struct pair *pair = *state;
+    struct frame frame;
+
+    assert_int_equal(send(pair->b, "", 0, 0), 0);
+    assert_int_equal(frame_receive(pair->a, &frame), 1);
+    assert_int_equal(frame.size, 0);
+    assert_int_equal(frame_receive(pair->a, &frame), -EAGAIN);
+}
+
+static void test_largest_and_larger(void **state)
+{
+    struct pair *pair = *state;
+    struct frame frame;
+    char *data = calloc(1, ODEON_CONTROL_FRAME_MAX + 1);
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    assert_int_equal(frame_send_packed(pair->a, data, ODEON_CONTROL_FRAME_MAX, NULL, 0), 0);
+    assert_int_equal(frame_receive(pair->b, &frame), 1);
+    assert_int_equal(frame.size, ODEON_CONTROL_FRAME_MAX);
+    assert_int_equal(frame_send_packed(pair->a, data, ODEON_CONTROL_FRAME_MAX + 1, NULL, 0), -EMSGSIZE);
+    /* from somebody who does not use these functions */
+    assert_int_equal(send(pair->a, data, ODEON_CONTROL_FRAME_MAX + 1, 0), ODEON_CONTROL_FRAME_MAX + 1);
+    assert_int_equal(frame_receive(pair->b, &frame), -EMSGSIZE);
+    assert_int_equal(frame.n_fds, 0);
+    assert_int_equal(frame_receive(pair->b, &frame), -EAGAIN); /* it is dropped */
+    close(fd);
+    free(data);
+}
+
+static void test_message_too_large_to_pack(void **state)
+{
+    struct pair *pair = *state;
+    Odeon__Hello hello = ODEON__HELLO__INIT;
+    char *name = malloc(ODEON_CONTROL_FRAME_MAX + 1);
+
+    memset(name, 'x', ODEON_CONTROL_FRAME_MAX);
+    name[ODEON_CONTROL_FRAME_MAX] = '\0';
+    hello.name = name;
+    assert_int_equal(frame_send(pair->a, &hello.base, NULL, 0), -EMSGSIZE);
+    free(name);
+}
+
+static int highest_fd(void)
+{
+    int fd = dup(0);
+
+    close(fd);
+    return fd;
+}
+
+static void test_too_many_descriptors(void **state)
+{
+    struct pair *pair = *state;
+    int fds[FRAME_FDS_MAX + 1], before;
+    struct iovec part = { (void *)"x", 1 };
+    char control[CMSG_SPACE(sizeof(fds))];
+    struct msghdr record = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)
+    };
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&record);
+    struct frame frame;
+
+    for (int i = 0; i <= FRAME_FDS_MAX; i++)
+        fds[i] = 0;
+    assert_int_equal(frame_send_packed(pair->a, "x", 1, fds, FRAME_FDS_MAX + 1), -EINVAL);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(fds));
+    memcpy(CMSG_DATA(rights), fds, sizeof(fds));
+    assert_int_equal(sendmsg(pair->a, &record, 0), 1);
+    before = highest_fd();
+    assert_int_equal(frame_receive(pair->b, &frame), -EPROTO);
+    assert_int_equal(highest_fd(), before); /* none of them stays open */
+}
+
+static void test_full_socket(void **state)
+{
+    struct pair *pair = *state;
+    char data[4096] = { 0 };
+    int r, sent = 0;
+
+    while ((r = frame_send_packed(pair->a, data, sizeof(data), NULL, 0)) == 0)
+        assert_true(++sent < 100000);
+    assert_int_equal(r, -EAGAIN);
+    assert_true(sent > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_message_with_descriptors, make_pair, close_pair),
+        cmocka_unit_test_setup_teardown(test_nothing_and_end, make_pair, close_pair),
+        cmocka_unit_test_setup_teardown(test_empty_record_is_no_end, make_pair, close_pair),
+        cmocka_unit_test_setup_teardown(test_largest_and_larger, make_pair, close_pair),
+        cmocka_unit_test_setup_teardown(test_message_too_large_to_pack, make_pair, close_pair),
+        cmocka_unit_test_setup_teardown(test_too_many_descriptors, make_pair, close_pair),
+        cmocka_unit_test_setup_teardown(test_full_socket, make_pair, close_pair),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

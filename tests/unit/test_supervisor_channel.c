@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/supervisor/channel: order, bounds, ends. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/supervisor/channel.h"
+#include "proto/control.pb-c.h"
+
+struct fixture {
+    uv_loop_t loop;
+    struct channel *channel;
+    int peer;
+    unsigned frames, errors, freed;
+    int error;
+    bool close_on_frame;
+};
+
+static void on_frame(void *userdata, struct frame *frame)
+{
+    struct fixture *f = userdata;
+
+    (void)frame;
+    f->frames++;
+    if (f->close_on_frame) {
+        channel_free(f->channel, NULL);
+        f->channel = NULL;
+    }
+}
+
+static void on_error(void *userdata, int error)
+{
+    struct fixture *f = userdata;
+
+    f->errors++;
+    f->error = error;
+}
+
+static void on_freed(void *userdata)
+{
+    ((struct fixture *)userdata)->freed++;
+}
+
+static const struct channel_ops ops = { .on_frame = on_frame, .on_error = on_error };
+
+static struct fixture *fixture_new(size_t queue_max)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    int fds[2];
+
+    assert_int_equal(uv_loop_init(&f->loop), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+    f->peer = fds[1];
+    f->channel = channel_new(&f->loop, fds[0], queue_max, &ops, f);
+    assert_non_null(f->channel);
+    return f;
+}
+
+static void fixture_free(struct fixture *f)
+{
+    if (f->channel)
+        channel_free(f->channel, on_freed);
+    if (f->peer >= 0)
+        close(f->peer);
+    uv_run(&f->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&f->loop), 0);
+    free(f);
+}
+
+static int send_number(struct channel *channel, uint32_t number, const int *fds, size_t n_fds)
+{
+    Odeon__PortClose message = ODEON__PORT_CLOSE__INIT;
+
+    message.port_id = number;
+    return channel_send(channel, &message.base, fds, n_fds);
+}
+
+static void test_order_over_a_full_socket(void **state)
+{
+    struct fixture *f = fixture_new(1 << 20);
+    struct frame frame;
+    uint32_t sent = 0, got = 0;
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    (void)state;
+    while (sent < 3000) { /* more than a socket holds */
+        sent++;
+        assert_int_equal(send_number(f->channel, sent, &null, sent % 100 == 0), 0);
+    }
+    close(null); /* what waits has copies */
+    while (got < sent) {
+        int r = frame_receive(f->peer, &frame);
+        Odeon__PortClose *message;
+
+        if (r == -EAGAIN) {
+            uv_run(&f->loop, UV_RUN_NOWAIT);
+            continue;
+        }
+        assert_int_equal(r, 1);
+        message = odeon__port_close__unpack(NULL, frame.size, frame.data);
+        assert_int_equal(message->port_id, ++got);
+        assert_int_equal(frame.n_fds, got % 100 == 0);
+        odeon__port_close__free_unpacked(message, NULL);
+        frame_fini(&frame);
+    }
+    fixture_free(f);
+}
+
+static void test_queue_is_bounded(void **state)
+{
+    struct fixture *f = fixture_new(100);
+    int r;
+    unsigned n = 0;
+
+    (void)state;
+    while ((r = send_number(f->channel, 1000, NULL, 0)) == 0)
+        assert_true(++n < 1000000);
+    assert_int_equal(r, -ENOBUFS);
+    fixture_free(f);
+}
+
+static void test_too_large(void **state)
+{
+    struct fixture *f = fixture_new(1 << 20);
+    Odeon__Hello hello = ODEON__HELLO__INIT;
+    char *name = malloc(ODEON_CONTROL_FRAME_MAX + 1);
+
+    (void)state;
+    memset(name, 'x', ODEON_CONTROL_FRAME_MAX);
+    name[ODEON_CONTROL_FRAME_MAX] = '\0';
+    hello.name = name;
+    assert_int_equal(channel_send(f->channel, &hello.base, NULL, 0), -EMSGSIZE);
+    free(name);
+    fixture_free(f);
+}
+
+static void test_frames_then_end(void **state)
+{
+    struct fixture *f = fixture_new(1 << 20);
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(send(f->peer, "x", 1, 0), 1);
+    close(f->peer);
+    f->peer = -1;
+    while (f->errors == 0)
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+    assert_int_equal(f->frames, 100);
+    assert_int_equal(f->error, 0);
+    for (int i = 0; i < 5; i++)
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+    assert_int_equal(f->errors, 1);
+    fixture_free(f);
+}
+
+static void test_rest_of_a_dead_peer(void **state)
+{
+    struct fixture *f = fixture_new(1 << 20);
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(send(f->peer, "x", 1, 0), 1);
+    close(f->peer);
+    f->peer = -1;
+    channel_receive_rest(f->channel);
+    assert_int_equal(f->frames, 100);
+    assert_int_equal(f->errors, 1);
+    fixture_free(f);
+}
+
+static void test_back_pressure(void **state)
+{
+    struct fixture *f = fixture_new(1 << 20);
+
+    (void)state;
+    channel_set_reading(f->channel, false);
+    assert_int_equal(send(f->peer, "x", 1, 0), 1);
+    for (int i = 0; i < 5; i++)
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+    assert_int_equal(f->frames, 0);
+    channel_set_reading(f->channel, true);
+    while (f->frames == 0)
+        uv_run(&f->loop, UV_RUN_NOWAIT);
+    fixture_free(f);
+}
+
+static void test_closed_by_its_own_callback(void **state)
+{
+    struct fixture *f = fixture_new(1 << 20);
+
+    (void)state;
+    f->close_on_frame = true;
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(send(f->peer, "x", 1, 0), 1);
+    uv_run(&f->loop, UV_RUN_DEFAULT);
+    assert_int_equal(f->frames, 1);
+    assert_int_equal(f->errors, 0);
+    fixture_free(f);
+}
+
+/* The last answer reaches a peer although it had sent more than was read. */
+static void test_last_answer_before_the_end(void **state)
+{
+    struct fixture *f = fixture_new(1 << 20);
+    struct frame frame;
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(send(f->peer, "x", 1, 0), 1);
+    assert_int_equal(send_number(f->channel, 5, NULL, 0), 0);
+    channel_free(f->channel, on_freed);
+    f->channel = NULL;
+    assert_int_equal(f->freed, 0); /* not before the loop has let go */
+    uv_run(&f->loop, UV_RUN_DEFAULT);
+    assert_int_equal(f->freed, 1);
+    assert_int_equal(frame_receive(f->peer, &frame), 1);
+    assert_int_equal(frame_receive(f->peer, &frame), 0);
+    fixture_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order_over_a_full_socket),
+        cmocka_unit_test(test_queue_is_bounded),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_frames_then_end),
+        cmocka_unit_test(test_rest_of_a_dead_peer),
+        cmocka_unit_test(test_back_pressure),
+        cmocka_unit_test(test_closed_by_its_own_callback),
+        cmocka_unit_test(test_last_answer_before_the_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/supervisor/options: what file and command line say, and who wins. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/supervisor/options.h"
+
+static char path[] = "/tmp/odeon-test-options-XXXXXX";
+static char text[OPTIONS_TEXT_MAX];
+static struct options options;
+static struct config config;
+
+static int make_file(void **state)
+{
+    int fd = mkstemp(path);
+
+    (void)state;
+    close(fd);
+    return fd < 0 ? -1 : 0;
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    config_fini(&config);
+    options_fini(&options);
+    return 0;
+}
+
+static void write_file(const char *content)
+{
+    FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    fputs(content, file);
+    fclose(file);
+}
+
+/* The arguments after --config FILE. */
+static int load(const char *const *more)
+{
+    static char *argv[32];
+    int argc = 0;
+
+    argv[argc++] = (char *)"odeond";
+    argv[argc++] = (char *)"--config";
+    argv[argc++] = path;
+    for (; *more; more++)
+        argv[argc++] = (char *)*more;
+    argv[argc] = NULL;
+    assert_int_equal(options_parse(&options, argc, argv, text), OPTIONS_RUN);
+    return config_load(&config, &options, text);
+}
+
+#define LOAD(...) load((const char *const[]){ __VA_ARGS__, NULL })
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    write_file("");
+    assert_int_equal(load((const char *const[]){ NULL }), 0);
+    assert_string_equal(options.runtime_dir, "/run/odeon");
+    assert_string_equal(options.socket_path, "/run/odeon/control.sock");
+    assert_false(options.foreground);
+    assert_int_equal(config.log_level, LOG_LEVEL_INFO);
+    assert_true(config.drain_timeout_ns == UINT64_C(5000000000));
+    assert_int_equal(config.executor.n, 0);
+    assert_int_equal(config.n_plugins, 0);
+}
+
+static void test_command_line_wins(void **state)
+{
+    (void)state;
+    write_file("log-level = debug\nworkers = 3\n[odeond]\ndrain-timeout-ms = 70\nplugin = /a.so\nplugin = /b.so\n"
+               "[executor]\nstealing = none\nlog-level = mine\n");
+    assert_int_equal(LOAD("--runtime-dir", "/tmp/x", "--set", "workers=4", "--set", "throughput=9", "--log-level",
+                          "error", "--plugin", "/c.so", "--executor", "/bin/e", "--foreground", "--set",
+                          "restart-delay-max-ms=1"),
+                     0);
+    assert_true(options.foreground);
+    assert_string_equal(options.socket_path, "/tmp/x/control.sock");
+    assert_int_equal(config.log_level, LOG_LEVEL_ERROR);
+    assert_true(config.drain_timeout_ns == 70000000);
+    assert_true(config.restart_delay_max_ns == 1000000);
+    assert_string_equal(config.executor_path, "/bin/e");
+    assert_int_equal(config.n_plugins, 3);
+    assert_string_equal(config.plugins[2], "/c.so");
+    assert_string_equal(settings_get(&config.executor, "workers"), "4");
+    assert_string_equal(settings_get(&config.executor, "stealing"), "none");
+    assert_string_equal(settings_get(&config.executor, "throughput"), "9");
+    assert_string_equal(settings_get(&config.executor, "log-level"),
+                        "mine"); /* in its section, all is the executor's */
+    assert_int_equal(config.executor.n, 4);
+}
+
+static void test_mistakes_in_the_file(void **state)
+{
+    static const struct {
+        const char *content, *text;
+    } cases[] = {
+        { "[odeond]\nworkers = 1\n", ":2: unknown key 'workers'" },
+        { "[other]\n", ":1: unknown section [other]" },
+        { "\ndrain-timeout-ms = soon\n", ":2: drain-timeout-ms: 'soon' is not a number of milliseconds" },
+        { "log-level = loud\n", ":1: log-level: 'loud' is not one of" },
+        { "plugin = relative.so\n", ":1: plugin: 'relative.so' is not an absolute path" },
+        { "executor =\n", ":1: executor: an empty path" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        write_file(cases[i].content);
+        assert_true(load((const char *const[]){ NULL }) < 0);
+        assert_non_null(strstr(text, path));
+        assert_non_null(strstr(text, cases[i].text));
+        clean(NULL);
+    }
+}
+
+static void test_mistakes_in_arguments(void **state)
+{
+    (void)state;
+    write_file("");
+    assert_int_equal(LOAD("--set", "workers"), -EINVAL);
+    assert_string_equal(text, "--set workers: expected KEY=VALUE");
+    clean(NULL);
+    assert_int_equal(LOAD("--log-level", "x"), -EINVAL);
+    clean(NULL);
+    assert_int_equal(options_parse(&options, 2, (char *[]){ (char *)"odeond", (char *)"extra", NULL }, text),
+                     OPTIONS_USAGE);
+    assert_non_null(strstr(text, "'extra'"));
+    clean(NULL);
+    assert_int_equal(
+        options_parse(&options, 3, (char *[]){ (char *)"odeond", (char *)"--config", (char *)"/nowhere", NULL }, text),
+        OPTIONS_RUN);
+    assert_int_equal(config_load(&config, &options, text), -ENOENT); /* asked for, so it must be there */
+}
+
+static void test_too_many_settings(void **state)
+{
+    struct settings settings = { 0 };
+    char key[32];
+
+    (void)state;
+    for (int i = 0; i < SETTINGS_MAX; i++) {
+        snprintf(key, sizeof(key), "key-%d", i);
+        assert_int_equal(settings_set(&settings, key, "1"), 0);
+    }
+    assert_int_equal(settings_set(&settings, "one-more", "1"), -ENOSPC);
+    assert_int_equal(settings_set(&settings, "key-0", "2"), 0);
+    assert_string_equal(settings_get(&settings, "key-0"), "2");
+    assert_null(settings_get(&settings, "one-more"));
+    settings_fini(&settings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_defaults, clean),
+        cmocka_unit_test_teardown(test_command_line_wins, clean),
+        cmocka_unit_test_teardown(test_mistakes_in_the_file, clean),
+        cmocka_unit_test_teardown(test_mistakes_in_arguments, clean),
+        cmocka_unit_test(test_too_many_settings),
+    };
+
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}

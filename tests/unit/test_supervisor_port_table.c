@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/supervisor/port_table: numbers, memory, and what is refused. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/common/memfd.h"
+#include "daemon/supervisor/port_table.h"
+#include "proto/envelope.h"
+#include "proto/port_layout.h"
+
+static int make_table(void **state)
+{
+    struct port_table *table = malloc(sizeof(*table));
+
+    port_table_init(table);
+    *state = table;
+    return 0;
+}
+
+static int free_table(void **state)
+{
+    port_table_fini(*state);
+    free(*state);
+    return 0;
+}
+
+static void test_all_ports_once(void **state)
+{
+    struct port_table *table = *state;
+    bool seen[ODEON_PORTS_MAX] = { false };
+
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
+        struct port *port = port_table_allocate(table, 1);
+
+        assert_non_null(port);
+        assert_false(seen[port->index]);
+        seen[port->index] = true;
+        assert_int_equal(port->generation, 1);
+        assert_int_equal(port->state, PORT_OPENING);
+    }
+    assert_null(port_table_allocate(table, 1));
+    assert_int_equal(table->n_used, ODEON_PORTS_MAX);
+}
+
+static void test_generations(void **state)
+{
+    struct port_table *table = *state;
+    struct port *port = port_table_allocate(table, 1), *again = NULL;
+    uint32_t index = port->index;
+
+    port_table_release(table, port);
+    assert_int_equal(table->n_used, 0);
+    assert_null(port_table_find(table, index, 1));
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) { /* round the table */
+        again = port_table_allocate(table, 2);
+        if (again->index == index)
+            break;
+        port_table_release(table, again);
+    }
+    assert_int_equal(again->index, index);
+    assert_int_equal(again->generation, 2);
+    assert_null(port_table_find(table, index, 1));
+    assert_ptr_equal(port_table_find(table, index, 2), again);
+    assert_null(port_table_find(table, ODEON_PORTS_MAX, 1));
+    assert_null(port_table_find(table, UINT32_MAX, 1));
+}
+
+static void test_generation_zero_is_skipped(void **state)
+{
+    struct port_table *table = *state;
+
+    table->ports[0].generation = UINT32_MAX;
+    assert_int_equal(port_table_allocate(table, 1)->generation, 1);
+}
+
+static void test_finding(void **state)
+{
+    struct port_table *table = *state;
+    struct port *port = port_table_allocate(table, 7);
+
+    assert_null(port_table_find_of_client(table, port->index, 7)); /* not open yet */
+    port->state = PORT_OPEN;
+    assert_ptr_equal(port_table_find_of_client(table, port->index, 7), port);
+    assert_null(port_table_find_of_client(table, port->index, 8)); /* somebody else's */
+    assert_null(port_table_find_of_client(table, ODEON_PORTS_MAX, 7));
+    port->state = PORT_CLOSING;
+    assert_null(port_table_find_of_client(table, port->index, 7));
+    port->add_id = 11;
+    port->remove_id = 12;
+    assert_ptr_equal(port_table_find_command(table, 11), port);
+    assert_ptr_equal(port_table_find_command(table, 12), port);
+    assert_null(port_table_find_command(table, 13));
+    assert_null(port_table_find_command(table, 0));
+}
+
+static void test_sizes(void **state)
+{
+    char text[PORT_TEXT_MAX];
+    uint64_t a = 0, b = ODEON_RING_MAX;
+    static const uint64_t bad[] = { 1,          ODEON_RING_MIN / 2, ODEON_RING_MIN + 8, ODEON_RING_MAX * 2ULL,
+                                    UINT64_MAX, UINT64_C(1) << 63 };
+
+    (void)state;
+    assert_int_equal(port_check_sizes(&a, &b, text), 0);
+    assert_int_equal(a, ODEON_RING_DEFAULT);
+    assert_int_equal(b, ODEON_RING_MAX);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        a = bad[i];
+        b = 0;
+        assert_int_equal(port_check_sizes(&a, &b, text), -EINVAL);
+        assert_non_null(strstr(text, "submission ring"));
+        a = 0;
+        b = bad[i];
+        assert_int_equal(port_check_sizes(&a, &b, text), -EINVAL);
+        assert_non_null(strstr(text, "delivery ring"));
+    }
+}
+
+static void test_memory(void **state)
+{
+    struct port_table *table = *state;
+    struct port *port = port_table_allocate(table, 1), *other = port_table_allocate(table, 1);
+    const uint8_t none[PORT_TOKEN_SIZE] = { 0 };
+    int fd;
+
+    assert_int_equal(port_make_memory(port, ODEON_RING_MIN, ODEON_RING_MIN * 2, true), 0);
+    assert_int_equal(memfd_check(port->client_fd, PORT_RING_OFFSET + ODEON_RING_MIN), 0);
+    assert_int_equal(memfd_check(port->client_fd, PORT_RING_OFFSET + ODEON_RING_MIN + 1), -EBADFD);
+    assert_int_equal(memfd_check(port->executor_fd, PORT_RING_OFFSET + ODEON_RING_MIN * 2), 0);
+    for (const int *one = (const int[]){ port->doorbell_fd, port->pipe_read_fd, port->pipe_write_fd, -1 }; *one >= 0;
+         one++) {
+        assert_true(fcntl(*one, F_GETFL) & O_NONBLOCK);
+        assert_true(fcntl(*one, F_GETFD) & FD_CLOEXEC);
+    }
+    assert_int_equal(port_make_memory(other, ODEON_RING_MIN, ODEON_RING_MIN, false), 0);
+    assert_int_equal(other->pipe_read_fd, -1);
+    assert_memory_not_equal(port->token, none, PORT_TOKEN_SIZE);
+    assert_memory_not_equal(port->token, other->token, PORT_TOKEN_SIZE);
+    fd = port->executor_fd;
+    port_table_release(table, port);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    assert_memory_equal(port->token, none, PORT_TOKEN_SIZE);
+}
+
+static void test_payload_fits(void **state)
+{
+    struct port port = { .submission_bytes = ODEON_RING_MAX };
+
+    (void)state;
+    assert_int_equal(port_payload_max(&port), ODEON_PAYLOAD_MAX);
+    port.submission_bytes = 4096;
+    assert_int_equal(envelope_size(port_payload_max(&port)), 4096);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_all_ports_once, make_table, free_table),
+        cmocka_unit_test_setup_teardown(test_generations, make_table, free_table),
+        cmocka_unit_test_setup_teardown(test_generation_zero_is_skipped, make_table, free_table),
+        cmocka_unit_test_setup_teardown(test_finding, make_table, free_table),
+        cmocka_unit_test_setup_teardown(test_sizes, make_table, free_table),
+        cmocka_unit_test_setup_teardown(test_memory, make_table, free_table),
+        cmocka_unit_test_setup_teardown(test_payload_fits, make_table, free_table),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

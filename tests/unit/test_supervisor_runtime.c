@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon/supervisor/runtime and stats_file: who owns a directory, what lies in it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/supervisor/runtime.h"
+#include "daemon/supervisor/stats_file.h"
+
+static char base[] = "/tmp/odeon-test-runtime-XXXXXX", dir[64], socket_path[96];
+static char text[RUNTIME_TEXT_MAX];
+
+static int make_base(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(base));
+    snprintf(dir, sizeof(dir), "%s/run", base);
+    snprintf(socket_path, sizeof(socket_path), "%s/control.sock", dir);
+    return 0;
+}
+
+static int remove_base(void **state)
+{
+    char path[128];
+
+    (void)state;
+    for (const char *const *name = (const char *const[]){ "lock", "stats", "control.sock", NULL }; *name; name++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, *name);
+        unlink(path);
+    }
+    rmdir(dir);
+    return rmdir(base);
+}
+
+static void test_one_owner(void **state)
+{
+    struct runtime first, second;
+    struct stat st;
+
+    (void)state;
+    umask(077);
+    assert_int_equal(runtime_open(&first, dir, socket_path, text), 0);
+    assert_int_equal(stat(dir, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0755);
+    assert_int_equal(runtime_open(&second, dir, socket_path, text), -EBUSY);
+    assert_non_null(strstr(text, "another odeond, process "));
+    runtime_close(&first);
+    assert_int_equal(runtime_open(&second, dir, socket_path, text), 0);
+    runtime_close(&second);
+}
+
+static void test_socket_mode(void **state)
+{
+    struct runtime runtime;
+    struct stat st;
+
+    (void)state;
+    umask(0);
+    assert_int_equal(runtime_open(&runtime, dir, socket_path, text), 0);
+    assert_int_equal(runtime_listen(&runtime, false, text), 0);
+    assert_int_equal(stat(socket_path, &st), 0);
+    assert_true(S_ISSOCK(st.st_mode));
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(umask(022), 0); /* as it was */
+    runtime_close(&runtime);
+    assert_int_equal(stat(socket_path, &st), -1);
+}
+
+static int bind_socket(void)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static void test_stale_socket(void **state)
+{
+    struct runtime runtime;
+    int other;
+
+    (void)state;
+    assert_int_equal(runtime_open(&runtime, dir, socket_path, text), 0);
+    close(bind_socket()); /* its process died without removing it */
+    assert_int_equal(runtime_listen(&runtime, false, text), 0);
+    runtime_stop_listening(&runtime);
+    other = bind_socket();
+    assert_int_equal(listen(other, 1), 0);
+    assert_int_equal(runtime_listen(&runtime, false, text), -EADDRINUSE);
+    assert_non_null(strstr(text, "another process listens"));
+    close(other);
+    unlink(socket_path);
+    close(open(socket_path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    assert_int_equal(runtime_listen(&runtime, false, text), -EEXIST);
+    assert_non_null(strstr(text, "not a socket"));
+    runtime_close(&runtime);
+    assert_int_equal(unlink(socket_path), 0); /* a stranger's file is left alone */
+}
+
+static void test_somebody_elses_socket_stays(void **state)
+{
+    struct runtime runtime;
+    int other;
+
+    (void)state;
+    assert_int_equal(runtime_open(&runtime, dir, socket_path, text), 0);
+    assert_int_equal(runtime_listen(&runtime, false, text), 0);
+    assert_int_equal(unlink(socket_path), 0);
+    other = bind_socket();
+    runtime_close(&runtime);
+    assert_int_equal(access(socket_path, F_OK), 0);
+    close(other);
+    unlink(socket_path);
+}
+
+static void test_bad_directories(void **state)
+{
+    struct runtime runtime;
+    char long_path[200];
+
+    (void)state;
+    assert_int_equal(runtime_open(&runtime, "/dev/null", "/x", text), -ENOTDIR);
+    assert_int_equal(runtime_open(&runtime, "/nowhere/at/all", "/x", text), -ENOENT);
+    assert_non_null(strstr(text, "/nowhere/at/all"));
+    memset(long_path, 'x', sizeof(long_path) - 1);
+    long_path[sizeof(long_path) - 1] = '\0';
+    assert_int_equal(runtime_open(&runtime, dir, long_path, text), 0);
+    assert_int_equal(runtime_listen(&runtime, false, text), -ENAMETOOLONG);
+    runtime_close(&runtime);
+}
+
+static void test_statistics(void **state)
+{
+    struct stats_file first, second;
+    char path[128];
+    const struct stats_header *header;
+    struct stat st;
+    int fd;
+
+    (void)state;
+    mkdir(dir, 0755);
+    snprintf(path, sizeof(path), "%s/stats", dir);
+    umask(077);
+    assert_int_equal(stats_file_make(&first, path), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0644);
+    assert_int_equal(st.st_size, STATS_SEGMENT_SIZE);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    header = mmap(NULL, STATS_SEGMENT_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(header, MAP_FAILED);
+    close(fd);
+    assert_true(atomic_load(&header->magic) == STATS_MAGIC);
+    assert_int_equal(header->n_stats, STAT_N);
+    assert_int_equal(header->worker_offset, STATS_WORKER_OFFSET);
+    assert_int_equal(header->worker_size, sizeof(struct stats_worker));
+    assert_true((uint64_t)header->worker_offset + (uint64_t)header->workers_max * header->worker_size <=
+                STATS_SEGMENT_SIZE);
+    assert_string_equal(header->names[STAT_actors_created], "actors_created");
+    assert_string_equal(header->names[STAT_current_actor_type], "current_actor_type");
+    for (unsigned i = 0; i < STAT_N; i++)
+        assert_true(header->names[i][0] != '\0');
+    assert_int_equal(atomic_load(&header->supervisor_pid), getpid());
+    /* the next service's file is another one: this mapping stays what it was */
+    assert_int_equal(stats_file_make(&second, path), 0);
+    atomic_store(&second.header->n_clients, 5);
+    assert_int_equal(atomic_load(&header->n_clients), 0);
+    munmap((void *)header, STATS_SEGMENT_SIZE);
+    stats_file_fini(&first);
+    stats_file_fini(&second);
+    assert_int_equal(stats_file_make(&first, "/nowhere/stats"), -ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_owner),       cmocka_unit_test(test_socket_mode),
+        cmocka_unit_test(test_stale_socket),    cmocka_unit_test(test_somebody_elses_socket_stays),
+        cmocka_unit_test(test_bad_directories), cmocka_unit_test(test_statistics),
+    };
+
+    return cmocka_run_group_tests(tests, make_base, remove_base);
+}
