@@ -16,6 +16,7 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "bounds.h"
 
@@ -65,7 +66,7 @@ struct stats_header {
     _Atomic uint32_t n_clients;
     _Atomic uint32_t n_ports;
     _Atomic uint32_t n_plugins;
-    _Atomic uint64_t actors_live;
+    _Atomic uint64_t reserved;               /* actors alive: actors_created less actors_ended, all workers together */
     _Atomic uint64_t executor_restarts;
     _Atomic uint64_t executor_started_ns; /* CLOCK_MONOTONIC */
     _Atomic uint64_t unreceived;          /* messages sent but not received at the last shutdown */
@@ -82,3 +83,22 @@ static_assert(sizeof(struct stats_worker) % 128 == 0, "blocks do not share cache
 
 #define STATS_WORKER_OFFSET ((uint32_t)((sizeof(struct stats_header) + 4095) & ~(size_t)4095))
 #define STATS_SEGMENT_SIZE  (STATS_WORKER_OFFSET + (ODEON_WORKERS_MAX + 1) * sizeof(struct stats_worker))
+
+/* Actors alive: created less ended, over all blocks, by name (S3).  Recovery settles both after a crash. */
+static inline uint64_t stats_actors_live(const struct stats_header *header)
+{
+    uint64_t created = 0, ended = 0;
+    for (uint32_t i = 0; i < header->n_stats && i < STATS_SLOTS; i++) {
+        int sign = strncmp(header->names[i], "actors_created", STATS_STAT_NAME) == 0 ? 1
+                   : strncmp(header->names[i], "actors_ended", STATS_STAT_NAME) == 0 ? -1
+                                                                                    : 0;
+        if (sign == 0)
+            continue;
+        for (uint32_t w = 0; w <= header->workers_max; w++) {
+            const struct stats_worker *block =
+                (const struct stats_worker *)((const char *)header + header->worker_offset + (uint64_t)w * header->worker_size);
+            *(sign > 0 ? &created : &ended) += atomic_load_explicit(&block->value[i], memory_order_relaxed);
+        }
+    }
+    return created > ended ? created - ended : 0;
+}

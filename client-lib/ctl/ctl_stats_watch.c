@@ -180,11 +180,10 @@ static int watch_print_block(const struct watch *w)
 
     fputs("\033[H\033[J", ctl->out);
     stats_describe_down(w->now, down, sizeof(down));
-    fprintf(
-        ctl->out,
-        "%s%s%s: %u workers, %u queues, %llu actors, %u clients; stealing %s, throughput %u; every %.2f s\n\n",
-        output_bold(ctl, true), *down ? down : v->state_name, output_bold(ctl, false), v->workers, v->queues,
-        (unsigned long long)v->actors, v->clients, v->stealing, v->throughput, w->seconds);
+    fprintf(ctl->out,
+            "%s%s%s: %u workers, %u queues, %llu actors, %u clients; stealing %s, throughput %u; every %.2f s\n\n",
+            output_bold(ctl, true), *down ? down : v->state_name, output_bold(ctl, false), v->workers, v->queues,
+            (unsigned long long)v->actors, v->clients, v->stealing, v->throughput, w->seconds);
     listing_begin(&list, ctl, "", columns, 3);
     for (size_t g = 0; g < stats_groups_n && left > 3; g++)
         watch_add_group(&list, w, g, &left);

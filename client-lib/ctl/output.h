@@ -107,5 +107,5 @@ char *output_cell_text(const struct cell *cell);
 /* "3 d 4 h", "5 min 6 s", "7.8 ms" */
 enum { OUTPUT_DURATION_TEXT = 32 };
 const char *output_format_duration(uint64_t ns, char text[static OUTPUT_DURATION_TEXT]);
-/* How an actor's or a client's bold heading begins and ends: "" unless the output is a terminal that wants it. */
+/* What begins (`on`) and ends bold text: "" unless the output is a terminal that wants it. */
 const char *output_bold(const struct ctl *ctl, bool on);

@@ -320,7 +320,7 @@ int odeon_stats_service(struct odeon_stats *stats, struct odeon_stats_service *r
     service.ports = NOW(n_ports);
     service.plugins = NOW(n_plugins);
     service.state = NOW(service_state);
-    service.actors = NOW(actors_live);
+    service.actors = stats_actors_live(header);
     service.executor_restarts = NOW(executor_restarts);
     service.executor_started_ns = NOW(executor_started_ns);
     service.unreceived = NOW(unreceived);

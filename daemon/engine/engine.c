@@ -64,6 +64,7 @@ static int stats_map(struct engine *e, int fd)
     if (base == MAP_FAILED)
         return -errno;
     e->stats = base;
+    store_relaxed(&e->stats->executor_pid, (uint32_t)getpid());
     store_relaxed(&e->stats->n_workers, e->config.n_workers);
     store_relaxed(&e->stats->n_queues, e->segment.n_queues);
     store_relaxed(&e->stats->throughput, e->config.throughput);
@@ -178,11 +179,27 @@ static void recovery_publish(struct engine *e, const struct engine_recovery *r)
     stat_add(e->control, STAT_redeliveries, r->redeliveries);
 }
 
+/* Created less ended is what lives: spawns that were undone, and counts that died with their worker, are put right here. */
+static void counts_settle(struct engine *e)
+{
+    int64_t created = 0, ended = 0, live = 0;
+    for (uint32_t id = 0; id < e->segment.n_ids; id++) {
+        created += (int64_t)load_relaxed(&e->workers[id]->stats->value[STAT_actors_created]);
+        ended += (int64_t)load_relaxed(&e->workers[id]->stats->value[STAT_actors_ended]);
+    }
+    for (uint32_t type = 0; type < ODEON_ACTOR_TYPES_MAX; type++)
+        live += load_relaxed(&e->control->type_live[type]);
+    int64_t missing = live - (created - ended);
+    stat_add(e->control, missing > 0 ? STAT_actors_created : STAT_actors_ended, (uint64_t)(missing > 0 ? missing : -missing));
+}
+
 int engine_recover(struct engine *e, struct engine_recovery *ret_report)
 {
     int r = recover_run(e, ret_report);
-    if (r == 0)
+    if (r == 0) {
         recovery_publish(e, ret_report);
+        counts_settle(e);
+    }
     return r;
 }
 

@@ -383,6 +383,12 @@ int plugin_unload(struct plugin_registry *registry, const char *name, struct exp
         if (r == 0)
             continue;
         plugin_reactivate(registry, plugin, i);
+        if (r == -EBUSY && live == 0)
+            return explain_set(
+                explain, r,
+                "plugin %s cannot be unloaded: a handler has been running for long, and nobody can tell whether it is "
+                "in the plugin's code: try again when it has returned",
+                name);
         if (r == -EBUSY)
             return explain_set(explain, r,
                                "plugin %s cannot be unloaded: %" PRIu64 " actors of type %s have just been made", name,

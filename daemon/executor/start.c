@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "daemon/common/log.h"
@@ -18,6 +20,8 @@
 
 /* How long the loop may stand still for one look at a draining engine. */
 #define DRAIN_SLICE_NS UINT64_C(10000000)
+
+enum { STOP_SECONDS = 1 };
 
 static void start_plugins(struct executor *executor);
 
@@ -251,17 +255,11 @@ static void start_plugins(struct executor *executor)
 
 /* ---- drain */
 
-static void drain_finish(struct executor *executor, bool complete, uint64_t unreceived)
+static void report_drained(struct executor *executor, bool complete, uint64_t unreceived)
 {
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__Drained drained = ODEON__DRAINED__INIT;
 
-    uv_timer_stop(&executor->drain_timer);
-    executor->draining = false;
-    if (executor->drain_stop) {
-        engine_stop(executor->engine);
-        executor->state = EXECUTOR_STOPPING;
-    }
     drained.complete = complete;
     drained.unreceived = unreceived;
     drained.messages_unsent = host_count_unsent(executor->host);
@@ -271,23 +269,48 @@ static void drain_finish(struct executor *executor, bool complete, uint64_t unre
     report.drained = &drained;
     report.body_case = ODEON__REPORT__BODY_DRAINED;
     control_send(executor->control, &report);
-    if (executor->drain_stop)
-        uv_stop(&executor->loop);
 }
 
-/* A slice at a time, so that requests, and the supervisor's end, are still seen. */
+/* Everything has been said by now, and the segment is good at any instruction.  The bare system call: threads are still
+ * running, so nothing that hooks into a process's end has any business here. */
+static void on_alarm(int signal)
+{
+    (void)signal;
+    syscall(SYS_exit_group, EXIT_SUCCESS);
+}
+
+/* From here on a handler, or a plugin's fini, that does not return has STOP_SECONDS left. */
+static void stop_workers(struct executor *executor)
+{
+    struct sigaction action = { .sa_handler = on_alarm };
+
+    (void)control_flush(executor->control, STOP_SECONDS * 1000);
+    sigaction(SIGALRM, &action, NULL);
+    alarm(STOP_SECONDS);
+    engine_stop(executor->engine);
+    executor->state = EXECUTOR_STOPPING;
+    uv_stop(&executor->loop);
+}
+
+/* While the executor goes on, it drains a slice at a time, so that requests are still answered.  At the end there is
+ * nothing else to do, and the engine divides the time between what clients have published and what is queued: it gets
+ * all of it at once. */
 static void on_drain_timer(uv_timer_t *timer)
 {
     struct executor *executor = timer->data;
     uint64_t now = uv_hrtime(), unreceived = 0;
     uint64_t left = executor->drain_deadline_ns > now ? executor->drain_deadline_ns - now : 0;
-    int r = engine_drain(executor->engine, left < DRAIN_SLICE_NS ? left : DRAIN_SLICE_NS, executor->drain_stop,
-                         &unreceived);
+    uint64_t slice = executor->drain_stop || left < DRAIN_SLICE_NS ? left : DRAIN_SLICE_NS;
+    int r = engine_drain(executor->engine, slice, executor->drain_stop, &unreceived);
 
-    if (r == 0 || left <= DRAIN_SLICE_NS)
-        drain_finish(executor, r == 0, unreceived);
-    else
+    if (r != 0 && slice < left) {
         uv_timer_start(timer, on_drain_timer, 1, 0);
+        return;
+    }
+    executor->draining = false;
+    report_drained(executor, r == 0, unreceived);
+    if (executor->drain_stop)
+        stop_workers(executor);
 }
 
 void drain_begin(struct executor *executor, uint64_t command, const Odeon__Drain *drain)

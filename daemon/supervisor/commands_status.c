@@ -31,7 +31,7 @@ void command_status(struct supervisor *supervisor, struct client *client, Odeon_
     body.plugins = (uint32_t)plugin_store_count_loaded(&supervisor->plugins);
     body.clients = supervisor->clients.n;
     body.ports = supervisor_count_ports(supervisor);
-    body.actors = atomic_load_explicit(&header->actors_live, memory_order_relaxed);
+    body.actors = stats_file_count_actors(&supervisor->stats);
     body.stealing = stealing;
     body.throughput = atomic_load_explicit(&header->throughput, memory_order_relaxed);
     body.runtime_dir = supervisor->runtime.dir;

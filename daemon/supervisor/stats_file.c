@@ -23,7 +23,7 @@ static void fill_header(struct stats_header *header)
     header->worker_size = sizeof(struct stats_worker);
     header->n_stats = STAT_N;
     header->worker_offset = STATS_WORKER_OFFSET;
-    header->workers_max = ODEON_WORKERS_MAX + 1;
+    header->workers_max = ODEON_WORKERS_MAX;
     for (unsigned i = 0; i < STAT_N; i++)
         snprintf(header->names[i], STATS_STAT_NAME, "%s", stat_names[i]);
     atomic_store_explicit(&header->supervisor_pid, (uint32_t)getpid(), memory_order_relaxed);
@@ -72,6 +72,18 @@ int stats_file_make(struct stats_file *file, const char *path)
         stats_file_fini(file);
     }
     return r;
+}
+
+uint64_t stats_file_count_actors(const struct stats_file *file)
+{
+    const struct stats_worker *blocks = (const struct stats_worker *)((const char *)file->header + STATS_WORKER_OFFSET);
+    uint64_t created = 0, ended = 0;
+
+    for (unsigned i = 0; i <= ODEON_WORKERS_MAX; i++) {
+        created += atomic_load_explicit(&blocks[i].value[STAT_actors_created], memory_order_relaxed);
+        ended += atomic_load_explicit(&blocks[i].value[STAT_actors_ended], memory_order_relaxed);
+    }
+    return created > ended ? created - ended : 0;
 }
 
 void stats_file_fini(struct stats_file *file)

@@ -15,4 +15,7 @@ struct stats_file {
 
 /* 0 or negative errno. */
 int stats_file_make(struct stats_file *file, const char *path);
+/* Actors alive.  By the layout that we gave the file, not by what its header says now: executors, and the plugins in them, can write
+ * there. */
+uint64_t stats_file_count_actors(const struct stats_file *file);
 void stats_file_fini(struct stats_file *file);

@@ -221,11 +221,11 @@ inline begin_run() {
   if :: h != NIL -> wake_one(h) :: else fi;
   h = 0
 }
-inline flush() {                              /* ob sends of the handlers, to queues chosen now */
 #if F > 0
+inline flush() {                              /* ob sends of the handlers, to queues chosen now */
   do :: ob > 0 -> ob--; any_queue(); append(z); z = 0 :: else -> break od
-#endif
 }
+#endif
 #define OWN_CAS(v_) atomic { if :: own[q] == v_ && !run_[q] -> own[q] = me; run_[q] = 1; ok = 1 :: else -> ok = 0 fi }
 
 proctype worker(byte me) {
@@ -411,7 +411,9 @@ progress:
      if :: c < t -> goto partial :: true fi   /* throughput used up */
   :: else -> break
   od;
+#if F > 0
   flush();
+#endif
   atomic { ln[INA(q)] = 0; cur[q] = 0; bat[q] = 0; c = 0; t = 0 };
 #ifndef REL_LOOK
   if :: ln[ACT(q)] > 0 -> SET_READY(me, q) :: else fi;
@@ -421,7 +423,9 @@ progress:
 #endif
   goto release;
 partial:
+#if F > 0
   flush();
+#endif
   atomic { cur[q] = c; c = 0; t = 0 };
 #ifndef PARK_BIT
   SET_READY(me, q);

@@ -16,7 +16,7 @@ if [ $# -eq 0 ]; then
 fi
 for source in "$@"; do
     for level in -O0 -O2; do
-        if "$cc" -std=c17 $level $warnings -fPIC -fvisibility=hidden -I"$include" -c -o /dev/null "$source"; then
+        if "$cc" -std=c17 -D_GNU_SOURCE $level $warnings -fPIC -fvisibility=hidden -I"$include" -c -o /dev/null "$source"; then
             echo "ok   $(basename "$source") $level"
         else
             echo "FAIL $source $level"

@@ -215,6 +215,39 @@ static void host_log(struct odeon_context *ctx, uint32_t level, const char *text
     fprintf(stderr, "<%u> %s\n", level, text);
 }
 
+static struct odeon_message_object *host_message_new(struct odeon_context *ctx, const struct odeon_message_type *type,
+                                                     size_t tail_size)
+{
+    (void)ctx;
+    struct odeon_message_object *object = calloc(1, sizeof(*object) + type->size + tail_size);
+    if (object == NULL)
+        abort();
+    *object = (struct odeon_message_object){ .type = type, .payload = object + 1 };
+    return object;
+}
+
+static void host_message_free(struct odeon_context *ctx, struct odeon_message_object *object)
+{
+    (void)ctx;
+    if (!object->sent)
+        fprintf(stderr, "a message object of %s was never sent\n", object->type->name);
+    free(object);
+}
+
+static int host_message_send(struct odeon_context *ctx, odeon_ref to, uint32_t behaviour,
+                             struct odeon_message_object *object, size_t size)
+{
+    int r = host_send(ctx, to, object->type->id, behaviour, object->payload, size);
+    if (r < 0)
+        return r;
+    object->sent = 1;
+    if ((object->allocation == ODEON_DELETE || object->allocation == ODEON_DESTROY) && object->fini != NULL)
+        object->fini(object->payload);
+    if (object->allocation == ODEON_DELETE || object->allocation == ODEON_DESTROY)
+        free(object);
+    return 0;
+}
+
 static uint64_t host_now_ns(struct odeon_context *ctx)
 {
     (void)ctx;
@@ -233,7 +266,8 @@ static const struct odeon_host host = {
     .find_type = host_find_type,
     .stop = host_stop,
     .log = host_log,
-    .now_ns = host_now_ns,
+    .now_ns = host_now_ns,                    .message_new = host_message_new,
+    .message_send = host_message_send,        .message_free = host_message_free,
 };
 
 /* ---- running ---- */
@@ -352,7 +386,8 @@ int odeon_plugin_load(struct odeon_client *client, const char *path)
     const struct odeon_plugin *plugin = handle != NULL ? dlsym(handle, ODEON_PLUGIN_SYMBOL) : NULL;
     if (plugin == NULL)
         return fail(-EINVAL, dlerror());
-    for (struct odeon_message_type *const *m = plugin->messages; m < plugin->messages_end; m++)
+    struct odeon_message_type *const *end = plugin->n_messages > 0 ? plugin->messages + plugin->n_messages : plugin->messages_end;
+    for (struct odeon_message_type *const *m = plugin->messages; m < end; m++)
         if (((*m)->id = intern(*m)) == 0)
             return fail(-EBADMSG, "known with other fields");
     for (uint32_t i = 0; i < plugin->n_types; i++) {

@@ -13,6 +13,7 @@ foreach(module settings topology plugin_check message_object)
 endforeach()
 
 # The whole program, with the hostile plugins.
+add_subdirectory(${PROJECT_SOURCE_DIR}/tests/hostile/plugins ${CMAKE_CURRENT_BINARY_DIR}/hostile_plugins)
 add_executable(test_executor_process ${CMAKE_CURRENT_LIST_DIR}/test_executor_process.c ${CMAKE_CURRENT_LIST_DIR}/executor_fixture.c)
 target_link_libraries(test_executor_process PRIVATE odeon_options odeon_common odeon_control PkgConfig::CMOCKA)
 add_dependencies(test_executor_process odeon-executor)

@@ -349,6 +349,60 @@ static void test_drain_and_stop(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* A handler that never returns neither keeps the report back nor the executor alive. */
+static void test_stop_with_hanging_handler(void **state)
+{
+    Odeon__Command command = ODEON__COMMAND__INIT;
+    Odeon__Drain drain = ODEON__DRAIN__INIT;
+    const Odeon__Report *report;
+    const Odeon__Reply *reply;
+    uint64_t hang, idle;
+    int status;
+
+    (void)state;
+    start_with("hang");
+    assert_int_equal(load_plugin("good")->error, 0);
+    hang = spawn_actor("hang", "");
+    assert_int_equal(send_to(hang, "hang", NULL, 0)->error, 0);
+    assert_int_equal(send_to(hang, "hang", NULL, 0)->error, 0);
+    idle = spawn_actor("echo", "");
+    assert_int_equal(show_actor(idle, "")->error, 0); /* requests are answered all the same */
+    reply = unload_plugin("hang");
+    assert_int_equal(reply->error, -EBUSY);
+    assert_text_has(reply->text, "1 live actor of type hang");
+    drain.timeout_ns = 50000000;
+    drain.stop = true;
+    command.drain = &drain;
+    command.body_case = ODEON__COMMAND__BODY_DRAIN;
+    send_command(&command, NULL, 0);
+    report = receive_report();
+    assert_non_null(report);
+    assert_int_equal(report->body_case, ODEON__REPORT__BODY_DRAINED);
+    assert_false(report->drained->complete);
+    assert_true(report->drained->unreceived >= 1);
+    status = wait_for_end();
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* It fills its worker's outbox, is told so, and nobody else is troubled. */
+static void test_greedy_handler(void **state)
+{
+    const uint64_t nobody = 0;
+    uint64_t greedy;
+    int64_t deadline;
+
+    (void)state;
+    start_with("greedy");
+    greedy = spawn_actor("greedy", "");
+    assert_int_equal(send_to(greedy, "greedy_go", &nobody, sizeof(nobody))->error, 0);
+    assert_int_equal(send_to(greedy, "greedy_ask", NULL, 0)->error, 0);
+    deadline = now_ms() + ANSWER_MS;
+    while (show_actor(greedy, "")->actor_show->queue_bytes > 0 && now_ms() < deadline)
+        ;
+    assert_int_equal(show_actor(greedy, "")->actor_show->queue_bytes, 0);
+    assert_int_equal(list_actors("greedy_sink", 0, 0)->actor_list->n_actors, 1);
+}
+
 static void test_bad_starts(void **state)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
@@ -416,6 +470,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_crashing_handler, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ports, setup, teardown),
         cmocka_unit_test_setup_teardown(test_drain_and_stop, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stop_with_hanging_handler, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_greedy_handler, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_starts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_supervisor_dies, setup, teardown),
     };

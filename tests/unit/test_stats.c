@@ -181,7 +181,8 @@ static void test_service(void **state)
 
     atomic_store(&file->header->service_state, SERVICE_EXECUTOR_DOWN);
     atomic_store(&file->header->n_clients, 3);
-    atomic_store(&file->header->actors_live, 12345678901);
+    atomic_store(&worker_of(file, 0)->value[STAT_actors_created], 12345678905);
+    atomic_store(&worker_of(file, 1)->value[STAT_actors_ended], 4);
     atomic_store(&file->header->recovery_total.boots, 4);
     atomic_store(&file->header->recovery_total.held_locks, 5);
     atomic_store(&file->header->recovery_last.duration_ns, 6);
