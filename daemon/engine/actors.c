@@ -30,6 +30,9 @@ int actors_init(struct engine *e)
 void actors_fini(struct engine *e)
 {
     size_t n = e->config.actors_max;
+    if (e->actors && e->actors != MAP_FAILED && e->segment.header)
+        for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high); slot++)
+            free(e->actors[slot].state); /* the process ends: no fini is owed, the actors live on in the segment */
     if (e->actors && e->actors != MAP_FAILED)
         munmap(e->actors, n * sizeof(struct actor));
     if (e->slots_free && e->slots_free != MAP_FAILED)
@@ -188,6 +191,14 @@ static int slot_reserve(struct worker *w, const struct spawn_request *request, u
     return r;
 }
 
+/* Round robin over the workers first, then over the queues of each. */
+static uint32_t queue_spread(struct worker *w)
+{
+    const struct engine_config *config = &w->engine->config;
+    uint32_t i = w->spawn_next++;
+    return i % config->n_workers * config->queues_per_worker + i / config->n_workers % config->queues_per_worker;
+}
+
 int actors_spawn(struct worker *w, const struct spawn_request *request, actor_ref *ret_ref)
 {
     struct engine *e = w->engine;
@@ -202,7 +213,7 @@ int actors_spawn(struct worker *w, const struct spawn_request *request, actor_re
         if (w->n_slot_cache == 0)
             return -ENOSPC;
     }
-    uint32_t queue = request->here && w->queue != NO_QUEUE ? w->queue : w->spawn_next++ % e->segment.n_queues;
+    uint32_t queue = request->here && w->queue != NO_QUEUE ? w->queue : queue_spread(w);
     if (!turn_has_room(w, queue, envelope_size(0)))
         return outbox_fits(w, envelope_size(0)) ? -EAGAIN : -ENOBUFS;
     uint32_t slot = w->slot_cache[w->n_slot_cache - 1];

@@ -258,7 +258,7 @@ static uint64_t queue_count_messages(struct engine *e, uint32_t id)
 static bool is_quiet(struct engine *e)
 {
     for (uint32_t i = 0; i < e->n_workers; i++)
-        if (load_acquire(&e->workers[i]->busy) || load_relaxed(&e->segment.workers[i].slot[load_acquire(&e->segment.workers[i].count) & 1].source))
+        if (load_acquire(&e->workers[i]->busy))
             return false;
     for (uint32_t i = 0; i < e->segment.n_queues; i++)
         if (queue_has_work(&e->segment.queues[i]))

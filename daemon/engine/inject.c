@@ -58,6 +58,14 @@ void inject_hit(enum inject_point point)
     }
 }
 
+void inject_pause(void)
+{
+    static _Thread_local unsigned calls;
+    struct timespec pause = { .tv_nsec = 300 * 1000 };
+    if (++calls % 32 == 0)
+        nanosleep(&pause, NULL);
+}
+
 #else
 typedef int inject_not_compiled_in; /* ISO C wants something in a file */
 #endif

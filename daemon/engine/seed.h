@@ -44,11 +44,14 @@ enum inject_point {
 extern _Atomic int64_t inject_countdown[INJECT_N];
 void inject_setup(void);
 void inject_hit(enum inject_point point);
+void inject_pause(void); /* now and then, a while: lets a thief into a window that a seeded bug opens */
+#define INJECT_PAUSE() inject_pause()
 #define INJECT(point)                                                                                                                   \
     do {                                                                                                                                \
         if (__builtin_expect(atomic_load_explicit(&inject_countdown[INJECT_##point], memory_order_relaxed) != 0, 0))                    \
             inject_hit(INJECT_##point);                                                                                                 \
     } while (0)
 #else
-#define INJECT(point) ((void)0)
+#define INJECT(point)  ((void)0)
+#define INJECT_PAUSE() ((void)0)
 #endif

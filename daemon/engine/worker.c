@@ -36,7 +36,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->ctx.host = e->config.host;
     w->ctx.worker = id;
     w->random = (id + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    w->spawn_next = id * e->config.queues_per_worker;
+    w->spawn_next = id;
     w->epoll_fd = w->wake_fd = -1;
     w->stats = (struct stats_worker *)((uint8_t *)e->stats + STATS_WORKER_OFFSET) + id;
     size_t mask_bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127;
@@ -108,10 +108,11 @@ static void detach(struct worker *w, struct segment_queue *queue, uint32_t id, b
     if (!SEEDED(own_early))
         turn_flush(w); /* before own goes idle: the next runner's sends must not overtake ours [REL_FLUSH] */
     INJECT(RELEASE);
-    if (SEEDED(own_early))
+    if (SEEDED(own_early)) {
         owner_release(&w->engine->sources[id], w->id);
-    if (SEEDED(own_early))
+        INJECT_PAUSE();
         turn_flush(w);
+    }
     if (done)
         queue_release_batch(queue);
     else

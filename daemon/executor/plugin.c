@@ -82,6 +82,14 @@ static struct plugin *plugin_free(struct plugin *plugin)
 
 /* ---- loading */
 
+/* The loader begins with the name that it was given, which says nothing to anybody else. */
+static const char *loader_reason(const char *error, const char *path)
+{
+    size_t n = strlen(path);
+
+    return strncmp(error, path, n) == 0 && strncmp(error + n, ": ", 2) == 0 ? error + n + 2 : error;
+}
+
 static int plugin_map(struct plugin *plugin, struct explain *explain)
 {
     const char *error;
@@ -91,7 +99,7 @@ static int plugin_map(struct plugin *plugin, struct explain *explain)
     if (!plugin->handle) {
         error = dlerror();
         return explain_set(explain, -EINVAL, "the plugin cannot be loaded: %s",
-                           error ? error : "the loader does not say why");
+                           error ? loader_reason(error, plugin->path) : "the loader does not say why");
     }
     plugin->descriptor = dlsym(plugin->handle, ODEON_PLUGIN_SYMBOL);
     if (!plugin->descriptor)

@@ -227,7 +227,7 @@ int settings_set_live(struct settings *settings, const struct setting_pair *pair
             return explain_set(
                 explain, -EBUSY,
                 "setting %s cannot be changed while the service runs: put %s = %.64s into the configuration and "
-                "restart it; nothing has been changed",
+                "restart it",
                 setting->key, setting->key, pairs[i].value);
     }
     r = settings_check(&changed, explain);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of clients; the interface is in commands.h. */
 #include <errno.h>
+#include <odeon/version.h>
 #include <stddef.h>
 
-#include "client-lib/include/odeon/version.h"
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/supervisor.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What odeond says about itself: status and clients.  Answered also while the executor is down. */
 #include <errno.h>
+#include <odeon/version.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "client-lib/include/odeon/version.h"
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/supervisor.h"
 

@@ -2,12 +2,12 @@
 /* Command line and configuration file; the interface is in options.h. */
 #include <errno.h>
 #include <getopt.h>
+#include <odeon/version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "client-lib/include/odeon/version.h"
 #include "daemon/common/config.h"
 #include "daemon/supervisor/options.h"
 

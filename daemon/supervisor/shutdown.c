@@ -8,7 +8,8 @@
 #include "daemon/supervisor/shutdown.h"
 #include "daemon/supervisor/supervisor.h"
 
-#define GRACE_NS UINT64_C(2000000000) /* for the executor's own end, after the time to drain */
+#define GRACE_NS  UINT64_C(2000000000) /* for the executor's own end, after the time to drain */
+#define REPEAT_NS UINT64_C(200000000)  /* one wish may arrive twice: sent to the process and to its group */
 
 static void on_timeout(uv_timer_t *timer)
 {
@@ -59,9 +60,11 @@ void shutdown_begin(struct supervisor *supervisor, const char *why)
     struct shutdown *shutdown = &supervisor->shutdown;
 
     if (supervisor->stopping) {
-        begin_again(supervisor, why);
+        if (uv_hrtime() - shutdown->begun_ns >= REPEAT_NS)
+            begin_again(supervisor, why);
         return;
     }
+    shutdown->begun_ns = uv_hrtime();
     log_notice("%s: the service drains and stops", why);
     supervisor->stopping = true;
     notify_stopping(supervisor);
@@ -107,10 +110,12 @@ void shutdown_on_exit(struct supervisor *supervisor, int wait_status)
     struct shutdown *shutdown = &supervisor->shutdown;
     char how[96];
 
+    if (supervisor->exit_status != 0) { /* supervisor_fail() has said why; nothing was to be drained */
+        supervisor_finish(supervisor);
+        return;
+    }
     child_describe_status(wait_status, how, sizeof(how));
-    if (supervisor->exit_status != 0)
-        ; /* supervisor_fail() has said why; nothing was to be drained */
-    else if (!shutdown->drained)
+    if (!shutdown->drained)
         log_warning("the executor has ended (%s) before it had drained: what was still queued is lost", how);
     else if (shutdown->unreceived > 0)
         log_warning("%" PRIu64 " messages sent but not received%s", shutdown->unreceived,

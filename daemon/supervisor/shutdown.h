@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of the service: no new clients, the executor works off what it was sent, then everything goes.  Event loop thread only.
  *
- * A second signal ends it at once: the executor is killed.
+ * A second signal, not within a moment of the first, ends it at once: the executor is killed.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct supervisor;
 struct shutdown {
     uv_timer_t timer; /* the executor has had its time */
     uint64_t drain_id;
-    uint64_t deadline_ns;
+    uint64_t begun_ns, deadline_ns;
     bool drained, complete, killed;
     uint64_t unreceived;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The supervisor; the interface is in supervisor.h. */
 #include <errno.h>
+#include <odeon/version.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "client-lib/include/odeon/version.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/segment.h"
 #include "daemon/supervisor/supervisor.h"

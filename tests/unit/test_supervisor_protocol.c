@@ -820,6 +820,7 @@ static void test_second_signal(void **state)
 {
     int fd, status;
     pid_t pid;
+    int64_t deadline = now_ms() + DEADLINE_MS;
 
     start_service(state);
     fd = connect_hello("two signals");
@@ -828,11 +829,14 @@ static void test_second_signal(void **state)
     assert_int_equal(kill(pid, SIGSTOP), 0); /* does not drain */
     assert_int_equal(kill(service, SIGTERM), 0);
     wait_for_log("SIGTERM: the service drains and stops");
-    assert_int_equal(kill(service, SIGINT), 0);
+    while (!log_contains("SIGINT again: the executor is killed")) { /* one that comes at once counts as the same */
+        assert_int_equal(kill(service, SIGINT), 0);
+        assert_true(now_ms() < deadline);
+        poll(NULL, 0, 20);
+    }
     status = wait_for_end(service);
     service = 0;
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    assert_true(log_contains("SIGINT again: the executor is killed"));
     assert_int_equal(kill(pid, 0), -1);
 }
 

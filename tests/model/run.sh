@@ -1,0 +1,223 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# run.sh - checks the models in this folder with Spin, row by row, against what each row is expected to give.
+#
+# usage: run.sh [--quick|--full] [-j N] [-m MODEL]
+#   --quick   (default) every model exhaustively at its smaller sizes, and every mutant
+#   --full    the long rows too
+#   -j N      rows at a time (default 2); a quick row may take 3 GB of memory, a long one 7; rows marked "alone" run by themselves
+#   -m MODEL  only rows of this model, e.g. -m commit
+#
+# A row that must hold counts only if the whole state space was searched: no error, no limit of depth, memory or time reached.
+# A row that must fail counts only if Spin reports a violated assertion, an invalid end state or a non-progress cycle.
+set -u
+here=$(cd "$(dirname "$0")" && pwd) || exit 2
+
+# expect: holds | breaks   search: safety | idle (non-progress cycles)   when: quick | full | alone (full, nothing beside it)
+rows() {
+  cat <<'ROWS'
+holds  safety quick gulp_steal_park -DN=2
+holds  safety quick gulp_steal_park -DN=2 -DSTUCK=1
+holds  safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DVISIT
+holds  safety quick gulp_steal_park -DN=1 -DF=2 -DSTUCK=1
+holds  safety quick gulp_steal_park -DN=2 -DW=3 -DQ=3 -DHUNG -DSTUCK=1
+holds  idle   quick gulp_steal_park -DN=1 -DSTUCK=1 -DIDLE
+holds  idle   full  gulp_steal_park -DN=2 -DSTUCK=1 -DIDLE
+holds  safety full  gulp_steal_park -DN=2 -DSTUCK=1 -DPASSON -DNOCLEAR
+holds  safety full  gulp_steal_park -DN=2 -DSTUCK=1 -DVISIT -DPASSON
+holds  safety full  gulp_steal_park -DN=2 -DW=3 -DQ=3 -DHUNG -DSTUCK=1 -DVISIT
+holds  safety full  gulp_steal_park -DN=3 -DSTUCK=1
+holds  safety full  gulp_steal_park -DN=3 -DSTUCK=1 -DVISIT
+holds  safety full  gulp_steal_park -DN=2 -DF=1 -DSTUCK=1
+holds  safety full  gulp_steal_park -DN=2 -DF=1 -DW=3 -DQ=3 -DHUNG
+holds  safety full  gulp_steal_park -DN=3 -DW=3 -DQ=3 -DHUNG -DSTUCK=1
+holds  safety alone gulp_steal_park -DN=2 -DW=3 -DQ=2 -DSTUCK=1
+breaks safety quick gulp_steal_park -DN=2 -DFLIP_NOLOCK
+breaks safety quick gulp_steal_park -DN=2 -DPUB_OWN
+breaks safety quick gulp_steal_park -DN=2 -DBIT_FIRST
+breaks safety quick gulp_steal_park -DN=2 -DBIT_WAKE
+breaks safety quick gulp_steal_park -DN=2 -DNOTIFY
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DAPP_BUSY
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DCLAIM_FIRST
+breaks safety quick gulp_steal_park -DN=2 -DCLEAR_FIRST
+breaks safety quick gulp_steal_park -DN=3 -DCLEAR_AFTER
+breaks safety quick gulp_steal_park -DN=2 -DSTEAL_RUNNING
+breaks safety quick gulp_steal_park -DN=2 -DLAZY_STEAL
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DBUSY_ORDER
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DSEARCH_ORDER
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DRUN_LOOK
+breaks safety quick gulp_steal_park -DN=2 -DW=3 -DQ=3 -DHUNG -DSTUCK=1 -DSEARCH_END
+breaks safety quick gulp_steal_park -DN=2 -DF=1 -DSTUCK=1 -DMID_LOOK
+breaks safety quick gulp_steal_park -DN=3 -DREL_LOOK
+breaks safety quick gulp_steal_park -DN=2 -DPARK_BIT
+breaks safety quick gulp_steal_park -DN=2 -DFLAG_LOOK
+breaks safety quick gulp_steal_park -DN=2 -DPARK_OWN
+breaks safety quick gulp_steal_park -DN=3 -DW=3 -DQ=3 -DHUNG -DSTUCK=1 -DPARK_DEBT -DREVERSE
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DSEARCH_PARK
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DPARK_BUSY
+breaks safety quick gulp_steal_park -DN=2 -DVISIT -DVISIT_RECHECK
+breaks safety quick gulp_steal_park -DN=2 -DVISIT -DVISIT_ORDER
+breaks idle   quick gulp_steal_park -DN=2 -DSTUCK=1 -DIDLE -DOWN_FILTER
+holds  safety quick commit -DCR=1 -DN=1
+holds  safety quick commit -DCR=2 -DN=1
+holds  safety quick commit -DCR=0 -DN=2
+holds  safety quick commit -DCR=1 -DN=1 -DCFG=1
+holds  safety quick commit -DCR=1 -DN=1 -DCFG=2
+holds  safety full  commit -DCR=1 -DN=2
+holds  safety alone commit -DCR=1 -DN=2 -DCFG=1
+breaks safety quick commit -DCR=1 -DN=1 -DJ_AFTER
+breaks safety quick commit -DCR=1 -DN=1 -DJ_TORN
+breaks safety quick commit -DCR=1 -DN=1 -DJ_NOTAG
+breaks safety quick commit -DCR=1 -DN=1 -DJ_BEFORECOPY
+breaks safety quick commit -DCR=1 -DN=1 -DJ_DISARM
+breaks safety quick commit -DCR=1 -DN=1 -DOUT_REUSE
+breaks safety quick commit -DCR=1 -DN=1 -DDEST_LATE
+breaks safety quick commit -DCR=1 -DN=1 -DFLIP_NOLOCK
+breaks safety quick commit -DCR=1 -DN=1 -DTWO_WORDS
+breaks safety quick commit -DCR=1 -DN=1 -DCUR_FIRST
+breaks safety quick commit -DCR=1 -DN=1 -DUNDO_LATE
+breaks safety quick commit -DCR=1 -DN=1 -DUNDO_NOCHECK
+breaks safety quick commit -DCR=1 -DN=1 -DUNDO_CURTAG
+breaks safety quick commit -DCR=1 -DN=1 -DREDO_BLIND
+breaks safety quick commit -DCR=1 -DN=1 -DSLOT_NOTAG
+breaks safety quick commit -DCR=1 -DN=2 -DTAIL_NONEMPTY
+breaks safety quick commit -DCR=1 -DN=2 -DTAIL_REOPEN
+breaks safety quick commit -DCR=1 -DN=2 -DREL_FLUSH
+breaks safety quick commit -DCR=1 -DN=1 -DDETACH_FIRST
+breaks safety quick commit -DCR=1 -DN=1 -DOWN_EARLY
+breaks safety quick commit -DCR=1 -DN=1 -DLEN_LATE
+breaks safety quick commit -DCR=1 -DN=1 -DSTEAL_RUNNING
+breaks safety quick commit -DCR=1 -DN=1 -DR_LOCKFIRST
+breaks safety quick commit -DCR=1 -DN=1 -DR_ONEPASS
+breaks safety quick commit -DCR=1 -DN=1 -DR_LENCMP
+breaks safety quick commit -DCR=1 -DN=1 -DR_NOLOCK
+breaks safety quick commit -DCR=1 -DN=1 -DR_FLIPEARLY
+holds  safety quick commit_port -DCR=1 -DN=2
+holds  safety full  commit_port -DCR=2 -DN=2
+holds  safety full  commit_port -DCR=1 -DN=3
+breaks safety quick commit_port -DCR=1 -DN=2 -DDIRECT_OUTBOX
+breaks safety quick commit_port -DCR=1 -DN=2 -DDIRECT_NONEMPTY
+breaks safety quick commit_port -DCR=1 -DN=1 -DHEAD_EARLY
+breaks safety quick commit_port -DCR=1 -DN=1 -DR_NOVTAIL
+breaks safety quick commit_port -DCR=1 -DN=1 -DR_NOHEAD
+holds  safety quick ready -DN=2
+holds  safety quick ready -DN=2 -DNOFWD -DNORECHK
+holds  safety quick ready -DN=2 -DEDGE
+holds  safety full  ready -DN=3
+holds  safety full  ready -DN=3 -DEDGE
+breaks safety quick ready -DN=2 -DEDGE -DNORECHK
+breaks safety quick ready -DN=2 -DSTEALRUN
+breaks safety quick ready -DN=2 -DLAZYSTEAL -DNOFWD
+breaks safety quick ready -DN=2 -DEARLYREAD -DNOFWD
+holds  safety quick sleep -DV=2 -DN=2
+holds  safety full  sleep -DV=2 -DN=3
+holds  safety full  sleep -DV=2 -DW=3 -DN=1 -DKS=1
+holds  safety full  sleep -DV=3 -DN=2
+breaks safety quick sleep -DV=0 -DN=2
+breaks safety quick sleep -DV=1 -DN=2
+holds  safety quick swap_perm -DW=2 -DR=2 -DK=2
+holds  safety quick swap_perm -DW=2 -DR=2 -DK=1 -DKILL -DSCAV
+holds  safety quick swap_perm -DW=3 -DR=1 -DK=1 -DKILL -DSCAV
+breaks safety quick swap_perm -DW=2 -DR=2 -DK=1 -DKILL
+ROWS
+}
+
+usage() { sed -n '5,10s/^# \{0,1\}//p' "$0"; }
+level=quick jobs=2 only=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --quick) level=quick ;;
+    --full) level=full ;;
+    -j) jobs=${2-}; shift ;;
+    -j*) jobs=${1#-j} ;;
+    -m) only=${2-}; shift; only=${only%.pml} ;;
+    -h|--help) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+  esac
+  shift
+done
+[[ $jobs =~ ^[1-9][0-9]*$ ]] || { usage >&2; exit 2; }
+for tool in spin gcc timeout; do
+  command -v "$tool" >/dev/null || { echo "model: $tool not found (Debian packages: spin gcc coreutils)" >&2; exit 2; }
+done
+
+work=$(mktemp -d) || exit 2
+stop() { # shellcheck disable=SC2046 # one word per process
+  kill $(jobs -p) 2>/dev/null; wait; rm -rf "$work"; }
+trap stop EXIT
+trap 'exit 130' INT TERM
+
+# row NUMBER EXPECT SEARCH WHEN MODEL ARGS...: one row, in a folder and a process of its own
+row() {
+  local n=$1 expect=$2 search=$3 when=$4 model=$5 dir=$work/$1 mem limit=600 opt=-O2 why='' states start=$SECONDS cc=()
+  shift 5
+  case $when in quick) mem=3000 ;; full) mem=7000 limit=1800 ;; *) mem=13000 limit=3600 ;; esac
+  [ "$expect" = breaks ] && opt=-O1
+  if [ "$search" = idle ]; then cc+=(-DNP); else cc+=(-DSAFETY); fi
+  [[ " $* " = *" -DREVERSE "* ]] && cc+=(-DREVERSE)         # pan tries the transitions in the other order
+  mkdir "$dir" && cp "$here/$model.pml" "$dir" && cd "$dir" || exit 1
+  trap 'kill "$pid" 2>/dev/null; exit 1' TERM
+  if spin -a "$@" "$model.pml" >log 2>&1 && gcc -w "$opt" "${cc[@]}" -DCOLLAPSE -DMEMLIM=$mem -o pan pan.c >>log 2>&1; then
+    local arg=(-m1000000)
+    [ "$search" = idle ] && arg+=(-l)
+    timeout "$limit" ./pan "${arg[@]}" >out 2>&1 &
+    pid=$!
+    wait "$pid"
+    [ $? = 124 ] && why="stopped after $limit s"
+  else
+    why='does not build'; touch out
+  fi
+  states=$(sed -nE 's/^ *([0-9.e+]+) states, stored.*/\1/p' out)
+  if [ -z "$why" ] && [ "$expect" = holds ]; then
+    if grep -q 'max search depth too small' out; then why='depth limit reached'
+    elif grep -qE 'out of memory|memory exhausted|reached -DMEMLIM' out; then why="memory limit of $mem MB reached"
+    elif grep -qiE 'search not completed|bit statespace|hash-compact' out && ! grep -q 'errors: [1-9]' out; then why='search not exhaustive'
+    elif ! grep -q 'errors: 0$' out; then why=$(grep -m1 '^pan:1' out); why=${why:-no result}
+    elif [ -z "$states" ]; then why='no result'; fi
+  elif [ -z "$why" ]; then
+    grep -q 'errors: [1-9]' out && grep -qE '^pan:1: (assertion violated|invalid end state|non-progress cycle)' out || why='should fail but does not'
+  fi
+  local note="${states:-0} states, $((SECONDS - start)) s"
+  [ "$expect" = breaks ] && note="must fail; $note"
+  if [ -z "$why" ]; then
+    printf 'ok %s - %s %s (%s)\n' "$n" "$model" "$*" "$note"
+    touch "$work/$n.ok"
+  else
+    printf 'not ok %s - %s %s (%s): %s\n' "$n" "$model" "$*" "$note" "$why"
+    [ "$why" = 'does not build' ] && sed 's/^/# /' log | head -20
+  fi
+  cd / && rm -rf "$dir"
+}
+
+start() { # starts a row; waits while as many run as may
+  while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do wait -n; done
+  shift
+  row "$@" &
+}
+total=0
+list() { rows | while read -r expect search when model args; do
+  [ -n "$only" ] && [ "$only" != "$model" ] && continue
+  [ "$when" = quick ] || [ "$level" = full ] || continue
+  printf '%s %s %s %s %s\n' "$expect" "$search" "$when" "$model" "$args"; done; }
+mapfile -t todo < <(list)
+[ ${#todo[@]} -gt 0 ] || { echo "model: no rows for '$only'" >&2; exit 2; }
+echo "1..${#todo[@]}"
+for pass in alone beside; do
+  [ $pass = beside ] && wait
+  n=0
+  for line in "${todo[@]}"; do
+    n=$((n + 1))
+    read -r -a field <<<"$line"
+    case $pass:${field[2]} in
+      alone:alone) start 1 "$n" "${field[@]}" ;;
+      alone:*|beside:alone) continue ;;
+      *) start "$jobs" "$n" "${field[@]}" ;;
+    esac
+    total=$((total + 1))
+  done
+done
+wait
+passed=$(find "$work" -maxdepth 1 -name '*.ok' | wc -l)
+echo "model: $passed passed, $((total - passed)) failed"
+[ "$passed" = "$total" ]

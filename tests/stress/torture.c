@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kill torture: clients post numbered messages that pass through two actors on different workers and come back, while the
+ * executor is killed again and again.  Each client must see its own numbers consecutive: none missing, none twice, none out of
+ * order.  What recovery found is printed, and what must have been hit at least once is checked.
+ *
+ *     torture --bin DIR --plugin FILE [--executor FILE] [--kills N] [--clients N] [--need LIST] [--seed N]
+ *             [--lopsided]
+ *
+ * The environment variable ODEON_INJECT reaches the executor: a test build then also kills itself at chosen points
+ * (daemon/engine/seed.h).  Exit code: 0 fine, 1 a promise was broken, 2 could not run.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <odeon/client.h>
+#include <odeon/stats.h>
+
+#include "client-lib/src/port.h"
+#include "relay.h"
+
+enum { CLIENTS_MAX = 16, OUTSTANDING_MAX = 100000, RING_BYTES = 65536, QUIET_LIMIT_MS = 20000 };
+
+struct options {
+    const char *bin, *plugin, *executor, *need;
+    unsigned kills, clients, seed;
+    bool lopsided;
+};
+
+struct sender {
+    pthread_t thread;
+    unsigned index;
+    struct odeon_client *client;
+    struct odeon_port *port;
+    odeon_ref first;
+    uint32_t type;
+    uint64_t posted, received;
+    atomic_ullong fill; /* bytes in the submission ring when last looked at */
+    char broken[160];
+};
+
+static struct options options = { .kills = 200, .clients = 4, .need = "running,outbox,journal,lock,parked,steals,redeliveries" };
+static char directory[64], socket_path[96], stats_path[96];
+static pid_t service = -1;
+static atomic_bool stop_posting, give_up, press; /* press: post as fast as the ring takes it */
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void nap_us(unsigned us)
+{
+    struct timespec pause = { .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000L };
+    nanosleep(&pause, NULL);
+}
+
+static void service_start(void)
+{
+    char odeond[512], log[128];
+    snprintf(odeond, sizeof(odeond), "%s/odeond", options.bin);
+    snprintf(log, sizeof(log), "%s/log", directory);
+    service = fork();
+    if (service != 0)
+        return;
+    if (!freopen(log, "a", stderr) || !freopen(log, "a", stdout))
+        _exit(2);
+    const char *arguments[32] = { odeond, "--foreground", "--runtime-dir", directory, "--set", "workers=2", "--set", "throughput=64",
+                                  "--set", "restart-delay-max-ms=1", "--set", "spin-us=200", "--plugin", options.plugin };
+    unsigned n = 14;
+    if (options.executor) {
+        arguments[n++] = "--executor";
+        arguments[n++] = options.executor;
+    }
+    execv(odeond, (char *const *)arguments);
+    _exit(2);
+}
+
+static void show_log(void)
+{
+    char command[160];
+    snprintf(command, sizeof(command), "tail -n 25 %s/log >&2", directory);
+    if (system(command) != 0)
+        fputs("torture: no log\n", stderr);
+}
+
+static void clean_up(void)
+{
+    if (service > 0) {
+        kill(service, SIGTERM);
+        waitpid(service, NULL, 0);
+        service = -1;
+    }
+    char command[96];
+    snprintf(command, sizeof(command), "rm -rf %s", directory);
+    if (directory[0] && system(command) != 0)
+        fputs("torture: could not remove its directory\n", stderr);
+}
+
+static __attribute__((noreturn)) void cannot(const char *what)
+{
+    fprintf(stderr, "torture: %s: %s\n", what, odeon_error_text());
+    show_log();
+    clean_up();
+    exit(2);
+}
+
+/* ---- clients ---- */
+
+static void fill_a_place(struct odeon_client *client)
+{
+    odeon_ref nobody;
+    if (odeon_spawn(client, "relay_second", NULL, NULL, 0, &nobody) < 0)
+        cannot("spawn");
+}
+
+static void sender_prepare(struct sender *s)
+{
+    struct odeon_port_options port = { .struct_size = sizeof(port), .submission_bytes = RING_BYTES, .delivery_bytes = RING_BYTES };
+    odeon_ref second;
+    if (odeon_connect(socket_path, "torture", &s->client) < 0)
+        cannot("connect");
+    if (odeon_message_id(s->client, odeon_message_of(relay_hop), &s->type) < 0)
+        cannot("message type");
+    /* Actors go round the workers: a pair is spread over two, or, lopsided, all pairs lie on one, for the other one to steal. */
+    if (odeon_spawn(s->client, "relay_second", NULL, NULL, 0, &second) < 0)
+        cannot("spawn second");
+    if (options.lopsided)
+        fill_a_place(s->client);
+    if (odeon_spawn(s->client, "relay_first", NULL, &second, sizeof(second), &s->first) < 0)
+        cannot("spawn first");
+    if (options.lopsided)
+        fill_a_place(s->client);
+    if (odeon_port_open(s->client, &port, &s->port) < 0)
+        cannot("port");
+}
+
+/* Takes what has come.  False: a number is not the next one. */
+static bool sender_receive(struct sender *s)
+{
+    struct odeon_delivery d;
+    int r;
+    while ((r = odeon_receive(s->port, &d)) == 1) {
+        struct relay_hop hop;
+        if (d.type != s->type || d.size != sizeof(hop)) {
+            snprintf(s->broken, sizeof(s->broken), "got a record of type %u with %u bytes", d.type, d.size);
+            return false;
+        }
+        memcpy(&hop, d.data, sizeof(hop));
+        if (hop.number != s->received + 1) {
+            snprintf(s->broken, sizeof(s->broken), "got number %" PRIu64 " after %" PRIu64 ": %s", hop.number, s->received,
+                     hop.number <= s->received ? "doubled or out of order" : "missing");
+            return false;
+        }
+        s->received++;
+    }
+    odeon_release(s->port);
+    if (r < 0)
+        snprintf(s->broken, sizeof(s->broken), "receive: %s", odeon_error_text());
+    return r >= 0;
+}
+
+/* Posts until the ring is full or enough is under way. */
+static bool sender_post(struct sender *s)
+{
+    unsigned burst = 0;
+    while (s->posted - s->received < OUTSTANDING_MAX || (atomic_load(&press) && burst++ < RING_BYTES / 32)) {
+        struct relay_hop hop = { .origin = odeon_port_ref(s->port), .number = s->posted + 1 };
+        int r = odeon_post(s->port, s->first, s->type, &hop, sizeof(hop));
+        if (r == -EAGAIN)
+            break;
+        if (r < 0) {
+            snprintf(s->broken, sizeof(s->broken), "post: %s", odeon_error_text());
+            return false;
+        }
+        s->posted++;
+    }
+    atomic_store(&s->fill, s->port->submission_tail - atomic_load_explicit(&s->port->theirs->submission_head, memory_order_acquire));
+    return true;
+}
+
+static void *sender_main(void *argument)
+{
+    struct sender *s = argument;
+    uint64_t quiet_since = now_ms(), seen = 0;
+    while (!atomic_load(&give_up)) {
+        bool posting = !atomic_load(&stop_posting);
+        if (!sender_receive(s) || (posting && !sender_post(s)))
+            break;
+        if (!posting && s->received == s->posted)
+            return NULL;
+        if (s->received != seen) {
+            seen = s->received;
+            quiet_since = now_ms();
+        } else if (now_ms() - quiet_since > QUIET_LIMIT_MS) {
+            snprintf(s->broken, sizeof(s->broken), "%" PRIu64 " of %" PRIu64 " came back, then nothing for %d s: lost", s->received,
+                     s->posted, QUIET_LIMIT_MS / 1000);
+            break;
+        }
+        if (!atomic_load(&press))
+            nap_us(50);
+    }
+    atomic_store(&give_up, true);
+    return NULL;
+}
+
+/* ---- the killer ---- */
+
+static void wait_running(struct odeon_stats *stats, struct odeon_stats_service *state)
+{
+    uint64_t until = now_ms() + 30000;
+    do {
+        state->struct_size = sizeof(*state);
+        if (odeon_stats_service(stats, state) < 0)
+            cannot("statistics");
+        if (strcmp(state->state_name, "running") == 0 && state->executor_pid)
+            return;
+        nap_us(200);
+    } while (now_ms() < until && !atomic_load(&give_up));
+    if (!atomic_load(&give_up)) {
+        fputs("torture: the executor does not come back\n", stderr);
+        show_log();
+        atomic_store(&give_up, true);
+    }
+}
+
+static bool rings_are_half_full(const struct sender *senders)
+{
+    for (unsigned i = 0; i < options.clients; i++)
+        if (atomic_load(&senders[i].fill) < RING_BYTES / 2)
+            return false;
+    return true;
+}
+
+/* Has the clients fill their rings, up to a limit of time. */
+static bool press_rings(const struct sender *senders)
+{
+    uint64_t until = now_ms() + 50;
+    atomic_store(&press, true);
+    while (!rings_are_half_full(senders) && now_ms() < until)
+        nap_us(20);
+    return rings_are_half_full(senders);
+}
+
+static void kill_often(struct odeon_stats *stats, const struct sender *senders)
+{
+    struct odeon_stats_service state;
+    unsigned seed = options.seed, kills = 0, own = 0, half_full = 0;
+    wait_running(stats, &state);
+    uint64_t first_boot = state.boots;
+    while (!atomic_load(&give_up)) {
+        wait_running(stats, &state);
+        kills = (unsigned)(state.boots - first_boot);
+        if (kills >= options.kills)
+            break;
+        nap_us(1000 + (unsigned)rand_r(&seed) % 30000);
+        uint32_t pid = state.executor_pid;
+        bool half = press_rings(senders);
+        nap_us((unsigned)rand_r(&seed) % 300);
+        odeon_stats_service(stats, &state);
+        if (state.executor_pid == pid && kill((pid_t)pid, SIGKILL) == 0) {
+            own++;
+            half_full += half && rings_are_half_full(senders);
+        }
+        atomic_store(&press, false);
+        for (int i = 0; i < 5000 && odeon_stats_service(stats, &state) == 0 && state.executor_pid == pid; i++)
+            nap_us(200);
+        if (kills % 20 == 0 && isatty(STDERR_FILENO))
+            fprintf(stderr, "\rtorture: %u of %u kills", kills, options.kills);
+    }
+    printf("kills=%u by_signal=%u with_all_rings_half_full=%u\n", kills, own, half_full);
+}
+
+static double counter(struct odeon_stats *stats, const char *name)
+{
+    for (size_t i = 0; i < odeon_stats_n(stats); i++)
+        if (strcmp(odeon_stats_name(stats, i), name) == 0)
+            return odeon_stats_value(stats, -1, i);
+    return 0;
+}
+
+static unsigned report(struct odeon_stats *stats)
+{
+    struct odeon_stats_service s = { .struct_size = sizeof(s) };
+    odeon_stats_service(stats, &s);
+    const struct {
+        const char *name;
+        double found;
+    } rows[] = {
+        { "running", (double)s.recovered_running_handlers },  { "outbox", (double)s.recovered_unflushed_outboxes },
+        { "journal", (double)s.recovered_armed_journals },    { "lock", (double)s.recovered_held_locks },
+        { "parked", (double)s.recovered_parked_batches },     { "attached", (double)s.recovered_attached_batches },
+        { "ports", (double)s.recovered_ports_attached },      { "steals", counter(stats, "steals") },
+        { "redeliveries", (double)s.recovered_redeliveries }, { "backlogged", counter(stats, "port_backlogged") },
+        { "dropped", counter(stats, "backlog_dropped") },     { "dead_letters", counter(stats, "dead_letters") },
+    };
+    unsigned missing = 0;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        printf("%s=%.0f ", rows[i].name, rows[i].found);
+        if (strstr(options.need, rows[i].name) && rows[i].found <= 0) {
+            printf("(never hit) ");
+            missing++;
+        }
+    }
+    printf("\n");
+    return missing;
+}
+
+static void parse(int argc, char **argv)
+{
+    static const struct option known[] = {
+        { "bin", required_argument, NULL, 'b' },   { "plugin", required_argument, NULL, 'p' }, { "executor", required_argument, NULL, 'e' },
+        { "kills", required_argument, NULL, 'k' }, { "clients", required_argument, NULL, 'c' }, { "need", required_argument, NULL, 'n' },
+        { "seed", required_argument, NULL, 's' },  { "lopsided", no_argument, NULL, 'l' },     { NULL, 0, NULL, 0 },
+    };
+    options.seed = (unsigned)now_ms();
+    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        switch (c) {
+        case 'b': options.bin = optarg; break;
+        case 'p': options.plugin = optarg; break;
+        case 'e': options.executor = optarg; break;
+        case 'k': options.kills = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 'c': options.clients = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 'n': options.need = optarg; break;
+        case 's': options.seed = (unsigned)strtoul(optarg, NULL, 10); break;
+        case 'l': options.lopsided = true; break;
+        default: exit(2);
+        }
+    }
+    if (!options.bin || !options.plugin || options.clients == 0 || options.clients > CLIENTS_MAX) {
+        fputs("usage: torture --bin DIR --plugin FILE [--executor FILE] [--kills N] [--clients N] [--need LIST] [--seed N] [--lopsided]\n", stderr);
+        exit(2);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static struct sender senders[CLIENTS_MAX];
+    parse(argc, argv);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    strcpy(directory, "/tmp/odeon-torture.XXXXXX");
+    if (!mkdtemp(directory))
+        return 2;
+    snprintf(socket_path, sizeof(socket_path), "%s/control.sock", directory);
+    snprintf(stats_path, sizeof(stats_path), "%s/stats", directory);
+    service_start();
+    struct odeon_stats *stats = NULL;
+    struct odeon_stats_service state;
+    for (int i = 0; i < 1000 && odeon_stats_open(stats_path, &stats) < 0; i++)
+        nap_us(10000);
+    if (!stats)
+        cannot("the service does not start");
+    wait_running(stats, &state);
+    for (int i = 0; i < 500 && access(socket_path, F_OK) != 0; i++)
+        nap_us(10000);
+    printf("seed=%u clients=%u\n", options.seed, options.clients);
+    for (unsigned i = 0; i < options.clients; i++) {
+        senders[i].index = i;
+        sender_prepare(&senders[i]);
+    }
+    for (unsigned i = 0; i < options.clients; i++)
+        pthread_create(&senders[i].thread, NULL, sender_main, &senders[i]);
+    kill_often(stats, senders);
+    atomic_store(&stop_posting, true);
+    unsigned broken = 0;
+    for (unsigned i = 0; i < options.clients; i++) {
+        struct sender *s = &senders[i];
+        pthread_join(s->thread, NULL);
+        printf("client=%u posted=%" PRIu64 " received=%" PRIu64 " %s\n", i, s->posted, s->received,
+               s->broken[0] ? s->broken : "consecutive");
+        broken += s->broken[0] || s->received != s->posted;
+    }
+    unsigned missing = report(stats);
+    if (broken)
+        show_log();
+    for (unsigned i = 0; i < options.clients; i++)
+        odeon_disconnect(senders[i].client);
+    odeon_stats_close(stats);
+    clean_up();
+    printf("torture: %s\n", broken ? "BROKEN" : missing ? "incomplete: not everything was hit" : "ok");
+    return broken || missing ? 1 : 0;
+}

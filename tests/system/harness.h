@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A private service for a test: odeond in the foreground with a runtime directory of its own, its clients, its log, its
+ * figures.
+ *
+ * Used by one thread, the one that runs the tests, except where a function says otherwise: cmocka's assertions work there
+ * alone. What cannot be done fails the test that runs. No leftovers: odeond dies with the thread that started it, the executor
+ * dies with odeond, and what is still there at exit is killed and removed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <odeon/admin.h>
+#include <odeon/client.h>
+#include <odeon/stats.h>
+
+/* How long a test waits for what must happen; far more than it takes, for slow machines and sanitizers. */
+enum { PATIENCE_S = 30 };
+
+#define MILLISECONDS(n) ((int64_t)(n) * 1000000)
+#define SECONDS(n)      ((int64_t)(n) * 1000000000)
+
+int64_t time_ns(void); /* any thread */
+/* Lets others run for a moment: for loops that look again.  Any thread. */
+void pause_briefly(void);
+
+/* Looks until `condition_` holds or the seconds are over; its last value.  Any thread. */
+#define wait_until_within(seconds_, condition_)                                                                        \
+    __extension__({                                                                                                    \
+        int64_t wait_end_ = time_ns() + SECONDS(seconds_);                                                             \
+        bool wait_held_;                                                                                               \
+        while (!(wait_held_ = (condition_)) && time_ns() < wait_end_)                                                  \
+            pause_briefly();                                                                                           \
+        wait_held_;                                                                                                    \
+    })
+#define wait_until(condition_) wait_until_within(PATIENCE_S, condition_)
+
+struct service {
+    pid_t pid; /* 0: not running */
+    bool own_dir;
+    char dir[64], socket[96], stats[96], log[96];
+    struct odeon_stats *figures;
+};
+
+/* `arguments`: further words of odeond's command line, up to NULL; may be NULL.  Fresh makes a runtime directory. */
+void service_make_dir(struct service *service);
+void service_spawn(struct service *service, const char *const *arguments); /* does not wait */
+void service_wait_ready(struct service *service);
+void service_start(struct service *service, const char *const *arguments); /* the three together */
+/* Sends the signal and waits for the end; the wait status. */
+int service_stop(struct service *service, int signal);
+int service_wait_end(struct service *service);
+/* Ends it in whatever state it is, removes the directory, prints the log when the test program is about to fail. */
+void service_end(struct service *service);
+
+/* Settings that make a service small and its start quick, for any test. */
+#define SMALL_SERVICE "--set", "workers=2", "--set", "queues-per-worker=2", "--set", "actors=1024", "--set", "affinity=none"
+
+struct odeon_client *service_connect(const struct service *service, const char *name);
+struct odeon_port *port_open_or_fail(struct odeon_client *client, uint64_t submission_bytes, uint64_t delivery_bytes,
+                                     bool pipe);
+uint32_t message_id(struct odeon_client *client, const struct odeon_message_type *type);
+odeon_ref spawn(struct odeon_client *client, const char *type, const char *name, const void *args, size_t args_size);
+void load_plugin(struct odeon_client *client, const char *path);
+
+/* The log, as far as it has been written; the caller frees it. */
+char *service_read_log(const struct service *service);
+bool service_log_has(const struct service *service, const char *text);
+unsigned service_log_count(const struct service *service, const char *text);
+
+/* From the statistics segment. */
+uint64_t service_figure(struct service *service, const char *name);
+struct odeon_stats_service service_state(struct service *service);
+pid_t service_executor(struct service *service); /* fails when it is down */
+/* Until another executor than `former` serves. */
+void service_wait_executor(struct service *service, pid_t former);
+
+/* odeonctl: what it printed, both streams, cut to the buffer; its exit status. */
+int ctl(const struct service *service, char *output, size_t size, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+uint64_t process_cpu_ns(pid_t pid); /* that it has used; 0: no such process */
+/* The process exists and is no zombie. */
+bool process_lives(pid_t pid);
+/* All its threads stand still after a SIGSTOP. */
+void process_stop(pid_t pid);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tests' own plugin: actors that send back, pass on, and keep count of what they see. */
+#include "probe.h"
+
+#include <odeon/plugin.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+static _Atomic uint64_t inits, finis, reused, object_finis;
+static void *_Atomic last_destroyed;
+
+/* Echo: to the origin, or back. */
+ODEON_STATELESS(probe_echo);
+
+ODEON_RECEIVE(probe_echo, probe_number)
+{
+    if (msg->origin != ODEON_NOBODY)
+        odeon_send_any(ctx, msg->origin, probe_number, .n = msg->n);
+    else
+        odeon_reply(ctx, probe_number, .n = msg->n);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(probe_echo, probe_flood)
+{
+    for (uint64_t i = 0; i < msg->count; i++)
+        if (odeon_send_any(ctx, ctx->sender, probe_block, .n = i) < 0)
+            odeon_logf(ctx, ODEON_LOG_ERROR, "flood: block %llu was not sent", (unsigned long long)i);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(probe_echo, probe_block)
+{
+    odeon_reply(ctx, probe_number, .n = msg->n);
+    return ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(probe_echo, ODEON_ON(probe_echo, probe_number), ODEON_ON(probe_echo, probe_flood),
+               ODEON_ON(probe_echo, probe_block));
+ODEON_ACTOR_TYPE(probe_echo);
+
+/* Relay: to the actor that its arguments name. */
+ODEON_STATE(probe_relay, { odeon_ref next; });
+
+ODEON_INIT(probe_relay, odeon_ref)
+{
+    self->next = *args;
+    return 0;
+}
+
+ODEON_RECEIVE(probe_relay, probe_number)
+{
+    odeon_send_any(ctx, self->next, probe_number, .n = msg->n,
+                   .origin = msg->origin != ODEON_NOBODY ? msg->origin : ctx->sender);
+    return ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(probe_relay, ODEON_ON(probe_relay, probe_number));
+ODEON_ACTOR_TYPE(probe_relay);
+
+/* Ledger: keeps count. */
+ODEON_STATE(probe_ledger, {
+    struct probe_told told;
+    struct odeon_message_object *object;
+});
+
+ODEON_INIT(probe_ledger)
+{
+    atomic_fetch_add(&inits, 1);
+    if (atomic_load(&last_destroyed) == (void *)self)
+        atomic_fetch_add(&reused, 1);
+    return self->told.count == 0 && !self->object ? 0 : -ENOTRECOVERABLE; /* the state is zeroed */
+}
+
+ODEON_FINI(probe_ledger)
+{
+    atomic_fetch_add(&finis, 1);
+    atomic_store(&last_destroyed, (void *)self);
+    if (self->object)
+        odeon_msg_free(ctx, self->object);
+}
+
+ODEON_RECEIVE(probe_ledger, probe_number)
+{
+    self->told.count++;
+    self->told.sum += msg->n;
+    self->told.redelivered += ctx->redelivered;
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(probe_ledger, probe_block)
+{
+    self->told.count++;
+    self->told.sum += msg->n;
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(probe_ledger, probe_work)
+{
+    uint64_t end = odeon_now_ns(ctx) + msg->ns;
+
+    while (odeon_now_ns(ctx) < end)
+        ;
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(probe_ledger, probe_crash)
+{
+    if (ctx->attempts < msg->attempts)
+        raise(SIGSEGV);
+    self->told.count++;
+    self->told.redelivered += ctx->redelivered;
+    self->told.attempts = ctx->attempts;
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(probe_ledger, probe_end)
+{
+    return msg->how;
+}
+
+static void object_fini(void *payload)
+{
+    const struct probe_number *number = payload;
+
+    atomic_fetch_add(&object_finis, number->n == 7);
+}
+
+/* The object's message comes back as a number for this actor.  A deleted object must not be touched again. */
+ODEON_RECEIVE(probe_ledger, probe_object)
+{
+    struct odeon_message_object *object = odeon_msg_new(ctx, probe_number);
+    probe_ledger_ref me = odeon_as(probe_ledger, ctx->self);
+
+    if (!object) {
+        self->told.first = -ENOMEM;
+        return ODEON_NODELETE;
+    }
+    odeon_msg_fields(object, probe_number)->n = 7;
+    odeon_msg_set_fini(object, object_fini);
+    if (msg->how < 0) /* is never sent */
+        return ODEON_NODELETE;
+    odeon_msg_set_allocation(object, (enum odeon_allocation)msg->how);
+    self->told.first = odeon_msg_send(ctx, me, probe_number, object);
+    if (msg->how == ODEON_NODELETE || msg->how == ODEON_FINISHED) {
+        self->told.second = odeon_msg_send(ctx, me, probe_number, object);
+        odeon_msg_free(ctx, object);
+    }
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(probe_ledger, probe_ask)
+{
+    struct probe_told told = self->told;
+
+    odeon_reply(ctx, probe_told, .count = told.count, .sum = told.sum, .redelivered = told.redelivered,
+                .attempts = told.attempts, .inits = atomic_load(&inits), .finis = atomic_load(&finis),
+                .reused = atomic_load(&reused), .first = told.first, .second = told.second,
+                .object_finis = atomic_load(&object_finis));
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(probe_ledger, probe_note)
+{
+    odeon_log(ctx, (enum odeon_log_level)msg->level, msg->text);
+    return ODEON_NODELETE;
+}
+
+ODEON_HANDLERS(probe_ledger, ODEON_ON(probe_ledger, probe_number), ODEON_ON(probe_ledger, probe_block),
+               ODEON_ON(probe_ledger, probe_work), ODEON_ON(probe_ledger, probe_crash),
+               ODEON_ON(probe_ledger, probe_end), ODEON_ON(probe_ledger, probe_object),
+               ODEON_ON(probe_ledger, probe_ask), ODEON_ON(probe_ledger, probe_note));
+ODEON_ACTOR_TYPE(probe_ledger);
+
+ODEON_PLUGIN("probe", "1.0.0", ODEON_TYPE(probe_echo), ODEON_TYPE(probe_relay), ODEON_TYPE(probe_ledger));
