@@ -7,24 +7,28 @@
 #   --keep   leaves the service running at the end and says how to talk to it
 #
 # Installs the packages that are missing (as root or through sudo), builds in build/release, starts a service of its own in a
-# private folder (nothing of a running one is touched), loads the plugin of docs/examples/wordcount and streams the text
-# through it: a client posts it to the splitter through shared memory, the splitter sends words to counters on all workers,
-# and their top words come back. Beside it, `odeonctl stats --watch` shows live what the scheduler does. Then the answer is
-# compared with that of tr, sort and uniq.
+# private folder (a running one is not touched), loads the plugin of docs/examples/wordcount and streams the text through it:
+# a client posts it in chunks through shared memory to splitters, these send words to counters on all workers, and the most
+# frequent words come back. First once, compared with what tr, sort and uniq say; then many times in a row, so that there is
+# something to see, with `odeonctl stats --watch` beside it.
 #
-# The text is what every Debian machine with git has, some 15 MB: the licences (/usr/share/common-licenses), the
-# copyright files of the installed packages (/usr/share/doc/*/copyright), and Perl's library with its documentation
-# (/usr/share/perl; git needs it).
+# The text is what every Debian machine with git has, some 15 MB: the licences (/usr/share/common-licenses), the copyright
+# files of the installed packages (/usr/share/doc/*/copyright), and Perl's library with its documentation (/usr/share/perl;
+# git needs it).
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=tests/run/packages.sh
 . tests/run/packages.sh
 export LC_ALL=C
 
-WORDS=15          # top words to compare
-TEXT_MIN=4000000  # bytes
-READY_S=20        # until the service must answer
-KEEP='' WORK='' SERVICE='' WATCH='' BIN=build/release/bin
+TOP=15           # words to show and to compare
+TEXT_MIN=4000000 # bytes that the text must have
+READY_S=20       # until the service must answer
+STOP_S=10        # until it must have drained
+LONG_S=5         # about how long the second run takes
+KEEP='' WORK='' SERVICE='' WATCH=''
+BUILD=$PWD/build/release
+EXAMPLE=$BUILD/docs/examples/wordcount
 
 usage()
 {
@@ -61,9 +65,9 @@ cleanup()
 {
     local status=$?
     trap '' INT TERM HUP
-    [ -z "$WATCH" ] || stop_process "$WATCH" 1
-    if [ -n "$SERVICE" ]; then stop_process "$SERVICE" 10; fi
-    [ -z "$WORK" ] || rm -rf "$WORK"
+    if [ -n "$WATCH" ]; then stop_process "$WATCH" 1; fi
+    if [ -n "$SERVICE" ]; then stop_process "$SERVICE" $STOP_S; fi
+    if [ -n "$WORK" ]; then rm -rf "$WORK"; fi
     exit $status
 }
 
@@ -88,16 +92,23 @@ make_text()
     [ "$bytes" -ge $TEXT_MIN ] || die "the text is too short, $TEXT_MIN bytes are wanted: is the package perl-modules there?"
 }
 
-# counter NAME: the value of a statistics counter, over all workers.
-counter()
+build()
 {
-    odeonctl --json stats | grep -oE "\"$1\": *[0-9]+" | head -n 1 | grep -oE '[0-9]+$'
+    if ! { cmake --preset release &&
+        cmake --build --preset release --target odeond odeon-executor odeonctl odeon-wordcount wordcount-plugin; } \
+        >"$WORK/build.log" 2>&1; then
+        tail -n 40 "$WORK/build.log"
+        die "the build failed"
+    fi
+    echo "built in build/release, in $SECONDS s with all before"
 }
 
 start_service()
 {
-    local end=$((SECONDS + READY_S))
-    odeond --foreground --runtime-dir "$WORK/run" --config /dev/null >"$WORK/odeond.log" 2>&1 &
+    local end=$((SECONDS + READY_S)) apart=()
+    [ -z "$KEEP" ] || apart=(setsid) # the end of this terminal is not to be its end
+    : >"$WORK/odeond.conf"           # the machine's configuration is not this one's
+    "${apart[@]}" odeond --foreground --runtime-dir "$WORK/run" --config "$WORK/odeond.conf" >"$WORK/odeond.log" 2>&1 &
     SERVICE=$!
     until odeonctl status >"$WORK/status" 2>&1; do
         kill -0 "$SERVICE" 2>/dev/null || die "the service has ended"
@@ -105,6 +116,76 @@ start_service()
         sleep 0.05
     done
     cat "$WORK/status"
+}
+
+# coreutils: "count word" of the most frequent words of the text, as uniq -c prints them.
+coreutils()
+{
+    # shellcheck disable=SC2018,SC2019 # LC_ALL is C
+    tr -cs 'A-Za-z' '\n' <"$WORK/text" | tr A-Z a-z | grep -v '^$' | sort | uniq -c | sort -k1,1nr -k2,2 | head -n $TOP
+}
+
+# compare FILE TIMES: the counts in FILE are those of coreutils, times TIMES.
+compare()
+{
+    awk -v times="$2" '{ print $1 * times, $2 }' "$WORK/coreutils" >"$WORK/expected"
+    awk '{ print $1, $2 }' "$1" >"$WORK/counted"
+    if ! cmp -s "$WORK/expected" "$WORK/counted"; then
+        diff "$WORK/expected" "$WORK/counted"
+        die "the answer is not that of coreutils"
+    fi
+}
+
+count_once()
+{
+    local started=${EPOCHREALTIME/[.,]/}
+    odeon-wordcount --plugin "$EXAMPLE/wordcount.so" --top $TOP "$WORK/text" >"$WORK/once" || die "the client failed"
+    ONCE_MS=$(((${EPOCHREALTIME/[.,]/} - started) / 1000 + 1))
+    cat "$WORK/once"
+    started=${EPOCHREALTIME/[.,]/}
+    coreutils >"$WORK/coreutils"
+    echo "tr, sort and uniq take $(((${EPOCHREALTIME/[.,]/} - started) / 1000)) ms for it, this took $ONCE_MS ms"
+    [ "$(wc -l <"$WORK/coreutils")" = $TOP ] || die "coreutils gave no answer to compare with"
+    compare "$WORK/once" 1
+    echo "top words: equal to coreutils in all $TOP lines"
+}
+
+count_often()
+{
+    local times=$((LONG_S * 1000 / ONCE_MS)) i
+    if [ $times -lt 2 ]; then times=2; fi
+    if [ $times -gt 200 ]; then times=200; fi
+    echo "the text $times times in a row; the scheduler's figures are per second:"
+    odeonctl stats --watch 0.5 &
+    WATCH=$!
+    for ((i = 0; i < times; i++)); do
+        cat "$WORK/text"
+        echo # no word goes over the seam
+    done | odeon-wordcount --plugin "$EXAMPLE/wordcount.so" --top $TOP - >"$WORK/often" || die "the client failed"
+    stop_process "$WATCH" 1
+    WATCH=''
+    compare "$WORK/often" $times
+    echo "top words: equal to coreutils' counts times $times in all $TOP lines"
+}
+
+show_statistics()
+{
+    local gulps
+    odeonctl stats | head -n 25
+    gulps=$(odeonctl --json stats | grep -oE '"gulps": *[0-9]+' | grep -oE '[0-9]+$')
+    [ "${gulps:-0}" -gt 0 ] || die "the statistics know of no gulps"
+    echo "gulps: $gulps"
+}
+
+stop_service()
+{
+    local rc=0
+    stop_process "$SERVICE" $STOP_S || rc=$?
+    SERVICE=''
+    tail -n 3 "$WORK/odeond.log"
+    [ $rc = 0 ] || die "the service ended with status $rc"
+    grep -q 'drained: every message' "$WORK/odeond.log" || die "the service did not drain"
+    [ ! -e "$ODEON_SOCKET" ] || die "the service has left its socket"
 }
 
 case $#:${1-} in
@@ -122,10 +203,36 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 WORK=$(mktemp -d /tmp/odeon-demo.XXXXXX) || die "no temporary folder"
+export ODEON_SOCKET=$WORK/run/control.sock
+PATH=$BUILD/bin:$EXAMPLE:$PATH
 
 say "Build"
-if ! { cmake --preset release && cmake --build --preset release; } >"$WORK/build.log" 2>&1; then
-    tail -n 40 "$WORK/build.log"
-    die "the build failed"
+build
+say "The text"
+make_text
+say "The service"
+start_service
+odeonctl plugin load "$EXAMPLE/wordcount.so" || die "the plugin was refused"
+say "Counting its words"
+count_once
+say "Counting them again and again"
+count_often
+say "What the scheduler has done"
+show_statistics
+
+if [ -n "$KEEP" ]; then
+    say "The service goes on, process $SERVICE"
+    trap - EXIT
+    cat <<END
+    export ODEON_SOCKET=$ODEON_SOCKET
+    export PATH=$BUILD/bin:$EXAMPLE:\$PATH
+    odeonctl status                 what it is; odeonctl help for more
+    odeonctl stats --watch 1        what it does
+    odeon-wordcount $WORK/text
+    kill $SERVICE; rm -r $WORK      ends it
+END
+    exit 0
 fi
-tail -n 1 "$WORK/build.log"
+say "The end"
+stop_service
+echo "done in $SECONDS s"

@@ -92,9 +92,9 @@ build()
     mkdir -p build
     echo "== build ($1)"
     if ! { cmake --preset "$1" && cmake --build --preset "$1"; } >"$log" 2>&1; then
-        grep -nE -A5 'error:|Error|FAILED' "$log" | head -n 40
+        grep -nE -A5 'error:|Error|FAILED' "$log" | cut -c -240 | head -n 40
         echo "-- end of $log:"
-        tail -n 40 "$log"
+        tail -n 40 "$log" | cut -c -240
         give_up "the build ($1) failed"
     fi
     echo "   built in $((SECONDS - started)) s"
@@ -200,8 +200,6 @@ DIR=build/$PRESET
 WRAPPER=()
 SUMMARY=()
 declare -A SEEN=()
-PACKAGES=("${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}")
-[ "$PRESET" != clang ] || PACKAGES+=(clang)
 run=("${SUITES[@]}")
 case $PRESET in
 asan | tsan) run=(unit plugins system hostile stress) QUICK=1 ;;
@@ -211,7 +209,7 @@ if [ -n "$QUICK" ]; then
     mapfile -t run < <(printf '%s\n' "${run[@]}" | grep -vxE 'model|rig')
 fi
 
-packages_ensure "${PACKAGES[@]}" || give_up "packages are missing"
+packages_ensure "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" || give_up "packages are missing"
 build "$PRESET"
 mkdir -p "$DIR/logs"
 rm -f "$DIR"/logs/*

@@ -63,7 +63,7 @@ struct segment_queue {
 
 /* One of a worker's two commit records; the valid one is slot[count & 1]. */
 struct segment_commit {
-    uint32_t source; /* id + 1; 0: attached to nothing */
+    alignas(64) uint32_t source; /* id + 1; 0: attached to nothing */
     uint32_t redo_how;
     uint64_t cursor, tail;
     uint64_t out;    /* committed length of the outbox */
@@ -86,14 +86,14 @@ struct segment_fault {
 };
 
 struct segment_worker {
-    alignas(128) _Atomic uint64_t count;
-    _Atomic uint64_t turn; /* count at which the current handler was entered */
-    struct segment_commit slot[2];
+    alignas(128) struct segment_commit slot[2]; /* the pair begins at a multiple of its size: one bit of the address tells them apart */
+    alignas(64) _Atomic uint64_t count;
+    _Atomic uint64_t turn;            /* count at which the current handler was entered */
     alignas(64) _Atomic uint64_t arm; /* {count : 48, step : 16} */
     struct segment_journal_entry entry[2];
     alignas(64) struct segment_fault fault;
 };
-static_assert(sizeof(struct segment_commit) == 40, "commit record");
+static_assert(sizeof(struct segment_commit) == 64, "commit record: a line each, found by a shift");
 
 #define JOURNAL_STEP_BITS 16
 #define JOURNAL_STEP_MASK UINT64_C(0xffff)

@@ -102,12 +102,11 @@ struct port {
     uint8_t *submission, *delivery; /* mapped twice in a row */
     uint64_t submission_bytes, delivery_bytes;
     int doorbell_fd, pipe_fd;
-    alignas(64) uint64_t pcur_seen; /* runner: the durable cursor */
-    uint32_t room_woken;            /* runner: last room_wait that was answered */
-    uint32_t idle_polls;            /* runner */
-    alignas(64) uint64_t delivery_head; /* lock: the client's cursor as last believed */
+    alignas(64) uint32_t room_woken; /* runner: last room_wait that was answered */
+    uint32_t idle_polls;             /* runner */
+    alignas(64) _Atomic uint64_t delivery_head; /* lock: the client's cursor as last believed; a hint for the poll */
     uint32_t delivery_woken;            /* lock: last delivery_wait that was answered */
-    uint32_t broken;                    /* lock: enum port_broken */
+    _Atomic uint32_t broken;            /* lock: enum port_broken; read by the runner */
 };
 
 enum { SLOT_CACHE = 128 };
@@ -119,6 +118,9 @@ struct worker {
     alignas(64) struct engine *engine;
     struct segment_worker *durable;
     uint64_t count;
+    struct segment_commit *spare; /* durable->slot[(count + 1) & 1] */
+    uint64_t budget;              /* turns until the loop stops to look: at the throughput limit, or for a flush */
+    uint64_t budget_held;         /* what is left of the limit while a flush is wanted */
     uint8_t *batch;
     uint64_t cursor, tail, tail_limit; /* tail_limit 0: closed [TAIL_REOPEN] */
     uint64_t key_live; /* what actor.key must be below the generation */
@@ -128,6 +130,7 @@ struct worker {
     uint32_t id;
     uint8_t *outbox;
     uint64_t out, out_limit;
+    uint64_t out_soft; /* above: a flush is wanted; the limit itself once that has been noted */
     uint32_t run_destination; /* of the run that is being written, NO_QUEUE: none */
     uint32_t n_runs, n_groups;
     uint16_t *group_of; /* by destination: index + 1 into groups */

@@ -14,16 +14,16 @@
 /* Room in the ring by the client's head, looked at again only when the last one believed does not suffice. */
 static bool ring_has_room(struct port *port, struct segment_port *durable, uint64_t bytes)
 {
-    uint64_t dtail = load_relaxed(&durable->dtail);
-    if (dtail - port->delivery_head + bytes <= port->delivery_bytes)
+    uint64_t dtail = load_relaxed(&durable->dtail), believed = load_relaxed(&port->delivery_head);
+    if (dtail - believed + bytes <= port->delivery_bytes)
         return true;
     uint64_t head = load_acquire(&port->client_words->delivery_head); /* pairs with the client's release of what it has read */
-    if (head - port->delivery_head > dtail - port->delivery_head || head % 8) {
-        if (!port->broken)
-            port->broken = PORT_BROKEN_HEAD;
+    if (head - believed > dtail - believed || head % 8) {
+        if (load_relaxed(&port->broken) == PORT_OK)
+            store_relaxed(&port->broken, PORT_BROKEN_HEAD);
         return false;
     }
-    port->delivery_head = head;
+    store_relaxed(&port->delivery_head, head);
     return dtail - head + bytes <= port->delivery_bytes;
 }
 
@@ -208,9 +208,9 @@ void delivery_drain(struct worker *w, uint32_t index)
     store_relaxed(&port->executor_words->backlog, 1);
     full_barrier();
     queue_lock(backlog, w->id);
-    uint64_t before = port->delivery_head;
+    uint64_t before = load_relaxed(&port->delivery_head);
     (void)ring_has_room(port, durable, port->delivery_bytes);
-    room = port->delivery_head != before;
+    room = load_relaxed(&port->delivery_head) != before;
     queue_unlock(backlog);
     if (room)
         source_signal(e, w, engine_source_of_port(e, index));

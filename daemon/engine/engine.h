@@ -33,12 +33,18 @@ struct engine_context {
     const void *host;
     actor_ref self;
     actor_ref sender;
-    uint64_t message_size;
+    union { /* the third word of the envelope: one store */
+        uint64_t meta;
+        struct {
+            uint16_t message_type, message_size;
+            uint32_t reserved;
+        };
+    };
     uint64_t correlation;
-    uint32_t message_type;
     uint32_t redelivered;
     uint32_t attempts;
     uint32_t worker;
+    uint32_t reserved_end;
 };
 
 enum engine_allocation { ALLOCATION_NODELETE, ALLOCATION_DELETE, ALLOCATION_DESTROY, ALLOCATION_FINISHED };

@@ -17,6 +17,7 @@ int outbox_init(struct worker *w)
     uint32_t n_destinations = segment->dead_letters + 1;
     w->outbox = segment_outbox(segment, w->id);
     w->out_limit = segment->header->outbox_bytes - OUTBOX_SYSTEM_BYTES;
+    w->out_soft = OUTBOX_FLUSH_BYTES;
     w->run_destination = NO_QUEUE;
     w->group_of = calloc(n_destinations, sizeof(*w->group_of));
     w->groups = calloc(n_destinations, sizeof(*w->groups));
@@ -42,6 +43,7 @@ void outbox_reset(struct worker *w)
     w->n_groups = w->n_runs = 0;
     w->run_destination = NO_QUEUE;
     w->out = 0;
+    w->out_soft = OUTBOX_FLUSH_BYTES;
 }
 
 /* A handler that sends a lot at once to ever changing receivers. */

@@ -56,6 +56,16 @@ static inline struct envelope *outbox_append(struct worker *w, uint32_t destinat
     return at;
 }
 
+/* A flush at the next message boundary: the loop of the turns is made to stop and look there. */
+static inline void outbox_note(struct worker *w)
+{
+    if (unlikely(w->out > w->out_soft)) {
+        w->out_soft = w->out_limit;
+        w->budget_held = w->budget - 1;
+        w->budget = 1;
+    }
+}
+
 static inline bool outbox_fits(const struct worker *w, uint64_t size)
 {
     return w->out + sizeof(struct outbox_run) + size <= w->out_limit;
@@ -73,16 +83,4 @@ uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *g
 static inline void record_copy(uint8_t *to, const struct envelope *from, uint64_t size)
 {
     memcpy(to, from, size);
-}
-
-static inline void payload_copy(void *to, const void *from, size_t size)
-{
-    if (size == 8) {
-        memcpy(to, from, 8);
-    } else if (size == 16) {
-        memcpy(to, from, 16);
-    } else if (size > 0) {
-        ((uint64_t *)to)[(size - 1) / 8] = 0; /* padding carries nothing of what lay here before */
-        memcpy(to, from, size);
-    }
 }

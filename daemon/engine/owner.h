@@ -21,7 +21,6 @@
 
 struct source {
     alignas(64) _Atomic uint64_t own; /* {unused : 47, running : 1, worker : 16} */
-    uint64_t gulp_tail;               /* runner: where the gulped part of the batch ends (statistics) */
 };
 
 static inline uint32_t own_worker(uint64_t own)

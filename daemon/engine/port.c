@@ -28,7 +28,7 @@ static bool port_has_work(struct engine *e, uint32_t id)
         return false;
     if (load_relaxed(&port->closing))
         return true;
-    if (load_relaxed(&port->executor_words->backlog) && load_relaxed(&port->client_words->delivery_head) != port->delivery_head)
+    if (load_relaxed(&port->executor_words->backlog) && load_relaxed(&port->client_words->delivery_head) != load_relaxed(&port->delivery_head))
         return true;
     return published_tail(port) != load_relaxed(&e->segment.ports[id].pcur) && !load_relaxed(&e->ports_stopped);
 }
@@ -216,12 +216,14 @@ void port_run(struct worker *w, uint32_t id)
     if (delivery_backlog_waits(e, id))
         delivery_drain(w, id);
     uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = published_tail(port);
-    enum port_broken why = (enum port_broken)port->broken;
+    enum port_broken why = (enum port_broken)load_relaxed(&port->broken);
     bool stopped = load_relaxed(&e->ports_stopped) && !load_relaxed(&port->closing);
     if (why == PORT_OK && (tail - head > port->submission_bytes || tail % 8))
         why = PORT_BROKEN_TAIL;
-    if (why == PORT_OK && tail != head && !stopped) {
+    /* R3 holds for the one who has it now: a thief may find nothing (the owner was quicker), and its victim has gone cold since */
+    if (load_relaxed(&port->executor_words->need_wakeup) == 0 || (tail != head && !stopped))
         make_hot(w, id, port);
+    if (why == PORT_OK && tail != head && !stopped) {
         why = ingest(w, id, port, head, tail);
         head = w->cursor;
     }
@@ -328,7 +330,7 @@ void port_publish_cursors(struct engine *e, uint32_t id)
     store_release(&port->executor_words->submission_head, load_relaxed(&durable->pcur)); /* [R_NOHEAD] */
     store_release(&port->executor_words->delivery_tail, load_relaxed(&durable->dtail)); /* [R_NOVTAIL] */
     store_release(&port->executor_words->need_wakeup, 1);
-    store_release(&port->executor_words->backlog, 1);
+    store_release(&port->executor_words->backlog, delivery_backlog_waits(e, id));
     store_release(&port->executor_words->epoch, (uint32_t)load_relaxed(&e->segment.header->boots));
     /* A client that slept through the change of executor looks again. */
     atomic_fetch_add_explicit(&port->executor_words->delivery_futex, 1, memory_order_release);

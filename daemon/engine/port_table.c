@@ -34,6 +34,17 @@ static void unmap_memory(void *words, uint64_t ring_bytes)
         munmap(words, PORT_RING_OFFSET + 2 * ring_bytes);
 }
 
+/* Everything but `state`, which others look at. */
+static void port_reset(struct port *port)
+{
+    store_relaxed(&port->closing, 0);
+    port->client_words = NULL;
+    port->executor_words = NULL;
+    port->doorbell_fd = port->pipe_fd = -1;
+    port->room_woken = port->idle_polls = port->delivery_woken = 0;
+    store_relaxed(&port->broken, PORT_OK);
+}
+
 static int port_map(struct port *port, const struct engine_port_info *info)
 {
     void *words = NULL;
@@ -108,7 +119,7 @@ static void port_open(struct engine *e, uint32_t id)
 {
     struct port *port = &e->ports[id];
     uint64_t dtail = load_relaxed(&e->segment.ports[id].dtail);
-    port->delivery_head = dtail > port->delivery_bytes ? dtail - port->delivery_bytes : 0;
+    store_relaxed(&port->delivery_head, dtail > port->delivery_bytes ? dtail - port->delivery_bytes : 0);
     store_release(&e->sources[engine_source_of_port(e, id)].own, own_idle(id % e->n_workers));
     store_release(&port->state, PORT_OPEN);
     if (e->recovered)
@@ -126,7 +137,9 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
     if (memfd_check(info->client_fd, PORT_RING_OFFSET + info->submission_bytes) < 0 ||
         memfd_check(info->executor_fd, PORT_RING_OFFSET + info->delivery_bytes) < 0)
         return -EBADFD;
-    *port = (struct port){ .generation = info->generation, .client = info->client, .doorbell_fd = -1, .pipe_fd = -1 };
+    port_reset(port);
+    port->generation = info->generation;
+    port->client = info->client;
     int r = port_map(port, info);
     if (r == 0)
         r = park_watch_doorbell(e, info->id, port->doorbell_fd);

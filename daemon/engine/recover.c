@@ -162,7 +162,7 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     struct worker *w = e->workers[id];
     struct segment_commit slot = *valid_slot(w->durable);
     uint32_t step = armed_step(w->durable);
-    w->count = load_relaxed(&w->durable->count);
+    commit_resume(w);
     blame(e, id, &slot, report);
     redo_end(e, &slot);
     w->source = slot.source; /* a drain's records are known by their source (D1) */

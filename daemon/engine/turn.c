@@ -27,33 +27,22 @@ static inline struct envelope *send_begin(struct worker *w, struct envelope *at,
 }
 
 /* Where a record of `size` bytes for `to` goes, its header written; NULL and *ret_error. */
-static inline struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta, uint64_t size, int *ret_error)
+static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta, uint64_t size, int *ret_error)
 {
     uint32_t slot = actor_ref_slot(to);
     struct engine *e = w->engine;
-    if (unlikely(slot >= e->config.actors_max || to == 0)) {
+    if (unlikely(slot >= e->config.actors_max || actor_ref_generation(to) == 0)) {
         *ret_error = -ESRCH;
         return NULL;
     }
     uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
-    /* A run for the queue whose batch runs means that its tail is closed: the order of these two does not matter. */
-    if (destination == w->run_destination && likely(w->out + size <= w->out_limit)) {
-        struct envelope *at = (struct envelope *)(w->outbox + w->out);
-        w->out += size;
-        w->n_logged++;
-        return send_begin(w, at, to, meta);
-    }
-    if (likely(turn_can_tail_append(w, destination, size))) {
-        struct envelope *at = (struct envelope *)(w->batch + w->tail);
-        w->tail += size;
-        w->n_tail_appends++;
-        return send_begin(w, at, to, meta);
-    }
     if (unlikely(!turn_has_room(w, destination, size))) {
         *ret_error = send_failed(w, size);
         return NULL;
     }
-    return send_begin(w, turn_place(w, destination, size), to, meta);
+    struct envelope *at = turn_place(w, destination, size);
+    outbox_note(w);
+    return send_begin(w, at, to, meta);
 }
 
 /* The general form: a correlation id in front, a tail behind. */
@@ -82,15 +71,41 @@ static int send_pieces(struct worker *w, actor_ref to, uint64_t meta, uint64_t c
     return 0;
 }
 
+static __attribute__((noinline)) int send_otherwise(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour,
+                                                    const void *data, size_t size)
+{
+    return send_pieces(worker_of_context(ctx), to, envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, data, size, NULL, 0);
+}
+
+/* The two short ways, for small payloads; everything else in a function of its own, so that these need no stack. */
 int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size)
 {
-    if (unlikely(size > ODEON_PAYLOAD_MAX))
-        return -EMSGSIZE;
-    int r = 0;
-    struct envelope *out = send_place(worker_of_context(ctx), to, envelope_meta((uint16_t)type, size, behaviour & 0xff), envelope_size(size), &r);
-    if (unlikely(!out))
-        return r;
-    payload_copy(envelope_payload(out), data, size);
+    struct worker *w = worker_of_context(ctx);
+    const struct engine *e = w->engine;
+    uint32_t slot = actor_ref_slot(to);
+    if (unlikely((size != 8 && size != 0 && size != 16) || slot >= e->config.actors_max))
+        return send_otherwise(ctx, to, type, behaviour, data, size);
+    uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
+    struct envelope *at;
+    /* A run for the queue whose batch runs means that its tail is closed: the order of these two does not matter. */
+    if (destination == w->run_destination && likely(w->out <= w->out_soft)) {
+        at = (struct envelope *)(w->outbox + w->out);
+        w->out += sizeof(*at) + size;
+        w->n_logged++;
+    } else if (likely(turn_can_tail_append(w, destination, 40))) {
+        at = (struct envelope *)(w->batch + w->tail);
+        w->tail += sizeof(*at) + size;
+        w->n_tail_appends++;
+    } else {
+        return send_otherwise(ctx, to, type, behaviour, data, size);
+    }
+    send_begin(w, at, to, envelope_meta((uint16_t)type, size, behaviour & 0xff));
+    uint64_t *payload = envelope_payload(at);
+    if (size != 0) {
+        memcpy(payload, data, 8);
+        if (size == 16)
+            memcpy(payload + 1, (const uint8_t *)data + 8, 8);
+    }
     return 0;
 }
 
@@ -254,7 +269,7 @@ static void context_set(struct worker *w, const struct envelope *envelope, uint6
     w->ctx.self = envelope->to;
     w->ctx.sender = envelope->from;
     w->ctx.message_type = envelope->type;
-    w->ctx.message_size = envelope->length - prefix;
+    w->ctx.message_size = (uint16_t)(envelope->length - prefix);
     w->ctx.correlation = 0;
     if (prefix)
         memcpy(&w->ctx.correlation, envelope_payload(envelope), 8);
@@ -330,11 +345,8 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
 /* ---- the loop ---- */
 
 /* Tails and senders that do not know the receiver's index are plain messages, too; only the look-up is longer. */
-static inline engine_behaviour_fn plain_behaviour(const struct actor_type *type, uint64_t meta)
+static engine_behaviour_fn plain_behaviour(const struct actor_type *type, uint64_t meta)
 {
-    const struct behaviour_slot *behaviour = &type->behaviours[(meta >> 32) & 0xff];
-    if (likely(behaviour->meta == meta))
-        return behaviour->run;
     if (meta >> 40 || (uint16_t)meta < MESSAGE_TYPE_FIRST_USER || (uint16_t)meta >= ODEON_MESSAGE_TYPES_MAX)
         return NULL;
     uint8_t index = type->index_of[(uint16_t)meta];
@@ -343,49 +355,65 @@ static inline engine_behaviour_fn plain_behaviour(const struct actor_type *type,
     return longer <= shape->slack ? type->behaviours[index].run : NULL;
 }
 
-uint64_t turn_run_batch(struct worker *w, uint64_t end, uint64_t limit)
+/* The behaviour to run, NULL: something is special about this record. */
+static inline engine_behaviour_fn behaviour_of(const struct actor *actor, uint64_t want, uint64_t meta)
 {
-    struct engine *e = w->engine;
-    struct actor *const actors = e->actors;
-    uint64_t stop = end < w->tail ? end : w->tail, n = 0;
+    if (unlikely(load_relaxed(&actor->key) != want))
+        return NULL;
+    const struct behaviour_slot *behaviour = &actor->type->behaviours[(meta >> 32) & 0xff];
+    if (unlikely(behaviour->meta != meta))
+        return plain_behaviour(actor->type, meta);
+    if (!behaviour->run)
+        __builtin_unreachable(); /* a slot with a meta word has a function */
+    return behaviour->run;
+}
+
+/* At a look: a flush that was wanted, or the limit.  False: the limit. */
+static bool flush_and_go_on(struct worker *w)
+{
+    if (w->out_soft == OUTBOX_FLUSH_BYTES)
+        return false;
+    w->budget = w->budget_held;
+    turn_flush(w);
+    return w->budget > 0 && !load_relaxed(&w->engine->stopping);
+}
+
+uint64_t turn_run_batch(struct worker *w, uint64_t limit)
+{
+    struct actor *const actors = w->engine->actors;
+    const uint8_t *const batch = w->batch;
     uint64_t cursor = w->cursor;
-    for (; n < limit; n++) {
-        if (unlikely(cursor >= stop)) {
-            stop = end < w->tail ? end : w->tail; /* tail appends */
-            if (cursor >= stop)
-                break;
-        }
-        struct envelope *envelope = (struct envelope *)(w->batch + cursor);
+    w->budget = limit;
+    while (cursor < w->tail) { /* which tail appends move */
+        struct envelope *envelope = (struct envelope *)(batch + cursor);
         const uint64_t *words = envelope_words(envelope);
         uint64_t meta = words[2];
-        uint64_t next = cursor + envelope_size((uint16_t)(meta >> 16));
+        cursor += envelope_size((uint16_t)(meta >> 16));
         /* Prefetching what lies behind the tail is harmless, whatever it says. */
-        __builtin_prefetch(&actors[actor_ref_slot(((const struct envelope *)(w->batch + next))->to)]);
+        __builtin_prefetch(&actors[actor_ref_slot(((const struct envelope *)(batch + cursor))->to)]);
         struct actor *actor = &actors[actor_ref_slot(words[0])]; /* in range: checked where the record was made */
         uint64_t want = (words[0] & UINT64_C(0xffffffff00000000)) | w->key_live;
-        engine_behaviour_fn run;
-        if (likely(load_relaxed(&actor->key) == want && (run = plain_behaviour(actor->type, meta)) != NULL)) {
+        engine_behaviour_fn run = behaviour_of(actor, want, meta);
+        if (likely(run != NULL)) {
             w->ctx.self = words[0];
             w->ctx.sender = words[1];
-            w->ctx.message_type = (uint16_t)meta;
-            w->ctx.message_size = (uint16_t)(meta >> 16);
+            w->ctx.meta = meta;
             store_relaxed(&w->durable->turn, w->count); /* U2 */
             crash_order();
             int result = run(actor->state, envelope + 1, &w->ctx);
-            turn_end(w, actor, envelope, result, next);
+            turn_end(w, actor, envelope, result, cursor);
         } else {
-            turn_special(w, envelope, actor, next);
+            turn_special(w, envelope, actor, cursor);
         }
-        w->cursor = cursor = next;
-        if (unlikely(w->out > OUTBOX_FLUSH_BYTES)) {
-            turn_flush(w);
-            if (unlikely(load_relaxed(&e->stopping))) {
-                n++;
-                break;
-            }
-        }
+        w->cursor = cursor;
+        if (unlikely(--w->budget == 0) && !flush_and_go_on(w))
+            break;
+    }
+    if (w->out_soft != OUTBOX_FLUSH_BYTES) { /* the batch ended with a flush wanted */
+        w->out_soft = OUTBOX_FLUSH_BYTES;
+        w->budget = w->budget_held;
     }
     publish_counts(w);
-    stat_add(w, STAT_messages_processed, n);
-    return n;
+    stat_add(w, STAT_messages_processed, limit - w->budget);
+    return limit - w->budget;
 }

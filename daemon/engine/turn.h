@@ -13,9 +13,9 @@
 #include "daemon/engine/core.h"
 #include "daemon/engine/outbox.h"
 
-/* Runs the attached batch: to its end, to offset `end`, to `limit` messages, or until told to stop.  Flushes on the way; what
- * the last messages sent may be left in the (committed) outbox.  Returns the number of messages. */
-uint64_t turn_run_batch(struct worker *w, uint64_t end, uint64_t limit);
+/* Runs the attached batch: to its end, to `limit` messages (at least 1), or until told to stop.  Flushes on the way; what the last
+ * messages sent may be left in the (committed) outbox.  Returns the number of messages. */
+uint64_t turn_run_batch(struct worker *w, uint64_t limit);
 /* Flush and reset flip, when there is something. */
 void turn_flush(struct worker *w);
 

@@ -31,7 +31,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->id = id;
     w->is_thread = id < e->n_workers;
     w->durable = &e->segment.workers[id];
-    w->count = load_relaxed(&w->durable->count);
+    commit_resume(w);
     w->queue = NO_QUEUE;
     w->ctx.host = e->config.host;
     w->ctx.worker = id;
@@ -138,17 +138,13 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
     if (gulped)
         queue_gulp(queue, w->id);
     attach(w, id, queue);
-    if (gulped)
-        e->sources[id].gulp_tail = w->tail;
     if (stolen)
         stat_add(w, STAT_messages_stolen, count_records(w->batch, w->cursor, w->tail));
-    uint64_t limit = load_relaxed(&e->throughput);
-    /* what tail appends add does not count as gulped */
-    uint64_t n = turn_run_batch(w, e->sources[id].gulp_tail, limit);
+    uint64_t appended = load_relaxed(&w->stats->value[STAT_tail_appends]);
+    uint64_t n = turn_run_batch(w, load_relaxed(&e->throughput));
+    appended = load_relaxed(&w->stats->value[STAT_tail_appends]) - appended;
     stat_add(w, STAT_gulps, gulped);
-    stat_add(w, STAT_gulped_messages, n);
-    if (n < limit)
-        turn_run_batch(w, UINT64_MAX, limit - n);
+    stat_add(w, STAT_gulped_messages, n - appended); /* over the life of the batch: all that it held less what was appended */
     bool done = w->cursor == w->tail;
     if (!done)
         stat_add(w, STAT_batches_parked, 1);

@@ -167,8 +167,9 @@ check_tests()
         /^add_test\(/ { name = $1; sub(/^add_test\(/, "", name); tests[name] = "" }
         /^set_tests_properties\(/ { name = $1; sub(/^set_tests_properties\(/, "", name); tests[name] = tests[name] $0 }
         END { for (name in tests) {
-            if (tests[name] !~ /LABELS "(unit|plugins|law|system|hostile|model|stress|rig)"/) print name ": LABELS is not one of the suites"
-            if (tests[name] !~ /TIMEOUT "[0-9]+"/) print name ": no TIMEOUT"
+            shown = name; gsub(/^\[=*\[|\]=*\]$/, "", shown)
+            if (tests[name] !~ /LABELS "(unit|plugins|law|system|hostile|model|stress|rig)"/) print shown ": LABELS is not one of the suites"
+            if (tests[name] !~ /TIMEOUT "[0-9]+"/) print shown ": no TIMEOUT"
             n++ }
             if (!n) print "no test is registered" }' | sort >"$WORK/tests"
     law "every registered test has a suite and a time limit" "$WORK/tests"

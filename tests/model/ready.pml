@@ -10,8 +10,8 @@
  * on (-DNOFWD leaves it out) and looking again after a run (-DNORECHK), but only because EVERY append sets the bit. Once appends set
  * it on the change from empty to not empty only (-DEDGE), looking again is needed.
  *
- * Mutants that must fail: EARLYREAD (own is read before the count is raised), LAZYSTEAL (takes a queue over without running it),
- * STEALRUN (steals a running queue), EDGE with NORECHK.
+ * Mutants that must fail: EARLYREAD (own is read before the count is raised) and LAZYSTEAL (takes a queue over without running it),
+ * both with NOFWD, since handing stale bits on would cover them up; STEALRUN (steals a running queue); EDGE with NORECHK.
  *
  * States: W=2 Q=2 N=2 3.4 million, with EDGE 3.6; N=3 21 million, with EDGE 22 million.
  */

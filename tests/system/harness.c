@@ -22,8 +22,8 @@
 
 enum { SERVICES_MAX = 8, WORDS_MAX = 64 };
 
-/* What atexit() cleans up. */
-static struct service *running[SERVICES_MAX];
+/* What atexit() cleans up: copies, since a test that fails leaves its own behind on a stack that is no more. */
+static struct service running[SERVICES_MAX];
 
 int64_t time_ns(void)
 {
@@ -62,13 +62,16 @@ static void print_log(const struct service *service)
 static void end_at_exit(void)
 {
     for (unsigned i = 0; i < SERVICES_MAX; i++)
-        if (running[i]) {
-            print_log(running[i]); /* a test that went well ends its service by itself */
-            service_end(running[i]);
+        if (running[i].pid > 0) {
+            struct service service = running[i];
+
+            print_log(&service); /* a test that went well ends its service by itself */
+            service.figures = NULL;
+            service_end(&service);
         }
 }
 
-static void remember(struct service *service)
+static void remember(const struct service *service)
 {
     static bool registered;
 
@@ -76,19 +79,25 @@ static void remember(struct service *service)
         atexit(end_at_exit);
     registered = true;
     for (unsigned i = 0; i < SERVICES_MAX; i++)
-        if (running[i] == service)
-            return;
-    for (unsigned i = 0; i < SERVICES_MAX; i++)
-        if (!running[i]) {
-            running[i] = service;
+        if (running[i].pid == 0) {
+            running[i] = *service;
             return;
         }
     fail_msg("more than %d services", SERVICES_MAX);
 }
 
+static void forget(pid_t pid)
+{
+    for (unsigned i = 0; i < SERVICES_MAX; i++)
+        if (running[i].pid == pid)
+            running[i].pid = 0;
+}
+
 void service_make_dir(struct service *service)
 {
     const char *parent = getenv("TMPDIR");
+    char path[96];
+    int fd;
 
     *service = (struct service){ .own_dir = true };
     if (!parent || strlen(parent) > 24) /* a socket's path is short */
@@ -99,6 +108,10 @@ void service_make_dir(struct service *service)
     snprintf(service->socket, sizeof(service->socket), "%s/control.sock", service->dir);
     snprintf(service->stats, sizeof(service->stats), "%s/stats", service->dir);
     snprintf(service->log, sizeof(service->log), "%s/log", service->dir);
+    snprintf(path, sizeof(path), "%s/conf", service->dir);
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
 }
 
 static void __attribute__((noreturn)) become_odeond(const struct service *service, char **words, pid_t parent)
@@ -113,20 +126,23 @@ static void __attribute__((noreturn)) become_odeond(const struct service *servic
 
 void service_spawn(struct service *service, const char *const *arguments)
 {
+    char config[96];
     char *words[WORDS_MAX] = { (char *)TEST_ODEOND, (char *)"--foreground", (char *)"--runtime-dir", service->dir,
-                               (char *)"--config",  (char *)"/dev/null" };
+                               (char *)"--config",  config };
     pid_t parent = getpid();
     unsigned n = 6;
+
+    snprintf(config, sizeof(config), "%s/conf", service->dir); /* empty: not what is installed on this machine */
 
     for (; arguments && *arguments; arguments++) {
         assert_true(n < WORDS_MAX - 1);
         words[n++] = (char *)*arguments;
     }
-    remember(service);
     service->pid = fork();
     assert_true(service->pid >= 0);
     if (service->pid == 0)
         become_odeond(service, words, parent);
+    remember(service);
 }
 
 static bool has_ended(struct service *service)
@@ -186,6 +202,7 @@ int service_wait_end(struct service *service)
         fail_msg("odeond has not ended within %d s", PATIENCE_S);
     }
     assert_int_equal(waitpid(service->pid, &status, 0), service->pid);
+    forget(service->pid);
     service->pid = 0;
     return status;
 }
@@ -198,10 +215,8 @@ int service_stop(struct service *service, int signal)
 
 void service_end(struct service *service)
 {
-    for (unsigned i = 0; i < SERVICES_MAX; i++)
-        if (running[i] == service)
-            running[i] = NULL;
     if (service->pid > 0) {
+        forget(service->pid);
         kill(service->pid, SIGKILL);
         while (waitpid(service->pid, NULL, 0) < 0 && errno == EINTR)
             ;

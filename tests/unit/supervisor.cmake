@@ -21,10 +21,12 @@ endforeach()
 
 # The real programs, spoken to frame by frame.
 if(TARGET odeon-executor)
-    add_executable(test_supervisor_protocol ${CMAKE_CURRENT_LIST_DIR}/test_supervisor_protocol.c)
-    target_link_libraries(test_supervisor_protocol PRIVATE odeon_options odeon_common PkgConfig::CMOCKA)
-    add_dependencies(test_supervisor_protocol odeond odeon-executor)
-    add_test(NAME unit/supervisor_protocol
-        COMMAND test_supervisor_protocol $<TARGET_FILE:odeond> $<TARGET_FILE:odeon-executor>)
-    set_tests_properties(unit/supervisor_protocol PROPERTIES LABELS unit TIMEOUT 120)
+    foreach(module protocol restart)
+        set(name test_supervisor_${module})
+        add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c ${CMAKE_CURRENT_LIST_DIR}/supervisor_fixture.c)
+        target_link_libraries(${name} PRIVATE odeon_options odeon_common PkgConfig::CMOCKA)
+        add_dependencies(${name} odeond odeon-executor)
+        add_test(NAME unit/supervisor_${module} COMMAND ${name} $<TARGET_FILE:odeond> $<TARGET_FILE:odeon-executor>)
+        set_tests_properties(unit/supervisor_${module} PROPERTIES LABELS unit TIMEOUT 120)
+    endforeach()
 endif()

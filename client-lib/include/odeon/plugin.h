@@ -83,12 +83,14 @@ struct odeon_context {
     const struct odeon_host *host;
     odeon_ref self;
     odeon_ref sender;        /* ODEON_NOBODY: none */
-    uint64_t message_size;   /* bytes of the payload, tail included */
+    uint16_t message_type;   /* id */
+    uint16_t message_size;   /* bytes of the payload, tail included */
+    uint32_t reserved;
     uint64_t correlation;    /* of a call, 0: none */
-    uint32_t message_type;   /* id */
     uint32_t redelivered;    /* 1: was running when the executor died; that run left no effect in the system */
     uint32_t attempts;       /* faults of earlier runs */
     uint32_t worker;         /* id of the worker that runs this */
+    uint32_t reserved_end;
 };
 
 typedef int (*odeon_behaviour_fn)(void *self, const void *message, struct odeon_context *ctx); /* enum odeon_allocation */

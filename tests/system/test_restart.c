@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The executor dies, by kill or by a handler's crash, and everything goes on. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/system/harness.h"
+#include "tests/system/numbers.h"
+#include "tests/system/probe.h"
+
+static void start(struct service *service)
+{
+    service_start(service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=20", "--plugin", TEST_PROBE, NULL });
+}
+
+static void end(struct service *service)
+{
+    assert_int_equal(service_stop(service, SIGTERM), 0);
+    service_end(service);
+}
+
+static struct probe_told ask(struct odeon_client *client, struct odeon_port *port, odeon_ref ledger)
+{
+    struct odeon_delivery reply;
+    struct probe_told told;
+
+    assert_int_equal(odeon_call(port, ledger, message_id(client, odeon_message_of(probe_ask)), NULL, 0,
+                                SECONDS(PATIENCE_S), &reply),
+                     ODEON_CALL_REPLY);
+    memcpy(&told, reply.data, sizeof(told));
+    odeon_release(port);
+    return told;
+}
+
+static void test_ports_live_on_over_kills(void **state)
+{
+    enum { KILLS = 10 };
+    struct numbers numbers;
+    struct service service;
+
+    (void)state;
+    start(&service);
+    numbers_start(&numbers, &service, 1000);
+    for (int i = 0; i < KILLS; i++) {
+        pid_t executor;
+
+        numbers_wait(&numbers, 2000);
+        executor = service_executor(&service);
+        assert_int_equal(kill(executor, SIGKILL), 0);
+        service_wait_executor(&service, executor);
+    }
+    numbers_wait(&numbers, 2000);
+    numbers_finish(&numbers);
+    assert_int_equal(service_state(&service).executor_restarts, KILLS);
+    assert_int_equal(service_state(&service).boots, KILLS + 1);
+    print_message("# over %d kills: redeliveries %llu, running handlers %llu, unflushed outboxes %llu\n", KILLS,
+                  (unsigned long long)service_state(&service).recovered_redeliveries,
+                  (unsigned long long)service_state(&service).recovered_running_handlers,
+                  (unsigned long long)service_state(&service).recovered_unflushed_outboxes);
+    end(&service);
+}
+
+/* While there is no executor: posting goes on until the ring is full, and all that was posted is processed afterwards. */
+static void test_posting_goes_on_without_an_executor(void **state)
+{
+    struct odeon_client *client;
+    struct odeon_port *port;
+    struct probe_number number = { 0 };
+    struct service service;
+    odeon_ref echo;
+    uint32_t type;
+    pid_t executor;
+    uint64_t posted = 0;
+
+    (void)state;
+    start(&service);
+    client = service_connect(&service, "restart");
+    type = message_id(client, odeon_message_of(probe_number));
+    echo = spawn(client, "probe_echo", NULL, NULL, 0);
+    port = port_open_or_fail(client, 1 << 16, 1 << 20, false);
+    executor = service_executor(&service);
+    /* the supervisor stands still while the executor is dead: nobody starts another one */
+    process_stop(service.pid);
+    assert_int_equal(kill(executor, SIGKILL), 0);
+    while (odeon_post(port, echo, type, &number, sizeof(number)) == 0)
+        number.n = ++posted;
+    assert_true(posted >= (1 << 16) / 48);
+    assert_int_equal(kill(service.pid, SIGCONT), 0);
+    for (uint64_t n = 0; n < posted; n++) {
+        struct odeon_delivery delivery;
+
+        assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+        assert_int_equal(delivery.type, type);
+        assert_int_equal(((const struct probe_number *)delivery.data)->n, n);
+        odeon_release(port);
+    }
+    service_wait_executor(&service, executor);
+    /* requests on the control connection go on, too; what clients registered is still there */
+    assert_int_equal(odeon_admin_actor_stop(client, echo, ODEON_DELETE), 0);
+    odeon_disconnect(client);
+    end(&service);
+}
+
+/* Killed while its handler runs: the message is run again, and the handler can know. */
+static void test_running_message_is_redelivered(void **state)
+{
+    struct probe_work work = { .ns = 400 * UINT64_C(1000000) };
+    struct probe_number number = { .n = 5 };
+    struct odeon_client *client;
+    struct odeon_port *port;
+    struct service service;
+    odeon_ref ledger;
+    uint64_t before;
+    pid_t executor;
+
+    (void)state;
+    start(&service);
+    client = service_connect(&service, "restart");
+    ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
+    port = port_open_or_fail(client, 0, 0, false);
+    before = service_figure(&service, "messages_processed");
+    assert_int_equal(ask(client, port, ledger).count, 0);
+    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_work)), &work, sizeof(work)), 0);
+    assert_int_equal(
+        odeon_post(port, ledger, message_id(client, odeon_message_of(probe_number)), &number, sizeof(number)), 0);
+    (void)before;
+    assert_true(wait_until(service_figure(&service, "port_messages") >= 3));
+    executor = service_executor(&service);
+    assert_int_equal(kill(executor, SIGKILL), 0);
+    service_wait_executor(&service, executor);
+    struct probe_told told = ask(client, port, ledger);
+    assert_int_equal(told.count, 1); /* fresh state, and the message behind the work */
+    assert_int_equal(told.sum, 5);
+    assert_int_equal(told.inits, 1);
+    if (service_state(&service).recovered_running_handlers > 0)
+        assert_true(service_figure(&service, "redeliveries") >= 1);
+    odeon_disconnect(client);
+    end(&service);
+}
+
+/* The whole story of a handler that crashes each time: attributed, tried three times, put away; others do not notice more
+ * than the pause. */
+static void test_crashing_handler_is_attributed_and_its_message_put_away(void **state)
+{
+    struct odeon_client *client;
+    struct odeon_port *port;
+    struct odeon_delivery delivery;
+    struct numbers numbers;
+    struct service service;
+    odeon_ref crasher;
+    uint64_t dead;
+
+    (void)state;
+    start(&service);
+    client = service_connect(&service, "restart");
+    load_plugin(client, TEST_PLUGINS "/crasher.so"); /* at run time: the restarted executors must get it again */
+    numbers_start(&numbers, &service, 64);
+    numbers_wait(&numbers, 100);
+    crasher = spawn(client, "crasher", "crasher", NULL, 0);
+    port = port_open_or_fail(client, 0, 0, false);
+    dead = service_figure(&service, "dead_letters");
+    static struct odeon_message_type crash = { .struct_size = sizeof(crash), .version = 1, .name = "crash", .fields = "" },
+                                     ok = { .struct_size = sizeof(ok), .version = 1, .name = "ok", .fields = "" };
+    assert_int_equal(odeon_post_correlated(port, crasher, message_id(client, &crash), 77, NULL, 0), 0);
+    assert_int_equal(odeon_post(port, crasher, message_id(client, &ok), NULL, 0), 0);
+
+    /* what was posted is refused in the end, and what came behind it is handled */
+    assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(delivery.type, ODEON_MSG_REFUSAL);
+    assert_int_equal(delivery.correlation, 77);
+    assert_int_equal(((const struct odeon_refusal *)delivery.data)->reason, ODEON_REASON_ATTEMPTS);
+    assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(delivery.size, sizeof(uint64_t));
+    odeon_release(port);
+
+    numbers_wait(&numbers, 100);
+    numbers_finish(&numbers);
+    assert_true(wait_until(service_log_count(&service, "plugin crasher crashed: actor type crasher") == 3));
+    assert_int_equal(service_log_count(&service, "message crash,"), 3);
+    assert_int_equal(service_log_count(&service, "signal SIGSEGV"), 3);
+    assert_int_equal(service_log_count(&service, "attempt 3 of 3: the message is a dead letter now"), 1);
+    assert_int_equal(service_figure(&service, "dead_letters"), dead + 1);
+    assert_int_equal(service_figure(&service, "faults"), 3);
+    assert_int_equal(service_state(&service).executor_restarts, 3);
+    odeon_disconnect(client);
+    end(&service);
+}
+
+/* Crashes once or twice and then works: run, not put away. */
+static void test_crash_that_passes_is_survived(void **state)
+{
+    struct probe_crash crash = { .attempts = 2 };
+    struct odeon_client *client;
+    struct odeon_port *port;
+    struct service service;
+    odeon_ref ledger;
+
+    (void)state;
+    start(&service);
+    client = service_connect(&service, "restart");
+    ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
+    port = port_open_or_fail(client, 0, 0, false);
+    assert_int_equal(
+        odeon_post(port, ledger, message_id(client, odeon_message_of(probe_crash)), &crash, sizeof(crash)), 0);
+    struct probe_told told = ask(client, port, ledger);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.redelivered, 1);
+    assert_int_equal(told.attempts, 2);
+    assert_int_equal(service_figure(&service, "dead_letters"), 0);
+    assert_int_equal(service_state(&service).executor_restarts, 2);
+    assert_true(service_log_has(&service, "attempt 2 of 3: it will be tried again"));
+    odeon_disconnect(client);
+    end(&service);
+}
+
+/* Actors that cannot even begin do not make the service loop for ever. */
+static void test_crash_in_init_ends_the_actor(void **state)
+{
+    static struct odeon_message_type ok = { .struct_size = sizeof(ok), .version = 1, .name = "ok", .fields = "" };
+    struct odeon_client *client;
+    struct odeon_port *port;
+    struct odeon_delivery delivery;
+    struct numbers numbers;
+    struct service service;
+    odeon_ref ref = ODEON_NOBODY;
+
+    (void)state;
+    start(&service);
+    client = service_connect(&service, "restart");
+    load_plugin(client, TEST_PLUGINS "/crash_in_init.so");
+    numbers_start(&numbers, &service, 64);
+    port = port_open_or_fail(client, 0, 0, false);
+    assert_int_equal(odeon_spawn(client, "crash_in_init", NULL, NULL, 0, &ref), 0);
+    assert_int_equal(odeon_post(port, ref, message_id(client, &ok), NULL, 0), 0);
+    assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(delivery.type, ODEON_MSG_REFUSAL);
+    numbers_wait(&numbers, 100);
+    numbers_finish(&numbers);
+    assert_true(service_log_has(&service, "plugin crash_in_init crashed: actor type crash_in_init"));
+    assert_true(service_state(&service).executor_restarts <= 6);
+    odeon_disconnect(client);
+    end(&service);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ports_live_on_over_kills),
+        cmocka_unit_test(test_posting_goes_on_without_an_executor),
+        cmocka_unit_test(test_running_message_is_redelivered),
+        cmocka_unit_test(test_crashing_handler_is_attributed_and_its_message_put_away),
+        cmocka_unit_test(test_crash_that_passes_is_survived),
+        cmocka_unit_test(test_crash_in_init_ends_the_actor),
+    };
+
+    return cmocka_run_group_tests_name("restart", tests, NULL, NULL);
+}
