@@ -128,8 +128,13 @@ run_one()
     rm -rf "$DIR/reports" && mkdir -p "$DIR/reports"
     printf '   %-44s ' "$name"
     [ -z "$VERBOSE" ] || echo
-    # A test has its own time limit; this one is that of all tests, with a little to end in.
-    timeout -k 10 $((BUDGET_S + 20 - SECONDS)) "${WRAPPER[@]}" ctest --test-dir "$DIR" -I "$number,$number" -V >"$log" 2>&1 </dev/null || rc=$?
+    # A test has its own time limit; this one is that of all tests, with a little to end in. In the background, so that a
+    # signal to this script is acted on at once.
+    timeout -k 10 $((BUDGET_S + 20 - SECONDS)) "${WRAPPER[@]}" ctest --test-dir "$DIR" -I "$number,$number" -V \
+        >"$log" 2>&1 </dev/null &
+    RUNNING=$!
+    wait $RUNNING || rc=$?
+    RUNNING=''
     spent=$(((${EPOCHREALTIME/./} - started) / 1000))
     result=$(count_result "$log" "$number" "$rc") # "state passed failed skipped reason..."
     count_trim "$log" "$number"
@@ -195,7 +200,20 @@ check_all_seen()
         sed -nE 's/^ *Test +#[0-9]+: (.*)$/\1/p')
 }
 
+# timeout passes the signal on to ctest and all that it has started.
+# shellcheck disable=SC2317 # reached through the traps
+interrupted()
+{
+    [ -z "$RUNNING" ] || kill -TERM "$RUNNING"
+    echo
+    echo "test.sh: interrupted"
+    exit "$1"
+}
+
 parse_arguments "$@"
+trap 'interrupted 130' INT
+trap 'interrupted 143' TERM HUP
+RUNNING=''
 DIR=build/$PRESET
 WRAPPER=()
 SUMMARY=()

@@ -177,6 +177,12 @@ in_time()
     return 1
 }
 
+# more_runs DONE: another round of runs?  When the time is up, the figures are those of fewer runs, and say so.
+more_runs()
+{
+    [ "$1" -lt "$RUNS" ] && { [ "$1" = 0 ] || [ "$SECONDS" -lt "$LIMIT_S" ]; }
+}
+
 # odeon_run SERVICE NAME ARGUMENT...: one run of odeon-bench; its line in LINE.
 odeon_run()
 {
@@ -249,7 +255,8 @@ compare_one()
     local name=$1 theirs=$2 queues i
     shift 2
     in_time "$name" || return
-    for ((i = 0; i < RUNS; i++)); do
+    for ((i = 0; ; i++)); do
+        more_runs $i || break
         for queues in "${QUEUES_ONE[@]}"; do
             odeon_run "one$queues" "$name" "$@" && add "odeon $name 1 $queues" "$(field ns_per_msg "$LINE")"
             baseline_run "$theirs" --workers 1 --queues "$queues" --cpu-list "$CPU_A" "$@" &&
@@ -300,7 +307,8 @@ client()
     in_time post || return
     say "A client on CPU $CPU_B and the worker on CPU $CPU_A, beside bare memory between the same CPUs"
     local service=one${QUEUES_ONE[0]}
-    for ((i = 0; i < RUNS; i++)); do
+    for ((i = 0; ; i++)); do
+        more_runs $i || break
         add ruler "$(ruler_line)"
         for a in 1 32; do
             odeon_run "$service" post --n "$N_POST" --window $a &&
@@ -371,7 +379,8 @@ compare_two()
     shift
     in_time "$name-2" || return
     before=$(ruler_line)
-    for ((i = 0; i < RUNS; i++)); do
+    for ((i = 0; ; i++)); do
+        more_runs $i || break
         for queues in "${QUEUES_TWO[@]}"; do
             odeon_run "two$queues" "$name" "$@" && add "odeon $name 2 $queues" "$(field ns_per_msg "$LINE")"
         done
@@ -391,7 +400,8 @@ compare_cross()
     in_time pingpong_cross || return
     "$BUILD/bin/odeonctl" --socket "$(socket two1)" executor set stealing=none >/dev/null || trouble "cannot switch stealing off"
     before=$(ruler_line)
-    for ((i = 0; i < RUNS; i++)); do
+    for ((i = 0; ; i++)); do
+        more_runs $i || break
         odeon_run two1 pingpong_cross --n "$N_CROSS" && add cross "$(field ns_per_msg "$LINE")"
         baseline_run pingpong_cross --workers 2 --queues 1 --steal off --cpu-list "$CPU_A,$CPU_B" --n "$N_CROSS" &&
             add cross_baseline "$(field ns_per_msg "$LINE")"

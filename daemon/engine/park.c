@@ -139,17 +139,27 @@ void source_signal(struct engine *e, struct worker *me, uint32_t source)
     if (sleeper_claim(e, owner_id)) {
         stat_add(me, STAT_wakeups_sent, 1);
         park_wake(owner);
-    } else if (load_relaxed(&owner->busy)) {
-        wake_one(e, me, owner_id); /* [APP_BUSY] */
+    } else if (load_relaxed(&owner->busy) && load_relaxed(&e->sources[source].own) == own_idle(owner_id)) {
+        wake_one(e, me, owner_id); /* [APP_BUSY]: a source that is being run is looked at by its runner */
     }
 }
 
-static bool mask_is_empty(struct worker *w)
+/* Any ready bit but that of `except`? */
+static bool mask_has_other(struct worker *w, uint32_t except)
 {
-    for (uint32_t i = 0; i * 64 < w->engine->n_sources; i++)
-        if (load_relaxed(&w->ready[i]))
-            return false;
-    return true;
+    for (uint32_t i = 0; i * 64 < w->engine->n_sources; i++) {
+        uint64_t bits = load_relaxed(&w->ready[i]);
+        if (except / 64 == i)
+            bits &= ~(UINT64_C(1) << (except % 64));
+        if (bits)
+            return true;
+    }
+    return false;
+}
+
+bool park_mask_is_empty(struct worker *w)
+{
+    return !mask_has_other(w, NO_QUEUE);
 }
 
 static void stall_arm(struct engine *e)
@@ -168,26 +178,31 @@ static bool has_hot_ports(const struct worker *w)
     return false;
 }
 
-void park_begin_run(struct worker *w)
+void park_begin_run(struct worker *w, uint32_t source)
 {
     struct engine *e = w->engine;
     bool searched = w->searcher;
-    if (searched) { /* [SEARCH_ORDER] before the look */
+    full_barrier_after_exchange(); /* [BUSY_ORDER]: behind the compare-and-swap that took the source */
+    if (searched) {                /* [SEARCH_ORDER] before the look */
         w->searcher = false;
         atomic_fetch_sub_explicit(&e->searching, 1, memory_order_seq_cst);
+        full_barrier_after_exchange();
     }
-    if (likely(!park_anybody_sleeps(e)))
-        return;
-    if (load_relaxed(&e->stealing) == STEAL_NONE)
+    if (likely(!park_anybody_sleeps(e)) || load_relaxed(&e->stealing) == STEAL_NONE)
         return;
     if (has_hot_ports(w))
         stall_arm(e); /* K4 */
     uint32_t victim = w->id;
-    if (mask_is_empty(w)) {
-        if (!searched || !steal_look(w, &victim)) /* [SEARCH_END]: the wake chain; [RUN_LOOK]: own bits only */
-            return;
-    }
+    if (!(searched && steal_look(w, &victim)) && !mask_has_other(w, source)) /* [SEARCH_END]: the wake chain; [RUN_LOOK] */
+        return;
     wake_one(e, w, victim);
+}
+
+void park_mid_look(struct worker *w)
+{
+    struct engine *e = w->engine;
+    if (unlikely(park_anybody_sleeps(e)) && mask_has_other(w, w->queue))
+        wake_one(e, w, w->id); /* [MID_LOOK] */
 }
 
 void park_end_run(struct worker *w)
@@ -195,11 +210,15 @@ void park_end_run(struct worker *w)
     store_release(&w->busy, 0);
 }
 
-static bool take_events(struct worker *w, int timeout_ms)
+enum { GOT_EVENT = 1, GOT_TOKEN = 2 };
+
+/* What has happened: GOT_EVENT, GOT_TOKEN (somebody claimed our sleepers bit, and this is his wake-up), 0. */
+static unsigned take_events(struct worker *w, int timeout_ms)
 {
     struct engine *e = w->engine;
     struct epoll_event events[16];
     int n = epoll_wait(w->epoll_fd, events, 16, timeout_ms);
+    unsigned got = n > 0 ? GOT_EVENT : 0;
     for (int i = 0; i < n; i++) {
         uint32_t index = (uint32_t)events[i].data.u64;
         switch (events[i].data.u64 >> 32) {
@@ -212,10 +231,11 @@ static bool take_events(struct worker *w, int timeout_ms)
             port_rescue(w);
             break;
         default:
+            got |= GOT_TOKEN;
             break;
         }
     }
-    return n > 0;
+    return got;
 }
 
 void park_poll_doorbells(struct worker *w)
@@ -223,46 +243,53 @@ void park_poll_doorbells(struct worker *w)
     (void)take_events(w, 0);
 }
 
-/* The sleepers bit was claimed by somebody: a wake-up is on its way.  Take it, with the order that comes with it. */
+/* Whoever claimed our sleepers bit may have counted us as a searcher, with a hint whom to visit. */
 static void take_token(struct worker *w)
 {
-    if (atomic_exchange_explicit(&w->given, 0, memory_order_acquire))
-        w->searcher = true;
+    if (!atomic_exchange_explicit(&w->given, 0, memory_order_acquire))
+        return;
+    if (w->searcher)
+        atomic_fetch_sub_explicit(&w->engine->searching, 1, memory_order_seq_cst); /* counted already */
+    w->searcher = true;
 }
 
-static void searcher_stop(struct worker *w)
-{
-    if (w->searcher) {
-        w->searcher = false;
-        atomic_fetch_sub_explicit(&w->engine->searching, 1, memory_order_seq_cst);
-    }
-}
+enum look { LOOK_STAY_AWAKE, LOOK_SLEEP };
 
-/* The last look.  True: stay awake (the sleepers bit is claimed back, or a token was taken). */
-static bool last_look(struct worker *w)
+/* The last look, behind the sleepers bit.  LOOK_SLEEP also when somebody has claimed the bit: his wake-up ends the sleep at once. */
+static enum look last_look(struct worker *w)
 {
     struct engine *e = w->engine;
-    uint32_t victim = 0;
-    bool own_work = !mask_is_empty(w); /* [PARK_LOOK] */
-    bool search = false;
-    if (!own_work) {
-        if (load_relaxed(&e->stealing) == STEAL_NONE || !steal_look(w, &victim)) /* [PARK_BUSY] */
-            return false;
-        uint32_t none = 0;
-        if (!atomic_compare_exchange_strong_explicit(&e->searching, &none, 1, memory_order_seq_cst, memory_order_relaxed))
-            return false; /* that searcher looks again when it ends */
-        search = true;
-    }
-    if (sleeper_claim(e, w->id)) {
-        if (search) {
-            w->searcher = true;
-            store_relaxed(&w->hint, victim + 1);
-        }
-        return true;
-    }
-    if (search)
+    if (!park_mask_is_empty(w)) /* [PARK_OWN]; a searcher stays one [PARK_DEBT] */
+        return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
+    if (w->searcher) { /* [SEARCH_PARK] behind the flag, before the look at the others */
+        w->searcher = false;
         atomic_fetch_sub_explicit(&e->searching, 1, memory_order_seq_cst);
-    return false; /* claimed by somebody: the wait below ends at once */
+    }
+    full_barrier();
+    uint32_t victim, none = 0;
+    if (load_relaxed(&e->stealing) == STEAL_NONE || !steal_look(w, &victim)) /* [PARK_BUSY] */
+        return LOOK_SLEEP;
+    if (!atomic_compare_exchange_strong_explicit(&e->searching, &none, 1, memory_order_seq_cst, memory_order_relaxed))
+        return LOOK_SLEEP; /* that searcher looks again when it ends, and finds our bit */
+    w->searcher = true;
+    store_relaxed(&w->hint, victim + 1);
+    return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
+}
+
+/* Until a token comes, or there is something to do and the bit could be claimed back.  Never leaves with a token under way: its
+ * sender has perhaps counted us as a searcher. */
+static void sleep_until_woken(struct worker *w)
+{
+    struct engine *e = w->engine;
+    while (!load_relaxed(&e->stopping)) {
+        if (load_relaxed(&e->stealing) != STEAL_NONE && steal_anybody_busy(w))
+            stall_arm(e); /* K4: a busy worker may get stuck while all others sleep */
+        unsigned got = take_events(w, -1);
+        if (got & GOT_TOKEN)
+            return;
+        if (got && !park_mask_is_empty(w) && sleeper_claim(e, w->id))
+            return;
+    }
 }
 
 void park_sleep(struct worker *w)
@@ -273,28 +300,15 @@ void park_sleep(struct worker *w)
     store_relaxed(&w->stats->value[STAT_state], WORKER_PARKED);
     uint64_t bit = UINT64_C(1) << (w->id % 64);
     atomic_fetch_or_explicit(&e->sleepers[w->id / 64], bit, memory_order_seq_cst);
-    searcher_stop(w); /* [SEARCH_PARK] behind the flag, before the look */
-    full_barrier();   /* [FLAG_LOOK] */
-    if (!last_look(w)) {
-        if (load_relaxed(&e->stealing) != STEAL_NONE && steal_anybody_busy(w))
-            stall_arm(e); /* K4: somebody else may get stuck while all others sleep */
+    full_barrier_after_exchange(); /* [FLAG_LOOK] */
+    if (last_look(w) == LOOK_SLEEP) {
         stat_add(w, STAT_parks, 1);
-        while (!load_relaxed(&e->stopping)) {
-            bool events = take_events(w, -1);
-            if (!(load_relaxed(&e->sleepers[w->id / 64]) & bit))
-                break; /* claimed: woken by a worker */
-            if (events && (!mask_is_empty(w) || w->searcher)) {
-                (void)sleeper_claim(e, w->id);
-                break;
-            }
-            if (events && steal_anybody_busy(w))
-                stall_arm(e);
-        }
+        sleep_until_woken(w);
+        take_token(w);
         stat_add(w, STAT_wakeups_received, 1);
-        if (mask_is_empty(w) && !load_relaxed(&w->given) && !w->searcher)
+        if (park_mask_is_empty(w) && !w->searcher)
             stat_add(w, STAT_wakeups_spurious, 1);
     }
-    take_token(w);
     store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
     w->fruitless = 0;
     w->polled_ns = 0;

@@ -26,7 +26,10 @@ void park_unwatch_doorbell(struct engine *engine, int doorbell_fd);
 /* The source has got work: its owner's ready bit, and whoever is to be woken.  `me` may be the control thread's block. */
 void source_signal(struct engine *engine, struct worker *me, uint32_t source);
 /* After the own word was taken with busy set before it: looks whether a sleeper should help. */
-void park_begin_run(struct worker *w);
+void park_begin_run(struct worker *w, uint32_t source);
+/* Behind a flush in the middle of a batch, before the next handler, which may never return. */
+void park_mid_look(struct worker *w);
+bool park_mask_is_empty(struct worker *w);
 void park_end_run(struct worker *w);
 /* Sleeps until woken, unless there is something to do.  Called with nothing taken. */
 void park_sleep(struct worker *w);

@@ -375,6 +375,7 @@ static bool flush_and_go_on(struct worker *w)
         return false;
     w->budget = w->budget_held;
     turn_flush(w);
+    park_mid_look(w);
     return w->budget > 0 && !load_relaxed(&w->engine->stopping);
 }
 

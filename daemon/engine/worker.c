@@ -18,7 +18,7 @@
 enum {
     DOORBELL_POLL_NS = 50 * 1000, /* a busy worker looks at cold ports' doorbells this often */
     FRUITLESS_ROUNDS = 2,         /* before it tries to steal (thesis, "Stealing Mechanism") */
-    SEARCH_PAUSES = 32,           /* between two looks of a search */
+    SEARCH_LOOKS = 16,            /* at what is our own, between two looks at the others */
 };
 
 int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
@@ -157,7 +157,7 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
 
 static void run_source(struct worker *w, uint32_t source, bool stolen)
 {
-    park_begin_run(w);
+    park_begin_run(w, source);
     if (source < w->engine->segment.n_queues)
         run_queue(w, source, stolen);
     else
@@ -225,23 +225,27 @@ static bool work_once(struct worker *w)
     return true;
 }
 
+/* Looks at the own mask and the polled ports all the time, at the others' and the clock now and then. */
 static void search(struct worker *w)
 {
     struct engine *e = w->engine;
     uint64_t until = engine_now_ns() + e->config.spin_ns;
     store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
     do {
-        if (load_relaxed(&e->stopping))
-            return;
         store_relaxed(&w->passes, load_relaxed(&w->passes) + 1);
+        for (int i = 0; i < SEARCH_LOOKS; i++) {
+            port_poll_hot(w);
+            if (!park_mask_is_empty(w))
+                break;
+            cpu_relax();
+        }
         if (work_once(w)) {
             store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
             return;
         }
-        for (int i = 0; i < SEARCH_PAUSES; i++)
-            cpu_relax();
-    } while (engine_now_ns() < until);
-    park_sleep(w);
+    } while (!load_relaxed(&e->stopping) && engine_now_ns() < until);
+    if (!load_relaxed(&e->stopping))
+        park_sleep(w);
 }
 
 static void *worker_main(void *argument)

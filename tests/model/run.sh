@@ -32,7 +32,7 @@ holds  safety full  gulp_steal_park -DN=3 -DSTUCK=1 -DVISIT
 holds  safety full  gulp_steal_park -DN=2 -DF=1 -DSTUCK=1
 holds  safety full  gulp_steal_park -DN=2 -DF=1 -DW=3 -DQ=3 -DHUNG
 holds  safety full  gulp_steal_park -DN=3 -DW=3 -DQ=3 -DHUNG -DSTUCK=1
-holds  safety alone gulp_steal_park -DN=2 -DW=3 -DQ=2 -DSTUCK=1
+holds  safety full  gulp_steal_park -DN=1 -DW=3 -DQ=2 -DSTUCK=1
 breaks safety quick gulp_steal_park -DN=2 -DFLIP_NOLOCK
 breaks safety quick gulp_steal_park -DN=2 -DPUB_OWN
 breaks safety quick gulp_steal_park -DN=2 -DBIT_FIRST

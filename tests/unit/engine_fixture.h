@@ -3,15 +3,40 @@
 #pragma once
 
 #include <assert.h>
+#include <errno.h>
+#include <setjmp.h> /* IWYU pragma: keep */
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <cmocka.h>
+
 #include "daemon/common/memfd.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/engine.h"
+
+/* Counts for an ordinary build; sanitizers get a tenth. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TEST_SANITIZED 1
+#endif
+#endif
+#ifdef TEST_SANITIZED
+#define TEST_SCALE(n) ((n) / 10)
+#else
+#define TEST_SCALE(n) (n)
+#endif
+
+#define TEST_DEADLINE_NS UINT64_C(20000000000) /* of things that end soon, unless something is wrong */
 
 struct engine_fixture {
     struct engine_config config;
@@ -79,3 +104,59 @@ static inline bool engine_fixture_wait(struct engine_fixture *f, uint64_t timeou
     uint64_t unreceived;
     return engine_drain(f->engine, timeout_ns, false, &unreceived) == 0;
 }
+
+/* A message type, known to have come about. */
+static inline uint16_t engine_fixture_message(struct engine_fixture *f, const char *name, uint32_t size, bool has_tail)
+{
+    uint16_t id = 0;
+    int r = engine_message_type_intern(f->engine, name, 1, size, has_tail, "", &id);
+    if (r < 0) {
+        fprintf(stderr, "message type %s: %s\n", name, strerror(-r));
+        abort();
+    }
+    return id;
+}
+
+/* An actor type of plugin "test". */
+static inline uint32_t engine_fixture_type(struct engine_fixture *f, const char *name, uint32_t state_size, engine_init_fn init,
+                                           engine_fini_fn fini, const struct engine_behaviour *behaviours, uint32_t n)
+{
+    struct engine_actor_type_info info = {
+        .name = name,
+        .plugin = "test",
+        .version = 1,
+        .state_size = state_size,
+        .n_behaviours = n,
+        .behaviours = behaviours,
+        .init = init,
+        .fini = fini,
+    };
+    uint32_t id = 0;
+    int r = engine_actor_type_register(f->engine, &info, &id);
+    if (r < 0) {
+        fprintf(stderr, "actor type %s: %s\n", name, strerror(-r));
+        abort();
+    }
+    return id;
+}
+
+static inline actor_ref engine_fixture_spawn(struct engine_fixture *f, uint32_t type, const void *args, size_t size)
+{
+    actor_ref ref = 0;
+    int r = engine_actor_spawn(f->engine, type, NULL, args, size, &ref);
+    if (r < 0) {
+        fprintf(stderr, "spawn: %s\n", strerror(-r));
+        abort();
+    }
+    return ref;
+}
+
+/* Polls until `condition`, or the deadline: then false. */
+#define engine_fixture_until(condition)                                                                                                 \
+    ({                                                                                                                                  \
+        uint64_t until_ = engine_now_ns() + TEST_DEADLINE_NS;                                                                           \
+        bool met_;                                                                                                                      \
+        while (!(met_ = (condition)) && engine_now_ns() < until_)                                                                       \
+            nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);                                                                    \
+        met_;                                                                                                                           \
+    })
