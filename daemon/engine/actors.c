@@ -228,6 +228,7 @@ int actors_spawn(struct worker *w, const struct spawn_request *request, actor_re
     store_release(&e->actors[slot].key, actor_key(generation, queue, ACTOR_NEW));
     struct envelope init = { .to = ref, .from = request->spawned_by, .type = MESSAGE_TYPE_INIT, .flags = ENVELOPE_INIT };
     turn_put(w, queue, &init);
+    outbox_note(w);
     store_relaxed(&w->type_live[request->type], load_relaxed(&w->type_live[request->type]) + 1);
     stat_add(w, STAT_actors_created, 1);
     *ret_ref = ref;

@@ -153,7 +153,7 @@ struct worker {
     alignas(64) _Atomic uint32_t busy;
     _Atomic uint64_t passes;       /* quiescent points */
     _Atomic uint64_t last_attempt; /* stamp of its last steal attempt */
-    uint64_t count_seen;           /* stall look: by whoever does it (one at a time) */
+    _Atomic uint64_t count_seen;   /* its commit count at the last stall look, by whoever did that */
     alignas(64) _Atomic uint64_t *ready; /* anybody sets, owner and thieves clear */
     _Atomic uint32_t hint;               /* written by the claimer of its sleepers bit before the wake-up */
     _Atomic uint32_t given;

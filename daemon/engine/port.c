@@ -310,8 +310,8 @@ void port_rescue(struct worker *w)
     for (uint32_t v = 0; v < e->n_workers; v++) {
         struct worker *victim = e->workers[v];
         uint64_t count = load_relaxed(&victim->durable->count);
-        bool stuck = v != w->id && load_relaxed(&victim->busy) && count == victim->count_seen;
-        victim->count_seen = count;
+        bool stuck = v != w->id && load_relaxed(&victim->busy) && count == load_relaxed(&victim->count_seen);
+        store_relaxed(&victim->count_seen, count);
         if (!stuck)
             continue;
         for (int64_t source; (source = port_steal_from(w, v)) >= 0;) {

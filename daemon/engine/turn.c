@@ -194,6 +194,7 @@ static void dead_letter(struct worker *w, const struct envelope *envelope, enum 
             };
             memcpy(envelope_payload(out), &refusal, sizeof(refusal));
             stat_add(w, STAT_refusals, 1);
+            outbox_note(w);
             return;
         }
     }
@@ -201,6 +202,7 @@ static void dead_letter(struct worker *w, const struct envelope *envelope, enum 
     struct envelope *out = outbox_append(w, e->segment.dead_letters, size);
     record_copy((uint8_t *)out, envelope, size);
     out->reserved = (uint8_t)reason;
+    outbox_note(w); /* a batch of nothing but dead letters is flushed on the way, too */
 }
 
 /* The actor has ended with this message: fini belongs to the turn, the slot goes after the commit (A3). */

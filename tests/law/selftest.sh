@@ -78,5 +78,12 @@ seed machine proto/seed.h "/* measured on 10"".1.2.3 */" "machine"
 # shellcheck disable=SC2016 # the seed's variable
 seed shell tests/seed.sh '#!/bin/bash\ncd $1' "SC2"
 
+mkdir "$WORK/build"
+printf '%s\n' 'add_test(a "x")' 'set_tests_properties(a PROPERTIES LABELS "unit" TIMEOUT "9")' 'add_test(b "x")' \
+    'set_tests_properties(b PROPERTIES LABELS "other")' >"$WORK/build/CTestTestfile.cmake"
+bash "$HERE/law.sh" --build "$WORK/build" "$WORK/tree" tests >"$WORK/out" 2>&1
+[ $? = 1 ] && [ "$(grep -c '^# b: ' "$WORK/out")" = 2 ] && ! grep -q '^# a: ' "$WORK/out"
+verdict $? "tests: one without a suite and a time limit is named"
+
 echo "1..$COUNT"
 [ $BROKEN = 0 ]

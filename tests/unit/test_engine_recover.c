@@ -307,8 +307,23 @@ static void stream_check(const char *what, const _Atomic uint64_t *last, unsigne
 
 static void life_finish(struct engine_fixture *f, const struct kinds *kinds)
 {
-    if (!engine_fixture_wait(f, TEST_DEADLINE_NS))
+    uint64_t before = load_relaxed(&ledger->progress);
+    if (!engine_fixture_wait(f, TEST_DEADLINE_NS)) {
+        fprintf(stderr, "stop %lu progress %lu\n", ledger->stop_at, load_relaxed(&ledger->progress) - before);
+        for (int i = 0; i < N_TOKENS; i++) fprintf(stderr, "t%d=%lu ", i, ledger->token[i]);
+        for (int i = 0; i < N_PAIRS; i++) fprintf(stderr, "d%d=%lu a=%lu", i, ledger->data[i], ledger->ack[i]);
+        for (int i = 0; i < N_CHAINS; i++) fprintf(stderr, "c%d=%lu ", i, ledger->chain[i]);
+        for (unsigned i = 0; i < f->engine->segment.n_queues; i++) {
+            struct segment_queue *q = &f->engine->segment.queues[i];
+            fprintf(stderr, "\nq%u lock %x sel %u len %lu %lu cursor %lu own %lx", i, q->lock, q->sel, q->len[0], q->len[1], q->cursor, f->engine->sources[i].own);
+        }
+        for (unsigned i = 0; i < f->engine->n_workers; i++) {
+            struct worker *w = f->engine->workers[i];
+            fprintf(stderr, "\nw%u busy %u ready %lx searcher %d state %lu", i, w->busy, w->ready[0], w->searcher, w->stats->value[STAT_state]);
+        }
+        fprintf(stderr, "\nsleepers %lx searching %u\n", f->engine->sleepers[0], f->engine->searching);
         ledger_fail("the streams do not come to their end");
+    }
     stream_check("token", ledger->token, N_TOKENS);
     stream_check("data", ledger->data, N_PAIRS);
     stream_check("ack", ledger->ack, N_PAIRS);

@@ -171,7 +171,7 @@ static void test_statistics(void **state)
     assert_true((uint64_t)header->worker_offset + (uint64_t)header->workers_max * header->worker_size <=
                 STATS_SEGMENT_SIZE);
     assert_string_equal(header->names[STAT_actors_created], "actors_created");
-    assert_string_equal(header->names[STAT_current_actor_type], "current_actor_type");
+    assert_string_equal(header->names[STAT_state], "state");
     for (unsigned i = 0; i < STAT_N; i++)
         assert_true(header->names[i][0] != '\0');
     assert_int_equal(atomic_load(&header->supervisor_pid), getpid());
