@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -298,11 +299,17 @@ static size_t state_bytes(const struct actor_type *type)
 
 void *actors_state_new(struct worker *w, struct actor_type *type)
 {
-    void *state = w->state_free[type->id];
+    size_t bytes = state_bytes(type);
+    void *state;
+    /* What was kept may be of an earlier version of the type, whose states were smaller. */
+    while ((state = w->state_free[type->id]) && malloc_usable_size(state) < bytes) {
+        w->state_free[type->id] = *(void **)state;
+        free(state);
+    }
     if (!state)
-        return calloc(1, state_bytes(type));
+        return calloc(1, bytes);
     w->state_free[type->id] = *(void **)state;
-    memset(state, 0, state_bytes(type));
+    memset(state, 0, bytes);
     return state;
 }
 

@@ -287,7 +287,8 @@ static void sleep_until_woken(struct worker *w)
         unsigned got = take_events(w, -1);
         if (got & GOT_TOKEN)
             return;
-        if (got && !park_mask_is_empty(w) && sleeper_claim(e, w->id))
+        /* a hot port here comes from a rescue: it is polled by nobody while we sleep */
+        if (got && (!park_mask_is_empty(w) || has_hot_ports(w)) && sleeper_claim(e, w->id))
             return;
     }
 }

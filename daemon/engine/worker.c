@@ -261,10 +261,9 @@ static void *worker_main(void *argument)
     uint32_t rounds = 0;
     while (!load_relaxed(&e->stopping)) {
         store_relaxed(&w->passes, load_relaxed(&w->passes) + 1); /* a quiescent point */
-        if (!work_once(w)) {
+        if (!work_once(w))
             search(w);
-            rounds = 0;
-        } else if ((++rounds & 15) == 0) {
+        if ((++rounds & 15) == 0) {
             uint64_t now = engine_now_ns();
             if (now - w->polled_ns > DOORBELL_POLL_NS) {
                 w->polled_ns = now;

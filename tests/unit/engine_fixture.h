@@ -118,8 +118,9 @@ static inline uint16_t engine_fixture_message(struct engine_fixture *f, const ch
 }
 
 /* An actor type of plugin "test". */
-static inline uint32_t engine_fixture_type(struct engine_fixture *f, const char *name, uint32_t state_size, engine_init_fn init,
-                                           engine_fini_fn fini, const struct engine_behaviour *behaviours, uint32_t n)
+static inline uint32_t engine_fixture_type(struct engine_fixture *f, const char *name, uint32_t state_size,
+                                           engine_init_fn init, engine_fini_fn fini,
+                                           const struct engine_behaviour *behaviours, uint32_t n)
 {
     struct engine_actor_type_info info = {
         .name = name,
@@ -152,11 +153,11 @@ static inline actor_ref engine_fixture_spawn(struct engine_fixture *f, uint32_t 
 }
 
 /* Polls until `condition`, or the deadline: then false. */
-#define engine_fixture_until(condition)                                                                                                 \
-    ({                                                                                                                                  \
-        uint64_t until_ = engine_now_ns() + TEST_DEADLINE_NS;                                                                           \
-        bool met_;                                                                                                                      \
-        while (!(met_ = (condition)) && engine_now_ns() < until_)                                                                       \
-            nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);                                                                    \
-        met_;                                                                                                                           \
+#define engine_fixture_until(condition)                                                                                \
+    ({                                                                                                                 \
+        uint64_t until_ = engine_now_ns() + TEST_DEADLINE_NS;                                                          \
+        bool met_;                                                                                                     \
+        while (!(met_ = (condition)) && engine_now_ns() < until_)                                                      \
+            nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);                                                   \
+        met_;                                                                                                          \
     })

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kill and recover: a child runs the engine with real workers on a shared segment and dies by SIGKILL at a random moment, a few
- * hundred times; each next child recovers what it finds.  A ledger in memory of its own says what must be true whatever happened.
+/* Kill and recover: a child runs the engine with real workers on a shared segment and dies by SIGKILL at a random
+ * moment, a few hundred times; each next child recovers what it finds.  A ledger in memory of its own says what must be
+ * true whatever happened.
  *
- * The ledger is written by handlers, whose stores outside of the segment are not undone: a handler that had run when its process
- * was killed runs again, with the same number, and then its message must say so (REDELIVERED).  So of every stream of numbers
- *   L1  the next one is the last one's successor, or the last one again, redelivered: nothing lost, nothing twice, in order.
- * There are three kinds of streams: tokens that wander among the actors of a ring, pairs of a sender and a receiver with a window of
- * messages on the way, and chains of actors each of which is spawned by a message and ends with one.
- * At the end all streams run to the same number and stop: everything is there, and no actor is left over.
+ * The ledger is written by handlers, whose stores outside of the segment are not undone: a handler that had run when
+ * its process was killed runs again, with the same number, and then its message must say so (REDELIVERED).  So of every
+ * stream of numbers L1  the next one is the last one's successor, or the last one again, redelivered: nothing lost,
+ * nothing twice, in order. There are three kinds of streams: tokens that wander among the actors of a ring, pairs of a
+ * sender and a receiver with a window of messages on the way, and chains of actors each of which is spawned by a
+ * message and ends with one. At the end all streams run to the same number and stop: everything is there, and no actor
+ * is left over.
  *
  * Built twice: as it is, and with the engine's injection points, at which a child kills itself. */
 #include <sched.h>
@@ -34,9 +36,9 @@ enum phase { PHASE_BEGUN, PHASE_RECOVERING, PHASE_RUNNING };
 
 struct ledger {
     _Atomic uint32_t phase;
-    _Atomic uint64_t progress; /* handlers run */
-    _Atomic uint64_t stop_at;  /* number at which streams end */
-    _Atomic uint64_t token[N_TOKENS], data[N_PAIRS], ack[N_PAIRS], chain[N_CHAINS];
+    _Atomic uint64_t progress;                                                      /* handlers run */
+    _Atomic uint64_t token[N_TOKENS], data[N_PAIRS], ack[N_PAIRS], chain[N_CHAINS]; /* last numbers */
+    _Atomic uint64_t token_end[N_TOKENS], pair_end[N_PAIRS], chain_end[N_CHAINS];   /* 0: without end */
     actor_ref ring[N_RING], receiver[N_PAIRS];
     struct engine_recovery sum; /* of all reports */
     char failure[256];
@@ -66,7 +68,8 @@ static __attribute__((format(printf, 1, 2), noreturn)) void ledger_fail(const ch
 }
 
 /* L1 */
-static void ledger_note(const char *what, _Atomic uint64_t *last, uint64_t stream, uint64_t number, const struct engine_context *ctx)
+static void ledger_note(const char *what, _Atomic uint64_t *last, uint64_t stream, uint64_t number,
+                        const struct engine_context *ctx)
 {
     uint64_t before = load_relaxed(last);
     if (number != before + 1 && !(number == before && ctx->redelivered))
@@ -74,6 +77,12 @@ static void ledger_note(const char *what, _Atomic uint64_t *last, uint64_t strea
                     (unsigned long long)before, ctx->redelivered ? ", redelivered" : "");
     store_relaxed(last, number);
     atomic_fetch_add_explicit(&ledger->progress, 1, memory_order_relaxed);
+}
+
+static bool has_next(const _Atomic uint64_t *end, uint64_t number)
+{
+    uint64_t last = load_relaxed(end);
+    return last == 0 || number < last;
 }
 
 static void must(const char *what, int r)
@@ -101,15 +110,15 @@ static int ring_on_token(void *self, const void *message, struct engine_context 
         if (tail[i] != (uint8_t)(token->number + i))
             ledger_fail("token %llu: byte %u of its tail is wrong", (unsigned long long)token->id, i);
     ledger_note("token", &ledger->token[token->id], token->id, token->number, ctx);
-    if (token->number >= load_relaxed(&ledger->stop_at))
+    if (!has_next(&ledger->token_end[token->id], token->number))
         return ALLOCATION_NODELETE;
     struct token next = { .id = token->id, .number = token->number + 1 };
     uint8_t bytes[TAIL_MAX];
     size = tail_size(next.id, next.number);
     for (uint32_t i = 0; i < size; i++)
         bytes[i] = (uint8_t)(next.number + i);
-    must("token", engine_ctx_send_tail(ctx, ledger->ring[(next.id * 5 + next.number * 11) % N_RING], token_type, 0, &next, sizeof(next),
-                                       bytes, size));
+    must("token", engine_ctx_send_tail(ctx, ledger->ring[(next.id * 5 + next.number * 11) % N_RING], token_type, 0,
+                                       &next, sizeof(next), bytes, size));
     return ALLOCATION_NODELETE;
 }
 
@@ -146,7 +155,7 @@ static int sender_on_ack(void *self, const void *message, struct engine_context 
         ledger_fail("an acknowledgement of another pair, or state that was not made again");
     ledger_note("ack", &ledger->ack[ack->stream], ack->stream, ack->number, ctx);
     struct numbered data = { .stream = ack->stream, .number = ack->number + WINDOW };
-    if (data.number <= load_relaxed(&ledger->stop_at))
+    if (has_next(&ledger->pair_end[data.stream], data.number - 1))
         must("data", engine_ctx_send(ctx, ctx->sender, data_type, 0, &data, sizeof(data)));
     return ALLOCATION_NODELETE;
 }
@@ -160,8 +169,8 @@ static int receiver_on_data(void *self, const void *message, struct engine_conte
     return ALLOCATION_NODELETE;
 }
 
-/* How the n-th actor of a chain ends: by itself in two ways, or by a message.  Named ones must have gone before their name comes
- * again, so they end by themselves. */
+/* How the n-th actor of a chain ends: by itself in two ways, or by a message.  Named ones must have gone before their
+ * name comes again, so they end by themselves. */
 static bool chain_is_named(uint64_t chain)
 {
     return chain % 2 == 1;
@@ -181,7 +190,7 @@ static int spawner_on_done(void *self, const void *message, struct engine_contex
         must("poison", engine_ctx_send(ctx, ctx->sender, MESSAGE_TYPE_POISON_DELETE, 0, NULL, 0));
     else if (ctx->sender && done->number % 16 == 1) /* it has gone: a dead letter */
         must("late", engine_ctx_send(ctx, ctx->sender, go_type, 0, done, sizeof(*done)));
-    if (done->number >= load_relaxed(&ledger->stop_at))
+    if (!has_next(&ledger->chain_end[done->stream], done->number))
         return ALLOCATION_NODELETE;
     struct numbered next = { .stream = done->stream, .number = done->number + 1 };
     char name[32];
@@ -211,8 +220,9 @@ static int child_on_go(void *self, const void *message, struct engine_context *c
 {
     const struct numbered *go = message, *state = self;
     if (go->stream != state->stream || go->number != state->number)
-        ledger_fail("a spawned actor has another's arguments: %llu.%llu, not %llu.%llu", (unsigned long long)state->stream,
-                    (unsigned long long)state->number, (unsigned long long)go->stream, (unsigned long long)go->number);
+        ledger_fail("a spawned actor has another's arguments: %llu.%llu, not %llu.%llu",
+                    (unsigned long long)state->stream, (unsigned long long)state->number,
+                    (unsigned long long)go->stream, (unsigned long long)go->number);
     must("done", engine_ctx_reply(ctx, done_type, go, sizeof(*go), NULL, 0));
     if (chain_waits_for_poison(go->stream, go->number))
         return ALLOCATION_NODELETE;
@@ -263,16 +273,19 @@ static void life_populate(struct engine_fixture *f, const struct kinds *kinds)
         uint32_t size = tail_size(i, 1);
         for (uint32_t j = 0; j < size; j++)
             first.tail[j] = (uint8_t)(1 + j);
-        must("token", engine_actor_send(f->engine, ledger->ring[i % N_RING], token_type, &first, sizeof(first.token) + size));
+        must("token",
+             engine_actor_send(f->engine, ledger->ring[i % N_RING], token_type, &first, sizeof(first.token) + size));
     }
     for (uint64_t i = 0; i < N_PAIRS; i++) {
         struct pair_args args = { .pair = i };
         ledger->receiver[i] = engine_fixture_spawn(f, kinds->receiver, NULL, 0);
-        must("start", engine_actor_send(f->engine, engine_fixture_spawn(f, kinds->sender, &args, sizeof(args)), start_type, NULL, 0));
+        must("start", engine_actor_send(f->engine, engine_fixture_spawn(f, kinds->sender, &args, sizeof(args)),
+                                        start_type, NULL, 0));
     }
     for (uint64_t i = 0; i < N_CHAINS; i++) {
         struct numbered done = { .stream = i, .number = 1 };
-        must("done", engine_actor_send(f->engine, engine_fixture_spawn(f, kinds->spawner, NULL, 0), done_type, &done, sizeof(done)));
+        must("done", engine_actor_send(f->engine, engine_fixture_spawn(f, kinds->spawner, NULL, 0), done_type, &done,
+                                       sizeof(done)));
     }
 }
 
@@ -297,37 +310,22 @@ static uint64_t live_of_type(struct engine *e, uint32_t type)
     return n;
 }
 
-static void stream_check(const char *what, const _Atomic uint64_t *last, unsigned n)
+static void stream_check(const char *what, const _Atomic uint64_t *last, const _Atomic uint64_t *end, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        if (load_relaxed(&last[i]) != load_relaxed(&ledger->stop_at))
+        if (load_relaxed(&last[i]) != load_relaxed(&end[i]))
             ledger_fail("%s %u ends at %llu instead of %llu", what, i, (unsigned long long)load_relaxed(&last[i]),
-                        (unsigned long long)load_relaxed(&ledger->stop_at));
+                        (unsigned long long)load_relaxed(&end[i]));
 }
 
 static void life_finish(struct engine_fixture *f, const struct kinds *kinds)
 {
-    uint64_t before = load_relaxed(&ledger->progress);
-    if (!engine_fixture_wait(f, TEST_DEADLINE_NS)) {
-        fprintf(stderr, "stop %lu progress %lu\n", ledger->stop_at, load_relaxed(&ledger->progress) - before);
-        for (int i = 0; i < N_TOKENS; i++) fprintf(stderr, "t%d=%lu ", i, ledger->token[i]);
-        for (int i = 0; i < N_PAIRS; i++) fprintf(stderr, "d%d=%lu a=%lu", i, ledger->data[i], ledger->ack[i]);
-        for (int i = 0; i < N_CHAINS; i++) fprintf(stderr, "c%d=%lu ", i, ledger->chain[i]);
-        for (unsigned i = 0; i < f->engine->segment.n_queues; i++) {
-            struct segment_queue *q = &f->engine->segment.queues[i];
-            fprintf(stderr, "\nq%u lock %x sel %u len %lu %lu cursor %lu own %lx", i, q->lock, q->sel, q->len[0], q->len[1], q->cursor, f->engine->sources[i].own);
-        }
-        for (unsigned i = 0; i < f->engine->n_workers; i++) {
-            struct worker *w = f->engine->workers[i];
-            fprintf(stderr, "\nw%u busy %u ready %lx searcher %d state %lu", i, w->busy, w->ready[0], w->searcher, w->stats->value[STAT_state]);
-        }
-        fprintf(stderr, "\nsleepers %lx searching %u\n", f->engine->sleepers[0], f->engine->searching);
+    if (!engine_fixture_wait(f, TEST_DEADLINE_NS))
         ledger_fail("the streams do not come to their end");
-    }
-    stream_check("token", ledger->token, N_TOKENS);
-    stream_check("data", ledger->data, N_PAIRS);
-    stream_check("ack", ledger->ack, N_PAIRS);
-    stream_check("chain", ledger->chain, N_CHAINS);
+    stream_check("token", ledger->token, ledger->token_end, N_TOKENS);
+    stream_check("data", ledger->data, ledger->pair_end, N_PAIRS);
+    stream_check("ack", ledger->ack, ledger->pair_end, N_PAIRS);
+    stream_check("chain", ledger->chain, ledger->chain_end, N_CHAINS);
     uint64_t left = live_of_type(f->engine, child_actor_type);
     if (left != 0)
         ledger_fail("%llu spawned actors are left over", (unsigned long long)left);
@@ -458,16 +456,18 @@ static const struct {
     enum inject_point point;
     int64_t mean;
 } injections[] = {
-    { INJECT_HANDLER, 2000 }, { INJECT_OUTBOX, 300 },     { INJECT_LOCK, 600 },   { INJECT_COPIED, 600 },  { INJECT_JOURNAL, 600 },
-    { INJECT_JOURNAL, 600 },  { INJECT_PUBLISHED, 600 },  { INJECT_STEP, 600 },   { INJECT_PARKED, 50 },   { INJECT_RELEASE, 100 },
-    { INJECT_RECOVERY, 4 },   { INJECT_RECOVERY, 4 },     { INJECT_STEP, 3 },     { INJECT_JOURNAL, 3 },
+    { INJECT_HANDLER, 2000 }, { INJECT_OUTBOX, 300 },  { INJECT_LOCK, 600 },      { INJECT_COPIED, 600 },
+    { INJECT_JOURNAL, 600 },  { INJECT_JOURNAL, 600 }, { INJECT_PUBLISHED, 600 }, { INJECT_STEP, 600 },
+    { INJECT_PARKED, 50 },    { INJECT_RELEASE, 100 }, { INJECT_RECOVERY, 4 },    { INJECT_RECOVERY, 4 },
+    { INJECT_STEP, 3 },       { INJECT_JOURNAL, 3 },
 };
 
 /* The means of the last two are so small that recovery's own flushes are hit. */
 static void kill_from_inside(struct engine_fixture *f)
 {
     size_t i = draw(sizeof(injections) / sizeof(injections[0]));
-    struct injection injection = { .point = injections[i].point, .countdown = 1 + (int64_t)draw(2 * (uint64_t)injections[i].mean) };
+    struct injection injection = { .point = injections[i].point,
+                                   .countdown = 1 + (int64_t)draw(2 * (uint64_t)injections[i].mean) };
     uint64_t progress = load_relaxed(&ledger->progress) + 20000;
     pid_t pid = life_begin(f, LIFE_RUN, injection);
     life_wait(pid, PHASE_RUNNING, progress);
@@ -488,18 +488,17 @@ static void fixture_make(struct engine_fixture *f, uint32_t workers, uint32_t qu
     assert_true(f->segment_fd >= 0 && f->stats_fd >= 0);
     ledger = mmap(NULL, sizeof(*ledger), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(ledger != MAP_FAILED);
-    store_relaxed(&ledger->stop_at, UINT64_MAX);
 }
 
-static uint64_t highest(const _Atomic uint64_t *last, unsigned n, uint64_t than)
+/* Beyond whatever is on the way. */
+static void ends_set(_Atomic uint64_t *end, const _Atomic uint64_t *last, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        if (load_relaxed(&last[i]) > than)
-            than = load_relaxed(&last[i]);
-    return than;
+        store_relaxed(&end[i], load_relaxed(&last[i]) + WINDOW + 100);
 }
 
-static void torture(uint32_t workers, uint32_t queues, uint32_t throughput, enum steal_policy_id stealing, unsigned kills)
+static void torture(uint32_t workers, uint32_t queues, uint32_t throughput, enum steal_policy_id stealing,
+                    unsigned kills)
 {
     struct engine_fixture f;
     fixture_make(&f, workers, queues, throughput);
@@ -514,17 +513,18 @@ static void torture(uint32_t workers, uint32_t queues, uint32_t throughput, enum
 #endif
         kill_from_outside(&f);
     }
-    uint64_t stop = highest(ledger->token, N_TOKENS, 0);
-    stop = highest(ledger->data, N_PAIRS, stop);
-    stop = highest(ledger->chain, N_CHAINS, stop);
-    store_relaxed(&ledger->stop_at, stop + 100);
+    ends_set(ledger->token_end, ledger->token, N_TOKENS);
+    ends_set(ledger->pair_end, ledger->ack, N_PAIRS);
+    ends_set(ledger->chain_end, ledger->chain, N_CHAINS);
     life_end_well(life_begin(&f, LIFE_FINISH, (struct injection){ .point = -1 }));
     const struct engine_recovery *sum = &ledger->sum;
-    print_message("%u kills, %llu handlers; found: %llu running, %llu unflushed, %llu armed, %llu locks, %llu parked, %llu attached, "
+    print_message("%u kills, %llu handlers; found: %llu running, %llu unflushed, %llu armed, %llu locks, %llu parked, "
+                  "%llu attached, "
                   "%llu spawns undone\n",
                   kills, (unsigned long long)load_relaxed(&ledger->progress), (unsigned long long)sum->running_handlers,
-                  (unsigned long long)sum->unflushed_outboxes, (unsigned long long)sum->armed_journals, (unsigned long long)sum->held_locks,
-                  (unsigned long long)sum->parked_batches, (unsigned long long)sum->attached_batches, (unsigned long long)sum->spawns_undone);
+                  (unsigned long long)sum->unflushed_outboxes, (unsigned long long)sum->armed_journals,
+                  (unsigned long long)sum->held_locks, (unsigned long long)sum->parked_batches,
+                  (unsigned long long)sum->attached_batches, (unsigned long long)sum->spawns_undone);
 #ifdef ODEON_INJECT
     assert_true(sum->armed_journals > 0 && sum->held_locks > 0);
 #endif
