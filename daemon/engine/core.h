@@ -104,6 +104,8 @@ struct port {
     int doorbell_fd, pipe_fd;
     alignas(64) uint32_t room_woken; /* runner: last room_wait that was answered */
     uint32_t idle_polls;             /* runner */
+    bool closing_seen;               /* runner */
+    uint64_t closing_tail;           /* runner: what had been published when the client was found to be gone */
     alignas(64) _Atomic uint64_t delivery_head; /* lock: the client's cursor as last believed; a hint for the poll */
     uint32_t delivery_woken;            /* lock: last delivery_wait that was answered */
     _Atomic uint32_t broken;            /* lock: enum port_broken; read by the runner */
@@ -163,6 +165,7 @@ struct worker {
     uint32_t scan_from;
     uint32_t fruitless;
     bool searcher;
+    bool stalled; /* the stall timer has chosen this worker to look after ports */
     uint64_t random;
     uint64_t polled_ns;
     int epoll_fd, wake_fd;

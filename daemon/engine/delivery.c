@@ -11,6 +11,8 @@
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/park.h"
 
+enum { DRAIN_FLUSHES = 64 }; /* of about 16 KiB each, before other sources are looked at */
+
 /* Room in the ring by the client's head, looked at again only when the last one believed does not suffice. */
 static bool ring_has_room(struct port *port, struct segment_port *durable, uint64_t bytes)
 {
@@ -177,7 +179,8 @@ void delivery_drain(struct worker *w, uint32_t index)
     uint32_t destination = segment_port_destination(&e->segment, index);
     struct segment_queue *backlog = &e->segment.queues[destination];
     bool room = true;
-    while (room && queue_has_work(backlog)) {
+    uint32_t flushes = 0;
+    while (room && queue_has_work(backlog) && flushes < DRAIN_FLUSHES) {
         if (!queue_has_batch(load_relaxed(&backlog->sel)))
             queue_gulp(backlog, w->id);
         unsigned inactive = queue_active(load_relaxed(&backlog->sel)) ^ 1;
@@ -186,7 +189,7 @@ void delivery_drain(struct worker *w, uint32_t index)
         w->tail = load_relaxed(&backlog->len[inactive]);
         w->source = destination + 1;
         commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
-        while (room && w->cursor < w->tail) {
+        while (room && w->cursor < w->tail && flushes++ < DRAIN_FLUSHES) {
             room = drain_some(w, port, durable, destination);
             commit_flip(w, w->source, w->cursor, w->tail, w->out, 0, 0);
             outbox_flush_from(w, 1);
@@ -202,6 +205,11 @@ void delivery_drain(struct worker *w, uint32_t index)
     }
     if (!queue_has_work(backlog)) {
         store_relaxed(&port->executor_words->backlog, 0);
+        return;
+    }
+    if (room) { /* others want their turn, too */
+        ready_set(w->ready, engine_source_of_port(e, index));
+        store_relaxed(&port->executor_words->backlog, 1);
         return;
     }
     /* The client rings when it has made room; it looks at this word behind its own barrier (P4). */

@@ -201,6 +201,7 @@ void park_begin_run(struct worker *w, uint32_t source)
 void park_mid_look(struct worker *w)
 {
     struct engine *e = w->engine;
+    full_barrier_after_exchange(); /* behind the ready bits that the flush has set */
     if (unlikely(park_anybody_sleeps(e)) && mask_has_other(w, w->queue))
         wake_one(e, w, w->id); /* [MID_LOOK] */
 }
@@ -228,7 +229,7 @@ static unsigned take_events(struct worker *w, int timeout_ms)
             break;
         case EVENT_STALL:
             store_relaxed(&e->stall_armed, 0);
-            port_rescue(w);
+            w->stalled = true; /* looked after when awake: a sleeper touches no client memory */
             break;
         default:
             got |= GOT_TOKEN;
@@ -287,8 +288,7 @@ static void sleep_until_woken(struct worker *w)
         unsigned got = take_events(w, -1);
         if (got & GOT_TOKEN)
             return;
-        /* a hot port here comes from a rescue: it is polled by nobody while we sleep */
-        if (got && (!park_mask_is_empty(w) || has_hot_ports(w)) && sleeper_claim(e, w->id))
+        if (got && (w->stalled || !park_mask_is_empty(w)) && sleeper_claim(e, w->id))
             return;
     }
 }
@@ -307,7 +307,7 @@ void park_sleep(struct worker *w)
         sleep_until_woken(w);
         take_token(w);
         stat_add(w, STAT_wakeups_received, 1);
-        if (park_mask_is_empty(w) && !w->searcher)
+        if (park_mask_is_empty(w) && !w->searcher && !w->stalled)
             stat_add(w, STAT_wakeups_spurious, 1);
     }
     store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);

@@ -216,8 +216,15 @@ void port_run(struct worker *w, uint32_t id)
     if (delivery_backlog_waits(e, id))
         delivery_drain(w, id);
     uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = published_tail(port);
+    bool closing = load_acquire(&port->closing);
+    if (closing && !port->closing_seen) { /* a client that goes on publishing without its connection does not keep the port */
+        port->closing_seen = true;
+        port->closing_tail = tail;
+    }
+    if (closing)
+        tail = port->closing_tail;
     enum port_broken why = (enum port_broken)load_relaxed(&port->broken);
-    bool stopped = load_relaxed(&e->ports_stopped) && !load_relaxed(&port->closing);
+    bool stopped = load_relaxed(&e->ports_stopped) && !closing;
     if (why == PORT_OK && (tail - head > port->submission_bytes || tail % 8))
         why = PORT_BROKEN_TAIL;
     /* R3 holds for the one who has it now: a thief may find nothing (the owner was quicker), and its victim has gone cold since */
@@ -227,11 +234,11 @@ void port_run(struct worker *w, uint32_t id)
         why = ingest(w, id, port, head, tail);
         head = w->cursor;
     }
-    if (why != PORT_OK || (load_acquire(&port->closing) && head == published_tail(port))) {
+    if (why != PORT_OK || (closing && head == tail)) {
         retire(w, id, port, why);
         return;
     }
-    if (head != published_tail(port) && !stopped)
+    if (closing || (head != published_tail(port) && !stopped))
         ready_set(w->ready, engine_source_of_port(e, id));
     owner_release(source, w->id);
 }

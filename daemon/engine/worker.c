@@ -261,6 +261,10 @@ static void *worker_main(void *argument)
     uint32_t rounds = 0;
     while (!load_relaxed(&e->stopping)) {
         store_relaxed(&w->passes, load_relaxed(&w->passes) + 1); /* a quiescent point */
+        if (w->stalled) {
+            w->stalled = false;
+            port_rescue(w);
+        }
         if (!work_once(w))
             search(w);
         if ((++rounds & 15) == 0) {
