@@ -285,7 +285,8 @@ int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret
     if (stop)
         store_release(&e->ports_stopped, 1);
     do {
-        quiet = is_quiet(e) ? quiet + 1 : 0; /* twice in a row: between two looks a message may have moved */
+        /* twice in a row: between two looks a message may have moved */
+        quiet = is_quiet(e) && (!stop || ports_are_drained(e)) ? quiet + 1 : 0;
         if (quiet >= 2)
             r = 0;
         else
@@ -295,6 +296,9 @@ int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret
     if (r != 0)
         for (uint32_t i = 0; i < e->segment.n_queues; i++)
             unreceived += queue_count_messages(e, i);
+    if (r != 0 && stop)
+        for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
+            unreceived += port_count_published(e, id);
     *ret_unreceived = unreceived;
     store_relaxed(&e->stats->unreceived, unreceived);
     return r;

@@ -66,6 +66,22 @@ static enum port_broken header_check(const struct engine *e, const struct envelo
     return PORT_OK;
 }
 
+uint64_t port_count_published(struct engine *e, uint32_t id)
+{
+    struct port *port = &e->ports[id];
+    if (load_acquire(&port->state) != PORT_OPEN)
+        return 0;
+    uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = published_tail(port), n = 0;
+    while (tail - head <= port->submission_bytes && head != tail) {
+        struct envelope h = header_fetch(port->submission + (head & (port->submission_bytes - 1)));
+        if (header_check(e, &h, tail - head) != PORT_OK)
+            break;
+        head += envelope_record_size(&h);
+        n++;
+    }
+    return n;
+}
+
 static void refuse(struct worker *w, uint32_t id, const struct envelope *h, uint64_t correlation, enum envelope_reason reason)
 {
     struct refusal refusal = { .correlation = correlation, .to = h->to, .type = h->type, .reason = (uint16_t)reason };

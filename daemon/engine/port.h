@@ -33,5 +33,7 @@ int64_t port_steal_from(struct worker *thief, uint32_t victim);
 /* Serves ports whose owner has not come to a commit since the last look (K4). */
 void port_rescue(struct worker *w);
 bool port_is_drained(struct engine *engine, uint32_t id);
+/* Records that are published and not taken yet, as far as they can be believed. */
+uint64_t port_count_published(struct engine *engine, uint32_t id);
 /* Visible cursors from the durable ones (recovery pass 5). */
 void port_publish_cursors(struct engine *engine, uint32_t id);

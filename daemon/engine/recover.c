@@ -101,7 +101,9 @@ static void remember_fault(struct engine *e, uint32_t id, const struct segment_f
         memcpy(f->actor_type, e->segment.actor_types[fault->actor_type].name, sizeof(f->actor_type));
         memcpy(f->plugin, e->segment.actor_types[fault->actor_type].plugin, sizeof(f->plugin));
     }
-    if (fault->message_type < load_relaxed(&e->segment.header->n_message_types))
+    if (fault->message_type < MESSAGE_TYPE_FIRST_USER)
+        strcpy(f->message, fault->message_type == MESSAGE_TYPE_INIT ? "init" : "poison");
+    else if (fault->message_type < load_relaxed(&e->segment.header->n_message_types))
         memcpy(f->message, e->segment.message_types[fault->message_type].name, sizeof(f->message));
 }
 

@@ -112,8 +112,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct channel *channel = poll->data;
 
-    if (status < 0) {
-        fail(channel, status);
+    if (status < 0) { /* libuv says EBADF for POLLERR: the peer died with records unread */
+        fail(channel, status == UV_EBADF ? -ECONNRESET : status);
         return;
     }
     if (events & UV_WRITABLE)

@@ -70,7 +70,7 @@ static void test_plugin_load_list_spawn_send(void **state)
     expect_ctl(1, "plugin load '" TEST_PLUGINS "/crasher.so'", "crasher");
     expect_ctl(1, "plugin load relative.so", "relative.so does not exist");
     /* unloading names its blockers, and goes through when they are gone */
-    expect_ctl(1, "plugin unload crasher", "from-the-cli");
+    expect_ctl(1, "plugin unload crasher", "1 live actor of type crasher");
     expect_ctl(0, "actor stop from-the-cli", NULL);
     assert_true(wait_until(ctl(&service, text, sizeof(text), "actor show from-the-cli") == 1));
     expect_ctl(0, "plugin unload crasher", NULL);

@@ -258,7 +258,7 @@ static void test_policy_changes_live(void **state)
 {
     (void)state;
     struct engine_fixture f;
-    uint64_t ticks = TEST_SCALE(3000), expected = N_ACTORS * ticks * 3;
+    uint64_t ticks = TEST_SCALE(40000), expected = N_ACTORS * ticks * 3;
     struct kinds kinds = fixture_begin(&f, 3, STEAL_NONE);
     mesh_spawn_all_at(&f, kinds.mesh, 1);
     assert_int_equal(engine_start(f.engine), 0);
@@ -331,7 +331,7 @@ static void test_every_message_wakes(void **state)
     for (uint32_t i = 0; i < N_ACTORS; i++)
         actors[i] = engine_fixture_spawn(&f, kinds.hop, NULL, 0);
     assert_int_equal(engine_start(f.engine), 0);
-    uint64_t n = TEST_SCALE(6000), one = 1;
+    uint64_t n = TEST_SCALE(20000), one = 1;
     for (uint64_t i = 1; i <= n; i++) {
         assert_int_equal(engine_actor_send(f.engine, actors[i * 7 % N_ACTORS], hop_type, &one, sizeof(one)), 0);
         uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
@@ -348,7 +348,7 @@ static void test_every_message_wakes(void **state)
 static void round_trip(uint32_t workers, enum steal_policy_id stealing, uint64_t spin, unsigned tokens)
 {
     struct engine_fixture f;
-    uint64_t hops = TEST_SCALE(20000);
+    uint64_t hops = TEST_SCALE(100000);
     struct kinds kinds = fixture_begin(&f, workers, stealing);
     f.engine->config.spin_ns = spin;
     for (uint32_t i = 0; i < N_ACTORS; i++)

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actors coming and going: arguments, names, a full table, slots and names that are used again; types that are
+ * registered and retired. */
+#include "engine_fixture.h"
+
+/* A parent spawns what the test describes, with each message to it. */
+static struct {
+    uint32_t type;
+    struct engine_spawn spawn;
+    uint32_t times;
+    int result;
+    actor_ref ref, looked_up;
+    int lookup_result;
+} order;
+
+static struct {
+    uint64_t inits, messages;
+    size_t args_size;
+    uint8_t args[ODEON_SPAWN_ARGS_MAX];
+    actor_ref spawned_by;
+    uint32_t attempts_to_find;
+} seen;
+
+static uint16_t do_type, end_type;
+static uint32_t parent_type, child_type;
+
+static int parent_on_do(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    (void)message;
+    for (uint32_t i = 0; i < order.times; i++) {
+        order.result = engine_ctx_spawn(ctx, order.type, &order.spawn, &order.ref);
+        if (order.result < 0)
+            break;
+    }
+    if (order.spawn.name)
+        order.lookup_result = engine_ctx_lookup(ctx, order.spawn.name, &order.looked_up);
+    uint32_t found = 0;
+    seen.attempts_to_find += engine_ctx_find_type(ctx, "child", &found) == 0 && found == child_type;
+    seen.attempts_to_find += engine_ctx_find_type(ctx, "childish", &found) == -ENOENT;
+    return ALLOCATION_NODELETE;
+}
+
+static int child_init(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    (void)self;
+    seen.inits++;
+    seen.args_size = size;
+    seen.spawned_by = ctx->sender;
+    if (size)
+        memcpy(seen.args, args, size);
+    return 0;
+}
+
+static int child_on_end(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    (void)message;
+    (void)ctx;
+    seen.messages++;
+    return ALLOCATION_DELETE;
+}
+
+static void fixture_begin(struct engine_fixture *f, uint32_t workers)
+{
+    struct engine_config config = engine_fixture_config(workers, 4);
+    config.actors_max = 2 * ODEON_PORTS_MAX; /* as many actors as ports */
+    engine_fixture_open(f, config);
+    memset(&seen, 0, sizeof(seen));
+    do_type = engine_fixture_message(f, "do", 0, false);
+    end_type = engine_fixture_message(f, "end", 0, false);
+    struct engine_behaviour on_do = { do_type, 0, false, parent_on_do }, on_end = { end_type, 0, false, child_on_end };
+    parent_type = engine_fixture_type(f, "parent", 8, NULL, NULL, &on_do, 1);
+    child_type = engine_fixture_type(f, "child", 8, child_init, NULL, &on_end, 1);
+}
+
+static void fixture_end(struct engine_fixture *f)
+{
+    engine_stop(f->engine);
+    engine_fixture_close(f);
+}
+
+static void settle(struct engine_fixture *f)
+{
+    assert_true(engine_fixture_wait(f, TEST_DEADLINE_NS));
+}
+
+static int spawn_by_actor(struct engine_fixture *f, actor_ref parent, uint32_t type, struct engine_spawn spawn,
+                          uint32_t times)
+{
+    order.type = type;
+    order.spawn = spawn;
+    order.times = times;
+    order.result = order.lookup_result = 1;
+    order.ref = order.looked_up = 0;
+    assert_int_equal(engine_actor_send(f->engine, parent, do_type, NULL, 0), 0);
+    settle(f);
+    return order.result;
+}
+
+static void end_actor(struct engine_fixture *f, actor_ref ref)
+{
+    struct engine_actor_view view;
+    assert_int_equal(engine_actor_send(f->engine, ref, end_type, NULL, 0), 0);
+    settle(f);
+    assert_int_equal(engine_actor_get(f->engine, ref, &view), -ESRCH);
+}
+
+static void test_spawn_arguments(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    fixture_begin(&f, 1);
+    uint8_t args[ODEON_SPAWN_ARGS_MAX + 1];
+    for (unsigned i = 0; i < sizeof(args); i++)
+        args[i] = (uint8_t)(i + 3);
+    actor_ref ref, parent = engine_fixture_spawn(&f, parent_type, NULL, 0);
+    assert_int_equal(engine_start(f.engine), 0);
+    static const size_t sizes[] = { 0, 1, 8, 100, ODEON_SPAWN_ARGS_MAX };
+    for (unsigned i = 0; i < 5; i++) {
+        ref = engine_fixture_spawn(&f, child_type, args, sizes[i]);
+        settle(&f);
+        assert_int_equal(seen.inits, 2 * i + 1);
+        assert_int_equal(seen.args_size, sizes[i]);
+        assert_memory_equal(seen.args, args, sizes[i]);
+        assert_int_equal(seen.spawned_by, 0);
+        struct engine_spawn spawn = { .args = args, .args_size = sizes[i], .here = i % 2 };
+        assert_int_equal(spawn_by_actor(&f, parent, child_type, spawn, 1), 0);
+        assert_int_equal(seen.args_size, sizes[i]);
+        assert_int_equal(seen.spawned_by, parent);
+        struct engine_actor_view view, of_parent;
+        assert_int_equal(engine_actor_get(f.engine, order.ref, &view), 0);
+        assert_int_equal(engine_actor_get(f.engine, parent, &of_parent), 0);
+        assert_int_equal(view.spawned_by, parent);
+        if (spawn.here)
+            assert_int_equal(view.queue, of_parent.queue);
+    }
+    assert_int_equal(engine_actor_spawn(f.engine, child_type, NULL, args, sizeof(args), &ref), -E2BIG);
+    assert_int_equal(
+        spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .args = args, .args_size = sizeof(args) }, 1),
+        -E2BIG);
+    assert_int_equal(engine_actor_spawn(f.engine, 0, NULL, NULL, 0, &ref), -ENOENT);
+    assert_int_equal(engine_actor_spawn(f.engine, child_type + 1, NULL, NULL, 0, &ref), -ENOENT);
+    assert_int_equal(engine_actor_spawn(f.engine, ODEON_ACTOR_TYPES_MAX, NULL, NULL, 0, &ref), -ENOENT);
+    assert_int_equal(spawn_by_actor(&f, parent, UINT32_MAX, (struct engine_spawn){ .args = NULL }, 1), -ESRCH);
+    assert_int_equal(seen.inits, 10);
+    assert_int_equal(seen.attempts_to_find, 2 * 7);
+    fixture_end(&f);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    fixture_begin(&f, 2);
+    actor_ref parent = engine_fixture_spawn(&f, parent_type, NULL, 0), ref, other, found;
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_int_equal(engine_actor_lookup(f.engine, "a", &found), -ENOENT);
+    assert_int_equal(engine_actor_spawn(f.engine, child_type, "a", NULL, 0, &ref), 0);
+    assert_int_equal(engine_actor_lookup(f.engine, "a", &found), 0);
+    assert_int_equal(found, ref);
+    assert_int_equal(engine_actor_spawn(f.engine, child_type, "a", NULL, 0, &other), -EEXIST);
+    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .name = "a" }, 1), -EEXIST);
+    assert_int_equal(order.looked_up, ref);
+    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .name = "b" }, 1), 0);
+    assert_int_equal(order.lookup_result, 0);
+    assert_int_equal(order.looked_up, order.ref);
+    struct engine_actor_view view;
+    assert_int_equal(engine_actor_get(f.engine, ref, &view), 0);
+    assert_string_equal(view.name, "a");
+
+    end_actor(&f, ref); /* the name goes with it, and may come again */
+    assert_int_equal(engine_actor_lookup(f.engine, "a", &found), -ENOENT);
+    assert_int_equal(engine_actor_spawn(f.engine, child_type, "a", NULL, 0, &other), 0);
+    assert_int_not_equal(other, ref);
+    assert_int_equal(engine_actor_lookup(f.engine, "a", &found), 0);
+    assert_int_equal(found, other);
+
+    char name[ODEON_NAME_MAX + 2];
+    memset(name, 'x', sizeof(name));
+    name[ODEON_NAME_MAX + 1] = '\0';
+    assert_int_equal(engine_actor_spawn(f.engine, child_type, name, NULL, 0, &other), -EINVAL);
+    assert_int_equal(engine_actor_lookup(f.engine, name, &found), -ENOENT);
+    name[ODEON_NAME_MAX] = '\0';
+    assert_int_equal(engine_actor_spawn(f.engine, child_type, name, NULL, 0, &other), 0);
+    static const char *const bad[] = { " ", "a b", "\n", "\xc3\xa4", "a%s", "*", "a\\" };
+    for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(engine_actor_spawn(f.engine, child_type, bad[i], NULL, 0, &other), -EINVAL);
+    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .name = "" }, 1), -EINVAL);
+    fixture_end(&f);
+}
+
+/* The same names again and again: entries of those that have ended are taken over, the table does not fill up. */
+static void test_names_are_used_again(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    fixture_begin(&f, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    actor_ref ref, found;
+    for (unsigned i = 0; i < 40; i++) {
+        char name[16];
+        actor_ref refs[20];
+        for (unsigned k = 0; k < 20; k++) {
+            snprintf(name, sizeof(name), "name.%u", i % 2 ? k : i * 20 + k);
+            assert_int_equal(engine_actor_spawn(f.engine, child_type, name, NULL, 0, &refs[k]), 0);
+        }
+        for (unsigned k = 0; k < 20; k++) {
+            snprintf(name, sizeof(name), "name.%u", i % 2 ? k : i * 20 + k);
+            assert_int_equal(engine_actor_lookup(f.engine, name, &found), 0);
+            assert_int_equal(found, refs[k]);
+            assert_int_equal(engine_actor_send(f.engine, refs[k], end_type, NULL, 0), 0);
+        }
+        settle(&f);
+        assert_int_equal(engine_actor_lookup(f.engine, "name.3", &ref), -ENOENT);
+    }
+    fixture_end(&f);
+}
+
+static void test_full_table(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    fixture_begin(&f, 1);
+    actor_ref parent = engine_fixture_spawn(&f, parent_type, NULL, 0), ref = 0;
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .here = true }, 1000), -ENOSPC);
+    uint64_t by_parent = seen.inits;
+    int r = 0;
+    while ((r = engine_actor_spawn(f.engine, child_type, NULL, NULL, 0, &ref)) == 0)
+        ;
+    assert_int_equal(r, -ENOSPC);
+    settle(&f);
+    assert_int_equal(seen.inits,
+                     f.config.actors_max - ODEON_PORTS_MAX - 1); /* every slot, whoever had it in his cache */
+    assert_true(by_parent > 0);
+    struct engine_actor_view view;
+    uint64_t n = 0;
+    for (uint32_t slot = 0; engine_actor_next(f.engine, slot, &view) == 0; slot = actor_ref_slot(view.ref) + 1, n++)
+        assert_true(actor_ref_slot(view.ref) >= ODEON_PORTS_MAX);
+    assert_int_equal(n, f.config.actors_max - ODEON_PORTS_MAX);
+    /* All but the parent go; their slots can be had again. */
+    for (uint32_t slot = 0; engine_actor_next(f.engine, slot, &view) == 0; slot = actor_ref_slot(view.ref) + 1)
+        if (view.type == child_type)
+            assert_int_equal(engine_actor_send(f.engine, view.ref, end_type, NULL, 0), 0);
+    settle(&f);
+    struct engine_actor_type_view type;
+    assert_int_equal(engine_actor_type_get(f.engine, child_type, &type), 0);
+    assert_int_equal(type.live, 0);
+    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .here = false }, 100), 0);
+    assert_int_equal(actor_ref_generation(order.ref), 2);
+    fixture_end(&f);
+}
+
+static void test_types_come_and_go(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    fixture_begin(&f, 2);
+    actor_ref ref = engine_fixture_spawn(&f, child_type, NULL, 0);
+    assert_int_equal(engine_start(f.engine), 0);
+    settle(&f);
+    struct engine_behaviour on_end = { end_type, 0, false, child_on_end };
+    struct engine_actor_type_info info = {
+        .name = "child", .plugin = "test", .version = 2, .n_behaviours = 1, .behaviours = &on_end
+    };
+    uint32_t id;
+    uint64_t live;
+    assert_int_equal(engine_actor_type_register(f.engine, &info, &id), -EEXIST);
+    assert_int_equal(engine_actor_type_retire(f.engine, child_type, &live), -EBUSY);
+    assert_int_equal(live, 1);
+    end_actor(&f, ref);
+    assert_int_equal(engine_actor_type_retire(f.engine, child_type, &live), 0);
+    assert_int_equal(engine_actor_type_retire(f.engine, child_type, &live), -ENOENT);
+    assert_int_equal(engine_actor_spawn(f.engine, child_type, NULL, NULL, 0, &ref), -ENOENT);
+    assert_int_equal(engine_actor_type_find(f.engine, "child", &id), -ENOENT);
+    assert_int_equal(engine_actor_type_register(f.engine, &info, &id), 0);
+    assert_int_equal(id, child_type); /* a name keeps its id */
+    struct engine_actor_type_view view;
+    assert_int_equal(engine_actor_type_get(f.engine, id, &view), 0);
+    assert_int_equal(view.version, 2);
+    assert_true(view.loaded);
+    info.name = "bad name";
+    assert_int_equal(engine_actor_type_register(f.engine, &info, &id), -EINVAL);
+    info = (struct engine_actor_type_info){
+        .name = "many", .plugin = "test", .n_behaviours = ODEON_BEHAVIOURS_MAX + 1, .behaviours = &on_end
+    };
+    assert_int_equal(engine_actor_type_register(f.engine, &info, &id), -EINVAL);
+    fixture_end(&f);
+}
+
+static void test_message_types(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    fixture_begin(&f, 1);
+    uint16_t id, again;
+    assert_int_equal(engine_message_type_intern(f.engine, "m", 1, 8, false, "a:u64", &id), 0);
+    assert_int_equal(engine_message_type_intern(f.engine, "m", 1, 8, false, "a:u64", &again), 0);
+    assert_int_equal(id, again);
+    assert_int_equal(engine_message_type_intern(f.engine, "m", 1, 16, false, "a:u64", &again), -EBADMSG);
+    assert_int_equal(engine_message_type_intern(f.engine, "m", 1, 8, true, "a:u64", &again), -EBADMSG);
+    assert_int_equal(engine_message_type_intern(f.engine, "m", 1, 8, false, "a:u32", &again), -EBADMSG);
+    assert_int_equal(engine_message_type_intern(f.engine, "m", 2, 16, true, "", &again), 0);
+    assert_int_not_equal(id, again);
+    struct engine_message_type type;
+    assert_int_equal(engine_message_type_find(f.engine, "m", 0, &type), 0);
+    assert_int_equal(type.version, 2);
+    assert_int_equal(engine_message_type_find(f.engine, "m", 1, &type), 0);
+    assert_int_equal(type.id, id);
+    assert_int_equal(engine_message_type_find(f.engine, "m", 3, &type), -ENOENT);
+    assert_int_equal(engine_message_type_get(f.engine, MESSAGE_TYPE_INIT, &type), -ENOENT);
+    assert_int_equal(engine_message_type_intern(f.engine, "m", 0, 8, false, "", &id), -EINVAL);
+    assert_int_equal(engine_message_type_intern(f.engine, "n", 1, ODEON_PAYLOAD_MAX + 1, false, "", &id), -EINVAL);
+    assert_int_equal(engine_message_type_intern(f.engine, "", 1, 8, false, "", &id), -EINVAL);
+    char name[16];
+    int r = 0;
+    for (unsigned i = 0; i <= ODEON_MESSAGE_TYPES_MAX && r == 0; i++) {
+        snprintf(name, sizeof(name), "fill.%u", i);
+        r = engine_message_type_intern(f.engine, name, 1, 8, false, "", &id);
+    }
+    assert_int_equal(r, -ENOSPC);
+    assert_int_equal(id, ODEON_MESSAGE_TYPES_MAX - 1);
+    /* All of it is still there after a restart. */
+    f.engine = engine_close(f.engine);
+    struct engine_recovery report;
+    engine_fixture_reopen(&f, &report);
+    assert_int_equal(engine_message_type_find(f.engine, "m", 2, &type), 0);
+    assert_int_equal(type.id, again);
+    assert_int_equal(type.size, 16);
+    engine_fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spawn_arguments),      cmocka_unit_test(test_names),
+        cmocka_unit_test(test_names_are_used_again), cmocka_unit_test(test_full_table),
+        cmocka_unit_test(test_types_come_and_go),    cmocka_unit_test(test_message_types),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
