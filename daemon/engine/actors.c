@@ -147,8 +147,9 @@ int actors_lookup(struct engine *e, const char *name, actor_ref *ret_ref)
     pthread_mutex_lock(&e->names_mutex);
     struct segment_name *entry = name_find(e, name, NULL);
     actor_ref ref = entry ? load_relaxed(&entry->ref) : 0;
+    bool exists = entry && actors_is_committed(e, actor_ref_slot(ref));
     pthread_mutex_unlock(&e->names_mutex);
-    if (!entry)
+    if (!exists)
         return -ENOENT;
     *ret_ref = ref;
     return 0;

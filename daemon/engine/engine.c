@@ -286,12 +286,14 @@ int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret
         store_release(&e->ports_stopped, 1);
     do {
         /* twice in a row: between two looks a message may have moved */
-        quiet = is_quiet(e) && (!stop || ports_are_drained(e)) ? quiet + 1 : 0;
+        quiet = is_quiet(e) ? quiet + 1 : 0;
         if (quiet >= 2)
             r = 0;
         else
             nanosleep(&pause, NULL);
     } while (r != 0 && engine_now_ns() < until);
+    if (stop && !ports_are_drained(e)) /* published too late to be taken, or by clients that do not stop */
+        r = 1;
     uint64_t unreceived = 0;
     if (r != 0)
         for (uint32_t i = 0; i < e->segment.n_queues; i++)

@@ -195,12 +195,12 @@ static void retire(struct worker *w, uint32_t id, struct port *port, enum port_b
     store_release(&port->state, PORT_DEAD);
     queue_unlock(backlog);
     if (why != PORT_OK) {
+        stat_add(w, STAT_ports_broken, 1); /* before the client can know */
         store_release(&port->executor_words->broken, why);
         atomic_fetch_add_explicit(&port->executor_words->delivery_futex, 1, memory_order_release);
         atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
         (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
         (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-        stat_add(w, STAT_ports_broken, 1);
     }
     actors_end_port(w, durable->ref);
     w->hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
@@ -231,8 +231,8 @@ void port_run(struct worker *w, uint32_t id)
     w->queue = NO_QUEUE;
     if (delivery_backlog_waits(e, id))
         delivery_drain(w, id);
+    bool closing = load_acquire(&port->closing); /* before the tail: what a client published before it died is below it */
     uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = published_tail(port);
-    bool closing = load_acquire(&port->closing);
     if (closing && !port->closing_seen) { /* a client that goes on publishing without its connection does not keep the port */
         port->closing_seen = true;
         port->closing_tail = tail;

@@ -121,10 +121,10 @@ static void port_open(struct engine *e, uint32_t id)
     struct port *port = &e->ports[id];
     uint64_t dtail = load_relaxed(&e->segment.ports[id].dtail);
     store_relaxed(&port->delivery_head, dtail > port->delivery_bytes ? dtail - port->delivery_bytes : 0);
-    store_release(&e->sources[engine_source_of_port(e, id)].own, own_idle(id % e->n_workers));
-    store_release(&port->state, PORT_OPEN);
     if (e->recovered)
         port_publish_cursors(e, id);
+    store_release(&e->sources[engine_source_of_port(e, id)].own, own_idle(id % e->n_workers));
+    store_release(&port->state, PORT_OPEN);
 }
 
 int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *ret_ref)

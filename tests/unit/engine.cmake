@@ -14,6 +14,7 @@ function(add_engine_test module labels timeout)
 endfunction()
 
 add_engine_test(recover "unit;stress" 240)
+add_engine_test(recover_states "unit" 60)
 add_engine_test(steal "unit;stress" 120)
 add_engine_test(turn "unit" 60)
 add_engine_test(actors "unit" 60)
