@@ -117,14 +117,18 @@ struct worker {
     struct engine_context ctx; /* C1 */
 
     /* hot state of the turn: this worker alone */
-    alignas(64) struct engine *engine;
+    alignas(64) struct actor *actors; /* the engine's */
+    uint32_t actors_max;
+    uint32_t run_destination; /* of the run that is being written to the outbox, NO_QUEUE: none */
+    struct engine *engine;
     struct segment_worker *durable;
     uint64_t count;
     struct segment_commit *spare; /* durable->slot[(count + 1) & 1] */
     uint64_t budget;              /* turns until the loop stops to look: at the throughput limit, or for a flush */
     uint64_t budget_held;         /* what is left of the limit while a flush is wanted */
     uint8_t *batch;
-    uint64_t cursor, tail, tail_limit; /* tail_limit 0: closed [TAIL_REOPEN] */
+    uint64_t cursor; /* behind while the loop of the turns runs: there the committed slot's is the record's */
+    uint64_t tail, tail_limit; /* tail_limit 0: closed [TAIL_REOPEN] */
     uint64_t key_live; /* what actor.key must be below the generation */
     _Atomic uint64_t *active_len;
     uint32_t source; /* id + 1 of the attached source, as in the commit record */
@@ -133,7 +137,6 @@ struct worker {
     uint8_t *outbox;
     uint64_t out, out_limit;
     uint64_t out_soft; /* above: a flush is wanted; the limit itself once that has been noted */
-    uint32_t run_destination; /* of the run that is being written, NO_QUEUE: none */
     uint32_t n_runs, n_groups;
     uint16_t *group_of; /* by destination: index + 1 into groups */
     struct outbox_group *groups;

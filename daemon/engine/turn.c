@@ -81,18 +81,17 @@ static __attribute__((noinline)) int send_otherwise(struct engine_context *ctx, 
 int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size)
 {
     struct worker *w = worker_of_context(ctx);
-    const struct engine *e = w->engine;
     uint32_t slot = actor_ref_slot(to);
-    if (unlikely((size != 8 && size != 0 && size != 16) || slot >= e->config.actors_max))
+    if (unlikely((size & ~UINT64_C(24)) || slot >= w->actors_max)) /* 0, 8, 16, 24 bytes */
         return send_otherwise(ctx, to, type, behaviour, data, size);
-    uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
+    uint32_t destination = actor_key_destination(load_relaxed(&w->actors[slot].key));
     struct envelope *at;
     /* A run for the queue whose batch runs means that its tail is closed: the order of these two does not matter. */
     if (destination == w->run_destination && likely(w->out <= w->out_soft)) {
         at = (struct envelope *)(w->outbox + w->out);
         w->out += sizeof(*at) + size;
         w->n_logged++;
-    } else if (likely(turn_can_tail_append(w, destination, 40))) {
+    } else if (likely(turn_can_tail_append(w, destination, sizeof(*at) + 24))) {
         at = (struct envelope *)(w->batch + w->tail);
         w->tail += sizeof(*at) + size;
         w->n_tail_appends++;
@@ -103,8 +102,11 @@ int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uin
     uint64_t *payload = envelope_payload(at);
     if (size != 0) {
         memcpy(payload, data, 8);
-        if (size == 16)
+        if (size != 8) {
             memcpy(payload + 1, (const uint8_t *)data + 8, 8);
+            if (size == 24)
+                memcpy(payload + 2, (const uint8_t *)data + 16, 8);
+        }
     }
     return 0;
 }
@@ -408,10 +410,13 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
         } else {
             turn_special(w, envelope, actor, cursor);
         }
-        w->cursor = cursor;
-        if (unlikely(--w->budget == 0) && !flush_and_go_on(w))
-            break;
+        if (unlikely(--w->budget == 0)) {
+            w->cursor = cursor;
+            if (!flush_and_go_on(w))
+                break;
+        }
     }
+    w->cursor = cursor;
     if (w->out_soft != OUTBOX_FLUSH_BYTES) { /* the batch ended with a flush wanted */
         w->out_soft = OUTBOX_FLUSH_BYTES;
         w->budget = w->budget_held;

@@ -30,6 +30,8 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->engine = e;
     w->id = id;
     w->is_thread = id < e->n_workers;
+    w->actors = e->actors;
+    w->actors_max = e->config.actors_max;
     w->durable = &e->segment.workers[id];
     commit_resume(w);
     w->queue = NO_QUEUE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client without the library: it says on the control connection what it likes, and maps the memory of its port itself.
+/* A client without the library: it says on the control connection what it likes, and maps the memory of its port
+ * itself.
  *
  * One thread.  What must work (connecting, sending) fails the test when it does not.
  */
@@ -50,9 +51,9 @@ struct raw_port {
     struct port_executor *theirs;
     uint8_t *submission; /* mapped twice */
     const uint8_t *delivery;
-    uint64_t size;       /* of either ring */
-    uint64_t tail;       /* written, not necessarily published */
-    uint64_t taken;      /* of the delivery ring */
+    uint64_t size;  /* of either ring */
+    uint64_t tail;  /* written, not necessarily published */
+    uint64_t taken; /* of the delivery ring */
 };
 
 void raw_port_open(struct raw_port *port, const struct service *service, uint64_t ring_bytes);

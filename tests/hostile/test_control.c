@@ -334,7 +334,8 @@ static void test_descriptors_that_nobody_asked_for(void **state)
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)
     };
-    control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int) * 20), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+    control.header =
+        (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int) * 20), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
     for (int i = 0; i < 20; i++)
         memcpy(CMSG_DATA(&control.header) + (size_t)i * sizeof(int), &null, sizeof(int));
     assert_true(sendmsg(raw.fd, &message, MSG_NOSIGNAL) > 0);
@@ -426,14 +427,39 @@ static void test_senseless_requests(void **state)
     unload.name = longest;
     for (int i = 0; i < 8; i++) {
         switch (i) {
-        case 0: request.body_case = ODEON__REQUEST__BODY_SPAWN; request.spawn = &a_spawn; break;
-        case 1: request.body_case = ODEON__REQUEST__BODY_ACTOR_SEND; request.actor_send = &a_send; break;
-        case 2: request.body_case = ODEON__REQUEST__BODY_ACTOR_STOP; request.actor_stop = &stop; break;
-        case 3: request.body_case = ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN; request.message_type_intern = &intern; break;
-        case 4: request.body_case = ODEON__REQUEST__BODY_EXECUTOR_SET; request.executor_set = &set; break;
-        case 5: request.body_case = ODEON__REQUEST__BODY_LOOKUP; request.lookup = &lookup; break;
-        case 6: request.body_case = ODEON__REQUEST__BODY_PLUGIN_UNLOAD; request.plugin_unload = &unload; break;
-        default: intern.type = NULL; request.body_case = ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN; request.message_type_intern = &intern; break;
+        case 0:
+            request.body_case = ODEON__REQUEST__BODY_SPAWN;
+            request.spawn = &a_spawn;
+            break;
+        case 1:
+            request.body_case = ODEON__REQUEST__BODY_ACTOR_SEND;
+            request.actor_send = &a_send;
+            break;
+        case 2:
+            request.body_case = ODEON__REQUEST__BODY_ACTOR_STOP;
+            request.actor_stop = &stop;
+            break;
+        case 3:
+            request.body_case = ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN;
+            request.message_type_intern = &intern;
+            break;
+        case 4:
+            request.body_case = ODEON__REQUEST__BODY_EXECUTOR_SET;
+            request.executor_set = &set;
+            break;
+        case 5:
+            request.body_case = ODEON__REQUEST__BODY_LOOKUP;
+            request.lookup = &lookup;
+            break;
+        case 6:
+            request.body_case = ODEON__REQUEST__BODY_PLUGIN_UNLOAD;
+            request.plugin_unload = &unload;
+            break;
+        default:
+            intern.type = NULL;
+            request.body_case = ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN;
+            request.message_type_intern = &intern;
+            break;
         }
         raw_send(&raw, &request, NULL, 0);
         assert_int_equal(raw_receive(&raw, &answer), 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client that writes at random for some seconds, into its rings, its words and the control connection, while another one's
- * traffic has to be complete and in order.  The seed is printed; ODEON_TEST_SEED=N repeats a run's choices. */
+/* A client that writes at random for some seconds, into its rings, its words and the control connection, while another
+ * one's traffic has to be complete and in order.  The seed is printed; ODEON_TEST_SEED=N repeats a run's choices. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
@@ -61,13 +61,26 @@ static void put_record(struct fuzz *fuzz, struct raw_port *port)
     for (size_t i = 0; i < sizeof(payload); i++)
         payload[i] = (unsigned char)random_next();
     switch (random_below(400)) {
-    case 0: envelope.to = random_next(); break;
-    case 1: envelope.length = (uint16_t)random_next(); break;
-    case 2: envelope.flags = (uint8_t)random_next(); break;
-    case 3: envelope.type = (uint16_t)random_next(); break;
-    case 4: memset(&envelope, 0, sizeof(envelope)); break;
-    case 5: envelope.attempts = (uint8_t)random_next(); break;
-    default: break;
+    case 0:
+        envelope.to = random_next();
+        break;
+    case 1:
+        envelope.length = (uint16_t)random_next();
+        break;
+    case 2:
+        envelope.flags = (uint8_t)random_next();
+        break;
+    case 3:
+        envelope.type = (uint16_t)random_next();
+        break;
+    case 4:
+        memset(&envelope, 0, sizeof(envelope));
+        break;
+    case 5:
+        envelope.attempts = (uint8_t)random_next();
+        break;
+    default:
+        break;
     }
     /* as far as the mapping reaches; the executor must not believe the length either */
     raw_port_put(port, &envelope, envelope.length <= sizeof(payload) ? payload : NULL);
@@ -77,11 +90,21 @@ static void put_record(struct fuzz *fuzz, struct raw_port *port)
 static void scribble(struct raw_port *port)
 {
     switch (random_below(6)) {
-    case 0: atomic_store(&port->mine->delivery_head, random_next()); break;
-    case 1: atomic_store(&port->mine->delivery_wait, (uint32_t)random_next()); break;
-    case 2: atomic_store(&port->mine->room_wait, (uint32_t)random_next()); break;
-    case 3: port->submission[random_below(2 * RING)] = (uint8_t)random_next(); break;
-    case 4: memset(port->submission + random_below(RING), (int)random_next(), random_below(RING)); break;
+    case 0:
+        atomic_store(&port->mine->delivery_head, random_next());
+        break;
+    case 1:
+        atomic_store(&port->mine->delivery_wait, (uint32_t)random_next());
+        break;
+    case 2:
+        atomic_store(&port->mine->room_wait, (uint32_t)random_next());
+        break;
+    case 3:
+        port->submission[random_below(2 * RING)] = (uint8_t)random_next();
+        break;
+    case 4:
+        memset(port->submission + random_below(RING), (int)random_next(), random_below(RING));
+        break;
     default:
         (void)fallocate(port->client_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                         (off_t)(4096 * random_below(17)), 4096);
@@ -176,12 +199,13 @@ static void test_random_writes(void **state)
             fuzz_control(&fuzz);
     }
     numbers_wait(&fuzz.bystander, 200);
-    print_message("# fuzz: %llu records through %llu ports, %llu of them broken, %llu refusals; beside them %llu numbers "
-                  "in order\n",
-                  (unsigned long long)fuzz.records, (unsigned long long)fuzz.ports,
-                  (unsigned long long)service_figure(&fuzz.service, "ports_broken"),
-                  (unsigned long long)service_figure(&fuzz.service, "refusals"),
-                  (unsigned long long)atomic_load(&fuzz.bystander.received));
+    print_message(
+        "# fuzz: %llu records through %llu ports, %llu of them broken, %llu refusals; beside them %llu numbers "
+        "in order\n",
+        (unsigned long long)fuzz.records, (unsigned long long)fuzz.ports,
+        (unsigned long long)service_figure(&fuzz.service, "ports_broken"),
+        (unsigned long long)service_figure(&fuzz.service, "refusals"),
+        (unsigned long long)atomic_load(&fuzz.bystander.received));
     assert_true(service_figure(&fuzz.service, "ports_broken") > 0);
     assert_true(service_figure(&fuzz.service, "refusals") > 0);
     numbers_finish(&fuzz.bystander);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad plugins and bad paths: each is refused with a text that names what is wrong, nothing of it stays, traffic goes on. */
+/* Bad plugins and bad paths: each is refused with a text that names what is wrong, nothing of it stays, traffic goes
+ * on. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -143,8 +144,9 @@ static void test_damaged_files(void **state)
     expect_refused(TEST_ODEOND, "link it with -shared");
 }
 
-/* Bytes turned at random: refused or loaded, whatever the loader thinks of it, but never the end of the supervisor; what the
- * dynamic loader itself does with a damaged file is its own affair, so only the headers that are checked are touched. */
+/* Bytes turned at random: refused or loaded, whatever the loader thinks of it, but never the end of the supervisor;
+ * what the dynamic loader itself does with a damaged file is its own affair, so only the headers that are checked are
+ * touched. */
 static void test_damaged_headers(void **state)
 {
     unsigned seed = 7;
@@ -196,10 +198,9 @@ static void test_bad_descriptors(void **state)
     static const struct {
         const char *path;
         int flags;
-    } bad[] = { { "/tmp", O_RDONLY | O_DIRECTORY },
-                { "/dev/null", O_RDONLY },
-                { GOOD, O_PATH },
-                { "/dev/zero", O_RDWR } };
+    } bad[] = {
+        { "/tmp", O_RDONLY | O_DIRECTORY }, { "/dev/null", O_RDONLY }, { GOOD, O_PATH }, { "/dev/zero", O_RDWR }
+    };
     Odeon__Request request = ODEON__REQUEST__INIT;
     Odeon__PluginLoad load = ODEON__PLUGIN_LOAD__INIT;
     struct raw raw = raw_connect(&service);

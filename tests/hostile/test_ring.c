@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients that write into their port's memory what no library writes.  Each harms itself alone: one counted event, a reason
- * for the offender, and a bystander whose traffic is complete and in order. */
+/* Clients that write into their port's memory what no library writes.  Each harms itself alone: one counted event, a
+ * reason for the offender, and a bystander whose traffic is complete and in order. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
@@ -96,7 +96,8 @@ static struct counts count(void)
 {
     return (struct counts){ .broken = service_figure(&service, "ports_broken"),
                             .refusals = service_figure(&service, "refusals"),
-                            .logged = service_log_count(&service, "is broken: the client wrote what no record can be") };
+                            .logged =
+                                service_log_count(&service, "is broken: the client wrote what no record can be") };
 }
 
 /* One counted event, the reason on the connection and in the memory, a line in the log, and the bystander goes on. */
@@ -129,7 +130,7 @@ struct attack {
     enum port_broken why;
     struct envelope envelope; /* `to` 0: the echo; type 0: the number, unless all_zero */
     bool all_zero;
-    int64_t publish;          /* bytes behind the last good tail; 0: the record */
+    int64_t publish; /* bytes behind the last good tail; 0: the record */
 };
 
 static const struct attack attacks[] = {
@@ -176,7 +177,8 @@ static void test_bad_records_and_tails(void **state)
     }
 }
 
-/* What is good before the bad record is processed, what comes behind it is not.  (Answers are lost: their port is closed.) */
+/* What is good before the bad record is processed, what comes behind it is not.  (Answers are lost: their port is
+ * closed.) */
 static void test_good_records_before_a_bad_one_count(void **state)
 {
     odeon_ref ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
@@ -314,7 +316,9 @@ static void test_behaviour_and_sender_are_not_believed(void **state)
 
 static void check_delivery_head(uint64_t garbage, bool behind)
 {
-    struct envelope envelope = { .to = echo, .type = flood_type, .length = sizeof(struct probe_flood), .behaviour = 255 };
+    struct envelope envelope = {
+        .to = echo, .type = flood_type, .length = sizeof(struct probe_flood), .behaviour = 255
+    };
     struct probe_flood flood = { .count = 100 }; /* 100 KiB into 64 KiB: the executor has to look at the head */
     struct raw_port port;
 

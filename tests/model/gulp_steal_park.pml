@@ -59,7 +59,7 @@
  * HUNG: worker 0 owns all queues and hangs in queue 0 from the start (posts from outside go to the others).
  * IDLE: searches do not give up early; for the check of non-progress cycles.
  *
- * States: W=2 Q=2 N=2 STUCK=1 5.2 million, N=3 53 million; W=3 Q=3 HUNG STUCK=1 N=2 8.9 million, N=3 115 million; W=3 Q=2 N=1 STUCK=1
+ * States: W=2 Q=2 N=2 STUCK=1 5.2 million, N=3 51 million; W=3 Q=3 HUNG STUCK=1 N=2 8.9 million, N=3 112 million; W=3 Q=2 N=1 STUCK=1
  * 16 million (with N=2 more than 240 million: not finished, nothing found).
  */
 #ifndef W

@@ -10,7 +10,7 @@
  *  V=2  one own word {worker, running} per queue, a steal is one compare-and-swap on it, refused while the queue runs: holds
  *  V=3  the swap kept, home found by scanning all slots, everybody woken when a queue is in nobody's slot: holds, at that price
  *
- * KS steals per worker. States: V=2 W=2 N=3 7.7 million, V=2 W=3 N=1 KS=1 22 million, V=3 W=2 N=3 135 million.
+ * KS steals per worker. States: V=2 W=2 N=3 7.7 million, V=2 W=3 N=1 KS=1 22 million, V=3 W=2 N=2 36 million, N=3 135 million.
  */
 #ifndef W
 #define W 2

@@ -127,8 +127,8 @@ static void __attribute__((noreturn)) become_odeond(const struct service *servic
 void service_spawn(struct service *service, const char *const *arguments)
 {
     char config[96];
-    char *words[WORDS_MAX] = { (char *)TEST_ODEOND, (char *)"--foreground", (char *)"--runtime-dir", service->dir,
-                               (char *)"--config",  config };
+    char *words[WORDS_MAX] = { (char *)TEST_ODEOND, (char *)"--foreground", (char *)"--runtime-dir",
+                               service->dir,        (char *)"--config",     config };
     pid_t parent = getpid();
     unsigned n = 6;
 

@@ -2,9 +2,9 @@
 /* A private service for a test: odeond in the foreground with a runtime directory of its own, its clients, its log, its
  * figures.
  *
- * Used by one thread, the one that runs the tests, except where a function says otherwise: cmocka's assertions work there
- * alone. What cannot be done fails the test that runs. No leftovers: odeond dies with the thread that started it, the executor
- * dies with odeond, and what is still there at exit is killed and removed.
+ * Used by one thread, the one that runs the tests, except where a function says otherwise: cmocka's assertions work
+ * there alone. What cannot be done fails the test that runs. No leftovers: odeond dies with the thread that started it,
+ * the executor dies with odeond, and what is still there at exit is killed and removed.
  */
 #pragma once
 
@@ -20,8 +20,8 @@
 /* How long a test waits for what must happen; far more than it takes, for slow machines and sanitizers. */
 enum { PATIENCE_S = 30 };
 
-#define MILLISECONDS(n) ((int64_t)(n) * 1000000)
-#define SECONDS(n)      ((int64_t)(n) * 1000000000)
+#define MILLISECONDS(n) ((int64_t)(n)*1000000)
+#define SECONDS(n)      ((int64_t)(n)*1000000000)
 
 int64_t time_ns(void); /* any thread */
 /* Lets others run for a moment: for loops that look again.  Any thread. */
@@ -57,7 +57,8 @@ int service_wait_end(struct service *service);
 void service_end(struct service *service);
 
 /* Settings that make a service small and its start quick, for any test. */
-#define SMALL_SERVICE "--set", "workers=2", "--set", "queues-per-worker=2", "--set", "actors=1024", "--set", "affinity=none"
+#define SMALL_SERVICE                                                                                                  \
+    "--set", "workers=2", "--set", "queues-per-worker=2", "--set", "actors=1024", "--set", "affinity=none"
 
 struct odeon_client *service_connect(const struct service *service, const char *name);
 struct odeon_port *port_open_or_fail(struct odeon_client *client, uint64_t submission_bytes, uint64_t delivery_bytes,

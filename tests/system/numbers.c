@@ -94,8 +94,7 @@ void numbers_wait(struct numbers *numbers, uint64_t more)
     uint64_t target = atomic_load(&numbers->received) + more;
 
     if (!wait_until(atomic_load(&numbers->received) >= target))
-        fail_msg("the numbers stand still: %llu of %llu are back",
-                 (unsigned long long)atomic_load(&numbers->received),
+        fail_msg("the numbers stand still: %llu of %llu are back", (unsigned long long)atomic_load(&numbers->received),
                  (unsigned long long)atomic_load(&numbers->posted));
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client that posts consecutive numbers through a relay to an echo and checks that each comes back once, in order: what every
- * test of disturbances has running beside it.
+/* A client that posts consecutive numbers through a relay to an echo and checks that each comes back once, in order:
+ * what every test of disturbances has running beside it.
  *
- * It has a thread, a connection and a port of its own; the thread writes what is said to be its own in struct numbers, others
- * read the atomics.  Needs the plugin `probe`.
+ * It has a thread, a connection and a port of its own; the thread writes what is said to be its own in struct numbers,
+ * others read the atomics.  Needs the plugin `probe`.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 struct numbers {
     /* set before the start */
     const struct service *service;
-    uint64_t window;           /* at most so many are under way; 0: 64 */
+    uint64_t window; /* at most so many are under way; 0: 64 */
 
     _Atomic uint64_t posted;
     _Atomic uint64_t received; /* in order, none missing, none twice */

@@ -6,7 +6,10 @@
 
 /* Numbers go round: `origin` gets what an echo says, ODEON_NOBODY: the sender. */
 ODEON_MESSAGE(probe_number, 1, { uint64_t n, origin; });
-ODEON_MESSAGE(probe_block, 1, { uint64_t n; unsigned char fill[1000]; });
+ODEON_MESSAGE(probe_block, 1, {
+    uint64_t n;
+    unsigned char fill[1000];
+});
 ODEON_MESSAGE(probe_flood, 1, { uint64_t count; });            /* that many blocks to the sender, numbered from 0 */
 ODEON_MESSAGE(probe_work, 1, { uint64_t ns; });                /* keeps the worker busy that long */
 ODEON_MESSAGE(probe_crash, 1, { uint32_t attempts, unused; }); /* crashes at the first so many attempts, then counts */
@@ -19,7 +22,10 @@ ODEON_MESSAGE(probe_told, 1, {
     int32_t first, second;                      /* results of the sends of an object */
     uint64_t object_finis;
 });
-ODEON_MESSAGE(probe_note, 1, { int32_t level; char text[]; }); /* goes to the log */
+ODEON_MESSAGE(probe_note, 1, {
+    int32_t level;
+    char text[];
+}); /* goes to the log */
 
 ODEON_INTERFACE(probe_echo, probe_number, probe_flood, probe_block);
 ODEON_INTERFACE(probe_relay, probe_number);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How actors and message objects end: the four allocation results of behaviours, the three poison messages, the four results
- * of objects, over the real service. */
+/* How actors and message objects end: the four allocation results of behaviours, the three poison messages, the four
+ * results of objects, over the real service. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -21,9 +21,9 @@ static int setup(void **state)
 {
     (void)state;
     /* one worker, one queue: what is kept for the next of its kind is kept by a worker */
-    service_start(&service, (const char *const[]){ "--set", "workers=1", "--set", "queues-per-worker=1", "--set",
-                                                   "actors=1024", "--set", "affinity=none", "--plugin", TEST_PROBE,
-                                                   NULL });
+    service_start(&service,
+                  (const char *const[]){ "--set", "workers=1", "--set", "queues-per-worker=1", "--set", "actors=1024",
+                                         "--set", "affinity=none", "--plugin", TEST_PROBE, NULL });
     client = service_connect(&service, "actors");
     port = port_open_or_fail(client, 0, 0, false);
     ask_type = message_id(client, odeon_message_of(probe_ask));
@@ -218,9 +218,12 @@ static void test_actor_table_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nodelete_goes_on), cmocka_unit_test(test_delete),
-        cmocka_unit_test(test_destroy),          cmocka_unit_test(test_finished),
-        cmocka_unit_test(test_message_objects),  cmocka_unit_test(test_names_and_arguments),
+        cmocka_unit_test(test_nodelete_goes_on),
+        cmocka_unit_test(test_delete),
+        cmocka_unit_test(test_destroy),
+        cmocka_unit_test(test_finished),
+        cmocka_unit_test(test_message_objects),
+        cmocka_unit_test(test_names_and_arguments),
         cmocka_unit_test(test_actor_table_is_bounded),
     };
 

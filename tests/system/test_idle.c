@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Idle is free: a service with connected clients and open ports, whose ports have been in use, costs next to nothing. */
+/* Idle is free: a service with connected clients and open ports, whose ports have been in use, costs next to nothing.
+ */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -177,8 +177,8 @@ static void test_bad_settings_are_refused_with_a_reason(void **state)
     }
 }
 
-/* An actor keeps its worker busy for longer than there is time to drain: what waits behind it is reported, and the end is
- * in order all the same. */
+/* An actor keeps its worker busy for longer than there is time to drain: what waits behind it is reported, and the end
+ * is in order all the same. */
 static void test_end_reports_what_was_not_received(void **state)
 {
     struct probe_work work = { .ns = 60 * UINT64_C(1000000000) };
@@ -196,7 +196,8 @@ static void test_end_reports_what_was_not_received(void **state)
     type = message_id(client, odeon_message_of(probe_number));
     ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
     port = port_open_or_fail(client, 0, 0, false);
-    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_work)), &work, sizeof(work)), 0);
+    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_work)), &work, sizeof(work)),
+                     0);
     for (int i = 0; i < 10; i++)
         assert_int_equal(odeon_post(port, ledger, type, &number, sizeof(number)), 0);
     assert_true(wait_until(service_figure(&service, "port_messages") == 11));

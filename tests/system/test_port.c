@@ -316,7 +316,8 @@ static void *continue_later(void *userdata)
 {
     pid_t *executor = userdata;
 
-    wait_until_within(1, false); /* the other thread is to fall asleep meanwhile; if not, the test is weaker, not wrong */
+    wait_until_within(1,
+                      false); /* the other thread is to fall asleep meanwhile; if not, the test is weaker, not wrong */
     kill(*executor, SIGCONT);
     return NULL;
 }

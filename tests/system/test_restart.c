@@ -15,8 +15,8 @@
 
 static void start(struct service *service)
 {
-    service_start(service,
-                  (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=20", "--plugin", TEST_PROBE, NULL });
+    service_start(service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=20", "--plugin",
+                                                  TEST_PROBE, NULL });
 }
 
 static void end(struct service *service)
@@ -31,9 +31,7 @@ static struct probe_told ask(struct odeon_port *port, odeon_ref ledger, uint32_t
     struct odeon_delivery reply;
     struct probe_told told;
 
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0,
-                                SECONDS(PATIENCE_S), &reply),
-                     ODEON_CALL_REPLY);
+    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REPLY);
     memcpy(&told, reply.data, sizeof(told));
     odeon_release(port);
     return told;
@@ -67,7 +65,8 @@ static void test_ports_live_on_over_kills(void **state)
     end(&service);
 }
 
-/* While there is no executor: posting goes on until the ring is full, and all that was posted is processed afterwards. */
+/* While there is no executor: posting goes on until the ring is full, and all that was posted is processed afterwards.
+ */
 static void test_posting_goes_on_without_an_executor(void **state)
 {
     struct odeon_client *client;
@@ -127,7 +126,8 @@ static void test_running_message_is_redelivered(void **state)
     port = port_open_or_fail(client, 0, 0, false);
     ask_type = message_id(client, odeon_message_of(probe_ask));
     assert_int_equal(ask(port, ledger, ask_type).count, 0);
-    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_work)), &work, sizeof(work)), 0);
+    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_work)), &work, sizeof(work)),
+                     0);
     assert_int_equal(
         odeon_post(port, ledger, message_id(client, odeon_message_of(probe_number)), &number, sizeof(number)), 0);
     assert_true(wait_until(service_figure(&service, "port_messages") >= 3));
@@ -144,8 +144,8 @@ static void test_running_message_is_redelivered(void **state)
     end(&service);
 }
 
-/* The whole story of a handler that crashes each time: attributed, tried three times, put away; others do not notice more
- * than the pause. */
+/* The whole story of a handler that crashes each time: attributed, tried three times, put away; others do not notice
+ * more than the pause. */
 static void test_crashing_handler_is_attributed_and_its_message_put_away(void **state)
 {
     struct odeon_client *client;
@@ -166,8 +166,11 @@ static void test_crashing_handler_is_attributed_and_its_message_put_away(void **
     crasher = spawn(client, "crasher", "crasher", NULL, 0);
     port = port_open_or_fail(client, 0, 0, false);
     dead = service_figure(&service, "dead_letters");
-    static const struct odeon_message_type crash = { .struct_size = sizeof(crash), .version = 1, .name = "crash", .fields = "" },
-                                     ok = { .struct_size = sizeof(ok), .version = 1, .name = "ok", .fields = "" };
+    static const struct odeon_message_type crash = { .struct_size = sizeof(crash),
+                                                     .version = 1,
+                                                     .name = "crash",
+                                                     .fields = "" },
+                                           ok = { .struct_size = sizeof(ok), .version = 1, .name = "ok", .fields = "" };
     crash_type = message_id(client, &crash);
     ok_type = message_id(client, &ok);
     assert_int_equal(odeon_post_correlated(port, crasher, crash_type, 77, NULL, 0), 0);
@@ -211,8 +214,8 @@ static void test_crash_that_passes_is_survived(void **state)
     ask_type = message_id(client, odeon_message_of(probe_ask));
     ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
     port = port_open_or_fail(client, 0, 0, false);
-    assert_int_equal(
-        odeon_post(port, ledger, message_id(client, odeon_message_of(probe_crash)), &crash, sizeof(crash)), 0);
+    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_crash)), &crash, sizeof(crash)),
+                     0);
     struct probe_told told = ask(port, ledger, ask_type);
     assert_int_equal(told.count, 1);
     assert_int_equal(told.redelivered, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steering while traffic flows: a client posts all the time, and meanwhile plugins are loaded, listed and refused, actors
- * spawned and sent to from the command line, settings changed, figures watched.  The traffic must not notice. */
+/* Steering while traffic flows: a client posts all the time, and meanwhile plugins are loaded, listed and refused,
+ * actors spawned and sent to from the command line, settings changed, figures watched.  The traffic must not notice. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>

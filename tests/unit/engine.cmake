@@ -18,6 +18,9 @@ add_engine_test(recover_states "unit" 60)
 add_engine_test(steal "unit;stress" 120)
 add_engine_test(turn "unit" 60)
 add_engine_test(actors "unit" 60)
+add_engine_test(segment "unit" 60)
+add_engine_test(queue "unit;stress" 60)
+add_engine_test(outbox "unit" 60)
 
 # Recovery again, with the engine's injection points compiled in: its objects come first, so that nothing is taken from the library.
 file(GLOB engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/daemon/engine/*.c)
