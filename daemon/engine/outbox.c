@@ -55,19 +55,11 @@ static void runs_grow(struct worker *w)
     w->runs_capacity *= 2;
 }
 
-/* The run so far gets its length, for recovery to step over it; a new one begins. */
-int outbox_run_begin(struct worker *w, uint32_t destination)
+/* The private side of a run whose first envelope is to lie at w->out. */
+static void run_note(struct worker *w, uint32_t destination)
 {
-    if (w->n_runs > 0) {
-        struct outbox_link *last = &w->runs[w->n_runs - 1];
-        last->bytes = w->out - last->at;
-        ((struct outbox_run *)(w->outbox + last->at) - 1)->bytes = (uint32_t)(last->bytes / 8);
-    }
     if (w->n_runs == w->runs_capacity)
         runs_grow(w);
-    struct outbox_run *run = (struct outbox_run *)(w->outbox + w->out);
-    *run = (struct outbox_run){ .destination = destination };
-    w->out += sizeof(*run);
     w->run_destination = destination;
     uint32_t index = w->n_runs++, group = w->group_of[destination];
     w->runs[index] = (struct outbox_link){ .at = w->out };
@@ -78,6 +70,20 @@ int outbox_run_begin(struct worker *w, uint32_t destination)
         w->runs[w->groups[group - 1].last].next = index;
         w->groups[group - 1].last = index;
     }
+}
+
+/* The run so far gets its length, for recovery to step over it; a new one begins. */
+int outbox_run_begin(struct worker *w, uint32_t destination)
+{
+    if (w->n_runs > 0) {
+        struct outbox_link *last = &w->runs[w->n_runs - 1];
+        last->bytes = w->out - last->at;
+        ((struct outbox_run *)(w->outbox + last->at) - 1)->bytes = (uint32_t)(last->bytes / 8);
+    }
+    struct outbox_run *run = (struct outbox_run *)(w->outbox + w->out);
+    *run = (struct outbox_run){ .destination = destination };
+    w->out += sizeof(*run);
+    run_note(w, destination);
     return 0;
 }
 
@@ -92,8 +98,9 @@ void outbox_rebuild(struct worker *w, uint64_t out)
         uint64_t bytes = run->bytes && run->bytes * UINT64_C(8) < rest ? run->bytes * UINT64_C(8) : rest;
         uint32_t destination = run->destination;
         assert(destination <= w->engine->segment.dead_letters);
-        w->run_destination = NO_QUEUE;
-        outbox_run_begin(w, destination);
+        w->out += sizeof(*run);
+        run_note(w, destination); /* nothing is stored into the log: recovery, too, may be killed (B2) */
+        w->runs[w->n_runs - 1].bytes = bytes;
         w->out += bytes;
     }
     assert(w->out == out);

@@ -94,6 +94,12 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
     if (fstat(fd, &st) < 0)
         return -errno;
     if ((uint64_t)st.st_size < computed.size) {
+        uint64_t magic = 0; /* what begins with anything is not ours to grow */
+        if (pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic != 0) {
+            *reterr_text = magic == SEGMENT_MAGIC ? "the segment was made with other sizes (workers, queues-per-worker, actors or a bytes setting)"
+                                                  : "not an engine segment";
+            return -EPROTO;
+        }
         if (ftruncate(fd, (off_t)computed.size) < 0) {
             *reterr_text = "the segment is smaller than the configuration needs and cannot grow";
             return errno == EPERM ? -EPROTO : -errno;

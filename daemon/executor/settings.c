@@ -17,7 +17,7 @@ enum setting_kind { SETTING_NUMBER, SETTING_BYTES, SETTING_STEALING, SETTING_AFF
 #define GIB(n) (UINT64_C(n) << 30)
 
 /* The least window must hold two of the largest records. */
-#define WINDOW_BYTES_MIN KIB(128)
+#define WINDOW_BYTES_MIN KIB(144) /* the engine keeps 72 KiB of an outbox for itself */
 
 static const struct setting {
     const char *key;
@@ -31,7 +31,7 @@ static const struct setting {
       "worker threads; default: one for each core that the service may use" },
     { "queues-per-worker", SETTING_NUMBER, false, offsetof(struct settings, queues_per_worker), 16, 1, ODEON_QUEUES_MAX,
       "message queues of each worker; every actor belongs to one of them" },
-    { "actors", SETTING_NUMBER, false, offsetof(struct settings, actors), ODEON_ACTORS_DEFAULT, 64, ODEON_ACTORS_MAX,
+    { "actors", SETTING_NUMBER, false, offsetof(struct settings, actors), ODEON_ACTORS_DEFAULT, 512, ODEON_ACTORS_MAX,
       "actors that can exist at once, ports of clients included" },
     { "limit-bytes", SETTING_BYTES, false, offsetof(struct settings, limit_bytes), ODEON_LIMIT_BYTES_DEFAULT, KIB(4),
       GIB(16), "bytes that may wait in one queue before sends to it are refused" },
