@@ -140,14 +140,17 @@ static struct segment_name *name_find(struct engine *e, const char *name, struct
     return NULL;
 }
 
-int actors_lookup(struct engine *e, const char *name, actor_ref *ret_ref)
+int actors_lookup(struct worker *w, const char *name, actor_ref *ret_ref)
 {
+    struct engine *e = w->engine;
     if (!actors_name_is_good(name))
         return -ENOENT;
     pthread_mutex_lock(&e->names_mutex);
     struct segment_name *entry = name_find(e, name, NULL);
     actor_ref ref = entry ? load_relaxed(&entry->ref) : 0;
-    bool exists = entry && actors_is_committed(e, actor_ref_slot(ref));
+    /* before its spawn commits, only the spawner itself finds it */
+    uint32_t slot = actor_ref_slot(ref);
+    bool exists = entry && (e->segment.actors[slot].spawn_worker == w->id || actors_is_committed(e, slot));
     pthread_mutex_unlock(&e->names_mutex);
     if (!exists)
         return -ENOENT;

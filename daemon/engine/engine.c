@@ -346,7 +346,7 @@ int engine_actor_send(struct engine *e, actor_ref to, uint16_t type, const void 
 
 int engine_actor_lookup(struct engine *e, const char *name, actor_ref *ret_ref)
 {
-    return actors_lookup(e, name, ret_ref);
+    return actors_lookup(e->control, name, ret_ref);
 }
 
 static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view *ret)

@@ -141,7 +141,7 @@ int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct eng
 
 int engine_ctx_lookup(struct engine_context *ctx, const char *name, actor_ref *ret_ref)
 {
-    return actors_lookup(worker_of_context(ctx)->engine, name, ret_ref);
+    return actors_lookup(worker_of_context(ctx), name, ret_ref);
 }
 
 int engine_ctx_find_type(struct engine_context *ctx, const char *name, uint32_t *ret_id)

@@ -17,7 +17,8 @@ enum setting_kind { SETTING_NUMBER, SETTING_BYTES, SETTING_STEALING, SETTING_AFF
 #define GIB(n) (UINT64_C(n) << 30)
 
 /* The least window must hold two of the largest records. */
-#define WINDOW_BYTES_MIN KIB(144) /* the engine keeps 72 KiB of an outbox for itself */
+#define WINDOW_BYTES_MIN KIB(128)
+#define OUTBOX_BYTES_MIN KIB(144) /* the engine keeps 72 KiB of it for itself */
 
 static const struct setting {
     const char *key;
@@ -36,7 +37,7 @@ static const struct setting {
     { "limit-bytes", SETTING_BYTES, false, offsetof(struct settings, limit_bytes), ODEON_LIMIT_BYTES_DEFAULT, KIB(4),
       GIB(16), "bytes that may wait in one queue before sends to it are refused" },
     { "outbox-bytes", SETTING_BYTES, false, offsetof(struct settings, outbox_bytes), ODEON_OUTBOX_BYTES_DEFAULT,
-      WINDOW_BYTES_MIN, GIB(4), "bytes that the handlers of one worker may send before they are flushed" },
+      OUTBOX_BYTES_MIN, GIB(4), "bytes that the handlers of one worker may send before they are flushed" },
     { "backlog-bytes", SETTING_BYTES, false, offsetof(struct settings, backlog_bytes), ODEON_BACKLOG_BYTES_DEFAULT,
       WINDOW_BYTES_MIN, GIB(4), "bytes that may wait for one port whose client does not receive" },
     { "dead-letter-bytes", SETTING_BYTES, false, offsetof(struct settings, dead_letter_bytes), ODEON_DLQ_BYTES_DEFAULT,

@@ -176,7 +176,7 @@ static void test_random_writes(void **state)
     (void)state;
     random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time_ns() * 2 + 1;
     print_message("# fuzz: seed %llu\n", (unsigned long long)random_state);
-    service_start(&fuzz.service, (const char *const[]){ SMALL_SERVICE, "--set", "backlog-bytes=131072", "--plugin",
+    service_start(&fuzz.service, (const char *const[]){ SMALL_SERVICE, "--set", "backlog-bytes=144K", "--plugin",
                                                         TEST_PROBE, "--log-level", "notice", NULL });
     fuzz.client = service_connect(&fuzz.service, "fuzz");
     numbers_start(&fuzz.bystander, &fuzz.service, 64);

@@ -14,7 +14,7 @@
 #include "tests/system/numbers.h"
 #include "tests/system/probe.h"
 
-enum { OUTBOX = 144 << 10, /* the least; half of it is the engine's own */ BACKLOG = 128 << 10, RING = 1 << 16 };
+enum { OUTBOX = 144 << 10, /* the least; half of it is the engine's own */ BACKLOG = 144 << 10, RING = 1 << 16 };
 
 static struct service service;
 static struct numbers bystander;
@@ -191,7 +191,7 @@ static void test_client_that_does_not_receive(void **state)
     odeon_ref echo;
 
     (void)state;
-    start("backlog-bytes=131072");
+    start("backlog-bytes=144K");
     flood_type = message_id(client, odeon_message_of(probe_flood));
     block_type = message_id(client, odeon_message_of(probe_block));
     number_type = message_id(client, odeon_message_of(probe_number));
@@ -230,7 +230,7 @@ static void test_client_that_goes_while_it_is_flooded(void **state)
     odeon_ref echo;
 
     (void)state;
-    start("backlog-bytes=131072");
+    start("backlog-bytes=144K");
     flood_type = message_id(client, odeon_message_of(probe_flood));
     echo = spawn(client, "probe_echo", NULL, NULL, 0);
     uint32_t ports = service_state(&service).ports;

@@ -74,8 +74,8 @@ static void test_numbers(void **state)
     assert_int_equal(settings.spin_us, 0);
     accept(&settings, "limit-bytes", "16M");
     assert_int_equal(settings.limit_bytes, 16 << 20);
-    accept(&settings, "outbox-bytes", "128K");
-    assert_int_equal(settings.outbox_bytes, 128 << 10);
+    accept(&settings, "outbox-bytes", "144K");
+    assert_int_equal(settings.outbox_bytes, 144 << 10);
     accept(&settings, "limit-bytes", "16G");
     assert_int_equal(settings.limit_bytes, UINT64_C(16) << 30);
 
