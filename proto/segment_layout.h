@@ -10,7 +10,7 @@
  * L1  No batch present (sel) => the inactive len is 0 and cursor is 0.
  * L2  len[active] and sel change only under `lock` (sel also by the running worker while a batch is present).
  * L3  While a commit record names a queue, the record's cursor and tail are the truth, not the queue's.
- * L4  Journal, turn, fault and an actor's spawn tag carry the commit count at which they were written, and are valid only
+ * L4  Journal, fault and an actor's spawn tag carry the commit count at which they were written, and are valid only
  *     while it equals the worker's count.
  */
 #pragma once
@@ -88,7 +88,7 @@ struct segment_fault {
 struct segment_worker {
     alignas(128) struct segment_commit slot[2]; /* the pair begins at a multiple of its size: one bit of the address tells them apart */
     alignas(64) _Atomic uint64_t count;
-    _Atomic uint64_t turn;            /* count at which the current handler was entered */
+    _Atomic uint64_t turn;            /* 1: the attached batch's handlers are being run */
     alignas(64) _Atomic uint64_t arm; /* {count : 48, step : 16} */
     struct segment_journal_entry entry[2];
     alignas(64) struct segment_fault fault;

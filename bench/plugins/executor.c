@@ -49,6 +49,18 @@ ODEON_INIT(bench_member, struct member_args)
     return odeon_signal(ctx, self->run->driver, bench_member_ready);
 }
 
+/* The general form: `batch` sends at once, at every batch-th message. */
+static __attribute__((noinline)) int member_batch(struct bench_member_state *self, struct odeon_context *ctx)
+{
+    const struct executor_run *run = self->run;
+    for (uint32_t i = 0; self->recs % run->batch == 0 && i < run->batch; i++) {
+        odeon_signal(ctx, self->group[self->sends], bench_token);
+        self->sends = self->sends + 1 == run->set ? 0 : self->sends + 1;
+    }
+    self->recs++;
+    return ODEON_NODELETE;
+}
+
 ODEON_RECEIVE(bench_member, bench_token)
 {
     const struct executor_run *run = self->run;
@@ -56,12 +68,11 @@ ODEON_RECEIVE(bench_member, bench_token)
         odeon_signal(ctx, run->driver, bench_member_done);
         return ODEON_DELETE;
     }
-    if (run->batch == 1 || self->recs % run->batch == 0) {
-        for (uint32_t i = 0; i < run->batch; i++) {
-            odeon_signal(ctx, self->group[self->sends], bench_token);
-            self->sends = self->sends + 1 == run->set ? 0 : self->sends + 1;
-        }
-    }
+    if (__builtin_expect(run->batch != 1, 0))
+        return member_batch(self, ctx);
+    uint32_t sends = self->sends;
+    self->sends = sends + 1 == run->set ? 0 : sends + 1;
+    odeon_signal(ctx, self->group[sends], bench_token);
     self->recs++;
     return ODEON_NODELETE;
 }

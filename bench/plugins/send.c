@@ -14,11 +14,13 @@
 ODEON_MESSAGE(bench_static_count, 1, { uint64_t count; });
 ODEON_INTERFACE(bench_static_actor, bench_static_count);
 
-ODEON_MESSAGE(bench_dynamic_count, 1, {
-    uint64_t count, n, begin_ns;
+struct dynamic_run {
+    uint64_t n, begin_ns;
     odeon_ref client;
     uint64_t place;
-});
+};
+/* The run is the driver's own memory, in this process: what a run of the paper's programs has in static variables. */
+ODEON_MESSAGE(bench_dynamic_count, 1, { uint64_t count; const struct dynamic_run *run; });
 ODEON_INTERFACE(bench_dynamic_actor, bench_dynamic_count);
 
 /* ---- static_send ---- */
@@ -66,26 +68,24 @@ ODEON_ACTOR_TYPE(bench_static_send);
 
 /* ---- dynamic_send ---- */
 
-/* Makes an actor and sends it its message; all that an actor must know is in there. */
-static inline int dynamic_next(struct odeon_context *ctx, const struct bench_dynamic_count *message, uint64_t count)
+/* Makes an actor and sends it its message. */
+static inline int dynamic_next(struct odeon_context *ctx, const struct dynamic_run *run, uint64_t count)
 {
     bench_dynamic_actor_ref actor;
     int r = odeon_spawn_into(ctx, &actor, bench_dynamic_actor,
-                             .placement = message->place == BENCH_PLACE_HERE ? ODEON_PLACE_HERE : ODEON_PLACE_SPREAD);
-    if (r < 0)
-        return r;
-    return odeon_send(ctx, actor, bench_dynamic_count, .count = count, .n = message->n, .begin_ns = message->begin_ns,
-                      .client = message->client, .place = message->place);
+                             .placement = run->place == BENCH_PLACE_HERE ? ODEON_PLACE_HERE : ODEON_PLACE_SPREAD);
+    return r < 0 ? r : odeon_send(ctx, actor, bench_dynamic_count, .count = count, .run = run);
 }
 
 ODEON_STATELESS(bench_dynamic_actor);
 
 ODEON_RECEIVE(bench_dynamic_actor, bench_dynamic_count)
 {
-    if (__builtin_expect(msg->count >= msg->n, 0))
-        return driver_finish(ctx, msg->client, odeon_now_ns(ctx) - msg->begin_ns, msg->n);
-    int r = dynamic_next(ctx, msg, msg->count + 1);
-    return __builtin_expect(r < 0, 0) ? driver_fail(ctx, msg->client, r, "cannot make an actor") : ODEON_DELETE;
+    const struct dynamic_run *run = msg->run;
+    if (__builtin_expect(msg->count >= run->n, 0))
+        return driver_finish(ctx, run->client, odeon_now_ns(ctx) - run->begin_ns, run->n);
+    int r = dynamic_next(ctx, run, msg->count + 1);
+    return __builtin_expect(r < 0, 0) ? driver_fail(ctx, run->client, r, "cannot make an actor") : ODEON_DELETE;
 }
 
 ODEON_HANDLERS(bench_dynamic_actor, ODEON_ON(bench_dynamic_actor, bench_dynamic_count));
@@ -95,14 +95,15 @@ ODEON_STATELESS(bench_dynamic_send);
 
 ODEON_RECEIVE(bench_dynamic_send, bench_run)
 {
-    const struct bench_dynamic_count first = {
+    static struct dynamic_run run; /* one run at a time */
+    run = (struct dynamic_run){
         .n = driver_default(msg->n, DEFAULT_MESSAGES),
         .begin_ns = odeon_now_ns(ctx),
         .client = ctx->sender,
         .place = msg->place,
     };
-    int r = dynamic_next(ctx, &first, 0);
-    return r < 0 ? driver_fail(ctx, ctx->sender, r, "cannot make an actor") : ODEON_DELETE;
+    int r = dynamic_next(ctx, &run, 0);
+    return r < 0 ? driver_fail(ctx, ctx->sender, r, "cannot start the actor") : ODEON_DELETE;
 }
 
 ODEON_HANDLERS(bench_dynamic_send, ODEON_ON(bench_dynamic_send, bench_run));

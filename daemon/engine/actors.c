@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +12,9 @@
 #include "daemon/engine/turn.h"
 
 enum { SLOT_MOVE = SLOT_CACHE / 2 };
+
+/* A type without state shares this: there is nothing to keep apart. */
+static uint64_t no_state;
 
 int actors_init(struct engine *e)
 {
@@ -33,7 +35,8 @@ void actors_fini(struct engine *e)
     size_t n = e->config.actors_max;
     if (e->actors && e->actors != MAP_FAILED && e->segment.header)
         for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high); slot++)
-            free(e->actors[slot].state); /* the process ends: no fini is owed, the actors live on in the segment */
+            if (e->actors[slot].state != &no_state)
+                free(e->actors[slot].state); /* the process ends: no fini is owed, the actors live on in the segment */
     if (e->actors && e->actors != MAP_FAILED)
         munmap(e->actors, n * sizeof(struct actor));
     if (e->slots_free && e->slots_free != MAP_FAILED)
@@ -303,22 +306,20 @@ static size_t state_bytes(const struct actor_type *type)
 
 void *actors_state_new(struct worker *w, struct actor_type *type)
 {
-    size_t bytes = state_bytes(type);
-    void *state;
-    /* What was kept may be of an earlier version of the type, whose states were smaller. */
-    while ((state = w->state_free[type->id]) && malloc_usable_size(state) < bytes) {
-        w->state_free[type->id] = *(void **)state;
-        free(state);
-    }
+    if (type->state_size == 0)
+        return &no_state;
+    void *state = w->state_free[type->id];
     if (!state)
-        return calloc(1, bytes);
+        return calloc(1, state_bytes(type));
     w->state_free[type->id] = *(void **)state;
-    memset(state, 0, bytes);
+    memset(state, 0, state_bytes(type));
     return state;
 }
 
 void actors_state_drop(struct worker *w, struct actor_type *type, void *state, enum engine_allocation how)
 {
+    if (state == &no_state)
+        return;
     switch (how) {
     case ALLOCATION_DELETE:
         free(state);
@@ -330,4 +331,13 @@ void actors_state_drop(struct worker *w, struct actor_type *type, void *state, e
     default: /* FINISHED: storage and content stay as they are; nobody reaches them any more */
         break;
     }
+}
+
+void actors_state_forget(struct worker *w, uint32_t type)
+{
+    for (void *state = w->state_free[type], *next; state; state = next) {
+        next = *(void **)state;
+        free(state);
+    }
+    w->state_free[type] = NULL;
 }

@@ -103,7 +103,7 @@ struct port {
     uint64_t submission_bytes, delivery_bytes;
     int doorbell_fd, pipe_fd;
     alignas(64) uint32_t room_woken; /* runner: last room_wait that was answered */
-    uint32_t idle_polls;             /* runner */
+    _Atomic uint32_t idle_polls;     /* its owner, running it or not; a thief that makes it hot */
     bool closing_seen;               /* runner */
     uint64_t closing_tail;           /* runner: what had been published when the client was found to be gone */
     alignas(64) _Atomic uint64_t delivery_head; /* lock: the client's cursor as last believed; a hint for the poll */

@@ -26,7 +26,7 @@ static uint64_t instruction_of(const void *context)
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     struct worker *w = this_worker;
-    if (w && w->queue != NO_QUEUE && load_relaxed(&w->durable->turn) == w->count) {
+    if (w && w->queue != NO_QUEUE && load_relaxed(&w->durable->turn)) {
         struct segment_fault *fault = &w->durable->fault;
         const struct envelope *running = (const struct envelope *)(w->batch + w->durable->slot[w->count & 1].cursor);
         const struct actor_type *type = w->engine->actors[actor_ref_slot(running->to)].type;

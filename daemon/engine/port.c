@@ -212,7 +212,7 @@ static void retire(struct worker *w, uint32_t id, struct port *port, enum port_b
 static void make_hot(struct worker *w, uint32_t id, struct port *port)
 {
     uint64_t bit = UINT64_C(1) << (id % 64);
-    port->idle_polls = 0;
+    store_relaxed(&port->idle_polls, 0);
     if (!(w->hot[id / 64] & bit) || load_relaxed(&port->executor_words->need_wakeup)) {
         w->hot[id / 64] |= bit;
         store_relaxed(&port->executor_words->need_wakeup, 0); /* R3 */
@@ -259,6 +259,13 @@ void port_run(struct worker *w, uint32_t id)
     owner_release(source, w->id);
 }
 
+static uint32_t idle_poll(struct port *port)
+{
+    uint32_t polls = load_relaxed(&port->idle_polls) + 1;
+    store_relaxed(&port->idle_polls, polls);
+    return polls;
+}
+
 void port_poll_hot(struct worker *w)
 {
     struct engine *e = w->engine;
@@ -270,8 +277,8 @@ void port_poll_hot(struct worker *w)
                 w->hot[word] &= ~(UINT64_C(1) << (id % 64)); /* stolen: its new owner polls it */
             } else if (port_has_work(e, id)) {
                 ready_set(w->ready, engine_source_of_port(e, id));
-            } else if (++port->idle_polls > PORT_COLD_POLLS) {
-                port->idle_polls = 0;
+            } else if (idle_poll(port) > PORT_COLD_POLLS) {
+                store_relaxed(&port->idle_polls, 0);
                 store_relaxed(&port->executor_words->need_wakeup, 1);
                 full_barrier(); /* P4 */
                 if (port_has_work(e, id))

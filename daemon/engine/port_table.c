@@ -42,7 +42,8 @@ static void port_reset(struct port *port)
     port->executor_words = NULL;
     port->doorbell_fd = port->pipe_fd = -1;
     port->closing_seen = false;
-    port->room_woken = port->idle_polls = port->delivery_woken = 0;
+    port->room_woken = port->delivery_woken = 0;
+    store_relaxed(&port->idle_polls, 0);
     store_relaxed(&port->broken, PORT_OK);
 }
 

@@ -112,7 +112,7 @@ static void blame(struct engine *e, uint32_t id, struct segment_commit *slot, st
 {
     struct segment_worker *durable = &e->segment.workers[id];
     uint64_t count = load_relaxed(&durable->count);
-    if (slot->source == 0 || slot->source > e->segment.n_queues || slot->cursor >= slot->tail || load_relaxed(&durable->turn) != count)
+    if (slot->source == 0 || slot->source > e->segment.n_queues || slot->cursor >= slot->tail || !load_relaxed(&durable->turn))
         return;
     uint32_t queue = slot->source - 1;
     unsigned inactive = queue_active(load_relaxed(&e->segment.queues[queue].sel)) ^ 1;
@@ -179,8 +179,9 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     INJECT(RECOVERY);
     store_cursor(e, &slot, report);
     w->source = 0;
-    if (slot.source || slot.out || slot.redo || load_relaxed(&w->durable->turn) == w->count)
+    if (slot.source || slot.out || slot.redo)
         commit_flip(w, 0, 0, 0, 0, 0, 0);
+    store_relaxed(&w->durable->turn, 0); /* behind the flip: until then it speaks of what was attached */
 }
 
 /* Pass 7. */

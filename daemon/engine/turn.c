@@ -302,8 +302,6 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
     enum envelope_reason reason = REASON_NONE;
     bool is_here = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_destination(key) == w->queue;
     context_set(w, envelope, prefix);
-    store_relaxed(&w->durable->turn, w->count); /* U2 */
-    crash_order();
     if (!is_here || (actor_key_kind(key) != ACTOR_LIVE && actor_key_kind(key) != ACTOR_NEW))
         reason = REASON_NO_SUCH_ACTOR;
     else if (envelope->attempts >= e->config.attempts_max)
@@ -372,42 +370,65 @@ static inline engine_behaviour_fn behaviour_of(const struct actor *actor, uint64
     return behaviour->run;
 }
 
+/* U2 */
+static void running_set(struct worker *w, uint64_t running)
+{
+    crash_order();
+    store_relaxed(&w->durable->turn, running);
+    crash_order();
+}
+
 /* At a look: a flush that was wanted, or the limit.  False: the limit. */
 static bool flush_and_go_on(struct worker *w)
 {
     if (w->out_soft == OUTBOX_FLUSH_BYTES)
         return false;
     w->budget = w->budget_held;
+    running_set(w, 0);
     turn_flush(w);
     park_mid_look(w);
+    running_set(w, 1);
     return w->budget > 0 && !load_relaxed(&w->engine->stopping);
 }
 
 uint64_t turn_run_batch(struct worker *w, uint64_t limit)
 {
-    struct actor *const actors = w->engine->actors;
+    struct actor *const actors = w->actors;
     const uint8_t *const batch = w->batch;
     uint64_t cursor = w->cursor;
+    /* Messages come in bursts: what was found out about the one before holds for the next one to the same actor, of the same kind. */
+    uint64_t last_to = 0, last_meta = 0;
+    struct actor *actor = NULL;
+    engine_behaviour_fn run = NULL;
     w->budget = limit;
+    running_set(w, 1);
     while (cursor < w->tail) { /* which tail appends move */
         struct envelope *envelope = (struct envelope *)(batch + cursor);
         const uint64_t *words = envelope_words(envelope);
-        uint64_t meta = words[2];
+        uint64_t to = words[0], meta = words[2];
         cursor += envelope_size((uint16_t)(meta >> 16));
-        /* Prefetching what lies behind the tail is harmless, whatever it says. */
-        __builtin_prefetch(&actors[actor_ref_slot(((const struct envelope *)(batch + cursor))->to)]);
-        struct actor *actor = &actors[actor_ref_slot(words[0])]; /* in range: checked where the record was made */
-        uint64_t want = (words[0] & UINT64_C(0xffffffff00000000)) | w->key_live;
-        engine_behaviour_fn run = behaviour_of(actor, want, meta);
-        if (likely(run != NULL)) {
-            w->ctx.self = words[0];
+        if (to != last_to || meta != last_meta) {
+            /* Prefetching what lies behind the tail is harmless, whatever it says. */
+            __builtin_prefetch(&actors[actor_ref_slot(((const struct envelope *)(batch + cursor))->to)]);
+            actor = &actors[actor_ref_slot(to)]; /* in range: checked where the record was made */
+            run = behaviour_of(actor, (to & UINT64_C(0xffffffff00000000)) | w->key_live, meta);
+            last_to = to;
+            last_meta = meta;
+        }
+        if (likely(run)) {
+            w->ctx.self = to;
             w->ctx.sender = words[1];
             w->ctx.meta = meta;
-            store_relaxed(&w->durable->turn, w->count); /* U2 */
-            crash_order();
             int result = run(actor->state, envelope + 1, &w->ctx);
-            turn_end(w, actor, envelope, result, cursor);
+            if (likely(result == ALLOCATION_NODELETE)) {
+                INJECT(HANDLER);
+                commit_message(w, cursor);
+            } else {
+                last_to = 0;
+                turn_end(w, actor, envelope, result, cursor);
+            }
         } else {
+            last_to = 0;
             turn_special(w, envelope, actor, cursor);
         }
         if (unlikely(--w->budget == 0)) {
@@ -416,6 +437,7 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
                 break;
         }
     }
+    running_set(w, 0);
     w->cursor = cursor;
     if (w->out_soft != OUTBOX_FLUSH_BYTES) { /* the batch ended with a flush wanted */
         w->out_soft = OUTBOX_FLUSH_BYTES;

@@ -4,7 +4,8 @@
  * Threads: a worker's own.
  *
  * U1  One message, one flip: what it consumed, what it sent, whom it ended.
- * U2  `turn` equals count from before the behaviour is entered until the flip: recovery knows what was running.
+ * U2  The durable word `turn` is 1 while the loop of the turns runs handlers, 0 around flushes: at a crash, an attached batch with
+ *     turn 1 has been killed inside the handler of the record at its committed cursor (or in the few instructions between two).
  * U3  Tail append only for the queue whose batch runs, while its active buffer is empty [TAIL_NONEMPTY] and no record for it
  *     has gone to the outbox since the attach [TAIL_REOPEN].
  */

@@ -181,6 +181,8 @@ int engine_actor_type_retire(struct engine *e, uint32_t id, uint64_t *ret_live)
         store_release(&e->types[id], type);
         return -EBUSY;
     }
+    for (uint32_t i = 0; i < e->segment.n_ids; i++)
+        actors_state_forget(e->workers[i], id);
     free(type->listed);
     free(type);
     return 0;

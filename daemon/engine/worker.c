@@ -65,10 +65,7 @@ struct worker *worker_free(struct worker *w)
     park_worker_fini(w);
     outbox_fini(w);
     for (uint32_t i = 0; w->state_free && i < ODEON_ACTOR_TYPES_MAX; i++)
-        for (void *state = w->state_free[i], *next; state; state = next) {
-            next = *(void **)state;
-            free(state);
-        }
+        actors_state_forget(w, i);
     free((void *)w->ready);
     free(w->state_free);
     free((void *)w->type_live);

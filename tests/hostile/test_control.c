@@ -264,6 +264,54 @@ static void test_too_many_ports(void **state)
     raw_close(&raw);
 }
 
+/* All ports that there are: the next one is refused, the ports in use are not disturbed, and the room comes back. */
+static void test_all_ports_taken(void **state)
+{
+    enum { CLIENTS = ODEON_PORTS_MAX / ODEON_PORTS_PER_CLIENT_MAX + 1 };
+    struct raw raws[CLIENTS];
+    struct raw_answer answer;
+    int opened = 0, clients = 0;
+
+    (void)state;
+    for (bool full = false; !full;) {
+        struct raw *raw = &raws[opened / ODEON_PORTS_PER_CLIENT_MAX];
+
+        if (opened % ODEON_PORTS_PER_CLIENT_MAX == 0) {
+            assert_true(clients < CLIENTS);
+            *raw = raw_connect(&service);
+            raw_hello(raw);
+            clients++;
+        }
+        send_port_open(raw, ODEON_RING_MIN, ODEON_RING_MIN);
+        assert_int_equal(raw_receive(raw, &answer), 1);
+        full = answer.reply->error != 0;
+        if (full) {
+            assert_int_equal(answer.reply->error, -ENFILE);
+            assert_non_null(strstr(answer.reply->text, "256 ports"));
+        }
+        raw_answer_fini(&answer);
+        opened += !full;
+    }
+    numbers_wait(&bystander, 100);
+    assert_in_range(opened, ODEON_PORTS_MAX - 40, ODEON_PORTS_MAX - 1); /* earlier ones may be on their way out */
+    while (clients > 0)
+        raw_close(&raws[--clients]);
+}
+
+/* Asked for and gone before the answer: nothing is left of it. */
+static void test_gone_before_the_answer(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        struct raw raw = raw_connect(&service);
+
+        raw_hello(&raw);
+        for (int k = 0; k <= i % 4; k++)
+            send_port_open(&raw, ODEON_RING_MIN, ODEON_RING_MIN);
+        raw_close(&raw);
+    }
+}
+
 static void test_bad_port_requests(void **state)
 {
     static const uint64_t sizes[] = { 1, 4096, 100000, UINT64_C(1) << 27, UINT64_MAX, UINT64_C(1) << 63 };
@@ -517,6 +565,8 @@ int main(void)
         cmocka_unit_test_teardown(test_no_id_and_unknown_request, check_bystander),
         cmocka_unit_test_teardown(test_unknown_fields_are_ignored, check_bystander),
         cmocka_unit_test_teardown(test_too_many_ports, check_bystander),
+        cmocka_unit_test_teardown(test_all_ports_taken, check_bystander),
+        cmocka_unit_test_teardown(test_gone_before_the_answer, check_bystander),
         cmocka_unit_test_teardown(test_bad_port_requests, check_bystander),
         cmocka_unit_test_teardown(test_descriptors_that_nobody_asked_for, check_bystander),
         cmocka_unit_test_teardown(test_one_that_never_reads, check_bystander),

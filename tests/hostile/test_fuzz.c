@@ -167,58 +167,104 @@ static void fuzz_control(struct fuzz *fuzz)
     raw_close(&raw);
 }
 
-static void test_random_writes(void **state)
+static void begin(struct fuzz *fuzz)
 {
     const char *seed = getenv("ODEON_TEST_SEED");
-    static struct fuzz fuzz;
-    int64_t end;
 
-    (void)state;
+    *fuzz = (struct fuzz){ 0 };
     random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time_ns() * 2 + 1;
     print_message("# fuzz: seed %llu\n", (unsigned long long)random_state);
-    service_start(&fuzz.service, (const char *const[]){ SMALL_SERVICE, "--set", "backlog-bytes=144K", "--plugin",
-                                                        TEST_PROBE, "--log-level", "notice", NULL });
-    fuzz.client = service_connect(&fuzz.service, "fuzz");
-    numbers_start(&fuzz.bystander, &fuzz.service, 64);
-    fuzz.receivers[0] = spawn(fuzz.client, "probe_echo", NULL, NULL, 0);
-    fuzz.receivers[1] = spawn(fuzz.client, "probe_ledger", NULL, NULL, 0);
-    fuzz.receivers[2] = spawn(fuzz.client, "probe_echo", NULL, NULL, 0);
-    assert_int_equal(odeon_admin_actor_stop(fuzz.client, fuzz.receivers[2], ODEON_DELETE), 0);
-    fuzz.receivers[3] = UINT64_C(1) << 32 | 1023;
+    service_start(&fuzz->service, (const char *const[]){ SMALL_SERVICE, "--set", "backlog-bytes=144K", "--set",
+                                                         "restart-delay-max-ms=20", "--plugin", TEST_PROBE,
+                                                         "--log-level", "notice", NULL });
+    fuzz->client = service_connect(&fuzz->service, "fuzz");
+    numbers_start(&fuzz->bystander, &fuzz->service, 64);
+    fuzz->receivers[0] = spawn(fuzz->client, "probe_echo", NULL, NULL, 0);
+    fuzz->receivers[1] = spawn(fuzz->client, "probe_ledger", NULL, NULL, 0);
+    fuzz->receivers[2] = spawn(fuzz->client, "probe_echo", NULL, NULL, 0);
+    assert_int_equal(odeon_admin_actor_stop(fuzz->client, fuzz->receivers[2], ODEON_DELETE), 0);
+    fuzz->receivers[3] = UINT64_C(1) << 32 | 1023;
     /* messages whose content, random as it is, harms nobody */
-    fuzz.types[0] = (uint16_t)message_id(fuzz.client, odeon_message_of(probe_number));
-    fuzz.types[1] = (uint16_t)message_id(fuzz.client, odeon_message_of(probe_ask));
-    fuzz.types[2] = (uint16_t)message_id(fuzz.client, odeon_message_of(probe_told));
-    fuzz.types[3] = fuzz.types[0];
-    fuzz.types[4] = 9;
-    fuzz.types[5] = fuzz.types[1];
-    end = time_ns() + SECONDS(getenv("ODEON_TEST_QUICK") ? RUN_QUICK_S : RUN_S);
-    while (time_ns() < end) {
+    fuzz->types[0] = (uint16_t)message_id(fuzz->client, odeon_message_of(probe_number));
+    fuzz->types[1] = (uint16_t)message_id(fuzz->client, odeon_message_of(probe_ask));
+    fuzz->types[2] = (uint16_t)message_id(fuzz->client, odeon_message_of(probe_told));
+    fuzz->types[3] = fuzz->types[0];
+    fuzz->types[4] = 9;
+    fuzz->types[5] = fuzz->types[1];
+}
+
+static void end(struct fuzz *fuzz, uint64_t kills)
+{
+    numbers_wait(&fuzz->bystander, 200);
+    print_message(
+        "# fuzz: %llu records through %llu ports, %llu of them broken, %llu refusals, %llu kills; beside them "
+        "%llu numbers in order\n",
+        (unsigned long long)fuzz->records, (unsigned long long)fuzz->ports,
+        (unsigned long long)service_figure(&fuzz->service, "ports_broken"),
+        (unsigned long long)service_figure(&fuzz->service, "refusals"), (unsigned long long)kills,
+        (unsigned long long)atomic_load(&fuzz->bystander.received));
+    assert_true(service_figure(&fuzz->service, "ports_broken") > 0);
+    assert_true(service_figure(&fuzz->service, "refusals") > 0);
+    numbers_finish(&fuzz->bystander);
+    odeon_disconnect(fuzz->client);
+    assert_true(wait_until(service_state(&fuzz->service).ports == 0 && service_state(&fuzz->service).clients == 0));
+    assert_int_equal(service_state(&fuzz->service).executor_restarts, kills); /* by nothing else */
+    assert_int_equal(service_stop(&fuzz->service, SIGTERM), 0);
+    service_end(&fuzz->service);
+}
+
+static int64_t run_ns(void)
+{
+    return SECONDS(getenv("ODEON_TEST_QUICK") ? RUN_QUICK_S : RUN_S);
+}
+
+static void test_random_writes(void **state)
+{
+    static struct fuzz fuzz;
+    int64_t until = time_ns() + run_ns();
+
+    (void)state;
+    begin(&fuzz);
+    while (time_ns() < until) {
         fuzz_port(&fuzz);
         if (random_below(4) == 0)
             fuzz_control(&fuzz);
     }
-    numbers_wait(&fuzz.bystander, 200);
-    print_message(
-        "# fuzz: %llu records through %llu ports, %llu of them broken, %llu refusals; beside them %llu numbers "
-        "in order\n",
-        (unsigned long long)fuzz.records, (unsigned long long)fuzz.ports,
-        (unsigned long long)service_figure(&fuzz.service, "ports_broken"),
-        (unsigned long long)service_figure(&fuzz.service, "refusals"),
-        (unsigned long long)atomic_load(&fuzz.bystander.received));
-    assert_true(service_figure(&fuzz.service, "ports_broken") > 0);
-    assert_true(service_figure(&fuzz.service, "refusals") > 0);
-    numbers_finish(&fuzz.bystander);
-    odeon_disconnect(fuzz.client);
-    assert_true(wait_until(service_state(&fuzz.service).ports == 0 && service_state(&fuzz.service).clients == 0));
-    assert_int_equal(service_state(&fuzz.service).executor_restarts, 0);
-    assert_int_equal(service_stop(&fuzz.service, SIGTERM), 0);
-    service_end(&fuzz.service);
+    end(&fuzz, 0);
+}
+
+/* The recovery reads rings that are full of the same. */
+static void test_random_writes_and_kills(void **state)
+{
+    static struct fuzz fuzz;
+    int64_t until = time_ns() + run_ns(), next = 0;
+    pid_t former = 0;
+    uint64_t kills = 0;
+
+    (void)state;
+    begin(&fuzz);
+    while (time_ns() < until) {
+        struct odeon_stats_service service = service_state(&fuzz.service);
+
+        if (time_ns() > next && service.executor_pid != 0 && (pid_t)service.executor_pid != former &&
+            strcmp(service.state_name, "running") == 0) {
+            former = (pid_t)service.executor_pid;
+            assert_int_equal(kill(former, SIGKILL), 0);
+            kills++;
+            next = time_ns() + (int64_t)random_below(100000000);
+        }
+        fuzz_port(&fuzz);
+    }
+    if (former != 0)
+        service_wait_executor(&fuzz.service, former);
+    assert_true(kills > 1);
+    end(&fuzz, kills);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_writes) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_writes),
+                                        cmocka_unit_test(test_random_writes_and_kills) };
 
     return cmocka_run_group_tests_name("fuzz", tests, NULL, NULL);
 }

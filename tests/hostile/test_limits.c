@@ -83,7 +83,10 @@ static void test_greedy_handler_gets_an_error(void **state)
         memcpy(&told, reply.data, sizeof(told));
         odeon_release(port);
         assert_int_equal(told.error, -ENOBUFS);
-        assert_true(told.sent >= OUTBOX / 4096 / 4 && told.sent <= OUTBOX / 4096);
+        /* to an actor on its own queue some go straight behind the running batch */
+        if (told.sent < OUTBOX / 4096 / 4 || (go.to != ODEON_NOBODY && told.sent > OUTBOX / 4096))
+            fail_msg("round %d: %llu sends of 4 KiB fitted into an outbox of %d KiB", round,
+                     (unsigned long long)told.sent, OUTBOX >> 10);
         while (odeon_receive(port, &reply) == 1) {
             received += reply.size == 4096;
             odeon_release(port);

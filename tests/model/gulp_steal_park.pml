@@ -52,7 +52,7 @@
  *                 5. wait for the eventfd.
  *   search        may give up early or look at few victims: the look in park is the guarantee.
  *
- * Not here: ports (a client sets no ready bit: docs/ports.md must give the same guarantee), pinned sources, several nodes, crashes
+ * Not here: ports (a client sets no ready bit: ports must give the same guarantee), pinned sources, several nodes, crashes
  * (commit.pml), records that wait in an outbox while a later handler of the same batch hangs.
  *
  * W workers  Q queues  N posts from outside  F posts by handlers  STUCK handlers that may never return

@@ -52,9 +52,8 @@ static bool take(struct numbers *numbers, uint64_t *received, int64_t timeout_ns
     return r >= 0 || r == -ETIMEDOUT;
 }
 
-static void *run(void *userdata)
+static void post_and_receive(struct numbers *numbers)
 {
-    struct numbers *numbers = userdata;
     uint64_t posted = 0, received = 0;
 
     while (!atomic_load(&numbers->stop) || received < posted) {
@@ -66,13 +65,21 @@ static void *run(void *userdata)
                 break;
             if (r < 0) {
                 wrong(numbers, "posting: %s", odeon_error_text());
-                return NULL;
+                return;
             }
             atomic_store(&numbers->posted, ++posted);
         }
         if (!take(numbers, &received, MILLISECONDS(5)))
-            return NULL;
+            return;
     }
+}
+
+static void *run(void *userdata)
+{
+    struct numbers *numbers = userdata;
+
+    post_and_receive(numbers);
+    atomic_store(&numbers->done, true);
     return NULL;
 }
 
@@ -93,7 +100,7 @@ void numbers_wait(struct numbers *numbers, uint64_t more)
 {
     uint64_t target = atomic_load(&numbers->received) + more;
 
-    if (!wait_until(atomic_load(&numbers->received) >= target))
+    if (!wait_until(atomic_load(&numbers->received) >= target || atomic_load(&numbers->done)))
         fail_msg("the numbers stand still: %llu of %llu are back", (unsigned long long)atomic_load(&numbers->received),
                  (unsigned long long)atomic_load(&numbers->posted));
 }
@@ -105,7 +112,7 @@ void numbers_finish(struct numbers *numbers)
 
     atomic_store(&numbers->stop, true);
     /* the thread ends by itself unless something is lost: then it waits for ever */
-    while (pthread_tryjoin_np(numbers->thread, NULL) == EBUSY) {
+    while (!atomic_load(&numbers->done)) {
         uint64_t received = atomic_load(&numbers->received);
 
         if (received != last)
@@ -116,6 +123,7 @@ void numbers_finish(struct numbers *numbers)
                      (unsigned long long)atomic_load(&numbers->posted), (unsigned long long)received);
         pause_briefly();
     }
+    assert_int_equal(pthread_join(numbers->thread, NULL), 0);
     if (numbers->wrong[0])
         fail_msg("%s", numbers->wrong);
     assert_int_equal(atomic_load(&numbers->received), atomic_load(&numbers->posted));

@@ -21,7 +21,7 @@ struct numbers {
 
     _Atomic uint64_t posted;
     _Atomic uint64_t received; /* in order, none missing, none twice */
-    _Atomic bool stop;
+    _Atomic bool stop, done;
 
     struct odeon_client *client;
     struct odeon_port *port;

@@ -138,8 +138,10 @@ ODEON_RECEIVE(probe_ledger, probe_object)
     }
     odeon_msg_fields(object, probe_number)->n = 7;
     odeon_msg_set_fini(object, object_fini);
-    if (msg->how < 0) /* is never sent */
+    if (msg->how < 0) { /* is never sent */
+        self->object = object;
         return ODEON_NODELETE;
+    }
     odeon_msg_set_allocation(object, (enum odeon_allocation)msg->how);
     self->told.first = odeon_msg_send(ctx, me, probe_number, object);
     if (msg->how == ODEON_NODELETE || msg->how == ODEON_FINISHED) {

@@ -215,6 +215,33 @@ static void test_end_reports_what_was_not_received(void **state)
     service_end(&service);
 }
 
+static void test_second_signal_ends_at_once(void **state)
+{
+    struct probe_work work = { .ns = 60 * UINT64_C(1000000000) };
+    struct odeon_client *client;
+    struct odeon_port *port;
+    struct service service;
+    int64_t begin;
+
+    (void)state;
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "drain-timeout-ms=60000", "--plugin",
+                                                   TEST_PROBE, NULL });
+    client = service_connect(&service, "lifecycle");
+    port = port_open_or_fail(client, 0, 0, false);
+    assert_int_equal(odeon_post(port, spawn(client, "probe_ledger", NULL, NULL, 0),
+                                message_id(client, odeon_message_of(probe_work)), &work, sizeof(work)),
+                     0);
+    assert_true(wait_until(service_figure(&service, "port_messages") == 1));
+    begin = time_ns();
+    assert_int_equal(kill(service.pid, SIGTERM), 0);
+    assert_true(wait_until(service_log_has(&service, "the service drains and stops")));
+    assert_int_equal(service_stop(&service, SIGTERM), 0);
+    assert_true(time_ns() - begin < SECONDS(20));
+    assert_true(service_log_has(&service, "the executor is killed, nothing more is drained"));
+    odeon_disconnect(client);
+    service_end(&service);
+}
+
 static void test_end_reports_objects_that_were_never_sent(void **state)
 {
     struct probe_object never = { .how = -1 };
@@ -284,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_end_drains),
         cmocka_unit_test(test_end_reports_what_was_not_received),
         cmocka_unit_test(test_end_reports_objects_that_were_never_sent),
+        cmocka_unit_test(test_second_signal_ends_at_once),
     };
 
     return cmocka_run_group_tests_name("lifecycle", tests, NULL, NULL);

@@ -17,7 +17,7 @@ static struct {
     _Atomic uint64_t accepted;
     _Atomic uint64_t received, received_bytes;
     _Atomic uint32_t hold; /* receivers wait */
-    int result;
+    _Atomic int result;
 } job;
 
 static int on_order(void *self, const void *message, struct engine_context *ctx)

@@ -1,0 +1,719 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ports: the test is the client, on the shared words and rings alone; honest, slow, lying, gone. */
+#include <sched.h>
+
+#include "daemon/engine/port.h"
+#include "daemon/engine/queue.h"
+#include "engine_client.h"
+#include "engine_fixture.h"
+
+enum { RING = CLIENT_RING, PORT = 3 };
+
+static uint16_t number_type, bulk_type, reply_type, late_type, alien_type;
+static uint32_t echo_type;
+static actor_ref echo;
+static struct {
+    _Atomic uint64_t n, last, wrong;
+    _Atomic uint32_t hold, inside;
+    _Atomic actor_ref sender;
+} seen;
+
+static int on_number(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    uint64_t number = *(const uint64_t *)message;
+    atomic_store(&seen.inside, 1);
+    while (atomic_load(&seen.hold))
+        sched_yield();
+    seen.sender = ctx->sender;
+    atomic_fetch_add(&seen.n, 1);
+    if (number <= atomic_load(&seen.last))
+        atomic_fetch_add(&seen.wrong, 1);
+    atomic_store(&seen.last, number);
+    (void)engine_ctx_reply(ctx, reply_type, &number, sizeof(number), NULL, 0);
+    return ALLOCATION_NODELETE;
+}
+
+static int on_bulk(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    atomic_fetch_add(&seen.n, 1);
+    (void)engine_ctx_reply(ctx, reply_type, message, ctx->message_size, NULL, 0);
+    return ALLOCATION_NODELETE;
+}
+
+/* To whoever sent the last number, whether he is there or not. */
+static int on_late(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    (void)engine_ctx_send(ctx, seen.sender, reply_type, 0, message, 8);
+    return ALLOCATION_NODELETE;
+}
+
+static void types_register(struct engine_fixture *f)
+{
+    number_type = engine_fixture_message(f, "number", 8, false);
+    bulk_type = engine_fixture_message(f, "bulk", 0, true);
+    reply_type = engine_fixture_message(f, "reply", 0, true);
+    late_type = engine_fixture_message(f, "late", 8, false);
+    alien_type = engine_fixture_message(f, "alien", 8, false);
+    const struct engine_behaviour behaviours[] = {
+        { number_type, 8, false, on_number },
+        { bulk_type, 0, true, on_bulk },
+        { late_type, 8, false, on_late },
+    };
+    echo_type = engine_fixture_type(f, "echo", 8, NULL, NULL, behaviours, 3);
+}
+
+static void fixture_begin(struct engine_fixture *f, uint32_t workers, uint64_t limit)
+{
+    struct engine_config config = engine_fixture_config(workers, 2);
+    config.actors_max = 2 * ODEON_PORTS_MAX;
+    config.limit_bytes = limit;
+    config.outbox_bytes = 1 << 20;
+    config.backlog_bytes = 1 << 17;
+    engine_fixture_open(f, config);
+    types_register(f);
+    memset(&seen, 0, sizeof(seen));
+    echo = engine_fixture_spawn(f, echo_type, NULL, 0);
+}
+
+static void fixture_end(struct engine_fixture *f)
+{
+    if (f->engine->started)
+        engine_stop(f->engine);
+    assert_int_equal(atomic_load(&seen.wrong), 0);
+    engine_fixture_close(f);
+}
+
+/* ---- what is delivered ---- */
+
+static void client_expect_number(struct client *c, uint64_t number)
+{
+    const struct envelope *at = client_wait(c);
+    assert_int_equal(at->type, reply_type);
+    assert_int_equal(at->length, 8);
+    assert_int_equal(*(const uint64_t *)envelope_payload(at), number);
+}
+
+static struct refusal client_expect_refusal(struct client *c, actor_ref to, uint16_t type, enum envelope_reason reason)
+{
+    const struct envelope *at = client_wait(c);
+    struct refusal refusal;
+    assert_int_equal(at->type, MESSAGE_TYPE_REFUSAL);
+    assert_int_equal(at->length, sizeof(refusal));
+    memcpy(&refusal, envelope_payload(at), sizeof(refusal));
+    assert_int_equal(refusal.to, to);
+    assert_int_equal(refusal.type, type);
+    assert_string_equal(envelope_reason_name(refusal.reason), envelope_reason_name(reason));
+    return refusal;
+}
+
+/* Waits for the end of a port; *ret_why of the report that it was broken, 0: it was not. */
+static void expect_removed(struct engine_fixture *f, uint32_t id, uint32_t generation, uint32_t *ret_why)
+{
+    struct engine_event event;
+    *ret_why = 0;
+    for (bool removed = false; !removed;) {
+        assert_true(engine_fixture_until(engine_event_next(f->engine, &event)));
+        assert_int_equal(event.port, id);
+        assert_int_equal(event.generation, generation);
+        if (event.kind == ENGINE_EVENT_PORT_BROKEN)
+            *ret_why = event.why;
+        removed = event.kind == ENGINE_EVENT_PORT_REMOVED;
+    }
+}
+
+/* ---- honest clients ---- */
+
+static void test_there_and_back(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    fixture_begin(&f, 2, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    uint64_t n = TEST_SCALE(100000), posted = 0, received = 0;
+    while (received < n) {
+        if (posted < n && posted - received < 500 && client_has_room(&c, 32)) {
+            client_post(&c, echo, number_type, &(uint64_t){ ++posted }, 8);
+            if (posted % 8)
+                continue;
+        }
+        const struct envelope *at = posted - received >= 500 || posted == n ? client_wait(&c) : client_next(&c);
+        if (!at)
+            continue;
+        assert_int_equal(*(const uint64_t *)envelope_payload(at), ++received);
+        assert_int_equal(at->from, echo);
+    }
+    assert_int_equal(engine_fixture_stat(&f, STAT_port_messages), n);
+    client_free(&c);
+    fixture_end(&f);
+}
+
+static void test_all_sizes_round_the_ring(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    fixture_begin(&f, 2, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    static uint8_t bytes[ODEON_PAYLOAD_MAX];
+    for (unsigned i = 0; i < TEST_SCALE(2000); i++) {
+        uint16_t length = (uint16_t)(i % 10 == 9 ? ODEON_PAYLOAD_MAX - i % 7 : i * 37 % 5000);
+        for (unsigned k = 0; k < length; k++)
+            bytes[k] = (uint8_t)(i + k * 3);
+        client_post(&c, echo, bulk_type, bytes, length);
+        const struct envelope *at = client_wait(&c);
+        assert_int_equal(at->type, reply_type);
+        assert_int_equal(at->length, length);
+        assert_memory_equal(envelope_payload(at), bytes, length);
+    }
+    client_free(&c);
+    fixture_end(&f);
+}
+
+static void test_correlation_and_sender(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    fixture_begin(&f, 1, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    uint64_t call[2] = { 0xabcdef, 1 };
+    /* what it says of `from` is ignored */
+    client_post_as(
+        &c,
+        (struct envelope){ .to = echo, .from = echo, .type = number_type, .length = 16, .flags = ENVELOPE_CORRELATED },
+        call);
+    const struct envelope *at = client_wait(&c);
+    assert_int_equal(at->flags, ENVELOPE_CORRELATED | ENVELOPE_REPLY);
+    assert_int_equal(at->length, 16);
+    assert_memory_equal(envelope_payload(at), call, 16);
+    assert_int_equal(seen.sender, c.ref);
+    client_free(&c);
+    fixture_end(&f);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    fixture_begin(&f, 1, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    uint64_t number[2] = { 4242, 1 };
+#define REFUSED(to, type, length, reason)                                                                              \
+    do {                                                                                                               \
+        client_post(&c, (to), (type), number, (length));                                                               \
+        assert_int_equal(client_expect_refusal(&c, (to), (type), (reason)).correlation, 0);                            \
+    } while (0)
+    REFUSED(actor_ref_make(actor_ref_slot(echo), 9), number_type, 8, REASON_NO_SUCH_ACTOR);
+    REFUSED(actor_ref_make(f.config.actors_max - 1, 1), number_type, 8, REASON_NO_SUCH_ACTOR);
+    REFUSED(actor_ref_make(PORT + 1, 1), number_type, 8, REASON_NO_SUCH_ACTOR);
+    REFUSED(c.ref, number_type, 8, REASON_NOT_ACCEPTED); /* ports take nothing from ports */
+    REFUSED(echo, MESSAGE_TYPE_INIT, 0, REASON_NOT_ACCEPTED);
+    REFUSED(echo, MESSAGE_TYPE_REFUSAL, 8, REASON_NOT_ACCEPTED);
+    REFUSED(echo, UINT16_MAX, 8, REASON_NOT_ACCEPTED);
+    REFUSED(echo, alien_type + 1, 8, REASON_NOT_ACCEPTED);
+    REFUSED(echo, alien_type, 8, REASON_NOT_ACCEPTED); /* found out by the receiver */
+    REFUSED(echo, number_type, 7, REASON_BAD_SIZE);
+    REFUSED(echo, number_type, 16, REASON_BAD_SIZE);
+#undef REFUSED
+    static const struct {
+        uint16_t length;
+        enum envelope_reason reason;
+    } correlated[] = { { 4, REASON_BAD_SIZE }, { 8, REASON_BAD_SIZE }, { 15, REASON_BAD_SIZE } };
+    for (unsigned i = 0; i < 3; i++) {
+        client_post_as(
+            &c,
+            (struct envelope){
+                .to = echo, .type = number_type, .length = correlated[i].length, .flags = ENVELOPE_CORRELATED },
+            number);
+        assert_int_equal(client_expect_refusal(&c, echo, number_type, correlated[i].reason).correlation, i ? 4242 : 0);
+    }
+    client_post(&c, echo, number_type, &(uint64_t){ 77 }, 8);
+    client_expect_number(&c, 77);
+    assert_int_equal(engine_fixture_stat(&f, STAT_refusals), 14);
+    client_free(&c);
+    fixture_end(&f);
+}
+
+static void test_queue_full_is_refused(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    fixture_begin(&f, 2, 4096);
+    client_open(&f, &c, PORT, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    atomic_store(&seen.hold, 1);
+    uint64_t n = TEST_SCALE(20000), refused = 0, answered = 0;
+    for (uint64_t i = 1; i <= n; i++)
+        client_post(&c, echo, number_type, &i, 8);
+    atomic_store(&seen.hold, 0);
+    while (refused + answered < n && f.engine) {
+        const struct envelope *at = client_wait(&c);
+        if (at->type == MESSAGE_TYPE_REFUSAL) {
+            assert_int_equal(((const struct refusal *)envelope_payload(at))->reason, REASON_QUEUE_FULL);
+            refused++;
+        } else {
+            answered++;
+        }
+        if (refused + answered + engine_fixture_stat(&f, STAT_backlog_dropped) == n)
+            break;
+    }
+    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+    assert_true(refused > 0 && answered > 0);
+    assert_int_equal(atomic_load(&seen.n) + engine_fixture_stat(&f, STAT_refusals), n);
+    client_free(&c);
+    fixture_end(&f);
+}
+
+/* ---- sleeping and waking ---- */
+
+static void spin_ns(uint64_t ns)
+{
+    for (uint64_t until = engine_now_ns() + ns; engine_now_ns() < until;)
+        ;
+}
+
+/* The bell is rung only when the word says so: each of many single posts must be answered. */
+static void test_doorbell_is_enough(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    fixture_begin(&f, 2, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    f.engine->config.spin_ns = 2000;
+    assert_int_equal(engine_start(f.engine), 0);
+    uint64_t rung = 0;
+    for (uint64_t i = 1; i <= TEST_SCALE(20000); i++) {
+        if (i % 64 == 0)
+            assert_true(engine_fixture_until(load_relaxed(&c.executor->need_wakeup)));
+        rung += load_relaxed(&c.executor->need_wakeup);
+        client_post(&c, echo, number_type, &i, 8);
+        uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
+        const struct envelope *at;
+        while (!(at = client_next(&c)) && engine_now_ns() < until)
+            sched_yield();
+        assert_non_null(at);
+        assert_int_equal(*(const uint64_t *)envelope_payload(at), i);
+        spin_ns(i * 1009 % 8000);
+    }
+    assert_true(rung > 0);
+    client_free(&c);
+    fixture_end(&f);
+}
+
+/* Its worker does not come back from a handler: another one looks after the port. */
+static void test_port_of_a_stuck_worker(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    struct engine_actor_view view;
+    fixture_begin(&f, 2, 1 << 20);
+    actor_ref others[2] = { 0, 0 }; /* by the worker that their queue was laid out for */
+    for (unsigned i = 0; i < 8; i++) {
+        actor_ref ref = engine_fixture_spawn(&f, echo_type, NULL, 0);
+        assert_int_equal(engine_actor_get(f.engine, ref, &view), 0);
+        others[view.queue / 2] = ref;
+    }
+    client_open(&f, &c, PORT, 1); /* of worker 1, like every odd one */
+    assert_int_equal(engine_start(f.engine), 0);
+    client_post(&c, others[0], bulk_type, NULL, 0);
+    (void)client_wait(&c);
+    atomic_store(&seen.hold, 1);
+    client_post(&c, others[1], number_type, &(uint64_t){ 1 }, 8);
+    assert_true(engine_fixture_until(atomic_load(&seen.inside)));
+    for (unsigned i = 0; i < 50; i++) { /* the handler's own queue waits; everything else goes on */
+        client_post(&c, others[0], bulk_type, NULL, 0);
+        assert_int_equal(client_wait(&c)->length, 0);
+    }
+    assert_int_equal(atomic_load(&seen.hold), 1);
+    atomic_store(&seen.hold, 0);
+    client_expect_number(&c, 1);
+    client_free(&c);
+    fixture_end(&f);
+}
+
+/* ---- slow clients ---- */
+
+static void test_backlog_in_order(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    fixture_begin(&f, 2, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    for (unsigned round = 0; round < 5; round++) {
+        uint64_t n = (RING + 65536) / 32, first = round * n; /* more than the ring, less than ring and backlog */
+        for (uint64_t i = 1; i <= n; i++)
+            client_post(&c, echo, number_type, &(uint64_t){ first + i }, 8);
+        assert_true(engine_fixture_until(atomic_load(&seen.n) == first + n));
+        assert_true(engine_fixture_until(load_relaxed(&c.executor->backlog)));
+        for (uint64_t i = 1; i <= n; i++)
+            client_expect_number(&c, first + i);
+        assert_null(client_next(&c));
+        assert_true(engine_fixture_until(!load_relaxed(&c.executor->backlog)));
+    }
+    assert_true(engine_fixture_stat(&f, STAT_port_backlogged) > 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_backlog_dropped), 0);
+    client_free(&c);
+    fixture_end(&f);
+}
+
+static void test_backlog_has_a_bound(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    fixture_begin(&f, 2, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    uint64_t n = 3 * (RING + (1 << 17)) / 32, received = 0, last = 0;
+    for (uint64_t i = 1; i <= n; i++)
+        client_post(&c, echo, number_type, &i, 8);
+    assert_true(engine_fixture_until(atomic_load(&seen.n) == n));
+    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+    uint64_t dropped = engine_fixture_stat(&f, STAT_backlog_dropped);
+    assert_true(dropped > 0 && dropped <= n - (RING + (1 << 17)) / 32 + 1);
+    while (received + dropped < n) {
+        const struct envelope *at = client_wait(&c);
+        uint64_t number = *(const uint64_t *)envelope_payload(at);
+        assert_true(number > last);
+        last = number;
+        received++;
+    }
+    assert_null(client_next(&c));
+    client_post(&c, echo, number_type, &(uint64_t){ n + 1 }, 8);
+    client_expect_number(&c, n + 1);
+    client_free(&c);
+    fixture_end(&f);
+}
+
+/* ---- lying clients ---- */
+
+/* What a broken client writes, after `good` proper records. */
+static void broken(enum port_broken why, struct envelope header, uint64_t tail_lie)
+{
+    struct engine_fixture f;
+    struct client c, other;
+    uint32_t reported;
+    fixture_begin(&f, 2, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    client_open(&f, &other, PORT + 1, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    client_post(&c, echo, number_type, &(uint64_t){ 1 }, 8);
+    client_expect_number(&c, 1);
+    *client_place(&c) = header;
+    client_publish(&c, c.tail + tail_lie);
+    expect_removed(&f, PORT, 1, &reported);
+    assert_string_equal(port_broken_name(reported), port_broken_name(why));
+    assert_int_equal(load_relaxed(&c.executor->broken), why);
+    assert_int_equal(engine_fixture_stat(&f, STAT_ports_broken), 1);
+    client_post(&other, echo, number_type, &(uint64_t){ 2 }, 8); /* it harms itself alone */
+    client_expect_number(&other, 2);
+    client_free(&c);
+    client_open(&f, &c, PORT, 2);
+    client_post(&c, echo, number_type, &(uint64_t){ 3 }, 8);
+    client_expect_number(&c, 3);
+    client_free(&c);
+    client_free(&other);
+    fixture_end(&f);
+}
+
+static void test_broken_tail(void **state)
+{
+    (void)state;
+    struct envelope good = { .to = actor_ref_make(ODEON_PORTS_MAX, 1), .type = 16 };
+    broken(PORT_BROKEN_TAIL, good, RING + 8);
+    broken(PORT_BROKEN_TAIL, good, 28);
+    broken(PORT_BROKEN_TAIL, good, (uint64_t)-8);
+    broken(PORT_BROKEN_TAIL, good, UINT64_C(1) << 63);
+}
+
+static void test_broken_length(void **state)
+{
+    (void)state;
+    struct envelope header = { .to = actor_ref_make(ODEON_PORTS_MAX, 1), .type = 16, .length = ODEON_PAYLOAD_MAX + 9 };
+    broken(PORT_BROKEN_LENGTH, header, RING - 64);
+    header.length = UINT16_MAX;
+    broken(PORT_BROKEN_LENGTH, header, RING - 64);
+    header.length = 16;
+    broken(PORT_BROKEN_LENGTH, header, 32);
+    header.length = 0;
+    broken(PORT_BROKEN_LENGTH, header, 16);
+}
+
+static void test_broken_header(void **state)
+{
+    (void)state;
+    struct envelope header = { .to = 0 };
+    broken(PORT_BROKEN_HEADER, header, 24);
+    header = (struct envelope){ .to = actor_ref_make(ODEON_PORTS_MAX, 1), .type = 16, .attempts = 1 };
+    broken(PORT_BROKEN_HEADER, header, 24);
+    header.attempts = 0;
+    header.reserved = 1;
+    broken(PORT_BROKEN_HEADER, header, 24);
+    header.reserved = 0;
+    for (unsigned flag = 0; flag < 8; flag++) {
+        header.flags = (uint8_t)(1 << flag);
+        if (!(header.flags & ENVELOPE_CLIENT_MAY_SET))
+            broken(PORT_BROKEN_HEADER, header, 24);
+    }
+}
+
+static void test_broken_slot(void **state)
+{
+    (void)state;
+    broken(PORT_BROKEN_SLOT, (struct envelope){ .to = actor_ref_make(2 * ODEON_PORTS_MAX, 1), .type = 16 }, 24);
+    broken(PORT_BROKEN_SLOT, (struct envelope){ .to = UINT64_MAX, .type = 16 }, 24);
+}
+
+/* The executor looks at the head when the ring seems full. */
+static void broken_head(uint64_t head)
+{
+    struct engine_fixture f;
+    struct client c;
+    uint32_t reported;
+    fixture_begin(&f, 2, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    for (uint64_t i = 1; i <= 100; i++) {
+        client_post(&c, echo, number_type, &i, 8);
+        client_expect_number(&c, i);
+    }
+    store_release(&c.words->delivery_head, head);
+    uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
+    for (uint64_t i = 101; i <= 2 * RING / 32 && !load_relaxed(&c.executor->broken); i++) {
+        while (!client_has_room(&c, 32) && !load_relaxed(&c.executor->broken) && engine_now_ns() < until)
+            sched_yield();
+        struct envelope *at = client_place(&c);
+        *at = (struct envelope){ .to = echo, .type = number_type, .length = 8 };
+        memcpy(envelope_payload(at), &i, 8);
+        client_publish(&c, c.tail + 32);
+    }
+    client_ring(&c);
+    expect_removed(&f, PORT, 1, &reported);
+    assert_string_equal(port_broken_name(reported), port_broken_name(PORT_BROKEN_HEAD));
+    client_free(&c);
+    fixture_end(&f);
+}
+
+static void test_broken_head(void **state)
+{
+    (void)state;
+    broken_head(UINT64_C(1) << 40); /* beyond the tail */
+    broken_head(3201);              /* within a word */
+    broken_head((uint64_t)-8);      /* behind what it had taken */
+}
+
+/* ---- coming and going ---- */
+
+static void test_what_cannot_be_added(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    fixture_begin(&f, 1, 1 << 20);
+    client_make(&c, PORT, 1);
+    struct engine_port_info bad;
+    actor_ref ref;
+#define BAD(field, value, error)                                                                                       \
+    do {                                                                                                               \
+        bad = c.info;                                                                                                  \
+        bad.field = (value);                                                                                           \
+        assert_int_equal(engine_port_add(f.engine, &bad, &ref), (error));                                              \
+    } while (0)
+    int unsealed = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    assert_int_equal(ftruncate(unsealed, PORT_RING_OFFSET + RING), 0);
+    BAD(id, ODEON_PORTS_MAX, -EINVAL);
+    BAD(generation, 0, -EINVAL);
+    BAD(submission_bytes, RING + 8, -EINVAL);
+    BAD(submission_bytes, RING / 2, -EINVAL);
+    BAD(delivery_bytes, ODEON_RING_MAX * UINT64_C(2), -EINVAL);
+    BAD(submission_bytes, 2 * RING, -EBADFD);
+    BAD(delivery_bytes, 2 * RING, -EBADFD);
+    BAD(client_fd, unsealed, -EBADFD);
+    BAD(executor_fd, unsealed, -EBADFD);
+    BAD(client_fd, c.info.doorbell_fd, -EBADFD);
+    BAD(client_fd, -1, -EBADFD);
+    BAD(doorbell_fd, -1, -EBADF);
+#undef BAD
+    assert_int_equal(engine_port_add(f.engine, &c.info, &c.ref), 0);
+    assert_int_equal(engine_port_add(f.engine, &c.info, &ref), -EEXIST);
+    assert_int_equal(engine_port_remove(f.engine, PORT, 2), -ENOENT);
+    assert_int_equal(engine_port_remove(f.engine, PORT + 1, 1), -ENOENT);
+    assert_int_equal(engine_port_remove(f.engine, UINT32_MAX, 1), -ENOENT);
+    close(unsealed);
+    client_free(&c);
+    fixture_end(&f);
+}
+
+static void test_close_drains(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    fixture_begin(&f, 2, 1 << 20);
+    assert_int_equal(engine_start(f.engine), 0);
+    uint64_t number = 0;
+    for (uint32_t generation = 1; generation <= TEST_SCALE(300); generation++) {
+        struct client c;
+        uint32_t why;
+        client_open(&f, &c, PORT, generation);
+        uint64_t n = generation * 7 % 500;
+        for (uint64_t i = 0; i < n; i++)
+            client_post(&c, echo, number_type, &(uint64_t){ ++number }, 8);
+        assert_int_equal(engine_port_remove(f.engine, PORT, generation), 0);
+        expect_removed(&f, PORT, generation, &why);
+        assert_int_equal(why, 0);
+        assert_true(engine_fixture_until(atomic_load(&seen.n) == number)); /* all of them */
+        client_free(&c);
+    }
+    fixture_end(&f);
+}
+
+/* Records for an earlier client of the same index reach nobody. */
+static void test_stale_references(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client first, second;
+    uint32_t why;
+    fixture_begin(&f, 1, 1 << 20);
+    client_open(&f, &first, PORT, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    client_post(&first, echo, number_type, &(uint64_t){ 1 }, 8);
+    client_expect_number(&first, 1);
+    client_post(&first, echo, late_type, &(uint64_t){ 2 }, 8);
+    client_expect_number(&first, 2);
+    assert_int_equal(engine_port_remove(f.engine, PORT, 1), 0);
+    expect_removed(&f, PORT, 1, &why);
+    uint64_t dead = engine_fixture_stat(&f, STAT_dead_letters);
+    assert_int_equal(engine_actor_send(f.engine, echo, late_type, &(uint64_t){ 3 }, 8), 0); /* while nobody is there */
+    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+    client_open(&f, &second, PORT, 2);
+    assert_int_not_equal(second.ref, first.ref);
+    assert_int_equal(engine_actor_send(f.engine, echo, late_type, &(uint64_t){ 4 }, 8), 0); /* while another is */
+    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), dead + 2);
+    client_post(&second, echo, number_type, &(uint64_t){ 5 }, 8);
+    client_expect_number(&second, 5);
+    assert_null(client_next(&second));
+    assert_null(client_next(&first));
+    client_free(&first);
+    client_free(&second);
+    fixture_end(&f);
+}
+
+/* Removed with posts, replies and a backlog under way; others keep their traffic. */
+static void test_remove_while_traffic(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client steady;
+    fixture_begin(&f, 3, 1 << 20);
+    actor_ref second = engine_fixture_spawn(&f, echo_type, NULL, 0);
+    client_open(&f, &steady, PORT + 1, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    for (uint32_t generation = 1; generation <= TEST_SCALE(300); generation++) {
+        struct client c;
+        uint32_t why;
+        client_open(&f, &c, PORT, generation);
+        static const uint8_t bytes[400];
+        for (unsigned i = 0; i < 300; i++) {
+            client_post(&c, i % 2 ? echo : second, bulk_type, bytes, (uint16_t)(i % sizeof(bytes)));
+            if (i % 3 == 0)
+                (void)client_next(&c);
+            if (i == generation % 300)
+                assert_int_equal(engine_port_remove(f.engine, PORT, generation), 0);
+            if (i > generation % 300)
+                break;
+        }
+        client_post(&steady, echo, number_type, &(uint64_t){ generation }, 8);
+        client_expect_number(&steady, generation);
+        expect_removed(&f, PORT, generation, &why);
+        assert_int_equal(why, 0);
+        client_free(&c);
+    }
+    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+    client_free(&steady);
+    fixture_end(&f);
+}
+
+/* The port is there before and after: what was posted is taken once, what was delivered stays. */
+static void test_ports_outlive_the_engine(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    struct engine_recovery report;
+    uint64_t posted = 0, received = 0;
+    fixture_begin(&f, 2, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    for (unsigned life = 0; life < 10; life++) {
+        for (unsigned i = 0; i < 100; i++)
+            client_post(&c, echo, number_type, &(uint64_t){ ++posted }, 8);
+        assert_int_equal(engine_start(f.engine), 0);
+        for (unsigned i = 0; i < 30; i++)
+            client_expect_number(&c, ++received);
+        engine_stop(f.engine);
+        for (unsigned i = 0; i < 50; i++)
+            client_post(&c, echo, number_type, &(uint64_t){ ++posted }, 8);
+        const char *text;
+        actor_ref ref;
+        f.engine = engine_close(f.engine);
+        assert_int_equal(engine_open(&f.config, f.segment_fd, f.stats_fd, &f.engine, &text), 0);
+        assert_int_equal(engine_port_add(f.engine, &c.info, &ref), 0);
+        assert_int_equal(ref, c.ref);
+        assert_int_equal(engine_recover(f.engine, &report), 0);
+        types_register(&f);
+        assert_int_equal(load_relaxed(&c.executor->epoch), life + 2);
+    }
+    assert_int_equal(engine_start(f.engine), 0);
+    while (received < posted)
+        client_expect_number(&c, ++received);
+    assert_null(client_next(&c));
+    engine_stop(f.engine);
+    /* A start without it: it is forgotten, and its actor with it. */
+    f.engine = engine_close(f.engine);
+    engine_fixture_reopen(&f, &report);
+    struct engine_actor_view view;
+    assert_int_equal(engine_actor_get(f.engine, c.ref, &view), -ESRCH);
+    client_free(&c);
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_all_sizes_round_the_ring),
+        cmocka_unit_test(test_correlation_and_sender),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_queue_full_is_refused),
+        cmocka_unit_test(test_doorbell_is_enough),
+        cmocka_unit_test(test_port_of_a_stuck_worker),
+        cmocka_unit_test(test_backlog_in_order),
+        cmocka_unit_test(test_backlog_has_a_bound),
+        cmocka_unit_test(test_broken_tail),
+        cmocka_unit_test(test_broken_length),
+        cmocka_unit_test(test_broken_header),
+        cmocka_unit_test(test_broken_slot),
+        cmocka_unit_test(test_broken_head),
+        cmocka_unit_test(test_what_cannot_be_added),
+        cmocka_unit_test(test_close_drains),
+        cmocka_unit_test(test_stale_references),
+        cmocka_unit_test(test_remove_while_traffic),
+        cmocka_unit_test(test_ports_outlive_the_engine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
