@@ -79,7 +79,7 @@ void park_unwatch_doorbell(struct engine *e, int fd)
 
 bool park_worker_sleeps(struct engine *e, uint32_t worker)
 {
-    return (load_relaxed(&e->sleepers[worker / 64]) >> (worker % 64)) & 1;
+    return (load_acquire(&e->sleepers[worker / 64]) >> (worker % 64)) & 1; /* pairs with setting the bit: it has let go of everything */
 }
 
 bool park_anybody_sleeps(struct engine *e)

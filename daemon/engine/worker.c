@@ -231,7 +231,7 @@ static void search(struct worker *w)
     uint64_t until = engine_now_ns() + e->config.spin_ns;
     store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
     do {
-        store_relaxed(&w->passes, load_relaxed(&w->passes) + 1);
+        store_release(&w->passes, load_relaxed(&w->passes) + 1);
         for (int i = 0; i < SEARCH_LOOKS; i++) {
             port_poll_hot(w);
             if (!park_mask_is_empty(w))
@@ -259,7 +259,7 @@ static void *worker_main(void *argument)
     store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
     uint32_t rounds = 0;
     while (!load_relaxed(&e->stopping)) {
-        store_relaxed(&w->passes, load_relaxed(&w->passes) + 1); /* a quiescent point */
+        store_release(&w->passes, load_relaxed(&w->passes) + 1); /* a quiescent point; read (acquire) by worker_quiesce */
         if (w->stalled) {
             w->stalled = false;
             port_rescue(w);

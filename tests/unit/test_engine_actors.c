@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Actors coming and going: arguments, names, a full table, slots and names that are used again; types that are
  * registered and retired. */
+#include <pthread.h>
+
 #include "engine_fixture.h"
 
 /* A parent spawns what the test describes, with each message to it. */
@@ -20,6 +22,8 @@ static struct {
     actor_ref spawned_by;
     uint32_t attempts_to_find;
 } seen;
+
+static pthread_mutex_t seen_mutex = PTHREAD_MUTEX_INITIALIZER; /* children on several workers */
 
 static uint16_t do_type, end_type;
 static uint32_t parent_type, child_type;
@@ -44,11 +48,13 @@ static int parent_on_do(void *self, const void *message, struct engine_context *
 static int child_init(void *self, const void *args, size_t size, struct engine_context *ctx)
 {
     (void)self;
+    pthread_mutex_lock(&seen_mutex);
     seen.inits++;
     seen.args_size = size;
     seen.spawned_by = ctx->sender;
     if (size)
         memcpy(seen.args, args, size);
+    pthread_mutex_unlock(&seen_mutex);
     return 0;
 }
 
@@ -57,7 +63,9 @@ static int child_on_end(void *self, const void *message, struct engine_context *
     (void)self;
     (void)message;
     (void)ctx;
+    pthread_mutex_lock(&seen_mutex);
     seen.messages++;
+    pthread_mutex_unlock(&seen_mutex);
     return ALLOCATION_DELETE;
 }
 
