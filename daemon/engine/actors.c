@@ -62,7 +62,7 @@ void actors_rebuild(struct engine *e)
             store_relaxed(&e->actors[slot].key, actor_key(generation, s->actors[slot].queue, ACTOR_PORT));
             break;
         default:
-            store_relaxed(&e->actors[slot].key, actor_key(generation, 0, ACTOR_FREE));
+            store_relaxed(&e->actors[slot].key, actor_key(generation, NO_DESTINATION, ACTOR_FREE));
             if (slot >= ODEON_PORTS_MAX)
                 e->slots_free[e->n_slots_free++] = slot;
             break;
@@ -260,7 +260,7 @@ void actors_free_slot(struct worker *w, actor_ref ref)
     if (slot_word_generation(word) != generation || slot_word_state(word) == ACTOR_SLOT_FREE)
         return;
     uint32_t next = generation_next(generation);
-    store_release(&e->actors[slot].key, actor_key(next, 0, ACTOR_FREE));
+    store_release(&e->actors[slot].key, actor_key(next, NO_DESTINATION, ACTOR_FREE));
     store_release(&durable->word, slot_word(next, 0, ACTOR_SLOT_FREE));
     if (slot_word_state(word) == ACTOR_SLOT_LIVE) {
         uint32_t type = slot_word_type(word);

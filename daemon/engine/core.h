@@ -35,6 +35,9 @@ struct actor {
 };
 static_assert(sizeof(struct actor) == 32, "two actors a cache line");
 
+/* Of a free slot: no queue's id, so that a send to it takes the long way. */
+enum { NO_DESTINATION = 0xffff };
+
 static inline uint64_t actor_key(uint32_t generation, uint32_t destination, enum actor_kind kind)
 {
     return (uint64_t)generation << 32 | destination << 16 | kind;

@@ -36,6 +36,8 @@ static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta
         return NULL;
     }
     uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
+    if (destination == NO_DESTINATION)
+        destination = 0; /* whoever runs it makes a dead letter of the record */
     if (unlikely(!turn_has_room(w, destination, size))) {
         *ret_error = send_failed(w, size);
         return NULL;
