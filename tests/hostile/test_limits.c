@@ -304,7 +304,9 @@ static void test_handler_that_never_returns(void **state)
     int64_t begin = time_ns();
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     assert_true(time_ns() - begin < SECONDS(10));
-    assert_true(service_log_has(&service, "1 messages sent but not received: the time to drain was over"));
+    /* the one that runs, and what is behind it */
+    assert_true(service_state(&service).unreceived >= 1);
+    assert_true(service_log_has(&service, " messages sent but not received: the time to drain was over"));
     service_end(&service);
 }
 
