@@ -31,31 +31,31 @@ struct executor_run {
     bench_member_ref members[];
 };
 
+/* Of the run that goes on (one at a time): in static storage, as in the paper's programs and in bench/baseline. */
+static uint32_t member_set, member_max, member_batch;
+static bench_executor_ref member_driver;
+
 struct member_args {
-    const struct executor_run *run;
     const bench_member_ref *group;
 };
 
 ODEON_STATE(bench_member, {
     const bench_member_ref *group;
-    const struct executor_run *run;
     uint32_t recs, sends;
 });
 
 ODEON_INIT(bench_member, struct member_args)
 {
     self->group = args->group;
-    self->run = args->run;
-    return odeon_signal(ctx, self->run->driver, bench_member_ready);
+    return odeon_signal(ctx, member_driver, bench_member_ready);
 }
 
 /* The general form: `batch` sends at once, at every batch-th message. */
-static __attribute__((noinline)) int member_batch(struct bench_member_state *self, struct odeon_context *ctx)
+static __attribute__((noinline)) int member_send_batch(struct bench_member_state *self, struct odeon_context *ctx)
 {
-    const struct executor_run *run = self->run;
-    for (uint32_t i = 0; self->recs % run->batch == 0 && i < run->batch; i++) {
+    for (uint32_t i = 0; self->recs % member_batch == 0 && i < member_batch; i++) {
         odeon_signal(ctx, self->group[self->sends], bench_token);
-        self->sends = self->sends + 1 == run->set ? 0 : self->sends + 1;
+        self->sends = self->sends + 1 == member_set ? 0 : self->sends + 1;
     }
     self->recs++;
     return ODEON_NODELETE;
@@ -63,17 +63,17 @@ static __attribute__((noinline)) int member_batch(struct bench_member_state *sel
 
 ODEON_RECEIVE(bench_member, bench_token)
 {
-    const struct executor_run *run = self->run;
-    if (__builtin_expect(self->recs == run->max, 0)) {
-        odeon_signal(ctx, run->driver, bench_member_done);
+    uint32_t recs = self->recs;
+    if (__builtin_expect(recs == member_max, 0)) {
+        odeon_signal(ctx, member_driver, bench_member_done);
         return ODEON_DELETE;
     }
-    if (__builtin_expect(run->batch != 1, 0))
-        return member_batch(self, ctx);
+    if (__builtin_expect(member_batch != 1, 0))
+        return member_send_batch(self, ctx);
     uint32_t sends = self->sends;
-    self->sends = sends + 1 == run->set ? 0 : sends + 1;
+    self->recs = recs + 1;
+    self->sends = sends + 1 == member_set ? 0 : sends + 1;
     odeon_signal(ctx, self->group[sends], bench_token);
-    self->recs++;
     return ODEON_NODELETE;
 }
 
@@ -121,6 +121,10 @@ ODEON_RECEIVE(bench_executor, bench_run)
         .max = (uint32_t)(set * rounds),
         .batch = (uint32_t)batch,
     };
+    member_set = self->run->set;
+    member_max = self->run->max;
+    member_batch = self->run->batch;
+    member_driver = self->run->driver;
     self->actors = (uint32_t)actors;
     odeon_signal(ctx, self->run->driver, bench_executor_step);
     return ODEON_NODELETE;
@@ -133,7 +137,7 @@ static int executor_spawn(struct bench_executor_state *self, struct odeon_contex
     for (uint32_t i = 0; i < DRIVER_STEP && self->spawned < self->actors; i++) {
         bench_member_ref *group = &run->members[self->spawned / run->set * run->set];
         int r = odeon_spawn_into(ctx, &run->members[self->spawned], bench_member,
-                                 ODEON_ARGS(struct member_args, .run = run, .group = group));
+                                 ODEON_ARGS(struct member_args, .group = group));
         if ((r == -ENOBUFS || r == -EAGAIN) && i > 0)
             break;
         if (r < 0)

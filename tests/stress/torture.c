@@ -281,7 +281,7 @@ static void kill_often(struct odeon_stats *stats, const struct sender *senders)
         if (kills % 20 == 0 && isatty(STDERR_FILENO))
             fprintf(stderr, "\rtorture: %u of %u kills", kills, options.kills);
     }
-    printf("kills=%u by_signal=%u with_all_rings_half_full=%u\n", kills, own, half_full);
+    printf("# kills=%u by_signal=%u with_all_rings_half_full=%u\n", kills, own, half_full);
 }
 
 static double counter(struct odeon_stats *stats, const char *name)
@@ -308,6 +308,7 @@ static unsigned report(struct odeon_stats *stats)
         { "dropped", counter(stats, "backlog_dropped") },     { "dead_letters", counter(stats, "dead_letters") },
     };
     unsigned missing = 0;
+    printf("# found: ");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         printf("%s=%.0f ", rows[i].name, rows[i].found);
         if (strstr(options.need, rows[i].name) && rows[i].found <= 0) {
@@ -366,7 +367,7 @@ int main(int argc, char **argv)
     wait_running(stats, &state);
     for (int i = 0; i < 500 && access(socket_path, F_OK) != 0; i++)
         nap_us(10000);
-    printf("seed=%u clients=%u\n", options.seed, options.clients);
+    printf("# seed=%u clients=%u\n", options.seed, options.clients);
     for (unsigned i = 0; i < options.clients; i++) {
         senders[i].index = i;
         sender_prepare(&senders[i]);
@@ -379,7 +380,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < options.clients; i++) {
         struct sender *s = &senders[i];
         pthread_join(s->thread, NULL);
-        printf("client=%u posted=%" PRIu64 " received=%" PRIu64 " %s\n", i, s->posted, s->received,
+        printf("# client=%u posted=%" PRIu64 " received=%" PRIu64 " %s\n", i, s->posted, s->received,
                s->broken[0] ? s->broken : "consecutive");
         broken += s->broken[0] || s->received != s->posted;
     }
