@@ -4,7 +4,9 @@
  * order.  What recovery found is printed, and what must have been hit at least once is checked.
  *
  *     torture --bin DIR --plugin FILE [--executor FILE] [--kills N] [--clients N] [--need LIST] [--seed N]
- *             [--lopsided]
+ *             [--lopsided] [--by-signal]
+ *
+ * --by-signal counts only the kills that came from here, not those at injection points.
  *
  * The environment variable ODEON_INJECT reaches the executor: a test build then also kills itself at chosen points
  * (daemon/engine/seed.h).  Exit code: 0 fine, 1 a promise was broken, 2 could not run.
@@ -35,7 +37,7 @@ enum { CLIENTS_MAX = 16, OUTSTANDING_MAX = 100000, RING_BYTES = 65536, QUIET_LIM
 struct options {
     const char *bin, *plugin, *executor, *need;
     unsigned kills, clients, seed;
-    bool lopsided;
+    bool lopsided, by_signal;
 };
 
 struct sender {
@@ -264,7 +266,7 @@ static void kill_often(struct odeon_stats *stats, const struct sender *senders)
     while (!atomic_load(&give_up)) {
         wait_running(stats, &state);
         kills = (unsigned)(state.boots - first_boot);
-        if (kills >= options.kills)
+        if ((options.by_signal ? own : kills) >= options.kills)
             break;
         nap_us(1000 + (unsigned)rand_r(&seed) % 30000);
         uint32_t pid = state.executor_pid;
@@ -325,7 +327,8 @@ static void parse(int argc, char **argv)
     static const struct option known[] = {
         { "bin", required_argument, NULL, 'b' },   { "plugin", required_argument, NULL, 'p' }, { "executor", required_argument, NULL, 'e' },
         { "kills", required_argument, NULL, 'k' }, { "clients", required_argument, NULL, 'c' }, { "need", required_argument, NULL, 'n' },
-        { "seed", required_argument, NULL, 's' },  { "lopsided", no_argument, NULL, 'l' },     { NULL, 0, NULL, 0 },
+        { "seed", required_argument, NULL, 's' },  { "lopsided", no_argument, NULL, 'l' },
+        { "by-signal", no_argument, NULL, 'S' },   { NULL, 0, NULL, 0 },
     };
     options.seed = (unsigned)now_ms();
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
@@ -338,11 +341,12 @@ static void parse(int argc, char **argv)
         case 'n': options.need = optarg; break;
         case 's': options.seed = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'l': options.lopsided = true; break;
+        case 'S': options.by_signal = true; break;
         default: exit(2);
         }
     }
     if (!options.bin || !options.plugin || options.clients == 0 || options.clients > CLIENTS_MAX) {
-        fputs("usage: torture --bin DIR --plugin FILE [--executor FILE] [--kills N] [--clients N] [--need LIST] [--seed N] [--lopsided]\n", stderr);
+        fputs("usage: torture --bin DIR --plugin FILE [--executor FILE] [--kills N] [--clients N] [--need LIST] [--seed N] [--lopsided] [--by-signal]\n", stderr);
         exit(2);
     }
 }
