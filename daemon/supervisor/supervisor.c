@@ -88,9 +88,21 @@ static void on_signal(uv_signal_t *handle, int signal)
         shutdown_begin(supervisor, signal == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
+static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
+
+/* The end is decided: a signal that comes now must not turn it into a death by that signal. */
+static void block_late_signals(void)
+{
+    sigset_t late;
+
+    sigemptyset(&late);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        sigaddset(&late, signals[i]);
+    (void)sigprocmask(SIG_BLOCK, &late, NULL);
+}
+
 static int start_signals(struct supervisor *supervisor)
 {
-    static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
 
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         int r = uv_signal_init(&supervisor->loop, &supervisor->signals[i]);
@@ -247,6 +259,7 @@ static void run_loop(struct supervisor *supervisor)
     supervisor_set_state(supervisor, SERVICE_STOPPED);
     atomic_store_explicit(&supervisor->stats.header->executor_pid, 0, memory_order_relaxed);
     atomic_store_explicit(&supervisor->stats.header->supervisor_pid, 0, memory_order_relaxed);
+    block_late_signals();
     uv_walk(&supervisor->loop, close_handle, NULL);
     uv_run(&supervisor->loop, UV_RUN_DEFAULT); /* until every handle is closed */
 }
