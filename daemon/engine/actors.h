@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors: slots, names, spawning and ending (ENGINE.md 4, 8).
+/* Actors: slots, names, spawning and ending (docs/engine.md, First messages).
  *
  * Threads: spawn and end by whichever worker id runs the turn; names under a mutex; slots out of a worker's own cache, beyond
  * that under a mutex.

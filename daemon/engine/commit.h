@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flip: one store that makes consumption, sends and the end of an actor true together (COMMIT-PROTOCOL 2).
+/* The flip: one store that makes consumption, sends and the end of an actor true together (docs/commit-protocol.md).
  *
  * Threads: a worker's own.  Another thread reads `count` only to tell whether a spawn has been committed (actors.c).
  *

@@ -82,7 +82,7 @@ struct actor_type {
     char name[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1];
 };
 
-/* Runs of one destination in an outbox, in order of first touch (COMMIT-PROTOCOL 3), linked by their index. */
+/* Runs of one destination in an outbox, in order of first touch (docs/commit-protocol.md, Flush), linked by their index. */
 struct outbox_group {
     uint32_t destination;
     uint32_t first, last;

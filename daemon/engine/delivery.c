@@ -164,7 +164,7 @@ static bool drain_some(struct worker *w, struct port *port, struct segment_port 
         queue_unlock(&w->engine->segment.queues[destination]);
         if (!room)
             return taken > 0;
-        record_copy((uint8_t *)outbox_append(w, destination, size), envelope, size);
+        memcpy(outbox_append(w, destination, size), envelope, size);
         w->cursor += size;
         taken += size;
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Delivery: records that go to a client (PORTS.md 2-4), to its ring or, when that is full, to the port's backlog.
+/* Delivery: records that go to a client (docs/engine.md, Ports as sources), to its ring or, when that is full, to the port's backlog.
  *
  * Threads: delivery_flush by any worker id, under the lock of the port's backlog, which is the port's lock; the drain by the
  * worker that holds the port's owner word.
  *
  * D1  Ring or backlog is decided under the lock, inside the journaled step, and the journal's entry says which: after a
- *     crash the step is either finished as decided or decided anew (COMMIT-PROTOCOL 5.9).
- * D2  While the backlog is not empty, records go to the backlog: FIFO (COMMIT-PROTOCOL 5.13).
+ *     crash the step is either finished as decided or decided anew (docs/why, port backlog).
+ * D2  While the backlog is not empty, records go to the backlog: FIFO.
  * D3  dtail, in the segment, is stored before the visible tail; recovery repeats the latter.
  * D4  The client's head is believed only between the last one believed and dtail.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A handler's fault: who, where, on which message; written from a signal stack, read by the next recovery (ENGINE.md 8.6).
+/* A handler's fault: who, where, on which message; written from a signal stack, read by the next recovery (docs/engine.md, Faults).
  *
  * Only a fault of a worker inside a turn leaves a record: an outside SIGKILL blames nobody.  The record is valid only with the
  * commit count at which it was written (L4). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The outbox: a worker's log of what its handlers sent, and the flush that carries it to the receivers (ENGINE.md 4,
- * COMMIT-PROTOCOL 3).
+/* The outbox: a worker's log of what its handlers sent, and the flush that carries it to the receivers (docs/engine.md,
+ * Sends; docs/commit-protocol.md, Flush).
  *
  * Threads: a worker's own; in recovery, the control thread in the name of each.
  *
@@ -79,8 +79,3 @@ static inline const struct envelope *outbox_run_envelopes(const struct worker *w
 
 /* Bytes of a group's envelopes. */
 uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *group);
-
-static inline void record_copy(uint8_t *to, const struct envelope *from, uint64_t size)
-{
-    memcpy(to, from, size);
-}

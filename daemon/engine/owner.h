@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may run a source (a message queue, or a port), and who should look at it: owner words and ready masks (ENGINE.md 2, 6).
+/* Who may run a source (a message queue, or a port), and who should look at it: owner words and ready masks (docs/engine.md, Queues).
  *
  * Volatile: private memory of the executor, made anew by each start.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waking and sleeping (ENGINE.md 2 and 6; the Mercury paper's selective wake-up).  Model: tests/model/gulp_steal_park.pml,
+/* Waking and sleeping (docs/engine.md; the Mercury paper's selective wake-up).  Model: tests/model/gulp_steal_park.pml,
  * whose rule names stand in brackets.
  *
  * K1  A sleeper's bit is claimed by one atomic clear; whoever clears it owes the worker a wake-up.

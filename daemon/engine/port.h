@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports: the submission ring as a source (PORTS.md 2, 3).  This file and delivery.c own all access to client memory.
+/* Ports: the submission ring as a source (docs/engine.md, Ports as sources).  This file and delivery.c own all access to client memory.
  *
  * Threads: port_add, port_remove and port_reap by the control thread; port_run by the worker that holds the owner word.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A message queue's durable words: lock, gulp, release (ENGINE.md 2, COMMIT-PROTOCOL 3).
+/* A message queue's durable words: lock, gulp, release (docs/engine.md, Queues).
  *
  * Threads: the lock by any worker id; gulp and the batch's words by the worker whose id and running bit are in the source's
  * owner word (owner.h).

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recovery, which is how every start begins (ENGINE.md 8, COMMIT-PROTOCOL 4).
+/* Recovery, which is how every start begins (docs/commit-protocol.md, Recovery).
  *
  * Threads: the control thread, before any worker runs.
  *

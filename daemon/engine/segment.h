@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mapped engine segment: sizes, offsets, checks on opening (ENGINE.md 1).  Owned by the engine; every thread of the
+/* The mapped engine segment: sizes, offsets, checks on opening (docs/shared-memory.md).  Owned by the engine; every thread of the
  * executor reads the pointers, nobody changes them after segment_open().
  *
  * What it does not do: give the tables a meaning; that is queue, actors, outbox, port and recover.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work stealing: one compare-and-swap on a source's owner word, then run at once (ENGINE.md 6, mode keep).
+/* Work stealing: one compare-and-swap on a source's owner word, then run at once (docs/engine.md, Stealing).
  *
  * Threads: a thief works on its own behalf; a victim does nothing.
  *

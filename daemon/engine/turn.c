@@ -204,7 +204,7 @@ static void dead_letter(struct worker *w, const struct envelope *envelope, enum 
     }
     uint64_t size = envelope_record_size(envelope);
     struct envelope *out = outbox_append(w, e->segment.dead_letters, size);
-    record_copy((uint8_t *)out, envelope, size);
+    memcpy(out, envelope, size);
     out->reserved = (uint8_t)reason;
     outbox_note(w); /* a batch of nothing but dead letters is flushed on the way, too */
 }

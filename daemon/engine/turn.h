@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The turn: one message run to its commit; and the sends that its behaviour makes (ENGINE.md 4, 5; COMMIT-PROTOCOL 3).
+/* The turn: one message run to its commit; and the sends that its behaviour makes (docs/engine.md, The turn; docs/commit-protocol.md, Running).
  *
  * Threads: a worker's own.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A worker: a bound thread that takes ready sources, runs them, steals, sleeps (ENGINE.md 6). */
+/* A worker: a bound thread that takes ready sources, runs them, steals, sleeps (docs/engine.md, Workers). */
 #pragma once
 
 #include "daemon/engine/core.h"
