@@ -21,11 +21,19 @@
 
 struct engine;
 
-enum steal_policy_id { STEAL_NONE, STEAL_RANDOM, STEAL_LONGEST_VICTIM, STEAL_N };
+enum steal_policy_id { STEAL_NONE, STEAL_RANDOM, STEAL_ROUND_ROBIN, STEAL_LONGEST_VICTIM, STEAL_FULLEST, STEAL_LOCALITY, STEAL_SHARE, STEAL_N };
+/* What becomes of a stolen source: the thief's, or back to its home after one run (soft pinning). */
+enum steal_mode { STEAL_KEEP, STEAL_VISIT, STEAL_MODE_N };
 
-/* 0, or -EINVAL for a name that is none: "none", "random", "longest-victim". */
+/* 0, or -EINVAL for a name that is none: "none", "random", "round-robin", "longest-victim", "fullest", "locality", "share". */
 int steal_policy_parse(const char *name, enum steal_policy_id *ret_id);
 const char *steal_policy_name(enum steal_policy_id id);
+/* "keep", "visit" */
+int steal_mode_parse(const char *name, enum steal_mode *ret_mode);
+const char *steal_mode_name(enum steal_mode mode);
+
+/* How far two workers are from each other: what they share. */
+enum engine_distance { DISTANCE_SELF, DISTANCE_CORE, DISTANCE_L2, DISTANCE_L3, DISTANCE_NODE, DISTANCE_MACHINE, DISTANCE_N };
 
 /* What a behaviour is handed.  The public plugin header declares the same layout under its own name; the executor asserts
  * that the two are one. */
@@ -86,9 +94,22 @@ struct engine_config {
     uint32_t throughput;    /* messages of a bounded gulp */
     uint32_t attempts_max;
     enum steal_policy_id stealing;
-    uint64_t spin_ns;       /* a worker that finds nothing goes on looking for so long before it parks */
-    const int *cpus;        /* [n_workers]: CPU to bind to, -1 none.  Bound by `bind` on the worker's own thread */
+    enum steal_mode mode;
+    uint32_t steal_sources; /* at most so many sources a steal, and at most half of the victim's; 0 is 1 */
+    /* Idle: looks without a pause for spin_ns, then moderate_sleeps parks of at most moderate_ns each, then parks of at most
+     * relaxed_ns, 0: until woken.  Wake-ups end all of them at once. */
+    uint64_t spin_ns;
+    uint32_t moderate_sleeps;
+    uint64_t moderate_ns, relaxed_ns;
+    /* Placement, as data.  All arrays have workers_max elements; NULL: unbound, one node, all at the same distance. */
+    uint32_t workers_max;     /* room for workers that come later; 0: n_workers */
+    uint32_t detached_max;    /* room for actors with a thread of their own */
+    const int *cpus;          /* CPU to bind to, -1 none.  Bound by `bind` on the worker's own thread */
+    const int *nodes;         /* memory node of each, -1 unknown */
+    const uint8_t *distances; /* [workers_max][workers_max], enum engine_distance */
     int (*bind)(void *userdata, unsigned worker); /* 0; may be NULL */
+    /* Binds memory that a worker of this node uses most; negative errno is counted, not fatal; may be NULL */
+    int (*bind_memory)(void *userdata, void *address, uint64_t bytes, int node);
     void *userdata;
     const void *host;       /* goes into every context */
 };
@@ -185,6 +206,19 @@ int engine_port_remove(struct engine *engine, uint32_t id, uint32_t generation);
 void engine_set_stealing(struct engine *engine, enum steal_policy_id id);
 void engine_set_throughput(struct engine *engine, uint32_t messages);
 const struct engine_config *engine_get_config(const struct engine *engine);
+
+/* Everything that can change while messages flow, in one transaction: n_workers (up to workers_max), stealing, mode,
+ * steal_sources, throughput, the idle intervals, cpus, nodes and distances are taken from `config`, whose other members must be those of
+ * engine_get_config().  Workers meet at a barrier, ownership is redrawn, they go on.
+ * 0; -EINVAL: a value out of range or not changeable, *reterr_text says which; -EBUSY: worker ret_change->stuck runs a handler that did not
+ * return within the time: nothing has changed. */
+struct engine_change {
+    uint64_t pause_ns; /* from the first worker that stopped to the last that went on */
+    uint64_t moved;    /* sources that changed their owner */
+    uint32_t stuck;
+};
+int engine_reconfigure(struct engine *engine, const struct engine_config *config, uint64_t timeout_ns, struct engine_change *ret_change,
+                       const char **reterr_text);
 
 /* What happened on workers.  The descriptor is readable when there are events; engine_event_next clears it. */
 enum engine_event_kind { ENGINE_EVENT_PORT_REMOVED, ENGINE_EVENT_PORT_BROKEN };

@@ -12,7 +12,11 @@
 static const char *const policy_names[STEAL_N] = {
     [STEAL_NONE] = "none",
     [STEAL_RANDOM] = "random",
+    [STEAL_ROUND_ROBIN] = "round-robin",
     [STEAL_LONGEST_VICTIM] = "longest-victim",
+    [STEAL_FULLEST] = "fullest",
+    [STEAL_LOCALITY] = "locality",
+    [STEAL_SHARE] = "share",
 };
 
 int steal_policy_parse(const char *name, enum steal_policy_id *ret_id)
