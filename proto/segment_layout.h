@@ -7,11 +7,11 @@
  * Writers: a queue's words by whoever holds its lock or runs its batch; a worker's block by that worker; the tables of
  * types and names by the control thread or under the engine's mutex; a port's cursors by whoever runs or locks the port.
  *
- * L1  No batch present (sel) => the inactive len is 0 and cursor is 0.
+ * L1  No batch present (sel) => the inactive len is 0, cursor and wrap are 0.
  * L2  len[active] and sel change only under `lock` (sel also by the running worker while a batch is present).
  * L3  While a commit record names a queue, the record's cursor and tail are the truth, not the queue's.
  * L4  Journal, fault and an actor's spawn tag carry the commit count at which they were written, and are valid only
- *     while it equals the worker's count.
+ *     while it equals the worker's count (the valid record's high + low part).
  */
 #pragma once
 
@@ -24,7 +24,7 @@
 #include "envelope.h"
 
 #define SEGMENT_MAGIC   UINT64_C(0x6f64656f6e736731) /* "odeonsg1" */
-#define SEGMENT_VERSION 1
+#define SEGMENT_VERSION 2
 
 struct segment_header {
     _Atomic uint64_t magic; /* stored last when formatting */
@@ -58,17 +58,50 @@ struct segment_queue {
     alignas(128) _Atomic uint32_t lock; /* 0, or worker id + 1, and LOCK_WAITERS */
     _Atomic uint32_t sel;
     _Atomic uint64_t len[2];
-    _Atomic uint64_t cursor; /* bytes consumed of the batch while no record names the queue */
+    /* The batch while no record names the queue.  Without a wrap: [cursor, len[inactive]).  With one, the batch has gone on at the
+     * beginning of its buffer: [cursor, wrap), then [0, len[inactive]). */
+    _Atomic uint64_t cursor, wrap;
+    _Atomic uint64_t ring; /* up to here appends extend the batch before they go on at the beginning; means nothing to recovery */
 };
 
-/* One of a worker's two commit records; the valid one is slot[count & 1]. */
+/* One of a worker's two commit records.  The first two words are what a message changes, and are written by one store of 16 bytes:
+ * commits of one batch follow each other in the same record.  What names the source or an actor's end goes into the other record, whose
+ * first two words make it the valid one: that of the two with the greater count.  `what` 0: being written, not valid. */
 struct segment_commit {
-    alignas(64) uint32_t source; /* id + 1; 0: attached to nothing */
+    alignas(64) _Atomic uint64_t where; /* {tail : 32, cursor : 32}, in units of 8 bytes, from `base` on */
+    _Atomic uint64_t what;              /* {committed length of the outbox in units of 8 bytes : 27, low part of the count : 37} */
+    _Atomic uint64_t high;              /* of the count: a multiple of 2^37 */
+    uint64_t base;                      /* of a ring's cursors, which run freely; 0 for a queue */
+    uint32_t source;                    /* id + 1; 0: attached to nothing */
     uint32_t redo_how;
-    uint64_t cursor, tail;
-    uint64_t out;    /* committed length of the outbox */
-    uint64_t redo;   /* actor to end, 0: none */
+    uint64_t redo;                      /* actor to end, 0: none */
+    uint64_t wrap;                      /* as a queue's */
 };
+#define COMMIT_LOW_BITS   37
+#define COMMIT_LOW_MASK   (UINT64_MAX >> (64 - COMMIT_LOW_BITS))
+#define COMMIT_OUT_MAX    (UINT64_C(1) << (64 - COMMIT_LOW_BITS + 3)) /* bytes of an outbox */
+#define COMMIT_WINDOW_MAX (UINT64_C(1) << 35)                         /* bytes of a window */
+
+static inline uint64_t commit_where(uint64_t cursor, uint64_t tail)
+{
+    return cursor >> 3 | tail << 29;
+}
+static inline uint64_t commit_what(uint64_t out, uint64_t low)
+{
+    return out << (COMMIT_LOW_BITS - 3) | low;
+}
+static inline uint64_t commit_cursor(const struct segment_commit *slot)
+{
+    return slot->base + ((atomic_load_explicit(&slot->where, memory_order_relaxed) & UINT32_MAX) << 3);
+}
+static inline uint64_t commit_tail(const struct segment_commit *slot)
+{
+    return atomic_load_explicit(&slot->where, memory_order_relaxed) >> 32 << 3; /* of a queue's batch; a ring's is nobody's business */
+}
+static inline uint64_t commit_out(const struct segment_commit *slot)
+{
+    return atomic_load_explicit(&slot->what, memory_order_relaxed) >> COMMIT_LOW_BITS << 3;
+}
 
 #define JOURNAL_RING UINT32_C(0x80000000) /* the entry's length is a port's dtail, not its backlog's len */
 struct segment_journal_entry {
@@ -87,8 +120,7 @@ struct segment_fault {
 
 struct segment_worker {
     alignas(128) struct segment_commit slot[2]; /* the pair begins at a multiple of its size: one bit of the address tells them apart */
-    alignas(64) _Atomic uint64_t count;
-    _Atomic uint64_t turn;            /* 1: the attached batch's handlers are being run */
+    alignas(64) _Atomic uint64_t turn; /* 1: the attached batch's handlers are being run */
     alignas(64) _Atomic uint64_t arm; /* {count : 48, step : 16} */
     struct segment_journal_entry entry[2];
     alignas(64) struct segment_fault fault;

@@ -30,13 +30,20 @@ int actors_init(struct engine *e)
     return 0;
 }
 
+static void state_give_back(struct engine *e, struct worker *w, uint32_t slot)
+{
+    void *state = e->actors[slot].state;
+    const struct actor_type *type = load_relaxed(&e->types[actor_key_type(load_relaxed(&e->actors[slot].key))]);
+    if (state && type && state != &no_state)
+        state_free(&e->states, &w->states, state, type->state_size);
+}
+
 void actors_fini(struct engine *e)
 {
     size_t n = e->config.actors_max;
     if (e->actors && e->actors != MAP_FAILED && e->segment.header)
         for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high); slot++)
-            if (e->actors[slot].state != &no_state)
-                free(e->actors[slot].state); /* the process ends: no fini is owed, the actors live on in the segment */
+            state_give_back(e, e->control, slot); /* the process ends: no fini is owed, the actors live on in the segment */
     if (e->actors && e->actors != MAP_FAILED)
         munmap(e->actors, n * sizeof(struct actor));
     if (e->slots_free && e->slots_free != MAP_FAILED)
@@ -55,14 +62,14 @@ void actors_rebuild(struct engine *e)
         uint32_t generation = slot_word_generation(word);
         switch (slot_word_state(word)) {
         case ACTOR_SLOT_LIVE:
-            store_relaxed(&e->actors[slot].key, actor_key(generation, s->actors[slot].queue, ACTOR_NEW));
+            store_relaxed(&e->actors[slot].key, actor_key(generation, s->actors[slot].queue, slot_word_type(word), ACTOR_NEW));
             store_relaxed(&e->control->type_live[slot_word_type(word)], load_relaxed(&e->control->type_live[slot_word_type(word)]) + 1);
             break;
         case ACTOR_SLOT_PORT:
-            store_relaxed(&e->actors[slot].key, actor_key(generation, s->actors[slot].queue, ACTOR_PORT));
+            store_relaxed(&e->actors[slot].key, actor_key(generation, s->actors[slot].queue, 0, ACTOR_PORT));
             break;
         default:
-            store_relaxed(&e->actors[slot].key, actor_key(generation, NO_DESTINATION, ACTOR_FREE));
+            store_relaxed(&e->actors[slot].key, actor_key(generation, NO_DESTINATION, 0, ACTOR_FREE));
             if (slot >= ODEON_PORTS_MAX)
                 e->slots_free[e->n_slots_free++] = slot;
             break;
@@ -171,7 +178,7 @@ static int slot_reserve(struct worker *w, const struct spawn_request *request, u
     durable->queue = (uint16_t)queue;
     durable->args_size = (uint16_t)request->args_size;
     durable->spawn_worker = w->id;
-    durable->spawn_count = w->count;
+    durable->spawn_count = commit_count(w);
     durable->spawned_by = request->spawned_by;
     if (request->args_size)
         memcpy(e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, request->args, request->args_size);
@@ -221,6 +228,8 @@ int actors_spawn(struct worker *w, const struct spawn_request *request, actor_re
         if (w->n_slot_cache == 0)
             return -ENOSPC;
     }
+    if (w->newborn)
+        turn_newborn_settle(w, 0);
     uint32_t queue = request->here && w->queue != NO_QUEUE ? w->queue : queue_spread(w);
     if (!turn_has_room(w, queue, envelope_size(0)))
         return outbox_fits(w, envelope_size(0)) ? -EAGAIN : -ENOBUFS;
@@ -233,10 +242,8 @@ int actors_spawn(struct worker *w, const struct spawn_request *request, actor_re
         return r;
     w->n_slot_cache--;
     actor_ref ref = actor_ref_make(slot, generation);
-    store_release(&e->actors[slot].key, actor_key(generation, queue, ACTOR_NEW));
-    struct envelope init = { .to = ref, .from = request->spawned_by, .type = MESSAGE_TYPE_INIT, .flags = ENVELOPE_INIT };
-    turn_put(w, queue, &init);
-    outbox_note(w);
+    store_release(&e->actors[slot].key, actor_key(generation, queue, request->type, ACTOR_NEW));
+    turn_newborn(w, ref, queue, request->spawned_by);
     store_relaxed(&w->type_live[request->type], load_relaxed(&w->type_live[request->type]) + 1);
     stat_add(w, STAT_actors_created, 1);
     *ret_ref = ref;
@@ -248,7 +255,7 @@ bool actors_is_committed(struct engine *e, uint32_t slot)
     const struct segment_actor *durable = &e->segment.actors[slot];
     uint32_t id = durable->spawn_worker;
     /* acquire: the spawner's flip; whoever got the reference by a message got it behind that flip anyway */
-    return id >= e->segment.n_ids || load_acquire(&e->segment.workers[id].count) != durable->spawn_count;
+    return id >= e->segment.n_ids || segment_count(&e->segment.workers[id]) != durable->spawn_count;
 }
 
 void actors_free_slot(struct worker *w, actor_ref ref)
@@ -260,7 +267,7 @@ void actors_free_slot(struct worker *w, actor_ref ref)
     if (slot_word_generation(word) != generation || slot_word_state(word) == ACTOR_SLOT_FREE)
         return;
     uint32_t next = generation_next(generation);
-    store_release(&e->actors[slot].key, actor_key(next, NO_DESTINATION, ACTOR_FREE));
+    store_release(&e->actors[slot].key, actor_key(next, NO_DESTINATION, 0, ACTOR_FREE));
     store_release(&durable->word, slot_word(next, 0, ACTOR_SLOT_FREE));
     if (slot_word_state(word) == ACTOR_SLOT_LIVE) {
         uint32_t type = slot_word_type(word);
@@ -290,7 +297,7 @@ void actors_make_port(struct engine *e, uint32_t port, actor_ref ref)
     durable->spawned_by = 0;
     durable->spawn_worker = UINT32_MAX; /* no commit stands behind it */
     store_release(&durable->word, slot_word(actor_ref_generation(ref), 0, ACTOR_SLOT_PORT));
-    store_release(&e->actors[port].key, actor_key(actor_ref_generation(ref), destination, ACTOR_PORT));
+    store_release(&e->actors[port].key, actor_key(actor_ref_generation(ref), destination, 0, ACTOR_PORT));
 }
 
 void actors_end_port(struct worker *w, actor_ref ref)
@@ -298,21 +305,15 @@ void actors_end_port(struct worker *w, actor_ref ref)
     actors_free_slot(w, ref);
 }
 
-/* A kept state's first word links it to the next one. */
-static size_t state_bytes(const struct actor_type *type)
-{
-    return type->state_size < sizeof(void *) ? sizeof(void *) : type->state_size;
-}
-
 void *actors_state_new(struct worker *w, struct actor_type *type)
 {
     if (type->state_size == 0)
         return &no_state;
-    void *state = w->state_free[type->id];
-    if (!state)
-        return calloc(1, state_bytes(type));
-    w->state_free[type->id] = *(void **)state;
-    memset(state, 0, state_bytes(type));
+    void *state = w->state_kept[type->id];
+    if (likely(!state))
+        return state_new(&w->engine->states, &w->states, type->state_size);
+    w->state_kept[type->id] = *(void **)state; /* a kept state's first word links it to the next one */
+    memset(state, 0, type->state_size);
     return state;
 }
 
@@ -322,22 +323,22 @@ void actors_state_drop(struct worker *w, struct actor_type *type, void *state, e
         return;
     switch (how) {
     case ALLOCATION_DELETE:
-        free(state);
+        state_free(&w->engine->states, &w->states, state, type->state_size);
         break;
     case ALLOCATION_DESTROY:
-        *(void **)state = w->state_free[type->id];
-        w->state_free[type->id] = state;
+        *(void **)state = w->state_kept[type->id];
+        w->state_kept[type->id] = state;
         break;
     default: /* FINISHED: storage and content stay as they are; nobody reaches them any more */
         break;
     }
 }
 
-void actors_state_forget(struct worker *w, uint32_t type)
+void actors_state_forget(struct worker *w, const struct actor_type *type)
 {
-    for (void *state = w->state_free[type], *next; state; state = next) {
+    for (void *state = w->state_kept[type->id], *next; state; state = next) {
         next = *(void **)state;
-        free(state);
+        state_free(&w->engine->states, &w->states, state, type->state_size);
     }
-    w->state_free[type] = NULL;
+    w->state_kept[type->id] = NULL;
 }

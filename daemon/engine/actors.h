@@ -47,7 +47,7 @@ void actors_state_drop(struct worker *w, struct actor_type *type, void *state, e
 
 /* Frees what is kept for a type: its next version may have larger states.  The worker is gone, or has passed a quiescent point since
  * the type was made unavailable. */
-void actors_state_forget(struct worker *w, uint32_t type);
+void actors_state_forget(struct worker *w, const struct actor_type *type);
 
 /* {generation, type, state} of a slot's word. */
 static inline uint64_t slot_word(uint32_t generation, uint32_t type, enum actor_slot_state state)

@@ -1,60 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The flip: one store that makes consumption, sends and the end of an actor true together (docs/commit-protocol.md).
  *
- * Threads: a worker's own.  Another thread reads `count` only to tell whether a spawn has been committed (actors.c).
+ * Threads: a worker's own.  Another thread reads the count only to tell whether a spawn has been committed (actors.c), or whether a
+ * worker gets on (port.c).
  *
- * F1  Only the spare slot is written; the valid one is slot[count & 1].
- * F2  count goes up by one with a release store behind the slot's stores; crash_order() keeps later stores behind it.
+ * F1  A message's flip is one store of 16 bytes into the valid record: one instruction, so that a kill comes before or behind it.
+ * F2  Every other flip fills the other record: `what` = 0 first, so that it is void while it is being written, its first two words
+ *     last, by the same store, with the next count: the greater count is the valid one.
+ * F3  crash_order() keeps later stores behind a flip.
  */
 #pragma once
 
 #include "daemon/engine/core.h"
 #include "daemon/engine/seed.h"
 
-/* The slot to fill; from then on the other one counts as spare, which it is behind the flip.  The pair lies at a multiple of its
- * size. */
-static inline struct segment_commit *commit_take_spare(struct worker *w)
+typedef uint64_t commit_pair __attribute__((vector_size(16), may_alias));
+
+static inline void commit_store(struct segment_commit *slot, uint64_t where, uint64_t what)
 {
-    struct segment_commit *slot = w->spare;
-    w->spare = (struct segment_commit *)((uintptr_t)slot ^ sizeof(*slot));
-    return slot;
+    crash_order();
+#if defined(__SANITIZE_THREAD__) || (!defined(__x86_64__) && !defined(__aarch64__))
+    store_relaxed(&slot->where, where); /* what the sanitizer understands; not safe against a kill between the two */
+    crash_order();
+    store_release(&slot->what, what);
+#else
+#if !defined(__x86_64__)
+    atomic_thread_fence(memory_order_release);
+#endif
+    *(volatile commit_pair *)slot = (commit_pair){ where, what }; /* F1; read by recovery, and (acquire) by segment_count() */
+#endif
+    crash_order(); /* F3 */
 }
 
-/* After the count was read from the segment. */
-static inline void commit_resume(struct worker *w)
+static inline uint64_t commit_low(const struct segment_commit *slot)
 {
-    w->count = atomic_load_explicit(&w->durable->count, memory_order_relaxed);
-    w->spare = &w->durable->slot[(w->count + 1) & 1];
+    return load_relaxed(&slot->what) & COMMIT_LOW_MASK;
 }
 
+/* The worker's own; what its tags carry. */
+static inline uint64_t commit_count(const struct worker *w)
+{
+    return load_relaxed(&w->slot->high) + commit_low(w->slot);
+}
+
+static inline struct segment_commit *commit_other(struct segment_commit *slot)
+{
+    return (struct segment_commit *)((uintptr_t)slot ^ sizeof(*slot));
+}
+
+/* F2 */
 static inline void commit_flip(struct worker *w, uint32_t source, uint64_t cursor, uint64_t tail, uint64_t out, actor_ref redo, uint32_t redo_how)
 {
-    struct segment_worker *durable = w->durable;
-    uint64_t count = w->count + 1;
-    struct segment_commit *slot = commit_take_spare(w);
+    struct segment_commit *valid = w->slot, *slot = commit_other(valid);
+    uint64_t low = commit_low(valid), high = load_relaxed(&valid->high);
     if (SEEDED(two_stores) && source) { /* wrong: the consumption first, for itself, the sends later */
-        w->spare->cursor = cursor;
+        store_relaxed(&valid->where, commit_where(cursor - valid->base, tail - valid->base));
         crash_order();
         INJECT(HANDLER);
     }
+    if (unlikely(low >= COMMIT_LOW_MASK / 2)) { /* no batch commits as often as the other half allows */
+        high += COMMIT_LOW_MASK + 1;
+        low = 0;
+    }
+    store_relaxed(&slot->what, 0);
+    crash_order();
+    uint64_t base = cursor & ~(COMMIT_WINDOW_MAX - 1);
+    store_relaxed(&slot->high, high);
+    slot->base = base;
     slot->source = source;
     slot->redo_how = redo_how;
-    slot->cursor = cursor;
-    slot->tail = tail;
-    slot->out = out;
     slot->redo = redo;
-    store_release(&durable->count, count); /* read by recovery, and (acquire) by actors_is_committed */
-    crash_order();
-    w->count = count;
-}
-
-/* While a batch is attached both slots name its source and no redo, so that a message's flip is three stores and the count.
- * Called behind a flip that was written in full: the other slot is the spare one, and may be prepared. */
-static inline void commit_prepare_spare(struct worker *w, uint32_t source)
-{
-    w->spare->source = source;
-    w->spare->redo_how = 0;
-    w->spare->redo = 0;
+    slot->wrap = w->wrap;
+    commit_store(slot, commit_where(cursor - base, (tail - base) & (COMMIT_WINDOW_MAX - 1)), commit_what(out, low + 1));
+    w->slot = slot;
 }
 
 static inline void commit_message(struct worker *w, uint64_t cursor)
@@ -63,12 +81,5 @@ static inline void commit_message(struct worker *w, uint64_t cursor)
         commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
         return;
     }
-    uint64_t count = w->count + 1;
-    struct segment_commit *slot = commit_take_spare(w);
-    slot->cursor = cursor;
-    slot->tail = w->tail;
-    slot->out = w->out;
-    store_release(&w->durable->count, count); /* F2 */
-    crash_order();
-    w->count = count;
+    commit_store(w->slot, commit_where(cursor, w->tail), commit_what(w->out, commit_low(w->slot) + 1));
 }

@@ -5,7 +5,7 @@
  *
  * C1  A behaviour's context is the first member of its worker's block: the functions of the host table get from one to the
  *     other without a look-up.
- * C2  actor.key is one word, so that a stale or forged reference is told by one comparison: generation, destination and kind
+ * C2  actor.key is one word, so that a stale or forged reference is told by one comparison: generation, destination, type and kind
  *     change together.
  */
 #pragma once
@@ -21,26 +21,26 @@
 #include "daemon/engine/engine.h"
 #include "daemon/engine/owner.h"
 #include "daemon/engine/segment.h"
+#include "daemon/engine/state_pool.h"
 #include "proto/port_layout.h"
 #include "proto/stats_layout.h"
 
-/* Kinds in actor.key = {generation : 32, destination : 16, kind : 16} */
+/* Kinds in actor.key = {generation : 32, destination : 16, type : 12, kind : 4} */
 enum actor_kind { ACTOR_FREE, ACTOR_LIVE, ACTOR_NEW, ACTOR_PORT };
+static_assert(ODEON_ACTOR_TYPES_MAX <= 1 << 12, "a type's id fits the key");
 
 struct actor {
-    _Atomic uint64_t key;    /* C2; written by whoever spawns or ends the actor */
-    struct actor_type *type; /* the runner of its queue, once init has run */
-    void *state;
-    uint64_t reserved;
+    _Atomic uint64_t key; /* C2; written by whoever spawns or ends the actor */
+    void *state;          /* the runner of its queue; NULL before init has run */
 };
-static_assert(sizeof(struct actor) == 32, "two actors a cache line");
+static_assert(sizeof(struct actor) == 16, "four actors a cache line");
 
 /* Of a free slot: no queue's id, so that a send to it takes the long way. */
 enum { NO_DESTINATION = 0xffff };
 
-static inline uint64_t actor_key(uint32_t generation, uint32_t destination, enum actor_kind kind)
+static inline uint64_t actor_key(uint32_t generation, uint32_t destination, uint32_t type, enum actor_kind kind)
 {
-    return (uint64_t)generation << 32 | destination << 16 | kind;
+    return (uint64_t)generation << 32 | destination << 16 | type << 4 | kind;
 }
 static inline uint32_t actor_key_generation(uint64_t key)
 {
@@ -52,8 +52,13 @@ static inline uint32_t actor_key_destination(uint64_t key)
 }
 static inline enum actor_kind actor_key_kind(uint64_t key)
 {
-    return (enum actor_kind)(key & 0xffff);
+    return (enum actor_kind)(key & 0xf);
 }
+static inline uint32_t actor_key_type(uint64_t key)
+{
+    return (key >> 4) & 0xfff;
+}
+#define ACTOR_KEY_TYPE_MASK UINT64_C(0xfff0)
 
 enum { BEHAVIOURS_SLOTS = 256, BEHAVIOUR_NONE = 255 };
 
@@ -82,16 +87,16 @@ struct actor_type {
     char name[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1];
 };
 
-/* Runs of one destination in an outbox, in order of first touch (docs/commit-protocol.md, Flush), linked by their index. */
+/* Runs of one destination in an outbox, in order of first touch (docs/commit-protocol.md, Flush), linked by their index.  Made from
+ * the log when it is flushed. */
 struct outbox_group {
     uint32_t destination;
     uint32_t first, last;
 };
 struct outbox_link {
-    uint64_t at;    /* offset of the run's first envelope */
-    uint64_t bytes; /* valid once the run has ended */
+    uint32_t at;    /* offset of the run's first envelope, in units of 8 bytes */
+    uint32_t bytes; /* of its envelopes, in the same units */
     uint32_t next;  /* index of the group's next run, 0: none (run 0 is never a next one) */
-    uint32_t reserved;
 };
 
 /* The private side of a port.  Runner: the worker that holds its owner word; `lock`: its backlog's lock. */
@@ -125,27 +130,37 @@ struct worker {
     uint32_t run_destination; /* of the run that is being written to the outbox, NO_QUEUE: none */
     struct engine *engine;
     struct segment_worker *durable;
-    uint64_t count;
-    struct segment_commit *spare; /* durable->slot[(count + 1) & 1] */
-    uint64_t budget;              /* turns until the loop stops to look: at the throughput limit, or for a flush */
-    uint64_t budget_held;         /* what is left of the limit while a flush is wanted */
+    struct segment_commit *slot; /* the valid one of durable->slot */
     uint8_t *batch;
     uint64_t cursor; /* behind while the loop of the turns runs: there the committed slot's is the record's */
-    uint64_t tail, tail_limit; /* tail_limit 0: closed [TAIL_REOPEN] */
-    uint64_t key_live; /* what actor.key must be below the generation */
+    uint64_t tail, wrap;       /* of the batch (segment_layout.h) */
+    uint64_t tail_limit;       /* tail appends must stay below; 0: closed [TAIL_REOPEN] */
+    uint64_t ring;             /* of the queue; 0: closed */
+    uint64_t key_live; /* what actor.key must be below the generation, but for the type */
+    _Atomic(struct actor_type *) *types; /* the engine's */
     _Atomic uint64_t *active_len;
     uint32_t source; /* id + 1 of the attached source, as in the commit record */
     uint32_t queue;  /* message queue whose batch runs, NO_QUEUE: none */
     uint32_t id;
     uint8_t *outbox;
-    uint64_t out, out_limit;
-    uint64_t out_soft; /* above: a flush is wanted; the limit itself once that has been noted */
-    uint32_t n_runs, n_groups;
-    uint16_t *group_of; /* by destination: index + 1 into groups */
+    uint64_t out;
+    uint64_t out_wanted;  /* from here on the loop of the turns looks: at a flush, or, 0, at something else */
+    uint64_t out_room;    /* up to here a small record fits without a further look */
+    uint64_t out_limit;
+    uint64_t run_at;      /* offset of the present run's first envelope */
+    uint32_t *run_bytes;  /* where its length goes when the next one begins; run_none when there is none */
+    uint32_t run_none;
+    uint8_t *has_room;    /* by destination: it was below its limit when this flush interval first sent there */
+    uint32_t n_runs, n_groups; /* of the flush */
+    uint16_t *group_of;   /* by destination: index + 1 into groups, 0 outside a flush */
     struct outbox_group *groups;
     struct outbox_link *runs;
     uint32_t runs_capacity;
     uint32_t spawn_next; /* round robin */
+    uint32_t newborn_queue;
+    actor_ref newborn;   /* the actor whose init record waits to be spared, 0: none (turn.h, U5) */
+    actor_ref newborn_by;
+    uint64_t held_tail_limit, held_out_wanted;
     uint64_t n_logged, n_flushed, n_tail_appends, n_failed; /* since the counters were last published */
     bool recovering; /* flushes for a dead worker: nobody to notify */
     bool is_thread;
@@ -153,7 +168,8 @@ struct worker {
     /* storage: this worker alone */
     uint32_t slot_cache[SLOT_CACHE];
     uint32_t n_slot_cache;
-    void **state_free; /* by actor type id: list of kept states */
+    void **state_kept; /* by actor type id: storage that its last actor has left to the next (ODEON_DESTROY) */
+    struct state_pool states;
     _Atomic int64_t *type_live; /* by actor type id; read by the control thread */
     struct stats_worker *stats;
 
@@ -197,6 +213,7 @@ struct engine {
     uint32_t n_faults;
     bool recovered, started;
 
+    struct state_stock states;
     pthread_mutex_t slots_mutex; /* free slots beyond the workers' caches */
     uint32_t *slots_free;
     uint32_t n_slots_free, slots_fresh, slots_high;

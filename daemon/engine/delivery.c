@@ -199,7 +199,7 @@ void delivery_drain(struct worker *w, uint32_t index)
         if (w->cursor == w->tail)
             queue_release_batch(backlog);
         else
-            queue_park_batch(backlog, w->cursor, w->tail);
+            queue_park_batch(backlog, w->cursor, w->tail, 0);
         w->source = 0;
         commit_flip(w, 0, 0, 0, 0, 0, 0);
     }

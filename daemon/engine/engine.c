@@ -85,6 +85,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     e->n_workers = config->n_workers;
     e->event_fd = e->stall_fd = -1;
     pthread_mutex_init(&e->events_mutex, NULL);
+    state_stock_init(&e->states);
     r = segment_open(&e->segment, config, segment_fd, reterr_text);
     if (r == 0)
         r = stats_map(e, stats_fd);
@@ -129,8 +130,10 @@ struct engine *engine_close(struct engine *e)
     if (!e)
         return NULL;
     port_close_all(e);
+    actors_fini(e);
     for (uint32_t id = 0; e->workers && id <= e->n_workers; id++)
         worker_free(e->workers[id]);
+    state_stock_fini(&e->states);
     for (uint32_t id = 0; id < ODEON_ACTOR_TYPES_MAX; id++) {
         struct actor_type *type = load_relaxed(&e->types[id]);
         if (type) {
@@ -146,7 +149,6 @@ struct engine *engine_close(struct engine *e)
     park_fini(e);
     if (e->event_fd >= 0)
         close(e->event_fd);
-    actors_fini(e);
     if (e->stats)
         munmap(e->stats, STATS_SEGMENT_SIZE);
     segment_close(&e->segment);
@@ -248,7 +250,10 @@ static uint64_t queue_count_messages(struct engine *e, uint32_t id)
         const uint8_t *base = segment_window(&e->segment, id, buffer);
         bool batch = buffer != queue_active(sel);
         uint64_t at = batch ? load_relaxed(&queue->cursor) : 0, end = load_acquire(&queue->len[buffer]);
-        for (; at < end; n++)
+        uint64_t wrap = batch ? load_relaxed(&queue->wrap) : 0;
+        for (; at < wrap; n++)
+            at += envelope_record_size((const struct envelope *)(base + at));
+        for (at = wrap ? 0 : at; at < end; n++)
             at += envelope_record_size((const struct envelope *)(base + at));
     }
     queue_unlock(queue);
@@ -312,6 +317,8 @@ int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret
 static void control_commit(struct engine *e)
 {
     struct worker *w = e->control;
+    if (w->newborn)
+        turn_newborn_settle(w, 0);
     commit_flip(w, 0, 0, 0, w->out, 0, 0);
     outbox_flush_from(w, 1);
     commit_flip(w, 0, 0, 0, 0, 0, 0);

@@ -232,6 +232,9 @@ bool engine_event_next(struct engine *engine, struct engine_event *ret_event);
 /* Called by behaviours through the host table, on their worker's thread with the context they were handed.  Results as in
  * the public plugin header. */
 int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size);
+/* The same for a message without payload, and for one of exactly 8 bytes: `kind` is type | behaviour << 32. */
+int engine_ctx_signal(struct engine_context *ctx, actor_ref to, uint64_t kind);
+int engine_ctx_send_word(struct engine_context *ctx, actor_ref to, uint64_t kind, uint64_t word);
 int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *head, size_t head_size,
                          const void *tail, size_t tail_size);
 int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size, const void *tail, size_t tail_size);

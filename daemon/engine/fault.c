@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
+#include "daemon/engine/commit.h"
+
 static _Thread_local struct worker *this_worker;
 
 enum { FAULT_STACK_BYTES = 64 * 1024 };
@@ -28,17 +30,17 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     struct worker *w = this_worker;
     if (w && w->queue != NO_QUEUE && load_relaxed(&w->durable->turn)) {
         struct segment_fault *fault = &w->durable->fault;
-        const struct envelope *running = (const struct envelope *)(w->batch + w->durable->slot[w->count & 1].cursor);
-        const struct actor_type *type = w->engine->actors[actor_ref_slot(running->to)].type;
+        const struct envelope *running = (const struct envelope *)(w->batch + commit_cursor(w->slot));
+        uint32_t type = actor_key_type(load_relaxed(&w->actors[actor_ref_slot(running->to)].key));
         fault->signal = (uint32_t)signal;
         fault->attempts = running->attempts + 1u;
         fault->address = (uint64_t)(uintptr_t)info->si_addr;
         fault->instruction = instruction_of(context);
         fault->actor = running->to;
         fault->message_type = running->type;
-        fault->actor_type = type ? type->id : 0;
+        fault->actor_type = type;
         crash_order();
-        fault->tag = w->count;
+        fault->tag = commit_count(w);
         stat_add(w, STAT_faults, 1);
     }
     struct sigaction action = { .sa_handler = SIG_DFL };

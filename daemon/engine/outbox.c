@@ -17,93 +17,81 @@ int outbox_init(struct worker *w)
     uint32_t n_destinations = segment->dead_letters + 1;
     w->outbox = segment_outbox(segment, w->id);
     w->out_limit = segment->header->outbox_bytes - OUTBOX_SYSTEM_BYTES;
-    w->out_soft = OUTBOX_FLUSH_BYTES;
-    w->run_destination = NO_QUEUE;
+    w->out_room = w->out_limit - OUTBOX_SMALL_BYTES;
     w->group_of = calloc(n_destinations, sizeof(*w->group_of));
     w->groups = calloc(n_destinations, sizeof(*w->groups));
+    w->has_room = calloc(n_destinations, sizeof(*w->has_room));
     w->runs = calloc(RUNS_PER_FLUSH, sizeof(*w->runs));
     w->runs_capacity = RUNS_PER_FLUSH;
-    return w->group_of && w->groups && w->runs ? 0 : -ENOMEM;
+    if (!w->group_of || !w->groups || !w->has_room || !w->runs)
+        return -ENOMEM;
+    outbox_reset(w);
+    return 0;
 }
 
 void outbox_fini(struct worker *w)
 {
     free(w->group_of);
     free(w->groups);
+    free(w->has_room);
     free(w->runs);
     w->group_of = NULL;
     w->groups = NULL;
+    w->has_room = NULL;
     w->runs = NULL;
 }
 
 void outbox_reset(struct worker *w)
 {
-    for (uint32_t i = 0; i < w->n_groups; i++)
-        w->group_of[w->groups[i].destination] = 0;
-    w->n_groups = w->n_runs = 0;
     w->run_destination = NO_QUEUE;
+    w->run_bytes = &w->run_none;
+    w->run_at = 0;
     w->out = 0;
-    w->out_soft = OUTBOX_FLUSH_BYTES;
+    w->out_wanted = OUTBOX_FLUSH_BYTES;
 }
 
 /* A handler that sends a lot at once to ever changing receivers. */
 static void runs_grow(struct worker *w)
 {
     struct outbox_link *runs = realloc(w->runs, 2ul * w->runs_capacity * sizeof(*runs));
-    assert(runs); /* 24 bytes a run of at least 32: no more than the outbox's own size, which was granted */
+    assert(runs); /* 12 bytes a run of at least 32: no more than half of the outbox's own size, which was granted */
     w->runs = runs;
     w->runs_capacity *= 2;
 }
 
-/* The private side of a run whose first envelope is to lie at w->out. */
-static void run_note(struct worker *w, uint32_t destination)
+/* Nothing is stored into the log: recovery, too, may be killed (B2). */
+void outbox_group(struct worker *w, uint64_t out)
 {
-    if (w->n_runs == w->runs_capacity)
-        runs_grow(w);
-    w->run_destination = destination;
-    uint32_t index = w->n_runs++, group = w->group_of[destination];
-    w->runs[index] = (struct outbox_link){ .at = w->out };
-    if (group == 0) {
-        w->groups[w->n_groups++] = (struct outbox_group){ .destination = destination, .first = index, .last = index };
-        w->group_of[destination] = (uint16_t)w->n_groups;
-    } else {
-        w->runs[w->groups[group - 1].last].next = index;
-        w->groups[group - 1].last = index;
-    }
-}
-
-/* The run so far gets its length, for recovery to step over it; a new one begins. */
-int outbox_run_begin(struct worker *w, uint32_t destination)
-{
-    if (w->n_runs > 0) {
-        struct outbox_link *last = &w->runs[w->n_runs - 1];
-        last->bytes = w->out - last->at;
-        ((struct outbox_run *)(w->outbox + last->at) - 1)->bytes = (uint32_t)(last->bytes / 8);
-    }
-    struct outbox_run *run = (struct outbox_run *)(w->outbox + w->out);
-    *run = (struct outbox_run){ .destination = destination };
-    w->out += sizeof(*run);
-    run_note(w, destination);
-    return 0;
-}
-
-void outbox_rebuild(struct worker *w, uint64_t out)
-{
-    outbox_reset(w);
+    uint64_t at = 0;
+    uint32_t n_runs = 0;
+    for (uint32_t i = 0; i < w->n_groups; i++)
+        w->group_of[w->groups[i].destination] = 0;
+    w->n_groups = 0;
     assert(out <= w->engine->segment.header->outbox_bytes && out % 8 == 0);
-    while (w->out < out) {
-        const struct outbox_run *run = (const struct outbox_run *)(w->outbox + w->out);
-        uint64_t rest = out - w->out - sizeof(*run);
+    while (at < out) {
+        const struct outbox_run *header = (const struct outbox_run *)(w->outbox + at);
+        uint64_t rest = out - at - sizeof(*header);
         /* the last run's length was not stored, or is of a longer, uncommitted log */
-        uint64_t bytes = run->bytes && run->bytes * UINT64_C(8) < rest ? run->bytes * UINT64_C(8) : rest;
-        uint32_t destination = run->destination;
+        uint64_t bytes = header->bytes && header->bytes * UINT64_C(8) < rest ? header->bytes * UINT64_C(8) : rest;
+        uint32_t destination = header->destination;
         assert(destination <= w->engine->segment.dead_letters);
-        w->out += sizeof(*run);
-        run_note(w, destination); /* nothing is stored into the log: recovery, too, may be killed (B2) */
-        w->runs[w->n_runs - 1].bytes = bytes;
-        w->out += bytes;
+        if (unlikely(n_runs == w->runs_capacity))
+            runs_grow(w);
+        at += sizeof(*header);
+        w->runs[n_runs] = (struct outbox_link){ .at = (uint32_t)(at >> 3), .bytes = (uint32_t)(bytes >> 3) };
+        uint32_t group = w->group_of[destination];
+        if (group == 0) {
+            w->groups[w->n_groups++] = (struct outbox_group){ .destination = destination, .first = n_runs, .last = n_runs };
+            w->group_of[destination] = (uint16_t)w->n_groups;
+        } else {
+            w->runs[w->groups[group - 1].last].next = n_runs;
+            w->groups[group - 1].last = n_runs;
+        }
+        n_runs++;
+        at += bytes;
     }
-    assert(w->out == out);
+    assert(at == out);
+    w->n_runs = n_runs;
 }
 
 uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *group)
@@ -156,6 +144,7 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     queue_unlock(queue); /* Q3 */
     INJECT(STEP);
     stat_add(w, STAT_flushes, 1);
+    w->has_room[destination] = 0;
     if (!w->recovering)
         source_signal(e, w, destination);
 }
@@ -198,6 +187,7 @@ void outbox_flush_from(struct worker *w, uint32_t first)
 {
     stat_add(w, STAT_flushed_messages, w->n_logged - w->n_flushed);
     w->n_flushed = w->n_logged;
+    outbox_group(w, w->out);
     const struct segment *segment = &w->engine->segment;
     for (uint32_t step = first; step <= w->n_groups; step++) {
         const struct outbox_group *group = &w->groups[step - 1];

@@ -14,20 +14,22 @@
 
 #include <string.h>
 
+#include "daemon/engine/commit.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/queue.h"
 
 enum {
     OUTBOX_FLUSH_BYTES = 16384,                                  /* flush at a message boundary above this: within the L1 cache */
+    OUTBOX_SMALL_BYTES = 64,                                     /* a run's header and a small record */
     OUTBOX_SYSTEM_BYTES = 2 * (ODEON_PAYLOAD_MAX + 4096),        /* kept for refusals and dead letters of the engine's own */
 };
 
 int outbox_init(struct worker *w);
 void outbox_fini(struct worker *w);
-/* Groups anew from the committed log (recovery). */
-void outbox_rebuild(struct worker *w, uint64_t out);
-/* Appends all groups from step `first` (1 = all) to their destinations.  The log is committed, the caller flips with out = 0
- * afterwards, and then calls outbox_reset(). */
+/* Groups the log up to `out` by destination. */
+void outbox_group(struct worker *w, uint64_t out);
+/* Groups the log, and appends all groups from step `first` (1 = all) to their destinations.  The log is committed, the caller flips
+ * with out = 0 afterwards, and then calls outbox_reset(). */
 void outbox_flush_from(struct worker *w, uint32_t first);
 void outbox_reset(struct worker *w);
 
@@ -38,11 +40,21 @@ static inline void journal_arm(struct worker *w, uint32_t step, uint32_t destina
     entry->destination = destination;
     entry->length = length;
     crash_order();
-    store_release(&w->durable->arm, w->count << JOURNAL_STEP_BITS | (step & JOURNAL_STEP_MASK));
+    store_release(&w->durable->arm, commit_count(w) << JOURNAL_STEP_BITS | (step & JOURNAL_STEP_MASK));
     crash_order();
 }
 
-int outbox_run_begin(struct worker *w, uint32_t destination);
+/* The run so far gets its length, for a walk to step over it; a new one begins. */
+static inline void outbox_run_begin(struct worker *w, uint32_t destination)
+{
+    struct outbox_run *run = (struct outbox_run *)(w->outbox + w->out);
+    *w->run_bytes = (uint32_t)((w->out - w->run_at) >> 3);
+    *run = (struct outbox_run){ .destination = destination };
+    w->run_bytes = &run->bytes;
+    w->out += sizeof(*run);
+    w->run_at = w->out;
+    w->run_destination = destination;
+}
 
 /* Room for an envelope of `size` bytes; the caller has checked that it fits (outbox_fits), and fills it.  A record for the
  * destination of the last one just goes behind it. */
@@ -56,16 +68,6 @@ static inline struct envelope *outbox_append(struct worker *w, uint32_t destinat
     return at;
 }
 
-/* A flush at the next message boundary: the loop of the turns is made to stop and look there. */
-static inline void outbox_note(struct worker *w)
-{
-    if (unlikely(w->out > w->out_soft)) {
-        w->out_soft = w->out_limit;
-        w->budget_held = w->budget - 1;
-        w->budget = 1;
-    }
-}
-
 static inline bool outbox_fits(const struct worker *w, uint64_t size)
 {
     return w->out + sizeof(struct outbox_run) + size <= w->out_limit;
@@ -73,9 +75,22 @@ static inline bool outbox_fits(const struct worker *w, uint64_t size)
 
 static inline const struct envelope *outbox_run_envelopes(const struct worker *w, uint32_t run, uint64_t *ret_bytes)
 {
-    *ret_bytes = run + 1 < w->n_runs ? w->runs[run].bytes : w->out - w->runs[run].at;
-    return (const struct envelope *)(w->outbox + w->runs[run].at);
+    *ret_bytes = (uint64_t)w->runs[run].bytes << 3;
+    return (const struct envelope *)(w->outbox + ((uint64_t)w->runs[run].at << 3));
 }
 
 /* Bytes of a group's envelopes. */
 uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *group);
+
+/* Is the destination below its limit?  Looked at when a flush interval first sends there: a window has room for all outboxes beyond
+ * it (B4). */
+static inline bool outbox_look_for_room(struct worker *w, uint32_t destination)
+{
+    const struct segment *segment = &w->engine->segment;
+    if (likely(w->has_room[destination]))
+        return true;
+    if (unlikely(destination < segment->n_queues && queue_backlog_bytes(&segment->queues[destination]) > segment->header->limit_bytes))
+        return false;
+    w->has_room[destination] = destination < segment->n_queues; /* a port's bound is applied when it is delivered to */
+    return true;
+}

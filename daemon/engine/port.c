@@ -116,7 +116,7 @@ static enum port_broken route(struct worker *w, uint32_t id, struct port *port)
         reason = REASON_NOT_ACCEPTED;
     else if (h.flags & ENVELOPE_CORRELATED && h.length < 8)
         reason = REASON_BAD_SIZE;
-    else if (w->group_of[destination] == 0 && queue_backlog_bytes(&e->segment.queues[destination]) > e->segment.header->limit_bytes)
+    else if (!outbox_look_for_room(w, destination))
         reason = REASON_QUEUE_FULL;
     if (reason != REASON_NONE) {
         refuse(w, id, &h, correlation, reason);
@@ -339,7 +339,7 @@ void port_rescue(struct worker *w)
     struct engine *e = w->engine;
     for (uint32_t v = 0; v < e->n_workers; v++) {
         struct worker *victim = e->workers[v];
-        uint64_t count = load_relaxed(&victim->durable->count);
+        uint64_t count = segment_count(victim->durable);
         bool stuck = v != w->id && load_relaxed(&victim->busy) && count == load_relaxed(&victim->count_seen);
         store_relaxed(&victim->count_seen, count);
         if (!stuck)

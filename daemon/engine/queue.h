@@ -74,14 +74,16 @@ static inline void queue_release_batch(struct segment_queue *queue)
     uint32_t sel = load_relaxed(&queue->sel);
     store_relaxed(&queue->len[queue_active(sel) ^ 1], 0);
     store_relaxed(&queue->cursor, 0);
+    store_relaxed(&queue->wrap, 0);
     crash_order();
     store_release(&queue->sel, sel & ~(uint32_t)SEL_BATCH);
 }
 
-static inline void queue_park_batch(struct segment_queue *queue, uint64_t cursor, uint64_t tail)
+static inline void queue_park_batch(struct segment_queue *queue, uint64_t cursor, uint64_t tail, uint64_t wrap)
 {
     uint32_t sel = load_relaxed(&queue->sel);
     store_relaxed(&queue->len[queue_active(sel) ^ 1], tail);
     store_relaxed(&queue->cursor, cursor);
+    store_relaxed(&queue->wrap, wrap);
     crash_order();
 }

@@ -13,15 +13,10 @@
 #include "daemon/engine/queue.h"
 #include "daemon/engine/seed.h"
 
-static struct segment_commit *valid_slot(struct segment_worker *durable)
-{
-    return &durable->slot[load_relaxed(&durable->count) & 1];
-}
-
 /* The step that is armed with the present count, 0: none. */
 static uint32_t armed_step(struct segment_worker *durable)
 {
-    uint64_t arm = load_relaxed(&durable->arm), count = load_relaxed(&durable->count);
+    uint64_t arm = load_relaxed(&durable->arm), count = segment_count(durable);
     return arm >> JOURNAL_STEP_BITS == (count & (UINT64_MAX >> JOURNAL_STEP_BITS)) ? (uint32_t)(arm & JOURNAL_STEP_MASK) : 0;
 }
 
@@ -111,12 +106,13 @@ static void remember_fault(struct engine *e, uint32_t id, const struct segment_f
 static void blame(struct engine *e, uint32_t id, struct segment_commit *slot, struct engine_recovery *report)
 {
     struct segment_worker *durable = &e->segment.workers[id];
-    uint64_t count = load_relaxed(&durable->count);
-    if (slot->source == 0 || slot->source > e->segment.n_queues || slot->cursor >= slot->tail || !load_relaxed(&durable->turn))
+    uint64_t count = segment_count(durable);
+    if (slot->source == 0 || slot->source > e->segment.n_queues || (commit_cursor(slot) == commit_tail(slot) && slot->wrap == 0) || !load_relaxed(&durable->turn))
         return;
     uint32_t queue = slot->source - 1;
     unsigned inactive = queue_active(load_relaxed(&e->segment.queues[queue].sel)) ^ 1;
-    struct envelope *envelope = (struct envelope *)(segment_window(&e->segment, queue, inactive) + slot->cursor);
+    uint64_t cursor = commit_cursor(slot) == slot->wrap ? 0 : commit_cursor(slot); /* behind the first piece comes the second */
+    struct envelope *envelope = (struct envelope *)(segment_window(&e->segment, queue, inactive) + cursor);
     envelope->flags |= ENVELOPE_REDELIVERED;
     report->running_handlers++;
     report->redeliveries++;
@@ -149,10 +145,10 @@ static void store_cursor(struct engine *e, const struct segment_commit *slot, st
         struct segment_queue *queue = &e->segment.queues[source];
         if (!queue_has_batch(load_relaxed(&queue->sel)))
             return; /* the release was complete */
-        queue_park_batch(queue, slot->cursor, slot->tail);
+        queue_park_batch(queue, commit_cursor(slot), commit_tail(slot), slot->wrap);
         report->attached_batches++;
     } else {
-        store_relaxed(&e->segment.ports[source - e->segment.dead_letters - 1].pcur, slot->cursor);
+        store_relaxed(&e->segment.ports[source - e->segment.dead_letters - 1].pcur, commit_cursor(slot));
         report->ports_attached++;
     }
     crash_order();
@@ -162,16 +158,16 @@ static void store_cursor(struct engine *e, const struct segment_commit *slot, st
 static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery *report)
 {
     struct worker *w = e->workers[id];
-    struct segment_commit slot = *valid_slot(w->durable);
+    w->slot = segment_commit_valid(w->durable);
+    struct segment_commit slot = *w->slot;
     uint32_t step = armed_step(w->durable);
-    commit_resume(w);
     blame(e, id, &slot, report);
     redo_end(e, &slot);
     w->source = slot.source; /* a drain's records are known by their source (D1) */
-    if (slot.out > 0) {
+    if (commit_out(&slot) > 0) {
         report->unflushed_outboxes++;
         w->recovering = true;
-        outbox_rebuild(w, slot.out);
+        w->out = commit_out(&slot);
         outbox_flush_from(w, step + 1);
         outbox_reset(w);
         w->recovering = false;
@@ -179,7 +175,7 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     INJECT(RECOVERY);
     store_cursor(e, &slot, report);
     w->source = 0;
-    if (slot.source || slot.out || slot.redo)
+    if (slot.source || commit_out(&slot) || slot.redo)
         commit_flip(w, 0, 0, 0, 0, 0, 0);
     store_relaxed(&w->durable->turn, 0); /* behind the flip: until then it speaks of what was attached */
 }
@@ -195,6 +191,7 @@ static void rebuild(struct engine *e, struct engine_recovery *report)
         if (!queue_has_batch(sel)) {
             store_relaxed(&queue->len[queue_active(sel) ^ 1], 0); /* a kill inside a release, before the batch bit: L1 */
             store_relaxed(&queue->cursor, 0);
+            store_relaxed(&queue->wrap, 0);
         } else {
             report->parked_batches++;
         }

@@ -36,6 +36,35 @@ uint8_t *segment_window(const struct segment *segment, uint32_t queue, unsigned 
 uint64_t segment_window_bytes(const struct segment *segment, uint32_t queue);
 uint8_t *segment_outbox(const struct segment *segment, uint32_t id);
 
+/* A worker's valid record; its own thread's, or recovery's. */
+static inline struct segment_commit *segment_commit_valid(struct segment_worker *worker)
+{
+    struct segment_commit *a = &worker->slot[0], *b = &worker->slot[1];
+    uint64_t low_a = atomic_load_explicit(&a->what, memory_order_relaxed) & COMMIT_LOW_MASK;
+    uint64_t low_b = atomic_load_explicit(&b->what, memory_order_relaxed) & COMMIT_LOW_MASK;
+    return low_b != 0 && (low_a == 0 || atomic_load_explicit(&b->high, memory_order_relaxed) + low_b > atomic_load_explicit(&a->high, memory_order_relaxed) + low_a) ? b : a;
+}
+
+/* The count, for other threads: a record is read again if it has been changed meanwhile. */
+static inline uint64_t segment_count(const struct segment_worker *worker)
+{
+    uint64_t count = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        const struct segment_commit *slot = &worker->slot[i];
+        uint64_t what = atomic_load_explicit(&slot->what, memory_order_acquire), high, again = what; /* behind it, what the flip committed */
+        do {
+            what = again;
+            high = atomic_load_explicit(&slot->high, memory_order_relaxed);
+            atomic_thread_fence(memory_order_acquire);
+            again = atomic_load_explicit(&slot->what, memory_order_acquire);
+        } while ((again & COMMIT_LOW_MASK) < (what & COMMIT_LOW_MASK)); /* it only grows, unless the record is being filled */
+        uint64_t low = what & COMMIT_LOW_MASK;
+        if (low != 0 && high + low > count)
+            count = high + low;
+    }
+    return count;
+}
+
 static inline uint32_t segment_port_destination(const struct segment *segment, uint32_t port)
 {
     return segment->n_queues + port;

@@ -17,6 +17,11 @@ static int send_failed(struct worker *w, uint64_t size)
     return outbox_fits(w, size) ? -EAGAIN : -ENOBUFS;
 }
 
+static struct actor_type *actor_type_of(const struct worker *w, const struct actor *actor)
+{
+    return load_relaxed(&w->types[actor_key_type(load_relaxed(&actor->key))]); /* not NULL while an actor of it lives */
+}
+
 static inline struct envelope *send_begin(struct worker *w, struct envelope *at, actor_ref to, uint64_t meta)
 {
     uint64_t *words = envelope_words(at);
@@ -42,9 +47,7 @@ static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta
         *ret_error = send_failed(w, size);
         return NULL;
     }
-    struct envelope *at = turn_place(w, destination, size);
-    outbox_note(w);
-    return send_begin(w, at, to, meta);
+    return send_begin(w, turn_place(w, destination, size), to, meta);
 }
 
 /* The general form: a correlation id in front, a tail behind. */
@@ -53,6 +56,8 @@ static int send_pieces(struct worker *w, actor_ref to, uint64_t meta, uint64_t c
 {
     if (unlikely(head_size > ODEON_PAYLOAD_MAX || tail_size > ODEON_PAYLOAD_MAX - head_size))
         return -EMSGSIZE;
+    if (unlikely(w->newborn))
+        turn_newborn_settle(w, to);
     size_t prefix = correlation ? sizeof(correlation) : 0;
     size_t length = prefix + head_size + tail_size;
     int r = 0;
@@ -76,31 +81,48 @@ static int send_pieces(struct worker *w, actor_ref to, uint64_t meta, uint64_t c
 static __attribute__((noinline)) int send_otherwise(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour,
                                                     const void *data, size_t size)
 {
+    struct worker *w = worker_of_context(ctx);
+    if (w->newborn) {
+        turn_newborn_settle(w, to);
+        return engine_ctx_send(ctx, to, type, behaviour, data, size); /* the short ways are open again */
+    }
     return send_pieces(worker_of_context(ctx), to, envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, data, size, NULL, 0);
 }
 
-/* The two short ways, for small payloads; everything else in a function of its own, so that these need no stack. */
-int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size)
+/* Where a small record goes: the short ways.  NULL: it is not as simple as that. */
+static inline struct envelope *send_short(struct worker *w, actor_ref to, uint64_t meta, uint64_t size)
 {
-    struct worker *w = worker_of_context(ctx);
     uint32_t slot = actor_ref_slot(to);
-    if (unlikely((size & ~UINT64_C(24)) || slot >= w->actors_max)) /* 0, 8, 16, 24 bytes */
-        return send_otherwise(ctx, to, type, behaviour, data, size);
+    if (unlikely(slot >= w->actors_max))
+        return NULL;
     uint32_t destination = actor_key_destination(load_relaxed(&w->actors[slot].key));
     struct envelope *at;
-    /* A run for the queue whose batch runs means that its tail is closed: the order of these two does not matter. */
-    if (destination == w->run_destination && likely(w->out <= w->out_soft)) {
-        at = (struct envelope *)(w->outbox + w->out);
-        w->out += sizeof(*at) + size;
-        w->n_logged++;
-    } else if (likely(turn_can_tail_append(w, destination, sizeof(*at) + 24))) {
+    if (destination == w->queue && load_relaxed(w->active_len) == 0 && likely(w->tail + size <= w->tail_limit)) {
         at = (struct envelope *)(w->batch + w->tail);
-        w->tail += sizeof(*at) + size;
+        w->tail += size;
         w->n_tail_appends++;
     } else {
-        return send_otherwise(ctx, to, type, behaviour, data, size);
+        if (unlikely(w->out > w->out_room))
+            return NULL;
+        if (destination != w->run_destination) {
+            if (unlikely(destination == NO_DESTINATION || (destination == w->queue && w->ring != 0) || !outbox_look_for_room(w, destination)))
+                return NULL; /* ... or the tail is not closed yet, or the queue is full */
+            outbox_run_begin(w, destination);
+        }
+        at = (struct envelope *)(w->outbox + w->out);
+        w->out += size;
+        w->n_logged++;
     }
-    send_begin(w, at, to, envelope_meta((uint16_t)type, size, behaviour & 0xff));
+    return send_begin(w, at, to, meta);
+}
+
+int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size)
+{
+    if (unlikely(size & ~UINT64_C(24))) /* other than 0, 8, 16, 24 bytes: no padding to clear */
+        return send_otherwise(ctx, to, type, behaviour, data, size);
+    struct envelope *at = send_short(worker_of_context(ctx), to, envelope_meta((uint16_t)type, size, behaviour & 0xff), sizeof(*at) + size);
+    if (unlikely(!at))
+        return send_otherwise(ctx, to, type, behaviour, data, size);
     uint64_t *payload = envelope_payload(at);
     if (size != 0) {
         memcpy(payload, data, 8);
@@ -110,6 +132,25 @@ int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uin
                 memcpy(payload + 2, (const uint8_t *)data + 16, 8);
         }
     }
+    return 0;
+}
+
+/* Type and behaviour of an envelope's third word; its other bits are not the sender's. */
+#define META_KIND UINT64_C(0xff0000ffff)
+
+int engine_ctx_signal(struct engine_context *ctx, actor_ref to, uint64_t kind)
+{
+    if (unlikely(!send_short(worker_of_context(ctx), to, kind & META_KIND, sizeof(struct envelope))))
+        return send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), NULL, 0);
+    return 0;
+}
+
+int engine_ctx_send_word(struct engine_context *ctx, actor_ref to, uint64_t kind, uint64_t word)
+{
+    struct envelope *at = send_short(worker_of_context(ctx), to, (kind & META_KIND) | sizeof(word) << 16, sizeof(*at) + sizeof(word));
+    if (unlikely(!at))
+        return send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), &word, sizeof(word));
+    *(uint64_t *)envelope_payload(at) = word;
     return 0;
 }
 
@@ -153,7 +194,8 @@ int engine_ctx_find_type(struct engine_context *ctx, const char *name, uint32_t 
 
 void engine_ctx_describe(struct engine_context *ctx, const char **ret_type, const char **ret_plugin)
 {
-    const struct actor_type *type = worker_of_context(ctx)->engine->actors[actor_ref_slot(ctx->self)].type;
+    struct engine *e = worker_of_context(ctx)->engine;
+    const struct actor_type *type = load_relaxed(&e->types[actor_key_type(load_relaxed(&e->actors[actor_ref_slot(ctx->self)].key))]);
     *ret_type = type ? type->name : "";
     *ret_plugin = type ? type->plugin : "";
 }
@@ -175,14 +217,27 @@ void turn_flush(struct worker *w)
     INJECT(OUTBOX);
     outbox_flush_from(w, 1);
     outbox_reset(w);
-    commit_message(w, w->cursor); /* B2: before the next record is written */
+    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0); /* B2: before the next record is written */
 }
 
 /* ---- messages that are not simply run ---- */
 
+/* U1, of a message that is not plain.  In full when the batch has gone on at the beginning of its buffer, or more was sent than fits. */
+static void turn_commit(struct worker *w, uint64_t cursor)
+{
+    if (unlikely(w->newborn))
+        turn_newborn_settle(w, 0);
+    if (unlikely(w->out >= w->out_wanted))
+        commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
+    else
+        commit_message(w, cursor);
+}
+
 /* The record ends here: to its client as a refusal, else to the dead letters, with the reason in the reserved byte. */
 static void dead_letter(struct worker *w, const struct envelope *envelope, enum envelope_reason reason)
 {
+    if (w->newborn) /* of an init that then failed */
+        turn_newborn_settle(w, 0);
     struct engine *e = w->engine;
     stat_add(w, STAT_dead_letters, 1);
     uint32_t from = actor_ref_slot(envelope->from);
@@ -198,7 +253,6 @@ static void dead_letter(struct worker *w, const struct envelope *envelope, enum 
             };
             memcpy(envelope_payload(out), &refusal, sizeof(refusal));
             stat_add(w, STAT_refusals, 1);
-            outbox_note(w);
             return;
         }
     }
@@ -206,25 +260,24 @@ static void dead_letter(struct worker *w, const struct envelope *envelope, enum 
     struct envelope *out = outbox_append(w, e->segment.dead_letters, size);
     memcpy(out, envelope, size);
     out->reserved = (uint8_t)reason;
-    outbox_note(w); /* a batch of nothing but dead letters is flushed on the way, too */
 }
 
 /* The actor has ended with this message: fini belongs to the turn, the slot goes after the commit (A3). */
 static void actor_end(struct worker *w, struct actor *actor, actor_ref ref, enum engine_allocation how, uint64_t cursor)
 {
-    struct actor_type *type = actor->type;
     void *state = actor->state;
-    if (how != ALLOCATION_FINISHED && type && type->fini && state)
+    struct actor_type *type = state ? actor_type_of(w, actor) : NULL;
+    if (how != ALLOCATION_FINISHED && type && type->fini)
         type->fini(state, &w->ctx);
+    if (w->newborn)
+        turn_newborn_settle(w, 0);
     INJECT(HANDLER);
     commit_flip(w, w->source, cursor, w->tail, w->out, ref, how);
-    actor->type = NULL;
     actor->state = NULL;
     actors_free_slot(w, ref);
-    if (type && state)
+    if (type)
         actors_state_drop(w, type, state, how);
-    commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0); /* F3 */
-    commit_prepare_spare(w, w->source);
+    /* the record goes on naming the actor: its slot has another generation by now, so that a redo does nothing */
 }
 
 /* A2: state and init before the first message.  0, or why the message cannot be run. */
@@ -233,7 +286,7 @@ static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, a
     struct engine *e = w->engine;
     uint32_t slot = actor_ref_slot(ref);
     const struct segment_actor *durable = &e->segment.actors[slot];
-    if (!actors_is_committed(e, slot))
+    if (durable->spawn_worker == w->id ? durable->spawn_count == commit_count(w) : !actors_is_committed(e, slot))
         return REASON_NO_SUCH_ACTOR; /* a guessed reference to an actor that does not exist yet */
     struct actor_type *type = load_acquire(&e->types[slot_word_type(load_relaxed(&durable->word))]);
     if (!type)
@@ -241,7 +294,6 @@ static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, a
     void *state = actors_state_new(w, type);
     if (!state)
         return REASON_INIT_FAILED;
-    actor->type = type;
     actor->state = state;
     if (type->init) {
         actor_ref sender = w->ctx.sender;
@@ -252,7 +304,7 @@ static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, a
             return REASON_INIT_FAILED;
     }
     uint64_t key = load_relaxed(&actor->key);
-    store_release(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key), ACTOR_LIVE));
+    store_release(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key), actor_key_type(key), ACTOR_LIVE));
     return REASON_NONE;
 }
 
@@ -287,7 +339,7 @@ static void turn_end(struct worker *w, struct actor *actor, const struct envelop
 {
     if (likely(result == ALLOCATION_NODELETE)) {
         INJECT(HANDLER);
-        commit_message(w, cursor);
+        turn_commit(w, cursor);
     } else {
         enum engine_allocation how = result == ALLOCATION_DESTROY || result == ALLOCATION_FINISHED ? (enum engine_allocation)result
                                                                                                     : ALLOCATION_DELETE;
@@ -322,7 +374,7 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
             result = envelope->type - MESSAGE_TYPE_POISON_DELETE + ALLOCATION_DELETE;
             break;
         default:
-            behaviour = behaviour_find(actor->type, envelope, envelope->length - prefix, &reason);
+            behaviour = behaviour_find(actor_type_of(w, actor), envelope, envelope->length - prefix, &reason);
             if (behaviour)
                 result = behaviour(actor->state, (const uint8_t *)envelope_payload(envelope) + prefix, &w->ctx);
             break;
@@ -332,15 +384,14 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
         dead_letter(w, envelope, reason);
     if (reason == REASON_INIT_FAILED || (reason == REASON_ATTEMPTS && actor_key_kind(key) == ACTOR_NEW && envelope->type == MESSAGE_TYPE_INIT))
         result = ALLOCATION_DELETE; /* cannot begin: the actor ends; its fini is not owed */
-    if (reason == REASON_INIT_FAILED && actor->type) {
-        actors_state_drop(w, actor->type, actor->state, ALLOCATION_DELETE);
-        actor->type = NULL;
+    if (reason == REASON_INIT_FAILED && actor->state) {
+        actors_state_drop(w, actor_type_of(w, actor), actor->state, ALLOCATION_DELETE);
         actor->state = NULL;
     }
     if (is_here)
         turn_end(w, actor, envelope, result, cursor);
     else
-        commit_message(w, cursor);
+        turn_commit(w, cursor);
     w->ctx.correlation = 0;
     w->ctx.redelivered = 0;
     w->ctx.attempts = 0;
@@ -360,13 +411,15 @@ static engine_behaviour_fn plain_behaviour(const struct actor_type *type, uint64
 }
 
 /* The behaviour to run, NULL: something is special about this record. */
-static inline engine_behaviour_fn behaviour_of(const struct actor *actor, uint64_t want, uint64_t meta)
+static inline engine_behaviour_fn behaviour_of(const struct worker *w, const struct actor *actor, uint64_t want, uint64_t meta)
 {
-    if (unlikely(load_relaxed(&actor->key) != want))
+    uint64_t key = load_relaxed(&actor->key);
+    if (unlikely((key & ~ACTOR_KEY_TYPE_MASK) != want))
         return NULL;
-    const struct behaviour_slot *behaviour = &actor->type->behaviours[(meta >> 32) & 0xff];
+    const struct actor_type *type = load_relaxed(&w->types[actor_key_type(key)]);
+    const struct behaviour_slot *behaviour = &type->behaviours[(meta >> 32) & 0xff];
     if (unlikely(behaviour->meta != meta))
-        return plain_behaviour(actor->type, meta);
+        return plain_behaviour(type, meta);
     if (!behaviour->run)
         __builtin_unreachable(); /* a slot with a meta word has a function */
     return behaviour->run;
@@ -380,72 +433,177 @@ static void running_set(struct worker *w, uint64_t running)
     crash_order();
 }
 
-/* At a look: a flush that was wanted, or the limit.  False: the limit. */
-static bool flush_and_go_on(struct worker *w)
+void turn_newborn(struct worker *w, actor_ref ref, uint32_t queue, actor_ref by)
 {
-    if (w->out_soft == OUTBOX_FLUSH_BYTES)
-        return false;
-    w->budget = w->budget_held;
+    w->newborn = ref;
+    w->newborn_queue = queue;
+    w->newborn_by = by;
+    w->held_tail_limit = w->tail_limit;
+    w->held_out_wanted = w->out_wanted;
+    w->tail_limit = 0;
+    w->out_wanted = 0;
+    w->out_room = 0;
+}
+
+void turn_newborn_settle(struct worker *w, actor_ref to)
+{
+    w->tail_limit = w->held_tail_limit;
+    w->out_wanted = w->held_out_wanted;
+    w->out_room = w->out_limit - OUTBOX_SMALL_BYTES;
+    if (to != w->newborn) {
+        struct envelope init = { .to = w->newborn, .from = w->newborn_by, .type = MESSAGE_TYPE_INIT, .flags = ENVELOPE_INIT };
+        *turn_place(w, w->newborn_queue, envelope_size(0)) = init;
+    }
+    w->newborn = 0;
+}
+
+bool turn_make_tail_room(struct worker *w, uint64_t size)
+{
+    uint64_t committed = commit_cursor(w->slot);
+    if (w->wrap == 0) {
+        if (committed < size + RING_PAGE_BYTES / 2)
+            return false; /* too little has been consumed to be worth it */
+        w->wrap = w->tail;
+        w->tail = 0;
+        w->out_wanted = 0; /* a batch in two pieces is committed in full */
+    }
+    w->tail_limit = committed; /* U4 */
+    return w->tail + size <= w->tail_limit;
+}
+
+/* The first piece of a batch in two is consumed. */
+static void batch_unwrap(struct worker *w)
+{
+    w->cursor = 0;
+    w->wrap = 0;
+    w->tail_limit = w->ring;
+    commit_flip(w, w->source, 0, w->tail, w->out, 0, 0);
+}
+
+/* What the receivers of the next messages will need, if they are as long as this one.  What lies behind the tail may be anything:
+ * prefetching it is harmless. */
+static inline void prefetch_ahead(const struct worker *w, const uint8_t *envelope, uint64_t size)
+{
+    enum { FAR = 12, NEAR = 5, SMALL = 64 };
+    if (unlikely(size > SMALL))
+        return;
+    __builtin_prefetch(&w->actors[actor_ref_slot(*(const actor_ref *)(envelope + FAR * size))]);
+    uint32_t near = actor_ref_slot(*(const actor_ref *)(envelope + NEAR * size));
+    if (likely(near < w->actors_max))
+        __builtin_prefetch(w->actors[near].state);
+}
+
+/* The state of the loop: what a look, or a message that is not plain, may change. */
+struct turn_loop {
+    uint64_t low;   /* of the count, as committed */
+    uint64_t stop;  /* at this low part the limit is reached */
+    uint64_t bound; /* where the batch, or its first piece, ended when that was last looked at */
+};
+
+/* Commits that were not a message's own move the limit. */
+static void loop_resume(struct turn_loop *loop, struct worker *w, uint64_t messages)
+{
+    uint64_t low = commit_low(w->slot);
+    loop->stop += low - loop->low - messages;
+    loop->low = low;
+    w->ctx.self = 0; /* nobody's: the next message is looked up */
+}
+
+static void loop_flush(struct turn_loop *loop, struct worker *w)
+{
     running_set(w, 0);
     turn_flush(w);
     park_mid_look(w);
     running_set(w, 1);
-    return w->budget > 0 && !load_relaxed(&w->engine->stopping);
+    loop_resume(loop, w, 0);
+}
+
+/* Between two messages, at the loop's bound or when something was wanted.  False: no more now. */
+static bool loop_look(struct turn_loop *loop, struct worker *w)
+{
+    if (w->out >= OUTBOX_FLUSH_BYTES)
+        loop_flush(loop, w);
+    w->out_wanted = OUTBOX_FLUSH_BYTES;
+    if (w->wrap != 0 && w->cursor == w->wrap) {
+        batch_unwrap(w);
+        loop_resume(loop, w, 0);
+    }
+    loop->bound = w->wrap ? w->wrap : w->tail;
+    return w->cursor != loop->bound && loop->low != loop->stop && !load_relaxed(&w->engine->stopping);
+}
+
+/* A message that is not plain (`actor` is its receiver's slot), or one that has been run and ended its actor (`actor` NULL). */
+static __attribute__((noinline)) void loop_special(struct turn_loop *loop, struct worker *w, struct actor *actor, int result)
+{
+    struct envelope *envelope = (struct envelope *)(w->batch + w->cursor);
+    uint64_t cursor = w->cursor + envelope_record_size(envelope);
+    if (actor)
+        turn_special(w, envelope, actor, cursor);
+    else
+        turn_end(w, &w->actors[actor_ref_slot(envelope->to)], envelope, result, cursor);
+    w->cursor = cursor;
+    loop_resume(loop, w, 1);
 }
 
 uint64_t turn_run_batch(struct worker *w, uint64_t limit)
 {
-    struct actor *const actors = w->actors;
-    const uint8_t *const batch = w->batch;
-    uint64_t cursor = w->cursor;
-    /* Messages come in bursts: what was found out about the one before holds for the next one to the same actor, of the same kind. */
-    uint64_t last_to = 0, last_meta = 0;
-    struct actor *actor = NULL;
+    struct turn_loop loop = { .low = commit_low(w->slot) };
+    uint64_t cursor, size = 0;
+    void *state = NULL;
     engine_behaviour_fn run = NULL;
-    w->budget = limit;
+    loop.stop = loop.low + limit;
+    w->ctx.self = 0;
     running_set(w, 1);
-    while (cursor < w->tail) { /* which tail appends move */
-        struct envelope *envelope = (struct envelope *)(batch + cursor);
-        const uint64_t *words = envelope_words(envelope);
-        uint64_t to = words[0], meta = words[2];
-        cursor += envelope_size((uint16_t)(meta >> 16));
-        if (to != last_to || meta != last_meta) {
-            /* Prefetching what lies behind the tail is harmless, whatever it says. */
-            __builtin_prefetch(&actors[actor_ref_slot(((const struct envelope *)(batch + cursor))->to)]);
-            actor = &actors[actor_ref_slot(to)]; /* in range: checked where the record was made */
-            run = behaviour_of(actor, (to & UINT64_C(0xffffffff00000000)) | w->key_live, meta);
-            last_to = to;
-            last_meta = meta;
-        }
-        if (likely(run)) {
-            w->ctx.self = to;
-            w->ctx.sender = words[1];
-            w->ctx.meta = meta;
-            int result = run(actor->state, envelope + 1, &w->ctx);
-            if (likely(result == ALLOCATION_NODELETE)) {
-                INJECT(HANDLER);
-                commit_message(w, cursor);
-            } else {
-                last_to = 0;
-                turn_end(w, actor, envelope, result, cursor);
+    while (loop_look(&loop, w)) {
+        cursor = w->cursor;
+        for (;;) {
+            struct envelope *envelope = (struct envelope *)(w->batch + cursor);
+            const uint64_t *words = envelope_words(envelope);
+            uint64_t to = words[0], meta = words[2];
+            /* Messages come in bursts: what was found out about the one before holds for the next one to the same actor, of the same kind. */
+            if (to != w->ctx.self || meta != w->ctx.meta) {
+                size = envelope_size((uint16_t)(meta >> 16));
+                prefetch_ahead(w, (const uint8_t *)envelope, size);
+                struct actor *actor = &w->actors[actor_ref_slot(to)]; /* in range: checked where the record was made */
+                run = behaviour_of(w, actor, (to & UINT64_C(0xffffffff00000000)) | w->key_live, meta);
+                if (unlikely(!run)) {
+                    w->cursor = cursor;
+                    loop_special(&loop, w, actor, 0);
+                    break;
+                }
+                state = actor->state;
+                w->ctx.self = to;
+                w->ctx.meta = meta;
             }
-        } else {
-            last_to = 0;
-            turn_special(w, envelope, actor, cursor);
-        }
-        if (unlikely(--w->budget == 0)) {
-            w->cursor = cursor;
-            if (!flush_and_go_on(w))
+            w->ctx.sender = words[1];
+            int result = run(state, envelope + 1, &w->ctx);
+            if (unlikely(result != ALLOCATION_NODELETE)) {
+                w->cursor = cursor;
+                loop_special(&loop, w, NULL, result);
                 break;
+            }
+            INJECT(HANDLER);
+            cursor += size;
+            loop.low++;
+            if (unlikely(w->out >= w->out_wanted || SEEDED(two_stores))) {
+                if (w->newborn)
+                    turn_newborn_settle(w, 0);
+                commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0); /* with all that can have changed */
+                w->cursor = cursor;
+                break;
+            }
+            commit_store(w->slot, commit_where(cursor, w->tail), commit_what(w->out, loop.low)); /* U1 */
+            if (cursor == loop.bound)
+                loop.bound = w->tail; /* which appends have moved, unless the batch ends here, or goes on at the beginning */
+            if (unlikely(cursor >= loop.bound || loop.low == loop.stop)) {
+                w->cursor = cursor;
+                break;
+            }
         }
     }
     running_set(w, 0);
-    w->cursor = cursor;
-    if (w->out_soft != OUTBOX_FLUSH_BYTES) { /* the batch ended with a flush wanted */
-        w->out_soft = OUTBOX_FLUSH_BYTES;
-        w->budget = w->budget_held;
-    }
     publish_counts(w);
-    stat_add(w, STAT_messages_processed, limit - w->budget);
-    return limit - w->budget;
+    uint64_t n = limit - (loop.stop - loop.low);
+    stat_add(w, STAT_messages_processed, n);
+    return n;
 }

@@ -8,6 +8,10 @@
  *     turn 1 has been killed inside the handler of the record at its committed cursor (or in the few instructions between two).
  * U3  Tail append only for the queue whose batch runs, while its active buffer is empty [TAIL_NONEMPTY] and no record for it
  *     has gone to the outbox since the attach [TAIL_REOPEN].
+ * U4  What a batch that goes on at the beginning of its buffer overwrites is consumed, and committed as such: appends stay below the
+ *     committed cursor.
+ * U5  An actor's init record goes out before anything else is sent, unless what is sent next goes to that actor: its first message
+ *     has it initialised as well.  While one waits, the short ways of sending are closed, and a commit goes the long way.
  */
 #pragma once
 
@@ -20,25 +24,35 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit);
 /* Flush and reset flip, when there is something. */
 void turn_flush(struct worker *w);
 
-enum { TAIL_APPEND_BYTES = 256 * 1024 }; /* a busy self-sender recycles warm memory instead of walking through the window */
-
-/* U3.  A closed path has limit 0. */
-static inline bool turn_can_tail_append(const struct worker *w, uint32_t queue, uint64_t size)
+/* How far a batch of so many bytes may be extended before it goes on at the beginning of its buffer: it touches a page more than what
+ * was gulped, and a busy self-sender recycles warm memory instead of walking through the window. */
+enum { RING_PAGE_BYTES = 4096 };
+static inline uint64_t turn_ring_bytes(const struct worker *w, uint64_t bytes)
 {
-    return queue == w->queue && w->tail + size <= w->tail_limit && load_relaxed(w->active_len) == 0;
+    uint64_t ring = ((bytes + RING_PAGE_BYTES - 1) & ~(uint64_t)(RING_PAGE_BYTES - 1)) + RING_PAGE_BYTES;
+    uint64_t most = w->engine->segment.header->window_bytes - ENVELOPE_SIZE_MAX;
+    return ring < most ? ring : most;
 }
 
-/* The receiver's limit is looked at when a flush interval first sends there: a window has room for all outboxes beyond it (B4). */
-static inline bool turn_is_below_limit(const struct worker *w, uint32_t destination)
+/* The batch goes on at the beginning of its buffer, or what has been consumed since the last look makes room.  False: neither. */
+bool turn_make_tail_room(struct worker *w, uint64_t size);
+
+/* U3.  A closed path has limit 0. */
+static inline bool turn_can_tail_append(struct worker *w, uint32_t queue, uint64_t size)
 {
-    const struct segment *s = &w->engine->segment;
-    return w->group_of[destination] != 0 || destination >= s->n_queues || queue_backlog_bytes(&s->queues[destination]) <= s->header->limit_bytes;
+    return queue == w->queue && load_relaxed(w->active_len) == 0 &&
+           (likely(w->tail + size <= w->tail_limit) || (w->ring != 0 && turn_make_tail_room(w, size)));
+}
+static inline void turn_close_tail(struct worker *w)
+{
+    w->tail_limit = 0;
+    w->ring = 0;
 }
 
 /* Is there room for a send, in the outbox and by the receiver's limit? */
-static inline bool turn_has_room(const struct worker *w, uint32_t destination, uint64_t size)
+static inline bool turn_has_room(struct worker *w, uint32_t destination, uint64_t size)
 {
-    return turn_can_tail_append(w, destination, size) || (outbox_fits(w, size) && turn_is_below_limit(w, destination));
+    return turn_can_tail_append(w, destination, size) || (outbox_fits(w, size) && outbox_look_for_room(w, destination));
 }
 
 /* Where the next record for `destination` goes.  The caller has checked that there is room. */
@@ -51,12 +65,11 @@ static inline struct envelope *turn_place(struct worker *w, uint32_t destination
         return at;
     }
     if (destination == w->queue)
-        w->tail_limit = 0;
+        turn_close_tail(w);
     return outbox_append(w, destination, size);
 }
 
-/* An envelope without payload. */
-static inline void turn_put(struct worker *w, uint32_t destination, const struct envelope *envelope)
-{
-    *turn_place(w, destination, envelope_size(0)) = *envelope;
-}
+/* A spawn has been made, and there is room for its init record (U5). */
+void turn_newborn(struct worker *w, actor_ref ref, uint32_t queue, actor_ref by);
+/* Before anything else is sent, or committed: the init record, unless the next message goes to that actor anyway (`to`). */
+void turn_newborn_settle(struct worker *w, actor_ref to);

@@ -182,7 +182,7 @@ int engine_actor_type_retire(struct engine *e, uint32_t id, uint64_t *ret_live)
         return -EBUSY;
     }
     for (uint32_t i = 0; i < e->segment.n_ids; i++)
-        actors_state_forget(e->workers[i], id);
+        actors_state_forget(e->workers[i], type);
     free(type->listed);
     free(type);
     return 0;

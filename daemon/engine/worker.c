@@ -32,8 +32,9 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->is_thread = id < e->n_workers;
     w->actors = e->actors;
     w->actors_max = e->config.actors_max;
+    w->types = e->types;
     w->durable = &e->segment.workers[id];
-    commit_resume(w);
+    w->slot = segment_commit_valid(w->durable);
     w->queue = NO_QUEUE;
     w->ctx.host = e->config.host;
     w->ctx.worker = id;
@@ -43,9 +44,9 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->stats = (struct stats_worker *)((uint8_t *)e->stats + STATS_WORKER_OFFSET) + id;
     size_t mask_bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127;
     w->ready = aligned_alloc(128, mask_bytes);
-    w->state_free = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->state_free));
+    w->state_kept = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->state_kept));
     w->type_live = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->type_live));
-    int r = w->ready && w->state_free && w->type_live ? outbox_init(w) : -ENOMEM;
+    int r = w->ready && w->state_kept && w->type_live ? outbox_init(w) : -ENOMEM;
     if (w->ready)
         memset((void *)w->ready, 0, mask_bytes);
     if (r == 0 && w->is_thread)
@@ -64,10 +65,13 @@ struct worker *worker_free(struct worker *w)
         return NULL;
     park_worker_fini(w);
     outbox_fini(w);
-    for (uint32_t i = 0; w->state_free && i < ODEON_ACTOR_TYPES_MAX; i++)
-        actors_state_forget(w, i);
+    for (uint32_t i = 0; w->state_kept && i < ODEON_ACTOR_TYPES_MAX; i++) {
+        const struct actor_type *type = load_relaxed(&w->types[i]);
+        if (type)
+            actors_state_forget(w, type);
+    }
     free((void *)w->ready);
-    free(w->state_free);
+    free(w->state_kept);
     free((void *)w->type_live);
     free(w);
     return NULL;
@@ -84,22 +88,25 @@ static void attach(struct worker *w, uint32_t id, struct segment_queue *queue)
     w->active_len = &queue->len[active];
     w->cursor = load_relaxed(&queue->cursor);
     w->tail = load_acquire(&queue->len[active ^ 1]); /* Q2 */
-    w->tail_limit = w->tail > TAIL_APPEND_BYTES ? w->tail : TAIL_APPEND_BYTES;
-    if (w->tail_limit > e->segment.header->window_bytes - ENVELOPE_SIZE_MAX)
-        w->tail_limit = e->segment.header->window_bytes - ENVELOPE_SIZE_MAX;
+    w->wrap = load_relaxed(&queue->wrap);
+    w->ring = load_relaxed(&queue->ring);
+    if (w->ring == 0) { /* gulped just now, or by an executor that is no more */
+        w->ring = turn_ring_bytes(w, w->wrap > w->tail ? w->wrap : w->tail);
+        store_relaxed(&queue->ring, w->ring);
+    }
+    w->tail_limit = w->wrap ? w->cursor : w->ring;
     w->queue = id;
-    w->key_live = actor_key(0, id, ACTOR_LIVE);
+    w->key_live = actor_key(0, id, 0, ACTOR_LIVE);
     w->source = id + 1;
     commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
-    commit_prepare_spare(w, w->source); /* F3 */
 }
 
-static uint64_t count_records(const uint8_t *batch, uint64_t from, uint64_t to)
+static uint64_t count_records(const uint8_t *batch, uint64_t cursor, uint64_t tail, uint64_t wrap)
 {
     uint64_t n = 0;
-    for (; from < to; n++)
-        from += envelope_record_size((const struct envelope *)(batch + from));
-    return n;
+    for (uint64_t end = wrap ? wrap : tail; cursor < end; n++)
+        cursor += envelope_record_size((const struct envelope *)(batch + cursor));
+    return wrap ? n + count_records(batch, 0, tail, 0) : n;
 }
 
 static void detach(struct worker *w, struct segment_queue *queue, uint32_t id, bool done)
@@ -115,9 +122,10 @@ static void detach(struct worker *w, struct segment_queue *queue, uint32_t id, b
     if (done)
         queue_release_batch(queue);
     else
-        queue_park_batch(queue, w->cursor, w->tail);
+        queue_park_batch(queue, w->cursor, w->tail, w->wrap);
     w->source = 0;
     w->queue = NO_QUEUE;
+    w->wrap = 0;
     commit_flip(w, 0, 0, 0, 0, 0, 0);
     if (!done)
         INJECT(PARKED);
@@ -134,17 +142,19 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
         owner_release(&e->sources[id], w->id);
         return;
     }
-    if (gulped)
+    if (gulped) {
         queue_gulp(queue, w->id);
+        store_relaxed(&queue->ring, 0);
+    }
     attach(w, id, queue);
     if (stolen)
-        stat_add(w, STAT_messages_stolen, count_records(w->batch, w->cursor, w->tail));
+        stat_add(w, STAT_messages_stolen, count_records(w->batch, w->cursor, w->tail, w->wrap));
     uint64_t appended = load_relaxed(&w->stats->value[STAT_tail_appends]);
     uint64_t n = turn_run_batch(w, load_relaxed(&e->throughput));
     appended = load_relaxed(&w->stats->value[STAT_tail_appends]) - appended;
     stat_add(w, STAT_gulps, gulped);
     stat_add(w, STAT_gulped_messages, n - appended); /* over the life of the batch: all that it held less what was appended */
-    bool done = w->cursor == w->tail;
+    bool done = w->cursor == w->tail && w->wrap == 0;
     if (!done)
         stat_add(w, STAT_batches_parked, 1);
     detach(w, queue, id, done);

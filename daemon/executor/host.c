@@ -59,14 +59,23 @@ static struct host *ctx_host(struct odeon_context *ctx)
 }
 
 /* Sends are thin on purpose: compilers make jumps of them. */
-/* The one call that is made for every message goes straight to the engine: the two signatures differ only in the name of what H1
+/* The calls that are made for every message go straight to the engine: the two signatures differ only in the name of what H1
  * makes one struct. */
 typedef int (*host_send_fn)(struct odeon_context *, odeon_ref, uint32_t, uint32_t, const void *, size_t);
-typedef int (*engine_send_fn)(struct engine_context *, actor_ref, uint32_t, uint32_t, const void *, size_t);
+typedef int (*host_signal_fn)(struct odeon_context *, odeon_ref, uint64_t);
+typedef int (*host_send_word_fn)(struct odeon_context *, odeon_ref, uint64_t, uint64_t);
 static const union {
-    engine_send_fn engine;
+    int (*engine)(struct engine_context *, actor_ref, uint32_t, uint32_t, const void *, size_t);
     host_send_fn host;
 } direct_send = { .engine = engine_ctx_send };
+static const union {
+    int (*engine)(struct engine_context *, actor_ref, uint64_t);
+    host_signal_fn host;
+} direct_signal = { .engine = engine_ctx_signal };
+static const union {
+    int (*engine)(struct engine_context *, actor_ref, uint64_t, uint64_t);
+    host_send_word_fn host;
+} direct_send_word = { .engine = engine_ctx_send_word };
 
 static int host_send_tail(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *head,
                           size_t head_size, const void *tail, size_t tail_size)
@@ -232,6 +241,8 @@ int host_new(unsigned n_workers, struct host **ret_host)
         .message_send = host_message_send,
         .message_free = host_message_free,
         .now_ns = host_now_ns,
+        .signal = direct_signal.host,
+        .send_word = direct_send_word.host,
     };
     r = message_pool_new(n_workers, &host->pool);
     if (r < 0) {

@@ -145,6 +145,17 @@ static int host_send(struct odeon_context *ctx, odeon_ref to, uint32_t type, uin
     return host_send_tail(ctx, to, type, behaviour, data, size, NULL, 0);
 }
 
+/* The short forms are the same message to whoever receives it. */
+static int host_signal(struct odeon_context *ctx, odeon_ref to, uint64_t kind)
+{
+    return host_send(ctx, to, (uint32_t)kind, (uint32_t)(kind >> 32), NULL, 0);
+}
+
+static int host_send_word(struct odeon_context *ctx, odeon_ref to, uint64_t kind, uint64_t word)
+{
+    return host_send(ctx, to, (uint32_t)kind, (uint32_t)(kind >> 32), &word, sizeof(word));
+}
+
 static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void *head, size_t head_size,
                            const void *tail, size_t tail_size)
 {
@@ -259,6 +270,8 @@ static uint64_t host_now_ns(struct odeon_context *ctx)
 static const struct odeon_host host = {
     .struct_size = sizeof(struct odeon_host),
     .send = host_send,
+    .signal = host_signal,
+    .send_word = host_send_word,
     .send_tail = host_send_tail,
     .reply = host_reply,
     .spawn = host_spawn,

@@ -57,6 +57,17 @@ static int host_send(struct odeon_context *ctx, odeon_ref to, uint32_t type, uin
     return 0;
 }
 
+/* The short forms are the same message to whoever receives it. */
+static int host_signal(struct odeon_context *ctx, odeon_ref to, uint64_t kind)
+{
+    return host_send(ctx, to, (uint32_t)kind, (uint32_t)(kind >> 32), NULL, 0);
+}
+
+static int host_send_word(struct odeon_context *ctx, odeon_ref to, uint64_t kind, uint64_t word)
+{
+    return host_send(ctx, to, (uint32_t)kind, (uint32_t)(kind >> 32), &word, sizeof(word));
+}
+
 static int host_send_tail(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *head,
                           size_t head_size, const void *tail, size_t tail_size)
 {
@@ -164,6 +175,8 @@ static const struct odeon_host host = {
     .struct_size = sizeof(struct odeon_host),
     .minor = ODEON_PLUGIN_ABI_MINOR,
     .send = host_send,
+    .signal = host_signal,
+    .send_word = host_send_word,
     .send_tail = host_send_tail,
     .reply = host_reply,
     .reply_tail = host_reply_tail,

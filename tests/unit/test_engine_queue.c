@@ -109,6 +109,7 @@ static void assert_no_batch(void)
     assert_false(queue_has_batch(sel));
     assert_int_equal(load_relaxed(&queue.len[queue_active(sel) ^ 1]), 0);
     assert_int_equal(load_relaxed(&queue.cursor), 0);
+    assert_int_equal(load_relaxed(&queue.wrap), 0);
 }
 
 static void test_gulp_park_release(void **state)
@@ -128,8 +129,9 @@ static void test_gulp_park_release(void **state)
         assert_int_equal(load_relaxed(&queue.len[active]), 320); /* the batch */
         assert_int_equal(queue_backlog_bytes(&queue), 0);        /* what is behind it */
         assert_true(queue_has_work(&queue));
-        queue_park_batch(&queue, 64, 640);
+        queue_park_batch(&queue, 64, 640, 704);
         assert_int_equal(load_relaxed(&queue.cursor), 64);
+        assert_int_equal(load_relaxed(&queue.wrap), 704);
         assert_int_equal(load_relaxed(&queue.len[active]), 640);
         assert_int_equal(load_relaxed(&queue.sel), (active ^ 1) | SEL_BATCH);
         store_relaxed(&queue.len[active ^ 1], 32); /* a sender */

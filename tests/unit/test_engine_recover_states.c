@@ -6,6 +6,7 @@
 #include "daemon/engine/commit.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/queue.h"
+#include "daemon/engine/turn.h"
 #include "engine_fixture.h"
 
 enum { N_QUEUES = 3, NUMBERS_MAX = 64 };
@@ -189,11 +190,12 @@ static void flush_cut(uint32_t steps, enum cut cut, unsigned times)
                 { 2, 300 }, { 0, 201 }, { 2, 301 }, { UINT32_MAX, 0 }, { 1, 104 } };
     for (size_t i = 0; i < sizeof(log) / sizeof(log[0]); i++)
         outbox_put(w, log[i].destination == UINT32_MAX ? dead : log[i].destination, log[i].number);
+    outbox_group(w, w->out);
     assert_int_equal(w->n_groups, 4);
     commit_flip(w, 0, 0, 0, w->out, 0, 0);
     /* Written behind it and never committed: the last run's length says more than was committed. */
     memcpy(w->outbox + w->out, w->outbox + sizeof(struct outbox_run), 32);
-    ((struct outbox_run *)(w->outbox + w->runs[w->n_runs - 1].at) - 1)->bytes = 64 / 8;
+    ((struct outbox_run *)(w->outbox + 8ul * w->runs[w->n_runs - 1].at) - 1)->bytes = 64 / 8;
     for (uint32_t step = 1; step < steps; step++)
         step_cut(&f, w, step, CUT_UNLOCKED);
     if (steps > 0)
@@ -305,6 +307,7 @@ static void test_spawn_that_was_not_committed(void **state)
         struct spawn_request request = { .type = probe_type, .name = "fresh", .args = &queue, .args_size = 4 };
         actor_ref ref, found;
         assert_int_equal(actors_spawn(w, &request, &ref), 0);
+        turn_newborn_settle(w, 0);
         if (committed)
             commit_flip(w, 0, 0, 0, w->out, 0, 0);
         struct engine_recovery report = reopen(&f);
@@ -439,7 +442,7 @@ static void test_faults_are_counted_on_the_message(void **state)
             struct worker *w = batch_attach(&f, 3);
             store_relaxed(&w->durable->turn, 1);
             w->durable->fault = (struct segment_fault){
-                .tag = w->count - !fresh, /* of an earlier message: void */
+                .tag = commit_count(w) - !fresh, /* of an earlier message: void */
                 .signal = 11,
                 .attempts = attempts,
                 .address = 0x1234,
@@ -499,13 +502,14 @@ static void test_park_cut_anywhere(void **state)
         struct segment_queue *queue = &f.engine->segment.queues[0];
         w->source = 1;
         outbox_put(w, 1, 100);
+        outbox_group(w, w->out);
         commit_flip(w, 1, 64, 128, w->out, 0, 0);
         if (stores > 0) {
             step_cut(&f, w, 1, CUT_UNLOCKED);
             commit_flip(w, 1, 64, 128, 0, 0, 0);
         }
         if (stores > 1)
-            queue_park_batch(queue, 64, 128);
+            queue_park_batch(queue, 64, 128, 0);
         if (stores > 2)
             commit_flip(w, 0, 0, 0, 0, 0, 0);
         struct engine_recovery report = reopen(&f);

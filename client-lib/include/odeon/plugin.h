@@ -76,6 +76,9 @@ struct odeon_host {
     int (*message_send)(struct odeon_context *ctx, odeon_ref to, uint32_t behaviour, struct odeon_message_object *object, size_t size);
     void (*message_free)(struct odeon_context *ctx, struct odeon_message_object *object);
     uint64_t (*now_ns)(struct odeon_context *ctx); /* CLOCK_MONOTONIC */
+    /* Since ABI 1.1.  As send, for a message without payload, and for one of exactly 8 bytes; `kind` is type | behaviour << 32. */
+    int (*signal)(struct odeon_context *ctx, odeon_ref to, uint64_t kind);
+    int (*send_word)(struct odeon_context *ctx, odeon_ref to, uint64_t kind, uint64_t word);
 };
 
 /* What a behaviour is handed.  The fields are for reading, valid until it returns. */

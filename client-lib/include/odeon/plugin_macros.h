@@ -215,6 +215,13 @@ __attribute__((weak, visibility("hidden"))) void odeon_plugin_fini_(void);
 static inline ODEON_UNUSED_ int odeon_send_(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
                                             const void *data, size_t size)
 {
+    if (__builtin_constant_p(size) && size == 0)
+        return ctx->host->signal(ctx, to, type | (uint64_t)behaviour << 32);
+    if (__builtin_constant_p(size) && size == sizeof(uint64_t)) {
+        uint64_t word;
+        __builtin_memcpy(&word, data, sizeof(word));
+        return ctx->host->send_word(ctx, to, type | (uint64_t)behaviour << 32, word);
+    }
     return ctx->host->send(ctx, to, type, behaviour, data, size);
 }
 
