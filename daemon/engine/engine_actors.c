@@ -24,7 +24,20 @@ static void control_commit(struct engine *e)
 
 int engine_actor_spawn(struct engine *e, uint32_t type, const char *name, const void *args, size_t args_size, actor_ref *ret_ref)
 {
-    struct spawn_request request = { .type = type, .name = name && *name ? name : NULL, .args = args, .args_size = args_size };
+    struct engine_spawn spawn = { .name = name, .args = args, .args_size = args_size };
+    return engine_actor_spawn_placed(e, type, &spawn, ret_ref);
+}
+
+int engine_actor_spawn_placed(struct engine *e, uint32_t type, const struct engine_spawn *spawn, actor_ref *ret_ref)
+{
+    struct spawn_request request = {
+        .type = type,
+        .placement = spawn->placement,
+        .place = spawn->place,
+        .name = spawn->name && *spawn->name ? spawn->name : NULL,
+        .args = spawn->args,
+        .args_size = spawn->args_size,
+    };
     int r = actors_spawn(e->control, &request, ret_ref);
     if (r == 0)
         control_commit(e);
@@ -86,5 +99,28 @@ int engine_actor_get(struct engine *e, actor_ref ref, struct engine_actor_view *
     uint32_t slot = actor_ref_slot(ref);
     if (slot >= e->config.actors_max || !actor_view(e, slot, ret) || ret->ref != ref)
         return -ESRCH;
+    return 0;
+}
+
+int engine_queue_get(struct engine *e, uint32_t queue, struct engine_queue_view *ret)
+{
+    static const char *const kinds[] = {
+        [QUEUE_ORDINARY] = "ordinary", [QUEUE_PINNED] = "pinned", [QUEUE_FOLLOW] = "follow", [QUEUE_DETACHED] = "detached"
+    };
+    if (queue >= e->segment.n_queues)
+        return -ENOENT;
+    uint32_t place;
+    enum queue_range range = segment_queue_range(&e->segment, queue, &place);
+    struct source *source = &e->sources[queue];
+    *ret = (struct engine_queue_view){
+        .kind = kinds[range],
+        .queue = queue,
+        .place = place,
+        .worker = own_worker(load_relaxed(&source->own)),
+        .home = source->home,
+        .actors = load_relaxed(&source->live),
+        .retired = (range == QUEUE_ORDINARY || range == QUEUE_PINNED) && place >= engine_workers(e),
+        .bytes = queue_backlog_bytes(&e->segment.queues[queue]),
+    };
     return 0;
 }

@@ -27,7 +27,7 @@ static uint64_t queue_count_messages(struct engine *e, uint32_t id)
 
 static bool is_quiet(struct engine *e)
 {
-    for (uint32_t i = 0; i < e->n_workers; i++)
+    for (uint32_t i = 0; i < e->control->id; i++)
         if (load_acquire(&e->workers[i]->busy))
             return false;
     for (uint32_t i = 0; i < e->segment.n_queues; i++)

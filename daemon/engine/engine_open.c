@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "daemon/engine/actors.h"
+#include "daemon/engine/memory.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/park.h"
+#include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/seed.h"
 #include "daemon/engine/segment.h"
@@ -26,9 +28,12 @@ uint64_t engine_segment_size(const struct engine_config *config)
 
 static int config_check(const struct engine_config *c, const char **reterr_text)
 {
-    if (c->n_workers == 0 || c->n_workers > ODEON_WORKERS_MAX)
-        *reterr_text = "number of workers out of range";
-    else if (c->queues_per_worker == 0 || (uint64_t)c->n_workers * c->queues_per_worker > ODEON_QUEUES_MAX)
+    uint64_t room = segment_workers_max(c);
+    if (c->n_workers == 0 || c->n_workers > room)
+        *reterr_text = "number of workers out of range: from 1 to workers-max";
+    else if (room + c->detached_max > ODEON_WORKERS_MAX)
+        *reterr_text = "workers-max and detached out of range: at most 128 together";
+    else if (c->queues_per_worker == 0 || room * c->queues_per_worker > ODEON_QUEUES_MAX)
         *reterr_text = "number of queues out of range: at least one a worker, at most 8192 in all";
     else if (c->actors_max < 2 * ODEON_PORTS_MAX || c->actors_max > ODEON_ACTORS_MAX)
         *reterr_text = "size of the actor table out of range";
@@ -71,14 +76,19 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
         return -ENOMEM;
     memset(e, 0, sizeof(*e));
     e->config = *config;
-    e->n_workers = config->n_workers;
+    e->config.workers_max = segment_workers_max(config);
+    store_relaxed(&e->n_workers, config->n_workers);
     e->event_fd = e->stall_fd = -1;
     pthread_mutex_init(&e->events_mutex, NULL);
     r = segment_open(&e->segment, config, segment_fd, reterr_text);
     if (r == 0)
         r = stats_map(e, stats_fd);
     if (r == 0)
+        r = memory_init(e);
+    if (r == 0) {
+        memory_bind_segment(e);
         r = actors_init(e);
+    }
     if (r == 0)
         r = park_init(e);
     if (r == 0 && (e->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
@@ -87,13 +97,15 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     if (r == 0) {
         e->sources = aligned_alloc(64, e->n_sources * sizeof(*e->sources));
         e->ports = aligned_alloc(64, ODEON_PORTS_MAX * sizeof(*e->ports));
-        e->workers = calloc(config->n_workers + 1, sizeof(*e->workers));
-        if (!e->sources || !e->ports || !e->workers)
+        e->workers = calloc(e->segment.n_ids, sizeof(*e->workers));
+        e->detached = aligned_alloc(64, (e->segment.detached_max + 1) * sizeof(*e->detached));
+        if (!e->sources || !e->ports || !e->workers || !e->detached)
             r = -ENOMEM;
     }
     if (r == 0) {
         memset((void *)e->sources, 0, e->n_sources * sizeof(*e->sources));
         memset(e->ports, 0, ODEON_PORTS_MAX * sizeof(*e->ports));
+        memset((void *)e->detached, 0, (e->segment.detached_max + 1) * sizeof(*e->detached));
         for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
             store_relaxed(&e->sources[engine_source_of_port(e, id)].own, own_running(0xffff));
     }
@@ -103,7 +115,9 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
         engine_close(e);
         return r;
     }
-    e->control = e->workers[config->n_workers];
+    e->control = e->workers[e->segment.n_ids - 1];
+    stat_add(e->control, STAT_memory_binds_failed, e->binds_failed);
+    placement_init(e);
     engine_set_stealing(e, config->stealing);
     engine_set_throughput(e, config->throughput);
 #ifdef ODEON_INJECT
@@ -118,7 +132,7 @@ struct engine *engine_close(struct engine *e)
     if (!e)
         return NULL;
     port_close_all(e);
-    for (uint32_t id = 0; e->workers && id <= e->n_workers; id++)
+    for (uint32_t id = 0; e->workers && id < e->segment.n_ids; id++)
         worker_free(e->workers[id]);
     for (uint32_t id = 0; id < ODEON_ACTOR_TYPES_MAX; id++) {
         struct actor_type *type = load_relaxed(&e->types[id]);
@@ -127,7 +141,9 @@ struct engine *engine_close(struct engine *e)
             free(type);
         }
     }
+    memory_fini(e);
     free(e->workers);
+    free((void *)e->detached);
     free(e->ports);
     free((void *)e->sources);
     free(e->faults);

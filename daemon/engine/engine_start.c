@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "daemon/engine/core.h"
+#include "daemon/engine/detached.h"
 #include "daemon/engine/fault.h"
 #include "daemon/engine/park.h"
 #include "daemon/engine/recover.h"
@@ -78,14 +79,16 @@ int engine_fault_get(const struct engine *e, unsigned index, struct engine_fault
 int engine_start(struct engine *e)
 {
     fault_install();
+    if (sched_getaffinity(0, sizeof(e->allowed), &e->allowed) < 0)
+        return -errno;
     e->started = true;
     store_relaxed(&e->stats->executor_started_ns, engine_now_ns());
-    for (uint32_t id = 0; id < e->n_workers; id++) {
-        int r = worker_start(e->workers[id]);
+    for (uint32_t id = 0; id < engine_workers(e); id++) {
+        int r = worker_start(e->workers[id], 0);
         if (r < 0)
             return r;
     }
-    return 0;
+    return detached_start_all(e);
 }
 
 void engine_stop(struct engine *e)
@@ -98,6 +101,7 @@ void engine_stop(struct engine *e)
         park_wake(e->workers[id]);
     for (uint32_t id = 0; id < e->n_workers; id++)
         worker_join(e->workers[id]);
+    detached_join_all(e);
     e->started = false;
     store_release(&e->segment.header->clean, 1);
 }

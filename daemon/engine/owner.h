@@ -19,8 +19,14 @@
 
 #define OWN_RUNNING UINT64_C(0x10000)
 
+/* FIXED: pinned and detached queues are never stolen.  FOLLOW: whoever sends to it while it is idle takes it over. */
+enum { SOURCE_FIXED = 1, SOURCE_FOLLOW = 2 };
+
 struct source {
     alignas(64) _Atomic uint64_t own; /* {unused : 47, running : 1, worker : 16} */
+    uint16_t home;                    /* the worker that it belongs to; changed while all workers stand (barrier.h), read by workers */
+    uint8_t flags;                    /* for life */
+    _Atomic uint32_t live;            /* message queues: actors that have it, spawned and not ended */
 };
 
 static inline uint32_t own_worker(uint64_t own)

@@ -7,6 +7,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "daemon/engine/detached.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/steal.h"
@@ -61,10 +62,21 @@ void park_worker_fini(struct worker *w)
     w->wake_fd = w->epoll_fd = -1;
 }
 
+int park_watch_doorbell_by(struct worker *w, uint32_t port, int fd)
+{
+    int r = watch(w->epoll_fd, fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE, event_data(EVENT_DOORBELL, port));
+    return r == -EEXIST ? 0 : r;
+}
+
+void park_unwatch_doorbell_by(struct worker *w, int fd)
+{
+    (void)epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
 int park_watch_doorbell(struct engine *e, uint32_t port, int fd)
 {
     for (uint32_t i = 0; i < e->n_workers; i++) {
-        int r = watch(e->workers[i]->epoll_fd, fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE, event_data(EVENT_DOORBELL, port));
+        int r = park_watch_doorbell_by(e->workers[i], port, fd);
         if (r < 0)
             return r;
     }
@@ -74,7 +86,7 @@ int park_watch_doorbell(struct engine *e, uint32_t port, int fd)
 void park_unwatch_doorbell(struct engine *e, int fd)
 {
     for (uint32_t i = 0; i < e->n_workers; i++)
-        (void)epoll_ctl(e->workers[i]->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+        park_unwatch_doorbell_by(e->workers[i], fd);
 }
 
 bool park_worker_sleeps(struct engine *e, uint32_t worker)
@@ -125,12 +137,33 @@ static void wake_one(struct engine *e, struct worker *me, uint32_t victim)
     }
 }
 
+void park_wake_sleeper(struct engine *e, uint32_t worker)
+{
+    if (sleeper_claim(e, worker))
+        park_wake(e->workers[worker]);
+}
+
+void park_forget(struct engine *e)
+{
+    store_relaxed(&e->searching, 0);
+    for (uint32_t id = 0; id < e->segment.workers_max; id++) {
+        struct worker *w = e->workers[id];
+        w->searcher = false;
+        w->fruitless = 0;
+        store_relaxed(&w->hint, 0);
+        store_relaxed(&w->given, 0);
+    }
+}
+
 void source_signal(struct engine *e, struct worker *me, uint32_t source)
 {
     /* [PUB_OWN]: the caller's unlock was the barrier behind its publish */
     uint32_t owner_id = own_worker(load_acquire(&e->sources[source].own));
-    if (owner_id >= e->n_workers)
-        return; /* a port on its way out */
+    if (unlikely(owner_id >= engine_workers(e))) { /* a port on its way out; a worker that has gone: its successor was told (reconfigure.h) */
+        if (owner_id >= e->segment.workers_max && owner_id < e->control->id)
+            detached_signal(e, me, owner_id, source);
+        return;
+    }
     struct worker *owner = e->workers[owner_id];
     ready_set(owner->ready, source); /* [BIT_FIRST] */
     if (owner == me)
@@ -260,7 +293,7 @@ enum look { LOOK_STAY_AWAKE, LOOK_SLEEP };
 static enum look last_look(struct worker *w)
 {
     struct engine *e = w->engine;
-    if (!park_mask_is_empty(w)) /* [PARK_OWN]; a searcher stays one [PARK_DEBT] */
+    if (!park_mask_is_empty(w) || engine_wants_halt(e)) /* [PARK_OWN], [PARK_PAUSE]; a searcher stays one [PARK_DEBT] */
         return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
     if (w->searcher) { /* [SEARCH_PARK] behind the flag, before the look at the others */
         w->searcher = false;

@@ -22,6 +22,9 @@ void park_worker_fini(struct worker *w);
 /* A port's doorbell in every worker's epoll; each rings one sleeper. */
 int park_watch_doorbell(struct engine *engine, uint32_t port, int doorbell_fd);
 void park_unwatch_doorbell(struct engine *engine, int doorbell_fd);
+/* The same for one worker, which comes or has gone. */
+int park_watch_doorbell_by(struct worker *w, uint32_t port, int doorbell_fd);
+void park_unwatch_doorbell_by(struct worker *w, int doorbell_fd);
 
 /* The source has got work: its owner's ready bit, and whoever is to be woken.  `me` may be the control thread's block. */
 void source_signal(struct engine *engine, struct worker *me, uint32_t source);
@@ -36,5 +39,9 @@ void park_sleep(struct worker *w);
 /* Looks at doorbells without sleeping. */
 void park_poll_doorbells(struct worker *w);
 void park_wake(struct worker *w);
+/* Claims the worker's sleepers bit and wakes it (K1); nothing if it is awake, or somebody else's wake-up is under way. */
+void park_wake_sleeper(struct engine *engine, uint32_t worker);
+/* All workers stand: nobody searches any more, no hint is left.  Each looks everywhere before it sleeps again. */
+void park_forget(struct engine *engine);
 bool park_worker_sleeps(struct engine *engine, uint32_t worker);
 bool park_anybody_sleeps(struct engine *engine);

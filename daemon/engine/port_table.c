@@ -124,7 +124,7 @@ static void port_open(struct engine *e, uint32_t id)
     store_relaxed(&port->delivery_head, dtail > port->delivery_bytes ? dtail - port->delivery_bytes : 0);
     if (e->recovered)
         port_publish_cursors(e, id);
-    store_release(&e->sources[engine_source_of_port(e, id)].own, own_idle(id % e->n_workers));
+    store_release(&e->sources[engine_source_of_port(e, id)].own, own_idle(e->sources[engine_source_of_port(e, id)].home));
     store_release(&port->state, PORT_OPEN);
 }
 

@@ -198,10 +198,8 @@ static void rebuild(struct engine *e, struct engine_recovery *report)
         } else {
             report->parked_batches++;
         }
-        uint32_t owner = i / e->config.queues_per_worker;
-        store_relaxed(&e->sources[i].own, own_idle(owner));
         if (queue_has_work(queue))
-            ready_set(e->workers[owner]->ready, i);
+            ready_set(e->workers[e->sources[i].home]->ready, i);
     }
     report->parked_batches -= report->parked_batches < attached ? report->parked_batches : attached;
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
@@ -211,8 +209,8 @@ static void rebuild(struct engine *e, struct engine_recovery *report)
             continue;
         }
         port_publish_cursors(e, id); /* pass 5 */
-        store_relaxed(&e->sources[source].own, own_idle(id % e->n_workers));
-        ready_set(e->workers[id % e->n_workers]->ready, source);
+        store_relaxed(&e->sources[source].own, own_idle(e->sources[source].home));
+        ready_set(e->workers[e->sources[source].home]->ready, source);
     }
 }
 

@@ -44,7 +44,7 @@ static uint64_t next_random(struct worker *w)
 
 static bool source_is_idle_at(struct engine *e, uint32_t source, uint32_t victim)
 {
-    return load_relaxed(&e->sources[source].own) == own_idle(victim);
+    return load_relaxed(&e->sources[source].own) == own_idle(victim) && !(e->sources[source].flags & SOURCE_FIXED);
 }
 
 bool steal_anybody_busy(struct worker *w)

@@ -131,7 +131,8 @@ int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct eng
 {
     struct spawn_request request = {
         .type = type,
-        .here = spawn->here,
+        .placement = spawn->placement,
+        .place = spawn->place,
         .name = spawn->name,
         .args = spawn->args,
         .args_size = spawn->args_size,
@@ -390,7 +391,7 @@ static bool flush_and_go_on(struct worker *w)
     turn_flush(w);
     park_mid_look(w);
     running_set(w, 1);
-    return w->budget > 0 && !load_relaxed(&w->engine->stopping);
+    return w->budget > 0 && !engine_wants_halt(w->engine);
 }
 
 uint64_t turn_run_batch(struct worker *w, uint64_t limit)

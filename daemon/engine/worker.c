@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include "daemon/engine/actors.h"
+#include "daemon/engine/barrier.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/fault.h"
+#include "daemon/engine/memory.h"
 #include "daemon/engine/park.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/steal.h"
@@ -23,13 +25,16 @@ enum {
 
 int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
 {
-    struct worker *w = aligned_alloc(128, (sizeof(*w) + 127) & ~(size_t)127);
+    size_t mask_bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127, own_bytes = (sizeof(struct worker) + 127) & ~(size_t)127;
+    struct worker *w = memory_alloc(e, id, own_bytes + mask_bytes);
     if (!w)
         return -ENOMEM;
-    memset(w, 0, sizeof(*w));
+    w->block_bytes = own_bytes + mask_bytes;
+    w->ready = (_Atomic uint64_t *)((uint8_t *)w + own_bytes);
     w->engine = e;
     w->id = id;
-    w->is_thread = id < e->n_workers;
+    w->is_thread = id < e->segment.workers_max;
+    w->is_detached = !w->is_thread && id + 1 < e->segment.n_ids;
     w->actors = e->actors;
     w->actors_max = e->config.actors_max;
     w->durable = &e->segment.workers[id];
@@ -40,14 +45,12 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->random = (id + 1) * UINT64_C(0x9e3779b97f4a7c15);
     w->spawn_next = id;
     w->epoll_fd = w->wake_fd = -1;
-    w->stats = (struct stats_worker *)((uint8_t *)e->stats + STATS_WORKER_OFFSET) + id;
-    size_t mask_bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127;
-    w->ready = aligned_alloc(128, mask_bytes);
+    w->stats = (struct stats_worker *)((uint8_t *)e->stats + STATS_WORKER_OFFSET) + (id + 1 < e->segment.n_ids ? id : STATS_CONTROL_BLOCK);
+    w->cpu = w->is_thread && e->config.cpus ? e->config.cpus[id] : -1;
+    store_relaxed(&w->node, w->is_thread && e->config.nodes ? e->config.nodes[id] : -1);
     w->state_free = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->state_free));
     w->type_live = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->type_live));
-    int r = w->ready && w->state_free && w->type_live ? outbox_init(w) : -ENOMEM;
-    if (w->ready)
-        memset((void *)w->ready, 0, mask_bytes);
+    int r = w->state_free && w->type_live ? outbox_init(w) : -ENOMEM;
     if (r == 0 && w->is_thread)
         r = park_worker_init(w);
     if (r < 0) {
@@ -66,10 +69,9 @@ struct worker *worker_free(struct worker *w)
     outbox_fini(w);
     for (uint32_t i = 0; w->state_free && i < ODEON_ACTOR_TYPES_MAX; i++)
         actors_state_forget(w, i);
-    free((void *)w->ready);
     free(w->state_free);
     free((void *)w->type_live);
-    free(w);
+    memory_free(w, w->block_bytes);
     return NULL;
 }
 
@@ -152,6 +154,11 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
         ready_set(w->ready, id); /* [PARK_BIT], [REL_LOOK] */
     if (!SEEDED(own_early))
         owner_release(&e->sources[id], w->id);
+}
+
+void worker_run_queue(struct worker *w, uint32_t queue)
+{
+    run_queue(w, queue, false);
 }
 
 static void run_source(struct worker *w, uint32_t source, bool stolen)
@@ -242,23 +249,43 @@ static void search(struct worker *w)
             store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
             return;
         }
-    } while (!load_relaxed(&e->stopping) && engine_now_ns() < until);
-    if (!load_relaxed(&e->stopping))
+    } while (!engine_wants_halt(e) && engine_now_ns() < until);
+    if (!engine_wants_halt(e))
         park_sleep(w);
+}
+
+static void worker_bind(struct worker *w)
+{
+    struct engine *e = w->engine;
+    w->rebind = false;
+    if (e->config.bind)
+        (void)e->config.bind(e->config.userdata, w->id);
+    store_relaxed(&w->stats->cpu, (uint32_t)w->cpu);
+}
+
+/* At a quiescent point.  False: the thread ends. */
+static bool goes_on(struct worker *w)
+{
+    struct engine *e = w->engine;
+    if (unlikely(load_relaxed(&e->pause) & 1))
+        barrier_stand(w);
+    if (load_relaxed(&e->stopping) || w->id >= engine_workers(e))
+        return false;
+    if (unlikely(w->rebind))
+        worker_bind(w);
+    return true;
 }
 
 static void *worker_main(void *argument)
 {
     struct worker *w = argument;
-    struct engine *e = w->engine;
     fault_thread_enter(w);
-    if (e->config.bind)
-        (void)e->config.bind(e->config.userdata, w->id);
+    barrier_enlist(w);
+    w->rebind = true;
     store_relaxed(&w->stats->thread, (uint32_t)syscall(SYS_gettid));
-    store_relaxed(&w->stats->cpu, e->config.cpus ? (uint32_t)e->config.cpus[w->id] : UINT32_MAX);
     store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
     uint32_t rounds = 0;
-    while (!load_relaxed(&e->stopping)) {
+    while (goes_on(w)) {
         store_release(&w->passes, load_relaxed(&w->passes) + 1); /* a quiescent point; read (acquire) by worker_quiesce */
         if (w->stalled) {
             w->stalled = false;
@@ -279,8 +306,9 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-int worker_start(struct worker *w)
+int worker_start(struct worker *w, uint32_t epoch)
 {
+    w->start_epoch = epoch;
     return -pthread_create(&w->thread, NULL, worker_main, w);
 }
 

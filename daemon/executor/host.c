@@ -88,7 +88,7 @@ static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void 
 static int host_spawn(struct odeon_context *ctx, uint32_t type, const struct odeon_spawn_options *options,
                       odeon_ref *ret_ref)
 {
-    struct engine_spawn spawn = { .here = false };
+    struct engine_spawn spawn = { .placement = PLACE_SPREAD };
     actor_ref ref = 0;
     int r;
 
@@ -98,7 +98,7 @@ static int host_spawn(struct odeon_context *ctx, uint32_t type, const struct ode
             return -EINVAL;
         if (options->args_size > ODEON_SPAWN_ARGS_MAX)
             return -E2BIG;
-        spawn.here = options->placement == ODEON_PLACE_HERE;
+        spawn.placement = options->placement == ODEON_PLACE_HERE ? PLACE_NEAR : PLACE_SPREAD;
         spawn.name = options->name;
         spawn.args = options->args;
         spawn.args_size = options->args_size;
