@@ -14,6 +14,7 @@
 #include "daemon/engine/actors.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/fault.h"
+#include "daemon/engine/near.h"
 #include "daemon/engine/park.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
@@ -108,6 +109,8 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
         for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
             store_relaxed(&e->sources[engine_source_of_port(e, id)].own, own_running(0xffff));
     }
+    if (r == 0)
+        r = steal_open(e);
     for (uint32_t id = 0; r == 0 && id < e->segment.n_ids; id++)
         r = worker_new(e, id, &e->workers[id]);
     if (r < 0) {
@@ -115,6 +118,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
         return r;
     }
     e->control = e->workers[config->n_workers];
+    near_build(e);
     engine_set_stealing(e, config->stealing);
     engine_set_throughput(e, config->throughput);
 #ifdef ODEON_INJECT
@@ -138,6 +142,7 @@ struct engine *engine_close(struct engine *e)
             free(type);
         }
     }
+    steal_close(e);
     free(e->workers);
     free(e->ports);
     free((void *)e->sources);
@@ -231,7 +236,7 @@ void engine_stop(struct engine *e)
     store_relaxed(&e->stopping, 1);
     full_barrier();
     for (uint32_t id = 0; id < e->n_workers; id++)
-        park_wake(e->workers[id]);
+        wake(e->workers[id]);
     for (uint32_t id = 0; id < e->n_workers; id++)
         worker_join(e->workers[id]);
     e->started = false;
@@ -402,7 +407,7 @@ int engine_port_remove(struct engine *e, uint32_t id, uint32_t generation)
 void engine_set_stealing(struct engine *e, enum steal_policy_id id)
 {
     e->config.stealing = id;
-    store_relaxed(&e->stealing, id);
+    steal_set(e, id, e->config.mode, e->config.steal_sources);
     store_relaxed(&e->stats->stealing, id);
     strncpy(e->stats->stealing_name, steal_policy_name(id), sizeof(e->stats->stealing_name) - 1);
 }

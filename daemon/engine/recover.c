@@ -12,6 +12,7 @@
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/seed.h"
+#include "daemon/engine/wake.h"
 
 static struct segment_commit *valid_slot(struct segment_worker *durable)
 {
@@ -199,7 +200,7 @@ static void rebuild(struct engine *e, struct engine_recovery *report)
             report->parked_batches++;
         }
         uint32_t owner = i / e->config.queues_per_worker;
-        store_relaxed(&e->sources[i].own, own_idle(owner));
+        source_place(e, i, owner, 0);
         if (queue_has_work(queue))
             ready_set(e->workers[owner]->ready, i);
     }
@@ -211,7 +212,7 @@ static void rebuild(struct engine *e, struct engine_recovery *report)
             continue;
         }
         port_publish_cursors(e, id); /* pass 5 */
-        store_relaxed(&e->sources[source].own, own_idle(id % e->n_workers));
+        source_place(e, source, id % e->n_workers, 0);
         ready_set(e->workers[id % e->n_workers]->ready, source);
     }
 }
