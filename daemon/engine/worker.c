@@ -212,7 +212,7 @@ static int64_t take_own(struct worker *w)
     return -1;
 }
 
-/* A bit of the common mask: whoever had the source last, it is ours if nobody runs it. */
+/* A bit of the common mask: whoever had the source last, it is ours if nobody runs it (and it has not become a fixed one since). */
 static int64_t take_common(struct worker *w)
 {
     struct engine *e = w->engine;
@@ -220,8 +220,9 @@ static int64_t take_common(struct worker *w)
         if (!ready_clear(e->common, (uint32_t)source))
             continue;
         uint64_t own = load_relaxed(&e->sources[source].own);
+        bool mine = own_worker(own) == w->id || !(load_relaxed(&e->sources[source].flags) & SOURCE_FIXED);
         store_relaxed(&w->busy, 1);
-        if (!own_is_running(own) && owner_take(&e->sources[source], own_worker(own), w->id))
+        if (mine && !own_is_running(own) && owner_take(&e->sources[source], own_worker(own), w->id))
             return source;
         store_relaxed(&w->busy, 0);
         stat_add(w, STAT_missed_gulps, 1);
