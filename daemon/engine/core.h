@@ -175,12 +175,17 @@ struct worker {
     alignas(64) _Atomic uint64_t *ready; /* anybody sets, owner and thieves clear */
     _Atomic uint32_t hint;               /* written by the claimer of its sleepers bit before the wake-up */
     _Atomic uint32_t given;
+    struct near *near;     /* the other workers by distance (near.h) */
 
     /* scheduling, private */
     alignas(64) uint64_t hot[ODEON_PORTS_MAX / 64];
-    uint32_t scan_from;
+    uint32_t scan_from, common_from;
     uint32_t fruitless;
+    uint32_t sleeps;       /* since it last found something: which phase of being idle it is in */
+    uint32_t victim_next;  /* round robin: who is tried first */
     bool searcher;
+    bool told;    /* it searches because somebody woke it and told it whom to visit */
+    bool common_first;
     bool stalled; /* the stall timer has chosen this worker to look after ports */
     uint64_t random;
     uint64_t polled_ns;
@@ -200,6 +205,14 @@ struct worker {
 
 enum { NO_QUEUE = 0xffffffffu };
 
+/* Searchers of a node: a cache line of its own. */
+struct search_count {
+    alignas(64) _Atomic uint32_t n;
+};
+
+/* Bits of engine.placing. */
+enum { PLACING_HOME = 1, PLACING_COMMON = 2 };
+
 struct engine {
     struct engine_config config;
     struct segment segment;
@@ -212,7 +225,7 @@ struct engine {
     struct worker *control;
     struct detached *detached; /* [detached_max] */
     int *cpus, *nodes;         /* [workers_max], and */
-    _Atomic uint8_t *distances; /* [workers_max][workers_max]: own copies (memory.h); config points to them, or is NULL */
+    uint8_t *distances;        /* [workers_max][workers_max]: own copies (memory.h); config points to them, or is NULL */
     uint64_t binds_failed;
     cpu_set_t allowed;         /* where the process may run: detached threads are made by bound ones */
     struct port *ports;
@@ -232,24 +245,30 @@ struct engine {
 
     alignas(64) _Atomic uint32_t throughput;
     _Atomic uint32_t stealing;
+    _Atomic uint32_t steal_sources; /* at most so many a steal */
+    _Atomic uint32_t placing;       /* PLACING_...: what a release does besides giving the source back; 0: nothing */
+    _Atomic uint32_t common_used;   /* there has been policy share: everybody looks at `common`, for ever */
     _Atomic uint32_t n_workers;     /* that run; changes while they stand, detached threads see one or the other number */
     _Atomic uint32_t pause;         /* odd: workers are to stand still (barrier.h) */
     _Atomic uint32_t stopping;      /* workers end */
     _Atomic uint32_t ports_stopped; /* submission rings are left alone */
     alignas(64) _Atomic uint64_t sleepers[(ODEON_WORKERS_MAX + 63) / 64];
-    alignas(64) _Atomic uint32_t searching;
+    struct search_count *searching; /* by node */
+    _Atomic uint64_t *common;       /* ready bits that are nobody's in particular (policy share) */
+    _Atomic uint64_t *fixed;        /* a bit for each source that is SOURCE_FIXED */
+    alignas(64) _Atomic uint64_t ports_open[ODEON_PORTS_MAX / 64]; /* a hint: where thieves look */
     alignas(64) _Atomic uint32_t stall_armed;
     int stall_fd;
 };
 
 /* Workers that run. */
-static inline uint32_t engine_workers(struct engine *engine)
+static inline uint32_t engine_workers(const struct engine *engine)
 {
     return load_relaxed(&engine->n_workers);
 }
 
 /* Is a worker to come to its quiescent point, to end or to stand still? */
-static inline bool engine_wants_halt(struct engine *engine)
+static inline bool engine_wants_halt(const struct engine *engine)
 {
     return load_relaxed(&engine->stopping) || (load_relaxed(&engine->pause) & 1);
 }

@@ -117,7 +117,7 @@ int engine_queue_get(struct engine *e, uint32_t queue, struct engine_queue_view 
         .queue = queue,
         .place = place,
         .worker = own_worker(load_relaxed(&source->own)),
-        .home = source->home,
+        .home = load_relaxed(&source->home),
         .actors = load_relaxed(&source->live),
         .retired = (range == QUEUE_ORDINARY || range == QUEUE_PINNED) && place >= engine_workers(e),
         .bytes = queue_backlog_bytes(&e->segment.queues[queue]),

@@ -13,12 +13,14 @@
 
 #include "daemon/engine/actors.h"
 #include "daemon/engine/memory.h"
+#include "daemon/engine/near.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/park.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/seed.h"
 #include "daemon/engine/segment.h"
+#include "daemon/engine/steal.h"
 #include "daemon/engine/worker.h"
 
 uint64_t engine_segment_size(const struct engine_config *config)
@@ -107,8 +109,10 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
         memset(e->ports, 0, ODEON_PORTS_MAX * sizeof(*e->ports));
         memset((void *)e->detached, 0, (e->segment.detached_max + 1) * sizeof(*e->detached));
         for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
-            store_relaxed(&e->sources[engine_source_of_port(e, id)].own, own_running(0xffff));
+            store_relaxed(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
     }
+    if (r == 0)
+        r = steal_open(e);
     for (uint32_t id = 0; r == 0 && id < e->segment.n_ids; id++)
         r = worker_new(e, id, &e->workers[id]);
     if (r < 0) {
@@ -118,6 +122,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     e->control = e->workers[e->segment.n_ids - 1];
     stat_add(e->control, STAT_memory_binds_failed, e->binds_failed);
     placement_init(e);
+    near_build(e);
     engine_set_stealing(e, config->stealing);
     engine_set_throughput(e, config->throughput);
 #ifdef ODEON_INJECT
@@ -141,6 +146,7 @@ struct engine *engine_close(struct engine *e)
             free(type);
         }
     }
+    steal_close(e);
     memory_fini(e);
     free(e->workers);
     free((void *)e->detached);

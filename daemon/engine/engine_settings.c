@@ -7,11 +7,12 @@
 
 #include "daemon/engine/core.h"
 #include "daemon/engine/reconfigure.h"
+#include "daemon/engine/steal.h"
 
 void engine_set_stealing(struct engine *e, enum steal_policy_id id)
 {
     e->config.stealing = id;
-    store_relaxed(&e->stealing, id);
+    steal_set(e, id, e->config.mode, e->config.steal_sources);
     store_relaxed(&e->stats->stealing, id);
     strncpy(e->stats->stealing_name, steal_policy_name(id), sizeof(e->stats->stealing_name) - 1);
 }

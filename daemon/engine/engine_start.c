@@ -8,8 +8,8 @@
 #include "daemon/engine/core.h"
 #include "daemon/engine/detached.h"
 #include "daemon/engine/fault.h"
-#include "daemon/engine/park.h"
 #include "daemon/engine/recover.h"
+#include "daemon/engine/wake.h"
 #include "daemon/engine/worker.h"
 
 uint64_t engine_now_ns(void)
@@ -97,9 +97,9 @@ void engine_stop(struct engine *e)
         return;
     store_relaxed(&e->stopping, 1);
     full_barrier();
-    for (uint32_t id = 0; id < e->n_workers; id++)
-        park_wake(e->workers[id]);
-    for (uint32_t id = 0; id < e->n_workers; id++)
+    for (uint32_t id = 0; id < engine_workers(e); id++)
+        wake(e->workers[id]);
+    for (uint32_t id = 0; id < engine_workers(e); id++)
         worker_join(e->workers[id]);
     detached_join_all(e);
     e->started = false;

@@ -23,7 +23,7 @@ void memory_fini(struct engine *e)
 {
     free(e->cpus);
     free(e->nodes);
-    free((void *)e->distances);
+    free(e->distances);
 }
 
 void memory_copy_places(struct engine *e, const struct engine_config *config)
@@ -33,11 +33,11 @@ void memory_copy_places(struct engine *e, const struct engine_config *config)
         memcpy(e->cpus, config->cpus, n * sizeof(*e->cpus));
     if (config->nodes && config->nodes != e->nodes)
         memcpy(e->nodes, config->nodes, n * sizeof(*e->nodes));
-    for (size_t i = 0; config->distances && i < n * n; i++)
-        store_relaxed(&e->distances[i], config->distances[i]);
+    if (config->distances && config->distances != e->distances)
+        memcpy(e->distances, config->distances, n * n * sizeof(*e->distances));
     e->config.cpus = config->cpus ? e->cpus : NULL;
     e->config.nodes = config->nodes ? e->nodes : NULL;
-    e->config.distances = config->distances ? (const uint8_t *)e->distances : NULL;
+    e->config.distances = config->distances ? e->distances : NULL;
 }
 
 static void bind(struct engine *e, uint32_t id, void *address, uint64_t bytes)

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "daemon/engine/detached.h"
+#include "daemon/engine/wake.h"
 
 static bool is_near(struct engine *e, uint32_t a, uint32_t b)
 {
@@ -42,16 +43,11 @@ uint32_t placement_home(struct engine *e, uint32_t source, uint32_t n)
 
 void placement_init(struct engine *e)
 {
-    const struct segment *s = &e->segment;
-    for (uint32_t source = 0; source < e->n_sources; source++) {
-        e->sources[source].home = (uint16_t)placement_home(e, source, engine_workers(e));
-        if (source >= s->n_queues)
-            continue;
-        uint32_t index;
-        enum queue_range range = segment_queue_range(s, source, &index);
-        e->sources[source].flags = range == QUEUE_FOLLOW ? SOURCE_FOLLOW : range == QUEUE_ORDINARY ? 0 : SOURCE_FIXED;
-        store_relaxed(&e->sources[source].own, own_idle(e->sources[source].home));
-    }
+    static const unsigned flags[] = {
+        [QUEUE_ORDINARY] = 0, [QUEUE_PINNED] = SOURCE_FIXED, [QUEUE_FOLLOW] = SOURCE_FOLLOW, [QUEUE_DETACHED] = SOURCE_FIXED
+    };
+    for (uint32_t queue = 0, index; queue < e->segment.n_queues; queue++)
+        source_place(e, queue, placement_home(e, queue, engine_workers(e)), flags[segment_queue_range(&e->segment, queue, &index)]);
 }
 
 /* ---- new actors ---- */
@@ -78,7 +74,7 @@ static uint32_t choose_near(struct worker *w)
     default:
         if (index < engine_workers(w->engine))
             return w->queue;
-        return w->engine->sources[w->queue].home * s->queues_per_worker + w->queue % s->queues_per_worker;
+        return load_relaxed(&w->engine->sources[w->queue].home) * s->queues_per_worker + w->queue % s->queues_per_worker;
     }
 }
 

@@ -13,7 +13,7 @@
 #include "daemon/engine/actors.h"
 #include "daemon/engine/core.h"
 
-/* Homes, owners and flags of all message queues; ports get their homes.  Before anybody runs. */
+/* Homes, owners and flags of all message queues.  Before anybody runs. */
 void placement_init(struct engine *engine);
 /* Whose this source is while `n` workers run. */
 uint32_t placement_home(struct engine *engine, uint32_t source, uint32_t n);

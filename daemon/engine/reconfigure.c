@@ -7,10 +7,12 @@
 #include "daemon/engine/actors.h"
 #include "daemon/engine/barrier.h"
 #include "daemon/engine/memory.h"
+#include "daemon/engine/near.h"
 #include "daemon/engine/park.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
+#include "daemon/engine/wake.h"
 #include "daemon/engine/worker.h"
 
 /* ---- before and after the pause ---- */
@@ -86,6 +88,7 @@ static void config_apply(struct engine *e, const struct engine_config *config)
     mine->relaxed_ns = config->relaxed_ns;
     store_relaxed(&e->n_workers, config->n_workers);
     store_relaxed(&e->stats->n_workers, config->n_workers);
+    near_build(e);
     engine_set_stealing(e, config->stealing);
     engine_set_throughput(e, config->throughput);
 }
@@ -96,8 +99,8 @@ static bool source_move(struct engine *e, uint32_t id, bool all_home)
     struct source *source = &e->sources[id];
     uint64_t own = load_relaxed(&source->own);
     uint32_t home = placement_home(e, id, engine_workers(e)), owner = own_worker(own);
-    bool moves = home != source->home || owner >= engine_workers(e) || all_home;
-    source->home = (uint16_t)home;
+    bool moves = home != load_relaxed(&source->home) || owner >= engine_workers(e) || all_home;
+    store_relaxed(&source->home, (uint16_t)home);
     if (own_is_running(own) || !moves || owner == home)
         return false; /* running: a port that is dead, or is none */
     (void)ready_clear(e->workers[owner]->ready, id); /* X4 */
@@ -122,7 +125,7 @@ static uint64_t sources_redraw(struct engine *e, bool all_home)
     full_barrier(); /* X3 */
     for (uint32_t id = 0; id < e->n_sources; id++)
         if ((id < detached || id >= e->segment.n_queues) && source_has_work(e, id))
-            ready_set(e->workers[own_worker(load_relaxed(&e->sources[id].own))]->ready, id);
+            source_hand_back(e, e->control, id); /* nobody sleeps: a bit, by the rules of the policy */
     return moved;
 }
 

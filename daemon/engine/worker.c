@@ -12,6 +12,7 @@
 #include "daemon/engine/commit.h"
 #include "daemon/engine/fault.h"
 #include "daemon/engine/memory.h"
+#include "daemon/engine/near.h"
 #include "daemon/engine/park.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/steal.h"
@@ -20,7 +21,8 @@
 enum {
     DOORBELL_POLL_NS = 50 * 1000, /* a busy worker looks at cold ports' doorbells this often */
     FRUITLESS_ROUNDS = 2,         /* before it tries to steal (thesis, "Stealing Mechanism") */
-    SEARCH_LOOKS = 16,            /* at what is our own, between two looks at the others */
+    SEARCH_LOOKS = 16,            /* at what is our own, between the first two looks at the others */
+    SEARCH_LOOKS_MAX = 128,       /* twice as many each time, up to so many: a few microseconds */
 };
 
 int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
@@ -50,7 +52,8 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     store_relaxed(&w->node, w->is_thread && e->config.nodes ? e->config.nodes[id] : -1);
     w->state_free = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->state_free));
     w->type_live = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->type_live));
-    int r = w->state_free && w->type_live ? outbox_init(w) : -ENOMEM;
+    w->near = calloc(1, sizeof(*w->near));
+    int r = w->state_free && w->type_live && w->near ? outbox_init(w) : -ENOMEM;
     if (r == 0 && w->is_thread)
         r = park_worker_init(w);
     if (r < 0) {
@@ -71,6 +74,7 @@ struct worker *worker_free(struct worker *w)
         actors_state_forget(w, i);
     free(w->state_free);
     free((void *)w->type_live);
+    free(w->near);
     memory_free(w, w->block_bytes);
     return NULL;
 }
@@ -125,6 +129,12 @@ static void detach(struct worker *w, struct segment_queue *queue, uint32_t id, b
         INJECT(PARKED);
 }
 
+static void release(struct worker *w, uint32_t id, struct segment_queue *queue, bool left)
+{
+    if (source_release(w, id, source_goes_to(w, id), left) && queue_has_work(queue))
+        source_hand_back(w->engine, w, id); /* [VISIT_RECHECK] */
+}
+
 /* The caller holds the owner word. */
 static void run_queue(struct worker *w, uint32_t id, bool stolen)
 {
@@ -133,7 +143,7 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
     uint32_t sel = load_relaxed(&queue->sel);
     bool gulped = !queue_has_batch(sel);
     if (gulped && load_acquire(&queue->len[queue_active(sel)]) == 0) {
-        owner_release(&e->sources[id], w->id);
+        release(w, id, queue, false);
         return;
     }
     if (gulped)
@@ -150,10 +160,11 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
     if (!done)
         stat_add(w, STAT_batches_parked, 1);
     detach(w, queue, id, done);
-    if (!done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0)
-        ready_set(w->ready, id); /* [PARK_BIT], [REL_LOOK] */
+    bool left = !done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0;
     if (!SEEDED(own_early))
-        owner_release(&e->sources[id], w->id);
+        release(w, id, queue, left);
+    else if (left)
+        ready_set(w->ready, id);
 }
 
 void worker_run_queue(struct worker *w, uint32_t queue)
@@ -164,6 +175,8 @@ void worker_run_queue(struct worker *w, uint32_t queue)
 static void run_source(struct worker *w, uint32_t source, bool stolen)
 {
     park_begin_run(w, source);
+    if (unlikely(load_relaxed(&w->stats->value[STAT_state]) != WORKER_BUSY))
+        store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
     if (source < w->engine->segment.n_queues)
         run_queue(w, source, stolen);
     else
@@ -172,54 +185,92 @@ static void run_source(struct worker *w, uint32_t source, bool stolen)
     w->fruitless = 0;
 }
 
-/* A ready bit, cleared before the owner word is tried [CLEAR_FIRST]; -1: none.  Goes round, so that no source starves. */
-static int64_t take_own(struct worker *w)
+/* The next bit of a mask at *from or behind it, round; *from moves behind it. */
+static int64_t mask_next(const struct worker *w, const _Atomic uint64_t *mask, uint32_t *from)
 {
     uint32_t n_words = (w->engine->n_sources + 63) / 64;
-    uint32_t first = w->scan_from / 64;
     for (uint32_t i = 0; i <= n_words; i++) {
-        uint32_t word = (first + i) % n_words;
-        uint64_t bits = load_relaxed(&w->ready[word]);
+        uint32_t word = (*from / 64 + i) % n_words;
+        uint64_t bits = load_relaxed(&mask[word]);
         if (i == 0)
-            bits &= ~UINT64_C(0) << (w->scan_from % 64);
-        while (bits) {
+            bits &= ~UINT64_C(0) << (*from % 64);
+        if (bits) {
             uint32_t source = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            bits &= bits - 1;
-            (void)ready_clear(w->ready, source);
-            w->scan_from = (source + 1) % (n_words * 64);
-            store_relaxed(&w->busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
-            if (owner_take(&w->engine->sources[source], w->id, w->id))
-                return source;
-            store_relaxed(&w->busy, 0);
-            stat_add(w, STAT_missed_gulps, 1); /* somebody took it; he runs it, or will set its bit */
+            *from = (source + 1) % (n_words * 64);
+            return source;
         }
     }
     return -1;
 }
 
+/* A bit of the own mask, cleared before the owner word is tried [CLEAR_FIRST]; -1: none.  Goes round, so that no source starves. */
+static int64_t take_own(struct worker *w)
+{
+    for (int64_t source; (source = mask_next(w, w->ready, &w->scan_from)) >= 0;) {
+        if (!ready_clear(w->ready, (uint32_t)source))
+            continue; /* a thief's, who cleared it */
+        store_relaxed(&w->busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
+        if (likely(owner_take(&w->engine->sources[source], w->id, w->id)))
+            return source;
+        store_relaxed(&w->busy, 0);
+        stat_add(w, STAT_missed_gulps, 1);
+        source_pass_on(w->engine, w, (uint32_t)source);
+    }
+    return -1;
+}
+
+/* A bit of the common mask: whoever had the source last, it is ours if nobody runs it (and it has not become a fixed one since). */
+static int64_t take_common(struct worker *w)
+{
+    struct engine *e = w->engine;
+    for (int64_t source; (source = mask_next(w, e->common, &w->common_from)) >= 0;) {
+        if (!ready_clear(e->common, (uint32_t)source))
+            continue;
+        uint64_t own = load_relaxed(&e->sources[source].own);
+        bool mine = own_worker(own) == w->id || !(load_relaxed(&e->sources[source].flags) & SOURCE_FIXED);
+        store_relaxed(&w->busy, 1);
+        if (mine && !own_is_running(own) && owner_take(&e->sources[source], own_worker(own), w->id))
+            return source;
+        store_relaxed(&w->busy, 0);
+        stat_add(w, STAT_missed_gulps, 1);
+        source_pass_on(e, w, (uint32_t)source); /* [PASS_ON] */
+    }
+    return -1;
+}
+
+/* Own and common bits; once there are common ones, each is first in turn. */
+static int64_t take_ready(struct worker *w)
+{
+    if (likely(!load_relaxed(&w->engine->common_used)))
+        return take_own(w);
+    w->common_first = !w->common_first;
+    int64_t source = w->common_first ? take_common(w) : take_own(w);
+    if (source < 0)
+        source = w->common_first ? take_own(w) : take_common(w);
+    return source;
+}
+
 static int64_t try_steal(struct worker *w)
 {
+    struct engine *e = w->engine;
     if (++w->fruitless <= FRUITLESS_ROUNDS && !w->searcher)
         return -1;
     if (!w->searcher) {
+        _Atomic uint32_t *searching = near_searching(e, w);
         uint32_t none = 0;
-        if (load_relaxed(&w->engine->stealing) == STEAL_NONE || w->engine->n_workers < 2 ||
-            !atomic_compare_exchange_strong_explicit(&w->engine->searching, &none, 1, memory_order_seq_cst, memory_order_relaxed))
-            return -1; /* one searcher at a time */
+        if (load_relaxed(&e->stealing) == STEAL_NONE || engine_workers(e) < 2 || load_relaxed(searching) != 0 ||
+            !atomic_compare_exchange_strong_explicit(searching, &none, 1, memory_order_seq_cst, memory_order_relaxed))
+            return -1; /* one searcher a node */
         w->searcher = true;
     }
-    store_relaxed(&w->busy, 1);
-    int64_t source = steal_try(w);
-    if (source < 0)
-        store_relaxed(&w->busy, 0);
-    return source;
+    return steal_try(w);
 }
 
 /* One look everywhere.  True: something was run. */
 static bool work_once(struct worker *w)
 {
     port_poll_hot(w);
-    int64_t source = take_own(w);
+    int64_t source = take_ready(w);
     bool stolen = false;
     if (source < 0) {
         source = try_steal(w);
@@ -231,27 +282,47 @@ static bool work_once(struct worker *w)
     return true;
 }
 
-/* Looks at the own mask and the polled ports all the time, at the others' and the clock now and then. */
-static void search(struct worker *w)
+/* ---- nothing to do ---- */
+
+/* Without a pause for spin_ns: looks at the own mask and the polled ports all the time, at the others and the clock now and then, and more
+ * and more rarely.  True: something was run. */
+static bool search(struct worker *w)
 {
     struct engine *e = w->engine;
     uint64_t until = engine_now_ns() + e->config.spin_ns;
-    store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
+    int looks = SEARCH_LOOKS;
     do {
         store_release(&w->passes, load_relaxed(&w->passes) + 1);
-        for (int i = 0; i < SEARCH_LOOKS; i++) {
+        for (int i = 0; i < looks; i++) {
             port_poll_hot(w);
-            if (!park_mask_is_empty(w))
+            if (!mask_is_empty(w))
                 break;
             cpu_relax();
         }
-        if (work_once(w)) {
-            store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
-            return;
-        }
+        if (work_once(w))
+            return true;
+        looks = looks < SEARCH_LOOKS_MAX ? 2 * looks : looks;
     } while (!engine_wants_halt(e) && engine_now_ns() < until);
-    if (!engine_wants_halt(e))
-        park_sleep(w);
+    return false;
+}
+
+/* One step of being idle: the search, when something was found or a wake-up came since the last time; then a short sleep, so many
+ * times; then a long one.  The look everywhere that follows a sleep is the caller's next one. */
+static void idle(struct worker *w)
+{
+    struct engine *e = w->engine;
+    store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
+    if ((w->sleeps == 0 && search(w)) || engine_wants_halt(e))
+        return;
+    bool moderate = w->sleeps < e->config.moderate_sleeps;
+    w->sleeps += w->sleeps <= e->config.moderate_sleeps;
+    stat_add(w, STAT_parks_moderate, moderate);
+    if (park_sleep(w, moderate ? e->config.moderate_ns : e->config.relaxed_ns) == PARK_WOKEN) {
+        w->sleeps = 0;
+        return;
+    }
+    stat_add(w, STAT_relaxed_timeouts, !moderate);
+    w->fruitless = FRUITLESS_ROUNDS; /* that look takes in the others */
 }
 
 static void worker_bind(struct worker *w)
@@ -291,8 +362,10 @@ static void *worker_main(void *argument)
             w->stalled = false;
             port_rescue(w);
         }
-        if (!work_once(w))
-            search(w);
+        if (work_once(w))
+            w->sleeps = 0;
+        else
+            idle(w);
         if ((++rounds & 15) == 0) {
             uint64_t now = engine_now_ns();
             if (now - w->polled_ns > DOORBELL_POLL_NS) {
@@ -321,7 +394,7 @@ bool worker_quiesce(struct engine *e, uint64_t timeout_ns)
 {
     uint64_t until = engine_now_ns() + timeout_ns;
     full_barrier();
-    for (uint32_t i = 0; i < e->n_workers; i++) {
+    for (uint32_t i = 0; i < engine_workers(e); i++) {
         struct worker *w = e->workers[i];
         uint64_t passes = load_acquire(&w->passes);
         while (load_acquire(&w->passes) - passes < 2 && !park_worker_sleeps(e, i)) {

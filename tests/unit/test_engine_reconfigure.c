@@ -173,13 +173,18 @@ static uint32_t random_next(uint32_t *seed)
 
 static struct engine_config random_config(struct engine_fixture *f, uint32_t *seed)
 {
-    static const enum steal_policy_id policies[] = { STEAL_NONE, STEAL_RANDOM, STEAL_LONGEST_VICTIM, STEAL_LONGEST_VICTIM };
+    static const int two_nodes[WORKERS_MAX] = { 0, 0, 0, 1, 1, 1 };
     struct engine_config config = *engine_get_config(f->engine);
     config.n_workers = 1 + random_next(seed) % WORKERS_MAX;
-    config.stealing = policies[random_next(seed) % 4];
+    config.stealing = random_next(seed) % STEAL_N;
     config.mode = random_next(seed) % STEAL_MODE_N;
+    config.steal_sources = random_next(seed) % 4;
     config.throughput = 1 + random_next(seed) % 200;
     config.spin_ns = random_next(seed) % 3 * 10000;
+    config.moderate_sleeps = random_next(seed) % 3;
+    config.moderate_ns = 50000;
+    config.relaxed_ns = random_next(seed) % 2 * 1000000;
+    config.nodes = random_next(seed) % 2 ? two_nodes : NULL;
     return config;
 }
 
