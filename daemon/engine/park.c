@@ -227,6 +227,8 @@ static enum look last_look(struct worker *w)
         w->told = false;
     }
     full_barrier();
+    if (!mask_common_is_empty(e)) /* [CMN_BUSY] its appender relied on the search that has just ended */
+        return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
     uint32_t victim, none = 0;
     if (load_relaxed(&e->stealing) == STEAL_NONE || !steal_look(w, &victim)) /* [PARK_BUSY] */
         return LOOK_SLEEP;

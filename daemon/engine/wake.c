@@ -168,6 +168,14 @@ bool mask_is_empty(const struct worker *w)
     return true;
 }
 
+bool mask_common_is_empty(const struct engine *e)
+{
+    for (uint32_t i = 0; load_relaxed(&e->common_used) && i * 64 < e->n_sources; i++)
+        if (load_relaxed(&e->common[i]))
+            return false;
+    return true;
+}
+
 bool mask_has_for_others(const struct worker *w, uint32_t except)
 {
     for (uint32_t i = 0; i * 64 < w->engine->n_sources; i++) {

@@ -40,6 +40,7 @@ void source_place(struct engine *engine, uint32_t source, uint32_t owner, unsign
 
 /* Any ready bit that this worker looks at; and any that a helper could take as well. */
 bool mask_is_empty(const struct worker *w);
+bool mask_common_is_empty(const struct engine *engine);
 bool mask_has_for_others(const struct worker *w, uint32_t except);
 
 /* K1.  True: claimed, and to be woken by the caller. */
