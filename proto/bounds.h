@@ -13,8 +13,9 @@ enum {
     ODEON_FIELDS_MAX = 447,      /* bytes of a message's field description */
 
     /* tables (per engine segment) */
-    ODEON_WORKERS_MAX = 128,     /* worker threads; worker ids go one further: the control thread appends, too */
-    ODEON_QUEUES_MAX = 8192,     /* message queues of all workers together */
+    ODEON_WORKERS_MAX = 128,     /* worker threads and detached actors together; ids go one further: the control thread appends, too */
+    ODEON_QUEUES_MAX = 8192,     /* ordinary message queues of all workers together; the others are bounded by what they stand for */
+    ODEON_FOLLOW_QUEUES = 64,    /* queues of actors that run where they are sent to */
     ODEON_PORTS_MAX = 256,
     ODEON_ACTORS_DEFAULT = 1 << 20,
     ODEON_ACTORS_MAX = 1 << 26,

@@ -29,11 +29,13 @@
 struct segment_header {
     _Atomic uint64_t magic; /* stored last when formatting */
     uint32_t version;
-    uint32_t n_ids;         /* workers and the control thread */
+    uint32_t n_ids;         /* workers, detached actors and the control thread, in this order */
     uint64_t layout_hash;
     uint64_t size;
     uint32_t n_queues;      /* message queues; the table has ODEON_PORTS_MAX backlogs and the dead letters behind them */
     uint32_t actors_max;
+    uint32_t workers_max, queues_per_worker, detached_max; /* room: how many of the workers run is not the segment's business */
+    uint32_t reserved;
     uint64_t limit_bytes, outbox_bytes, backlog_bytes, dlq_bytes;
     uint64_t window_bytes;  /* of one buffer of a message queue */
     uint64_t workers_offset, queues_offset, actors_offset, args_offset, message_types_offset, actor_types_offset, names_offset,
@@ -46,7 +48,7 @@ struct segment_header {
 };
 
 /* Ids of queues, and of destinations of records:
- *   [0, Q)          message queues
+ *   [0, Q)          message queues: W * K ordinary ones, K a worker; W pinned ones, one a worker; 64 follow queues; one a detached actor
  *   [Q, Q + P)      as a queue: the backlog of port id - Q; as a destination: that port (ring or backlog, decided under the lock)
  *   Q + P           the dead letters
  * Ids of sources beyond queues: Q + P + 1 + p, the submission ring of port p. */

@@ -3,7 +3,7 @@
  * relaxed stores, one writer a block, read by anybody without asking.
  *
  *   struct stats_header      names, offsets, service state
- *   struct stats_worker[n]   one block a worker id; the last one is the control thread's
+ *   struct stats_worker[n]   one block a worker id, detached actors behind the workers; the last one of all is the control thread's
  *
  * S1  A block has one writer: the worker whose id it is.  Readers take no lock and stall nobody.
  * S2  Counters go on over restarts of the executor; they start at zero with the segment.
@@ -21,7 +21,7 @@
 #include "bounds.h"
 
 #define STATS_MAGIC   UINT64_C(0x6f64656f6e737431) /* "odeonst1" */
-#define STATS_VERSION 1
+#define STATS_VERSION 2
 
 enum stat_index {
 #define STAT(name, doc) STAT_##name,
@@ -32,6 +32,8 @@ enum stat_index {
 
 enum { STATS_SLOTS = 64, STATS_STAT_NAME = 40 };
 static_assert((int)STAT_N <= (int)STATS_SLOTS, "room for counters");
+
+enum { STATS_CONTROL_BLOCK = ODEON_WORKERS_MAX }; /* index */
 
 enum worker_state { WORKER_STOPPED, WORKER_BUSY, WORKER_SEARCHING, WORKER_PARKED };
 enum service_state { SERVICE_STARTING, SERVICE_RECOVERING, SERVICE_RUNNING, SERVICE_DRAINING, SERVICE_EXECUTOR_DOWN, SERVICE_STOPPED };
@@ -56,7 +58,7 @@ struct stats_header {
     _Atomic uint64_t magic;
     uint32_t version, header_size, worker_size, n_stats, worker_offset, workers_max;
     char names[STATS_SLOTS][STATS_STAT_NAME];
-    alignas(128) _Atomic uint32_t n_workers; /* worker threads now; the control thread's block follows at this index */
+    alignas(128) _Atomic uint32_t n_workers; /* worker threads now; blocks of others stay as they were */
     _Atomic uint32_t n_queues;
     _Atomic uint32_t service_state; /* enum service_state */
     _Atomic uint32_t stealing;      /* index of the policy, names in docs/stealing */
@@ -70,6 +72,8 @@ struct stats_header {
     _Atomic uint64_t executor_restarts;
     _Atomic uint64_t executor_started_ns; /* CLOCK_MONOTONIC */
     _Atomic uint64_t unreceived;          /* messages sent but not received at the last shutdown */
+    _Atomic uint64_t reconfigurations;    /* by the control thread: how often all workers stood, and how long */
+    _Atomic uint64_t pause_last_ns, pause_longest_ns;
     char stealing_name[32];               /* written by the control thread alone; always NUL-terminated */
     struct stats_recovery recovery_last, recovery_total;
 };

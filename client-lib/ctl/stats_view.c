@@ -36,10 +36,26 @@ static const char *const group_work[] = {
     "messages_processed", "gulped_messages", "steals", "actors_ended", "tail_appends", "flushes", "flushed_messages",
     "batches_parked",     "lock_contended",  NULL
 };
+static const char *const group_steal[] = { "searches",
+                                           "sources_moved",
+                                           "visits",
+                                           "follow_moves",
+                                           "steal_attempts_core",
+                                           "steal_attempts_l2",
+                                           "steal_attempts_l3",
+                                           "steal_attempts_node",
+                                           "steal_attempts_machine",
+                                           "steals_core",
+                                           "steals_l2",
+                                           "steals_l3",
+                                           "steals_node",
+                                           "steals_machine",
+                                           NULL };
 static const char *const group_ports[] = { "port_batches",    "port_messages", "port_deliveries",
                                            "port_backlogged", "ports_broken",  NULL };
 static const char *const group_sleep[] = {
-    "parks", "wakeups_sent", "wakeups_received", "wakeups_spurious", "client_wakeups", NULL
+    "parks",          "parks_moderate",   "relaxed_timeouts", "wakeups_sent", "wakeups_received",
+    "wakeups_useful", "wakeups_spurious", "client_wakeups",   NULL
 };
 static const char *const group_else[] = { "redeliveries",
                                           "dead_letters",
@@ -53,6 +69,7 @@ static const char *const group_else[] = { "redeliveries",
 const struct stats_group stats_groups[] = {
     { "The scheduler", group_paper },
     { "Work", group_work },
+    { "Stealing", group_steal },
     { "Ports", group_ports },
     { "Sleeping", group_sleep },
     { "What went otherwise", group_else },

@@ -217,6 +217,14 @@ enum odeon_stats_kind odeon_stats_kind(const struct odeon_stats *stats, size_t i
     return stat ? stat->kind : ODEON_STATS_COUNTER;
 }
 
+/* A caller counts today's workers and the control thread behind them; that one's block is the last of all. */
+static uint32_t block_of(const struct odeon_stats *stats, int worker)
+{
+    uint32_t workers = atomic_load_explicit(&stats->header->n_workers, memory_order_relaxed);
+
+    return (uint32_t)worker == workers ? stats->n_blocks - 1 : (uint32_t)worker;
+}
+
 static const struct stats_worker *worker_of(const struct odeon_stats *stats, uint32_t worker)
 {
     return (const struct stats_worker *)((const char *)stats->header + stats->worker_offset +
@@ -230,7 +238,7 @@ static uint64_t count_of(const struct odeon_stats *stats, int worker, uint32_t s
 
     if (worker >= 0)
         return (uint32_t)worker < stats->n_blocks
-                   ? atomic_load_explicit(&worker_of(stats, (uint32_t)worker)->value[slot], memory_order_relaxed)
+                   ? atomic_load_explicit(&worker_of(stats, block_of(stats, worker))->value[slot], memory_order_relaxed)
                    : 0;
     /* all blocks, not just those of today's workers: a total never falls when workers are taken away */
     for (uint32_t i = 0; i < stats->n_blocks; i++)
@@ -259,7 +267,7 @@ int odeon_stats_cpu(struct odeon_stats *stats, int worker)
 
     if (!stats || worker < 0 || (uint32_t)worker >= stats->n_blocks)
         return -1;
-    cpu = atomic_load_explicit(&worker_of(stats, (uint32_t)worker)->cpu, memory_order_relaxed);
+    cpu = atomic_load_explicit(&worker_of(stats, block_of(stats, worker))->cpu, memory_order_relaxed);
     return cpu > INT32_MAX ? -1 : (int)cpu;
 }
 

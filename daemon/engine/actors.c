@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "daemon/engine/outbox.h"
+#include "daemon/engine/placement.h"
 #include "daemon/engine/seed.h"
 #include "daemon/engine/turn.h"
 
@@ -52,6 +53,11 @@ void actors_fini(struct engine *e)
     e->slots_free = NULL;
 }
 
+static void type_live_add(struct worker *w, uint32_t type, int n)
+{
+    store_relaxed(&w->type_live[type], load_relaxed(&w->type_live[type]) + n);
+}
+
 void actors_rebuild(struct engine *e)
 {
     const struct segment *s = &e->segment;
@@ -63,7 +69,8 @@ void actors_rebuild(struct engine *e)
         switch (slot_word_state(word)) {
         case ACTOR_SLOT_LIVE:
             store_relaxed(&e->actors[slot].key, actor_key(generation, s->actors[slot].queue, slot_word_type(word), ACTOR_NEW));
-            store_relaxed(&e->control->type_live[slot_word_type(word)], load_relaxed(&e->control->type_live[slot_word_type(word)]) + 1);
+            type_live_add(e->control, slot_word_type(word), 1);
+            placement_actor_found(e, s->actors[slot].queue, slot_word_type(word));
             break;
         case ACTOR_SLOT_PORT:
             store_relaxed(&e->actors[slot].key, actor_key(generation, s->actors[slot].queue, 0, ACTOR_PORT));
@@ -88,6 +95,15 @@ static void slots_refill(struct worker *w)
     while (w->n_slot_cache < SLOT_MOVE && e->slots_fresh < e->config.actors_max)
         w->slot_cache[w->n_slot_cache++] = e->slots_fresh++;
     store_relaxed(&e->segment.header->slots_high, e->slots_fresh); /* before one of them is used */
+    pthread_mutex_unlock(&e->slots_mutex);
+}
+
+void actors_slots_return(struct worker *w)
+{
+    struct engine *e = w->engine;
+    pthread_mutex_lock(&e->slots_mutex);
+    while (w->n_slot_cache > 0)
+        e->slots_free[e->n_slots_free++] = w->slot_cache[--w->n_slot_cache];
     pthread_mutex_unlock(&e->slots_mutex);
 }
 
@@ -206,18 +222,43 @@ static int slot_reserve(struct worker *w, const struct spawn_request *request, u
     return r;
 }
 
-/* Round robin over the workers first, then over the queues of each. */
-static uint32_t queue_spread(struct worker *w)
+/* A queue with room for the init record. */
+static int queue_choose(struct worker *w, const struct spawn_request *request, uint32_t *ret_queue)
 {
-    const struct engine_config *config = &w->engine->config;
-    uint32_t i = w->spawn_next++;
-    return i % config->n_workers * config->queues_per_worker + i / config->n_workers % config->queues_per_worker;
+    int r = placement_choose(w, request, ret_queue);
+    if (r < 0 || turn_has_room(w, *ret_queue, envelope_size(0)))
+        return r;
+    placement_undo(w, *ret_queue);
+    return outbox_fits(w, envelope_size(0)) ? -EAGAIN : -ENOBUFS;
+}
+
+static int spawn_reserve(struct worker *w, const struct spawn_request *request, actor_ref *ret_ref)
+{
+    struct engine *e = w->engine;
+    uint32_t queue;
+    int r = queue_choose(w, request, &queue);
+    if (r < 0)
+        return r;
+    uint32_t slot = w->slot_cache[w->n_slot_cache - 1];
+    uint32_t generation = slot_word_generation(load_relaxed(&e->segment.actors[slot].word));
+    if (generation == 0)
+        generation = 1;
+    r = slot_reserve(w, request, slot, generation, queue);
+    if (r < 0) {
+        placement_undo(w, queue);
+        return r;
+    }
+    w->n_slot_cache--;
+    *ret_ref = actor_ref_make(slot, generation);
+    store_release(&e->actors[slot].key, actor_key(generation, queue, request->type, ACTOR_NEW));
+    turn_newborn(w, *ret_ref, queue, request->spawned_by);
+    return 0;
 }
 
 int actors_spawn(struct worker *w, const struct spawn_request *request, actor_ref *ret_ref)
 {
     struct engine *e = w->engine;
-    if (request->type == 0 || request->type >= ODEON_ACTOR_TYPES_MAX || !load_acquire(&e->types[request->type]))
+    if (request->type == 0 || request->type >= ODEON_ACTOR_TYPES_MAX)
         return -ENOENT;
     if (request->args_size > ODEON_SPAWN_ARGS_MAX)
         return -E2BIG;
@@ -230,23 +271,15 @@ int actors_spawn(struct worker *w, const struct spawn_request *request, actor_re
     }
     if (w->newborn)
         turn_newborn_settle(w, 0);
-    uint32_t queue = request->here && w->queue != NO_QUEUE ? w->queue : queue_spread(w);
-    if (!turn_has_room(w, queue, envelope_size(0)))
-        return outbox_fits(w, envelope_size(0)) ? -EAGAIN : -ENOBUFS;
-    uint32_t slot = w->slot_cache[w->n_slot_cache - 1];
-    uint32_t generation = slot_word_generation(load_relaxed(&e->segment.actors[slot].word));
-    if (generation == 0)
-        generation = 1;
-    int r = slot_reserve(w, request, slot, generation, queue);
-    if (r < 0)
+    type_live_add(w, request->type, 1);
+    if (w->is_detached)
+        full_barrier(); /* retiring a type does not wait for these threads: one of the two sees the other */
+    int r = load_acquire(&e->types[request->type]) ? spawn_reserve(w, request, ret_ref) : -ENOENT;
+    if (r < 0) {
+        type_live_add(w, request->type, -1);
         return r;
-    w->n_slot_cache--;
-    actor_ref ref = actor_ref_make(slot, generation);
-    store_release(&e->actors[slot].key, actor_key(generation, queue, request->type, ACTOR_NEW));
-    turn_newborn(w, ref, queue, request->spawned_by);
-    store_relaxed(&w->type_live[request->type], load_relaxed(&w->type_live[request->type]) + 1);
+    }
     stat_add(w, STAT_actors_created, 1);
-    *ret_ref = ref;
     return 0;
 }
 
@@ -270,8 +303,8 @@ void actors_free_slot(struct worker *w, actor_ref ref)
     store_release(&e->actors[slot].key, actor_key(next, NO_DESTINATION, 0, ACTOR_FREE));
     store_release(&durable->word, slot_word(next, 0, ACTOR_SLOT_FREE));
     if (slot_word_state(word) == ACTOR_SLOT_LIVE) {
-        uint32_t type = slot_word_type(word);
-        store_relaxed(&w->type_live[type], load_relaxed(&w->type_live[type]) - 1);
+        type_live_add(w, slot_word_type(word), -1);
+        placement_actor_ended(w, durable->queue);
         stat_add(w, STAT_actors_ended, 1);
     }
     if (slot >= ODEON_PORTS_MAX)

@@ -16,12 +16,15 @@
 
 int actors_init(struct engine *engine);
 void actors_fini(struct engine *engine);
+/* The free slots that this id has set aside go back to the common stock.  Its thread has ended. */
+void actors_slots_return(struct worker *w);
 /* From the segment: keys, free slots, counts (recovery pass 7). */
 void actors_rebuild(struct engine *engine);
 
 struct spawn_request {
     uint32_t type;
-    bool here;
+    enum engine_placement placement;
+    uint32_t place;
     const char *name;
     const void *args;
     size_t args_size;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -119,6 +120,14 @@ struct port {
     _Atomic uint32_t broken;            /* lock: enum port_broken; read by the runner */
 };
 
+/* A thread of its own for one actor at a time (detached.h). */
+struct detached {
+    _Atomic uint32_t taken;      /* 0: free, else the actor's type */
+    _Atomic uint32_t has_thread; /* by whoever holds `taken`, or the control thread */
+    alignas(64) _Atomic uint32_t asleep; /* futex of the thread: 1 while it sleeps, or is about to */
+    bool ended;                          /* the thread: its actor has ended */
+};
+
 enum { SLOT_CACHE = 128 };
 
 struct worker {
@@ -163,7 +172,8 @@ struct worker {
     uint64_t held_tail_limit, held_out_wanted;
     uint64_t n_logged, n_flushed, n_tail_appends, n_failed; /* since the counters were last published */
     bool recovering; /* flushes for a dead worker: nobody to notify */
-    bool is_thread;
+    bool is_thread;  /* a worker */
+    bool is_detached;
 
     /* storage: this worker alone */
     uint32_t slot_cache[SLOT_CACHE];
@@ -181,21 +191,43 @@ struct worker {
     alignas(64) _Atomic uint64_t *ready; /* anybody sets, owner and thieves clear */
     _Atomic uint32_t hint;               /* written by the claimer of its sleepers bit before the wake-up */
     _Atomic uint32_t given;
+    struct near *near;     /* the other workers by distance (near.h) */
 
     /* scheduling, private */
     alignas(64) uint64_t hot[ODEON_PORTS_MAX / 64];
-    uint32_t scan_from;
+    uint32_t scan_from, common_from;
     uint32_t fruitless;
+    uint32_t sleeps;       /* since it last found something: which phase of being idle it is in */
+    uint32_t victim_next;  /* round robin: who is tried first */
     bool searcher;
+    bool told;    /* it searches because somebody woke it and told it whom to visit */
+    bool common_first;
     bool stalled; /* the stall timer has chosen this worker to look after ports */
     uint64_t random;
     uint64_t polled_ns;
     int epoll_fd, wake_fd;
     pthread_t thread;
     void *signal_stack;
+    uint64_t block_bytes; /* of this structure and its mask */
+
+    /* the barrier (barrier.h) */
+    alignas(64) _Atomic uint32_t paused_at;
+    uint32_t start_epoch;                  /* control thread, before it makes the thread */
+    uint64_t pause_begin_ns, pause_end_ns; /* the worker; read by the control thread behind paused_at */
+    bool rebind;                           /* control thread, while the worker stands; the worker */
+    int cpu;                               /* likewise: to be bound to, -1 none */
+    _Atomic int node;                      /* control thread; read by all who spawn */
 };
 
 enum { NO_QUEUE = 0xffffffffu };
+
+/* Searchers of a node: a cache line of its own. */
+struct search_count {
+    alignas(64) _Atomic uint32_t n;
+};
+
+/* Bits of engine.placing. */
+enum { PLACING_HOME = 1, PLACING_COMMON = 2 };
 
 struct engine {
     struct engine_config config;
@@ -204,9 +236,14 @@ struct engine {
     int stats_fd;
     struct actor *actors;
     struct source *sources; /* message queues, then ports */
-    uint32_t n_sources, n_workers;
-    struct worker **workers; /* [n_workers + 1]: the last one is the control thread's */
+    uint32_t n_sources;
+    struct worker **workers; /* [n_ids]: workers that run or may come, detached actors, the control thread */
     struct worker *control;
+    struct detached *detached; /* [detached_max] */
+    int *cpus, *nodes;         /* [workers_max], and */
+    uint8_t *distances;        /* [workers_max][workers_max]: own copies (memory.h); config points to them, or is NULL */
+    uint64_t binds_failed;
+    cpu_set_t allowed;         /* where the process may run: detached threads are made by bound ones */
     struct port *ports;
     _Atomic(struct actor_type *) types[ODEON_ACTOR_TYPES_MAX];
     struct engine_fault *faults;
@@ -225,13 +262,33 @@ struct engine {
 
     alignas(64) _Atomic uint32_t throughput;
     _Atomic uint32_t stealing;
+    _Atomic uint32_t steal_sources; /* at most so many a steal */
+    _Atomic uint32_t placing;       /* PLACING_...: what a release does besides giving the source back; 0: nothing */
+    _Atomic uint32_t common_used;   /* there has been policy share: everybody looks at `common`, for ever */
+    _Atomic uint32_t n_workers;     /* that run; changes while they stand, detached threads see one or the other number */
+    _Atomic uint32_t pause;         /* odd: workers are to stand still (barrier.h) */
     _Atomic uint32_t stopping;      /* workers end */
     _Atomic uint32_t ports_stopped; /* submission rings are left alone */
     alignas(64) _Atomic uint64_t sleepers[(ODEON_WORKERS_MAX + 63) / 64];
-    alignas(64) _Atomic uint32_t searching;
+    struct search_count *searching; /* by node */
+    _Atomic uint64_t *common;       /* ready bits that are nobody's in particular (policy share) */
+    _Atomic uint64_t *fixed;        /* a bit for each source that is SOURCE_FIXED */
+    alignas(64) _Atomic uint64_t ports_open[ODEON_PORTS_MAX / 64]; /* a hint: where thieves look */
     alignas(64) _Atomic uint32_t stall_armed;
     int stall_fd;
 };
+
+/* Workers that run. */
+static inline uint32_t engine_workers(const struct engine *engine)
+{
+    return load_relaxed(&engine->n_workers);
+}
+
+/* Is a worker to come to its quiescent point, to end or to stand still? */
+static inline bool engine_wants_halt(const struct engine *engine)
+{
+    return load_relaxed(&engine->stopping) || (load_relaxed(&engine->pause) & 1);
+}
 
 static inline struct worker *worker_of_context(struct engine_context *ctx)
 {

@@ -9,7 +9,7 @@
 
 #include "daemon/engine/commit.h"
 #include "daemon/engine/outbox.h"
-#include "daemon/engine/park.h"
+#include "daemon/engine/wake.h"
 
 enum { DRAIN_FLUSHES = 64 }; /* of about 16 KiB each, before other sources are looked at */
 

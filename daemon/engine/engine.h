@@ -6,7 +6,7 @@
  *     engine_start -> ... -> engine_drain -> engine_stop -> engine_close
  *
  * Threads: all functions here belong to one thread, the control thread, unless they say otherwise.  It appends with a worker
- * id of its own (the one after the last worker).
+ * id of its own (the one after the last worker and the last detached actor).
  *
  * Errors: 0 or a positive documented value; negative errno otherwise.
  */
@@ -173,8 +173,28 @@ struct engine_actor_type_view {
 /* id from 1; -ENOENT: no such id (ids are dense: the first one missing is the end). */
 int engine_actor_type_get(struct engine *engine, uint32_t id, struct engine_actor_type_view *ret_type);
 
+/* Where a new actor is to live, for life.
+ * SPREAD   the next worker's next queue, round robin
+ * NEAR     the queue of the actor that spawns; SPREAD without one, and for children of a detached actor
+ * NODE     round robin over the workers of memory node `place`; -ENODEV: none runs there
+ * PINNED   run by worker `place` alone, or by the next one (ENGINE_ANYWHERE); -ENODEV: that worker does not run.  When it goes later, another
+ *          one alone runs it until it is back
+ * FOLLOW   run by whoever sends to it while it is idle
+ * DETACHED by a thread of its own: its handlers may block.  -ENOSPC: detached_max are alive; -EAGAIN: no thread to be had
+ * Other values: -EINVAL. */
+enum engine_placement { PLACE_SPREAD, PLACE_NEAR, PLACE_NODE, PLACE_PINNED, PLACE_FOLLOW, PLACE_DETACHED, PLACE_N };
+#define ENGINE_ANYWHERE UINT32_MAX
+struct engine_spawn {
+    enum engine_placement placement;
+    uint32_t place; /* NODE: node; PINNED: worker, or ENGINE_ANYWHERE */
+    const char *name;
+    const void *args;
+    size_t args_size;
+};
+
 /* Actors, by the control thread.  spawn: -ENOENT no such type, -EEXIST name taken, -E2BIG, -ENOSPC, -EINVAL bad name. */
 int engine_actor_spawn(struct engine *engine, uint32_t type, const char *name, const void *args, size_t args_size, actor_ref *ret_ref);
+int engine_actor_spawn_placed(struct engine *engine, uint32_t type, const struct engine_spawn *spawn, actor_ref *ret_ref);
 /* -ESRCH: no such actor; -EAGAIN: its queue is at the limit; -EMSGSIZE. */
 int engine_actor_send(struct engine *engine, actor_ref to, uint16_t type, const void *payload, size_t size);
 int engine_actor_lookup(struct engine *engine, const char *name, actor_ref *ret_ref); /* -ENOENT */
@@ -189,6 +209,16 @@ struct engine_actor_view {
 /* The first live actor at `slot` or behind it; -ENOENT: none. */
 int engine_actor_next(struct engine *engine, uint32_t slot, struct engine_actor_view *ret_actor);
 int engine_actor_get(struct engine *engine, actor_ref ref, struct engine_actor_view *ret_actor); /* -ESRCH */
+
+/* Message queues; -ENOENT behind the last one.  `worker` runs it at present, `home` is whose it is; of a worker that does not run: retired, which
+ * ends with its last actor.  `place`: worker (ordinary, pinned), or number within its kind. */
+struct engine_queue_view {
+    const char *kind; /* "ordinary", "pinned", "follow", "detached" */
+    uint32_t queue, place, worker, home, actors;
+    bool retired;
+    uint64_t bytes;
+};
+int engine_queue_get(struct engine *engine, uint32_t queue, struct engine_queue_view *ret_queue);
 
 /* Ports.  The engine maps the descriptors (and keeps copies of doorbell and pipe); the caller may close its own.
  * Before engine_recover(): a port that the segment knows in this generation keeps its cursors; ports that it knows and that are
@@ -238,12 +268,7 @@ int engine_ctx_send_word(struct engine_context *ctx, actor_ref to, uint64_t kind
 int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *head, size_t head_size,
                          const void *tail, size_t tail_size);
 int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size, const void *tail, size_t tail_size);
-struct engine_spawn {
-    bool here; /* the queue of the actor that spawns */
-    const char *name;
-    const void *args;
-    size_t args_size;
-};
+/* As engine_actor_spawn_placed; -ESRCH: no such type. */
 int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn, actor_ref *ret_ref);
 int engine_ctx_lookup(struct engine_context *ctx, const char *name, actor_ref *ret_ref);
 int engine_ctx_find_type(struct engine_context *ctx, const char *name, uint32_t *ret_id);

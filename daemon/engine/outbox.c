@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "daemon/engine/delivery.h"
-#include "daemon/engine/park.h"
+#include "daemon/engine/wake.h"
 #include "daemon/engine/seed.h"
 
 enum { RUNS_PER_FLUSH = OUTBOX_FLUSH_BYTES / (sizeof(struct outbox_run) + sizeof(struct envelope)) + 64 };

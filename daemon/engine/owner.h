@@ -4,8 +4,8 @@
  * Volatile: private memory of the executor, made anew by each start.
  *
  * O1  A source is run by the worker whose id and running bit are in its owner word, by nobody else.
- * O2  The word changes from idle to running by one compare-and-swap, the owner's own or a thief's; from running to idle by
- *     the runner's store alone [STEAL_RUNNING].
+ * O2  The word changes from idle to running by one compare-and-swap, the owner's own or a thief's; from idle to idle, to another
+ *     owner, by one compare-and-swap of the new owner; from running to idle by the runner's store alone [STEAL_RUNNING].
  * O3  Who appends publishes first, then, behind a full barrier, reads the owner and sets its ready bit [PUB_OWN, BIT_FIRST].
  *     A ready bit is a hint: too many are harmless, a missing one loses a wake-up.
  */
@@ -18,9 +18,17 @@
 #include "daemon/engine/atomic.h"
 
 #define OWN_RUNNING UINT64_C(0x10000)
+#define OWN_NOBODY  UINT32_C(0xffff) /* in the place of a worker: a port that is none, or not any more */
 
+/* SOURCE_FIXED: run by its owner alone, never stolen.  SOURCE_FOLLOW: while it is idle and nothing waits in it, who sends to it takes it over. */
+enum { SOURCE_FIXED = 1, SOURCE_FOLLOW = 2 };
+
+/* `home` and `flags` change by wake.h's source_place alone, while nobody runs the source. */
 struct source {
     alignas(64) _Atomic uint64_t own; /* {unused : 47, running : 1, worker : 16} */
+    _Atomic uint16_t home;            /* the worker it belongs to: it goes back there after a visit, and when workers change (placement.h) */
+    _Atomic uint8_t flags;
+    _Atomic uint32_t live;            /* message queues: actors that have it, spawned and not ended */
 };
 
 static inline uint32_t own_worker(uint64_t own)
@@ -48,6 +56,13 @@ static inline bool owner_take(struct source *source, uint32_t from, uint32_t me)
     return atomic_compare_exchange_strong_explicit(&source->own, &expected, own_running(me), memory_order_seq_cst, memory_order_relaxed);
 }
 
+/* (from, idle) -> (me, idle): a source that changes hands without being run.  Its ready bit follows, behind this [MOVE_BIT, FOLLOW_BIT]. */
+static inline bool owner_move(struct source *source, uint32_t from, uint32_t me)
+{
+    uint64_t expected = own_idle(from);
+    return atomic_compare_exchange_strong_explicit(&source->own, &expected, own_idle(me), memory_order_seq_cst, memory_order_relaxed);
+}
+
 static inline void owner_release(struct source *source, uint32_t owner)
 {
     store_release(&source->own, own_idle(owner));
@@ -63,6 +78,12 @@ static inline void ready_set(_Atomic uint64_t *mask, uint32_t source)
         atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
 }
 
+static inline bool ready_is_set(const _Atomic uint64_t *mask, uint32_t source)
+{
+    return (load_relaxed(&mask[source / 64]) >> (source % 64)) & 1;
+}
+
+/* True: it was set, and is the caller's now. */
 static inline bool ready_clear(_Atomic uint64_t *mask, uint32_t source)
 {
     uint64_t bit = UINT64_C(1) << (source % 64);

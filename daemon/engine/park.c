@@ -7,6 +7,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "daemon/engine/near.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/steal.h"
@@ -61,10 +62,21 @@ void park_worker_fini(struct worker *w)
     w->wake_fd = w->epoll_fd = -1;
 }
 
+int park_watch_doorbell_by(struct worker *w, uint32_t port, int fd)
+{
+    int r = watch(w->epoll_fd, fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE, event_data(EVENT_DOORBELL, port));
+    return r == -EEXIST ? 0 : r;
+}
+
+void park_unwatch_doorbell_by(struct worker *w, int fd)
+{
+    (void)epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
 int park_watch_doorbell(struct engine *e, uint32_t port, int fd)
 {
-    for (uint32_t i = 0; i < e->n_workers; i++) {
-        int r = watch(e->workers[i]->epoll_fd, fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE, event_data(EVENT_DOORBELL, port));
+    for (uint32_t i = 0; i < engine_workers(e); i++) {
+        int r = park_watch_doorbell_by(e->workers[i], port, fd);
         if (r < 0)
             return r;
     }
@@ -73,8 +85,8 @@ int park_watch_doorbell(struct engine *e, uint32_t port, int fd)
 
 void park_unwatch_doorbell(struct engine *e, int fd)
 {
-    for (uint32_t i = 0; i < e->n_workers; i++)
-        (void)epoll_ctl(e->workers[i]->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+    for (uint32_t i = 0; i < engine_workers(e); i++)
+        park_unwatch_doorbell_by(e->workers[i], fd);
 }
 
 bool park_worker_sleeps(struct engine *e, uint32_t worker)
@@ -82,84 +94,23 @@ bool park_worker_sleeps(struct engine *e, uint32_t worker)
     return (load_acquire(&e->sleepers[worker / 64]) >> (worker % 64)) & 1; /* pairs with setting the bit: it has let go of everything */
 }
 
-bool park_anybody_sleeps(struct engine *e)
+void park_wake_sleeper(struct engine *e, uint32_t worker)
 {
-    for (uint32_t i = 0; i * 64 < e->n_workers; i++)
-        if (load_relaxed(&e->sleepers[i]))
-            return true;
-    return false;
+    if (sleeper_claim(e, worker))
+        wake(e->workers[worker]);
 }
 
-/* K1 */
-static bool sleeper_claim(struct engine *e, uint32_t worker)
+void park_forget(struct engine *e)
 {
-    uint64_t bit = UINT64_C(1) << (worker % 64);
-    if (!(load_relaxed(&e->sleepers[worker / 64]) & bit))
-        return false;
-    return (atomic_fetch_and_explicit(&e->sleepers[worker / 64], ~bit, memory_order_seq_cst) & bit) != 0;
-}
-
-void park_wake(struct worker *w)
-{
-    uint64_t one = 1;
-    ssize_t r = write(w->wake_fd, &one, sizeof(one)); /* EAGAIN: the counter is full, so it is readable */
-    (void)r;
-}
-
-/* Reads `searching` first, then claims, then counts on the sleeper's behalf: the other order loses a wake-up [CLAIM_FIRST]. */
-static void wake_one(struct engine *e, struct worker *me, uint32_t victim)
-{
-    if (load_relaxed(&e->stealing) == STEAL_NONE || atomic_load_explicit(&e->searching, memory_order_seq_cst) != 0)
-        return;
-    for (uint32_t i = 1; i <= e->n_workers; i++) {
-        uint32_t candidate = (victim + i) % e->n_workers; /* neighbours in number are neighbours in the topology */
-        if (!sleeper_claim(e, candidate))
-            continue;
-        struct worker *sleeper = e->workers[candidate];
-        atomic_fetch_add_explicit(&e->searching, 1, memory_order_seq_cst);
-        store_relaxed(&sleeper->hint, victim + 1);
-        store_release(&sleeper->given, 1); /* read (acquire) when it wakes */
-        stat_add(me, STAT_wakeups_sent, 1);
-        park_wake(sleeper);
-        return;
+    for (uint32_t node = 0; node < ODEON_WORKERS_MAX; node++)
+        store_relaxed(&e->searching[node].n, 0);
+    for (uint32_t id = 0; id < e->segment.workers_max; id++) {
+        struct worker *w = e->workers[id];
+        w->searcher = w->told = false;
+        w->fruitless = w->sleeps = 0;
+        store_relaxed(&w->hint, 0);
+        store_relaxed(&w->given, 0);
     }
-}
-
-void source_signal(struct engine *e, struct worker *me, uint32_t source)
-{
-    /* [PUB_OWN]: the caller's unlock was the barrier behind its publish */
-    uint32_t owner_id = own_worker(load_acquire(&e->sources[source].own));
-    if (owner_id >= e->n_workers)
-        return; /* a port on its way out */
-    struct worker *owner = e->workers[owner_id];
-    ready_set(owner->ready, source); /* [BIT_FIRST] */
-    if (owner == me)
-        return; /* its next begin_run or park looks */
-    full_barrier(); /* [BIT_WAKE] */
-    if (sleeper_claim(e, owner_id)) {
-        stat_add(me, STAT_wakeups_sent, 1);
-        park_wake(owner);
-    } else if (load_relaxed(&owner->busy) && load_relaxed(&e->sources[source].own) == own_idle(owner_id)) {
-        wake_one(e, me, owner_id); /* [APP_BUSY]: a source that is being run is looked at by its runner */
-    }
-}
-
-/* Any ready bit but that of `except`? */
-static bool mask_has_other(struct worker *w, uint32_t except)
-{
-    for (uint32_t i = 0; i * 64 < w->engine->n_sources; i++) {
-        uint64_t bits = load_relaxed(&w->ready[i]);
-        if (except / 64 == i)
-            bits &= ~(UINT64_C(1) << (except % 64));
-        if (bits)
-            return true;
-    }
-    return false;
-}
-
-bool park_mask_is_empty(struct worker *w)
-{
-    return !mask_has_other(w, NO_QUEUE);
 }
 
 static void stall_arm(struct engine *e)
@@ -178,22 +129,29 @@ static bool has_hot_ports(const struct worker *w)
     return false;
 }
 
+static void search_end(struct worker *w)
+{
+    w->searcher = false;
+    atomic_fetch_sub_explicit(near_searching(w->engine, w), 1, memory_order_seq_cst);
+}
+
 void park_begin_run(struct worker *w, uint32_t source)
 {
     struct engine *e = w->engine;
     bool searched = w->searcher;
     full_barrier_after_exchange(); /* [BUSY_ORDER]: behind the compare-and-swap that took the source */
     if (searched) {                /* [SEARCH_ORDER] before the look */
-        w->searcher = false;
-        atomic_fetch_sub_explicit(&e->searching, 1, memory_order_seq_cst);
+        search_end(w);
         full_barrier_after_exchange();
+        stat_add(w, STAT_wakeups_useful, w->told);
+        w->told = false;
     }
-    if (likely(!park_anybody_sleeps(e)) || load_relaxed(&e->stealing) == STEAL_NONE)
+    if (likely(!sleeper_any(e)) || load_relaxed(&e->stealing) == STEAL_NONE)
         return;
     if (has_hot_ports(w))
         stall_arm(e); /* K4 */
     uint32_t victim = w->id;
-    if (!(searched && steal_look(w, &victim)) && !mask_has_other(w, source)) /* [SEARCH_END]: the wake chain; [RUN_LOOK] */
+    if (!(searched && steal_look(w, &victim)) && !mask_has_for_others(w, source)) /* [SEARCH_END]: the wake chain; [RUN_LOOK] */
         return;
     wake_one(e, w, victim);
 }
@@ -202,7 +160,7 @@ void park_mid_look(struct worker *w)
 {
     struct engine *e = w->engine;
     full_barrier_after_exchange(); /* behind the ready bits that the flush has set */
-    if (unlikely(park_anybody_sleeps(e)) && mask_has_other(w, w->queue))
+    if (unlikely(sleeper_any(e)) && mask_has_for_others(w, w->queue))
         wake_one(e, w, w->id); /* [MID_LOOK] */
 }
 
@@ -212,13 +170,15 @@ void park_end_run(struct worker *w)
 }
 
 enum { GOT_EVENT = 1, GOT_TOKEN = 2 };
+#define WITHOUT_LIMIT UINT64_MAX
 
 /* What has happened: GOT_EVENT, GOT_TOKEN (somebody claimed our sleepers bit, and this is his wake-up), 0. */
-static unsigned take_events(struct worker *w, int timeout_ms)
+static unsigned take_events(struct worker *w, uint64_t limit_ns)
 {
     struct engine *e = w->engine;
     struct epoll_event events[16];
-    int n = epoll_wait(w->epoll_fd, events, 16, timeout_ms);
+    struct timespec limit = { .tv_sec = (time_t)(limit_ns / 1000000000), .tv_nsec = (long)(limit_ns % 1000000000) };
+    int n = epoll_pwait2(w->epoll_fd, events, 16, limit_ns == WITHOUT_LIMIT ? NULL : &limit, NULL);
     unsigned got = n > 0 ? GOT_EVENT : 0;
     for (int i = 0; i < n; i++) {
         uint32_t index = (uint32_t)events[i].data.u64;
@@ -250,8 +210,8 @@ static void take_token(struct worker *w)
     if (!atomic_exchange_explicit(&w->given, 0, memory_order_acquire))
         return;
     if (w->searcher)
-        atomic_fetch_sub_explicit(&w->engine->searching, 1, memory_order_seq_cst); /* counted already */
-    w->searcher = true;
+        search_end(w); /* counted already */
+    w->searcher = w->told = true;
 }
 
 enum look { LOOK_STAY_AWAKE, LOOK_SLEEP };
@@ -260,57 +220,69 @@ enum look { LOOK_STAY_AWAKE, LOOK_SLEEP };
 static enum look last_look(struct worker *w)
 {
     struct engine *e = w->engine;
-    if (!park_mask_is_empty(w)) /* [PARK_OWN]; a searcher stays one [PARK_DEBT] */
+    if (!mask_is_empty(w) || engine_wants_halt(e)) /* [PARK_OWN, CMN_PARK], [PARK_PAUSE]; a searcher stays one [PARK_DEBT] */
         return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
     if (w->searcher) { /* [SEARCH_PARK] behind the flag, before the look at the others */
-        w->searcher = false;
-        atomic_fetch_sub_explicit(&e->searching, 1, memory_order_seq_cst);
+        search_end(w);
+        w->told = false;
     }
     full_barrier();
+    if (!mask_common_is_empty(e)) /* [CMN_BUSY] its appender relied on the search that has just ended */
+        return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
     uint32_t victim, none = 0;
     if (load_relaxed(&e->stealing) == STEAL_NONE || !steal_look(w, &victim)) /* [PARK_BUSY] */
         return LOOK_SLEEP;
-    if (!atomic_compare_exchange_strong_explicit(&e->searching, &none, 1, memory_order_seq_cst, memory_order_relaxed))
+    if (!atomic_compare_exchange_strong_explicit(near_searching(e, w), &none, 1, memory_order_seq_cst, memory_order_relaxed))
         return LOOK_SLEEP; /* that searcher looks again when it ends, and finds our bit */
     w->searcher = true;
     store_relaxed(&w->hint, victim + 1);
     return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
 }
 
-/* Until a token comes, or there is something to do and the bit could be claimed back.  Never leaves with a token under way: its
- * sender has perhaps counted us as a searcher. */
-static void sleep_until_woken(struct worker *w)
+/* Until a token comes, or there is something to do or the limit is reached, and the bit could be claimed back.  Never leaves with a token
+ * under way: its sender has perhaps counted us as a searcher. */
+static enum park_end sleep_until_woken(struct worker *w, uint64_t limit_ns)
 {
     struct engine *e = w->engine;
+    uint64_t until = limit_ns ? engine_now_ns() + limit_ns : WITHOUT_LIMIT;
     while (!load_relaxed(&e->stopping)) {
         if (load_relaxed(&e->stealing) != STEAL_NONE && steal_anybody_busy(w))
             stall_arm(e); /* K4: a busy worker may get stuck while all others sleep */
-        unsigned got = take_events(w, -1);
+        uint64_t now = until == WITHOUT_LIMIT ? 0 : engine_now_ns();
+        bool over = now >= until;
+        if (over && sleeper_claim(e, w->id))
+            return PARK_TIMED_OUT; /* K5 */
+        unsigned got = take_events(w, over || until == WITHOUT_LIMIT ? WITHOUT_LIMIT : until - now);
         if (got & GOT_TOKEN)
-            return;
-        if (got && (w->stalled || !park_mask_is_empty(w)) && sleeper_claim(e, w->id))
-            return;
+            return PARK_WOKEN;
+        if (got && (w->stalled || !mask_is_empty(w)) && sleeper_claim(e, w->id))
+            return PARK_WOKEN;
     }
+    return PARK_WOKEN;
 }
 
-void park_sleep(struct worker *w)
+enum park_end park_sleep(struct worker *w, uint64_t limit_ns)
 {
     struct engine *e = w->engine;
+    enum park_end end = PARK_WOKEN;
     if (port_make_cold(w)) /* something was published meanwhile */
-        return;
+        return end;
     store_relaxed(&w->stats->value[STAT_state], WORKER_PARKED);
     uint64_t bit = UINT64_C(1) << (w->id % 64);
     atomic_fetch_or_explicit(&e->sleepers[w->id / 64], bit, memory_order_seq_cst);
     full_barrier_after_exchange(); /* [FLAG_LOOK] */
     if (last_look(w) == LOOK_SLEEP) {
         stat_add(w, STAT_parks, 1);
-        sleep_until_woken(w);
-        take_token(w);
-        stat_add(w, STAT_wakeups_received, 1);
-        if (park_mask_is_empty(w) && !w->searcher && !w->stalled)
-            stat_add(w, STAT_wakeups_spurious, 1);
+        end = sleep_until_woken(w, limit_ns);
+        if (end == PARK_WOKEN) {
+            take_token(w);
+            stat_add(w, STAT_wakeups_received, 1);
+            if (mask_is_empty(w) && !w->searcher && !w->stalled)
+                stat_add(w, STAT_wakeups_spurious, 1);
+        }
     }
     store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
     w->fruitless = 0;
     w->polled_ns = 0;
+    return end;
 }

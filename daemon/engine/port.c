@@ -12,7 +12,7 @@
 #include "daemon/engine/commit.h"
 #include "daemon/engine/delivery.h"
 #include "daemon/engine/outbox.h"
-#include "daemon/engine/park.h"
+#include "daemon/engine/wake.h"
 
 enum { PORT_BATCH_RECORDS = 1024, PORT_COLD_POLLS = 20000 };
 
@@ -185,7 +185,8 @@ static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
     return why;
 }
 
-/* The end: nobody delivers to it behind the lock, its reference is dead.  The owner word stays running: no worker looks again. */
+/* The end: nobody delivers to it behind the lock, its reference is dead.  The owner word becomes nobody's, and stays running: no worker
+ * looks again, and bits that are left are passed on to nobody. */
 static void retire(struct worker *w, uint32_t id, struct port *port, enum port_broken why)
 {
     struct engine *e = w->engine;
@@ -204,6 +205,7 @@ static void retire(struct worker *w, uint32_t id, struct port *port, enum port_b
     }
     actors_end_port(w, durable->ref);
     w->hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
+    store_release(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY)); /* before the control thread may give the port away again */
     if (why != PORT_OK)
         engine_push_event(e, ENGINE_EVENT_PORT_BROKEN, id, port->generation, why);
     engine_push_event(e, ENGINE_EVENT_PORT_REMOVED, id, port->generation, why);
@@ -219,13 +221,26 @@ static void make_hot(struct worker *w, uint32_t id, struct port *port)
     }
 }
 
+/* Who visits a port makes it cold, and its home finds out by the bell: nobody polls it in between (R3). */
+static void release(struct worker *w, uint32_t id, uint32_t to, bool left)
+{
+    struct engine *e = w->engine;
+    if (unlikely(to != w->id)) {
+        w->hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
+        store_relaxed(&e->ports[id].executor_words->need_wakeup, 1);
+    }
+    uint32_t source = engine_source_of_port(e, id);
+    if (source_release(w, source, to, left) && port_has_work(e, id)) /* behind its barrier: P4 */
+        source_hand_back(e, w, source);
+}
+
 void port_run(struct worker *w, uint32_t id)
 {
     struct engine *e = w->engine;
     struct port *port = &e->ports[id];
-    struct source *source = &e->sources[engine_source_of_port(e, id)];
+    uint32_t to = source_goes_to(w, engine_source_of_port(e, id));
     if (load_acquire(&port->state) != PORT_OPEN) {
-        owner_release(source, w->id);
+        owner_release(&e->sources[engine_source_of_port(e, id)], w->id);
         return;
     }
     w->queue = NO_QUEUE;
@@ -244,7 +259,7 @@ void port_run(struct worker *w, uint32_t id)
     if (why == PORT_OK && (tail - head > port->submission_bytes || tail % 8))
         why = PORT_BROKEN_TAIL;
     /* R3 holds for the one who has it now: a thief may find nothing (the owner was quicker), and its victim has gone cold since */
-    if (load_relaxed(&port->executor_words->need_wakeup) == 0 || (tail != head && !stopped))
+    if (likely(to == w->id) && (load_relaxed(&port->executor_words->need_wakeup) == 0 || (tail != head && !stopped)))
         make_hot(w, id, port);
     if (why == PORT_OK && tail != head && !stopped) {
         why = ingest(w, id, port, head, tail);
@@ -254,9 +269,7 @@ void port_run(struct worker *w, uint32_t id)
         retire(w, id, port, why);
         return;
     }
-    if (closing || (head != published_tail(port) && !stopped))
-        ready_set(w->ready, engine_source_of_port(e, id));
-    owner_release(source, w->id);
+    release(w, id, to, closing || (head != published_tail(port) && !stopped));
 }
 
 static uint32_t idle_poll(struct port *port)
@@ -323,21 +336,25 @@ bool port_make_cold(struct worker *w)
 int64_t port_steal_from(struct worker *thief, uint32_t victim)
 {
     struct engine *e = thief->engine;
-    for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
-        if (load_relaxed(&e->ports[id].state) != PORT_OPEN)
-            continue;
-        struct source *source = &e->sources[engine_source_of_port(e, id)];
-        if (load_relaxed(&source->own) == own_idle(victim) && load_relaxed(&e->workers[victim]->busy) && port_has_work(e, id) &&
-            owner_take(source, victim, thief->id))
-            return engine_source_of_port(e, id);
-    }
+    if (!load_relaxed(&e->workers[victim]->busy))
+        return -1;
+    for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
+        for (uint64_t bits = load_relaxed(&e->ports_open[word]); bits; bits &= bits - 1) {
+            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits), source = engine_source_of_port(e, id);
+            if (load_relaxed(&e->sources[source].own) != own_idle(victim) || !port_has_work(e, id))
+                continue;
+            store_relaxed(&thief->busy, 1); /* [BUSY_ORDER] */
+            if (owner_take(&e->sources[source], victim, thief->id))
+                return source;
+            store_relaxed(&thief->busy, 0);
+        }
     return -1;
 }
 
 void port_rescue(struct worker *w)
 {
     struct engine *e = w->engine;
-    for (uint32_t v = 0; v < e->n_workers; v++) {
+    for (uint32_t v = 0; v < engine_workers(e); v++) {
         struct worker *victim = e->workers[v];
         uint64_t count = segment_count(victim->durable);
         bool stuck = v != w->id && load_relaxed(&victim->busy) && count == load_relaxed(&victim->count_seen);
@@ -345,7 +362,6 @@ void port_rescue(struct worker *w)
         if (!stuck)
             continue;
         for (int64_t source; (source = port_steal_from(w, v)) >= 0;) {
-            store_relaxed(&w->busy, 1);
             stat_add(w, STAT_steals, 1);
             port_run(w, (uint32_t)source - e->segment.n_queues);
             store_release(&w->busy, 0);

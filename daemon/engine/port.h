@@ -29,6 +29,7 @@ void port_run(struct worker *w, uint32_t id);
 void port_poll_hot(struct worker *w);
 /* Before sleeping: doorbells on.  True: something was published meanwhile. */
 bool port_make_cold(struct worker *w);
+/* A port of a busy worker, polled ones included, taken with `busy` set before it; -1: none. */
 int64_t port_steal_from(struct worker *thief, uint32_t victim);
 /* Serves ports whose owner has not come to a commit since the last look (K4). */
 void port_rescue(struct worker *w);

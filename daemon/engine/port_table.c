@@ -8,6 +8,7 @@
 #include "daemon/common/memfd.h"
 #include "daemon/engine/actors.h"
 #include "daemon/engine/park.h"
+#include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
 
 /* A ring mapped twice in a row behind its page of words, so that no record wraps. */
@@ -124,8 +125,9 @@ static void port_open(struct engine *e, uint32_t id)
     store_relaxed(&port->delivery_head, dtail > port->delivery_bytes ? dtail - port->delivery_bytes : 0);
     if (e->recovered)
         port_publish_cursors(e, id);
-    store_release(&e->sources[engine_source_of_port(e, id)].own, own_idle(id % e->n_workers));
+    source_place(e, engine_source_of_port(e, id), placement_home(e, engine_source_of_port(e, id), engine_workers(e)), 0);
     store_release(&port->state, PORT_OPEN);
+    atomic_fetch_or_explicit(&e->ports_open[id / 64], UINT64_C(1) << (id % 64), memory_order_relaxed);
 }
 
 int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *ret_ref)
@@ -193,6 +195,7 @@ void port_reap(struct engine *e, uint32_t id, bool unmap)
     if (load_relaxed(&port->state) != PORT_DEAD)
         return;
     park_unwatch_doorbell(e, port->doorbell_fd);
+    atomic_fetch_and_explicit(&e->ports_open[id / 64], ~(UINT64_C(1) << (id % 64)), memory_order_relaxed);
     store_relaxed(&e->segment.ports[id].generation, 0);
     if (unmap)
         port_unmap(port);

@@ -9,9 +9,11 @@
 #include "daemon/engine/actors.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/outbox.h"
+#include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/seed.h"
+#include "daemon/engine/wake.h"
 
 /* The step that is armed with the present count, 0: none. */
 static uint32_t armed_step(struct segment_worker *durable)
@@ -195,21 +197,20 @@ static void rebuild(struct engine *e, struct engine_recovery *report)
         } else {
             report->parked_batches++;
         }
-        uint32_t owner = i / e->config.queues_per_worker;
-        store_relaxed(&e->sources[i].own, own_idle(owner));
         if (queue_has_work(queue))
-            ready_set(e->workers[owner]->ready, i);
+            ready_set(e->workers[e->sources[i].home]->ready, i);
     }
     report->parked_batches -= report->parked_batches < attached ? report->parked_batches : attached;
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
         uint32_t source = engine_source_of_port(e, id);
         if (load_relaxed(&e->ports[id].state) != PORT_OPEN) {
-            store_relaxed(&e->sources[source].own, own_running(0xffff)); /* nobody's until it is added */
+            store_relaxed(&e->sources[source].own, own_running(OWN_NOBODY)); /* nobody's until it is added */
             continue;
         }
         port_publish_cursors(e, id); /* pass 5 */
-        store_relaxed(&e->sources[source].own, own_idle(id % e->n_workers));
-        ready_set(e->workers[id % e->n_workers]->ready, source);
+        uint32_t home = placement_home(e, source, engine_workers(e));
+        source_place(e, source, home, 0);
+        ready_set(e->workers[home]->ready, source);
     }
 }
 

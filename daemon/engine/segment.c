@@ -17,6 +17,11 @@ static uint64_t page_up(uint64_t bytes)
     return (bytes + PAGE - 1) & ~(PAGE - 1);
 }
 
+uint32_t segment_workers_max(const struct engine_config *config)
+{
+    return config->workers_max ? config->workers_max : config->n_workers;
+}
+
 /* Fills in every offset; the size is the last one. */
 static void layout_compute(const struct engine_config *config, struct segment_header *h)
 {
@@ -24,8 +29,11 @@ static void layout_compute(const struct engine_config *config, struct segment_he
     memset(h, 0, sizeof(*h));
     h->version = SEGMENT_VERSION;
     h->layout_hash = SEGMENT_LAYOUT_HASH;
-    h->n_ids = config->n_workers + 1;
-    h->n_queues = config->n_workers * config->queues_per_worker;
+    h->workers_max = segment_workers_max(config);
+    h->queues_per_worker = config->queues_per_worker;
+    h->detached_max = config->detached_max;
+    h->n_ids = h->workers_max + h->detached_max + 1;
+    h->n_queues = h->workers_max * h->queues_per_worker + h->workers_max + ODEON_FOLLOW_QUEUES + h->detached_max;
     h->actors_max = config->actors_max;
     h->limit_bytes = config->limit_bytes;
     h->outbox_bytes = page_up(config->outbox_bytes);
@@ -64,10 +72,11 @@ static int segment_check(const struct segment_header *ours, const struct segment
         *reterr_text = "the segment was made by a build with another layout";
         return -EPROTO;
     }
-    if (theirs->n_ids != ours->n_ids || theirs->n_queues != ours->n_queues || theirs->actors_max != ours->actors_max ||
+    if (theirs->workers_max != ours->workers_max || theirs->queues_per_worker != ours->queues_per_worker ||
+        theirs->detached_max != ours->detached_max || theirs->n_ids != ours->n_ids || theirs->n_queues != ours->n_queues || theirs->actors_max != ours->actors_max ||
         theirs->limit_bytes != ours->limit_bytes || theirs->outbox_bytes != ours->outbox_bytes ||
         theirs->backlog_bytes != ours->backlog_bytes || theirs->dlq_bytes != ours->dlq_bytes || theirs->size != ours->size) {
-        *reterr_text = "the segment was made with other sizes (workers, queues-per-worker, actors or a bytes setting)";
+        *reterr_text = "the segment was made with other sizes (workers-max, queues-per-worker, detached, actors or a bytes setting)";
         return -EPROTO;
     }
     return 0;
@@ -96,7 +105,7 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
     if ((uint64_t)st.st_size < computed.size) {
         uint64_t magic = 0; /* what begins with anything is not ours to grow */
         if (pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic != 0) {
-            *reterr_text = magic == SEGMENT_MAGIC ? "the segment was made with other sizes (workers, queues-per-worker, actors or a bytes setting)"
+            *reterr_text = magic == SEGMENT_MAGIC ? "the segment was made with other sizes (workers-max, queues-per-worker, detached, actors or a bytes setting)"
                                                   : "not an engine segment";
             return -EPROTO;
         }
@@ -140,6 +149,12 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
         .n_queues = computed.n_queues,
         .n_ids = computed.n_ids,
         .dead_letters = computed.n_queues + ODEON_PORTS_MAX,
+        .workers_max = computed.workers_max,
+        .queues_per_worker = computed.queues_per_worker,
+        .detached_max = computed.detached_max,
+        .pinned_first = computed.workers_max * computed.queues_per_worker,
+        .follow_first = computed.workers_max * (computed.queues_per_worker + 1),
+        .detached_first = computed.workers_max * (computed.queues_per_worker + 1) + ODEON_FOLLOW_QUEUES,
     };
     return 0;
 }

@@ -25,11 +25,19 @@ struct segment {
     struct segment_name *names;
     struct segment_port *ports;
     uint32_t n_queues, n_ids, dead_letters; /* dead_letters: id of that queue */
+    uint32_t workers_max, queues_per_worker, detached_max;
+    uint32_t pinned_first, follow_first, detached_first; /* where these ranges of message queues begin */
 };
+
+/* What a message queue is for: who may run it follows from that (placement.h). */
+enum queue_range { QUEUE_ORDINARY, QUEUE_PINNED, QUEUE_FOLLOW, QUEUE_DETACHED };
 
 uint64_t segment_size(const struct engine_config *config);
 int segment_open(struct segment *segment, const struct engine_config *config, int fd, const char **reterr_text);
 void segment_close(struct segment *segment);
+
+/* Workers that a segment for `config` has room for. */
+uint32_t segment_workers_max(const struct engine_config *config);
 
 /* Either buffer of any queue, and its size. */
 uint8_t *segment_window(const struct segment *segment, uint32_t queue, unsigned buffer);
@@ -63,6 +71,25 @@ static inline uint64_t segment_count(const struct segment_worker *worker)
             count = high + low;
     }
     return count;
+}
+
+/* The range of a message queue; *ret_index: of its worker (ordinary, pinned), else within its range. */
+static inline enum queue_range segment_queue_range(const struct segment *segment, uint32_t queue, uint32_t *ret_index)
+{
+    if (queue < segment->pinned_first) {
+        *ret_index = queue / segment->queues_per_worker;
+        return QUEUE_ORDINARY;
+    }
+    if (queue < segment->follow_first) {
+        *ret_index = queue - segment->pinned_first;
+        return QUEUE_PINNED;
+    }
+    if (queue < segment->detached_first) {
+        *ret_index = queue - segment->follow_first;
+        return QUEUE_FOLLOW;
+    }
+    *ret_index = queue - segment->detached_first;
+    return QUEUE_DETACHED;
 }
 
 static inline uint32_t segment_port_destination(const struct segment *segment, uint32_t port)

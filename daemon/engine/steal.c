@@ -1,55 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Victim policies: none; random; longest-victim (thesis, "Victim Selection": the worker whose own last attempt to steal is the
- * longest ago is the busiest), with the next candidate on failure, so that a stalled worker is never a dead end. */
 #include "daemon/engine/steal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "daemon/engine/park.h"
+#include "daemon/engine/near.h"
 #include "daemon/engine/port.h"
+#include "daemon/engine/steal_policy.h"
+#include "daemon/engine/wake.h"
 
-static const char *const policy_names[STEAL_N] = {
-    [STEAL_NONE] = "none",
-    [STEAL_RANDOM] = "random",
-    [STEAL_ROUND_ROBIN] = "round-robin",
-    [STEAL_LONGEST_VICTIM] = "longest-victim",
-    [STEAL_FULLEST] = "fullest",
-    [STEAL_LOCALITY] = "locality",
-    [STEAL_SHARE] = "share",
-};
-
-int steal_policy_parse(const char *name, enum steal_policy_id *ret_id)
+int steal_open(struct engine *e)
 {
-    for (unsigned i = 0; i < STEAL_N; i++)
-        if (strcmp(name, policy_names[i]) == 0) {
-            *ret_id = (enum steal_policy_id)i;
-            return 0;
-        }
-    return -EINVAL;
+    size_t bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127;
+    e->common = aligned_alloc(128, bytes);
+    e->fixed = aligned_alloc(128, bytes);
+    if (!e->common || !e->fixed)
+        return -ENOMEM;
+    memset((void *)e->common, 0, bytes);
+    memset((void *)e->fixed, 0, bytes);
+    return near_open(e);
 }
 
-const char *steal_policy_name(enum steal_policy_id id)
+void steal_close(struct engine *e)
 {
-    return (unsigned)id < STEAL_N ? policy_names[id] : "unknown";
+    near_close(e);
+    free((void *)e->common);
+    free((void *)e->fixed);
+    e->common = e->fixed = NULL;
 }
 
-static uint64_t next_random(struct worker *w)
+/* Nothing is moved for it: W1.  Who looked for a last time under the old policy has its sleepers bit set by then, and is woken. */
+void steal_set(struct engine *e, enum steal_policy_id policy, enum steal_mode mode, uint32_t sources)
 {
-    w->random ^= w->random << 13;
-    w->random ^= w->random >> 7;
-    w->random ^= w->random << 17;
-    return w->random;
+    store_relaxed(&e->steal_sources, sources ? sources : 1);
+    if (policy == STEAL_SHARE)
+        store_relaxed(&e->common_used, 1);
+    full_barrier(); /* who sets a common bit finds everybody looking at it, or still among the sleepers */
+    store_relaxed(&e->placing, (mode == STEAL_VISIT ? PLACING_HOME : 0) | (policy == STEAL_SHARE ? PLACING_COMMON : 0));
+    store_relaxed(&e->stealing, policy);
+    full_barrier();
+    for (uint32_t id = 0; id < engine_workers(e); id++)
+        if (sleeper_claim(e, id))
+            wake(e->workers[id]);
 }
 
-static bool source_is_idle_at(struct engine *e, uint32_t source, uint32_t victim)
+static bool source_is_idle_at(const struct engine *e, uint32_t source, uint32_t victim)
 {
-    return load_relaxed(&e->sources[source].own) == own_idle(victim);
+    return load_relaxed(&e->sources[source].own) == own_idle(victim) && !(e->sources[source].flags & SOURCE_FIXED);
+}
+
+static uint64_t stealable_bits(const struct engine *e, uint32_t victim, uint32_t word)
+{
+    return load_relaxed(&e->workers[victim]->ready[word]) & ~load_relaxed(&e->fixed[word]);
 }
 
 bool steal_anybody_busy(struct worker *w)
 {
-    for (uint32_t i = 0; i < w->engine->n_workers; i++)
+    for (uint32_t i = 0; i < engine_workers(w->engine); i++)
         if (i != w->id && load_relaxed(&w->engine->workers[i]->busy))
             return true;
     return false;
@@ -58,109 +66,143 @@ bool steal_anybody_busy(struct worker *w)
 bool steal_look(struct worker *w, uint32_t *ret_victim)
 {
     struct engine *e = w->engine;
-    for (uint32_t i = 1; i < e->n_workers; i++) {
-        uint32_t v = (w->id + i) % e->n_workers;
-        struct worker *victim = e->workers[v];
-        if (!load_relaxed(&victim->busy))
+    for (uint32_t i = 0, n = near_n(w); i < n; i++) {
+        uint32_t v = near_id(w, i);
+        if (!load_relaxed(&e->workers[v]->busy))
             continue; /* awake or woken: it looks itself before it runs or parks */
-        for (uint32_t word = 0; word * 64 < e->n_sources; word++) {
-            uint64_t bits = load_relaxed(&victim->ready[word]);
-            for (; bits; bits &= bits - 1)
+        for (uint32_t word = 0; word * 64 < e->n_sources; word++)
+            for (uint64_t bits = stealable_bits(e, v, word); bits; bits &= bits - 1)
                 if (source_is_idle_at(e, word * 64 + (uint32_t)__builtin_ctzll(bits), v)) {
                     *ret_victim = v;
                     return true;
                 }
-        }
     }
     return false;
 }
 
-/* One victim: any of its ready sources that nobody runs, from a random one on. */
+/* ---- one victim ---- */
+
+/* A walk over the victim's stealable ready bits, once round from a random word on. */
+struct walk {
+    uint32_t n_words, first, i;
+    uint64_t bits;
+};
+
+static void walk_begin(struct walk *walk, struct worker *thief)
+{
+    walk->n_words = (thief->engine->n_sources + 63) / 64;
+    walk->first = (uint32_t)(steal_random_next(thief) % walk->n_words);
+    walk->i = 0;
+    walk->bits = 0;
+}
+
+static int64_t walk_next(struct walk *walk, const struct engine *e, uint32_t victim)
+{
+    while (walk->bits == 0) {
+        if (walk->i == walk->n_words)
+            return -1;
+        walk->bits = stealable_bits(e, victim, (walk->first + walk->i++) % walk->n_words);
+    }
+    uint32_t word = (walk->first + walk->i - 1) % walk->n_words;
+    uint32_t bit = (uint32_t)__builtin_ctzll(walk->bits);
+    walk->bits &= walk->bits - 1;
+    return word * 64 + bit;
+}
+
+/* At most half of what the victim has ready, and at least one. */
+static uint32_t steal_limit(const struct engine *e, uint32_t victim)
+{
+    uint32_t limit = load_relaxed(&e->steal_sources), ready = 0;
+    if (likely(limit <= 1))
+        return 1;
+    for (uint32_t word = 0; word * 64 < e->n_sources; word++)
+        ready += (uint32_t)__builtin_popcountll(stealable_bits(e, victim, word));
+    return ready / 2 < limit ? (ready < 2 ? 1 : ready / 2) : limit;
+}
+
+/* T3 */
+static bool move_source(struct worker *thief, uint32_t v, uint32_t source)
+{
+    struct engine *e = thief->engine;
+    if (!source_is_idle_at(e, source, v) || !owner_move(&e->sources[source], v, thief->id))
+        return false;
+    ready_set(thief->ready, source);
+    if (ready_clear(e->workers[v]->ready, source)) {
+        full_barrier_after_exchange();
+        if (own_worker(load_acquire(&e->sources[source].own)) == v)
+            source_pass_on(e, thief, source);
+    }
+    return true;
+}
+
+static void count_steal(struct worker *thief, uint32_t v)
+{
+    stat_add(thief, STAT_steals, 1);
+    stat_add(thief, (enum stat_index)(STAT_steals_core + near_distance(thief->engine, thief->id, v) - DISTANCE_CORE), 1);
+}
+
+/* Any of the victim's ready sources that nobody runs.  A victim that shows nothing is no attempt. */
 static int64_t steal_from(struct worker *thief, uint32_t v)
 {
     struct engine *e = thief->engine;
-    struct worker *victim = e->workers[v];
-    uint32_t n_words = (e->n_sources + 63) / 64, first = (uint32_t)(next_random(thief) % n_words);
-    stat_add(thief, STAT_steal_attempts, 1);
-    bool lost = false;
-    for (uint32_t i = 0; i < n_words; i++) {
-        uint32_t word = (first + i) % n_words;
-        for (uint64_t bits = load_relaxed(&victim->ready[word]); bits; bits &= bits - 1) {
-            uint32_t source = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (!source_is_idle_at(e, source, v))
-                continue;
-            if (owner_take(&e->sources[source], v, thief->id)) {
-                (void)ready_clear(victim->ready, source); /* T1: it is ours and will be gulped now */
-                stat_add(thief, STAT_steals, 1);
-                return source;
-            }
+    struct walk walk;
+    bool lost = false, seen = false;
+    int64_t taken = -1;
+    walk_begin(&walk, thief);
+    for (int64_t source; taken < 0 && (source = walk_next(&walk, e, v)) >= 0;) {
+        seen = true;
+        if (!source_is_idle_at(e, (uint32_t)source, v))
+            continue;
+        store_relaxed(&thief->busy, 1); /* [BUSY_ORDER] */
+        if (owner_take(&e->sources[source], v, thief->id))
+            taken = source;
+        else
             lost = true;
-        }
     }
-    int64_t port = port_steal_from(thief, v);
-    if (port >= 0) {
-        stat_add(thief, STAT_steals, 1);
-        return port;
+    if (taken >= 0) {
+        uint32_t limit = steal_limit(e, v), moved = 0;
+        (void)ready_clear(e->workers[v]->ready, (uint32_t)taken); /* T1 */
+        for (int64_t source; moved + 1 < limit && (source = walk_next(&walk, e, v)) >= 0;)
+            moved += move_source(thief, v, (uint32_t)source);
+        stat_add(thief, STAT_sources_moved, moved);
+    } else {
+        taken = port_steal_from(thief, v);
+        seen = seen || taken >= 0;
+    }
+    if (!seen)
+        return -1;
+    stat_add(thief, STAT_steal_attempts, 1);
+    stat_add(thief, (enum stat_index)(STAT_steal_attempts_core + near_distance(e, thief->id, v) - DISTANCE_CORE), 1);
+    if (taken >= 0) {
+        count_steal(thief, v);
+        return taken;
     }
     stat_add(thief, lost ? STAT_steal_failures_lost_race : STAT_steal_failures_no_candidates, 1);
+    store_relaxed(&thief->busy, 0);
     return -1;
 }
 
-static int64_t steal_random(struct worker *thief)
-{
-    uint32_t n = thief->engine->n_workers;
-    uint32_t v = (thief->id + 1 + (uint32_t)(next_random(thief) % (n - 1))) % n;
-    return steal_from(thief, v);
-}
-
-static int64_t steal_longest_victim(struct worker *thief)
-{
-    struct engine *e = thief->engine;
-    uint64_t tried[ODEON_WORKERS_MAX / 64] = { 0 };
-    tried[thief->id / 64] |= UINT64_C(1) << (thief->id % 64);
-    for (uint32_t round = 1; round < e->n_workers; round++) {
-        uint64_t oldest = UINT64_MAX;
-        uint32_t v = thief->id;
-        for (uint32_t i = 0; i < e->n_workers; i++) {
-            uint64_t stamp = load_relaxed(&e->workers[i]->last_attempt);
-            if (!(tried[i / 64] >> (i % 64) & 1) && stamp < oldest) {
-                oldest = stamp;
-                v = i;
-            }
-        }
-        if (v == thief->id)
-            break;
-        tried[v / 64] |= UINT64_C(1) << (v % 64);
-        int64_t source = steal_from(thief, v);
-        if (source >= 0)
-            return source;
-    }
-    return -1;
-}
-
+/* The one to visit first, if somebody has said so, then the others in the order of the policy. */
 int64_t steal_try(struct worker *thief)
 {
     struct engine *e = thief->engine;
-    if (e->n_workers < 2)
+    const struct steal_policy *policy = steal_policy_get((enum steal_policy_id)load_relaxed(&e->stealing));
+    if (!policy || policy == &steal_none || engine_workers(e) < 2)
         return -1;
+    stat_add(thief, STAT_searches, 1);
     uint32_t hint = load_relaxed(&thief->hint);
     int64_t source = -1;
-    switch (load_relaxed(&e->stealing)) {
-    case STEAL_NONE:
-        return -1;
-    case STEAL_RANDOM:
-        source = hint ? steal_from(thief, hint - 1) : -1;
-        if (source < 0)
-            source = steal_random(thief);
-        break;
-    default:
-        source = hint ? steal_from(thief, hint - 1) : -1;
-        if (source < 0)
-            source = steal_longest_victim(thief);
-        break;
-    }
-    if (hint)
+    if (hint) {
         store_relaxed(&thief->hint, 0);
+        if (hint - 1 != thief->id && hint <= engine_workers(e))
+            source = steal_from(thief, hint - 1);
+    }
+    struct steal_round round;
+    if (source < 0)
+        policy->begin(thief, &round);
+    for (int v; source < 0 && (v = policy->next(thief, &round)) >= 0;)
+        if ((uint32_t)v + 1 != hint)
+            source = steal_from(thief, (uint32_t)v);
     store_relaxed(&thief->last_attempt, engine_now_ns());
     return source;
 }

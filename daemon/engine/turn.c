@@ -172,7 +172,8 @@ int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct eng
 {
     struct spawn_request request = {
         .type = type,
-        .here = spawn->here,
+        .placement = spawn->placement,
+        .place = spawn->place,
         .name = spawn->name,
         .args = spawn->args,
         .args_size = spawn->args_size,
@@ -529,7 +530,7 @@ static bool loop_look(struct turn_loop *loop, struct worker *w)
         loop_resume(loop, w, 0);
     }
     loop->bound = w->wrap ? w->wrap : w->tail;
-    return w->cursor != loop->bound && loop->low != loop->stop && !load_relaxed(&w->engine->stopping);
+    return w->cursor != loop->bound && loop->low != loop->stop && !engine_wants_halt(w->engine);
 }
 
 /* A message that is not plain (`actor` is its receiver's slot), or one that has been run and ended its actor (`actor` NULL). */

@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "daemon/engine/actors.h"
 #include "daemon/engine/core.h"
+#include "daemon/engine/detached.h"
 #include "daemon/engine/worker.h"
 
 enum { RETIRE_WAIT_NS = 1000 * 1000 * 1000 };
@@ -165,6 +167,18 @@ static uint64_t type_live(struct engine *e, uint32_t id)
     return live > 0 ? (uint64_t)live : 0;
 }
 
+/* A detached thread may still be behind the run of its last actor. */
+static bool detached_leave_type(struct engine *e, uint32_t id)
+{
+    uint64_t until = engine_now_ns() + RETIRE_WAIT_NS;
+    while (detached_runs_type(e, id)) {
+        if (engine_now_ns() > until)
+            return false;
+        nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
+    }
+    return true;
+}
+
 int engine_actor_type_retire(struct engine *e, uint32_t id, uint64_t *ret_live)
 {
     *ret_live = 0;
@@ -177,7 +191,7 @@ int engine_actor_type_retire(struct engine *e, uint32_t id, uint64_t *ret_live)
     store_release(&e->types[id], NULL);
     bool quiet = worker_quiesce(e, RETIRE_WAIT_NS);
     *ret_live = type_live(e, id); /* a spawn may have been under way */
-    if (!quiet || *ret_live > 0) {
+    if (!quiet || *ret_live > 0 || !detached_leave_type(e, id)) {
         store_release(&e->types[id], type);
         return -EBUSY;
     }

@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include "daemon/engine/actors.h"
+#include "daemon/engine/barrier.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/fault.h"
+#include "daemon/engine/memory.h"
+#include "daemon/engine/near.h"
 #include "daemon/engine/park.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/steal.h"
@@ -18,18 +21,22 @@
 enum {
     DOORBELL_POLL_NS = 50 * 1000, /* a busy worker looks at cold ports' doorbells this often */
     FRUITLESS_ROUNDS = 2,         /* before it tries to steal (thesis, "Stealing Mechanism") */
-    SEARCH_LOOKS = 16,            /* at what is our own, between two looks at the others */
+    SEARCH_LOOKS = 16,            /* at what is our own, between the first two looks at the others */
+    SEARCH_LOOKS_MAX = 128,       /* twice as many each time, up to so many: a few microseconds */
 };
 
 int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
 {
-    struct worker *w = aligned_alloc(128, (sizeof(*w) + 127) & ~(size_t)127);
+    size_t mask_bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127, own_bytes = (sizeof(struct worker) + 127) & ~(size_t)127;
+    struct worker *w = memory_alloc(e, id, own_bytes + mask_bytes);
     if (!w)
         return -ENOMEM;
-    memset(w, 0, sizeof(*w));
+    w->block_bytes = own_bytes + mask_bytes;
+    w->ready = (_Atomic uint64_t *)((uint8_t *)w + own_bytes);
     w->engine = e;
     w->id = id;
-    w->is_thread = id < e->n_workers;
+    w->is_thread = id < e->segment.workers_max;
+    w->is_detached = !w->is_thread && id + 1 < e->segment.n_ids;
     w->actors = e->actors;
     w->actors_max = e->config.actors_max;
     w->types = e->types;
@@ -41,14 +48,13 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->random = (id + 1) * UINT64_C(0x9e3779b97f4a7c15);
     w->spawn_next = id;
     w->epoll_fd = w->wake_fd = -1;
-    w->stats = (struct stats_worker *)((uint8_t *)e->stats + STATS_WORKER_OFFSET) + id;
-    size_t mask_bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127;
-    w->ready = aligned_alloc(128, mask_bytes);
+    w->stats = (struct stats_worker *)((uint8_t *)e->stats + STATS_WORKER_OFFSET) + (id + 1 < e->segment.n_ids ? id : STATS_CONTROL_BLOCK);
+    w->cpu = w->is_thread && e->config.cpus ? e->config.cpus[id] : -1;
+    store_relaxed(&w->node, w->is_thread && e->config.nodes ? e->config.nodes[id] : -1);
     w->state_kept = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->state_kept));
     w->type_live = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->type_live));
-    int r = w->ready && w->state_kept && w->type_live ? outbox_init(w) : -ENOMEM;
-    if (w->ready)
-        memset((void *)w->ready, 0, mask_bytes);
+    w->near = calloc(1, sizeof(*w->near));
+    int r = w->state_kept && w->type_live && w->near ? outbox_init(w) : -ENOMEM;
     if (r == 0 && w->is_thread)
         r = park_worker_init(w);
     if (r < 0) {
@@ -70,10 +76,10 @@ struct worker *worker_free(struct worker *w)
         if (type)
             actors_state_forget(w, type);
     }
-    free((void *)w->ready);
     free(w->state_kept);
     free((void *)w->type_live);
-    free(w);
+    free(w->near);
+    memory_free(w, w->block_bytes);
     return NULL;
 }
 
@@ -131,6 +137,12 @@ static void detach(struct worker *w, struct segment_queue *queue, uint32_t id, b
         INJECT(PARKED);
 }
 
+static void release(struct worker *w, uint32_t id, struct segment_queue *queue, bool left)
+{
+    if (source_release(w, id, source_goes_to(w, id), left) && queue_has_work(queue))
+        source_hand_back(w->engine, w, id); /* [VISIT_RECHECK] */
+}
+
 /* The caller holds the owner word. */
 static void run_queue(struct worker *w, uint32_t id, bool stolen)
 {
@@ -139,7 +151,7 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
     uint32_t sel = load_relaxed(&queue->sel);
     bool gulped = !queue_has_batch(sel);
     if (gulped && load_acquire(&queue->len[queue_active(sel)]) == 0) {
-        owner_release(&e->sources[id], w->id);
+        release(w, id, queue, false);
         return;
     }
     if (gulped) {
@@ -158,15 +170,23 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
     if (!done)
         stat_add(w, STAT_batches_parked, 1);
     detach(w, queue, id, done);
-    if (!done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0)
-        ready_set(w->ready, id); /* [PARK_BIT], [REL_LOOK] */
+    bool left = !done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0;
     if (!SEEDED(own_early))
-        owner_release(&e->sources[id], w->id);
+        release(w, id, queue, left);
+    else if (left)
+        ready_set(w->ready, id);
+}
+
+void worker_run_queue(struct worker *w, uint32_t queue)
+{
+    run_queue(w, queue, false);
 }
 
 static void run_source(struct worker *w, uint32_t source, bool stolen)
 {
     park_begin_run(w, source);
+    if (unlikely(load_relaxed(&w->stats->value[STAT_state]) != WORKER_BUSY))
+        store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
     if (source < w->engine->segment.n_queues)
         run_queue(w, source, stolen);
     else
@@ -175,54 +195,92 @@ static void run_source(struct worker *w, uint32_t source, bool stolen)
     w->fruitless = 0;
 }
 
-/* A ready bit, cleared before the owner word is tried [CLEAR_FIRST]; -1: none.  Goes round, so that no source starves. */
-static int64_t take_own(struct worker *w)
+/* The next bit of a mask at *from or behind it, round; *from moves behind it. */
+static int64_t mask_next(const struct worker *w, const _Atomic uint64_t *mask, uint32_t *from)
 {
     uint32_t n_words = (w->engine->n_sources + 63) / 64;
-    uint32_t first = w->scan_from / 64;
     for (uint32_t i = 0; i <= n_words; i++) {
-        uint32_t word = (first + i) % n_words;
-        uint64_t bits = load_relaxed(&w->ready[word]);
+        uint32_t word = (*from / 64 + i) % n_words;
+        uint64_t bits = load_relaxed(&mask[word]);
         if (i == 0)
-            bits &= ~UINT64_C(0) << (w->scan_from % 64);
-        while (bits) {
+            bits &= ~UINT64_C(0) << (*from % 64);
+        if (bits) {
             uint32_t source = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            bits &= bits - 1;
-            (void)ready_clear(w->ready, source);
-            w->scan_from = (source + 1) % (n_words * 64);
-            store_relaxed(&w->busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
-            if (owner_take(&w->engine->sources[source], w->id, w->id))
-                return source;
-            store_relaxed(&w->busy, 0);
-            stat_add(w, STAT_missed_gulps, 1); /* somebody took it; he runs it, or will set its bit */
+            *from = (source + 1) % (n_words * 64);
+            return source;
         }
     }
     return -1;
 }
 
+/* A bit of the own mask, cleared before the owner word is tried [CLEAR_FIRST]; -1: none.  Goes round, so that no source starves. */
+static int64_t take_own(struct worker *w)
+{
+    for (int64_t source; (source = mask_next(w, w->ready, &w->scan_from)) >= 0;) {
+        if (!ready_clear(w->ready, (uint32_t)source))
+            continue; /* a thief's, who cleared it */
+        store_relaxed(&w->busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
+        if (likely(owner_take(&w->engine->sources[source], w->id, w->id)))
+            return source;
+        store_relaxed(&w->busy, 0);
+        stat_add(w, STAT_missed_gulps, 1);
+        source_pass_on(w->engine, w, (uint32_t)source);
+    }
+    return -1;
+}
+
+/* A bit of the common mask: whoever had the source last, it is ours if nobody runs it (and it has not become a fixed one since). */
+static int64_t take_common(struct worker *w)
+{
+    struct engine *e = w->engine;
+    for (int64_t source; (source = mask_next(w, e->common, &w->common_from)) >= 0;) {
+        if (!ready_clear(e->common, (uint32_t)source))
+            continue;
+        uint64_t own = load_relaxed(&e->sources[source].own);
+        bool mine = own_worker(own) == w->id || !(load_relaxed(&e->sources[source].flags) & SOURCE_FIXED);
+        store_relaxed(&w->busy, 1);
+        if (mine && !own_is_running(own) && owner_take(&e->sources[source], own_worker(own), w->id))
+            return source;
+        store_relaxed(&w->busy, 0);
+        stat_add(w, STAT_missed_gulps, 1);
+        source_pass_on(e, w, (uint32_t)source); /* [PASS_ON] */
+    }
+    return -1;
+}
+
+/* Own and common bits; once there are common ones, each is first in turn. */
+static int64_t take_ready(struct worker *w)
+{
+    if (likely(!load_relaxed(&w->engine->common_used)))
+        return take_own(w);
+    w->common_first = !w->common_first;
+    int64_t source = w->common_first ? take_common(w) : take_own(w);
+    if (source < 0)
+        source = w->common_first ? take_own(w) : take_common(w);
+    return source;
+}
+
 static int64_t try_steal(struct worker *w)
 {
+    struct engine *e = w->engine;
     if (++w->fruitless <= FRUITLESS_ROUNDS && !w->searcher)
         return -1;
     if (!w->searcher) {
+        _Atomic uint32_t *searching = near_searching(e, w);
         uint32_t none = 0;
-        if (load_relaxed(&w->engine->stealing) == STEAL_NONE || w->engine->n_workers < 2 ||
-            !atomic_compare_exchange_strong_explicit(&w->engine->searching, &none, 1, memory_order_seq_cst, memory_order_relaxed))
-            return -1; /* one searcher at a time */
+        if (load_relaxed(&e->stealing) == STEAL_NONE || engine_workers(e) < 2 || load_relaxed(searching) != 0 ||
+            !atomic_compare_exchange_strong_explicit(searching, &none, 1, memory_order_seq_cst, memory_order_relaxed))
+            return -1; /* one searcher a node */
         w->searcher = true;
     }
-    store_relaxed(&w->busy, 1);
-    int64_t source = steal_try(w);
-    if (source < 0)
-        store_relaxed(&w->busy, 0);
-    return source;
+    return steal_try(w);
 }
 
 /* One look everywhere.  True: something was run. */
 static bool work_once(struct worker *w)
 {
     port_poll_hot(w);
-    int64_t source = take_own(w);
+    int64_t source = take_ready(w);
     bool stolen = false;
     if (source < 0) {
         source = try_steal(w);
@@ -234,48 +292,90 @@ static bool work_once(struct worker *w)
     return true;
 }
 
-/* Looks at the own mask and the polled ports all the time, at the others' and the clock now and then. */
-static void search(struct worker *w)
+/* ---- nothing to do ---- */
+
+/* Without a pause for spin_ns: looks at the own mask and the polled ports all the time, at the others and the clock now and then, and more
+ * and more rarely.  True: something was run. */
+static bool search(struct worker *w)
 {
     struct engine *e = w->engine;
     uint64_t until = engine_now_ns() + e->config.spin_ns;
-    store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
+    int looks = SEARCH_LOOKS;
     do {
         store_release(&w->passes, load_relaxed(&w->passes) + 1);
-        for (int i = 0; i < SEARCH_LOOKS; i++) {
+        for (int i = 0; i < looks; i++) {
             port_poll_hot(w);
-            if (!park_mask_is_empty(w))
+            if (!mask_is_empty(w))
                 break;
             cpu_relax();
         }
-        if (work_once(w)) {
-            store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
-            return;
-        }
-    } while (!load_relaxed(&e->stopping) && engine_now_ns() < until);
-    if (!load_relaxed(&e->stopping))
-        park_sleep(w);
+        if (work_once(w))
+            return true;
+        looks = looks < SEARCH_LOOKS_MAX ? 2 * looks : looks;
+    } while (!engine_wants_halt(e) && engine_now_ns() < until);
+    return false;
+}
+
+/* One step of being idle: the search, when something was found or a wake-up came since the last time; then a short sleep, so many
+ * times; then a long one.  The look everywhere that follows a sleep is the caller's next one. */
+static void idle(struct worker *w)
+{
+    struct engine *e = w->engine;
+    store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
+    if ((w->sleeps == 0 && search(w)) || engine_wants_halt(e))
+        return;
+    bool moderate = w->sleeps < e->config.moderate_sleeps;
+    w->sleeps += w->sleeps <= e->config.moderate_sleeps;
+    stat_add(w, STAT_parks_moderate, moderate);
+    if (park_sleep(w, moderate ? e->config.moderate_ns : e->config.relaxed_ns) == PARK_WOKEN) {
+        w->sleeps = 0;
+        return;
+    }
+    stat_add(w, STAT_relaxed_timeouts, !moderate);
+    w->fruitless = FRUITLESS_ROUNDS; /* that look takes in the others */
+}
+
+static void worker_bind(struct worker *w)
+{
+    struct engine *e = w->engine;
+    w->rebind = false;
+    if (e->config.bind)
+        (void)e->config.bind(e->config.userdata, w->id);
+    store_relaxed(&w->stats->cpu, (uint32_t)w->cpu);
+}
+
+/* At a quiescent point.  False: the thread ends. */
+static bool goes_on(struct worker *w)
+{
+    struct engine *e = w->engine;
+    if (unlikely(load_relaxed(&e->pause) & 1))
+        barrier_stand(w);
+    if (load_relaxed(&e->stopping) || w->id >= engine_workers(e))
+        return false;
+    if (unlikely(w->rebind))
+        worker_bind(w);
+    return true;
 }
 
 static void *worker_main(void *argument)
 {
     struct worker *w = argument;
-    struct engine *e = w->engine;
     fault_thread_enter(w);
-    if (e->config.bind)
-        (void)e->config.bind(e->config.userdata, w->id);
+    barrier_enlist(w);
+    w->rebind = true;
     store_relaxed(&w->stats->thread, (uint32_t)syscall(SYS_gettid));
-    store_relaxed(&w->stats->cpu, e->config.cpus ? (uint32_t)e->config.cpus[w->id] : UINT32_MAX);
     store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
     uint32_t rounds = 0;
-    while (!load_relaxed(&e->stopping)) {
+    while (goes_on(w)) {
         store_release(&w->passes, load_relaxed(&w->passes) + 1); /* a quiescent point; read (acquire) by worker_quiesce */
         if (w->stalled) {
             w->stalled = false;
             port_rescue(w);
         }
-        if (!work_once(w))
-            search(w);
+        if (work_once(w))
+            w->sleeps = 0;
+        else
+            idle(w);
         if ((++rounds & 15) == 0) {
             uint64_t now = engine_now_ns();
             if (now - w->polled_ns > DOORBELL_POLL_NS) {
@@ -289,8 +389,9 @@ static void *worker_main(void *argument)
     return NULL;
 }
 
-int worker_start(struct worker *w)
+int worker_start(struct worker *w, uint32_t epoch)
 {
+    w->start_epoch = epoch;
     return -pthread_create(&w->thread, NULL, worker_main, w);
 }
 
@@ -303,7 +404,7 @@ bool worker_quiesce(struct engine *e, uint64_t timeout_ns)
 {
     uint64_t until = engine_now_ns() + timeout_ns;
     full_barrier();
-    for (uint32_t i = 0; i < e->n_workers; i++) {
+    for (uint32_t i = 0; i < engine_workers(e); i++) {
         struct worker *w = e->workers[i];
         uint64_t passes = load_acquire(&w->passes);
         while (load_acquire(&w->passes) - passes < 2 && !park_worker_sleeps(e, i)) {

@@ -94,25 +94,47 @@ static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void 
     return engine_ctx_reply(engine_ctx(ctx), type, head, head_size, tail, tail_size);
 }
 
+/* Of plugins that were compiled with the first version of the header. */
+enum { SPAWN_OPTIONS_SIZE_FIRST = offsetof(struct odeon_spawn_options, place) };
+
+/* A plugin's options, of its own version of the structure, in the engine's words. */
+static int spawn_read(const struct odeon_spawn_options *options, struct engine_spawn *ret_spawn)
+{
+    static const enum engine_placement placements[] = {
+        [ODEON_PLACE_SPREAD] = PLACE_SPREAD, [ODEON_PLACE_HERE] = PLACE_NEAR,        [ODEON_PLACE_NODE] = PLACE_NODE,
+        [ODEON_PLACE_PINNED] = PLACE_PINNED, [ODEON_PLACE_PINNED_TO] = PLACE_PINNED, [ODEON_PLACE_FOLLOW] = PLACE_FOLLOW,
+        [ODEON_PLACE_DETACHED] = PLACE_DETACHED,
+    };
+    struct odeon_spawn_options known = { .struct_size = 0 };
+
+    if (options->struct_size < SPAWN_OPTIONS_SIZE_FIRST || options->struct_size > sizeof(known))
+        return -EINVAL;
+    memcpy(&known, options, options->struct_size);
+    if (known.placement >= sizeof(placements) / sizeof(placements[0]) || (known.args_size > 0 && !known.args) || known.reserved)
+        return -EINVAL;
+    if (known.args_size > ODEON_SPAWN_ARGS_MAX)
+        return -E2BIG;
+    *ret_spawn = (struct engine_spawn){
+        .placement = placements[known.placement],
+        .place = known.placement == ODEON_PLACE_PINNED ? ENGINE_ANYWHERE : known.place,
+        .name = known.name,
+        .args = known.args,
+        .args_size = known.args_size,
+    };
+    return 0;
+}
+
 static int host_spawn(struct odeon_context *ctx, uint32_t type, const struct odeon_spawn_options *options,
                       odeon_ref *ret_ref)
 {
-    struct engine_spawn spawn = { .here = false };
+    struct engine_spawn spawn = { .placement = PLACE_SPREAD };
     actor_ref ref = 0;
-    int r;
+    int r = 0;
 
-    if (options) {
-        if (options->struct_size != sizeof(*options) || options->placement > ODEON_PLACE_HERE ||
-            (options->args_size > 0 && !options->args))
-            return -EINVAL;
-        if (options->args_size > ODEON_SPAWN_ARGS_MAX)
-            return -E2BIG;
-        spawn.here = options->placement == ODEON_PLACE_HERE;
-        spawn.name = options->name;
-        spawn.args = options->args;
-        spawn.args_size = options->args_size;
-    }
-    r = engine_ctx_spawn(engine_ctx(ctx), type, &spawn, &ref);
+    if (options)
+        r = spawn_read(options, &spawn);
+    if (r == 0)
+        r = engine_ctx_spawn(engine_ctx(ctx), type, &spawn, &ref);
     if (r == 0 && ret_ref)
         *ret_ref = ref;
     return r;

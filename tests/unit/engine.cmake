@@ -18,10 +18,13 @@ add_engine_test(outbox "unit" 60)
 add_engine_test(turn "unit" 60)
 add_engine_test(actors "unit" 60)
 add_engine_test(recover_states "unit" 60)
+add_engine_test(policy "unit" 60)
 add_engine_test(recover "stress" 240)
 add_engine_test(recover_ports "stress" 240)
 add_engine_test(steal "stress" 120)
 add_engine_test(port "stress" 120)
+add_engine_test(reconfigure "stress" 180)
+add_engine_test(placement "unit" 120)
 
 # Recovery again, with the engine's injection points compiled in: nothing is taken from the engine's library.
 file(GLOB engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/daemon/engine/*.c)

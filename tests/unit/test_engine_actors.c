@@ -132,7 +132,7 @@ static void test_spawn_arguments(void **state)
         assert_int_equal(seen.args_size, sizes[i]);
         assert_memory_equal(seen.args, args, sizes[i]);
         assert_int_equal(seen.spawned_by, 0);
-        struct engine_spawn spawn = { .args = args, .args_size = sizes[i], .here = i % 2 };
+        struct engine_spawn spawn = { .args = args, .args_size = sizes[i], .placement = i % 2 ? PLACE_NEAR : PLACE_SPREAD };
         assert_int_equal(spawn_by_actor(&f, parent, child_type, spawn, 1), 0);
         assert_int_equal(seen.args_size, sizes[i]);
         assert_int_equal(seen.spawned_by, parent);
@@ -140,7 +140,7 @@ static void test_spawn_arguments(void **state)
         assert_int_equal(engine_actor_get(f.engine, order.ref, &view), 0);
         assert_int_equal(engine_actor_get(f.engine, parent, &of_parent), 0);
         assert_int_equal(view.spawned_by, parent);
-        if (spawn.here)
+        if (spawn.placement == PLACE_NEAR)
             assert_int_equal(view.queue, of_parent.queue);
     }
     assert_int_equal(engine_actor_spawn(f.engine, child_type, NULL, args, sizeof(args), &ref), -E2BIG);
@@ -232,7 +232,7 @@ static void test_full_table(void **state)
     fixture_begin(&f, 1);
     actor_ref parent = engine_fixture_spawn(&f, parent_type, NULL, 0), ref = 0;
     assert_int_equal(engine_start(f.engine), 0);
-    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .here = true }, 1000), -ENOSPC);
+    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .placement = PLACE_NEAR }, 1000), -ENOSPC);
     uint64_t by_parent = seen.inits;
     int r = 0;
     while ((r = engine_actor_spawn(f.engine, child_type, NULL, NULL, 0, &ref)) == 0)
@@ -255,7 +255,7 @@ static void test_full_table(void **state)
     struct engine_actor_type_view type;
     assert_int_equal(engine_actor_type_get(f.engine, child_type, &type), 0);
     assert_int_equal(type.live, 0);
-    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .here = false }, 100), 0);
+    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .placement = PLACE_SPREAD }, 100), 0);
     assert_int_equal(actor_ref_generation(order.ref), 2);
     fixture_end(&f);
 }

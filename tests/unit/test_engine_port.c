@@ -65,9 +65,39 @@ static void types_register(struct engine_fixture *f)
     echo_type = engine_fixture_type(f, "echo", 8, NULL, NULL, behaviours, 3);
 }
 
+/* What a test runs under. */
+static enum steal_policy_id policy;
+static enum steal_mode mode;
+
+static int under_defaults(void **state)
+{
+    (void)state;
+    policy = STEAL_LONGEST_VICTIM;
+    mode = STEAL_KEEP;
+    return 0;
+}
+
+static int under_visit(void **state)
+{
+    (void)state;
+    policy = STEAL_LOCALITY;
+    mode = STEAL_VISIT;
+    return 0;
+}
+
+static int under_share(void **state)
+{
+    (void)state;
+    policy = STEAL_SHARE;
+    mode = STEAL_KEEP;
+    return 0;
+}
+
 static void fixture_begin(struct engine_fixture *f, uint32_t workers, uint64_t limit)
 {
     struct engine_config config = engine_fixture_config(workers, 2);
+    config.stealing = policy;
+    config.mode = mode;
     config.actors_max = 2 * ODEON_PORTS_MAX;
     config.limit_bytes = limit;
     config.outbox_bytes = 1 << 20;
@@ -692,28 +722,45 @@ static void test_ports_outlive_the_engine(void **state)
     fixture_end(&f);
 }
 
+#define port_test(function, under)                                                                                     \
+    {                                                                                                                  \
+        .name = #function " " #under, .test_func = function, .setup_func = under                                       \
+    }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_all_sizes_round_the_ring),
-        cmocka_unit_test(test_correlation_and_sender),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_queue_full_is_refused),
-        cmocka_unit_test(test_doorbell_is_enough),
-        cmocka_unit_test(test_port_of_a_stuck_worker),
-        cmocka_unit_test(test_backlog_in_order),
-        cmocka_unit_test(test_backlog_has_a_bound),
-        cmocka_unit_test(test_broken_tail),
-        cmocka_unit_test(test_broken_length),
-        cmocka_unit_test(test_broken_header),
-        cmocka_unit_test(test_broken_slot),
-        cmocka_unit_test(test_broken_head),
-        cmocka_unit_test(test_what_cannot_be_added),
-        cmocka_unit_test(test_close_drains),
-        cmocka_unit_test(test_stale_references),
-        cmocka_unit_test(test_remove_while_traffic),
-        cmocka_unit_test(test_ports_outlive_the_engine),
+        port_test(test_there_and_back, under_defaults),
+        port_test(test_all_sizes_round_the_ring, under_defaults),
+        port_test(test_correlation_and_sender, under_defaults),
+        port_test(test_refusals, under_defaults),
+        port_test(test_queue_full_is_refused, under_defaults),
+        port_test(test_doorbell_is_enough, under_defaults),
+        port_test(test_port_of_a_stuck_worker, under_defaults),
+        port_test(test_backlog_in_order, under_defaults),
+        port_test(test_backlog_has_a_bound, under_defaults),
+        port_test(test_broken_tail, under_defaults),
+        port_test(test_broken_length, under_defaults),
+        port_test(test_broken_header, under_defaults),
+        port_test(test_broken_slot, under_defaults),
+        port_test(test_broken_head, under_defaults),
+        port_test(test_what_cannot_be_added, under_defaults),
+        port_test(test_close_drains, under_defaults),
+        port_test(test_stale_references, under_defaults),
+        port_test(test_remove_while_traffic, under_defaults),
+        port_test(test_ports_outlive_the_engine, under_defaults),
+        port_test(test_there_and_back, under_visit),
+        port_test(test_doorbell_is_enough, under_visit),
+        port_test(test_port_of_a_stuck_worker, under_visit),
+        port_test(test_backlog_in_order, under_visit),
+        port_test(test_close_drains, under_visit),
+        port_test(test_remove_while_traffic, under_visit),
+        port_test(test_there_and_back, under_share),
+        port_test(test_doorbell_is_enough, under_share),
+        port_test(test_port_of_a_stuck_worker, under_share),
+        port_test(test_backlog_in_order, under_share),
+        port_test(test_close_drains, under_share),
+        port_test(test_remove_while_traffic, under_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,7 +196,7 @@ static int spawner_on_done(void *self, const void *message, struct engine_contex
     char name[32];
     snprintf(name, sizeof(name), "chain.%llu", (unsigned long long)next.stream);
     struct engine_spawn spawn = {
-        .here = next.number % 2,
+        .placement = next.number % 2 ? PLACE_NEAR : PLACE_SPREAD,
         .name = chain_is_named(next.stream) ? name : NULL,
         .args = &next,
         .args_size = sizeof(next),

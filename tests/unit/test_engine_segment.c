@@ -70,6 +70,8 @@ static void test_other_sizes(void **state)
     OTHER(n_workers, 3);
     OTHER(queues_per_worker, 1);
     OTHER(queues_per_worker, 3);
+    OTHER(workers_max, 3);
+    OTHER(detached_max, 1);
     OTHER(actors_max, 1024);
     OTHER(limit_bytes, 4096);
     OTHER(limit_bytes, 1 << 20);
@@ -154,7 +156,8 @@ static void test_half_formatted(void **state)
     struct engine_recovery report;
     engine_fixture_reopen(&f, &report);
     assert_int_equal(report.boots, 1);
-    assert_int_equal(f.engine->segment.header->n_queues, 4);
+    assert_int_equal(f.engine->segment.header->n_queues, f.engine->segment.n_queues);
+    assert_int_equal(f.engine->segment.n_queues, 2 * 2 + 2 + ODEON_FOLLOW_QUEUES); /* ordinary, pinned, follow */
     engine_fixture_close(&f);
 }
 
@@ -176,6 +179,9 @@ static void test_bad_configurations(void **state)
     } while (0)
     BAD(n_workers, 0);
     BAD(n_workers, ODEON_WORKERS_MAX + 1);
+    BAD(workers_max, 1);
+    BAD(workers_max, ODEON_WORKERS_MAX + 1);
+    BAD(detached_max, ODEON_WORKERS_MAX - 1);
     BAD(queues_per_worker, 0);
     BAD(queues_per_worker, ODEON_QUEUES_MAX);
     BAD(actors_max, ODEON_PORTS_MAX);

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "daemon/engine/steal.h"
+#include "daemon/engine/wake.h"
 #include "engine_fixture.h"
 
 enum { N_ACTORS = 16, QUEUES = 8 };
@@ -192,40 +193,48 @@ static void mesh_begin(struct engine_fixture *f, uint64_t ticks, uint32_t fan_ou
         assert_int_equal(engine_actor_send(f->engine, actors[i], tick_type, &ticks, sizeof(ticks)), 0);
 }
 
-static void test_policies_have_names(void **state)
+/* What workers other than worker 0 have run. */
+static uint64_t run_by_thieves(struct engine_fixture *f)
 {
-    (void)state;
-    for (unsigned i = 0; i < STEAL_N; i++) {
-        enum steal_policy_id id = STEAL_N;
-        assert_int_equal(steal_policy_parse(steal_policy_name((enum steal_policy_id)i), &id), 0);
-        assert_int_equal(id, i);
-    }
-    enum steal_policy_id id = STEAL_N;
-    assert_int_equal(steal_policy_parse("", &id), -EINVAL);
-    assert_int_equal(steal_policy_parse("Random", &id), -EINVAL);
-    assert_int_equal(steal_policy_parse("random ", &id), -EINVAL);
-    assert_int_equal(id, STEAL_N);
-    assert_string_equal(steal_policy_name(STEAL_N), "unknown");
+    uint64_t n = 0;
+    for (uint32_t i = 1; i < f->config.n_workers; i++)
+        n += load_relaxed(&f->engine->workers[i]->stats->value[STAT_messages_processed]);
+    return n;
 }
 
-static void balance(uint32_t workers, enum steal_policy_id stealing)
+/* All the load lies with worker 0.  Again until the others have had their share: on a loaded machine a round may be over before they run. */
+static void balance(uint32_t workers, enum steal_policy_id stealing, enum steal_mode mode, uint32_t sources, unsigned flags)
 {
     struct engine_fixture f;
-    uint64_t ticks = TEST_SCALE(400);
+    uint64_t ticks = TEST_SCALE(400), expected = 0, until = engine_now_ns() + TEST_DEADLINE_NS;
+    bool stays = stealing == STEAL_NONE || flags & SOURCE_FIXED;
     struct kinds kinds = fixture_begin(&f, workers, stealing);
+    steal_set(f.engine, stealing, mode, sources);
     mesh_spawn_all_at(&f, kinds.mesh, 0);
+    for (uint32_t source = 0; source < QUEUES; source++)
+        source_place(f.engine, source, 0, flags);
     assert_int_equal(engine_start(f.engine), 0);
-    mesh_begin(&f, ticks, 3, 5000);
-    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
-    assert_int_equal(atomic_load(&n_handled), N_ACTORS * ticks * 4);
-    uint64_t steals = engine_fixture_stat(&f, STAT_steals);
-    uint64_t by_thieves = 0;
-    for (uint32_t i = 1; i < workers; i++)
-        by_thieves += load_relaxed(&f.engine->workers[i]->stats->value[STAT_messages_processed]);
+    do {
+        mesh_begin(&f, ticks, 3, 5000);
+        expected += N_ACTORS * ticks * 4;
+        assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+        assert_int_equal(atomic_load(&n_handled), expected);
+    } while (!stays && run_by_thieves(&f) <= expected / 40 && engine_now_ns() < until);
+    uint64_t steals = engine_fixture_stat(&f, STAT_steals), visits = engine_fixture_stat(&f, STAT_visits);
     if (stealing == STEAL_NONE)
-        assert_int_equal(steals, 0);
+        assert_int_equal(steals + visits, 0);
+    if (stays) /* the others begin the unused actors that lie with them, no more */
+        assert_true(run_by_thieves(&f) <= N_ACTORS * workers);
     else
-        assert_true(steals > 0 && by_thieves > N_ACTORS * ticks / 10);
+        assert_true((steals > 0 || stealing == STEAL_SHARE) && run_by_thieves(&f) > expected / 40);
+    bool home = stays || (mode == STEAL_VISIT && !(flags & SOURCE_FOLLOW));
+    for (uint32_t source = 0; home && source < QUEUES; source++)
+        assert_true(engine_fixture_until(load_relaxed(&f.engine->sources[source].own) == own_idle(0)));
+    if (flags == 0)
+        assert_true(mode == STEAL_VISIT ? visits > 0 : visits == 0);
+    if (flags & SOURCE_FOLLOW)
+        assert_true(engine_fixture_stat(&f, STAT_follow_moves) > 0);
+    assert_true(sources > 1 || engine_fixture_stat(&f, STAT_sources_moved) == 0);
     assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 0);
     fixture_end(&f);
 }
@@ -233,25 +242,74 @@ static void balance(uint32_t workers, enum steal_policy_id stealing)
 static void test_balance_two_longest_victim(void **state)
 {
     (void)state;
-    balance(2, STEAL_LONGEST_VICTIM);
+    balance(2, STEAL_LONGEST_VICTIM, STEAL_KEEP, 1, 0);
 }
 
 static void test_balance_three_random(void **state)
 {
     (void)state;
-    balance(3, STEAL_RANDOM);
+    balance(3, STEAL_RANDOM, STEAL_KEEP, 1, 0);
 }
 
 static void test_balance_four_longest_victim(void **state)
 {
     (void)state;
-    balance(4, STEAL_LONGEST_VICTIM);
+    balance(4, STEAL_LONGEST_VICTIM, STEAL_KEEP, 1, 0);
 }
 
 static void test_no_stealing_means_none(void **state)
 {
     (void)state;
-    balance(2, STEAL_NONE);
+    balance(2, STEAL_NONE, STEAL_KEEP, 1, 0);
+}
+
+static void test_balance_round_robin(void **state)
+{
+    (void)state;
+    balance(3, STEAL_ROUND_ROBIN, STEAL_KEEP, 1, 0);
+}
+
+static void test_balance_fullest_several_sources(void **state)
+{
+    (void)state;
+    balance(3, STEAL_FULLEST, STEAL_KEEP, 4, 0);
+}
+
+static void test_balance_locality_visits(void **state)
+{
+    (void)state;
+    balance(3, STEAL_LOCALITY, STEAL_VISIT, 1, 0);
+}
+
+static void test_balance_visits_several_sources(void **state)
+{
+    (void)state;
+    balance(4, STEAL_RANDOM, STEAL_VISIT, 3, 0);
+}
+
+static void test_balance_share(void **state)
+{
+    (void)state;
+    balance(3, STEAL_SHARE, STEAL_KEEP, 1, 0);
+}
+
+static void test_balance_share_visits(void **state)
+{
+    (void)state;
+    balance(4, STEAL_SHARE, STEAL_VISIT, 2, 0);
+}
+
+static void test_balance_following_queues(void **state)
+{
+    (void)state;
+    balance(3, STEAL_LOCALITY, STEAL_VISIT, 2, SOURCE_FOLLOW);
+}
+
+static void test_fixed_queues_stay(void **state)
+{
+    (void)state;
+    balance(3, STEAL_LOCALITY, STEAL_VISIT, 4, SOURCE_FIXED);
+    balance(2, STEAL_SHARE, STEAL_KEEP, 4, SOURCE_FIXED);
 }
 
 static void test_policy_changes_live(void **state)
@@ -265,7 +323,8 @@ static void test_policy_changes_live(void **state)
     mesh_begin(&f, ticks, 2, 0);
     uint64_t until = engine_now_ns() + TEST_DEADLINE_NS, changes = 0;
     while (atomic_load(&n_handled) < expected && engine_now_ns() < until) {
-        engine_set_stealing(f.engine, (enum steal_policy_id)(changes++ % STEAL_N));
+        changes++;
+        steal_set(f.engine, (enum steal_policy_id)(changes % STEAL_N), (enum steal_mode)(changes / STEAL_N % STEAL_MODE_N), 1 + changes % 5);
         engine_set_throughput(f.engine, 1 + changes % 100);
         nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
     }
@@ -276,10 +335,11 @@ static void test_policy_changes_live(void **state)
 }
 
 /* While one worker does not come back from a handler, everything that is not in that handler's queue goes on. */
-static void stuck(uint32_t workers, enum steal_policy_id stealing)
+static void stuck(uint32_t workers, enum steal_policy_id stealing, enum steal_mode mode, uint32_t sources)
 {
     struct engine_fixture f;
     struct kinds kinds = fixture_begin(&f, workers, stealing);
+    steal_set(f.engine, stealing, mode, sources);
     struct engine_actor_view blocker_view, view;
     actor_ref blocker = spawn_at(&f, kinds.block, 0, NULL, 0);
     assert_int_equal(engine_actor_get(f.engine, blocker, &blocker_view), 0);
@@ -312,22 +372,51 @@ static void stuck(uint32_t workers, enum steal_policy_id stealing)
 static void test_stuck_handler_two_workers(void **state)
 {
     (void)state;
-    stuck(2, STEAL_LONGEST_VICTIM);
+    stuck(2, STEAL_LONGEST_VICTIM, STEAL_KEEP, 1);
 }
 
 static void test_stuck_handler_random(void **state)
 {
     (void)state;
-    stuck(3, STEAL_RANDOM);
+    stuck(3, STEAL_RANDOM, STEAL_KEEP, 1);
+}
+
+static void test_stuck_handler_round_robin(void **state)
+{
+    (void)state;
+    stuck(2, STEAL_ROUND_ROBIN, STEAL_KEEP, 4);
+}
+
+static void test_stuck_handler_fullest(void **state)
+{
+    (void)state;
+    stuck(3, STEAL_FULLEST, STEAL_KEEP, 2);
+}
+
+static void test_stuck_handler_visits(void **state)
+{
+    (void)state;
+    stuck(2, STEAL_LOCALITY, STEAL_VISIT, 1);
+    stuck(3, STEAL_LONGEST_VICTIM, STEAL_VISIT, 4);
+}
+
+static void test_stuck_handler_share(void **state)
+{
+    (void)state;
+    stuck(2, STEAL_SHARE, STEAL_KEEP, 1);
+    stuck(3, STEAL_SHARE, STEAL_VISIT, 3);
 }
 
 /* Single messages, each of which finds everybody asleep, or just falling asleep. */
-static void test_every_message_wakes(void **state)
+static void every_message_wakes(enum steal_policy_id stealing, enum steal_mode mode, uint32_t moderate_sleeps, uint64_t relaxed_ns)
 {
-    (void)state;
     struct engine_fixture f;
-    struct kinds kinds = fixture_begin(&f, 3, STEAL_LONGEST_VICTIM);
+    struct kinds kinds = fixture_begin(&f, 3, stealing);
+    steal_set(f.engine, stealing, mode, 2);
     f.engine->config.spin_ns = 0;
+    f.engine->config.moderate_sleeps = moderate_sleeps;
+    f.engine->config.moderate_ns = 5000;
+    f.engine->config.relaxed_ns = relaxed_ns;
     for (uint32_t i = 0; i < N_ACTORS; i++)
         actors[i] = engine_fixture_spawn(&f, kinds.hop, NULL, 0);
     assert_int_equal(engine_start(f.engine), 0);
@@ -341,7 +430,31 @@ static void test_every_message_wakes(void **state)
         spin_ns(i * 997 % 20000); /* where in its way to sleep the next one meets a worker */
     }
     assert_true(engine_fixture_stat(&f, STAT_parks) > 0);
+    assert_true(moderate_sleeps ? engine_fixture_stat(&f, STAT_parks_moderate) > 0 : engine_fixture_stat(&f, STAT_parks_moderate) == 0);
+    if (relaxed_ns)
+        assert_true(engine_fixture_until(engine_fixture_stat(&f, STAT_relaxed_timeouts) > 0));
+    else
+        assert_int_equal(engine_fixture_stat(&f, STAT_relaxed_timeouts), 0);
     fixture_end(&f);
+}
+
+static void test_every_message_wakes(void **state)
+{
+    (void)state;
+    every_message_wakes(STEAL_LONGEST_VICTIM, STEAL_KEEP, 0, 0);
+}
+
+static void test_every_message_wakes_share(void **state)
+{
+    (void)state;
+    every_message_wakes(STEAL_SHARE, STEAL_KEEP, 0, 0);
+}
+
+static void test_every_message_wakes_between_short_sleeps(void **state)
+{
+    (void)state;
+    every_message_wakes(STEAL_LOCALITY, STEAL_VISIT, 3, 0);
+    every_message_wakes(STEAL_ROUND_ROBIN, STEAL_KEEP, 2, 10000);
 }
 
 /* Fewer messages than workers go round: at each hop somebody falls asleep and somebody is woken. */
@@ -391,7 +504,7 @@ static void test_idle_sleeps(void **state)
     assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
     uint64_t all = (UINT64_C(1) << 3) - 1;
     assert_true(engine_fixture_until(load_relaxed(&f.engine->sleepers[0]) == all));
-    assert_int_equal(load_relaxed(&f.engine->searching), 0);
+    assert_int_equal(load_relaxed(&f.engine->searching[0].n), 0);
     assert_true(engine_fixture_until(load_relaxed(&f.engine->stall_armed) == 0));
     fixture_end(&f);
 }
@@ -399,15 +512,28 @@ static void test_idle_sleeps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_policies_have_names),
         cmocka_unit_test(test_balance_two_longest_victim),
         cmocka_unit_test(test_balance_three_random),
         cmocka_unit_test(test_balance_four_longest_victim),
         cmocka_unit_test(test_no_stealing_means_none),
+        cmocka_unit_test(test_balance_round_robin),
+        cmocka_unit_test(test_balance_fullest_several_sources),
+        cmocka_unit_test(test_balance_locality_visits),
+        cmocka_unit_test(test_balance_visits_several_sources),
+        cmocka_unit_test(test_balance_share),
+        cmocka_unit_test(test_balance_share_visits),
+        cmocka_unit_test(test_balance_following_queues),
+        cmocka_unit_test(test_fixed_queues_stay),
         cmocka_unit_test(test_policy_changes_live),
         cmocka_unit_test(test_stuck_handler_two_workers),
         cmocka_unit_test(test_stuck_handler_random),
+        cmocka_unit_test(test_stuck_handler_round_robin),
+        cmocka_unit_test(test_stuck_handler_fullest),
+        cmocka_unit_test(test_stuck_handler_visits),
+        cmocka_unit_test(test_stuck_handler_share),
         cmocka_unit_test(test_every_message_wakes),
+        cmocka_unit_test(test_every_message_wakes_share),
+        cmocka_unit_test(test_every_message_wakes_between_short_sleeps),
         cmocka_unit_test(test_round_trip_no_stealing),
         cmocka_unit_test(test_round_trip_stealing),
         cmocka_unit_test(test_round_trip_spinning),

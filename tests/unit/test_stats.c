@@ -118,13 +118,13 @@ static void test_values_sums_and_derived_figures(void **state)
     struct file *file = *state;
     struct odeon_stats *stats = open_stats(file);
 
-    for (unsigned i = 0; i < 3; i++) {
-        atomic_store(&worker_of(file, i)->value[STAT_gulps], 10 + i);
-        atomic_store(&worker_of(file, i)->value[STAT_gulped_messages], 100 * (i + 1));
-        atomic_store(&worker_of(file, i)->value[STAT_state], 3);
-        atomic_store(&worker_of(file, i)->cpu, i);
+    for (unsigned i = 0; i < 3; i++) { /* two workers and the control thread, whose block is the last one */
+        struct stats_worker *block = worker_of(file, i < 2 ? i : STATS_CONTROL_BLOCK);
+        atomic_store(&block->value[STAT_gulps], 10 + i);
+        atomic_store(&block->value[STAT_gulped_messages], 100 * (i + 1));
+        atomic_store(&block->value[STAT_state], 3);
+        atomic_store(&block->cpu, i < 2 ? i : UINT32_MAX);
     }
-    atomic_store(&worker_of(file, 2)->cpu, UINT32_MAX);
     atomic_store(&worker_of(file, 100)->value[STAT_gulps],
                  1000); /* of a worker that is no more: still part of the total */
     assert_true(value(stats, 1, "gulps") == 11);

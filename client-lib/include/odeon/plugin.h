@@ -21,9 +21,15 @@ extern "C" {
 
 struct odeon_context;
 
+/* Where an actor lives, for life.  From NODE on: since minor 1, an older host refuses them. */
 enum odeon_placement {
-    ODEON_PLACE_SPREAD = 0, /* the next queue, round robin */
-    ODEON_PLACE_HERE = 1,   /* the queue of the actor that spawns */
+    ODEON_PLACE_SPREAD = 0,    /* the next queue, round robin */
+    ODEON_PLACE_HERE = 1,      /* the queue of the actor that spawns; SPREAD if that one is detached */
+    ODEON_PLACE_NODE = 2,      /* round robin over the workers of memory node `place` */
+    ODEON_PLACE_PINNED = 3,    /* the next worker; no other one runs it */
+    ODEON_PLACE_PINNED_TO = 4, /* the same, worker `place` */
+    ODEON_PLACE_FOLLOW = 5,    /* run by whoever sends to it while it is idle: for actors that many talk to */
+    ODEON_PLACE_DETACHED = 6,  /* a thread of its own: its behaviours may block */
 };
 
 enum odeon_log_level { ODEON_LOG_ERROR = 3, ODEON_LOG_WARNING = 4, ODEON_LOG_NOTICE = 5, ODEON_LOG_INFO = 6, ODEON_LOG_DEBUG = 7 };
@@ -36,6 +42,8 @@ struct odeon_spawn_options {
     const char *name;    /* registered name, or NULL */
     const void *args;    /* copied; kept for re-initialisation after a crash */
     uint64_t args_size;  /* at most 232 bytes */
+    uint32_t place;      /* since minor 1: node or worker, as `placement` says */
+    uint32_t reserved;   /* 0 */
 };
 
 /* A message object: storage for a message that is filled first and sent (copied) later, perhaps several times. */
@@ -63,7 +71,8 @@ struct odeon_host {
     int (*reply_tail)(struct odeon_context *ctx, uint32_t type, const void *head, size_t head_size, const void *tail, size_t tail_size);
     /* Makes an actor.  It exists once the behaviour has returned; its init runs before its first message.  `type` is an id
      * (struct odeon_actor_type.id, or from find_type).  -ESRCH: no such type; -ENOSPC: the actor table is full; -EEXIST: the
-     * name is taken; -E2BIG: args too large; -ENOBUFS, -EAGAIN as for send. */
+     * name is taken; -E2BIG: args too large; -ENOBUFS, -EAGAIN as for send; -EINVAL: options that make no sense; -ENODEV: no worker runs
+     * there.  DETACHED: -ENOSPC: all threads for such actors (setting `detached`) are taken; -EAGAIN: no thread to be had. */
     int (*spawn)(struct odeon_context *ctx, uint32_t type, const struct odeon_spawn_options *options, odeon_ref *ret_ref);
     int (*find_type)(struct odeon_context *ctx, const char *name, uint32_t *ret_type); /* 0, -ENOENT */
     /* Sends the poison message that belongs to `how` (ODEON_DELETE, _DESTROY, _FINISHED); pending messages come first. */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/barrier.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/engine/park.h"
+
+static void word_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout, NULL, 0);
+}
+
+static void word_wake(_Atomic uint32_t *word)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* From `epoch` to the next number; `also`: a number to wait behind, too. */
+static void stand(struct worker *w, uint32_t epoch, uint32_t also)
+{
+    struct engine *e = w->engine;
+    w->pause_begin_ns = engine_now_ns();
+    store_release(&w->paused_at, epoch); /* read (acquire) by barrier_close: all that this worker did is done */
+    word_wake(&w->paused_at);
+    for (uint32_t now; (now = load_acquire(&e->pause)) == epoch || now == also;) /* G2 */
+        word_wait(&e->pause, now, NULL);
+    w->pause_end_ns = engine_now_ns();
+    store_release(&w->paused_at, epoch + 1); /* read (acquire) by barrier_open */
+    word_wake(&w->paused_at);
+}
+
+void barrier_stand(struct worker *w)
+{
+    uint32_t epoch = load_acquire(&w->engine->pause);
+    if (epoch & 1)
+        stand(w, epoch, epoch);
+}
+
+void barrier_enlist(struct worker *w)
+{
+    if (w->start_epoch)
+        stand(w, w->start_epoch, w->start_epoch - 1);
+}
+
+uint32_t barrier_next(struct engine *e)
+{
+    return (load_relaxed(&e->pause) + 1) | 1;
+}
+
+/* False: the time is over. */
+static bool wait_for(struct worker *w, uint32_t epoch, uint64_t until)
+{
+    for (uint32_t at; (at = load_acquire(&w->paused_at)) != epoch;) {
+        uint64_t now = engine_now_ns();
+        if (now >= until)
+            return false;
+        uint64_t left = until - now;
+        struct timespec timeout = { .tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000) };
+        word_wait(&w->paused_at, at, &timeout);
+    }
+    return true;
+}
+
+static void let_go(struct engine *e)
+{
+    store_release(&e->pause, (load_relaxed(&e->pause) | 1) + 1); /* G2 */
+    word_wake(&e->pause);
+}
+
+int barrier_close(struct engine *e, uint32_t n, uint64_t timeout_ns, uint32_t *ret_stuck)
+{
+    uint64_t now = engine_now_ns(), until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
+    uint32_t epoch = barrier_next(e);
+    atomic_store_explicit(&e->pause, epoch, memory_order_seq_cst);
+    full_barrier(); /* G3 */
+    for (uint32_t id = 0; id < n; id++)
+        park_wake_sleeper(e, id);
+    for (uint32_t id = 0; id < n; id++)
+        if (!wait_for(e->workers[id], epoch, until)) {
+            *ret_stuck = id;
+            let_go(e);
+            return -EBUSY;
+        }
+    return 0;
+}
+
+uint64_t barrier_open(struct engine *e, uint32_t n, uint32_t old)
+{
+    uint32_t epoch = load_relaxed(&e->pause);
+    uint64_t begin = UINT64_MAX, end = 0;
+    let_go(e);
+    for (uint32_t id = 0; id < n; id++) {
+        struct worker *w = e->workers[id];
+        (void)wait_for(w, epoch + 1, UINT64_MAX);
+        if (id < old && w->pause_begin_ns < begin)
+            begin = w->pause_begin_ns;
+        if (w->pause_end_ns > end)
+            end = w->pause_end_ns;
+    }
+    return end > begin ? end - begin : 0;
+}
+
+void barrier_skip(struct engine *e)
+{
+    let_go(e);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actors as the control thread sees them: spawn, send, look up, list. */
+#include "daemon/engine/engine.h"
+
+#include <errno.h>
+
+#include "daemon/engine/actors.h"
+#include "daemon/engine/commit.h"
+#include "daemon/engine/outbox.h"
+#include "daemon/engine/turn.h"
+#include "daemon/engine/queue.h"
+
+/* The control thread is attached to nothing: its commit is its sends. */
+static void control_commit(struct engine *e)
+{
+    struct worker *w = e->control;
+    if (w->newborn)
+        turn_newborn_settle(w, 0);
+    commit_flip(w, 0, 0, 0, w->out, 0, 0);
+    outbox_flush_from(w, 1);
+    commit_flip(w, 0, 0, 0, 0, 0, 0);
+    outbox_reset(w);
+    stat_add(w, STAT_messages_sent, w->n_logged);
+    w->n_logged = w->n_flushed = 0;
+}
+
+int engine_actor_spawn(struct engine *e, uint32_t type, const char *name, const void *args, size_t args_size, actor_ref *ret_ref)
+{
+    struct engine_spawn spawn = { .name = name, .args = args, .args_size = args_size };
+    return engine_actor_spawn_placed(e, type, &spawn, ret_ref);
+}
+
+int engine_actor_spawn_placed(struct engine *e, uint32_t type, const struct engine_spawn *spawn, actor_ref *ret_ref)
+{
+    struct spawn_request request = {
+        .type = type,
+        .placement = spawn->placement,
+        .place = spawn->place,
+        .name = spawn->name && *spawn->name ? spawn->name : NULL,
+        .args = spawn->args,
+        .args_size = spawn->args_size,
+    };
+    int r = actors_spawn(e->control, &request, ret_ref);
+    if (r == 0)
+        control_commit(e);
+    return r;
+}
+
+int engine_actor_send(struct engine *e, actor_ref to, uint16_t type, const void *payload, size_t size)
+{
+    uint32_t slot = actor_ref_slot(to);
+    if (slot >= e->config.actors_max || to == 0)
+        return -ESRCH;
+    uint64_t key = load_relaxed(&e->actors[slot].key);
+    if (actor_key_generation(key) != actor_ref_generation(to) || (actor_key_kind(key) != ACTOR_LIVE && actor_key_kind(key) != ACTOR_NEW))
+        return -ESRCH;
+    e->control->ctx.self = 0;
+    int r = engine_ctx_send(&e->control->ctx, to, type, BEHAVIOUR_NONE, payload, size);
+    if (r == 0)
+        control_commit(e);
+    return r;
+}
+
+int engine_actor_lookup(struct engine *e, const char *name, actor_ref *ret_ref)
+{
+    return actors_lookup(e->control, name, ret_ref);
+}
+
+static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view *ret)
+{
+    uint64_t key = load_acquire(&e->actors[slot].key);
+    enum actor_kind kind = actor_key_kind(key);
+    if (kind == ACTOR_FREE)
+        return false;
+    const struct segment_actor *durable = &e->segment.actors[slot];
+    uint32_t queue = actor_key_destination(key), source = queue < e->segment.n_queues ? queue : engine_source_of_port(e, queue - e->segment.n_queues);
+    uint32_t name = durable->name;
+    *ret = (struct engine_actor_view){
+        .ref = actor_ref_make(slot, actor_key_generation(key)),
+        .spawned_by = durable->spawned_by,
+        .type = kind == ACTOR_PORT ? 0 : slot_word_type(load_relaxed(&durable->word)),
+        .queue = queue,
+        .worker = own_worker(load_relaxed(&e->sources[source].own)),
+        .name = name > 0 && name <= ODEON_NAMES_MAX ? e->segment.names[name - 1].name : "",
+        .state = kind == ACTOR_PORT ? "port" : kind == ACTOR_NEW ? "new" : "live",
+        .queue_bytes = queue_backlog_bytes(&e->segment.queues[queue]),
+    };
+    return true;
+}
+
+int engine_actor_next(struct engine *e, uint32_t slot, struct engine_actor_view *ret)
+{
+    for (; slot < load_relaxed(&e->segment.header->slots_high); slot++)
+        if (actor_view(e, slot, ret))
+            return 0;
+    return -ENOENT;
+}
+
+int engine_actor_get(struct engine *e, actor_ref ref, struct engine_actor_view *ret)
+{
+    uint32_t slot = actor_ref_slot(ref);
+    if (slot >= e->config.actors_max || !actor_view(e, slot, ret) || ret->ref != ref)
+        return -ESRCH;
+    return 0;
+}
+
+int engine_queue_get(struct engine *e, uint32_t queue, struct engine_queue_view *ret)
+{
+    static const char *const kinds[] = {
+        [QUEUE_ORDINARY] = "ordinary", [QUEUE_PINNED] = "pinned", [QUEUE_FOLLOW] = "follow", [QUEUE_DETACHED] = "detached"
+    };
+    if (queue >= e->segment.n_queues)
+        return -ENOENT;
+    uint32_t place;
+    enum queue_range range = segment_queue_range(&e->segment, queue, &place);
+    struct source *source = &e->sources[queue];
+    *ret = (struct engine_queue_view){
+        .kind = kinds[range],
+        .queue = queue,
+        .place = place,
+        .worker = own_worker(load_relaxed(&source->own)),
+        .home = load_relaxed(&source->home),
+        .actors = load_relaxed(&source->live),
+        .retired = (range == QUEUE_ORDINARY || range == QUEUE_PINNED) && place >= engine_workers(e),
+        .bytes = queue_backlog_bytes(&e->segment.queues[queue]),
+    };
+    return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waiting until nothing is under way, and counting what is left. */
+#include "daemon/engine/engine.h"
+
+#include <time.h>
+
+#include "daemon/engine/core.h"
+#include "daemon/engine/port.h"
+#include "daemon/engine/queue.h"
+
+static uint64_t queue_count_messages(struct engine *e, uint32_t id)
+{
+    struct segment_queue *queue = &e->segment.queues[id];
+    uint64_t n = 0;
+    queue_lock(queue, e->control->id);
+    uint32_t sel = load_acquire(&queue->sel);
+    for (unsigned buffer = 0; buffer < 2; buffer++) {
+        const uint8_t *base = segment_window(&e->segment, id, buffer);
+        bool batch = buffer != queue_active(sel);
+        uint64_t at = batch ? load_relaxed(&queue->cursor) : 0, end = load_acquire(&queue->len[buffer]);
+        uint64_t wrap = batch ? load_relaxed(&queue->wrap) : 0;
+        for (; at < wrap; n++)
+            at += envelope_record_size((const struct envelope *)(base + at));
+        for (at = wrap ? 0 : at; at < end; n++)
+            at += envelope_record_size((const struct envelope *)(base + at));
+    }
+    queue_unlock(queue);
+    return n;
+}
+
+static bool is_quiet(struct engine *e)
+{
+    for (uint32_t i = 0; i < e->control->id; i++)
+        if (load_acquire(&e->workers[i]->busy))
+            return false;
+    for (uint32_t i = 0; i < e->segment.n_queues; i++)
+        if (queue_has_work(&e->segment.queues[i]))
+            return false;
+    return true;
+}
+
+static bool ports_are_drained(struct engine *e)
+{
+    for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
+        if (!port_is_drained(e, id))
+            return false;
+    return true;
+}
+
+int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret_unreceived)
+{
+    uint64_t until = engine_now_ns() + timeout_ns;
+    struct timespec pause = { .tv_nsec = 200 * 1000 };
+    int r = 1, quiet = 0;
+    if (stop && timeout_ns > 0) /* what clients have published is accepted: take it first, for half of the time */
+        while (!ports_are_drained(e) && engine_now_ns() < until - timeout_ns / 2)
+            nanosleep(&pause, NULL);
+    if (stop)
+        store_release(&e->ports_stopped, 1);
+    do {
+        /* twice in a row: between two looks a message may have moved */
+        quiet = is_quiet(e) ? quiet + 1 : 0;
+        if (quiet >= 2)
+            r = 0;
+        else
+            nanosleep(&pause, NULL);
+    } while (r != 0 && engine_now_ns() < until);
+    if (stop && !ports_are_drained(e)) /* published too late to be taken, or by clients that do not stop */
+        r = 1;
+    uint64_t unreceived = 0;
+    if (r != 0)
+        for (uint32_t i = 0; i < e->segment.n_queues; i++)
+            unreceived += queue_count_messages(e, i);
+    if (r != 0 && stop)
+        for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
+            unreceived += port_count_published(e, id);
+    *ret_unreceived = unreceived;
+    store_relaxed(&e->stats->unreceived, unreceived);
+    return r;
+}

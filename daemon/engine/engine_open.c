@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making and unmaking an engine: what it allocates, in which order, and what it takes of the statistics file. */
+#include "daemon/engine/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/engine/actors.h"
+#include "daemon/engine/memory.h"
+#include "daemon/engine/near.h"
+#include "daemon/engine/outbox.h"
+#include "daemon/engine/park.h"
+#include "daemon/engine/placement.h"
+#include "daemon/engine/port.h"
+#include "daemon/engine/seed.h"
+#include "daemon/engine/segment.h"
+#include "daemon/engine/steal.h"
+#include "daemon/engine/worker.h"
+
+uint64_t engine_segment_size(const struct engine_config *config)
+{
+    return segment_size(config);
+}
+
+static int config_check(const struct engine_config *c, const char **reterr_text)
+{
+    uint64_t room = segment_workers_max(c);
+    if (c->n_workers == 0 || c->n_workers > room)
+        *reterr_text = "number of workers out of range: from 1 to workers-max";
+    else if (room + c->detached_max > ODEON_WORKERS_MAX)
+        *reterr_text = "workers-max and detached out of range: at most 128 together";
+    else if (c->queues_per_worker == 0 || room * c->queues_per_worker > ODEON_QUEUES_MAX)
+        *reterr_text = "number of queues out of range: at least one a worker, at most 8192 in all";
+    else if (c->actors_max < 2 * ODEON_PORTS_MAX || c->actors_max > ODEON_ACTORS_MAX)
+        *reterr_text = "size of the actor table out of range";
+    else if (c->outbox_bytes < 2 * OUTBOX_SYSTEM_BYTES || c->outbox_bytes > UINT64_C(1) << 34)
+        *reterr_text = "size of an outbox out of range";
+    else if (c->limit_bytes < 4096 || c->backlog_bytes < ENVELOPE_SIZE_MAX || c->dlq_bytes < ENVELOPE_SIZE_MAX)
+        *reterr_text = "a limit is too small";
+    else
+        return 0;
+    return -EINVAL;
+}
+
+/* The statistics file is made by the supervisor; a test may hand over an empty one. */
+static int stats_map(struct engine *e, int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if ((uint64_t)st.st_size < STATS_SEGMENT_SIZE && ftruncate(fd, (off_t)STATS_SEGMENT_SIZE) < 0)
+        return -errno;
+    void *base = mmap(NULL, STATS_SEGMENT_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (base == MAP_FAILED)
+        return -errno;
+    e->stats = base;
+    store_relaxed(&e->stats->executor_pid, (uint32_t)getpid());
+    store_relaxed(&e->stats->n_workers, e->config.n_workers);
+    store_relaxed(&e->stats->n_queues, e->segment.n_queues);
+    store_relaxed(&e->stats->throughput, e->config.throughput);
+    return 0;
+}
+
+int engine_open(const struct engine_config *config, int segment_fd, int stats_fd, struct engine **ret_engine, const char **reterr_text)
+{
+    *reterr_text = "";
+    int r = config_check(config, reterr_text);
+    if (r < 0)
+        return r;
+    struct engine *e = aligned_alloc(128, (sizeof(*e) + 127) & ~(size_t)127);
+    if (!e)
+        return -ENOMEM;
+    memset(e, 0, sizeof(*e));
+    e->config = *config;
+    e->config.workers_max = segment_workers_max(config);
+    store_relaxed(&e->n_workers, config->n_workers);
+    e->event_fd = e->stall_fd = -1;
+    pthread_mutex_init(&e->events_mutex, NULL);
+    state_stock_init(&e->states);
+    r = segment_open(&e->segment, config, segment_fd, reterr_text);
+    if (r == 0)
+        r = stats_map(e, stats_fd);
+    if (r == 0)
+        r = memory_init(e);
+    if (r == 0) {
+        memory_bind_segment(e);
+        r = actors_init(e);
+    }
+    if (r == 0)
+        r = park_init(e);
+    if (r == 0 && (e->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
+        r = -errno;
+    e->n_sources = e->segment.n_queues + ODEON_PORTS_MAX;
+    if (r == 0) {
+        e->sources = aligned_alloc(64, e->n_sources * sizeof(*e->sources));
+        e->ports = aligned_alloc(64, ODEON_PORTS_MAX * sizeof(*e->ports));
+        e->workers = calloc(e->segment.n_ids, sizeof(*e->workers));
+        e->detached = aligned_alloc(64, (e->segment.detached_max + 1) * sizeof(*e->detached));
+        if (!e->sources || !e->ports || !e->workers || !e->detached)
+            r = -ENOMEM;
+    }
+    if (r == 0) {
+        memset((void *)e->sources, 0, e->n_sources * sizeof(*e->sources));
+        memset(e->ports, 0, ODEON_PORTS_MAX * sizeof(*e->ports));
+        memset((void *)e->detached, 0, (e->segment.detached_max + 1) * sizeof(*e->detached));
+        for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
+            store_relaxed(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
+    }
+    if (r == 0)
+        r = steal_open(e);
+    for (uint32_t id = 0; r == 0 && id < e->segment.n_ids; id++)
+        r = worker_new(e, id, &e->workers[id]);
+    if (r < 0) {
+        engine_close(e);
+        return r;
+    }
+    e->control = e->workers[e->segment.n_ids - 1];
+    stat_add(e->control, STAT_memory_binds_failed, e->binds_failed);
+    placement_init(e);
+    near_build(e);
+    engine_set_stealing(e, config->stealing);
+    engine_set_throughput(e, config->throughput);
+#ifdef ODEON_INJECT
+    inject_setup();
+#endif
+    *ret_engine = e;
+    return 0;
+}
+
+struct engine *engine_close(struct engine *e)
+{
+    if (!e)
+        return NULL;
+    port_close_all(e);
+    actors_fini(e);
+    for (uint32_t id = 0; e->workers && id < e->segment.n_ids; id++)
+        worker_free(e->workers[id]);
+    state_stock_fini(&e->states);
+    for (uint32_t id = 0; id < ODEON_ACTOR_TYPES_MAX; id++) {
+        struct actor_type *type = load_relaxed(&e->types[id]);
+        if (type) {
+            free(type->listed);
+            free(type);
+        }
+    }
+    steal_close(e);
+    memory_fini(e);
+    free(e->workers);
+    free((void *)e->detached);
+    free(e->ports);
+    free((void *)e->sources);
+    free(e->faults);
+    free(e->events);
+    park_fini(e);
+    if (e->event_fd >= 0)
+        close(e->event_fd);
+    if (e->stats)
+        munmap(e->stats, STATS_SEGMENT_SIZE);
+    segment_close(&e->segment);
+    free(e);
+    return NULL;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settings that change while messages flow: alone, or in one transaction. */
+#include "daemon/engine/engine.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/engine/core.h"
+#include "daemon/engine/reconfigure.h"
+#include "daemon/engine/steal.h"
+
+void engine_set_stealing(struct engine *e, enum steal_policy_id id)
+{
+    e->config.stealing = id;
+    steal_set(e, id, e->config.mode, e->config.steal_sources);
+    store_relaxed(&e->stats->stealing, id);
+    strncpy(e->stats->stealing_name, steal_policy_name(id), sizeof(e->stats->stealing_name) - 1);
+}
+
+void engine_set_throughput(struct engine *e, uint32_t messages)
+{
+    e->config.throughput = messages;
+    store_relaxed(&e->throughput, messages);
+    store_relaxed(&e->stats->throughput, messages);
+}
+
+const struct engine_config *engine_get_config(const struct engine *e)
+{
+    return &e->config;
+}
+
+/* NULL: nothing but what can change is different. */
+static const char *change_find_fixed(const struct engine_config *is, const struct engine_config *to)
+{
+#define FIXED(member, name)                                                                                                             \
+    if (is->member != to->member)                                                                                                       \
+    return name " cannot change while the engine runs: it takes effect at the next start"
+    if (to->workers_max != 0 && is->workers_max != to->workers_max)
+        return "workers-max cannot change while the engine runs: the segment was made for it";
+    FIXED(queues_per_worker, "queues-per-worker");
+    FIXED(actors_max, "the size of the actor table");
+    FIXED(limit_bytes, "the limit of a queue");
+    FIXED(outbox_bytes, "the size of an outbox");
+    FIXED(backlog_bytes, "the limit of a backlog");
+    FIXED(dlq_bytes, "the room for dead letters");
+    FIXED(attempts_max, "the number of attempts");
+    FIXED(detached_max, "the number of detached actors");
+    if (is->bind != to->bind || is->bind_memory != to->bind_memory || is->userdata != to->userdata || is->host != to->host)
+        return "functions and their data cannot change while the engine runs";
+#undef FIXED
+    return NULL;
+}
+
+static const char *change_find_wrong(const struct engine *e, const struct engine_config *to)
+{
+    if (to->n_workers == 0 || to->n_workers > e->config.workers_max)
+        return "number of workers out of range: from 1 to workers-max";
+    if ((unsigned)to->stealing >= STEAL_N)
+        return "no such stealing policy";
+    if ((unsigned)to->mode >= STEAL_MODE_N)
+        return "no such stealing mode";
+    if (to->throughput == 0)
+        return "throughput out of range: at least one message";
+    return change_find_fixed(&e->config, to);
+}
+
+int engine_reconfigure(struct engine *e, const struct engine_config *config, uint64_t timeout_ns, struct engine_change *ret_change,
+                       const char **reterr_text)
+{
+    *reterr_text = "";
+    const char *wrong = change_find_wrong(e, config);
+    if (wrong) {
+        *reterr_text = wrong;
+        return -EINVAL;
+    }
+    int r = reconfigure_run(e, config, timeout_ns, ret_change);
+    if (r == -EBUSY)
+        *reterr_text = "a worker's handler did not return in time";
+    else if (r < 0)
+        *reterr_text = "a worker's thread could not be made";
+    return r;
+}

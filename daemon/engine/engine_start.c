@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a segment that was found to workers that run, and back: recovery, start, stop. */
+#include "daemon/engine/engine.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "daemon/engine/core.h"
+#include "daemon/engine/detached.h"
+#include "daemon/engine/fault.h"
+#include "daemon/engine/recover.h"
+#include "daemon/engine/wake.h"
+#include "daemon/engine/worker.h"
+
+uint64_t engine_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void recovery_publish(struct engine *e, const struct engine_recovery *r)
+{
+    struct stats_recovery *last = &e->stats->recovery_last, *total = &e->stats->recovery_total;
+#define PUBLISH(field)                                                                                                                  \
+    do {                                                                                                                                \
+        store_relaxed(&last->field, r->field);                                                                                          \
+        store_relaxed(&total->field, load_relaxed(&total->field) + r->field);                                                           \
+    } while (0)
+    PUBLISH(running_handlers);
+    PUBLISH(unflushed_outboxes);
+    PUBLISH(armed_journals);
+    PUBLISH(held_locks);
+    PUBLISH(parked_batches);
+    PUBLISH(attached_batches);
+    PUBLISH(ports_attached);
+    PUBLISH(spawns_undone);
+    PUBLISH(redeliveries);
+    PUBLISH(faults);
+    PUBLISH(duration_ns);
+#undef PUBLISH
+    store_relaxed(&last->boots, r->boots);
+    store_relaxed(&total->boots, r->boots);
+    stat_add(e->control, STAT_redeliveries, r->redeliveries);
+}
+
+/* Created less ended is what lives: spawns that were undone, and counts that died with their worker, are put right here. */
+static void counts_settle(struct engine *e)
+{
+    int64_t created = 0, ended = 0, live = 0;
+    for (uint32_t id = 0; id < e->segment.n_ids; id++) {
+        created += (int64_t)load_relaxed(&e->workers[id]->stats->value[STAT_actors_created]);
+        ended += (int64_t)load_relaxed(&e->workers[id]->stats->value[STAT_actors_ended]);
+    }
+    for (uint32_t type = 0; type < ODEON_ACTOR_TYPES_MAX; type++)
+        live += load_relaxed(&e->control->type_live[type]);
+    int64_t missing = live - (created - ended);
+    stat_add(e->control, missing > 0 ? STAT_actors_created : STAT_actors_ended, (uint64_t)(missing > 0 ? missing : -missing));
+}
+
+int engine_recover(struct engine *e, struct engine_recovery *ret_report)
+{
+    int r = recover_run(e, ret_report);
+    if (r == 0) {
+        recovery_publish(e, ret_report);
+        counts_settle(e);
+    }
+    return r;
+}
+
+int engine_fault_get(const struct engine *e, unsigned index, struct engine_fault *ret_fault)
+{
+    if (index >= e->n_faults)
+        return -ENOENT;
+    *ret_fault = e->faults[index];
+    return 0;
+}
+
+int engine_start(struct engine *e)
+{
+    fault_install();
+    if (sched_getaffinity(0, sizeof(e->allowed), &e->allowed) < 0)
+        return -errno;
+    e->started = true;
+    store_relaxed(&e->stats->executor_started_ns, engine_now_ns());
+    for (uint32_t id = 0; id < engine_workers(e); id++) {
+        int r = worker_start(e->workers[id], 0);
+        if (r < 0)
+            return r;
+    }
+    return detached_start_all(e);
+}
+
+void engine_stop(struct engine *e)
+{
+    if (!e->started)
+        return;
+    store_relaxed(&e->stopping, 1);
+    full_barrier();
+    for (uint32_t id = 0; id < engine_workers(e); id++)
+        wake(e->workers[id]);
+    for (uint32_t id = 0; id < engine_workers(e); id++)
+        worker_join(e->workers[id]);
+    detached_join_all(e);
+    e->started = false;
+    store_release(&e->segment.header->clean, 1);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+int memory_init(struct engine *e)
+{
+    size_t n = e->segment.workers_max;
+    e->cpus = calloc(n, sizeof(*e->cpus));
+    e->nodes = calloc(n, sizeof(*e->nodes));
+    e->distances = calloc(n * n, sizeof(*e->distances));
+    if (!e->cpus || !e->nodes || !e->distances)
+        return -ENOMEM;
+    struct engine_config given = e->config;
+    memory_copy_places(e, &given);
+    return 0;
+}
+
+void memory_fini(struct engine *e)
+{
+    free(e->cpus);
+    free(e->nodes);
+    free(e->distances);
+}
+
+void memory_copy_places(struct engine *e, const struct engine_config *config)
+{
+    size_t n = e->segment.workers_max;
+    if (config->cpus && config->cpus != e->cpus)
+        memcpy(e->cpus, config->cpus, n * sizeof(*e->cpus));
+    if (config->nodes && config->nodes != e->nodes)
+        memcpy(e->nodes, config->nodes, n * sizeof(*e->nodes));
+    if (config->distances && config->distances != e->distances)
+        memcpy(e->distances, config->distances, n * n * sizeof(*e->distances));
+    e->config.cpus = config->cpus ? e->cpus : NULL;
+    e->config.nodes = config->nodes ? e->nodes : NULL;
+    e->config.distances = config->distances ? e->distances : NULL;
+}
+
+static void bind(struct engine *e, uint32_t id, void *address, uint64_t bytes)
+{
+    if (!e->config.bind_memory || !e->config.nodes || id >= e->segment.workers_max || e->nodes[id] < 0)
+        return;
+    if (e->config.bind_memory(e->config.userdata, address, bytes, e->nodes[id]) < 0)
+        e->binds_failed++;
+}
+
+void memory_bind_segment(struct engine *e)
+{
+    const struct segment *s = &e->segment;
+    uint64_t queue_bytes = 2 * s->header->window_bytes; /* both buffers lie together, and so do a worker's queues */
+    for (uint32_t id = 0; id < s->workers_max; id++) {
+        bind(e, id, segment_window(s, id * s->queues_per_worker, 0), s->queues_per_worker * queue_bytes);
+        bind(e, id, segment_window(s, s->pinned_first + id, 0), queue_bytes);
+        bind(e, id, segment_outbox(s, id), s->header->outbox_bytes);
+    }
+}
+
+void *memory_alloc(struct engine *e, uint32_t id, uint64_t bytes)
+{
+    void *address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (address == MAP_FAILED)
+        return NULL;
+    bind(e, id, address, bytes);
+    return address;
+}
+
+void memory_free(void *address, uint64_t bytes)
+{
+    if (address)
+        munmap(address, bytes);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/placement.h"
+
+#include <errno.h>
+
+#include "daemon/engine/detached.h"
+#include "daemon/engine/wake.h"
+
+static bool is_near(struct engine *e, uint32_t a, uint32_t b)
+{
+    return load_relaxed(&e->workers[a]->node) == load_relaxed(&e->workers[b]->node);
+}
+
+/* M3: number `turn` of the workers that run and share the absent one's node, or of all. */
+static uint32_t substitute(struct engine *e, uint32_t absent, uint32_t turn, uint32_t n)
+{
+    uint32_t near = 0;
+    for (uint32_t id = 0; id < n; id++)
+        near += is_near(e, absent, id);
+    if (near == 0)
+        return turn % n;
+    uint32_t skip = turn % near, id = 0;
+    while (!is_near(e, absent, id) || skip-- > 0)
+        id++;
+    return id;
+}
+
+uint32_t placement_home(struct engine *e, uint32_t source, uint32_t n)
+{
+    const struct segment *s = &e->segment;
+    if (source >= s->n_queues)
+        return (source - s->n_queues) % n;
+    uint32_t index;
+    switch (segment_queue_range(s, source, &index)) {
+    case QUEUE_FOLLOW:
+        return index % n;
+    case QUEUE_DETACHED:
+        return s->workers_max + index;
+    default:
+        return index < n ? index : substitute(e, index, source, n);
+    }
+}
+
+void placement_init(struct engine *e)
+{
+    static const unsigned flags[] = {
+        [QUEUE_ORDINARY] = 0, [QUEUE_PINNED] = SOURCE_FIXED, [QUEUE_FOLLOW] = SOURCE_FOLLOW, [QUEUE_DETACHED] = SOURCE_FIXED
+    };
+    for (uint32_t queue = 0, index; queue < e->segment.n_queues; queue++)
+        source_place(e, queue, placement_home(e, queue, engine_workers(e)), flags[segment_queue_range(&e->segment, queue, &index)]);
+}
+
+/* ---- new actors ---- */
+
+/* Round robin over the workers first, then over the queues of each. */
+static uint32_t choose_spread(struct worker *w)
+{
+    uint32_t n = engine_workers(w->engine), i = w->spawn_next++, k = w->engine->segment.queues_per_worker;
+    return i % n * k + i / n % k;
+}
+
+/* The spawner's own queue; of a worker that has gone, the ones who took it over have queues of their own (M2). */
+static uint32_t choose_near(struct worker *w)
+{
+    const struct segment *s = &w->engine->segment;
+    uint32_t index;
+    if (w->queue == NO_QUEUE)
+        return choose_spread(w);
+    switch (segment_queue_range(s, w->queue, &index)) {
+    case QUEUE_DETACHED: /* that thread is for one actor */
+        return choose_spread(w);
+    case QUEUE_FOLLOW:
+        return w->queue;
+    default:
+        if (index < engine_workers(w->engine))
+            return w->queue;
+        return load_relaxed(&w->engine->sources[w->queue].home) * s->queues_per_worker + w->queue % s->queues_per_worker;
+    }
+}
+
+static int choose_on_node(struct worker *w, uint32_t node, uint32_t *ret_queue)
+{
+    struct engine *e = w->engine;
+    uint32_t n = engine_workers(e), k = e->segment.queues_per_worker, there = 0;
+    for (uint32_t id = 0; id < n; id++)
+        there += load_relaxed(&e->workers[id]->node) == (int)node;
+    if (there == 0)
+        return -ENODEV;
+    uint32_t i = w->spawn_next++, skip = i % there, id = 0;
+    while (load_relaxed(&e->workers[id]->node) != (int)node || skip-- > 0)
+        if (++id == n)
+            return -ENODEV; /* nodes are being changed */
+    *ret_queue = id * k + i / there % k;
+    return 0;
+}
+
+static int choose_pinned(struct worker *w, uint32_t worker, uint32_t *ret_queue)
+{
+    uint32_t n = engine_workers(w->engine);
+    if (worker == ENGINE_ANYWHERE)
+        worker = w->spawn_next++ % n;
+    if (worker >= n)
+        return -ENODEV;
+    *ret_queue = w->engine->segment.pinned_first + worker;
+    return 0;
+}
+
+int placement_choose(struct worker *w, const struct spawn_request *request, uint32_t *ret_queue)
+{
+    int r = 0;
+    switch (request->placement) {
+    case PLACE_SPREAD:
+        *ret_queue = choose_spread(w);
+        break;
+    case PLACE_NEAR:
+        *ret_queue = choose_near(w);
+        break;
+    case PLACE_NODE:
+        r = choose_on_node(w, request->place, ret_queue);
+        break;
+    case PLACE_PINNED:
+        r = choose_pinned(w, request->place, ret_queue);
+        break;
+    case PLACE_FOLLOW:
+        *ret_queue = w->engine->segment.follow_first + w->spawn_next++ % ODEON_FOLLOW_QUEUES;
+        break;
+    case PLACE_DETACHED:
+        r = detached_take(w, request->type, ret_queue);
+        break;
+    default:
+        r = -EINVAL;
+        break;
+    }
+    if (r == 0)
+        atomic_fetch_add_explicit(&w->engine->sources[*ret_queue].live, 1, memory_order_relaxed); /* a count, nothing hangs on it */
+    return r;
+}
+
+void placement_undo(struct worker *w, uint32_t queue)
+{
+    struct engine *e = w->engine;
+    atomic_fetch_sub_explicit(&e->sources[queue].live, 1, memory_order_relaxed);
+    if (queue >= e->segment.detached_first)
+        detached_give_back(e, queue - e->segment.detached_first);
+}
+
+void placement_actor_found(struct engine *e, uint32_t queue, uint32_t type)
+{
+    atomic_fetch_add_explicit(&e->sources[queue].live, 1, memory_order_relaxed);
+    if (queue >= e->segment.detached_first)
+        store_relaxed(&e->detached[queue - e->segment.detached_first].taken, type);
+}
+
+void placement_actor_ended(struct worker *w, uint32_t queue)
+{
+    struct engine *e = w->engine;
+    atomic_fetch_sub_explicit(&e->sources[queue].live, 1, memory_order_relaxed);
+    if (queue >= e->segment.detached_first)
+        detached_ended(w, queue - e->segment.detached_first);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/reconfigure.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/engine/actors.h"
+#include "daemon/engine/barrier.h"
+#include "daemon/engine/memory.h"
+#include "daemon/engine/near.h"
+#include "daemon/engine/park.h"
+#include "daemon/engine/placement.h"
+#include "daemon/engine/port.h"
+#include "daemon/engine/queue.h"
+#include "daemon/engine/wake.h"
+#include "daemon/engine/worker.h"
+
+/* ---- before and after the pause ---- */
+
+static void doorbells_unwatch(struct engine *e, struct worker *w)
+{
+    for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
+        if (load_relaxed(&e->ports[id].state) != PORT_FREE)
+            park_unwatch_doorbell_by(w, e->ports[id].doorbell_fd);
+}
+
+static int doorbells_watch(struct engine *e, struct worker *w)
+{
+    int r = 0;
+    for (uint32_t id = 0; r == 0 && id < ODEON_PORTS_MAX; id++)
+        if (load_relaxed(&e->ports[id].state) != PORT_FREE)
+            r = park_watch_doorbell_by(w, id, e->ports[id].doorbell_fd);
+    return r;
+}
+
+/* Workers [from, to) have no thread any more, or their threads end. */
+static void workers_dismiss(struct engine *e, uint32_t from, uint32_t to)
+{
+    for (uint32_t id = from; id < to; id++) {
+        worker_join(e->workers[id]);
+        doorbells_unwatch(e, e->workers[id]);
+        actors_slots_return(e->workers[id]);
+    }
+}
+
+/* What can fail: threads for workers [from, to), which stand at the coming pause from the beginning, and their doorbells. */
+static int workers_enlist(struct engine *e, uint32_t from, uint32_t to)
+{
+    for (uint32_t id = from; id < to; id++) {
+        int r = doorbells_watch(e, e->workers[id]);
+        if (r == 0)
+            r = worker_start(e->workers[id], barrier_next(e));
+        if (r < 0) {
+            doorbells_unwatch(e, e->workers[id]);
+            barrier_skip(e);
+            workers_dismiss(e, from, id);
+            return r;
+        }
+    }
+    return 0;
+}
+
+/* ---- while all stand ---- */
+
+/* Where each worker is: those whose CPU is another one bind themselves when they go on. */
+static void places_apply(struct engine *e, const struct engine_config *config)
+{
+    for (uint32_t id = 0; id < e->segment.workers_max; id++) {
+        struct worker *w = e->workers[id];
+        int cpu = config->cpus ? config->cpus[id] : -1, node = config->nodes ? config->nodes[id] : -1;
+        w->rebind = w->rebind || w->cpu != cpu;
+        w->cpu = cpu;
+        store_relaxed(&w->node, node);
+    }
+}
+
+static void config_apply(struct engine *e, const struct engine_config *config)
+{
+    places_apply(e, config);
+    memory_copy_places(e, config);
+    struct engine_config *mine = &e->config;
+    mine->n_workers = config->n_workers;
+    mine->mode = config->mode;
+    mine->steal_sources = config->steal_sources;
+    mine->spin_ns = config->spin_ns;
+    mine->moderate_sleeps = config->moderate_sleeps;
+    mine->moderate_ns = config->moderate_ns;
+    mine->relaxed_ns = config->relaxed_ns;
+    store_relaxed(&e->n_workers, config->n_workers);
+    store_relaxed(&e->stats->n_workers, config->n_workers);
+    near_build(e);
+    engine_set_stealing(e, config->stealing);
+    engine_set_throughput(e, config->throughput);
+}
+
+/* X2.  To its home: when that has changed, when its owner does not run any more, or when from now on nobody takes anything from anybody. */
+static bool source_move(struct engine *e, uint32_t id, bool all_home)
+{
+    struct source *source = &e->sources[id];
+    uint64_t own = load_relaxed(&source->own);
+    uint32_t home = placement_home(e, id, engine_workers(e)), owner = own_worker(own);
+    bool moves = home != load_relaxed(&source->home) || owner >= engine_workers(e) || all_home;
+    store_relaxed(&source->home, (uint16_t)home);
+    if (own_is_running(own) || !moves || owner == home)
+        return false; /* running: a port that is dead, or is none */
+    (void)ready_clear(e->workers[owner]->ready, id); /* X4 */
+    store_release(&source->own, own_idle(home));
+    return true;
+}
+
+static bool source_has_work(struct engine *e, uint32_t id)
+{
+    if (id < e->segment.n_queues)
+        return queue_has_work(&e->segment.queues[id]);
+    return load_relaxed(&e->ports[id - e->segment.n_queues].state) == PORT_OPEN; /* its new owner looks, and makes it hot or has it ring */
+}
+
+static uint64_t sources_redraw(struct engine *e, bool all_home)
+{
+    uint64_t moved = 0;
+    uint32_t detached = e->segment.detached_first;
+    for (uint32_t id = 0; id < e->n_sources; id++)
+        if (id < detached || id >= e->segment.n_queues)
+            moved += source_move(e, id, all_home);
+    full_barrier(); /* X3 */
+    for (uint32_t id = 0; id < e->n_sources; id++)
+        if ((id < detached || id >= e->segment.n_queues) && source_has_work(e, id))
+            source_hand_back(e, e->control, id); /* nobody sleeps: a bit, by the rules of the policy */
+    return moved;
+}
+
+/* What a worker that goes was to do for others goes to one that stays. */
+static void workers_retire(struct engine *e, uint32_t from, uint32_t to)
+{
+    for (uint32_t id = from; id < to; id++) {
+        struct worker *w = e->workers[id];
+        memset(w->hot, 0, sizeof(w->hot)); /* their owners will run them once */
+        e->workers[0]->stalled = e->workers[0]->stalled || w->stalled;
+        w->stalled = false;
+    }
+}
+
+static uint64_t change_apply(struct engine *e, const struct engine_config *config)
+{
+    uint32_t before = engine_workers(e);
+    bool all_home = config->stealing == STEAL_NONE && load_relaxed(&e->stealing) != STEAL_NONE;
+    park_forget(e);
+    config_apply(e, config);
+    workers_retire(e, engine_workers(e), before);
+    return sources_redraw(e, all_home);
+}
+
+static void stats_note(struct engine *e, uint64_t pause_ns)
+{
+    store_relaxed(&e->stats->reconfigurations, load_relaxed(&e->stats->reconfigurations) + 1);
+    store_relaxed(&e->stats->pause_last_ns, pause_ns);
+    if (pause_ns > load_relaxed(&e->stats->pause_longest_ns))
+        store_relaxed(&e->stats->pause_longest_ns, pause_ns);
+}
+
+int reconfigure_run(struct engine *e, const struct engine_config *config, uint64_t timeout_ns, struct engine_change *ret_change)
+{
+    uint32_t before = engine_workers(e), after = config->n_workers, most = before > after ? before : after;
+    memset(ret_change, 0, sizeof(*ret_change));
+    if (!e->started) { /* nobody runs: there is nobody to wait for */
+        ret_change->moved = change_apply(e, config);
+        return 0;
+    }
+    int r = workers_enlist(e, before, after);
+    if (r < 0)
+        return r;
+    r = barrier_close(e, most, timeout_ns, &ret_change->stuck);
+    if (r < 0) {
+        workers_dismiss(e, before, after);
+        return r;
+    }
+    ret_change->moved = change_apply(e, config);
+    ret_change->pause_ns = barrier_open(e, most, before);
+    workers_dismiss(e, after, before);
+    stats_note(e, ret_change->pause_ns);
+    return 0;
+}
