@@ -96,7 +96,6 @@ static void executor_fini(struct executor *executor)
     executor->topology = topology_free(executor->topology);
     if (executor->stats)
         munmap(executor->stats, sizeof(*executor->stats));
-    free(executor->cpus);
     free(executor);
 }
 

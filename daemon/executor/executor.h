@@ -50,7 +50,7 @@ struct executor {
     struct host *host;
     struct plugin_registry *plugins;
     struct stats_header *stats; /* NULL: none */
-    int *cpus;                  /* the engine's [n_workers] */
+    struct topology_plan plan;  /* the engine's copy: it reads while the topology's own may change */
     struct engine_recovery recovery;
 
     uint64_t start_command;

@@ -39,20 +39,18 @@ void start_fail(struct executor *executor, int error, const char *text)
 static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs, struct settings *settings,
                                struct topology **ret_topology, struct explain *explain)
 {
+    struct topology_request request;
     int r = topology_new(ret_topology);
 
     if (r < 0)
         return explain_set(explain, r, "hwloc cannot tell which processors there are: %s", strerror(-r));
-    settings_init(settings, topology_get_cores(*ret_topology));
-    for (size_t i = 0; i < n_pairs; i++) {
-        r = settings_parse(settings, pairs[i].key, pairs[i].value, explain);
-        if (r < 0)
-            return r;
-    }
-    r = settings_check(settings, explain);
+    r = settings_read_start(settings, pairs, n_pairs, topology_get_cores(*ret_topology),
+                            topology_get_threads(*ret_topology), explain);
     if (r < 0)
         return r;
-    return topology_plan_workers(*ret_topology, settings->affinity, (unsigned)settings->workers, explain);
+    request = (struct topology_request){ settings->affinity, settings->smt, (unsigned)settings->workers_max };
+    topology_set_memory(*ret_topology, settings->memory);
+    return topology_plan_workers(*ret_topology, &request, explain);
 }
 
 int start_segment_size(const struct setting_pair *pairs, size_t n_pairs, struct explain *explain, uint64_t *ret_bytes)
@@ -83,26 +81,21 @@ static int start_settings(struct executor *executor, const Odeon__Start *start, 
     r = start_read_settings(pairs, start->n_settings, &executor->settings, &executor->topology, explain);
     if (r < 0)
         return r;
-    if (topology_get_plan(executor->topology)->shared)
-        log_warning("%" PRIu64 " workers are more than there are CPUs for them: some share one",
-                    executor->settings.workers);
+    topology_log_notes(executor->topology, (unsigned)executor->settings.workers);
     return 0;
 }
 
-static int start_config(struct executor *executor, struct engine_config *ret_config)
+static void start_config(struct executor *executor, struct engine_config *ret_config)
 {
-    const struct topology_plan *plan = topology_get_plan(executor->topology);
-
-    executor->cpus = calloc(plan->n_workers, sizeof(*executor->cpus));
-    if (!executor->cpus)
-        return -ENOMEM;
-    memcpy(executor->cpus, plan->cpus, plan->n_workers * sizeof(*executor->cpus));
+    executor->plan = *topology_get_plan(executor->topology);
     settings_get_config(&executor->settings, ret_config);
-    ret_config->cpus = executor->cpus;
+    ret_config->cpus = executor->plan.cpus;
+    ret_config->nodes = executor->plan.nodes;
+    ret_config->distances = executor->plan.distances;
     ret_config->bind = topology_bind;
+    ret_config->bind_memory = topology_bind_memory;
     ret_config->userdata = executor->topology;
     ret_config->host = host_get_table(executor->host);
-    return 0;
 }
 
 /* The engine writes workers' counters; the header's number of plugins is ours. */
@@ -134,11 +127,10 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     r = start_settings(executor, start, explain);
     if (r < 0)
         return r;
-    r = host_new((unsigned)executor->settings.workers, &executor->host);
-    if (r == 0)
-        r = start_config(executor, &config);
+    r = host_new((unsigned)(executor->settings.workers_max + executor->settings.detached), &executor->host);
     if (r < 0)
-        return explain_set(explain, r, "no memory for %" PRIu64 " workers", executor->settings.workers);
+        return explain_set(explain, r, "no memory for %" PRIu64 " workers", executor->settings.workers_max);
+    start_config(executor, &config);
     r = engine_open(&config, segment_fd, stats_fd, &executor->engine, &text);
     if (r < 0)
         return explain_set(explain, r, "the engine's segment cannot be opened: %s", text ? text : strerror(-r));
