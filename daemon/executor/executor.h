@@ -26,6 +26,7 @@
 #include "daemon/executor/plugin.h"
 #include "daemon/executor/settings.h"
 #include "daemon/executor/topology.h"
+#include "daemon/executor/topology_watch.h"
 #include "proto/stats_layout.h"
 
 enum executor_state { EXECUTOR_WAITING, EXECUTOR_PORTS, EXECUTOR_PLUGINS, EXECUTOR_RUNNING, EXECUTOR_STOPPING };
@@ -46,6 +47,7 @@ struct executor {
 
     struct settings settings;
     struct topology *topology;
+    struct topology_watch topology_watch;
     struct engine *engine;
     struct host *host;
     struct plugin_registry *plugins;

@@ -236,6 +236,9 @@ static void start_plugins(struct executor *executor)
         start_fail(executor, r, text);
         return;
     }
+    r = topology_watch_start(&executor->topology_watch, &executor->loop, executor->topology);
+    if (r < 0)
+        log_warning("changes of processors are not noticed: %s", strerror(-r));
     log_info("%" PRIu64 " workers, %" PRIu64 " queues each, %u plugins, stealing %s", executor->settings.workers,
              executor->settings.queues_per_worker, plugin_registry_count(executor->plugins),
              steal_policy_name(executor->settings.stealing));

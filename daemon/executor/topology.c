@@ -23,13 +23,15 @@ static void topology_restrict(hwloc_topology_t hwloc)
     hwloc_bitmap_free(bound);
 }
 
-/* Restarts should be quick: what plans do not need is not discovered. */
+/* Restarts should be quick: what plans do not need is not discovered.  The component x86 asks every processor from a
+ * thread bound to it; on Linux the kernel has told all of that already. */
 static int topology_load(hwloc_topology_t hwloc)
 {
     static const hwloc_obj_type_t kept[] = { HWLOC_OBJ_PACKAGE, HWLOC_OBJ_CORE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE };
 
     if (hwloc_topology_set_all_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_NONE) < 0)
         return -errno;
+    (void)hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
         if (hwloc_topology_set_type_filter(hwloc, kept[i], HWLOC_TYPE_FILTER_KEEP_ALL) < 0)
             return -errno;

@@ -18,7 +18,7 @@
 
 #include "daemon/engine/engine.h"
 #include "daemon/executor/cpu_list.h"
-#include "daemon/executor/topology.h"
+#include "daemon/executor/topology_private.h"
 
 /* Loaded with what topology_new() keeps. */
 static hwloc_topology_t load_machine(hwloc_topology_t hwloc)
@@ -409,6 +409,30 @@ static void test_this_machine(void **state)
     topology_free(topology);
 }
 
+static void *unbindable_main(void *argument)
+{
+    cpu_set_t before, after;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    assert_true(topology_bind(argument, 0) < 0);
+    assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
+    assert_memory_equal(&before, &after, sizeof(before));
+    return NULL;
+}
+
+/* A CPU that went away between plan and start: said, and the thread is as it was. */
+static void test_bind_fails(void **state)
+{
+    struct topology *topology = this_machine("auto");
+    pthread_t thread;
+
+    (void)state;
+    topology->plan.cpus[0] = CPU_SETSIZE - 1;
+    assert_int_equal(pthread_create(&thread, NULL, unbindable_main, topology), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    topology_free(topology);
+}
+
 struct held {
     struct topology *topology;
     pthread_barrier_t barrier;
@@ -527,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_memory_only),
         cmocka_unit_test(test_replan),
         cmocka_unit_test(test_this_machine),
+        cmocka_unit_test(test_bind_fails),
         cmocka_unit_test(test_refresh_binds_again),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_cpu_list),
