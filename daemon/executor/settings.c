@@ -80,6 +80,13 @@ static const struct setting *setting_find(const char *key)
     return NULL;
 }
 
+/* Workers and detached actors share their numbers: where nobody has said how many of the latter, workers go before. */
+static void settings_make_room(struct settings *settings)
+{
+    if (settings->workers_max + settings->detached > ODEON_WORKERS_MAX)
+        settings->detached = ODEON_WORKERS_MAX - settings->workers_max;
+}
+
 void settings_init(struct settings *settings, unsigned default_workers)
 {
     memset(settings, 0, sizeof(*settings));
@@ -90,6 +97,7 @@ void settings_init(struct settings *settings, unsigned default_workers)
                         : default_workers > ODEON_WORKERS_MAX ? ODEON_WORKERS_MAX
                                                               : default_workers;
     settings->workers_max = settings->workers;
+    settings_make_room(settings);
     settings->stealing = STEAL_LONGEST_VICTIM;
     settings->memory = MEMORY_LOCAL;
     strcpy(settings->affinity, "auto");
@@ -257,10 +265,14 @@ int settings_read_start(struct settings *settings, const struct setting_pair *pa
             return r;
     }
     settings_init(&machine, settings->smt ? threads : cores);
+    if (setting_given(pairs, n_pairs, "detached") && machine.workers > ODEON_WORKERS_MAX - settings->detached)
+        machine.workers = ODEON_WORKERS_MAX - settings->detached;
     if (!setting_given(pairs, n_pairs, "workers"))
         settings->workers = machine.workers;
     if (!setting_given(pairs, n_pairs, "workers-max"))
         settings->workers_max = settings->workers > machine.workers ? settings->workers : machine.workers;
+    if (!setting_given(pairs, n_pairs, "detached"))
+        settings_make_room(settings);
     return settings_check(settings, explain);
 }
 
@@ -270,6 +282,12 @@ int settings_check(const struct settings *settings, struct explain *explain)
         return explain_set(explain, -ERANGE,
                            "setting workers: %" PRIu64 " are more than workers-max = %" PRIu64 " has room for",
                            settings->workers, settings->workers_max);
+    if (settings->workers_max + settings->detached > ODEON_WORKERS_MAX)
+        return explain_set(explain, -ERANGE,
+                           "settings workers-max = %" PRIu64 " and detached = %" PRIu64 " make %" PRIu64
+                           " threads: at most %d are allowed, lower one of the two",
+                           settings->workers_max, settings->detached, settings->workers_max + settings->detached,
+                           ODEON_WORKERS_MAX);
     if (settings->workers_max * settings->queues_per_worker > ODEON_QUEUES_MAX)
         return explain_set(explain, -ERANGE,
                            "settings workers-max = %" PRIu64 " and queues-per-worker = %" PRIu64 " make %" PRIu64

@@ -36,8 +36,8 @@ void start_fail(struct executor *executor, int error, const char *text)
 /* ---- open */
 
 /* What a start does with settings before it looks at anything else; also for somebody who only asks. */
-static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs, struct settings *settings,
-                               struct topology **ret_topology, struct explain *explain)
+static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs, bool restart,
+                               struct settings *settings, struct topology **ret_topology, struct explain *explain)
 {
     struct topology_request request;
     int r = topology_new(ret_topology);
@@ -48,7 +48,12 @@ static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs,
                             topology_get_threads(*ret_topology), explain);
     if (r < 0)
         return r;
-    request = (struct topology_request){ settings->affinity, settings->smt, (unsigned)settings->workers_max };
+    request = (struct topology_request){
+        .affinity = settings->affinity,
+        .smt = settings->smt,
+        .n_workers = (unsigned)settings->workers_max,
+        .restart = restart,
+    };
     topology_set_memory(*ret_topology, settings->memory);
     return topology_plan_workers(*ret_topology, &request, explain);
 }
@@ -58,7 +63,7 @@ int start_segment_size(const struct setting_pair *pairs, size_t n_pairs, struct 
     struct topology *topology = NULL;
     struct engine_config config;
     struct settings settings;
-    int r = start_read_settings(pairs, n_pairs, &settings, &topology, explain);
+    int r = start_read_settings(pairs, n_pairs, false, &settings, &topology, explain);
 
     if (r == 0) {
         settings_get_config(&settings, &config);
@@ -68,7 +73,7 @@ int start_segment_size(const struct setting_pair *pairs, size_t n_pairs, struct 
     return r;
 }
 
-static int start_settings(struct executor *executor, const Odeon__Start *start, struct explain *explain)
+static int start_settings(struct executor *executor, const Odeon__Start *start, bool restart, struct explain *explain)
 {
     struct setting_pair pairs[ODEON_PAGE_ROWS_MAX];
     int r;
@@ -78,7 +83,7 @@ static int start_settings(struct executor *executor, const Odeon__Start *start, 
                            ODEON_PAGE_ROWS_MAX);
     for (size_t i = 0; i < start->n_settings; i++)
         pairs[i] = (struct setting_pair){ start->settings[i]->key, start->settings[i]->value };
-    r = start_read_settings(pairs, start->n_settings, &executor->settings, &executor->topology, explain);
+    r = start_read_settings(pairs, start->n_settings, restart, &executor->settings, &executor->topology, explain);
     if (r < 0)
         return r;
     topology_log_notes(executor->topology, (unsigned)executor->settings.workers);
@@ -111,6 +116,14 @@ static void start_stats(struct executor *executor, int stats_fd)
         executor->stats = map;
 }
 
+/* Somebody has run on it: what has become of the machine since then must not keep the service from going on. */
+static bool segment_is_used(int fd)
+{
+    uint64_t magic = 0;
+
+    return pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic != 0;
+}
+
 static int start_open(struct executor *executor, const Odeon__Start *start, int segment_fd, int stats_fd,
                       struct explain *explain)
 {
@@ -124,7 +137,7 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     if (start->ports > ODEON_PORTS_MAX || start->plugins > ODEON_PLUGINS_MAX)
         return explain_set(explain, -ERANGE, "Start announces %u ports and %u plugins: at most %d and %d are allowed",
                            start->ports, start->plugins, ODEON_PORTS_MAX, ODEON_PLUGINS_MAX);
-    r = start_settings(executor, start, explain);
+    r = start_settings(executor, start, segment_is_used(segment_fd), explain);
     if (r < 0)
         return r;
     r = host_new((unsigned)(executor->settings.workers_max + executor->settings.detached), &executor->host);

@@ -4,10 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <hwloc/linux.h>
 
 #include "daemon/common/log.h"
 #include "daemon/executor/topology_private.h"
@@ -49,6 +45,11 @@ int topology_new(struct topology **ret_topology)
         free(topology);
         return -ENOMEM;
     }
+    if (pthread_key_create(&topology->ending, topology_thread_end) != 0) {
+        hwloc_topology_destroy(topology->hwloc);
+        free(topology);
+        return -EAGAIN;
+    }
     pthread_mutex_init(&topology->lock, NULL);
     errno = EIO; /* not every failure of hwloc sets it */
     r = topology_load(topology->hwloc);
@@ -65,6 +66,7 @@ struct topology *topology_free(struct topology *topology)
 {
     if (topology) {
         hwloc_topology_destroy(topology->hwloc);
+        pthread_key_delete(topology->ending);
         pthread_mutex_destroy(&topology->lock);
         free(topology);
     }
@@ -89,7 +91,8 @@ int topology_plan_workers(struct topology *topology, const struct topology_reque
     if (r < 0)
         return r;
     pthread_mutex_lock(&topology->lock);
-    topology->wish = topology->plan = plan;
+    topology->wish = plan;
+    topology_update_plan(topology);
     pthread_mutex_unlock(&topology->lock);
     return 0;
 }
@@ -105,107 +108,13 @@ void topology_log_notes(const struct topology *topology, unsigned n_workers)
 
     if (plan->n_cpus > 0 && n_workers > plan->n_cpus)
         log_warning("%u workers are more than there are CPUs for them (%u): some share one", n_workers, plan->n_cpus);
+    for (unsigned i = 0; i < plan->n_workers && i < n_workers; i++)
+        if (plan->cpus[i] != topology->plan.cpus[i])
+            topology_log_moved(i, plan->cpus[i], topology->plan.cpus[i]);
     for (hwloc_obj_t node = hwloc_get_next_obj_by_type(topology->hwloc, HWLOC_OBJ_NUMANODE, NULL); node;
          node = hwloc_get_next_obj_by_type(topology->hwloc, HWLOC_OBJ_NUMANODE, node))
         if (!topology_node_has_cpus(topology->hwloc, node))
             log_notice("memory node %u has no processor of its own that the service may use: no worker runs there, and "
                        "no queue lies there",
                        node->os_index);
-}
-
-/* ---- binding */
-
-/* A thread without a CPU of its own goes wherever the process may. */
-static int thread_bind(struct topology *topology, pid_t thread, int cpu)
-{
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
-    int r = 0;
-
-    if (!set)
-        return -ENOMEM;
-    if (cpu >= 0)
-        hwloc_bitmap_only(set, (unsigned)cpu);
-    else
-        hwloc_bitmap_copy(set, hwloc_topology_get_topology_cpuset(topology->hwloc));
-    if (hwloc_linux_set_tid_cpubind(topology->hwloc, thread, set) < 0)
-        r = errno > 0 ? -errno : -EIO;
-    hwloc_bitmap_free(set);
-    return r;
-}
-
-int topology_bind(void *userdata, unsigned worker)
-{
-    struct topology *topology = userdata;
-    pid_t thread = gettid();
-    int cpu = -1, r = 0;
-
-    if (worker >= ODEON_WORKERS_MAX)
-        return 0;
-    pthread_mutex_lock(&topology->lock);
-    if (worker < topology->plan.n_workers) {
-        cpu = topology->plan.cpus[worker];
-        topology->threads[worker] = thread;
-        if (cpu >= 0)
-            r = thread_bind(topology, thread, cpu);
-    }
-    pthread_mutex_unlock(&topology->lock);
-    if (r < 0)
-        log_warning("worker %u cannot be bound to CPU %d (%s): it goes on unbound", worker, cpu, strerror(-r));
-    return r;
-}
-
-/* ---- CPUs that come and go */
-
-static void refresh_log(unsigned worker, int wished, int before, int now)
-{
-    if (now == wished)
-        log_notice("CPU %d may be used again: worker %u runs there", now, worker);
-    else if (now < 0)
-        log_warning("CPU %d may not be used any more, nor any other of the configuration: worker %u goes on unbound",
-                    before, worker);
-    else
-        log_warning("CPU %d may not be used any more: worker %u goes on on CPU %d", before, worker, now);
-}
-
-/* The kernel forgets a thread's binding when its CPU goes, and on a change of the cpuset everybody's: all are bound
- * anew. A thread that has ended meanwhile (ESRCH) needs none. */
-static void refresh_bind(struct topology *topology, unsigned worker)
-{
-    int cpu = topology->plan.cpus[worker], r;
-
-    if (topology->threads[worker] == 0 || topology->wish.cpus[worker] < 0)
-        return;
-    r = thread_bind(topology, topology->threads[worker], cpu);
-    if (r == -ESRCH)
-        topology->threads[worker] = 0;
-    else if (r < 0 && cpu >= 0)
-        log_warning("worker %u cannot be bound to CPU %d (%s): it goes on unbound", worker, cpu, strerror(-r));
-}
-
-unsigned topology_refresh(struct topology *topology)
-{
-    struct topology_plan before = topology->plan;
-    hwloc_bitmap_t usable = hwloc_bitmap_alloc();
-    unsigned changed = 0;
-
-    /* The control thread is bound to nothing of its own: where it may run is where the service may. */
-    if (!usable || hwloc_linux_get_tid_cpubind(topology->hwloc, 0, usable) < 0) {
-        hwloc_bitmap_free(usable);
-        return 0;
-    }
-    pthread_mutex_lock(&topology->lock);
-    topology_replan(topology->hwloc, &topology->wish, usable, &topology->plan);
-    for (unsigned i = 0; i < topology->plan.n_workers; i++) {
-        int now = topology->plan.cpus[i];
-
-        refresh_bind(topology, i);
-        if (now == before.cpus[i])
-            continue;
-        changed++;
-        if (topology->threads[i] != 0)
-            refresh_log(i, topology->wish.cpus[i], before.cpus[i], now);
-    }
-    pthread_mutex_unlock(&topology->lock);
-    hwloc_bitmap_free(usable);
-    return changed;
 }

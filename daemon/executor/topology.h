@@ -27,11 +27,11 @@ unsigned topology_get_threads(const struct topology *topology);
 int topology_plan_workers(struct topology *topology, const struct topology_request *request, struct explain *explain);
 /* Where workers are now; changed by topology_plan_workers() and topology_refresh() only. */
 const struct topology_plan *topology_get_plan(const struct topology *topology);
-/* Says in the log what a person should know of this machine and `n_workers` running workers. */
+/* Says in the log, before workers start, what a person should know of this machine and `n_workers` running workers. */
 void topology_log_notes(const struct topology *topology, unsigned n_workers);
 
-/* On the worker's own thread; `userdata` is the topology.  0, also for a worker that is not to be bound; negative
- * errno. */
+/* On the worker's own thread, at its start and whenever there is another plan; `userdata` is the topology.  0, also for
+ * a worker that is not to be bound; negative errno. */
 int topology_bind(void *userdata, unsigned worker);
 /* Looks which CPUs may be used now, and binds all workers that are known to topology_bind() anew.  The number of
  * workers whose CPU has changed. */

@@ -100,7 +100,7 @@ static int plan_list(hwloc_topology_t hwloc, const struct topology_request *requ
     r = cpu_list_parse(request->affinity, ret_list);
     if (r < 0)
         return explain_set(explain, r, "setting affinity: '%.64s' cannot be read as a list of CPUs", request->affinity);
-    return plan_check_list(hwloc, ret_list, explain);
+    return request->restart ? 0 : plan_check_list(hwloc, ret_list, explain);
 }
 
 /* ---- memory nodes */

@@ -20,6 +20,7 @@ struct topology_request {
     const char *affinity; /* "auto": the first allowed CPU of each core, "none", or a list (cpu_list.h) */
     bool smt;             /* "auto" goes on with the second hardware thread of each core, and so on */
     unsigned n_workers;   /* to plan for, whether or not they run yet */
+    bool restart;         /* CPUs of the list that are not there are no mistake: they were, and may come back */
 };
 
 struct topology_plan {
@@ -33,7 +34,8 @@ struct topology_plan {
 /* Cores, or hardware threads, of which at least one may be used; at least 1. */
 unsigned topology_count_cores(hwloc_topology_t hwloc);
 unsigned topology_count_threads(hwloc_topology_t hwloc);
-/* -EINVAL: a CPU of the list is not there or not allowed; -ERANGE: n_workers. */
+/* -EINVAL: a CPU of the list is not there or not allowed; -ERANGE: n_workers.  Makes no use of what has happened since
+ * the topology was loaded: topology_replan(). */
 int topology_make_plan(hwloc_topology_t hwloc, const struct topology_request *request, struct topology_plan *ret_plan,
                        struct explain *explain);
 /* The memory node that the CPU belongs to; -1: none, or none that may be used. */

@@ -7,10 +7,25 @@
 
 #include "daemon/executor/topology.h"
 
+/* A bound thread says when it ends: the kernel gives its number to others. */
+struct topology_thread {
+    struct topology *topology;
+    pid_t id; /* 0: none */
+    int cpu;  /* it was bound to, -1: none */
+};
+
 struct topology {
-    hwloc_topology_t hwloc;           /* immutable once loaded */
-    pthread_mutex_t lock;             /* what follows, against workers that bind themselves */
-    struct topology_plan wish, plan;  /* as configured; as it is now */
-    pid_t threads[ODEON_WORKERS_MAX]; /* of the workers that were bound, 0: none */
+    hwloc_topology_t hwloc;          /* immutable once loaded */
+    pthread_key_t ending;            /* of each bound thread: its entry below */
+    pthread_mutex_t lock;            /* what follows, against workers that bind themselves */
+    struct topology_plan wish, plan; /* as configured; as it is now */
+    struct topology_thread threads[ODEON_WORKERS_MAX];
     enum memory_policy memory;
 };
+
+/* For the key: the thread of this entry ends. */
+void topology_thread_end(void *entry);
+/* Why a worker is not where it was. */
+void topology_log_moved(unsigned worker, int before, int now);
+/* The plan follows the wish as far as the CPUs can be used now.  The caller holds the lock. */
+void topology_update_plan(struct topology *topology);

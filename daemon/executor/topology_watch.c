@@ -2,6 +2,8 @@
 /* See topology_watch.h. */
 #include "daemon/executor/topology_watch.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,17 +19,22 @@ static bool watch_add(const struct topology_watch *watch, const char *path)
     return inotify_add_watch(watch->fd, path, IN_MODIFY) >= 0;
 }
 
-/* Who asked to run on a CPU wants to know of it; the first often cannot be taken offline and has no such file. */
+/* Also those of no plan, which may come later.  The first CPU often cannot be taken offline and has no such file. */
 static unsigned watch_add_cpus(const struct topology_watch *watch)
 {
-    const struct topology_plan *plan = topology_get_plan(watch->topology);
-    char path[64];
+    DIR *folder = opendir("/sys/devices/system/cpu");
+    const struct dirent *entry;
+    char path[sizeof(entry->d_name) + 64];
     unsigned n = 0;
 
-    for (unsigned i = 0; i < plan->n_workers; i++) {
-        snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", plan->cpus[i]);
+    while (folder && (entry = readdir(folder))) {
+        if (strncmp(entry->d_name, "cpu", 3) != 0 || !isdigit((unsigned char)entry->d_name[3]))
+            continue;
+        snprintf(path, sizeof(path), "/sys/devices/system/cpu/%s/online", entry->d_name);
         n += watch_add(watch, path);
     }
+    if (folder)
+        closedir(folder);
     return n;
 }
 
@@ -99,8 +106,6 @@ int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct t
     int r;
 
     watch->topology = topology;
-    if (topology_get_plan(topology)->n_cpus == 0)
-        return 0;
     watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (watch->fd < 0)
         return -errno;

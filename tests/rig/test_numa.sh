@@ -52,6 +52,11 @@ executor_find()
     [ -n "$EXECUTOR" ] && [ "$EXECUTOR" != 0 ]
 }
 
+executor_is_not()
+{
+    executor_find && [ "$EXECUTOR" != "$1" ]
+}
+
 # service_start SETTING...: small tables, so that little memory is touched that is no queue's.
 service_start()
 {
@@ -186,6 +191,14 @@ check "the service ends, the list too" service_stop
 check "a start with memory interleaved" service_start queues-per-worker=4 workers=2 workers-max=2 affinity=0,3 memory=interleave
 executor_find
 check "messages are counted, interleaved" count_words
+check "a core of the list is taken offline" cpu_set_online 3 0
+check "the executor is killed meanwhile" kill -9 "$EXECUTOR"
+check "another one comes up" eventually 20 executor_is_not "$EXECUTOR"
+executor_find
+check "without the core" eventually 10 workers_are_on "0 0"
+check "messages are counted after that" eventually 10 count_words
+check "the core of the list comes back" cpu_set_online 3 1
+check "to the worker that it belongs to" eventually 10 workers_are_on "0 3"
 check "the service ends, interleaved" service_stop
 
 check "a start with memory where it is touched" service_start queues-per-worker=4 workers=1 workers-max=1 affinity=3 memory=first-touch

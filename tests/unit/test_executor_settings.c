@@ -184,7 +184,9 @@ static void test_read_start(void **state)
 {
     const struct setting_pair few[] = { { "workers", "2" } }, many[] = { { "workers", "6" } },
                               smt[] = { { "smt", "yes" } }, room[] = { { "workers-max", "20" } },
-                              few_smt[] = { { "workers", "2" }, { "smt", "yes" } },
+                              few_smt[] = { { "workers", "2" }, { "smt", "yes" } }, all[] = { { "workers", "128" } },
+                              most[] = { { "detached", "40" } },
+                              both[] = { { "workers-max", "120" }, { "detached", "9" } },
                               tight[] = { { "workers-max", "3" } }, wrong[] = { { "smt", "perhaps" } };
     struct settings settings;
     struct explain explain;
@@ -196,6 +198,16 @@ static void test_read_start(void **state)
     read_start(&settings, smt, 1, 8, 8);
     read_start(&settings, room, 1, 4, 20);
     read_start(&settings, few_smt, 2, 2, 8);
+    assert_int_equal(settings.detached, 8);
+    /* Threads in all are bounded: what was said goes before what was not, workers before the others. */
+    read_start(&settings, all, 1, 128, 128);
+    assert_int_equal(settings.detached, 0);
+    explain_init(&explain);
+    assert_int_equal(settings_read_start(&settings, most, 1, 128, 256, &explain), 0);
+    assert_int_equal(settings.workers, 88);
+    assert_int_equal(settings.detached, 40);
+    assert_int_equal(settings_read_start(&settings, both, 2, 4, 8, &explain), -ERANGE);
+    assert_text_has(&explain, "make 129 threads");
     explain_init(&explain);
     assert_int_equal(settings_read_start(&settings, tight, 1, 4, 8, &explain), -ERANGE);
     assert_text_has(&explain, "4 are more than workers-max = 3");

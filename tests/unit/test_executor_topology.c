@@ -58,7 +58,7 @@ static void restrict_machine(hwloc_topology_t hwloc, const char *cpus)
 
 static void make_plan(hwloc_topology_t hwloc, const char *affinity, bool smt, unsigned n, struct topology_plan *plan)
 {
-    const struct topology_request request = { affinity, smt, n };
+    const struct topology_request request = { .affinity = affinity, .smt = smt, .n_workers = n };
     struct explain explain;
 
     explain_init(&explain);
@@ -69,7 +69,7 @@ static void make_plan(hwloc_topology_t hwloc, const char *affinity, bool smt, un
 
 static void refuse_plan(hwloc_topology_t hwloc, const char *affinity, unsigned n, int error, const char *part)
 {
-    const struct topology_request request = { affinity, false, n };
+    const struct topology_request request = { .affinity = affinity, .n_workers = n };
     struct topology_plan plan;
     struct explain explain;
 
@@ -355,9 +355,30 @@ static void test_replan(void **state)
     hwloc_topology_destroy(hwloc);
 }
 
+/* A CPU that the executor before this one could use: planned for, and replaced until it is back. */
+static void test_restart_without_a_cpu(void **state)
+{
+    hwloc_topology_t hwloc = make_machine("numa:2 core:2 pu:1");
+    const struct topology_request request = { .affinity = "3,9", .n_workers = 3, .restart = true };
+    const int wished[] = { 3, 9, 3 }, wished_nodes[] = { 1, -1, 1 }, now[] = { 3, 3, 3 }, now_nodes[] = { 1, 1, 1 };
+    struct topology_plan wish, plan;
+    struct explain explain;
+
+    (void)state;
+    refuse_plan(hwloc, "3,9", 3, -EINVAL, "CPU 9");
+    explain_init(&explain);
+    assert_int_equal(topology_make_plan(hwloc, &request, &wish, &explain), 0);
+    assert_cpus(&wish, wished);
+    assert_nodes(&wish, wished_nodes);
+    replan(hwloc, &wish, "0-3", 1, &plan);
+    assert_cpus(&plan, now);
+    assert_nodes(&plan, now_nodes);
+    hwloc_topology_destroy(hwloc);
+}
+
 static struct topology *this_machine(const char *affinity)
 {
-    const struct topology_request request = { affinity, false, 1 };
+    const struct topology_request request = { .affinity = affinity, .n_workers = 1 };
     struct topology *topology = NULL;
     struct explain explain;
 
@@ -550,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_unbound),
         cmocka_unit_test(test_memory_only),
         cmocka_unit_test(test_replan),
+        cmocka_unit_test(test_restart_without_a_cpu),
         cmocka_unit_test(test_this_machine),
         cmocka_unit_test(test_bind_fails),
         cmocka_unit_test(test_refresh_binds_again),
