@@ -131,6 +131,35 @@ pages()
     } END { print n[0] + 0, n[1] + 0, n[2] + 0 }'
 }
 
+# lies_local NODE: windows of this node's workers have pages, and all of them there.
+lies_local()
+{
+    local found
+    found=$(pages "prefer:$1")
+    echo "pages of mappings for node $1: $found"
+    segment_maps
+    case $1 in
+    0) [[ $found =~ ^[1-9][0-9]*\ 0\ 0$ ]] ;;
+    1) [[ $found =~ ^0\ [1-9][0-9]*\ 0$ ]] ;;
+    esac
+}
+
+nothing_for()
+{
+    segment_maps
+    ! segment_maps | grep -q " prefer:$1 "
+}
+
+# Half of them on each of the two nodes, but for odd ends; nothing on the third.
+lies_interleaved()
+{
+    local n0 n1 n2
+    read -r n0 n1 n2 <<<"$(pages 'interleave:0-1')"
+    echo "pages of interleaved mappings: $n0 $n1 $n2"
+    segment_maps
+    [ "$n2" = 0 ] && [ $((n0 + n1)) -ge 16 ] && [ $((n0 * 3)) -ge $((n1 * 2)) ] && [ $((n1 * 3)) -ge $((n0 * 2)) ]
+}
+
 lies_by_touch()
 {
     local n0 n1 n2
@@ -165,6 +194,8 @@ check "each worker is bound to one" workers_are_on "0 1 2 3"
 check "the node without processors is named" log_has 'memory node 2 has no processor'
 check "messages are counted" count_words
 check "workers run where they are bound" workers_run_there
+check "memory of workers of node 0 lies there" lies_local 0
+check "memory of workers of node 1 lies there" lies_local 1
 
 check "a core is taken offline" cpu_set_online 3 0
 check "the log says whose it was, and where it goes" eventually 10 log_has 'CPU 3 may not be used any more: worker 3 goes on on CPU 2'
@@ -186,11 +217,14 @@ check "a start with a list of one CPU" service_start queues-per-worker=4 workers
 executor_find
 check "the worker is bound to it" workers_are_on "2"
 check "messages are counted by one worker" count_words
+check "all of its memory lies on its node" lies_local 1
+check "nothing is meant for the other" nothing_for 0
 check "the service ends, the list too" service_stop
 
 check "a start with memory interleaved" service_start queues-per-worker=4 workers=2 workers-max=2 affinity=0,3 memory=interleave
 executor_find
 check "messages are counted, interleaved" count_words
+check "memory lies on both nodes alike" lies_interleaved
 check "a core of the list is taken offline" cpu_set_online 3 0
 check "the executor is killed meanwhile" kill -9 "$EXECUTOR"
 check "another one comes up" eventually 20 executor_is_not "$EXECUTOR"
