@@ -9,21 +9,15 @@
 #include "daemon/executor/cpu_list.h"
 #include "daemon/executor/topology_private.h"
 
-/* As many as the kernel can be built for.  hwloc's own functions know no CPU that has come after it was loaded. */
-union cpu_mask {
-    cpu_set_t set;
-    unsigned long words[(CPU_NUMBER_MAX + 1) / (8 * sizeof(unsigned long))];
-};
-
-/* A thread without a CPU of its own goes wherever the process may. */
-static int thread_bind(pid_t thread, int cpu)
+/* A thread without a CPU of its own goes wherever the service may. */
+static int thread_bind(const struct topology *topology, pid_t thread, int cpu)
 {
-    union cpu_mask mask = { .words = { 0 } };
+    union cpu_mask mask = topology->usable;
 
-    if (cpu >= 0)
+    if (cpu >= 0) {
+        memset(&mask, 0, sizeof(mask));
         CPU_SET_S((size_t)cpu, sizeof(mask), &mask.set);
-    else
-        memset(&mask, 0xff, sizeof(mask));
+    }
     return sched_setaffinity(thread, sizeof(mask), &mask.set) < 0 ? -errno : 0;
 }
 
@@ -44,7 +38,7 @@ static int entry_bind(struct topology *topology, unsigned worker)
     int cpu = topology->plan.cpus[worker], r = 0;
 
     if (cpu >= 0 || thread->cpu >= 0)
-        r = thread_bind(thread->id, cpu);
+        r = thread_bind(topology, thread->id, cpu);
     thread->cpu = r == 0 ? cpu : -1;
     if (r < 0 && cpu >= 0)
         log_warning("worker %u cannot be bound to CPU %d (%s): it goes on unbound", worker, cpu, strerror(-r));
@@ -65,9 +59,12 @@ int topology_bind(void *userdata, unsigned worker)
         if (thread->id != gettid())
             *thread = (struct topology_thread){ topology, gettid(), -1 };
         r = entry_bind(topology, worker);
+        (void)pthread_setspecific(topology->ending, thread);
+    } else {
+        /* Made by a worker, perhaps, whose CPU it must not stay on. */
+        r = thread_bind(topology, gettid(), -1);
     }
     pthread_mutex_unlock(&topology->lock);
-    (void)pthread_setspecific(topology->ending, thread);
     return r;
 }
 
@@ -93,14 +90,16 @@ static void refresh_log(unsigned worker, int wished, int before, int now)
 /* The control thread is bound to nothing of its own: where it may run is where the service may. */
 void topology_update_plan(struct topology *topology)
 {
-    union cpu_mask mask = { .words = { 0 } };
+    union cpu_mask *mask = &topology->usable;
     hwloc_bitmap_t usable = hwloc_bitmap_alloc();
 
-    if (!usable || sched_getaffinity(0, sizeof(mask), &mask.set) < 0) {
+    memset(mask, 0, sizeof(*mask));
+    if (!usable || sched_getaffinity(0, sizeof(*mask), &mask->set) < 0) {
+        memset(mask, 0xff, sizeof(*mask)); /* the kernel takes what of it there is */
         topology->plan = topology->wish;
     } else {
         for (unsigned cpu = 0; cpu <= CPU_NUMBER_MAX; cpu++)
-            if (CPU_ISSET_S(cpu, sizeof(mask), &mask.set))
+            if (CPU_ISSET_S(cpu, sizeof(*mask), &mask->set))
                 hwloc_bitmap_set(usable, cpu);
         topology_replan(topology->hwloc, &topology->wish, usable, &topology->plan);
     }

@@ -425,8 +425,31 @@ static void test_this_machine(void **state)
     assert_int_equal(pthread_create(&thread, NULL, worker_main, topology), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(topology_refresh(topology), 0);    /* the thread is no more: nothing to bind, no mistake either */
-    assert_int_equal(topology_bind(topology, 1000), 0); /* no such worker: nothing to bind */
-    assert_int_equal(topology_bind(topology, 1), 0);
+    assert_int_equal(topology_bind(topology, 1000), 0); /* no such number: nothing to bind */
+    topology_free(topology);
+}
+
+static void *detached_main(void *argument)
+{
+    cpu_set_t all, now;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    assert_int_equal(topology_bind(argument, 0), 0);
+    assert_int_equal(topology_bind(argument, 1), 0); /* one worker is planned for */
+    assert_int_equal(sched_getaffinity(0, sizeof(now), &now), 0);
+    assert_memory_equal(&now, &all, sizeof(now));
+    return NULL;
+}
+
+/* A thread for blocking handlers may have been made by a worker, and does not share its CPU for that. */
+static void test_detached_runs_anywhere(void **state)
+{
+    struct topology *topology = this_machine("auto");
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, detached_main, topology), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
     topology_free(topology);
 }
 
@@ -573,6 +596,7 @@ int main(void)
         cmocka_unit_test(test_replan),
         cmocka_unit_test(test_restart_without_a_cpu),
         cmocka_unit_test(test_this_machine),
+        cmocka_unit_test(test_detached_runs_anywhere),
         cmocka_unit_test(test_bind_fails),
         cmocka_unit_test(test_refresh_binds_again),
         cmocka_unit_test(test_memory),
