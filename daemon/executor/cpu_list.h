@@ -7,7 +7,7 @@
 
 #include "proto/bounds.h"
 
-enum { CPU_NUMBER_MAX = 8191 };
+enum { CPU_NUMBER_MAX = 8191 }; /* the largest number that a kernel for x86-64 can be built for */
 
 struct cpu_list {
     unsigned n;

@@ -86,6 +86,7 @@ static void executor_fini(struct executor *executor)
     executor->control = control_free(executor->control);
     if (executor->events_open)
         uv_close((uv_handle_t *)&executor->events, NULL);
+    topology_watch_stop(&executor->topology_watch);
     uv_close((uv_handle_t *)&executor->drain_timer, NULL);
     uv_run(&executor->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&executor->loop);
@@ -96,7 +97,6 @@ static void executor_fini(struct executor *executor)
     executor->topology = topology_free(executor->topology);
     if (executor->stats)
         munmap(executor->stats, sizeof(*executor->stats));
-    free(executor->cpus);
     free(executor);
 }
 

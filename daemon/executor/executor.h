@@ -26,6 +26,7 @@
 #include "daemon/executor/plugin.h"
 #include "daemon/executor/settings.h"
 #include "daemon/executor/topology.h"
+#include "daemon/executor/topology_watch.h"
 #include "proto/stats_layout.h"
 
 enum executor_state { EXECUTOR_WAITING, EXECUTOR_PORTS, EXECUTOR_PLUGINS, EXECUTOR_RUNNING, EXECUTOR_STOPPING };
@@ -46,11 +47,12 @@ struct executor {
 
     struct settings settings;
     struct topology *topology;
+    struct topology_watch topology_watch;
     struct engine *engine;
     struct host *host;
     struct plugin_registry *plugins;
     struct stats_header *stats; /* NULL: none */
-    int *cpus;                  /* the engine's [n_workers] */
+    struct topology_plan plan;  /* the engine's copy: it reads while the topology's own may change */
     struct engine_recovery recovery;
 
     uint64_t start_command;

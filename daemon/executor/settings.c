@@ -10,7 +10,7 @@
 
 #include "daemon/executor/cpu_list.h"
 
-enum setting_kind { SETTING_NUMBER, SETTING_BYTES, SETTING_STEALING, SETTING_AFFINITY };
+enum setting_kind { SETTING_NUMBER, SETTING_BYTES, SETTING_YES_NO, SETTING_STEALING, SETTING_AFFINITY, SETTING_MEMORY };
 
 #define KIB(n) (UINT64_C(n) << 10)
 #define MIB(n) (UINT64_C(n) << 20)
@@ -24,12 +24,14 @@ static const struct setting {
     const char *key;
     enum setting_kind kind;
     bool live;
-    size_t offset; /* of the uint64_t, for numbers */
+    size_t offset; /* of the uint64_t, for numbers; of the bool, for yes and no */
     uint64_t initial, min, max;
     const char *doc;
 } table[] = {
     { "workers", SETTING_NUMBER, false, offsetof(struct settings, workers), 0, 1, ODEON_WORKERS_MAX,
       "worker threads; default: one for each core that the service may use" },
+    { "workers-max", SETTING_NUMBER, false, offsetof(struct settings, workers_max), 0, 1, ODEON_WORKERS_MAX,
+      "worker threads that there is room for; default: workers, or the cores that may be used if they are more" },
     { "queues-per-worker", SETTING_NUMBER, false, offsetof(struct settings, queues_per_worker), 16, 1, ODEON_QUEUES_MAX,
       "message queues of each worker; every actor belongs to one of them" },
     { "actors", SETTING_NUMBER, false, offsetof(struct settings, actors), ODEON_ACTORS_DEFAULT, 512, ODEON_ACTORS_MAX,
@@ -51,6 +53,12 @@ static const struct setting {
       "microseconds that a worker without work goes on looking before it sleeps" },
     { "affinity", SETTING_AFFINITY, false, 0, 0, 0, 0,
       "CPUs of the workers: auto (one core each), none, or a list such as 0,2,4-7" },
+    { "smt", SETTING_YES_NO, false, offsetof(struct settings, smt), 0, 0, 0,
+      "whether affinity auto uses all hardware threads of a core: yes or no" },
+    { "memory", SETTING_MEMORY, false, 0, 0, 0, 0,
+      "nodes on which queues and outboxes lie: local (their worker's), interleave, or first-touch" },
+    { "detached", SETTING_NUMBER, false, offsetof(struct settings, detached), 8, 0, SETTINGS_DETACHED_MAX,
+      "actors that can have a thread of their own" },
 };
 enum { N_SETTINGS = sizeof(table) / sizeof(table[0]) };
 
@@ -59,12 +67,24 @@ static uint64_t *setting_number(struct settings *settings, const struct setting 
     return (uint64_t *)((char *)settings + setting->offset);
 }
 
+static bool *setting_flag(struct settings *settings, const struct setting *setting)
+{
+    return (bool *)((char *)settings + setting->offset);
+}
+
 static const struct setting *setting_find(const char *key)
 {
     for (unsigned i = 0; i < N_SETTINGS; i++)
         if (strcmp(table[i].key, key) == 0)
             return &table[i];
     return NULL;
+}
+
+/* Workers and detached actors share their numbers: where nobody has said how many of the latter, workers go before. */
+static void settings_make_room(struct settings *settings)
+{
+    if (settings->workers_max + settings->detached > ODEON_WORKERS_MAX)
+        settings->detached = ODEON_WORKERS_MAX - settings->workers_max;
 }
 
 void settings_init(struct settings *settings, unsigned default_workers)
@@ -76,7 +96,10 @@ void settings_init(struct settings *settings, unsigned default_workers)
     settings->workers = default_workers < 1                   ? 1
                         : default_workers > ODEON_WORKERS_MAX ? ODEON_WORKERS_MAX
                                                               : default_workers;
+    settings->workers_max = settings->workers;
+    settings_make_room(settings);
     settings->stealing = STEAL_LONGEST_VICTIM;
+    settings->memory = MEMORY_LOCAL;
     strcpy(settings->affinity, "auto");
 }
 
@@ -166,6 +189,25 @@ static int setting_parse_affinity(struct settings *settings, const char *value, 
     return 0;
 }
 
+static int setting_parse_yes_no(struct settings *settings, const struct setting *setting, const char *value,
+                                struct explain *explain)
+{
+    bool yes = strcmp(value, "yes") == 0;
+
+    if (!yes && strcmp(value, "no") != 0)
+        return explain_set(explain, -EINVAL, "setting %s: '%.64s' is neither yes nor no", setting->key, value);
+    *setting_flag(settings, setting) = yes;
+    return 0;
+}
+
+static int setting_parse_memory(struct settings *settings, const char *value, struct explain *explain)
+{
+    if (memory_policy_parse(value, &settings->memory) < 0)
+        return explain_set(explain, -EINVAL, "setting memory: '%.64s' is none of local, interleave and first-touch",
+                           value);
+    return 0;
+}
+
 static int setting_parse(struct settings *settings, const struct setting *setting, const char *value,
                          struct explain *explain)
 {
@@ -173,10 +215,14 @@ static int setting_parse(struct settings *settings, const struct setting *settin
     case SETTING_NUMBER:
     case SETTING_BYTES:
         return setting_parse_number(settings, setting, value, explain);
+    case SETTING_YES_NO:
+        return setting_parse_yes_no(settings, setting, value, explain);
     case SETTING_STEALING:
         return setting_parse_stealing(settings, value, explain);
     case SETTING_AFFINITY:
         return setting_parse_affinity(settings, value, explain);
+    case SETTING_MEMORY:
+        return setting_parse_memory(settings, value, explain);
     }
     return -EINVAL;
 }
@@ -198,14 +244,56 @@ int settings_parse(struct settings *settings, const char *key, const char *value
     return setting_parse(settings, setting, value, explain);
 }
 
+static bool setting_given(const struct setting_pair *pairs, size_t n_pairs, const char *key)
+{
+    for (size_t i = 0; i < n_pairs; i++)
+        if (strcmp(pairs[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+int settings_read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs, unsigned cores,
+                        unsigned threads, struct explain *explain)
+{
+    struct settings machine;
+
+    settings_init(settings, cores);
+    for (size_t i = 0; i < n_pairs; i++) {
+        int r = settings_parse(settings, pairs[i].key, pairs[i].value, explain);
+
+        if (r < 0)
+            return r;
+    }
+    settings_init(&machine, settings->smt ? threads : cores);
+    if (setting_given(pairs, n_pairs, "detached") && machine.workers > ODEON_WORKERS_MAX - settings->detached)
+        machine.workers = ODEON_WORKERS_MAX - settings->detached;
+    if (!setting_given(pairs, n_pairs, "workers"))
+        settings->workers = machine.workers;
+    if (!setting_given(pairs, n_pairs, "workers-max"))
+        settings->workers_max = settings->workers > machine.workers ? settings->workers : machine.workers;
+    if (!setting_given(pairs, n_pairs, "detached"))
+        settings_make_room(settings);
+    return settings_check(settings, explain);
+}
+
 int settings_check(const struct settings *settings, struct explain *explain)
 {
-    if (settings->workers * settings->queues_per_worker > ODEON_QUEUES_MAX)
+    if (settings->workers > settings->workers_max)
         return explain_set(explain, -ERANGE,
-                           "settings workers = %" PRIu64 " and queues-per-worker = %" PRIu64 " make %" PRIu64
+                           "setting workers: %" PRIu64 " are more than workers-max = %" PRIu64 " has room for",
+                           settings->workers, settings->workers_max);
+    if (settings->workers_max + settings->detached > ODEON_WORKERS_MAX)
+        return explain_set(explain, -ERANGE,
+                           "settings workers-max = %" PRIu64 " and detached = %" PRIu64 " make %" PRIu64
+                           " threads: at most %d are allowed, lower one of the two",
+                           settings->workers_max, settings->detached, settings->workers_max + settings->detached,
+                           ODEON_WORKERS_MAX);
+    if (settings->workers_max * settings->queues_per_worker > ODEON_QUEUES_MAX)
+        return explain_set(explain, -ERANGE,
+                           "settings workers-max = %" PRIu64 " and queues-per-worker = %" PRIu64 " make %" PRIu64
                            " queues: at most %d are allowed, lower one of the two",
-                           settings->workers, settings->queues_per_worker,
-                           settings->workers * settings->queues_per_worker, ODEON_QUEUES_MAX);
+                           settings->workers_max, settings->queues_per_worker,
+                           settings->workers_max * settings->queues_per_worker, ODEON_QUEUES_MAX);
     return 0;
 }
 
@@ -252,6 +340,8 @@ void settings_get_config(const struct settings *settings, struct engine_config *
         .attempts_max = (uint32_t)settings->attempts,
         .stealing = settings->stealing,
         .spin_ns = settings->spin_us * 1000,
+        .workers_max = (uint32_t)settings->workers_max,
+        .detached_max = (uint32_t)settings->detached,
     };
 }
 
@@ -269,11 +359,18 @@ int settings_show(const struct settings *settings, unsigned index, struct settin
         snprintf(ret_view->value, sizeof(ret_view->value), "%" PRIu64,
                  *(const uint64_t *)((const char *)settings + setting->offset));
         break;
+    case SETTING_YES_NO:
+        snprintf(ret_view->value, sizeof(ret_view->value), "%s",
+                 *(const bool *)((const char *)settings + setting->offset) ? "yes" : "no");
+        break;
     case SETTING_STEALING:
         snprintf(ret_view->value, sizeof(ret_view->value), "%s", steal_policy_name(settings->stealing));
         break;
     case SETTING_AFFINITY:
         snprintf(ret_view->value, sizeof(ret_view->value), "%s", settings->affinity);
+        break;
+    case SETTING_MEMORY:
+        snprintf(ret_view->value, sizeof(ret_view->value), "%s", memory_policy_name(settings->memory));
         break;
     }
     return 0;

@@ -14,11 +14,13 @@
 
 #include "daemon/engine/engine.h"
 #include "daemon/executor/explain.h"
+#include "daemon/executor/memory_policy.h"
 
-enum { SETTINGS_AFFINITY_MAX = 512 };
+enum { SETTINGS_AFFINITY_MAX = 512, SETTINGS_DETACHED_MAX = 64 };
 
 struct settings {
     uint64_t workers;
+    uint64_t workers_max;
     uint64_t queues_per_worker;
     uint64_t actors;
     uint64_t limit_bytes;
@@ -28,7 +30,10 @@ struct settings {
     uint64_t throughput;
     uint64_t attempts;
     uint64_t spin_us;
+    uint64_t detached;
     enum steal_policy_id stealing;
+    enum memory_policy memory;
+    bool smt;
     char affinity[SETTINGS_AFFINITY_MAX]; /* "auto", "none", or a list as in cpu_list.h */
 };
 
@@ -41,6 +46,11 @@ struct setting_pair {
 void settings_init(struct settings *settings, unsigned default_workers);
 /* Sets one key.  -EINVAL: unknown key, or a value that cannot be read; -ERANGE: out of range. */
 int settings_parse(struct settings *settings, const char *key, const char *value, struct explain *explain);
+/* All that a start was given, over the defaults of a machine with so many cores and hardware threads: `workers` and
+ * `workers-max` follow those where nothing was said.  Ends with settings_check(); errors as there and settings_parse().
+ */
+int settings_read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs, unsigned cores,
+                        unsigned threads, struct explain *explain);
 /* What no single key can tell: -ERANGE. */
 int settings_check(const struct settings *settings, struct explain *explain);
 /* Changes while workers run, all or nothing.  -EBUSY: a key that can only be set at the start; else as

@@ -36,23 +36,26 @@ void start_fail(struct executor *executor, int error, const char *text)
 /* ---- open */
 
 /* What a start does with settings before it looks at anything else; also for somebody who only asks. */
-static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs, struct settings *settings,
-                               struct topology **ret_topology, struct explain *explain)
+static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs, bool restart,
+                               struct settings *settings, struct topology **ret_topology, struct explain *explain)
 {
+    struct topology_request request;
     int r = topology_new(ret_topology);
 
     if (r < 0)
         return explain_set(explain, r, "hwloc cannot tell which processors there are: %s", strerror(-r));
-    settings_init(settings, topology_get_cores(*ret_topology));
-    for (size_t i = 0; i < n_pairs; i++) {
-        r = settings_parse(settings, pairs[i].key, pairs[i].value, explain);
-        if (r < 0)
-            return r;
-    }
-    r = settings_check(settings, explain);
+    r = settings_read_start(settings, pairs, n_pairs, topology_get_cores(*ret_topology),
+                            topology_get_threads(*ret_topology), explain);
     if (r < 0)
         return r;
-    return topology_plan_workers(*ret_topology, settings->affinity, (unsigned)settings->workers, explain);
+    request = (struct topology_request){
+        .affinity = settings->affinity,
+        .smt = settings->smt,
+        .n_workers = (unsigned)settings->workers_max,
+        .restart = restart,
+    };
+    topology_set_memory(*ret_topology, settings->memory);
+    return topology_plan_workers(*ret_topology, &request, explain);
 }
 
 int start_segment_size(const struct setting_pair *pairs, size_t n_pairs, struct explain *explain, uint64_t *ret_bytes)
@@ -60,7 +63,7 @@ int start_segment_size(const struct setting_pair *pairs, size_t n_pairs, struct 
     struct topology *topology = NULL;
     struct engine_config config;
     struct settings settings;
-    int r = start_read_settings(pairs, n_pairs, &settings, &topology, explain);
+    int r = start_read_settings(pairs, n_pairs, false, &settings, &topology, explain);
 
     if (r == 0) {
         settings_get_config(&settings, &config);
@@ -70,7 +73,7 @@ int start_segment_size(const struct setting_pair *pairs, size_t n_pairs, struct 
     return r;
 }
 
-static int start_settings(struct executor *executor, const Odeon__Start *start, struct explain *explain)
+static int start_settings(struct executor *executor, const Odeon__Start *start, bool restart, struct explain *explain)
 {
     struct setting_pair pairs[ODEON_PAGE_ROWS_MAX];
     int r;
@@ -80,29 +83,24 @@ static int start_settings(struct executor *executor, const Odeon__Start *start, 
                            ODEON_PAGE_ROWS_MAX);
     for (size_t i = 0; i < start->n_settings; i++)
         pairs[i] = (struct setting_pair){ start->settings[i]->key, start->settings[i]->value };
-    r = start_read_settings(pairs, start->n_settings, &executor->settings, &executor->topology, explain);
+    r = start_read_settings(pairs, start->n_settings, restart, &executor->settings, &executor->topology, explain);
     if (r < 0)
         return r;
-    if (topology_get_plan(executor->topology)->shared)
-        log_warning("%" PRIu64 " workers are more than there are CPUs for them: some share one",
-                    executor->settings.workers);
+    topology_log_notes(executor->topology, (unsigned)executor->settings.workers);
     return 0;
 }
 
-static int start_config(struct executor *executor, struct engine_config *ret_config)
+static void start_config(struct executor *executor, struct engine_config *ret_config)
 {
-    const struct topology_plan *plan = topology_get_plan(executor->topology);
-
-    executor->cpus = calloc(plan->n_workers, sizeof(*executor->cpus));
-    if (!executor->cpus)
-        return -ENOMEM;
-    memcpy(executor->cpus, plan->cpus, plan->n_workers * sizeof(*executor->cpus));
+    executor->plan = *topology_get_plan(executor->topology);
     settings_get_config(&executor->settings, ret_config);
-    ret_config->cpus = executor->cpus;
+    ret_config->cpus = executor->plan.cpus;
+    ret_config->nodes = executor->plan.nodes;
+    ret_config->distances = executor->plan.distances;
     ret_config->bind = topology_bind;
+    ret_config->bind_memory = topology_bind_memory;
     ret_config->userdata = executor->topology;
     ret_config->host = host_get_table(executor->host);
-    return 0;
 }
 
 /* The engine writes workers' counters; the header's number of plugins is ours. */
@@ -118,6 +116,14 @@ static void start_stats(struct executor *executor, int stats_fd)
         executor->stats = map;
 }
 
+/* Somebody has run on it: what has become of the machine since then must not keep the service from going on. */
+static bool segment_is_used(int fd)
+{
+    uint64_t magic = 0;
+
+    return pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic != 0;
+}
+
 static int start_open(struct executor *executor, const Odeon__Start *start, int segment_fd, int stats_fd,
                       struct explain *explain)
 {
@@ -131,14 +137,13 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     if (start->ports > ODEON_PORTS_MAX || start->plugins > ODEON_PLUGINS_MAX)
         return explain_set(explain, -ERANGE, "Start announces %u ports and %u plugins: at most %d and %d are allowed",
                            start->ports, start->plugins, ODEON_PORTS_MAX, ODEON_PLUGINS_MAX);
-    r = start_settings(executor, start, explain);
+    r = start_settings(executor, start, segment_is_used(segment_fd), explain);
     if (r < 0)
         return r;
-    r = host_new((unsigned)executor->settings.workers, &executor->host);
-    if (r == 0)
-        r = start_config(executor, &config);
+    r = host_new((unsigned)(executor->settings.workers_max + executor->settings.detached), &executor->host);
     if (r < 0)
-        return explain_set(explain, r, "no memory for %" PRIu64 " workers", executor->settings.workers);
+        return explain_set(explain, r, "no memory for %" PRIu64 " workers", executor->settings.workers_max);
+    start_config(executor, &config);
     r = engine_open(&config, segment_fd, stats_fd, &executor->engine, &text);
     if (r < 0)
         return explain_set(explain, r, "the engine's segment cannot be opened: %s", text ? text : strerror(-r));
@@ -244,6 +249,9 @@ static void start_plugins(struct executor *executor)
         start_fail(executor, r, text);
         return;
     }
+    r = topology_watch_start(&executor->topology_watch, &executor->loop, executor->topology);
+    if (r < 0)
+        log_warning("changes of processors are not noticed: %s", strerror(-r));
     log_info("%" PRIu64 " workers, %" PRIu64 " queues each, %u plugins, stealing %s", executor->settings.workers,
              executor->settings.queues_per_worker, plugin_registry_count(executor->plugins),
              steal_policy_name(executor->settings.stealing));

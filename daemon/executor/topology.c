@@ -4,103 +4,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "daemon/executor/cpu_list.h"
-
-struct topology {
-    hwloc_topology_t hwloc;
-    struct topology_plan plan;
-};
-
-/* The first allowed CPU of the core, -1: it has none.  By logical order, which keeps neighbours together. */
-static int core_first_cpu(hwloc_topology_t hwloc, hwloc_obj_t core)
-{
-    hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(hwloc);
-    int n = hwloc_get_nbobjs_inside_cpuset_by_type(hwloc, core->cpuset, HWLOC_OBJ_PU);
-
-    for (int i = 0; i < n; i++) {
-        hwloc_obj_t pu = hwloc_get_obj_inside_cpuset_by_type(hwloc, core->cpuset, HWLOC_OBJ_PU, (unsigned)i);
-
-        if (pu && hwloc_bitmap_isset(allowed, pu->os_index))
-            return (int)pu->os_index;
-    }
-    return -1;
-}
-
-/* CPUs in the order of "auto"; machines of which hwloc knows no cores are taken CPU by CPU. */
-static unsigned topology_list_cores(hwloc_topology_t hwloc, int *cpus, unsigned room)
-{
-    hwloc_obj_type_t type = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
-    unsigned n = 0;
-
-    for (hwloc_obj_t core = hwloc_get_next_obj_by_type(hwloc, type, NULL); core;
-         core = hwloc_get_next_obj_by_type(hwloc, type, core)) {
-        int cpu = core_first_cpu(hwloc, core);
-
-        if (cpu < 0)
-            continue;
-        if (n < room)
-            cpus[n] = cpu;
-        n++;
-    }
-    return n;
-}
-
-unsigned topology_count_cores(hwloc_topology_t hwloc)
-{
-    unsigned n = topology_list_cores(hwloc, NULL, 0);
-
-    return n > 0 ? n : 1;
-}
-
-static int topology_check_list(hwloc_topology_t hwloc, const struct cpu_list *list, struct explain *explain)
-{
-    hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(hwloc);
-    char *text = NULL;
-
-    for (unsigned i = 0; i < list->n; i++) {
-        if (hwloc_bitmap_isset(allowed, (unsigned)list->cpus[i]))
-            continue;
-        if (hwloc_bitmap_list_asprintf(&text, allowed) < 0)
-            text = NULL;
-        explain_set(explain, -EINVAL,
-                    "setting affinity: CPU %d is not there or the service may not use it: allowed are %s",
-                    list->cpus[i], text ? text : "unknown");
-        free(text);
-        return -EINVAL;
-    }
-    return 0;
-}
-
-int topology_make_plan(hwloc_topology_t hwloc, const char *affinity, unsigned n_workers, struct topology_plan *ret_plan,
-                       struct explain *explain)
-{
-    struct topology_plan plan = { .n_workers = n_workers };
-    struct cpu_list list = { .n = 0 };
-    int r;
-
-    if (n_workers < 1 || n_workers > ODEON_WORKERS_MAX)
-        return explain_set(explain, -ERANGE, "%u workers are out of range: from 1 to %d are allowed", n_workers,
-                           ODEON_WORKERS_MAX);
-    if (strcmp(affinity, "auto") == 0) {
-        list.n = topology_list_cores(hwloc, list.cpus, ODEON_WORKERS_MAX);
-        if (list.n > ODEON_WORKERS_MAX)
-            list.n = ODEON_WORKERS_MAX;
-    } else if (strcmp(affinity, "none") != 0) {
-        r = cpu_list_parse(affinity, &list);
-        if (r < 0)
-            return explain_set(explain, r, "setting affinity: '%.64s' cannot be read as a list of CPUs", affinity);
-        r = topology_check_list(hwloc, &list, explain);
-        if (r < 0)
-            return r;
-    }
-    for (unsigned i = 0; i < n_workers; i++)
-        plan.cpus[i] = list.n > 0 ? list.cpus[i % list.n] : -1;
-    plan.shared = list.n > 0 && n_workers > list.n;
-    *ret_plan = plan;
-    return 0;
-}
+#include "daemon/common/log.h"
+#include "daemon/executor/topology_private.h"
 
 /* hwloc's allowed set knows control groups; what the process was bound to at its start (taskset, systemd's
  * CPUAffinity=) is meant as a limit, too. */
@@ -113,9 +19,25 @@ static void topology_restrict(hwloc_topology_t hwloc)
     hwloc_bitmap_free(bound);
 }
 
+/* Restarts should be quick: what plans do not need is not discovered.  The component x86 asks every processor from a
+ * thread bound to it; on Linux the kernel has told all of that already. */
+static int topology_load(hwloc_topology_t hwloc)
+{
+    static const hwloc_obj_type_t kept[] = { HWLOC_OBJ_PACKAGE, HWLOC_OBJ_CORE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE };
+
+    if (hwloc_topology_set_all_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_NONE) < 0)
+        return -errno;
+    (void)hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+    for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+        if (hwloc_topology_set_type_filter(hwloc, kept[i], HWLOC_TYPE_FILTER_KEEP_ALL) < 0)
+            return -errno;
+    return hwloc_topology_load(hwloc) < 0 ? -errno : 0;
+}
+
 int topology_new(struct topology **ret_topology)
 {
     struct topology *topology = calloc(1, sizeof(*topology));
+    int r;
 
     if (!topology)
         return -ENOMEM;
@@ -123,12 +45,15 @@ int topology_new(struct topology **ret_topology)
         free(topology);
         return -ENOMEM;
     }
-    /* Caches, groups and devices cost time to discover, and a restart should be quick. */
-    if (hwloc_topology_set_all_types_filter(topology->hwloc, HWLOC_TYPE_FILTER_KEEP_NONE) < 0 ||
-        hwloc_topology_set_type_filter(topology->hwloc, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
-        hwloc_topology_load(topology->hwloc) < 0) {
-        int r = errno > 0 ? -errno : -EIO;
-
+    if (pthread_key_create(&topology->ending, topology_thread_end) != 0) {
+        hwloc_topology_destroy(topology->hwloc);
+        free(topology);
+        return -EAGAIN;
+    }
+    pthread_mutex_init(&topology->lock, NULL);
+    errno = EIO; /* not every failure of hwloc sets it */
+    r = topology_load(topology->hwloc);
+    if (r < 0) {
         topology_free(topology);
         return r;
     }
@@ -141,6 +66,8 @@ struct topology *topology_free(struct topology *topology)
 {
     if (topology) {
         hwloc_topology_destroy(topology->hwloc);
+        pthread_key_delete(topology->ending);
+        pthread_mutex_destroy(&topology->lock);
         free(topology);
     }
     return NULL;
@@ -151,9 +78,23 @@ unsigned topology_get_cores(const struct topology *topology)
     return topology_count_cores(topology->hwloc);
 }
 
-int topology_plan_workers(struct topology *topology, const char *affinity, unsigned n_workers, struct explain *explain)
+unsigned topology_get_threads(const struct topology *topology)
 {
-    return topology_make_plan(topology->hwloc, affinity, n_workers, &topology->plan, explain);
+    return topology_count_threads(topology->hwloc);
+}
+
+int topology_plan_workers(struct topology *topology, const struct topology_request *request, struct explain *explain)
+{
+    struct topology_plan plan;
+    int r = topology_make_plan(topology->hwloc, request, &plan, explain);
+
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&topology->lock);
+    topology->wish = plan;
+    topology_update_plan(topology);
+    pthread_mutex_unlock(&topology->lock);
+    return 0;
 }
 
 const struct topology_plan *topology_get_plan(const struct topology *topology)
@@ -161,22 +102,19 @@ const struct topology_plan *topology_get_plan(const struct topology *topology)
     return &topology->plan;
 }
 
-int topology_bind(void *userdata, unsigned worker)
+void topology_log_notes(const struct topology *topology, unsigned n_workers)
 {
-    const struct topology *topology = userdata;
-    hwloc_bitmap_t set;
-    int cpu, r = 0;
+    const struct topology_plan *plan = &topology->wish;
 
-    if (worker >= topology->plan.n_workers)
-        return 0;
-    cpu = topology->plan.cpus[worker];
-    if (cpu < 0)
-        return 0;
-    set = hwloc_bitmap_alloc();
-    if (!set)
-        return -ENOMEM;
-    if (hwloc_bitmap_only(set, (unsigned)cpu) < 0 || hwloc_set_cpubind(topology->hwloc, set, HWLOC_CPUBIND_THREAD) < 0)
-        r = errno > 0 ? -errno : -EIO;
-    hwloc_bitmap_free(set);
-    return r;
+    if (plan->n_cpus > 0 && n_workers > plan->n_cpus)
+        log_warning("%u workers are more than there are CPUs for them (%u): some share one", n_workers, plan->n_cpus);
+    for (unsigned i = 0; i < plan->n_workers && i < n_workers; i++)
+        if (plan->cpus[i] != topology->plan.cpus[i])
+            topology_log_moved(i, plan->cpus[i], topology->plan.cpus[i]);
+    for (hwloc_obj_t node = hwloc_get_next_obj_by_type(topology->hwloc, HWLOC_OBJ_NUMANODE, NULL); node;
+         node = hwloc_get_next_obj_by_type(topology->hwloc, HWLOC_OBJ_NUMANODE, node))
+        if (!topology_node_has_cpus(topology->hwloc, node))
+            log_notice("memory node %u has no processor of its own that the service may use: no worker runs there, and "
+                       "no queue lies there",
+                       node->os_index);
 }

@@ -1,39 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which CPU each worker is bound to, as hwloc sees the machine.
+/* This machine: where workers run, and on which nodes the engine's memory lies.
  *
- * Made by the control thread before workers start, immutable from then on: workers read it from topology_bind() on
- * their own threads.  The plan is a function of an hwloc topology, so that tests can plan for machines that they do not
- * run on.
+ * Owned by the control thread.  Workers call topology_bind() on their own threads, and the engine
+ * topology_bind_memory() on any; a lock of ours keeps them apart from topology_refresh().
+ *
+ * T1  A thread that cannot be bound goes on unbound, and the log says so.
+ * T2  A CPU that goes away (taken offline, or no longer in the service's cpuset) takes nobody with it: its workers get
+ * another CPU of the plan, and their own again when it comes back.
  */
 #pragma once
 
-#include <hwloc.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "daemon/executor/explain.h"
-#include "proto/bounds.h"
+#include "daemon/executor/memory_policy.h"
+#include "daemon/executor/topology_plan.h"
 
 struct topology;
 
-struct topology_plan {
-    unsigned n_workers;
-    bool shared;                 /* more workers than cores or CPUs: some share one */
-    int cpus[ODEON_WORKERS_MAX]; /* operating system's number, -1: not bound */
-};
-
-/* Cores of which at least one CPU is allowed; at least 1. */
-unsigned topology_count_cores(hwloc_topology_t hwloc);
-/* `affinity`: "auto": the first allowed CPU of each core, "none", or a list (cpu_list.h).  Workers beyond the last go
- * round again. -EINVAL: a CPU of the list is not there or not allowed. */
-int topology_make_plan(hwloc_topology_t hwloc, const char *affinity, unsigned n_workers, struct topology_plan *ret_plan,
-                       struct explain *explain);
-
-/* This machine, as far as the process is allowed to use it. */
+/* As far as the process is allowed to use it. */
 int topology_new(struct topology **ret_topology);
 struct topology *topology_free(struct topology *topology);
 unsigned topology_get_cores(const struct topology *topology);
-int topology_plan_workers(struct topology *topology, const char *affinity, unsigned n_workers, struct explain *explain);
+unsigned topology_get_threads(const struct topology *topology);
+/* Errors as topology_make_plan(). */
+int topology_plan_workers(struct topology *topology, const struct topology_request *request, struct explain *explain);
+/* Where workers are now; changed by topology_plan_workers() and topology_refresh() only. */
 const struct topology_plan *topology_get_plan(const struct topology *topology);
-/* On the worker's own thread; `userdata` is the topology.  0, also for a worker that is not to be bound; negative
- * errno. */
+/* Says in the log, before workers start, what a person should know of this machine and `n_workers` running workers. */
+void topology_log_notes(const struct topology *topology, unsigned n_workers);
+
+/* On the worker's own thread, at its start and whenever there is another plan; `userdata` is the topology.  0, also for
+ * a worker that is not to be bound; negative errno.  A number behind those of workers is a thread that may run
+ * anywhere. */
 int topology_bind(void *userdata, unsigned worker);
+/* Looks which CPUs may be used now, and binds all workers that are known to topology_bind() anew.  The number of
+ * workers whose CPU has changed. */
+unsigned topology_refresh(struct topology *topology);
+
+void topology_set_memory(struct topology *topology, enum memory_policy policy);
+/* For engine_config.bind_memory: says where pages of this area that are touched from now on shall lie.  One system
+ * call, whatever the size; nothing is touched or moved.  -1 is no node in particular.  Negative errno. */
+int topology_bind_memory(void *userdata, void *address, uint64_t bytes, int node);

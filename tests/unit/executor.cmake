@@ -12,6 +12,8 @@ foreach(module settings topology plugin_check message_object host)
     set_tests_properties(unit/executor_${module} PROPERTIES LABELS unit TIMEOUT 60)
 endforeach()
 
+target_compile_definitions(test_executor_topology PRIVATE MACHINES="${CMAKE_CURRENT_LIST_DIR}/machines")
+
 # The whole program, with the hostile plugins.
 add_subdirectory(${PROJECT_SOURCE_DIR}/tests/hostile/plugins ${CMAKE_CURRENT_BINARY_DIR}/hostile_plugins)
 add_executable(test_executor_process ${CMAKE_CURRENT_LIST_DIR}/test_executor_process.c ${CMAKE_CURRENT_LIST_DIR}/executor_fixture.c)

@@ -52,7 +52,11 @@ static void test_defaults(void **state)
     assert_int_equal(settings.workers, 6);
     assert_int_equal(settings.queues_per_worker, 16);
     assert_int_equal(settings.actors, 1048576);
+    assert_int_equal(settings.workers_max, 6);
     assert_int_equal(settings.attempts, 3);
+    assert_int_equal(settings.detached, 8);
+    assert_int_equal(settings.memory, MEMORY_LOCAL);
+    assert_false(settings.smt);
     assert_int_equal(settings.spin_us, 50);
     assert_string_equal(settings.affinity, "auto");
     assert_int_equal(settings_check(&settings, &explain), 0);
@@ -81,6 +85,10 @@ static void test_numbers(void **state)
 
     refuse("workers", "0", -ERANGE, "from 1 to 128");
     refuse("workers", "129", -ERANGE, "129");
+    refuse("workers-max", "0", -ERANGE, "from 1 to 128");
+    refuse("workers-max", "129", -ERANGE, "129");
+    refuse("detached", "65", -ERANGE, "from 0 to 64");
+    refuse("detached", "some", -EINVAL, "not a number");
     refuse("queues-per-worker", "0", -ERANGE, "from 1");
     refuse("workers", "", -EINVAL, "not a number");
     refuse("workers", "-1", -EINVAL, "not a number");
@@ -108,6 +116,17 @@ static void test_names(void **state)
     accept(&settings, "affinity", "3,1,4-6");
     assert_string_equal(settings.affinity, "3,1,4-6");
 
+    accept(&settings, "memory", "interleave");
+    assert_int_equal(settings.memory, MEMORY_INTERLEAVE);
+    accept(&settings, "memory", "first-touch");
+    assert_int_equal(settings.memory, MEMORY_FIRST_TOUCH);
+    accept(&settings, "smt", "yes");
+    assert_true(settings.smt);
+    accept(&settings, "smt", "no");
+    assert_false(settings.smt);
+
+    refuse("memory", "far", -EINVAL, "first-touch");
+    refuse("smt", "true", -EINVAL, "neither yes nor no");
     refuse("stealing", "greedy", -EINVAL, "random");
     refuse("affinity", "", -EINVAL, "list");
     refuse("affinity", "1,,2", -EINVAL, "list");
@@ -138,6 +157,61 @@ static void test_check_queues(void **state)
     accept(&settings, "queues-per-worker", "65");
     assert_int_equal(settings_check(&settings, &explain), -ERANGE);
     assert_text_has(&explain, "8320");
+    /* Room counts, not only what runs. */
+    accept(&settings, "workers", "1");
+    assert_int_equal(settings_check(&settings, &explain), -ERANGE);
+    accept(&settings, "workers-max", "126");
+    assert_int_equal(settings_check(&settings, &explain), 0);
+    accept(&settings, "workers", "127");
+    assert_int_equal(settings_check(&settings, &explain), -ERANGE);
+    assert_text_has(&explain, "workers-max = 126");
+}
+
+static void read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs, unsigned workers,
+                       unsigned workers_max)
+{
+    struct explain explain;
+
+    explain_init(&explain);
+    if (settings_read_start(settings, pairs, n_pairs, 4, 8, &explain) != 0)
+        fail_msg("%s", explain.text);
+    assert_int_equal(settings->workers, workers);
+    assert_int_equal(settings->workers_max, workers_max);
+}
+
+/* What is not said follows the machine: four cores of two threads. */
+static void test_read_start(void **state)
+{
+    const struct setting_pair few[] = { { "workers", "2" } }, many[] = { { "workers", "6" } },
+                              smt[] = { { "smt", "yes" } }, room[] = { { "workers-max", "20" } },
+                              few_smt[] = { { "workers", "2" }, { "smt", "yes" } }, all[] = { { "workers", "128" } },
+                              most[] = { { "detached", "40" } },
+                              both[] = { { "workers-max", "120" }, { "detached", "9" } },
+                              tight[] = { { "workers-max", "3" } }, wrong[] = { { "smt", "perhaps" } };
+    struct settings settings;
+    struct explain explain;
+
+    (void)state;
+    read_start(&settings, NULL, 0, 4, 4);
+    read_start(&settings, few, 1, 2, 4);
+    read_start(&settings, many, 1, 6, 6);
+    read_start(&settings, smt, 1, 8, 8);
+    read_start(&settings, room, 1, 4, 20);
+    read_start(&settings, few_smt, 2, 2, 8);
+    assert_int_equal(settings.detached, 8);
+    /* Threads in all are bounded: what was said goes before what was not, workers before the others. */
+    read_start(&settings, all, 1, 128, 128);
+    assert_int_equal(settings.detached, 0);
+    explain_init(&explain);
+    assert_int_equal(settings_read_start(&settings, most, 1, 128, 256, &explain), 0);
+    assert_int_equal(settings.workers, 88);
+    assert_int_equal(settings.detached, 40);
+    assert_int_equal(settings_read_start(&settings, both, 2, 4, 8, &explain), -ERANGE);
+    assert_text_has(&explain, "make 129 threads");
+    explain_init(&explain);
+    assert_int_equal(settings_read_start(&settings, tight, 1, 4, 8, &explain), -ERANGE);
+    assert_text_has(&explain, "4 are more than workers-max = 3");
+    assert_int_equal(settings_read_start(&settings, wrong, 1, 4, 8, &explain), -EINVAL);
 }
 
 static void test_set_live(void **state)
@@ -175,13 +249,17 @@ static void test_show(void **state)
     accept(&settings, "affinity", "0,2");
     accept(&settings, "limit-bytes", "5M");
     accept(&settings, "stealing", "random");
+    accept(&settings, "workers-max", "9");
+    accept(&settings, "smt", "yes");
+    accept(&settings, "memory", "interleave");
+    accept(&settings, "detached", "3");
     settings_init(&again, 1);
     for (; settings_show(&settings, n, &view) == 0; n++) {
         live += view.live;
         assert_true(strlen(view.doc) > 10);
         accept(&again, view.key, view.value);
     }
-    assert_int_equal(n, 12);
+    assert_int_equal(n, 16);
     assert_int_equal(live, 2);
     assert_memory_equal(&settings, &again, sizeof(settings));
     assert_int_equal(settings_show(&settings, n, &view), -ENOENT);
@@ -204,9 +282,9 @@ static void test_explain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),     cmocka_unit_test(test_numbers),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_check_queues), cmocka_unit_test(test_set_live), cmocka_unit_test(test_show),
-        cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_defaults),     cmocka_unit_test(test_numbers),    cmocka_unit_test(test_names),
+        cmocka_unit_test(test_check_queues), cmocka_unit_test(test_read_start), cmocka_unit_test(test_set_live),
+        cmocka_unit_test(test_show),         cmocka_unit_test(test_explain),
     };
 
     return cmocka_run_group_tests_name("executor settings", tests, NULL, NULL);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Binding of threads, at first and when CPUs come and go.  See topology.h. */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/common/log.h"
+#include "daemon/executor/cpu_list.h"
+#include "daemon/executor/topology_private.h"
+
+/* A thread without a CPU of its own goes wherever the service may. */
+static int thread_bind(const struct topology *topology, pid_t thread, int cpu)
+{
+    union cpu_mask mask = topology->usable;
+
+    if (cpu >= 0) {
+        memset(&mask, 0, sizeof(mask));
+        CPU_SET_S((size_t)cpu, sizeof(mask), &mask.set);
+    }
+    return sched_setaffinity(thread, sizeof(mask), &mask.set) < 0 ? -errno : 0;
+}
+
+void topology_thread_end(void *entry)
+{
+    struct topology_thread *thread = entry;
+
+    pthread_mutex_lock(&thread->topology->lock);
+    if (thread->id == gettid()) /* else its worker has another thread by now */
+        thread->id = 0;
+    pthread_mutex_unlock(&thread->topology->lock);
+}
+
+/* The entry's thread to the CPU of the plan, or from one to none. */
+static int entry_bind(struct topology *topology, unsigned worker)
+{
+    struct topology_thread *thread = &topology->threads[worker];
+    int cpu = topology->plan.cpus[worker], r = 0;
+
+    if (cpu >= 0 || thread->cpu >= 0)
+        r = thread_bind(topology, thread->id, cpu);
+    thread->cpu = r == 0 ? cpu : -1;
+    if (r < 0 && cpu >= 0)
+        log_warning("worker %u cannot be bound to CPU %d (%s): it goes on unbound", worker, cpu, strerror(-r));
+    return r;
+}
+
+int topology_bind(void *userdata, unsigned worker)
+{
+    struct topology *topology = userdata;
+    struct topology_thread *thread;
+    int r = 0;
+
+    if (worker >= ODEON_WORKERS_MAX)
+        return 0;
+    thread = &topology->threads[worker];
+    pthread_mutex_lock(&topology->lock);
+    if (worker < topology->plan.n_workers) {
+        if (thread->id != gettid())
+            *thread = (struct topology_thread){ topology, gettid(), -1 };
+        r = entry_bind(topology, worker);
+        (void)pthread_setspecific(topology->ending, thread);
+    } else {
+        /* Made by a worker, perhaps, whose CPU it must not stay on. */
+        r = thread_bind(topology, gettid(), -1);
+    }
+    pthread_mutex_unlock(&topology->lock);
+    return r;
+}
+
+/* ---- CPUs that come and go */
+
+void topology_log_moved(unsigned worker, int before, int now)
+{
+    if (now < 0)
+        log_warning("CPU %d may not be used any more, nor any other of the configuration: worker %u goes on unbound",
+                    before, worker);
+    else
+        log_warning("CPU %d may not be used any more: worker %u goes on on CPU %d", before, worker, now);
+}
+
+static void refresh_log(unsigned worker, int wished, int before, int now)
+{
+    if (now == wished)
+        log_notice("CPU %d may be used again: worker %u runs there", now, worker);
+    else
+        topology_log_moved(worker, before < 0 ? wished : before, now);
+}
+
+/* The control thread is bound to nothing of its own: where it may run is where the service may. */
+void topology_update_plan(struct topology *topology)
+{
+    union cpu_mask *mask = &topology->usable;
+    hwloc_bitmap_t usable = hwloc_bitmap_alloc();
+
+    memset(mask, 0, sizeof(*mask));
+    if (!usable || sched_getaffinity(0, sizeof(*mask), &mask->set) < 0) {
+        memset(mask, 0xff, sizeof(*mask)); /* the kernel takes what of it there is */
+        topology->plan = topology->wish;
+    } else {
+        for (unsigned cpu = 0; cpu <= CPU_NUMBER_MAX; cpu++)
+            if (CPU_ISSET_S(cpu, sizeof(*mask), &mask->set))
+                hwloc_bitmap_set(usable, cpu);
+        topology_replan(topology->hwloc, &topology->wish, usable, &topology->plan);
+    }
+    hwloc_bitmap_free(usable);
+}
+
+/* The kernel forgets a thread's binding when its CPU goes, and on a change of the cpuset everybody's: all are bound
+ * anew. */
+unsigned topology_refresh(struct topology *topology)
+{
+    struct topology_plan before = topology->plan;
+    unsigned changed = 0;
+
+    pthread_mutex_lock(&topology->lock);
+    topology_update_plan(topology);
+    for (unsigned i = 0; i < topology->plan.n_workers; i++) {
+        int now = topology->plan.cpus[i];
+
+        if (now != before.cpus[i]) {
+            changed++;
+            if (topology->threads[i].id != 0)
+                refresh_log(i, topology->wish.cpus[i], before.cpus[i], now);
+        }
+        if (topology->threads[i].id != 0)
+            (void)entry_bind(topology, i);
+    }
+    pthread_mutex_unlock(&topology->lock);
+    return changed;
+}

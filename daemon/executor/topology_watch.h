@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Notices that CPUs of the plan come and go while workers run, without looking for it: administrators write to files of
+ * the kernel (cpuN/online, a cgroup's cpuset.cpus), and inotify tells when they have.
+ *
+ * Owned by the control thread, in its loop.  A CPU that goes without anybody writing (taken by a hypervisor, say) is
+ * noticed at the next write of this kind.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "daemon/executor/topology.h"
+
+struct topology_watch {
+    uv_poll_t poll;
+    uv_timer_t timer;
+    struct topology *topology;
+    int fd;
+    bool active;
+};
+
+/* 0, also where there is nothing to watch; negative errno: nothing is watched. */
+int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct topology *topology);
+/* The handles are closed in the loop's next round; without a start nothing happens. */
+void topology_watch_stop(struct topology_watch *watch);

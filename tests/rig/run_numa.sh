@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# run_numa.sh - runs test_numa.sh in a machine of two nodes with two cores each, and a third node that has memory only.
+#
+#   run_numa.sh BUILD
+#
+# Exit status: 77 when the machine is not possible here (the reason is printed).
+set -uo pipefail
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+BUILD=$(realpath -e "${1-}") || exit 2
+
+FILES=(--file "$HERE/test_numa.sh")
+for name in odeond odeon-executor odeonctl odeon-wordcount wordcount.so; do
+    path=$(find "$BUILD" -type f -name "$name" -not -path '*/CMakeFiles/*' | sort | head -n 1)
+    if [ -z "$path" ]; then
+        echo "not ok 1 - $name is built"
+        exit 1
+    fi
+    FILES+=(--file "$path")
+done
+exec bash "$HERE/numa.sh" --node 2:384 --node 2:384 --node 0:128 --tool bash --timeout 75 "${FILES[@]}" -- bash ./test_numa.sh
