@@ -29,6 +29,11 @@ enum option {
     OPTION_NAME,
     OPTION_HOW,
     OPTION_ALL,
+    OPTION_KIND,
+    OPTION_NODE,
+    OPTION_PINNED,
+    OPTION_FOLLOW,
+    OPTION_DETACHED,
     OPTION_N,
 };
 
@@ -41,6 +46,7 @@ struct option_info {
     const char *argument; /* NULL: a flag */
     const char *doc;
     const char *choices; /* for completion: words, "@file", or NULL */
+    bool optional;       /* the argument may be left out; given, it is written --name=ARGUMENT */
 };
 extern const struct option_info option_table[OPTION_N];
 
@@ -89,6 +95,7 @@ int ctl_actor_show(struct ctl *ctl);
 int ctl_actor_spawn(struct ctl *ctl);
 int ctl_actor_send(struct ctl *ctl);
 int ctl_actor_stop(struct ctl *ctl);
+int ctl_queue_list(struct ctl *ctl);
 int ctl_client_list(struct ctl *ctl);
 int ctl_completion(struct ctl *ctl);
 int ctl_help(struct ctl *ctl);

@@ -22,6 +22,13 @@ const struct option_info option_table[OPTION_N] = {
     [OPTION_HOW] = { "how", "delete|destroy|finished", "How the actor ends (delete without it)",
                      "delete destroy finished" },
     [OPTION_ALL] = { "all", NULL, "Show every command with its options", NULL },
+    [OPTION_KIND] = { "kind", "KIND", "Only queues of this kind: ordinary, pinned, follow or detached",
+                      "ordinary pinned follow detached" },
+    [OPTION_NODE] = { "node", "N", "Let it live on a worker of memory node N", NULL },
+    [OPTION_PINNED] = { "pinned", "WORKER", "Let it live on one worker, which nobody steals it from", NULL,
+                        .optional = true },
+    [OPTION_FOLLOW] = { "follow", NULL, "Let it run where its last sender runs", NULL },
+    [OPTION_DETACHED] = { "detached", NULL, "Give it a thread of its own", NULL },
 };
 
 const struct command command_table[] = {
@@ -44,8 +51,12 @@ const struct command command_table[] = {
       .words_min = 1,
       .words_max = COMMAND_WORDS_ANY,
       .doc = "Change settings of the running executor, all or none",
-      .details = "Several may be joined with commas: stealing=random,throughput=64.",
-      .choices = "stealing=none stealing=random stealing=longest-victim throughput=",
+      .details = "Several may be joined with commas: stealing=random,throughput=64.  They are one change: workers\n"
+                 "stop for it once, and go on with all of it or, after a refusal, with none.",
+      .choices = "stealing=none stealing=random stealing=round-robin stealing=longest-victim stealing=fullest "
+                 "stealing=locality stealing=share steal-mode=keep steal-mode=visit steal-sources= throughput= "
+                 "workers= affinity=auto affinity=none smt=yes smt=no spin-us= moderate-sleeps= moderate-us= "
+                 "relaxed-us=",
       .run = ctl_executor_set },
     { .noun = "plugin",
       .verb = "load",
@@ -93,9 +104,11 @@ const struct command command_table[] = {
       .arguments = "TYPE [HEX...]",
       .words_min = 1,
       .words_max = COMMAND_WORDS_ANY,
-      .options = OPTION_BIT(OPTION_NAME),
+      .options = OPTION_BIT(OPTION_NAME) | OPTION_BIT(OPTION_NODE) | OPTION_BIT(OPTION_PINNED) |
+                 OPTION_BIT(OPTION_FOLLOW) | OPTION_BIT(OPTION_DETACHED),
       .doc = "Make an actor and print its reference",
-      .details = "HEX are the bytes of its arguments as hexadecimal digits, 232 bytes at most.",
+      .details = "HEX are the bytes of its arguments as hexadecimal digits, 232 bytes at most.\n"
+                 "Without an option that says where, it lives in a queue of any worker, in turn.",
       .run = ctl_actor_spawn },
     { .noun = "actor",
       .verb = "send",
@@ -115,6 +128,12 @@ const struct command command_table[] = {
       .doc = "Send an actor the message that ends it",
       .details = "Messages that it has already been sent come first.",
       .run = ctl_actor_stop },
+    { .noun = "queue",
+      .verb = "list",
+      .arguments = "",
+      .options = OPTIONS_PAGED | OPTION_BIT(OPTION_KIND),
+      .doc = "List the message queues",
+      .run = ctl_queue_list },
     { .noun = "client",
       .verb = "list",
       .arguments = "",

@@ -49,7 +49,7 @@ static void completion_find_words(FILE *out)
           "        case ${COMP_WORDS[i]} in\n            ",
           out);
     for (int o = 0; o < OPTION_N; o++)
-        if (option_table[o].argument) {
+        if (option_table[o].argument && !option_table[o].optional) {
             fprintf(out, "%s--%s", separator, option_table[o].name);
             separator = "|";
         }
@@ -65,7 +65,7 @@ static void completion_option_values(FILE *out)
 {
     fputs("    case $prev in\n", out);
     for (int o = 0; o < OPTION_N; o++) {
-        if (!option_table[o].argument)
+        if (!option_table[o].argument || option_table[o].optional)
             continue;
         fprintf(out, "        --%s)", option_table[o].name);
         completion_offer(out, option_table[o].choices);

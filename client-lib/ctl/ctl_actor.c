@@ -23,7 +23,8 @@ static void actor_add(struct listing *listing, const void *row)
     const struct odeon_actor_info *a = row;
 
     listing_add(listing, (struct cell[]){ CELL_REF(a->ref), CELL_TEXT(a->type), CELL_TEXT(a->name), CELL_TEXT(a->state),
-                                          actor_number(a->queue), actor_number(a->worker), CELL_REF(a->spawned_by) });
+                                          actor_number(a->queue), actor_number(a->worker), CELL_REF(a->spawned_by),
+                                          CELL_TEXT(a->kind) });
 }
 
 /* The name of a type that is near, to be freed; NULL: there is none, or the very type is known. */
@@ -64,6 +65,7 @@ int ctl_actor_list(struct ctl *ctl)
         { "QUEUE", "queue", true },
         { "WORKER", "worker", true },
         { "SPAWNED BY", "spawned_by", true },
+        { "KIND", "kind", false },
     };
     struct listing_source source = { .what = "cannot list the actors",
                                      .fetch = odeon_admin_actor_list,
@@ -71,7 +73,7 @@ int ctl_actor_list(struct ctl *ctl)
                                      .row_size = sizeof(struct odeon_actor_info),
                                      .add = actor_add };
 
-    return listing_fetch(ctl, "actors", columns, 7, &source);
+    return listing_fetch(ctl, "actors", columns, 8, &source);
 }
 
 int ctl_actor_show(struct ctl *ctl)
@@ -101,6 +103,7 @@ int ctl_actor_show(struct ctl *ctl)
     properties_add(&p, "Name", "name", CELL_TEXT(d->actor.name));
     properties_add(&p, "State", "state", CELL_TEXT(d->actor.state));
     properties_add(&p, "Queue", "queue", actor_number(d->actor.queue));
+    properties_add(&p, "Kind of that queue", "kind", CELL_TEXT(d->actor.kind));
     properties_add(&p, "Bytes in that queue", "queue_bytes", CELL_NUMBER(d->queue_bytes));
     properties_add(&p, "Worker", "worker", actor_number(d->actor.worker));
     properties_add(&p, "Spawned by", "spawned_by", CELL_REF(d->actor.spawned_by));
@@ -144,11 +147,54 @@ static int actor_fail_spawn(struct ctl *ctl, int error, const char *type)
     return code;
 }
 
+/* A number of a node or a worker; 0, or the exit code, after a message. */
+static int actor_parse_number(struct ctl *ctl, enum option option, const char *what, uint32_t *ret_number)
+{
+    uint64_t number;
+
+    if (!ctl_number_parse(ctl->option[option], &number) || number >= UINT32_MAX)
+        return ctl_fail(ctl, CTL_USAGE,
+                        "--%s: '%s' is not a number of a %s. odeonctl status and executor show say which there are",
+                        option_table[option].name, ctl->option[option], what);
+    *ret_number = (uint32_t)number;
+    return 0;
+}
+
+/* Where the new actor is to live; 0, or the exit code, after a message. */
+static int actor_parse_where(struct ctl *ctl, struct odeon_spawn_where *ret)
+{
+    static const struct {
+        enum option option;
+        enum odeon_where where;
+    } ways[] = { { OPTION_NODE, ODEON_WHERE_NODE },
+                 { OPTION_PINNED, ODEON_WHERE_PINNED },
+                 { OPTION_FOLLOW, ODEON_WHERE_FOLLOW },
+                 { OPTION_DETACHED, ODEON_WHERE_DETACHED } };
+    const char *given = NULL;
+
+    *ret = (struct odeon_spawn_where){ .struct_size = sizeof(*ret), .worker = ODEON_WORKER_ANY };
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        if (!ctl->option[ways[i].option])
+            continue;
+        if (given)
+            return ctl_fail(ctl, CTL_USAGE, "--%s and --%s: an actor lives in one place. Leave one out", given,
+                            option_table[ways[i].option].name);
+        given = option_table[ways[i].option].name;
+        ret->where = ways[i].where;
+    }
+    if (ret->where == ODEON_WHERE_NODE)
+        return actor_parse_number(ctl, OPTION_NODE, "memory node", &ret->node);
+    if (ret->where == ODEON_WHERE_PINNED && *ctl->option[OPTION_PINNED])
+        return actor_parse_number(ctl, OPTION_PINNED, "worker", &ret->worker);
+    return 0;
+}
+
 int ctl_actor_spawn(struct ctl *ctl)
 {
     const char *type = ctl->words[0], *name = ctl->option[OPTION_NAME];
     char why[PAYLOAD_ERROR_TEXT];
     uint8_t args[ACTOR_ARGS_MAX];
+    struct odeon_spawn_where where;
     odeon_ref ref = ODEON_NOBODY;
     size_t size = 0;
     int r, code;
@@ -159,10 +205,12 @@ int ctl_actor_spawn(struct ctl *ctl)
     r = payload_parse_hex(ctl->words + 1, ctl->n_words - 1, args, sizeof(args), &size, why);
     if (r < 0)
         return ctl_fail(ctl, CTL_USAGE, "the actor's arguments: %s", why);
-    code = ctl_connect(ctl);
+    code = actor_parse_where(ctl, &where);
+    if (!code)
+        code = ctl_connect(ctl);
     if (code)
         return code;
-    r = odeon_spawn(ctl->client, type, name, size ? args : NULL, size, &ref);
+    r = odeon_admin_actor_spawn(ctl->client, type, name, size ? args : NULL, size, &where, &ref);
     if (r < 0)
         return actor_fail_spawn(ctl, r, type);
     actor_print_ref(ctl, ref);

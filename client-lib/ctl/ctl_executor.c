@@ -28,6 +28,9 @@ static void executor_print_json(struct ctl *ctl, const struct odeon_executor_inf
     json_uint(&json, "pid", info->pid);
     json_uint(&json, "restarts", info->restarts);
     json_uint(&json, "boots", info->boots);
+    json_uint(&json, "reconfigurations", info->reconfigurations);
+    json_uint(&json, "reconfigure_last_ns", info->reconfigure_last_ns);
+    json_uint(&json, "reconfigure_longest_ns", info->reconfigure_longest_ns);
     json_begin_array(&json, "settings");
     for (size_t i = 0; i < info->n_settings; i++) {
         const struct odeon_setting_info *s = &info->settings[i];
@@ -35,6 +38,7 @@ static void executor_print_json(struct ctl *ctl, const struct odeon_executor_inf
         json_begin_object(&json, NULL);
         json_string(&json, "key", s->key);
         json_string(&json, "value", s->value);
+        json_string(&json, "default", s->initial);
         json_bool(&json, "live", s->live != 0);
         json_string(&json, "doc", s->doc);
         json_end_object(&json);
@@ -44,10 +48,25 @@ static void executor_print_json(struct ctl *ctl, const struct odeon_executor_inf
     json_end_document(&json);
 }
 
+static void executor_print_heading(struct ctl *ctl, const struct odeon_executor_info *info)
+{
+    char last[OUTPUT_DURATION_TEXT], longest[OUTPUT_DURATION_TEXT];
+
+    if (info->pid)
+        fprintf(ctl->out, "Executor: process %u; starts: %u, restarts after its death: %llu\n", info->pid, info->boots,
+                (unsigned long long)info->restarts);
+    else
+        fprintf(ctl->out, "Executor: down; starts: %u\n", info->boots);
+    fprintf(ctl->out, "Reconfigurations: %llu; the last paused for %s, the longest for %s\n\n",
+            (unsigned long long)info->reconfigurations, output_format_duration(info->reconfigure_last_ns, last),
+            output_format_duration(info->reconfigure_longest_ns, longest));
+}
+
 int ctl_executor_show(struct ctl *ctl)
 {
     static const struct column columns[] = { { "SETTING", "key", false },
                                              { "VALUE", "value", false },
+                                             { "DEFAULT", "default", false },
                                              { "LIVE", "live", false },
                                              { "WHAT IT IS", "doc", false } };
     struct odeon_executor_info *info = NULL;
@@ -62,19 +81,14 @@ int ctl_executor_show(struct ctl *ctl)
         odeon_free(info);
         return 0;
     }
-    if (ctl->legend) {
-        if (info->pid)
-            fprintf(ctl->out, "Executor: process %u; starts: %u, restarts after its death: %llu\n\n", info->pid,
-                    info->boots, (unsigned long long)info->restarts);
-        else
-            fprintf(ctl->out, "Executor: down; starts: %u\n\n", info->boots);
-    }
-    listing_begin(&list, ctl, "settings", columns, 4);
+    if (ctl->legend)
+        executor_print_heading(ctl, info);
+    listing_begin(&list, ctl, "settings", columns, 5);
     for (size_t i = 0; i < info->n_settings; i++) {
         const struct odeon_setting_info *s = &info->settings[i];
 
-        listing_add(&list, (struct cell[]){ CELL_TEXT(s->key), CELL_TEXT(s->value), CELL_FLAG(s->live != 0),
-                                            CELL_TEXT(s->doc) });
+        listing_add(&list, (struct cell[]){ CELL_TEXT(s->key), CELL_TEXT(s->value), CELL_TEXT(s->initial),
+                                            CELL_FLAG(s->live != 0), CELL_TEXT(s->doc) });
     }
     code = listing_end(&list, false, 0);
     odeon_free(info);
@@ -182,13 +196,16 @@ static int executor_explain_key(struct ctl *ctl, const struct assignments *a)
     return code;
 }
 
-static void executor_print_set(struct ctl *ctl, const struct assignments *a)
+static void executor_print_set(struct ctl *ctl, const struct assignments *a, const struct odeon_reconfigured *done)
 {
+    char pause[OUTPUT_DURATION_TEXT];
     struct json json;
 
     if (!ctl->json) {
         for (size_t i = 0; i < a->n; i++)
             fprintf(ctl->out, "%s = %s\n", a->keys[i], a->values[i]);
+        fprintf(ctl->out, "paused %s, %llu %s moved\n", output_format_duration(done->pause_ns, pause),
+                (unsigned long long)done->moved, done->moved == 1 ? "queue" : "queues");
         return;
     }
     json_begin_document(&json, ctl->out);
@@ -196,11 +213,14 @@ static void executor_print_set(struct ctl *ctl, const struct assignments *a)
     for (size_t i = 0; i < a->n; i++)
         json_string(&json, a->keys[i], a->values[i]);
     json_end_object(&json);
+    json_uint(&json, "pause_ns", done->pause_ns);
+    json_uint(&json, "moved", done->moved);
     json_end_document(&json);
 }
 
 int ctl_executor_set(struct ctl *ctl)
 {
+    struct odeon_reconfigured done = { .struct_size = sizeof(done) };
     struct assignments a = { 0 };
     int r, code;
 
@@ -211,7 +231,7 @@ int ctl_executor_set(struct ctl *ctl)
         assignments_fini(&a);
         return code;
     }
-    r = odeon_admin_executor_set(ctl->client, (const char *const *)a.keys, (const char *const *)a.values, a.n);
+    r = odeon_admin_executor_set(ctl->client, (const char *const *)a.keys, (const char *const *)a.values, a.n, &done);
     if (r < 0) {
         char *why = strdup(odeon_error_text()); /* the next call replaces it */
 
@@ -222,7 +242,7 @@ int ctl_executor_set(struct ctl *ctl)
             code = ctl_refuse(ctl, r, "nothing has been set");
         free(why);
     } else {
-        executor_print_set(ctl, &a);
+        executor_print_set(ctl, &a, &done);
     }
     assignments_fini(&a);
     return code;

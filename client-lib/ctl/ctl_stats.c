@@ -94,10 +94,11 @@ static void stats_print_header(struct ctl *ctl, const struct snapshot *s)
         return;
     if (!s->down)
         fprintf(ctl->out, "%s: ", v->state_name);
-    fprintf(ctl->out,
-            "%u workers, %u queues, %llu actors, %u plugins, %u clients with %u ports; stealing %s, throughput %u\n\n",
-            v->workers, v->queues, (unsigned long long)v->actors, v->plugins, v->clients, v->ports, v->stealing,
-            v->throughput);
+    fprintf(
+        ctl->out,
+        "%u workers, %u queues, %llu actors, %u plugins, %u clients with %u ports; stealing %s%s%s, throughput %u\n\n",
+        v->workers, v->queues, (unsigned long long)v->actors, v->plugins, v->clients, v->ports, v->stealing,
+        *v->steal_mode ? ", " : "", v->steal_mode, v->throughput);
 }
 
 /* Columns: name, all workers together, with --worker each of them, documentation. */

@@ -10,7 +10,7 @@ static struct cell status_pid(uint32_t pid)
 
 int ctl_status(struct ctl *ctl)
 {
-    char uptime[OUTPUT_DURATION_TEXT];
+    char uptime[OUTPUT_DURATION_TEXT], last[OUTPUT_DURATION_TEXT], longest[OUTPUT_DURATION_TEXT];
     struct odeon_status *s = NULL;
     struct properties p;
     int r, code;
@@ -32,7 +32,13 @@ int ctl_status(struct ctl *ctl)
     properties_add(&p, "Workers", "workers", CELL_NUMBER(s->workers));
     properties_add(&p, "Queues", "queues", CELL_NUMBER(s->queues));
     properties_add(&p, "Stealing", "stealing", CELL_TEXT(s->stealing));
+    properties_add(&p, "Stolen sources", "steal_mode", CELL_TEXT(s->steal_mode));
     properties_add(&p, "Throughput", "throughput", CELL_NUMBER(s->throughput));
+    properties_add(&p, "Reconfigurations", "reconfigurations", CELL_NUMBER(s->reconfigurations));
+    properties_add(&p, "Last pause for one", "reconfigure_last_ns",
+                   CELL_SHOWN(s->reconfigure_last_ns, output_format_duration(s->reconfigure_last_ns, last)));
+    properties_add(&p, "Longest pause for one", "reconfigure_longest_ns",
+                   CELL_SHOWN(s->reconfigure_longest_ns, output_format_duration(s->reconfigure_longest_ns, longest)));
     properties_add(&p, "Plugins", "plugins", CELL_NUMBER(s->plugins));
     properties_add(&p, "Actors", "actors", CELL_NUMBER(s->actors));
     properties_add(&p, "Clients", "clients", CELL_NUMBER(s->clients));

@@ -22,8 +22,11 @@ static void help_show_options(struct ctl *ctl, uint32_t options)
 
         if (!(options & OPTION_BIT(o)))
             continue;
-        snprintf(left, sizeof(left), "--%s%s%s", option_table[o].name, option_table[o].argument ? " " : "",
-                 option_table[o].argument ? option_table[o].argument : "");
+        snprintf(left, sizeof(left), "--%s%s%s%s", option_table[o].name,
+                 option_table[o].optional   ? "[="
+                 : option_table[o].argument ? " "
+                                            : "",
+                 option_table[o].argument ? option_table[o].argument : "", option_table[o].optional ? "]" : "");
         fprintf(ctl->out, "  %-18s %s%s\n", left, strlen(left) > 18 ? "\n                     " : "",
                 option_table[o].doc);
     }

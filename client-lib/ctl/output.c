@@ -326,6 +326,8 @@ const char *output_format_duration(uint64_t ns, char text[static OUTPUT_DURATION
         snprintf(text, OUTPUT_DURATION_TEXT, "%" PRIu64 " min %" PRIu64 " s", s / 60, s % 60);
     else if (s)
         snprintf(text, OUTPUT_DURATION_TEXT, "%.1f s", (double)ns / 1e9);
+    else if (ns < 1000000)
+        snprintf(text, OUTPUT_DURATION_TEXT, "%.0f us", (double)ns / 1e3);
     else
         snprintf(text, OUTPUT_DURATION_TEXT, "%.3f ms", (double)ns / 1e6);
     return text;

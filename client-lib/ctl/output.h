@@ -104,7 +104,7 @@ void output_json_cell(struct json *json, const char *key, const struct cell *cel
 /* As shown in a table; to be freed; NULL: no memory. */
 char *output_cell_text(const struct cell *cell);
 
-/* "3 d 4 h", "5 min 6 s", "7.8 ms" */
+/* "3 d 4 h", "5 min 6 s", "7.800 ms", "84 us" */
 enum { OUTPUT_DURATION_TEXT = 32 };
 const char *output_format_duration(uint64_t ns, char text[static OUTPUT_DURATION_TEXT]);
 /* What begins (`on`) and ends bold text: "" unless the output is a terminal that wants it. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the command line to a command, its options and its words.
  *
- * Options are long, may stand anywhere before "--", as --name=VALUE or --name VALUE; names are exact.
+ * Options are long, may stand anywhere before "--", as --name=VALUE or --name VALUE; names are exact.  A value that may
+ * be left out is written --name=VALUE only.
  */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/suggest.h"
@@ -27,6 +28,10 @@ static int parse_option(struct ctl *ctl, int argc, char **argv, int *at)
         }
         if (equals) {
             ctl->option[o] = equals + 1;
+            return 0;
+        }
+        if (option_table[o].optional) {
+            ctl->option[o] = "";
             return 0;
         }
         if (*at + 1 >= argc)

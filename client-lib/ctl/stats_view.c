@@ -296,6 +296,7 @@ void stats_json_service(struct json *json, const struct snapshot *snapshot)
     json_uint(json, "workers", s->workers);
     json_uint(json, "queues", s->queues);
     json_string(json, "stealing", s->stealing);
+    json_string(json, "steal_mode", s->steal_mode);
     json_uint(json, "throughput", s->throughput);
     json_uint(json, "supervisor_pid", s->supervisor_pid);
     json_uint(json, "executor_pid", s->executor_pid);
@@ -306,5 +307,8 @@ void stats_json_service(struct json *json, const struct snapshot *snapshot)
     json_uint(json, "plugins", s->plugins);
     json_uint(json, "actors", s->actors);
     json_uint(json, "unreceived", s->unreceived);
+    json_uint(json, "reconfigurations", s->reconfigurations);
+    json_uint(json, "reconfigure_last_ns", s->reconfigure_last_ns);
+    json_uint(json, "reconfigure_longest_ns", s->reconfigure_longest_ns);
     json_end_object(json);
 }

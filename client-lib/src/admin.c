@@ -63,6 +63,10 @@ int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
             .uptime_ns = reply->uptime_ns,
             .executor_restarts = reply->executor_restarts,
             .actors = reply->actors,
+            .steal_mode = arena_string(status, reply->steal_mode),
+            .reconfigurations = reply->reconfigurations,
+            .reconfigure_last_ns = reply->reconfigure_last_ns,
+            .reconfigure_longest_ns = reply->reconfigure_longest_ns,
         };
     }
     return finish(status, &answer, (void **)ret);
@@ -91,6 +95,9 @@ int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor
         info->pid = reply->pid;
         info->boots = reply->boots;
         info->restarts = reply->restarts;
+        info->reconfigurations = reply->reconfigurations;
+        info->reconfigure_last_ns = reply->reconfigure_last_ns;
+        info->reconfigure_longest_ns = reply->reconfigure_longest_ns;
         info->settings = arena_alloc(info, reply->n_settings, sizeof(*info->settings));
         for (; info->settings && info->n_settings < reply->n_settings; info->n_settings++) {
             const Odeon__Setting *setting = reply->settings[info->n_settings];
@@ -100,6 +107,7 @@ int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor
                 .value = arena_string(info, setting->value),
                 .doc = arena_string(info, setting->doc),
                 .live = setting->live,
+                .initial = arena_string(info, setting->initial),
             };
         }
     }
@@ -108,13 +116,34 @@ int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor
 
 enum { SETTINGS_MAX = 64 }; /* more than there are keys */
 
-int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys, const char *const *values, size_t n)
+/* The caller may have been compiled with another size of it. */
+static int check_reconfigured(const struct odeon_reconfigured *ret)
+{
+    if (ret && ret->struct_size < sizeof(*ret))
+        return error_set(-EINVAL,
+                         "odeon_admin_executor_set: struct_size is %u, sizeof (struct odeon_reconfigured) was expected",
+                         ret->struct_size);
+    return 0;
+}
+
+/* An older service does not say it. */
+static void fill_reconfigured(const Odeon__Reconfigured *reply, struct odeon_reconfigured *ret)
+{
+    ret->pause_ns = reply ? reply->pause_ns : 0;
+    ret->moved = reply ? reply->moved : 0;
+}
+
+int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys, const char *const *values, size_t n,
+                             struct odeon_reconfigured *ret)
 {
     Odeon__Setting settings[SETTINGS_MAX], *pointers[SETTINGS_MAX];
     Odeon__ExecutorSet body = ODEON__EXECUTOR_SET__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
+    struct client_answer answer;
     int result = client_check(client);
 
+    if (result == 0)
+        result = check_reconfigured(ret);
     if (result < 0)
         return result;
     if (n == 0 || n > SETTINGS_MAX || !keys || !values)
@@ -132,7 +161,13 @@ int odeon_admin_executor_set(struct odeon_client *client, const char *const *key
     body.settings = pointers;
     request.body_case = ODEON__REQUEST__BODY_EXECUTOR_SET;
     request.executor_set = &body;
-    return client_call(client, &request, ODEON__REPLY__BODY_OK, NULL);
+    result = client_call(client, &request, ODEON__REPLY__BODY_OK, &answer);
+    if (result < 0)
+        return result;
+    if (ret)
+        fill_reconfigured(answer.reply->reconfigured, ret);
+    client_answer_fini(&answer);
+    return 0;
 }
 
 int odeon_admin_plugin_unload(struct odeon_client *client, const char *name)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Administration: pages of listings.  Any thread.
  *
- * `next` of a page is what the service takes as "rows after this": the last row's key (clients: id; actors: slot + 1),
+ * `next` of a page is what the service takes as "rows after this": the last row's key (clients: id; actors: slot + 1;
+ * queues: id + 1),
  * or the number of rows so far where rows have no key of their own (plugins, actor types).
  */
 #include "client-lib/src/admin_list.h"
@@ -33,6 +34,7 @@ void admin_fill_actor(void *result, const Odeon__Actor *from, struct odeon_actor
         .state = arena_string(result, from->state),
         .queue = from->queue,
         .worker = from->worker,
+        .kind = arena_string(result, from->kind),
     };
 }
 
@@ -168,6 +170,46 @@ int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64
         admin_fill_actor(list, reply->actors[i], (struct odeon_actor_info *)list->rows + i);
     if (list)
         list->next = list->n ? (uint64_t)actor_ref_slot(reply->actors[list->n - 1]->ref) + 1 : after;
+    return finish(list, &answer, ret);
+}
+
+int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64_t after, uint32_t rows,
+                           struct odeon_list **ret)
+{
+    Odeon__Page page = ODEON__PAGE__INIT;
+    Odeon__QueueList body = ODEON__QUEUE_LIST__INIT;
+    Odeon__Request request = ODEON__REQUEST__INIT;
+    const Odeon__QueueListReply *reply;
+    struct client_answer answer;
+    struct odeon_list *list;
+    int result;
+
+    page.after = after;
+    page.rows = rows;
+    body.page = &page;
+    body.kind = (char *)(uintptr_t)(kind ? kind : "");
+    request.body_case = ODEON__REQUEST__BODY_QUEUE_LIST;
+    request.queue_list = &body;
+    result = ask_page(client, &request, ODEON__REPLY__BODY_QUEUE_LIST, ret, &answer);
+    if (result < 0)
+        return result;
+    reply = answer.reply->queue_list;
+    list = list_new(reply->n_queues, sizeof(struct odeon_queue_info), reply->more);
+    for (size_t i = 0; list && i < list->n; i++) {
+        const Odeon__Queue *from = reply->queues[i];
+
+        ((struct odeon_queue_info *)list->rows)[i] = (struct odeon_queue_info){
+            .id = from->id,
+            .home = from->home,
+            .owner = from->owner,
+            .bytes = from->bytes,
+            .actors = from->actors,
+            .retiring = from->retiring,
+            .kind = arena_string(list, from->kind),
+        };
+    }
+    if (list)
+        list->next = list->n ? (uint64_t)reply->queues[list->n - 1]->id + 1 : after;
     return finish(list, &answer, ret);
 }
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <odeon/admin.h>
+
 #include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
 
@@ -108,6 +110,26 @@ int odeon_lookup(struct odeon_client *client, const char *name, odeon_ref *ret_r
 int odeon_spawn(struct odeon_client *client, const char *type, const char *name, const void *args, size_t args_size,
                 odeon_ref *ret_ref)
 {
+    return odeon_admin_actor_spawn(client, type, name, args, args_size, NULL, ret_ref);
+}
+
+static int fill_where(const struct odeon_spawn_where *where, Odeon__Spawn *spawn)
+{
+    if (where->struct_size < sizeof(*where))
+        return error_set(-EINVAL,
+                         "odeon_admin_actor_spawn: struct_size is %u, sizeof (struct odeon_spawn_where) was expected",
+                         where->struct_size);
+    spawn->place = (uint32_t)where->where;
+    if (where->where == ODEON_WHERE_NODE)
+        spawn->node = where->node;
+    if (where->where == ODEON_WHERE_PINNED && where->worker != ODEON_WORKER_ANY)
+        spawn->worker = where->worker + 1;
+    return 0;
+}
+
+int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const char *name, const void *args,
+                            size_t args_size, const struct odeon_spawn_where *where, odeon_ref *ret_ref)
+{
     Odeon__Spawn spawn = ODEON__SPAWN__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
     int result = client_check(client);
@@ -116,6 +138,8 @@ int odeon_spawn(struct odeon_client *client, const char *type, const char *name,
         result = check_name("odeon_spawn: actor type", type);
     if (result == 0 && name)
         result = check_name("odeon_spawn: actor", name);
+    if (result == 0 && where)
+        result = fill_where(where, &spawn);
     if (result < 0)
         return result;
     if (args_size > ODEON_SPAWN_ARGS_MAX)

@@ -15,11 +15,13 @@ void command_status(struct supervisor *supervisor, struct client *client, Odeon_
     const struct stats_header *header = supervisor->stats.header;
     Odeon__Reply reply = ODEON__REPLY__INIT;
     Odeon__StatusReply body = ODEON__STATUS_REPLY__INIT;
-    char stealing[sizeof(header->stealing_name)];
+    char stealing[sizeof(header->stealing_name)], steal_mode[sizeof(header->steal_mode_name)];
 
     (void)frame;
     memcpy(stealing, header->stealing_name, sizeof(stealing));
-    stealing[sizeof(stealing) - 1] = '\0'; /* the executor writes it: its word is not enough */
+    memcpy(steal_mode, header->steal_mode_name, sizeof(steal_mode));
+    stealing[sizeof(stealing) - 1] = '\0'; /* the executor writes them: its word is not enough */
+    steal_mode[sizeof(steal_mode) - 1] = '\0';
     body.version = (char *)ODEON_VERSION;
     body.state = (char *)supervisor_state_name(supervisor_get_state(supervisor));
     body.supervisor_pid = atomic_load_explicit(&header->supervisor_pid, memory_order_relaxed);
@@ -34,6 +36,10 @@ void command_status(struct supervisor *supervisor, struct client *client, Odeon_
     body.actors = stats_file_count_actors(&supervisor->stats);
     body.stealing = stealing;
     body.throughput = atomic_load_explicit(&header->throughput, memory_order_relaxed);
+    body.steal_mode = steal_mode;
+    body.reconfigurations = atomic_load_explicit(&header->reconfigurations, memory_order_relaxed);
+    body.reconfigure_last_ns = atomic_load_explicit(&header->reconfigure_last_ns, memory_order_relaxed);
+    body.reconfigure_longest_ns = atomic_load_explicit(&header->reconfigure_longest_ns, memory_order_relaxed);
     body.runtime_dir = supervisor->runtime.dir;
     reply.id = (*request)->id;
     reply.body_case = ODEON__REPLY__BODY_STATUS;

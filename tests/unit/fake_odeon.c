@@ -81,14 +81,15 @@ int odeon_lookup(struct odeon_client *client, const char *name, odeon_ref *ret_r
     return 0;
 }
 
-int odeon_spawn(struct odeon_client *client, const char *type, const char *name, const void *args, size_t args_size,
-                odeon_ref *ret_ref)
+int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const char *name, const void *args,
+                            size_t args_size, const struct odeon_spawn_where *where, odeon_ref *ret_ref)
 {
     (void)client;
     if (fake.call_result < 0)
         return fake.call_result;
     if (strcmp(type, "counter") != 0)
         return -ENOENT;
+    fake.where = *where;
     snprintf(fake.spawned_type, sizeof(fake.spawned_type), "%s", type);
     snprintf(fake.spawned_name, sizeof(fake.spawned_name), "%s", name ? name : "");
     if (args_size && args_size <= FAKE_PAYLOAD_MAX)
@@ -115,6 +116,10 @@ int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
                                    .version = "0.1.0",
                                    .state = "running",
                                    .stealing = "random",
+                                   .steal_mode = "visit",
+                                   .reconfigurations = 3,
+                                   .reconfigure_last_ns = 84000,
+                                   .reconfigure_longest_ns = 2500000,
                                    .runtime_dir = "/run/odeon",
                                    .supervisor_pid = 10,
                                    .workers = 2,
@@ -124,20 +129,30 @@ int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
 
 int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor_info **ret)
 {
-    static struct odeon_setting_info settings[] = { { "stealing", "random", "policy", 1 },
-                                                    { "throughput", "64", "messages a gulp", 1 },
-                                                    { "workers", "2", "threads", 0 } };
+    static struct odeon_setting_info settings[] = { { "stealing", "random", "policy", 1, "longest-victim" },
+                                                    { "throughput", "64", "messages a gulp", 1, "4096" },
+                                                    { "workers", "2", "threads", 0, "4" } };
 
     (void)client;
     *ret = fake_alloc(sizeof(**ret));
     **ret = (struct odeon_executor_info){
-        .struct_size = sizeof(**ret), .pid = 11, .boots = 1, .n_settings = 3, .settings = settings
+        .struct_size = sizeof(**ret),
+        .pid = 11,
+        .boots = 1,
+        .n_settings = 3,
+        .settings = settings,
+        .reconfigurations = 3,
+        .reconfigure_last_ns = 84000,
+        .reconfigure_longest_ns = 2500000,
     };
     return 0;
 }
 
-int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys, const char *const *values, size_t n)
+int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys, const char *const *values, size_t n,
+                             struct odeon_reconfigured *ret)
 {
+    ret->pause_ns = 84000;
+    ret->moved = 12;
     size_t used = 0;
 
     (void)client;
@@ -215,9 +230,13 @@ int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64
     snprintf(fake.type_filter, sizeof(fake.type_filter), "%s", type ? type : "");
     *ret = fake_list(n, sizeof(struct odeon_actor_info));
     for (size_t i = 0; i < n; i++)
-        ((struct odeon_actor_info *)(*ret)->rows)[i] = (struct odeon_actor_info){
-            .ref = UINT64_C(1) << 32 | (after + i), .type = "counter", .name = "", .state = "idle", .worker = UINT32_MAX
-        };
+        ((struct odeon_actor_info *)(*ret)->rows)[i] =
+            (struct odeon_actor_info){ .ref = UINT64_C(1) << 32 | (after + i),
+                                       .type = "counter",
+                                       .name = "",
+                                       .state = "idle",
+                                       .worker = UINT32_MAX,
+                                       .kind = "ordinary" };
     (*ret)->more = n < left;
     (*ret)->next = fake.pages_go_round ? 0 : after + n;
     return 0;
@@ -230,12 +249,14 @@ int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const cha
     if (name && strcmp(name, "total") != 0)
         return -ENOENT;
     *ret = fake_alloc(sizeof(**ret));
-    **ret = (struct odeon_actor_detail){
-        .struct_size = sizeof(**ret),
-        .actor = { .ref = ref ? ref : UINT64_C(5) << 32 | 7, .type = "counter", .name = "total", .state = "idle" },
-        .n_accepts = 2,
-        .accepts = (const char **)accepts
-    };
+    **ret = (struct odeon_actor_detail){ .struct_size = sizeof(**ret),
+                                         .actor = { .ref = ref ? ref : UINT64_C(5) << 32 | 7,
+                                                    .type = "counter",
+                                                    .name = "total",
+                                                    .state = "idle",
+                                                    .kind = "pinned" },
+                                         .n_accepts = 2,
+                                         .accepts = (const char **)accepts };
     return 0;
 }
 
@@ -257,6 +278,18 @@ int odeon_admin_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeo
     fake.to = ref;
     fake.how = (int)how;
     return fake.call_result;
+}
+
+int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64_t after, uint32_t rows,
+                           struct odeon_list **ret)
+{
+    (void)client, (void)after, (void)rows;
+    snprintf(fake.kind_filter, sizeof(fake.kind_filter), "%s", kind ? kind : "");
+    *ret = fake_list(1, sizeof(struct odeon_queue_info));
+    *(struct odeon_queue_info *)(*ret)->rows = (struct odeon_queue_info){
+        .id = 33, .home = 2, .owner = 1, .bytes = 4096, .actors = 7, .retiring = 1, .kind = "pinned"
+    };
+    return 0;
 }
 
 int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
@@ -300,7 +333,9 @@ int odeon_stats_service(struct odeon_stats *stats, struct odeon_stats_service *r
                                                  .executor_pid = fake.executor_pid,
                                                  .boots = 2,
 
-                                                 .stealing = "random" };
+                                                 .reconfigurations = 3,
+                                                 .stealing = "random",
+                                                 .steal_mode = "visit" };
     snprintf(ret_service->state_name, sizeof(ret_service->state_name), "%s", fake.state);
     for (size_t i = 0; i < 6; i++)
         fake.value[i] += fake.growth;

@@ -30,6 +30,8 @@ struct fake {
     unsigned n_connects, n_disconnects, n_pages, n_leaked; /* n_leaked: results that have not been freed */
     char path[256], type_filter[64], spawned_type[64], spawned_name[64];
     char settings[256]; /* "a=1;b=2;" */
+    char kind_filter[32];
+    struct odeon_spawn_where where;
     odeon_ref to;
     char message[64];
     unsigned char payload[FAKE_PAYLOAD_MAX];

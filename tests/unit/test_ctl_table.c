@@ -118,6 +118,13 @@ static void test_usage_errors(void **state)
         { "actor|spawn|counter|--name|1.2", "written like a reference" },
         { "actor|send|7.5|counter_add|ammount=1", "Did you mean amount?" },
         { "actor|send|7.5|counter_add|amount=1e3", "not a value of amount" },
+        { "actor|spawn|counter|--node|x", "not a number of a memory node" },
+        { "actor|spawn|counter|--pinned=x", "not a number of a worker" },
+        { "actor|spawn|counter|--pinned=4294967295", "not a number of a worker" },
+        { "actor|spawn|counter|--pinned|--follow", "--pinned and --follow: an actor lives in one place" },
+        { "actor|spawn|counter|--follow=1", "takes no value" },
+        { "queue|list|--kind|blue", "Write ordinary, pinned, follow or detached" },
+        { "queue|list|--type|counter", "--type does not belong to it" },
         { "executor|set|stealing", "KEY=VALUE" },
         { "executor|set|a=1|a=2", "given twice" },
         { "stats|--count|3", "--watch SECONDS" },
@@ -231,7 +238,7 @@ static void test_paging(void **state)
     assert_int_equal(run("actor|list|--limit|300|--json"), CTL_DONE);
     check_has(out, "{\"version\":1,\"actors\":[\n{\"ref\":\"0.1\",\"type\":\"counter\",\"name\":\"\",\"state\":"
                    "\"idle\",\"queue\":0,\"worker\":null,"
-                   "\"spawned_by\":null},\n");
+                   "\"spawned_by\":null,\"kind\":\"ordinary\"},\n");
     check_has(out, "],\"more\":true,\"next\":300}\n");
 
     fake.n_actors = 0;
@@ -266,6 +273,8 @@ static void test_status(void **state)
     assert_int_equal(run("--json|status"), CTL_DONE);
     check_has(out, "{\"version\":1,\"status\":{\"state\":\"running\"");
     check_has(out, "\"executor_pid\":null");
+    check_has(out, "\"stealing\":\"random\",\"steal_mode\":\"visit\"");
+    check_has(out, "\"reconfigurations\":3,\"reconfigure_last_ns\":84000,\"reconfigure_longest_ns\":2500000");
     assert_int_equal(run("status"), CTL_DONE);
     check_has(out, "1 min 1 s");
     assert_null(strchr(out, '\033'));
@@ -278,9 +287,17 @@ static void test_executor(void **state)
     assert_string_equal(fake.settings, "stealing=random;throughput=64;");
     assert_int_equal(run("executor|set|affinity=0-3,8|throughput=1|--json"), CTL_DONE);
     assert_string_equal(fake.settings, "affinity=0-3,8;throughput=1;");
-    assert_string_equal(out, "{\"version\":1,\"set\":{\"affinity\":\"0-3,8\",\"throughput\":\"1\"}}\n");
+    assert_string_equal(out, "{\"version\":1,\"set\":{\"affinity\":\"0-3,8\",\"throughput\":\"1\"},"
+                             "\"pause_ns\":84000,\"moved\":12}\n");
+    assert_int_equal(run("executor|set|workers=3|spin-us=7"), CTL_DONE);
+    assert_string_equal(out, "workers = 3\nspin-us = 7\npaused 84 us, 12 queues moved\n");
     assert_int_equal(run("executor|show"), CTL_DONE);
     check_has(out, "throughput  64");
+    check_has(out, "longest-victim");
+    check_has(out, "Reconfigurations: 3; the last paused for 84 us, the longest for 2.500 ms");
+    assert_int_equal(run("executor|show|--json"), CTL_DONE);
+    check_has(out, "\"reconfigurations\":3,\"reconfigure_last_ns\":84000,\"reconfigure_longest_ns\":2500000");
+    check_has(out, "\"value\":\"64\",\"default\":\"4096\"");
 
     fake.call_result = -EINVAL;
     fake.text = "unknown";
@@ -364,6 +381,19 @@ static void test_actor_others(void **state)
     assert_string_equal(out, "42.1\n");
     assert_string_equal(fake.spawned_name, "c1");
     assert_int_equal(fake.payload_size, 3);
+    assert_int_equal(fake.where.where, ODEON_WHERE_ANY);
+    assert_int_equal(run("actor|spawn|counter|--node|1"), CTL_DONE);
+    assert_int_equal(fake.where.where, ODEON_WHERE_NODE);
+    assert_int_equal(fake.where.node, 1);
+    assert_int_equal(run("actor|spawn|--pinned|counter"), CTL_DONE); /* its value is never the next word */
+    assert_int_equal(fake.where.where, ODEON_WHERE_PINNED);
+    assert_true(fake.where.worker == ODEON_WORKER_ANY);
+    assert_int_equal(run("actor|spawn|counter|--pinned=3"), CTL_DONE);
+    assert_int_equal(fake.where.worker, 3);
+    assert_int_equal(run("actor|spawn|counter|--follow"), CTL_DONE);
+    assert_int_equal(fake.where.where, ODEON_WHERE_FOLLOW);
+    assert_int_equal(run("actor|spawn|counter|--detached"), CTL_DONE);
+    assert_int_equal(fake.where.where, ODEON_WHERE_DETACHED);
     assert_int_equal(run("actor|spawn|conter"), CTL_REFUSED);
     check_has(err, "Did you mean counter?");
     assert_int_equal(run("actor|stop|42.1"), CTL_DONE);
@@ -374,8 +404,22 @@ static void test_actor_others(void **state)
     check_has(out, "counter_add, counter_get");
     assert_int_equal(run("actor|show|9.3|--json"), CTL_DONE);
     check_has(out, "\"ref\":\"9.3\"");
+    check_has(out, "\"kind\":\"pinned\"");
     assert_int_equal(run("type|list"), CTL_DONE);
     check_has(out, "counter_add, counter_get");
+}
+
+static void test_queue(void **state)
+{
+    (void)state;
+    assert_int_equal(run("queue|list|--json|--kind|pinned"), CTL_DONE);
+    assert_string_equal(fake.kind_filter, "pinned");
+    check_has(out, "{\"version\":1,\"queues\":[\n{\"id\":33,\"kind\":\"pinned\",\"home\":2,\"owner\":1,\"bytes\":4096,"
+                   "\"actors\":7,\"retiring\":true}");
+    assert_int_equal(run("queue|list"), CTL_DONE);
+    assert_string_equal(fake.kind_filter, "");
+    check_has(out, "RETIRING");
+    check_has(out, "4096");
 }
 
 /* A process id that nobody has: a child's that has been waited for. */
@@ -405,6 +449,7 @@ static void test_stats(void **state)
     assert_null(strstr(out, "last figures"));
     assert_int_equal(run("stats|--worker|--stats|/x"), CTL_DONE);
     assert_string_equal(fake.path, "/x");
+    check_has(out, "stealing random, visit");
     check_has(out, "CONTROL");
     check_has(out, "parked");
 
@@ -422,6 +467,8 @@ static void test_stats(void **state)
     check_has(out, "\"supervisor_running\":false");
     check_has(out, "\"gulps\":1234567");
     check_has(out, "\"boots\":2");
+    check_has(out, "\"steal_mode\":\"visit\"");
+    check_has(out, "\"reconfigurations\":3");
     check_has(out, "\"id\":2,\"control\":true,\"cpu\":null");
 
     fake.stats_result = -ENOENT;
@@ -470,6 +517,7 @@ int main(void)
         TEST(test_plugin),
         TEST(test_actor_send),
         TEST(test_actor_others),
+        TEST(test_queue),
         TEST(test_stats),
         TEST(test_stats_watch),
     };

@@ -21,17 +21,28 @@ struct odeon_status {
     const char *version, *state, *stealing, *runtime_dir;
     uint32_t supervisor_pid, executor_pid, workers, queues, plugins, clients, ports, throughput;
     uint64_t uptime_ns, executor_restarts, actors;
+    const char *steal_mode;
+    uint64_t reconfigurations, reconfigure_last_ns,
+        reconfigure_longest_ns; /* changes while workers ran; their pauses */
 };
 
 struct odeon_setting_info {
     const char *key, *value, *doc;
-    int live; /* can be changed while the service runs */
+    int live;            /* can be changed while the service runs */
+    const char *initial; /* the value that it has when nobody sets it */
 };
 struct odeon_executor_info {
     uint32_t struct_size, pid, boots;
     uint64_t restarts;
     size_t n_settings;
     struct odeon_setting_info *settings;
+    uint64_t reconfigurations, reconfigure_last_ns, reconfigure_longest_ns;
+};
+/* What a change of settings took.  The caller sets `struct_size` to sizeof, as compiled. */
+struct odeon_reconfigured {
+    uint32_t struct_size;
+    uint64_t pause_ns; /* that workers stood still; 0: they did not have to */
+    uint64_t moved;    /* queues and ports that changed their owner */
 };
 
 struct odeon_plugin_info {
@@ -52,6 +63,7 @@ struct odeon_actor_info {
     odeon_ref ref, spawned_by;
     const char *type, *name, *state;
     uint32_t queue, worker;
+    const char *kind; /* of its queue: "ordinary", "pinned", "follow", "detached"; "" of a port */
 };
 struct odeon_actor_detail {
     uint32_t struct_size, state_size;
@@ -64,6 +76,12 @@ struct odeon_client_info {
     uint32_t id, pid, uid, ports, broken_ports;
     uint64_t connected_ns;
     const char *name, *library;
+};
+struct odeon_queue_info {
+    uint32_t id, home, owner; /* workers: whose it is, who has it now */
+    uint64_t bytes, actors;   /* that wait in it, that live in it */
+    int retiring;             /* takes no new actors: its worker is not active any more */
+    const char *kind;         /* "ordinary", "pinned", "follow", "detached" */
 };
 struct odeon_message_info {
     uint32_t struct_size, id, version, size;
@@ -85,9 +103,13 @@ ODEON_API void odeon_free(void *result);
 
 ODEON_API int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret);
 ODEON_API int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor_info **ret);
-/* All or nothing.  -EINVAL: unknown key or bad value; -EBUSY: the key cannot be changed while running. */
+/* All or nothing, in one transaction.  `ret` may be NULL.  -EINVAL: unknown key or bad value; -ERANGE: out of range;
+ * -EBUSY: the key cannot be changed while running, or a worker's handler did not let it stop. */
 ODEON_API int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys, const char *const *values,
-                                       size_t n);
+                                       size_t n, struct odeon_reconfigured *ret);
+/* Message queues; `kind` NULL: all. */
+ODEON_API int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64_t after, uint32_t rows,
+                                     struct odeon_list **ret); /* struct odeon_queue_info */
 
 ODEON_API int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                                       struct odeon_list **ret); /* struct odeon_plugin_info */
@@ -104,6 +126,23 @@ ODEON_API int odeon_admin_actor_list(struct odeon_client *client, const char *ty
 /* By reference, or by registered name when `ref` is ODEON_NOBODY.  -ENOENT. */
 ODEON_API int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const char *name,
                                      struct odeon_actor_detail **ret);
+/* Where an actor is to live. */
+enum odeon_where {
+    ODEON_WHERE_ANY,      /* a queue of any worker, in turn */
+    ODEON_WHERE_NODE,     /* of a worker on the memory node `node`, in turn; -ENODEV: there is none */
+    ODEON_WHERE_PINNED,   /* on the worker `worker`, never stolen */
+    ODEON_WHERE_FOLLOW,   /* runs where its last sender runs */
+    ODEON_WHERE_DETACHED, /* on a thread of its own; -ENOSPC: all of those are in use */
+};
+#define ODEON_WORKER_ANY UINT32_MAX
+struct odeon_spawn_where {
+    uint32_t struct_size; /* sizeof, as compiled */
+    enum odeon_where where;
+    uint32_t node, worker; /* ODEON_WORKER_ANY: pinned to the workers in turn */
+};
+/* As odeon_spawn(), and says where; `where` NULL: anywhere. */
+ODEON_API int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const char *name, const void *args,
+                                      size_t args_size, const struct odeon_spawn_where *where, odeon_ref *ret_ref);
 /* `payload` as the message's struct lies in memory. */
 ODEON_API int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
                                      const void *payload, size_t size);
