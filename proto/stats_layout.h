@@ -76,9 +76,6 @@ struct stats_header {
     _Atomic uint64_t pause_last_ns, pause_longest_ns;
     char stealing_name[32];               /* written by the control thread alone; always NUL-terminated */
     struct stats_recovery recovery_last, recovery_total;
-    _Atomic uint64_t reconfigurations;    /* changes that were made while workers ran */
-    _Atomic uint64_t reconfigure_last_ns; /* how long workers stood still for the last, for the longest of them */
-    _Atomic uint64_t reconfigure_longest_ns;
     char steal_mode_name[16]; /* as stealing_name */
 };
 

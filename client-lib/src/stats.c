@@ -333,8 +333,8 @@ int odeon_stats_service(struct odeon_stats *stats, struct odeon_stats_service *r
     service.executor_started_ns = NOW(executor_started_ns);
     service.unreceived = NOW(unreceived);
     service.reconfigurations = NOW(reconfigurations);
-    service.reconfigure_last_ns = NOW(reconfigure_last_ns);
-    service.reconfigure_longest_ns = NOW(reconfigure_longest_ns);
+    service.reconfigure_last_ns = NOW(pause_last_ns);
+    service.reconfigure_longest_ns = NOW(pause_longest_ns);
 #undef NOW
     snprintf(service.state_name, sizeof(service.state_name), "%s", state_name(service.state));
     memcpy(service.stealing, header->stealing_name, sizeof(service.stealing) - 1);

@@ -250,6 +250,13 @@ struct engine_change {
 int engine_reconfigure(struct engine *engine, const struct engine_config *config, uint64_t timeout_ns, struct engine_change *ret_change,
                        const char **reterr_text);
 
+/* What a running worker has in hand just now, for people: a hint.  -ENOENT: no such worker. */
+struct engine_worker_view {
+    actor_ref actor; /* whose handler runs; 0: none, or not to be told */
+    uint32_t type;   /* the actor's */
+};
+int engine_worker_get(struct engine *engine, uint32_t worker, struct engine_worker_view *ret_worker);
+
 /* What happened on workers.  The descriptor is readable when there are events; engine_event_next clears it. */
 enum engine_event_kind { ENGINE_EVENT_PORT_REMOVED, ENGINE_EVENT_PORT_BROKEN };
 struct engine_event {

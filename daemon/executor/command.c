@@ -20,6 +20,7 @@ static const struct command {
     { ODEON__REQUEST__BODY_PLUGIN_UNLOAD, command_plugin_unload },
     { ODEON__REQUEST__BODY_PLUGIN_LIST, command_plugin_list },
     { ODEON__REQUEST__BODY_TYPE_LIST, command_type_list },
+    { ODEON__REQUEST__BODY_QUEUE_LIST, command_queue_list },
     { ODEON__REQUEST__BODY_ACTOR_LIST, command_actor_list },
     { ODEON__REQUEST__BODY_ACTOR_SHOW, command_actor_show },
     { ODEON__REQUEST__BODY_ACTOR_SEND, command_actor_send },

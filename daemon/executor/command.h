@@ -19,6 +19,8 @@ typedef int (*command_fn)(struct executor *executor, const Odeon__Request *reque
 
 int command_lookup(struct executor *executor, const Odeon__Request *request, struct frame *frame, struct reply *reply);
 int command_spawn(struct executor *executor, const Odeon__Request *request, struct frame *frame, struct reply *reply);
+int command_queue_list(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                       struct reply *reply);
 int command_actor_list(struct executor *executor, const Odeon__Request *request, struct frame *frame,
                        struct reply *reply);
 int command_actor_show(struct executor *executor, const Odeon__Request *request, struct frame *frame,

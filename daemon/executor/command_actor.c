@@ -20,45 +20,6 @@ int command_lookup(struct executor *executor, const Odeon__Request *request, str
     return r < 0 ? r : reply_ref(reply, ref);
 }
 
-int command_spawn(struct executor *executor, const Odeon__Request *request, struct frame *frame, struct reply *reply)
-{
-    const Odeon__Spawn *spawn = request->spawn;
-    struct engine_actor_type_view type;
-    actor_ref ref = 0;
-    int r;
-
-    (void)frame;
-    if (type_find(executor, spawn->type, &type) < 0)
-        return explain_set(&reply->explain, -ENOENT, "there is no actor type '%.64s': load the plugin that has it",
-                           spawn->type);
-    if (!type.loaded)
-        return explain_set(&reply->explain, -ENOENT,
-                           "the actor type %s is known, but its plugin %s is not loaded: load it first", type.name,
-                           type.plugin);
-    if (spawn->args.len > ODEON_SPAWN_ARGS_MAX)
-        return explain_set(&reply->explain, -E2BIG, "%zu bytes of arguments: at most %d are allowed", spawn->args.len,
-                           ODEON_SPAWN_ARGS_MAX);
-    r = engine_actor_spawn(executor->engine, type.id, spawn->name[0] ? spawn->name : NULL, spawn->args.data,
-                           spawn->args.len, &ref);
-    switch (r) {
-    case 0:
-        return reply_ref(reply, ref);
-    case -EEXIST:
-        return explain_set(&reply->explain, r,
-                           "an actor is registered as '%.64s' already: stop it or choose another name", spawn->name);
-    case -EINVAL:
-        return explain_set(&reply->explain, r,
-                           "'%.64s' is no name for an actor: 1 to %d letters, digits, '_', '.' or '-' make one",
-                           spawn->name, ODEON_NAME_MAX);
-    case -ENOSPC:
-        return explain_set(&reply->explain, r,
-                           "no room for another actor, or another name: %" PRIu64 " actors and %d names are allowed",
-                           executor->settings.actors, ODEON_NAMES_MAX);
-    default:
-        return explain_set(&reply->explain, r, "an actor of type %s cannot be made: %s", spawn->type, strerror(-r));
-    }
-}
-
 /* The type's name of an actor; ports have none of their own. */
 static const char *actor_type_name(const struct executor *executor, uint32_t type)
 {
@@ -71,6 +32,8 @@ static const char *actor_type_name(const struct executor *executor, uint32_t typ
 
 static void actor_row_init(const struct executor *executor, const struct engine_actor_view *actor, Odeon__Actor *row)
 {
+    struct engine_queue_view queue;
+
     odeon__actor__init(row);
     row->ref = actor->ref;
     row->type = reply_string(actor_type_name(executor, actor->type));
@@ -79,6 +42,8 @@ static void actor_row_init(const struct executor *executor, const struct engine_
     row->worker = actor->worker;
     row->state = reply_string(actor->state);
     row->spawned_by = actor->spawned_by;
+    if (actor->type != 0 && engine_queue_get(executor->engine, actor->queue, &queue) == 0)
+        row->kind = reply_string(queue.kind);
 }
 
 /* `type_name` "": all.  0: *ret_type is the wanted one, or UINT32_MAX for all. */

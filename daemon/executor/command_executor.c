@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests about the executor itself: its settings. */
 #include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "daemon/common/log.h"
 #include "daemon/executor/command.h"
+#include "daemon/executor/reconfigure.h"
 
 static Odeon__Setting *setting_row(const struct executor *executor, struct reply *reply, unsigned index, int *ret_error)
 {
-    struct setting_view view;
+    struct setting_view view, initial;
     Odeon__Setting *row;
 
     *ret_error = settings_show(&executor->settings, index, &view);
     if (*ret_error < 0)
         return NULL;
+    (void)settings_show(&executor->defaults, index, &initial);
     row = reply_alloc(reply, sizeof(*row));
     *ret_error = row ? 0 : -ENOMEM;
     if (!row)
@@ -23,7 +27,8 @@ static Odeon__Setting *setting_row(const struct executor *executor, struct reply
     row->doc = reply_string(view.doc);
     row->live = view.live;
     row->value = reply_strdup(reply, view.value);
-    if (!row->value)
+    row->initial = reply_strdup(reply, initial.value);
+    if (!row->value || !row->initial)
         *ret_error = -ENOMEM;
     return row;
 }
@@ -53,9 +58,56 @@ int command_executor_show(struct executor *executor, const Odeon__Request *reque
     body->pid = (uint32_t)getpid();
     body->boots = (uint32_t)executor->recovery.boots;
     body->restarts = executor->recovery.boots > 0 ? executor->recovery.boots - 1 : 0;
+    if (executor->stats) {
+        body->reconfigurations = atomic_load_explicit(&executor->stats->reconfigurations, memory_order_relaxed);
+        body->reconfigure_last_ns = atomic_load_explicit(&executor->stats->pause_last_ns, memory_order_relaxed);
+        body->reconfigure_longest_ns =
+            atomic_load_explicit(&executor->stats->pause_longest_ns, memory_order_relaxed);
+    }
     reply->message.executor_show = body;
     reply->message.body_case = ODEON__REPLY__BODY_EXECUTOR_SHOW;
     return 0;
+}
+
+/* The pairs of a request, which own the strings.  0, or a refusal. */
+static int set_pairs(const Odeon__ExecutorSet *set, struct setting_pair pairs[static ODEON_PAGE_ROWS_MAX],
+                     struct explain *explain)
+{
+    if (set->n_settings == 0)
+        return explain_set(explain, -EINVAL, "no setting was named: give KEY=VALUE");
+    if (set->n_settings > ODEON_PAGE_ROWS_MAX)
+        return explain_set(explain, -EINVAL, "%zu settings at once: at most %d are allowed", set->n_settings,
+                           ODEON_PAGE_ROWS_MAX);
+    for (size_t i = 0; i < set->n_settings; i++)
+        pairs[i] = (struct setting_pair){ .key = set->settings[i]->key, .value = set->settings[i]->value };
+    return 0;
+}
+
+/* An ok with what the change took. */
+static int set_answer(struct reply *reply, const struct settings_change *change, const struct engine_change *done)
+{
+    Odeon__Reconfigured *body = reply_alloc(reply, sizeof(*body));
+    char **later = reply_alloc(reply, (change->n_later + 1) * sizeof(*later));
+
+    if (!body || !later)
+        return -ENOMEM;
+    odeon__reconfigured__init(body);
+    body->pause_ns = done->pause_ns;
+    body->moved = done->moved;
+    for (size_t i = 0; i < change->n_later; i++)
+        later[i] = reply_string(change->later[i]);
+    body->later = later;
+    body->n_later = change->n_later;
+    reply->message.reconfigured = body;
+    return reply_ok(reply);
+}
+
+static bool is_later(const struct settings_change *change, const char *key)
+{
+    for (size_t i = 0; i < change->n_later; i++)
+        if (strcmp(change->later[i], key) == 0)
+            return true;
+    return false;
 }
 
 int command_executor_set(struct executor *executor, const Odeon__Request *request, struct frame *frame,
@@ -63,22 +115,20 @@ int command_executor_set(struct executor *executor, const Odeon__Request *reques
 {
     const Odeon__ExecutorSet *set = request->executor_set;
     struct setting_pair pairs[ODEON_PAGE_ROWS_MAX];
+    struct settings_change change;
+    struct engine_change done;
     int r;
 
     (void)frame;
-    if (set->n_settings == 0)
-        return explain_set(&reply->explain, -EINVAL, "no setting was named: give KEY=VALUE");
-    if (set->n_settings > ODEON_PAGE_ROWS_MAX)
-        return explain_set(&reply->explain, -EINVAL, "%zu settings at once: at most %d are allowed", set->n_settings,
-                           ODEON_PAGE_ROWS_MAX);
-    for (size_t i = 0; i < set->n_settings; i++)
-        pairs[i] = (struct setting_pair){ .key = set->settings[i]->key, .value = set->settings[i]->value };
-    r = settings_set_live(&executor->settings, pairs, set->n_settings, &reply->explain);
+    r = set_pairs(set, pairs, &reply->explain);
+    if (r == 0)
+        r = settings_change(&executor->settings, pairs, set->n_settings, set->later, &change, &reply->explain);
+    if (r == 0)
+        r = reconfigure(executor, &change, &done, &reply->explain);
     if (r < 0)
         return r;
-    engine_set_stealing(executor->engine, executor->settings.stealing);
-    engine_set_throughput(executor->engine, (uint32_t)executor->settings.throughput);
     for (size_t i = 0; i < set->n_settings; i++)
-        log_notice("setting %s is now %s", pairs[i].key, pairs[i].value);
-    return reply_ok(reply);
+        if (!is_later(&change, pairs[i].key))
+            log_notice("setting %s is now %s", pairs[i].key, pairs[i].value);
+    return set_answer(reply, &change, &done);
 }

@@ -34,6 +34,13 @@ void executor_publish_plugins(struct executor *executor)
                               memory_order_relaxed);
 }
 
+void executor_publish_mode(struct executor *executor)
+{
+    if (executor->stats)
+        strncpy(executor->stats->steal_mode_name, steal_mode_name(executor->settings.steal_mode),
+                sizeof(executor->stats->steal_mode_name) - 1);
+}
+
 static void on_command(void *userdata, const Odeon__Command *command, struct frame *frame)
 {
     struct executor *executor = userdata;

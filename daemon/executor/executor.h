@@ -45,14 +45,13 @@ struct executor {
     enum executor_state state;
     int exit_status;
 
-    struct settings settings;
+    struct settings settings, defaults; /* in force; what nobody sets on this machine */
     struct topology *topology;
     struct topology_watch topology_watch;
     struct engine *engine;
     struct host *host;
     struct plugin_registry *plugins;
-    struct stats_header *stats; /* NULL: none */
-    struct topology_plan plan;  /* the engine's copy: it reads while the topology's own may change */
+    struct stats_header *stats;    /* NULL: none */
     struct engine_recovery recovery;
 
     uint64_t start_command;
@@ -72,5 +71,7 @@ int executor_run(int control_fd);
 
 /* Answers a command with an error. */
 void executor_report_error(struct executor *executor, uint64_t command, int error, const char *text);
+/* Shows how workers steal to readers of the statistics. */
+void executor_publish_mode(struct executor *executor);
 /* Shows the number of loaded plugins to readers of the statistics. */
 void executor_publish_plugins(struct executor *executor);

@@ -10,7 +10,15 @@
 
 #include "daemon/executor/cpu_list.h"
 
-enum setting_kind { SETTING_NUMBER, SETTING_BYTES, SETTING_YES_NO, SETTING_STEALING, SETTING_AFFINITY, SETTING_MEMORY };
+enum setting_kind {
+    SETTING_NUMBER,
+    SETTING_BYTES,
+    SETTING_YES_NO,
+    SETTING_STEALING,
+    SETTING_STEAL_MODE,
+    SETTING_AFFINITY,
+    SETTING_MEMORY
+};
 
 #define KIB(n) (UINT64_C(n) << 10)
 #define MIB(n) (UINT64_C(n) << 20)
@@ -28,7 +36,7 @@ static const struct setting {
     uint64_t initial, min, max;
     const char *doc;
 } table[] = {
-    { "workers", SETTING_NUMBER, false, offsetof(struct settings, workers), 0, 1, ODEON_WORKERS_MAX,
+    { "workers", SETTING_NUMBER, true, offsetof(struct settings, workers), 0, 1, ODEON_WORKERS_MAX,
       "worker threads; default: one for each core that the service may use" },
     { "workers-max", SETTING_NUMBER, false, offsetof(struct settings, workers_max), 0, 1, ODEON_WORKERS_MAX,
       "worker threads that there is room for; default: workers, or the cores that may be used if they are more" },
@@ -49,11 +57,21 @@ static const struct setting {
     { "attempts", SETTING_NUMBER, false, offsetof(struct settings, attempts), ODEON_ATTEMPTS_DEFAULT, 1, UINT8_MAX,
       "crashes of a handler on one message before the message becomes a dead letter" },
     { "stealing", SETTING_STEALING, true, 0, 0, 0, 0, "policy by which idle workers choose a victim" },
-    { "spin-us", SETTING_NUMBER, false, offsetof(struct settings, spin_us), 50, 0, 1000000,
+    { "steal-mode", SETTING_STEAL_MODE, true, 0, 0, 0, 0,
+      "what becomes of a stolen queue: keep (it is the thief's) or visit (it goes home after one run)" },
+    { "steal-sources", SETTING_NUMBER, true, offsetof(struct settings, steal_sources), 1, 1, ODEON_QUEUES_MAX,
+      "queues that a steal takes at most, and never more than half of the victim's" },
+    { "spin-us", SETTING_NUMBER, true, offsetof(struct settings, spin_us), 50, 0, 1000000,
       "microseconds that a worker without work goes on looking before it sleeps" },
-    { "affinity", SETTING_AFFINITY, false, 0, 0, 0, 0,
+    { "moderate-sleeps", SETTING_NUMBER, true, offsetof(struct settings, moderate_sleeps), 0, 0, 1000000,
+      "short sleeps, each followed by a look everywhere, before a worker sleeps for long" },
+    { "moderate-us", SETTING_NUMBER, true, offsetof(struct settings, moderate_us), 50, 1, 1000000,
+      "microseconds of such a short sleep, at most" },
+    { "relaxed-us", SETTING_NUMBER, true, offsetof(struct settings, relaxed_us), 0, 0, 3600000000,
+      "microseconds of a long sleep, at most; 0: until the worker is woken" },
+    { "affinity", SETTING_AFFINITY, true, 0, 0, 0, 0,
       "CPUs of the workers: auto (one core each), none, or a list such as 0,2,4-7" },
-    { "smt", SETTING_YES_NO, false, offsetof(struct settings, smt), 0, 0, 0,
+    { "smt", SETTING_YES_NO, true, offsetof(struct settings, smt), 0, 0, 0,
       "whether affinity auto uses all hardware threads of a core: yes or no" },
     { "memory", SETTING_MEMORY, false, 0, 0, 0, 0,
       "nodes on which queues and outboxes lie: local (their worker's), interleave, or first-touch" },
@@ -99,6 +117,7 @@ void settings_init(struct settings *settings, unsigned default_workers)
     settings->workers_max = settings->workers;
     settings_make_room(settings);
     settings->stealing = STEAL_LONGEST_VICTIM;
+    settings->steal_mode = STEAL_KEEP;
     settings->memory = MEMORY_LOCAL;
     strcpy(settings->affinity, "auto");
 }
@@ -165,6 +184,13 @@ static int setting_parse_stealing(struct settings *settings, const char *value, 
     return -EINVAL;
 }
 
+static int setting_parse_steal_mode(struct settings *settings, const char *value, struct explain *explain)
+{
+    if (steal_mode_parse(value, &settings->steal_mode) < 0)
+        return explain_set(explain, -EINVAL, "setting steal-mode: '%.64s' is neither keep nor visit", value);
+    return 0;
+}
+
 static int setting_parse_affinity(struct settings *settings, const char *value, struct explain *explain)
 {
     struct cpu_list list;
@@ -219,6 +245,8 @@ static int setting_parse(struct settings *settings, const struct setting *settin
         return setting_parse_yes_no(settings, setting, value, explain);
     case SETTING_STEALING:
         return setting_parse_stealing(settings, value, explain);
+    case SETTING_STEAL_MODE:
+        return setting_parse_steal_mode(settings, value, explain);
     case SETTING_AFFINITY:
         return setting_parse_affinity(settings, value, explain);
     case SETTING_MEMORY:
@@ -280,7 +308,8 @@ int settings_check(const struct settings *settings, struct explain *explain)
 {
     if (settings->workers > settings->workers_max)
         return explain_set(explain, -ERANGE,
-                           "setting workers: %" PRIu64 " are more than workers-max = %" PRIu64 " has room for",
+                           "setting workers: %" PRIu64 " are more than workers-max = %" PRIu64
+                           " has room for, which the configuration says at the start of the service",
                            settings->workers, settings->workers_max);
     if (settings->workers_max + settings->detached > ODEON_WORKERS_MAX)
         return explain_set(explain, -ERANGE,
@@ -297,52 +326,40 @@ int settings_check(const struct settings *settings, struct explain *explain)
     return 0;
 }
 
-int settings_set_live(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs,
-                      struct explain *explain)
+bool settings_is_live(const char *key)
 {
-    struct settings changed = *settings;
-    int r;
+    const struct setting *setting = setting_find(key);
 
-    for (size_t i = 0; i < n_pairs; i++) {
-        const struct setting *setting = setting_find(pairs[i].key);
-
-        if (!setting)
-            return setting_unknown(pairs[i].key, pairs[i].value, explain);
-        /* A bad value is bad whether or not it could be set now: say so first. */
-        r = setting_parse(&changed, setting, pairs[i].value, explain);
-        if (r < 0)
-            return r;
-        if (!setting->live)
-            return explain_set(
-                explain, -EBUSY,
-                "setting %s cannot be changed while the service runs: put %s = %.64s into the configuration and "
-                "restart it",
-                setting->key, setting->key, pairs[i].value);
-    }
-    r = settings_check(&changed, explain);
-    if (r < 0)
-        return r;
-    *settings = changed;
-    return 0;
+    return setting && setting->live;
 }
 
 void settings_get_config(const struct settings *settings, struct engine_config *ret_config)
 {
     *ret_config = (struct engine_config){
-        .n_workers = (uint32_t)settings->workers,
         .queues_per_worker = (uint32_t)settings->queues_per_worker,
         .actors_max = (uint32_t)settings->actors,
         .limit_bytes = settings->limit_bytes,
         .outbox_bytes = settings->outbox_bytes,
         .backlog_bytes = settings->backlog_bytes,
         .dlq_bytes = settings->dead_letter_bytes,
-        .throughput = (uint32_t)settings->throughput,
         .attempts_max = (uint32_t)settings->attempts,
-        .stealing = settings->stealing,
-        .spin_ns = settings->spin_us * 1000,
         .workers_max = (uint32_t)settings->workers_max,
         .detached_max = (uint32_t)settings->detached,
     };
+    settings_update_config(settings, ret_config);
+}
+
+void settings_update_config(const struct settings *settings, struct engine_config *config)
+{
+    config->n_workers = (uint32_t)settings->workers;
+    config->throughput = (uint32_t)settings->throughput;
+    config->stealing = settings->stealing;
+    config->mode = settings->steal_mode;
+    config->steal_sources = (uint32_t)settings->steal_sources;
+    config->spin_ns = settings->spin_us * 1000;
+    config->moderate_sleeps = (uint32_t)settings->moderate_sleeps;
+    config->moderate_ns = settings->moderate_us * 1000;
+    config->relaxed_ns = settings->relaxed_us * 1000;
 }
 
 int settings_show(const struct settings *settings, unsigned index, struct setting_view *ret_view)
@@ -365,6 +382,9 @@ int settings_show(const struct settings *settings, unsigned index, struct settin
         break;
     case SETTING_STEALING:
         snprintf(ret_view->value, sizeof(ret_view->value), "%s", steal_policy_name(settings->stealing));
+        break;
+    case SETTING_STEAL_MODE:
+        snprintf(ret_view->value, sizeof(ret_view->value), "%s", steal_mode_name(settings->steal_mode));
         break;
     case SETTING_AFFINITY:
         snprintf(ret_view->value, sizeof(ret_view->value), "%s", settings->affinity);

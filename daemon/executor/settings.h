@@ -29,9 +29,12 @@ struct settings {
     uint64_t dead_letter_bytes;
     uint64_t throughput;
     uint64_t attempts;
+    uint64_t steal_sources;
     uint64_t spin_us;
+    uint64_t moderate_sleeps, moderate_us, relaxed_us;
     uint64_t detached;
     enum steal_policy_id stealing;
+    enum steal_mode steal_mode;
     enum memory_policy memory;
     bool smt;
     char affinity[SETTINGS_AFFINITY_MAX]; /* "auto", "none", or a list as in cpu_list.h */
@@ -53,13 +56,13 @@ int settings_read_start(struct settings *settings, const struct setting_pair *pa
                         unsigned threads, struct explain *explain);
 /* What no single key can tell: -ERANGE. */
 int settings_check(const struct settings *settings, struct explain *explain);
-/* Changes while workers run, all or nothing.  -EBUSY: a key that can only be set at the start; else as
- * settings_parse(). */
-int settings_set_live(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs,
-                      struct explain *explain);
+/* Whether there is such a key and it can be changed while workers run (settings_change.h). */
+bool settings_is_live(const char *key);
 
 /* The engine's numbers; what is not a number (CPUs, binding, host) is left zero. */
 void settings_get_config(const struct settings *settings, struct engine_config *ret_config);
+/* The same, only what can be changed while workers run. */
+void settings_update_config(const struct settings *settings, struct engine_config *config);
 
 /* One row of the table with its current value; `index` from 0, -ENOENT behind the last. */
 struct setting_view {

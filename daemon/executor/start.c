@@ -86,17 +86,20 @@ static int start_settings(struct executor *executor, const Odeon__Start *start, 
     r = start_read_settings(pairs, start->n_settings, restart, &executor->settings, &executor->topology, explain);
     if (r < 0)
         return r;
+    (void)settings_read_start(&executor->defaults, NULL, 0, topology_get_cores(executor->topology),
+                              topology_get_threads(executor->topology), explain);
     topology_log_notes(executor->topology, (unsigned)executor->settings.workers);
     return 0;
 }
 
 static void start_config(struct executor *executor, struct engine_config *ret_config)
 {
-    executor->plan = *topology_get_plan(executor->topology);
+    const struct topology_plan *plan = topology_get_plan(executor->topology); /* the engine makes copies */
+
     settings_get_config(&executor->settings, ret_config);
-    ret_config->cpus = executor->plan.cpus;
-    ret_config->nodes = executor->plan.nodes;
-    ret_config->distances = executor->plan.distances;
+    ret_config->cpus = plan->cpus;
+    ret_config->nodes = plan->nodes;
+    ret_config->distances = plan->distances;
     ret_config->bind = topology_bind;
     ret_config->bind_memory = topology_bind_memory;
     ret_config->userdata = executor->topology;
@@ -151,6 +154,7 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     if (fcntl(segment_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0 && errno != EPERM)
         return explain_set(explain, -errno, "the engine's segment cannot be sealed: %s", strerror(errno));
     start_stats(executor, stats_fd);
+    executor_publish_mode(executor);
     r = plugin_registry_new(executor->engine, executor->host, &executor->plugins);
     if (r < 0)
         return explain_set(explain, r, "no memory for the table of plugins");
@@ -227,10 +231,36 @@ static void log_types_missing(const struct executor *executor)
                         view.plugin);
 }
 
-static void start_plugins(struct executor *executor)
+/* What follows from the machine when nobody says it must be the same for the segment's later executors, whatever
+ * becomes of the machine and of the other settings. */
+static void report_ready(struct executor *executor)
 {
+    enum { KEPT = 3 };
+    static const char *const keys[KEPT] = { "workers", "workers-max", "detached" };
+    const uint64_t values[KEPT] = { executor->settings.workers, executor->settings.workers_max,
+                                    executor->settings.detached };
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__Ok ok = ODEON__OK__INIT;
+    Odeon__Setting rows[KEPT], *list[KEPT];
+    char texts[KEPT][24];
+
+    for (unsigned i = 0; i < KEPT; i++) {
+        snprintf(texts[i], sizeof(texts[i]), "%" PRIu64, values[i]);
+        odeon__setting__init(&rows[i]);
+        rows[i].key = (char *)(uintptr_t)keys[i];
+        rows[i].value = texts[i];
+        list[i] = &rows[i];
+    }
+    report.id = executor->start_command;
+    report.ready = &ok;
+    report.body_case = ODEON__REPORT__BODY_READY;
+    report.n_kept = KEPT;
+    report.kept = list;
+    control_send(executor->control, &report);
+}
+
+static void start_plugins(struct executor *executor)
+{
     char text[128];
     int r;
 
@@ -255,10 +285,7 @@ static void start_plugins(struct executor *executor)
     log_info("%" PRIu64 " workers, %" PRIu64 " queues each, %u plugins, stealing %s", executor->settings.workers,
              executor->settings.queues_per_worker, plugin_registry_count(executor->plugins),
              steal_policy_name(executor->settings.stealing));
-    report.id = executor->start_command;
-    report.ready = &ok;
-    report.body_case = ODEON__REPORT__BODY_READY;
-    control_send(executor->control, &report);
+    report_ready(executor);
 }
 
 /* ---- drain */

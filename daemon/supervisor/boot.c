@@ -136,13 +136,14 @@ static void tell_restarted(struct supervisor *supervisor)
     clients_tell(supervisor, &event);
 }
 
-static void on_ready(struct supervisor *supervisor)
+static void on_ready(struct supervisor *supervisor, const Odeon__Report *report)
 {
     struct boot *boot = &supervisor->boot;
 
     boot->start_id = 0;
     boot->ready_ns = uv_hrtime();
     boot->boots++;
+    supervisor_note_kept(supervisor, report);
     executor_set_ready(&supervisor->executor);
     ports_sync(supervisor);
     supervisor_set_state(supervisor, supervisor->stopping ? SERVICE_DRAINING : SERVICE_RUNNING);
@@ -176,7 +177,7 @@ static void on_report(void *userdata, const Odeon__Report *report)
 
     if (report->id != 0 && report->id == supervisor->boot.start_id) {
         if (report->body_case == ODEON__REPORT__BODY_READY && report->error == 0)
-            on_ready(supervisor);
+            on_ready(supervisor, report);
         else
             on_start_refused(supervisor, report);
         return;

@@ -46,7 +46,7 @@ static void note_success(struct supervisor *supervisor, struct executor_request 
         forget_plugin(supervisor, asked->plugin_unload->name);
         break;
     case ODEON__REQUEST__BODY_EXECUTOR_SET:
-        supervisor_note_settings(supervisor, asked->executor_set);
+        supervisor_note_settings(supervisor, asked->executor_set, reply->reconfigured);
         break;
     default:
         return;

@@ -38,8 +38,8 @@ void command_status(struct supervisor *supervisor, struct client *client, Odeon_
     body.throughput = atomic_load_explicit(&header->throughput, memory_order_relaxed);
     body.steal_mode = steal_mode;
     body.reconfigurations = atomic_load_explicit(&header->reconfigurations, memory_order_relaxed);
-    body.reconfigure_last_ns = atomic_load_explicit(&header->reconfigure_last_ns, memory_order_relaxed);
-    body.reconfigure_longest_ns = atomic_load_explicit(&header->reconfigure_longest_ns, memory_order_relaxed);
+    body.reconfigure_last_ns = atomic_load_explicit(&header->pause_last_ns, memory_order_relaxed);
+    body.reconfigure_longest_ns = atomic_load_explicit(&header->pause_longest_ns, memory_order_relaxed);
     body.runtime_dir = supervisor->runtime.dir;
     reply.id = (*request)->id;
     reply.body_case = ODEON__REPLY__BODY_STATUS;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the configuration again; the interface is in reload.h.
  *
- * The executor's settings that differ from those of the last reading go to it as one ExecutorSet, which is all or
- * nothing; the supervisor's own follow when that has succeeded.
+ * The executor's settings that differ from those of the last reading go to it as one ExecutorSet, which is one
+ * transaction, all or nothing; those that can only be set at a start are checked by it and wait.  The supervisor's own
+ * follow when that has succeeded.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -53,6 +54,19 @@ static void apply(struct supervisor *supervisor)
     end(supervisor);
 }
 
+static void tell_outcome(struct supervisor *supervisor, const Odeon__Reconfigured *outcome)
+{
+    for (size_t i = 0; outcome && i < outcome->n_later; i++) {
+        const char *value = settings_get(&supervisor->reload.wanted->executor, outcome->later[i]);
+
+        if (value)
+            log_warning("reload: %s = %s takes effect when the service is started again", outcome->later[i], value);
+    }
+    if (outcome && outcome->pause_ns > 0)
+        log_notice("reload: workers stood still for %llu us, %llu queues moved",
+                   (unsigned long long)(outcome->pause_ns / 1000), (unsigned long long)outcome->moved);
+}
+
 static void on_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
 {
     struct supervisor *supervisor = userdata;
@@ -62,7 +76,8 @@ static void on_answer(void *userdata, struct executor_request *request, Odeon__R
         end(supervisor);
         return;
     }
-    supervisor_note_settings(supervisor, request->request->executor_set);
+    supervisor_note_settings(supervisor, request->request->executor_set, reply->reconfigured);
+    tell_outcome(supervisor, reply->reconfigured);
     apply(supervisor);
 }
 
@@ -74,6 +89,7 @@ static Odeon__ExecutorSet *make_difference(const struct settings *config, const 
     if (!set)
         return NULL;
     odeon__executor_set__init(set);
+    set->later = true;
     set->settings = calloc(wanted->n + 1, sizeof(Odeon__Setting *));
     for (size_t i = 0; set->settings && i < wanted->n; i++) {
         const char *old = settings_get(config, wanted->list[i].key);

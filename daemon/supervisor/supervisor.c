@@ -64,12 +64,32 @@ void supervisor_update_counts(struct supervisor *supervisor)
     notify_update(supervisor);
 }
 
-void supervisor_note_settings(struct supervisor *supervisor, const Odeon__ExecutorSet *set)
+static bool is_later(const Odeon__Reconfigured *answer, const char *key)
+{
+    for (size_t i = 0; answer && i < answer->n_later; i++)
+        if (strcmp(answer->later[i], key) == 0)
+            return true;
+    return false;
+}
+
+static void note_setting(struct supervisor *supervisor, const Odeon__Setting *setting)
+{
+    if (settings_set(&supervisor->settings, setting->key, setting->value) < 0)
+        log_error("setting %s is in force, but cannot be kept: a restart of the executor will lose it", setting->key);
+}
+
+void supervisor_note_kept(struct supervisor *supervisor, const Odeon__Report *report)
+{
+    for (size_t i = 0; i < report->n_kept; i++)
+        note_setting(supervisor, report->kept[i]);
+}
+
+void supervisor_note_settings(struct supervisor *supervisor, const Odeon__ExecutorSet *set,
+                              const Odeon__Reconfigured *answer)
 {
     for (size_t i = 0; i < set->n_settings; i++)
-        if (settings_set(&supervisor->settings, set->settings[i]->key, set->settings[i]->value) < 0)
-            log_error("setting %s is in force, but cannot be kept: a restart of the executor will lose it",
-                      set->settings[i]->key);
+        if (!is_later(answer, set->settings[i]->key))
+            note_setting(supervisor, set->settings[i]);
 }
 
 void supervisor_stop_listening(struct supervisor *supervisor)

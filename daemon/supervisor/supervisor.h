@@ -62,8 +62,13 @@ const char *supervisor_state_name(enum service_state state);
 void supervisor_update_counts(struct supervisor *supervisor);
 uint32_t supervisor_count_ports(const struct supervisor *supervisor); /* open ones */
 
-/* Settings that an executor has accepted while it ran: the next one starts with them. */
-void supervisor_note_settings(struct supervisor *supervisor, const Odeon__ExecutorSet *set);
+/* Settings that an executor has accepted while it ran: the next one starts with them.  Not those that the answer (NULL:
+ * it lists none) says wait for the next start of the service: the segment that executors share was made without them.
+ */
+void supervisor_note_settings(struct supervisor *supervisor, const Odeon__ExecutorSet *set,
+                              const Odeon__Reconfigured *answer);
+/* What an executor has chosen by itself at its start: later ones on the same segment are told. */
+void supervisor_note_kept(struct supervisor *supervisor, const Odeon__Report *report);
 
 void supervisor_stop_listening(struct supervisor *supervisor);
 /* The loop ends; the executor must have ended. */

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "proto/bounds.h"
 #include "tests/system/harness.h"
 #include "tests/system/probe.h"
 
@@ -30,13 +31,15 @@ static void test_ready_status_and_end(void **state)
     char text[4096];
 
     (void)state;
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, NULL });
+    service_start(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "workers-max=3", "--set", "detached=5", NULL });
     client = service_connect(&service, "lifecycle");
     assert_int_equal(odeon_admin_status(client, &status), 0);
     assert_string_equal(status->state, "running");
     assert_int_equal(status->supervisor_pid, service.pid);
     assert_int_equal(status->workers, 2);
-    assert_int_equal(status->queues, 4);
+    /* ordinary and pinned ones of each worker there is room for, follow queues, detached actors' */
+    assert_int_equal(status->queues, 3 * 2 + 3 + ODEON_FOLLOW_QUEUES + 5);
     assert_int_equal(status->executor_restarts, 0);
     executor = (pid_t)status->executor_pid;
     assert_true(process_lives(executor));

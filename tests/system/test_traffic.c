@@ -109,7 +109,8 @@ static void test_send_with_fields(void **state)
 
 static void test_settings_change(void **state)
 {
-    static const char *const policies[] = { "none", "random", "longest-victim" };
+    static const char *const policies[] = { "none",     "random", "round-robin",   "fullest",
+                                            "locality", "share",  "longest-victim" };
     char words[128];
 
     (void)state;
@@ -123,7 +124,7 @@ static void test_settings_change(void **state)
     }
     expect_ctl(1, "executor set stealing=always", "always");
     expect_ctl(1, "executor set throughput=0", "throughput");
-    expect_ctl(1, "executor set workers=4", "workers");
+    expect_ctl(1, "executor set attempts=4", "attempts cannot be changed while the service runs");
     expect_ctl(1, "executor set no-such-key=4", "no-such-key");
     /* all or nothing */
     expect_ctl(1, "executor set stealing=none throughput=0", NULL);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/executor/settings.h"
+#include "daemon/executor/settings_change.h"
 
 static void assert_text_has(const struct explain *explain, const char *part)
 {
@@ -214,27 +214,125 @@ static void test_read_start(void **state)
     assert_int_equal(settings_read_start(&settings, wrong, 1, 4, 8, &explain), -EINVAL);
 }
 
-static void test_set_live(void **state)
+static int change(const struct settings *settings, const struct setting_pair *pairs, size_t n, bool later,
+                  struct settings_change *ret, struct explain *explain)
 {
-    const struct setting_pair good[] = { { "throughput", "77" }, { "stealing", "random" } };
-    const struct setting_pair half[] = { { "throughput", "78" }, { "workers", "3" } };
+    struct settings before = *settings;
+    int r;
+
+    explain_init(explain);
+    r = settings_change(settings, pairs, n, later, ret, explain);
+    assert_memory_equal(settings, &before, sizeof(before)); /* what is in force is somebody else's to replace */
+    return r;
+}
+
+static void test_change(void **state)
+{
+    const struct setting_pair good[] = { { "throughput", "77" }, { "stealing", "random" },   { "steal-mode", "visit" },
+                                         { "workers", "3" },     { "steal-sources", "4" },   { "spin-us", "0" },
+                                         { "smt", "no" },        { "moderate-sleeps", "2" }, { "moderate-us", "9" },
+                                         { "relaxed-us", "5" } };
+    const struct setting_pair moved[] = { { "affinity", "none" } }, threads[] = { { "smt", "yes" } };
+    const struct setting_pair half[] = { { "throughput", "78" }, { "queues-per-worker", "3" } };
     const struct setting_pair wrong[] = { { "throughput", "79" }, { "stealing", "nobody" } };
-    struct settings settings, before;
+    const struct setting_pair many[] = { { "workers", "5" } };
+    struct settings settings;
+    struct settings_change done;
+    struct engine_config config;
     struct explain explain;
 
     (void)state;
     settings_init(&settings, 2);
-    explain_init(&explain);
-    assert_int_equal(settings_set_live(&settings, good, 2, &explain), 0);
-    assert_int_equal(settings.throughput, 77);
-    assert_int_equal(settings.stealing, STEAL_RANDOM);
-    before = settings;
-    assert_int_equal(settings_set_live(&settings, half, 2, &explain), -EBUSY);
-    assert_text_has(&explain, "workers");
+    settings.workers_max = 4;
+    assert_int_equal(change(&settings, good, 10, false, &done, &explain), 0);
+    assert_false(done.replan);
+    assert_int_equal(done.n_later, 0);
+    settings_get_config(&done.settings, &config);
+    assert_int_equal(config.throughput, 77);
+    assert_int_equal(config.stealing, STEAL_RANDOM);
+    assert_int_equal(config.mode, STEAL_VISIT);
+    assert_int_equal(config.steal_sources, 4);
+    assert_int_equal(config.n_workers, 3);
+    assert_int_equal(config.spin_ns, 0);
+    assert_int_equal(config.moderate_sleeps, 2);
+    assert_int_equal(config.moderate_ns, 9000);
+    assert_int_equal(config.relaxed_ns, 5000);
+
+    assert_int_equal(change(&settings, moved, 1, false, &done, &explain), 0);
+    assert_true(done.replan);
+    assert_int_equal(change(&settings, threads, 1, false, &done, &explain), 0);
+    assert_true(done.replan);
+
+    assert_int_equal(change(&settings, half, 2, false, &done, &explain), -EBUSY);
+    assert_text_has(&explain, "queues-per-worker");
     assert_text_has(&explain, "restart");
-    assert_memory_equal(&settings, &before, sizeof(settings));
-    assert_int_equal(settings_set_live(&settings, wrong, 2, &explain), -EINVAL);
-    assert_memory_equal(&settings, &before, sizeof(settings));
+    assert_int_equal(change(&settings, wrong, 2, false, &done, &explain), -EINVAL);
+    assert_text_has(&explain, "nobody");
+    assert_int_equal(change(&settings, many, 1, false, &done, &explain), -ERANGE);
+    assert_text_has(&explain, "workers-max = 4");
+}
+
+/* As a reload asks: what cannot change now is checked, listed and left. */
+static void test_change_later(void **state)
+{
+    const struct setting_pair mixed[] = { { "throughput", "78" }, { "queues-per-worker", "3" }, { "actors", "600" } };
+    const struct setting_pair same[] = { { "queues-per-worker", "16" } };
+    const struct setting_pair bad[] = { { "throughput", "78" }, { "queues-per-worker", "0" } };
+    const struct setting_pair impossible[] = { { "queues-per-worker", "8192" } };
+    struct settings settings;
+    struct settings_change done;
+    struct explain explain;
+
+    (void)state;
+    settings_init(&settings, 2);
+    assert_int_equal(change(&settings, mixed, 3, true, &done, &explain), 0);
+    assert_int_equal(done.settings.throughput, 78);
+    assert_int_equal(done.settings.queues_per_worker, 16);
+    assert_int_equal(done.n_later, 2);
+    assert_string_equal(done.later[0], "queues-per-worker");
+    assert_string_equal(done.later[1], "actors");
+    assert_int_equal(change(&settings, same, 1, true, &done, &explain), 0);
+    assert_int_equal(done.n_later, 0);
+    assert_int_equal(change(&settings, same, 1, false, &done, &explain), 0); /* it has that value */
+    assert_int_equal(change(&settings, bad, 2, true, &done, &explain), -ERANGE);
+    assert_int_equal(change(&settings, impossible, 1, true, &done, &explain), -ERANGE); /* the next start would fail */
+}
+
+/* Every live key refuses what its range does not hold. */
+static void test_live_ranges(void **state)
+{
+    static const struct {
+        const char *key, *value, *part;
+        int error;
+    } bad[] = {
+        { "workers", "0", "from 1", -ERANGE },
+        { "stealing", "greedy", "round-robin", -EINVAL },
+        { "steal-mode", "both", "neither keep nor visit", -EINVAL },
+        { "steal-sources", "0", "from 1", -ERANGE },
+        { "throughput", "0", "from 1", -ERANGE },
+        { "spin-us", "1000001", "1000000", -ERANGE },
+        { "moderate-sleeps", "1000001", "1000000", -ERANGE },
+        { "moderate-us", "0", "from 1", -ERANGE },
+        { "relaxed-us", "3600000001", "3600000000", -ERANGE },
+        { "affinity", "x", "neither auto", -EINVAL },
+        { "smt", "maybe", "neither yes nor no", -EINVAL },
+    };
+    struct settings settings;
+    struct setting_view view;
+    unsigned live = 0;
+
+    (void)state;
+    settings_init(&settings, 2);
+    for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_true(settings_is_live(bad[i].key));
+        refuse(bad[i].key, bad[i].value, bad[i].error, bad[i].part);
+    }
+    for (unsigned i = 0; settings_show(&settings, i, &view) == 0; i++) {
+        live += view.live;
+        assert_int_equal(settings_is_live(view.key), view.live);
+    }
+    assert_int_equal(live, sizeof(bad) / sizeof(bad[0]));
+    assert_false(settings_is_live("colour"));
 }
 
 /* What is shown can be set again, and gives the same. */
@@ -253,14 +351,15 @@ static void test_show(void **state)
     accept(&settings, "smt", "yes");
     accept(&settings, "memory", "interleave");
     accept(&settings, "detached", "3");
+    accept(&settings, "steal-mode", "visit");
     settings_init(&again, 1);
     for (; settings_show(&settings, n, &view) == 0; n++) {
         live += view.live;
         assert_true(strlen(view.doc) > 10);
         accept(&again, view.key, view.value);
     }
-    assert_int_equal(n, 16);
-    assert_int_equal(live, 2);
+    assert_int_equal(n, 21);
+    assert_int_equal(live, 11);
     assert_memory_equal(&settings, &again, sizeof(settings));
     assert_int_equal(settings_show(&settings, n, &view), -ENOENT);
 }
@@ -282,9 +381,10 @@ static void test_explain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),     cmocka_unit_test(test_numbers),    cmocka_unit_test(test_names),
-        cmocka_unit_test(test_check_queues), cmocka_unit_test(test_read_start), cmocka_unit_test(test_set_live),
-        cmocka_unit_test(test_show),         cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_defaults),     cmocka_unit_test(test_numbers),     cmocka_unit_test(test_names),
+        cmocka_unit_test(test_check_queues), cmocka_unit_test(test_read_start),  cmocka_unit_test(test_change),
+        cmocka_unit_test(test_change_later), cmocka_unit_test(test_live_ranges), cmocka_unit_test(test_show),
+        cmocka_unit_test(test_explain),
     };
 
     return cmocka_run_group_tests_name("executor settings", tests, NULL, NULL);

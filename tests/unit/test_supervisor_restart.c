@@ -140,13 +140,18 @@ static void test_reload(void **state)
     kill(service_pid, SIGHUP);
     service_wait_for_log("has been read again and applied");
     peer_wait_for_throughput(fd, 123);
-    service_write_config(SERVICE_SMALL "throughput=99\nworkers=2\n"); /* the second cannot change at run time */
+    service_write_config(SERVICE_SMALL "throughput=99\nworkers=1000\n"); /* the second is out of range */
     kill(service_pid, SIGHUP);
     service_wait_for_log("reload: nothing is changed: setting workers");
+    peer_wait_for_throughput(fd, 123);
+    service_write_config(SERVICE_SMALL "throughput=124\nattempts=7\n"); /* the second cannot change at run time */
+    kill(service_pid, SIGHUP);
+    service_wait_for_log("reload: attempts = 7 takes effect when the service is started again");
+    peer_wait_for_throughput(fd, 124);
     service_write_config("nonsense\n");
     kill(service_pid, SIGHUP);
     service_wait_for_log("reload: nothing is changed: /");
-    peer_wait_for_throughput(fd, 123);
+    peer_wait_for_throughput(fd, 124);
     close(fd);
 }
 

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a worker is running, for people (the control thread): from its commit record, as recovery would find it after a kill.
+ *
+ * The worker may go on meanwhile, so this is a hint: the record is read between two looks at the commit count, what it says is held
+ * against the window's size and the actor's generation, and what does not fit is not shown.
+ */
+#include <errno.h>
+
+#include "daemon/engine/core.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/queue.h"
+
+/* The receiver of the record at the committed cursor; 0: the worker is in no batch of a message queue. */
+__attribute__((no_sanitize("thread"))) /* the worker's plain stores: see above */
+static actor_ref running_actor(struct engine *e, struct segment_worker *durable)
+{
+    uint64_t count = load_acquire(&durable->count);
+    const struct segment_commit *slot = &durable->slot[count & 1];
+    uint32_t source = slot->source;
+    uint64_t cursor = slot->cursor;
+    if (!load_relaxed(&durable->turn) || source == 0 || source > e->segment.n_queues || cursor >= slot->tail)
+        return 0;
+    uint32_t queue = source - 1;
+    unsigned inactive = queue_active(load_relaxed(&e->segment.queues[queue].sel)) ^ 1;
+    if (cursor > segment_window_bytes(&e->segment, queue) - sizeof(struct envelope))
+        return 0;
+    const struct envelope *envelope = (const struct envelope *)(segment_window(&e->segment, queue, inactive) + cursor);
+    actor_ref to = envelope->to;
+    atomic_thread_fence(memory_order_acquire); /* the reads above are done before the count is looked at again */
+    return load_relaxed(&durable->count) == count ? to : 0;
+}
+
+int engine_worker_get(struct engine *e, uint32_t worker, struct engine_worker_view *ret)
+{
+    struct engine_actor_view actor;
+    if (worker >= load_relaxed(&e->stats->n_workers))
+        return -ENOENT;
+    *ret = (struct engine_worker_view){ .actor = running_actor(e, &e->segment.workers[worker]) };
+    if (ret->actor == 0 || engine_actor_get(e, ret->actor, &actor) < 0)
+        ret->actor = 0;
+    else
+        ret->type = actor.type;
+    return 0;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The request that makes an actor: of a type, with a name and arguments, somewhere. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "daemon/executor/command.h"
+#include "daemon/executor/command_type.h"
+
+/* What a client may ask for; another actor's neighbourhood is for actors. */
+static int spawn_place(const Odeon__Spawn *spawn, struct engine_spawn *ret, struct explain *explain)
+{
+    static const enum engine_placement placements[] = {
+        [ODEON__PLACE__PLACE_ANY] = PLACE_SPREAD,        [ODEON__PLACE__PLACE_NODE] = PLACE_NODE,
+        [ODEON__PLACE__PLACE_PINNED] = PLACE_PINNED,     [ODEON__PLACE__PLACE_FOLLOW] = PLACE_FOLLOW,
+        [ODEON__PLACE__PLACE_DETACHED] = PLACE_DETACHED,
+    };
+
+    if (spawn->place >= sizeof(placements) / sizeof(placements[0]))
+        return explain_set(explain, -EINVAL, "%u is no place for an actor that this service knows", spawn->place);
+    ret->placement = placements[spawn->place];
+    if (ret->placement == PLACE_NODE)
+        ret->place = spawn->node;
+    if (ret->placement == PLACE_PINNED)
+        ret->place = spawn->worker > 0 ? spawn->worker - 1 : ENGINE_ANYWHERE;
+    return 0;
+}
+
+static int refuse_no_room(const struct executor *executor, const struct engine_spawn *spawn, struct explain *explain)
+{
+    if (spawn->placement == PLACE_DETACHED)
+        return explain_set(explain, -ENOSPC,
+                           "no thread for another actor of its own: setting detached allows %" PRIu64
+                           ", or all actors and names are in use",
+                           executor->settings.detached);
+    return explain_set(explain, -ENOSPC,
+                       "no room for another actor, or another name: %" PRIu64 " actors and %d names are allowed",
+                       executor->settings.actors, ODEON_NAMES_MAX);
+}
+
+static int refuse_no_place(const struct executor *executor, const struct engine_spawn *spawn, struct explain *explain)
+{
+    if (spawn->placement == PLACE_NODE)
+        return explain_set(explain, -ENODEV, "no worker runs on memory node %u", spawn->place);
+    return explain_set(explain, -ENODEV, "worker %u does not run: workers are numbered from 0 to %" PRIu64,
+                       spawn->place, executor->settings.workers - 1);
+}
+
+static int refuse(const struct executor *executor, int error, const char *type, const struct engine_spawn *spawn,
+                  struct explain *explain)
+{
+    switch (error) {
+    case -EEXIST:
+        return explain_set(explain, error, "an actor is registered as '%.64s' already: stop it or choose another name",
+                           spawn->name);
+    case -EINVAL:
+        return explain_set(explain, error,
+                           "'%.64s' is no name for an actor: 1 to %d letters, digits, '_', '.' or '-' make one",
+                           spawn->name ? spawn->name : "", ODEON_NAME_MAX);
+    case -ENOSPC:
+        return refuse_no_room(executor, spawn, explain);
+    case -ENODEV:
+        return refuse_no_place(executor, spawn, explain);
+    default:
+        return explain_set(explain, error, "an actor of type %s cannot be made: %s", type, strerror(-error));
+    }
+}
+
+int command_spawn(struct executor *executor, const Odeon__Request *request, struct frame *frame, struct reply *reply)
+{
+    const Odeon__Spawn *asked = request->spawn;
+    struct engine_actor_type_view type;
+    struct engine_spawn spawn = { .name = asked->name[0] ? asked->name : NULL,
+                                  .args = asked->args.data,
+                                  .args_size = asked->args.len };
+    actor_ref ref = 0;
+    int r;
+
+    (void)frame;
+    if (type_find(executor, asked->type, &type) < 0)
+        return explain_set(&reply->explain, -ENOENT, "there is no actor type '%.64s': load the plugin that has it",
+                           asked->type);
+    if (!type.loaded)
+        return explain_set(&reply->explain, -ENOENT,
+                           "the actor type %s is known, but its plugin %s is not loaded: load it first", type.name,
+                           type.plugin);
+    if (spawn.args_size > ODEON_SPAWN_ARGS_MAX)
+        return explain_set(&reply->explain, -E2BIG, "%zu bytes of arguments: at most %d are allowed", spawn.args_size,
+                           ODEON_SPAWN_ARGS_MAX);
+    r = spawn_place(asked, &spawn, &reply->explain);
+    if (r < 0)
+        return r;
+    r = engine_actor_spawn_placed(executor->engine, type.id, &spawn, &ref);
+    return r == 0 ? reply_ref(reply, ref) : refuse(executor, r, asked->type, &spawn, &reply->explain);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See reconfigure.h. */
+#include "daemon/executor/reconfigure.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/executor/ref_text.h"
+
+/* `again`: settings that have been in force: a CPU that has gone since is no reason to refuse them. */
+static int plan_workers(struct executor *executor, const struct settings *settings, bool again, struct explain *explain)
+{
+    struct topology_request request = {
+        .affinity = settings->affinity,
+        .smt = settings->smt,
+        .n_workers = (unsigned)settings->workers_max,
+        .restart = again,
+    };
+
+    return topology_plan_workers(executor->topology, &request, explain);
+}
+
+/* What holds the worker up: the engine says which one, its commit record what it runs. */
+static int explain_stuck(const struct executor *executor, uint32_t worker, struct explain *explain)
+{
+    struct engine_actor_type_view type;
+    struct engine_worker_view view;
+
+    explain_set(explain, -EBUSY, "worker %u", worker);
+    if (engine_worker_get(executor->engine, worker, &view) == 0 && view.actor != 0 &&
+        engine_actor_type_get(executor->engine, view.type, &type) == 0)
+        explain_add(explain, " has been running a handler of actor type %s (actor " REF_FORMAT ", plugin %s) and",
+                    type.name, REF_ARGS(view.actor), type.plugin);
+    explain_add(explain, " did not stop within %d s: nothing has been changed, try again when it is through",
+                RECONFIGURE_TIMEOUT_MS / 1000);
+    return -EBUSY;
+}
+
+static int explain_engine(const struct executor *executor, int error, const char *text,
+                          const struct engine_change *done, struct explain *explain)
+{
+    if (error == -EBUSY)
+        return explain_stuck(executor, done->stuck, explain);
+    return explain_set(explain, error, "the engine refuses the change: %s", text && *text ? text : strerror(-error));
+}
+
+int reconfigure(struct executor *executor, const struct settings_change *change, struct engine_change *ret_done,
+                struct explain *explain)
+{
+    struct engine_config config = *engine_get_config(executor->engine);
+    const struct topology_plan *plan = topology_get_plan(executor->topology); /* the engine makes copies */
+    struct explain undo; /* nobody reads it: the places that were in force can be planned again */
+    const char *text = NULL;
+    int r;
+
+    memset(ret_done, 0, sizeof(*ret_done));
+    settings_update_config(&change->settings, &config);
+    if (change->replan) {
+        r = plan_workers(executor, &change->settings, false, explain);
+        if (r < 0)
+            return r;
+        config.cpus = plan->cpus;
+        config.nodes = plan->nodes;
+        config.distances = plan->distances;
+    }
+    r = engine_reconfigure(executor->engine, &config, RECONFIGURE_TIMEOUT_MS * UINT64_C(1000000), ret_done, &text);
+    if (r < 0) {
+        if (change->replan)
+            (void)plan_workers(executor, &executor->settings, true, &undo);
+        return explain_engine(executor, r, text, ret_done, explain);
+    }
+    executor->settings = change->settings;
+    executor_publish_mode(executor);
+    topology_log_notes(executor->topology, (unsigned)executor->settings.workers);
+    return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See settings_change.h. */
+#include "daemon/executor/settings_change.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A key that waits for the next start, or is refused because of that. */
+static int change_later(struct settings_change *change, const struct setting_pair *pair, bool later,
+                        struct explain *explain)
+{
+    if (!later)
+        return explain_set(explain, -EBUSY,
+                           "setting %s cannot be changed while the service runs: put %s = %.64s into the configuration "
+                           "and restart it",
+                           pair->key, pair->key, pair->value);
+    if (change->n_later == SETTINGS_LATER_MAX)
+        return explain_set(explain, -E2BIG, "more than %d settings that wait for the next start", SETTINGS_LATER_MAX);
+    change->later[change->n_later++] = pair->key;
+    return 0;
+}
+
+int settings_change(const struct settings *settings, const struct setting_pair *pairs, size_t n_pairs, bool later,
+                    struct settings_change *ret_change, struct explain *explain)
+{
+    struct settings next = *settings; /* with those that wait, too: the next start has to be possible */
+    int r;
+
+    memset(ret_change, 0, sizeof(*ret_change));
+    ret_change->settings = *settings;
+    for (size_t i = 0; i < n_pairs; i++) {
+        struct settings before = next;
+
+        /* A bad value is bad whether or not it could be set now: say so first. */
+        r = settings_parse(&next, pairs[i].key, pairs[i].value, explain);
+        if (r == 0 && settings_is_live(pairs[i].key))
+            r = settings_parse(&ret_change->settings, pairs[i].key, pairs[i].value, explain);
+        else if (r == 0 && memcmp(&before, &next, sizeof(next)) != 0)
+            r = change_later(ret_change, &pairs[i], later, explain);
+        if (r < 0)
+            return r;
+    }
+    r = settings_check(&ret_change->settings, explain);
+    if (r == 0)
+        r = settings_check(&next, explain);
+    ret_change->replan =
+        ret_change->settings.smt != settings->smt || strcmp(ret_change->settings.affinity, settings->affinity) != 0;
+    return r;
+}
