@@ -23,9 +23,11 @@ static int setup(void **state)
 {
     (void)state;
     service_start(&service,
-                  (const char *const[]){ "--set", "workers=2", "--set", "workers-max=4", "--set", "queues-per-worker=2",
-                                         "--set", "actors=1024", "--set", "affinity=none", "--set", "detached=2",
-                                         "--set", "restart-delay-max-ms=20", "--plugin", TEST_PROBE, NULL });
+                  (const char *const[]){
+                      "--set",    "workers=2",   "--set", "workers-max=4",           "--set", "queues-per-worker=2",
+                      "--set",    "actors=1024", "--set", "affinity=none",           "--set", "throughput=64",
+                      "--set",    "detached=2",  "--set", "restart-delay-max-ms=20", "--set", "spin-us=5",
+                      "--plugin", TEST_PROBE,    NULL });
     numbers_start(&numbers, &service, 256);
     numbers_wait(&numbers, 1000);
     return 0;
@@ -152,9 +154,11 @@ static void test_refusals(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         char words[128];
 
-        snprintf(words, sizeof(words), "executor set throughput=77 %s", bad[i].set);
+        snprintf(words, sizeof(words), "executor set %s %s",
+                 strncmp(bad[i].set, "throughput=", 11) == 0 ? "spin-us=77" : "throughput=77", bad[i].set);
         expect_ctl(1, words, bad[i].says);
         expect_setting("throughput", "64");
+        expect_setting("spin-us", "5");
     }
     assert_true(reconfigurations() == before);
     expect_setting("workers", "2");

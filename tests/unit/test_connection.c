@@ -36,6 +36,7 @@ struct service {
     /* what it saw */
     _Atomic unsigned requests, interns, port_closes;
     char client_name[64];
+    Odeon__Spawn spawn;
 };
 
 static void service_send(struct service *s, const Odeon__Reply *reply, const int *fds, size_t n_fds)
@@ -185,6 +186,46 @@ static void answer_lookup(struct service *s, const Odeon__Request *request, Odeo
     service_send(s, reply, NULL, 0);
 }
 
+static void answer_spawn(struct service *s, const Odeon__Request *request, Odeon__Reply *reply)
+{
+    Odeon__RefReply ref = ODEON__REF_REPLY__INIT;
+
+    s->spawn = *request->spawn; /* its numbers only: the rest goes with the request */
+    reply->body_case = ODEON__REPLY__BODY_REF;
+    reply->ref = &ref;
+    service_send(s, reply, NULL, 0);
+}
+
+/* An older service does not say what a change took: as this one does not when the first value is empty. */
+static void answer_executor_set(struct service *s, const Odeon__Request *request, Odeon__Reply *reply)
+{
+    Odeon__Reconfigured done = ODEON__RECONFIGURED__INIT;
+    Odeon__Ok ok = ODEON__OK__INIT;
+
+    done.pause_ns = 84000;
+    reply->body_case = ODEON__REPLY__BODY_OK;
+    reply->ok = &ok;
+    reply->reconfigured = request->executor_set->settings[0]->value[0] ? &done : NULL;
+    service_send(s, reply, NULL, 0);
+}
+
+static void answer_queue_list(struct service *s, const Odeon__Request *request, Odeon__Reply *reply)
+{
+    Odeon__QueueListReply body = ODEON__QUEUE_LIST_REPLY__INIT;
+    Odeon__Queue row = ODEON__QUEUE__INIT, *rows[] = { &row };
+
+    row.id = (uint32_t)request->queue_list->page->after + 3;
+    row.kind = request->queue_list->kind;
+    row.home = 2;
+    row.bytes = UINT64_C(5) << 32;
+    row.retiring = true;
+    body.n_queues = 1;
+    body.queues = rows;
+    reply->body_case = ODEON__REPLY__BODY_QUEUE_LIST;
+    reply->queue_list = &body;
+    service_send(s, reply, NULL, 0);
+}
+
 static void answer(struct service *s, const Odeon__Request *request)
 {
     Odeon__Reply reply = ODEON__REPLY__INIT;
@@ -198,6 +239,15 @@ static void answer(struct service *s, const Odeon__Request *request)
         return;
     case ODEON__REQUEST__BODY_PORT_OPEN:
         answer_port_open(s, &reply);
+        return;
+    case ODEON__REQUEST__BODY_SPAWN:
+        answer_spawn(s, request, &reply);
+        return;
+    case ODEON__REQUEST__BODY_EXECUTOR_SET:
+        answer_executor_set(s, request, &reply);
+        return;
+    case ODEON__REQUEST__BODY_QUEUE_LIST:
+        answer_queue_list(s, request, &reply);
         return;
     case ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN:
         answer_intern(s, request, &reply);
@@ -480,6 +530,46 @@ static void test_listings(void **state)
     odeon_disconnect(client);
 }
 
+/* What steering says and is told: places of actors, the cost of a change, queues. */
+static void test_places_changes_and_queues(void **state)
+{
+    static const char *const keys[] = { "throughput" }, *const some[] = { "7" }, *const none[] = { "" };
+    struct odeon_spawn_where where = {
+        .struct_size = sizeof(where), .where = ODEON_WHERE_NODE, .node = 3, .worker = 9
+    };
+    struct odeon_reconfigured done = { .struct_size = 4 };
+    struct service *s = *state;
+    struct odeon_client *client = connected(s);
+    const struct odeon_queue_info *queue;
+    struct odeon_list *list;
+    odeon_ref ref;
+
+    assert_int_equal(odeon_admin_actor_spawn(client, "t", NULL, NULL, 0, &where, &ref), 0);
+    assert_true(s->spawn.place == 1 && s->spawn.node == 3 && s->spawn.worker == 0);
+    where.where = ODEON_WHERE_PINNED;
+    assert_int_equal(odeon_admin_actor_spawn(client, "t", NULL, NULL, 0, &where, &ref), 0);
+    assert_true(s->spawn.place == 2 && s->spawn.node == 0 && s->spawn.worker == 10);
+    where.worker = ODEON_WORKER_ANY;
+    assert_int_equal(odeon_admin_actor_spawn(client, "t", NULL, NULL, 0, &where, &ref), 0);
+    assert_true(s->spawn.place == 2 && s->spawn.worker == 0);
+    where.struct_size = 4;
+    assert_int_equal(odeon_admin_actor_spawn(client, "t", NULL, NULL, 0, &where, &ref), -EINVAL);
+
+    assert_int_equal(odeon_admin_executor_set(client, keys, some, 1, &done), -EINVAL);
+    done.struct_size = sizeof(done);
+    assert_int_equal(odeon_admin_executor_set(client, keys, some, 1, &done), 0);
+    assert_true(done.pause_ns == 84000 && done.moved == 0);
+    assert_int_equal(odeon_admin_executor_set(client, keys, none, 1, &done), 0);
+    assert_true(done.pause_ns == 0);
+    assert_int_equal(odeon_admin_queue_list(client, "pinned", 30, 5, &list), 0);
+    queue = list->rows;
+    assert_true(list->n == 1 && list->next == 34);
+    assert_true(queue->id == 33 && queue->home == 2 && queue->retiring && queue->bytes == UINT64_C(5) << 32);
+    assert_string_equal(queue->kind, "pinned");
+    odeon_list_free(list);
+    odeon_disconnect(client);
+}
+
 static void test_port_from_the_service(void **state)
 {
     struct service *s = *state;
@@ -693,6 +783,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_message_ids_are_asked_for_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_arguments_and_unknown_requests, setup, teardown),
         cmocka_unit_test_setup_teardown(test_listings, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_places_changes_and_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(test_port_from_the_service, setup, teardown),
         cmocka_unit_test_setup_teardown(test_events_between_request_and_reply, setup, teardown),
         cmocka_unit_test_setup_teardown(test_events_are_found_by_looking, setup, teardown),
