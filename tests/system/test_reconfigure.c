@@ -118,6 +118,27 @@ static void test_several_at_once(void **state)
     numbers_wait(&numbers, 2000);
 }
 
+/* Workers are bound, and let loose again, while they work. */
+static void test_places_of_workers(void **state)
+{
+    struct odeon_stats *stats = NULL;
+    int cpu;
+
+    (void)state;
+    assert_int_equal(odeon_stats_open(service.stats, &stats), 0);
+    assert_int_equal(odeon_stats_cpu(stats, 0), -1);
+    expect_ctl(0, "executor set affinity=auto smt=yes", "paused ");
+    cpu = odeon_stats_cpu(stats, 0);
+    print_message("# worker 0 runs on CPU %d\n", cpu);
+    assert_true(cpu >= 0);
+    expect_setting("affinity", "auto");
+    numbers_wait(&numbers, 500);
+    expect_ctl(0, "executor set affinity=none smt=no", NULL);
+    assert_int_equal(odeon_stats_cpu(stats, 0), -1);
+    numbers_wait(&numbers, 500);
+    odeon_stats_close(stats);
+}
+
 /* Bad values, keys that wait for a start, places that this machine does not have: each with a good one before it, which
  * must not have been taken. */
 static void test_refusals(void **state)
@@ -268,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_several_at_once, check_traffic),
+        cmocka_unit_test_teardown(test_places_of_workers, check_traffic),
         cmocka_unit_test_teardown(test_refusals, check_traffic),
         cmocka_unit_test_teardown(test_refused_while_a_handler_runs, check_traffic),
         cmocka_unit_test_teardown(test_survives_a_kill, check_traffic),
