@@ -122,19 +122,15 @@ static void test_several_at_once(void **state)
 static void test_places_of_workers(void **state)
 {
     struct odeon_stats *stats = NULL;
-    int cpu;
-
     (void)state;
     assert_int_equal(odeon_stats_open(service.stats, &stats), 0);
     assert_int_equal(odeon_stats_cpu(stats, 0), -1);
     expect_ctl(0, "executor set affinity=auto smt=yes", "paused ");
-    cpu = odeon_stats_cpu(stats, 0);
-    print_message("# worker 0 runs on CPU %d\n", cpu);
-    assert_true(cpu >= 0);
+    assert_true(wait_until(odeon_stats_cpu(stats, 0) >= 0)); /* it says so itself, once it goes on */
     expect_setting("affinity", "auto");
     numbers_wait(&numbers, 500);
     expect_ctl(0, "executor set affinity=none smt=no", NULL);
-    assert_int_equal(odeon_stats_cpu(stats, 0), -1);
+    assert_true(wait_until(odeon_stats_cpu(stats, 0) == -1));
     numbers_wait(&numbers, 500);
     odeon_stats_close(stats);
 }
@@ -238,6 +234,27 @@ static void test_survives_a_kill(void **state)
     expect_ctl(0, "executor set workers=2 stealing=longest-victim steal-mode=keep throughput=64 smt=no", NULL);
 }
 
+/* workers-max follows workers when nobody says it: the next executor must not make another one of the changed number,
+ * for which the segment has not been laid out. */
+static void test_what_the_first_start_chose_stays(void **state)
+{
+    struct service other;
+    pid_t executor;
+
+    (void)state;
+    service_start(&other,
+                  (const char *const[]){ "--set", "workers=24", "--set", "queues-per-worker=1", "--set", "actors=1024",
+                                         "--set", "affinity=none", "--set", "restart-delay-max-ms=20", NULL });
+    assert_int_equal(ctl(&other, text, sizeof(text), "executor set workers=1"), 0);
+    executor = service_executor(&other);
+    assert_int_equal(kill(executor, SIGKILL), 0);
+    service_wait_executor(&other, executor);
+    assert_true(wait_until(ctl(&other, text, sizeof(text), "executor set workers=24") == 0));
+    assert_int_equal(service_state(&other).workers, 24);
+    assert_int_equal(service_stop(&other, SIGTERM), 0);
+    service_end(&other);
+}
+
 static void test_queues(void **state)
 {
     (void)state;
@@ -293,6 +310,7 @@ int main(void)
         cmocka_unit_test_teardown(test_refusals, check_traffic),
         cmocka_unit_test_teardown(test_refused_while_a_handler_runs, check_traffic),
         cmocka_unit_test_teardown(test_survives_a_kill, check_traffic),
+        cmocka_unit_test_teardown(test_what_the_first_start_chose_stays, check_traffic),
         cmocka_unit_test_teardown(test_queues, check_traffic),
         cmocka_unit_test_teardown(test_places_of_actors, check_traffic),
     };
