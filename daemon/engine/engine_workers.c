@@ -14,12 +14,14 @@
 __attribute__((no_sanitize("thread"))) /* the worker's plain stores: see above */
 static actor_ref running_actor(struct engine *e, struct segment_worker *durable)
 {
-    uint64_t count = load_acquire(&durable->count);
-    const struct segment_commit *slot = &durable->slot[count & 1];
+    uint64_t count = segment_count(durable);
+    const struct segment_commit *slot = segment_commit_valid(durable);
     uint32_t source = slot->source;
-    uint64_t cursor = slot->cursor;
-    if (!load_relaxed(&durable->turn) || source == 0 || source > e->segment.n_queues || cursor >= slot->tail)
+    uint64_t cursor = commit_cursor(slot);
+    if (!load_relaxed(&durable->turn) || source == 0 || source > e->segment.n_queues || (cursor == commit_tail(slot) && slot->wrap == 0))
         return 0;
+    if (cursor == slot->wrap)
+        cursor = 0;
     uint32_t queue = source - 1;
     unsigned inactive = queue_active(load_relaxed(&e->segment.queues[queue].sel)) ^ 1;
     if (cursor > segment_window_bytes(&e->segment, queue) - sizeof(struct envelope))
@@ -27,7 +29,7 @@ static actor_ref running_actor(struct engine *e, struct segment_worker *durable)
     const struct envelope *envelope = (const struct envelope *)(segment_window(&e->segment, queue, inactive) + cursor);
     actor_ref to = envelope->to;
     atomic_thread_fence(memory_order_acquire); /* the reads above are done before the count is looked at again */
-    return load_relaxed(&durable->count) == count ? to : 0;
+    return segment_count(durable) == count ? to : 0;
 }
 
 int engine_worker_get(struct engine *e, uint32_t worker, struct engine_worker_view *ret)
