@@ -74,8 +74,6 @@ holds  idle   quick gulp_steal_park -DN=1 -DSTUCK=1 -DIDLE -DSHARE
 holds  idle   quick gulp_steal_park -DN=1 -DSTUCK=1 -DIDLE -DKMOVE -DNODES=2
 holds  idle   quick gulp_steal_park -DN=2 -DSTUCK=1 -DIDLE -DFIXED=2
 holds  safety full  gulp_steal_park -DN=2 -DSTUCK=1 -DMOD=1
-holds  safety full  gulp_steal_park -DN=2 -DSTUCK=1 -DSHARE -DFLIP
-holds  safety full  gulp_steal_park -DN=3 -DNODES=2 -DKMOVE
 holds  safety full  gulp_steal_park -DN=2 -DW=3 -DQ=3 -DHUNG -DSTUCK=1 -DNODES=2 -DKMOVE
 holds  safety full  gulp_steal_park -DN=2 -DW=3 -DQ=3 -DHUNG -DSTUCK=1 -DSHARE
 holds  safety full  gulp_steal_park -DN=1 -DF=1 -DW=3 -DQ=3 -DHUNG -DSTUCK=1 -DNODES=2 -DFOLLOW=6
