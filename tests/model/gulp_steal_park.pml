@@ -24,7 +24,7 @@
  *                 notify(o, q). Every append does all of it.
  *   notify(o, q)  claim(o): write its eventfd [NOTIFY]. Else, if o is another worker, busy, and q is o's (read again now: a
  *                 running q needs no wake): wake_one(o) [APP_BUSY]. An awake worker that is not busy will look by itself.
- *   wake_one(v)   if somebody searches: nothing. Else claim a sleeper, then count it as searcher on its behalf, tell it "search, v
+ *   wake_one(v)   if somebody searches (NODES): nothing. Else claim a sleeper, then count it as searcher on its behalf, tell it "search, v
  *                 first", write its eventfd. In this order: counting first and taking it back when nobody sleeps makes others
  *                 skip their wake for nothing [CLAIM_FIRST].
  *   take(q)       clear q in rdy[me], at the latest before the look at len of release [CLEAR_FIRST]; compare-and-swap own[q]
@@ -52,8 +52,26 @@
  *                 5. wait for the eventfd.
  *   search        may give up early or look at few victims: the look in park is the guarantee.
  *
- * Not here: ports (a client sets no ready bit: ports must give the same guarantee), pinned sources, several nodes, crashes
- * (commit.pml), records that wait in an outbox while a later handler of the same batch hangs.
+ * MODES, each switched on by its name:
+ *
+ *   NODES=2       searching is a count for each node: a worker may search if nobody of its node does; wake_one passes over the sleepers of a node that has a
+ *                 searcher, and counts in the sleeper's node [NODE_COUNT].
+ *   MOD=k         a park may time out, k times in a row: claim(me), and on at the top; if the claim fails a token is under way: wait [TIMEOUT_CLAIM].
+ *   KMOVE         a thief takes one source to run and then, before begin_run looks [MOVE_LOOK], as many idle ready ones as it likes:
+ *                 own[r] (v, idle) -> (me, idle), never from running [MOVE_RUNNING]; r in rdy[me] [MOVE_BIT]; clear r in rdy[v];
+ *                 FENCE; if r is v's again, set it there and notify [MOVE_BACK]. -DNOCLEAR, leaving the victim's bit alone, holds too.
+ *   SHARE         an appender that finds the source idle sets its bit in the common mask cmn, else in its runner's mask. Everybody
+ *                 takes from cmn: clear the bit, read own, CAS from whoever has it idle. "The own mask" is rdy[me] | cmn in
+ *                 begin_run [CMN_RUN] and park [CMN_PARK]; park looks at cmn once more behind the end of its search [CMN_BUSY]: an
+ *                 appender that saw the searcher has woken nobody. release: own idle, then the bit in cmn. A failed take is passed
+ *                 on; dropping it holds as well (-DPASS_ON).  FLIP: the policy changes at any time, bits stay where they are.
+ *   FIXED=mask    these queues belong to worker q % W for ever: no steal [FIXED_STEAL], and looks for helpers leave them out [FIXED_LOOK: a thief
+ *                 goes round for ever at the bit of a worker that hangs].
+ *   FOLLOW=mask   a sending worker that finds own[q] idle at another one, without a ready bit there, takes it over: CAS (other, idle) -> (me, idle)
+ *                 [FOLLOW_RUNNING], then sets its own ready bit [FOLLOW_BIT].
+ *
+ * Not here: ports (port_source.pml), reconfiguration (reconfigure.pml), crashes (commit.pml), records that wait in an outbox while a later handler of the
+ * same batch hangs.
  *
  * W workers  Q queues  N posts from outside  F posts by handlers  STUCK handlers that may never return
  * HUNG: worker 0 owns all queues and hangs in queue 0 from the start (posts from outside go to the others).
@@ -77,14 +95,38 @@
 #ifndef STUCK
 #define STUCK 0
 #endif
+#ifndef NODES
+#define NODES 1
+#endif
+#ifndef MOD
+#define MOD 0
+#endif
+#ifndef FIXED
+#define FIXED 0
+#endif
+#ifndef FOLLOW
+#define FOLLOW 0
+#endif
+#define NODE(w_) ((w_)*NODES/W)
+#define IS_FIXED(q_) ((FIXED >> (q_)) & 1)
+#define IS_FOLLOW(q_) ((FOLLOW >> (q_)) & 1)
 #define CAP (N+F)
 #define NIL 255
 #define BIT(q_) (1 << (q_))
+#if FIXED
+#define HANG ; stuckw = stuckw | BIT(me)
+#define LEFT(q_) ((stuck & BIT(q_)) || (IS_FIXED(q_) && (stuckw & BIT((q_)%W)) && !run_[q_]))
+#else
+#define HANG
+#define LEFT(q_) (stuck & BIT(q_))
+#endif
 #define ACT(q_) ((q_)*2 + act[q_])
 #define INA(q_) ((q_)*2 + 1 - act[q_])
 #define B(h_,i_) buf[(h_)*CAP + (i_)]
 #ifdef OWN_FILTER
 #define IS_OF(v_,q_) true
+#elif FIXED && !defined(FIXED_LOOK)
+#define IS_OF(v_,q_) (own[q_] == v_ && !run_[q_] && !IS_FIXED(q_))
 #else
 #define IS_OF(v_,q_) (own[q_] == v_ && !run_[q_])
 #endif
@@ -95,33 +137,55 @@
 /* in the segment */
 bit lock[Q]; bit act[Q]; bit bat[Q]; byte ln[2*Q]; byte cur[Q]; byte buf[2*Q*CAP];
 /* private memory: own and run_ are one word, always read and changed together */
-byte own[Q]; bit run_[Q]; byte rdy[W]; bit asleep[W]; bit busy[W]; byte searching;
+byte own[Q]; bit run_[Q]; byte rdy[W]; bit asleep[W]; bit busy[W]; byte searching[NODES];
+#ifdef FLIP
+byte cmn; bit share;                          /* the common mask; the policy, which may change at any time */
+#elif defined(SHARE)
+#define share 1
+byte cmn;
+#endif
 /* eventfd of a worker, and what the waker left for it: "you are a searcher, already counted", whom to visit */
 bit tok[W]; bit given[W]; byte hint[W];
 /* ghosts */
 byte posted[Q]; byte done_[Q]; byte inrun[Q]; byte stuck; byte stuckers; byte sent;
+#if FIXED
+byte stuckw;
+#endif
 
 #define CLAIM(s_) atomic { if :: asleep[s_] -> asleep[s_] = 0; ok = 1 :: else -> ok = 0 fi }
 
-inline claim_any() {                          /* the sleepers one by one, not in one snapshot */
+inline claim_any() {                          /* the sleepers one by one, not in one snapshot, those of a node without a searcher */
   s = 0; ok = 0;
   do
+#if NODES > 1
+  :: s < W && !ok ->
+     if
+     :: searching[NODE(s)] -> s++
+     :: else -> atomic { if :: asleep[s] -> asleep[s] = 0; ok = 1 :: else -> s++ fi }
+     fi
+#else
   :: s < W && !ok -> atomic { if :: asleep[s] -> asleep[s] = 0; ok = 1 :: else -> s++ fi }
+#endif
   :: else -> break
   od
 }
+#ifdef NODE_COUNT
+#define COUNT_SEARCHER searching[0]++
+#else
+#define COUNT_SEARCHER searching[NODE(s)]++
+#endif
 inline wake_one(v_) {
 #ifdef CLAIM_FIRST
-  atomic { if :: searching == 0 -> searching = 1; ok = 1 :: else -> ok = 0 fi };
+  atomic { if :: searching[0] == 0 -> searching[0] = 1; ok = 1 :: else -> ok = 0 fi };
   if
   :: ok ->
      claim_any();
-     if :: ok -> d_step { hint[s] = v_; given[s] = 1; tok[s] = 1 } :: else -> searching-- fi
+     if :: ok -> d_step { hint[s] = v_; given[s] = 1; tok[s] = 1 } :: else -> searching[0]-- fi
 #else
   if
-  :: searching == 0 ->
+  :: NODES > 1 || searching[0] == 0 ->
      claim_any();
-     if :: ok -> searching++; d_step { hint[s] = v_; given[s] = 1; tok[s] = 1 } :: else fi
+     if :: ok -> COUNT_SEARCHER; d_step { hint[s] = v_; given[s] = 1; tok[s] = 1 } :: else fi
 #endif
   :: else
   fi;
@@ -141,7 +205,45 @@ inline notify(o_, q_) {
 }
 #define SET_READY(w_,q_) rdy[w_] = rdy[w_] | BIT(q_)
 #define CLEAR_READY(w_,q_) rdy[w_] = rdy[w_] & (255 - BIT(q_))
+#ifdef SHARE
+#define MAYBE_MINE (rdy[me] | cmn)
+inline set_ready(q_) {                        /* o, r: the owner word as it was read */
+  if
+  :: share && !r && !IS_FIXED(q_) && !IS_FOLLOW(q_) -> cmn = cmn | BIT(q_)
+  :: else -> SET_READY(o, q_)
+  fi;
+  r = 0
+}
+#define READ_OWN(q_) atomic { o = own[q_]; r = run_[q_] }
+#else
+#define MAYBE_MINE rdy[me]
+#define set_ready(q_) SET_READY(o, q_)
+#define READ_OWN(q_) o = own[q_]
+#endif
+inline signal(q_) {                           /* behind the publish */
+  READ_OWN(q_);
+  set_ready(q_);
+  notify(o, q_);
+  o = 0
+}
+inline pass_on(q_) {                          /* a take that failed */
+  o = own[q_]; SET_READY(o, q_); notify(o, q_); o = 0
+}
 
+#if FOLLOW
+inline follow(q_) {                           /* the sender takes the source over, unless somebody runs it or will soon */
+  if
+  :: me != NIL && o != me && IS_FOLLOW(q_) && !(rdy[o] & BIT(q_)) ->
+#ifdef FOLLOW_RUNNING
+     atomic { if :: own[q_] == o -> own[q_] = me; run_[q_] = 0; ok = 1 :: else fi };
+#else
+     atomic { if :: own[q_] == o && !run_[q_] -> own[q_] = me; ok = 1 :: else fi };
+#endif
+     if :: ok -> ok = 0; o = me :: else -> READ_OWN(q_) fi
+  :: else
+  fi
+}
+#endif
 inline append(q_) {
   atomic { !lock[q_] -> lock[q_] = 1; B(ACT(q_), ln[ACT(q_)]) = posted[q_] + 1; x = ACT(q_) };
 #if defined(PUB_OWN) || defined(BIT_FIRST)
@@ -152,10 +254,17 @@ inline append(q_) {
 #endif
   d_step { ln[x]++; posted[q_]++; lock[q_] = 0; x = 0 };      /* publish, unlock */
 #if !defined(PUB_OWN) && !defined(BIT_FIRST)
-  o = own[q_];
+  READ_OWN(q_);
+#endif
+#if FOLLOW
+  follow(q_);
 #endif
 #if !defined(BIT_WAKE) && !defined(BIT_FIRST)
-  SET_READY(o, q_);
+#ifdef FOLLOW_BIT
+  if :: o != me -> set_ready(q_) :: else fi;
+#else
+  set_ready(q_);
+#endif
 #endif
   notify(o, q_);
 #ifdef BIT_WAKE
@@ -194,7 +303,12 @@ inline look_others() {                        /* a source that is a busy worker'
   od;
   atomic { v = 0; m = 0; x = 0 }
 }
-inline look_own() { if :: rdy[me] & (255 - BIT(q)) -> h = me :: else fi }
+#ifdef CMN_RUN
+#define LOOK_MINE rdy[me]
+#else
+#define LOOK_MINE MAYBE_MINE
+#endif
+inline look_own() { if :: LOOK_MINE & (255 - BIT(q)) & (255 - FIXED) -> h = me :: else fi }
 
 inline begin_run() {
   h = NIL;
@@ -206,9 +320,9 @@ inline begin_run() {
   :: srch ->
 #ifdef SEARCH_ORDER
      look_others(); if :: h == NIL -> look_own() :: else fi;
-     d_step { searching--; srch = 0 }
+     d_step { searching[NODE(me)]--; srch = 0 }
 #else
-     d_step { searching--; srch = 0 };
+     d_step { searching[NODE(me)]--; srch = 0 };
 #ifndef SEARCH_END
      look_others();
 #endif
@@ -229,9 +343,52 @@ inline flush() {                              /* ob sends of the handlers, to qu
 #endif
 #define OWN_CAS(v_) atomic { if :: own[q] == v_ && !run_[q] -> own[q] = me; run_[q] = 1; ok = 1 :: else -> ok = 0 fi }
 
+#ifdef KMOVE
+inline move_one() {                           /* one more source y of the victim: mine, idle, with its bit */
+#ifdef MOVE_RUNNING
+  atomic { if :: own[y] == v -> own[y] = me; run_[y] = 0; ok = 1 :: else -> ok = 0 fi };
+#else
+  atomic { if :: own[y] == v && !run_[y] -> own[y] = me; ok = 1 :: else -> ok = 0 fi };
+#endif
+  if
+  :: ok -> ok = 0;
+#ifndef MOVE_BIT
+     SET_READY(me, y);
+#endif
+#ifndef NOCLEAR
+     CLEAR_READY(v, y);
+#ifndef MOVE_BACK
+     if :: own[y] == v -> SET_READY(v, y); notify(v, y) :: else fi
+#endif
+#endif
+  :: else
+  fi
+}
+inline move_more() {
+  y = 0;
+  do
+  :: y < Q -> if :: y != q && (m & BIT(y)) && !IS_FIXED(y) -> move_one() :: else fi; y++
+  :: else -> break
+  od;
+  y = 0
+}
+#endif
+
 proctype worker(byte me) {
   byte q, o, v, s, m, h, x, c, t, i;
   bit ok, srch;                               /* srch: I am counted in searching */
+#if MOD
+  byte naps;
+#endif
+#ifdef KMOVE
+  byte y;
+#ifdef MOVE_LOOK
+  byte w2, m2;
+#endif
+#endif
+#ifdef SHARE
+  bit r, has;
+#endif
 #if F > 0
   byte ob, z;
 #endif
@@ -246,12 +403,19 @@ end_hung: false
   fi;
 #endif
 
-idle:                                         /* my own mask: test and clear a bit, then take */
+idle:                                         /* my own mask, or the common one: test and clear a bit, then take */
   if
   :: atomic { rdy[me] & 1 -> CLEAR_READY(me, 0); q = 0 }
   :: atomic { rdy[me] & 2 -> CLEAR_READY(me, 1); q = 1 }
 #if Q > 2
   :: atomic { rdy[me] & 4 -> CLEAR_READY(me, 2); q = 2 }
+#endif
+#ifdef SHARE
+  :: atomic { cmn & 1 -> cmn = cmn & 254; q = 0 }; goto common
+  :: atomic { cmn & 2 -> cmn = cmn & 253; q = 1 }; goto common
+#if Q > 2
+  :: atomic { cmn & 4 -> cmn = cmn & 251; q = 2 }; goto common
+#endif
 #endif
   :: else -> goto search
   fi;
@@ -260,14 +424,26 @@ idle:                                         /* my own mask: test and clear a b
   :: ok -> ok = 0; goto start
   :: else ->
 #ifdef PASSON
-     o = own[q]; SET_READY(o, q); notify(o, q); o = 0;
+     pass_on(q);
 #endif
      goto idle
   fi;
+#ifdef SHARE
+common:                                       /* whose ever it is */
+  READ_OWN(q);
+  if
+  :: !r -> OWN_CAS(o); o = 0; if :: ok -> ok = 0; goto start :: else fi
+  :: else -> atomic { o = 0; r = 0 }
+  fi;
+#ifndef PASS_ON
+  pass_on(q);
+#endif
+  goto idle;
+#endif
 
 search:
   if
-  :: !srch -> atomic { if :: searching == 0 -> searching = 1; srch = 1 :: else fi }
+  :: !srch -> atomic { if :: searching[NODE(me)] == 0 -> searching[NODE(me)] = 1; srch = 1 :: else fi }
   :: else
   fi;
   if :: !srch -> goto park :: else fi;        /* one searcher is enough */
@@ -281,7 +457,11 @@ search:
         do
         :: q < Q ->
            if
+#if FIXED && !defined(FIXED_STEAL)
+           :: (m & BIT(q)) && !IS_FIXED(q) ->
+#else
            :: m & BIT(q) ->
+#endif
 #ifdef LAZY_STEAL                             /* takes it over, neither runs it nor sets a bit of its own */
               atomic { if :: own[q] == v && !run_[q] -> own[q] = me :: else fi };
 #else
@@ -299,6 +479,17 @@ search:
 #ifndef NOCLEAR
                  CLEAR_READY(v, q);
 #endif
+#endif
+#ifdef KMOVE
+#ifdef MOVE_LOOK
+                 d_step { w2 = v; m2 = m; i = 0; v = 0; m = 0; h = 0 };
+                 begin_run();
+                 d_step { v = w2; m = m2; w2 = 0; m2 = 0 };
+                 move_more();
+                 atomic { v = 0; m = 0 };
+                 goto begun;
+#endif
+                 move_more();
 #endif
                  d_step { i = 0; v = 0; m = 0; h = 0 };
                  goto start
@@ -325,23 +516,34 @@ park:
   look_others();
   if :: h != NIL -> goto idle :: else fi;
   asleep[me] = 1;
-  if :: srch -> d_step { searching--; srch = 0 } :: else fi;
+  if :: srch -> d_step { searching[NODE(me)]--; srch = 0 } :: else fi;
 #else
   asleep[me] = 1;
 #ifdef PARK_DEBT                              /* the search ends before the look at the own mask */
-  if :: srch -> d_step { searching--; srch = 0 } :: else fi;
+  if :: srch -> d_step { searching[NODE(me)]--; srch = 0 } :: else fi;
 #endif
 #ifndef PARK_OWN
   if
-  :: rdy[me] -> CLAIM(me); if :: ok -> ok = 0; goto idle :: else -> goto wait fi
+#ifdef CMN_PARK
+  :: rdy[me] ->
+#else
+  :: MAYBE_MINE ->
+#endif
+     CLAIM(me); if :: ok -> ok = 0; goto idle :: else -> goto wait fi
   :: else
   fi;
 #endif
 #ifdef SEARCH_PARK                            /* the search ends after the look at the others */
   look_others();
-  if :: srch -> d_step { searching--; srch = 0 } :: else fi;
+  if :: srch -> d_step { searching[NODE(me)]--; srch = 0 } :: else fi;
 #else
-  if :: srch -> d_step { searching--; srch = 0 } :: else fi;
+  if :: srch -> d_step { searching[NODE(me)]--; srch = 0 } :: else fi;
+#if defined(SHARE) && !defined(CMN_BUSY) && !defined(CMN_PARK)
+  if
+  :: cmn -> CLAIM(me); if :: ok -> ok = 0; goto idle :: else -> goto wait fi
+  :: else
+  fi;
+#endif
 #ifdef PARK_BUSY
   h = NIL;
 #else
@@ -351,7 +553,7 @@ park:
   if
   :: h == NIL
   :: else ->
-     atomic { if :: searching == 0 -> searching = 1; srch = 1 :: else fi };
+     atomic { if :: searching[NODE(me)] == 0 -> searching[NODE(me)] = 1; srch = 1 :: else fi };
      if
      :: srch -> CLAIM(me); if :: ok -> ok = 0; goto search :: else fi
      :: else                                  /* somebody searches and will look again */
@@ -361,17 +563,37 @@ park:
 wait:
   h = 0;
 end_wait:
-  atomic {
-    tok[me] -> tok[me] = 0;
-    if
-    :: given[me] -> given[me] = 0; h = hint[me]; hint[me] = 0;
-       if :: srch -> searching-- :: else -> srch = 1 fi
-    :: else
-    fi };
+  if
+  :: atomic {
+       tok[me] -> tok[me] = 0;
+       if
+       :: given[me] -> given[me] = 0; h = hint[me]; hint[me] = 0;
+          if :: srch -> searching[NODE(me)]-- :: else -> srch = 1 fi
+       :: else
+       fi }
+#if MOD
+  :: atomic { naps < MOD -> naps++ };         /* a moderate park times out */
+#ifdef TIMEOUT_CLAIM
+     asleep[me] = 0
+#else
+     CLAIM(me);
+     if :: ok -> ok = 0 :: else -> goto end_wait fi /* a token is under way */
+#endif
+#endif
+  fi;
   goto idle;
 
 start:                                        /* own[q] == (me, running) */
+#if FIXED
+  assert(!IS_FIXED(q) || me == q % W);
+#endif
+#if MOD
+  naps = 0;
+#endif
   begin_run();
+#ifdef MOVE_LOOK
+begun:
+#endif
   if
   :: !bat[q] && ln[ACT(q)] > 0 ->             /* gulp */
 #ifndef FLIP_NOLOCK
@@ -391,7 +613,7 @@ start:                                        /* own[q] == (me, running) */
      d_step { inrun[q]++; assert(inrun[q] == 1); assert(B(INA(q), c) == done_[q] + 1) };
 #if STUCK > 0
      if
-     :: atomic { stuckers < STUCK -> stuckers++; stuck = stuck | BIT(q) };
+     :: atomic { stuckers < STUCK -> stuckers++; stuck = stuck | BIT(q) HANG };
 end_stuck: false
      :: true
      fi;
@@ -416,7 +638,9 @@ progress:
   flush();
 #endif
   atomic { ln[INA(q)] = 0; cur[q] = 0; bat[q] = 0; c = 0; t = 0 };
-#ifndef REL_LOOK
+#ifdef SHARE
+  has = ln[ACT(q)] > 0;
+#elif !defined(REL_LOOK)
   if :: ln[ACT(q)] > 0 -> SET_READY(me, q) :: else fi;
 #endif
 #ifdef CLEAR_FIRST
@@ -428,11 +652,32 @@ partial:
   flush();
 #endif
   atomic { cur[q] = c; c = 0; t = 0 };
-#ifndef PARK_BIT
+#ifdef SHARE
+  has = 1;
+#elif !defined(PARK_BIT)
   SET_READY(me, q);
 #endif
 release:
+#ifdef SHARE
 #ifdef VISIT
+  if
+  :: HOME(q) != me -> atomic { own[q] = HOME(q); run_[q] = 0 };
+     if :: bat[q] || ln[ACT(q)] > 0 -> signal(q) :: else fi;
+     goto released
+  :: else
+  fi;
+#endif
+  if
+  :: share && !IS_FIXED(q) && !IS_FOLLOW(q) ->
+     atomic { own[q] = me; run_[q] = 0 };
+     if :: has -> cmn = cmn | BIT(q) :: else fi
+  :: else ->
+     if :: has -> SET_READY(me, q) :: else fi;
+     atomic { own[q] = me; run_[q] = 0 }
+  fi;
+released:
+  has = 0;
+#elif defined(VISIT)
   o = HOME(q);
 #ifdef VISIT_ORDER                            /* looks while it still has the source */
   if :: o != me && (bat[q] || ln[ACT(q)] > 0) -> h = me :: else fi;
@@ -442,12 +687,12 @@ release:
 #else
   atomic { own[q] = o; run_[q] = 0 };
 #ifndef VISIT_RECHECK
-  if :: o != me && (bat[q] || ln[ACT(q)] > 0) -> SET_READY(o, q); notify(o, q) :: else fi;
+  if :: o != me && (bat[q] || ln[ACT(q)] > 0) -> signal(q) :: else fi;
 #endif
 #endif
   o = 0;
 #else
-  run_[q] = 0;
+  atomic { own[q] = me; run_[q] = 0 };
 #endif
 #ifdef CLEAR_AFTER
   if :: from != NIL -> CLEAR_READY(from, q); from = NIL :: else fi;
@@ -457,16 +702,22 @@ release:
 }
 proctype outside() {                          /* a timer, a detached thread: appends, is no worker */
   byte n, o, s, x, z, me = NIL; bit ok;
+#ifdef SHARE
+  bit r;
+#endif
   do
   :: n < N -> n++; any_queue(); append(z); z = 0
   :: else -> break
   od
 }
+#ifdef FLIP
+proctype flip() { if :: share = 1 :: skip fi; share = 1 - share; share = 1 - share }
+#endif
 proctype watch() {
   byte i;
   timeout -> d_step {
-    do :: i < Q -> assert((stuck & BIT(i)) || (posted[i] == done_[i] && !bat[i] && !run_[i])); i++ :: else -> break od;
-    assert(searching == 0) }
+    do :: i < Q -> assert(LEFT(i) || (posted[i] == done_[i] && !bat[i] && !run_[i])); i++ :: else -> break od;
+    i = 0; do :: i < NODES -> assert(searching[i] == 0); i++ :: else -> break od }
 }
 init {
   byte i;
@@ -474,8 +725,12 @@ init {
 #ifdef HUNG
     stuck = 1; run_[0] = 1; busy[0] = 1;
 #else
-    i = 1; do :: i < Q -> if :: own[i] = 0 :: own[i] = 1 fi; i++ :: else -> break od;
+    i = 1; do :: i < Q -> if :: IS_FIXED(i) -> own[i] = i % W :: !IS_FIXED(i) -> own[i] = 0 :: !IS_FIXED(i) -> own[i] = 1 fi; i++ :: else -> break od;
 #endif
     i = 0; do :: i < W -> run worker(i); i++ :: else -> break od;
-    run outside(); run watch() }
+    run outside(); run watch();
+#ifdef FLIP
+    run flip()
+#endif
+  }
 }

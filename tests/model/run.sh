@@ -59,6 +59,63 @@ breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DPARK_BUSY
 breaks safety quick gulp_steal_park -DN=2 -DVISIT -DVISIT_RECHECK
 breaks safety quick gulp_steal_park -DN=2 -DVISIT -DVISIT_ORDER
 breaks idle   quick gulp_steal_park -DN=2 -DSTUCK=1 -DIDLE -DOWN_FILTER
+holds  safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DNODES=2
+holds  safety quick gulp_steal_park -DN=2 -DW=3 -DQ=3 -DHUNG -DSTUCK=1 -DNODES=2
+holds  safety quick gulp_steal_park -DN=1 -DSTUCK=1 -DMOD=2
+holds  safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DNODES=2 -DKMOVE
+holds  safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DNODES=2 -DKMOVE -DVISIT
+holds  safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DSHARE
+holds  safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DSHARE -DVISIT
+holds  safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DSHARE -DPASS_ON
+holds  safety quick gulp_steal_park -DN=1 -DSTUCK=1 -DSHARE -DFLIP
+holds  safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DFIXED=2
+holds  safety quick gulp_steal_park -DN=1 -DF=2 -DSTUCK=1 -DFOLLOW=3
+holds  idle   quick gulp_steal_park -DN=1 -DSTUCK=1 -DIDLE -DSHARE
+holds  idle   quick gulp_steal_park -DN=1 -DSTUCK=1 -DIDLE -DKMOVE -DNODES=2
+holds  idle   quick gulp_steal_park -DN=2 -DSTUCK=1 -DIDLE -DFIXED=2
+holds  safety full  gulp_steal_park -DN=2 -DSTUCK=1 -DMOD=1
+holds  safety full  gulp_steal_park -DN=2 -DW=3 -DQ=3 -DHUNG -DSTUCK=1 -DNODES=2 -DKMOVE
+holds  safety full  gulp_steal_park -DN=2 -DW=3 -DQ=3 -DHUNG -DSTUCK=1 -DSHARE
+holds  safety full  gulp_steal_park -DN=1 -DF=1 -DW=3 -DQ=3 -DHUNG -DSTUCK=1 -DNODES=2 -DFOLLOW=6
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DNODES=2 -DNODE_COUNT
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DMOD=1 -DTIMEOUT_CLAIM
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DNODES=2 -DKMOVE -DMOVE_BIT
+breaks safety quick gulp_steal_park -DN=3 -DNODES=2 -DKMOVE -DMOVE_BACK
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DNODES=2 -DKMOVE -DMOVE_LOOK
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DNODES=2 -DKMOVE -DMOVE_RUNNING
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DSHARE -DCMN_PARK
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DSHARE -DCMN_BUSY
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DSHARE -DCMN_RUN
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DFIXED=2 -DFIXED_STEAL
+breaks idle   quick gulp_steal_park -DN=2 -DSTUCK=1 -DIDLE -DFIXED=2 -DFIXED_LOOK
+breaks safety quick gulp_steal_park -DN=1 -DF=2 -DSTUCK=1 -DFOLLOW=3 -DFOLLOW_BIT
+breaks safety quick gulp_steal_park -DN=1 -DF=2 -DSTUCK=1 -DFOLLOW=3 -DFOLLOW_RUNNING
+holds  safety quick port_source -DN=1
+holds  safety quick port_source -DN=2 -DJ=0
+holds  safety full  port_source -DN=1 -DFIRE=1
+breaks safety quick port_source -DN=1 -DBELL_ORDER
+breaks safety quick port_source -DN=1 -DCOLD_LOOK
+breaks safety quick port_source -DN=1 -DCOLD_ORDER
+breaks safety quick port_source -DN=2 -DJ=0 -DTHIEF_HOT
+breaks safety quick port_source -DN=1 -DSLEEP_COLD
+breaks safety quick port_source -DN=1 -DARM_SLEEP
+breaks safety quick port_source -DN=1 -DARM_RUN
+breaks safety quick port_source -DN=1 -DRESCUE
+holds  safety quick reconfigure -DN=1
+holds  safety quick reconfigure -DN=1 -DSTUCK=1
+holds  safety quick reconfigure -DN=0 -DROUNDS=2 -DEARLY=1
+breaks safety quick reconfigure -DN=1 -DPARK_PAUSE
+breaks safety quick reconfigure -DN=1 -DWAKE_PARKED
+breaks safety quick reconfigure -DN=1 -DWAKE_UNCLAIMED
+breaks safety quick reconfigure -DN=1 -DNEW_EARLY
+breaks safety quick reconfigure -DN=1 -DSTUCK=1 -DNEW_LOOKS
+breaks safety quick reconfigure -DN=0 -DROUNDS=2 -DEARLY=1 -DSTALE_JOIN
+breaks safety quick reconfigure -DN=1 -DMOVE_RUNNING
+breaks safety quick reconfigure -DN=1 -DRESET_SEARCH
+breaks safety quick reconfigure -DN=1 -DSCAN_ORDER
+breaks safety quick reconfigure -DN=1 -DSCAN_ALL
+breaks safety quick reconfigure -DN=1 -DCLEAR_AFTER
+breaks safety quick reconfigure -DN=1 -DPUB_OWN
 holds  safety quick commit -DCR=1 -DN=1
 holds  safety quick commit -DCR=2 -DN=1
 holds  safety quick commit -DCR=0 -DN=2
