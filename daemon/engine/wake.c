@@ -119,7 +119,8 @@ void source_hand_back(struct engine *e, struct worker *me, uint32_t source)
 void source_pass_on(struct engine *e, struct worker *me, uint32_t source)
 {
     uint64_t own = load_acquire(&e->sources[source].own);
-    if (own_worker(own) < engine_workers(e))
+    /* "mine, running" while nothing is run: a port that has ended, whose bit would come back to me for ever */
+    if (own_worker(own) < engine_workers(e) && own != own_running(me->id))
         set_and_wake(e, me, e->workers[own_worker(own)]->ready, source, own_worker(own));
 }
 

@@ -515,6 +515,18 @@ static void test_share_uses_the_common_mask(void **state)
     assert_true(ready_is_set(e->workers[9]->ready, idle));
 }
 
+/* A port that has ended keeps its running word: its bit must not go round for ever. */
+static void test_what_never_ends_is_dropped(void **state)
+{
+    (void)state;
+    uint32_t source = 7 * QUEUES;
+    store_relaxed(&e->sources[source].own, own_running(7));
+    source_pass_on(e, e->workers[7], source);
+    assert_false(ready_is_set(e->workers[7]->ready, source));
+    source_pass_on(e, e->workers[8], source);
+    assert_true(ready_is_set(e->workers[7]->ready, source));
+}
+
 /* Under share a worker that does not get to its own bits is still robbed. */
 static void test_share_takes_private_bits_too(void **state)
 {
@@ -597,6 +609,7 @@ int main(void)
         policy_test(test_visit_goes_home),
         policy_test(test_follow_is_taken_over_by_the_sender),
         policy_test(test_share_uses_the_common_mask),
+        policy_test(test_what_never_ends_is_dropped),
         policy_test(test_share_takes_private_bits_too),
         policy_test(test_the_nearest_sleeper_is_woken),
         cmocka_unit_test(test_without_distances_all_are_equal),
