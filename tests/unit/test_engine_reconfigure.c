@@ -236,6 +236,8 @@ static void test_under_full_load(void **state)
     }
     ring_collect(&f);
     assert_int_equal(load_relaxed(&f.engine->stats->reconfigurations), n);
+    print_message("%u changes, %u messages; the longest pause: %llu us\n", n, atomic_load(&n_hops),
+                  (unsigned long long)load_relaxed(&f.engine->stats->pause_longest_ns) / 1000);
     assert_true(load_relaxed(&f.engine->stats->pause_last_ns) > 0);
     assert_true(load_relaxed(&f.engine->stats->pause_longest_ns) >= load_relaxed(&f.engine->stats->pause_last_ns));
     engine_stop(f.engine);

@@ -9,7 +9,8 @@
  * nothing twice, in order. There are three kinds of streams: tokens that wander among the actors of a ring, pairs of a
  * sender and a receiver with a window of messages on the way, and chains of actors each of which is spawned by a
  * message and ends with one. At the end all streams run to the same number and stop: everything is there, and no actor
- * is left over.
+ * is left over.  In one case the actors live in all the places there are, threads of their own included, and the number of
+ * workers is another one in each life, and changes all the time.
  *
  * Built twice: as it is, and with the engine's injection points, at which a child kills itself. */
 #include <sched.h>
@@ -29,6 +30,8 @@ enum {
     N_PAIRS = 6,
     WINDOW = 12,
     N_CHAINS = 8,
+    ROOM = 5,       /* for workers */
+    N_DETACHED = 4, /* of which the ring has N_RING / 12 */
     TAIL_MAX = 700, /* bytes behind a token: several flushes in a gulp */
 };
 
@@ -36,6 +39,7 @@ enum phase { PHASE_BEGUN, PHASE_RECOVERING, PHASE_RUNNING };
 
 struct ledger {
     _Atomic uint32_t phase;
+    uint32_t n_places;                                                              /* kinds of places for spawned actors */
     _Atomic uint64_t progress;                                                      /* handlers run */
     _Atomic uint64_t token[N_TOKENS], data[N_PAIRS], ack[N_PAIRS], chain[N_CHAINS]; /* last numbers */
     _Atomic uint64_t token_end[N_TOKENS], pair_end[N_PAIRS], chain_end[N_CHAINS];   /* 0: without end */
@@ -195,14 +199,21 @@ static int spawner_on_done(void *self, const void *message, struct engine_contex
     struct numbered next = { .stream = done->stream, .number = done->number + 1 };
     char name[32];
     snprintf(name, sizeof(name), "chain.%llu", (unsigned long long)next.stream);
+    static const enum engine_placement places[] = { PLACE_NEAR, PLACE_SPREAD, PLACE_PINNED, PLACE_FOLLOW, PLACE_DETACHED };
     struct engine_spawn spawn = {
-        .placement = next.number % 2 ? PLACE_NEAR : PLACE_SPREAD,
+        .placement = places[(next.number + next.stream) % ledger->n_places],
+        .place = ENGINE_ANYWHERE,
         .name = chain_is_named(next.stream) ? name : NULL,
         .args = &next,
         .args_size = sizeof(next),
     };
     actor_ref child;
-    must("spawn", engine_ctx_spawn(ctx, child_actor_type, &spawn, &child));
+    int r = engine_ctx_spawn(ctx, child_actor_type, &spawn, &child);
+    if (r == -ENOSPC && spawn.placement == PLACE_DETACHED) { /* the others have them all */
+        spawn.placement = PLACE_SPREAD;
+        r = engine_ctx_spawn(ctx, child_actor_type, &spawn, &child);
+    }
+    must("spawn", r);
     must("go", engine_ctx_send(ctx, child, go_type, 0, &next, sizeof(next)));
     return ALLOCATION_NODELETE;
 }
@@ -263,8 +274,13 @@ static struct kinds types_register(struct engine_fixture *f)
 
 static void life_populate(struct engine_fixture *f, const struct kinds *kinds)
 {
-    for (unsigned i = 0; i < N_RING; i++)
-        ledger->ring[i] = engine_fixture_spawn(f, kinds->ring, NULL, 0);
+    for (unsigned i = 0; i < N_RING; i++) {
+        struct engine_spawn spawn = {
+            .placement = ledger->n_places <= 2 ? PLACE_SPREAD : i % 12 == 1 ? PLACE_DETACHED : i % 4 == 2 ? PLACE_PINNED : i % 4 == 3 ? PLACE_FOLLOW : PLACE_SPREAD,
+            .place = ENGINE_ANYWHERE,
+        };
+        must("spawn", engine_actor_spawn_placed(f->engine, kinds->ring, &spawn, &ledger->ring[i]));
+    }
     for (uint64_t i = 0; i < N_TOKENS; i++) {
         struct {
             struct token token;
@@ -334,6 +350,21 @@ static void life_finish(struct engine_fixture *f, const struct kinds *kinds)
         ledger_fail("an actor that never ended is gone");
 }
 
+/* The number of workers is another one every millisecond, until the kill. */
+static __attribute__((noreturn)) void life_change(struct engine_fixture *f)
+{
+    struct engine_config config = *engine_get_config(f->engine);
+    struct engine_change change;
+    const char *text;
+    for (uint32_t i = (uint32_t)getpid();; i++) {
+        config.n_workers = 1 + i * 7 % ROOM;
+        config.stealing = i % STEAL_N;
+        config.mode = i / 2 % STEAL_MODE_N;
+        must("reconfigure", engine_reconfigure(f->engine, &config, TEST_DEADLINE_NS, &change, &text));
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+}
+
 enum life { LIFE_POPULATE, LIFE_RUN, LIFE_FINISH };
 
 struct injection {
@@ -347,6 +378,8 @@ static __attribute__((noreturn)) void life_main(struct engine_fixture *f, enum l
     struct engine_recovery report;
     const char *text;
     setrlimit(RLIMIT_CORE, &no_core);
+    if (f->config.workers_max)
+        f->config.n_workers = 1 + (uint32_t)getpid() % ROOM;
     must("open", engine_open(&f->config, f->segment_fd, f->stats_fd, &f->engine, &text));
 #ifdef ODEON_INJECT
     if (injection.point >= 0)
@@ -363,6 +396,8 @@ static __attribute__((noreturn)) void life_main(struct engine_fixture *f, enum l
     } else {
         must("start", engine_start(f->engine));
         store_release(&ledger->phase, PHASE_RUNNING);
+        if (life == LIFE_RUN && f->config.workers_max)
+            life_change(f);
         if (life == LIFE_RUN)
             for (;;)
                 pause();
@@ -477,7 +512,7 @@ static void kill_from_inside(struct engine_fixture *f)
 }
 #endif
 
-static void fixture_make(struct engine_fixture *f, uint32_t workers, uint32_t queues, uint32_t throughput)
+static void fixture_make(struct engine_fixture *f, uint32_t workers, uint32_t queues, uint32_t throughput, bool changes)
 {
     *f = (struct engine_fixture){ .config = engine_fixture_config(workers, queues) };
     f->config.actors_max = 1024;
@@ -485,11 +520,14 @@ static void fixture_make(struct engine_fixture *f, uint32_t workers, uint32_t qu
     f->config.outbox_bytes = 1 << 20;
     f->config.dlq_bytes = 65536;
     f->config.throughput = throughput;
+    f->config.workers_max = changes ? ROOM : 0;
+    f->config.detached_max = changes ? N_DETACHED : 0;
     f->segment_fd = memfd_make_sealed("segment", engine_segment_size(&f->config));
     f->stats_fd = memfd_make_sealed("stats", STATS_SEGMENT_SIZE);
     assert_true(f->segment_fd >= 0 && f->stats_fd >= 0);
     ledger = mmap(NULL, sizeof(*ledger), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(ledger != MAP_FAILED);
+    ledger->n_places = changes ? 5 : 2;
 }
 
 /* Beyond whatever is on the way. */
@@ -500,10 +538,10 @@ static void ends_set(_Atomic uint64_t *end, const _Atomic uint64_t *last, unsign
 }
 
 static void torture(uint32_t workers, uint32_t queues, uint32_t throughput, enum steal_policy_id stealing,
-                    unsigned kills)
+                    bool changes, unsigned kills)
 {
     struct engine_fixture f;
-    fixture_make(&f, workers, queues, throughput);
+    fixture_make(&f, workers, queues, throughput, changes);
     f.config.stealing = stealing;
     life_end_well(life_begin(&f, LIFE_POPULATE, (struct injection){ .point = -1 }));
     for (unsigned i = 0; i < kills; i++) {
@@ -536,25 +574,31 @@ static void torture(uint32_t workers, uint32_t queues, uint32_t throughput, enum
 static void test_one_worker_one_queue(void **state)
 {
     (void)state;
-    torture(1, 1, 64, STEAL_NONE, TEST_SCALE(200));
+    torture(1, 1, 64, STEAL_NONE, false, TEST_SCALE(200));
 }
 
 static void test_two_workers_short_gulps(void **state)
 {
     (void)state;
-    torture(2, 3, 5, STEAL_LONGEST_VICTIM, TEST_SCALE(250));
+    torture(2, 3, 5, STEAL_LONGEST_VICTIM, false, TEST_SCALE(250));
 }
 
 static void test_three_workers_stealing(void **state)
 {
     (void)state;
-    torture(3, 4, 4096, STEAL_RANDOM, TEST_SCALE(250));
+    torture(3, 4, 4096, STEAL_RANDOM, false, TEST_SCALE(250));
 }
 
 static void test_many_queues(void **state)
 {
     (void)state;
-    torture(2, 20, 1, STEAL_LONGEST_VICTIM, TEST_SCALE(200));
+    torture(2, 20, 1, STEAL_LONGEST_VICTIM, false, TEST_SCALE(200));
+}
+
+static void test_workers_come_and_go(void **state)
+{
+    (void)state;
+    torture(2, 3, 50, STEAL_LOCALITY, true, TEST_SCALE(250));
 }
 
 /* Otherwise the cases above have been lucky, not right. */
@@ -574,7 +618,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_worker_one_queue),   cmocka_unit_test(test_two_workers_short_gulps),
-        cmocka_unit_test(test_three_workers_stealing), cmocka_unit_test(test_many_queues),
+        cmocka_unit_test(test_three_workers_stealing), cmocka_unit_test(test_many_queues), cmocka_unit_test(test_workers_come_and_go),
         cmocka_unit_test(test_kills_hit_everything),
     };
     seed = (unsigned)getpid();
