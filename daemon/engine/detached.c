@@ -49,7 +49,11 @@ static void *slot_main(void *argument)
     uint32_t index = w->id - e->segment.workers_max, queue = e->segment.detached_first + index;
     struct detached *slot = &e->detached[index];
     fault_thread_enter(w);
-    (void)sched_setaffinity(0, sizeof(e->allowed), &e->allowed); /* refused: it runs where its maker ran */
+    /* Its maker may have been a worker, bound to a CPU; refused: it stays there. */
+    if (e->config.bind)
+        (void)e->config.bind(e->config.userdata, w->id);
+    else
+        (void)sched_setaffinity(0, sizeof(e->allowed), &e->allowed);
     store_relaxed(&w->stats->thread, (uint32_t)syscall(SYS_gettid));
     store_relaxed(&w->stats->cpu, UINT32_MAX);
     store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);

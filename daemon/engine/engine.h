@@ -107,8 +107,9 @@ struct engine_config {
     const int *cpus;          /* CPU to bind to, -1 none.  Bound by `bind` on the worker's own thread */
     const int *nodes;         /* memory node of each, -1 unknown */
     const uint8_t *distances; /* [workers_max][workers_max], enum engine_distance */
-    int (*bind)(void *userdata, unsigned worker); /* 0; may be NULL */
-    /* Binds memory that a worker of this node uses most; negative errno is counted, not fatal; may be NULL */
+    /* Called on its own thread; ids from workers_max on are detached actors': anywhere the service may run.  0; may be NULL */
+    int (*bind)(void *userdata, unsigned worker);
+    /* Binds memory that a worker of this node (-1: unknown) uses most; negative errno is counted, not fatal; may be NULL */
     int (*bind_memory)(void *userdata, void *address, uint64_t bytes, int node);
     void *userdata;
     const void *host;       /* goes into every context */

@@ -42,9 +42,10 @@ void memory_copy_places(struct engine *e, const struct engine_config *config)
 
 static void bind(struct engine *e, uint32_t id, void *address, uint64_t bytes)
 {
-    if (!e->config.bind_memory || !e->config.nodes || id >= e->segment.workers_max || e->nodes[id] < 0)
+    if (!e->config.bind_memory || id >= e->segment.workers_max)
         return;
-    if (e->config.bind_memory(e->config.userdata, address, bytes, e->nodes[id]) < 0)
+    int node = e->config.nodes ? e->nodes[id] : -1; /* unknown: the segment may still know what an earlier run has asked for */
+    if (e->config.bind_memory(e->config.userdata, address, bytes, node) < 0)
         e->binds_failed++;
 }
 

@@ -12,7 +12,7 @@ int memory_init(struct engine *engine);
 void memory_fini(struct engine *engine);
 void memory_copy_places(struct engine *engine, const struct engine_config *config);
 
-/* Windows and outboxes of all workers that have a node, before their pages are touched.  What fails is counted. */
+/* Windows and outboxes of all workers, before their pages are touched.  What fails is counted. */
 void memory_bind_segment(struct engine *engine);
 /* Zeroed pages of the process for worker `id`, on its node. */
 void *memory_alloc(struct engine *engine, uint32_t id, uint64_t bytes);

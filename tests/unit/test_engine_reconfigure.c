@@ -488,7 +488,7 @@ static void test_ports_go_on(void **state)
 }
 
 /* Binding: again, by the worker itself, when its CPU is another one. */
-static _Atomic uint32_t n_bound[WORKERS_MAX];
+static _Atomic uint32_t n_bound[WORKERS_MAX + 2]; /* and the two detached actors of the ring */
 
 static int count_bind(void *userdata, unsigned worker)
 {
@@ -505,7 +505,7 @@ static void test_binding(void **state)
     struct engine_config config = roomy_config(2);
     config.cpus = cpus;
     config.bind = count_bind;
-    for (uint32_t id = 0; id < WORKERS_MAX; id++)
+    for (uint32_t id = 0; id < WORKERS_MAX + 2; id++)
         atomic_store(&n_bound[id], 0);
     ring_begin(&f, config);
     assert_true(engine_fixture_until(atomic_load(&n_bound[0]) == 1 && atomic_load(&n_bound[1]) == 1));
@@ -516,6 +516,7 @@ static void test_binding(void **state)
     reconfigure(&f, config);
     assert_true(engine_fixture_until(atomic_load(&n_bound[1]) == 2 && atomic_load(&n_bound[2]) == 1));
     assert_int_equal(atomic_load(&n_bound[0]), 1);
+    assert_true(engine_fixture_until(atomic_load(&n_bound[WORKERS_MAX]) == 1 && atomic_load(&n_bound[WORKERS_MAX + 1]) == 1));
     assert_true(engine_fixture_until(load_relaxed(&f.engine->workers[1]->stats->cpu) == 7));
     cpus[1] = 8; /* the engine has a copy */
     assert_int_equal(engine_get_config(f.engine)->cpus[1], 7);
