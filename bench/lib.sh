@@ -87,7 +87,8 @@ start_service()
     "$BUILD/bin/odeond" --foreground --runtime-dir "$WORK/$name/run" --config "$WORK/$name/conf" "${settings[@]}" \
         >"$WORK/$name/log" 2>&1 &
     SERVICE[$name]=$!
-    until "$BUILD/bin/odeonctl" --socket "$(socket "$name")" status >/dev/null 2>&1; do
+    # It answers a little before its executor has said how many workers there are.
+    until "$BUILD/bin/odeonctl" --socket "$(socket "$name")" --json status 2>/dev/null | grep -q '"workers":[1-9]'; do
         if ! kill -0 "${SERVICE[$name]}" 2>/dev/null || [ "$SECONDS" -ge "$end" ]; then
             WHY=$(grep -m 1 -o 'error: .*' "$WORK/$name/log" || tail -n 1 "$WORK/$name/log")
             stop_service "$name"
