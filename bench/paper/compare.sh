@@ -183,7 +183,8 @@ show()
     ours=$M ours_spread=$SPREAD ours_runs=$N
     figure "$theirs ns" || return
     RATIO["$name $policy $cores"]=$(divide "$ours" "$M")
-    NS["$name $policy $cores"]=$ours
+    NS["$name $policy $cores"]=$ours THEIR_NS["$name $policy $cores"]=$M
+    NOISE["$name $policy $cores"]=$(printf '%s\n' "${ours_spread%\%}" "${SPREAD%\%}" | sort -g | tail -n 1)
     gulps=$(total "$key gulps") missed=$(total "$key missed_gulps")
     MISSED["$name $policy $cores"]="$gulps $missed"
     echo "bench=$name policy=${policy%/*} mode=$mode cores=$cores queues=$6 ns_per_msg=$ours baseline_ns=$M baseline_queues=$7" \
