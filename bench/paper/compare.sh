@@ -12,31 +12,56 @@ declare -A REFUSED=() # policy[/mode]: why the service does not take it
 QUEUES=(1 4 16 64 512) RUNS=5 POLICY_RUNS=3 QUICK=''
 NEAR_FAR=1.5 # rulers that differ by more than this factor are not equal
 
-# parameters NAME: what both sides run, in FULL and SHORT; the baseline's name in THEIRS; a policy for the main line in MAIN, if
-# it is not the service's default. A full run takes 0.3 to 1 s on one core, a short one about a fifth of that.
+SHORT_MS=120 FULL_MS=500 # what a run should take
+
+# parameters NAME: what both sides run: FIXED arguments, and UNIT, the argument that says how much, of PER messages each; a first
+# run has PROBE of them. Without a UNIT, SHORT and FULL are the arguments. The names of both sides in OURS and THEIRS; a policy
+# for the main line in MAIN, if it is not the service's own.
 parameters()
 {
-    THEIRS=$1 OURS=$1 MAIN=''
+    THEIRS=$1 OURS=$1 MAIN='' FIXED=() UNIT=--n PER=1 PROBE=300000
     case $1 in
-    static_send) FULL=(--n 50000000) SHORT=(--n 10000000) ;;
-    dynamic_send) FULL=(--n 15000000) SHORT=(--n 3000000) ;;
-    executor) FULL=(--actors 40000 --set 100 --rounds 10) SHORT=(--actors 40000 --set 100 --rounds 2) ;;
-    pingpong_local) THEIRS=pingpong FULL=(--n 40000000) SHORT=(--n 8000000) ;;
-    pingpong_cross) MAIN=none FULL=(--n 3000000) SHORT=(--n 500000) ;; # a thief would bring the two together
-    repeat) FULL=(--actors 100000 --rounds 40) SHORT=(--actors 100000 --rounds 6) ;;
-    fan_in) FULL=(--actors 64 --n 20000000) SHORT=(--actors 64 --n 4000000) ;;
-    spawn_stop) FULL=(--n 10000000) SHORT=(--n 2000000) ;;
-    matrix) FULL=(--n 768) SHORT=(--n 448) ;;
-    balance_one | balance_multi) FULL=(--actors 4000 --set 100 --rounds 100) SHORT=(--actors 4000 --set 100 --rounds 20) ;;
+    static_send | dynamic_send | spawn_stop) ;;
+    pingpong_local) THEIRS=pingpong ;;
+    pingpong_cross) MAIN=none PROBE=100000 ;; # a thief would bring the two together
+    fan_in) FIXED=(--actors 64) ;;
+    executor) FIXED=(--actors 40000 --set 100) UNIT=--rounds PER=4000000 PROBE=1 ;;
+    repeat) FIXED=(--actors 100000) UNIT=--rounds PER=400000 PROBE=2 ;;
+    balance_one | balance_multi) FIXED=(--actors 4000 --set 100) UNIT=--rounds PER=400000 PROBE=4 ;;
     balance_one_work | balance_multi_work)
-        OURS=${1%_work} THEIRS=${1%_work}
+        OURS=${1%_work} THEIRS=${1%_work} UNIT=''
         FULL=(--actors 4000 --set 100 --rounds 1 --work 1000) SHORT=(--actors 1000 --set 100 --rounds 1 --work 1000)
         ;;
+    matrix) UNIT='' FULL=(--n 768) SHORT=(--n 448) ;;
     *) die "no benchmark $1" ;;
     esac
-    if [ -n "$QUICK" ]; then
-        FULL=("${SHORT[@]}")
+}
+
+# size MS NS: the arguments of a run that takes about MS milliseconds at NS a message, in ARGS.
+size()
+{
+    if [ -z "$UNIT" ]; then
+        if [ "$1" = "$FULL_MS" ]; then ARGS=("${FULL[@]}"); else ARGS=("${SHORT[@]}"); fi
+    else
+        ARGS=("${FIXED[@]}" "$UNIT" "$(awk -v ms="$1" -v ns="$2" -v per="$PER" \
+            'BEGIN { n = int(1e6 * ms / (ns * per) + 0.5); printf "%d", n < 1 ? 1 : n }')")
     fi
+}
+
+# probe SIDE CORES QUEUES POLICY: what a message takes, roughly, in PROBED.
+probe()
+{
+    local side=$1 cores=$2 queues=$3 policy=$4
+    PROBED=1
+    [ -n "$UNIT" ] || return 0
+    unset "VALUES[probe ns]"
+    if [ "$side" = odeon ]; then
+        run_ours probe "$cores" "$queues" "$policy" "${FIXED[@]}" "$UNIT" "$PROBE" || return
+    else
+        run_theirs probe "$cores" "$queues" "$(their_steal "$policy")" "${FIXED[@]}" "$UNIT" "$PROBE" || return
+    fi
+    PROBED=$(median 'probe ns')
+    [ -n "$PROBED" ]
 }
 
 # The first N of the CPUs, for as many workers.
@@ -135,16 +160,21 @@ most()
     printf '%s\n' ${VALUES[$1]-} | sort -g | tail -n 1
 }
 
-# search NAME CORES POLICY: short runs with each number of queues; the best of each side in BEST_OURS and BEST_THEIRS.
+# search NAME CORES POLICY: short runs with each number of queues; the best of each side in BEST_OURS and BEST_THEIRS, and the
+# arguments of its full runs in FULL_OURS and FULL_THEIRS.
 search()
 {
-    local name=$1 cores=$2 policy=$3 queues i side key value
+    local name=$1 cores=$2 policy=$3 queues i side key value our_run their_run
     local -A low=()
     BEST_OURS='' BEST_THEIRS=''
     for queues in "${QUEUES[@]}"; do
+        probe odeon "$cores" "$queues" "$policy" || continue
+        size "$SHORT_MS" "$PROBED" && our_run=("${ARGS[@]}")
+        probe baseline "$cores" "$queues" "$policy" || continue
+        size "$SHORT_MS" "$PROBED" && their_run=("${ARGS[@]}")
         for i in 1 2; do
-            run_ours "search $name $cores odeon $queues" "$cores" "$queues" "$policy" "${SHORT[@]}"
-            run_theirs "search $name $cores baseline $queues" "$cores" "$queues" "$(their_steal "$policy")" "${SHORT[@]}"
+            run_ours "search $name $cores odeon $queues" "$cores" "$queues" "$policy" "${our_run[@]}"
+            run_theirs "search $name $cores baseline $queues" "$cores" "$queues" "$(their_steal "$policy")" "${their_run[@]}"
             [ -z "$QUICK" ] || break
         done
     done
@@ -160,7 +190,9 @@ search()
             fi
         done
     done
-    [ -n "$BEST_OURS" ] && [ -n "$BEST_THEIRS" ]
+    [ -n "$BEST_OURS" ] && [ -n "$BEST_THEIRS" ] || return
+    size "$FULL_MS" "${low[odeon]}" && FULL_OURS=("${ARGS[@]}")
+    size "$FULL_MS" "${low[baseline]}" && FULL_THEIRS=("${ARGS[@]}")
 }
 
 # ruler_for CORES: the ruler where it means something.
@@ -206,8 +238,8 @@ compare()
         unset "VALUES[$name $cores ns]" "VALUES[baseline $name $cores ns]"
         before=$(ruler_for "$cores")
         for ((i = 0; i < RUNS; i++)); do
-            run_ours "$name $cores" "$cores" "$BEST_OURS" "$policy" "${FULL[@]}"
-            run_theirs "baseline $name $cores" "$cores" "$BEST_THEIRS" "$(their_steal "$policy")" "${FULL[@]}"
+            run_ours "$name $cores" "$cores" "$BEST_OURS" "$policy" "${FULL_OURS[@]}"
+            run_theirs "baseline $name $cores" "$cores" "$BEST_THEIRS" "$(their_steal "$policy")" "${FULL_THEIRS[@]}"
         done
         after=$(ruler_for "$cores")
         rulers_equal "$before" "$after" && break
@@ -217,23 +249,25 @@ compare()
     show "$name" "$policy" "$cores" "$name $cores" "baseline $name $cores" "$BEST_OURS" "$BEST_THEIRS" "$before" "$after"
 }
 
-# compare_policies NAME CORES POLICY...: all of them in turn, round by round, with the numbers of queues that compare() found.
+# compare_policies NAME CORES POLICY...: all of them in turn, round by round, with the numbers of queues, and the length of our runs,
+# that compare() has found just before.
 compare_policies()
 {
-    local name=$1 cores=$2 policy i steal ours theirs
+    local name=$1 cores=$2 policy i ours theirs stealing=() alone=()
     local -A before=() after=()
     shift 2
     parameters "$name"
     ours=${OURS_AT["$name $cores"]-} theirs=${THEIRS_AT["$name $cores"]-}
     [ -n "$ours" ] || return
+    probe baseline "$cores" "$theirs" stealing && size "$FULL_MS" "$PROBED" && stealing=("${ARGS[@]}") || return
+    probe baseline "$cores" "$theirs" none && size "$FULL_MS" "$PROBED" && alone=("${ARGS[@]}") || return
     for ((i = 0; i < POLICY_RUNS; i++)); do
-        for steal in on off; do
-            run_theirs "policies $name $cores $steal" "$cores" "$theirs" "$steal" "${FULL[@]}"
-        done
+        run_theirs "policies $name $cores on" "$cores" "$theirs" on "${stealing[@]}"
+        run_theirs "policies $name $cores off" "$cores" "$theirs" off "${alone[@]}"
         for policy in "$@"; do
             [ -z "${REFUSED[$policy]-}" ] && [ "$policy" != "${MAIN:-$DEFAULT}" ] || continue
             [ $i = 0 ] && before[$policy]=$(ruler_for "$cores")
-            run_ours "$name $cores $policy" "$cores" "$ours" "$policy" "${FULL[@]}"
+            run_ours "$name $cores $policy" "$cores" "$ours" "$policy" "${FULL_OURS[@]}"
             after[$policy]=$(ruler_for "$cores")
         done
         in_time "$name-policies" >/dev/null || break
