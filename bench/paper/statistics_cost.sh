@@ -28,7 +28,9 @@ case "\$*" in *--print*) exec "$executor/bin/odeon-executor" "\$@" ;; esac
 exec valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null --log-file="$WORK/instructions" "$executor/bin/odeon-executor" "\$@"
 END
     chmod +x "$WORK/executor.sh"
-    EXECUTOR=$WORK/executor.sh need_service count workers=1 "affinity=$CPU_A" queues-per-worker=16 spin-us=0
+    # Small windows: the address space under valgrind is small.
+    EXECUTOR=$WORK/executor.sh need_service count workers=1 workers-max=1 "affinity=$CPU_A" queues-per-worker=16 spin-us=0 \
+        limit-bytes=8M outbox-bytes=8M backlog-bytes=1M
     odeon_run count "$NAME" "$@" || exit 1
     MESSAGES=$(field messages "$LINE")
     stop_service count
