@@ -2,6 +2,8 @@
 # The flags of every target, once: link odeon_options.
 include(CheckCCompilerFlag)
 
+option(ODEON_STATISTICS "count what the engine does; OFF only to measure what counting costs" ON)
+
 add_library(odeon_options INTERFACE)
 target_include_directories(odeon_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(odeon_options INTERFACE _GNU_SOURCE)
@@ -23,6 +25,9 @@ endforeach()
 
 if(ODEON_WERROR)
     target_compile_options(odeon_options INTERFACE -Werror)
+endif()
+if(NOT ODEON_STATISTICS)
+    target_compile_definitions(odeon_options INTERFACE ODEON_STATISTICS=0)
 endif()
 if(ODEON_SANITIZE)
     target_compile_options(odeon_options INTERFACE -fsanitize=${ODEON_SANITIZE} -fno-omit-frame-pointer -g)

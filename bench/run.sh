@@ -19,154 +19,19 @@
 # taken between equal rulers. The exit status says whether everything could be run, not whether a target was met: the table at
 # the end says that.
 set -uo pipefail
-export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
+SELF=run.sh
+. bench/lib.sh
 
-QUICK='' BUILD=build/release CPUS='' WORK='' FAILED=0
-RUNS=7 LIMIT_S=270 IDLE_S=30 PATIENCE_S=60
+QUICK=''
+RUNS=7 LIMIT_S=270 IDLE_S=30
 QUEUES_ONE=(1 16 64) QUEUES_TWO=(1 16 64) QUEUES_TWO_BASELINE=(16 64 256)
 ROUNDS=20 N_STATIC=10000000 N_LOCAL=10000000 N_DYNAMIC=4000000 N_CROSS=400000 REPEAT_ROUNDS=5 N_POST=4000000 N_TRIPS=100000
-declare -A SERVICE=() VALUES=() RATIO=()
 
 usage()
 {
     sed -n '3,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' bench/run.sh
     exit "$1"
-}
-
-say()
-{
-    printf '\n== %s\n' "$*"
-}
-
-# trouble TEXT: something could not be measured; the rest goes on.
-trouble()
-{
-    echo "run.sh: $*" >&2
-    FAILED=1
-}
-
-die()
-{
-    trouble "$*"
-    exit 1
-}
-
-stop_process()
-{
-    local pid=$1 end=$((SECONDS + 10))
-    kill -TERM "$pid" 2>/dev/null
-    while kill -0 "$pid" 2>/dev/null && [ "$SECONDS" -lt "$end" ]; do
-        sleep 0.02
-    done
-    kill -KILL "$pid" 2>/dev/null
-    wait "$pid" 2>/dev/null
-}
-
-stop_services()
-{
-    local name
-    for name in "${!SERVICE[@]}"; do
-        stop_process "${SERVICE[$name]}"
-        rm -rf "${WORK:?}/$name"
-    done
-    SERVICE=()
-}
-
-# shellcheck disable=SC2317 # called by the trap
-cleanup()
-{
-    local status=$?
-    trap '' INT TERM HUP
-    stop_services
-    [ -z "$WORK" ] || rm -rf "$WORK"
-    exit "$status"
-}
-
-# start_service NAME KEY=VALUE...: a private odeond, ready to be connected to.
-start_service()
-{
-    local name=$1 setting settings=() end=$((SECONDS + 20))
-    shift
-    for setting in "$@"; do
-        settings+=(--set "$setting")
-    done
-    mkdir -p "$WORK/$name"
-    : >"$WORK/$name/conf"
-    "$BUILD/bin/odeond" --foreground --runtime-dir "$WORK/$name/run" --config "$WORK/$name/conf" "${settings[@]}" \
-        >"$WORK/$name/log" 2>&1 &
-    SERVICE[$name]=$!
-    until "$BUILD/bin/odeonctl" --socket "$(socket "$name")" status >/dev/null 2>&1; do
-        if ! kill -0 "${SERVICE[$name]}" 2>/dev/null || [ "$SECONDS" -ge "$end" ]; then
-            tail -n 5 "$WORK/$name/log" >&2
-            die "the service $name ($*) does not start"
-        fi
-        sleep 0.02
-    done
-}
-
-socket()
-{
-    echo "$WORK/$1/run/control.sock"
-}
-
-executor_pid()
-{
-    "$BUILD/bin/odeonctl" --socket "$(socket "$1")" --json status | grep -oE '"executor_pid":[0-9]+' | grep -oE '[0-9]+'
-}
-
-# field KEY LINE: the value of KEY=VALUE in a line of results.
-field()
-{
-    local word
-    for word in $2; do
-        case $word in "$1="*) echo "${word#*=}" ;; esac
-    done
-}
-
-# add KEY VALUE: one more value of a series.
-add()
-{
-    VALUES[$1]="${VALUES[$1]-} $2"
-}
-
-# series KEY: "median spread count" of a series.
-series()
-{
-    # shellcheck disable=SC2086 # a list
-    printf '%s\n' ${VALUES[$1]-} | sort -g | awk '
-        { v[NR] = $1 }
-        END {
-            if (NR == 0) exit 1
-            m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
-            printf "%.2f %.1f%% %d\n", m, (m ? 100 * (v[NR] - v[1]) / m : 0), NR
-        }'
-}
-
-# figure KEY: the series' median, spread and number in M, SPREAD, N; fails, with a message, when it is empty.
-figure()
-{
-    if [ -z "${VALUES[$1]-}" ]; then
-        trouble "no figures: $1"
-        return 1
-    fi
-    read -r M SPREAD N < <(series "$1")
-}
-
-median()
-{
-    [ -z "${VALUES[$1]-}" ] || series "$1" | cut -d' ' -f1
-}
-
-divide()
-{
-    awk -v a="$1" -v b="$2" 'BEGIN { if (b > 0) printf "%.3f\n", a / b; else print "nan" }'
-}
-
-# below A B: is A <= B?
-below()
-{
-    awk -v a="$1" -v b="$2" 'BEGIN { exit !(a <= b) }'
 }
 
 # in_time WHAT: is there time for another part?
@@ -181,35 +46,6 @@ in_time()
 more_runs()
 {
     [ "$1" -lt "$RUNS" ] && { [ "$1" = 0 ] || [ "$SECONDS" -lt "$LIMIT_S" ]; }
-}
-
-# odeon_run SERVICE NAME ARGUMENT...: one run of odeon-bench; its line in LINE.
-odeon_run()
-{
-    local service=$1
-    shift
-    if ! LINE=$(timeout "$PATIENCE_S" taskset -c "$CPU_B" "$BUILD/bench/odeon-bench" "$@" --socket "$(socket "$service")" --runs 1); then
-        trouble "odeon-bench $* has failed"
-        return 1
-    fi
-}
-
-baseline_run()
-{
-    if ! LINE=$(timeout "$PATIENCE_S" "$BUILD/bench/baseline/odeon-baseline" "$@" --runs 1); then
-        trouble "odeon-baseline $* has failed"
-        return 1
-    fi
-}
-
-ruler()
-{
-    timeout "$PATIENCE_S" "$BUILD/bench/odeon-ruler" "$@" --cpus "$CPU_A,$CPU_B" || trouble "odeon-ruler $* has failed"
-}
-
-ruler_line()
-{
-    field rtt_ns "$(ruler line --trips 64000)"
 }
 
 # points SIDE NAME CORES QUEUES...: a line for each number of queues; the one with the least median in BEST.
@@ -288,7 +124,7 @@ one_core()
     local queues
     say "One core: the service's worker and the baseline's on CPU $CPU_A, the client on CPU $CPU_B"
     for queues in "${QUEUES_ONE[@]}"; do
-        start_service "one$queues" workers=1 "affinity=$CPU_A" "queues-per-worker=$queues"
+        need_service "one$queues" workers=1 "affinity=$CPU_A" "queues-per-worker=$queues"
     done
     compare_one executor executor --actors 40000 --set 100 --rounds "$ROUNDS"
     for queues in "${QUEUES_ONE[@]}"; do
@@ -303,51 +139,19 @@ one_core()
 
 client()
 {
-    local i a
     in_time post || return
     say "A client on CPU $CPU_B and the worker on CPU $CPU_A, beside bare memory between the same CPUs"
-    local service=one${QUEUES_ONE[0]}
-    for ((i = 0; ; i++)); do
-        more_runs $i || break
-        add ruler "$(ruler_line)"
-        for a in 1 32; do
-            odeon_run "$service" post --n "$N_POST" --window $a &&
-                add "post $a" "$(awk -v ns="$(field ns_per_msg "$LINE")" 'BEGIN { print 1000 / ns }')"
-        done
-        while read -r LINE; do
-            add "ring $(field batch "$LINE")" "$(field mmsg_s "$LINE")"
-        done < <(ruler ring)
-        odeon_run "$service" roundtrip --n "$N_TRIPS" && add p50 "$(field p50_ns "$LINE")" && add p99 "$(field p99_ns "$LINE")"
-        LINE=$(ruler pingpong --trips "$N_TRIPS") && add bare50 "$(field p50_ns "$LINE")" && add bare99 "$(field p99_ns "$LINE")"
-    done
-    figure ruler && echo "bench=ruler_line rtt_ns=$M spread=$SPREAD runs=$N"
-    for i in 1 32; do
-        figure "ring $i" && echo "bench=bare_ring batch=$i mmsg_s=$M spread=$SPREAD runs=$N"
-    done
-    figure bare50 && echo "bench=bare_pingpong p50_ns=$M p99_ns=$(median bare99) spread=$SPREAD runs=$N"
-    for i in 1 32; do
-        a=$(median "ring $i")
-        figure "post $i" && echo "bench=post window=$i mmsg_s=$M bare_mmsg_s=$a share=$(divide "$M" "$a") runs=$N spread=$SPREAD"
-    done
-    a=$(median bare50)
-    figure p50 && echo "bench=roundtrip p50_ns=$M p99_ns=$(median p99) bare_p50_ns=$a bare_p99_ns=$(median bare99)" \
-        "ratio=$(divide "$M" "$a") runs=$N spread=$SPREAD"
+    measure_client "one${QUEUES_ONE[0]}"
 }
 
 # ---- at rest ----
-
-# cpu_ns PID: processor time of all threads so far.
-cpu_ns()
-{
-    cat "/proc/$1"/task/*/schedstat 2>/dev/null | awk '{ sum += $1 } END { printf "%d", sum }'
-}
 
 idle()
 {
     local pid percent ok=yes seconds=$IDLE_S
     in_time idle || return
     say "At rest: two workers, ten clients with a port each, $seconds s"
-    start_service idle workers=2 "affinity=$CPU_A,$CPU_B"
+    need_service idle workers=2 "affinity=$CPU_A,$CPU_B"
     : >"$WORK/idle-clients"
     timeout $((seconds + 30)) "$BUILD/bench/odeon-idle" "$(socket idle)" 10 $((seconds + 3)) >"$WORK/idle-clients" &
     local clients=$!
@@ -420,7 +224,7 @@ two_cores()
     in_time "two cores" || return
     say "Two cores: workers on CPUs $CPU_A and $CPU_B; reported, no target"
     for queues in "${QUEUES_TWO[@]}"; do
-        start_service "two$queues" workers=2 "affinity=$CPU_A,$CPU_B" "queues-per-worker=$queues"
+        need_service "two$queues" workers=2 "affinity=$CPU_A,$CPU_B" "queues-per-worker=$queues"
     done
     compare_two executor --actors 40000 --set 100 --rounds "$ROUNDS"
     compare_two repeat --actors 100000 --rounds "$REPEAT_ROUNDS"
@@ -428,42 +232,6 @@ two_cores()
 }
 
 # ---- the frame ----
-
-choose_cpus()
-{
-    local list
-    if [ -z "$CPUS" ]; then
-        list=$(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{ for (c = $1; c <= ($2 == "" ? $1 : $2); c++) print c }' | head -n 2)
-        CPUS=$(echo "$list" | paste -sd,)
-    fi
-    CPU_A=${CPUS%,*} CPU_B=${CPUS#*,}
-    [ "$CPU_A" != "$CPU_B" ] || die "two CPUs are needed"
-}
-
-build_if_missing()
-{
-    local program
-    for program in bin/odeond bin/odeonctl bin/odeon-executor bench/odeon-bench bench/odeon-ruler bench/odeon-idle bench/baseline/odeon-baseline; do
-        [ -x "$BUILD/$program" ] && continue
-        [ "$BUILD" = build/release ] || die "$BUILD/$program is missing: build first"
-        echo "building in build/release"
-        { cmake --preset release && cmake --build --preset release; } >"$WORK/build.log" 2>&1 || {
-            tail -n 20 "$WORK/build.log" >&2
-            die "the build failed"
-        }
-        return
-    done
-}
-
-say_load()
-{
-    local load
-    load=$(cut -d' ' -f1-3 /proc/loadavg)
-    echo "load_average_$1=${load// /,}"
-    if ! below "${load%% *}" 0.6; then
-        echo "warning: the machine is busy (load ${load%% *}): these figures are not to be quoted"
-    fi
-}
 
 target()
 {
@@ -509,13 +277,8 @@ if [ -n "$QUICK" ]; then
     ROUNDS=2 N_STATIC=2000000 N_LOCAL=2000000 N_DYNAMIC=500000 N_CROSS=50000 REPEAT_ROUNDS=1 N_POST=500000 N_TRIPS=20000
 fi
 
-for tool in taskset awk timeout; do
-    command -v $tool >/dev/null || die "$tool is missing (package util-linux, mawk or coreutils)"
-done
-trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-WORK=$(mktemp -d /tmp/odeon-bench.XXXXXX) || die "no temporary folder"
+need_tools taskset awk timeout
+make_work_folder
 build_if_missing
 choose_cpus
 SECONDS=0

@@ -16,11 +16,11 @@
 /* 0 stands for "the benchmark's own default" in all but `work`. */
 struct bench_options {
     struct executor_options executor;
-    uint64_t n;      /* messages: static_send, dynamic_send, pingpong, pingpong_cross */
-    uint32_t actors; /* executor, balance_one; servers of repeat */
-    uint32_t rounds; /* executor, balance_one, repeat */
-    uint32_t set;    /* group of executor and balance_one */
-    uint32_t work;   /* busy steps per message of balance_one */
+    uint64_t n;      /* messages: static_send, dynamic_send, pingpong, pingpong_cross, fan_in; actors: spawn_stop; rows: matrix */
+    uint32_t actors; /* executor; of a loaded worker in balance_*; servers of repeat; senders of fan_in */
+    uint32_t rounds; /* executor, balance_*, repeat */
+    uint32_t set;    /* group of executor and balance_* */
+    uint32_t work;   /* busy steps per message of balance_* */
 };
 
 struct bench_result {
@@ -34,6 +34,10 @@ struct bench_result bench_pingpong(const struct bench_options *options);
 struct bench_result bench_pingpong_cross(const struct bench_options *options);
 struct bench_result bench_executor(const struct bench_options *options);
 struct bench_result bench_balance_one(const struct bench_options *options);
+struct bench_result bench_balance_multi(const struct bench_options *options);
+struct bench_result bench_matrix(const struct bench_options *options);
+struct bench_result bench_fan_in(const struct bench_options *options);
+struct bench_result bench_spawn_stop(const struct bench_options *options);
 struct bench_result bench_repeat(const struct bench_options *options);
 
 /* malloc() that ends the program when there is no memory. */

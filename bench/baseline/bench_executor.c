@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_executor.c - executor and balance-one: many actors that send round their group.
+ * bench_executor.c - executor, balance-one and balance-multi: many actors that send round their group.
  *
  * Actors are in adjacent groups of `set`. On each message an actor sends one message to the next member of its group,
  * itself included, until it has received set * rounds messages; on one more it ends. All messages are one shared
  * object without content.
  *
  * balance-one: all these actors lie on worker 0, as many dummies, which end on their first message, on the others.
+ * balance-multi: on each of workers 0, 2, 4, ... there are as many such actors, and dummies on those between.
  *
  * The driver owns the actors. recs and sends of an actor are touched only by its behaviour; group is constant.
  *
@@ -137,17 +138,18 @@ struct bench_result bench_executor(const struct bench_options *options)
 }
 
 /*
- * Begins working actors and dummies in the order that puts the former on worker 0 by the ticket alone: in each turn
- * round all queues, the first `range` tickets lie on worker 0. Sends each its first message while the workers wait.
+ * Begins working actors and dummies in the order that puts the former on the loaded workers, one in `apart`, by the
+ * ticket alone: in each turn round all queues, the first `range` tickets lie on worker 0, the next on worker 1.
+ * Sends each its first message while the workers wait.
  */
-static uint32_t balance_deal(struct executor *executor, struct member *members, uint32_t actors, struct actor *dummies)
+static uint32_t balance_deal(struct executor *executor, struct member *members, uint32_t actors, struct actor *dummies,
+                             unsigned apart)
 {
     behaviour *receive = busy_steps != 0 ? member_receive_busy : member_receive;
     uint32_t made = 0;
     uint32_t dummy = 0;
-    for (unsigned queue = 0; made < actors || queue >= executor->range;
-         queue = queue + 1 == executor->queues ? 0 : queue + 1) {
-        if (queue < executor->range) {
+    for (unsigned queue = 0; made < actors; queue = queue + 1 == executor->queues ? 0 : queue + 1) {
+        if (queue / executor->range % apart == 0) {
             member_init(members, made);
             actor_init(executor, &members[made++].actor);
         } else {
@@ -163,15 +165,18 @@ static uint32_t balance_deal(struct executor *executor, struct member *members, 
     return dummy;
 }
 
-struct bench_result bench_balance_one(const struct bench_options *options)
+static struct bench_result balance(const struct bench_options *options, unsigned apart)
 {
+    unsigned workers = options->executor.workers;
     group_configure(options, 20);
-    uint32_t actors = group_actors(options, 4000);
+    uint32_t actors = group_actors(options, 4000) * ((workers + apart - 1) / apart);
     struct member *members = executor_alloc(actors, sizeof(*members));
-    struct actor *dummies = executor_alloc((size_t)actors * options->executor.workers, sizeof(*dummies));
+    /* Dummies: at most those of whole turns round all queues. */
+    size_t room = ((size_t)actors + options->executor.queues_per_worker) * workers;
+    struct actor *dummies = executor_alloc(room, sizeof(*dummies));
     struct executor *executor = executor_create(&options->executor);
 
-    uint32_t extra = balance_deal(executor, members, actors, dummies);
+    uint32_t extra = balance_deal(executor, members, actors, dummies, apart);
     uint64_t begin = executor_now_ns();
     executor_run(executor);
 
@@ -181,4 +186,14 @@ struct bench_result bench_balance_one(const struct bench_options *options)
     free(dummies);
     free(members);
     return result;
+}
+
+struct bench_result bench_balance_one(const struct bench_options *options)
+{
+    return balance(options, options->executor.workers);
+}
+
+struct bench_result bench_balance_multi(const struct bench_options *options)
+{
+    return balance(options, 2);
 }

@@ -38,6 +38,10 @@ static const struct benchmark benchmarks[] = {
     { "pingpong_cross", bench_pingpong_cross, 2 },
     { "repeat", bench_repeat, 1 },
     { "balance_one", bench_balance_one, 1 },
+    { "balance_multi", bench_balance_multi, 1 },
+    { "matrix", bench_matrix, 1 },
+    { "fan_in", bench_fan_in, 1 },
+    { "spawn_stop", bench_spawn_stop, 1 },
 };
 
 #define BENCHMARKS (sizeof(benchmarks) / sizeof(benchmarks[0]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* odeon-bench: runs one benchmark against a running service, and prints one line for each run:
  *
- *     bench=NAME cores=W ns_per_msg=X messages=M [p50_ns=Y p99_ns=Z]
+ *     bench=NAME cores=W ns_per_msg=X messages=M [p50_ns=Y p90_ns=… p99_ns=Z max_ns=…]
  *
  * `cores` is the number of workers of the service.  One thread.
  */
@@ -18,9 +18,11 @@
 
 static const char usage_text[] =
     "usage: odeon-bench NAME [--socket PATH] [--plugin FILE] [--runs K] [--n N] [--actors A] [--set S] [--rounds R]\n"
-    "                        [--batch B] [--place here|spread] [--window W] [--timeout SECONDS]\n"
-    "NAME: static_send dynamic_send executor pingpong_local pingpong_cross repeat (inside the service)\n"
-    "      post roundtrip (from this client)\n";
+    "                        [--batch B] [--work STEPS] [--place here|spread] [--window W] [--pause US]\n"
+    "                        [--timeout SECONDS]\n"
+    "NAME: static_send dynamic_send executor pingpong_local pingpong_cross repeat balance_one balance_multi\n"
+    "      matrix fan_in spawn_stop (inside the service)\n"
+    "      post roundtrip wake (from this client)\n";
 
 enum option_code {
     OPTION_SOCKET = 1,
@@ -32,7 +34,9 @@ enum option_code {
     OPTION_ROUNDS,
     OPTION_BATCH,
     OPTION_PLACE,
+    OPTION_WORK,
     OPTION_WINDOW,
+    OPTION_PAUSE,
     OPTION_TIMEOUT,
     OPTION_HELP,
 };
@@ -47,7 +51,9 @@ static const struct option long_options[] = {
     { "rounds", required_argument, NULL, OPTION_ROUNDS },
     { "batch", required_argument, NULL, OPTION_BATCH },
     { "place", required_argument, NULL, OPTION_PLACE },
+    { "work", required_argument, NULL, OPTION_WORK },
     { "window", required_argument, NULL, OPTION_WINDOW },
+    { "pause", required_argument, NULL, OPTION_PAUSE },
     { "timeout", required_argument, NULL, OPTION_TIMEOUT },
     { "help", no_argument, NULL, OPTION_HELP },
     { NULL, 0, NULL, 0 },
@@ -63,8 +69,14 @@ static const struct {
     { "pingpong_local", bench_measure_driver },
     { "pingpong_cross", bench_measure_driver },
     { "repeat", bench_measure_driver },
+    { "balance_one", bench_measure_driver },
+    { "balance_multi", bench_measure_driver },
+    { "matrix", bench_measure_driver },
+    { "fan_in", bench_measure_driver },
+    { "spawn_stop", bench_measure_driver },
     { "post", bench_measure_post },
     { "roundtrip", bench_measure_roundtrip },
+    { "wake", bench_measure_wake },
 };
 
 static _Noreturn void usage(const char *why, const char *what)
@@ -116,6 +128,12 @@ static void parse_option(struct bench_options *options, int code, const char *va
             usage("--place is here or spread, not", value);
         run->place = strcmp(value, "here") == 0 ? BENCH_PLACE_HERE : BENCH_PLACE_SPREAD;
         break;
+    case OPTION_WORK:
+        run->work = (uint32_t)parse_number(value, 0, 1000000000);
+        break;
+    case OPTION_PAUSE:
+        options->pause_us = (uint32_t)parse_number(value, 0, 1000000);
+        break;
     case OPTION_WINDOW:
         options->window = (uint32_t)parse_number(value, 1, 1000000);
         break;
@@ -153,14 +171,15 @@ static void print_figure(const struct bench_options *options, const struct bench
     printf("bench=%s cores=%u ns_per_msg=%.3f messages=%" PRIu64, options->name, session->workers,
            (double)figure->elapsed_ns / (double)figure->messages, figure->messages);
     if (figure->p50_ns != 0)
-        printf(" p50_ns=%" PRIu64 " p99_ns=%" PRIu64, figure->p50_ns, figure->p99_ns);
+        printf(" p50_ns=%" PRIu64 " p90_ns=%" PRIu64 " p99_ns=%" PRIu64 " max_ns=%" PRIu64, figure->p50_ns,
+               figure->p90_ns, figure->p99_ns, figure->max_ns);
     putchar('\n');
     fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-    struct bench_options options = { .runs = 1, .timeout_s = 120 };
+    struct bench_options options = { .runs = 1, .timeout_s = 120, .pause_us = BENCH_PAUSE_US };
     for (int code; (code = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
         parse_option(&options, code, optarg);
     if (optind + 1 != argc)

@@ -2,7 +2,7 @@
 /* The measurements of odeon-bench.
  *
  * Those inside the service are timed by the service; those of a client are timed here, with both sides awake: this
- * thread spins.
+ * thread spins.  `wake` alone is about a worker that sleeps.
  */
 #include "odeon_bench.h"
 
@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { DEFAULT_POSTS = 5000000, DEFAULT_TRIPS = 200000, POST_RESERVE = 16 };
+enum { DEFAULT_POSTS = 5000000, DEFAULT_TRIPS = 200000, DEFAULT_WAKES = 2000, POST_RESERVE = 16 };
 
 static int64_t timeout_ns(const struct bench_options *options)
 {
@@ -51,13 +52,14 @@ int bench_measure_driver(struct bench_session *session, const struct bench_optio
     odeon_ref driver;
     struct odeon_delivery delivery;
     struct bench_result result;
+    struct bench_run run = options->run;
 
+    run.workers = session->workers;
     strncat(type, options->name, sizeof(type) - strlen(type) - 1);
     int r = bench_session_spawn(session, options, type, &driver);
     if (r != 0)
         return r;
-    r = odeon_post_wait(session->port, driver, session->id_run, &options->run, sizeof(options->run),
-                        timeout_ns(options));
+    r = odeon_post_wait(session->port, driver, session->id_run, &run, sizeof(run), timeout_ns(options));
     if (r < 0)
         return bench_error(BENCH_FAILED, "cannot start %s: %s", type, odeon_error_text());
     r = wait_for(session, session->id_result, sizeof(result), timeout_ns(options), &delivery);
@@ -136,6 +138,19 @@ static int compare_times(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static void figure_from_times(uint32_t *times, uint64_t n, uint64_t elapsed_ns, struct bench_figure *ret)
+{
+    qsort(times, n, sizeof(times[0]), compare_times);
+    *ret = (struct bench_figure){
+        .elapsed_ns = elapsed_ns,
+        .messages = n,
+        .p50_ns = times[n / 2],
+        .p90_ns = times[n - 1 - n / 10],
+        .p99_ns = times[n - 1 - n / 100],
+        .max_ns = times[n - 1],
+    };
+}
+
 /* One trip; spins for the answer. */
 static int round_trip(struct bench_session *session, odeon_ref echo, uint64_t number, uint64_t limit_ns)
 {
@@ -190,11 +205,53 @@ int bench_measure_roundtrip(struct bench_session *session, const struct bench_op
         last_ns = now_ns;
     }
     if (r == 0) {
-        qsort(times, n, sizeof(times[0]), compare_times);
-        *ret = (struct bench_figure){
-            .elapsed_ns = last_ns - begin_ns, .messages = n, .p50_ns = times[n / 2], .p99_ns = times[n - 1 - n / 100]
-        };
+        figure_from_times(times, n, last_ns - begin_ns, ret);
         odeon_post_wait(session->port, echo, session->id_quit, NULL, 0, timeout_ns(options));
+    }
+    free(times);
+    return r;
+}
+
+/* One post to a worker that has had `pause_us` to go to sleep; the answer says how long it took. */
+static int wake_once(struct bench_session *session, const struct bench_options *options, odeon_ref sleeper,
+                     uint32_t *ret_ns)
+{
+    struct odeon_delivery delivery;
+    struct bench_woken woken;
+
+    nanosleep(&(struct timespec){ .tv_sec = options->pause_us / 1000000, .tv_nsec = options->pause_us % 1000000 * 1000 },
+              NULL);
+    struct bench_wake wake = { .posted_ns = bench_now_ns() };
+    int r = odeon_post(session->port, sleeper, session->id_wake, &wake, sizeof(wake));
+    if (r < 0)
+        return bench_error(BENCH_FAILED, "cannot post: %s", odeon_error_text());
+    r = wait_for(session, session->id_woken, sizeof(woken), timeout_ns(options), &delivery);
+    if (r != 0)
+        return r;
+    memcpy(&woken, delivery.data, sizeof(woken));
+    odeon_release(session->port);
+    *ret_ns = woken.after_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)woken.after_ns;
+    return 0;
+}
+
+int bench_measure_wake(struct bench_session *session, const struct bench_options *options, struct bench_figure *ret)
+{
+    uint64_t n = options->run.n != 0 ? options->run.n : DEFAULT_WAKES, sum_ns = 0;
+    odeon_ref sleeper;
+
+    int r = bench_session_spawn(session, options, "bench_sleeper", &sleeper);
+    if (r != 0)
+        return r;
+    uint32_t *times = calloc(n, sizeof(times[0]));
+    if (times == NULL)
+        return bench_error(BENCH_FAILED, "no memory for %" PRIu64 " times", n);
+    for (uint64_t i = 0; i < n && r == 0; i++) {
+        r = wake_once(session, options, sleeper, &times[i]);
+        sum_ns += times[i];
+    }
+    if (r == 0) {
+        figure_from_times(times, n, sum_ns, ret);
+        odeon_post_wait(session->port, sleeper, session->id_quit, NULL, 0, timeout_ns(options));
     }
     free(times);
     return r;

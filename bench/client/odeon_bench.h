@@ -9,11 +9,14 @@
 
 #include "../plugins/bench.h"
 
+enum { BENCH_PAUSE_US = 1000 };
+
 struct bench_options {
     const char *name, *socket, *plugin;
     struct bench_run run;
     uint32_t runs;
     uint32_t window;    /* posts of `post` that are published together */
+    uint32_t pause_us;  /* of `wake`, before each post */
     uint64_t timeout_s; /* of one run */
 };
 
@@ -21,13 +24,13 @@ struct bench_session {
     struct odeon_client *client;
     struct odeon_port *port;
     uint32_t workers;
-    uint32_t id_run, id_result, id_post, id_sink_get, id_sink_value, id_quit;
+    uint32_t id_run, id_result, id_post, id_sink_get, id_sink_value, id_quit, id_wake, id_woken;
 };
 
 /* One figure, or an error that has been printed. */
 struct bench_figure {
     uint64_t elapsed_ns, messages;
-    uint64_t p50_ns, p99_ns; /* 0: not measured */
+    uint64_t p50_ns, p90_ns, p99_ns, max_ns; /* 0: not measured */
 };
 
 enum bench_exit { BENCH_DONE = 0, BENCH_FAILED = 1, BENCH_USAGE = 2, BENCH_UNREACHABLE = 3 };
@@ -46,6 +49,9 @@ int bench_measure_post(struct bench_session *session, const struct bench_options
 /* Round trips client -> actor -> client, one at a time. */
 int bench_measure_roundtrip(struct bench_session *session, const struct bench_options *options,
                             struct bench_figure *ret);
+
+/* From a post to the beginning of its behaviour, each post after a pause in which the worker goes to sleep. */
+int bench_measure_wake(struct bench_session *session, const struct bench_options *options, struct bench_figure *ret);
 
 uint64_t bench_now_ns(void);
 #if defined(__GNUC__)

@@ -40,6 +40,8 @@ static int session_find_messages(struct bench_session *session)
         { odeon_message_of(bench_sink_get), &session->id_sink_get },
         { odeon_message_of(bench_sink_value), &session->id_sink_value },
         { odeon_message_of(bench_quit), &session->id_quit },
+        { odeon_message_of(bench_wake), &session->id_wake },
+        { odeon_message_of(bench_woken), &session->id_woken },
     };
     for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
         int r = odeon_message_id(session->client, messages[i].type, messages[i].id);

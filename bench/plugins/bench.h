@@ -18,13 +18,15 @@
 enum bench_place { BENCH_PLACE_HERE = 0, BENCH_PLACE_SPREAD = 1 };
 
 /* Fields that a benchmark does not use are ignored; 0 stands for its default. */
-ODEON_MESSAGE(bench_run, 1, {
-    uint64_t n;      /* messages: static_send, dynamic_send, pingpong_* */
-    uint32_t actors; /* executor; servers of repeat */
-    uint32_t set;    /* executor: actors in a group */
-    uint32_t rounds; /* executor, repeat */
-    uint32_t batch;  /* executor: messages sent at a time */
-    uint32_t place;  /* enum bench_place: of dynamic_send's actors */
+ODEON_MESSAGE(bench_run, 2, {
+    uint64_t n;       /* messages: static_send, dynamic_send, pingpong_*, fan_in; actors: spawn_stop; rows: matrix */
+    uint32_t actors;  /* executor, balance_*: working ones of a loaded worker; servers of repeat; senders of fan_in */
+    uint32_t set;     /* executor, balance_*: actors in a group */
+    uint32_t rounds;  /* executor, balance_*, repeat */
+    uint32_t batch;   /* executor: messages sent at a time */
+    uint32_t place;   /* enum bench_place: of dynamic_send's actors */
+    uint32_t work;    /* balance_*: busy steps for each message */
+    uint32_t workers; /* of the service; filled in by the client */
     uint32_t reserved;
 });
 ODEON_MESSAGE(bench_result, 1, {
@@ -44,5 +46,11 @@ ODEON_SIGNAL(bench_quit, 1);
 ODEON_MESSAGE(bench_sink_value, 1, { uint64_t count, out_of_order; });
 ODEON_INTERFACE(bench_sink, bench_post, bench_sink_get, bench_quit);
 ODEON_INTERFACE(bench_echo, bench_post, bench_quit);
+
+/* For the time from a post to its behaviour: the post carries the time at which it was made, the answer how long ago that
+ * was when the behaviour began. */
+ODEON_MESSAGE(bench_wake, 1, { uint64_t posted_ns; });
+ODEON_MESSAGE(bench_woken, 1, { uint64_t after_ns; });
+ODEON_INTERFACE(bench_sleeper, bench_wake, bench_quit);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plugin `bench`: its types, and the two actors that clients measure themselves with.
+/* The plugin `bench`: its types, and the actors that clients measure themselves with.
  *
  * bench_sink counts what is posted to it and whether the numbers came one after the other; bench_echo sends each post
- * back to the port it came from.
+ * back to the port it came from; bench_sleeper says how long each post took to get to it.
  */
 #include "driver.h"
 
@@ -47,6 +47,22 @@ ODEON_RECEIVE(bench_echo, bench_quit)
 ODEON_HANDLERS(bench_echo, ODEON_ON(bench_echo, bench_post), ODEON_ON(bench_echo, bench_quit));
 ODEON_ACTOR_TYPE(bench_echo);
 
+ODEON_STATELESS(bench_sleeper);
+
+ODEON_RECEIVE(bench_sleeper, bench_wake)
+{
+    odeon_reply(ctx, bench_woken, .after_ns = odeon_now_ns(ctx) - msg->posted_ns);
+    return ODEON_NODELETE;
+}
+
+ODEON_RECEIVE(bench_sleeper, bench_quit)
+{
+    return ODEON_DELETE;
+}
+
+ODEON_HANDLERS(bench_sleeper, ODEON_ON(bench_sleeper, bench_wake), ODEON_ON(bench_sleeper, bench_quit));
+ODEON_ACTOR_TYPE(bench_sleeper);
+
 /* Types of the other files, whose interfaces are their own. */
 ODEON_DECLARE_TYPE(bench_static_actor);
 ODEON_DECLARE_TYPE(bench_dynamic_actor);
@@ -58,9 +74,21 @@ ODEON_DECLARE_TYPE(bench_member);
 ODEON_DECLARE_TYPE(bench_executor);
 ODEON_DECLARE_TYPE(bench_server);
 ODEON_DECLARE_TYPE(bench_repeat);
+ODEON_DECLARE_TYPE(bench_balance_one);
+ODEON_DECLARE_TYPE(bench_balance_multi);
+ODEON_DECLARE_TYPE(bench_balanced);
+ODEON_DECLARE_TYPE(bench_matrix);
+ODEON_DECLARE_TYPE(bench_row);
+ODEON_DECLARE_TYPE(bench_fan_in);
+ODEON_DECLARE_TYPE(bench_fan_sender);
+ODEON_DECLARE_TYPE(bench_spawn_stop);
+ODEON_DECLARE_TYPE(bench_mayfly);
 
 ODEON_PLUGIN("bench", "1.0.0", ODEON_TYPE(bench_static_send), ODEON_TYPE(bench_static_actor),
              ODEON_TYPE(bench_dynamic_send), ODEON_TYPE(bench_dynamic_actor), ODEON_TYPE(bench_pingpong_local),
              ODEON_TYPE(bench_pingpong_cross), ODEON_TYPE(bench_ping), ODEON_TYPE(bench_pong),
              ODEON_TYPE(bench_executor), ODEON_TYPE(bench_member), ODEON_TYPE(bench_repeat), ODEON_TYPE(bench_server),
-             ODEON_TYPE(bench_sink), ODEON_TYPE(bench_echo));
+             ODEON_TYPE(bench_balance_one), ODEON_TYPE(bench_balance_multi), ODEON_TYPE(bench_balanced),
+             ODEON_TYPE(bench_matrix), ODEON_TYPE(bench_row), ODEON_TYPE(bench_fan_in), ODEON_TYPE(bench_fan_sender),
+             ODEON_TYPE(bench_spawn_stop), ODEON_TYPE(bench_mayfly), ODEON_TYPE(bench_sink), ODEON_TYPE(bench_echo),
+             ODEON_TYPE(bench_sleeper));

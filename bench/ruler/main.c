@@ -13,9 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ALARM_S = 60, DEFAULT_TRIPS = 200000, DEFAULT_RECORDS = 8000000 };
+enum { ALARM_S = 60, DEFAULT_TRIPS = 200000, DEFAULT_RECORDS = 8000000, DEFAULT_WAKES = 1000 };
 
-static const char usage_text[] = "usage: odeon-ruler [line] [pingpong] [ring] [--cpus A,B] [--trips N] [--records N]\n"
+static const char usage_text[] = "usage: odeon-ruler [line] [pingpong] [ring] [wake] [--cpus A,B] [--trips N] [--records N]\n"
+                                 "                   [--wakes N]\n"
                                  "Without a name: all of them.  Without --cpus: the first two that may be used.\n";
 
 int ruler_error(int error, const char *what)
@@ -95,10 +96,11 @@ int main(int argc, char **argv)
         { "cpus", required_argument, NULL, 'c' },
         { "trips", required_argument, NULL, 't' },
         { "records", required_argument, NULL, 'r' },
+        { "wakes", required_argument, NULL, 'w' },
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
-    struct ruler_options options = { .cpus = { -1, -1 }, .trips = DEFAULT_TRIPS, .records = DEFAULT_RECORDS };
+    struct ruler_options options = { .cpus = { -1, -1 }, .trips = DEFAULT_TRIPS, .records = DEFAULT_RECORDS, .wakes = DEFAULT_WAKES };
     for (int code; (code = getopt_long(argc, argv, "", options_known, NULL)) != -1;) {
         switch (code) {
         case 'c':
@@ -110,11 +112,14 @@ int main(int argc, char **argv)
         case 'r':
             options.records = parse_number(optarg, 64, UINT64_C(100000000000));
             break;
+        case 'w':
+            options.wakes = parse_number(optarg, 1, 20000);
+            break;
         default:
             usage(code == 'h' ? 0 : 2);
         }
     }
-    int line = optind == argc, pingpong = line, ring = line;
+    int line = optind == argc, pingpong = line, ring = line, wake = line;
     for (; optind < argc; optind++) {
         if (strcmp(argv[optind], "line") == 0)
             line = 1;
@@ -122,6 +127,8 @@ int main(int argc, char **argv)
             pingpong = 1;
         else if (strcmp(argv[optind], "ring") == 0)
             ring = 1;
+        else if (strcmp(argv[optind], "wake") == 0)
+            wake = 1;
         else
             usage(2);
     }
@@ -136,5 +143,7 @@ int main(int argc, char **argv)
         r = ruler_ring(&options, 1);
     if (r == 0 && ring)
         r = ruler_ring(&options, 32);
+    if (r == 0 && wake)
+        r = ruler_wake(&options);
     return r == 0 ? 0 : 1;
 }

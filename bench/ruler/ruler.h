@@ -16,6 +16,7 @@ struct ruler_options {
     int cpus[2];      /* of the two sides */
     uint64_t trips;   /* of a ping-pong */
     uint64_t records; /* of a one-way run */
+    uint64_t wakes;   /* of a sleeping thread */
 };
 
 static inline uint64_t ruler_now_ns(void)
@@ -44,3 +45,4 @@ void ruler_sort(uint32_t *values, uint64_t n);
 int ruler_line(const struct ruler_options *options);     /* line.c */
 int ruler_pingpong(const struct ruler_options *options); /* ring.c */
 int ruler_ring(const struct ruler_options *options, unsigned batch);
+int ruler_wake(const struct ruler_options *options); /* wake.c */

@@ -100,7 +100,7 @@ static inline struct envelope *send_short(struct worker *w, actor_ref to, uint64
     if (destination == w->queue && load_relaxed(w->active_len) == 0 && likely(w->tail + size <= w->tail_limit)) {
         at = (struct envelope *)(w->batch + w->tail);
         w->tail += size;
-        w->n_tail_appends++;
+        w->n_tail_appends += ODEON_STATISTICS;
     } else {
         if (unlikely(w->out > w->out_room))
             return NULL;

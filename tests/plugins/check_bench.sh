@@ -16,7 +16,7 @@ expect() { # MESSAGES RUNS BENCHMARK OPTIONS...
     shift 2
     lines=$("$client" "$@" --runs "$runs" --plugin "$plugin" 2>"$err")
     code=$?
-    right=$(printf '%s\n' "$lines" | grep -c "^bench=$1 cores=1 ns_per_msg=[0-9.]* messages=$messages\( p50_ns=[0-9]* p99_ns=[0-9]*\)\?$")
+    right=$(printf '%s\n' "$lines" | grep -c "^bench=$1 cores=1 ns_per_msg=[0-9.]* messages=$messages\( p50_ns=[0-9]* p90_ns=[0-9]* p99_ns=[0-9]* max_ns=[0-9]*\)\?$")
     if [ $code -ne 0 ] || [ "$right" -ne "$runs" ] || ! grep -q 'inproc: 0 actors left' "$err"; then
         echo "FAIL $* (exit $code, $right of $runs lines with $messages messages)"
         printf '%s\n' "$lines"
@@ -36,8 +36,15 @@ expect 20100 2 executor --actors 100 --set 100 --rounds 2
 expect 120300 1 executor --actors 250 --set 100 --rounds 4 --batch 4
 expect 505000 1 executor --actors 5000 --set 10 --rounds 10
 expect 60000 2 repeat --actors 5000 --rounds 3
+expect 80400 2 balance_one --actors 400 --set 100 --rounds 2
+expect 404 1 balance_one --actors 4 --set 4 --rounds 25 --work 3
+expect 80400 2 balance_multi --actors 400 --set 100 --rounds 2
+expect 100 2 matrix --n 100
+expect 10000 2 fan_in --n 9990 --actors 16
+expect 3000 2 spawn_stop --n 3000
 expect 10000 2 post --n 10000 --window 7
 expect 500 2 roundtrip --n 500
+expect 50 2 wake --n 50 --pause 10
 
 refuse() { # CODE ARGUMENTS...
     code=$1
@@ -54,4 +61,7 @@ refuse 2
 refuse 2 post --n 0
 refuse 2 dynamic_send --place there
 refuse 1 executor --actors 100 --set 10 --rounds 1 --batch 3
+refuse 1 matrix --n 9000
+refuse 1 fan_in --actors 3000
+refuse 1 balance_one --actors 2000000
 exit $failed
