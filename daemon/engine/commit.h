@@ -14,23 +14,39 @@
 #include "daemon/engine/core.h"
 #include "daemon/engine/seed.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define COMMIT_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define COMMIT_TSAN 1
+#endif
+#endif
+
 typedef uint64_t commit_pair __attribute__((vector_size(16), may_alias));
 
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#error "a commit is one instruction that stores 16 bytes: which one is it here?"
+#endif
+
+#ifdef COMMIT_TSAN
+/* The sanitizer would see a plain store beside other threads' atomic loads of `what`: it is told of the release instead. */
+void __tsan_release(void *address);
+__attribute__((no_sanitize("thread"), noinline)) static void commit_store(struct segment_commit *slot, uint64_t where, uint64_t what)
+{
+    __tsan_release((void *)&slot->what);
+    *(volatile commit_pair *)slot = (commit_pair){ where, what };
+}
+#else
 static inline void commit_store(struct segment_commit *slot, uint64_t where, uint64_t what)
 {
     crash_order();
-#if defined(__SANITIZE_THREAD__) || (!defined(__x86_64__) && !defined(__aarch64__))
-    store_relaxed(&slot->where, where); /* what the sanitizer understands; not safe against a kill between the two */
-    crash_order();
-    store_release(&slot->what, what);
-#else
 #if !defined(__x86_64__)
     atomic_thread_fence(memory_order_release);
 #endif
     *(volatile commit_pair *)slot = (commit_pair){ where, what }; /* F1; read by recovery, and (acquire) by segment_count() */
-#endif
     crash_order(); /* F3 */
 }
+#endif
 
 static inline uint64_t commit_low(const struct segment_commit *slot)
 {
