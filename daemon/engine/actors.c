@@ -22,10 +22,12 @@ int actors_init(struct engine *e)
     size_t n = e->config.actors_max;
     int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     e->actors = mmap(NULL, n * sizeof(struct actor), prot, flags, -1, 0);
+    e->actor_states = mmap(NULL, n * sizeof(void *), prot, flags, -1, 0);
     e->slots_free = mmap(NULL, n * sizeof(uint32_t), prot, flags, -1, 0);
-    if (e->actors == MAP_FAILED || e->slots_free == MAP_FAILED)
+    if (e->actors == MAP_FAILED || e->actor_states == MAP_FAILED || e->slots_free == MAP_FAILED)
         return -ENOMEM;
     (void)madvise(e->actors, n * sizeof(struct actor), MADV_HUGEPAGE); /* one TLB entry for many receivers */
+    (void)madvise(e->actor_states, n * sizeof(void *), MADV_HUGEPAGE);
     pthread_mutex_init(&e->slots_mutex, NULL);
     pthread_mutex_init(&e->names_mutex, NULL);
     return 0;
@@ -33,7 +35,7 @@ int actors_init(struct engine *e)
 
 static void state_give_back(struct engine *e, struct worker *w, uint32_t slot)
 {
-    void *state = e->actors[slot].state;
+    void *state = e->actor_states[slot];
     const struct actor_type *type = load_relaxed(&e->types[actor_key_type(load_relaxed(&e->actors[slot].key))]);
     if (state && type && state != &no_state)
         state_free(&e->states, &w->states, state, type->state_size);
@@ -47,9 +49,12 @@ void actors_fini(struct engine *e)
             state_give_back(e, e->control, slot); /* the process ends: no fini is owed, the actors live on in the segment */
     if (e->actors && e->actors != MAP_FAILED)
         munmap(e->actors, n * sizeof(struct actor));
+    if (e->actor_states && e->actor_states != MAP_FAILED)
+        munmap(e->actor_states, n * sizeof(void *));
     if (e->slots_free && e->slots_free != MAP_FAILED)
         munmap(e->slots_free, n * sizeof(uint32_t));
     e->actors = NULL;
+    e->actor_states = NULL;
     e->slots_free = NULL;
 }
 

@@ -30,11 +30,11 @@
 enum actor_kind { ACTOR_FREE, ACTOR_LIVE, ACTOR_NEW, ACTOR_PORT };
 static_assert(ODEON_ACTOR_TYPES_MAX <= 1 << 12, "a type's id fits the key");
 
+/* What a sender needs of a receiver, and nothing else: the lines of many receivers are read by all. */
 struct actor {
     _Atomic uint64_t key; /* C2; written by whoever spawns or ends the actor */
-    void *state;          /* the runner of its queue; NULL before init has run */
 };
-static_assert(sizeof(struct actor) == 16, "four actors a cache line");
+static_assert(sizeof(struct actor) == 8, "eight actors a cache line");
 
 /* Of a free slot: no queue's id, so that a send to it takes the long way. */
 enum { NO_DESTINATION = 0xffff };
@@ -135,6 +135,7 @@ struct worker {
 
     /* hot state of the turn: this worker alone */
     alignas(64) struct actor *actors; /* the engine's */
+    void **actor_states;              /* the engine's */
     uint32_t actors_max;
     uint32_t run_destination; /* of the run that is being written to the outbox, NO_QUEUE: none */
     struct engine *engine;
@@ -235,6 +236,7 @@ struct engine {
     struct stats_header *stats;
     int stats_fd;
     struct actor *actors;
+    void **actor_states; /* by slot; the runner of its queue; NULL before init has run */
     struct source *sources; /* message queues, then ports */
     uint32_t n_sources;
     struct worker **workers; /* [n_ids]: workers that run or may come, detached actors, the control thread */

@@ -22,6 +22,11 @@ static struct actor_type *actor_type_of(const struct worker *w, const struct act
     return load_relaxed(&w->types[actor_key_type(load_relaxed(&actor->key))]); /* not NULL while an actor of it lives */
 }
 
+static inline void **actor_state(const struct worker *w, const struct actor *actor)
+{
+    return &w->actor_states[actor - w->actors];
+}
+
 static inline struct envelope *send_begin(struct worker *w, struct envelope *at, actor_ref to, uint64_t meta)
 {
     uint64_t *words = envelope_words(at);
@@ -266,7 +271,7 @@ static void dead_letter(struct worker *w, const struct envelope *envelope, enum 
 /* The actor has ended with this message: fini belongs to the turn, the slot goes after the commit (A3). */
 static void actor_end(struct worker *w, struct actor *actor, actor_ref ref, enum engine_allocation how, uint64_t cursor)
 {
-    void *state = actor->state;
+    void *state = *actor_state(w, actor);
     struct actor_type *type = state ? actor_type_of(w, actor) : NULL;
     if (how != ALLOCATION_FINISHED && type && type->fini)
         type->fini(state, &w->ctx);
@@ -274,7 +279,7 @@ static void actor_end(struct worker *w, struct actor *actor, actor_ref ref, enum
         turn_newborn_settle(w, 0);
     INJECT(HANDLER);
     commit_flip(w, w->source, cursor, w->tail, w->out, ref, how);
-    actor->state = NULL;
+    *actor_state(w, actor) = NULL;
     actors_free_slot(w, ref);
     if (type)
         actors_state_drop(w, type, state, how);
@@ -295,7 +300,7 @@ static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, a
     void *state = actors_state_new(w, type);
     if (!state)
         return REASON_INIT_FAILED;
-    actor->state = state;
+    *actor_state(w, actor) = state;
     if (type->init) {
         actor_ref sender = w->ctx.sender;
         w->ctx.sender = durable->spawned_by;
@@ -377,7 +382,7 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
         default:
             behaviour = behaviour_find(actor_type_of(w, actor), envelope, envelope->length - prefix, &reason);
             if (behaviour)
-                result = behaviour(actor->state, (const uint8_t *)envelope_payload(envelope) + prefix, &w->ctx);
+                result = behaviour(*actor_state(w, actor), (const uint8_t *)envelope_payload(envelope) + prefix, &w->ctx);
             break;
         }
     }
@@ -385,9 +390,9 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
         dead_letter(w, envelope, reason);
     if (reason == REASON_INIT_FAILED || (reason == REASON_ATTEMPTS && actor_key_kind(key) == ACTOR_NEW && envelope->type == MESSAGE_TYPE_INIT))
         result = ALLOCATION_DELETE; /* cannot begin: the actor ends; its fini is not owed */
-    if (reason == REASON_INIT_FAILED && actor->state) {
-        actors_state_drop(w, actor_type_of(w, actor), actor->state, ALLOCATION_DELETE);
-        actor->state = NULL;
+    if (reason == REASON_INIT_FAILED && *actor_state(w, actor)) {
+        actors_state_drop(w, actor_type_of(w, actor), *actor_state(w, actor), ALLOCATION_DELETE);
+        *actor_state(w, actor) = NULL;
     }
     if (is_here)
         turn_end(w, actor, envelope, result, cursor);
@@ -488,10 +493,12 @@ static inline void prefetch_ahead(const struct worker *w, const uint8_t *envelop
     enum { FAR = 12, NEAR = 5, SMALL = 64 };
     if (unlikely(size > SMALL))
         return;
-    __builtin_prefetch(&w->actors[actor_ref_slot(*(const actor_ref *)(envelope + FAR * size))]);
+    uint32_t far = actor_ref_slot(*(const actor_ref *)(envelope + FAR * size));
+    __builtin_prefetch(&w->actors[far]);
+    __builtin_prefetch(&w->actor_states[far]);
     uint32_t near = actor_ref_slot(*(const actor_ref *)(envelope + NEAR * size));
     if (likely(near < w->actors_max))
-        __builtin_prefetch(w->actors[near].state);
+        __builtin_prefetch(w->actor_states[near]);
 }
 
 /* The state of the loop: what a look, or a message that is not plain, may change. */
@@ -564,7 +571,6 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             /* Messages come in bursts: what was found out about the one before holds for the next one to the same actor, of the same kind. */
             if (to != w->ctx.self || meta != w->ctx.meta) {
                 size = envelope_size((uint16_t)(meta >> 16));
-                prefetch_ahead(w, (const uint8_t *)envelope, size);
                 struct actor *actor = &w->actors[actor_ref_slot(to)]; /* in range: checked where the record was made */
                 run = behaviour_of(w, actor, (to & UINT64_C(0xffffffff00000000)) | w->key_live, meta);
                 if (unlikely(!run)) {
@@ -572,10 +578,11 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
                     loop_special(&loop, w, actor, 0);
                     break;
                 }
-                state = actor->state;
+                state = w->actor_states[actor_ref_slot(to)];
                 w->ctx.self = to;
                 w->ctx.meta = meta;
             }
+            prefetch_ahead(w, (const uint8_t *)envelope, size);
             w->ctx.sender = words[1];
             int result = run(state, envelope + 1, &w->ctx);
             if (unlikely(result != ALLOCATION_NODELETE)) {

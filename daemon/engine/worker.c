@@ -40,6 +40,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->actors = e->actors;
     w->actors_max = e->config.actors_max;
     w->types = e->types;
+    w->actor_states = e->actor_states;
     w->durable = &e->segment.workers[id];
     w->slot = segment_commit_valid(w->durable);
     w->queue = NO_QUEUE;
