@@ -182,6 +182,7 @@ struct worker {
     void **state_kept; /* by actor type id: storage that its last actor has left to the next (ODEON_DESTROY) */
     struct state_pool states;
     _Atomic int64_t *type_live; /* by actor type id; read by the control thread */
+    _Atomic int32_t *queue_live; /* by message queue: actors spawned less actors ended by this worker; read by the control thread */
     struct stats_worker *stats;
 
     /* scheduling, written by the worker, read by others */

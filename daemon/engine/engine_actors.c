@@ -7,6 +7,7 @@
 #include "daemon/engine/actors.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/outbox.h"
+#include "daemon/engine/placement.h"
 #include "daemon/engine/turn.h"
 #include "daemon/engine/queue.h"
 
@@ -120,7 +121,7 @@ int engine_queue_get(struct engine *e, uint32_t queue, struct engine_queue_view 
         .place = place,
         .worker = own_worker(load_relaxed(&source->own)),
         .home = load_relaxed(&source->home),
-        .actors = load_relaxed(&source->live),
+        .actors = placement_live(e, queue),
         .retired = (range == QUEUE_ORDINARY || range == QUEUE_PINNED) && place >= engine_workers(e),
         .bytes = queue_backlog_bytes(&e->segment.queues[queue]),
     };

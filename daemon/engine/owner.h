@@ -28,7 +28,6 @@ struct source {
     alignas(64) _Atomic uint64_t own; /* {unused : 47, running : 1, worker : 16} */
     _Atomic uint16_t home;            /* the worker it belongs to: it goes back there after a visit, and when workers change (placement.h) */
     _Atomic uint8_t flags;
-    _Atomic uint32_t live;            /* message queues: actors that have it, spawned and not ended */
 };
 
 static inline uint32_t own_worker(uint64_t own)

@@ -105,6 +105,20 @@ static int choose_pinned(struct worker *w, uint32_t worker, uint32_t *ret_queue)
     return 0;
 }
 
+/* One writer a count: an actor may begin with one worker and end with another. */
+static void live_add(struct worker *w, uint32_t queue, int32_t n)
+{
+    store_relaxed(&w->queue_live[queue], load_relaxed(&w->queue_live[queue]) + n);
+}
+
+uint32_t placement_live(struct engine *e, uint32_t queue)
+{
+    int32_t live = 0;
+    for (uint32_t id = 0; id < e->segment.n_ids; id++)
+        live += load_relaxed(&e->workers[id]->queue_live[queue]);
+    return live > 0 ? (uint32_t)live : 0;
+}
+
 int placement_choose(struct worker *w, const struct spawn_request *request, uint32_t *ret_queue)
 {
     int r = 0;
@@ -132,21 +146,21 @@ int placement_choose(struct worker *w, const struct spawn_request *request, uint
         break;
     }
     if (r == 0)
-        atomic_fetch_add_explicit(&w->engine->sources[*ret_queue].live, 1, memory_order_relaxed); /* a count, nothing hangs on it */
+        live_add(w, *ret_queue, 1);
     return r;
 }
 
 void placement_undo(struct worker *w, uint32_t queue)
 {
     struct engine *e = w->engine;
-    atomic_fetch_sub_explicit(&e->sources[queue].live, 1, memory_order_relaxed);
+    live_add(w, queue, -1);
     if (queue >= e->segment.detached_first)
         detached_give_back(e, queue - e->segment.detached_first);
 }
 
 void placement_actor_found(struct engine *e, uint32_t queue, uint32_t type)
 {
-    atomic_fetch_add_explicit(&e->sources[queue].live, 1, memory_order_relaxed);
+    live_add(e->control, queue, 1);
     if (queue >= e->segment.detached_first)
         store_relaxed(&e->detached[queue - e->segment.detached_first].taken, type);
 }
@@ -154,7 +168,7 @@ void placement_actor_found(struct engine *e, uint32_t queue, uint32_t type)
 void placement_actor_ended(struct worker *w, uint32_t queue)
 {
     struct engine *e = w->engine;
-    atomic_fetch_sub_explicit(&e->sources[queue].live, 1, memory_order_relaxed);
+    live_add(w, queue, -1);
     if (queue >= e->segment.detached_first)
         detached_ended(w, queue - e->segment.detached_first);
 }

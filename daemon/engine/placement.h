@@ -20,6 +20,8 @@ uint32_t placement_home(struct engine *engine, uint32_t source, uint32_t n);
 
 /* The queue for a new actor, which counts as one of its from now on.  -EINVAL, -ENODEV, -ENOSPC, -EAGAIN as engine.h says. */
 int placement_choose(struct worker *w, const struct spawn_request *request, uint32_t *ret_queue);
+/* Actors of a message queue, spawned and not ended; a snapshot, for the control thread. */
+uint32_t placement_live(struct engine *engine, uint32_t queue);
 /* It has come to nothing. */
 void placement_undo(struct worker *w, uint32_t queue);
 /* Actors that recovery found, and those that end. */

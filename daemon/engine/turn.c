@@ -353,8 +353,9 @@ static void turn_end(struct worker *w, struct actor *actor, const struct envelop
     }
 }
 
-/* A correlated message, a first message, a built-in one, one that cannot be run. */
-static void turn_special(struct worker *w, const struct envelope *envelope, struct actor *actor, uint64_t cursor)
+/* A correlated message, a first message, a built-in one, one that cannot be run.  `begun`: the receiver's init has been tried with
+ * this message, and this is why it failed. */
+static void turn_special(struct worker *w, const struct envelope *envelope, struct actor *actor, enum envelope_reason begun, uint64_t cursor)
 {
     struct engine *e = w->engine;
     uint64_t prefix = envelope->flags & ENVELOPE_CORRELATED && envelope->length >= 8 ? 8 : 0;
@@ -367,7 +368,7 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
     else if (envelope->attempts >= e->config.attempts_max)
         reason = REASON_ATTEMPTS;
     else if (actor_key_kind(key) == ACTOR_NEW)
-        reason = actor_begin(w, actor, envelope->to);
+        reason = begun != REASON_NONE ? begun : actor_begin(w, actor, envelope->to);
     engine_behaviour_fn behaviour;
     int result = ALLOCATION_NODELETE;
     if (reason == REASON_NONE) {
@@ -540,13 +541,28 @@ static bool loop_look(struct turn_loop *loop, struct worker *w)
     return w->cursor != loop->bound && loop->low != loop->stop && !engine_wants_halt(w->engine);
 }
 
+/* A plain message to an actor that has not been initialised yet: it is now.  The behaviour to run, or NULL. */
+static __attribute__((noinline)) engine_behaviour_fn loop_begin(struct worker *w, struct actor *actor, const uint64_t *words,
+                                                                enum envelope_reason *ret_reason)
+{
+    uint64_t to = words[0], meta = words[2], want = (to & UINT64_C(0xffffffff00000000)) | (w->key_live ^ ACTOR_LIVE ^ ACTOR_NEW);
+    if ((load_acquire(&actor->key) & ~ACTOR_KEY_TYPE_MASK) != want || meta >> 40 || (uint16_t)meta < MESSAGE_TYPE_FIRST_USER)
+        return NULL;
+    w->ctx.self = to;
+    w->ctx.sender = words[1];
+    w->ctx.meta = meta;
+    *ret_reason = actor_begin(w, actor, to);
+    return *ret_reason == REASON_NONE ? behaviour_of(w, actor, want ^ ACTOR_NEW ^ ACTOR_LIVE, meta) : NULL;
+}
+
 /* A message that is not plain (`actor` is its receiver's slot), or one that has been run and ended its actor (`actor` NULL). */
-static __attribute__((noinline)) void loop_special(struct turn_loop *loop, struct worker *w, struct actor *actor, int result)
+static __attribute__((noinline)) void loop_special(struct turn_loop *loop, struct worker *w, struct actor *actor, enum envelope_reason begun,
+                                                   int result)
 {
     struct envelope *envelope = (struct envelope *)(w->batch + w->cursor);
     uint64_t cursor = w->cursor + envelope_record_size(envelope);
     if (actor)
-        turn_special(w, envelope, actor, cursor);
+        turn_special(w, envelope, actor, begun, cursor);
     else
         turn_end(w, &w->actors[actor_ref_slot(envelope->to)], envelope, result, cursor);
     w->cursor = cursor;
@@ -574,9 +590,13 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
                 struct actor *actor = &w->actors[actor_ref_slot(to)]; /* in range: checked where the record was made */
                 run = behaviour_of(w, actor, (to & UINT64_C(0xffffffff00000000)) | w->key_live, meta);
                 if (unlikely(!run)) {
-                    w->cursor = cursor;
-                    loop_special(&loop, w, actor, 0);
-                    break;
+                    enum envelope_reason begun = REASON_NONE;
+                    run = loop_begin(w, actor, words, &begun);
+                    if (!run) {
+                        w->cursor = cursor;
+                        loop_special(&loop, w, actor, begun, 0);
+                        break;
+                    }
                 }
                 state = w->actor_states[actor_ref_slot(to)];
                 w->ctx.self = to;
@@ -587,7 +607,7 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             int result = run(state, envelope + 1, &w->ctx);
             if (unlikely(result != ALLOCATION_NODELETE)) {
                 w->cursor = cursor;
-                loop_special(&loop, w, NULL, result);
+                loop_special(&loop, w, NULL, REASON_NONE, result);
                 break;
             }
             INJECT(HANDLER);

@@ -54,8 +54,9 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     store_relaxed(&w->node, w->is_thread && e->config.nodes ? e->config.nodes[id] : -1);
     w->state_kept = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->state_kept));
     w->type_live = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->type_live));
+    w->queue_live = calloc(e->segment.n_queues, sizeof(*w->queue_live));
     w->near = calloc(1, sizeof(*w->near));
-    int r = w->state_kept && w->type_live && w->near ? outbox_init(w) : -ENOMEM;
+    int r = w->state_kept && w->type_live && w->queue_live && w->near ? outbox_init(w) : -ENOMEM;
     if (r == 0 && w->is_thread)
         r = park_worker_init(w);
     if (r < 0) {
@@ -79,6 +80,7 @@ struct worker *worker_free(struct worker *w)
     }
     free(w->state_kept);
     free((void *)w->type_live);
+    free((void *)w->queue_live);
     free(w->near);
     memory_free(w, w->block_bytes);
     return NULL;

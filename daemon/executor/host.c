@@ -105,22 +105,22 @@ static int spawn_read(const struct odeon_spawn_options *options, struct engine_s
         [ODEON_PLACE_PINNED] = PLACE_PINNED, [ODEON_PLACE_PINNED_TO] = PLACE_PINNED, [ODEON_PLACE_FOLLOW] = PLACE_FOLLOW,
         [ODEON_PLACE_DETACHED] = PLACE_DETACHED,
     };
-    struct odeon_spawn_options known = { .struct_size = 0 };
+    /* field by field: the plugin has just written them so, and a wider load would have to wait for its stores */
+    bool full = options->struct_size == sizeof(*options);
+    uint32_t placement = options->placement, place = full ? options->place : 0;
 
-    if (options->struct_size < SPAWN_OPTIONS_SIZE_FIRST || options->struct_size > sizeof(known))
+    if (!full && options->struct_size != SPAWN_OPTIONS_SIZE_FIRST)
         return -EINVAL;
-    memcpy(&known, options, options->struct_size);
-    if (known.placement >= sizeof(placements) / sizeof(placements[0]) || (known.args_size > 0 && !known.args) || known.reserved)
+    if (placement >= sizeof(placements) / sizeof(placements[0]) || (options->args_size > 0 && !options->args) ||
+        (full && options->reserved))
         return -EINVAL;
-    if (known.args_size > ODEON_SPAWN_ARGS_MAX)
+    if (options->args_size > ODEON_SPAWN_ARGS_MAX)
         return -E2BIG;
-    *ret_spawn = (struct engine_spawn){
-        .placement = placements[known.placement],
-        .place = known.placement == ODEON_PLACE_PINNED ? ENGINE_ANYWHERE : known.place,
-        .name = known.name,
-        .args = known.args,
-        .args_size = known.args_size,
-    };
+    ret_spawn->placement = placements[placement];
+    ret_spawn->place = placement == ODEON_PLACE_PINNED ? ENGINE_ANYWHERE : place;
+    ret_spawn->name = options->name;
+    ret_spawn->args = options->args;
+    ret_spawn->args_size = options->args_size;
     return 0;
 }
 
