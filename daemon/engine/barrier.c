@@ -10,6 +10,8 @@
 
 #include "daemon/engine/park.h"
 
+enum { NUDGE_NS = 1000 * 1000 };
+
 static void word_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout, NULL, 0);
@@ -52,14 +54,16 @@ uint32_t barrier_next(struct engine *e)
     return (load_relaxed(&e->pause) + 1) | 1;
 }
 
-/* False: the time is over. */
+/* False: the time is over.  A worker that runs a batch is made to look behind its present message, again and again: what it stores
+ * itself meanwhile may hide the first time. */
 static bool wait_for(struct worker *w, uint32_t epoch, uint64_t until)
 {
     for (uint32_t at; (at = load_acquire(&w->paused_at)) != epoch;) {
         uint64_t now = engine_now_ns();
         if (now >= until)
             return false;
-        uint64_t left = until - now;
+        store_relaxed(&w->out_wanted, 0);
+        uint64_t left = until - now < NUDGE_NS ? until - now : NUDGE_NS;
         struct timespec timeout = { .tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000) };
         word_wait(&w->paused_at, at, &timeout);
     }

@@ -154,7 +154,7 @@ struct worker {
     uint32_t id;
     uint8_t *outbox;
     uint64_t out;
-    uint64_t out_wanted;  /* from here on the loop of the turns looks: at a flush, or, 0, at something else */
+    _Atomic uint64_t out_wanted; /* from here on the loop of the turns looks: at a flush, or, 0, at something else; anybody may store 0 */
     uint64_t out_room;    /* up to here a small record fits without a further look */
     uint64_t out_limit;
     uint64_t run_at;      /* offset of the present run's first envelope */

@@ -47,7 +47,7 @@ void outbox_reset(struct worker *w)
     w->run_bytes = &w->run_none;
     w->run_at = 0;
     w->out = 0;
-    w->out_wanted = OUTBOX_FLUSH_BYTES;
+    store_relaxed(&w->out_wanted, OUTBOX_FLUSH_BYTES);
 }
 
 /* A handler that sends a lot at once to ever changing receivers. */

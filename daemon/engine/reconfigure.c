@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "daemon/engine/actors.h"
 #include "daemon/engine/barrier.h"
@@ -59,6 +60,9 @@ static int workers_enlist(struct engine *e, uint32_t from, uint32_t to)
     }
     return 0;
 }
+
+/* How long one try to stop all workers takes at most; between two they run. */
+enum { STAND_NS = 20 * 1000 * 1000 };
 
 /* ---- while all stand ---- */
 
@@ -158,6 +162,18 @@ static void stats_note(struct engine *e, uint64_t pause_ns)
         store_relaxed(&e->stats->pause_longest_ns, pause_ns);
 }
 
+/* One try.  A handler that hangs makes nobody wait for longer than this. */
+static int all_stand(struct engine *e, uint32_t before, uint32_t after, uint32_t *ret_stuck)
+{
+    int r = workers_enlist(e, before, after);
+    if (r < 0)
+        return r;
+    r = barrier_close(e, before > after ? before : after, STAND_NS, ret_stuck);
+    if (r < 0)
+        workers_dismiss(e, before, after);
+    return r;
+}
+
 int reconfigure_run(struct engine *e, const struct engine_config *config, uint64_t timeout_ns, struct engine_change *ret_change)
 {
     uint32_t before = engine_workers(e), after = config->n_workers, most = before > after ? before : after;
@@ -166,14 +182,13 @@ int reconfigure_run(struct engine *e, const struct engine_config *config, uint64
         ret_change->moved = change_apply(e, config);
         return 0;
     }
-    int r = workers_enlist(e, before, after);
+    int r;
+    for (uint64_t until = engine_now_ns() + timeout_ns; (r = all_stand(e, before, after, &ret_change->stuck)) == -EBUSY && engine_now_ns() < until;) {
+        struct timespec pause = { .tv_nsec = STAND_NS };
+        nanosleep(&pause, NULL);
+    }
     if (r < 0)
         return r;
-    r = barrier_close(e, most, timeout_ns, &ret_change->stuck);
-    if (r < 0) {
-        workers_dismiss(e, before, after);
-        return r;
-    }
     ret_change->moved = change_apply(e, config);
     ret_change->pause_ns = barrier_open(e, most, before);
     workers_dismiss(e, after, before);

@@ -233,7 +233,7 @@ static void turn_commit(struct worker *w, uint64_t cursor)
 {
     if (unlikely(w->newborn))
         turn_newborn_settle(w, 0);
-    if (unlikely(w->out >= w->out_wanted))
+    if (unlikely(w->out >= load_relaxed(&w->out_wanted)))
         commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
     else
         commit_message(w, cursor);
@@ -446,16 +446,16 @@ void turn_newborn(struct worker *w, actor_ref ref, uint32_t queue, actor_ref by)
     w->newborn_queue = queue;
     w->newborn_by = by;
     w->held_tail_limit = w->tail_limit;
-    w->held_out_wanted = w->out_wanted;
+    w->held_out_wanted = load_relaxed(&w->out_wanted);
     w->tail_limit = 0;
-    w->out_wanted = 0;
+    store_relaxed(&w->out_wanted, 0);
     w->out_room = 0;
 }
 
 void turn_newborn_settle(struct worker *w, actor_ref to)
 {
     w->tail_limit = w->held_tail_limit;
-    w->out_wanted = w->held_out_wanted;
+    store_relaxed(&w->out_wanted, w->held_out_wanted);
     w->out_room = w->out_limit - OUTBOX_SMALL_BYTES;
     if (to != w->newborn) {
         struct envelope init = { .to = w->newborn, .from = w->newborn_by, .type = MESSAGE_TYPE_INIT, .flags = ENVELOPE_INIT };
@@ -472,7 +472,7 @@ bool turn_make_tail_room(struct worker *w, uint64_t size)
             return false; /* too little has been consumed to be worth it */
         w->wrap = w->tail;
         w->tail = 0;
-        w->out_wanted = 0; /* a batch in two pieces is committed in full */
+        store_relaxed(&w->out_wanted, 0); /* a batch in two pieces is committed in full */
     }
     w->tail_limit = committed; /* U4 */
     return w->tail + size <= w->tail_limit;
@@ -532,7 +532,7 @@ static bool loop_look(struct turn_loop *loop, struct worker *w)
 {
     if (w->out >= OUTBOX_FLUSH_BYTES)
         loop_flush(loop, w);
-    w->out_wanted = OUTBOX_FLUSH_BYTES;
+    store_relaxed(&w->out_wanted, OUTBOX_FLUSH_BYTES);
     if (w->wrap != 0 && w->cursor == w->wrap) {
         batch_unwrap(w);
         loop_resume(loop, w, 0);
@@ -613,7 +613,7 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             INJECT(HANDLER);
             cursor += size;
             loop.low++;
-            if (unlikely(w->out >= w->out_wanted || SEEDED(two_stores))) {
+            if (unlikely(w->out >= load_relaxed(&w->out_wanted) || SEEDED(two_stores))) {
                 if (w->newborn)
                     turn_newborn_settle(w, 0);
                 commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0); /* with all that can have changed */
