@@ -173,30 +173,40 @@ enum { GOT_EVENT = 1, GOT_TOKEN = 2 };
 #define WITHOUT_LIMIT UINT64_MAX
 
 /* What has happened: GOT_EVENT, GOT_TOKEN (somebody claimed our sleepers bit, and this is his wake-up), 0. */
-static unsigned take_events(struct worker *w, uint64_t limit_ns)
+static unsigned take_event(struct worker *w, const struct epoll_event *event)
 {
     struct engine *e = w->engine;
-    struct epoll_event events[16];
-    struct timespec limit = { .tv_sec = (time_t)(limit_ns / 1000000000), .tv_nsec = (long)(limit_ns % 1000000000) };
-    /* The ordinary sleep is the old call: valgrind, for one, does not know the newer one. */
-    int n = limit_ns == WITHOUT_LIMIT ? epoll_wait(w->epoll_fd, events, 16, -1) : epoll_pwait2(w->epoll_fd, events, 16, &limit, NULL);
-    unsigned got = n > 0 ? GOT_EVENT : 0;
-    for (int i = 0; i < n; i++) {
-        uint32_t index = (uint32_t)events[i].data.u64;
-        switch (events[i].data.u64 >> 32) {
-        case EVENT_DOORBELL:
-            if (load_acquire(&e->ports[index].state) == PORT_OPEN)
-                source_signal(e, w, engine_source_of_port(e, index));
-            break;
-        case EVENT_STALL:
-            store_relaxed(&e->stall_armed, 0);
-            w->stalled = true; /* looked after when awake: a sleeper touches no client memory */
-            break;
-        default:
-            got |= GOT_TOKEN;
-            break;
-        }
+    uint32_t index = (uint32_t)event->data.u64;
+    switch (event->data.u64 >> 32) {
+    case EVENT_DOORBELL:
+        if (load_acquire(&e->ports[index].state) == PORT_OPEN)
+            source_signal(e, w, engine_source_of_port(e, index));
+        return GOT_EVENT;
+    case EVENT_STALL:
+        store_relaxed(&e->stall_armed, 0);
+        w->stalled = true; /* looked after when awake: a sleeper touches no client memory */
+        return GOT_EVENT;
+    default:
+        return GOT_EVENT | GOT_TOKEN;
     }
+}
+
+/* All of them: a doorbell's edge comes to one worker, and what is left here would wait for this one, who may hang in the next handler. */
+static unsigned take_events(struct worker *w, uint64_t limit_ns)
+{
+    enum { AT_ONCE = 16 };
+    struct epoll_event events[AT_ONCE];
+    unsigned got = 0;
+    int n;
+    do {
+        struct timespec limit = { .tv_sec = (time_t)(limit_ns / 1000000000), .tv_nsec = (long)(limit_ns % 1000000000) };
+        /* The ordinary calls are the old ones: valgrind, for one, does not know the newer one. */
+        n = limit_ns == WITHOUT_LIMIT || limit_ns == 0 ? epoll_wait(w->epoll_fd, events, AT_ONCE, limit_ns ? -1 : 0)
+                                                       : epoll_pwait2(w->epoll_fd, events, AT_ONCE, &limit, NULL);
+        for (int i = 0; i < n; i++)
+            got |= take_event(w, &events[i]);
+        limit_ns = 0;
+    } while (n == AT_ONCE);
     return got;
 }
 
