@@ -76,9 +76,12 @@ struct segment_commit {
     uint64_t base;                      /* of a ring's cursors, which run freely; 0 for a queue */
     uint32_t source;                    /* id + 1; 0: attached to nothing */
     uint32_t redo_how;
-    uint64_t redo;                      /* actor to end, 0: none */
+    uint64_t redo;                      /* actor to end, 0: none; COMMIT_DIRECT: the port's cursor */
     uint64_t wrap;                      /* as a queue's */
+    uint32_t port, port_generation;     /* COMMIT_DIRECT */
 };
+/* redo_how of a record that was taken from a port straight into a batch of its own: port's cursor and batch become true together. */
+#define COMMIT_DIRECT UINT32_C(0xff)
 #define COMMIT_LOW_BITS   37
 #define COMMIT_LOW_MASK   (UINT64_MAX >> (64 - COMMIT_LOW_BITS))
 #define COMMIT_OUT_MAX    (UINT64_C(1) << (64 - COMMIT_LOW_BITS + 3)) /* bytes of an outbox */

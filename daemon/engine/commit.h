@@ -64,30 +64,55 @@ static inline struct segment_commit *commit_other(struct segment_commit *slot)
     return (struct segment_commit *)((uintptr_t)slot ^ sizeof(*slot));
 }
 
-/* F2 */
-static inline void commit_flip(struct worker *w, uint32_t source, uint64_t cursor, uint64_t tail, uint64_t out, actor_ref redo, uint32_t redo_how)
+/* F2, but for the first two words. */
+static inline void commit_fill(struct worker *w, struct segment_commit *slot, uint64_t high, uint64_t base, uint32_t source, uint64_t redo,
+                               uint32_t redo_how)
 {
-    struct segment_commit *valid = w->slot, *slot = commit_other(valid);
-    uint64_t low = commit_low(valid), high = load_relaxed(&valid->high);
-    if (SEEDED(two_stores) && source) { /* wrong: the consumption first, for itself, the sends later */
-        store_relaxed(&valid->where, commit_where(cursor - valid->base, tail - valid->base));
-        crash_order();
-        INJECT(HANDLER);
-    }
-    if (unlikely(low >= COMMIT_LOW_MASK / 2)) { /* no batch commits as often as the other half allows */
-        high += COMMIT_LOW_MASK + 1;
-        low = 0;
-    }
     store_relaxed(&slot->what, 0);
     crash_order();
-    uint64_t base = cursor & ~(COMMIT_WINDOW_MAX - 1);
     store_relaxed(&slot->high, high);
     slot->base = base;
     slot->source = source;
     slot->redo_how = redo_how;
     slot->redo = redo;
     slot->wrap = w->wrap;
-    commit_store(slot, commit_where(cursor - base, (tail - base) & (COMMIT_WINDOW_MAX - 1)), commit_what(out, low + 1));
+}
+
+/* The next count; no batch commits as often as the lower half allows. */
+static inline uint64_t commit_next(const struct segment_commit *valid, uint64_t *ret_high)
+{
+    uint64_t low = commit_low(valid);
+    *ret_high = load_relaxed(&valid->high);
+    if (likely(low < COMMIT_LOW_MASK / 2))
+        return low + 1;
+    *ret_high += COMMIT_LOW_MASK + 1;
+    return 1;
+}
+
+/* A record of `size` bytes, taken from a port whose cursor is `port_cursor` then, is the batch of queue `source` - 1. */
+static inline void commit_direct(struct worker *w, uint32_t source, uint64_t size, uint32_t port, uint32_t generation, uint64_t port_cursor)
+{
+    struct segment_commit *slot = commit_other(w->slot);
+    uint64_t high, low = commit_next(w->slot, &high);
+    commit_fill(w, slot, high, 0, source, port_cursor, COMMIT_DIRECT);
+    slot->port = port;
+    slot->port_generation = generation;
+    commit_store(slot, commit_where(0, size), commit_what(0, low));
+    w->slot = slot;
+}
+
+static inline void commit_flip(struct worker *w, uint32_t source, uint64_t cursor, uint64_t tail, uint64_t out, actor_ref redo, uint32_t redo_how)
+{
+    struct segment_commit *valid = w->slot, *slot = commit_other(valid);
+    uint64_t high, low = commit_next(valid, &high);
+    if (SEEDED(two_stores) && source) { /* wrong: the consumption first, for itself, the sends later */
+        store_relaxed(&valid->where, commit_where(cursor - valid->base, tail - valid->base));
+        crash_order();
+        INJECT(HANDLER);
+    }
+    uint64_t base = cursor & ~(COMMIT_WINDOW_MAX - 1);
+    commit_fill(w, slot, high, base, source, redo, redo_how);
+    commit_store(slot, commit_where(cursor - base, (tail - base) & (COMMIT_WINDOW_MAX - 1)), commit_what(out, low));
     w->slot = slot;
 }
 

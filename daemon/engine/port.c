@@ -14,7 +14,11 @@
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/wake.h"
 
-enum { PORT_BATCH_RECORDS = 1024, PORT_COLD_POLLS = 20000 };
+enum {
+    PORT_BATCH_RECORDS = 1024,
+    PORT_COLD_POLLS = 20000,
+    DIRECT_BYTES = 1024, /* a record of so many may be taken directly: one is, several are worth a flush */
+};
 
 static uint64_t published_tail(struct port *port)
 {
@@ -91,6 +95,27 @@ static void refuse(struct worker *w, uint32_t id, const struct envelope *h, uint
     stat_add(w, STAT_refusals, 1);
 }
 
+/* Why a record cannot go to its receiver. */
+static enum envelope_reason route_reason(const struct engine *e, const struct envelope *h, uint64_t key)
+{
+    bool built_in = h->type >= MESSAGE_TYPE_POISON_DELETE && h->type <= MESSAGE_TYPE_POISON_FINISHED;
+    if (actor_key_generation(key) != actor_ref_generation(h->to) || actor_key_kind(key) == ACTOR_FREE)
+        return REASON_NO_SUCH_ACTOR;
+    if (actor_key_kind(key) == ACTOR_PORT || (h->type < MESSAGE_TYPE_FIRST_USER && !built_in) ||
+        h->type >= load_relaxed(&e->segment.header->n_message_types))
+        return REASON_NOT_ACCEPTED;
+    return h->flags & ENVELOPE_CORRELATED && h->length < 8 ? REASON_BAD_SIZE : REASON_NONE;
+}
+
+/* A record's copy as its receiver gets it; `h` is its header as it was checked. */
+static void record_copy(const struct engine *e, uint32_t id, const uint8_t *at, const struct envelope *h, struct envelope *out)
+{
+    *out = *h;
+    out->from = e->segment.ports[id].ref; /* E3 */
+    if (h->length)
+        memcpy(envelope_payload(out), at + sizeof(*h), envelope_record_size(h) - sizeof(*h));
+}
+
 /* One record from the ring into the outbox.  What its receiver makes of it is found out when it is run. */
 static enum port_broken route(struct worker *w, uint32_t id, struct port *port)
 {
@@ -107,26 +132,15 @@ static enum port_broken route(struct worker *w, uint32_t id, struct port *port)
     if (h.flags & ENVELOPE_CORRELATED && h.length >= 8)
         correlation = ((const volatile uint64_t *)at)[3];
     w->cursor += size;
-    enum envelope_reason reason = REASON_NONE;
-    bool built_in = h.type >= MESSAGE_TYPE_POISON_DELETE && h.type <= MESSAGE_TYPE_POISON_FINISHED;
-    if (actor_key_generation(key) != actor_ref_generation(h.to) || actor_key_kind(key) == ACTOR_FREE)
-        reason = REASON_NO_SUCH_ACTOR;
-    else if (actor_key_kind(key) == ACTOR_PORT || (h.type < MESSAGE_TYPE_FIRST_USER && !built_in) ||
-             h.type >= load_relaxed(&e->segment.header->n_message_types))
-        reason = REASON_NOT_ACCEPTED;
-    else if (h.flags & ENVELOPE_CORRELATED && h.length < 8)
-        reason = REASON_BAD_SIZE;
-    else if (!outbox_look_for_room(w, destination))
+    enum envelope_reason reason = route_reason(e, &h, key);
+    if (reason == REASON_NONE && !outbox_look_for_room(w, destination))
         reason = REASON_QUEUE_FULL;
     if (reason != REASON_NONE) {
         refuse(w, id, &h, correlation, reason);
         return PORT_OK;
     }
     struct envelope *out = outbox_append(w, destination, size);
-    *out = h;
-    out->from = e->segment.ports[id].ref; /* E3 */
-    if (h.length)
-        memcpy(envelope_payload(out), at + sizeof(h), size - sizeof(h));
+    record_copy(e, id, at, &h, out);
     if (correlation)
         memcpy(envelope_payload(out), &correlation, sizeof(correlation)); /* the value that was looked at */
     return PORT_OK;
@@ -153,6 +167,52 @@ static void wake_for_room(struct worker *w, struct port *port)
     stat_add(w, STAT_client_wakeups, 1);
 }
 
+/* The visible head, and whoever waits for room. */
+static void publish_head(struct worker *w, struct port *port, uint64_t head)
+{
+    /* seq_cst: R2 for the client, and the barrier of P4 before looking at room_wait */
+    atomic_exchange_explicit(&port->executor_words->submission_head, head, memory_order_seq_cst);
+    full_barrier_after_exchange();
+    wake_for_room(w, port);
+}
+
+/* A single record whose receiver's queue is ours, idle and empty, becomes that queue's batch at once, without outbox, lock and gulp: the
+ * queue, which the caller then runs; -1: it takes the long way.  Nothing of this port waits in the outbox: it is empty. */
+static int64_t take_directly(struct worker *w, uint32_t id, struct port *port, uint64_t head, uint64_t tail)
+{
+    struct engine *e = w->engine;
+    const uint8_t *at = port->submission + (head & (port->submission_bytes - 1));
+    struct envelope h = header_fetch(at);
+    if (header_check(e, &h, tail - head) != PORT_OK || envelope_record_size(&h) != tail - head)
+        return -1;
+    uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h.to)].key);
+    uint32_t destination = actor_key_destination(key);
+    if (route_reason(e, &h, key) != REASON_NONE || destination >= e->segment.n_queues ||
+        load_relaxed(&e->sources[destination].own) != own_idle(w->id) || !owner_take(&e->sources[destination], w->id, w->id))
+        return -1;
+    struct segment_queue *queue = &e->segment.queues[destination];
+    unsigned active = queue_active(load_relaxed(&queue->sel));
+    if (queue_has_work(queue)) { /* behind the compare-and-swap [DIRECT_NONEMPTY] */
+        if (source_release(w, destination, source_goes_to(w, destination), true) && queue_has_work(queue))
+            source_hand_back(e, w, destination);
+        return -1;
+    }
+    record_copy(e, id, at, &h, (struct envelope *)segment_window(&e->segment, destination, active ^ 1));
+    commit_direct(w, destination + 1, tail - head, id, load_relaxed(&e->segment.ports[id].generation), tail);
+    INJECT(PORT);
+    queue_begin_batch(queue, tail - head);
+    INJECT(PORT);
+    store_release(&e->segment.ports[id].pcur, tail);
+    crash_order();
+    publish_head(w, port, tail);
+    stat_add(w, STAT_port_batches, 1);
+    stat_add(w, STAT_port_messages, 1);
+    stat_add(w, STAT_messages_sent, 1);
+    stat_add(w, STAT_gulps, 1);
+    stat_add(w, STAT_direct_gulps, 1);
+    return destination;
+}
+
 /* A batch of the submission ring: attach, route, commit, flush, detach, and only then the visible head. */
 static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port, uint64_t head, uint64_t tail)
 {
@@ -174,10 +234,7 @@ static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
     crash_order();
     w->source = 0;
     commit_flip(w, 0, 0, 0, 0, 0, 0);
-    /* seq_cst: R2 for the client, and the barrier of P4 before looking at room_wait */
-    atomic_exchange_explicit(&port->executor_words->submission_head, w->cursor, memory_order_seq_cst);
-    full_barrier_after_exchange();
-    wake_for_room(w, port);
+    publish_head(w, port, w->cursor);
     stat_add(w, STAT_port_batches, 1);
     stat_add(w, STAT_port_messages, n);
     stat_add(w, STAT_messages_sent, n);
@@ -234,15 +291,16 @@ static void release(struct worker *w, uint32_t id, uint32_t to, bool left)
         source_hand_back(e, w, source);
 }
 
-void port_run(struct worker *w, uint32_t id)
+int64_t port_run(struct worker *w, uint32_t id, bool may_run)
 {
     struct engine *e = w->engine;
     struct port *port = &e->ports[id];
     uint32_t to = source_goes_to(w, engine_source_of_port(e, id));
     if (load_acquire(&port->state) != PORT_OPEN) {
         owner_release(&e->sources[engine_source_of_port(e, id)], w->id);
-        return;
+        return -1;
     }
+    int64_t queue = -1;
     w->queue = NO_QUEUE;
     if (delivery_backlog_waits(e, id))
         delivery_drain(w, id);
@@ -262,14 +320,18 @@ void port_run(struct worker *w, uint32_t id)
     if (likely(to == w->id) && (load_relaxed(&port->executor_words->need_wakeup) == 0 || (tail != head && !stopped)))
         make_hot(w, id, port);
     if (why == PORT_OK && tail != head && !stopped) {
-        why = ingest(w, id, port, head, tail);
-        head = w->cursor;
+        if (may_run && !closing && tail - head <= DIRECT_BYTES)
+            queue = take_directly(w, id, port, head, tail);
+        if (queue < 0)
+            why = ingest(w, id, port, head, tail);
+        head = queue < 0 ? w->cursor : tail;
     }
     if (why != PORT_OK || (closing && head == tail)) {
         retire(w, id, port, why);
-        return;
+        return -1;
     }
     release(w, id, to, closing || (head != published_tail(port) && !stopped));
+    return queue;
 }
 
 static uint32_t idle_poll(struct port *port)
@@ -363,7 +425,7 @@ void port_rescue(struct worker *w)
             continue;
         for (int64_t source; (source = port_steal_from(w, v)) >= 0;) {
             stat_add(w, STAT_steals, 1);
-            port_run(w, (uint32_t)source - e->segment.n_queues);
+            (void)port_run(w, (uint32_t)source - e->segment.n_queues, false);
             store_release(&w->busy, 0);
         }
     }

@@ -23,8 +23,9 @@ void port_reap(struct engine *engine, uint32_t id, bool unmap);
 void port_close_all(struct engine *engine);
 
 /* Takes what is there and routes it; closes the port when it is to be closed and drained, or broken.  The caller holds the
- * owner word; port_run gives it back (or keeps it for ever when the port is dead). */
-void port_run(struct worker *w, uint32_t id);
+ * owner word; port_run gives it back (or keeps it for ever when the port is dead).  `may_run`: a single record may become its receiver's
+ * batch at once; returned is that queue, whose owner word the caller holds now and which it must run; -1: none. */
+int64_t port_run(struct worker *w, uint32_t id, bool may_run);
 /* Ready bits for ports that this worker polls and that have something new. */
 void port_poll_hot(struct worker *w);
 /* Before sleeping: doorbells on.  True: something was published meanwhile. */

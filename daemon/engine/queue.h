@@ -68,6 +68,19 @@ static inline void queue_gulp(struct segment_queue *queue, uint32_t id)
     queue_unlock(queue);
 }
 
+/* Runner only, no batch present: one of `bytes`, written into the inactive buffer, is.  Senders under the lock look at the active bit
+ * alone, which stays. */
+static inline void queue_begin_batch(struct segment_queue *queue, uint64_t bytes)
+{
+    uint32_t sel = load_relaxed(&queue->sel);
+    store_relaxed(&queue->len[queue_active(sel) ^ 1], bytes);
+    store_relaxed(&queue->cursor, 0);
+    store_relaxed(&queue->wrap, 0);
+    store_relaxed(&queue->ring, 0);
+    crash_order();
+    store_release(&queue->sel, sel | SEL_BATCH);
+}
+
 /* Runner only, the batch is consumed.  The order matters to recovery: the batch bit goes last [LEN_LATE]. */
 static inline void queue_release_batch(struct segment_queue *queue)
 {

@@ -128,12 +128,25 @@ static void blame(struct engine *e, uint32_t id, struct segment_commit *slot, st
 
 static void redo_end(struct engine *e, const struct segment_commit *slot)
 {
-    if (!slot->redo)
+    if (!slot->redo || slot->redo_how == COMMIT_DIRECT)
         return;
     struct segment_actor *durable = &e->segment.actors[actor_ref_slot(slot->redo)];
     uint64_t word = load_relaxed(&durable->word);
     if (slot_word_generation(word) == actor_ref_generation(slot->redo) && slot_word_state(word) != ACTOR_SLOT_FREE)
         store_relaxed(&durable->word, slot_word(generation_next(slot_word_generation(word)), 0, ACTOR_SLOT_FREE));
+    crash_order();
+}
+
+/* A record taken straight from its port: the port's cursor is behind it, and its batch present, whether or not that had been stored. */
+static void redo_direct(struct engine *e, const struct segment_commit *slot)
+{
+    struct segment_port *port = &e->segment.ports[slot->port];
+    if (load_relaxed(&port->generation) == slot->port_generation && slot->redo > load_relaxed(&port->pcur))
+        store_relaxed(&port->pcur, slot->redo);
+    crash_order();
+    struct segment_queue *queue = &e->segment.queues[slot->source - 1];
+    if (!queue_has_batch(load_relaxed(&queue->sel)))
+        queue_begin_batch(queue, commit_tail(slot));
     crash_order();
 }
 
@@ -175,6 +188,8 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
         w->recovering = false;
     }
     INJECT(RECOVERY);
+    if (slot.source && slot.redo_how == COMMIT_DIRECT)
+        redo_direct(e, &slot);
     store_cursor(e, &slot, report);
     w->source = 0;
     if (slot.source || commit_out(&slot) || slot.redo)

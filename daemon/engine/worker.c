@@ -185,6 +185,15 @@ void worker_run_queue(struct worker *w, uint32_t queue)
     run_queue(w, queue, false);
 }
 
+static void port_serve(struct worker *w, uint32_t port)
+{
+    int64_t queue = port_run(w, port, true);
+    if (queue < 0)
+        return;
+    park_begin_run(w, (uint32_t)queue); /* a run of its own: the port may have become a polled one, or others may have work by now */
+    run_queue(w, (uint32_t)queue, false);
+}
+
 static void run_source(struct worker *w, uint32_t source, bool stolen)
 {
     park_begin_run(w, source);
@@ -193,7 +202,7 @@ static void run_source(struct worker *w, uint32_t source, bool stolen)
     if (source < w->engine->segment.n_queues)
         run_queue(w, source, stolen);
     else
-        port_run(w, source - w->engine->segment.n_queues);
+        port_serve(w, source - w->engine->segment.n_queues);
     park_end_run(w);
     w->fruitless = 0;
 }
