@@ -80,6 +80,7 @@ static inline void commit_flip(struct worker *w, uint32_t source, uint64_t curso
     }
     store_relaxed(&slot->what, 0);
     crash_order();
+    atomic_thread_fence(memory_order_release); /* for segment_count(): who sees the new `high` sees the 0, or what follows it */
     uint64_t base = cursor & ~(COMMIT_WINDOW_MAX - 1);
     store_relaxed(&slot->high, high);
     slot->base = base;

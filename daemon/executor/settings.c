@@ -47,7 +47,7 @@ static const struct setting {
     { "limit-bytes", SETTING_BYTES, false, offsetof(struct settings, limit_bytes), ODEON_LIMIT_BYTES_DEFAULT, KIB(4),
       GIB(16), "bytes that may wait in one queue before sends to it are refused" },
     { "outbox-bytes", SETTING_BYTES, false, offsetof(struct settings, outbox_bytes), ODEON_OUTBOX_BYTES_DEFAULT,
-      OUTBOX_BYTES_MIN, GIB(4), "bytes that the handlers of one worker may send before they are flushed" },
+      OUTBOX_BYTES_MIN, GIB(1), "bytes that the handlers of one worker may send before they are flushed" },
     { "backlog-bytes", SETTING_BYTES, false, offsetof(struct settings, backlog_bytes), ODEON_BACKLOG_BYTES_DEFAULT,
       WINDOW_BYTES_MIN, GIB(4), "bytes that may wait for one port whose client does not receive" },
     { "dead-letter-bytes", SETTING_BYTES, false, offsetof(struct settings, dead_letter_bytes), ODEON_DLQ_BYTES_DEFAULT,
