@@ -5,6 +5,7 @@
  * is set aside in two pieces, taken over by another worker and gone on with.  In its middle, or inside recovery, it is killed: the
  * parent lets it go on for a drawn number of single instructions first (ptrace), or, in the build with injection points, one of
  * these is armed while a batch lies in two pieces.  The next child recovers.
+ * Besides, a child is stopped behind each of some thousands of instructions: whatever the segment holds there, another child recovers from.
  *
  * What is run: tokens that wander among the actors of a queue, with payloads of 0 to 32 KiB, by way of actors that are spawned for one
  * message and end with it, and of actors whose init fails; each leaves numbered echoes on its way.  The ledger, in memory of its own,
@@ -33,12 +34,13 @@ enum { N_WORKERS = 3, N_QUEUES = 2, N_ACTORS = 7, N_TOKENS = 12 };
 
 struct row {
     uint64_t last, echo; /* numbers */
+    uint64_t end;        /* from this number on it is not passed on; 0: without end */
     uint64_t echo_end;   /* of the last echo that was left */
 };
 
 struct ledger {
     uint64_t seed;
-    uint64_t handlers, end; /* end: token numbers from here on are not passed on; 0: none */
+    uint64_t handlers;
     struct row token[N_TOKENS];
     actor_ref actor[N_QUEUES][N_ACTORS];
     actor_ref sink[N_QUEUES];
@@ -110,19 +112,27 @@ static uint8_t pattern(uint64_t row, uint64_t number)
     return (uint8_t)(row * 41 + number * 7 + 1);
 }
 
-static const uint8_t *bytes_of(uint8_t value)
+static const uint8_t *bytes_of(uint8_t value, uint32_t size)
 {
     static uint8_t bytes[ODEON_PAYLOAD_MAX];
-    memset(bytes, value, sizeof(bytes));
+    memset(bytes, value, size);
     return bytes;
 }
 
-/* R2 */
+/* R2; in few instructions, which are stepped through one by one */
 static void bytes_check(const char *what, const uint8_t *bytes, uint32_t size, uint8_t value)
 {
+    if (size == 0 || (bytes[0] == value && memcmp(bytes, bytes + 1, size - 1) == 0))
+        return;
     for (uint32_t i = 0; i < size; i++)
         if (bytes[i] != value)
             ledger_fail("%s: byte %u of %u is %u, not %u", what, i, size, bytes[i], value);
+}
+
+static bool is_last(const struct token *token)
+{
+    uint64_t end = ledger->token[token->row].end;
+    return end != 0 && token->number >= end;
 }
 
 /* R1 */
@@ -160,14 +170,14 @@ static void echoes_send(struct engine_context *ctx, struct token *token)
         struct echo echo = { .row = token->row, .number = ++token->echo };
         echo.size = draw_size(echo.row, echo.number, LOT_ECHO_SIZE, 9000);
         must("echo", engine_ctx_send_tail(ctx, ledger->sink[token->queue], echo_type, 0, &echo, sizeof(echo),
-                                          bytes_of(pattern(echo.row, echo.number)), echo.size));
+                                          bytes_of(pattern(echo.row, echo.number), echo.size), echo.size));
     }
 }
 
 static void token_send(struct engine_context *ctx, actor_ref to, struct token *token)
 {
     token->size = draw_size(token->row, token->number, LOT_SIZE, ODEON_PAYLOAD_MAX - sizeof(*token));
-    must("token", engine_ctx_send_tail(ctx, to, token_type, 0, token, sizeof(*token), bytes_of(pattern(token->row, token->number)), token->size));
+    must("token", engine_ctx_send_tail(ctx, to, token_type, 0, token, sizeof(*token), bytes_of(pattern(token->row, token->number), token->size), token->size));
 }
 
 /* To the next actor of the queue, one way or the other. */
@@ -196,7 +206,7 @@ static struct token token_take(const void *message, struct engine_context *ctx)
     bytes_check("token", (const uint8_t *)message + sizeof(token), token.size, pattern(token.row, token.number));
     row_note("token", &ledger->token[token.row].last, token.row, token.number, ctx);
     ledger->large += token.size > 16384;
-    if (ledger->end && token.number >= ledger->end)
+    if (is_last(&token))
         ledger->token[token.row].echo_end = token.echo;
     trap_look(ctx);
     return token;
@@ -208,7 +218,7 @@ static int wanderer_on_token(void *self, const void *message, struct engine_cont
     struct token token = token_take(message, ctx);
     const struct worker *w = (const struct worker *)ctx;
     bool in_two = w->wrap != 0;
-    if (ledger->end && token.number >= ledger->end)
+    if (is_last(&token))
         return ALLOCATION_NODELETE;
     token.number++;
     echoes_send(ctx, &token);
@@ -233,7 +243,7 @@ static int guest_on_token(void *self, const void *message, struct engine_context
     struct token token = token_take(message, ctx);
     if (was->row != token.row || was->number != token.number)
         ledger_fail("a guest has another's arguments");
-    bool goes_on = !ledger->end || token.number < ledger->end;
+    bool goes_on = !is_last(&token);
     token.number++;
     if (goes_on)
         token_send(ctx, ledger->actor[token.queue][1], &token);
@@ -354,11 +364,12 @@ static void finish(struct engine_fixture *f)
         if (ledger->handlers - before > 1000000)
             ledger_fail("the rows do not come to their end");
     }
-    for (uint64_t row = 0; row < N_TOKENS; row++)
-        if (ledger->token[row].last != ledger->end || ledger->token[row].echo != ledger->token[row].echo_end)
-            ledger_fail("token %llu ends at %llu.%llu, not at %llu.%llu", (unsigned long long)row, (unsigned long long)ledger->token[row].last,
-                        (unsigned long long)ledger->token[row].echo, (unsigned long long)ledger->end,
-                        (unsigned long long)ledger->token[row].echo_end);
+    for (uint64_t i = 0; i < N_TOKENS; i++) {
+        const struct row *row = &ledger->token[i];
+        if (row->last != row->end || row->echo != row->echo_end)
+            ledger_fail("token %llu ends at %llu.%llu, not at %llu.%llu", (unsigned long long)i, (unsigned long long)row->last,
+                        (unsigned long long)row->echo, (unsigned long long)row->end, (unsigned long long)row->echo_end);
+    }
     if (live_of_type(f->engine, guest_type) || live_of_type(f->engine, failing_type))
         ledger_fail("spawned actors are left over");
     struct segment_queue *dead = &f->engine->segment.queues[f->engine->segment.dead_letters];
@@ -415,6 +426,20 @@ static void must_be(bool good, int status)
         fail_msg("%s (status %x, seed %llu)", ledger->failure, (unsigned)status, (unsigned long long)ledger->seed);
 }
 
+static struct ledger *ledger_make(void)
+{
+    void *memory = mmap(NULL, sizeof(struct ledger), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    return memory;
+}
+
+/* Behind whatever is on the way. */
+static void ends_set(void)
+{
+    for (unsigned i = 0; i < N_TOKENS; i++)
+        ledger->token[i].end = ledger->token[i].last + 30;
+}
+
 static uint64_t lots_drawn;
 
 static uint64_t draw(uint64_t below)
@@ -461,23 +486,36 @@ static void kill_at_a_point(struct engine_fixture *f, uint64_t life)
 }
 #endif
 
+static void fixture_make(struct engine_fixture *f)
+{
+    const char *given = getenv("ODEON_RING_SEED");
+    *f = (struct engine_fixture){ .config = engine_fixture_config(N_WORKERS, 1) };
+    f->config.actors_max = 2 * ODEON_PORTS_MAX;
+    f->config.limit_bytes = 4 << 20;
+    f->config.outbox_bytes = 1 << 20;
+    f->config.dlq_bytes = 65536;
+    f->segment_fd = memfd_make_sealed("segment", engine_segment_size(&f->config));
+    f->stats_fd = memfd_make_sealed("stats", STATS_SEGMENT_SIZE);
+    ledger = ledger_make();
+    assert_true(f->segment_fd >= 0 && f->stats_fd >= 0);
+    ledger->seed = given ? strtoull(given, NULL, 0) : (uint64_t)getpid() ^ engine_now_ns();
+    print_message("ODEON_RING_SEED=%llu\n", (unsigned long long)ledger->seed);
+    life_end_well(f, LIFE_POPULATE);
+}
+
+static void fixture_end(struct engine_fixture *f)
+{
+    munmap(ledger, sizeof(*ledger));
+    close(f->segment_fd);
+    close(f->stats_fd);
+}
+
 static void test_kills_while_in_two_pieces(void **state)
 {
     (void)state;
-    const char *given = getenv("ODEON_RING_SEED");
-    struct engine_fixture f = { .config = engine_fixture_config(N_WORKERS, 1) };
-    f.config.actors_max = 2 * ODEON_PORTS_MAX;
-    f.config.limit_bytes = 4 << 20;
-    f.config.outbox_bytes = 1 << 20;
-    f.config.dlq_bytes = 65536;
-    f.segment_fd = memfd_make_sealed("segment", engine_segment_size(&f.config));
-    f.stats_fd = memfd_make_sealed("stats", STATS_SEGMENT_SIZE);
-    ledger = mmap(NULL, sizeof(*ledger), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(f.segment_fd >= 0 && f.stats_fd >= 0 && ledger != MAP_FAILED);
-    ledger->seed = given ? strtoull(given, NULL, 0) : (uint64_t)getpid() ^ engine_now_ns();
-    print_message("ODEON_RING_SEED=%llu\n", (unsigned long long)ledger->seed);
-    life_end_well(&f, LIFE_POPULATE);
-    unsigned kills = TEST_SCALE(300);
+    struct engine_fixture f;
+    fixture_make(&f);
+    unsigned kills = TEST_SCALE(200);
     for (uint64_t life = 1; life <= kills; life++) {
 #ifdef ODEON_INJECT
         if (life % 4 != 0) {
@@ -488,9 +526,7 @@ static void test_kills_while_in_two_pieces(void **state)
         kill_at_an_instruction(&f, life);
     }
     trap.handlers = -1;
-    for (uint64_t row = 0; row < N_TOKENS; row++)
-        if (ledger->token[row].last >= ledger->end)
-            ledger->end = ledger->token[row].last + 100;
+    ends_set();
     life_end_well(&f, LIFE_FINISH);
     print_message("%u kills, %llu handlers, %llu again; %llu batches went on in front, %llu killed in two pieces, %llu set aside in two, %llu "
                   "taken over in two, %llu tokens above 16 KiB\n",
@@ -500,13 +536,111 @@ static void test_kills_while_in_two_pieces(void **state)
     /* Otherwise it has been lucky, not right. */
     assert_true(ledger->wraps > 0 && ledger->attached_in_two > 0 && ledger->parked_in_two > 0 && ledger->stolen_in_two > 0 &&
                 ledger->redelivered > 0 && ledger->large > 0);
-    munmap(ledger, sizeof(*ledger));
-    close(f.segment_fd);
-    close(f.stats_fd);
+    fixture_end(&f);
+}
+
+/* ---- every instruction ---- */
+
+/* A segment's content: what the file holds, one piece after the other. */
+struct image {
+    struct {
+        off_t at;
+        size_t bytes;
+    } piece[256];
+    unsigned n;
+    size_t bytes, room;
+    uint8_t *content;
+};
+
+static void image_read(struct image *image, int fd)
+{
+    image->n = 0;
+    image->bytes = 0;
+    for (off_t at = 0, end; (at = lseek(fd, at, SEEK_DATA)) >= 0; at = end) {
+        end = lseek(fd, at, SEEK_HOLE);
+        assert_true(end > at && image->n < sizeof(image->piece) / sizeof(image->piece[0]));
+        size_t bytes = (size_t)(end - at);
+        if (image->bytes + bytes > image->room) {
+            image->room = 2 * (image->bytes + bytes);
+            image->content = realloc(image->content, image->room);
+            assert_non_null(image->content);
+        }
+        assert_int_equal(pread(fd, image->content + image->bytes, bytes, at), bytes);
+        image->piece[image->n].at = at;
+        image->piece[image->n++].bytes = bytes;
+        image->bytes += bytes;
+    }
+}
+
+static bool image_is(const struct image *a, const struct image *b)
+{
+    return a->bytes == b->bytes && memcmp(a->content, b->content, a->bytes) == 0;
+}
+
+/* What recovery makes of this content, with the ledger as it is: all rows come to their ends. */
+static void image_check(const struct engine_fixture *f, const struct image *image)
+{
+    struct engine_fixture copy = { .config = f->config };
+    struct ledger *now = ledger;
+    copy.segment_fd = memfd_make_sealed("segment", engine_segment_size(&copy.config));
+    copy.stats_fd = memfd_make_sealed("stats", STATS_SEGMENT_SIZE);
+    assert_true(copy.segment_fd >= 0 && copy.stats_fd >= 0);
+    const uint8_t *from = image->content;
+    for (unsigned i = 0; i < image->n; from += image->piece[i++].bytes)
+        assert_int_equal(pwrite(copy.segment_fd, from, image->piece[i].bytes, image->piece[i].at), image->piece[i].bytes);
+    ledger = ledger_make();
+    *ledger = *now;
+    ends_set();
+    life_end_well(&copy, LIFE_FINISH);
+    fixture_end(&copy);
+    ledger = now;
+}
+
+/* From a drawn handler on, for so many instructions: whatever the segment holds between two of them is a state to recover from. */
+static unsigned instructions_check(struct engine_fixture *f, uint64_t life, unsigned steps)
+{
+    static struct image images[2];
+    unsigned n = 0, which = 0;
+    int status;
+    trap.handlers = (int64_t)draw(400);
+    trap.in_two = life % 2;
+    pid_t pid = life_begin(f, LIFE_RUN, true, false, life);
+    trap.handlers = -1; /* not in those that check */
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    must_be(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP, status);
+    for (unsigned i = 0; i < steps; i++) {
+        assert_int_equal(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL), 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        must_be(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP, status);
+        image_read(&images[which], f->segment_fd);
+        if (i > 0 && image_is(&images[which], &images[which ^ 1]))
+            continue;
+        image_check(f, &images[which]);
+        which ^= 1;
+        n++;
+    }
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return n;
+}
+
+static void test_every_instruction(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    unsigned n = 0, lives = TEST_SCALE(10);
+    fixture_make(&f);
+    for (uint64_t life = 1; life <= lives; life++)
+        n += instructions_check(&f, life, 2500);
+    ends_set();
+    life_end_well(&f, LIFE_FINISH);
+    print_message("%u states of the segment, each recovered from\n", n);
+    assert_true(n > 10 * lives);
+    fixture_end(&f);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_kills_while_in_two_pieces) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_kills_while_in_two_pieces), cmocka_unit_test(test_every_instruction) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
