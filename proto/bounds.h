@@ -40,6 +40,10 @@ enum {
     ODEON_PROTOCOL_VERSION = 1,
 };
 
+/* what a commit record can count (segment_layout.h) */
+#define ODEON_OUTBOX_BYTES_MAX (UINT64_C(1) << 30)
+#define ODEON_WINDOW_BYTES_MAX (UINT64_C(1) << 35) /* a queue's limit and all outboxes */
+
 #define ODEON_LIMIT_BYTES_DEFAULT   (UINT64_C(256) << 20) /* soft limit of one queue */
 #define ODEON_OUTBOX_BYTES_DEFAULT  (UINT64_C(64) << 20)  /* window of one worker's outbox */
 #define ODEON_BACKLOG_BYTES_DEFAULT (UINT64_C(16) << 20)  /* deliveries that wait behind a full ring, per port */

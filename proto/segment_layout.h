@@ -86,6 +86,7 @@ struct segment_commit {
 #define COMMIT_LOW_MASK   (UINT64_MAX >> (64 - COMMIT_LOW_BITS))
 #define COMMIT_OUT_MAX    (UINT64_C(1) << (64 - COMMIT_LOW_BITS + 3)) /* bytes of an outbox */
 #define COMMIT_WINDOW_MAX (UINT64_C(1) << 35)                         /* bytes of a window */
+static_assert(COMMIT_OUT_MAX == ODEON_OUTBOX_BYTES_MAX && COMMIT_WINDOW_MAX == ODEON_WINDOW_BYTES_MAX, "bounds of the commit record");
 
 static inline uint64_t commit_where(uint64_t cursor, uint64_t tail)
 {

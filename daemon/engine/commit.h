@@ -70,6 +70,7 @@ static inline void commit_fill(struct worker *w, struct segment_commit *slot, ui
 {
     store_relaxed(&slot->what, 0);
     crash_order();
+    atomic_thread_fence(memory_order_release); /* for segment_count(): who sees the new `high` sees the 0, or what follows it */
     store_relaxed(&slot->high, high);
     slot->base = base;
     slot->source = source;
@@ -101,6 +102,7 @@ static inline void commit_direct(struct worker *w, uint32_t source, uint64_t siz
     w->slot = slot;
 }
 
+/* F2 */
 static inline void commit_flip(struct worker *w, uint32_t source, uint64_t cursor, uint64_t tail, uint64_t out, actor_ref redo, uint32_t redo_how)
 {
     struct segment_commit *valid = w->slot, *slot = commit_other(valid);

@@ -39,10 +39,13 @@ static int config_check(const struct engine_config *c, const char **reterr_text)
         *reterr_text = "number of queues out of range: at least one a worker, at most 8192 in all";
     else if (c->actors_max < 2 * ODEON_PORTS_MAX || c->actors_max > ODEON_ACTORS_MAX)
         *reterr_text = "size of the actor table out of range";
-    else if (c->outbox_bytes < 2 * OUTBOX_SYSTEM_BYTES || c->outbox_bytes > UINT64_C(1) << 34)
-        *reterr_text = "size of an outbox out of range";
+    else if (c->outbox_bytes < 2 * OUTBOX_SYSTEM_BYTES || c->outbox_bytes > COMMIT_OUT_MAX)
+        *reterr_text = "size of an outbox out of range: at most 1 GiB";
     else if (c->limit_bytes < 4096 || c->backlog_bytes < ENVELOPE_SIZE_MAX || c->dlq_bytes < ENVELOPE_SIZE_MAX)
         *reterr_text = "a limit is too small";
+    else if (c->limit_bytes > COMMIT_WINDOW_MAX / 2 || c->backlog_bytes > COMMIT_WINDOW_MAX / 2 || c->dlq_bytes > COMMIT_WINDOW_MAX / 2 ||
+             segment_message_window_bytes(c) >= COMMIT_WINDOW_MAX)
+        *reterr_text = "a queue's window is too large: its limit and the outboxes of all workers together must be below 32 GiB";
     else
         return 0;
     return -EINVAL;

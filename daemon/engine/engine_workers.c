@@ -18,10 +18,12 @@ static actor_ref running_actor(struct engine *e, struct segment_worker *durable)
     const struct segment_commit *slot = segment_commit_valid(durable);
     uint32_t source = slot->source;
     uint64_t cursor = commit_cursor(slot);
-    if (!load_relaxed(&durable->turn) || source == 0 || source > e->segment.n_queues || (cursor == commit_tail(slot) && slot->wrap == 0))
-        return 0;
-    if (cursor == slot->wrap)
+    uint64_t wrap = slot->wrap;
+    bool second = wrap == 0 || cursor == wrap; /* as in recovery's blame() */
+    if (wrap && second)
         cursor = 0;
+    if (!load_relaxed(&durable->turn) || source == 0 || source > e->segment.n_queues || (second && cursor == commit_tail(slot)))
+        return 0;
     uint32_t queue = source - 1;
     unsigned inactive = queue_active(load_relaxed(&e->segment.queues[queue].sel)) ^ 1;
     if (cursor > segment_window_bytes(&e->segment, queue) - sizeof(struct envelope))

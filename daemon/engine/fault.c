@@ -31,7 +31,8 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     if (w && w->queue != NO_QUEUE && load_relaxed(&w->durable->turn)) {
         struct segment_fault *fault = &w->durable->fault;
         const struct envelope *running = (const struct envelope *)(w->batch + commit_cursor(w->slot));
-        uint32_t type = actor_key_type(load_relaxed(&w->actors[actor_ref_slot(running->to)].key));
+        uint32_t slot = actor_ref_slot(running->to); /* between two messages there may be anything behind the cursor */
+        uint32_t type = slot < w->actors_max ? actor_key_type(load_relaxed(&w->actors[slot].key)) : 0;
         fault->signal = (uint32_t)signal;
         fault->attempts = running->attempts + 1u;
         fault->address = (uint64_t)(uintptr_t)info->si_addr;

@@ -109,11 +109,14 @@ static void blame(struct engine *e, uint32_t id, struct segment_commit *slot, st
 {
     struct segment_worker *durable = &e->segment.workers[id];
     uint64_t count = segment_count(durable);
-    if (slot->source == 0 || slot->source > e->segment.n_queues || (commit_cursor(slot) == commit_tail(slot) && slot->wrap == 0) || !load_relaxed(&durable->turn))
+    if (slot->source == 0 || slot->source > e->segment.n_queues || !load_relaxed(&durable->turn))
+        return;
+    bool second = slot->wrap == 0 || commit_cursor(slot) == slot->wrap; /* behind the first piece comes the second, which may be empty */
+    uint64_t cursor = slot->wrap && second ? 0 : commit_cursor(slot);
+    if (second && cursor == commit_tail(slot))
         return;
     uint32_t queue = slot->source - 1;
     unsigned inactive = queue_active(load_relaxed(&e->segment.queues[queue].sel)) ^ 1;
-    uint64_t cursor = commit_cursor(slot) == slot->wrap ? 0 : commit_cursor(slot); /* behind the first piece comes the second */
     struct envelope *envelope = (struct envelope *)(segment_window(&e->segment, queue, inactive) + cursor);
     envelope->flags |= ENVELOPE_REDELIVERED;
     report->running_handlers++;

@@ -66,6 +66,13 @@ uint64_t segment_size(const struct engine_config *config)
     return h.size;
 }
 
+uint64_t segment_message_window_bytes(const struct engine_config *config)
+{
+    struct segment_header h;
+    layout_compute(config, &h);
+    return h.window_bytes;
+}
+
 static int segment_check(const struct segment_header *ours, const struct segment_header *theirs, const char **reterr_text)
 {
     if (theirs->version != ours->version || theirs->layout_hash != ours->layout_hash) {
@@ -91,6 +98,9 @@ static void segment_format(struct segment_header *header, const struct segment_h
     store_relaxed(&header->n_actor_types, 1);
     store_relaxed(&header->slots_high, ODEON_PORTS_MAX);
     store_relaxed(&header->clean, 1);
+    struct segment_worker *workers = (struct segment_worker *)((uint8_t *)header + computed->workers_offset);
+    for (uint32_t id = 0; id < computed->n_ids; id++) /* counts begin at 1: 0 is a record that is being filled */
+        store_relaxed(&workers[id].slot[0].what, commit_what(0, 1));
     crash_order();
     store_release(&header->magic, SEGMENT_MAGIC);
 }

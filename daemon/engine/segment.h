@@ -36,6 +36,8 @@ uint64_t segment_size(const struct engine_config *config);
 int segment_open(struct segment *segment, const struct engine_config *config, int fd, const char **reterr_text);
 void segment_close(struct segment *segment);
 
+/* Bytes of one buffer of a message queue in a segment for `config`. */
+uint64_t segment_message_window_bytes(const struct engine_config *config);
 /* Workers that a segment for `config` has room for. */
 uint32_t segment_workers_max(const struct engine_config *config);
 
@@ -53,24 +55,30 @@ static inline struct segment_commit *segment_commit_valid(struct segment_worker 
     return low_b != 0 && (low_a == 0 || atomic_load_explicit(&b->high, memory_order_relaxed) + low_b > atomic_load_explicit(&a->high, memory_order_relaxed) + low_a) ? b : a;
 }
 
-/* The count, for other threads: a record is read again if it has been changed meanwhile. */
+/* The count that a record stands for, 0: it is being filled.  It is read again if it has been changed meanwhile. */
+static inline uint64_t segment_commit_count(const struct segment_commit *slot)
+{
+    uint64_t what, high, again = atomic_load_explicit(&slot->what, memory_order_acquire); /* behind it, what the flip committed */
+    do {
+        what = again;
+        high = atomic_load_explicit(&slot->high, memory_order_relaxed);
+        atomic_thread_fence(memory_order_acquire);
+        again = atomic_load_explicit(&slot->what, memory_order_acquire);
+    } while ((again & COMMIT_LOW_MASK) < (what & COMMIT_LOW_MASK)); /* it only grows, unless the record is being filled */
+    uint64_t low = what & COMMIT_LOW_MASK;
+    return low ? high + low : 0;
+}
+
+/* The count, for other threads.  Never 0: one of the two records is valid at any time, but a slow reader may meet each of them while it
+ * is being filled. */
 static inline uint64_t segment_count(const struct segment_worker *worker)
 {
-    uint64_t count = 0;
-    for (unsigned i = 0; i < 2; i++) {
-        const struct segment_commit *slot = &worker->slot[i];
-        uint64_t what = atomic_load_explicit(&slot->what, memory_order_acquire), high, again = what; /* behind it, what the flip committed */
-        do {
-            what = again;
-            high = atomic_load_explicit(&slot->high, memory_order_relaxed);
-            atomic_thread_fence(memory_order_acquire);
-            again = atomic_load_explicit(&slot->what, memory_order_acquire);
-        } while ((again & COMMIT_LOW_MASK) < (what & COMMIT_LOW_MASK)); /* it only grows, unless the record is being filled */
-        uint64_t low = what & COMMIT_LOW_MASK;
-        if (low != 0 && high + low > count)
-            count = high + low;
-    }
-    return count;
+    uint64_t a, b;
+    do {
+        a = segment_commit_count(&worker->slot[0]);
+        b = segment_commit_count(&worker->slot[1]);
+    } while (a == 0 && b == 0);
+    return a > b ? a : b;
 }
 
 /* The range of a message queue; *ret_index: of its worker (ordinary, pinned), else within its range. */

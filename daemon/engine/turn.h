@@ -71,5 +71,10 @@ static inline struct envelope *turn_place(struct worker *w, uint32_t destination
 
 /* A spawn has been made, and there is room for its init record (U5). */
 void turn_newborn(struct worker *w, actor_ref ref, uint32_t queue, actor_ref by);
-/* Before anything else is sent, or committed: the init record, unless the next message goes to that actor anyway (`to`). */
-void turn_newborn_settle(struct worker *w, actor_ref to);
+/* Before anything else is sent, or committed: the init record, unless the next message goes to that actor anyway (`to`).  True: it was
+ * spared; if that message then cannot be sent, turn_newborn_again() has it wait once more. */
+bool turn_newborn_settle(struct worker *w, actor_ref to);
+static inline void turn_newborn_again(struct worker *w, actor_ref ref)
+{
+    turn_newborn(w, ref, w->newborn_queue, w->newborn_by);
+}

@@ -26,6 +26,7 @@ enum setting_kind {
 
 /* The least window must hold two of the largest records. */
 #define WINDOW_BYTES_MIN KIB(128)
+#define WINDOW_ROUNDING_BYTES MIB(2) /* pages of each outbox, and one record */
 #define OUTBOX_BYTES_MIN KIB(144) /* the engine keeps 72 KiB of it for itself */
 
 static const struct setting {
@@ -47,7 +48,7 @@ static const struct setting {
     { "limit-bytes", SETTING_BYTES, false, offsetof(struct settings, limit_bytes), ODEON_LIMIT_BYTES_DEFAULT, KIB(4),
       GIB(16), "bytes that may wait in one queue before sends to it are refused" },
     { "outbox-bytes", SETTING_BYTES, false, offsetof(struct settings, outbox_bytes), ODEON_OUTBOX_BYTES_DEFAULT,
-      OUTBOX_BYTES_MIN, GIB(4), "bytes that the handlers of one worker may send before they are flushed" },
+      OUTBOX_BYTES_MIN, ODEON_OUTBOX_BYTES_MAX, "bytes that the handlers of one worker may send before they are flushed" },
     { "backlog-bytes", SETTING_BYTES, false, offsetof(struct settings, backlog_bytes), ODEON_BACKLOG_BYTES_DEFAULT,
       WINDOW_BYTES_MIN, GIB(4), "bytes that may wait for one port whose client does not receive" },
     { "dead-letter-bytes", SETTING_BYTES, false, offsetof(struct settings, dead_letter_bytes), ODEON_DLQ_BYTES_DEFAULT,
@@ -323,6 +324,13 @@ int settings_check(const struct settings *settings, struct explain *explain)
                            " queues: at most %d are allowed, lower one of the two",
                            settings->workers_max, settings->queues_per_worker,
                            settings->workers_max * settings->queues_per_worker, ODEON_QUEUES_MAX);
+    uint64_t window = settings->limit_bytes + (settings->workers_max + settings->detached + 1) * settings->outbox_bytes;
+    if (window + WINDOW_ROUNDING_BYTES > ODEON_WINDOW_BYTES_MAX)
+        return explain_set(explain, -ERANGE,
+                           "settings limit-bytes = %" PRIu64 " and outbox-bytes = %" PRIu64 ", for each of %" PRIu64
+                           " threads, make queues of %" PRIu64 " bytes: less than %" PRIu64 " are allowed, lower one of the two",
+                           settings->limit_bytes, settings->outbox_bytes, settings->workers_max + settings->detached + 1,
+                           window, ODEON_WINDOW_BYTES_MAX);
     return 0;
 }
 

@@ -339,12 +339,61 @@ static void test_message_types(void **state)
     engine_fixture_close(&f);
 }
 
+/* States lie as the allocator's memory would: a type may be longer than the alignment that it asks for. */
+static struct {
+    unsigned n, crooked, dirty;
+} states;
+
+static int aligned_init(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    (void)size;
+    (void)ctx;
+    uint32_t bytes = *(const uint32_t *)args;
+    states.n++;
+    states.crooked += (uintptr_t)self % (bytes > 8 ? 16 : 8) != 0;
+    for (uint32_t i = 0; i < bytes; i++)
+        states.dirty += ((uint8_t *)self)[i] != 0;
+    memset(self, 0xa5, bytes);
+    return 0;
+}
+
+static void test_states_are_aligned_and_zero(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = { 1, 7, 8, 9, 15, 16, 17, 24, 25, 40, 56, 200, 248, 255, 256, 257, 264, 1000 };
+    enum { N_SIZES = sizeof(sizes) / sizeof(sizes[0]), N_EACH = 5 };
+    struct engine_fixture f;
+    fixture_begin(&f, 1);
+    memset(&states, 0, sizeof(states));
+    actor_ref refs[N_SIZES][N_EACH];
+    struct engine_behaviour on_end = { end_type, 0, false, child_on_end };
+    uint32_t types[N_SIZES];
+    for (unsigned i = 0; i < N_SIZES; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "bytes.%u", sizes[i]);
+        types[i] = engine_fixture_type(&f, name, sizes[i], aligned_init, NULL, &on_end, 1);
+    }
+    assert_int_equal(engine_start(f.engine), 0);
+    for (unsigned round = 0; round < 2; round++) { /* the second one gets what the first one has used */
+        for (unsigned i = 0; i < N_SIZES * N_EACH; i++)
+            refs[i / N_EACH][i % N_EACH] = engine_fixture_spawn(&f, types[i / N_EACH], &sizes[i / N_EACH], sizeof(uint32_t));
+        settle(&f);
+        for (unsigned i = 0; i < N_SIZES * N_EACH; i++)
+            end_actor(&f, refs[i / N_EACH][i % N_EACH]);
+    }
+    assert_int_equal(states.n, 2 * N_SIZES * N_EACH);
+    assert_int_equal(states.crooked, 0);
+    assert_int_equal(states.dirty, 0);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spawn_arguments),      cmocka_unit_test(test_names),
         cmocka_unit_test(test_names_are_used_again), cmocka_unit_test(test_full_table),
         cmocka_unit_test(test_types_come_and_go),    cmocka_unit_test(test_message_types),
+        cmocka_unit_test(test_states_are_aligned_and_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

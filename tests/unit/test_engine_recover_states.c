@@ -433,6 +433,82 @@ static void test_running_message_is_marked(void **state)
     engine_fixture_close(&f);
 }
 
+/* A batch that has gone on at the beginning of its buffer: 3 and 4, then `second` records from 5 on in front of them; `consumed` of the
+ * first piece.  Attached, or, with `parked`, set aside. */
+static void batch_in_two(unsigned consumed, unsigned second, bool parked)
+{
+    struct engine_fixture f;
+    struct worker *w = batch_attach(&f, 2);
+    struct segment_queue *queue = &f.engine->segment.queues[0];
+    uint64_t unreceived = 0;
+    store_relaxed(&queue->len[1], 0); /* nothing else waits */
+    for (uint64_t i = 0; i < second; i++) {
+        struct envelope *at = (struct envelope *)(segment_window(&f.engine->segment, 0, 0) + 32 * i);
+        *at = number_envelope(0);
+        memcpy(envelope_payload(at), &(uint64_t){ 5 + i }, 8);
+    }
+    w->wrap = 128;
+    commit_flip(w, 1, 64 + 32 * consumed, 32 * second, 0, 0, 0);
+    store_relaxed(&w->durable->turn, !parked);
+    if (parked) {
+        queue_park_batch(queue, 64 + 32 * consumed, 32 * second, 128);
+        w->wrap = 0;
+        commit_flip(w, 0, 0, 0, 0, 0, 0);
+    }
+    unsigned left = 2 - consumed + second;
+    for (unsigned times = 0; times < 2; times++) { /* the second recovery finds it set aside */
+        struct engine_recovery report = reopen(&f);
+        bool first = !parked && times == 0;
+        assert_int_equal(report.attached_batches, first);
+        assert_int_equal(report.parked_batches, !first);
+        assert_int_equal(report.running_handlers, first && left > 0);
+        assert_int_equal(report.redeliveries, first && left > 0);
+        assert_int_equal(engine_drain(f.engine, 0, false, &unreceived), 1);
+        assert_int_equal(unreceived, left);
+    }
+    run_all(&f);
+    expect(0, 3 + consumed, left);
+    assert_int_equal(seen[0].n_redelivered, !parked && left > 0);
+    assert_int_equal(load_relaxed(&queue->wrap), 0);
+    engine_fixture_close(&f);
+}
+
+static void test_batch_in_two_pieces(void **state)
+{
+    (void)state;
+    for (unsigned consumed = 0; consumed <= 2; consumed++)
+        for (unsigned second = 0; second <= 2; second++) {
+            batch_in_two(consumed, second, false);
+            batch_in_two(consumed, second, true);
+        }
+}
+
+/* Counts go on where the low part ends, records behind that are greater, and journals of before are void. */
+static void test_count_gets_a_new_high_part(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct worker *w = batch_attach(&f, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t before = commit_count(w);
+        store_relaxed(&w->slot->what, commit_what(0, COMMIT_LOW_MASK / 2 + i)); /* as if so many messages had been run */
+        assert_true(commit_count(w) > before);
+        before = commit_count(w);
+        journal_arm(w, 1, 0, 4096);
+        commit_flip(w, 1, 64, 128, 0, 0, 0);
+        assert_true(commit_count(w) > before);
+        assert_true(segment_count(w->durable) == commit_count(w));
+        assert_ptr_equal(segment_commit_valid(w->durable), w->slot);
+    }
+    store_relaxed(&w->durable->turn, 0);
+    struct engine_recovery report = reopen(&f);
+    assert_int_equal(report.attached_batches, 1);
+    assert_int_equal(report.armed_journals, 0);
+    run_all(&f);
+    expect(0, 3, 4);
+    engine_fixture_close(&f);
+}
+
 static void test_faults_are_counted_on_the_message(void **state)
 {
     (void)state;
@@ -536,6 +612,8 @@ int main(void)
         cmocka_unit_test(test_attached_batch_goes_on),
         cmocka_unit_test(test_tail_appends_count_as_far_as_committed),
         cmocka_unit_test(test_running_message_is_marked),
+        cmocka_unit_test(test_batch_in_two_pieces),
+        cmocka_unit_test(test_count_gets_a_new_high_part),
         cmocka_unit_test(test_faults_are_counted_on_the_message),
         cmocka_unit_test(test_release_cut_anywhere),
         cmocka_unit_test(test_park_cut_anywhere),

@@ -190,6 +190,13 @@ static void test_bad_configurations(void **state)
     BAD(limit_bytes, 100);
     BAD(backlog_bytes, 100);
     BAD(dlq_bytes, 100);
+    BAD(outbox_bytes, COMMIT_OUT_MAX + 8); /* what a commit record has no room for */
+    BAD(limit_bytes, COMMIT_WINDOW_MAX - good.outbox_bytes);
+    BAD(limit_bytes, UINT64_MAX);
+    BAD(backlog_bytes, COMMIT_WINDOW_MAX);
+    BAD(dlq_bytes, COMMIT_WINDOW_MAX);
+    good.workers_max = ODEON_WORKERS_MAX;
+    BAD(outbox_bytes, COMMIT_WINDOW_MAX / ODEON_WORKERS_MAX);
 #undef BAD
     assert_int_equal(print_of(fd).sum, 14695981039346656037u); /* all zero, as it was */
     close(fd);

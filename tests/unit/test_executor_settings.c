@@ -378,6 +378,28 @@ static void test_explain(void **state)
     assert_string_equal(explain.text + EXPLAIN_MAX - 4, "...");
 }
 
+/* What is sent while a queue is at its limit still has to fit behind it, and a commit record has to count it. */
+static void test_windows_that_are_too_large(void **state)
+{
+    struct settings settings;
+    struct explain explain;
+
+    (void)state;
+    settings_init(&settings, 4);
+    explain_init(&explain);
+    accept(&settings, "limit-bytes", "16G");
+    assert_int_equal(settings_check(&settings, &explain), 0);
+    accept(&settings, "outbox-bytes", "1G");
+    accept(&settings, "workers-max", "8");
+    accept(&settings, "detached", "6");
+    assert_int_equal(settings_check(&settings, &explain), 0); /* 15 ids */
+    accept(&settings, "detached", "7");
+    assert_int_equal(settings_check(&settings, &explain), -ERANGE);
+    assert_text_has(&explain, "limit-bytes");
+    assert_text_has(&explain, "outbox-bytes");
+    refuse("outbox-bytes", "1025M", -ERANGE, "1073741824");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_check_queues), cmocka_unit_test(test_read_start),  cmocka_unit_test(test_change),
         cmocka_unit_test(test_change_later), cmocka_unit_test(test_live_ranges), cmocka_unit_test(test_show),
         cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_windows_that_are_too_large),
     };
 
     return cmocka_run_group_tests_name("executor settings", tests, NULL, NULL);
