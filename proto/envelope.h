@@ -37,7 +37,7 @@ enum envelope_flags {
     ENVELOPE_CORRELATED = 1 << 0,  /* the payload begins with a uint64_t correlation id, which a reply repeats */
     ENVELOPE_REPLY = 1 << 1,       /* ... and this is the reply */
     ENVELOPE_REDELIVERED = 1 << 2, /* was in flight at a crash: its earlier run left no effect in the system */
-    ENVELOPE_INIT = 1 << 3,        /* makes sure that a spawned actor is initialised; has no payload */
+    ENVELOPE_INIT = 1 << 3,        /* an init record; or a message with which its receiver's init has faulted last */
     ENVELOPE_RESERVED = 0xf0,      /* must be zero in what a client posts */
     ENVELOPE_CLIENT_MAY_SET = ENVELOPE_CORRELATED | ENVELOPE_REPLY,
 };

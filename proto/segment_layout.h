@@ -122,6 +122,8 @@ struct segment_fault {
     uint64_t address, instruction;
     actor_ref actor;
     uint32_t message_type, actor_type;
+    uint32_t in_init; /* 1: the actor had not been initialised yet */
+    uint32_t reserved;
 };
 
 struct segment_worker {

@@ -32,14 +32,15 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         struct segment_fault *fault = &w->durable->fault;
         const struct envelope *running = (const struct envelope *)(w->batch + commit_cursor(w->slot));
         uint32_t slot = actor_ref_slot(running->to); /* between two messages there may be anything behind the cursor */
-        uint32_t type = slot < w->actors_max ? actor_key_type(load_relaxed(&w->actors[slot].key)) : 0;
+        uint64_t key = slot < w->actors_max ? load_relaxed(&w->actors[slot].key) : 0;
         fault->signal = (uint32_t)signal;
         fault->attempts = running->attempts + 1u;
         fault->address = (uint64_t)(uintptr_t)info->si_addr;
         fault->instruction = instruction_of(context);
         fault->actor = running->to;
         fault->message_type = running->type;
-        fault->actor_type = type;
+        fault->actor_type = actor_key_type(key);
+        fault->in_init = actor_key_kind(key) == ACTOR_NEW;
         crash_order();
         fault->tag = commit_count(w);
         stat_add(w, STAT_faults, 1);

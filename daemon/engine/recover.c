@@ -123,6 +123,8 @@ static void blame(struct engine *e, uint32_t id, struct segment_commit *slot, st
     report->redeliveries++;
     if (durable->fault.tag == count && durable->fault.attempts) {
         envelope->attempts = (uint8_t)durable->fault.attempts;
+        if (envelope->type >= MESSAGE_TYPE_FIRST_USER) /* an init record keeps its mark */
+            envelope->flags = (uint8_t)((envelope->flags & ~ENVELOPE_INIT) | (durable->fault.in_init ? ENVELOPE_INIT : 0));
         report->faults++;
         remember_fault(e, id, &durable->fault);
     }

@@ -394,7 +394,7 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
     }
     if (reason != REASON_NONE && envelope->type != MESSAGE_TYPE_INIT)
         dead_letter(w, envelope, reason);
-    if (reason == REASON_INIT_FAILED || (reason == REASON_ATTEMPTS && actor_key_kind(key) == ACTOR_NEW && envelope->type == MESSAGE_TYPE_INIT))
+    if (reason == REASON_INIT_FAILED || (reason == REASON_ATTEMPTS && actor_key_kind(key) == ACTOR_NEW && (envelope->flags & ENVELOPE_INIT)))
         result = ALLOCATION_DELETE; /* cannot begin: the actor ends; its fini is not owed */
     if (reason == REASON_INIT_FAILED && *actor_state(w, actor)) {
         actors_state_drop(w, actor_type_of(w, actor), *actor_state(w, actor), ALLOCATION_DELETE);
