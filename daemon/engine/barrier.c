@@ -76,7 +76,13 @@ static void let_go(struct engine *e)
     word_wake(&e->pause);
 }
 
-int barrier_close(struct engine *e, uint32_t n, uint64_t timeout_ns, uint32_t *ret_stuck)
+/* Who holds up the others: the one that did at the try before, if it is not here again; else anybody may only be late. */
+static uint32_t who_is_missing(struct engine *e, uint32_t n, uint32_t epoch, uint32_t late, uint32_t last_time)
+{
+    return last_time < n && load_acquire(&e->workers[last_time]->paused_at) != epoch ? last_time : late;
+}
+
+int barrier_close(struct engine *e, uint32_t n, uint64_t timeout_ns, uint32_t *stuck)
 {
     uint64_t now = engine_now_ns(), until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
     uint32_t epoch = barrier_next(e);
@@ -86,7 +92,7 @@ int barrier_close(struct engine *e, uint32_t n, uint64_t timeout_ns, uint32_t *r
         park_wake_sleeper(e, id);
     for (uint32_t id = 0; id < n; id++)
         if (!wait_for(e->workers[id], epoch, until)) {
-            *ret_stuck = id;
+            *stuck = who_is_missing(e, n, epoch, id, *stuck);
             let_go(e);
             return -EBUSY;
         }

@@ -21,8 +21,9 @@ void barrier_stand(struct worker *w);
 /* The first thing of a worker's thread that is made for a coming pause (start_epoch): it stands already. */
 void barrier_enlist(struct worker *w);
 
-/* Asks for a pause and waits until workers [0, n) stand.  0; -EBUSY: *ret_stuck did not come in time, nobody stands any more. */
-int barrier_close(struct engine *engine, uint32_t n, uint64_t timeout_ns, uint32_t *ret_stuck);
+/* Asks for a pause and waits until workers [0, n) stand.  0; -EBUSY: *stuck did not come in time, nobody stands any more.  *stuck before:
+ * the one of the try before, UINT32_MAX: none; it is named again if it is missing again. */
+int barrier_close(struct engine *engine, uint32_t n, uint64_t timeout_ns, uint32_t *stuck);
 /* The pause that barrier_close() would ask for next. */
 uint32_t barrier_next(struct engine *engine);
 /* Lets [0, n) go; waits until each has seen it. Returns how long they stood: from the first of [0, old) that stood to the last that went. */

@@ -163,12 +163,12 @@ static void stats_note(struct engine *e, uint64_t pause_ns)
 }
 
 /* One try.  A handler that hangs makes nobody wait for longer than this. */
-static int all_stand(struct engine *e, uint32_t before, uint32_t after, uint32_t *ret_stuck)
+static int all_stand(struct engine *e, uint32_t before, uint32_t after, uint32_t *stuck)
 {
     int r = workers_enlist(e, before, after);
     if (r < 0)
         return r;
-    r = barrier_close(e, before > after ? before : after, STAND_NS, ret_stuck);
+    r = barrier_close(e, before > after ? before : after, STAND_NS, stuck);
     if (r < 0)
         workers_dismiss(e, before, after);
     return r;
@@ -183,6 +183,7 @@ int reconfigure_run(struct engine *e, const struct engine_config *config, uint64
         return 0;
     }
     int r;
+    ret_change->stuck = UINT32_MAX;
     for (uint64_t until = engine_now_ns() + timeout_ns; (r = all_stand(e, before, after, &ret_change->stuck)) == -EBUSY && engine_now_ns() < until;) {
         struct timespec pause = { .tv_nsec = STAND_NS };
         nanosleep(&pause, NULL);

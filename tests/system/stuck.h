@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actors that hang when they are told to, and actors that keep workers busy beside them: messages, and the page of
+ * shared memory through which the test sees what they do without asking the service. */
+#pragma once
+
+#include <odeon/message.h>
+#include <stdatomic.h>
+
+enum { STUCK_RUNNERS = 24, STUCK_TOKENS = 8 /* each */ };
+
+ODEON_MESSAGE(stuck_hang, 1, { uint64_t blocks; }); /* until the page says release: 0 computes, 1 sleeps */
+ODEON_MESSAGE(stuck_count, 1, { uint64_t n; });     /* to a hanger: is counted, and must be the next */
+ODEON_MESSAGE(stuck_link, 1, { odeon_ref next; });
+ODEON_MESSAGE(stuck_token, 1, { uint64_t hops; });
+ODEON_INTERFACE(stuck_hanger, stuck_hang, stuck_count);
+ODEON_INTERFACE(stuck_runner, stuck_link, stuck_token);
+
+struct stuck_args {
+    uint32_t index; /* of a runner, of a hanger */
+    char page[96];  /* file */
+};
+
+/* Written by the test: release, halt.  By actors: the rest. */
+struct stuck_page {
+    _Atomic uint32_t release; /* hangers return; a futex */
+    _Atomic uint32_t halt;    /* runners keep their tokens */
+    _Atomic uint32_t entered, left;
+    _Atomic uint64_t absorbed, counted[8], out_of_order;
+    struct {
+        _Alignas(64) _Atomic uint64_t hops;
+    } runners[STUCK_RUNNERS];
+};
