@@ -128,6 +128,13 @@ struct detached {
     bool ended;                          /* the thread: its actor has ended */
 };
 
+/* What a window has held and needed, in pages (reclaim.h). */
+struct window_history {
+    uint32_t resident; /* no page from here on exists */
+    uint32_t need;     /* the most since more than half of that was used */
+    uint32_t little;   /* uses since then */
+};
+
 enum { SLOT_CACHE = 128 };
 
 struct worker {
@@ -166,6 +173,8 @@ struct worker {
     struct outbox_group *groups;
     struct outbox_link *runs;
     uint32_t runs_capacity;
+    uint64_t out_most;    /* longest log that was flushed since the last look at out_window */
+    struct window_history out_window;
     uint32_t spawn_next; /* round robin */
     uint32_t newborn_queue;
     actor_ref newborn;   /* the actor whose init record waits to be spared, 0: none (turn.h, U5) */
@@ -243,6 +252,7 @@ struct engine {
     struct worker **workers; /* [n_ids]: workers that run or may come, detached actors, the control thread */
     struct worker *control;
     struct detached *detached; /* [detached_max] */
+    struct window_history *windows; /* [2 * n_queues]: the buffers of the message queues */
     int *cpus, *nodes;         /* [workers_max], and */
     uint8_t *distances;        /* [workers_max][workers_max]: own copies (memory.h); config points to them, or is NULL */
     uint64_t binds_failed;

@@ -15,6 +15,7 @@
 #include "daemon/engine/near.h"
 #include "daemon/engine/park.h"
 #include "daemon/engine/port.h"
+#include "daemon/engine/reclaim.h"
 #include "daemon/engine/steal.h"
 #include "daemon/engine/turn.h"
 
@@ -173,6 +174,7 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
     if (!done)
         stat_add(w, STAT_batches_parked, 1);
     detach(w, queue, id, done);
+    reclaim_after_run(w, id, queue, done);
     bool left = !done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0;
     if (!SEEDED(own_early))
         release(w, id, queue, left);

@@ -25,6 +25,9 @@ add_engine_test(steal "stress" 120)
 add_engine_test(port "stress" 120)
 add_engine_test(reconfigure "stress" 180)
 add_engine_test(placement "unit" 120)
+add_engine_test(reclaim "unit" 120)
+target_sources(test_engine_reclaim PRIVATE
+    ${PROJECT_SOURCE_DIR}/tests/unit/baseline_queue.c ${PROJECT_SOURCE_DIR}/bench/baseline/copy_queue.c)
 
 # Recovery again, with the engine's injection points compiled in: nothing is taken from the engine's library.
 file(GLOB engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/daemon/engine/*.c)
