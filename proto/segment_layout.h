@@ -24,7 +24,7 @@
 #include "envelope.h"
 
 #define SEGMENT_MAGIC   UINT64_C(0x6f64656f6e736731) /* "odeonsg1" */
-#define SEGMENT_VERSION 2
+#define SEGMENT_VERSION 3
 
 struct segment_header {
     _Atomic uint64_t magic; /* stored last when formatting */
@@ -166,7 +166,8 @@ struct segment_message_type {
     char fields[ODEON_FIELDS_MAX + 1];
 };
 struct segment_actor_type {
-    uint32_t version, state_size, restart, reserved;
+    uint32_t version, state_size, restart;
+    _Atomic uint32_t overflow; /* what becomes of messages for a full queue */
     char name[ODEON_NAME_MAX + 1];
     char plugin[ODEON_NAME_MAX + 1];
 };

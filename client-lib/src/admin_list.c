@@ -133,6 +133,7 @@ int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t 
         row->name = arena_string(list, from->name);
         row->plugin = arena_string(list, from->plugin);
         row->restart = arena_string(list, from->restart);
+        row->overflow = arena_string(list, from->overflow);
         row->version = from->version;
         row->state_size = from->state_size;
         row->actors = from->live;

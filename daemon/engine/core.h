@@ -114,6 +114,7 @@ struct port {
     alignas(64) uint32_t room_woken; /* runner: last room_wait that was answered */
     _Atomic uint32_t idle_polls;     /* its owner, running it or not; a thief that makes it hot */
     bool closing_seen;               /* runner */
+    _Atomic uint32_t stalled_on; /* runner: queue + 1 that its next record waits for; back to 0 by it or by that queue's runner */
     uint64_t closing_tail;           /* runner: what had been published when the client was found to be gone */
     alignas(64) _Atomic uint64_t delivery_head; /* lock: the client's cursor as last believed; a hint for the poll */
     uint32_t delivery_woken;            /* lock: last delivery_wait that was answered */
@@ -126,6 +127,13 @@ struct detached {
     _Atomic uint32_t has_thread; /* by whoever holds `taken`, or the control thread */
     alignas(64) _Atomic uint32_t asleep; /* futex of the thread: 1 while it sleeps, or is about to */
     bool ended;                          /* the thread: its actor has ended */
+};
+
+/* What a window has held and needed, in pages (reclaim.h). */
+struct window_history {
+    uint32_t resident; /* no page from here on exists */
+    uint32_t need;     /* the most since more than half of that was used */
+    uint32_t little;   /* uses since then */
 };
 
 enum { SLOT_CACHE = 128 };
@@ -166,6 +174,8 @@ struct worker {
     struct outbox_group *groups;
     struct outbox_link *runs;
     uint32_t runs_capacity;
+    uint64_t out_most;    /* longest log that was flushed since the last look at out_window */
+    struct window_history out_window;
     uint32_t spawn_next; /* round robin */
     uint32_t newborn_queue;
     actor_ref newborn;   /* the actor whose init record waits to be spared, 0: none (turn.h, U5) */
@@ -243,6 +253,8 @@ struct engine {
     struct worker **workers; /* [n_ids]: workers that run or may come, detached actors, the control thread */
     struct worker *control;
     struct detached *detached; /* [detached_max] */
+    _Atomic uint8_t *stalls; /* [n_queues]: ports wait for it (overflow.h) */
+    struct window_history *windows; /* [2 * n_queues]: the buffers of the message queues */
     int *cpus, *nodes;         /* [workers_max], and */
     uint8_t *distances;        /* [workers_max][workers_max]: own copies (memory.h); config points to them, or is NULL */
     uint64_t binds_failed;
@@ -271,6 +283,7 @@ struct engine {
     _Atomic uint32_t n_workers;     /* that run; changes while they stand, detached threads see one or the other number */
     _Atomic uint32_t pause;         /* odd: workers are to stand still (barrier.h) */
     _Atomic uint32_t stopping;      /* workers end */
+    _Atomic uint32_t drops_oldest;  /* a type with that policy has been registered, once: runners look at full batches */
     _Atomic uint32_t ports_stopped; /* submission rings are left alone */
     alignas(64) _Atomic uint64_t sleepers[(ODEON_WORKERS_MAX + 63) / 64];
     struct search_count *searching; /* by node */

@@ -70,6 +70,15 @@ struct engine_behaviour {
 
 enum engine_restart { RESTART_INIT, RESTART_STOP };
 
+/* What becomes of a message for an actor whose queue is at its limit.
+ * REJECT       the sender is told: -EAGAIN to a handler, a refusal to a client
+ * DROP_NEWEST  it is forgotten
+ * DROP_OLDEST  it is taken; what has waited longest is forgotten instead.  Above twice the limit as DROP_NEWEST
+ * STALL        a client's waits in its ring, with all behind it; -EAGAIN to a handler
+ * "reject", "drop-newest", "drop-oldest", "stall" */
+enum engine_overflow { OVERFLOW_POLICY_REJECT, OVERFLOW_POLICY_DROP_NEWEST, OVERFLOW_POLICY_DROP_OLDEST, OVERFLOW_POLICY_STALL, OVERFLOW_POLICY_N };
+const char *engine_overflow_name(enum engine_overflow policy);
+
 /* A type as its plugin brings it.  The engine copies it; functions must stay until engine_actor_type_retire() has said 0. */
 struct engine_actor_type_info {
     const char *name;
@@ -77,6 +86,7 @@ struct engine_actor_type_info {
     uint32_t version;
     uint32_t state_size;
     enum engine_restart restart;
+    enum engine_overflow overflow;
     uint32_t n_behaviours;
     const struct engine_behaviour *behaviours;
     engine_init_fn init;
@@ -168,6 +178,7 @@ struct engine_actor_type_view {
     const char *name, *plugin;
     const struct engine_behaviour *behaviours;
     enum engine_restart restart;
+    enum engine_overflow overflow;
     bool loaded;
     uint64_t live;
 };

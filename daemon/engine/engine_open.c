@@ -15,9 +15,11 @@
 #include "daemon/engine/memory.h"
 #include "daemon/engine/near.h"
 #include "daemon/engine/outbox.h"
+#include "daemon/engine/overflow.h"
 #include "daemon/engine/park.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
+#include "daemon/engine/reclaim.h"
 #include "daemon/engine/seed.h"
 #include "daemon/engine/segment.h"
 #include "daemon/engine/steal.h"
@@ -119,6 +121,10 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
         r = steal_open(e);
     for (uint32_t id = 0; r == 0 && id < e->segment.n_ids; id++)
         r = worker_new(e, id, &e->workers[id]);
+    if (r == 0)
+        r = reclaim_open(e);
+    if (r == 0)
+        r = overflow_open(e);
     if (r < 0) {
         engine_close(e);
         return r;
@@ -152,6 +158,8 @@ struct engine *engine_close(struct engine *e)
             free(type);
         }
     }
+    overflow_close(e);
+    reclaim_close(e);
     steal_close(e);
     memory_fini(e);
     free(e->workers);

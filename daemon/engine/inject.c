@@ -17,7 +17,7 @@ static const char *const point_names[INJECT_N] = {
     [INJECT_HANDLER] = "handler",     [INJECT_OUTBOX] = "outbox",       [INJECT_LOCK] = "lock",
     [INJECT_COPIED] = "copied",       [INJECT_JOURNAL] = "journal",     [INJECT_PUBLISHED] = "published",
     [INJECT_STEP] = "step",           [INJECT_PARKED] = "parked",       [INJECT_RELEASE] = "release",
-    [INJECT_PORT] = "port",           [INJECT_RECOVERY] = "recovery",
+    [INJECT_PORT] = "port",           [INJECT_RECOVERY] = "recovery",   [INJECT_MARKED] = "marked",
 };
 
 /* One point of the list is armed for this process's life, drawn at random: each start tries another. */

@@ -187,6 +187,7 @@ void outbox_flush_from(struct worker *w, uint32_t first)
 {
     stat_add(w, STAT_flushed_messages, w->n_logged - w->n_flushed);
     w->n_flushed = w->n_logged;
+    w->out_most = w->out > w->out_most ? w->out : w->out_most;
     outbox_group(w, w->out);
     const struct segment *segment = &w->engine->segment;
     for (uint32_t step = first; step <= w->n_groups; step++) {

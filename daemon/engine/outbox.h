@@ -8,7 +8,7 @@
  * B2  Bytes below the committed length change only after a flip with out = 0 [OUT_REUSE].
  * B3  In a flush step the journal is armed after the copy and before the publish, inside the lock [J_BEFORECOPY, J_AFTER]; two
  *     entries alternate [J_TORN]; the tag is the commit count [J_NOTAG]; it stays armed behind the unlock [J_DISARM].
- * B4  A window holds its limit plus all outboxes, so that a flush into a message queue always fits.
+ * B4  A window holds twice its limit (overflow.h, X2) plus all outboxes, so that a flush into a message queue always fits.
  */
 #pragma once
 

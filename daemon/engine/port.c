@@ -12,6 +12,7 @@
 #include "daemon/engine/commit.h"
 #include "daemon/engine/delivery.h"
 #include "daemon/engine/outbox.h"
+#include "daemon/engine/overflow.h"
 #include "daemon/engine/wake.h"
 
 enum {
@@ -30,11 +31,12 @@ static bool port_has_work(struct engine *e, uint32_t id)
     struct port *port = &e->ports[id];
     if (load_acquire(&port->state) != PORT_OPEN)
         return false;
-    if (load_relaxed(&port->closing))
+    bool stalled = load_relaxed(&port->stalled_on) != 0;
+    if (load_relaxed(&port->closing) && !stalled)
         return true;
     if (load_relaxed(&port->executor_words->backlog) && load_relaxed(&port->client_words->delivery_head) != load_relaxed(&port->delivery_head))
         return true;
-    return published_tail(port) != load_relaxed(&e->segment.ports[id].pcur) && !load_relaxed(&e->ports_stopped);
+    return !stalled && published_tail(port) != load_relaxed(&e->segment.ports[id].pcur) && !load_relaxed(&e->ports_stopped);
 }
 
 bool port_is_drained(struct engine *e, uint32_t id)
@@ -116,7 +118,8 @@ static void record_copy(const struct engine *e, uint32_t id, const uint8_t *at, 
         memcpy(envelope_payload(out), at + sizeof(*h), envelope_record_size(h) - sizeof(*h));
 }
 
-/* One record from the ring into the outbox.  What its receiver makes of it is found out when it is run. */
+/* One record from the ring into the outbox, unless its receiver's queue is full and it waits here: then there is no more of the batch.
+ * What its receiver makes of it is found out when it is run. */
 static enum port_broken route(struct worker *w, uint32_t id, struct port *port)
 {
     struct engine *e = w->engine;
@@ -131,9 +134,18 @@ static enum port_broken route(struct worker *w, uint32_t id, struct port *port)
     uint64_t correlation = 0;
     if (h.flags & ENVELOPE_CORRELATED && h.length >= 8)
         correlation = ((const volatile uint64_t *)at)[3];
-    w->cursor += size;
     enum envelope_reason reason = route_reason(e, &h, key);
-    if (reason == REASON_NONE && !outbox_look_for_room(w, destination))
+    enum overflow_verdict verdict = OVERFLOW_TAKE;
+    if (reason == REASON_NONE && unlikely(!outbox_look_for_room(w, destination)))
+        verdict = overflow_decide(w, h.to, h.type, destination);
+    if (unlikely(verdict == OVERFLOW_STALL) && overflow_stall(w, id, destination)) {
+        w->tail = w->cursor;
+        return PORT_OK;
+    }
+    w->cursor += size;
+    if (unlikely(verdict == OVERFLOW_DROP))
+        return PORT_OK;
+    if (verdict == OVERFLOW_REFUSE)
         reason = REASON_QUEUE_FULL;
     if (reason != REASON_NONE) {
         refuse(w, id, &h, correlation, reason);
@@ -224,8 +236,9 @@ static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
     w->source = segment_port_source(&w->engine->segment, id) + 1;
     commit_flip(w, w->source, head, tail, 0, 0, 0);
     while (w->cursor < w->tail && n < PORT_BATCH_RECORDS && why == PORT_OK) {
+        uint64_t at = w->cursor;
         why = route(w, id, port);
-        n += why == PORT_OK;
+        n += w->cursor != at;
         if (w->out >= OUTBOX_FLUSH_BYTES)
             port_commit(w);
     }
@@ -302,6 +315,8 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     }
     int64_t queue = -1;
     w->queue = NO_QUEUE;
+    if (unlikely(load_relaxed(&port->stalled_on)))
+        store_relaxed(&port->stalled_on, 0); /* whatever it is run for: it tries again */
     if (delivery_backlog_waits(e, id))
         delivery_drain(w, id);
     bool closing = load_acquire(&port->closing); /* before the tail: what a client published before it died is below it */
@@ -330,7 +345,8 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
         retire(w, id, port, why);
         return -1;
     }
-    release(w, id, to, closing || (head != published_tail(port) && !stopped));
+    bool stalled = load_relaxed(&port->stalled_on) != 0;
+    release(w, id, to, !stalled && (closing || (head != published_tail(port) && !stopped)));
     return queue;
 }
 

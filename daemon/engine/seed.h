@@ -33,6 +33,7 @@ enum inject_point {
     INJECT_JOURNAL,   /* the journal is armed, the length not published */
     INJECT_PUBLISHED, /* published, still locked */
     INJECT_STEP,      /* between two steps of a flush */
+    INJECT_MARKED,    /* one of a full queue's oldest is marked, not all that are to be dropped */
     INJECT_PARKED,    /* a batch has been set aside */
     INJECT_RELEASE,   /* inside a release */
     INJECT_PORT,      /* a port's batch is routed, not committed */

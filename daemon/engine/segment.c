@@ -39,8 +39,8 @@ static void layout_compute(const struct engine_config *config, struct segment_he
     h->outbox_bytes = page_up(config->outbox_bytes);
     h->backlog_bytes = page_up(config->backlog_bytes);
     h->dlq_bytes = page_up(config->dlq_bytes);
-    /* A sender is refused above the limit, and only then: all outboxes may still come on top (outbox.h, B4). */
-    h->window_bytes = page_up(h->limit_bytes + h->n_ids * h->outbox_bytes + ENVELOPE_SIZE_MAX);
+    /* A sender is refused above the limit, and some only above twice the limit: all outboxes may still come on top (outbox.h, B4). */
+    h->window_bytes = page_up(2 * h->limit_bytes + h->n_ids * h->outbox_bytes + ENVELOPE_SIZE_MAX);
 
 #define PLACE(field, bytes) (h->field = at, at = page_up(at + (uint64_t)(bytes)))
     PLACE(workers_offset, h->n_ids * sizeof(struct segment_worker));

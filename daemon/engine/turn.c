@@ -6,15 +6,19 @@
 
 #include "daemon/engine/actors.h"
 #include "daemon/engine/commit.h"
+#include "daemon/engine/overflow.h"
 #include "daemon/engine/park.h"
 #include "daemon/engine/seed.h"
 
 /* ---- sends ---- */
 
-static int send_failed(struct worker *w, uint64_t size)
+/* 1: to be appended all the same; 0: dropped; negative: refused. */
+static int send_at_limit(struct worker *w, actor_ref to, uint64_t meta, uint32_t destination, uint64_t size)
 {
+    if (outbox_fits(w, size))
+        return overflow_send(w, to, (uint16_t)meta, destination);
     w->n_failed++;
-    return outbox_fits(w, size) ? -EAGAIN : -ENOBUFS;
+    return -ENOBUFS;
 }
 
 static struct actor_type *actor_type_of(const struct worker *w, const struct actor *actor)
@@ -36,7 +40,7 @@ static inline struct envelope *send_begin(struct worker *w, struct envelope *at,
     return at;
 }
 
-/* Where a record of `size` bytes for `to` goes, its header written; NULL and *ret_error. */
+/* Where a record of `size` bytes for `to` goes, its header written; NULL and *ret_error, which is 0 if it is dropped. */
 static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta, uint64_t size, int *ret_error)
 {
     uint32_t slot = actor_ref_slot(to);
@@ -48,10 +52,8 @@ static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta
     uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
     if (destination == NO_DESTINATION)
         destination = 0; /* whoever runs it makes a dead letter of the record */
-    if (unlikely(!turn_has_room(w, destination, size))) {
-        *ret_error = send_failed(w, size);
+    if (unlikely(!turn_has_room(w, destination, size)) && (*ret_error = send_at_limit(w, to, meta, destination, size)) <= 0)
         return NULL;
-    }
     return send_begin(w, turn_place(w, destination, size), to, meta);
 }
 
@@ -363,6 +365,11 @@ static void turn_end(struct worker *w, struct actor *actor, const struct envelop
 static void turn_special(struct worker *w, const struct envelope *envelope, struct actor *actor, enum envelope_reason begun, uint64_t cursor)
 {
     struct engine *e = w->engine;
+    if (unlikely(envelope->flags & ENVELOPE_DROPPED)) {
+        stat_add(w, STAT_dropped_oldest, 1);
+        turn_commit(w, cursor);
+        return;
+    }
     uint64_t prefix = envelope->flags & ENVELOPE_CORRELATED && envelope->length >= 8 ? 8 : 0;
     uint64_t key = actor ? load_acquire(&actor->key) : 0;
     enum envelope_reason reason = REASON_NONE;

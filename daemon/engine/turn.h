@@ -17,6 +17,7 @@
 
 #include "daemon/engine/core.h"
 #include "daemon/engine/outbox.h"
+#include "daemon/engine/reclaim.h"
 
 /* Runs the attached batch: to its end, to `limit` messages (at least 1), or until told to stop.  Flushes on the way; what the last
  * messages sent may be left in the (committed) outbox.  Returns the number of messages. */
@@ -25,11 +26,12 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit);
 void turn_flush(struct worker *w);
 
 /* How far a batch of so many bytes may be extended before it goes on at the beginning of its buffer: it touches a page more than what
- * was gulped, and a busy self-sender recycles warm memory instead of walking through the window. */
-enum { RING_PAGE_BYTES = 4096 };
+ * was gulped, with all that is touched behind its tail, and a busy self-sender recycles warm memory instead of walking through the
+ * window. */
+enum { RING_PAGE_BYTES = RECLAIM_PAGE };
 static inline uint64_t turn_ring_bytes(const struct worker *w, uint64_t bytes)
 {
-    uint64_t ring = ((bytes + RING_PAGE_BYTES - 1) & ~(uint64_t)(RING_PAGE_BYTES - 1)) + RING_PAGE_BYTES;
+    uint64_t ring = ((bytes + RING_PAGE_BYTES - 1) & ~(uint64_t)(RING_PAGE_BYTES - 1)) + RING_PAGE_BYTES - RECLAIM_REACH;
     uint64_t most = w->engine->segment.header->window_bytes - ENVELOPE_SIZE_MAX;
     return ring < most ? ring : most;
 }

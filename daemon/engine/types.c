@@ -11,6 +11,7 @@
 #include "daemon/engine/actors.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/detached.h"
+#include "daemon/engine/overflow.h"
 #include "daemon/engine/worker.h"
 
 enum { RETIRE_WAIT_NS = 1000 * 1000 * 1000 };
@@ -89,6 +90,7 @@ static int type_id(struct engine *e, const struct engine_actor_type_info *info, 
     durable->version = info->version;
     durable->state_size = info->state_size;
     durable->restart = info->restart;
+    overflow_set_policy(e, id, info->overflow);
     strcpy(durable->plugin, info->plugin);
     if (id == n) {
         strcpy(durable->name, info->name);
@@ -140,7 +142,8 @@ static void end_left_over(struct engine *e, uint32_t id)
 
 int engine_actor_type_register(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
 {
-    if (!actors_name_is_good(info->name) || !actors_name_is_good(info->plugin) || info->n_behaviours > ODEON_BEHAVIOURS_MAX)
+    if (!actors_name_is_good(info->name) || !actors_name_is_good(info->plugin) || info->n_behaviours > ODEON_BEHAVIOURS_MAX ||
+        (unsigned)info->overflow >= OVERFLOW_POLICY_N)
         return -EINVAL;
     for (uint32_t i = 0; i < info->n_behaviours; i++)
         if (info->behaviours[i].message_type >= ODEON_MESSAGE_TYPES_MAX || !info->behaviours[i].run)
@@ -227,6 +230,7 @@ int engine_actor_type_get(struct engine *e, uint32_t id, struct engine_actor_typ
         .plugin = durable->plugin,
         .behaviours = type ? type->listed : NULL,
         .restart = (enum engine_restart)durable->restart,
+        .overflow = (enum engine_overflow)load_relaxed(&durable->overflow),
         .loaded = type != NULL,
         .live = type_live(e, id),
     };

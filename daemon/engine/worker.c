@@ -13,8 +13,10 @@
 #include "daemon/engine/fault.h"
 #include "daemon/engine/memory.h"
 #include "daemon/engine/near.h"
+#include "daemon/engine/overflow.h"
 #include "daemon/engine/park.h"
 #include "daemon/engine/port.h"
+#include "daemon/engine/reclaim.h"
 #include "daemon/engine/steal.h"
 #include "daemon/engine/turn.h"
 
@@ -162,6 +164,7 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
         store_relaxed(&queue->ring, 0);
     }
     attach(w, id, queue);
+    overflow_attached(w, id, gulped);
     if (stolen)
         stat_add(w, STAT_messages_stolen, count_records(w->batch, w->cursor, w->tail, w->wrap));
     uint64_t appended = load_relaxed(&w->stats->value[STAT_tail_appends]);
@@ -173,6 +176,7 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
     if (!done)
         stat_add(w, STAT_batches_parked, 1);
     detach(w, queue, id, done);
+    reclaim_after_run(w, id, queue, done);
     bool left = !done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0;
     if (!SEEDED(own_early))
         release(w, id, queue, left);

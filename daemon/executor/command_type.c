@@ -135,6 +135,7 @@ static Odeon__ActorType *type_row(const struct executor *executor, const struct 
     row->live = view->live;
     row->loaded = view->loaded;
     row->restart = reply_string(view->restart == RESTART_STOP ? "stop" : "init");
+    row->overflow = reply_string(engine_overflow_name(view->overflow));
     row->accepts = type_accepts(executor, view, reply, &row->n_accepts);
     return row->accepts ? row : NULL;
 }

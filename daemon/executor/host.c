@@ -38,6 +38,9 @@ static_assert(ODEON_MSG_POISON_DELETE == (int)MESSAGE_TYPE_POISON_DELETE &&
                   ODEON_MSG_POISON_FINISHED == (int)MESSAGE_TYPE_POISON_FINISHED,
               "poison messages");
 static_assert(ODEON_RESTART_INIT == (int)RESTART_INIT && ODEON_RESTART_STOP == (int)RESTART_STOP, "restart policies");
+static_assert(ODEON_OVERFLOW_REJECT == (int)OVERFLOW_POLICY_REJECT && ODEON_OVERFLOW_DROP_NEWEST == (int)OVERFLOW_POLICY_DROP_NEWEST &&
+                  ODEON_OVERFLOW_DROP_OLDEST == (int)OVERFLOW_POLICY_DROP_OLDEST && ODEON_OVERFLOW_STALL == (int)OVERFLOW_POLICY_STALL,
+              "overflow policies");
 static_assert(ODEON_LOG_ERROR == (int)LOG_LEVEL_ERROR && ODEON_LOG_DEBUG == (int)LOG_LEVEL_DEBUG, "log levels");
 
 enum { LOG_TEXT_MAX = 4096 };

@@ -223,6 +223,7 @@ static int plugin_type_init(struct plugin_type *type, const struct odeon_plugin 
         .version = t->version,
         .state_size = t->state_size,
         .restart = (enum engine_restart)t->restart,
+        .overflow = (enum engine_overflow)t->overflow,
         .n_behaviours = t->n_behaviours,
         .behaviours = type->behaviours,
         .init = host_adapt_init(t->init),

@@ -137,6 +137,9 @@ static int check_type(const struct odeon_actor_type *t, const char *plugin, stru
     if (t->restart > ODEON_RESTART_STOP)
         return explain_set(explain, -EINVAL, "plugin %s: actor type %s: restart policy %u is unknown", plugin, t->name,
                            t->restart);
+    if (t->overflow > ODEON_OVERFLOW_STALL)
+        return explain_set(explain, -EINVAL, "plugin %s: actor type %s: overflow policy %u is unknown", plugin, t->name,
+                           t->overflow);
     return check_behaviours(t, plugin, explain);
 }
 

@@ -46,7 +46,7 @@ static const struct setting {
     { "actors", SETTING_NUMBER, false, offsetof(struct settings, actors), ODEON_ACTORS_DEFAULT, 512, ODEON_ACTORS_MAX,
       "actors that can exist at once, ports of clients included" },
     { "limit-bytes", SETTING_BYTES, false, offsetof(struct settings, limit_bytes), ODEON_LIMIT_BYTES_DEFAULT, KIB(4),
-      GIB(16), "bytes that may wait in one queue before sends to it are refused" },
+      GIB(8), "bytes that may wait in one queue before sends to it are refused" },
     { "outbox-bytes", SETTING_BYTES, false, offsetof(struct settings, outbox_bytes), ODEON_OUTBOX_BYTES_DEFAULT,
       OUTBOX_BYTES_MIN, ODEON_OUTBOX_BYTES_MAX, "bytes that the handlers of one worker may send before they are flushed" },
     { "backlog-bytes", SETTING_BYTES, false, offsetof(struct settings, backlog_bytes), ODEON_BACKLOG_BYTES_DEFAULT,
@@ -324,7 +324,7 @@ int settings_check(const struct settings *settings, struct explain *explain)
                            " queues: at most %d are allowed, lower one of the two",
                            settings->workers_max, settings->queues_per_worker,
                            settings->workers_max * settings->queues_per_worker, ODEON_QUEUES_MAX);
-    uint64_t window = settings->limit_bytes + (settings->workers_max + settings->detached + 1) * settings->outbox_bytes;
+    uint64_t window = 2 * settings->limit_bytes + (settings->workers_max + settings->detached + 1) * settings->outbox_bytes;
     if (window + WINDOW_ROUNDING_BYTES > ODEON_WINDOW_BYTES_MAX)
         return explain_set(explain, -ERANGE,
                            "settings limit-bytes = %" PRIu64 " and outbox-bytes = %" PRIu64 ", for each of %" PRIu64

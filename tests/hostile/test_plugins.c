@@ -82,6 +82,7 @@ static void test_bad_plugins(void **state)
         { "oversized_state", "state_size is 3221225472: at most 1048576" },
         { "oversized_behaviours", "has 300 behaviours: at most 255" },
         { "bad_restart", "restart policy 99 is unknown" },
+        { "bad_overflow", "overflow policy 4 is unknown" },
         { "good", "already" },
     };
 

@@ -66,7 +66,7 @@ ODEON_RECEIVE(left, several_stop)
 /* Not in the interface's order: the macro sorts them. */
 ODEON_HANDLERS(left, ODEON_ON(left, several_stop), ODEON_ON(left, several_text), ODEON_ON(left, several_tick),
                ODEON_ON(left, several_point));
-ODEON_ACTOR_TYPE(left, ODEON_POLICY(ODEON_RESTART_STOP), ODEON_TYPE_VERSION(4));
+ODEON_ACTOR_TYPE(left, ODEON_POLICY(ODEON_RESTART_STOP), ODEON_OVERFLOW(ODEON_OVERFLOW_DROP_OLDEST), ODEON_TYPE_VERSION(4));
 
 ODEON_STATELESS(bare);
 ODEON_RECEIVE(bare, several_tick)

@@ -245,11 +245,13 @@ static void test_descriptor(void **state)
     assert_int_equal(left->behaviour_size, sizeof(struct odeon_behaviour));
     assert_int_equal(left->version, 4);
     assert_int_equal(left->restart, ODEON_RESTART_STOP);
+    assert_int_equal(left->overflow, ODEON_OVERFLOW_DROP_OLDEST);
     assert_non_null(left->init);
     assert_non_null(left->fini);
     const struct odeon_actor_type *right = type_named("right");
     assert_int_equal(right->version, 1);
     assert_int_equal(right->restart, ODEON_RESTART_INIT);
+    assert_int_equal(right->overflow, ODEON_OVERFLOW_REJECT);
     assert_null(right->init);
     assert_null(right->fini);
     assert_int_equal(right->state_size, sizeof(void *));

@@ -174,4 +174,37 @@ ODEON_HANDLERS(probe_ledger, ODEON_ON(probe_ledger, probe_number), ODEON_ON(prob
                ODEON_ON(probe_ledger, probe_ask), ODEON_ON(probe_ledger, probe_note));
 ODEON_ACTOR_TYPE(probe_ledger);
 
-ODEON_PLUGIN("probe", "1.0.0", ODEON_TYPE(probe_echo), ODEON_TYPE(probe_relay), ODEON_TYPE(probe_ledger));
+/* Ledgers for full queues, a type for each policy; a number (from 1) that is not above the one before counts as redelivered. */
+#define LEDGER(actor, policy)                                                                                          \
+    ODEON_STATE(actor, { struct probe_told told; });                                                                   \
+    ODEON_RECEIVE(actor, probe_number)                                                                                 \
+    {                                                                                                                  \
+        self->told.redelivered += msg->n <= self->told.sum;                                                            \
+        self->told.sum = msg->n;                                                                                       \
+        self->told.count++;                                                                                            \
+        return ODEON_NODELETE;                                                                                         \
+    }                                                                                                                  \
+    ODEON_RECEIVE(actor, probe_work)                                                                                   \
+    {                                                                                                                  \
+        uint64_t end = odeon_now_ns(ctx) + msg->ns;                                                                    \
+        while (odeon_now_ns(ctx) < end)                                                                                \
+            ;                                                                                                          \
+        self->told.count++;                                                                                            \
+        return ODEON_NODELETE;                                                                                         \
+    }                                                                                                                  \
+    ODEON_RECEIVE(actor, probe_ask)                                                                                    \
+    {                                                                                                                  \
+        odeon_reply(ctx, probe_told, .count = self->told.count, .sum = self->told.sum,                                 \
+                    .redelivered = self->told.redelivered);                                                            \
+        return ODEON_NODELETE;                                                                                         \
+    }                                                                                                                  \
+    ODEON_HANDLERS(actor, ODEON_ON(actor, probe_number), ODEON_ON(actor, probe_work), ODEON_ON(actor, probe_ask));     \
+    ODEON_ACTOR_TYPE(actor, ODEON_OVERFLOW(policy))
+
+LEDGER(probe_reject, ODEON_OVERFLOW_REJECT);
+LEDGER(probe_newest, ODEON_OVERFLOW_DROP_NEWEST);
+LEDGER(probe_oldest, ODEON_OVERFLOW_DROP_OLDEST);
+LEDGER(probe_stall, ODEON_OVERFLOW_STALL);
+
+ODEON_PLUGIN("probe", "1.0.0", ODEON_TYPE(probe_echo), ODEON_TYPE(probe_relay), ODEON_TYPE(probe_ledger), ODEON_TYPE(probe_reject),
+             ODEON_TYPE(probe_newest), ODEON_TYPE(probe_oldest), ODEON_TYPE(probe_stall));

@@ -29,5 +29,9 @@ ODEON_MESSAGE(probe_note, 1, {
 
 ODEON_INTERFACE(probe_echo, probe_number, probe_flood, probe_block);
 ODEON_INTERFACE(probe_relay, probe_number);
+ODEON_INTERFACE(probe_reject, probe_number, probe_work, probe_ask);
+ODEON_INTERFACE(probe_newest, probe_number, probe_work, probe_ask);
+ODEON_INTERFACE(probe_oldest, probe_number, probe_work, probe_ask);
+ODEON_INTERFACE(probe_stall, probe_number, probe_work, probe_ask);
 ODEON_INTERFACE(probe_ledger, probe_number, probe_block, probe_work, probe_crash, probe_end, probe_object, probe_ask,
                 probe_note);

@@ -26,13 +26,17 @@ add_engine_test(steal "stress" 120)
 add_engine_test(port "stress" 120)
 add_engine_test(reconfigure "stress" 180)
 add_engine_test(placement "unit" 120)
+add_engine_test(overflow "unit" 120)
+add_engine_test(reclaim "unit" 120)
+target_sources(test_engine_reclaim PRIVATE
+    ${PROJECT_SOURCE_DIR}/tests/unit/baseline_queue.c ${PROJECT_SOURCE_DIR}/bench/baseline/copy_queue.c)
 
 # Recovery again, with the engine's injection points compiled in: nothing is taken from the engine's library.
 file(GLOB engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/daemon/engine/*.c)
 add_library(test_engine_injected STATIC EXCLUDE_FROM_ALL ${engine_sources})
 target_compile_definitions(test_engine_injected PUBLIC ODEON_INJECT=1)
 target_link_libraries(test_engine_injected PRIVATE odeon_options PUBLIC odeon_common Threads::Threads)
-foreach(module recover recover_ports ring)
+foreach(module recover recover_ports ring overflow)
     set(name test_engine_${module}_injected)
     add_executable(${name} ${PROJECT_SOURCE_DIR}/tests/unit/test_engine_${module}.c)
     target_link_libraries(${name} PRIVATE odeon_options test_engine_injected PkgConfig::CMOCKA)

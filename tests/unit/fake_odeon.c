@@ -197,6 +197,7 @@ int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t 
     *(struct odeon_type_info *)(*ret)->rows = (struct odeon_type_info){ .name = "counter",
                                                                         .plugin = "counter",
                                                                         .restart = "init",
+                                                                        .overflow = "reject",
                                                                         .loaded = 1,
                                                                         .n_accepts = 2,
                                                                         .accepts = (const char **)accepts };

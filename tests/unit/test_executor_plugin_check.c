@@ -315,6 +315,8 @@ static void test_types_and_messages(void **state)
     refuse_descriptor("no address");
     type.restart = 2;
     refuse_descriptor("restart policy 2");
+    type.overflow = 4;
+    refuse_descriptor("overflow policy 4");
     type.n_behaviours = 2;
     refuse_descriptor("behaviour 1 has no message type");
     type.n_behaviours = 2;

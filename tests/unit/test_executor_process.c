@@ -78,6 +78,7 @@ static void test_bad_plugins(void **state)
         { "oversized_state", "state_size is 3221225472", -EINVAL },
         { "oversized_behaviours", "300 behaviours", -EINVAL },
         { "bad_restart", "restart policy 99", -EINVAL },
+        { "bad_overflow", "overflow policy 4", -EINVAL },
         { "good", "plugin named good is loaded already", -EEXIST },
     };
     Odeon__Request list = ODEON__REQUEST__INIT;

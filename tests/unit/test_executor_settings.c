@@ -80,8 +80,8 @@ static void test_numbers(void **state)
     assert_int_equal(settings.limit_bytes, 16 << 20);
     accept(&settings, "outbox-bytes", "144K");
     assert_int_equal(settings.outbox_bytes, 144 << 10);
-    accept(&settings, "limit-bytes", "16G");
-    assert_int_equal(settings.limit_bytes, UINT64_C(16) << 30);
+    accept(&settings, "limit-bytes", "8G");
+    assert_int_equal(settings.limit_bytes, UINT64_C(8) << 30);
 
     refuse("workers", "0", -ERANGE, "from 1 to 128");
     refuse("workers", "129", -ERANGE, "129");
@@ -387,7 +387,7 @@ static void test_windows_that_are_too_large(void **state)
     (void)state;
     settings_init(&settings, 4);
     explain_init(&explain);
-    accept(&settings, "limit-bytes", "16G");
+    accept(&settings, "limit-bytes", "8G");
     assert_int_equal(settings_check(&settings, &explain), 0);
     accept(&settings, "outbox-bytes", "1G");
     accept(&settings, "workers-max", "8");

@@ -58,6 +58,7 @@ struct odeon_type_info {
     int loaded;
     size_t n_accepts;
     const char **accepts;
+    const char *overflow; /* what becomes of messages that a full queue has no room for */
 };
 struct odeon_actor_info {
     odeon_ref ref, spawned_by;

@@ -119,6 +119,15 @@ enum odeon_restart {
     ODEON_RESTART_STOP = 1, /* after a crash: the actor has ended */
 };
 
+/* What becomes of a message for an actor whose queue is at its limit (setting limit-bytes).  A queue is shared by many actors: the
+ * policy is that of the receiver's type, the limit that of the queue. */
+enum odeon_overflow {
+    ODEON_OVERFLOW_REJECT = 0,      /* the sender is told: -EAGAIN to a behaviour, a refusal to a client */
+    ODEON_OVERFLOW_DROP_NEWEST = 1, /* it is dropped, the send succeeds */
+    ODEON_OVERFLOW_DROP_OLDEST = 2, /* it is taken, and what such actors have waiting longest is dropped; above twice the limit as DROP_NEWEST */
+    ODEON_OVERFLOW_STALL = 3,       /* a client's waits in its port, and everything behind it; -EAGAIN to a behaviour */
+};
+
 struct odeon_actor_type {
     uint32_t struct_size;
     uint32_t version;
@@ -131,7 +140,7 @@ struct odeon_actor_type {
     odeon_init_fn init;      /* may be NULL */
     odeon_fini_fn fini;      /* may be NULL */
     uint32_t id;             /* filled in by the host at load */
-    uint32_t reserved;
+    uint32_t overflow;       /* enum odeon_overflow; since minor 1, an older host takes it for REJECT */
 };
 
 /* The one exported symbol: `odeon_plugin_descriptor`. */

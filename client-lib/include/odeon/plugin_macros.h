@@ -114,9 +114,11 @@
     [__builtin_offsetof(struct actor_##_accepts, message_)] = { odeon_message_of(message_), actor_##_on_##message_ }
 
 /* ODEON_ACTOR_TYPE(counter) or, with settings: ODEON_ACTOR_TYPE(counter, ODEON_POLICY(ODEON_RESTART_STOP),
- * ODEON_TYPE_VERSION(2)).  Without: version 1, init again after a crash. */
+ * ODEON_OVERFLOW(ODEON_OVERFLOW_DROP_OLDEST), ODEON_TYPE_VERSION(2)).  Without: version 1, init again after a crash, reject what a
+ * full queue has no room for. */
 #define ODEON_ACTOR_TYPE(...)           ODEON_ACTOR_TYPE_(__VA_ARGS__, .struct_size = sizeof(struct odeon_actor_type))
 #define ODEON_POLICY(restart_)          .restart = (restart_)
+#define ODEON_OVERFLOW(overflow_)       .overflow = (overflow_)
 #define ODEON_TYPE_VERSION(version_)    .version = (version_)
 #define ODEON_ACTOR_TYPE_(actor_, ...)                                                                                 \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Woverride-init\"") /* of the default version */  \
