@@ -17,10 +17,9 @@ enum { POOLED_BYTES = 0 };
 enum { POOLED_BYTES = STATE_SMALL_BYTES };
 #endif
 
-/* S3: a type whose states are longer than 8 bytes may need an alignment of 16. */
 static unsigned class_of(size_t size)
 {
-    return size <= 8 ? 0 : (unsigned)((size - 1) / 16 * 2 + 1);
+    return (unsigned)((size - 1) / 8);
 }
 
 static void list_push(struct state_list *list, void *state)

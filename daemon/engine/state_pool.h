@@ -7,7 +7,7 @@
  *
  * S1  Memory of a pool is cut from chunks that live as long as the engine: it is used again, and given back at the end.
  * S2  What is handed out is zeroed.
- * S3  ... and aligned as the allocator's memory is: to 16 bytes, unless it is 8 bytes or less.
+ * S3  ... and aligned to 16 bytes if its size is a multiple of that, else to 8: a type's size is a multiple of its alignment.
  */
 #pragma once
 

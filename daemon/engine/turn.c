@@ -501,24 +501,24 @@ static void batch_unwrap(struct worker *w)
     commit_flip(w, w->source, 0, w->tail, w->out, 0, 0);
 }
 
-/* What the receivers of the next messages will need, if they are as long as this one.  What lies behind the tail may be anything:
- * prefetching it is harmless. */
-static inline void prefetch_ahead(const struct worker *w, const uint8_t *envelope, uint64_t size)
+/* What the receivers of later messages will need, if the messages up to them are as long as this one: `stride`, 0 when that is too long
+ * to be worth it.  In a burst to one actor there is nothing to fetch.  What lies behind the tail may be anything: prefetching it is harmless. */
+static inline void prefetch_ahead(const struct worker *w, const uint8_t *envelope, uint64_t stride, actor_ref to)
 {
-    enum { FAR = 12, NEAR = 5, SMALL = 64 };
+    enum { FAR = 12, NEAR = 5 };
 #ifdef COMMIT_TSAN /* a record that is none any more may name another worker's actor */
-    (void)w, (void)envelope, (void)size, (void)FAR, (void)NEAR, (void)SMALL;
+    (void)w, (void)envelope, (void)stride, (void)to, (void)FAR, (void)NEAR;
 #else
-    if (unlikely(size > SMALL))
-        return;
-    uint32_t far = actor_ref_slot(*(const actor_ref *)(envelope + FAR * size));
-    __builtin_prefetch(&w->actors[far]);
-    __builtin_prefetch(&w->actor_states[far]);
-    uint32_t near = actor_ref_slot(*(const actor_ref *)(envelope + NEAR * size));
-    if (likely(near < w->actors_max))
-        __builtin_prefetch(w->actor_states[near]);
+    actor_ref far = *(const actor_ref *)(envelope + FAR * stride), near = *(const actor_ref *)(envelope + NEAR * stride);
+    if (far != to) {
+        __builtin_prefetch(&w->actors[actor_ref_slot(far)]);
+        __builtin_prefetch(&w->actor_states[actor_ref_slot(far)]);
+    }
+    if (near != to && likely(actor_ref_slot(near) < w->actors_max))
+        __builtin_prefetch(w->actor_states[actor_ref_slot(near)]);
 #endif
 }
+enum { PREFETCH_SIZE_MAX = 64 };
 
 /* The state of the loop: what a look, or a message that is not plain, may change. */
 struct turn_loop {
@@ -590,7 +590,7 @@ static __attribute__((noinline)) void loop_special(struct turn_loop *loop, struc
 uint64_t turn_run_batch(struct worker *w, uint64_t limit)
 {
     struct turn_loop loop = { .low = commit_low(w->slot) };
-    uint64_t cursor, size = 0;
+    uint64_t cursor, size = 0, stride = 0;
     void *state = NULL;
     engine_behaviour_fn run = NULL;
     loop.stop = loop.low + limit;
@@ -605,6 +605,7 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             /* Messages come in bursts: what was found out about the one before holds for the next one to the same actor, of the same kind. */
             if (to != w->ctx.self || meta != w->ctx.meta) {
                 size = envelope_size((uint16_t)(meta >> 16));
+                stride = size <= PREFETCH_SIZE_MAX ? size : 0;
                 struct actor *actor = &w->actors[actor_ref_slot(to)]; /* in range: checked where the record was made */
                 run = behaviour_of(w, actor, (to & UINT64_C(0xffffffff00000000)) | w->key_live, meta);
                 if (unlikely(!run)) {
@@ -620,7 +621,7 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
                 w->ctx.self = to;
                 w->ctx.meta = meta;
             }
-            prefetch_ahead(w, (const uint8_t *)envelope, size);
+            prefetch_ahead(w, (const uint8_t *)envelope, stride, to);
             w->ctx.sender = words[1];
             int result = run(state, envelope + 1, &w->ctx);
             if (unlikely(result != ALLOCATION_NODELETE)) {
