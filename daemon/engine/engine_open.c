@@ -47,7 +47,7 @@ static int config_check(const struct engine_config *c, const char **reterr_text)
         *reterr_text = "a limit is too small";
     else if (c->limit_bytes > COMMIT_WINDOW_MAX / 2 || c->backlog_bytes > COMMIT_WINDOW_MAX / 2 || c->dlq_bytes > COMMIT_WINDOW_MAX / 2 ||
              segment_message_window_bytes(c) >= COMMIT_WINDOW_MAX)
-        *reterr_text = "a queue's window is too large: its limit and the outboxes of all workers together must be below 32 GiB";
+        *reterr_text = "a queue's window is too large: twice its limit and the outboxes of all workers together must be below 32 GiB";
     else
         return 0;
     return -EINVAL;

@@ -98,7 +98,7 @@ bool overflow_stall(struct worker *w, uint32_t id, uint32_t destination)
     struct engine *e = w->engine;
     struct port *port = &e->ports[id];
     store_relaxed(&port->stalled_on, destination + 1);
-    store_release(&e->stalls[destination], 1); /* read (acquire) by overflow_unstall */
+    store_release(&e->stalls[destination], 1); /* [STALL_FLAG]; read (acquire) by overflow_unstall */
     full_barrier();                            /* [STALL_RECHECK] */
     if (queue_backlog_bytes(&e->segment.queues[destination]) <= e->segment.header->limit_bytes) {
         store_relaxed(&port->stalled_on, 0);
@@ -111,13 +111,13 @@ bool overflow_stall(struct worker *w, uint32_t id, uint32_t destination)
 void overflow_unstall(struct worker *w, uint32_t queue)
 {
     struct engine *e = w->engine;
-    /* acquire: the ports whose flag this was; one that comes behind sets it again, and sees the buffer empty */
+    /* [STALL_TAKE]; acquire: the ports whose flag this was; one that comes behind sets it again, and sees the buffer empty */
     (void)atomic_exchange_explicit(&e->stalls[queue], 0, memory_order_acq_rel);
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
         uint32_t waits = queue + 1;
         if (load_relaxed(&e->ports[id].stalled_on) == waits &&
             atomic_compare_exchange_strong_explicit(&e->ports[id].stalled_on, &waits, 0, memory_order_seq_cst, memory_order_relaxed)) {
-            full_barrier_after_exchange(); /* its runner reads the word before it looks for work behind its release: one of us sets the bit */
+            full_barrier_after_exchange(); /* [STALL_BIT]; and behind it its owner word is read, as behind any publish [PUB_OWN] */
             source_signal(e, w, engine_source_of_port(e, id));
         }
     }

@@ -327,7 +327,7 @@ int settings_check(const struct settings *settings, struct explain *explain)
     uint64_t window = 2 * settings->limit_bytes + (settings->workers_max + settings->detached + 1) * settings->outbox_bytes;
     if (window + WINDOW_ROUNDING_BYTES > ODEON_WINDOW_BYTES_MAX)
         return explain_set(explain, -ERANGE,
-                           "settings limit-bytes = %" PRIu64 " and outbox-bytes = %" PRIu64 ", for each of %" PRIu64
+                           "settings limit-bytes = %" PRIu64 ", twice, and outbox-bytes = %" PRIu64 ", for each of %" PRIu64
                            " threads, make queues of %" PRIu64 " bytes: less than %" PRIu64 " are allowed, lower one of the two",
                            settings->limit_bytes, settings->outbox_bytes, settings->workers_max + settings->detached + 1,
                            window, ODEON_WINDOW_BYTES_MAX);

@@ -158,6 +158,15 @@ breaks safety quick commit_port -DCR=1 -DN=2 -DDIRECT_NONEMPTY
 breaks safety quick commit_port -DCR=1 -DN=1 -DHEAD_EARLY
 breaks safety quick commit_port -DCR=1 -DN=1 -DR_NOVTAIL
 breaks safety quick commit_port -DCR=1 -DN=1 -DR_NOHEAD
+holds  safety quick stall -DP=2 -DR=2
+holds  safety quick stall -DP=3 -DR=1
+holds  safety full  stall -DP=2 -DR=4 -DD=2
+breaks safety quick stall -DP=2 -DR=2 -DSTALL_RECHECK
+breaks safety quick stall -DP=2 -DR=2 -DSTALL_FENCE
+breaks safety quick stall -DP=2 -DR=2 -DSTALL_FLAG
+breaks safety quick stall -DP=2 -DR=2 -DSTALL_GULP
+breaks safety quick stall -DP=2 -DR=2 -DSTALL_TAKE
+breaks safety quick stall -DP=2 -DR=2 -DSTALL_BIT
 holds  safety quick ready -DN=2
 holds  safety quick ready -DN=2 -DNOFWD -DNORECHK
 holds  safety quick ready -DN=2 -DEDGE
