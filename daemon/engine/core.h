@@ -176,7 +176,8 @@ struct worker {
     uint32_t runs_capacity;
     uint64_t out_most;    /* longest log that was flushed since the last look at out_window */
     struct window_history out_window;
-    uint32_t spawn_next; /* round robin */
+    uint32_t spread_worker, spread_queue; /* round robin of ordinary spawns: the next one's */
+    uint32_t spawn_next;                  /* of others */
     uint32_t newborn_queue;
     actor_ref newborn;   /* the actor whose init record waits to be spared, 0: none (turn.h, U5) */
     actor_ref newborn_by;

@@ -55,8 +55,14 @@ void placement_init(struct engine *e)
 /* Round robin over the workers first, then over the queues of each. */
 static uint32_t choose_spread(struct worker *w)
 {
-    uint32_t n = engine_workers(w->engine), i = w->spawn_next++, k = w->engine->segment.queues_per_worker;
-    return i % n * k + i / n % k;
+    uint32_t n = engine_workers(w->engine), k = w->engine->segment.queues_per_worker;
+    uint32_t worker = w->spread_worker < n ? w->spread_worker : 0, queue = w->spread_queue;
+    w->spread_worker = worker + 1;
+    if (w->spread_worker == n) {
+        w->spread_worker = 0;
+        w->spread_queue = queue + 1 == k ? 0 : queue + 1;
+    }
+    return worker * k + queue;
 }
 
 /* The spawner's own queue; of a worker that has gone, the ones who took it over have queues of their own (M2). */
@@ -64,6 +70,8 @@ static uint32_t choose_near(struct worker *w)
 {
     const struct segment *s = &w->engine->segment;
     uint32_t index;
+    if (likely(w->queue < engine_workers(w->engine) * s->queues_per_worker)) /* an ordinary queue of a worker that runs */
+        return w->queue;
     if (w->queue == NO_QUEUE)
         return choose_spread(w);
     switch (segment_queue_range(s, w->queue, &index)) {

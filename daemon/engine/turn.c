@@ -109,7 +109,7 @@ static inline struct envelope *send_short(struct worker *w, actor_ref to, uint64
         return NULL;
     uint32_t destination = actor_key_destination(load_relaxed(&w->actors[slot].key));
     struct envelope *at;
-    if (destination == w->queue && load_relaxed(w->active_len) == 0 && likely(w->tail + size <= w->tail_limit)) {
+    if (likely(destination == w->queue && load_relaxed(w->active_len) == 0 && w->tail + size <= w->tail_limit)) {
         at = (struct envelope *)(w->batch + w->tail);
         w->tail += size;
         w->n_tail_appends += ODEON_STATISTICS;
@@ -501,15 +501,15 @@ static void batch_unwrap(struct worker *w)
     commit_flip(w, w->source, 0, w->tail, w->out, 0, 0);
 }
 
-/* What the receivers of later messages will need, if the messages up to them are as long as this one: `stride`, 0 when that is too long
- * to be worth it.  In a burst to one actor there is nothing to fetch.  What lies behind the tail may be anything: prefetching it is harmless. */
-static inline void prefetch_ahead(const struct worker *w, const uint8_t *envelope, uint64_t stride, actor_ref to)
+/* What the receivers of later messages will need, if the messages up to there are as long as this one: `ahead` bytes off, and half as far.
+ * In a burst to one actor there is nothing to fetch.  Prefetching what is none any more would be harmless. */
+enum { PREFETCH_MESSAGES = 12, PREFETCH_SIZE_MAX = 64 };
+static inline void prefetch_ahead(const struct worker *w, const uint8_t *envelope, uint64_t ahead, actor_ref to)
 {
-    enum { FAR = 12, NEAR = 5 };
 #ifdef COMMIT_TSAN /* a record that is none any more may name another worker's actor */
-    (void)w, (void)envelope, (void)stride, (void)to, (void)FAR, (void)NEAR;
+    (void)w, (void)envelope, (void)ahead, (void)to;
 #else
-    actor_ref far = *(const actor_ref *)(envelope + FAR * stride), near = *(const actor_ref *)(envelope + NEAR * stride);
+    actor_ref far = *(const actor_ref *)(envelope + ahead), near = *(const actor_ref *)(envelope + ahead / 2);
     if (far != to) {
         __builtin_prefetch(&w->actors[actor_ref_slot(far)]);
         __builtin_prefetch(&w->actor_states[actor_ref_slot(far)]);
@@ -518,7 +518,7 @@ static inline void prefetch_ahead(const struct worker *w, const uint8_t *envelop
         __builtin_prefetch(w->actor_states[actor_ref_slot(near)]);
 #endif
 }
-enum { PREFETCH_SIZE_MAX = 64 };
+static_assert(PREFETCH_MESSAGES % 2 == 0, "half as far is a message, too");
 
 /* The state of the loop: what a look, or a message that is not plain, may change. */
 struct turn_loop {
@@ -590,7 +590,7 @@ static __attribute__((noinline)) void loop_special(struct turn_loop *loop, struc
 uint64_t turn_run_batch(struct worker *w, uint64_t limit)
 {
     struct turn_loop loop = { .low = commit_low(w->slot) };
-    uint64_t cursor, size = 0, stride = 0;
+    uint64_t cursor, size = 0, ahead = 0;
     void *state = NULL;
     engine_behaviour_fn run = NULL;
     loop.stop = loop.low + limit;
@@ -605,7 +605,7 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             /* Messages come in bursts: what was found out about the one before holds for the next one to the same actor, of the same kind. */
             if (to != w->ctx.self || meta != w->ctx.meta) {
                 size = envelope_size((uint16_t)(meta >> 16));
-                stride = size <= PREFETCH_SIZE_MAX ? size : 0;
+                ahead = size <= PREFETCH_SIZE_MAX ? PREFETCH_MESSAGES * size : COMMIT_WINDOW_MAX;
                 struct actor *actor = &w->actors[actor_ref_slot(to)]; /* in range: checked where the record was made */
                 run = behaviour_of(w, actor, (to & UINT64_C(0xffffffff00000000)) | w->key_live, meta);
                 if (unlikely(!run)) {
@@ -621,7 +621,8 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
                 w->ctx.self = to;
                 w->ctx.meta = meta;
             }
-            prefetch_ahead(w, (const uint8_t *)envelope, stride, to);
+            if (cursor + ahead < loop.bound)
+                prefetch_ahead(w, (const uint8_t *)envelope, ahead, to);
             w->ctx.sender = words[1];
             int result = run(state, envelope + 1, &w->ctx);
             if (unlikely(result != ALLOCATION_NODELETE)) {

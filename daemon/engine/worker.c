@@ -49,7 +49,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->ctx.host = e->config.host;
     w->ctx.worker = id;
     w->random = (id + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    w->spawn_next = id;
+    w->spawn_next = w->spread_worker = id;
     w->epoll_fd = w->wake_fd = -1;
     w->stats = (struct stats_worker *)((uint8_t *)e->stats + STATS_WORKER_OFFSET) + (id + 1 < e->segment.n_ids ? id : STATS_CONTROL_BLOCK);
     w->cpu = w->is_thread && e->config.cpus ? e->config.cpus[id] : -1;
