@@ -212,9 +212,9 @@ static int64_t take_directly(struct worker *w, uint32_t id, struct port *port, u
     record_copy(e, id, at, &h, (struct envelope *)segment_window(&e->segment, destination, active ^ 1));
     commit_direct(w, destination + 1, tail - head, id, load_relaxed(&e->segment.ports[id].generation), tail);
     INJECT(PORT);
-    queue_begin_batch(queue, tail - head);
+    queue_begin_batch(queue, tail - head); /* behind the flip [DIRECT_EARLY] */
     INJECT(PORT);
-    store_release(&e->segment.ports[id].pcur, tail);
+    store_release(&e->segment.ports[id].pcur, tail); /* before the port is given back [DIRECT_LATE] */
     crash_order();
     publish_head(w, port, tail);
     stat_add(w, STAT_port_batches, 1);

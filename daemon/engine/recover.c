@@ -142,7 +142,8 @@ static void redo_end(struct engine *e, const struct segment_commit *slot)
     crash_order();
 }
 
-/* A record taken straight from its port: the port's cursor is behind it, and its batch present, whether or not that had been stored. */
+/* A record taken straight from its port: the port's cursor is behind it, or further [DIRECT_PCUR], and its batch present
+ * [DIRECT_NOBATCH], whether or not that had been stored. */
 static void redo_direct(struct engine *e, const struct segment_commit *slot)
 {
     struct segment_port *port = &e->segment.ports[slot->port];

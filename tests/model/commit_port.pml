@@ -2,20 +2,29 @@
  *
  * commit_port.pml - the commit protocol where a client's port is the source or the destination.
  *
- * Companion of commit.pml: same rules, same abstraction of the commit count (docs/commit-protocol.md, "Port as source" and "Direct
- * run"). The client is a process of its own and survives every kill.
+ * Companion of commit.pml: same rules, same abstraction of the commit count (docs/commit-protocol.md, "Ports as sources" and "Direct
+ * gulp"). The client is a process of its own and survives every kill.
  *
- * Shown: a record the client posted reaches the actor once and in order, also by direct run; every reply reaches the client once and
+ * Shown: a record the client posted reaches the actor once and in order, also by direct gulp; every reply reaches the client once and
  * in order; the visible head never leads the committed cursor; after recovery the client is told of all room and all replies.
  *
  * Client -> X (queue q0) -> client. Source 0 = q0, source 1 = the port; destination 0 = q0, destination 1 = the delivery ring.
  * Durable, in the executor's own table: pcur (cursor in the submission ring), dtail (tail of the delivery ring).
  * In client memory, copies: phead, vtail. Invariant: phead <= committed cursor, vtail <= dtail or the step is armed.
  *
- * Mutants (each must fail): DIRECT_OUTBOX DIRECT_NONEMPTY (direct run; they need N=2), HEAD_EARLY (port as source), R_NOVTAIL R_NOHEAD
- * (recovery). The ones of commit.pml are not repeated here.
+ * Direct gulp: a single record becomes q0's batch by one flip, whose slot also names the port's cursor behind it (sd; 0: no direct gulp).
+ * The port is given back before the batch runs, so the other worker may take it, and move pcur on, while that slot is still the valid one.
+ * Whether a single record goes directly or the long way is open, and so is which worker takes what: more than the engine does, which
+ * goes directly only to queues of its own. Not here: the port's generation (the port is never closed), batches in two pieces.
  *
- * States: CR=1 N=1 0.2 million, CR=1 N=2 4.9 million, CR=2 N=2 13 million, CR=1 N=3 53 million.
+ * Mutants (each must fail):
+ *   direct gulp         DIRECT_NONEMPTY (the queue is not looked at), DIRECT_OUTBOX (with this port's records still in the outbox),
+ *                       DIRECT_EARLY (batch bit before the flip), DIRECT_LATE (pcur behind the port's own word)
+ *   its recovery        DIRECT_PCUR (the slot's cursor, not the greater one), DIRECT_NOBATCH (the batch bit is not set)
+ *   the port as source  HEAD_EARLY, and in recovery R_NOVTAIL R_NOHEAD
+ * N=2 for DIRECT_NONEMPTY DIRECT_OUTBOX DIRECT_PCUR. The ones of commit.pml are not repeated here.
+ *
+ * States: CR=1 N=1 0.2 million, CR=1 N=2 5.0 million, CR=2 N=2 13.9 million, CR=1 N=3 53.8 million.
  */
 #ifndef W
 #define W 2
@@ -35,19 +44,19 @@
 #define DQ(v) ((v) >> 3)                        /* record = pair*8 + seq; pair 0: to X, pair 1: to the client */
 byte lock[2]; bit act; bit bat; byte ln[2]; byte cur; byte buf[2*CAP];
 byte pcur; byte dtail; byte st;
-bit idx[W]; byte sq[W*2]; byte sc[W*2]; byte sl[W*2]; byte so[W*2];
+bit idx[W]; byte sq[W*2]; byte sc[W*2]; byte sl[W*2]; byte so[W*2]; byte sd[W*2];
 byte ob[W*OC]; byte jd[W*2]; byte jn[W*2]; byte jstep[W]; bit jok[W]; byte uv[W]; bit uok[W];
 byte own[2];
 /* client-visible memory and the client's own state */
 byte ring[R]; byte phead; byte ptail; byte dl[N+1]; byte vtail; byte got;
 bool up = true; bool rst[W]; byte crashes;
 
-inline fill(w, Q_, C_, T_, O_) { d_step { x = w*2 + 1 - idx[w]; sq[x] = Q_; sc[x] = C_; sl[x] = T_; so[x] = O_; x = 0 } }
+inline fill(w, Q_, C_, T_, O_, D_) { d_step { x = w*2 + 1 - idx[w]; sq[x] = Q_; sc[x] = C_; sl[x] = T_; so[x] = O_; sd[x] = D_; x = 0 } }
 inline flip(w) { d_step {
-  x = w*2 + idx[w]; sq[x] = 0; sc[x] = 0; sl[x] = 0; so[x] = 0;
+  x = w*2 + idx[w]; sq[x] = 0; sc[x] = 0; sl[x] = 0; so[x] = 0; sd[x] = 0;
   idx[w] = 1 - idx[w]; jok[w] = 0; jstep[w] = 0; jd[w*2] = 0; jd[w*2+1] = 0; jn[w*2] = 0; jn[w*2+1] = 0; uok[w] = 0; uv[w] = 0;
   x = w*2 + idx[w]; i = so[x]; do :: i < OC -> ob[w*OC+i] = 0; i++ :: else -> break od; i = 0; x = 0 } }
-inline commit(w, Q_, C_, T_, O_) { fill(w, Q_, C_, T_, O_); flip(w) }
+inline commit(w, Q_, C_, T_, O_) { fill(w, Q_, C_, T_, O_, 0); flip(w) }
 inline nth(w, o_, s_, d_) { d_step { x = 0; b = 0; i = 0; d_ = 255;
   do :: i < o_ -> assert(ob[w*OC+i] != 0);
         if :: ((x >> DQ(ob[w*OC+i])) & 1) == 0 -> b++; x = x | (1 << DQ(ob[w*OC+i]));
@@ -80,64 +89,77 @@ inline handler() {
   st = m;
   d_step { assert(o < OC); ob[me*OC+o] = 8 + m; o++; m = 0; c++ }
 }
+/* The record at the port's cursor c, the last one, becomes the batch of q0, whose own word is ours; behind it q0 is run, c and t its. */
+inline take_directly() {
+  d_step { B(INA, 0) = ring[c % R]; assert(B(INA, 0) != 0) };
+#ifdef DIRECT_EARLY
+  d_step { ln[INA] = 1; cur = 0; bat = 1 };
+#endif
+  fill(me, 1, 0, 1, o, c + 1); flip(me);
+#ifndef DIRECT_EARLY
+  ln[INA] = 1; cur = 0; bat = 1;
+#endif
+#ifdef DIRECT_LATE
+  own[1] = 0; pcur = c + 1; phead = c + 1;
+#else
+  pcur = c + 1; phead = c + 1; own[1] = 0;
+#endif
+  q = 0
+}
 #define WORK0 (bat || ln[ACT] > 0)
 #define WORK1 (pcur < ptail)
 proctype worker(byte me) {
-  byte q, c, t, o, m, i, x, s, d, b, nl, e; bool dir;
+  byte q, c, t, o, m, i, x, s, d, b, nl;
 W0:
   {
   up;
 end_loop:
   atomic { if :: own[0] == 0 && WORK0 -> q = 0 :: own[1] == 0 && WORK1 -> q = 1 fi; own[q] = me+1; rst[me] = false };
   if
-  :: q == 1 -> d_step { c = pcur; t = ptail }
+  :: q == 1 ->
+     d_step { c = pcur; t = ptail };
+     if
+     :: atomic { t - c == 1 && own[0] == 0 -> own[0] = me+1 };           /* take the queue, then look whether it is empty */
+        if
+#ifdef DIRECT_NONEMPTY
+        :: true -> take_directly()
+#else
+        :: !WORK0 -> take_directly()
+        :: else -> own[0] = 0
+#endif
+        fi
+     :: true
+     fi
+  :: else
+  fi;
+attach:
+  if
+  :: q == 1
   :: else ->
      if :: !bat -> atomic { lock[0] == 0 -> lock[0] = me+1 }; d_step { assert(ln[INA] == 0 && cur == 0); act = 1-act; bat = 1 }; lock[0] = 0
         :: else fi;
      d_step { c = cur; t = ln[INA] }
   fi;
-  commit(me, q+1, c, t, 0);
+  commit(me, q+1, c, t, o);                                               /* o: not 0 in DIRECT_OUTBOX alone */
   do
   :: c < t ->
      if
      :: q == 0 -> m = B(INA, c); handler(); commit(me, q+1, c, t, o)
      :: else ->
-        d_step { m = ring[c % R]; e = 0; i = 0;        /* e: outbox records for X's queue, not flushed yet */
-          do :: i < o -> if :: DQ(ob[me*OC+i]) == 0 -> e++ :: else fi; i++ :: else -> break od; i = 0;
 #ifdef DIRECT_OUTBOX
-          e = 0;
-#endif
-          assert(m != 0) };
-        dir = 0;
         if
-        :: atomic { e == 0 && own[0] == 0 -> own[0] = me+1 };          /* direct run: take the queue, then look whether it is empty */
-           if
-#ifdef DIRECT_NONEMPTY
-           :: true ->
-#else
-           :: !WORK0 ->
-#endif
-              dir = 1; handler(); commit(me, q+1, c, t, o);
-              flush(o); commit(me, q+1, c, t, 0); o = 0;               /* before the queue's own goes idle */
-              own[0] = 0
-#ifndef DIRECT_NONEMPTY
-           :: else -> own[0] = 0
-#endif
-           fi
+        :: atomic { o > 0 && t - c == 1 && own[0] == 0 -> own[0] = me+1 };
+           if :: !WORK0 -> take_directly(); goto attach :: else -> own[0] = 0 fi
         :: true
         fi;
-        if
-        :: !dir ->
-           d_step { assert(o < OC); ob[me*OC+o] = m; o++; c++ };        /* route: into the outbox, beyond the committed length */
-#ifdef HEAD_EARLY
-           phead = c;
 #endif
-           if :: true -> commit(me, q+1, c, t, o); if :: phead = c :: true fi
-              :: c < t
-           fi
-        :: else
-        fi;
-        d_step { m = 0; e = 0; dir = 0 }
+        d_step { assert(ring[c % R] != 0 && o < OC); ob[me*OC+o] = ring[c % R]; o++; c++ };   /* route: beyond the committed length */
+#ifdef HEAD_EARLY
+        phead = c;
+#endif
+        if :: true -> commit(me, q+1, c, t, o); if :: phead = c :: true fi
+           :: c < t
+        fi
      fi;
      if
      :: o > 0 && so[me*2+idx[me]] == o && c < t -> flush(o); commit(me, q+1, c, t, 0); o = 0
@@ -160,7 +182,7 @@ end_loop:
   atomic { q = 0; c = 0; t = 0; o = 0; rst[me] = true };
   goto end_loop
   } unless { !up };
-  d_step { q = 0; c = 0; t = 0; o = 0; m = 0; i = 0; x = 0; s = 0; d = 0; b = 0; nl = 0; e = 0; dir = 0; rst[me] = true };
+  d_step { q = 0; c = 0; t = 0; o = 0; m = 0; i = 0; x = 0; s = 0; d = 0; b = 0; nl = 0; rst[me] = true };
   up;
   goto W0
 }
@@ -214,11 +236,23 @@ again:
      od;
      d = 0; nl = 0; s = 0;
      if
+     :: sd[y] != 0 ->
+#ifdef DIRECT_PCUR
+        pcur = sd[y]; KILL;
+#else
+        if :: sd[y] > pcur -> pcur = sd[y]; KILL :: else fi;
+#endif
+#ifndef DIRECT_NOBATCH
+        if :: !bat -> ln[INA] = sl[y]; KILL; cur = 0; KILL; bat = 1; KILL :: else fi
+#endif
+     :: else
+     fi;
+     if
      :: sq[y] == 1 && bat -> ln[INA] = sl[y]; KILL; cur = sc[y]; KILL
      :: sq[y] == 2 -> pcur = sc[y]; KILL
      :: else
      fi;
-     fill(w, 0, 0, 0, 0); KILL;
+     fill(w, 0, 0, 0, 0, 0); KILL;
      flip(w); KILL;
      w++
   :: else -> break

@@ -155,6 +155,10 @@ holds  safety full  commit_port -DCR=2 -DN=2
 holds  safety full  commit_port -DCR=1 -DN=3
 breaks safety quick commit_port -DCR=1 -DN=2 -DDIRECT_OUTBOX
 breaks safety quick commit_port -DCR=1 -DN=2 -DDIRECT_NONEMPTY
+breaks safety quick commit_port -DCR=1 -DN=1 -DDIRECT_EARLY
+breaks safety quick commit_port -DCR=1 -DN=1 -DDIRECT_LATE
+breaks safety quick commit_port -DCR=1 -DN=2 -DDIRECT_PCUR
+breaks safety quick commit_port -DCR=1 -DN=1 -DDIRECT_NOBATCH
 breaks safety quick commit_port -DCR=1 -DN=1 -DHEAD_EARLY
 breaks safety quick commit_port -DCR=1 -DN=1 -DR_NOVTAIL
 breaks safety quick commit_port -DCR=1 -DN=1 -DR_NOHEAD
