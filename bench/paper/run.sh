@@ -133,7 +133,9 @@ target()
     local label=$1 value=${2:--} bound=$3 verdict=MISSED
     if [ "$value" = - ]; then
         verdict='not measured'
-    elif [ "${4-}" = least ] && below "$bound" "$value" || [ "${4-}" != least ] && below "$value" "$bound"; then
+    elif [ "${4-}" = least ]; then
+        ! below "$bound" "$value" || verdict=met
+    elif below "$value" "$bound"; then
         verdict=met
     fi
     printf "%-58s %10s %9s %9s   %s\n" "$label" "$value" "${4:-most}" "$bound" "$verdict"
