@@ -9,7 +9,7 @@ set -uo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 BUILD=$(realpath -e "${1-}") || exit 2
 
-FILES=(--file "$HERE/test_numa.sh")
+FILES=(--file "$HERE/test_numa.sh" --file "$HERE/tap.sh")
 for name in odeond odeon-executor odeonctl odeon-wordcount wordcount.so; do
     path=$(find "$BUILD" -type f -name "$name" -not -path '*/CMakeFiles/*' | sort | head -n 1)
     if [ -z "$path" ]; then

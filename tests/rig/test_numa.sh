@@ -5,39 +5,11 @@
 #
 # Prints TAP. What the kernel says counts: /proc/PID/task for threads, /proc/PID/numa_maps for pages.
 set -uo pipefail
-COUNT=0 BROKEN=0 EXECUTOR=''
+EXECUTOR=''
 LOG=/tmp/log SEGMENT=memfd:odeon-segment CGROUP=/sys/fs/cgroup/odeon
 
-# check TEXT COMMAND...: one test; what the command prints is shown when it fails.
-check()
-{
-    local text=$1 out rc=0
-    shift
-    out=$("$@" 2>&1) || rc=$?
-    COUNT=$((COUNT + 1))
-    if [ $rc = 0 ]; then
-        echo "ok $COUNT - $text"
-    else
-        BROKEN=$((BROKEN + 1))
-        echo "not ok $COUNT - $text"
-        printf '%s\n' "$out" "exit status $rc: $*" | sed 's/^/# /'
-    fi
-    return $rc
-}
-
-# eventually SECONDS COMMAND...: until it succeeds; prints its last words when it never does.
-eventually()
-{
-    local end=$((SECONDS + $1)) out
-    shift
-    until out=$("$@" 2>&1); do
-        if [ "$SECONDS" -ge "$end" ]; then
-            echo "$out"
-            return 1
-        fi
-        sleep 0.1
-    done
-}
+# shellcheck source=tests/rig/tap.sh
+. ./tap.sh
 
 log_has()
 {

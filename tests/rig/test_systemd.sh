@@ -6,39 +6,10 @@
 # install, start, work, lose the executor, work on, stop, start again.
 set -uo pipefail
 export LC_ALL=C
-COUNT=0 BROKEN=0
 SOCKET=/run/odeon/control.sock
 
-# check TEXT COMMAND...: one test; what the command prints is shown when it fails.
-check()
-{
-    local text=$1 out rc=0
-    shift
-    out=$("$@" 2>&1) || rc=$?
-    COUNT=$((COUNT + 1))
-    if [ $rc = 0 ]; then
-        echo "ok $COUNT - $text"
-    else
-        BROKEN=$((BROKEN + 1))
-        echo "not ok $COUNT - $text"
-        printf '%s\n' "$out" "exit status $rc: $*" | sed 's/^/# /'
-    fi
-    return $rc
-}
-
-# eventually SECONDS COMMAND...: until it succeeds; prints its last words when it never does.
-eventually()
-{
-    local end=$((SECONDS + $1)) out
-    shift
-    until out=$("$@" 2>&1); do
-        if [ "$SECONDS" -ge "$end" ]; then
-            echo "$out"
-            return 1
-        fi
-        sleep 0.02
-    done
-}
+# shellcheck source=tests/rig/tap.sh
+. ./tap.sh
 
 # property NAME EXPECTED: of the unit.
 property()

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What behaviours call through the host table, engine.h's engine_ctx_*: sends, replies, spawns, and who they are.
+ *
+ * Threads: a worker's own, from within a turn; the control thread's sends come this way, too.  Where a record goes is turn.h's (U3, U5);
+ * here is the short way there, and the general one.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/engine/actors.h"
+#include "daemon/engine/outbox.h"
+#include "daemon/engine/overflow.h"
+#include "daemon/engine/turn.h"
+
+/* 1: to be appended all the same; 0: dropped; negative: refused. */
+static int send_at_limit(struct worker *w, actor_ref to, uint64_t meta, uint32_t destination, uint64_t size)
+{
+    if (outbox_fits(w, size))
+        return overflow_send(w, to, (uint16_t)meta, destination);
+    w->n_failed++;
+    return -ENOBUFS;
+}
+
+static inline struct envelope *send_begin(struct worker *w, struct envelope *at, actor_ref to, uint64_t meta)
+{
+    uint64_t *words = envelope_words(at);
+    words[0] = to;
+    words[1] = w->ctx.self;
+    words[2] = meta;
+    return at;
+}
+
+/* Where a record of `size` bytes for `to` goes, its header written; NULL and *ret_error, which is 0 if it is dropped. */
+static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta, uint64_t size, int *ret_error)
+{
+    uint32_t slot = actor_ref_slot(to);
+    struct engine *e = w->engine;
+    if (unlikely(slot >= e->config.actors_max || actor_ref_generation(to) == 0)) {
+        *ret_error = -ESRCH;
+        return NULL;
+    }
+    uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
+    if (destination == NO_DESTINATION)
+        destination = 0; /* whoever runs it makes a dead letter of the record */
+    if (unlikely(!turn_has_room(w, destination, size)) && (*ret_error = send_at_limit(w, to, meta, destination, size)) <= 0)
+        return NULL;
+    return send_begin(w, turn_place(w, destination, size), to, meta);
+}
+
+/* The general form: a correlation id in front, a tail behind. */
+static int send_pieces(struct worker *w, actor_ref to, uint64_t meta, uint64_t correlation, const void *head, size_t head_size,
+                       const void *tail, size_t tail_size)
+{
+    if (unlikely(head_size > ODEON_PAYLOAD_MAX || tail_size > ODEON_PAYLOAD_MAX - head_size))
+        return -EMSGSIZE;
+    bool spared = unlikely(w->newborn) && turn_newborn_settle(w, to);
+    size_t prefix = correlation ? sizeof(correlation) : 0;
+    size_t length = prefix + head_size + tail_size;
+    int r = 0;
+    struct envelope *out = send_place(w, to, meta | length << 16, envelope_size(length), &r);
+    if (unlikely(!out)) {
+        if (spared)
+            turn_newborn_again(w, to);
+        return r;
+    }
+    uint8_t *payload = envelope_payload(out);
+    if (length)
+        ((uint64_t *)payload)[(length - 1) / 8] = 0; /* padding carries nothing of what lay here before */
+    if (correlation) {
+        out->flags = ENVELOPE_CORRELATED | ENVELOPE_REPLY;
+        memcpy(payload, &correlation, sizeof(correlation));
+    }
+    if (head_size)
+        memcpy(payload + prefix, head, head_size);
+    if (tail_size)
+        memcpy(payload + prefix + head_size, tail, tail_size);
+    return 0;
+}
+
+static __attribute__((noinline)) int send_otherwise(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour,
+                                                    const void *data, size_t size)
+{
+    struct worker *w = worker_of_context(ctx);
+    if (w->newborn && size <= ODEON_PAYLOAD_MAX) {
+        bool spared = turn_newborn_settle(w, to);
+        int r = engine_ctx_send(ctx, to, type, behaviour, data, size); /* the short ways are open again */
+        if (unlikely(spared && r < 0))
+            turn_newborn_again(w, to);
+        return r;
+    }
+    return send_pieces(worker_of_context(ctx), to, envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, data, size, NULL, 0);
+}
+
+/* Where a small record goes: the short ways.  NULL: it is not as simple as that. */
+static inline struct envelope *send_short(struct worker *w, actor_ref to, uint64_t meta, uint64_t size)
+{
+    uint32_t slot = actor_ref_slot(to);
+    if (unlikely(slot >= w->actors_max))
+        return NULL;
+    uint32_t destination = actor_key_destination(load_relaxed(&w->actors[slot].key));
+    struct envelope *at;
+    if (likely(destination == w->queue && load_relaxed(w->active_len) == 0 && w->tail + size <= w->tail_limit)) {
+        at = (struct envelope *)(w->batch + w->tail);
+        w->tail += size;
+        w->n_tail_appends += ODEON_STATISTICS;
+    } else {
+        if (unlikely(w->out >= w->out_room)) /* 0: closed (U5) */
+            return NULL;
+        if (destination != w->run_destination) {
+            if (unlikely(destination == NO_DESTINATION || (destination == w->queue && w->ring != 0) || !outbox_look_for_room(w, destination)))
+                return NULL; /* ... or the tail is not closed yet, or the queue is full */
+            outbox_run_begin(w, destination);
+        }
+        at = (struct envelope *)(w->outbox + w->out);
+        w->out += size;
+        w->n_logged++;
+    }
+    return send_begin(w, at, to, meta);
+}
+
+int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size)
+{
+    if (unlikely(size & ~UINT64_C(24))) /* other than 0, 8, 16, 24 bytes: no padding to clear */
+        return send_otherwise(ctx, to, type, behaviour, data, size);
+    struct envelope *at = send_short(worker_of_context(ctx), to, envelope_meta((uint16_t)type, size, behaviour & 0xff), sizeof(*at) + size);
+    if (unlikely(!at))
+        return send_otherwise(ctx, to, type, behaviour, data, size);
+    uint64_t *payload = envelope_payload(at);
+    if (size != 0) {
+        memcpy(payload, data, 8);
+        if (size != 8) {
+            memcpy(payload + 1, (const uint8_t *)data + 8, 8);
+            if (size == 24)
+                memcpy(payload + 2, (const uint8_t *)data + 16, 8);
+        }
+    }
+    return 0;
+}
+
+/* Type and behaviour of an envelope's third word; its other bits are not the sender's. */
+#define META_KIND UINT64_C(0xff0000ffff)
+
+int engine_ctx_signal(struct engine_context *ctx, actor_ref to, uint64_t kind)
+{
+    if (unlikely(!send_short(worker_of_context(ctx), to, kind & META_KIND, sizeof(struct envelope))))
+        return send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), NULL, 0);
+    return 0;
+}
+
+int engine_ctx_send_word(struct engine_context *ctx, actor_ref to, uint64_t kind, uint64_t word)
+{
+    struct envelope *at = send_short(worker_of_context(ctx), to, (kind & META_KIND) | sizeof(word) << 16, sizeof(*at) + sizeof(word));
+    if (unlikely(!at))
+        return send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), &word, sizeof(word));
+    *(uint64_t *)envelope_payload(at) = word;
+    return 0;
+}
+
+int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *head, size_t head_size,
+                         const void *tail, size_t tail_size)
+{
+    return send_pieces(worker_of_context(ctx), to, envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, head, head_size, tail, tail_size);
+}
+
+int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size, const void *tail, size_t tail_size)
+{
+    if (ctx->sender == 0)
+        return -ENOTCONN;
+    return send_pieces(worker_of_context(ctx), ctx->sender, envelope_meta((uint16_t)type, 0, BEHAVIOUR_NONE), ctx->correlation, head,
+                       head_size, tail, tail_size);
+}
+
+int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn, actor_ref *ret_ref)
+{
+    struct spawn_request request = {
+        .type = type,
+        .placement = spawn->placement,
+        .place = spawn->place,
+        .name = spawn->name,
+        .args = spawn->args,
+        .args_size = spawn->args_size,
+        .spawned_by = ctx->self,
+    };
+    int r = actors_spawn(worker_of_context(ctx), &request, ret_ref);
+    return r == -ENOENT ? -ESRCH : r;
+}
+
+int engine_ctx_lookup(struct engine_context *ctx, const char *name, actor_ref *ret_ref)
+{
+    return actors_lookup(worker_of_context(ctx), name, ret_ref);
+}
+
+int engine_ctx_find_type(struct engine_context *ctx, const char *name, uint32_t *ret_id)
+{
+    return engine_actor_type_find(worker_of_context(ctx)->engine, name, ret_id);
+}
+
+void engine_ctx_describe(struct engine_context *ctx, const char **ret_type, const char **ret_plugin)
+{
+    struct engine *e = worker_of_context(ctx)->engine;
+    const struct actor_type *type = load_relaxed(&e->types[actor_key_type(load_relaxed(&e->actors[actor_ref_slot(ctx->self)].key))]);
+    *ret_type = type ? type->name : "";
+    *ret_plugin = type ? type->plugin : "";
+}

@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# tap.sh - checks whose results are printed as TAP. Sourced by the tests that run inside a rig, from the folder they lie in.
+COUNT=0 BROKEN=0
+
+# check TEXT COMMAND...: one test; what the command prints is shown when it fails.
+check()
+{
+    local text=$1 out rc=0
+    shift
+    out=$("$@" 2>&1) || rc=$?
+    COUNT=$((COUNT + 1))
+    if [ $rc = 0 ]; then
+        echo "ok $COUNT - $text"
+    else
+        BROKEN=$((BROKEN + 1))
+        echo "not ok $COUNT - $text"
+        printf '%s\n' "$out" "exit status $rc: $*" | sed 's/^/# /'
+    fi
+    return $rc
+}
+
+# eventually SECONDS COMMAND...: until it succeeds; prints its last words when it never does.
+eventually()
+{
+    local end=$((SECONDS + $1)) out
+    shift
+    until out=$("$@" 2>&1); do
+        if [ "$SECONDS" -ge "$end" ]; then
+            echo "$out"
+            return 1
+        fi
+        sleep 0.02
+    done
+}
