@@ -253,6 +253,22 @@ const Odeon__Reply *send_to(uint64_t ref, const char *message, const void *paylo
     return request(&body, NULL, 0);
 }
 
+void send_fatal(uint64_t ref, const char *message)
+{
+    Odeon__Command command = ODEON__COMMAND__INIT;
+    Odeon__Request body = ODEON__REQUEST__INIT;
+    Odeon__ActorSend send = ODEON__ACTOR_SEND__INIT;
+
+    send.ref = ref;
+    send.message = (char *)(uintptr_t)message;
+    body.id = 4711;
+    body.actor_send = &send;
+    body.body_case = ODEON__REQUEST__BODY_ACTOR_SEND;
+    command.request = &body;
+    command.body_case = ODEON__COMMAND__BODY_REQUEST;
+    send_command(&command, NULL, 0);
+}
+
 const Odeon__Reply *stop_actor(uint64_t ref, uint32_t how)
 {
     Odeon__Request body = ODEON__REQUEST__INIT;

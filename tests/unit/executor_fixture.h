@@ -47,6 +47,8 @@ const Odeon__Reply *load_plugin(const char *name);
 const Odeon__Reply *unload_plugin(const char *name);
 uint64_t spawn_actor(const char *type, const char *name);
 const Odeon__Reply *send_to(uint64_t ref, const char *message, const void *payload, size_t size);
+/* Sends what ends the executor: whether the answer still gets out before that is a race between its threads. */
+void send_fatal(uint64_t ref, const char *message);
 const Odeon__Reply *stop_actor(uint64_t ref, uint32_t how);
 const Odeon__Reply *show_actor(uint64_t ref, const char *name);
 const Odeon__Reply *list_actors(const char *type, uint64_t after, uint32_t rows);
