@@ -27,7 +27,7 @@
 #include "proto/stats_layout.h"
 
 /* Kinds in actor.key = {generation : 32, destination : 16, type : 12, kind : 4} */
-enum actor_kind { ACTOR_FREE, ACTOR_LIVE, ACTOR_NEW, ACTOR_PORT };
+enum actor_kind { ACTOR_FREE, ACTOR_LIVE, ACTOR_NEW, ACTOR_PORT, ACTOR_KEPT /* durable.h; new or not is said there */ };
 static_assert(ODEON_ACTOR_TYPES_MAX <= 1 << 12, "a type's id fits the key");
 
 /* What a sender needs of a receiver, and nothing else: the lines of many receivers are read by all. */
@@ -58,6 +58,11 @@ static inline enum actor_kind actor_key_kind(uint64_t key)
 static inline uint32_t actor_key_type(uint64_t key)
 {
     return (key >> 4) & 0xfff;
+}
+/* Of an actor that exists, as opposed to a port or nobody. */
+static inline bool actor_key_lives(uint64_t key)
+{
+    return actor_key_kind(key) == ACTOR_LIVE || actor_key_kind(key) == ACTOR_NEW || actor_key_kind(key) == ACTOR_KEPT;
 }
 #define ACTOR_KEY_TYPE_MASK UINT64_C(0xfff0)
 

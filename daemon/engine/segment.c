@@ -17,6 +17,11 @@ static uint64_t page_up(uint64_t bytes)
     return (bytes + PAGE - 1) & ~(PAGE - 1);
 }
 
+static uint64_t line_up(uint64_t bytes)
+{
+    return (bytes + 63) & ~UINT64_C(63);
+}
+
 uint32_t segment_workers_max(const struct engine_config *config)
 {
     return config->workers_max ? config->workers_max : config->n_workers;
@@ -39,6 +44,9 @@ static void layout_compute(const struct engine_config *config, struct segment_he
     h->outbox_bytes = page_up(config->outbox_bytes);
     h->backlog_bytes = page_up(config->backlog_bytes);
     h->dlq_bytes = page_up(config->dlq_bytes);
+    h->durable_bytes = config->durable_bytes;
+    h->state_stride = config->durable_bytes ? line_up(sizeof(struct segment_state) + config->durable_bytes) : 0;
+    h->undo_stride = line_up(sizeof(struct segment_undo) + config->durable_bytes);
     /* A sender is refused above the limit, and some only above twice the limit: all outboxes may still come on top (outbox.h, B4). */
     h->window_bytes = page_up(2 * h->limit_bytes + h->n_ids * h->outbox_bytes + ENVELOPE_SIZE_MAX);
 
@@ -51,6 +59,8 @@ static void layout_compute(const struct engine_config *config, struct segment_he
     PLACE(names_offset, ODEON_NAMES_MAX * sizeof(struct segment_name));
     PLACE(actors_offset, h->actors_max * sizeof(struct segment_actor));
     PLACE(args_offset, (uint64_t)h->actors_max * ODEON_SPAWN_ARGS_MAX);
+    PLACE(undos_offset, h->n_ids * h->undo_stride);
+    PLACE(states_offset, h->actors_max * h->state_stride);
     PLACE(outboxes_offset, h->n_ids * h->outbox_bytes);
     PLACE(dlq_offset, 2 * h->dlq_bytes);
     PLACE(backlogs_offset, 2 * h->backlog_bytes * ODEON_PORTS_MAX);
@@ -82,7 +92,8 @@ static int segment_check(const struct segment_header *ours, const struct segment
     if (theirs->workers_max != ours->workers_max || theirs->queues_per_worker != ours->queues_per_worker ||
         theirs->detached_max != ours->detached_max || theirs->n_ids != ours->n_ids || theirs->n_queues != ours->n_queues || theirs->actors_max != ours->actors_max ||
         theirs->limit_bytes != ours->limit_bytes || theirs->outbox_bytes != ours->outbox_bytes ||
-        theirs->backlog_bytes != ours->backlog_bytes || theirs->dlq_bytes != ours->dlq_bytes || theirs->size != ours->size) {
+        theirs->backlog_bytes != ours->backlog_bytes || theirs->dlq_bytes != ours->dlq_bytes ||
+        theirs->durable_bytes != ours->durable_bytes || theirs->size != ours->size) {
         *reterr_text = "the segment was made with other sizes (workers-max, queues-per-worker, detached, actors or a bytes setting)";
         return -EPROTO;
     }
@@ -152,6 +163,7 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
         .queues = (struct segment_queue *)(base + computed.queues_offset),
         .actors = (struct segment_actor *)(base + computed.actors_offset),
         .args = base + computed.args_offset,
+        .states = base + computed.states_offset,
         .message_types = (struct segment_message_type *)(base + computed.message_types_offset),
         .actor_types = (struct segment_actor_type *)(base + computed.actor_types_offset),
         .names = (struct segment_name *)(base + computed.names_offset),
