@@ -124,6 +124,8 @@ struct port {
     alignas(64) _Atomic uint64_t delivery_head; /* lock: the client's cursor as last believed; a hint for the poll */
     uint32_t delivery_woken;            /* lock: last delivery_wait that was answered */
     _Atomic uint32_t broken;            /* lock: enum port_broken; read by the runner */
+    _Atomic uint32_t slow;              /* lock: 1: to be closed, since its client does not receive; the runner */
+    uint32_t overflow;                  /* enum port_overflow; control thread, before the port is open */
 };
 
 /* A thread of its own for one actor at a time (detached.h). */

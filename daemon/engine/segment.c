@@ -17,6 +17,12 @@ static uint64_t page_up(uint64_t bytes)
     return (bytes + PAGE - 1) & ~(PAGE - 1);
 }
 
+/* Of one buffer: policy drop-oldest lets it grow to twice the limit, until the port is run (delivery.h, D5). */
+static uint64_t backlog_window(const struct segment_header *h)
+{
+    return 2 * h->backlog_bytes;
+}
+
 static uint64_t line_up(uint64_t bytes)
 {
     return (bytes + 63) & ~UINT64_C(63);
@@ -63,7 +69,7 @@ static void layout_compute(const struct engine_config *config, struct segment_he
     PLACE(states_offset, h->actors_max * h->state_stride);
     PLACE(outboxes_offset, h->n_ids * h->outbox_bytes);
     PLACE(dlq_offset, 2 * h->dlq_bytes);
-    PLACE(backlogs_offset, 2 * h->backlog_bytes * ODEON_PORTS_MAX);
+    PLACE(backlogs_offset, 2 * backlog_window(h) * ODEON_PORTS_MAX);
     PLACE(windows_offset, 2 * h->window_bytes * h->n_queues);
 #undef PLACE
     h->size = at;
@@ -194,7 +200,7 @@ uint8_t *segment_window(const struct segment *segment, uint32_t queue, unsigned 
     if (queue < segment->n_queues)
         return segment->base + h->windows_offset + (2 * (uint64_t)queue + buffer) * h->window_bytes;
     if (queue < segment->dead_letters)
-        return segment->base + h->backlogs_offset + (2 * (uint64_t)(queue - segment->n_queues) + buffer) * h->backlog_bytes;
+        return segment->base + h->backlogs_offset + (2 * (uint64_t)(queue - segment->n_queues) + buffer) * backlog_window(h);
     return segment->base + h->dlq_offset + buffer * h->dlq_bytes;
 }
 
@@ -203,7 +209,7 @@ uint64_t segment_window_bytes(const struct segment *segment, uint32_t queue)
     const struct segment_header *h = segment->header;
     if (queue < segment->n_queues)
         return h->window_bytes;
-    return queue < segment->dead_letters ? h->backlog_bytes : h->dlq_bytes;
+    return queue < segment->dead_letters ? backlog_window(h) : h->dlq_bytes;
 }
 
 uint8_t *segment_outbox(const struct segment *segment, uint32_t id)
