@@ -118,6 +118,15 @@ struct segment_journal_entry {
     uint64_t length;
 };
 
+/* How a handler ended the executor. */
+enum segment_fault_kind {
+    FAULT_SIGNAL,       /* by a signal that its own code raised */
+    FAULT_STALLED,      /* it did not return */
+    FAULT_EXIT,         /* it called exit() or one like it */
+    FAULT_THREAD_ENDED, /* it ended its thread */
+};
+enum { FAULT_BUILD_ID = 44, FAULT_TRACE = 1024 };
+
 struct segment_fault {
     uint64_t tag; /* valid while it equals count */
     uint32_t signal, attempts;
@@ -125,6 +134,10 @@ struct segment_fault {
     actor_ref actor;
     uint32_t message_type, actor_type;
     uint32_t in_init; /* 1: the actor had not been initialised yet */
+    uint32_t kind;    /* enum segment_fault_kind */
+    /* Text, NUL-terminated, "" when it cannot be told: the build id of the code that failed; where it was, frame by frame, innermost first:
+     * MODULE+0xOFFSET, separated by blanks.  Stored behind the tag: getting it may itself fault. */
+    char build_id[FAULT_BUILD_ID], trace[FAULT_TRACE];
     uint32_t reserved;
 };
 
