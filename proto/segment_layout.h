@@ -84,6 +84,8 @@ struct segment_commit {
 };
 /* redo_how of a record that was taken from a port straight into a batch of its own: port's cursor and batch become true together. */
 #define COMMIT_DIRECT UINT32_C(0xff)
+/* ... of a batch that recovery wrote anew, with what waited behind it: the active buffer is in it and has become empty. */
+#define COMMIT_ASIDE UINT32_C(0xfe)
 #define COMMIT_LOW_BITS   37
 #define COMMIT_LOW_MASK   (UINT64_MAX >> (64 - COMMIT_LOW_BITS))
 #define COMMIT_OUT_MAX    (UINT64_C(1) << (64 - COMMIT_LOW_BITS + 3)) /* bytes of an outbox */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What waited behind a handler that did not return runs before it is tried again.
  *
- * Recovery writes the batch once more behind its end: first the messages of all other actors, then the one that hung and those behind it for
- * the same actor, and makes the copy the batch by one flip.  Within a batch only the order between receivers changes, so that FIFO per
- * sender and receiver stays.
+ * Recovery writes all that the queue holds once more, behind the end of its batch: first the messages for all other actors, then the one that
+ * hung and those behind it for the same actor.  One flip makes the copy the batch; the active buffer is empty then.  Only the order between
+ * receivers changes, so that FIFO per sender and receiver stays.
  *
- * AS1  Until the flip the old batch is untouched, behind it the new one is complete: a kill at any instruction finds one of the two.
+ * AS1  Until the flip the queue is untouched, behind it the new batch is complete: a kill at any instruction finds one of the two.
+ * AS2  The flip's record says that the active buffer is in the batch.  Whoever finds that record makes it empty, again if need be; nobody appends
+ *      to it before: workers recovered earlier have nothing left to append, later ones come behind.
  *
  * Threads: the control thread, in recovery.
  */
@@ -15,5 +17,7 @@
 
 #include "daemon/engine/core.h"
 
-/* The worker's valid record names a queue with a batch, its outbox is empty.  False: as it was (there is no room, or nothing to move). */
+/* The worker's valid record names a queue with a batch, its outbox is flushed.  False: all is as it was (there is no room, or nothing to move). */
 bool aside_move(struct worker *w);
+/* AS2 */
+void aside_redo(struct engine *engine, const struct segment_commit *slot);

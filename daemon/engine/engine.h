@@ -262,6 +262,7 @@ int engine_port_remove(struct engine *engine, uint32_t id, uint32_t generation);
 /* Live settings. */
 void engine_set_stealing(struct engine *engine, enum steal_policy_id id);
 void engine_set_throughput(struct engine *engine, uint32_t messages);
+void engine_set_stall_limits(struct engine *engine, uint64_t warn_ns, uint64_t kill_ns);
 const struct engine_config *engine_get_config(const struct engine *engine);
 
 /* Everything that can change while messages flow, in one transaction: n_workers (up to workers_max), stealing, mode,

@@ -13,7 +13,6 @@
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
-#include "daemon/engine/stall.h"
 #include "daemon/engine/wake.h"
 #include "daemon/engine/worker.h"
 
@@ -91,9 +90,7 @@ static void config_apply(struct engine *e, const struct engine_config *config)
     mine->moderate_sleeps = config->moderate_sleeps;
     mine->moderate_ns = config->moderate_ns;
     mine->relaxed_ns = config->relaxed_ns;
-    mine->stall_warn_ns = config->stall_warn_ns;
-    mine->stall_kill_ns = config->stall_kill_ns;
-    stall_set(e);
+    engine_set_stall_limits(e, config->stall_warn_ns, config->stall_kill_ns);
     store_relaxed(&e->n_workers, config->n_workers);
     store_relaxed(&e->stats->n_workers, config->n_workers);
     near_build(e);

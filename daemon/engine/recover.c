@@ -141,7 +141,9 @@ static bool blame(struct engine *e, uint32_t id, struct segment_commit *slot, st
 
 static void redo_end(struct engine *e, const struct segment_commit *slot)
 {
-    if (!slot->redo || slot->redo_how == COMMIT_DIRECT)
+    if (slot->redo && slot->redo_how == COMMIT_ASIDE)
+        aside_redo(e, slot);
+    if (!slot->redo || slot->redo_how == COMMIT_DIRECT || slot->redo_how == COMMIT_ASIDE)
         return;
     struct segment_actor *durable = &e->segment.actors[actor_ref_slot(slot->redo)];
     uint64_t word = load_relaxed(&durable->word);

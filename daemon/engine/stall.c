@@ -27,7 +27,7 @@ int stall_open(struct engine *e)
     e->watches = calloc(e->segment.workers_max, sizeof(*e->watches));
     if (!e->watches)
         return -ENOMEM;
-    stall_set(e);
+    engine_set_stall_limits(e, e->config.stall_warn_ns, e->config.stall_kill_ns);
     return 0;
 }
 
@@ -37,10 +37,12 @@ void stall_close(struct engine *e)
     e->watches = NULL;
 }
 
-void stall_set(struct engine *e)
+/* Needs nobody to stand still: a handler that hangs may be the reason for it. */
+void engine_set_stall_limits(struct engine *e, uint64_t warn, uint64_t kill)
 {
-    uint64_t warn = e->config.stall_warn_ns, kill = e->config.stall_kill_ns;
     uint64_t least = warn && (!kill || warn < kill) ? warn : kill;
+    e->config.stall_warn_ns = warn;
+    e->config.stall_kill_ns = kill;
     uint64_t period = least / PARTS;
     store_relaxed(&e->watch_period_ns, period < PERIOD_LEAST_NS ? PERIOD_LEAST_NS : period > PERIOD_MOST_NS ? PERIOD_MOST_NS : period);
     store_relaxed(&e->watch_armed, 1);

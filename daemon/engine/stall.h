@@ -20,5 +20,3 @@
 
 int stall_open(struct engine *engine);
 void stall_close(struct engine *engine);
-/* The limits have changed; all workers stand, or none runs yet. */
-void stall_set(struct engine *engine);

@@ -270,13 +270,13 @@ static void start_plugins(struct executor *executor)
 
     log_types_missing(executor);
     executor_publish_plugins(executor); /* before anything can fail: what a fault is told by is learned here */
+    contain_begin(); /* recovery has set the engine's own handlers */
     r = engine_start(executor->engine);
     if (r < 0) {
         snprintf(text, sizeof(text), "the workers cannot be started: %s", strerror(-r));
         start_fail(executor, r, text);
         return;
     }
-    contain_begin(); /* behind the engine's own handlers */
     executor->state = EXECUTOR_RUNNING;
     r = ports_start(executor);
     if (r < 0) {

@@ -153,6 +153,8 @@ static void do_it(struct faulty_page *page, enum faulty_how how)
 
 ODEON_RECEIVE(faulty_actor, faulty_do)
 {
+    if (ctx->attempts > 0)
+        atomic_store(&self->page->mate_at_retry, atomic_load(&self->page->last[1]));
     atomic_fetch_add(&self->page->entered, 1);
     if (ctx->attempts < msg->times)
         do_it(self->page, (enum faulty_how)msg->how);

@@ -46,5 +46,6 @@ struct faulty_page {
     _Atomic uint32_t release; /* a futex: hanging handlers return */
     _Atomic uint32_t entered, done;
     _Atomic uint64_t counted[8], last[8], out_of_order;
+    _Atomic uint64_t mate_at_retry; /* last[1] when a message that had been blamed came again */
     _Atomic uint32_t children; /* forked ones that went on as if they were the executor */
 };
