@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/executor/ref_text.h"
 
@@ -22,7 +23,7 @@ void fault_log_recovery(const struct engine_recovery *r)
 static void fault_log_one(const struct engine_fault *f, uint32_t attempts_max)
 {
     char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32], actor[64], message[ODEON_NAME_MAX + 32];
-    const char *const fields[] = { plugin, type, actor, message, NULL };
+    const char *const fields[] = { CATALOGUE_HANDLER_CRASHED, plugin, type, actor, message, NULL };
     const char *signal_name = sigabbrev_np((int)f->signal);
     char number[16];
 

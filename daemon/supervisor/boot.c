@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/boot.h"
 #include "daemon/supervisor/ports.h"
@@ -118,10 +119,10 @@ static void schedule_restart(struct supervisor *supervisor, uint64_t ready_for_n
         backoff_next_ns(&supervisor->boot.backoff, ready_for_ns, supervisor->config.restart_delay_max_ns) / 1000000;
 
     if (wait_ms > 0)
-        log_warning("the executor has died %u times in a row: the next start is in %llu ms; messages wait, and the "
-                    "service does "
-                    "not give up",
-                    supervisor->boot.backoff.failures, (unsigned long long)wait_ms);
+        log_event(LOG_LEVEL_WARNING, CATALOGUE_EXECUTOR_DELAYED,
+                  "the executor has died %u times in a row: the next start is in %llu ms; messages wait, and the "
+                  "service does not give up",
+                  supervisor->boot.backoff.failures, (unsigned long long)wait_ms);
     uv_timer_start(&supervisor->boot.timer, on_restart, wait_ms, 0);
 }
 
@@ -149,10 +150,11 @@ static void on_ready(struct supervisor *supervisor, const Odeon__Report *report)
     supervisor_set_state(supervisor, supervisor->stopping ? SERVICE_DRAINING : SERVICE_RUNNING);
     supervisor_update_counts(supervisor);
     if (boot->boots == 1) {
-        log_notice("ready: clients can connect to %s", supervisor->runtime.socket_path);
+        log_event(LOG_LEVEL_NOTICE, CATALOGUE_SERVICE_READY, "ready: clients can connect to %s",
+                  supervisor->runtime.socket_path);
         notify_ready(supervisor);
     } else {
-        log_notice("the executor is back (start %u)", boot->boots);
+        log_event(LOG_LEVEL_NOTICE, CATALOGUE_EXECUTOR_BACK, "the executor is back (start %u)", boot->boots);
         tell_restarted(supervisor);
     }
     shutdown_on_ready(supervisor);
@@ -204,7 +206,8 @@ static void on_exited(void *userdata, int wait_status)
         shutdown_on_exit(supervisor, wait_status);
         return;
     }
-    log_error("the executor has died: %s; it is started again and goes on where it was", how);
+    log_event(LOG_LEVEL_ERROR, CATALOGUE_EXECUTOR_DIED,
+              "the executor has died: %s; it is started again and goes on where it was", how);
     boot->restarts++;
     atomic_store_explicit(&supervisor->stats.header->executor_restarts, boot->restarts, memory_order_relaxed);
     supervisor_set_state(supervisor, SERVICE_EXECUTOR_DOWN);

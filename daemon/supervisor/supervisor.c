@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/segment.h"
 #include "daemon/supervisor/supervisor.h"
@@ -236,7 +237,7 @@ void supervisor_fail(struct supervisor *supervisor, const char *why)
 {
     if (supervisor->finished)
         return;
-    log_error("the service ends: %s", why);
+    log_event(LOG_LEVEL_ERROR, CATALOGUE_SERVICE_FAILED, "the service ends: %s", why);
     supervisor->exit_status = 1;
     if (supervisor->stopping)
         return;

@@ -33,7 +33,7 @@ fi
 chmod 755 "$STAGE"
 take odeon-wordcount odeon-wordcount
 take '*wordcount*.so' wordcount.so
-cp "$HERE/test_systemd.sh" "$HERE/tap.sh" "$STAGE"
+cp "$HERE/test_systemd.sh" "$HERE/tap.sh" "$HERE/../../daemon/common/events.h" "$STAGE"
 
 rc=0
 bash "$HERE/rig.sh" --dir "$STAGE" --journal "$STAGE/journal" --timeout 120 -- bash ./test_systemd.sh || rc=$?
