@@ -53,7 +53,8 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
         return explain_set(&reply->explain, -EBADF, "the request to load a plugin came without the plugin's file");
     r = plugin_load(executor->plugins, fd, label, &reply->explain, &plugin);
     if (r < 0) {
-        log_event(LOG_LEVEL_WARNING, CATALOGUE_PLUGIN_REFUSED, "plugin file %s refused: %s", label, reply->explain.text);
+        log_event(LOG_LEVEL_WARNING, CATALOGUE_PLUGIN_REFUSED, "plugin file %s refused: %s", label,
+                  reply->explain.text);
         return r;
     }
     executor_publish_plugins(executor);

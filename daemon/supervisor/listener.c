@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/common/frame.h"
 #include "daemon/common/events.h"
+#include "daemon/common/frame.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/listener.h"
 #include "daemon/supervisor/supervisor.h"

@@ -155,7 +155,8 @@ void reload_begin(struct supervisor *supervisor)
     if (r == 0)
         r = ask_executor(supervisor);
     if (r < 0) {
-        log_event(LOG_LEVEL_ERROR, CATALOGUE_RELOAD_REFUSED, "reload: nothing is changed: %s", text[0] ? text : strerror(-r));
+        log_event(LOG_LEVEL_ERROR, CATALOGUE_RELOAD_REFUSED, "reload: nothing is changed: %s",
+                  text[0] ? text : strerror(-r));
         end(supervisor);
     } else if (r == 0) {
         apply(supervisor);

@@ -126,7 +126,8 @@ void shutdown_on_exit(struct supervisor *supervisor, int wait_status)
     else if (!shutdown->complete)
         log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED, "not drained: the time to drain was over");
     else
-        log_event(LOG_LEVEL_NOTICE, CATALOGUE_SERVICE_DRAINED, "drained: every message that was sent has been received");
+        log_event(LOG_LEVEL_NOTICE, CATALOGUE_SERVICE_DRAINED,
+                  "drained: every message that was sent has been received");
     if (shutdown->drained && !(WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0))
         log_warning("the executor ended with %s", how);
     supervisor_finish(supervisor);
