@@ -269,6 +269,14 @@ struct engine_worker_view {
 };
 int engine_worker_get(struct engine *engine, uint32_t worker, struct engine_worker_view *ret_worker);
 
+/* Whether a worker gets on, for a watchdog: `moves` is another number after any message and after any pass over its sources. */
+struct engine_worker_progress {
+    uint64_t moves;
+    bool rests;      /* it sleeps, or is stopped: it has nothing to do */
+    bool in_handler; /* it runs a batch: between two messages, or in a behaviour */
+};
+int engine_worker_get_progress(struct engine *engine, uint32_t worker, struct engine_worker_progress *ret_progress);
+
 /* What happened on workers.  The descriptor is readable when there are events; engine_event_next clears it. */
 enum engine_event_kind { ENGINE_EVENT_PORT_REMOVED, ENGINE_EVENT_PORT_BROKEN };
 struct engine_event {

@@ -11,6 +11,7 @@
 #include "daemon/supervisor/boot.h"
 #include "daemon/supervisor/ports.h"
 #include "daemon/supervisor/shutdown.h"
+#include "daemon/supervisor/start_delay.h"
 #include "daemon/supervisor/supervisor.h"
 
 static void on_plugin_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
@@ -153,6 +154,7 @@ static void on_ready(struct supervisor *supervisor, const Odeon__Report *report)
         log_event(LOG_LEVEL_NOTICE, CATALOGUE_SERVICE_READY, "ready: clients can connect to %s",
                   supervisor->runtime.socket_path);
         notify_ready(supervisor);
+        start_delay_forget(supervisor->runtime.dir);
     } else {
         log_event(LOG_LEVEL_NOTICE, CATALOGUE_EXECUTOR_BACK, "the executor is back (start %u)", boot->boots);
         tell_restarted(supervisor);
@@ -184,7 +186,8 @@ static void on_report(void *userdata, const Odeon__Report *report)
             on_start_refused(supervisor, report);
         return;
     }
-    if (ports_handle_report(supervisor, report) || shutdown_handle_report(supervisor, report))
+    if (ports_handle_report(supervisor, report) || shutdown_handle_report(supervisor, report) ||
+        watchdog_handle_report(supervisor, report))
         return;
     log_debug("a report of the executor is about nothing known (command %llu)", (unsigned long long)report->id);
 }

@@ -262,6 +262,7 @@ static void close_handle(uv_handle_t *handle, void *userdata)
 static void run_loop(struct supervisor *supervisor)
 {
     notify_init(supervisor, !supervisor->options.foreground);
+    watchdog_init(supervisor);
     shutdown_init(supervisor);
     boot_init(supervisor);
     executor_init(&supervisor->executor, &supervisor->loop, &boot_executor_ops, supervisor);
@@ -276,6 +277,7 @@ static void run_loop(struct supervisor *supervisor)
     boot_fini(supervisor);
     shutdown_fini(supervisor);
     reload_fini(supervisor);
+    watchdog_fini(supervisor);
     notify_fini(supervisor);
     supervisor_set_state(supervisor, SERVICE_STOPPED);
     atomic_store_explicit(&supervisor->stats.header->executor_pid, 0, memory_order_relaxed);

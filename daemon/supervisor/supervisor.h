@@ -27,6 +27,7 @@
 #include "daemon/supervisor/runtime.h"
 #include "daemon/supervisor/shutdown.h"
 #include "daemon/supervisor/stats_file.h"
+#include "daemon/supervisor/watchdog.h"
 
 struct supervisor {
     struct options options;
@@ -45,6 +46,7 @@ struct supervisor {
     struct port_table ports;
     struct plugin_store plugins;
     struct notify notify;
+    struct watchdog watchdog;
     struct reload reload;
     struct shutdown shutdown;
     bool stopping, finished;

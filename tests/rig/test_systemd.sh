@@ -6,19 +6,9 @@
 # install, start, work, lose the executor, work on, stop, start again.
 set -uo pipefail
 export LC_ALL=C
-SOCKET=/run/odeon/control.sock
 
-# shellcheck source=tests/rig/tap.sh
-. ./tap.sh
-
-# property NAME EXPECTED: of the unit.
-property()
-{
-    local value
-    value=$(systemctl show -P "$1" odeond)
-    echo "$1=$value, expected $2"
-    [ "$value" = "$2" ]
-}
+# shellcheck source=tests/rig/service.sh
+. ./service.sh
 
 says_something()
 {
@@ -34,29 +24,23 @@ mode_is()
     [ "$(stat -c %a "$1")" = "$2" ]
 }
 
+owned_by_service()
+{
+    stat -c '%U %a' "$1"
+    [ "$(stat -c '%U %a' "$1")" = "odeon 755" ]
+}
+
+run_as()
+{
+    ps -o user=,comm= -C odeond,odeon-executor
+    [ "$(ps -o user= -C odeond,odeon-executor | sort -u)" = "$1" ]
+}
+
 refused_to_nobody()
 {
     local text
     # For the right reason: a missing program would be no proof.
     ! text=$(setpriv --reuid=65534 --regid=65534 --clear-groups odeonctl status 2>&1) && echo "$text" | grep 'may not use'
-}
-
-executor_pid()
-{
-    odeonctl --json status | grep -oE '"executor_pid": *[0-9]+' | grep -oE '[0-9]+$'
-}
-
-# The executor is another process than $1.
-executor_is_not()
-{
-    local pid
-    pid=$(executor_pid) && [ -n "$pid" ] && [ "$pid" != 0 ] && [ "$pid" != "$1" ]
-}
-
-journal_has()
-{
-    journalctl --sync
-    journalctl --no-pager -u odeond -o cat | grep -iE "$1"
 }
 
 # A text whose words are known, counted by the client.
@@ -76,35 +60,9 @@ exposed_little()
     systemd-analyze security --no-pager --threshold=20 odeond
 }
 
-# journal_event ID FIELD...: an event with this id and, if given, fields that match.
-journal_event()
-{
-    journalctl --sync
-    [ -n "$(journalctl --no-pager -u odeond -o cat "MESSAGE_ID=$1" "${@:2}")" ]
-}
-
-no_journal_event()
-{
-    ! journal_event "$@"
-}
-
-# The id of an event, by its name in the header.
-event()
-{
-    sed -nE "s/^#define CATALOGUE_$1 \"MESSAGE_ID=([0-9a-f]+)\"$/\1/p" events.h
-}
-
-explained()
-{
-    journalctl --sync
-    journalctl --no-pager -x -u odeond "MESSAGE_ID=$1" | grep -F -e "$2"
-}
-
-cp -a tree/. / || exit 1
-ldconfig
-systemctl daemon-reload
-check "sysusers makes user and group" bash -c 'systemd-sysusers && getent passwd odeon && getent group odeon-admin'
-check "tmpfiles makes the folder" bash -c 'systemd-tmpfiles --create && [ "$(stat -c "%U %a" /run/odeon)" = "odeon 755" ]'
+install_tree
+check "sysusers makes user and group" bash -c 'getent passwd odeon && getent group odeon-admin'
+check "tmpfiles makes the folder" owned_by_service /run/odeon
 
 check "systemctl knows the unit" systemctl cat odeond
 check "the units are without mistakes" systemd-analyze verify odeond.service odeond.socket
@@ -117,13 +75,16 @@ check "status answers at once" odeonctl status
 check "systemctl status says what it does" says_something
 check "the control socket is the manager's, for everybody to knock at" mode_is $SOCKET 666
 check "another user is refused by the service, with a reason" refused_to_nobody
-check "the processes are not root's" bash -c '[ "$(ps -o user= -C odeond,odeon-executor | sort -u)" = odeon ]'
+check "the processes are not root's" run_as odeon
 check "the statistics can be read by everybody" mode_is /run/odeon/stats 644
 check "a plugin is loaded" odeonctl plugin load "$PWD/wordcount.so"
 check "the journal knows the plugin as a field" journal_event "$(event PLUGIN_LOADED)" ODEON_PLUGIN=wordcount
 check "and not as that of another" no_journal_event "$(event PLUGIN_LOADED)" ODEON_PLUGIN=other
 check "a client posts and gets the right answer" count_words
 
+check "the plugin of the numbers is loaded" odeonctl plugin load "$PWD/probe.so"
+numbers_begin
+check "numbers flow" numbers_flow
 main=$(systemctl show -P MainPID odeond)
 first=$(executor_pid)
 check "status names the executor" [ -n "$first" ]
@@ -133,6 +94,8 @@ check "status answers again" eventually 15 odeonctl status
 check "the service is still the same process" property MainPID "$main"
 check "clients go on working" eventually 15 count_words
 
+check "numbers go on, their client was not started again" numbers_flow
+check "none is missing, none came twice" numbers_end
 check "the death of the executor is an event" journal_event "$(event EXECUTOR_DIED)"
 check "the catalogue says what it means" explained "$(event EXECUTOR_DIED)" "no message is lost, none is processed twice"
 
