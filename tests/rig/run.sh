@@ -26,6 +26,18 @@ take()
     cp "$found" "$STAGE/$2"
 }
 
+# package FOLDER OPTION...: the build as Debian packages.
+package()
+{
+    local folder=$1
+    shift
+    if ! (cd "$STAGE" && cpack --config "$BUILD/CPackConfig.cmake" -B "$STAGE/$folder" "$@") >"$STAGE/$folder.log" 2>&1; then
+        cat "$STAGE/$folder.log"
+        echo "not ok 1 - packages are made"
+        exit 1
+    fi
+}
+
 if ! DESTDIR=$STAGE/tree cmake --install "$BUILD" >"$STAGE/install.log" 2>&1; then
     cat "$STAGE/install.log"
     echo "not ok 1 - cmake --install works"
@@ -37,6 +49,12 @@ take '*wordcount*.so' wordcount.so
 take rig-numbers rig-numbers
 take probe.so probe.so
 cp "$HERE/$SCRIPT" "$HERE/service.sh" "$HERE/tap.sh" "$HERE/../../daemon/common/events.h" "$STAGE"
+
+# Two builds of the same layout: other bytes, another version.
+if [ "$SCRIPT" = test_systemd_package.sh ]; then
+    package first -D CPACK_STRIP_FILES=OFF
+    package second -D CPACK_PACKAGE_VERSION=99.0
+fi
 
 rc=0
 bash "$HERE/rig.sh" --dir "$STAGE" --journal "$STAGE/journal" --timeout 200 -- bash "./$SCRIPT" || rc=$?
