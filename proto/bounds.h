@@ -26,6 +26,8 @@ enum {
     ODEON_PLUGINS_MAX = 256,
     ODEON_PLUGIN_TYPES_MAX = 256, /* actor types of one plugin */
     ODEON_STATE_MAX = 1 << 20,    /* bytes of an actor's state */
+    ODEON_DURABLE_MAX = 4096,     /* bytes of a state that is kept over crashes */
+    ODEON_DURABLE_DEFAULT = 512,
 
     /* ports */
     ODEON_RING_MIN = 65536,      /* holds the largest record */

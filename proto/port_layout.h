@@ -53,8 +53,17 @@ struct port_executor {
     _Atomic uint32_t backlog;                     /* 1: deliveries wait behind the ring: ring the doorbell after taking some */
     _Atomic uint32_t epoch;                       /* boot count of the executor that serves the port */
     _Atomic uint32_t broken;                      /* enum port_broken: the executor has closed the port, and why */
+    _Atomic uint64_t dropped;                     /* deliveries that were dropped because the client did not receive */
 };
 static_assert(sizeof(struct port_client) <= PORT_RING_OFFSET && sizeof(struct port_executor) <= PORT_RING_OFFSET, "page");
+
+/* What becomes of deliveries when the backlog is at its limit, too. */
+enum port_overflow {
+    PORT_OVERFLOW_DROP_NEWEST, /* they are dropped */
+    PORT_OVERFLOW_DROP_OLDEST, /* what has waited longest is dropped */
+    PORT_OVERFLOW_DISCONNECT,  /* the port is closed, when what its client has posted is consumed */
+    PORT_OVERFLOW_N,
+};
 
 enum port_broken {
     PORT_OK = 0,
@@ -63,11 +72,12 @@ enum port_broken {
     PORT_BROKEN_HEADER,  /* an all-zero header, or a reserved bit or field set */
     PORT_BROKEN_SLOT,    /* a receiver beyond the actor table */
     PORT_BROKEN_HEAD,    /* delivery head behind what was taken before, or beyond the tail */
+    PORT_BROKEN_SLOW,    /* it did not receive, and its policy is to be disconnected then */
     PORT_BROKEN_N,
 };
 
 static inline const char *port_broken_name(unsigned why)
 {
-    static const char *const names[PORT_BROKEN_N] = { "ok", "bad-tail", "bad-length", "bad-header", "bad-receiver", "bad-head" };
+    static const char *const names[PORT_BROKEN_N] = { "ok", "bad-tail", "bad-length", "bad-header", "bad-receiver", "bad-head", "too-slow" };
     return why < PORT_BROKEN_N ? names[why] : "unknown";
 }

@@ -10,7 +10,7 @@
  * L1  No batch present (sel) => the inactive len is 0, cursor and wrap are 0.
  * L2  len[active] and sel change only under `lock` (sel also by the running worker while a batch is present).
  * L3  While a commit record names a queue, the record's cursor and tail are the truth, not the queue's.
- * L4  Journal, fault and an actor's spawn tag carry the commit count at which they were written, and are valid only
+ * L4  Journal, fault, undo and an actor's spawn tag carry the commit count at which they were written, and are valid only
  *     while it equals the worker's count (the valid record's high + low part).
  */
 #pragma once
@@ -24,7 +24,7 @@
 #include "envelope.h"
 
 #define SEGMENT_MAGIC   UINT64_C(0x6f64656f6e736731) /* "odeonsg1" */
-#define SEGMENT_VERSION 3
+#define SEGMENT_VERSION 4
 
 struct segment_header {
     _Atomic uint64_t magic; /* stored last when formatting */
@@ -38,9 +38,11 @@ struct segment_header {
     uint32_t reserved;
     uint64_t limit_bytes, outbox_bytes, backlog_bytes, dlq_bytes;
     uint64_t window_bytes;  /* of one buffer of a message queue */
+    uint64_t durable_bytes; /* largest state that is kept, 0: none is */
+    uint64_t state_stride, undo_stride;
     uint64_t workers_offset, queues_offset, actors_offset, args_offset, message_types_offset, actor_types_offset, names_offset,
         ports_offset;
-    uint64_t outboxes_offset, windows_offset, backlogs_offset, dlq_offset;
+    uint64_t outboxes_offset, windows_offset, backlogs_offset, dlq_offset, states_offset, undos_offset;
     _Atomic uint64_t boots;
     _Atomic uint32_t clean; /* 1: stopped in order, nothing is attached */
     _Atomic uint32_t n_message_types, n_actor_types;
@@ -160,6 +162,21 @@ struct segment_actor {
 };
 static_assert(sizeof(struct segment_actor) == 40, "actor slot");
 
+/* The kept state of the actor in a slot (durable.h): a table of them, `state_stride` bytes each. */
+struct segment_state {
+    _Atomic uint64_t generation; /* of the actor that has been initialised with it */
+    uint64_t reserved;
+    alignas(16) uint8_t bytes[]; /* up to durable_bytes */
+};
+/* What a kept state was before the turn that is running: one for each worker id, `undo_stride` bytes each. */
+struct segment_undo {
+    alignas(64) _Atomic uint64_t tag;
+    uint32_t slot, size;
+    uint64_t generation;
+    uint64_t reserved;
+    uint8_t bytes[];
+};
+
 struct segment_message_type {
     uint32_t version, size, has_tail, reserved;
     char name[ODEON_NAME_MAX + 1];
@@ -188,4 +205,4 @@ struct segment_port {
 #define SEGMENT_LAYOUT_HASH                                                                                                             \
     (SEGMENT_VERSION * UINT64_C(1000003) ^ sizeof(struct segment_header) << 1 ^ sizeof(struct segment_queue) << 8 ^                     \
      sizeof(struct segment_worker) << 16 ^ sizeof(struct segment_actor) << 24 ^ sizeof(struct segment_port) << 32 ^                     \
-     sizeof(struct segment_name) << 40 ^ (uint64_t)(sizeof(struct segment_message_type) + sizeof(struct segment_actor_type)) << 48)
+     sizeof(struct segment_name) << 40 ^ sizeof(struct segment_undo) << 44 ^ (uint64_t)(sizeof(struct segment_message_type) + sizeof(struct segment_actor_type)) << 48)

@@ -21,7 +21,7 @@
 #include "bounds.h"
 
 #define STATS_MAGIC   UINT64_C(0x6f64656f6e737431) /* "odeonst1" */
-#define STATS_VERSION 2
+#define STATS_VERSION 3
 
 enum stat_index {
 #define STAT(name, doc) STAT_##name,
@@ -52,6 +52,7 @@ struct stats_recovery {
     _Atomic uint64_t redeliveries;
     _Atomic uint64_t faults;           /* handler faults that were blamed on a message */
     _Atomic uint64_t duration_ns;
+    _Atomic uint64_t states_undone;    /* kept states set back to what they were before a turn that never committed */
 };
 
 struct stats_header {

@@ -27,6 +27,7 @@ static const struct recovery_figure {
     RECOVERY(recovered_attached_batches, "batches that a worker was running"),
     RECOVERY(recovered_ports_attached, "ports that a worker was reading"),
     RECOVERY(recovered_spawns_undone, "actors whose spawn had not been committed"),
+    RECOVERY(recovered_states_undone, "kept states set back to before a message that was not finished"),
     RECOVERY(recovered_redeliveries, "messages that were given out again"),
     RECOVERY(recovered_faults, "crashes that were blamed on a message"),
     RECOVERY(recovery_last_ns, "time that the last recovery took, in nanoseconds"),

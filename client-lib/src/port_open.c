@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening and closing ports, and what a port tells about itself. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
 #include "client-lib/src/port.h"
 
-static int check_options(const struct odeon_port_options *options)
+/* What a program that was compiled with an earlier version of the struct does not have is 0. */
+enum { OPTIONS_LEAST = offsetof(struct odeon_port_options, overflow) };
+
+static int take_options(const struct odeon_port_options *options, struct odeon_port_options *ret)
 {
     const unsigned char *bytes = (const unsigned char *)options;
 
+    memset(ret, 0, sizeof(*ret));
     if (!options)
         return 0;
-    if (options->struct_size < sizeof(*options))
+    if (options->struct_size < OPTIONS_LEAST)
         return error_set(-EINVAL,
                          "odeon_port_open: options.struct_size is %u, sizeof (struct odeon_port_options) was expected",
                          options->struct_size);
@@ -24,6 +30,9 @@ static int check_options(const struct odeon_port_options *options)
         if (bytes[i] != 0)
             return error_set_literal(
                 -E2BIG, "odeon_port_open: an option is set that this version of the library does not know");
+    memcpy(ret, options, options->struct_size < sizeof(*ret) ? options->struct_size : sizeof(*ret));
+    if (ret->reserved != 0)
+        return error_set_literal(-EINVAL, "odeon_port_open: options.reserved is not 0");
     return 0;
 }
 
@@ -83,21 +92,21 @@ int odeon_port_open(struct odeon_client *client, const struct odeon_port_options
     Odeon__PortOpen open = ODEON__PORT_OPEN__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
     struct client_answer answer;
+    struct odeon_port_options chosen;
     struct odeon_port *port = NULL;
     int result = client_check(client);
 
     if (result == 0)
-        result = check_options(options);
+        result = take_options(options, &chosen);
     if (result == 0 && !ret_port)
         result = error_set_literal(-EINVAL, "odeon_port_open: no place for the port");
     if (result < 0)
         return result;
     *ret_port = NULL;
-    if (options) {
-        open.submission_bytes = options->submission_bytes;
-        open.delivery_bytes = options->delivery_bytes;
-        open.pipe = options->pipe != 0;
-    }
+    open.submission_bytes = chosen.submission_bytes;
+    open.delivery_bytes = chosen.delivery_bytes;
+    open.pipe = chosen.pipe != 0;
+    open.overflow = chosen.overflow;
     request.body_case = ODEON__REQUEST__BODY_PORT_OPEN;
     request.port_open = &open;
     result = client_call(client, &request, ODEON__REPLY__BODY_PORT_OPEN, &answer);
@@ -138,6 +147,11 @@ struct odeon_port *odeon_port_close(struct odeon_port *port)
     }
     port_free(port);
     return NULL;
+}
+
+uint64_t odeon_port_dropped(const struct odeon_port *port)
+{
+    return atomic_load_explicit(&port->theirs->dropped, memory_order_relaxed);
 }
 
 odeon_ref odeon_port_ref(const struct odeon_port *port)

@@ -295,6 +295,7 @@ static void fill_recovery(struct odeon_stats_service *service, const struct stat
     service->recovered_attached_batches = TOTAL(attached_batches);
     service->recovered_ports_attached = TOTAL(ports_attached);
     service->recovered_spawns_undone = TOTAL(spawns_undone);
+    service->recovered_states_undone = TOTAL(states_undone);
     service->recovered_redeliveries = TOTAL(redeliveries);
     service->recovered_faults = TOTAL(faults);
 #undef TOTAL

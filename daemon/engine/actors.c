@@ -37,7 +37,7 @@ static void state_give_back(struct engine *e, struct worker *w, uint32_t slot)
 {
     void *state = e->actor_states[slot];
     const struct actor_type *type = load_relaxed(&e->types[actor_key_type(load_relaxed(&e->actors[slot].key))]);
-    if (state && type && state != &no_state)
+    if (state && type && state != &no_state && type->restart != RESTART_KEEP)
         state_free(&e->states, &w->states, state, type->state_size);
 }
 
@@ -63,6 +63,12 @@ static void type_live_add(struct worker *w, uint32_t type, int n)
     store_relaxed(&w->type_live[type], load_relaxed(&w->type_live[type]) + n);
 }
 
+/* From the segment: at recovery no type has been registered. */
+static enum actor_kind kind_at_spawn(const struct engine *e, uint32_t type)
+{
+    return e->segment.actor_types[type].restart == RESTART_KEEP ? ACTOR_KEPT : ACTOR_NEW;
+}
+
 void actors_rebuild(struct engine *e)
 {
     const struct segment *s = &e->segment;
@@ -73,7 +79,7 @@ void actors_rebuild(struct engine *e)
         uint32_t generation = slot_word_generation(word);
         switch (slot_word_state(word)) {
         case ACTOR_SLOT_LIVE:
-            store_relaxed(&e->actors[slot].key, actor_key(generation, s->actors[slot].queue, slot_word_type(word), ACTOR_NEW));
+            store_relaxed(&e->actors[slot].key, actor_key(generation, s->actors[slot].queue, slot_word_type(word), kind_at_spawn(e, slot_word_type(word))));
             type_live_add(e->control, slot_word_type(word), 1);
             placement_actor_found(e, s->actors[slot].queue, slot_word_type(word));
             break;
@@ -263,7 +269,7 @@ static int spawn_reserve(struct worker *w, const struct spawn_request *request, 
     }
     w->n_slot_cache--;
     *ret_ref = actor_ref_make(slot, generation);
-    store_release(&e->actors[slot].key, actor_key(generation, queue, request->type, ACTOR_NEW));
+    store_release(&e->actors[slot].key, actor_key(generation, queue, request->type, kind_at_spawn(e, request->type)));
     turn_newborn(w, *ret_ref, queue, request->spawned_by);
     return 0;
 }
@@ -365,7 +371,7 @@ void *actors_state_new(struct worker *w, struct actor_type *type)
 
 void actors_state_drop(struct worker *w, struct actor_type *type, void *state, enum engine_allocation how)
 {
-    if (state == &no_state)
+    if (state == &no_state || type->restart == RESTART_KEEP)
         return;
     switch (how) {
     case ALLOCATION_DELETE:

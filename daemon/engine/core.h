@@ -27,7 +27,7 @@
 #include "proto/stats_layout.h"
 
 /* Kinds in actor.key = {generation : 32, destination : 16, type : 12, kind : 4} */
-enum actor_kind { ACTOR_FREE, ACTOR_LIVE, ACTOR_NEW, ACTOR_PORT };
+enum actor_kind { ACTOR_FREE, ACTOR_LIVE, ACTOR_NEW, ACTOR_PORT, ACTOR_KEPT /* durable.h; new or not is said there */ };
 static_assert(ODEON_ACTOR_TYPES_MAX <= 1 << 12, "a type's id fits the key");
 
 /* What a sender needs of a receiver, and nothing else: the lines of many receivers are read by all. */
@@ -58,6 +58,11 @@ static inline enum actor_kind actor_key_kind(uint64_t key)
 static inline uint32_t actor_key_type(uint64_t key)
 {
     return (key >> 4) & 0xfff;
+}
+/* Of an actor that exists, as opposed to a port or nobody. */
+static inline bool actor_key_lives(uint64_t key)
+{
+    return actor_key_kind(key) == ACTOR_LIVE || actor_key_kind(key) == ACTOR_NEW || actor_key_kind(key) == ACTOR_KEPT;
 }
 #define ACTOR_KEY_TYPE_MASK UINT64_C(0xfff0)
 
@@ -119,6 +124,8 @@ struct port {
     alignas(64) _Atomic uint64_t delivery_head; /* lock: the client's cursor as last believed; a hint for the poll */
     uint32_t delivery_woken;            /* lock: last delivery_wait that was answered */
     _Atomic uint32_t broken;            /* lock: enum port_broken; read by the runner */
+    _Atomic uint32_t slow;              /* lock: 1: to be closed, since its client does not receive; the runner */
+    uint32_t overflow;                  /* enum port_overflow; control thread, before the port is open */
 };
 
 /* A thread of its own for one actor at a time (detached.h). */

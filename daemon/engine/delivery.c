@@ -98,6 +98,19 @@ static struct group_result deliver_to_ring(struct worker *w, uint32_t step, cons
     return result;
 }
 
+/* What the active buffer may hold (D5).  Twice the limit while the runner has not looked yet. */
+static uint64_t backlog_most(const struct engine *e, const struct port *port)
+{
+    uint64_t limit = e->segment.header->backlog_bytes;
+    return port->overflow == PORT_OVERFLOW_DROP_OLDEST ? 2 * limit : limit;
+}
+
+static void count_dropped(struct worker *w, struct port *port, enum stat_index why, uint64_t n)
+{
+    stat_add(w, why, n);
+    atomic_fetch_add_explicit(&port->executor_words->dropped, n, memory_order_relaxed); /* for its client */
+}
+
 static struct group_result deliver_to_backlog(struct worker *w, uint32_t step, const struct outbox_group *group, struct port *port,
                                               struct segment_port *durable, struct segment_queue *backlog)
 {
@@ -105,12 +118,14 @@ static struct group_result deliver_to_backlog(struct worker *w, uint32_t step, c
     unsigned active = queue_active(load_relaxed(&backlog->sel));
     uint64_t length = load_relaxed(&backlog->len[active]);
     struct group_result result = group_deliver(w, group, durable->ref, segment_window(&e->segment, group->destination, active), length,
-                                               UINT64_MAX, e->segment.header->backlog_bytes);
+                                               UINT64_MAX, backlog_most(e, port));
     journal_arm(w, step, group->destination, result.length);
     store_release(&backlog->len[active], result.length);
     crash_order();
     if (result.taken)
         store_relaxed(&port->executor_words->backlog, 1);
+    if (unlikely(result.dropped > 0) && port->overflow == PORT_OVERFLOW_DISCONNECT)
+        store_release(&port->slow, 1); /* read (acquire) by the runner, who is signalled */
     stat_add(w, STAT_port_backlogged, result.taken);
     return result;
 }
@@ -142,7 +157,7 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
     if (result.gone)
         stat_add(w, STAT_dead_letters, result.gone);
     if (result.dropped)
-        stat_add(w, STAT_backlog_dropped, result.dropped);
+        count_dropped(w, port, STAT_backlog_dropped, result.dropped);
     if (to_backlog && !w->recovering)
         source_signal(e, w, engine_source_of_port(e, index));
 }
@@ -171,6 +186,21 @@ static bool drain_some(struct worker *w, struct port *port, struct segment_port 
     return true;
 }
 
+/* D5: the batch is attached; its oldest records go, as many as newer ones wait for above the limit. */
+static void drop_oldest(struct worker *w, struct port *port, struct segment_queue *backlog)
+{
+    uint64_t limit = w->engine->segment.header->backlog_bytes, newer = queue_backlog_bytes(backlog), n = 0;
+    while (w->cursor < w->tail && w->tail - w->cursor + newer > limit) {
+        w->cursor += envelope_record_size((const struct envelope *)(w->batch + w->cursor));
+        n++;
+    }
+    if (n == 0)
+        return;
+    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
+    INJECT(MARKED);
+    count_dropped(w, port, STAT_backlog_dropped_oldest, n);
+}
+
 void delivery_drain(struct worker *w, uint32_t index)
 {
     struct engine *e = w->engine;
@@ -189,6 +219,8 @@ void delivery_drain(struct worker *w, uint32_t index)
         w->tail = load_relaxed(&backlog->len[inactive]);
         w->source = destination + 1;
         commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
+        if (port->overflow == PORT_OVERFLOW_DROP_OLDEST)
+            drop_oldest(w, port, backlog);
         while (room && w->cursor < w->tail && flushes++ < DRAIN_FLUSHES) {
             room = drain_some(w, port, durable, destination);
             commit_flip(w, w->source, w->cursor, w->tail, w->out, 0, 0);

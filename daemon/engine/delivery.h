@@ -8,6 +8,9 @@
  *     crash the step is either finished as decided or decided anew (docs/why, port backlog).
  * D2  While the backlog is not empty, records go to the backlog: FIFO.
  * D3  dtail, in the segment, is stored before the visible tail; recovery repeats the latter.
+ * D5  Above its limit a backlog takes what its port's policy says: nothing more (drop-newest), up to twice the limit (drop-oldest), and the
+ *     runner, who is told, drops what waits longest until no more than the limit waits.  Only the runner drops: its record says how far,
+ *     as when it moves records to the ring, so that a kill finds them dropped or not.
  * D4  The client's head is believed only between the last one believed and dtail.
  */
 #pragma once

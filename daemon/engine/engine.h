@@ -68,7 +68,11 @@ struct engine_behaviour {
     engine_behaviour_fn run;
 };
 
-enum engine_restart { RESTART_INIT, RESTART_STOP };
+/* What becomes of an actor when the executor has died.
+ * INIT  zeroed state, init again with the spawn arguments
+ * STOP  it has ended
+ * KEEP  it goes on with its state as of its last committed message; at most durable_bytes of it, and no pointers in it */
+enum engine_restart { RESTART_INIT, RESTART_STOP, RESTART_KEEP };
 
 /* What becomes of a message for an actor whose queue is at its limit.
  * REJECT       the sender is told: -EAGAIN to a handler, a refusal to a client
@@ -101,6 +105,7 @@ struct engine_config {
     uint64_t outbox_bytes;  /* window of a worker's outbox */
     uint64_t backlog_bytes; /* limit of a port's backlog */
     uint64_t dlq_bytes;
+    uint64_t durable_bytes; /* largest state of an actor that is kept over crashes, at most ODEON_DURABLE_MAX; 0: there are none */
     uint32_t throughput;    /* messages of a bounded gulp */
     uint32_t attempts_max;
     enum steal_policy_id stealing;
@@ -136,7 +141,7 @@ uint64_t engine_segment_size(const struct engine_config *config);
 /* What recovery found.  The totals since the segment was made are in the statistics segment. */
 struct engine_recovery {
     uint64_t boots, running_handlers, unflushed_outboxes, armed_journals, held_locks, parked_batches, attached_batches, ports_attached,
-        spawns_undone, redeliveries, faults, duration_ns;
+        spawns_undone, states_undone, redeliveries, faults, duration_ns;
 };
 /* What a fault record of the previous run says (0 workers: none).  Text for the log. */
 struct engine_fault {
@@ -166,7 +171,8 @@ int engine_message_type_intern(struct engine *engine, const char *name, uint32_t
 int engine_message_type_find(struct engine *engine, const char *name, uint32_t version, struct engine_message_type *ret_type); /* version 0: newest */
 int engine_message_type_get(struct engine *engine, uint16_t id, struct engine_message_type *ret_type);
 
-/* Actor types.  -EEXIST: a type of this name is loaded already; -ENOSPC. The id is the same over restarts. */
+/* Actor types.  -EEXIST: a type of this name is loaded already; -ENOSPC; -E2BIG: a state to be kept that is larger than durable_bytes; -EBADMSG:
+ * actors of this name live whose kept state has another size, or is not to be kept any more.  The id is the same over restarts. */
 int engine_actor_type_register(struct engine *engine, const struct engine_actor_type_info *info, uint32_t *ret_id);
 /* Makes the type unavailable and waits until every worker has passed a quiescent point, so that its code can go.
  * -EBUSY: actors of it live, *ret_live says how many. */
@@ -239,6 +245,7 @@ struct engine_port_info {
     uint32_t id, generation, client;
     uint64_t submission_bytes, delivery_bytes;
     int client_fd, executor_fd, doorbell_fd, pipe_fd; /* pipe_fd -1: none */
+    uint32_t overflow; /* enum port_overflow: deliveries beyond backlog_bytes */
 };
 int engine_port_add(struct engine *engine, const struct engine_port_info *info, actor_ref *ret_ref);
 /* Drains what was published, then closes: ENGINE_EVENT_PORT_REMOVED follows. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "daemon/engine/actors.h"
+#include "daemon/engine/durable.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/placement.h"
@@ -53,7 +54,7 @@ int engine_actor_send(struct engine *e, actor_ref to, uint16_t type, const void 
     if (slot >= e->config.actors_max || to == 0)
         return -ESRCH;
     uint64_t key = load_relaxed(&e->actors[slot].key);
-    if (actor_key_generation(key) != actor_ref_generation(to) || (actor_key_kind(key) != ACTOR_LIVE && actor_key_kind(key) != ACTOR_NEW))
+    if (actor_key_generation(key) != actor_ref_generation(to) || !actor_key_lives(key))
         return -ESRCH;
     e->control->ctx.self = 0;
     int r = engine_ctx_send(&e->control->ctx, to, type, BEHAVIOUR_NONE, payload, size);
@@ -76,6 +77,7 @@ static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view
     const struct segment_actor *durable = &e->segment.actors[slot];
     uint32_t queue = actor_key_destination(key), source = queue < e->segment.n_queues ? queue : engine_source_of_port(e, queue - e->segment.n_queues);
     uint32_t name = durable->name;
+    bool is_new = kind == ACTOR_NEW || (kind == ACTOR_KEPT && !durable_is_initialised(e, slot, actor_key_generation(key)));
     *ret = (struct engine_actor_view){
         .ref = actor_ref_make(slot, actor_key_generation(key)),
         .spawned_by = durable->spawned_by,
@@ -83,7 +85,7 @@ static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view
         .queue = queue,
         .worker = own_worker(load_relaxed(&e->sources[source].own)),
         .name = name > 0 && name <= ODEON_NAMES_MAX ? e->segment.names[name - 1].name : "",
-        .state = kind == ACTOR_PORT ? "port" : kind == ACTOR_NEW ? "new" : "live",
+        .state = kind == ACTOR_PORT ? "port" : is_new ? "new" : "live",
         .queue_bytes = queue_backlog_bytes(&e->segment.queues[queue]),
     };
     return true;

@@ -45,7 +45,9 @@ static int config_check(const struct engine_config *c, const char **reterr_text)
         *reterr_text = "size of an outbox out of range: at most 1 GiB";
     else if (c->limit_bytes < 4096 || c->backlog_bytes < ENVELOPE_SIZE_MAX || c->dlq_bytes < ENVELOPE_SIZE_MAX)
         *reterr_text = "a limit is too small";
-    else if (c->limit_bytes > COMMIT_WINDOW_MAX / 2 || c->backlog_bytes > COMMIT_WINDOW_MAX / 2 || c->dlq_bytes > COMMIT_WINDOW_MAX / 2 ||
+    else if (c->durable_bytes > ODEON_DURABLE_MAX)
+        *reterr_text = "a state that is kept over crashes has at most 4096 bytes";
+    else if (c->limit_bytes > COMMIT_WINDOW_MAX / 2 || c->backlog_bytes > COMMIT_WINDOW_MAX / 4 || c->dlq_bytes > COMMIT_WINDOW_MAX / 2 ||
              segment_message_window_bytes(c) >= COMMIT_WINDOW_MAX)
         *reterr_text = "a queue's window is too large: twice its limit and the outboxes of all workers together must be below 32 GiB";
     else

@@ -43,6 +43,7 @@ static const char *change_find_fixed(const struct engine_config *is, const struc
     FIXED(outbox_bytes, "the size of an outbox");
     FIXED(backlog_bytes, "the limit of a backlog");
     FIXED(dlq_bytes, "the room for dead letters");
+    FIXED(durable_bytes, "the room for kept states");
     FIXED(attempts_max, "the number of attempts");
     FIXED(detached_max, "the number of detached actors");
     if (is->bind != to->bind || is->bind_memory != to->bind_memory || is->userdata != to->userdata || is->host != to->host)

@@ -35,6 +35,7 @@ static void recovery_publish(struct engine *e, const struct engine_recovery *r)
     PUBLISH(attached_batches);
     PUBLISH(ports_attached);
     PUBLISH(spawns_undone);
+    PUBLISH(states_undone);
     PUBLISH(redeliveries);
     PUBLISH(faults);
     PUBLISH(duration_ns);

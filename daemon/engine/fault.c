@@ -6,6 +6,7 @@
 #include <ucontext.h>
 
 #include "daemon/engine/commit.h"
+#include "daemon/engine/durable.h"
 
 static _Thread_local struct worker *this_worker;
 
@@ -40,7 +41,8 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         fault->actor = running->to;
         fault->message_type = running->type;
         fault->actor_type = actor_key_type(key);
-        fault->in_init = actor_key_kind(key) == ACTOR_NEW;
+        fault->in_init = actor_key_kind(key) == ACTOR_NEW ||
+                         (actor_key_kind(key) == ACTOR_KEPT && !durable_is_initialised(w->engine, slot, actor_key_generation(key)));
         crash_order();
         fault->tag = commit_count(w);
         stat_add(w, STAT_faults, 1);

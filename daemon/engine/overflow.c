@@ -44,7 +44,7 @@ static enum engine_overflow policy_of(const struct engine *e, actor_ref to, uint
 {
     uint64_t key = load_relaxed(&e->actors[actor_ref_slot(to)].key);
     if (actor_key_generation(key) != actor_ref_generation(to) || actor_key_destination(key) != destination ||
-        (actor_key_kind(key) != ACTOR_LIVE && actor_key_kind(key) != ACTOR_NEW))
+        !actor_key_lives(key))
         return OVERFLOW_POLICY_REJECT;
     return (enum engine_overflow)load_relaxed(&e->segment.actor_types[actor_key_type(key)].overflow);
 }

@@ -319,7 +319,8 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
         store_relaxed(&port->stalled_on, 0); /* whatever it is run for: it tries again */
     if (delivery_backlog_waits(e, id))
         delivery_drain(w, id);
-    bool closing = load_acquire(&port->closing); /* before the tail: what a client published before it died is below it */
+    bool slow = load_acquire(&port->slow);
+    bool closing = slow || load_acquire(&port->closing); /* before the tail: what a client published before it died is below it */
     uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = published_tail(port);
     if (closing && !port->closing_seen) { /* a client that goes on publishing without its connection does not keep the port */
         port->closing_seen = true;
@@ -342,7 +343,7 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
         head = queue < 0 ? w->cursor : tail;
     }
     if (why != PORT_OK || (closing && head == tail)) {
-        retire(w, id, port, why);
+        retire(w, id, port, why == PORT_OK && slow ? PORT_BROKEN_SLOW : why);
         return -1;
     }
     bool stalled = load_relaxed(&port->stalled_on) != 0;

@@ -46,6 +46,7 @@ static void port_reset(struct port *port)
     port->room_woken = port->delivery_woken = 0;
     store_relaxed(&port->idle_polls, 0);
     store_relaxed(&port->broken, PORT_OK);
+    store_relaxed(&port->slow, 0);
 }
 
 static int port_map(struct port *port, const struct engine_port_info *info)
@@ -133,7 +134,7 @@ static void port_open(struct engine *e, uint32_t id)
 int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *ret_ref)
 {
     if (info->id >= ODEON_PORTS_MAX || info->generation == 0 || !ring_size_is_good(info->submission_bytes) ||
-        !ring_size_is_good(info->delivery_bytes))
+        !ring_size_is_good(info->delivery_bytes) || info->overflow >= PORT_OVERFLOW_N)
         return -EINVAL;
     struct port *port = &e->ports[info->id];
     if (load_relaxed(&port->state) != PORT_FREE)
@@ -144,6 +145,7 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
     port_reset(port);
     port->generation = info->generation;
     port->client = info->client;
+    port->overflow = info->overflow;
     int r = port_map(port, info);
     if (r == 0)
         r = park_watch_doorbell(e, info->id, port->doorbell_fd);

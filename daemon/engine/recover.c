@@ -8,6 +8,7 @@
 
 #include "daemon/engine/actors.h"
 #include "daemon/engine/commit.h"
+#include "daemon/engine/durable.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
@@ -182,6 +183,8 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     w->slot = segment_commit_valid(w->durable);
     struct segment_commit slot = *w->slot;
     uint32_t step = armed_step(w->durable);
+    if (durable_undo(e, id)) /* a */
+        report->states_undone++;
     blame(e, id, &slot, report);
     redo_end(e, &slot);
     w->source = slot.source; /* a drain's records are known by their source (D1) */

@@ -15,6 +15,7 @@
 #define SEED_own_early          2 /* owner word idle before the flush */
 #define SEED_two_stores         3 /* consumption and sends committed by two stores */
 #define SEED_locks_first        4 /* recovery clears locks before it rolls journals forward */
+#define SEED_undo_skipped       5 /* a kept state is changed without a copy to go back to */
 
 #ifdef ODEON_SEED_BUG
 #define SEED_PASTE_(a, b) a##b
@@ -27,6 +28,7 @@
 
 enum inject_point {
     INJECT_HANDLER,   /* a handler has returned, nothing is committed */
+    INJECT_UNDO,      /* a kept state has been copied, its handler not begun */
     INJECT_OUTBOX,    /* committed, nothing flushed */
     INJECT_LOCK,      /* a queue's lock is held, the journal not armed */
     INJECT_COPIED,    /* the group is copied, the journal not armed (or, seeded, published and not armed) */

@@ -17,6 +17,17 @@ static uint64_t page_up(uint64_t bytes)
     return (bytes + PAGE - 1) & ~(PAGE - 1);
 }
 
+/* Of one buffer: policy drop-oldest lets it grow to twice the limit, until the port is run (delivery.h, D5). */
+static uint64_t backlog_window(const struct segment_header *h)
+{
+    return 2 * h->backlog_bytes;
+}
+
+static uint64_t line_up(uint64_t bytes)
+{
+    return (bytes + 63) & ~UINT64_C(63);
+}
+
 uint32_t segment_workers_max(const struct engine_config *config)
 {
     return config->workers_max ? config->workers_max : config->n_workers;
@@ -39,6 +50,9 @@ static void layout_compute(const struct engine_config *config, struct segment_he
     h->outbox_bytes = page_up(config->outbox_bytes);
     h->backlog_bytes = page_up(config->backlog_bytes);
     h->dlq_bytes = page_up(config->dlq_bytes);
+    h->durable_bytes = config->durable_bytes;
+    h->state_stride = config->durable_bytes ? line_up(sizeof(struct segment_state) + config->durable_bytes) : 0;
+    h->undo_stride = line_up(sizeof(struct segment_undo) + config->durable_bytes);
     /* A sender is refused above the limit, and some only above twice the limit: all outboxes may still come on top (outbox.h, B4). */
     h->window_bytes = page_up(2 * h->limit_bytes + h->n_ids * h->outbox_bytes + ENVELOPE_SIZE_MAX);
 
@@ -51,9 +65,11 @@ static void layout_compute(const struct engine_config *config, struct segment_he
     PLACE(names_offset, ODEON_NAMES_MAX * sizeof(struct segment_name));
     PLACE(actors_offset, h->actors_max * sizeof(struct segment_actor));
     PLACE(args_offset, (uint64_t)h->actors_max * ODEON_SPAWN_ARGS_MAX);
+    PLACE(undos_offset, h->n_ids * h->undo_stride);
+    PLACE(states_offset, h->actors_max * h->state_stride);
     PLACE(outboxes_offset, h->n_ids * h->outbox_bytes);
     PLACE(dlq_offset, 2 * h->dlq_bytes);
-    PLACE(backlogs_offset, 2 * h->backlog_bytes * ODEON_PORTS_MAX);
+    PLACE(backlogs_offset, 2 * backlog_window(h) * ODEON_PORTS_MAX);
     PLACE(windows_offset, 2 * h->window_bytes * h->n_queues);
 #undef PLACE
     h->size = at;
@@ -82,7 +98,8 @@ static int segment_check(const struct segment_header *ours, const struct segment
     if (theirs->workers_max != ours->workers_max || theirs->queues_per_worker != ours->queues_per_worker ||
         theirs->detached_max != ours->detached_max || theirs->n_ids != ours->n_ids || theirs->n_queues != ours->n_queues || theirs->actors_max != ours->actors_max ||
         theirs->limit_bytes != ours->limit_bytes || theirs->outbox_bytes != ours->outbox_bytes ||
-        theirs->backlog_bytes != ours->backlog_bytes || theirs->dlq_bytes != ours->dlq_bytes || theirs->size != ours->size) {
+        theirs->backlog_bytes != ours->backlog_bytes || theirs->dlq_bytes != ours->dlq_bytes ||
+        theirs->durable_bytes != ours->durable_bytes || theirs->size != ours->size) {
         *reterr_text = "the segment was made with other sizes (workers-max, queues-per-worker, detached, actors or a bytes setting)";
         return -EPROTO;
     }
@@ -152,6 +169,7 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
         .queues = (struct segment_queue *)(base + computed.queues_offset),
         .actors = (struct segment_actor *)(base + computed.actors_offset),
         .args = base + computed.args_offset,
+        .states = base + computed.states_offset,
         .message_types = (struct segment_message_type *)(base + computed.message_types_offset),
         .actor_types = (struct segment_actor_type *)(base + computed.actor_types_offset),
         .names = (struct segment_name *)(base + computed.names_offset),
@@ -182,7 +200,7 @@ uint8_t *segment_window(const struct segment *segment, uint32_t queue, unsigned 
     if (queue < segment->n_queues)
         return segment->base + h->windows_offset + (2 * (uint64_t)queue + buffer) * h->window_bytes;
     if (queue < segment->dead_letters)
-        return segment->base + h->backlogs_offset + (2 * (uint64_t)(queue - segment->n_queues) + buffer) * h->backlog_bytes;
+        return segment->base + h->backlogs_offset + (2 * (uint64_t)(queue - segment->n_queues) + buffer) * backlog_window(h);
     return segment->base + h->dlq_offset + buffer * h->dlq_bytes;
 }
 
@@ -191,7 +209,7 @@ uint64_t segment_window_bytes(const struct segment *segment, uint32_t queue)
     const struct segment_header *h = segment->header;
     if (queue < segment->n_queues)
         return h->window_bytes;
-    return queue < segment->dead_letters ? h->backlog_bytes : h->dlq_bytes;
+    return queue < segment->dead_letters ? backlog_window(h) : h->dlq_bytes;
 }
 
 uint8_t *segment_outbox(const struct segment *segment, uint32_t id)

@@ -20,6 +20,7 @@ struct segment {
     struct segment_queue *queues; /* Q message queues, P backlogs, 1 of dead letters */
     struct segment_actor *actors;
     uint8_t *args;
+    uint8_t *states;
     struct segment_message_type *message_types;
     struct segment_actor_type *actor_types;
     struct segment_name *names;
@@ -45,6 +46,11 @@ uint32_t segment_workers_max(const struct engine_config *config);
 uint8_t *segment_window(const struct segment *segment, uint32_t queue, unsigned buffer);
 uint64_t segment_window_bytes(const struct segment *segment, uint32_t queue);
 uint8_t *segment_outbox(const struct segment *segment, uint32_t id);
+
+static inline struct segment_undo *segment_undo(const struct segment *segment, uint32_t id)
+{
+    return (struct segment_undo *)(segment->base + segment->header->undos_offset + id * segment->header->undo_stride);
+}
 
 /* A worker's valid record; its own thread's, or recovery's. */
 static inline struct segment_commit *segment_commit_valid(struct segment_worker *worker)

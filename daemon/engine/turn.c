@@ -5,6 +5,7 @@
 
 #include "daemon/engine/actors.h"
 #include "daemon/engine/commit.h"
+#include "daemon/engine/durable.h"
 #include "daemon/engine/park.h"
 #include "daemon/engine/seed.h"
 
@@ -98,31 +99,65 @@ static void actor_end(struct worker *w, struct actor *actor, actor_ref ref, enum
     /* the record goes on naming the actor: its slot has another generation by now, so that a redo does nothing */
 }
 
+/* A guessed reference to an actor that does not exist yet? */
+static bool is_uncommitted(struct worker *w, uint32_t slot)
+{
+    const struct segment_actor *durable = &w->engine->segment.actors[slot];
+    return durable->spawn_worker == w->id ? durable->spawn_count == commit_count(w) : !actors_is_committed(w->engine, slot);
+}
+
+static int actor_init(struct worker *w, const struct actor_type *type, uint32_t slot, void *state)
+{
+    const struct segment *s = &w->engine->segment;
+    if (!type->init)
+        return 0;
+    actor_ref sender = w->ctx.sender;
+    w->ctx.sender = s->actors[slot].spawned_by;
+    int r = type->init(state, s->args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, s->actors[slot].args_size, &w->ctx);
+    w->ctx.sender = sender;
+    return r;
+}
+
 /* A2: state and init before the first message.  0, or why the message cannot be run. */
 static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, actor_ref ref)
 {
     struct engine *e = w->engine;
     uint32_t slot = actor_ref_slot(ref);
-    const struct segment_actor *durable = &e->segment.actors[slot];
-    if (durable->spawn_worker == w->id ? durable->spawn_count == commit_count(w) : !actors_is_committed(e, slot))
-        return REASON_NO_SUCH_ACTOR; /* a guessed reference to an actor that does not exist yet */
-    struct actor_type *type = load_acquire(&e->types[slot_word_type(load_relaxed(&durable->word))]);
+    if (is_uncommitted(w, slot))
+        return REASON_NO_SUCH_ACTOR;
+    struct actor_type *type = load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
     if (!type)
         return REASON_TYPE_NOT_LOADED;
     void *state = actors_state_new(w, type);
     if (!state)
         return REASON_INIT_FAILED;
     *actor_state(w, actor) = state;
-    if (type->init) {
-        actor_ref sender = w->ctx.sender;
-        w->ctx.sender = durable->spawned_by;
-        int r = type->init(state, e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, durable->args_size, &w->ctx);
-        w->ctx.sender = sender;
-        if (r != 0)
-            return REASON_INIT_FAILED;
-    }
+    if (actor_init(w, type, slot, state) != 0)
+        return REASON_INIT_FAILED;
     uint64_t key = load_relaxed(&actor->key);
     store_release(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key), actor_key_type(key), ACTOR_LIVE));
+    return REASON_NONE;
+}
+
+/* The same of an actor whose state is kept, before each of its messages: what the turn does to the state can be undone from here on. */
+static enum envelope_reason kept_begin(struct worker *w, struct actor *actor, actor_ref ref)
+{
+    struct engine *e = w->engine;
+    uint32_t slot = actor_ref_slot(ref), generation = actor_ref_generation(ref);
+    bool is_new = !durable_is_initialised(e, slot, generation);
+    if (is_new && is_uncommitted(w, slot))
+        return REASON_NO_SUCH_ACTOR;
+    struct actor_type *type = load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
+    if (!type)
+        return REASON_TYPE_NOT_LOADED;
+    struct segment_state *state = durable_begin(w, slot, type->state_size);
+    *actor_state(w, actor) = state->bytes;
+    if (!is_new)
+        return REASON_NONE;
+    memset(state->bytes, 0, type->state_size);
+    if (actor_init(w, type, slot, state->bytes) != 0)
+        return REASON_INIT_FAILED;
+    store_relaxed(&state->generation, generation); /* K1 */
     return REASON_NONE;
 }
 
@@ -165,7 +200,13 @@ static void turn_end(struct worker *w, struct actor *actor, const struct envelop
     }
 }
 
-/* A correlated message, a first message, a built-in one, one that cannot be run.  `begun`: the receiver's init has been tried with
+static bool is_new(const struct worker *w, uint64_t key, actor_ref ref)
+{
+    return actor_key_kind(key) == ACTOR_NEW ||
+           (actor_key_kind(key) == ACTOR_KEPT && !durable_is_initialised(w->engine, actor_ref_slot(ref), actor_ref_generation(ref)));
+}
+
+/* A correlated message, a first message, a built-in one, one to an actor whose state is kept, one that cannot be run.  `begun`: the receiver's init has been tried with
  * this message, and this is why it failed. */
 static void turn_special(struct worker *w, const struct envelope *envelope, struct actor *actor, enum envelope_reason begun, uint64_t cursor)
 {
@@ -180,12 +221,15 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
     enum envelope_reason reason = REASON_NONE;
     bool is_here = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_destination(key) == w->queue;
     context_set(w, envelope, prefix);
-    if (!is_here || (actor_key_kind(key) != ACTOR_LIVE && actor_key_kind(key) != ACTOR_NEW))
+    bool is_kept = actor_key_kind(key) == ACTOR_KEPT;
+    if (!is_here || !actor_key_lives(key))
         reason = REASON_NO_SUCH_ACTOR;
     else if (envelope->attempts >= e->config.attempts_max)
         reason = REASON_ATTEMPTS;
     else if (actor_key_kind(key) == ACTOR_NEW)
         reason = begun != REASON_NONE ? begun : actor_begin(w, actor, envelope->to);
+    else if (is_kept)
+        reason = kept_begin(w, actor, envelope->to);
     engine_behaviour_fn behaviour;
     int result = ALLOCATION_NODELETE;
     if (reason == REASON_NONE) {
@@ -206,7 +250,7 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
     }
     if (reason != REASON_NONE && envelope->type != MESSAGE_TYPE_INIT)
         dead_letter(w, envelope, reason);
-    if (reason == REASON_INIT_FAILED || (reason == REASON_ATTEMPTS && actor_key_kind(key) == ACTOR_NEW && (envelope->flags & ENVELOPE_INIT)))
+    if (reason == REASON_INIT_FAILED || (reason == REASON_ATTEMPTS && (envelope->flags & ENVELOPE_INIT) && is_new(w, key, envelope->to)))
         result = ALLOCATION_DELETE; /* cannot begin: the actor ends; its fini is not owed */
     if (reason == REASON_INIT_FAILED && *actor_state(w, actor)) {
         actors_state_drop(w, actor_type_of(w, actor), *actor_state(w, actor), ALLOCATION_DELETE);

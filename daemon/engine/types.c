@@ -75,6 +75,14 @@ int engine_message_type_intern(struct engine *e, const char *name, uint32_t vers
     return 0;
 }
 
+static uint64_t type_live(struct engine *e, uint32_t id)
+{
+    int64_t live = 0;
+    for (uint32_t i = 0; i < e->segment.n_ids; i++)
+        live += load_relaxed(&e->workers[i]->type_live[id]);
+    return live > 0 ? (uint64_t)live : 0;
+}
+
 /* The id of a type's name, old or new. */
 static int type_id(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
 {
@@ -87,6 +95,11 @@ static int type_id(struct engine *e, const struct engine_actor_type_info *info, 
     struct segment_actor_type *durable = &e->segment.actor_types[id];
     if (id < n && load_relaxed(&e->types[id]))
         return -EEXIST;
+    if (info->restart == RESTART_KEEP && info->state_size > e->segment.header->durable_bytes)
+        return -E2BIG;
+    bool keeps = info->restart == RESTART_KEEP, kept = durable->restart == RESTART_KEEP;
+    if (id < n && (keeps || kept) && (keeps != kept || info->state_size != durable->state_size) && type_live(e, id) > 0)
+        return -EBADMSG;
     durable->version = info->version;
     durable->state_size = info->state_size;
     durable->restart = info->restart;
@@ -160,14 +173,6 @@ int engine_actor_type_register(struct engine *e, const struct engine_actor_type_
     store_release(&e->types[id], type); /* read (acquire) by spawn and by an actor's first message */
     *ret_id = id;
     return 0;
-}
-
-static uint64_t type_live(struct engine *e, uint32_t id)
-{
-    int64_t live = 0;
-    for (uint32_t i = 0; i < e->segment.n_ids; i++)
-        live += load_relaxed(&e->workers[i]->type_live[id]);
-    return live > 0 ? (uint64_t)live : 0;
 }
 
 /* A detached thread may still be behind the run of its last actor. */

@@ -120,6 +120,18 @@ char **type_accepts(const struct executor *executor, const struct engine_actor_t
     return accepts;
 }
 
+static const char *restart_name(enum engine_restart restart)
+{
+    switch (restart) {
+    case RESTART_STOP:
+        return "stop";
+    case RESTART_KEEP:
+        return "keep";
+    default:
+        return "init";
+    }
+}
+
 static Odeon__ActorType *type_row(const struct executor *executor, const struct engine_actor_type_view *view,
                                   struct reply *reply)
 {
@@ -134,7 +146,7 @@ static Odeon__ActorType *type_row(const struct executor *executor, const struct 
     row->state_size = view->state_size;
     row->live = view->live;
     row->loaded = view->loaded;
-    row->restart = reply_string(view->restart == RESTART_STOP ? "stop" : "init");
+    row->restart = reply_string(restart_name(view->restart));
     row->overflow = reply_string(engine_overflow_name(view->overflow));
     row->accepts = type_accepts(executor, view, reply, &row->n_accepts);
     return row->accepts ? row : NULL;

@@ -15,9 +15,11 @@ void fault_log_recovery(const struct engine_recovery *r)
     log_info(
         "start %" PRIu64 ", recovered in %" PRIu64 " us: running handlers %" PRIu64 ", unflushed outboxes %" PRIu64
         ", armed journals %" PRIu64 ", held locks %" PRIu64 ", parked batches %" PRIu64 ", attached batches %" PRIu64
-        ", ports attached %" PRIu64 ", spawns undone %" PRIu64 ", redeliveries %" PRIu64 ", faults %" PRIu64,
+        ", ports attached %" PRIu64 ", spawns undone %" PRIu64 ", states undone %" PRIu64
+        ", redeliveries %" PRIu64 ", faults %" PRIu64,
         r->boots, r->duration_ns / 1000, r->running_handlers, r->unflushed_outboxes, r->armed_journals, r->held_locks,
-        r->parked_batches, r->attached_batches, r->ports_attached, r->spawns_undone, r->redeliveries, r->faults);
+        r->parked_batches, r->attached_batches, r->ports_attached, r->spawns_undone, r->states_undone,
+        r->redeliveries, r->faults);
 }
 
 static void fault_log_one(const struct engine_fault *f, uint32_t attempts_max)

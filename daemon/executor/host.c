@@ -37,7 +37,8 @@ static_assert(ODEON_MSG_POISON_DELETE == (int)MESSAGE_TYPE_POISON_DELETE &&
                   ODEON_MSG_POISON_DESTROY == (int)MESSAGE_TYPE_POISON_DESTROY &&
                   ODEON_MSG_POISON_FINISHED == (int)MESSAGE_TYPE_POISON_FINISHED,
               "poison messages");
-static_assert(ODEON_RESTART_INIT == (int)RESTART_INIT && ODEON_RESTART_STOP == (int)RESTART_STOP, "restart policies");
+static_assert(ODEON_RESTART_INIT == (int)RESTART_INIT && ODEON_RESTART_STOP == (int)RESTART_STOP &&
+                  ODEON_RESTART_KEEP == (int)RESTART_KEEP, "restart policies");
 static_assert(ODEON_OVERFLOW_REJECT == (int)OVERFLOW_POLICY_REJECT && ODEON_OVERFLOW_DROP_NEWEST == (int)OVERFLOW_POLICY_DROP_NEWEST &&
                   ODEON_OVERFLOW_DROP_OLDEST == (int)OVERFLOW_POLICY_DROP_OLDEST && ODEON_OVERFLOW_STALL == (int)OVERFLOW_POLICY_STALL,
               "overflow policies");

@@ -248,6 +248,20 @@ static int plugin_translate_types(struct plugin *plugin)
     return 0;
 }
 
+static const char *register_error(int error)
+{
+    switch (error) {
+    case -ENOSPC:
+        return "the table of actor types is full";
+    case -E2BIG:
+        return "its state is to be kept over crashes and is larger than the setting durable-bytes";
+    case -EBADMSG:
+        return "actors of it live whose kept state has another size (stop them first, or give the new type another name)";
+    default:
+        return strerror(-error);
+    }
+}
+
 /* All or nothing; the actors' ids go back into the plugin before anybody can run it. */
 static int plugin_register_types(struct engine *engine, struct plugin *plugin, struct explain *explain)
 {
@@ -262,9 +276,8 @@ static int plugin_register_types(struct engine *engine, struct plugin *plugin, s
             while (i-- > 0)
                 if (engine_actor_type_retire(engine, plugin->types[i].id, &live) == 0)
                     plugin->types[i].id = 0;
-            return explain_set(explain, r, "plugin %s: the actor type %s cannot be registered: %s%s",
-                               plugin->descriptor->name, type->info.name, strerror(-r),
-                               r == -ENOSPC ? " (the table of actor types is full)" : "");
+            return explain_set(explain, r, "plugin %s: the actor type %s cannot be registered: %s",
+                               plugin->descriptor->name, type->info.name, register_error(r));
         }
         plugin->descriptor->types[i]->id = type->id;
     }

@@ -134,7 +134,7 @@ static int check_type(const struct odeon_actor_type *t, const char *plugin, stru
     if (t->n_behaviours > 0 && !t->behaviours)
         return explain_set(explain, -EINVAL, "plugin %s: actor type %s has %u behaviours at no address", plugin,
                            t->name, t->n_behaviours);
-    if (t->restart > ODEON_RESTART_STOP)
+    if (t->restart > ODEON_RESTART_KEEP)
         return explain_set(explain, -EINVAL, "plugin %s: actor type %s: restart policy %u is unknown", plugin, t->name,
                            t->restart);
     if (t->overflow > ODEON_OVERFLOW_STALL)

@@ -73,6 +73,7 @@ static int port_info_init(struct engine_port_info *info, const Odeon__PortAdd *a
         .client = add->client_id,
         .submission_bytes = add->submission_bytes,
         .delivery_bytes = add->delivery_bytes,
+        .overflow = add->overflow,
         .client_fd = frame_take_fd(frame, 0),
         .executor_fd = frame_take_fd(frame, 1),
         .doorbell_fd = frame_take_fd(frame, 2),
@@ -184,7 +185,8 @@ static void on_port_broken(struct executor *executor, const struct engine_event 
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__PortFault fault = ODEON__PORT_FAULT__INIT;
 
-    log_warning("port %u has been closed for what its client wrote: %s", event->port, port_broken_name(event->why));
+    log_warning("port %u has been closed for what its client %s: %s", event->port,
+                event->why == PORT_BROKEN_SLOW ? "did not receive" : "wrote", port_broken_name(event->why));
     fault.port_id = event->port;
     fault.generation = event->generation;
     fault.why = event->why;

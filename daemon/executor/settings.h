@@ -27,6 +27,7 @@ struct settings {
     uint64_t outbox_bytes;
     uint64_t backlog_bytes;
     uint64_t dead_letter_bytes;
+    uint64_t durable_bytes;
     uint64_t throughput;
     uint64_t attempts;
     uint64_t steal_sources;

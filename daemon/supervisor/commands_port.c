@@ -6,6 +6,7 @@
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/ports.h"
 #include "daemon/supervisor/supervisor.h"
+#include "proto/port_layout.h"
 
 /* Where its memory cannot be made, the port has not been known to anybody. */
 static void begin_open(struct supervisor *supervisor, struct client *client, const Odeon__Request *request,
@@ -19,6 +20,7 @@ static void begin_open(struct supervisor *supervisor, struct client *client, con
         return;
     }
     port->request_id = request->id;
+    port->overflow = request->port_open->overflow;
     client->n_ports++;
     client_begin_request(client);
     ports_open(supervisor, port);
@@ -41,6 +43,11 @@ void command_port_open(struct supervisor *supervisor, struct client *client, Ode
     r = port_check_sizes(&submission_bytes, &delivery_bytes, text);
     if (r < 0) {
         client_refuse(client, (*request)->id, r, "%s", text);
+        return;
+    }
+    if ((*request)->port_open->overflow >= PORT_OVERFLOW_N) {
+        client_refuse(client, (*request)->id, -EINVAL, "overflow policy %u of a port is unknown",
+                      (*request)->port_open->overflow);
         return;
     }
     if (client->n_ports >= ODEON_PORTS_PER_CLIENT_MAX) {

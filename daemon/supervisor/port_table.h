@@ -27,6 +27,7 @@ struct port {
     enum port_state state;
     uint32_t index, generation, client_id;
     uint64_t submission_bytes, delivery_bytes, ref;
+    uint32_t overflow; /* enum port_overflow */
     uint32_t actors_max;  /* as the executor said; 0: it did not */
     uint64_t request_id;  /* of the PortOpen that waits */
     bool known;           /* some executor may have heard of it */

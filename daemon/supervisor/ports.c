@@ -25,6 +25,7 @@ static void send_add(struct supervisor *supervisor, struct port *port)
     add.closing = port->state == PORT_CLOSING;
     add.pipe = port->pipe_write_fd >= 0;
     add.client_id = port->client_id;
+    add.overflow = port->overflow;
     command.body_case = ODEON__COMMAND__BODY_PORT_ADD;
     command.port_add = &add;
     port->known = true;
@@ -220,8 +221,11 @@ static void on_fault(struct supervisor *supervisor, const Odeon__PortFault *faul
         const char *const fields[] = { CATALOGUE_PORT_BROKEN, pid, NULL };
 
         snprintf(pid, sizeof(pid), "ODEON_CLIENT_PID=%d", (int)client->pid);
-        log_fields(LOG_LEVEL_WARNING, fields, "port %u of %s is broken: the client wrote what no record can be (%s)",
-                   port->index, client_describe(client, who, sizeof(who)), reason);
+        log_fields(LOG_LEVEL_WARNING, fields, "port %u of %s is closed: %s (%s)", port->index,
+                   client_describe(client, who, sizeof(who)),
+                   fault->why == PORT_BROKEN_SLOW ? "its client did not receive, and that is what it asked for"
+                                                  : "its client wrote what no record can be",
+                   reason);
     } else {
         log_warning("port %u of client %u, which has gone, is broken (%s)", port->index, port->client_id, reason);
     }

@@ -1,158 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports: the test is the client, on the shared words and rings alone; honest, slow, lying, gone. */
-#include <sched.h>
-
-#include "daemon/engine/port.h"
-#include "daemon/engine/queue.h"
-#include "engine_client.h"
-#include "engine_fixture.h"
-
-enum { RING = CLIENT_RING, PORT = 3 };
-
-static uint16_t number_type, bulk_type, reply_type, late_type, alien_type;
-static uint32_t echo_type;
-static actor_ref echo;
-static struct {
-    _Atomic uint64_t n, last, wrong;
-    _Atomic uint32_t hold, inside;
-    _Atomic actor_ref sender;
-} seen;
-
-static int on_number(void *self, const void *message, struct engine_context *ctx)
-{
-    (void)self;
-    uint64_t number = *(const uint64_t *)message;
-    atomic_store(&seen.inside, 1);
-    while (atomic_load(&seen.hold))
-        sched_yield();
-    seen.sender = ctx->sender;
-    atomic_fetch_add(&seen.n, 1);
-    if (number <= atomic_load(&seen.last))
-        atomic_fetch_add(&seen.wrong, 1);
-    atomic_store(&seen.last, number);
-    (void)engine_ctx_reply(ctx, reply_type, &number, sizeof(number), NULL, 0);
-    return ALLOCATION_NODELETE;
-}
-
-static int on_bulk(void *self, const void *message, struct engine_context *ctx)
-{
-    (void)self;
-    atomic_fetch_add(&seen.n, 1);
-    (void)engine_ctx_reply(ctx, reply_type, message, ctx->message_size, NULL, 0);
-    return ALLOCATION_NODELETE;
-}
-
-/* To whoever sent the last number, whether he is there or not. */
-static int on_late(void *self, const void *message, struct engine_context *ctx)
-{
-    (void)self;
-    (void)engine_ctx_send(ctx, seen.sender, reply_type, 0, message, 8);
-    return ALLOCATION_NODELETE;
-}
-
-static void types_register(struct engine_fixture *f)
-{
-    number_type = engine_fixture_message(f, "number", 8, false);
-    bulk_type = engine_fixture_message(f, "bulk", 0, true);
-    reply_type = engine_fixture_message(f, "reply", 0, true);
-    late_type = engine_fixture_message(f, "late", 8, false);
-    alien_type = engine_fixture_message(f, "alien", 8, false);
-    const struct engine_behaviour behaviours[] = {
-        { number_type, 8, false, on_number },
-        { bulk_type, 0, true, on_bulk },
-        { late_type, 8, false, on_late },
-    };
-    echo_type = engine_fixture_type(f, "echo", 8, NULL, NULL, behaviours, 3);
-}
-
-/* What a test runs under. */
-static enum steal_policy_id policy;
-static enum steal_mode mode;
-
-static int under_defaults(void **state)
-{
-    (void)state;
-    policy = STEAL_LONGEST_VICTIM;
-    mode = STEAL_KEEP;
-    return 0;
-}
-
-static int under_visit(void **state)
-{
-    (void)state;
-    policy = STEAL_LOCALITY;
-    mode = STEAL_VISIT;
-    return 0;
-}
-
-static int under_share(void **state)
-{
-    (void)state;
-    policy = STEAL_SHARE;
-    mode = STEAL_KEEP;
-    return 0;
-}
-
-static void fixture_begin(struct engine_fixture *f, uint32_t workers, uint64_t limit)
-{
-    struct engine_config config = engine_fixture_config(workers, 2);
-    config.stealing = policy;
-    config.mode = mode;
-    config.actors_max = 2 * ODEON_PORTS_MAX;
-    config.limit_bytes = limit;
-    config.outbox_bytes = 1 << 20;
-    config.backlog_bytes = 1 << 17;
-    engine_fixture_open(f, config);
-    types_register(f);
-    memset(&seen, 0, sizeof(seen));
-    echo = engine_fixture_spawn(f, echo_type, NULL, 0);
-}
-
-static void fixture_end(struct engine_fixture *f)
-{
-    if (f->engine->started)
-        engine_stop(f->engine);
-    assert_int_equal(atomic_load(&seen.wrong), 0);
-    engine_fixture_close(f);
-}
-
-/* ---- what is delivered ---- */
-
-static void client_expect_number(struct client *c, uint64_t number)
-{
-    const struct envelope *at = client_wait(c);
-    assert_int_equal(at->type, reply_type);
-    assert_int_equal(at->length, 8);
-    assert_int_equal(*(const uint64_t *)envelope_payload(at), number);
-}
-
-static struct refusal client_expect_refusal(struct client *c, actor_ref to, uint16_t type, enum envelope_reason reason)
-{
-    const struct envelope *at = client_wait(c);
-    struct refusal refusal;
-    assert_int_equal(at->type, MESSAGE_TYPE_REFUSAL);
-    assert_int_equal(at->length, sizeof(refusal));
-    memcpy(&refusal, envelope_payload(at), sizeof(refusal));
-    assert_int_equal(refusal.to, to);
-    assert_int_equal(refusal.type, type);
-    assert_string_equal(envelope_reason_name(refusal.reason), envelope_reason_name(reason));
-    return refusal;
-}
-
-/* Waits for the end of a port; *ret_why of the report that it was broken, 0: it was not. */
-static void expect_removed(struct engine_fixture *f, uint32_t id, uint32_t generation, uint32_t *ret_why)
-{
-    struct engine_event event;
-    *ret_why = 0;
-    for (bool removed = false; !removed;) {
-        assert_true(engine_fixture_until(engine_event_next(f->engine, &event)));
-        assert_int_equal(event.port, id);
-        assert_int_equal(event.generation, generation);
-        if (event.kind == ENGINE_EVENT_PORT_BROKEN)
-            *ret_why = event.why;
-        removed = event.kind == ENGINE_EVENT_PORT_REMOVED;
-    }
-}
+/* Ports: honest clients, lying ones, and such as are gone. */
+#include "tests/unit/port_fixture.h"
 
 /* ---- honest clients ---- */
 
@@ -369,62 +217,6 @@ static void test_port_of_a_stuck_worker(void **state)
     assert_int_equal(atomic_load(&seen.hold), 1);
     atomic_store(&seen.hold, 0);
     client_expect_number(&c, 1);
-    client_free(&c);
-    fixture_end(&f);
-}
-
-/* ---- slow clients ---- */
-
-static void test_backlog_in_order(void **state)
-{
-    (void)state;
-    struct engine_fixture f;
-    struct client c;
-    fixture_begin(&f, 2, 1 << 20);
-    client_open(&f, &c, PORT, 1);
-    assert_int_equal(engine_start(f.engine), 0);
-    for (unsigned round = 0; round < 5; round++) {
-        uint64_t n = (RING + 65536) / 32, first = round * n; /* more than the ring, less than ring and backlog */
-        for (uint64_t i = 1; i <= n; i++)
-            client_post(&c, echo, number_type, &(uint64_t){ first + i }, 8);
-        assert_true(engine_fixture_until(atomic_load(&seen.n) == first + n));
-        assert_true(engine_fixture_until(load_relaxed(&c.executor->backlog)));
-        for (uint64_t i = 1; i <= n; i++)
-            client_expect_number(&c, first + i);
-        assert_null(client_next(&c));
-        assert_true(engine_fixture_until(!load_relaxed(&c.executor->backlog)));
-    }
-    assert_true(engine_fixture_stat(&f, STAT_port_backlogged) > 0);
-    assert_int_equal(engine_fixture_stat(&f, STAT_backlog_dropped), 0);
-    client_free(&c);
-    fixture_end(&f);
-}
-
-static void test_backlog_has_a_bound(void **state)
-{
-    (void)state;
-    struct engine_fixture f;
-    struct client c;
-    fixture_begin(&f, 2, 1 << 20);
-    client_open(&f, &c, PORT, 1);
-    assert_int_equal(engine_start(f.engine), 0);
-    uint64_t n = 3 * (RING + (1 << 17)) / 32, received = 0, last = 0;
-    for (uint64_t i = 1; i <= n; i++)
-        client_post(&c, echo, number_type, &i, 8);
-    assert_true(engine_fixture_until(atomic_load(&seen.n) == n));
-    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
-    uint64_t dropped = engine_fixture_stat(&f, STAT_backlog_dropped);
-    assert_true(dropped > 0 && dropped <= n - (RING + (1 << 17)) / 32 + 1);
-    while (received + dropped < n) {
-        const struct envelope *at = client_wait(&c);
-        uint64_t number = *(const uint64_t *)envelope_payload(at);
-        assert_true(number > last);
-        last = number;
-        received++;
-    }
-    assert_null(client_next(&c));
-    client_post(&c, echo, number_type, &(uint64_t){ n + 1 }, 8);
-    client_expect_number(&c, n + 1);
     client_free(&c);
     fixture_end(&f);
 }
@@ -722,11 +514,6 @@ static void test_ports_outlive_the_engine(void **state)
     fixture_end(&f);
 }
 
-#define port_test(function, under)                                                                                     \
-    {                                                                                                                  \
-        .name = #function " " #under, .test_func = function, .setup_func = under                                       \
-    }
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -737,8 +524,6 @@ int main(void)
         port_test(test_queue_full_is_refused, under_defaults),
         port_test(test_doorbell_is_enough, under_defaults),
         port_test(test_port_of_a_stuck_worker, under_defaults),
-        port_test(test_backlog_in_order, under_defaults),
-        port_test(test_backlog_has_a_bound, under_defaults),
         port_test(test_broken_tail, under_defaults),
         port_test(test_broken_length, under_defaults),
         port_test(test_broken_header, under_defaults),
@@ -752,13 +537,11 @@ int main(void)
         port_test(test_there_and_back, under_visit),
         port_test(test_doorbell_is_enough, under_visit),
         port_test(test_port_of_a_stuck_worker, under_visit),
-        port_test(test_backlog_in_order, under_visit),
         port_test(test_close_drains, under_visit),
         port_test(test_remove_while_traffic, under_visit),
         port_test(test_there_and_back, under_share),
         port_test(test_doorbell_is_enough, under_share),
         port_test(test_port_of_a_stuck_worker, under_share),
-        port_test(test_backlog_in_order, under_share),
         port_test(test_close_drains, under_share),
         port_test(test_remove_while_traffic, under_share),
     };

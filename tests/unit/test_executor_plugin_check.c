@@ -313,8 +313,8 @@ static void test_types_and_messages(void **state)
     refuse_descriptor("256 behaviours");
     type.behaviours = NULL;
     refuse_descriptor("no address");
-    type.restart = 2;
-    refuse_descriptor("restart policy 2");
+    type.restart = 3;
+    refuse_descriptor("restart policy 3");
     type.overflow = 4;
     refuse_descriptor("overflow policy 4");
     type.n_behaviours = 2;

@@ -358,7 +358,7 @@ static void test_show(void **state)
         assert_true(strlen(view.doc) > 10);
         accept(&again, view.key, view.value);
     }
-    assert_int_equal(n, 21);
+    assert_int_equal(n, 22);
     assert_int_equal(live, 11);
     assert_memory_equal(&settings, &again, sizeof(settings));
     assert_int_equal(settings_show(&settings, n, &view), -ENOENT);

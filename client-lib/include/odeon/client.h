@@ -61,11 +61,21 @@ ODEON_API int odeon_spawn(struct odeon_client *client, const char *type, const c
 /* Asks the service to load the plugin at `path` (absolute).  Refusals: -EINVAL and a text with field, theirs, ours. */
 ODEON_API int odeon_plugin_load(struct odeon_client *client, const char *path);
 
+/* What becomes of deliveries that the port has no room for any more, neither in its ring nor behind it (setting backlog-bytes).
+ * Senders are never held up. */
+enum odeon_port_overflow {
+    ODEON_PORT_DROP_NEWEST = 0, /* they are dropped */
+    ODEON_PORT_DROP_OLDEST = 1, /* what has waited longest is dropped, behind what is in the ring already */
+    ODEON_PORT_DISCONNECT = 2,  /* the port is closed (-EPIPE), once what it has posted is taken */
+};
+
 struct odeon_port_options {
     uint32_t struct_size;      /* sizeof, as compiled */
     uint32_t pipe;             /* 1: make odeon_port_fd() work */
     uint64_t submission_bytes; /* powers of two; 0: default */
     uint64_t delivery_bytes;
+    uint32_t overflow; /* enum odeon_port_overflow; a program compiled without it gets DROP_NEWEST */
+    uint32_t reserved; /* 0 */
 };
 
 /* `options` NULL: defaults.  A port takes two mappings of its rings' sizes, twice each in address space, and one or two
@@ -77,6 +87,8 @@ ODEON_API int odeon_port_open(struct odeon_client *client, const struct odeon_po
 ODEON_API struct odeon_port *odeon_port_close(struct odeon_port *port);
 /* The port as a receiver: actors can send to it. */
 ODEON_API odeon_ref odeon_port_ref(const struct odeon_port *port);
+/* Deliveries to this port that were dropped because it did not receive, since it was opened.  A look into shared memory. */
+ODEON_API uint64_t odeon_port_dropped(const struct odeon_port *port);
 /* Becomes readable after odeon_port_arm() when there is something to receive, and when the service closes the port.
  * Only for poll(): the port owns it, and odeon_port_arm() reads it.  -ENOTSUP: opened without a pipe. */
 ODEON_API int odeon_port_fd(const struct odeon_port *port);
@@ -123,7 +135,7 @@ struct odeon_delivery {
 ODEON_API int odeon_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery);
 ODEON_API int odeon_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery, int64_t timeout_ns);
 /* Gives back the room of all deliveries received so far.  Until then they hold room in the ring, and a full ring makes
- * the service set deliveries aside up to the port's limit and then drop them. */
+ * the service set deliveries aside up to the port's limit; what comes then is the port's policy (enum odeon_port_overflow). */
 ODEON_API void odeon_release(struct odeon_port *port);
 
 /* How a call ended: exactly one of these. */

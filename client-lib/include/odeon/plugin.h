@@ -117,6 +117,12 @@ struct odeon_behaviour {
 enum odeon_restart {
     ODEON_RESTART_INIT = 0, /* after a crash: zeroed state, init with the spawn arguments, before the next message */
     ODEON_RESTART_STOP = 1, /* after a crash: the actor has ended */
+    /* After a crash: the actor goes on with its state as of the last message that it finished, init is not called again.  What a behaviour
+     * changes in the state becomes true together with the messages that it sent, and is undone when it crashes.  The state lies in shared
+     * memory at another address in every process: no pointers in it, all of it flat, at most setting durable-bytes (512; up to 4096).
+     * It is also kept over the next load of the plugin, which must have the same state_size.  Costs a copy of the state a message.
+     * Since minor 2; an older host refuses the plugin. */
+    ODEON_RESTART_KEEP = 2,
 };
 
 /* What becomes of a message for an actor whose queue is at its limit (setting limit-bytes).  A queue is shared by many actors: the

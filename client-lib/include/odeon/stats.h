@@ -33,7 +33,7 @@ struct odeon_stats_service {
     /* what recovery found, in all and at the last start */
     uint64_t boots, recovered_running_handlers, recovered_unflushed_outboxes, recovered_armed_journals,
         recovered_held_locks, recovered_parked_batches, recovered_attached_batches, recovered_ports_attached,
-        recovered_spawns_undone, recovered_redeliveries, recovered_faults, recovery_last_ns;
+        recovered_spawns_undone, recovered_redeliveries, recovered_faults, recovery_last_ns, recovered_states_undone;
     char steal_mode[16];
     uint64_t reconfigurations, reconfigure_last_ns,
         reconfigure_longest_ns; /* changes while workers ran; their pauses */
