@@ -64,6 +64,13 @@ no_journal_event()
     ! journal_event "$@"
 }
 
+# journal_line FIELD TEXT: a line with both.
+journal_line()
+{
+    journalctl --sync
+    journalctl --no-pager -u odeond -o cat "$1" | grep -F -e "$2"
+}
+
 # The id of an event, by its name in the header.
 event()
 {
