@@ -50,7 +50,8 @@ struct segment_header {
 };
 
 /* Ids of queues, and of destinations of records:
- *   [0, Q)          message queues: W * K ordinary ones, K a worker; W pinned ones, one a worker; 64 follow queues; one a detached actor
+ *   [0, Q)          message queues: W * K ordinary ones, K a worker; W pinned ones, one a worker; 64 follow queues; W aside queues, one a
+ *                   worker; one a detached actor
  *   [Q, Q + P)      as a queue: the backlog of port id - Q; as a destination: that port (ring or backlog, decided under the lock)
  *   Q + P           the dead letters
  * Ids of sources beyond queues: Q + P + 1 + p, the submission ring of port p. */
@@ -65,6 +66,7 @@ struct segment_queue {
     /* The batch while no record names the queue.  Without a wrap: [cursor, len[inactive]).  With one, the batch has gone on at the
      * beginning of its buffer: [cursor, wrap), then [0, len[inactive]). */
     _Atomic uint64_t cursor, wrap;
+    _Atomic uint32_t window[2]; /* of a message queue: which of all windows its buffers are (aside.h exchanges them) */
     _Atomic uint64_t ring; /* up to here appends extend the batch before they go on at the beginning; means nothing to recovery */
 };
 
@@ -80,10 +82,12 @@ struct segment_commit {
     uint32_t redo_how;
     uint64_t redo;                      /* actor to end, 0: none; COMMIT_DIRECT: the port's cursor */
     uint64_t wrap;                      /* as a queue's */
-    uint32_t port, port_generation;     /* COMMIT_DIRECT */
+    uint32_t port, port_generation;     /* COMMIT_DIRECT; of COMMIT_ASIDE: units of 8 bytes in the queue's new buffer, {that one, the record's} */
 };
 /* redo_how of a record that was taken from a port straight into a batch of its own: port's cursor and batch become true together. */
 #define COMMIT_DIRECT UINT32_C(0xff)
+/* redo_how of a batch that an aside queue was given: `redo` is the queue that it was taken from. */
+#define COMMIT_ASIDE UINT32_C(0xfe)
 #define COMMIT_LOW_BITS   37
 #define COMMIT_LOW_MASK   (UINT64_MAX >> (64 - COMMIT_LOW_BITS))
 #define COMMIT_OUT_MAX    (UINT64_C(1) << (64 - COMMIT_LOW_BITS + 3)) /* bytes of an outbox */

@@ -102,6 +102,20 @@ static inline void commit_direct(struct worker *w, uint32_t source, uint64_t siz
     w->slot = slot;
 }
 
+/* The record at `cursor`, up to `behind`, is a batch of aside queue `source` - 1; queue `queue` has `rest` bytes of it left, in window
+ * `empty` instead of `with_record`. */
+static inline void commit_aside(struct worker *w, uint32_t source, uint64_t cursor, uint64_t behind, uint64_t out, uint32_t queue, uint64_t rest,
+                                uint32_t with_record, uint32_t empty)
+{
+    struct segment_commit *slot = commit_other(w->slot);
+    uint64_t high, low = commit_next(w->slot, &high);
+    commit_fill(w, slot, high, 0, source, queue, COMMIT_ASIDE);
+    slot->port = (uint32_t)(rest >> 3);
+    slot->port_generation = empty << 16 | with_record;
+    commit_store(slot, commit_where(cursor, behind), commit_what(out, low));
+    w->slot = slot;
+}
+
 /* F2 */
 static inline void commit_flip(struct worker *w, uint32_t source, uint64_t cursor, uint64_t tail, uint64_t out, actor_ref redo, uint32_t redo_how)
 {

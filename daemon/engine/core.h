@@ -27,7 +27,7 @@
 #include "proto/stats_layout.h"
 
 /* Kinds in actor.key = {generation : 32, destination : 16, type : 12, kind : 4} */
-enum actor_kind { ACTOR_FREE, ACTOR_LIVE, ACTOR_NEW, ACTOR_PORT, ACTOR_KEPT /* durable.h; new or not is said there */ };
+enum actor_kind { ACTOR_FREE, ACTOR_LIVE, ACTOR_NEW, ACTOR_PORT, ACTOR_KEPT /* durable.h; new or not is said there */, ACTOR_ASIDE /* aside.h */ };
 static_assert(ODEON_ACTOR_TYPES_MAX <= 1 << 12, "a type's id fits the key");
 
 /* What a sender needs of a receiver, and nothing else: the lines of many receivers are read by all. */
@@ -62,7 +62,8 @@ static inline uint32_t actor_key_type(uint64_t key)
 /* Of an actor that exists, as opposed to a port or nobody. */
 static inline bool actor_key_lives(uint64_t key)
 {
-    return actor_key_kind(key) == ACTOR_LIVE || actor_key_kind(key) == ACTOR_NEW || actor_key_kind(key) == ACTOR_KEPT;
+    return actor_key_kind(key) == ACTOR_LIVE || actor_key_kind(key) == ACTOR_NEW || actor_key_kind(key) == ACTOR_KEPT ||
+           actor_key_kind(key) == ACTOR_ASIDE;
 }
 #define ACTOR_KEY_TYPE_MASK UINT64_C(0xfff0)
 
@@ -167,6 +168,8 @@ struct worker {
     uint32_t source; /* id + 1 of the attached source, as in the commit record */
     uint32_t queue;  /* message queue whose batch runs, NO_QUEUE: none */
     uint32_t id;
+    bool sent_aside; /* a record for an aside queue is in the outbox */
+    uint64_t spawned_count; /* count of the turn that last spawned */
     uint8_t *outbox;
     uint64_t out;
     _Atomic uint64_t out_wanted; /* from here on the loop of the turns looks: at a flush, or, 0, at something else; anybody may store 0 */
@@ -226,6 +229,7 @@ struct worker {
     uint64_t random;
     uint64_t polled_ns;
     int epoll_fd, wake_fd;
+    _Atomic uint32_t hold; /* enum hold_state; futex of the worker and of the control thread */
     pthread_t thread;
     void *signal_stack;
     uint64_t block_bytes; /* of this structure and its mask */
@@ -262,6 +266,7 @@ struct engine {
     struct worker *control;
     struct detached *detached; /* [detached_max] */
     _Atomic uint8_t *stalls; /* [n_queues]: ports wait for it (overflow.h) */
+    _Atomic actor_ref *aside; /* [workers_max]: whom each aside queue is for, 0: nobody; control thread, and A4 of aside.h */
     struct window_history *windows; /* [2 * n_queues]: the buffers of the message queues */
     int *cpus, *nodes;         /* [workers_max], and */
     uint8_t *distances;        /* [workers_max][workers_max]: own copies (memory.h); config points to them, or is NULL */

@@ -126,6 +126,8 @@ struct engine_config {
     int (*bind)(void *userdata, unsigned worker);
     /* Binds memory that a worker of this node (-1: unknown) uses most; negative errno is counted, not fatal; may be NULL */
     int (*bind_memory)(void *userdata, void *address, uint64_t bytes, int node);
+    /* Is this code that a handler consists of?  Called from a signal's handler.  NULL: nobody can be set aside */
+    bool (*is_handler)(void *userdata, const void *pc);
     void *userdata;
     const void *host;       /* goes into every context */
 };
@@ -231,7 +233,7 @@ int engine_actor_get(struct engine *engine, actor_ref ref, struct engine_actor_v
 /* Message queues; -ENOENT behind the last one.  `worker` runs it at present, `home` is whose it is; of a worker that does not run: retired, which
  * ends with its last actor.  `place`: worker (ordinary, pinned), or number within its kind. */
 struct engine_queue_view {
-    const char *kind; /* "ordinary", "pinned", "follow", "detached" */
+    const char *kind; /* "ordinary", "pinned", "follow", "aside", "detached" */
     uint32_t queue, place, worker, home, actors;
     bool retired;
     uint64_t bytes;
@@ -275,6 +277,10 @@ struct engine_worker_view {
     uint32_t type;   /* the actor's */
 };
 int engine_worker_get(struct engine *engine, uint32_t worker, struct engine_worker_view *ret_worker);
+/* The worker has been running a handler of this actor for long: it alone goes on with it; the rest of the batch, and what comes for the
+ * other actors of the queue, is run by others, where stealing allows that.  Waits up to the timeout for the thread to stand.  0; negative: it cannot be done (now),
+ * *reterr_text says why: -EAGAIN, -EBUSY, -ETIMEDOUT, -ENOTSUP; -ENOENT: no such worker. */
+int engine_worker_set_aside(struct engine *engine, uint32_t worker, actor_ref actor, uint64_t timeout_ns, const char **reterr_text);
 
 /* Whether a worker gets on, for a watchdog: `moves` is another number after any message and after any pass over its sources. */
 struct engine_worker_progress {

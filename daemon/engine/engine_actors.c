@@ -110,7 +110,8 @@ int engine_actor_get(struct engine *e, actor_ref ref, struct engine_actor_view *
 int engine_queue_get(struct engine *e, uint32_t queue, struct engine_queue_view *ret)
 {
     static const char *const kinds[] = {
-        [QUEUE_ORDINARY] = "ordinary", [QUEUE_PINNED] = "pinned", [QUEUE_FOLLOW] = "follow", [QUEUE_DETACHED] = "detached"
+        [QUEUE_ORDINARY] = "ordinary", [QUEUE_PINNED] = "pinned", [QUEUE_FOLLOW] = "follow", [QUEUE_ASIDE] = "aside",
+        [QUEUE_DETACHED] = "detached"
     };
     if (queue >= e->segment.n_queues)
         return -ENOENT;

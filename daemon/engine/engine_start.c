@@ -8,6 +8,7 @@
 #include "daemon/engine/core.h"
 #include "daemon/engine/detached.h"
 #include "daemon/engine/fault.h"
+#include "daemon/engine/hold.h"
 #include "daemon/engine/recover.h"
 #include "daemon/engine/wake.h"
 #include "daemon/engine/worker.h"
@@ -80,6 +81,7 @@ int engine_fault_get(const struct engine *e, unsigned index, struct engine_fault
 int engine_start(struct engine *e)
 {
     fault_install();
+    hold_install();
     if (sched_getaffinity(0, sizeof(e->allowed), &e->allowed) < 0)
         return -errno;
     e->started = true;

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "daemon/engine/aside.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/queue.h"
@@ -32,6 +33,14 @@ static actor_ref running_actor(struct engine *e, struct segment_worker *durable)
     actor_ref to = envelope->to;
     atomic_thread_fence(memory_order_acquire); /* the reads above are done before the count is looked at again */
     return segment_count(durable) == count ? to : 0;
+}
+
+int engine_worker_set_aside(struct engine *e, uint32_t worker, actor_ref actor, uint64_t timeout_ns, const char **reterr_text)
+{
+    *reterr_text = "no such worker runs";
+    if (!e->started || worker >= engine_workers(e) || actor_ref_slot(actor) >= e->config.actors_max)
+        return -ENOENT;
+    return aside_set(e, worker, actor, timeout_ns, reterr_text);
 }
 
 int engine_worker_get(struct engine *e, uint32_t worker, struct engine_worker_view *ret)

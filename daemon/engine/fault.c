@@ -52,6 +52,11 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     raise(signal);
 }
 
+struct worker *fault_this_worker(void)
+{
+    return this_worker;
+}
+
 void fault_install(void)
 {
     static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };

@@ -8,5 +8,7 @@
 #include "daemon/engine/core.h"
 
 void fault_install(void);
+/* Whose thread this is; NULL: nobody's. */
+struct worker *fault_this_worker(void);
 void fault_thread_enter(struct worker *w);
 void fault_thread_leave(struct worker *w);

@@ -12,7 +12,8 @@ int memory_init(struct engine *e)
     e->cpus = calloc(n, sizeof(*e->cpus));
     e->nodes = calloc(n, sizeof(*e->nodes));
     e->distances = calloc(n * n, sizeof(*e->distances));
-    if (!e->cpus || !e->nodes || !e->distances)
+    e->aside = calloc(n, sizeof(*e->aside));
+    if (!e->cpus || !e->nodes || !e->distances || !e->aside)
         return -ENOMEM;
     struct engine_config given = e->config;
     memory_copy_places(e, &given);
@@ -24,6 +25,7 @@ void memory_fini(struct engine *e)
     free(e->cpus);
     free(e->nodes);
     free(e->distances);
+    free((void *)e->aside);
 }
 
 void memory_copy_places(struct engine *e, const struct engine_config *config)
@@ -56,6 +58,7 @@ void memory_bind_segment(struct engine *e)
     for (uint32_t id = 0; id < s->workers_max; id++) {
         bind(e, id, segment_window(s, id * s->queues_per_worker, 0), s->queues_per_worker * queue_bytes);
         bind(e, id, segment_window(s, s->pinned_first + id, 0), queue_bytes);
+        bind(e, id, segment_window(s, s->aside_first + id, 0), queue_bytes);
         bind(e, id, segment_outbox(s, id), s->header->outbox_bytes);
     }
 }

@@ -47,6 +47,7 @@ void outbox_reset(struct worker *w)
     w->run_bytes = &w->run_none;
     w->run_at = 0;
     w->out = 0;
+    w->sent_aside = false;
     store_relaxed(&w->out_wanted, OUTBOX_FLUSH_BYTES);
 }
 

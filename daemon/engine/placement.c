@@ -44,7 +44,8 @@ uint32_t placement_home(struct engine *e, uint32_t source, uint32_t n)
 void placement_init(struct engine *e)
 {
     static const unsigned flags[] = {
-        [QUEUE_ORDINARY] = 0, [QUEUE_PINNED] = SOURCE_FIXED, [QUEUE_FOLLOW] = SOURCE_FOLLOW, [QUEUE_DETACHED] = SOURCE_FIXED
+        [QUEUE_ORDINARY] = 0, [QUEUE_PINNED] = SOURCE_FIXED, [QUEUE_FOLLOW] = SOURCE_FOLLOW, [QUEUE_ASIDE] = 0,
+        [QUEUE_DETACHED] = SOURCE_FIXED
     };
     for (uint32_t queue = 0, index; queue < e->segment.n_queues; queue++)
         source_place(e, queue, placement_home(e, queue, engine_workers(e)), flags[segment_queue_range(&e->segment, queue, &index)]);
@@ -76,6 +77,7 @@ static uint32_t choose_near(struct worker *w)
         return choose_spread(w);
     switch (segment_queue_range(s, w->queue, &index)) {
     case QUEUE_DETACHED: /* that thread is for one actor */
+    case QUEUE_ASIDE:    /* its actor may go back to its own queue */
         return choose_spread(w);
     case QUEUE_FOLLOW:
         return w->queue;

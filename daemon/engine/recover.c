@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/engine/actors.h"
+#include "daemon/engine/aside.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/durable.h"
 #include "daemon/engine/outbox.h"
@@ -134,7 +135,7 @@ static void blame(struct engine *e, uint32_t id, struct segment_commit *slot, st
 
 static void redo_end(struct engine *e, const struct segment_commit *slot)
 {
-    if (!slot->redo || slot->redo_how == COMMIT_DIRECT)
+    if (!slot->redo || slot->redo_how == COMMIT_DIRECT || slot->redo_how == COMMIT_ASIDE)
         return;
     struct segment_actor *durable = &e->segment.actors[actor_ref_slot(slot->redo)];
     uint64_t word = load_relaxed(&durable->word);
@@ -183,6 +184,8 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     w->slot = segment_commit_valid(w->durable);
     struct segment_commit slot = *w->slot;
     uint32_t step = armed_step(w->durable);
+    if (slot.source && slot.redo_how == COMMIT_ASIDE)
+        aside_redo(e, &slot); /* before anything is looked for in these queues */
     if (durable_undo(e, id)) /* a */
         report->states_undone++;
     blame(e, id, &slot, report);
@@ -271,6 +274,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
         recover_worker(e, id, report);
     forget_ports(e);
     actors_rebuild(e);
+    aside_rebuild(e);
     e->recovered = true;
     port_open_pending(e);
     rebuild(e, report);

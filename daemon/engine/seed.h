@@ -29,6 +29,7 @@
 enum inject_point {
     INJECT_HANDLER,   /* a handler has returned, nothing is committed */
     INJECT_UNDO,      /* a kept state has been copied, its handler not begun */
+    INJECT_ASIDE,     /* a stuck actor is being set aside */
     INJECT_OUTBOX,    /* committed, nothing flushed */
     INJECT_LOCK,      /* a queue's lock is held, the journal not armed */
     INJECT_COPIED,    /* the group is copied, the journal not armed (or, seeded, published and not armed) */

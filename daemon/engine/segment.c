@@ -44,7 +44,7 @@ static void layout_compute(const struct engine_config *config, struct segment_he
     h->queues_per_worker = config->queues_per_worker;
     h->detached_max = config->detached_max;
     h->n_ids = h->workers_max + h->detached_max + 1;
-    h->n_queues = h->workers_max * h->queues_per_worker + h->workers_max + ODEON_FOLLOW_QUEUES + h->detached_max;
+    h->n_queues = h->workers_max * (h->queues_per_worker + 2) + ODEON_FOLLOW_QUEUES + h->detached_max;
     h->actors_max = config->actors_max;
     h->limit_bytes = config->limit_bytes;
     h->outbox_bytes = page_up(config->outbox_bytes);
@@ -118,6 +118,9 @@ static void segment_format(struct segment_header *header, const struct segment_h
     struct segment_worker *workers = (struct segment_worker *)((uint8_t *)header + computed->workers_offset);
     for (uint32_t id = 0; id < computed->n_ids; id++) /* counts begin at 1: 0 is a record that is being filled */
         store_relaxed(&workers[id].slot[0].what, commit_what(0, 1));
+    struct segment_queue *queues = (struct segment_queue *)((uint8_t *)header + computed->queues_offset);
+    for (uint32_t i = 0; i < 2 * computed->n_queues; i++)
+        store_relaxed(&queues[i / 2].window[i % 2], i);
     crash_order();
     store_release(&header->magic, SEGMENT_MAGIC);
 }
@@ -182,7 +185,8 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
         .detached_max = computed.detached_max,
         .pinned_first = computed.workers_max * computed.queues_per_worker,
         .follow_first = computed.workers_max * (computed.queues_per_worker + 1),
-        .detached_first = computed.workers_max * (computed.queues_per_worker + 1) + ODEON_FOLLOW_QUEUES,
+        .aside_first = computed.workers_max * (computed.queues_per_worker + 1) + ODEON_FOLLOW_QUEUES,
+        .detached_first = computed.workers_max * (computed.queues_per_worker + 2) + ODEON_FOLLOW_QUEUES,
     };
     return 0;
 }
@@ -198,7 +202,7 @@ uint8_t *segment_window(const struct segment *segment, uint32_t queue, unsigned 
 {
     const struct segment_header *h = segment->header;
     if (queue < segment->n_queues)
-        return segment->base + h->windows_offset + (2 * (uint64_t)queue + buffer) * h->window_bytes;
+        return segment->base + h->windows_offset + load_relaxed(&segment->queues[queue].window[buffer]) * h->window_bytes;
     if (queue < segment->dead_letters)
         return segment->base + h->backlogs_offset + (2 * (uint64_t)(queue - segment->n_queues) + buffer) * backlog_window(h);
     return segment->base + h->dlq_offset + buffer * h->dlq_bytes;

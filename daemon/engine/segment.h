@@ -27,11 +27,11 @@ struct segment {
     struct segment_port *ports;
     uint32_t n_queues, n_ids, dead_letters; /* dead_letters: id of that queue */
     uint32_t workers_max, queues_per_worker, detached_max;
-    uint32_t pinned_first, follow_first, detached_first; /* where these ranges of message queues begin */
+    uint32_t pinned_first, follow_first, aside_first, detached_first; /* where these ranges of message queues begin */
 };
 
 /* What a message queue is for: who may run it follows from that (placement.h). */
-enum queue_range { QUEUE_ORDINARY, QUEUE_PINNED, QUEUE_FOLLOW, QUEUE_DETACHED };
+enum queue_range { QUEUE_ORDINARY, QUEUE_PINNED, QUEUE_FOLLOW, QUEUE_ASIDE, QUEUE_DETACHED };
 
 uint64_t segment_size(const struct engine_config *config);
 int segment_open(struct segment *segment, const struct engine_config *config, int fd, const char **reterr_text);
@@ -87,7 +87,7 @@ static inline uint64_t segment_count(const struct segment_worker *worker)
     return a > b ? a : b;
 }
 
-/* The range of a message queue; *ret_index: of its worker (ordinary, pinned), else within its range. */
+/* The range of a message queue; *ret_index: of its worker (ordinary, pinned, aside), else within its range. */
 static inline enum queue_range segment_queue_range(const struct segment *segment, uint32_t queue, uint32_t *ret_index)
 {
     if (queue < segment->pinned_first) {
@@ -98,9 +98,13 @@ static inline enum queue_range segment_queue_range(const struct segment *segment
         *ret_index = queue - segment->pinned_first;
         return QUEUE_PINNED;
     }
-    if (queue < segment->detached_first) {
+    if (queue < segment->aside_first) {
         *ret_index = queue - segment->follow_first;
         return QUEUE_FOLLOW;
+    }
+    if (queue < segment->detached_first) {
+        *ret_index = queue - segment->aside_first;
+        return QUEUE_ASIDE;
     }
     *ret_index = queue - segment->detached_first;
     return QUEUE_DETACHED;

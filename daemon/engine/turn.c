@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/engine/actors.h"
+#include "daemon/engine/aside.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/durable.h"
 #include "daemon/engine/park.h"
@@ -135,7 +136,8 @@ static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, a
     if (actor_init(w, type, slot, state) != 0)
         return REASON_INIT_FAILED;
     uint64_t key = load_relaxed(&actor->key);
-    store_release(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key), actor_key_type(key), ACTOR_LIVE));
+    if (likely(actor_key_kind(key) == ACTOR_NEW)) /* it may have been set aside while it was initialised */
+        store_release(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key), actor_key_type(key), ACTOR_LIVE));
     return REASON_NONE;
 }
 
@@ -220,13 +222,27 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
     uint64_t key = actor ? load_acquire(&actor->key) : 0;
     enum envelope_reason reason = REASON_NONE;
     bool is_here = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_destination(key) == w->queue;
+    bool is_aside = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_kind(key) == ACTOR_ASIDE;
+    if (unlikely(is_aside)) {
+        enum aside_verdict verdict = aside_look(w, actor, envelope->to);
+        if (verdict != ASIDE_RUN) {
+            if (verdict == ASIDE_SEND_ON)
+                aside_send_on(w, envelope, envelope->to);
+            else
+                dead_letter(w, envelope, REASON_QUEUE_FULL);
+            turn_commit(w, cursor);
+            return;
+        }
+        is_here = true;
+        key = load_relaxed(&actor->key);
+    }
     context_set(w, envelope, prefix);
     bool is_kept = actor_key_kind(key) == ACTOR_KEPT;
     if (!is_here || !actor_key_lives(key))
         reason = REASON_NO_SUCH_ACTOR;
     else if (envelope->attempts >= e->config.attempts_max)
         reason = REASON_ATTEMPTS;
-    else if (actor_key_kind(key) == ACTOR_NEW)
+    else if (actor_key_kind(key) == ACTOR_NEW || (is_aside && !*actor_state(w, actor)))
         reason = begun != REASON_NONE ? begun : actor_begin(w, actor, envelope->to);
     else if (is_kept)
         reason = kept_begin(w, actor, envelope->to);

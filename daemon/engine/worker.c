@@ -170,6 +170,10 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
     uint64_t appended = load_relaxed(&w->stats->value[STAT_tail_appends]);
     uint64_t n = turn_run_batch(w, load_relaxed(&e->throughput));
     appended = load_relaxed(&w->stats->value[STAT_tail_appends]) - appended;
+    if (unlikely(w->queue != id)) { /* it has been set aside with one message (aside.h): this is the queue of that */
+        id = w->queue;
+        queue = &e->segment.queues[id];
+    }
     stat_add(w, STAT_gulps, gulped);
     stat_add(w, STAT_gulped_messages, n - appended); /* over the life of the batch: all that it held less what was appended */
     bool done = w->cursor == w->tail && w->wrap == 0;

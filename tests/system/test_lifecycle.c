@@ -38,8 +38,8 @@ static void test_ready_status_and_end(void **state)
     assert_string_equal(status->state, "running");
     assert_int_equal(status->supervisor_pid, service.pid);
     assert_int_equal(status->workers, 2);
-    /* ordinary and pinned ones of each worker there is room for, follow queues, detached actors' */
-    assert_int_equal(status->queues, 3 * 2 + 3 + ODEON_FOLLOW_QUEUES + 5);
+    /* ordinary, pinned and aside ones of each worker there is room for, follow queues, detached actors' */
+    assert_int_equal(status->queues, 3 * 2 + 3 + 3 + ODEON_FOLLOW_QUEUES + 5);
     assert_int_equal(status->executor_restarts, 0);
     executor = (pid_t)status->executor_pid;
     assert_true(process_lives(executor));

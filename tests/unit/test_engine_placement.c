@@ -449,7 +449,7 @@ static void test_memory_is_bound(void **state)
         for (uint32_t queue = 0; queue < s->n_queues; queue++) {
             uint32_t index;
             enum queue_range range = segment_queue_range(s, queue, &index);
-            int node = range == QUEUE_ORDINARY || range == QUEUE_PINNED ? some_nodes[index] : -1;
+            int node = range == QUEUE_ORDINARY || range == QUEUE_PINNED || range == QUEUE_ASIDE ? some_nodes[index] : -1;
             for (unsigned buffer = 0; buffer < 2; buffer++) {
                 assert_int_equal(node_asked_for(segment_window(s, queue, buffer)), node);
                 assert_int_equal(node_asked_for(segment_window(s, queue, buffer) + segment_window_bytes(s, queue) - 1), node);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/aside.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/engine/commit.h"
+#include "daemon/engine/hold.h"
+#include "daemon/engine/outbox.h"
+#include "daemon/engine/queue.h"
+#include "daemon/engine/seed.h"
+#include "daemon/engine/wake.h"
+
+/* The aside queue of this actor; NO_QUEUE: it has none. */
+static uint32_t queue_of(const struct engine *e, actor_ref ref)
+{
+    for (uint32_t i = 0; i < e->segment.workers_max; i++)
+        if (load_relaxed(&e->aside[i]) == ref)
+            return e->segment.aside_first + i;
+    return NO_QUEUE;
+}
+
+static void kind_set(struct actor *actor, enum actor_kind kind)
+{
+    uint64_t key = load_relaxed(&actor->key);
+    store_release(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key), actor_key_type(key), kind));
+}
+
+/* ---- records for who is set aside ---- */
+
+/* A4 */
+static bool come_back(struct worker *w, struct actor *actor, uint32_t aside)
+{
+    struct engine *e = w->engine;
+    if (w->sent_aside)
+        return false;
+    uint64_t own = load_acquire(&e->sources[aside].own);
+    if (own_is_running(own) || !owner_take(&e->sources[aside], own_worker(own), w->id))
+        return false;
+    bool empty = !queue_has_work(&e->segment.queues[aside]);
+    if (empty) {
+        store_relaxed(&e->aside[aside - e->segment.aside_first], 0);
+        kind_set(actor, w->actor_states[actor - w->actors] ? ACTOR_LIVE : ACTOR_NEW);
+    }
+    owner_release(&e->sources[aside], own_worker(own));
+    full_barrier();
+    if (!empty)
+        source_signal(e, w, aside); /* its bit may have been taken in vain meanwhile */
+    return empty;
+}
+
+enum aside_verdict aside_look(struct worker *w, struct actor *actor, actor_ref ref)
+{
+    uint32_t aside = queue_of(w->engine, ref);
+    if (w->queue == aside)
+        return ASIDE_RUN;
+    if (come_back(w, actor, aside))
+        return ASIDE_RUN;
+    return outbox_look_for_room(w, aside) ? ASIDE_SEND_ON : ASIDE_FULL;
+}
+
+void aside_send_on(struct worker *w, const struct envelope *envelope, actor_ref ref)
+{
+    uint64_t size = envelope_record_size(envelope);
+    memcpy(outbox_append(w, queue_of(w->engine, ref), size), envelope, size);
+    w->sent_aside = true;
+    stat_add(w, STAT_passed_aside, 1);
+}
+
+/* ---- setting aside ---- */
+
+/* A2.  The words that two queues have behind the exchange; who runs them is one and the same. */
+void aside_redo(struct engine *e, const struct segment_commit *slot)
+{
+    struct segment_queue *queue = &e->segment.queues[slot->redo], *aside = &e->segment.queues[slot->source - 1];
+    unsigned in_queue = queue_active(load_relaxed(&queue->sel)) ^ 1, in_aside = queue_active(load_relaxed(&aside->sel)) ^ 1;
+    store_relaxed(&queue->window[in_queue], slot->port_generation >> 16);
+    store_relaxed(&queue->len[in_queue], (uint64_t)slot->port << 3);
+    store_relaxed(&queue->cursor, 0);
+    store_relaxed(&queue->wrap, 0);
+    store_relaxed(&queue->ring, 0);
+    crash_order();
+    INJECT(ASIDE);
+    store_relaxed(&aside->window[in_aside], slot->port_generation & 0xffff);
+    queue_park_batch(aside, commit_cursor(slot), commit_tail(slot), 0);
+    store_relaxed(&aside->ring, 0);
+    INJECT(ASIDE);
+    store_release(&aside->sel, load_relaxed(&aside->sel) | SEL_BATCH);
+    crash_order();
+}
+
+/* What the held worker has in hand, if it can be set aside (A1). */
+struct stuck {
+    struct segment_queue *queue, *aside;
+    uint32_t queue_id, aside_id;
+    uint64_t cursor, behind, tail;
+    struct actor *actor;
+};
+
+static const char *stuck_find(struct engine *e, struct worker *w, actor_ref ref, struct stuck *ret)
+{
+    const struct segment *s = &e->segment;
+    const struct segment_commit *slot = w->slot;
+    uint32_t index;
+    if (w->queue == NO_QUEUE || slot->source != w->queue + 1 || !load_relaxed(&w->durable->turn))
+        return "it runs no batch";
+    enum queue_range range = segment_queue_range(s, w->queue, &index);
+    if (range != QUEUE_ORDINARY && range != QUEUE_FOLLOW)
+        return "nobody else may run this queue";
+    if (slot->wrap || w->wrap)
+        return "its batch is in two pieces";
+    ret->queue_id = w->queue;
+    ret->aside_id = s->aside_first + w->id;
+    ret->queue = &s->queues[ret->queue_id];
+    ret->aside = &s->queues[ret->aside_id];
+    ret->cursor = commit_cursor(slot);
+    ret->tail = commit_tail(slot);
+    if (ret->cursor >= ret->tail)
+        return "it runs no message";
+    const struct envelope *envelope = (const struct envelope *)(w->batch + ret->cursor);
+    ret->behind = ret->cursor + envelope_record_size(envelope);
+    ret->actor = &e->actors[actor_ref_slot(ref)];
+    uint64_t key = load_relaxed(&ret->actor->key);
+    if (envelope->to != ref || actor_key_generation(key) != actor_ref_generation(ref) || actor_key_destination(key) != w->queue)
+        return "it runs another actor by now";
+    if (actor_key_kind(key) != ACTOR_LIVE && actor_key_kind(key) != ACTOR_NEW)
+        return "the actor's state is kept in the segment";
+    if (w->tail != ret->tail || w->newborn || w->spawned_count == commit_count(w))
+        return "it has sent to its own queue, or spawned";
+    return NULL;
+}
+
+/* Both queues are ours: the held worker's own word says so of the first. */
+static void exchange(struct engine *e, struct worker *w, const struct stuck *stuck)
+{
+    unsigned in_queue = queue_active(load_relaxed(&stuck->queue->sel)) ^ 1, in_aside = queue_active(load_relaxed(&stuck->aside->sel)) ^ 1;
+    uint32_t with_record = load_relaxed(&stuck->queue->window[in_queue]), empty = load_relaxed(&stuck->aside->window[in_aside]);
+    uint64_t rest = stuck->tail - stuck->behind, out = commit_out(w->slot);
+    memcpy(segment_window(&e->segment, stuck->aside_id, in_aside), w->batch + stuck->behind, rest);
+    crash_order();
+    commit_aside(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, stuck->queue_id, rest, with_record, empty);
+    INJECT(ASIDE);
+    aside_redo(e, w->slot);
+    w->wrap = 0;
+    commit_flip(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, 0, 0);
+    INJECT(ASIDE);
+    struct window_history *a = &e->windows[2 * stuck->queue_id + in_queue], *b = &e->windows[2 * stuck->aside_id + in_aside], c = *a;
+    *a = *b;
+    *b = c;
+}
+
+int aside_set(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns, const char **reterr_text)
+{
+    struct worker *w = e->workers[id];
+    struct stuck stuck;
+    *reterr_text = "it could not be stopped inside the handler";
+    int r = hold_begin(e, w, timeout_ns);
+    if (r < 0)
+        return r;
+    uint32_t aside = e->segment.aside_first + id;
+    uint64_t own = load_acquire(&e->sources[aside].own);
+    *reterr_text = stuck_find(e, w, ref, &stuck);
+    r = *reterr_text ? -EAGAIN : 0;
+    if (r == 0 && (own_is_running(own) || !owner_take(&e->sources[aside], own_worker(own), id)))
+        r = -EBUSY;
+    if (r == 0 && queue_has_work(stuck.aside)) {
+        owner_release(&e->sources[aside], own_worker(own));
+        full_barrier();
+        source_signal(e, e->control, aside);
+        r = -EBUSY;
+    }
+    if (r == -EBUSY)
+        *reterr_text = "another actor of this worker is set aside";
+    if (r < 0) {
+        hold_end(w);
+        return r;
+    }
+    exchange(e, w, &stuck);
+    store_relaxed(&e->aside[id], ref);
+    kind_set(stuck.actor, ACTOR_ASIDE); /* release: before anybody can run the queue */
+    w->source = aside + 1;
+    w->queue = aside;
+    w->key_live = actor_key(0, aside, 0, ACTOR_LIVE);
+    w->tail = stuck.behind;
+    w->tail_limit = w->ring = 0;
+    w->active_len = &stuck.aside->len[queue_active(load_relaxed(&stuck.aside->sel))];
+    store_relaxed(&w->out_wanted, 0); /* A3 */
+    w->out_room = 0;
+    owner_release(&e->sources[stuck.queue_id], id);
+    full_barrier(); /* as behind any publish */
+    source_signal(e, e->control, stuck.queue_id);
+    hold_end(w);
+    stat_add(e->control, STAT_set_aside, 1);
+    return 0;
+}
+
+/* A5 */
+void aside_rebuild(struct engine *e)
+{
+    const struct segment *s = &e->segment;
+    for (uint32_t i = 0; i < s->workers_max; i++) {
+        struct segment_queue *queue = &s->queues[s->aside_first + i];
+        uint32_t sel = load_relaxed(&queue->sel);
+        unsigned active = queue_active(sel), buffer = active;
+        uint64_t at = 0;
+        if (queue_has_batch(sel) && load_relaxed(&queue->cursor) < load_relaxed(&queue->len[active ^ 1])) {
+            buffer = active ^ 1;
+            at = load_relaxed(&queue->cursor);
+        } else if (load_relaxed(&queue->len[active]) == 0) {
+            continue;
+        }
+        actor_ref ref = ((const struct envelope *)(segment_window(s, s->aside_first + i, buffer) + at))->to;
+        struct actor *actor = &e->actors[actor_ref_slot(ref)];
+        uint64_t key = load_relaxed(&actor->key);
+        if (actor_key_generation(key) != actor_ref_generation(ref) || actor_key_kind(key) != ACTOR_NEW)
+            continue; /* it has ended: dead letters */
+        store_relaxed(&e->aside[i], ref);
+        kind_set(actor, ACTOR_ASIDE);
+    }
+}

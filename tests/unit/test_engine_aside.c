@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stuck handlers (aside.h): the rest of the batch and later messages go on, in order; the stuck actor gets its own later, all of them; a kill
+ * at any of the steps loses and doubles nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/engine/queue.h"
+#include "daemon/engine/seed.h"
+#include "tests/unit/engine_fixture.h"
+
+#define HANDLER __attribute__((section("stuck_handlers"), noinline))
+extern const char __start_stuck_handlers[], __stop_stuck_handlers[];
+
+enum { N_ACTORS = 4, STUCK = 1, N_MESSAGES = 400, HOLD_NS = 500000000 };
+
+/* Shared with children that are killed. */
+struct seen {
+    _Atomic uint64_t last[N_ACTORS], n[N_ACTORS], doubled, missed, redelivered;
+    _Atomic uint32_t inside, hold, at_once; /* the stuck actor: is inside, is to stay there, handlers of it at once */
+    _Atomic uint32_t hold_at;                /* the number at which it stays, 0: never */
+    _Atomic uint32_t spawns, sends_home;
+};
+static struct seen *seen;
+static uint16_t message_number;
+static uint32_t type_of_walker, type_of_kept;
+static actor_ref refs[N_ACTORS];
+
+struct number {
+    uint32_t actor, number;
+};
+
+/* Numbers come one after the other.  What is redelivered may have been seen by a process that was killed before its commit. */
+HANDLER static int on_number(void *self, const void *message, struct engine_context *ctx)
+{
+    const struct number *in = message;
+    (void)self;
+    uint64_t last = load_relaxed(&seen->last[in->actor]);
+    if (in->actor == STUCK) {
+        if (atomic_fetch_add(&seen->at_once, 1) != 0)
+            atomic_fetch_add(&seen->doubled, 1);
+        if (load_relaxed(&seen->spawns))
+            engine_ctx_spawn(ctx, type_of_walker, &(struct engine_spawn){ .placement = PLACE_SPREAD }, &(actor_ref){ 0 });
+        if (load_relaxed(&seen->sends_home))
+            engine_ctx_send(ctx, refs[2], message_number, 0, &(struct number){ 2, 1000 }, sizeof(struct number));
+        if (in->number == load_relaxed(&seen->hold_at)) {
+            store_relaxed(&seen->inside, 1);
+            while (load_acquire(&seen->hold))
+                usleep(50);
+        }
+        if (in->number != ((const volatile struct number *)message)->number || in->actor != STUCK)
+            atomic_fetch_add(&seen->missed, 1); /* the message has changed under the handler */
+        atomic_fetch_sub(&seen->at_once, 1);
+    }
+    if (in->number == last && ctx->redelivered)
+        atomic_fetch_add(&seen->redelivered, 1);
+    else if (in->number <= last)
+        atomic_fetch_add(&seen->doubled, 1);
+    else if (in->number != last + 1)
+        atomic_fetch_add(&seen->missed, 1);
+    store_relaxed(&seen->last[in->actor], in->number);
+    atomic_fetch_add(&seen->n[in->actor], 1);
+    return ALLOCATION_NODELETE;
+}
+
+static bool is_handler(void *userdata, const void *pc)
+{
+    (void)userdata;
+    return (const char *)pc >= __start_stuck_handlers && (const char *)pc < __stop_stuck_handlers;
+}
+
+static void register_types(struct engine_fixture *f)
+{
+    static struct engine_behaviour behaviour[1];
+    message_number = engine_fixture_message(f, "number", sizeof(struct number), false);
+    behaviour[0] = (struct engine_behaviour){ message_number, sizeof(struct number), 0, on_number };
+    type_of_walker = engine_fixture_type(f, "walker", 8, NULL, NULL, behaviour, 1);
+    struct engine_actor_type_info kept = { .name = "kept", .plugin = "p", .version = 1, .state_size = 8, .restart = RESTART_KEEP,
+                                           .n_behaviours = 1, .behaviours = behaviour };
+    assert_int_equal(engine_actor_type_register(f->engine, &kept, &type_of_kept), 0);
+}
+
+/* All actors in one queue. */
+static void begin(struct engine_fixture *f, uint32_t workers, enum engine_placement placement, bool kept)
+{
+    memset((void *)seen, 0, sizeof(*seen));
+    struct engine_config config = engine_fixture_config(workers, 1);
+    config.is_handler = is_handler;
+    config.durable_bytes = 64;
+    engine_fixture_open(f, config);
+    register_types(f);
+    for (unsigned i = 0; i < N_ACTORS; i++) {
+        struct engine_spawn spawn = { .placement = placement, .place = placement == PLACE_PINNED ? 0 : ENGINE_ANYWHERE };
+        struct engine_actor_view view;
+        do { /* round robin: those that come to another queue stay unused */
+            assert_int_equal(engine_actor_spawn_placed(f->engine, kept ? type_of_kept : type_of_walker, &spawn, &refs[i]), 0);
+            assert_int_equal(engine_actor_get(f->engine, refs[i], &view), 0);
+        } while (placement == PLACE_SPREAD && view.queue != 0);
+    }
+}
+
+static void post(struct engine_fixture *f, uint32_t actor, uint32_t number)
+{
+    struct number message = { actor, number };
+    uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
+    while (engine_actor_send(f->engine, refs[actor], message_number, &message, sizeof(message)) != 0)
+        assert_true(engine_now_ns() < until);
+}
+
+static void post_all(struct engine_fixture *f, uint32_t from, uint32_t to)
+{
+    for (uint32_t number = from; number <= to; number++)
+        for (uint32_t actor = 0; actor < N_ACTORS; actor++)
+            post(f, actor, number);
+}
+
+#define UNTIL(what)                                                                                                                     \
+    do {                                                                                                                                \
+        uint64_t until_ = engine_now_ns() + TEST_DEADLINE_NS;                                                                           \
+        while (!(what))                                                                                                                 \
+            assert_true(engine_now_ns() < until_);                                                                                      \
+    } while (0)
+
+static uint32_t stuck_worker(struct engine_fixture *f)
+{
+    struct engine_worker_view view;
+    for (uint32_t id = 0;; id = (id + 1) % f->config.n_workers)
+        if (engine_worker_get(f->engine, id, &view) == 0 && view.actor == refs[STUCK])
+            return id;
+}
+
+static bool others_have(uint64_t n)
+{
+    for (uint32_t actor = 0; actor < N_ACTORS; actor++)
+        if (actor != STUCK && load_relaxed(&seen->last[actor]) != n)
+            return false;
+    return true;
+}
+
+static void set_aside(struct engine_fixture *f)
+{
+    const char *text;
+    int r;
+    uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
+    do {
+        r = engine_worker_set_aside(f->engine, stuck_worker(f), refs[STUCK], HOLD_NS, &text);
+    } while ((r == -EAGAIN || r == -ETIMEDOUT) && engine_now_ns() < until); /* it may be on its way into a system call, or get no processor */
+    if (r < 0)
+        fail_msg("%s: %s", strerror(-r), text);
+}
+
+static void test_the_rest_goes_on(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct engine_actor_view view;
+    begin(&f, 2, PLACE_SPREAD, false);
+    store_relaxed(&seen->hold, 1);
+    store_relaxed(&seen->hold_at, 3);
+    post_all(&f, 1, N_MESSAGES);
+    assert_int_equal(engine_start(f.engine), 0);
+    UNTIL(load_relaxed(&seen->inside));
+    set_aside(&f);
+    UNTIL(others_have(N_MESSAGES)); /* the rest of the batch */
+    post_all(&f, N_MESSAGES + 1, 2 * N_MESSAGES);
+    UNTIL(others_have(2 * N_MESSAGES)); /* and what came later */
+    assert_int_equal(load_relaxed(&seen->last[STUCK]), 2);
+    store_release(&seen->hold, 0);
+    UNTIL(load_relaxed(&seen->last[STUCK]) == 2 * N_MESSAGES);
+    /* It comes back to its queue: nothing is sent on any more. */
+    uint64_t passed, number = 2 * N_MESSAGES;
+    UNTIL((passed = engine_fixture_stat(&f, STAT_passed_aside), post(&f, STUCK, (uint32_t)++number), engine_fixture_wait(&f, TEST_DEADLINE_NS)) &&
+          engine_fixture_stat(&f, STAT_passed_aside) == passed);
+    assert_int_equal(engine_actor_get(f.engine, refs[STUCK], &view), 0);
+    assert_string_equal(view.state, "live");
+    assert_int_equal(load_relaxed(&seen->last[STUCK]), number);
+    assert_int_equal(load_relaxed(&seen->doubled) + load_relaxed(&seen->missed), 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_set_aside), 1);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 0);
+    engine_stop(f.engine);
+    engine_fixture_close(&f);
+}
+
+/* Again and again, while messages come in. */
+static void test_under_traffic(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    begin(&f, 3, PLACE_SPREAD, false);
+    assert_int_equal(engine_start(f.engine), 0);
+    uint32_t number = 0;
+    for (unsigned round = 0; round < TEST_SCALE(100) + 3; round++) {
+        store_relaxed(&seen->inside, 0);
+        store_release(&seen->hold, 1);
+        store_release(&seen->hold_at, number + 1 + round % 7);
+        post_all(&f, number + 1, number + 50);
+        UNTIL(load_relaxed(&seen->inside));
+        set_aside(&f);
+        post_all(&f, number + 51, number + 60);
+        UNTIL(others_have(number + 60));
+        store_release(&seen->hold, 0);
+        post_all(&f, number + 61, number + 70);
+        number += 70;
+        UNTIL(load_relaxed(&seen->last[STUCK]) == number && others_have(number));
+    }
+    assert_int_equal(load_relaxed(&seen->doubled) + load_relaxed(&seen->missed), 0);
+    engine_stop(f.engine);
+    for (unsigned actor = 0; actor < N_ACTORS; actor++)
+        assert_int_equal(load_relaxed(&seen->n[actor]), number);
+    engine_fixture_close(&f);
+}
+
+/* Until it is not for where the thread was that it is refused. */
+static int refused_try(struct engine_fixture *f, actor_ref actor, const char **ret_text)
+{
+    uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
+    int r;
+    do {
+        r = engine_worker_set_aside(f->engine, stuck_worker(f), actor, HOLD_NS, ret_text);
+    } while (r < 0 && strstr(*ret_text, "stopped inside") && engine_now_ns() < until);
+    return r;
+}
+
+static void refused(uint32_t workers, enum engine_placement placement, bool kept, bool spawns, bool sends_home, const char *why)
+{
+    struct engine_fixture f;
+    const char *text;
+    int r;
+    begin(&f, workers, placement, kept);
+    store_relaxed(&seen->hold, 1);
+    store_relaxed(&seen->hold_at, 1);
+    store_relaxed(&seen->spawns, spawns);
+    store_relaxed(&seen->sends_home, sends_home);
+    post(&f, STUCK, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    UNTIL(load_relaxed(&seen->inside));
+    r = refused_try(&f, refs[STUCK], &text);
+    assert_int_equal(r, -EAGAIN);
+    assert_string_equal(text, why);
+    assert_int_equal(engine_worker_set_aside(f.engine, workers, refs[STUCK], 0, &text), -ENOENT);
+    assert_int_equal(refused_try(&f, refs[0], &text), -EAGAIN);
+    store_release(&seen->hold, 0);
+    UNTIL(load_relaxed(&seen->last[STUCK]) == 1);
+    engine_stop(f.engine);
+    engine_fixture_close(&f);
+}
+
+static void test_what_cannot_be_set_aside(void **state)
+{
+    (void)state;
+    refused(2, PLACE_PINNED, false, false, false, "nobody else may run this queue");
+    refused(2, PLACE_SPREAD, true, false, false, "the actor's state is kept in the segment");
+    refused(2, PLACE_SPREAD, false, true, false, "it has sent to its own queue, or spawned");
+    refused(2, PLACE_SPREAD, false, false, true, "it has sent to its own queue, or spawned");
+}
+
+static void test_nobody_is_stuck(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    const char *text;
+    begin(&f, 2, PLACE_SPREAD, false);
+    assert_int_equal(engine_start(f.engine), 0);
+    post_all(&f, 1, 3);
+    UNTIL(others_have(3));
+    assert_int_equal(engine_worker_set_aside(f.engine, 0, refs[STUCK], HOLD_NS, &text), -EAGAIN);
+    engine_stop(f.engine);
+    f.engine = engine_close(f.engine);
+    f.config.is_handler = NULL;
+    struct engine_recovery report;
+    engine_fixture_reopen(&f, &report);
+    register_types(&f);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_int_equal(engine_worker_set_aside(f.engine, 0, refs[STUCK], TEST_DEADLINE_NS, &text), -ENOTSUP);
+    engine_stop(f.engine);
+    engine_fixture_close(&f);
+}
+
+/* The process is killed while the actor is aside, or (injected build) at one of the steps to there. */
+static void child(struct engine_fixture *f, unsigned round)
+{
+    struct engine_recovery report;
+    const char *text;
+#ifdef ODEON_INJECT
+    atomic_store(&inject_countdown[INJECT_ASIDE], 1 + round % 5);
+#endif
+    engine_fixture_reopen(f, &report);
+    register_types(f);
+    engine_start(f->engine);
+    while (!load_relaxed(&seen->inside))
+        ;
+    while (engine_worker_set_aside(f->engine, stuck_worker(f), refs[STUCK], HOLD_NS, &text) != 0)
+        ;
+    for (unsigned spins = 0; spins < round * 1000; spins++)
+        (void)load_acquire(&seen->hold);
+    kill(getpid(), SIGKILL);
+}
+
+static void test_killed(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < TEST_SCALE(200) + 10; round++) {
+        struct engine_fixture f;
+        struct engine_recovery report;
+        int status;
+        begin(&f, 2, PLACE_SPREAD, false);
+        store_relaxed(&seen->hold, 1);
+        store_relaxed(&seen->hold_at, 1 + round % 20);
+        post_all(&f, 1, 20);
+        f.engine = engine_close(f.engine);
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            child(&f, round);
+            _exit(1);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        engine_fixture_reopen(&f, &report);
+        register_types(&f);
+        store_relaxed(&seen->hold, 0);
+        store_relaxed(&seen->at_once, 0);
+        assert_int_equal(engine_start(f.engine), 0);
+        post_all(&f, 21, 30);
+        UNTIL(load_relaxed(&seen->last[STUCK]) == 30 && others_have(30));
+        assert_int_equal(load_relaxed(&seen->doubled) + load_relaxed(&seen->missed), 0);
+        assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+        engine_stop(f.engine);
+        for (uint32_t queue = 0; queue < f.engine->segment.n_queues; queue++)
+            assert_false(queue_has_work(&f.engine->segment.queues[queue]));
+        engine_fixture_close(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_rest_goes_on),
+        cmocka_unit_test(test_under_traffic),
+        cmocka_unit_test(test_what_cannot_be_set_aside),
+        cmocka_unit_test(test_nobody_is_stuck),
+        cmocka_unit_test(test_killed),
+    };
+    seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return cmocka_run_group_tests_name("engine: stuck handlers", tests, NULL, NULL);
+}
