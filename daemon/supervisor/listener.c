@@ -48,7 +48,7 @@ static void admit(struct supervisor *supervisor, int fd)
         refuse(fd, -EACCES, text);
         return;
     }
-    if (supervisor->clients.n >= ODEON_CLIENTS_MAX) {
+    if (supervisor->clients.n - supervisor->clients.n_absent >= ODEON_CLIENTS_MAX) {
         log_warning("a connection of process %d is refused: %u clients are connected", (int)peer.pid,
                     supervisor->clients.n);
         snprintf(text, sizeof(text), "the service has %d clients, the most that it takes; try again when one has gone",
@@ -56,7 +56,7 @@ static void admit(struct supervisor *supervisor, int fd)
         refuse(fd, -EUSERS, text);
         return;
     }
-    if (client_add(supervisor, fd, peer.pid, peer.uid) < 0)
+    if (client_add(supervisor, fd, &peer) < 0)
         log_error("a connection of process %d is refused: no memory", (int)peer.pid);
 }
 
