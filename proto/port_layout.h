@@ -42,6 +42,7 @@ struct port_client {
     alignas(128) _Atomic uint64_t delivery_head;
     alignas(128) _Atomic uint32_t delivery_wait; /* enum port_wait | sequence; PORT_WAIT_NONE: awake */
     _Atomic uint32_t room_wait;                  /* the same, for room in the submission ring */
+    _Atomic uint32_t departed;                   /* 1: the client has closed the port; for an odeond that was not there to be told */
 };
 
 struct port_executor {

@@ -115,7 +115,7 @@ int ctl_connect(struct ctl *ctl)
     r = odeon_connect(path, "odeonctl", &ctl->client);
     switch (-r) {
     case 0:
-        return 0;
+        return odeon_set_patience(ctl->client, 0); /* a person at a terminal is told at once */
     case ENOENT:
         return ctl_fail(
             ctl, CTL_UNREACHABLE,

@@ -3,6 +3,7 @@
 #include "client-lib/src/connect.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 
 #include "client-lib/src/error.h"
 #include "client-lib/src/port.h"
+#include "client-lib/src/reconnect.h"
 
 enum { ALIVE_BYTES = 4096 }; /* the kernel rounds up to its page */
 
@@ -51,7 +53,7 @@ static int explain_connect(int error, const char *path)
     }
 }
 
-static int open_socket(const char *path, int *ret_socket)
+int client_open_socket(const char *path, bool now, int *ret_socket)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     size_t length = strlen(path);
@@ -61,12 +63,14 @@ static int open_socket(const char *path, int *ret_socket)
         return error_set(-ENAMETOOLONG, "the socket's path has %zu bytes, 1 to %zu are possible: %s", length,
                          sizeof(address.sun_path) - 1, path);
     memcpy(address.sun_path, path, length + 1);
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (now ? SOCK_NONBLOCK : 0), 0);
     if (fd < 0)
         return error_set(-errno, "cannot make a socket: %s", error_describe(-errno));
     do
         result = connect(fd, (struct sockaddr *)&address, sizeof(address));
     while (result < 0 && errno == EINTR);
+    if (result == 0 && now) /* from here on it waits */
+        result = fcntl(fd, F_SETFL, 0);
     if (result < 0) {
         result = explain_connect(-errno, path);
         close(fd);
@@ -76,20 +80,38 @@ static int open_socket(const char *path, int *ret_socket)
     return 0;
 }
 
-static int say_hello(struct odeon_client *client, const char *name)
+static void fill_hello(const struct odeon_client *client, Odeon__Resume *resume, Odeon__Hello *hello,
+                       Odeon__Request *request)
 {
-    Odeon__Hello hello = ODEON__HELLO__INIT;
-    Odeon__Request request = ODEON__REQUEST__INIT;
+    odeon__hello__init(hello);
+    odeon__request__init(request);
+    hello->protocol = ODEON_PROTOCOL_VERSION;
+    hello->library = (char *)(uintptr_t)ODEON_VERSION;
+    hello->name = client->name;
+    hello->resume = resume;
+    request->body_case = ODEON__REQUEST__BODY_HELLO;
+    request->hello = hello;
+}
+
+int client_send_hello(struct odeon_client *client, Odeon__Resume *resume)
+{
+    Odeon__Request request;
+    Odeon__Hello hello;
+
+    fill_hello(client, resume, &hello, &request);
+    request.id = ++client->last_id;
+    client->hellos++;
+    return wire_send(client->socket, &request.base, client->frame);
+}
+
+static int say_hello(struct odeon_client *client)
+{
     struct client_answer answer;
-    char shown[ODEON_NAME_MAX + 1] = "";
+    Odeon__Request request;
+    Odeon__Hello hello;
     int result;
 
-    strncat(shown, name ? name : program_invocation_short_name, ODEON_NAME_MAX);
-    hello.protocol = ODEON_PROTOCOL_VERSION;
-    hello.library = (char[]){ ODEON_VERSION };
-    hello.name = shown;
-    request.body_case = ODEON__REQUEST__BODY_HELLO;
-    request.hello = &hello;
+    fill_hello(client, NULL, &hello, &request);
     result = client_call(client, &request, ODEON__REPLY__BODY_HELLO, &answer);
     if (result < 0)
         return result;
@@ -100,6 +122,8 @@ static int say_hello(struct odeon_client *client, const char *name)
                            answer.reply->hello->service, answer.reply->hello->protocol, ODEON_VERSION,
                            ODEON_PROTOCOL_VERSION);
     client->client_id = answer.reply->hello->client_id;
+    client->instance = answer.reply->hello->instance;
+    client->epoch = answer.reply->hello->epoch;
     client_answer_fini(&answer);
     return result;
 }
@@ -113,10 +137,12 @@ static void client_free(struct odeon_client *client)
     if (client->alive)
         munmap((void *)(uintptr_t)client->alive, ALIVE_BYTES);
     free(client->frame);
+    free(client->path);
+    free(client->name);
     free(client);
 }
 
-static struct odeon_client *client_new(void)
+static struct odeon_client *client_new(const char *path, const char *name)
 {
     struct odeon_client *client = calloc(1, sizeof(*client));
 
@@ -124,10 +150,13 @@ static struct odeon_client *client_new(void)
         return NULL;
     client->socket = -1;
     client->pid = getpid();
+    client->patience_ns = -1;
+    client->path = strdup(path);
+    client->name = strndup(name ? name : program_invocation_short_name, ODEON_NAME_MAX);
     names_init(&client->names);
     pthread_mutex_init(&client->mutex, NULL);
     client->frame = malloc(sizeof(*client->frame));
-    if (!client->frame || alive_new(&client->alive) < 0) {
+    if (!client->frame || !client->path || !client->name || alive_new(&client->alive) < 0) {
         client_free(client);
         return NULL;
     }
@@ -146,12 +175,12 @@ int odeon_connect(const char *path, const char *name, struct odeon_client **ret_
         path = secure_getenv("ODEON_SOCKET");
     if (!path || !*path)
         path = ODEON_SOCKET_DEFAULT;
-    client = client_new();
+    client = client_new(path, name);
     if (!client)
         return error_set_literal(-ENOMEM, "odeon_connect: no memory");
-    result = open_socket(path, &client->socket);
+    result = client_open_socket(path, false, &client->socket);
     if (result == 0)
-        result = say_hello(client, name);
+        result = say_hello(client);
     if (result < 0) {
         client_free(client);
         return result;
@@ -171,12 +200,28 @@ int client_check(const struct odeon_client *client)
     return 0;
 }
 
+/* The end of a connection says everything to the odeond at its other end.  Where that one has died, the next one learns
+ * it from the ports' memory when it starts, or, when it has started already, from a greeting that ends with its
+ * connection. */
+static void take_leave(struct odeon_client *client)
+{
+    for (struct odeon_port *port = client->ports; port; port = port->next)
+        port_depart(port);
+    client_poll_events(client);
+    if (client->lost == 0 && client->link == LINK_AWAY) {
+        client->retry_ns = 0;
+        (void)client_come_back(client);
+    }
+}
+
 struct odeon_client *odeon_disconnect(struct odeon_client *client)
 {
     if (!client)
         return NULL;
     /* No request to close each port: the end of the connection says so.  In a forked child this gives back memory and
      * descriptors and tells nobody; the mutex may be held by a thread that does not exist here, so it is not asked. */
+    if (client_check(client) == 0)
+        take_leave(client);
     while (client->ports) {
         struct odeon_port *port = client->ports;
 

@@ -5,36 +5,58 @@
  * so that a look into the table does not wait for another thread's round trip.
  *
  * C1  One request is under way at a time; a record with its id answers it, records with id 0 (events) may come at any
- * time. C2  Once `lost` is set no request leaves any more, and every port of the client is closed. C3  `alive` lies on
- * a page that the kernel empties in a forked child: 0 there, 1 here.  No call of getpid() on hot paths, and no way of
- * forking goes unnoticed.
+ *     time.
+ * C2  Once `lost` is set no request leaves any more, and every port of the client is closed.
+ * C3  `alive` lies on a page that the kernel empties in a forked child: 0 there, 1 here.  No call of getpid() on hot
+ *     paths, and no way of forking goes unnoticed.
+ * C4  A connection that ends without a word to a service whose state outlives it (`instance` is not 0) is not lost: the
+ *     client is away, its ports go on, and whoever looks or waits next takes a step towards a new connection.
+ * C5  A port is among the claims of every greeting that is sent after its answer has come: one that was opened before
+ *     a greeting and is listed after it is not the client's any more (`hellos`).
  */
 #pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include <odeon/client.h>
 
 #include "client-lib/src/names.h"
+#include "client-lib/src/port.h"
 #include "client-lib/src/wire.h"
 #include "proto/control.pb-c.h"
 
-struct odeon_port;
+enum client_link {
+    LINK_UP,
+    LINK_AWAY,     /* no socket; the next try is at retry_ns */
+    LINK_GREETING, /* a hello is out, its answer has not come */
+};
 
 struct odeon_client {
     const _Atomic uint32_t *alive; /* C3 */
     pid_t pid;                     /* for the text of -ECHILD */
     struct names names;
+    char *path, *name;
 
     pthread_mutex_t mutex;
-    int socket;
+    int socket; /* -1: away */
+    enum client_link link;
+    uint64_t instance, epoch; /* as the service has said; instance 0: its state ends with it */
+    uint64_t hellos;          /* that were sent (C5) */
+    int64_t patience_ns;      /* how long to stay away at most; below 0: for ever */
+    int64_t away_ns, retry_ns, retry_wait_ns;
     int lost; /* C2: 0 or why, negative errno */
     uint64_t last_id;
     uint32_t client_id, boots;
     struct odeon_port *ports; /* open ports */
+    size_t n_closed;          /* ports that were closed while the client was away: they are told with the next greeting */
+    struct client_closed {
+        uint32_t id;
+        uint8_t token[PORT_TOKEN_BYTES];
+    } closed[ODEON_PORTS_PER_CLIENT_MAX];
     struct wire_frame *frame;
 };
 
@@ -43,6 +65,7 @@ struct client_answer {
     Odeon__Reply *reply;
     size_t n_fds;
     int fds[WIRE_FDS_MAX];
+    uint64_t hellos; /* of the client, when the answer came */
 };
 void client_answer_fini(struct client_answer *answer);
 
@@ -51,11 +74,20 @@ void client_answer_fini(struct client_answer *answer);
 int client_call(struct odeon_client *client, Odeon__Request *request, Odeon__Reply__BodyCase expected,
                 struct client_answer *ret_answer);
 
+/* A PortClose.  Of a client that is away it is told with the next greeting: nothing is waited for. */
+void client_call_close(struct odeon_client *client, Odeon__Request *request, uint32_t id, const uint8_t *token);
+
 /* 0; -EINVAL: NULL; -ECHILD: made by the parent of this process.  Sets the text. */
 int client_check(const struct odeon_client *client);
 
 /* Takes events that have arrived, without waiting; leaves it to a thread that is in a round trip. */
 void client_poll_events(struct odeon_client *client);
 
-void client_add_port(struct odeon_client *client, struct odeon_port *port);
+/* connect.c: a blocking socket, connected; `now`: -EAGAIN instead of waiting for the service to accept. */
+int client_open_socket(const char *path, bool now, int *ret_socket);
+/* With a new id; the answer is to be received.  Under the mutex, or before anybody else has the client. */
+int client_send_hello(struct odeon_client *client, Odeon__Resume *resume);
+
+/* False (C5): the service has given up the port meanwhile, since nobody claimed it; open another. */
+bool client_add_port(struct odeon_client *client, struct odeon_port *port, uint64_t hellos);
 void client_remove_port(struct odeon_client *client, struct odeon_port *port);

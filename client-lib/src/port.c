@@ -136,6 +136,7 @@ int port_new(struct port_plan *plan, const _Atomic uint32_t *alive, struct odeon
     port->ref = plan->ref;
     port->payload_max = plan->payload_max;
     port->actors_max = plan->actors_max;
+    memcpy(port->token, plan->token, sizeof(port->token));
     STAILQ_INIT(&port->kept);
     STAILQ_INIT(&port->returned);
     result = port_map(port, plan);
@@ -161,6 +162,12 @@ static void free_kept(struct port_kept_list *list)
         STAILQ_REMOVE_HEAD(list, link);
         free(kept);
     }
+}
+
+void port_depart(struct odeon_port *port)
+{
+    /* read by an odeond that starts, from the file */
+    atomic_store_explicit(&port->mine->departed, 1, memory_order_seq_cst);
 }
 
 void port_free(struct odeon_port *port)

@@ -25,7 +25,7 @@
 #include "proto/envelope.h"
 #include "proto/port_layout.h"
 
-enum { PORT_REASON_BYTES = 256 };
+enum { PORT_REASON_BYTES = 256, PORT_TOKEN_BYTES = 16 };
 
 /* Correlation ids of odeon_call() have this bit, those of odeon_post_correlated() do not. */
 #define PORT_CORRELATION_CALL (UINT64_C(1) << 63)
@@ -68,6 +68,7 @@ struct odeon_port {
     struct odeon_port *next;     /* of the client's ports, under its mutex */
     void *mapping[2];
     size_t mapping_size[2];
+    uint8_t token[PORT_TOKEN_BYTES]; /* proves the port to the next odeond */
     char reason[PORT_REASON_BYTES];
 };
 
@@ -77,11 +78,14 @@ struct port_plan {
     uint32_t submission_offset, delivery_offset, payload_max, actors_max, id;
     odeon_ref ref;
     int client_memory, executor_memory, doorbell, pipe; /* pipe -1: none */
+    uint8_t token[PORT_TOKEN_BYTES];
 };
 
 /* Checks everything about the plan, maps the memory, and takes over doorbell and pipe (sets them to -1 in the plan);
  * the memory's descriptors stay the caller's.  -EPROTO with a text: something about it is impossible. */
 int port_new(struct port_plan *plan, const _Atomic uint32_t *alive, struct odeon_port **ret_port);
+/* Leaves word in the port's memory that the client has closed it. */
+void port_depart(struct odeon_port *port);
 /* Gives back memory and descriptors; tells nobody. */
 void port_free(struct odeon_port *port);
 

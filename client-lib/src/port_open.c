@@ -64,6 +64,10 @@ static int port_new_from_answer(struct odeon_client *client, struct client_answe
     if (answer->n_fds != (pipe ? 4 : 3))
         return error_set(-EPROTO, "the service sent %zu descriptors with a port, %d were expected", answer->n_fds,
                          pipe ? 4 : 3);
+    if (reply->token.len != sizeof(plan.token))
+        return error_set(-EPROTO, "the service sent a port's token of %zu bytes, %zu were expected", reply->token.len,
+                         sizeof(plan.token));
+    memcpy(plan.token, reply->token.data, sizeof(plan.token));
     plan.client_memory = answer->fds[0]; /* stay with the answer: a mapping needs no descriptor */
     plan.executor_memory = answer->fds[1];
     plan.doorbell = take_fd(answer, 2);
@@ -76,7 +80,7 @@ static int port_new_from_answer(struct odeon_client *client, struct client_answe
     return result;
 }
 
-static int ask_close(struct odeon_client *client, uint32_t id)
+static void ask_close(struct odeon_client *client, uint32_t id, const uint8_t *token)
 {
     Odeon__PortClose close = ODEON__PORT_CLOSE__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
@@ -84,16 +88,44 @@ static int ask_close(struct odeon_client *client, uint32_t id)
     close.port_id = id;
     request.body_case = ODEON__REQUEST__BODY_PORT_CLOSE;
     request.port_close = &close;
-    return client_call(client, &request, ODEON__REPLY__BODY_OK, NULL);
+    client_call_close(client, &request, id, token);
+}
+
+/* One port.  1 (C5): the service went and came meanwhile, try again. */
+static int open_once(struct odeon_client *client, Odeon__Request *request, bool pipe, struct odeon_port **ret_port)
+{
+    struct client_answer answer;
+    struct odeon_port *port = NULL;
+    int result = client_call(client, request, ODEON__REPLY__BODY_PORT_OPEN, &answer);
+
+    if (result < 0)
+        return result;
+    result = port_new_from_answer(client, &answer, pipe, &port);
+    if (result < 0) {
+        char why[512];
+
+        /* the text of what went wrong, not of a failure to give the port back */
+        snprintf(why, sizeof(why), "%s", odeon_error_text());
+        ask_close(client, answer.reply->port_open->port_id, NULL);
+        error_set(result, "%s", why);
+    } else {
+        port->client = client;
+        if (client_add_port(client, port, answer.hellos)) {
+            *ret_port = port;
+        } else {
+            port_free(port);
+            result = 1;
+        }
+    }
+    client_answer_fini(&answer);
+    return result;
 }
 
 int odeon_port_open(struct odeon_client *client, const struct odeon_port_options *options, struct odeon_port **ret_port)
 {
     Odeon__PortOpen open = ODEON__PORT_OPEN__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
-    struct client_answer answer;
     struct odeon_port_options chosen;
-    struct odeon_port *port = NULL;
     int result = client_check(client);
 
     if (result == 0)
@@ -109,23 +141,9 @@ int odeon_port_open(struct odeon_client *client, const struct odeon_port_options
     open.overflow = chosen.overflow;
     request.body_case = ODEON__REQUEST__BODY_PORT_OPEN;
     request.port_open = &open;
-    result = client_call(client, &request, ODEON__REPLY__BODY_PORT_OPEN, &answer);
-    if (result < 0)
-        return result;
-    result = port_new_from_answer(client, &answer, open.pipe, &port);
-    if (result < 0) {
-        char why[512];
-
-        /* the text of what went wrong, not of a failure to give the port back */
-        snprintf(why, sizeof(why), "%s", odeon_error_text());
-        ask_close(client, answer.reply->port_open->port_id);
-        error_set(result, "%s", why);
-    } else {
-        port->client = client;
-        client_add_port(client, port);
-        *ret_port = port;
-    }
-    client_answer_fini(&answer);
+    do
+        result = open_once(client, &request, open.pipe, ret_port);
+    while (result == 1);
     return result;
 }
 
@@ -136,7 +154,8 @@ struct odeon_port *odeon_port_close(struct odeon_port *port)
     if (port->client && !port_forked(port)) {
         /* out of the list first: no event finds a port that is being freed */
         client_remove_port(port->client, port);
-        ask_close(port->client, port->id); /* fails when the service is gone, and then there is nothing to close */
+        port_depart(port);
+        ask_close(port->client, port->id, port->token);
     } else if (port->client) {
         /* a forked child has one thread and a mutex that may be held for ever */
         for (struct odeon_port **at = &port->client->ports; *at; at = &(*at)->next)

@@ -4,32 +4,20 @@
  * The socket blocks: a request is answered when the service answers it.  Whatever makes it uncertain which record
  * answers which request (a record that does not parse, is too large, or has a strange id) ends the connection (C2).
  */
-#include "client-lib/src/connect.h"
+#include "client-lib/src/request.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "client-lib/src/error.h"
 #include "client-lib/src/port.h"
+#include "client-lib/src/reconnect.h"
 
 void client_answer_fini(struct client_answer *answer)
 {
     wire_close_fds(answer->fds, answer->n_fds);
     odeon__reply__free_unpacked(answer->reply, NULL);
     *answer = (struct client_answer){ 0 };
-}
-
-/* C2.  Under the mutex. */
-static int connection_lose(struct odeon_client *client, int error, const char *why)
-{
-    if (client->lost == 0) {
-        client->lost = error;
-        shutdown(client->socket, SHUT_RDWR);
-        for (struct odeon_port *port = client->ports; port; port = port->next)
-            port_mark_closed(port, -EPIPE, why);
-    }
-    return error_set(error, "%s", why);
 }
 
 static void handle_event(struct odeon_client *client, const Odeon__Event *event)
@@ -43,9 +31,7 @@ static void handle_event(struct odeon_client *client, const Odeon__Event *event)
             port_mark_closed(port, -EPIPE, event->port_broken->reason);
 }
 
-/* The next record, parsed, with its descriptors in `ret_answer`.  0; -EAGAIN with `wait` false; else the connection is
- * lost. */
-static int receive_reply(struct odeon_client *client, bool wait, struct client_answer *ret_answer)
+int client_receive_reply(struct odeon_client *client, bool wait, struct client_answer *ret_answer)
 {
     struct wire_frame *frame = client->frame;
     int result = wire_receive(client->socket, frame, wait);
@@ -53,20 +39,19 @@ static int receive_reply(struct odeon_client *client, bool wait, struct client_a
     if (result == -EAGAIN && !wait)
         return result;
     if (result == 0)
-        return connection_lose(
-            client, -ECONNRESET,
-            "the service has closed the connection: odeond has stopped, or has turned this client out");
+        return client_break(client,
+                            "the service has closed the connection: odeond has stopped, or has turned this client out");
     if (result == -EPROTO)
-        return connection_lose(client, -EPROTO, "the service sent a record that is larger than the protocol allows");
+        return client_lose(client, -EPROTO, "the service sent a record that is larger than the protocol allows");
     if (result < 0)
-        return connection_lose(client, -ECONNRESET, "the connection to the service has failed");
+        return client_break(client, "the connection to the service has failed");
     ret_answer->reply = odeon__reply__unpack(NULL, frame->size, frame->data);
     ret_answer->n_fds = frame->n_fds;
     memcpy(ret_answer->fds, frame->fds, sizeof(ret_answer->fds));
     if (!ret_answer->reply) {
         wire_close_fds(ret_answer->fds, ret_answer->n_fds);
         *ret_answer = (struct client_answer){ 0 };
-        return connection_lose(client, -EPROTO, "the service sent a record that this library cannot parse");
+        return client_lose(client, -EPROTO, "the service sent a record that this library cannot parse");
     }
     return 0;
 }
@@ -78,8 +63,8 @@ static int handle_unasked(struct odeon_client *client, const Odeon__Reply *reply
         handle_event(client, reply->event);
     if (reply->error == 0)
         return 0;
-    return connection_lose(client, reply->error < 0 ? reply->error : -EPROTO,
-                           *reply->text ? reply->text : "the service ends the connection");
+    return client_lose(client, reply->error < 0 ? reply->error : -EPROTO,
+                       *reply->text ? reply->text : "the service ends the connection");
 }
 
 static int judge_reply(const struct client_answer *answer, Odeon__Reply__BodyCase expected, bool fds_lost)
@@ -100,37 +85,80 @@ static int judge_reply(const struct client_answer *answer, Odeon__Reply__BodyCas
     return 0;
 }
 
-/* Under the mutex. */
-static int round_trip(struct odeon_client *client, Odeon__Request *request, Odeon__Reply__BodyCase expected,
-                      struct client_answer *answer)
+/* One try on a connection that is up.  The reply is in `answer`, or the connection has ended; `ret_sent`: the request
+ * may have reached the service. */
+static int try_request(struct odeon_client *client, Odeon__Request *request, struct client_answer *answer,
+                       bool *ret_sent)
 {
     int result;
 
-    if (client->lost)
-        return error_set(client->lost, "the connection to the service is gone (%s): connect again",
-                         error_describe(client->lost));
     request->id = ++client->last_id;
     result = wire_send(client->socket, &request->base, client->frame);
+    *ret_sent = result == 0;
     if (result == -EMSGSIZE)
         return error_set_literal(-EMSGSIZE, "the request is larger than the control protocol allows");
     /* -EPIPE and -ECONNRESET: what the service said before it closed may still lie in the socket */
     if (result < 0 && result != -EPIPE && result != -ECONNRESET)
-        return connection_lose(client, result, error_describe(result));
+        return client_lose(client, result, error_describe(result));
     for (;;) {
-        result = receive_reply(client, true, answer);
-        if (result < 0)
+        result = client_receive_reply(client, true, answer);
+        if (result < 0 || answer->reply->id == request->id)
             return result;
-        if (answer->reply->id == request->id)
-            break;
         if (answer->reply->id != 0)
-            result = connection_lose(client, -EPROTO, "the service answered a request that was not made");
+            result = client_lose(client, -EPROTO, "the service answered a request that was not made");
         else
             result = handle_unasked(client, answer->reply);
         client_answer_fini(answer);
         if (result < 0)
             return result;
     }
-    return judge_reply(answer, expected, client->frame->fds_lost);
+}
+
+/* Doing it twice is as good as once.  A port that was opened and whose answer did not come is closed by the service:
+ * nobody claims it. */
+static bool is_repeatable(const Odeon__Request *request)
+{
+    switch (request->body_case) {
+    case ODEON__REQUEST__BODY_PORT_OPEN:
+    case ODEON__REQUEST__BODY_STATUS:
+    case ODEON__REQUEST__BODY_CLIENT_LIST:
+    case ODEON__REQUEST__BODY_LOOKUP:
+    case ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN:
+    case ODEON__REQUEST__BODY_MESSAGE_TYPE_FIND:
+    case ODEON__REQUEST__BODY_PLUGIN_LIST:
+    case ODEON__REQUEST__BODY_TYPE_LIST:
+    case ODEON__REQUEST__BODY_ACTOR_LIST:
+    case ODEON__REQUEST__BODY_ACTOR_SHOW:
+    case ODEON__REQUEST__BODY_EXECUTOR_SHOW:
+    case ODEON__REQUEST__BODY_QUEUE_LIST:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Under the mutex, which is given away while the service is not there. */
+static int round_trip(struct odeon_client *client, Odeon__Request *request, Odeon__Reply__BodyCase expected,
+                      struct client_answer *answer)
+{
+    for (;;) {
+        bool sent = false;
+        int result = client_wait_back(client);
+
+        if (result < 0)
+            return result;
+        result = try_request(client, request, answer, &sent);
+        if (result == 0) {
+            answer->hellos = client->hellos;
+            return judge_reply(answer, expected, client->frame->fds_lost);
+        }
+        if (client->lost || client->link == LINK_UP)
+            return result;
+        if (sent && !is_repeatable(request))
+            return error_set_literal(-ECONNRESET,
+                                     "odeond ended while the request was under way; whether it was carried out is not "
+                                     "known: look, then ask again");
+    }
 }
 
 int client_call(struct odeon_client *client, Odeon__Request *request, Odeon__Reply__BodyCase expected,
@@ -151,30 +179,56 @@ int client_call(struct odeon_client *client, Odeon__Request *request, Odeon__Rep
     return result;
 }
 
+void client_call_close(struct odeon_client *client, Odeon__Request *request, uint32_t id, const uint8_t *token)
+{
+    struct client_answer answer = { 0 };
+    bool sent;
+
+    pthread_mutex_lock(&client->mutex);
+    if (client->lost == 0 && client->link == LINK_UP)
+        (void)try_request(client, request, &answer, &sent);
+    if (client->lost == 0 && client->link != LINK_UP && token && client->n_closed < ODEON_PORTS_PER_CLIENT_MAX) {
+        struct client_closed *closed = &client->closed[client->n_closed++];
+
+        closed->id = id;
+        memcpy(closed->token, token, sizeof(closed->token));
+    }
+    pthread_mutex_unlock(&client->mutex);
+    client_answer_fini(&answer);
+}
+
 void client_poll_events(struct odeon_client *client)
 {
     struct client_answer answer = { 0 };
 
     if (pthread_mutex_trylock(&client->mutex) != 0)
         return;
-    while (client->lost == 0 && receive_reply(client, false, &answer) == 0) {
+    if (client->lost == 0 && client->link != LINK_UP)
+        client_come_back(client);
+    while (client->lost == 0 && client->link == LINK_UP && client_receive_reply(client, false, &answer) == 0) {
         if (answer.reply->id == 0)
             handle_unasked(client, answer.reply);
         else
-            connection_lose(client, -EPROTO, "the service answered a request that was not made");
+            client_lose(client, -EPROTO, "the service answered a request that was not made");
         client_answer_fini(&answer);
     }
     pthread_mutex_unlock(&client->mutex);
 }
 
-void client_add_port(struct odeon_client *client, struct odeon_port *port)
+bool client_add_port(struct odeon_client *client, struct odeon_port *port, uint64_t hellos)
 {
+    bool ours;
+
     pthread_mutex_lock(&client->mutex);
-    port->next = client->ports;
-    client->ports = port;
-    if (client->lost)
-        port_mark_closed(port, -EPIPE, "the service has closed the connection");
+    ours = client->hellos == hellos; /* C5 */
+    if (ours) {
+        port->next = client->ports;
+        client->ports = port;
+        if (client->lost)
+            port_mark_closed(port, -EPIPE, "the service has closed the connection");
+    }
     pthread_mutex_unlock(&client->mutex);
+    return ours;
 }
 
 void client_remove_port(struct odeon_client *client, struct odeon_port *port)

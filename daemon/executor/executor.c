@@ -84,6 +84,7 @@ static int executor_init(struct executor *executor, int control_fd)
     static const struct control_handlers handlers = { .command = on_command, .closed = on_closed };
     int r = uv_loop_init(&executor->loop);
 
+    executor->segment_fd = -1;
     if (r < 0)
         return r;
     uv_timer_init(&executor->loop, &executor->drain_timer);
@@ -108,6 +109,8 @@ static void executor_fini(struct executor *executor)
     executor->topology = topology_free(executor->topology);
     if (executor->stats)
         munmap(executor->stats, sizeof(*executor->stats));
+    if (executor->segment_fd >= 0)
+        close(executor->segment_fd);
     free(executor);
 }
 

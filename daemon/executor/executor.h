@@ -13,6 +13,10 @@
  *
  * X1  The supervisor's end is ours: end of file on the control socket ends the process at once, mid-message if need be.
  * Recovery is what starts mean here, so there is nothing to save.
+ *
+ * X2  One executor at a time has the segment: it holds a record lock on the segment's file from before it looks at it to its
+ * end.  A lock of the process, not of the open file: a child that a plugin forks does not have it, and whoever waits for it
+ * learns who holds it.  It ends when any descriptor of the file is closed: segment_fd is the only one, and stays open.
  */
 #pragma once
 
@@ -48,6 +52,7 @@ struct executor {
     struct settings settings, defaults; /* in force; what nobody sets on this machine */
     struct topology *topology;
     struct topology_watch topology_watch;
+    int segment_fd; /* X2; -1: none yet */
     struct engine *engine;
     struct host *host;
     struct plugin_registry *plugins;

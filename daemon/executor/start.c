@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "daemon/common/log.h"
@@ -20,6 +21,9 @@
 
 /* How long the loop may stand still for one look at a draining engine. */
 #define DRAIN_SLICE_NS UINT64_C(10000000)
+
+/* How long a former executor may take to end: its odeond has died, and the kernel is about to end it, too. */
+#define LOCK_TIMEOUT_NS UINT64_C(10000000000)
 
 enum { STOP_SECONDS = 1 };
 
@@ -127,6 +131,28 @@ static bool segment_is_used(int fd)
     return pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic != 0;
 }
 
+/* X2.  Also where the former executor is dying of its odeond's death: a core dump takes its time. */
+static int start_lock(int segment_fd, struct explain *explain)
+{
+    uint64_t deadline = uv_hrtime() + LOCK_TIMEOUT_NS;
+    struct flock lock;
+
+    for (;;) {
+        lock = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
+        if (fcntl(segment_fd, F_SETLK, &lock) == 0)
+            return 0;
+        if (errno != EAGAIN && errno != EACCES)
+            return explain_set(explain, -errno, "the engine's segment cannot be locked: %s", strerror(errno));
+        if (uv_hrtime() >= deadline)
+            break;
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+    if (fcntl(segment_fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
+        lock.l_pid = 0;
+    return explain_set(explain, -EBUSY, "the engine's segment is in use by another executor, process %d",
+                       (int)lock.l_pid);
+}
+
 static int start_open(struct executor *executor, const Odeon__Start *start, int segment_fd, int stats_fd,
                       struct explain *explain)
 {
@@ -140,7 +166,9 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     if (start->ports > ODEON_PORTS_MAX || start->plugins > ODEON_PLUGINS_MAX)
         return explain_set(explain, -ERANGE, "Start announces %u ports and %u plugins: at most %d and %d are allowed",
                            start->ports, start->plugins, ODEON_PORTS_MAX, ODEON_PLUGINS_MAX);
-    r = start_settings(executor, start, segment_is_used(segment_fd), explain);
+    r = start_lock(segment_fd, explain);
+    if (r == 0)
+        r = start_settings(executor, start, segment_is_used(segment_fd), explain);
     if (r < 0)
         return r;
     r = host_new((unsigned)(executor->settings.workers_max + executor->settings.detached), &executor->host);
@@ -175,8 +203,7 @@ void start_begin(struct executor *executor, uint64_t command, const Odeon__Start
     segment_fd = frame_take_fd(frame, 0);
     stats_fd = frame_take_fd(frame, 1);
     r = start_open(executor, start, segment_fd, stats_fd, &explain);
-    if (segment_fd >= 0)
-        close(segment_fd);
+    executor->segment_fd = segment_fd;
     if (stats_fd >= 0)
         close(stats_fd);
     if (r < 0) {

@@ -23,12 +23,15 @@ static void on_plugin_answer(void *userdata, struct executor_request *request, O
         plugin->loaded = true;
         if (plugin_store_set_name(plugin, reply->plugin->name) < 0)
             log_error("plugin %s: no memory for its name: it cannot be unloaded", plugin->path);
+        registry_set_plugin_name(&supervisor->persist.registry, plugin->serial, reply->plugin->name);
         return;
     }
     if (reply->error == -ECONNRESET || reply->error == -ESHUTDOWN) /* the executor's end has its own line in the log */
         return;
     log_error("plugin %s is not loaded: %s", plugin->path, reply->text[0] ? reply->text : strerror(-reply->error));
-    if (supervisor->boot.boots == 0)
+    if (supervisor->boot.boots == 0 && supervisor->persist.resumed)
+        persist_refuse(supervisor, "a plugin that the former service had is refused; its actors could not run");
+    else if (supervisor->boot.boots == 0)
         supervisor_fail(supervisor, "a configured plugin was refused; repair or remove it");
 }
 
@@ -146,6 +149,8 @@ static void on_ready(struct supervisor *supervisor, const Odeon__Report *report)
     boot->ready_ns = uv_hrtime();
     boot->boots++;
     supervisor_note_kept(supervisor, report);
+    if (boot->boots == 1)
+        persist_settle(supervisor);
     executor_set_ready(&supervisor->executor);
     ports_sync(supervisor);
     supervisor_set_state(supervisor, supervisor->stopping ? SERVICE_DRAINING : SERVICE_RUNNING);
@@ -169,9 +174,13 @@ static void on_start_refused(struct supervisor *supervisor, const Odeon__Report 
 
     supervisor->boot.start_id = 0;
     log_error("the executor refuses to start: %s", why);
+    if (report->error == -EBUSY) /* a former executor is still dying: tried again */
+        return;
     /* Neither another layout nor settings that do not fit get better by trying; messages may lie in the segment, so
      * this is said and not hidden behind an empty new one. */
-    if (report->error == -EPROTO || supervisor->boot.boots == 0)
+    if (supervisor->boot.boots == 0 && supervisor->persist.resumed)
+        persist_refuse(supervisor, why);
+    else if (report->error == -EPROTO || supervisor->boot.boots == 0)
         supervisor_fail(supervisor, "the executor cannot use the engine segment or the settings; the log says why");
 }
 
@@ -209,6 +218,8 @@ static void on_exited(void *userdata, int wait_status)
         shutdown_on_exit(supervisor, wait_status);
         return;
     }
+    if (supervisor->persist.refused)
+        return;
     log_event(LOG_LEVEL_ERROR, CATALOGUE_EXECUTOR_DIED,
               "the executor has died: %s; it is started again and goes on where it was", how);
     boot->restarts++;
@@ -222,7 +233,9 @@ const struct executor_ops boot_executor_ops = { .report = on_report, .exited = o
 
 void boot_init(struct supervisor *supervisor)
 {
-    supervisor->boot = (struct boot){ 0 };
+    supervisor->boot = (struct boot){
+        .restarts = atomic_load_explicit(&supervisor->stats.header->executor_restarts, memory_order_relaxed)
+    };
     uv_timer_init(&supervisor->loop, &supervisor->boot.timer);
     supervisor->boot.timer.data = supervisor;
 }

@@ -195,6 +195,11 @@ int channel_send(struct channel *channel, const ProtobufCMessage *message, const
     return enqueue(channel, message, size, fds, n_fds);
 }
 
+int channel_fd(const struct channel *channel)
+{
+    return channel->fd;
+}
+
 void channel_set_reading(struct channel *channel, bool reading)
 {
     if (channel->reading == reading)

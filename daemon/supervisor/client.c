@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "daemon/common/log.h"
@@ -12,6 +13,11 @@
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/ports.h"
 #include "daemon/supervisor/supervisor.h"
+#include "proto/registry_layout.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* from Linux 6.5 on */
+#endif
 
 void clients_init(struct clients *clients)
 {
@@ -91,7 +97,35 @@ static void on_error(void *userdata, int error)
                                            : strerror(-error));
 }
 
-int client_add(struct supervisor *supervisor, int fd, pid_t pid, uid_t uid)
+/* In the order of ids. */
+static void insert(struct clients *clients, struct client *client)
+{
+    struct client **at = &clients->first;
+
+    while (*at && (*at)->id < client->id)
+        at = &(*at)->next;
+    client->next = *at;
+    *at = client;
+    if (!client->next)
+        clients->end = &client->next;
+    clients->n++;
+    clients->n_absent += client->channel == NULL;
+}
+
+static void take_out(struct clients *clients, struct client *client)
+{
+    for (struct client **at = &clients->first; *at; at = &(*at)->next)
+        if (*at == client) {
+            *at = client->next;
+            if (!*at)
+                clients->end = at;
+            break;
+        }
+    clients->n--;
+    clients->n_absent -= client->channel == NULL;
+}
+
+int client_add(struct supervisor *supervisor, int fd, const struct ucred *peer)
 {
     static const struct channel_ops ops = { .on_frame = on_frame, .on_error = on_error };
     struct clients *clients = &supervisor->clients;
@@ -106,15 +140,97 @@ int client_add(struct supervisor *supervisor, int fd, pid_t pid, uid_t uid)
     }
     client->supervisor = supervisor;
     client->id = ++clients->last_id;
-    client->pid = pid;
-    client->uid = uid;
+    registry_note_client_id(&supervisor->persist.registry, client->id);
+    client->pid = peer->pid;
+    client->uid = peer->uid;
+    client->gid = peer->gid;
+    client->pidfd = -1;
     client->connected_ns = uv_hrtime();
-    *clients->end = client;
-    clients->end = &client->next;
-    clients->n++;
+    insert(clients, client);
     supervisor_update_counts(supervisor);
     log_about(client, LOG_LEVEL_DEBUG, "connected");
     return 0;
+}
+
+static void on_end(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    client_drop(poll->data, "its process has ended while it was not connected");
+}
+
+int client_restore(struct supervisor *supervisor, const struct registry_client *entry, int pidfd)
+{
+    struct client *client = calloc(1, sizeof(*client));
+
+    if (!client)
+        return -ENOMEM;
+    client->supervisor = supervisor;
+    client->id = entry->id;
+    client->pid = (pid_t)entry->pid;
+    client->uid = entry->uid;
+    client->gid = entry->gid;
+    memcpy(client->name, entry->name, sizeof(client->name) - 1);
+    memcpy(client->library, entry->library, sizeof(client->library) - 1);
+    client->said_hello = true;
+    client->connected_ns = uv_hrtime();
+    client->end = malloc(sizeof(*client->end));
+    if (!client->end || uv_poll_init(&supervisor->loop, client->end, pidfd) < 0) {
+        free(client->end);
+        free(client);
+        return -ENOMEM;
+    }
+    client->end->data = client;
+    client->pidfd = pidfd;
+    uv_poll_start(client->end, UV_READABLE, on_end);
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
+        client->n_ports +=
+            supervisor->ports.ports[i].state != PORT_FREE && supervisor->ports.ports[i].client_id == client->id;
+    insert(&supervisor->clients, client);
+    return 0;
+}
+
+static void on_end_closed(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+static void stop_watching(struct client *client)
+{
+    if (!client->end)
+        return;
+    uv_close((uv_handle_t *)client->end, on_end_closed);
+    close(client->pidfd);
+    client->end = NULL;
+    client->pidfd = -1;
+}
+
+void client_adopt(struct client *client, struct client *former)
+{
+    struct clients *clients = &client->supervisor->clients;
+
+    take_out(clients, former);
+    take_out(clients, client);
+    stop_watching(former);
+    client->id = former->id;
+    client->n_ports = former->n_ports;
+    client->n_broken_ports = former->n_broken_ports;
+    insert(clients, client);
+    free(former);
+    log_about(client, LOG_LEVEL_INFO, "is back, with %u ports", client->n_ports);
+    supervisor_update_counts(client->supervisor);
+}
+
+/* By the connection where the kernel can: no other process can have taken its number then. */
+int client_open_pidfd(const struct client *client)
+{
+    socklen_t size = sizeof(int);
+    int pidfd = -1;
+
+    if (getsockopt(channel_fd(client->channel), SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0)
+        return pidfd;
+    pidfd = (int)syscall(SYS_pidfd_open, client->pid, 0);
+    return pidfd < 0 ? -errno : pidfd;
 }
 
 /* Names are shown on terminals and in tables: printable ASCII. */
@@ -148,20 +264,18 @@ void client_drop(struct client *client, const char *why)
     if (client->dropped)
         return;
     client->dropped = true;
-    for (struct client **at = &clients->first; *at; at = &(*at)->next)
-        if (*at == client) {
-            *at = client->next;
-            if (!*at)
-                clients->end = at;
-            break;
-        }
-    clients->n--;
+    take_out(clients, client);
     if (why)
         log_about(client, LOG_LEVEL_NOTICE, "is disconnected: %s", why);
     else
         log_about(client, LOG_LEVEL_DEBUG, "has gone");
     ports_close_of_client(supervisor, client->id);
-    channel_free(client->channel, on_freed);
+    persist_forget_client(supervisor, client);
+    stop_watching(client);
+    if (client->channel)
+        channel_free(client->channel, on_freed);
+    else
+        free(client);
     supervisor_update_counts(supervisor);
 }
 
@@ -169,7 +283,7 @@ void client_send(struct client *client, Odeon__Reply *reply, const int *fds, siz
 {
     int r;
 
-    if (client->dropped)
+    if (client->dropped || !client->channel) /* K4 */
         return;
     r = channel_send(client->channel, &reply->base, fds, n_fds);
     if (r == -EMSGSIZE) {

@@ -2,18 +2,21 @@
 /* The clients: one object a control connection.  Event loop thread only.
  *
  * A client is identified by what the kernel says about its end of the socket; its name is for people.  It dies with the end of its
- * connection.
+ * connection; while no odeond runs, with its process (persist.h, R2).
  *
  * K1  A client's queue of answers is bounded; one that does not read is disconnected, nobody waits for it.
  * K2  A client with CLIENT_REQUESTS_MAX unanswered requests is not read from until some are answered.
- * K3  Ids are not used twice in the life of an odeond.
- * K4  After client_drop() the object lives until the event loop's next turn; `dropped` says so.
+ * K3  Ids are not used twice in the life of the service's state.
+ * K4  A client that another odeond has left has no connection until it comes back; nothing is sent to it.
+ * K5  After client_drop() the object lives until the event loop's next turn; `dropped` says so.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <uv.h>
 
 #include "daemon/supervisor/channel.h"
 #include "proto/bounds.h"
@@ -26,10 +29,13 @@ struct supervisor;
 struct client {
     struct client *next;
     struct supervisor *supervisor;
-    struct channel *channel;
+    struct channel *channel; /* NULL: it was connected to the former odeond, and has not come back yet */
+    uv_poll_t *end;          /* of its process, then */
+    int pidfd;               /* -1: not needed */
     uint32_t id;
     pid_t pid;
     uid_t uid;
+    gid_t gid;
     char name[ODEON_NAME_MAX + 1];
     char library[32];
     bool said_hello, dropped;
@@ -42,6 +48,7 @@ struct client {
 struct clients {
     struct client *first, **end; /* by id */
     uint32_t n, last_id;
+    uint32_t n_absent; /* without a connection */
 };
 
 void clients_init(struct clients *clients);
@@ -51,7 +58,14 @@ struct client *clients_find(struct clients *clients, uint32_t id);
 void clients_tell(struct supervisor *supervisor, Odeon__Event *event);
 
 /* Takes `fd`.  0 or negative errno (then `fd` is closed). */
-int client_add(struct supervisor *supervisor, int fd, pid_t pid, uid_t uid);
+int client_add(struct supervisor *supervisor, int fd, const struct ucred *peer);
+/* One that another odeond has left.  Takes `pidfd` when it succeeds; its end is the end of the process. */
+struct registry_client;
+int client_restore(struct supervisor *supervisor, const struct registry_client *entry, int pidfd);
+/* `client` becomes what `former`, which goes, was. */
+void client_adopt(struct client *client, struct client *former);
+/* A descriptor of the client's process, or negative errno. */
+int client_open_pidfd(const struct client *client);
 /* "client 7 (wordcount, process 1234)" */
 const char *client_describe(const struct client *client, char *text, size_t size);
 void client_set_hello(struct client *client, const char *name, const char *library);

@@ -7,12 +7,36 @@
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/supervisor.h"
 
+/* False: it was refused, and is gone. */
+static bool resume(struct supervisor *supervisor, struct client *client, const Odeon__Request *request)
+{
+    char text[REGISTRY_TEXT_MAX];
+    int r = persist_resume_client(supervisor, client, request->hello->resume, text);
+
+    if (r == 0)
+        return true;
+    client_refuse(client, request->id, r, "%s", text);
+    client_drop(client, text);
+    return false;
+}
+
+static size_t list_ports(const struct supervisor *supervisor, const struct client *client, uint32_t *ids)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX && n < ODEON_PORTS_PER_CLIENT_MAX; i++)
+        if (supervisor->ports.ports[i].state == PORT_OPEN && supervisor->ports.ports[i].client_id == client->id)
+            ids[n++] = i;
+    return n;
+}
+
 static void command_hello(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
                           struct frame *frame)
 {
     const Odeon__Hello *hello = (*request)->hello;
     Odeon__Reply reply = ODEON__REPLY__INIT;
     Odeon__HelloReply body = ODEON__HELLO_REPLY__INIT;
+    uint32_t ports[ODEON_PORTS_PER_CLIENT_MAX];
 
     (void)frame;
     if (client->said_hello) {
@@ -28,11 +52,19 @@ static void command_hello(struct supervisor *supervisor, struct client *client, 
         client_drop(client, "speaks another version of the protocol");
         return;
     }
+    if (hello->resume && !resume(supervisor, client, *request))
+        return;
     client_set_hello(client, hello->name, hello->library);
     body.protocol = ODEON_PROTOCOL_VERSION;
     body.service = (char *)ODEON_VERSION;
     body.client_id = client->id;
     body.stats_path = supervisor->runtime.stats_path;
+    if (persist_is_on(supervisor)) {
+        body.instance = supervisor->persist.registry.map->header.instance;
+        body.epoch = supervisor->persist.registry.map->header.epoch;
+    }
+    body.ports = ports;
+    body.n_ports = list_ports(supervisor, client, ports);
     reply.id = (*request)->id;
     reply.body_case = ODEON__REPLY__BODY_HELLO;
     reply.hello = &body;

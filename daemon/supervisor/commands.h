@@ -2,7 +2,7 @@
 /* Requests of clients: one table says who answers what.  Event loop thread only.
  *
  * A handler answers, or passes the request on; it may take the request (and set *request to NULL) and its descriptors.  After an
- * answer the client may be dropped already (client.h, K4).
+ * answer the client may be dropped already (client.h, K5).
  */
 #pragma once
 

@@ -18,19 +18,23 @@ static void remember_plugin(struct supervisor *supervisor, struct executor_reque
     plugin =
         plugin_store_add(&supervisor->plugins, reply->plugin->name, request->request->plugin_load->path, request->fd);
     request->fd = -1;
-    if (plugin)
+    if (plugin) {
         plugin->loaded = true;
-    else
+        persist_keep_plugin(supervisor, plugin);
+    } else {
         log_error("plugin %s is loaded, but there is no room to keep its file: a restart of the executor will lose it",
                   reply->plugin->name);
+    }
 }
 
 static void forget_plugin(struct supervisor *supervisor, const char *name)
 {
     struct plugin *plugin = plugin_store_find(&supervisor->plugins, name);
 
-    if (plugin)
-        plugin_store_remove(&supervisor->plugins, plugin);
+    if (!plugin)
+        return;
+    persist_forget_plugin(supervisor, plugin);
+    plugin_store_remove(&supervisor->plugins, plugin);
 }
 
 /* What a success changes in the start of the next executor. */

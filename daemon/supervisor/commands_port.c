@@ -13,14 +13,19 @@ static void begin_open(struct supervisor *supervisor, struct client *client, con
                        struct port *port, uint64_t submission_bytes, uint64_t delivery_bytes)
 {
     int r = port_make_memory(port, submission_bytes, delivery_bytes, request->port_open->pipe);
+    const char *what = "memory for the port";
 
-    if (r < 0) {
-        port_table_release(&supervisor->ports, port);
-        client_refuse(client, request->id, r, "memory for the port: %s", strerror(-r));
-        return;
-    }
     port->request_id = request->id;
     port->overflow = request->port_open->overflow;
+    if (r == 0) {
+        r = persist_keep_port(supervisor, client, port);
+        what = "the service manager does not keep the port's descriptors";
+    }
+    if (r < 0) {
+        port_table_release(&supervisor->ports, port);
+        client_refuse(client, request->id, r, "%s: %s", what, strerror(-r));
+        return;
+    }
     client->n_ports++;
     client_begin_request(client);
     ports_open(supervisor, port);

@@ -64,14 +64,14 @@ static void admit(struct supervisor *supervisor, int fd)
         refuse(fd, -EACCES, text);
         return;
     }
-    if (supervisor->clients.n >= ODEON_CLIENTS_MAX) {
+    if (supervisor->clients.n - supervisor->clients.n_absent >= ODEON_CLIENTS_MAX) {
         log_refused(&peer, "%u clients are connected", supervisor->clients.n);
         snprintf(text, sizeof(text), "the service has %d clients, the most that it takes; try again when one has gone",
                  ODEON_CLIENTS_MAX);
         refuse(fd, -EUSERS, text);
         return;
     }
-    if (client_add(supervisor, fd, peer.pid, peer.uid) < 0)
+    if (client_add(supervisor, fd, &peer) < 0)
         log_refused(&peer, "no memory");
 }
 

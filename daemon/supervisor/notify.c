@@ -82,6 +82,11 @@ void notify_stopping(struct supervisor *supervisor)
         sd_notify(0, "STOPPING=1\nSTATUS=draining");
 }
 
+void notify_refused(const char *why)
+{
+    sd_notifyf(0, "STATUS=refused, state kept: %.300s", why);
+}
+
 void notify_update(struct supervisor *supervisor)
 {
     struct notify *notify = &supervisor->notify;

@@ -17,6 +17,8 @@ void notify_fini(struct supervisor *supervisor);
 void notify_ready(struct supervisor *supervisor);
 void notify_reloading(struct supervisor *supervisor);
 void notify_stopping(struct supervisor *supervisor);
+/* The service cannot go on with what it has been left; it waits, not ready. */
+void notify_refused(const char *why);
 /* Something that the status line shows has changed. */
 void notify_update(struct supervisor *supervisor);
 /* The line: "2 workers, 1 plugin, 3 clients". */

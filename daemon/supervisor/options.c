@@ -23,6 +23,7 @@ static const char usage[] =
     "  --set KEY=VALUE     a setting, as in the configuration file; wins over it; may be repeated\n"
     "  --plugin PATH       load this plugin at start; may be repeated\n"
     "  --log-level LEVEL   error, warning, notice, info or debug (info)\n"
+    "  --discard-state     give up what a former service has left with the service manager\n"
     "  --check             read the configuration, let the executor judge its part, and exit\n"
     "  --version           print the version and exit\n"
     "  --help              print this and exit\n"
@@ -40,6 +41,7 @@ enum {
     OPTION_SET,
     OPTION_PLUGIN,
     OPTION_CHECK,
+    OPTION_DISCARD_STATE,
     OPTION_LOG_LEVEL,
     OPTION_VERSION,
     OPTION_HELP,
@@ -54,6 +56,7 @@ static const struct option long_options[] = {
     { "set", required_argument, NULL, OPTION_SET },
     { "plugin", required_argument, NULL, OPTION_PLUGIN },
     { "check", no_argument, NULL, OPTION_CHECK },
+    { "discard-state", no_argument, NULL, OPTION_DISCARD_STATE },
     { "log-level", required_argument, NULL, OPTION_LOG_LEVEL },
     { "version", no_argument, NULL, OPTION_VERSION },
     { "help", no_argument, NULL, OPTION_HELP },
@@ -262,6 +265,9 @@ static int parse_option(struct options *options, int option)
         return 0;
     case OPTION_CHECK:
         options->check = true;
+        return 0;
+    case OPTION_DISCARD_STATE:
+        options->discard_state = true;
         return 0;
     case OPTION_RUNTIME_DIR:
         return set_string(&options->runtime_dir, optarg);

@@ -29,6 +29,7 @@ struct config {
 struct options {
     bool foreground;
     bool check;
+    bool discard_state; /* what a former service has left is not gone on with */
     char *runtime_dir, *socket_path, *config_path;
     bool config_path_given;
     int argc;

@@ -126,6 +126,14 @@ struct plugin *plugin_store_find(struct plugin_store *store, const char *name)
     return NULL;
 }
 
+struct plugin *plugin_store_find_path(struct plugin_store *store, const char *path)
+{
+    for (size_t i = 0; i < store->n; i++)
+        if (strcmp(store->list[i].path, path) == 0)
+            return &store->list[i];
+    return NULL;
+}
+
 void plugin_store_remove(struct plugin_store *store, struct plugin *plugin)
 {
     size_t index = (size_t)(plugin - store->list);

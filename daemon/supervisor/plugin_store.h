@@ -20,6 +20,8 @@ struct plugin {
     char *path;
     int fd;
     bool loaded; /* in the executor that runs now */
+    bool configured; /* the configuration names it */
+    uint32_t serial; /* of its descriptor in the store; 0: it is in none */
 };
 
 struct plugin_store {
@@ -35,6 +37,7 @@ int plugin_copy(const char *path, int fd, char *text);
 struct plugin *plugin_store_add(struct plugin_store *store, const char *name, const char *path, int fd);
 int plugin_store_set_name(struct plugin *plugin, const char *name);
 struct plugin *plugin_store_find(struct plugin_store *store, const char *name);
+struct plugin *plugin_store_find_path(struct plugin_store *store, const char *path); /* the first one */
 void plugin_store_remove(struct plugin_store *store, struct plugin *plugin);
 size_t plugin_store_count_loaded(const struct plugin_store *store);
 void plugin_store_fini(struct plugin_store *store);

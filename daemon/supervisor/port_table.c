@@ -12,6 +12,7 @@
 #include "daemon/supervisor/port_table.h"
 #include "proto/envelope.h"
 #include "proto/port_layout.h"
+#include "proto/registry_layout.h"
 
 static void forget_descriptors(struct port *port)
 {
@@ -52,6 +53,27 @@ struct port *port_table_allocate(struct port_table *table, uint32_t client_id)
         return port;
     }
     return NULL;
+}
+
+struct port *port_table_restore(struct port_table *table, uint32_t index, const struct registry_port *entry)
+{
+    struct port *port = &table->ports[index];
+    bool open = atomic_load_explicit(&entry->state, memory_order_acquire) == REGISTRY_OPEN;
+
+    *port = (struct port){ .state = open ? PORT_OPEN : PORT_CLOSING,
+                           .index = index,
+                           .generation = entry->generation,
+                           .client_id = entry->client,
+                           .submission_bytes = entry->submission_bytes,
+                           .delivery_bytes = entry->delivery_bytes,
+                           .ref = entry->ref,
+                           .overflow = entry->overflow,
+                           .actors_max = entry->actors_max,
+                           .known = true };
+    memcpy(port->token, entry->token, sizeof(port->token));
+    forget_descriptors(port);
+    table->n_used++;
+    return port;
 }
 
 void port_table_release(struct port_table *table, struct port *port)

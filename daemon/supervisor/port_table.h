@@ -47,6 +47,9 @@ void port_table_init(struct port_table *table);
 void port_table_fini(struct port_table *table);
 /* A port in state PORT_OPENING without memory, or NULL: all are in use. */
 struct port *port_table_allocate(struct port_table *table, uint32_t client_id);
+/* A port that another odeond has left, without its descriptors: PORT_OPEN or PORT_CLOSING, known to executors. */
+struct registry_port;
+struct port *port_table_restore(struct port_table *table, uint32_t index, const struct registry_port *entry);
 /* Closes what it has; the index can be given again. */
 void port_table_release(struct port_table *table, struct port *port);
 /* NULL: no such port in use. */

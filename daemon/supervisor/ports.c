@@ -85,6 +85,7 @@ static void release(struct supervisor *supervisor, struct port *port)
 
     if (client && client->n_ports > 0)
         client->n_ports--;
+    persist_forget_port(supervisor, port);
     port_table_release(&supervisor->ports, port);
     supervisor_update_counts(supervisor);
 }
@@ -99,6 +100,7 @@ void ports_open(struct supervisor *supervisor, struct port *port)
 void ports_close(struct supervisor *supervisor, struct port *port)
 {
     port->state = PORT_CLOSING;
+    registry_set_port(&supervisor->persist.registry, port->index, REGISTRY_CLOSING);
     if (!port->known)
         release(supervisor, port);
     else if (supervisor->executor.state == EXECUTOR_READY && port->remove_id == 0)
@@ -148,6 +150,7 @@ static void answer_open(struct supervisor *supervisor, struct port *port)
         return;
     }
     port->state = PORT_OPEN;
+    registry_set_port(&supervisor->persist.registry, port->index, REGISTRY_OPEN); /* G3: before its client hears of it */
     fill_open_reply(port, &body);
     reply.id = port->request_id;
     reply.body_case = ODEON__REPLY__BODY_PORT_OPEN;
@@ -181,6 +184,7 @@ static void on_added(struct supervisor *supervisor, struct port *port, const Ode
                   port->index, port->client_id);
     port->ref = answer->ref;
     port->actors_max = answer->actors_max;
+    registry_set_port_ref(&supervisor->persist.registry, port->index, port->ref, port->actors_max);
     if (port->state == PORT_OPENING)
         answer_open(supervisor, port);
 }

@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "daemon/common/log.h"
@@ -97,21 +96,12 @@ int runtime_open(struct runtime *runtime, const char *dir, const char *socket_pa
     return r;
 }
 
-static int take_passed_socket(struct runtime *runtime, char *text)
+static int take_passed_socket(struct runtime *runtime, int passed_fd, char *text)
 {
-    int n = sd_listen_fds(1);
-
-    if (n < 0)
-        return fail(text, n, "sockets of the service manager: %s", strerror(-n));
-    if (n == 0)
-        return 0;
-    if (n > 1 || sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_SEQPACKET, 1, NULL, 0) <= 0)
-        return fail(text, -EINVAL,
-                    "the service manager passed %d sockets; expected one listening SOCK_SEQPACKET socket", n);
-    runtime->listen_fd = SD_LISTEN_FDS_START;
+    runtime->listen_fd = passed_fd;
     if (fcntl(runtime->listen_fd, F_SETFL, fcntl(runtime->listen_fd, F_GETFL) | O_NONBLOCK) < 0)
         return fail(text, -errno, "passed socket: %s", strerror(errno));
-    return 1;
+    return 0;
 }
 
 /* We hold the directory's lock, but --socket may point elsewhere: a socket on which somebody listens is not ours to
@@ -182,13 +172,9 @@ static int make_socket(struct runtime *runtime, char *text)
     return 0;
 }
 
-int runtime_listen(struct runtime *runtime, bool use_passed, char *text)
+int runtime_listen(struct runtime *runtime, int passed_fd, char *text)
 {
-    int r = use_passed ? take_passed_socket(runtime, text) : 0;
-
-    if (r != 0)
-        return r < 0 ? r : 0;
-    return make_socket(runtime, text);
+    return passed_fd >= 0 ? take_passed_socket(runtime, passed_fd, text) : make_socket(runtime, text);
 }
 
 void runtime_stop_listening(struct runtime *runtime)

@@ -22,8 +22,8 @@ struct runtime {
 /* Makes the directory if it is missing and takes the lock.  0, or negative errno with a reason in `text`; -EBUSY: another odeond
  * has it. */
 int runtime_open(struct runtime *runtime, const char *dir, const char *socket_path, char *text);
-/* Makes the listening socket, or takes the one that the service manager passed (`use_passed`). */
-int runtime_listen(struct runtime *runtime, bool use_passed, char *text);
+/* Takes the listening socket that the service manager made, or makes one (`passed_fd` -1). */
+int runtime_listen(struct runtime *runtime, int passed_fd, char *text);
 /* No further connections; the name goes. */
 void runtime_stop_listening(struct runtime *runtime);
 void runtime_close(struct runtime *runtime);

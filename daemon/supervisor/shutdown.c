@@ -119,7 +119,8 @@ void shutdown_on_exit(struct supervisor *supervisor, int wait_status)
     child_describe_status(wait_status, how, sizeof(how));
     if (!shutdown->drained)
         log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED,
-                  "the executor has ended (%s) before it had drained: what was still queued is lost", how);
+                  "the executor has ended (%s) before it had drained: what was still queued is %s", how,
+                  persist_is_on(supervisor) ? "kept for a restart, lost with a stop" : "lost");
     else if (shutdown->unreceived > 0)
         log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED, "%" PRIu64 " messages sent but not received%s",
                   shutdown->unreceived, shutdown->complete ? "" : ": the time to drain was over");

@@ -16,7 +16,9 @@ static const char *const stat_names[STAT_N] = {
 #include "proto/stats.def"
 };
 
-static void fill_header(struct stats_header *header)
+static void import(struct stats_header *to, int former);
+
+static void fill_header(struct stats_header *header, int former)
 {
     header->version = STATS_VERSION;
     header->header_size = sizeof(struct stats_header);
@@ -26,13 +28,66 @@ static void fill_header(struct stats_header *header)
     header->workers_max = ODEON_WORKERS_MAX;
     for (unsigned i = 0; i < STAT_N; i++)
         snprintf(header->names[i], STATS_STAT_NAME, "%s", stat_names[i]);
+    import(header, former);
     atomic_store_explicit(&header->supervisor_pid, (uint32_t)getpid(), memory_order_relaxed);
     atomic_store_explicit(&header->service_state, SERVICE_STARTING, memory_order_relaxed);
     /* S4: read with acquire by whoever maps the file */
     atomic_store_explicit(&header->magic, STATS_MAGIC, memory_order_release);
 }
 
-static int fill_file(struct stats_file *file)
+/* S3: by name.  Blocks of workers lie where the former file says. */
+static void import_counters(struct stats_header *to, const struct stats_header *from, size_t size)
+{
+    unsigned n_from = from->n_stats < STATS_SLOTS ? from->n_stats : STATS_SLOTS;
+
+    for (unsigned i = 0; i < STAT_N; i++)
+        for (unsigned k = 0; k < n_from; k++) {
+            if (strncmp(to->names[i], from->names[k], STATS_STAT_NAME) != 0)
+                continue;
+            for (uint64_t w = 0; w <= ODEON_WORKERS_MAX && w <= from->workers_max; w++) {
+                uint64_t at = from->worker_offset + w * from->worker_size;
+                const struct stats_worker *old = (const struct stats_worker *)((const char *)from + at);
+                struct stats_worker *new = (struct stats_worker *)((char *)to + STATS_WORKER_OFFSET) + w;
+
+                if (at + (k + 1) * sizeof(uint64_t) <= size)
+                    atomic_store_explicit(&new->value[i], atomic_load_explicit(&old->value[k], memory_order_relaxed),
+                                          memory_order_relaxed);
+            }
+        }
+}
+
+/* What else counts over all executors of a segment.  Only of the same version: these have no names. */
+static void import_header(struct stats_header *to, const struct stats_header *from)
+{
+    if (from->version != STATS_VERSION)
+        return;
+    atomic_store(&to->executor_restarts, atomic_load(&from->executor_restarts));
+    atomic_store(&to->reconfigurations, atomic_load(&from->reconfigurations));
+    atomic_store(&to->pause_last_ns, atomic_load(&from->pause_last_ns));
+    atomic_store(&to->pause_longest_ns, atomic_load(&from->pause_longest_ns));
+    memcpy(&to->recovery_last, &from->recovery_last, sizeof(to->recovery_last));
+    memcpy(&to->recovery_total, &from->recovery_total, sizeof(to->recovery_total));
+}
+
+/* Figures are not worth a failure: what cannot be read begins at zero. */
+static void import(struct stats_header *to, int former)
+{
+    struct stats_header *from;
+    struct stat st;
+
+    if (former < 0 || fstat(former, &st) < 0 || (uint64_t)st.st_size < sizeof(struct stats_header))
+        return;
+    from = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, former, 0);
+    if (from == MAP_FAILED)
+        return;
+    if (atomic_load_explicit(&from->magic, memory_order_acquire) == STATS_MAGIC) {
+        import_counters(to, from, (size_t)st.st_size);
+        import_header(to, from);
+    }
+    munmap(from, (size_t)st.st_size);
+}
+
+static int fill_file(struct stats_file *file, int former)
 {
     int r;
 
@@ -47,11 +102,11 @@ static int fill_file(struct stats_file *file)
         file->header = NULL;
         return -errno;
     }
-    fill_header(file->header);
+    fill_header(file->header, former);
     return 0;
 }
 
-int stats_file_make(struct stats_file *file, const char *path)
+int stats_file_make(struct stats_file *file, const char *path, int former)
 {
     char temporary[4096];
     int r;
@@ -64,7 +119,7 @@ int stats_file_make(struct stats_file *file, const char *path)
     file->fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (file->fd < 0)
         return -errno;
-    r = fill_file(file);
+    r = fill_file(file, former);
     if (r == 0 && rename(temporary, path) < 0)
         r = -errno;
     if (r < 0) {

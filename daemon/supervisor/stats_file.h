@@ -13,8 +13,8 @@ struct stats_file {
     struct stats_header *header;
 };
 
-/* 0 or negative errno. */
-int stats_file_make(struct stats_file *file, const char *path);
+/* `former` (-1: none): another file, of this or another layout, whose counters are gone on from.  0 or negative errno. */
+int stats_file_make(struct stats_file *file, const char *path, int former);
 /* Actors alive.  By the layout that we gave the file, not by what its header says now: executors, and the plugins in them, can write
  * there. */
 uint64_t stats_file_count_actors(const struct stats_file *file);

@@ -79,10 +79,17 @@ static void note_setting(struct supervisor *supervisor, const Odeon__Setting *se
         log_error("setting %s is in force, but cannot be kept: a restart of the executor will lose it", setting->key);
 }
 
+static void keep_settings(struct supervisor *supervisor)
+{
+    if (registry_put_settings(&supervisor->persist.registry, &supervisor->settings) < 0)
+        log_error("the settings have no room in the registry: a restart of odeond will lose them");
+}
+
 void supervisor_note_kept(struct supervisor *supervisor, const Odeon__Report *report)
 {
     for (size_t i = 0; i < report->n_kept; i++)
         note_setting(supervisor, report->kept[i]);
+    keep_settings(supervisor);
 }
 
 void supervisor_note_settings(struct supervisor *supervisor, const Odeon__ExecutorSet *set,
@@ -91,6 +98,7 @@ void supervisor_note_settings(struct supervisor *supervisor, const Odeon__Execut
     for (size_t i = 0; i < set->n_settings; i++)
         if (!is_later(answer, set->settings[i]->key))
             note_setting(supervisor, set->settings[i]);
+    keep_settings(supervisor);
 }
 
 void supervisor_stop_listening(struct supervisor *supervisor)
@@ -149,19 +157,30 @@ static void raise_descriptor_limit(void)
         log_warning("the limit of open descriptors cannot be raised: %s", strerror(errno));
 }
 
+/* Those that a former service has not left; after a crash it has left all that there are. */
 static int load_plugin_files(struct supervisor *supervisor)
 {
+    struct persist *persist = &supervisor->persist;
     char text[PLUGIN_TEXT_MAX];
 
+    if (persist->resumed && !persist->clean)
+        return 0;
     for (size_t i = 0; i < supervisor->config.n_plugins; i++) {
-        int fd = plugin_copy(supervisor->config.plugins[i], -1, text);
+        struct plugin *plugin;
+        int fd;
+
+        if (plugin_store_find_path(&supervisor->plugins, supervisor->config.plugins[i]))
+            continue;
+        fd = plugin_copy(supervisor->config.plugins[i], -1, text);
 
         if (fd < 0) {
             log_error("%s", text);
             return fd;
         }
-        if (!plugin_store_add(&supervisor->plugins, NULL, supervisor->config.plugins[i], fd))
+        plugin = plugin_store_add(&supervisor->plugins, NULL, supervisor->config.plugins[i], fd);
+        if (!plugin)
             return -ENOMEM;
+        plugin->configured = true;
     }
     return 0;
 }
@@ -175,19 +194,16 @@ static int make_memory(struct supervisor *supervisor)
 
     r = child_find_program(supervisor->config.executor_path, supervisor->executor_path,
                            sizeof(supervisor->executor_path), text, sizeof(text));
-    if (r == 0)
+    if (r == 0 && supervisor->segment_fd < 0 && !supervisor->persist.refused) {
         r = segment_ask_size(supervisor->executor_path, &supervisor->settings, &size, text);
-    if (r < 0 || supervisor->options.check) {
-        if (r < 0)
-            log_error("%s", text);
-        return r;
+        if (r == 0 && !supervisor->options.check)
+            r = supervisor->segment_fd = segment_make(size, text);
     }
-    supervisor->segment_fd = segment_make(size, text);
-    if (supervisor->segment_fd < 0) {
+    if (r < 0)
         log_error("%s", text);
-        return supervisor->segment_fd;
-    }
-    r = stats_file_make(&supervisor->stats, supervisor->runtime.stats_path);
+    if (r < 0 || supervisor->options.check)
+        return r;
+    r = stats_file_make(&supervisor->stats, supervisor->runtime.stats_path, supervisor->persist.stats_fd);
     if (r < 0)
         log_error("statistics %s: %s", supervisor->runtime.stats_path, strerror(-r));
     return r;
@@ -206,7 +222,13 @@ static int open_runtime(struct supervisor *supervisor)
 static int start_serving(struct supervisor *supervisor)
 {
     char text[RUNTIME_TEXT_MAX] = "";
-    int r = runtime_listen(&supervisor->runtime, !supervisor->options.foreground, text);
+    int r;
+
+    persist_restore_clients(supervisor);
+    if (supervisor->persist.refused)
+        return start_signals(supervisor);
+    r = runtime_listen(&supervisor->runtime, supervisor->persist.listener_fd, text);
+    supervisor->persist.listener_fd = -1;
 
     if (r < 0) {
         log_error("%s", text);
@@ -219,6 +241,7 @@ static int start_serving(struct supervisor *supervisor)
         log_error("event loop: %s", uv_strerror(r));
         return r;
     }
+    persist_close_departed(supervisor);
     r = boot_begin(supervisor);
     if (r < 0)
         log_error("the executor cannot be started: %s: %s", supervisor->executor_path, strerror(-r));
@@ -270,6 +293,7 @@ static void run_loop(struct supervisor *supervisor)
         supervisor->exit_status = 1;
     else
         uv_run(&supervisor->loop, UV_RUN_DEFAULT);
+    persist_end(supervisor);
     supervisor->stopping = true;
     supervisor_stop_listening(supervisor);
     executor_fini(&supervisor->executor);
@@ -297,12 +321,17 @@ static int prepare(struct supervisor *supervisor)
         return r;
     }
     log_open("odeond", supervisor->config.log_level);
-    r = settings_merge(&supervisor->settings, &supervisor->config.executor);
+    if (supervisor->options.check)
+        r = settings_merge(&supervisor->settings, &supervisor->config.executor);
+    else
+        r = persist_begin(supervisor);
     if (r == 0 && !supervisor->options.check)
         r = open_runtime(supervisor);
     if (r == 0)
         r = make_memory(supervisor);
     if (r == 0 && !supervisor->options.check)
+        r = persist_publish(supervisor);
+    if (r == 0 && !supervisor->options.check && !supervisor->persist.refused)
         r = load_plugin_files(supervisor);
     return r;
 }
@@ -310,6 +339,7 @@ static int prepare(struct supervisor *supervisor)
 static void release_all(struct supervisor *supervisor)
 {
     port_table_fini(&supervisor->ports);
+    persist_fini(supervisor);
     plugin_store_fini(&supervisor->plugins);
     if (supervisor->segment_fd >= 0)
         close(supervisor->segment_fd);
@@ -333,6 +363,7 @@ int supervisor_run(struct options *options)
     supervisor->options = *options;
     *options = (struct options){ 0 };
     supervisor->runtime.lock_fd = supervisor->runtime.listen_fd = supervisor->stats.fd = supervisor->segment_fd = -1;
+    supervisor->persist.stats_fd = supervisor->persist.listener_fd = supervisor->persist.registry.fd = -1;
     supervisor->started_ns = uv_hrtime();
     clients_init(&supervisor->clients);
     port_table_init(&supervisor->ports);

@@ -3,8 +3,8 @@
  *
  * One thread, one event loop.  Parts talk through this struct; each file owns its part and says so.
  *
- * Start: runtime directory and lock, statistics file, size and memory of the engine segment, copies of the configured plugins,
- * control socket, event loop, executor.  End: the reverse.
+ * Start: what a former service has left with the service manager, runtime directory and lock, size and memory of the engine
+ * segment, statistics file, copies of the configured plugins, control socket, event loop, executor.  End: the reverse.
  *
  * V1  No plugin and no client memory is ever mapped here.
  */
@@ -21,6 +21,7 @@
 #include "daemon/supervisor/listener.h"
 #include "daemon/supervisor/notify.h"
 #include "daemon/supervisor/options.h"
+#include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/plugin_store.h"
 #include "daemon/supervisor/port_table.h"
 #include "daemon/supervisor/reload.h"
@@ -45,6 +46,7 @@ struct supervisor {
     struct clients clients;
     struct port_table ports;
     struct plugin_store plugins;
+    struct persist persist;
     struct notify notify;
     struct watchdog watchdog;
     struct reload reload;

@@ -97,7 +97,7 @@ static struct counts count(void)
     return (struct counts){ .broken = service_figure(&service, "ports_broken"),
                             .refusals = service_figure(&service, "refusals"),
                             .logged =
-                                service_log_count(&service, "is broken: the client wrote what no record can be") };
+                                service_log_count(&service, "is closed: its client wrote what no record can be") };
 }
 
 /* One counted event, the reason on the connection and in the memory, a line in the log, and the bystander goes on. */

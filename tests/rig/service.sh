@@ -6,6 +6,7 @@
 . ./tap.sh
 # shellcheck disable=SC2034 # used by those that source this
 SOCKET=/run/odeon/control.sock
+exec 3>&1 # figures that are to be seen also when nothing has failed
 
 install_tree()
 {
@@ -96,6 +97,29 @@ is_above()
     [ "$value" -gt "$2" ]
 }
 
+is_below()
+{
+    local value
+    value=$(number_of "$1")
+    echo "$1=$value, less than $2 is wanted"
+    [ "$value" -lt "$2" ]
+}
+
+# Another odeond than process $1 runs.
+main_is_not()
+{
+    local pid
+    pid=$(number_of MainPID)
+    echo "MainPID=$pid, was $1"
+    [ "$pid" != 0 ] && [ "$pid" != "$1" ]
+}
+
+# setting_is KEY VALUE: of the executor, now.
+setting_is()
+{
+    odeonctl executor show | grep -E "^$1 +$2( |\$)"
+}
+
 # Numbers that flow: begin; do they come back; end with the books. The client is started once.
 numbers_begin()
 {
@@ -134,5 +158,6 @@ numbers_end()
     kill -TERM "$(cat numbers.pid)"
     eventually 60 [ -s numbers.status ]
     cat numbers.out
+    sed 's/^/# numbers: /' numbers.out >&3
     [ "$(cat numbers.status)" = 0 ]
 }

@@ -14,12 +14,6 @@ configure()
     printf '%s\n' '[executor]' 'workers = 2' 'affinity = none' "$@" >$CONFIGURATION
 }
 
-# setting_is KEY VALUE: of the executor, now.
-setting_is()
-{
-    odeonctl executor show | grep -E "^$1 +$2( |\$)"
-}
-
 # A line of another user's process is found by that process's id.
 refused_by_pid()
 {

@@ -53,11 +53,21 @@ check "a client compiles and links" cc -o probe -include odeon/client.h -x c - -
 check "and runs" ./probe
 check "every file is as it was packed" dpkg --verify odeon
 
+check "a plugin is loaded" odeonctl plugin load "$PWD/probe.so"
+numbers_begin
+check "numbers flow" numbers_flow
+main=$(number_of MainPID)
 echo '# mine' >>$CONFIGURATION
 check "a build with another version is installed" dpkg -i --force-confold --force-depends second/odeon_*.deb
 check "it is the one that is there now" installed odeon 99.0
 check "and the one that runs" eventually 30 runs_what_is_installed
-check "it answers" odeonctl status
+check "another odeond, that is" main_is_not "$main"
+check "numbers go on, their client was not started again" numbers_flow
+check "the executor of the new build is killed" kill -9 "$(executor_pid)"
+check "numbers go on" numbers_flow
+check "the older build is installed again" dpkg -i --force-confold first/odeon_*.deb
+check "numbers go on" numbers_flow
+check "all numbers are back, each once, in order" numbers_end
 check "the administrator's configuration is kept" grep -x '# mine' $CONFIGURATION
 
 check "it is removed" dpkg -r libodeon-dev odeon

@@ -39,6 +39,8 @@ drop_in WatchdogSec=3s
 check "systemctl start" systemctl start odeond
 check "a plugin is loaded" odeonctl plugin load "$PWD/probe.so"
 
+numbers_begin
+check "numbers flow" numbers_flow
 begun=$(uptime_us)
 check "the watchdog is fed while nothing is to be done" eventually 30 fed_after $((begun + PERIOD_US))
 check "one handler of two takes long" busy 0 12
@@ -52,11 +54,13 @@ check "the journal says why" journal_event "$(event WATCHDOG_WITHHELD)"
 check "... in words" journal_has 'the executor does not answer'
 check "the service is there again" eventually 30 odeonctl status
 
+check "numbers go on, their client was not started again" numbers_flow
 check "odeond stands still" kill -STOP "$(systemctl show -P MainPID odeond)"
 check "the watchdog fires" eventually 60 is_above NRestarts 1
 check "the service is there again" eventually 30 odeonctl status
+check "numbers go on" numbers_flow
+check "all are back, each once, in order" numbers_end
 
-odeonctl plugin load "$PWD/probe.so" >/dev/null 2>&1 # it is there already when the service keeps its state
 check "one of two workers is in a handler" busy 0 15
 check "and so is the other" busy 1 16
 check "the watchdog fires" eventually 60 is_above NRestarts 2
@@ -67,12 +71,17 @@ check "systemctl stop" systemctl stop odeond
 check "systemctl start" systemctl start odeond
 program=$(find /usr -name odeon-executor | head -n 1)
 fourth=$(number_of NRestarts)
+check "a plugin is loaded" odeonctl plugin load "$PWD/probe.so"
+numbers_begin
+check "numbers flow" numbers_flow
 check "the executor's program is gone" mv "$program" "$program.away"
 check "the executor dies" bash -c "kill -9 $(executor_pid)"
 check "the watchdog fires" eventually 60 is_above NRestarts "$fourth"
 check "no start succeeds, and the service manager does not give up" eventually 60 is_above NRestarts $((fourth + 3))
 check "the program is back" mv "$program.away" "$program"
 check "the service is there again, by itself" eventually 60 odeonctl status
-check "systemctl stop" systemctl stop odeond
+check "numbers go on" numbers_flow
+check "all are back, each once, in order" numbers_end
+check "systemctl stop" systemctl stop odeond.socket odeond.service
 echo "1..$COUNT"
 [ $BROKEN = 0 ]

@@ -102,6 +102,7 @@ static void answer_port_open(struct service *s, Odeon__Reply *reply)
     body.submission_bytes = plan->submission_bytes;
     body.delivery_bytes = plan->delivery_bytes;
     body.submission_offset = plan->submission_offset;
+    body.token = (ProtobufCBinaryData){ sizeof(plan->token), (uint8_t *)(uintptr_t)plan->token };
     body.delivery_offset = plan->delivery_offset;
     body.payload_max = plan->payload_max;
     body.actors_max = plan->actors_max;
@@ -114,7 +115,6 @@ static void answer_intern(struct service *s, const Odeon__Request *request, Odeo
 {
     Odeon__MessageType body = ODEON__MESSAGE_TYPE__INIT;
     char conflict[] = "conflict: size is 8 here, 16 there";
-
     atomic_fetch_add(&s->interns, 1);
     body.id = 16 + request->message_type_intern->type->version;
     reply->body_case = ODEON__REPLY__BODY_MESSAGE_TYPE;

@@ -70,7 +70,7 @@ static void test_socket_mode(void **state)
     (void)state;
     umask(0);
     assert_int_equal(runtime_open(&runtime, dir, socket_path, text), 0);
-    assert_int_equal(runtime_listen(&runtime, false, text), 0);
+    assert_int_equal(runtime_listen(&runtime, -1, text), 0);
     assert_int_equal(stat(socket_path, &st), 0);
     assert_true(S_ISSOCK(st.st_mode));
     assert_int_equal(st.st_mode & 07777, 0600);
@@ -97,16 +97,16 @@ static void test_stale_socket(void **state)
     (void)state;
     assert_int_equal(runtime_open(&runtime, dir, socket_path, text), 0);
     close(bind_socket()); /* its process died without removing it */
-    assert_int_equal(runtime_listen(&runtime, false, text), 0);
+    assert_int_equal(runtime_listen(&runtime, -1, text), 0);
     runtime_stop_listening(&runtime);
     other = bind_socket();
     assert_int_equal(listen(other, 1), 0);
-    assert_int_equal(runtime_listen(&runtime, false, text), -EADDRINUSE);
+    assert_int_equal(runtime_listen(&runtime, -1, text), -EADDRINUSE);
     assert_non_null(strstr(text, "another process listens"));
     close(other);
     unlink(socket_path);
     close(open(socket_path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-    assert_int_equal(runtime_listen(&runtime, false, text), -EEXIST);
+    assert_int_equal(runtime_listen(&runtime, -1, text), -EEXIST);
     assert_non_null(strstr(text, "not a socket"));
     runtime_close(&runtime);
     assert_int_equal(unlink(socket_path), 0); /* a stranger's file is left alone */
@@ -119,7 +119,7 @@ static void test_somebody_elses_socket_stays(void **state)
 
     (void)state;
     assert_int_equal(runtime_open(&runtime, dir, socket_path, text), 0);
-    assert_int_equal(runtime_listen(&runtime, false, text), 0);
+    assert_int_equal(runtime_listen(&runtime, -1, text), 0);
     assert_int_equal(unlink(socket_path), 0);
     other = bind_socket();
     runtime_close(&runtime);
@@ -140,7 +140,7 @@ static void test_bad_directories(void **state)
     memset(long_path, 'x', sizeof(long_path) - 1);
     long_path[sizeof(long_path) - 1] = '\0';
     assert_int_equal(runtime_open(&runtime, dir, long_path, text), 0);
-    assert_int_equal(runtime_listen(&runtime, false, text), -ENAMETOOLONG);
+    assert_int_equal(runtime_listen(&runtime, -1, text), -ENAMETOOLONG);
     runtime_close(&runtime);
 }
 
@@ -156,7 +156,7 @@ static void test_statistics(void **state)
     mkdir(dir, 0755);
     snprintf(path, sizeof(path), "%s/stats", dir);
     umask(077);
-    assert_int_equal(stats_file_make(&first, path), 0);
+    assert_int_equal(stats_file_make(&first, path, -1), 0);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0644);
     assert_int_equal(st.st_size, STATS_SEGMENT_SIZE);
@@ -176,13 +176,13 @@ static void test_statistics(void **state)
         assert_true(header->names[i][0] != '\0');
     assert_int_equal(atomic_load(&header->supervisor_pid), getpid());
     /* the next service's file is another one: this mapping stays what it was */
-    assert_int_equal(stats_file_make(&second, path), 0);
+    assert_int_equal(stats_file_make(&second, path, -1), 0);
     atomic_store(&second.header->n_clients, 5);
     assert_int_equal(atomic_load(&header->n_clients), 0);
     munmap((void *)header, STATS_SEGMENT_SIZE);
     stats_file_fini(&first);
     stats_file_fini(&second);
-    assert_int_equal(stats_file_make(&first, "/nowhere/stats"), -ENOENT);
+    assert_int_equal(stats_file_make(&first, "/nowhere/stats", -1), -ENOENT);
 }
 
 int main(void)

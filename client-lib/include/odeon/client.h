@@ -8,11 +8,20 @@
  * timeouts. Errors: 0, or a negative errno; odeon_error_text() says more about the calling thread's last failed call.
  * Times are in nanoseconds (CLOCK_MONOTONIC); a timeout below 0 waits for ever, 0 does not wait.
  *
- * The end: when the service closes the connection, or dies, every later request returns -ECONNRESET and every port of
- * the client is closed (-EPIPE).  A port that waits notices within a second at most; one that only posts notices at
- * odeon_port_check(). What was delivered before the end can still be received.  Restarts of the executor are not an
- * end: ports live on, posting and receiving go on, and what is in flight meanwhile takes longer. -EPROTO from a port
- * means that memory which only the service writes is in a state that cannot be; the port is closed then.
+ * Restarts are not an end.  When the executor is started again, ports live on, posting and receiving go on, and what is in
+ * flight meanwhile takes longer.  The same holds when odeond itself is killed, restarted or upgraded under a service
+ * manager that keeps its descriptors (systemd): nothing posted is lost, nothing delivered is repeated, and the library
+ * connects again by itself, in whatever call looks or waits next.  Posting goes on until the ring is full; waiting calls
+ * wait, up to their own timeouts; requests (odeon_spawn() and the like) wait as long as odeon_set_patience() says.  A
+ * request that was under way at that moment is repeated when that does no harm; one that changes something
+ * (odeon_spawn(), loading plugins, stopping actors, settings) returns -ECONNRESET with a text that says so: look whether
+ * it was carried out.
+ *
+ * The end: when the service turns the client out, or what comes back is a service that has nothing of what this client had
+ * (it was stopped and started, or runs without a service manager), every later request returns -ECONNRESET and every port
+ * of the client is closed (-EPIPE).  A port that waits notices within a second at most; one that only posts notices at
+ * odeon_port_check(). What was delivered before the end can still be received.  -EPROTO from a port means that memory
+ * which only the service writes is in a state that cannot be; the port is closed then.
  */
 #ifndef ODEON_CLIENT_H
 #define ODEON_CLIENT_H
@@ -42,6 +51,13 @@ ODEON_API int odeon_connect(const char *path, const char *name, struct odeon_cli
 /* Closes the connection and all ports still open, whose pointers are dead then; no other thread may be using them. NULL
  * is fine. Returns NULL. */
 ODEON_API struct odeon_client *odeon_disconnect(struct odeon_client *client);
+
+/* How long requests, and the connection at all, outlast a service that is not there: -1 (the default) for ever, 0 not at all.
+ * After that it is the end, as above.  Of no concern where the service's state ends with odeond: that is the end at once. */
+ODEON_API int odeon_set_patience(struct odeon_client *client, int64_t timeout_ns);
+/* How often odeond has been started on the state that this client uses: grows when the client has come back after a restart.
+ * Looks for events on the connection. */
+ODEON_API uint64_t odeon_service_epoch(struct odeon_client *client);
 
 /* The last failed call's explanation, for the calling thread; never NULL; valid until its next call.  A call that
  * succeeds leaves it alone: look at it only after an error. */
@@ -97,7 +113,7 @@ ODEON_API int odeon_port_fd(const struct odeon_port *port);
  * (odeon_receive_wait(), odeon_call()). */
 ODEON_API int odeon_port_arm(struct odeon_port *port);
 /* 0, or -EPIPE: the service has closed the port (odeon_error_text() says why).  Looks for events on the connection: a
- * system call. */
+ * system call.  0 also while the service is not there, as long as it may come back. */
 ODEON_API int odeon_port_check(struct odeon_port *port);
 
 /* Posts a copy.  Never blocks, makes no system call unless the service sleeps.  0: accepted, will not be lost by any
@@ -143,9 +159,9 @@ enum odeon_outcome {
     ODEON_CALL_REPLY = 0,
     ODEON_CALL_REFUSED = 1, /* ret_delivery->data is struct odeon_refusal */
     ODEON_CALL_EXPIRED = 2, /* a reply that comes later is dropped */
-    ODEON_CALL_CLOSED = 3,  /* the port or the service is gone; whether the request was processed is not known */
+    ODEON_CALL_CLOSED = 3,  /* the port or the service is gone for good; whether the request was processed is not known */
 };
-/* Sends and waits for the reply.  Other deliveries that arrive meanwhile are kept (copied) and returned by
+/* Sends and waits for the reply, also over restarts of executor and odeond, which keep the request.  Other deliveries that arrive meanwhile are kept (copied) and returned by
  * odeon_receive() in order. Returns an outcome, or a negative errno when nothing was sent (as odeon_post_wait()).  The
  * reply is released by odeon_release(), like any delivery; release earlier ones before the call, since the room that
  * they hold is not there for the reply. Kept deliveries take at most 16 MiB: a caller that never receives gets

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Coming back after the end of odeond; see reconnect.h.
+ *
+ * Ports need none of this to go on: the next executor has them from odeond, which has them from the service manager.
+ * What comes back is the control connection, and with it the client's right to its ports, which it proves by their
+ * tokens.
+ */
+#include "client-lib/src/reconnect.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "client-lib/src/error.h"
+#include "client-lib/src/port.h"
+#include "client-lib/src/request.h"
+#include "client-lib/src/wait.h"
+
+enum { RETRY_FIRST_NS = 1000000, RETRY_MAX_NS = 250000000 };
+
+int client_lose(struct odeon_client *client, int error, const char *why)
+{
+    if (client->lost == 0) {
+        client->lost = error;
+        if (client->socket >= 0)
+            shutdown(client->socket, SHUT_RDWR);
+        for (struct odeon_port *port = client->ports; port; port = port->next)
+            port_mark_closed(port, -EPIPE, why);
+    }
+    return error_set(error, "%s", why);
+}
+
+static void close_socket(struct odeon_client *client)
+{
+    if (client->socket >= 0)
+        close(client->socket);
+    client->socket = -1;
+}
+
+int client_break(struct odeon_client *client, const char *why)
+{
+    int64_t now_ns = monotonic_ns();
+
+    if (client->lost || client->instance == 0 || client->patience_ns == 0)
+        return client_lose(client, -ECONNRESET, why);
+    close_socket(client);
+    if (client->link == LINK_UP) {
+        client->away_ns = now_ns;
+        client->retry_wait_ns = 0;
+    }
+    client->link = LINK_AWAY;
+    client->retry_ns = now_ns + client->retry_wait_ns;
+    client->retry_wait_ns = client->retry_wait_ns == 0                 ? RETRY_FIRST_NS
+                            : client->retry_wait_ns * 2 > RETRY_MAX_NS ? RETRY_MAX_NS
+                                                                       : client->retry_wait_ns * 2;
+    return error_set(-ECONNRESET, "%s", why);
+}
+
+enum { CLAIMS_MAX = 2 * ODEON_PORTS_PER_CLIENT_MAX };
+
+static void claim(Odeon__PortClaim *to, uint32_t id, uint8_t *token, bool closed)
+{
+    odeon__port_claim__init(to);
+    to->port_id = id;
+    to->token.data = token;
+    to->token.len = PORT_TOKEN_BYTES;
+    to->closed = closed;
+}
+
+/* The ports that the client goes on with, and those that it has closed meanwhile.  How many. */
+static size_t list_claims(struct odeon_client *client, Odeon__PortClaim *claims, Odeon__PortClaim **list)
+{
+    size_t n = 0;
+
+    for (struct odeon_port *port = client->ports; port && n < ODEON_PORTS_PER_CLIENT_MAX; port = port->next)
+        if (port_open(port))
+            claim(&claims[n++], port->id, port->token, false);
+    for (size_t i = 0; i < client->n_closed; i++)
+        claim(&claims[n++], client->closed[i].id, client->closed[i].token, true);
+    for (size_t i = 0; i < n; i++)
+        list[i] = &claims[i];
+    return n;
+}
+
+static int greet(struct odeon_client *client)
+{
+    Odeon__PortClaim claims[CLAIMS_MAX], *list[CLAIMS_MAX];
+    Odeon__Resume resume = ODEON__RESUME__INIT;
+    int result;
+
+    result = client_open_socket(client->path, true, &client->socket);
+    if (result < 0)
+        return client_break(client, "the service is not there");
+    resume.client_id = client->client_id;
+    resume.instance = client->instance;
+    resume.n_ports = list_claims(client, claims, list);
+    resume.ports = list;
+    result = client_send_hello(client, &resume);
+    if (result < 0)
+        return client_break(client, "the service does not listen");
+    client->link = LINK_GREETING;
+    return -EAGAIN;
+}
+
+static bool is_among(const Odeon__HelloReply *hello, uint32_t id)
+{
+    for (size_t i = 0; i < hello->n_ports; i++)
+        if (hello->ports[i] == id)
+            return true;
+    return false;
+}
+
+static int take_welcome(struct odeon_client *client, const Odeon__HelloReply *hello)
+{
+    if (hello->instance != client->instance)
+        return client_lose(client, -ECONNRESET, "another service answers where this client's was");
+    client->client_id = hello->client_id;
+    client->epoch = hello->epoch;
+    client->link = LINK_UP;
+    client->n_closed = 0;
+    for (struct odeon_port *port = client->ports; port; port = port->next)
+        if (!is_among(hello, port->id))
+            port_mark_closed(port, -EPIPE, "the service closed the port while its client was not connected");
+    return 0;
+}
+
+/* The service has been greeted and says no.  What passes is tried again. */
+static int take_refusal(struct odeon_client *client, const Odeon__Reply *reply)
+{
+    switch (reply->error) {
+    case -EBUSY:
+    case -EUSERS:
+    case -ENOMEM:
+        return client_break(client, reply->text);
+    case -ESTALE:
+        return client_lose(client, -ECONNRESET, reply->text);
+    default:
+        return client_lose(client, reply->error, *reply->text ? reply->text : "the service refuses this client");
+    }
+}
+
+static int take_answer(struct odeon_client *client)
+{
+    struct client_answer answer = { 0 };
+    int result = client_receive_reply(client, false, &answer);
+
+    if (result < 0)
+        return result; /* -EAGAIN, or broken again */
+    if (answer.reply->error < 0)
+        result = take_refusal(client, answer.reply);
+    else if (answer.reply->id != client->last_id || answer.reply->body_case != ODEON__REPLY__BODY_HELLO)
+        result = client_lose(client, -EPROTO, "the service answered a greeting with something else");
+    else
+        result = take_welcome(client, answer.reply->hello);
+    client_answer_fini(&answer);
+    return result;
+}
+
+static int check_patience(struct odeon_client *client)
+{
+    char why[96];
+
+    if (client->patience_ns < 0 || monotonic_ns() - client->away_ns < client->patience_ns)
+        return -EAGAIN;
+    snprintf(why, sizeof(why), "the service has not come back within %lld ms",
+             (long long)(client->patience_ns / 1000000));
+    return client_lose(client, -ECONNRESET, why);
+}
+
+int client_come_back(struct odeon_client *client)
+{
+    int result = -EAGAIN;
+
+    if (client->lost)
+        return error_set(client->lost, "the connection to the service is gone (%s): connect again",
+                         error_describe(client->lost));
+    if (client->link == LINK_AWAY && monotonic_ns() >= client->retry_ns)
+        result = greet(client);
+    if (client->link == LINK_GREETING)
+        result = take_answer(client);
+    if (client->link == LINK_UP && !client->lost)
+        return 0;
+    return client->lost ? result : check_patience(client);
+}
+
+int client_wait_back(struct odeon_client *client)
+{
+    int result;
+
+    while ((result = client_come_back(client)) == -EAGAIN) {
+        struct pollfd look = { .fd = client->link == LINK_GREETING ? client->socket : -1, .events = POLLIN };
+        int64_t now_ns = monotonic_ns(), wait_ns = RETRY_MAX_NS;
+
+        if (client->link == LINK_AWAY)
+            wait_ns = client->retry_ns > now_ns ? client->retry_ns - now_ns : 0;
+        if (client->patience_ns > 0 && client->away_ns + client->patience_ns - now_ns < wait_ns)
+            wait_ns = client->away_ns + client->patience_ns - now_ns;
+        pthread_mutex_unlock(&client->mutex);
+        poll(&look, 1, wait_ns > 0 ? (int)(wait_ns / 1000000) + 1 : 0);
+        pthread_mutex_lock(&client->mutex);
+    }
+    return result;
+}
+
+int odeon_set_patience(struct odeon_client *client, int64_t timeout_ns)
+{
+    int result = client_check(client);
+
+    if (result < 0)
+        return result;
+    pthread_mutex_lock(&client->mutex);
+    client->patience_ns = timeout_ns;
+    pthread_mutex_unlock(&client->mutex);
+    return 0;
+}
+
+uint64_t odeon_service_epoch(struct odeon_client *client)
+{
+    uint64_t epoch;
+
+    if (client_check(client) < 0)
+        return 0;
+    client_poll_events(client);
+    pthread_mutex_lock(&client->mutex);
+    epoch = client->epoch;
+    pthread_mutex_unlock(&client->mutex);
+    return epoch;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What outlives odeond: keeping it and forgetting it; the interface is in persist.h.  Taking it up again is in
+ * resume.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/common/log.h"
+#include "daemon/supervisor/persist.h"
+#include "daemon/supervisor/supervisor.h"
+
+static void forget_serial(struct persist *persist, uint32_t serial)
+{
+    registry_free_plugin(&persist->registry, serial);
+    store_remove(&persist->store, "plugin-%u", serial);
+}
+
+bool persist_is_on(const struct supervisor *supervisor)
+{
+    return supervisor->persist.registry.map != NULL;
+}
+
+int persist_publish(struct supervisor *supervisor)
+{
+    struct persist *persist = &supervisor->persist;
+    int r = 0;
+
+    if (!persist_is_on(supervisor))
+        return 0;
+    if (persist->resumed)
+        store_remove(&persist->store, "stats"); /* the former ones, which these go on from */
+    else
+        r = store_push(&persist->store, supervisor->segment_fd, "segment");
+    if (r == 0)
+        r = store_push(&persist->store, supervisor->stats.fd, "stats");
+    if (r == 0 && !persist->resumed) /* last: with it, the rest means something */
+        r = store_push(&persist->store, persist->registry.fd, "registry");
+    if (r == 0)
+        r = store_barrier(&persist->store);
+    if (r < 0)
+        log_error("the service manager does not keep descriptors: %s", strerror(-r));
+    return r;
+}
+
+void persist_end(struct supervisor *supervisor)
+{
+    struct persist *persist = &supervisor->persist;
+
+    if (!persist_is_on(supervisor))
+        return;
+    if (!persist->refused) /* R1 */
+        atomic_store_explicit(&persist->registry.map->header.clean, supervisor->exit_status == 0, memory_order_release);
+    registry_close(&persist->registry);
+    persist->store.enabled = false;
+}
+
+void persist_fini(struct supervisor *supervisor)
+{
+    struct persist *persist = &supervisor->persist;
+
+    registry_close(&persist->registry);
+    store_close(&persist->store);
+    if (persist->stats_fd >= 0)
+        close(persist->stats_fd);
+    if (persist->listener_fd >= 0)
+        close(persist->listener_fd);
+}
+
+void persist_settle(struct supervisor *supervisor)
+{
+    struct persist *persist = &supervisor->persist;
+
+    if (!persist_is_on(supervisor))
+        return;
+    for (size_t i = 0; i < supervisor->plugins.n; i++)
+        if (supervisor->plugins.list[i].serial == 0)
+            persist_keep_plugin(supervisor, &supervisor->plugins.list[i]);
+    for (size_t i = 0; i < persist->n_dropped; i++)
+        forget_serial(persist, persist->dropped[i]);
+    persist->n_dropped = 0;
+    if (registry_put_settings(&persist->registry, &supervisor->settings) < 0)
+        log_error("the settings have no room in the registry: a restart of odeond will lose them");
+    /* From now on an end that is not in order finds it so. */
+    atomic_store_explicit(&persist->registry.map->header.clean, 0, memory_order_release);
+}
+
+void persist_refuse(struct supervisor *supervisor, const char *why)
+{
+    if (supervisor->persist.refused)
+        return;
+    supervisor->persist.refused = true;
+    log_error("%s", why);
+    log_error(
+        "the state of the former service is kept, nothing of it is touched, and nobody is served.  Start the build "
+        "and the settings that it belongs to; or give it up: odeond --discard-state, or systemctl stop");
+    supervisor->exit_status = 1;
+    supervisor_stop_listening(supervisor);
+    if (supervisor->persist.store.enabled)
+        notify_refused(why);
+    if (supervisor->executor.child.pid)
+        executor_kill(&supervisor->executor);
+}
+
+/* ---- ports and clients */
+
+static const char *const port_parts[] = { "client", "executor", "bell", "out", "in" };
+enum { PORT_PARTS = sizeof(port_parts) / sizeof(port_parts[0]) };
+
+static void list_fds(const struct port *port, int fds[PORT_PARTS])
+{
+    fds[0] = port->client_fd;
+    fds[1] = port->executor_fd;
+    fds[2] = port->doorbell_fd;
+    fds[3] = port->pipe_read_fd;
+    fds[4] = port->pipe_write_fd;
+}
+
+static int push_port(const struct store *store, const struct port *port)
+{
+    int fds[PORT_PARTS], r = 0;
+
+    list_fds(port, fds);
+    for (size_t i = 0; i < PORT_PARTS && r == 0; i++)
+        if (fds[i] >= 0)
+            r = store_push(store, fds[i], "port-%u-%u-%s", port->index, port->generation, port_parts[i]);
+    return r;
+}
+
+static void remove_port(const struct store *store, const struct port *port)
+{
+    int fds[PORT_PARTS];
+
+    list_fds(port, fds);
+    for (size_t i = 0; i < PORT_PARTS; i++)
+        if (fds[i] >= 0)
+            store_remove(store, "port-%u-%u-%s", port->index, port->generation, port_parts[i]);
+}
+
+static int push_client(const struct store *store, const struct client *client)
+{
+    int pidfd = client_open_pidfd(client), r = pidfd;
+
+    if (pidfd >= 0) {
+        r = store_push(store, pidfd, "client-%u", client->id);
+        close(pidfd);
+    }
+    return r;
+}
+
+static void describe_client(const struct client *client, struct registry_client *entry)
+{
+    *entry = (struct registry_client){
+        .id = client->id, .uid = client->uid, .gid = client->gid, .pid = (uint32_t)client->pid
+    };
+    memcpy(entry->name, client->name, sizeof(entry->name));
+    memcpy(entry->library, client->library, sizeof(entry->library));
+}
+
+static void describe_port(const struct port *port, struct registry_port *entry)
+{
+    *entry = (struct registry_port){ .generation = port->generation,
+                                     .client = port->client_id,
+                                     .pipe = port->pipe_write_fd >= 0,
+                                     .submission_bytes = port->submission_bytes,
+                                     .delivery_bytes = port->delivery_bytes,
+                                     .overflow = port->overflow };
+    memcpy(entry->token, port->token, sizeof(entry->token));
+}
+
+int persist_keep_port(struct supervisor *supervisor, struct client *client, const struct port *port)
+{
+    struct persist *persist = &supervisor->persist;
+    bool first = !registry_has_client(&persist->registry, client->id);
+    struct registry_client client_entry;
+    struct registry_port port_entry;
+    int r;
+
+    if (!persist_is_on(supervisor))
+        return 0;
+    r = first ? push_client(&persist->store, client) : 0;
+    if (r == 0)
+        r = push_port(&persist->store, port);
+    if (r == 0)
+        r = store_barrier(&persist->store); /* G3 */
+    describe_client(client, &client_entry);
+    if (r == 0 && first)
+        r = registry_put_client(&persist->registry, &client_entry);
+    if (r < 0) {
+        remove_port(&persist->store, port);
+        if (first)
+            store_remove(&persist->store, "client-%u", client->id);
+        return r;
+    }
+    describe_port(port, &port_entry);
+    registry_put_port(&persist->registry, port->index, &port_entry);
+    return 0;
+}
+
+void persist_forget_port(struct supervisor *supervisor, const struct port *port)
+{
+    if (!persist_is_on(supervisor))
+        return;
+    registry_set_port(&supervisor->persist.registry, port->index, REGISTRY_FREE); /* G4 */
+    remove_port(&supervisor->persist.store, port);
+}
+
+void persist_forget_client(struct supervisor *supervisor, const struct client *client)
+{
+    if (!registry_has_client(&supervisor->persist.registry, client->id))
+        return;
+    registry_free_client(&supervisor->persist.registry, client->id);
+    store_remove(&supervisor->persist.store, "client-%u", client->id);
+}
+
+/* ---- plugins */
+
+void persist_keep_plugin(struct supervisor *supervisor, struct plugin *plugin)
+{
+    struct persist *persist = &supervisor->persist;
+    int r;
+
+    if (!persist_is_on(supervisor))
+        return;
+    plugin->serial = registry_next_plugin(&persist->registry);
+    r = store_push(&persist->store, plugin->fd, "plugin-%u", plugin->serial);
+    if (r == 0)
+        r = store_barrier(&persist->store);
+    if (r == 0)
+        r = registry_put_plugin(&persist->registry, plugin->serial, plugin->name, plugin->path, plugin->configured);
+    if (r == 0)
+        return;
+    log_error("plugin %s cannot be kept: %s: a restart of odeond will lose it", plugin->path, strerror(-r));
+    store_remove(&persist->store, "plugin-%u", plugin->serial);
+}
+
+void persist_forget_plugin(struct supervisor *supervisor, const struct plugin *plugin)
+{
+    if (!persist_is_on(supervisor) || plugin->serial == 0)
+        return;
+    forget_serial(&supervisor->persist, plugin->serial);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry; the interface is in registry.h, the layout and G1 to G6 in proto/registry_layout.h.
+ *
+ * Release stores order what a successor sees: it is another process, which begins after this one's end, so the order of
+ * this thread's stores is all that counts, and nobody reads beside it.
+ */
+#include <errno.h>
+#include <odeon/version.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "daemon/common/memfd.h"
+#include "daemon/supervisor/crash_point.h"
+#include "daemon/supervisor/registry.h"
+
+static void set_state(_Atomic uint32_t *state, enum registry_state to)
+{
+    CRASH_POINT();
+    atomic_store_explicit(state, to, memory_order_release); /* G2, read by the next odeond */
+    CRASH_POINT();
+}
+
+static uint32_t get_state(const _Atomic uint32_t *state)
+{
+    return atomic_load_explicit(state, memory_order_acquire); /* G2 */
+}
+
+static int map_file(struct registry_file *file)
+{
+    void *map = mmap(NULL, sizeof(struct registry), PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
+
+    if (map == MAP_FAILED)
+        return -errno;
+    file->map = map;
+    return 0;
+}
+
+static void begin_epoch(struct registry *map)
+{
+    atomic_fetch_add_explicit(&map->header.epoch, 1, memory_order_relaxed);
+    snprintf(map->header.service, sizeof(map->header.service), "%s", ODEON_VERSION);
+}
+
+int registry_make(struct registry_file *file)
+{
+    struct registry *map;
+    int r;
+
+    *file = (struct registry_file){ .fd = memfd_make_sealed("odeon-registry", sizeof(struct registry)) };
+    if (file->fd < 0)
+        return file->fd;
+    r = map_file(file);
+    if (r == 0 && getrandom(&file->map->header.instance, sizeof(file->map->header.instance), 0) !=
+                      sizeof(file->map->header.instance))
+        r = -EIO;
+    if (r < 0) {
+        registry_close(file);
+        return r;
+    }
+    map = file->map;
+    map->header.instance |= 1; /* 0 says that there is none */
+    map->header.version = REGISTRY_VERSION;
+    map->header.layout_hash = REGISTRY_LAYOUT_HASH;
+    begin_epoch(map);
+    atomic_store_explicit(&map->header.magic, REGISTRY_MAGIC, memory_order_release); /* G1 */
+    return 0;
+}
+
+static int refuse(struct registry_file *file, char *text, const char *why)
+{
+    snprintf(text, REGISTRY_TEXT_MAX, "%s", why);
+    registry_close(file);
+    return -EPROTO;
+}
+
+int registry_open(struct registry_file *file, int fd, char *text)
+{
+    struct registry_header head;
+    ssize_t n = pread(fd, &head, sizeof(head), 0);
+    char why[256];
+
+    *file = (struct registry_file){ .fd = fd };
+    if (n != (ssize_t)sizeof(head) || atomic_load_explicit(&head.magic, memory_order_relaxed) != REGISTRY_MAGIC)
+        return refuse(file, text, "what the service manager kept as 'registry' is none");
+    if (head.version != REGISTRY_VERSION || head.layout_hash != REGISTRY_LAYOUT_HASH) {
+        snprintf(why, sizeof(why),
+                 "the kept registry is of layout %u (%016llx), written by odeond %.31s; this odeond, %s, has layout "
+                 "%u (%016llx)",
+                 head.version, (unsigned long long)head.layout_hash, head.service, ODEON_VERSION,
+                 (unsigned)REGISTRY_VERSION, (unsigned long long)REGISTRY_LAYOUT_HASH);
+        return refuse(file, text, why);
+    }
+    if (memfd_check(fd, sizeof(struct registry)) < 0 || map_file(file) < 0)
+        return refuse(file, text, "the kept registry cannot be mapped, or is shorter than its layout");
+    begin_epoch(file->map);
+    return 0;
+}
+
+void registry_close(struct registry_file *file)
+{
+    if (file->map)
+        munmap(file->map, sizeof(struct registry));
+    if (file->fd >= 0)
+        close(file->fd);
+    *file = (struct registry_file){ .fd = -1 };
+}
+
+/* ---- clients */
+
+static struct registry_client *find_client(const struct registry_file *file, uint32_t id)
+{
+    for (uint32_t i = 0; file->map && i < ODEON_CLIENTS_MAX; i++)
+        if (get_state(&file->map->clients[i].state) != REGISTRY_FREE && file->map->clients[i].id == id)
+            return &file->map->clients[i];
+    return NULL;
+}
+
+static struct registry_client *find_free_client(const struct registry_file *file)
+{
+    for (uint32_t i = 0; i < ODEON_CLIENTS_MAX; i++)
+        if (get_state(&file->map->clients[i].state) == REGISTRY_FREE)
+            return &file->map->clients[i];
+    return NULL;
+}
+
+int registry_put_client(struct registry_file *file, const struct registry_client *client)
+{
+    struct registry_client *entry;
+
+    if (!file->map)
+        return 0;
+    entry = find_client(file, client->id);
+    if (!entry)
+        entry = find_free_client(file);
+    if (!entry)
+        return -ENOSPC;
+    entry->id = client->id;
+    entry->uid = client->uid;
+    entry->gid = client->gid;
+    entry->pid = client->pid;
+    memcpy(entry->name, client->name, sizeof(entry->name));
+    memcpy(entry->library, client->library, sizeof(entry->library));
+    set_state(&entry->state, REGISTRY_OPEN);
+    return 0;
+}
+
+void registry_free_client(struct registry_file *file, uint32_t id)
+{
+    struct registry_client *entry = find_client(file, id);
+
+    if (entry)
+        set_state(&entry->state, REGISTRY_FREE);
+}
+
+bool registry_has_client(const struct registry_file *file, uint32_t id)
+{
+    return find_client(file, id) != NULL;
+}
+
+void registry_note_client_id(struct registry_file *file, uint32_t id)
+{
+    if (file->map)
+        atomic_store_explicit(&file->map->header.last_client, id, memory_order_relaxed);
+}
+
+/* ---- ports */
+
+void registry_put_port(struct registry_file *file, uint32_t index, const struct registry_port *port)
+{
+    struct registry_port *entry;
+
+    if (!file->map)
+        return;
+    entry = &file->map->ports[index];
+    entry->generation = port->generation;
+    entry->client = port->client;
+    entry->pipe = port->pipe;
+    entry->submission_bytes = port->submission_bytes;
+    entry->delivery_bytes = port->delivery_bytes;
+    entry->ref = 0;
+    entry->actors_max = 0;
+    entry->overflow = port->overflow;
+    memcpy(entry->token, port->token, sizeof(entry->token));
+    set_state(&entry->state, REGISTRY_OPENING);
+}
+
+void registry_set_port(struct registry_file *file, uint32_t index, enum registry_state state)
+{
+    if (file->map && get_state(&file->map->ports[index].state) != (uint32_t)state)
+        set_state(&file->map->ports[index].state, state);
+}
+
+void registry_set_port_ref(struct registry_file *file, uint32_t index, uint64_t ref, uint32_t actors_max)
+{
+    if (!file->map)
+        return;
+    file->map->ports[index].ref = ref;
+    file->map->ports[index].actors_max = actors_max;
+}
+
+/* ---- plugins */
+
+static struct registry_plugin *find_plugin(const struct registry_file *file, uint32_t serial)
+{
+    for (uint32_t i = 0; file->map && i < ODEON_PLUGINS_MAX; i++)
+        if (get_state(&file->map->plugins[i].state) != REGISTRY_FREE && file->map->plugins[i].serial == serial)
+            return &file->map->plugins[i];
+    return NULL;
+}
+
+uint32_t registry_next_plugin(struct registry_file *file)
+{
+    return file->map ? atomic_fetch_add_explicit(&file->map->header.last_plugin, 1, memory_order_relaxed) + 1 : 0;
+}
+
+int registry_put_plugin(struct registry_file *file, uint32_t serial, const char *name, const char *path,
+                        bool configured)
+{
+    if (!file->map)
+        return 0;
+    if (strlen(path) >= REGISTRY_PATH_BYTES)
+        return -ENAMETOOLONG;
+    for (uint32_t i = 0; i < ODEON_PLUGINS_MAX; i++) {
+        struct registry_plugin *entry = &file->map->plugins[i];
+
+        if (get_state(&entry->state) != REGISTRY_FREE)
+            continue;
+        entry->serial = serial;
+        entry->configured = configured;
+        snprintf(entry->name, sizeof(entry->name), "%s", name ? name : "");
+        snprintf(entry->path, sizeof(entry->path), "%s", path);
+        set_state(&entry->state, REGISTRY_OPEN);
+        return 0;
+    }
+    return -ENOSPC;
+}
+
+/* The name serves who unloads by name; one that is half written does no harm but that. */
+void registry_set_plugin_name(struct registry_file *file, uint32_t serial, const char *name)
+{
+    struct registry_plugin *entry = find_plugin(file, serial);
+
+    if (entry)
+        snprintf(entry->name, sizeof(entry->name), "%s", name);
+}
+
+void registry_free_plugin(struct registry_file *file, uint32_t serial)
+{
+    struct registry_plugin *entry = find_plugin(file, serial);
+
+    if (entry)
+        set_state(&entry->state, REGISTRY_FREE);
+}
+
+/* ---- settings */
+
+static int append(struct registry_settings *copy, const char *word)
+{
+    size_t bytes = strlen(word) + 1;
+
+    if (bytes > sizeof(copy->text) - copy->bytes)
+        return -ENOSPC;
+    memcpy(copy->text + copy->bytes, word, bytes);
+    copy->bytes += (uint32_t)bytes;
+    return 0;
+}
+
+int registry_put_settings(struct registry_file *file, const struct settings *settings)
+{
+    struct registry_settings *copy;
+    uint32_t other;
+
+    if (!file->map)
+        return 0;
+    other = !atomic_load_explicit(&file->map->header.settings_copy, memory_order_relaxed);
+    copy = &file->map->settings[other];
+    copy->n = copy->bytes = 0;
+    for (size_t i = 0; i < settings->n; i++) {
+        if (append(copy, settings->list[i].key) < 0 || append(copy, settings->list[i].value) < 0)
+            return -ENOSPC;
+        copy->n++;
+    }
+    CRASH_POINT();
+    atomic_store_explicit(&file->map->header.settings_copy, other, memory_order_release); /* G5 */
+    return 0;
+}
+
+/* The next word of the text, or NULL at its end. */
+static const char *next_word(const struct registry_settings *copy, size_t *at)
+{
+    size_t bytes = copy->bytes < sizeof(copy->text) ? copy->bytes : sizeof(copy->text), length;
+    const char *word = copy->text + *at;
+
+    if (*at >= bytes)
+        return NULL;
+    length = strnlen(word, bytes - *at);
+    if (length == bytes - *at)
+        return NULL;
+    *at += length + 1;
+    return word;
+}
+
+int registry_get_settings(const struct registry_file *file, struct settings *settings)
+{
+    const struct registry_settings *copy;
+    size_t at = 0;
+
+    if (!file->map)
+        return 0;
+    copy = &file->map->settings[atomic_load_explicit(&file->map->header.settings_copy, memory_order_acquire) & 1];
+    for (uint32_t i = 0; i < copy->n; i++) {
+        const char *key = next_word(copy, &at), *value = key ? next_word(copy, &at) : NULL;
+        int r = value ? settings_set(settings, key, value) : -EPROTO;
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}

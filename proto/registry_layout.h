@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry: what an odeond leaves to the next one.  A memory file that the service manager keeps, together with the
+ * descriptors that it speaks of; docs/operations.md lists their names.
+ *
+ * One writer, the odeond that runs; nobody else maps it.  Everything in it is plain numbers and text: a descriptor goes by
+ * its name in the store.  A process may end between any two stores, and what it had stored is there, in its order.
+ *
+ * G1  `magic` is stored last when the registry is made.  Another version or hash: another layout, nothing in it is read.
+ * G2  An entry means something while its state is not REGISTRY_FREE: stored last when the entry is made, first when it goes.
+ * G3  A port's descriptors, and its client's, are in the store for certain (BARRIER) before its entry is made, its entry is
+ *     made before an executor hears of it, and it is REGISTRY_OPEN before its client does.  So descriptors without an entry
+ *     are nobody's, and a port that is REGISTRY_OPENING has no client that knows it.
+ * G4  A port's entry goes before its descriptors leave the store.  Its generation stays: the next port there has another.
+ * G5  Settings lie here twice; `settings_copy` says which copy counts, by one store.
+ * G6  Of two plugins with one path the one with the greater serial counts: the other was being replaced.
+ */
+#pragma once
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "bounds.h"
+
+#define REGISTRY_MAGIC   UINT64_C(0x6f64656f6e726731) /* "odeonrg1" */
+#define REGISTRY_VERSION 1
+
+enum {
+    REGISTRY_TOKEN_BYTES = 16,
+    REGISTRY_PATH_BYTES = 4096,
+    REGISTRY_SETTINGS_BYTES = 65536,
+};
+
+enum registry_state {
+    REGISTRY_FREE = 0,
+    REGISTRY_OPEN = 1,    /* of clients and plugins: in use */
+    REGISTRY_OPENING = 2, /* a port whose client has not got it yet */
+    REGISTRY_CLOSING = 3, /* a port that an executor drains */
+};
+
+struct registry_client {
+    _Atomic uint32_t state;
+    uint32_t id, uid, gid, pid; /* as the kernel said */
+    char name[ODEON_NAME_MAX + 1];
+    char library[32];
+};
+
+struct registry_port {
+    _Atomic uint32_t state;
+    uint32_t generation, client;
+    uint32_t pipe; /* 1: it has one */
+    uint64_t submission_bytes, delivery_bytes;
+    uint64_t ref;  /* 0: no executor has said it yet */
+    uint32_t actors_max;
+    uint32_t overflow; /* enum port_overflow */
+    uint8_t token[REGISTRY_TOKEN_BYTES];
+};
+
+struct registry_plugin {
+    _Atomic uint32_t state;
+    uint32_t serial;     /* of its descriptor, plugin-SERIAL */
+    uint32_t configured; /* 1: the configuration names it */
+    uint32_t reserved;
+    char name[ODEON_NAME_MAX + 1]; /* "" until it was loaded once */
+    char path[REGISTRY_PATH_BYTES];
+};
+
+/* Keys and values, each ended by a NUL. */
+struct registry_settings {
+    uint32_t n, bytes;
+    char text[REGISTRY_SETTINGS_BYTES];
+};
+
+struct registry_header {
+    _Atomic uint64_t magic;
+    uint32_t version, reserved;
+    uint64_t layout_hash;
+    uint64_t instance;           /* random: names this state, so that nobody takes another's for it */
+    _Atomic uint64_t epoch;      /* odeonds that have started on it */
+    _Atomic uint32_t last_client, last_plugin; /* ids and serials up to here have been given out */
+    _Atomic uint32_t clean;      /* 1: the last odeond ended because it was told to */
+    _Atomic uint32_t settings_copy;
+    char service[32];            /* version of the last odeond, for people */
+};
+
+struct registry {
+    struct registry_header header;
+    struct registry_settings settings[2];
+    struct registry_client clients[ODEON_CLIENTS_MAX];
+    struct registry_port ports[ODEON_PORTS_MAX];
+    struct registry_plugin plugins[ODEON_PLUGINS_MAX];
+};
+
+#define REGISTRY_LAYOUT_HASH                                                                                                            \
+    (REGISTRY_VERSION * UINT64_C(1000003) ^ sizeof(struct registry) << 1 ^ (uint64_t)sizeof(struct registry_client) << 32 ^             \
+     (uint64_t)sizeof(struct registry_port) << 40 ^ (uint64_t)sizeof(struct registry_plugin) << 48)
