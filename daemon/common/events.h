@@ -16,6 +16,10 @@
 #define CATALOGUE_SERVICE_NOT_DRAINED "MESSAGE_ID=af4ec6ee509d4b7781bf273ad0e3aa0c"
 /* the service cannot start, or cannot go on */
 #define CATALOGUE_SERVICE_FAILED "MESSAGE_ID=21e12cb2532942f49a641be302d4aad2"
+/* odeond goes on with what its predecessor has left */
+#define CATALOGUE_STATE_RESUMED "MESSAGE_ID=8a6ae596cdc04dacae3f978e5fe0bcc2"
+/* what a former service has left cannot be gone on with; it is kept, and nobody is served */
+#define CATALOGUE_STATE_REFUSED "MESSAGE_ID=106094d4bddc4f9d976c2a47860f5ded"
 /* the configuration was read again and applied */
 #define CATALOGUE_RELOAD_APPLIED "MESSAGE_ID=c9bae66845b04e3cb1effb67e70f760e"
 /* the configuration was read again and refused: nothing is changed */

@@ -77,6 +77,7 @@ check "... numbers go on" numbers_flow
 after "systemctl restart" systemctl restart odeond
 
 check "all numbers are back, each once, in order" numbers_end
+check "going on is an event" journal_event "$(event STATE_RESUMED)"
 check "the plugin has not been loaded again by anybody" bash -c 'odeonctl plugin list | grep probe'
 check "the setting is in force" eventually 30 setting_is throughput 77
 check "the statistics have gone on" processed_is_above "$before"
