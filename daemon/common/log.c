@@ -104,6 +104,8 @@ static void write_to_stderr(enum log_level level, const char *const *fields, con
                  level_name(level), text);
     used = n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
     for (int i = 0; fields && fields[i]; i++) {
+        if (strncmp(fields[i], "MESSAGE_ID=", strlen("MESSAGE_ID=")) == 0)
+            continue;
         n = snprintf(line + used, room - used, " %s", fields[i]);
         if (n < 0)
             break;

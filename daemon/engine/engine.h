@@ -292,6 +292,14 @@ int engine_worker_get(struct engine *engine, uint32_t worker, struct engine_work
  * *reterr_text says why: -EAGAIN, -EBUSY, -ETIMEDOUT, -ENOTSUP; -ENOENT: no such worker. */
 int engine_worker_set_aside(struct engine *engine, uint32_t worker, actor_ref actor, uint64_t timeout_ns, const char **reterr_text);
 
+/* Whether a worker gets on, for a watchdog: `moves` is another number after any message and after any pass over its sources. */
+struct engine_worker_progress {
+    uint64_t moves;
+    bool rests;      /* it sleeps, or is stopped: it has nothing to do */
+    bool in_handler; /* it runs a batch: between two messages, or in a behaviour */
+};
+int engine_worker_get_progress(struct engine *engine, uint32_t worker, struct engine_worker_progress *ret_progress);
+
 /* Handlers that do not return.  When the descriptor is readable, the look is due; it may end the process, having told why. */
 enum engine_stall_what { ENGINE_STALL_WARN, ENGINE_STALL_ASIDE, ENGINE_STALL_KILL, ENGINE_STALL_GONE };
 struct engine_stall {

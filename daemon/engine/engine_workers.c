@@ -57,3 +57,17 @@ int engine_worker_get(struct engine *e, uint32_t worker, struct engine_worker_vi
         ret->type = actor.type;
     return 0;
 }
+
+int engine_worker_get_progress(struct engine *e, uint32_t worker, struct engine_worker_progress *ret)
+{
+    if (worker >= load_relaxed(&e->stats->n_workers))
+        return -ENOENT;
+    const struct worker *w = e->workers[worker];
+    uint64_t state = load_relaxed(&w->stats->value[STAT_state]);
+    *ret = (struct engine_worker_progress){
+        .moves = segment_count(w->durable) + load_relaxed(&w->passes), /* both only grow; each is the worker's */
+        .rests = state == WORKER_PARKED || state == WORKER_STOPPED,
+        .in_handler = load_relaxed(&w->durable->turn) != 0,
+    };
+    return 0;
+}

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/executor/command.h"
 
@@ -33,7 +34,7 @@ static Odeon__Plugin *plugin_row(const struct executor *executor, const struct p
 static void log_plugin(const struct plugin *plugin)
 {
     char field[ODEON_NAME_MAX + 32];
-    const char *const fields[] = { field, NULL };
+    const char *const fields[] = { CATALOGUE_PLUGIN_LOADED, field, NULL };
 
     snprintf(field, sizeof(field), "ODEON_PLUGIN=%s", plugin_get_name(plugin));
     log_fields(LOG_LEVEL_NOTICE, fields, "plugin %s %s loaded from %s: %u actor types", plugin_get_name(plugin),
@@ -52,7 +53,8 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
         return explain_set(&reply->explain, -EBADF, "the request to load a plugin came without the plugin's file");
     r = plugin_load(executor->plugins, fd, label, &reply->explain, &plugin);
     if (r < 0) {
-        log_warning("plugin file %s refused: %s", label, reply->explain.text);
+        log_event(LOG_LEVEL_WARNING, CATALOGUE_PLUGIN_REFUSED, "plugin file %s refused: %s", label,
+                  reply->explain.text);
         return r;
     }
     executor_publish_plugins(executor);

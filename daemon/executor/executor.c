@@ -12,6 +12,7 @@
 #include "daemon/common/log.h"
 #include "daemon/executor/command.h"
 #include "daemon/executor/ports.h"
+#include "daemon/executor/progress.h"
 #include "daemon/executor/start.h"
 #include "daemon/executor/trace.h"
 
@@ -59,6 +60,9 @@ static void on_command(void *userdata, const Odeon__Command *command, struct fra
         break;
     case ODEON__COMMAND__BODY_DRAIN:
         drain_begin(executor, command->id, command->drain);
+        break;
+    case ODEON__COMMAND__BODY_PING:
+        progress_answer(executor, command->id);
         break;
     case ODEON__COMMAND__BODY_REQUEST:
         command_run(executor, command->id, command->request, frame);

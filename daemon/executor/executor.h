@@ -59,6 +59,7 @@ struct executor {
     struct stats_header *stats;    /* NULL: none */
     struct engine_recovery recovery;
 
+    uint64_t moves[ODEON_WORKERS_MAX]; /* of each worker, at the supervisor's last ping */
     uint64_t start_command;
     uint32_t awaited_ports, awaited_plugins;
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/executor/ref_text.h"
 #include "proto/segment_layout.h"
@@ -42,7 +43,7 @@ static void fault_log_one(const struct engine_fault *f, uint32_t attempts_max)
 {
     char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32], actor[64], message[ODEON_NAME_MAX + 32];
     char build[ENGINE_BUILD_ID_MAX + 32], trace[ENGINE_TRACE_MAX + 32];
-    const char *const fields[] = { plugin, type, actor, message, build, trace, NULL };
+    const char *const fields[] = { CATALOGUE_HANDLER_CRASHED, plugin, type, actor, message, build, trace, NULL };
     const char *signal_name = f->signal ? sigabbrev_np((int)f->signal) : NULL;
     char where[96] = "", number[16];
 

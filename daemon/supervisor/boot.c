@@ -6,10 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/boot.h"
 #include "daemon/supervisor/ports.h"
 #include "daemon/supervisor/shutdown.h"
+#include "daemon/supervisor/start_delay.h"
 #include "daemon/supervisor/supervisor.h"
 
 static void on_plugin_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
@@ -121,10 +123,10 @@ static void schedule_restart(struct supervisor *supervisor, uint64_t ready_for_n
         backoff_next_ns(&supervisor->boot.backoff, ready_for_ns, supervisor->config.restart_delay_max_ns) / 1000000;
 
     if (wait_ms > 0)
-        log_warning("the executor has died %u times in a row: the next start is in %llu ms; messages wait, and the "
-                    "service does "
-                    "not give up",
-                    supervisor->boot.backoff.failures, (unsigned long long)wait_ms);
+        log_event(LOG_LEVEL_WARNING, CATALOGUE_EXECUTOR_DELAYED,
+                  "the executor has died %u times in a row: the next start is in %llu ms; messages wait, and the "
+                  "service does not give up",
+                  supervisor->boot.backoff.failures, (unsigned long long)wait_ms);
     uv_timer_start(&supervisor->boot.timer, on_restart, wait_ms, 0);
 }
 
@@ -154,10 +156,12 @@ static void on_ready(struct supervisor *supervisor, const Odeon__Report *report)
     supervisor_set_state(supervisor, supervisor->stopping ? SERVICE_DRAINING : SERVICE_RUNNING);
     supervisor_update_counts(supervisor);
     if (boot->boots == 1) {
-        log_notice("ready: clients can connect to %s", supervisor->runtime.socket_path);
+        log_event(LOG_LEVEL_NOTICE, CATALOGUE_SERVICE_READY, "ready: clients can connect to %s",
+                  supervisor->runtime.socket_path);
         notify_ready(supervisor);
+        start_delay_forget(supervisor->runtime.dir);
     } else {
-        log_notice("the executor is back (start %u)", boot->boots);
+        log_event(LOG_LEVEL_NOTICE, CATALOGUE_EXECUTOR_BACK, "the executor is back (start %u)", boot->boots);
         tell_restarted(supervisor);
     }
     shutdown_on_ready(supervisor);
@@ -191,7 +195,8 @@ static void on_report(void *userdata, const Odeon__Report *report)
             on_start_refused(supervisor, report);
         return;
     }
-    if (ports_handle_report(supervisor, report) || shutdown_handle_report(supervisor, report))
+    if (ports_handle_report(supervisor, report) || shutdown_handle_report(supervisor, report) ||
+        watchdog_handle_report(supervisor, report))
         return;
     log_debug("a report of the executor is about nothing known (command %llu)", (unsigned long long)report->id);
 }
@@ -215,7 +220,8 @@ static void on_exited(void *userdata, int wait_status)
     }
     if (supervisor->persist.refused)
         return;
-    log_error("the executor has died: %s; it is started again and goes on where it was", how);
+    log_event(LOG_LEVEL_ERROR, CATALOGUE_EXECUTOR_DIED,
+              "the executor has died: %s; it is started again and goes on where it was", how);
     boot->restarts++;
     atomic_store_explicit(&supervisor->stats.header->executor_restarts, boot->restarts, memory_order_relaxed);
     supervisor_set_state(supervisor, SERVICE_EXECUTOR_DOWN);

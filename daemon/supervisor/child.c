@@ -17,7 +17,9 @@
 
 int child_find_program(const char *given, char *path, size_t path_size, char *text, size_t text_size)
 {
-    char own[PATH_MAX];
+    /* from our own directory: where it was built, where it is installed */
+    static const char *const places[] = { ".", ODEON_LIBEXEC_DIR };
+    char own[PATH_MAX], *slash;
     ssize_t n;
 
     if (given) {
@@ -28,22 +30,17 @@ int child_find_program(const char *given, char *path, size_t path_size, char *te
         return -ENOENT;
     }
     n = readlink("/proc/self/exe", own, sizeof(own) - 1);
-    if (n > 0) {
-        char *slash;
-
-        own[n] = '\0';
-        slash = strrchr(own, '/');
-        if (slash) {
-            *slash = '\0';
-            if (snprintf(path, path_size, "%s/odeon-executor", own) < (int)path_size && access(path, X_OK) == 0)
-                return 0;
-        }
-    }
-    snprintf(path, path_size, "%s/odeon-executor", ODEON_LIBEXEC_DIR);
-    if (access(path, X_OK) == 0)
-        return 0;
-    snprintf(text, text_size, "no executor: looked for odeon-executor in %.200s and %s; give its path with --executor",
-             n > 0 ? own : "the program's directory", ODEON_LIBEXEC_DIR);
+    own[n > 0 ? n : 0] = '\0';
+    slash = strrchr(own, '/');
+    if (slash)
+        *slash = '\0';
+    for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++)
+        if (snprintf(path, path_size, "%s/%s/odeon-executor", own, places[i]) < (int)path_size &&
+            access(path, X_OK) == 0)
+            return 0;
+    snprintf(text, text_size,
+             "no executor: looked for odeon-executor in %.200s and %s of it; give its path with --executor",
+             slash ? own : "the program's directory", ODEON_LIBEXEC_DIR);
     return -ENOENT;
 }
 

@@ -27,7 +27,7 @@ int child_start(struct child *child, uv_loop_t *loop, char *const *argv, int con
 /* Nothing happens when it has ended already. */
 void child_kill(struct child *child, int signal);
 
-/* The executor's path: `given`, or beside our own program, or in the installed place.  0, or -ENOENT with the places that were
+/* The executor's path: `given`, or beside our own program, or where it is installed together with it.  0, or -ENOENT with the places that were
  * tried in `text`. */
 int child_find_program(const char *given, char *path, size_t path_size, char *text, size_t text_size);
 /* Our environment without what the service manager meant for us.  free() the array alone. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Admits clients; the interface is in listener.h. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/frame.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/listener.h"
@@ -30,6 +32,21 @@ static void refuse(int fd, int error, const char *text)
     close(fd);
 }
 
+/* A line about somebody who does not become a client. */
+static void __attribute__((format(printf, 2, 3))) log_refused(const struct ucred *peer, const char *format, ...)
+{
+    char pid[48], why[160];
+    const char *const fields[] = { CATALOGUE_CLIENT_REFUSED, pid, NULL };
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why, sizeof(why), format, args);
+    va_end(args);
+    snprintf(pid, sizeof(pid), "ODEON_CLIENT_PID=%d", (int)peer->pid);
+    log_fields(LOG_LEVEL_WARNING, fields, "a connection of process %d, user %u, is refused: %s", (int)peer->pid,
+               peer->uid, why);
+}
+
 static void admit(struct supervisor *supervisor, int fd)
 {
     struct ucred peer;
@@ -41,23 +58,21 @@ static void admit(struct supervisor *supervisor, int fd)
         return;
     }
     if (peer.uid != 0 && peer.uid != geteuid()) {
-        log_warning("a connection of process %d, user %u, is refused: not this service's user", (int)peer.pid,
-                    peer.uid);
+        log_refused(&peer, "not this service's user");
         snprintf(text, sizeof(text), "user %u may not use this service: it serves user %u and root", peer.uid,
                  geteuid());
         refuse(fd, -EACCES, text);
         return;
     }
     if (supervisor->clients.n - supervisor->clients.n_absent >= ODEON_CLIENTS_MAX) {
-        log_warning("a connection of process %d is refused: %u clients are connected", (int)peer.pid,
-                    supervisor->clients.n);
+        log_refused(&peer, "%u clients are connected", supervisor->clients.n);
         snprintf(text, sizeof(text), "the service has %d clients, the most that it takes; try again when one has gone",
                  ODEON_CLIENTS_MAX);
         refuse(fd, -EUSERS, text);
         return;
     }
     if (client_add(supervisor, fd, &peer) < 0)
-        log_error("a connection of process %d is refused: no memory", (int)peer.pid);
+        log_refused(&peer, "no memory");
 }
 
 static void on_pause_over(uv_timer_t *timer)

@@ -1,8 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* odeond: the supervisor. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <systemd/sd-daemon.h>
 
+#include "daemon/supervisor/start_delay.h"
 #include "daemon/supervisor/supervisor.h"
+
+/* Nobody but a service manager starts again and again.  -EINTR: a stop came instead. */
+static int wait_before_start(const struct options *options)
+{
+    unsigned starts;
+    int r;
+
+    if (options->foreground || options->check || !getenv("NOTIFY_SOCKET"))
+        return 0;
+    starts = start_delay_count(options->runtime_dir);
+    if (starts > 1)
+        sd_notifyf(0, "STATUS=waits: %u starts before this one have failed", starts - 1);
+    r = start_delay_wait(starts);
+    if (r < 0)
+        start_delay_forget(options->runtime_dir);
+    return r;
+}
 
 int main(int argc, char **argv)
 {
@@ -23,7 +43,7 @@ int main(int argc, char **argv)
     case OPTIONS_RUN:
         break;
     }
-    status = supervisor_run(&options);
+    status = wait_before_start(&options) < 0 ? 0 : supervisor_run(&options);
     options_fini(&options);
     return status;
 }

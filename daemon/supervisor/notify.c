@@ -40,31 +40,17 @@ static void on_status(uv_timer_t *timer)
     sd_notifyf(0, "STATUS=%s", text);
 }
 
-static void on_watchdog(uv_timer_t *timer)
-{
-    (void)timer;
-    sd_notify(0, "WATCHDOG=1");
-}
-
 void notify_init(struct supervisor *supervisor, bool enabled)
 {
     struct notify *notify = &supervisor->notify;
-    uint64_t interval_us = 0;
 
     *notify = (struct notify){ .enabled = enabled && getenv("NOTIFY_SOCKET") };
-    uv_timer_init(&supervisor->loop, &notify->watchdog);
     uv_timer_init(&supervisor->loop, &notify->status);
-    notify->watchdog.data = notify->status.data = supervisor;
-    if (notify->enabled && sd_watchdog_enabled(0, &interval_us) > 0) {
-        uint64_t interval_ms = interval_us / 2000 ? interval_us / 2000 : 1;
-
-        uv_timer_start(&notify->watchdog, on_watchdog, interval_ms, interval_ms);
-    }
+    notify->status.data = supervisor;
 }
 
 void notify_fini(struct supervisor *supervisor)
 {
-    uv_close((uv_handle_t *)&supervisor->notify.watchdog, NULL);
     uv_close((uv_handle_t *)&supervisor->notify.status, NULL);
 }
 

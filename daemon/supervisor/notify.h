@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the service manager is told.  Without one, nothing happens.  Event loop thread only. */
+/* What the service manager is told, but for its watchdog (watchdog.h).  Without one, nothing happens.  Event loop thread only. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,8 +9,7 @@ struct supervisor;
 
 struct notify {
     bool enabled, is_ready;
-    uv_timer_t watchdog; /* only when the manager asked for it */
-    uv_timer_t status;   /* gathers changes of a moment into one line */
+    uv_timer_t status; /* gathers changes of a moment into one line */
 };
 
 void notify_init(struct supervisor *supervisor, bool enabled);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/supervisor.h"
@@ -91,7 +92,8 @@ void persist_refuse(struct supervisor *supervisor, const char *why)
         return;
     supervisor->persist.refused = true;
     log_error("%s", why);
-    log_error(
+    log_event(
+        LOG_LEVEL_ERROR, CATALOGUE_STATE_REFUSED,
         "the state of the former service is kept, nothing of it is touched, and nobody is served.  Start the build "
         "and the settings that it belongs to; or give it up: odeond --discard-state, or systemctl stop");
     supervisor->exit_status = 1;

@@ -52,7 +52,8 @@ static int open_path(const char *path, char *text)
     case ELOOP:
         return refuse(text, -ELOOP, path, "is a symbolic link; give the path of the file itself");
     case ENOENT:
-        return refuse(text, -ENOENT, path, "does not exist");
+        return refuse(text, -ENOENT, path,
+                      "does not exist for the service, which may have a /tmp of its own and see no home directories");
     case EACCES:
         return refuse(text, -EACCES, path, "cannot be read by the service; pass a descriptor, or change its mode");
     case ENXIO:

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/common/memfd.h"
 #include "daemon/supervisor/ports.h"
@@ -221,7 +222,7 @@ static void on_fault(struct supervisor *supervisor, const Odeon__PortFault *faul
     client = clients_find(&supervisor->clients, port->client_id);
     if (client) {
         char who[160], pid[48];
-        const char *const fields[] = { pid, NULL };
+        const char *const fields[] = { CATALOGUE_PORT_BROKEN, pid, NULL };
 
         snprintf(pid, sizeof(pid), "ODEON_CLIENT_PID=%d", (int)client->pid);
         log_fields(LOG_LEVEL_WARNING, fields, "port %u of %s is closed: %s (%s)", port->index,

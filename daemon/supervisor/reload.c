@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/reload.h"
 #include "daemon/supervisor/supervisor.h"
@@ -50,7 +51,7 @@ static void apply(struct supervisor *supervisor)
     supervisor->config = *new;
     *new = old; /* end() frees it */
     log_open("odeond", supervisor->config.log_level);
-    log_notice("the configuration has been read again and applied");
+    log_event(LOG_LEVEL_NOTICE, CATALOGUE_RELOAD_APPLIED, "the configuration has been read again and applied");
     end(supervisor);
 }
 
@@ -72,7 +73,8 @@ static void on_answer(void *userdata, struct executor_request *request, Odeon__R
     struct supervisor *supervisor = userdata;
 
     if (reply->error < 0) {
-        log_error("reload: nothing is changed: %s", reply->text[0] ? reply->text : strerror(-reply->error));
+        log_event(LOG_LEVEL_ERROR, CATALOGUE_RELOAD_REFUSED, "reload: nothing is changed: %s",
+                  reply->text[0] ? reply->text : strerror(-reply->error));
         end(supervisor);
         return;
     }
@@ -153,7 +155,8 @@ void reload_begin(struct supervisor *supervisor)
     if (r == 0)
         r = ask_executor(supervisor);
     if (r < 0) {
-        log_error("reload: nothing is changed: %s", text[0] ? text : strerror(-r));
+        log_event(LOG_LEVEL_ERROR, CATALOGUE_RELOAD_REFUSED, "reload: nothing is changed: %s",
+                  text[0] ? text : strerror(-r));
         end(supervisor);
     } else if (r == 0) {
         apply(supervisor);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/common/memfd.h"
 #include "daemon/supervisor/crash_point.h"
@@ -220,9 +221,10 @@ void persist_restore_clients(struct supervisor *supervisor)
             ports_close(supervisor, port);
     }
     nobodys = store_drop_rest(&persist->store);
-    log_notice("going on with the state of the former service: start %llu, %u clients, %u ports, %zu plugins%s",
-               (unsigned long long)map->header.epoch, supervisor->clients.n, supervisor->ports.n_used,
-               supervisor->plugins.n, nobodys ? "; descriptors that were nobody's are dropped" : "");
+    log_event(LOG_LEVEL_NOTICE, CATALOGUE_STATE_RESUMED,
+              "going on with the state of the former service: start %llu, %u clients, %u ports, %zu plugins%s",
+              (unsigned long long)map->header.epoch, supervisor->clients.n, supervisor->ports.n_used,
+              supervisor->plugins.n, nobodys ? "; descriptors that were nobody's are dropped" : "");
 }
 
 /* Read from the file: odeond maps nothing that a client can write (V1).  A client that lies closes its own port. */

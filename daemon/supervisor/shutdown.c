@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <sys/wait.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/boot.h"
 #include "daemon/supervisor/shutdown.h"
@@ -73,7 +74,8 @@ void shutdown_begin(struct supervisor *supervisor, const char *why)
     boot_stop(supervisor);
     shutdown->deadline_ns = uv_hrtime() + supervisor->config.drain_timeout_ns;
     if (supervisor->executor.state == EXECUTOR_DOWN) {
-        log_warning("the executor is down: what clients sent to it is not processed");
+        log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED,
+                  "the executor is down: what clients sent to it is not processed");
         supervisor_finish(supervisor);
         return;
     }
@@ -116,15 +118,17 @@ void shutdown_on_exit(struct supervisor *supervisor, int wait_status)
     }
     child_describe_status(wait_status, how, sizeof(how));
     if (!shutdown->drained)
-        log_warning("the executor has ended (%s) before it had drained: what was still queued is %s", how,
-                    persist_is_on(supervisor) ? "kept for a restart, lost with a stop" : "lost");
+        log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED,
+                  "the executor has ended (%s) before it had drained: what was still queued is %s", how,
+                  persist_is_on(supervisor) ? "kept for a restart, lost with a stop" : "lost");
     else if (shutdown->unreceived > 0)
-        log_warning("%" PRIu64 " messages sent but not received%s", shutdown->unreceived,
-                    shutdown->complete ? "" : ": the time to drain was over");
+        log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED, "%" PRIu64 " messages sent but not received%s",
+                  shutdown->unreceived, shutdown->complete ? "" : ": the time to drain was over");
     else if (!shutdown->complete)
-        log_warning("not drained: the time to drain was over");
+        log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED, "not drained: the time to drain was over");
     else
-        log_notice("drained: every message that was sent has been received");
+        log_event(LOG_LEVEL_NOTICE, CATALOGUE_SERVICE_DRAINED,
+                  "drained: every message that was sent has been received");
     if (shutdown->drained && !(WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0))
         log_warning("the executor ended with %s", how);
     supervisor_finish(supervisor);

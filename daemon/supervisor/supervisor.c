@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/segment.h"
 #include "daemon/supervisor/supervisor.h"
@@ -259,7 +260,7 @@ void supervisor_fail(struct supervisor *supervisor, const char *why)
 {
     if (supervisor->finished)
         return;
-    log_error("the service ends: %s", why);
+    log_event(LOG_LEVEL_ERROR, CATALOGUE_SERVICE_FAILED, "the service ends: %s", why);
     supervisor->exit_status = 1;
     if (supervisor->stopping)
         return;
@@ -284,6 +285,7 @@ static void close_handle(uv_handle_t *handle, void *userdata)
 static void run_loop(struct supervisor *supervisor)
 {
     notify_init(supervisor, !supervisor->options.foreground);
+    watchdog_init(supervisor);
     shutdown_init(supervisor);
     boot_init(supervisor);
     executor_init(&supervisor->executor, &supervisor->loop, &boot_executor_ops, supervisor);
@@ -299,6 +301,7 @@ static void run_loop(struct supervisor *supervisor)
     boot_fini(supervisor);
     shutdown_fini(supervisor);
     reload_fini(supervisor);
+    watchdog_fini(supervisor);
     notify_fini(supervisor);
     supervisor_set_state(supervisor, SERVICE_STOPPED);
     atomic_store_explicit(&supervisor->stats.header->executor_pid, 0, memory_order_relaxed);

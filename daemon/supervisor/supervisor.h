@@ -28,6 +28,7 @@
 #include "daemon/supervisor/runtime.h"
 #include "daemon/supervisor/shutdown.h"
 #include "daemon/supervisor/stats_file.h"
+#include "daemon/supervisor/watchdog.h"
 
 struct supervisor {
     struct options options;
@@ -47,6 +48,7 @@ struct supervisor {
     struct plugin_store plugins;
     struct persist persist;
     struct notify notify;
+    struct watchdog watchdog;
     struct reload reload;
     struct shutdown shutdown;
     bool stopping, finished;

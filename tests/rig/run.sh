@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh - runs test_systemd.sh in the rig, with what a build would install.
+# run.sh - runs a script in the rig, with what a build would install.
 #
-#   run.sh BUILD
+#   run.sh BUILD SCRIPT
 #
 # Makes a folder with the installed tree (tree/), the example and the script, and shows it to the rig copy-on-write. The
 # programs are found below BUILD by their names, so that the layout of a build is nobody's promise. Exit status: 77 when the
@@ -10,6 +10,7 @@
 set -uo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 BUILD=$(realpath -e "${1-}") || exit 2
+SCRIPT=${2?the script, of this folder}
 STAGE=$(mktemp -d) || exit 2
 trap 'rm -rf "$STAGE"' EXIT
 
@@ -25,6 +26,18 @@ take()
     cp "$found" "$STAGE/$2"
 }
 
+# package FOLDER OPTION...: the build as Debian packages.
+package()
+{
+    local folder=$1
+    shift
+    if ! (cd "$STAGE" && cpack --config "$BUILD/CPackConfig.cmake" -B "$STAGE/$folder" "$@") >"$STAGE/$folder.log" 2>&1; then
+        cat "$STAGE/$folder.log"
+        echo "not ok 1 - packages are made"
+        exit 1
+    fi
+}
+
 if ! DESTDIR=$STAGE/tree cmake --install "$BUILD" >"$STAGE/install.log" 2>&1; then
     cat "$STAGE/install.log"
     echo "not ok 1 - cmake --install works"
@@ -33,10 +46,18 @@ fi
 chmod 755 "$STAGE"
 take odeon-wordcount odeon-wordcount
 take '*wordcount*.so' wordcount.so
-cp "$HERE/test_systemd.sh" "$HERE/tap.sh" "$STAGE"
+take rig-numbers rig-numbers
+take probe.so probe.so
+cp "$HERE/$SCRIPT" "$HERE/service.sh" "$HERE/tap.sh" "$HERE/../../daemon/common/events.h" "$STAGE"
+
+# Two builds of the same layout: other bytes, another version.
+if [ "$SCRIPT" = test_systemd_package.sh ]; then
+    package first -D CPACK_STRIP_FILES=OFF
+    package second -D CPACK_PACKAGE_VERSION=99.0
+fi
 
 rc=0
-bash "$HERE/rig.sh" --dir "$STAGE" --journal "$STAGE/journal" --timeout 120 -- bash ./test_systemd.sh || rc=$?
+bash "$HERE/rig.sh" --dir "$STAGE" --journal "$STAGE/journal" --timeout 200 -- bash "./$SCRIPT" || rc=$?
 if [ $rc != 0 ] && [ $rc != 77 ] && [ -s "$STAGE/journal" ]; then
     echo "-- the journal's end:"
     tail -n 40 "$STAGE/journal"
