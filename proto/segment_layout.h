@@ -88,6 +88,8 @@ struct segment_commit {
 #define COMMIT_DIRECT UINT32_C(0xff)
 /* redo_how of a batch that an aside queue was given: `redo` is the queue that it was taken from. */
 #define COMMIT_ASIDE UINT32_C(0xfe)
+/* ... of a batch that recovery wrote anew, with what waited behind it: the active buffer is in it and has become empty. */
+#define COMMIT_POSTPONED UINT32_C(0xfd)
 #define COMMIT_LOW_BITS   37
 #define COMMIT_LOW_MASK   (UINT64_MAX >> (64 - COMMIT_LOW_BITS))
 #define COMMIT_OUT_MAX    (UINT64_C(1) << (64 - COMMIT_LOW_BITS + 3)) /* bytes of an outbox */
@@ -122,6 +124,15 @@ struct segment_journal_entry {
     uint64_t length;
 };
 
+/* How a handler ended the executor. */
+enum segment_fault_kind {
+    FAULT_SIGNAL,       /* by a signal that its own code raised */
+    FAULT_STALLED,      /* it did not return */
+    FAULT_EXIT,         /* it called exit() or one like it */
+    FAULT_THREAD_ENDED, /* it ended its thread */
+};
+enum { FAULT_BUILD_ID = 44, FAULT_TRACE = 1024 };
+
 struct segment_fault {
     uint64_t tag; /* valid while it equals count */
     uint32_t signal, attempts;
@@ -129,6 +140,10 @@ struct segment_fault {
     actor_ref actor;
     uint32_t message_type, actor_type;
     uint32_t in_init; /* 1: the actor had not been initialised yet */
+    uint32_t kind;    /* enum segment_fault_kind */
+    /* Text, NUL-terminated, "" when it cannot be told: the build id of the code that failed; where it was, frame by frame, innermost first:
+     * MODULE+0xOFFSET, separated by blanks.  Stored behind the tag: getting it may itself fault. */
+    char build_id[FAULT_BUILD_ID], trace[FAULT_TRACE];
     uint32_t reserved;
 };
 

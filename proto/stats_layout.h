@@ -30,7 +30,7 @@ enum stat_index {
     STAT_N
 };
 
-enum { STATS_SLOTS = 64, STATS_STAT_NAME = 40 };
+enum { STATS_SLOTS = 96, STATS_STAT_NAME = 40 };
 static_assert((int)STAT_N <= (int)STATS_SLOTS, "room for counters");
 
 enum { STATS_CONTROL_BLOCK = ODEON_WORKERS_MAX }; /* index */

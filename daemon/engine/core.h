@@ -232,6 +232,7 @@ struct worker {
     _Atomic uint32_t hold; /* enum hold_state; futex of the worker and of the control thread */
     pthread_t thread;
     void *signal_stack;
+    _Atomic uint64_t condemned; /* control thread: the count, plus 1, of the message that is to end the executor; the worker's signal handler */
     uint64_t block_bytes; /* of this structure and its mask */
 
     /* the barrier (barrier.h) */
@@ -244,6 +245,15 @@ struct worker {
 };
 
 enum { NO_QUEUE = 0xffffffffu };
+
+/* A worker as the control thread last saw it (stall.h). */
+struct stall_watch {
+    uint64_t count;  /* of its commits */
+    uint64_t age_ns; /* for how long that has not changed while its batch runs */
+    uint64_t cpu_ns; /* its processor time when that began to be measured, 0: not yet */
+    bool told, condemned;
+    uint32_t aside_tries;
+};
 
 /* Searchers of a node: a cache line of its own. */
 struct search_count {
@@ -305,6 +315,11 @@ struct engine {
     alignas(64) _Atomic uint64_t ports_open[ODEON_PORTS_MAX / 64]; /* a hint: where thieves look */
     alignas(64) _Atomic uint32_t stall_armed;
     int stall_fd;
+    _Atomic uint32_t watch_armed; /* a look at the workers' handlers is due (stall.h) */
+    int watch_fd;
+    _Atomic uint64_t watch_period_ns; /* control thread; read by whoever arms */
+    uint64_t watch_looked_ns;         /* control thread, as what follows */
+    struct stall_watch *watches;      /* [workers_max] */
 };
 
 /* Workers that run. */

@@ -97,6 +97,8 @@ struct engine_actor_type_info {
     engine_fini_fn fini;
 };
 
+enum { ENGINE_BUILD_ID_MAX = 44, ENGINE_TRACE_MAX = 1024 }; /* of a fault's report */
+
 struct engine_config {
     uint32_t n_workers;
     uint32_t queues_per_worker;
@@ -116,6 +118,8 @@ struct engine_config {
     uint64_t spin_ns;
     uint32_t moderate_sleeps;
     uint64_t moderate_ns, relaxed_ns;
+    /* Handlers that do not return: told after the first, ended with the executor after the second; 0: never. */
+    uint64_t stall_warn_ns, stall_kill_ns;
     /* Placement, as data.  All arrays have workers_max elements; NULL: unbound, one node, all at the same distance. */
     uint32_t workers_max;     /* room for workers that come later; 0: n_workers */
     uint32_t detached_max;    /* room for actors with a thread of their own */
@@ -130,6 +134,9 @@ struct engine_config {
     bool (*is_handler)(void *userdata, const void *pc);
     void *userdata;
     const void *host;       /* goes into every context */
+    /* Where a fault happened, as text (segment_layout.h); called in the signal handler of the thread that failed, whose stack may be
+     * in ruins.  `instruction` 0: where the caller is.  May be NULL */
+    void (*trace)(uint64_t instruction, char build_id[ENGINE_BUILD_ID_MAX], char trace[ENGINE_TRACE_MAX]);
 };
 
 /* Opens the segment behind `segment_fd`: formats it when its first page is zero and extends the file to its size unless it
@@ -147,10 +154,11 @@ struct engine_recovery {
 };
 /* What a fault record of the previous run says (0 workers: none).  Text for the log. */
 struct engine_fault {
-    uint32_t worker, signal, attempts, message_type;
+    uint32_t worker, signal, attempts, message_type, type, kind; /* kind: enum segment_fault_kind */
     uint64_t address, instruction;
     actor_ref actor;
     char actor_type[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1], message[ODEON_NAME_MAX + 1];
+    char build_id[ENGINE_BUILD_ID_MAX], trace[ENGINE_TRACE_MAX];
 };
 int engine_recover(struct engine *engine, struct engine_recovery *ret_report);
 /* The faults that the last recovery blamed on a message; index from 0; -ENOENT past the last. */
@@ -256,6 +264,7 @@ int engine_port_remove(struct engine *engine, uint32_t id, uint32_t generation);
 /* Live settings. */
 void engine_set_stealing(struct engine *engine, enum steal_policy_id id);
 void engine_set_throughput(struct engine *engine, uint32_t messages);
+void engine_set_stall_limits(struct engine *engine, uint64_t warn_ns, uint64_t kill_ns);
 const struct engine_config *engine_get_config(const struct engine *engine);
 
 /* Everything that can change while messages flow, in one transaction: n_workers (up to workers_max), stealing, mode,
@@ -275,6 +284,7 @@ int engine_reconfigure(struct engine *engine, const struct engine_config *config
 struct engine_worker_view {
     actor_ref actor; /* whose handler runs; 0: none, or not to be told */
     uint32_t type;   /* the actor's */
+    uint32_t message_type;
 };
 int engine_worker_get(struct engine *engine, uint32_t worker, struct engine_worker_view *ret_worker);
 /* The worker has been running a handler of this actor for long: it alone goes on with it; the rest of the batch, and what comes for the
@@ -289,6 +299,27 @@ struct engine_worker_progress {
     bool in_handler; /* it runs a batch: between two messages, or in a behaviour */
 };
 int engine_worker_get_progress(struct engine *engine, uint32_t worker, struct engine_worker_progress *ret_progress);
+
+/* Handlers that do not return.  When the descriptor is readable, the look is due; it may end the process, having told why. */
+enum engine_stall_what { ENGINE_STALL_WARN, ENGINE_STALL_ASIDE, ENGINE_STALL_KILL, ENGINE_STALL_GONE };
+struct engine_stall {
+    enum engine_stall_what what;
+    uint32_t worker, type, message_type; /* actor 0: type and message type cannot be told */
+    actor_ref actor;
+    uint64_t age_ns, cpu_ns; /* since it was noticed; of that on a processor */
+    char state;              /* the thread's, the kernel's letter; '?' */
+    int aside;               /* of WARN: 0: the actor has been set aside; negative: not (yet), aside_text says why.  ASIDE: it has been now */
+    const char *aside_text;
+};
+typedef void (*engine_stall_fn)(void *userdata, const struct engine_stall *stall);
+int engine_watch_fd(const struct engine *engine);
+void engine_watch_look(struct engine *engine, engine_stall_fn tell, void *userdata);
+
+/* For what stands between plugins and the C library; any thread, also in a signal handler.  A handler that ends the process: the first of them
+ * does not return when one calls it. */
+void engine_handler_exits(void);
+bool engine_thread_is_worker(void);
+bool engine_signal_is_fault(int signal);
 
 /* What happened on workers.  The descriptor is readable when there are events; engine_event_next clears it. */
 enum engine_event_kind { ENGINE_EVENT_PORT_REMOVED, ENGINE_EVENT_PORT_BROKEN };

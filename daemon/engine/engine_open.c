@@ -22,6 +22,7 @@
 #include "daemon/engine/reclaim.h"
 #include "daemon/engine/seed.h"
 #include "daemon/engine/segment.h"
+#include "daemon/engine/stall.h"
 #include "daemon/engine/steal.h"
 #include "daemon/engine/worker.h"
 
@@ -87,7 +88,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     e->config = *config;
     e->config.workers_max = segment_workers_max(config);
     store_relaxed(&e->n_workers, config->n_workers);
-    e->event_fd = e->stall_fd = -1;
+    e->event_fd = e->stall_fd = e->watch_fd = -1;
     pthread_mutex_init(&e->events_mutex, NULL);
     state_stock_init(&e->states);
     r = segment_open(&e->segment, config, segment_fd, reterr_text);
@@ -127,6 +128,8 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
         r = reclaim_open(e);
     if (r == 0)
         r = overflow_open(e);
+    if (r == 0)
+        r = stall_open(e);
     if (r < 0) {
         engine_close(e);
         return r;
@@ -160,6 +163,7 @@ struct engine *engine_close(struct engine *e)
             free(type);
         }
     }
+    stall_close(e);
     overflow_close(e);
     reclaim_close(e);
     steal_close(e);

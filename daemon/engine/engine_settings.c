@@ -46,7 +46,8 @@ static const char *change_find_fixed(const struct engine_config *is, const struc
     FIXED(durable_bytes, "the room for kept states");
     FIXED(attempts_max, "the number of attempts");
     FIXED(detached_max, "the number of detached actors");
-    if (is->bind != to->bind || is->bind_memory != to->bind_memory || is->userdata != to->userdata || is->host != to->host)
+    if (is->bind != to->bind || is->bind_memory != to->bind_memory || is->userdata != to->userdata || is->host != to->host ||
+        is->trace != to->trace)
         return "functions and their data cannot change while the engine runs";
 #undef FIXED
     return NULL;

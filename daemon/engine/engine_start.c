@@ -62,6 +62,7 @@ static void counts_settle(struct engine *e)
 
 int engine_recover(struct engine *e, struct engine_recovery *ret_report)
 {
+    fault_install();
     int r = recover_run(e, ret_report);
     if (r == 0) {
         recovery_publish(e, ret_report);
@@ -80,7 +81,6 @@ int engine_fault_get(const struct engine *e, unsigned index, struct engine_fault
 
 int engine_start(struct engine *e)
 {
-    fault_install();
     hold_install();
     if (sched_getaffinity(0, sizeof(e->allowed), &e->allowed) < 0)
         return -errno;

@@ -13,7 +13,7 @@
 
 /* The receiver of the record at the committed cursor; 0: the worker is in no batch of a message queue. */
 __attribute__((no_sanitize("thread"))) /* the worker's plain stores: see above */
-static actor_ref running_actor(struct engine *e, struct segment_worker *durable)
+static actor_ref running_actor(struct engine *e, struct segment_worker *durable, uint32_t *ret_message_type)
 {
     uint64_t count = segment_count(durable);
     const struct segment_commit *slot = segment_commit_valid(durable);
@@ -31,6 +31,7 @@ static actor_ref running_actor(struct engine *e, struct segment_worker *durable)
         return 0;
     const struct envelope *envelope = (const struct envelope *)(segment_window(&e->segment, queue, inactive) + cursor);
     actor_ref to = envelope->to;
+    *ret_message_type = envelope->type;
     atomic_thread_fence(memory_order_acquire); /* the reads above are done before the count is looked at again */
     return segment_count(durable) == count ? to : 0;
 }
@@ -48,7 +49,8 @@ int engine_worker_get(struct engine *e, uint32_t worker, struct engine_worker_vi
     struct engine_actor_view actor;
     if (worker >= load_relaxed(&e->stats->n_workers))
         return -ENOENT;
-    *ret = (struct engine_worker_view){ .actor = running_actor(e, &e->segment.workers[worker]) };
+    *ret = (struct engine_worker_view){ 0 };
+    ret->actor = running_actor(e, &e->segment.workers[worker], &ret->message_type);
     if (ret->actor == 0 || engine_actor_get(e, ret->actor, &actor) < 0)
         ret->actor = 0;
     else

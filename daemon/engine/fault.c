@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/fault.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "daemon/engine/commit.h"
 #include "daemon/engine/durable.h"
 
 static _Thread_local struct worker *this_worker;
+static _Thread_local volatile sig_atomic_t reporting; /* a fault while a fault is being reported ends at once */
+static pthread_key_t thread_end;
+static pid_t executor_pid;
 
-enum { FAULT_STACK_BYTES = 64 * 1024 };
+enum { FAULT_STACK_BYTES = 128 * 1024 };
 
 static uint64_t instruction_of(const void *context)
 {
@@ -25,31 +33,112 @@ static uint64_t instruction_of(const void *context)
 #endif
 }
 
-/* Async-signal-safe: stores to the segment, then the default action for the core dump and the supervisor's eyes. */
+/* Async-signal-safe: stores to the segment.  `info` and `context`: of a signal, else NULL. */
+static void record(struct worker *w, enum segment_fault_kind kind, int signal, const siginfo_t *info, const void *context)
+{
+    if (!w || w->queue == NO_QUEUE || !load_relaxed(&w->durable->turn))
+        return;
+    struct segment_fault *fault = &w->durable->fault;
+    const struct envelope *running = (const struct envelope *)(w->batch + commit_cursor(w->slot));
+    uint32_t slot = actor_ref_slot(running->to); /* between two messages there may be anything behind the cursor */
+    uint64_t key = slot < w->actors_max ? load_relaxed(&w->actors[slot].key) : 0;
+    fault->kind = (uint32_t)kind;
+    fault->signal = (uint32_t)signal;
+    fault->attempts = running->attempts + 1u;
+    fault->address = info ? (uint64_t)(uintptr_t)info->si_addr : 0;
+    fault->instruction = context ? instruction_of(context) : 0;
+    fault->actor = running->to;
+    fault->message_type = running->type;
+    fault->actor_type = actor_key_type(key);
+    fault->in_init = actor_key_kind(key) == ACTOR_NEW ||
+                     (actor_key_kind(key) == ACTOR_KEPT && !durable_is_initialised(w->engine, slot, actor_key_generation(key)));
+    fault->build_id[0] = fault->trace[0] = '\0';
+    crash_order();
+    fault->tag = commit_count(w);
+    crash_order();
+    stat_add(w, STAT_faults, 1);
+    if (w->engine->config.trace && w == this_worker && kind != FAULT_THREAD_ENDED) /* another's stack cannot be walked from here */
+        w->engine->config.trace(fault->instruction, fault->build_id, fault->trace);
+}
+
+/* The bare system calls: the functions may be somebody else's by now (executor/contain.h). */
+static _Noreturn void die_by(int signal)
+{
+    static const struct {
+        unsigned long handler, flags, restorer, mask;
+    } by_default; /* the kernel's structure */
+    uint64_t only = UINT64_C(1) << (signal - 1);
+    syscall(SYS_rt_sigaction, signal, &by_default, NULL, sizeof(only));
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &only, NULL, sizeof(only)); /* a handler may have blocked it */
+    raise(signal);
+    for (;;)
+        syscall(SYS_exit_group, EXIT_FAILURE);
+}
+
+/* No core: nothing is broken, and a dump of all that is mapped takes long. */
+static _Noreturn void die_without_core(void)
+{
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
+    die_by(SIGABRT);
+}
+
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     struct worker *w = this_worker;
-    if (w && w->queue != NO_QUEUE && load_relaxed(&w->durable->turn)) {
-        struct segment_fault *fault = &w->durable->fault;
-        const struct envelope *running = (const struct envelope *)(w->batch + commit_cursor(w->slot));
-        uint32_t slot = actor_ref_slot(running->to); /* between two messages there may be anything behind the cursor */
-        uint64_t key = slot < w->actors_max ? load_relaxed(&w->actors[slot].key) : 0;
-        fault->signal = (uint32_t)signal;
-        fault->attempts = running->attempts + 1u;
-        fault->address = (uint64_t)(uintptr_t)info->si_addr;
-        fault->instruction = instruction_of(context);
-        fault->actor = running->to;
-        fault->message_type = running->type;
-        fault->actor_type = actor_key_type(key);
-        fault->in_init = actor_key_kind(key) == ACTOR_NEW ||
-                         (actor_key_kind(key) == ACTOR_KEPT && !durable_is_initialised(w->engine, slot, actor_key_generation(key)));
-        crash_order();
-        fault->tag = commit_count(w);
-        stat_add(w, STAT_faults, 1);
-    }
-    struct sigaction action = { .sa_handler = SIG_DFL };
-    sigaction(signal, &action, NULL);
-    raise(signal);
+    if (getpid() != executor_pid || reporting) /* F3 */
+        die_by(signal);
+    bool sent = info->si_code <= 0, ours = sent && info->si_pid == executor_pid;
+    uint64_t condemned = w && ours && signal == SIGABRT ? load_acquire(&w->condemned) : 0;
+    if (condemned && condemned != commit_count(w) + 1)
+        return; /* it has returned */
+    reporting = 1;
+    if (!sent || ours) /* F1 */
+        record(w, condemned ? FAULT_STALLED : FAULT_SIGNAL, signal, sent ? NULL : info, context);
+    if (condemned)
+        die_without_core();
+    die_by(signal);
+}
+
+void fault_end_worker(struct worker *w, uint64_t count, enum segment_fault_kind kind)
+{
+    if (segment_count(w->durable) == count)
+        record(w, kind, 0, NULL, NULL);
+    reporting = 1;
+    die_without_core();
+}
+
+/* exit() and quick_exit() in a handler come here, too; what else wants to be called at the process's end has no business with a worker that is in a
+ * turn. */
+void engine_handler_exits(void)
+{
+    if (!this_worker || getpid() != executor_pid)
+        return;
+    record(this_worker, FAULT_EXIT, 0, NULL, NULL);
+    syscall(SYS_exit_group, EXIT_FAILURE);
+}
+
+/* pthread_exit() in a handler: the thread's worker would never run anything again. */
+static void on_thread_end(void *worker)
+{
+    if (getpid() != executor_pid)
+        return;
+    record(worker, FAULT_THREAD_ENDED, 0, NULL, NULL);
+    die_without_core();
+}
+
+bool engine_thread_is_worker(void)
+{
+    return this_worker != NULL;
+}
+
+static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
+
+bool engine_signal_is_fault(int signal)
+{
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        if (signals[i] == signal)
+            return true;
+    return false;
 }
 
 struct worker *fault_this_worker(void)
@@ -59,9 +148,14 @@ struct worker *fault_this_worker(void)
 
 void fault_install(void)
 {
-    static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
     struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
     sigemptyset(&action.sa_mask);
+    if (executor_pid == 0) {
+        (void)pthread_key_create(&thread_end, on_thread_end);
+        (void)atexit(engine_handler_exits);
+        (void)at_quick_exit(engine_handler_exits);
+    }
+    executor_pid = getpid();
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         sigaction(signals[i], &action, NULL);
 }
@@ -75,11 +169,13 @@ void fault_thread_enter(struct worker *w)
         sigaltstack(&stack, NULL);
     }
     this_worker = w;
+    (void)pthread_setspecific(thread_end, w);
 }
 
 void fault_thread_leave(struct worker *w)
 {
     stack_t stack = { .ss_flags = SS_DISABLE };
+    (void)pthread_setspecific(thread_end, NULL);
     sigaltstack(&stack, NULL);
     this_worker = NULL;
     free(w->signal_stack);

@@ -23,14 +23,17 @@ static uint64_t event_data(unsigned kind, uint32_t index)
 int park_init(struct engine *e)
 {
     e->stall_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    return e->stall_fd < 0 ? -errno : 0;
+    e->watch_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    return e->stall_fd < 0 || e->watch_fd < 0 ? -errno : 0;
 }
 
 void park_fini(struct engine *e)
 {
     if (e->stall_fd >= 0)
         close(e->stall_fd);
-    e->stall_fd = -1;
+    if (e->watch_fd >= 0)
+        close(e->watch_fd);
+    e->stall_fd = e->watch_fd = -1;
 }
 
 static int watch(int epoll_fd, int fd, uint32_t events, uint64_t data)
@@ -121,6 +124,15 @@ static void stall_arm(struct engine *e)
     (void)timerfd_settime(e->stall_fd, 0, &when, NULL);
 }
 
+void park_watch_arm(struct engine *e)
+{
+    if (atomic_exchange_explicit(&e->watch_armed, 1, memory_order_seq_cst)) /* WA1 */
+        return;
+    uint64_t period_ns = load_relaxed(&e->watch_period_ns);
+    struct itimerspec when = { .it_value = { .tv_sec = (time_t)(period_ns / 1000000000), .tv_nsec = (long)(period_ns % 1000000000) } };
+    (void)timerfd_settime(e->watch_fd, 0, &when, NULL);
+}
+
 static bool has_hot_ports(const struct worker *w)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX / 64; i++)
@@ -146,6 +158,8 @@ void park_begin_run(struct worker *w, uint32_t source)
         stat_add(w, STAT_wakeups_useful, w->told);
         w->told = false;
     }
+    if (unlikely(!load_relaxed(&e->watch_armed)))
+        park_watch_arm(e); /* WA1: behind busy and its barrier */
     if (likely(!sleeper_any(e)) || load_relaxed(&e->stealing) == STEAL_NONE)
         return;
     if (has_hot_ports(w))

@@ -29,6 +29,8 @@ void park_begin_run(struct worker *w, uint32_t source);
 /* Behind a flush in the middle of a batch, before the next handler, which may never return. */
 void park_mid_look(struct worker *w);
 void park_end_run(struct worker *w);
+/* Has the control thread look at running handlers after a while, unless it will anyhow (stall.h, WA1). */
+void park_watch_arm(struct engine *engine);
 /* Sleeps until woken, at most limit_ns (0: without a limit), unless there is something to do.  Called with nothing taken. */
 enum park_end { PARK_WOKEN, PARK_TIMED_OUT };
 enum park_end park_sleep(struct worker *w, uint64_t limit_ns);

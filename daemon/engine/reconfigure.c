@@ -90,6 +90,7 @@ static void config_apply(struct engine *e, const struct engine_config *config)
     mine->moderate_sleeps = config->moderate_sleeps;
     mine->moderate_ns = config->moderate_ns;
     mine->relaxed_ns = config->relaxed_ns;
+    engine_set_stall_limits(e, config->stall_warn_ns, config->stall_kill_ns);
     store_relaxed(&e->n_workers, config->n_workers);
     store_relaxed(&e->stats->n_workers, config->n_workers);
     near_build(e);

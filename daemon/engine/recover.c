@@ -13,6 +13,7 @@
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
+#include "daemon/engine/postpone.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/seed.h"
 #include "daemon/engine/wake.h"
@@ -89,6 +90,8 @@ static void remember_fault(struct engine *e, uint32_t id, const struct segment_f
     struct engine_fault *f = &faults[e->n_faults++];
     *f = (struct engine_fault){
         .worker = id,
+        .kind = fault->kind,
+        .type = fault->actor_type,
         .signal = fault->signal,
         .attempts = fault->attempts,
         .message_type = fault->message_type,
@@ -100,30 +103,33 @@ static void remember_fault(struct engine *e, uint32_t id, const struct segment_f
         memcpy(f->actor_type, e->segment.actor_types[fault->actor_type].name, sizeof(f->actor_type));
         memcpy(f->plugin, e->segment.actor_types[fault->actor_type].plugin, sizeof(f->plugin));
     }
+    memcpy(f->build_id, fault->build_id, sizeof(f->build_id) - 1);
+    memcpy(f->trace, fault->trace, sizeof(f->trace) - 1);
     if (fault->message_type < MESSAGE_TYPE_FIRST_USER)
         strcpy(f->message, fault->message_type == MESSAGE_TYPE_INIT ? "init" : "poison");
     else if (fault->message_type < load_relaxed(&e->segment.header->n_message_types))
         memcpy(f->message, e->segment.message_types[fault->message_type].name, sizeof(f->message));
 }
 
-/* Pass 4b: what was running.  Values, not increments: V1. */
-static void blame(struct engine *e, uint32_t id, struct segment_commit *slot, struct engine_recovery *report)
+/* Pass 4b: what was running.  Values, not increments: V1.  True: it did not return. */
+static bool blame(struct engine *e, uint32_t id, struct segment_commit *slot, struct engine_recovery *report)
 {
     struct segment_worker *durable = &e->segment.workers[id];
     uint64_t count = segment_count(durable);
     if (slot->source == 0 || slot->source > e->segment.n_queues || !load_relaxed(&durable->turn))
-        return;
+        return false;
     bool second = slot->wrap == 0 || commit_cursor(slot) == slot->wrap; /* behind the first piece comes the second, which may be empty */
     uint64_t cursor = slot->wrap && second ? 0 : commit_cursor(slot);
     if (second && cursor == commit_tail(slot))
-        return;
+        return false;
     uint32_t queue = slot->source - 1;
     unsigned inactive = queue_active(load_relaxed(&e->segment.queues[queue].sel)) ^ 1;
     struct envelope *envelope = (struct envelope *)(segment_window(&e->segment, queue, inactive) + cursor);
     envelope->flags |= ENVELOPE_REDELIVERED;
     report->running_handlers++;
     report->redeliveries++;
-    if (durable->fault.tag == count && durable->fault.attempts) {
+    bool blamed = durable->fault.tag == count && durable->fault.attempts;
+    if (blamed) {
         envelope->attempts = (uint8_t)durable->fault.attempts;
         if (envelope->type >= MESSAGE_TYPE_FIRST_USER) /* an init record keeps its mark */
             envelope->flags = (uint8_t)((envelope->flags & ~ENVELOPE_INIT) | (durable->fault.in_init ? ENVELOPE_INIT : 0));
@@ -131,11 +137,14 @@ static void blame(struct engine *e, uint32_t id, struct segment_commit *slot, st
         remember_fault(e, id, &durable->fault);
     }
     crash_order();
+    return blamed && durable->fault.kind == FAULT_STALLED;
 }
 
 static void redo_end(struct engine *e, const struct segment_commit *slot)
 {
-    if (!slot->redo || slot->redo_how == COMMIT_DIRECT || slot->redo_how == COMMIT_ASIDE)
+    if (slot->redo && slot->redo_how == COMMIT_POSTPONED)
+        postpone_redo(e, slot);
+    if (!slot->redo || slot->redo_how == COMMIT_DIRECT || slot->redo_how == COMMIT_ASIDE || slot->redo_how == COMMIT_POSTPONED)
         return;
     struct segment_actor *durable = &e->segment.actors[actor_ref_slot(slot->redo)];
     uint64_t word = load_relaxed(&durable->word);
@@ -188,7 +197,7 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
         aside_redo(e, &slot); /* before anything is looked for in these queues */
     if (durable_undo(e, id)) /* a */
         report->states_undone++;
-    blame(e, id, &slot, report);
+    bool hung = blame(e, id, &slot, report);
     redo_end(e, &slot);
     w->source = slot.source; /* a drain's records are known by their source (D1) */
     if (commit_out(&slot) > 0) {
@@ -202,6 +211,11 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     INJECT(RECOVERY);
     if (slot.source && slot.redo_how == COMMIT_DIRECT)
         redo_direct(e, &slot);
+    if (hung) {
+        store_relaxed(&w->durable->turn, 0); /* before the flip: what is first then has not been running */
+        if (postpone_move(w))
+            slot = *w->slot;
+    }
     store_cursor(e, &slot, report);
     w->source = 0;
     if (slot.source || commit_out(&slot) || slot.redo)

@@ -14,6 +14,7 @@
 #include "daemon/executor/ports.h"
 #include "daemon/executor/progress.h"
 #include "daemon/executor/start.h"
+#include "daemon/executor/trace.h"
 
 /* Reports that still wait when the process ends have this long to leave. */
 enum { FLUSH_MS = 2000 };
@@ -30,6 +31,7 @@ void executor_report_error(struct executor *executor, uint64_t command, int erro
 
 void executor_publish_plugins(struct executor *executor)
 {
+    trace_learn(executor->plugins);
     if (executor->stats)
         atomic_store_explicit(&executor->stats->n_plugins, plugin_registry_count(executor->plugins),
                               memory_order_relaxed);
@@ -98,6 +100,8 @@ static void executor_fini(struct executor *executor)
     executor->control = control_free(executor->control);
     if (executor->events_open)
         uv_close((uv_handle_t *)&executor->events, NULL);
+    if (executor->stalls_open)
+        uv_close((uv_handle_t *)&executor->stalls, NULL);
     topology_watch_stop(&executor->topology_watch);
     uv_close((uv_handle_t *)&executor->drain_timer, NULL);
     uv_run(&executor->loop, UV_RUN_DEFAULT);

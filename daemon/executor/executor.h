@@ -63,8 +63,8 @@ struct executor {
     uint64_t start_command;
     uint32_t awaited_ports, awaited_plugins;
 
-    uv_poll_t events;
-    bool events_open;
+    uv_poll_t events, stalls;
+    bool events_open, stalls_open;
     struct executor_removal removals[ODEON_PORTS_MAX];
 
     uv_timer_t drain_timer;

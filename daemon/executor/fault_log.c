@@ -9,6 +9,7 @@
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/executor/ref_text.h"
+#include "proto/segment_layout.h"
 
 void fault_log_recovery(const struct engine_recovery *r)
 {
@@ -22,24 +23,43 @@ void fault_log_recovery(const struct engine_recovery *r)
         r->redeliveries, r->faults);
 }
 
+/* "crashed", or what it did instead of returning. */
+static const char *what_it_did(const struct engine_fault *f)
+{
+    switch ((enum segment_fault_kind)f->kind) {
+    case FAULT_STALLED:
+        return "did not return";
+    case FAULT_EXIT:
+        return "ended the process";
+    case FAULT_THREAD_ENDED:
+        return "ended its thread";
+    case FAULT_SIGNAL:
+        break;
+    }
+    return "crashed";
+}
+
 static void fault_log_one(const struct engine_fault *f, uint32_t attempts_max)
 {
     char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32], actor[64], message[ODEON_NAME_MAX + 32];
-    const char *const fields[] = { CATALOGUE_HANDLER_CRASHED, plugin, type, actor, message, NULL };
-    const char *signal_name = sigabbrev_np((int)f->signal);
-    char number[16];
+    char build[ENGINE_BUILD_ID_MAX + 32], trace[ENGINE_TRACE_MAX + 32];
+    const char *const fields[] = { CATALOGUE_HANDLER_CRASHED, plugin, type, actor, message, build, trace, NULL };
+    const char *signal_name = f->signal ? sigabbrev_np((int)f->signal) : NULL;
+    char where[96] = "", number[16];
 
     snprintf(plugin, sizeof(plugin), "ODEON_PLUGIN=%s", f->plugin);
     snprintf(type, sizeof(type), "ODEON_ACTOR_TYPE=%s", f->actor_type);
     snprintf(actor, sizeof(actor), "ODEON_ACTOR=" REF_FORMAT, REF_ARGS(f->actor));
     snprintf(message, sizeof(message), "ODEON_MESSAGE=%s", f->message);
     snprintf(number, sizeof(number), "%u", f->signal);
+    snprintf(build, sizeof(build), "ODEON_BUILD_ID=%s", f->build_id);
+    snprintf(trace, sizeof(trace), "ODEON_BACKTRACE=%s", f->trace);
+    if (f->signal)
+        snprintf(where, sizeof(where), ", signal %s%s, address 0x%" PRIx64 ", instruction 0x%" PRIx64, signal_name ? "SIG" : "",
+                 signal_name ? signal_name : number, f->address, f->instruction);
     log_fields(LOG_LEVEL_WARNING, fields,
-               "plugin %s crashed: actor type %s, actor " REF_FORMAT
-               ", message %s, worker %u, signal %s%s, address 0x%" PRIx64 ", instruction 0x%" PRIx64
-               ", attempt %u of %u%s",
-               f->plugin, f->actor_type, REF_ARGS(f->actor), f->message, f->worker, signal_name ? "SIG" : "",
-               signal_name ? signal_name : number, f->address, f->instruction, f->attempts, attempts_max,
+               "plugin %s %s: actor type %s, actor " REF_FORMAT ", message %s, worker %u%s, attempt %u of %u%s", f->plugin,
+               what_it_did(f), f->actor_type, REF_ARGS(f->actor), f->message, f->worker, where, f->attempts, attempts_max,
                f->attempts >= attempts_max ? ": the message is a dead letter now" : ": it will be tried again");
 }
 

@@ -463,6 +463,14 @@ const struct plugin *plugin_registry_get(const struct plugin_registry *registry,
     return index < registry->n ? registry->plugins[index] : NULL;
 }
 
+const char *plugin_registry_name_of(const struct plugin_registry *registry, const char *loader_name)
+{
+    for (unsigned i = 0; i < registry->n; i++)
+        if (strcmp(registry->plugins[i]->path, loader_name) == 0)
+            return registry->plugins[i]->descriptor->name;
+    return NULL;
+}
+
 const char *plugin_get_name(const struct plugin *plugin)
 {
     return plugin->descriptor->name;

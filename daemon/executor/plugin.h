@@ -38,6 +38,9 @@ unsigned plugin_registry_count(const struct plugin_registry *registry);
 /* By index below the count, in the order of loading; NULL behind the last. */
 const struct plugin *plugin_registry_get(const struct plugin_registry *registry, unsigned index);
 
+/* The plugin whose code the loader knows by this name; NULL: none. */
+const char *plugin_registry_name_of(const struct plugin_registry *registry, const char *loader_name);
+
 const char *plugin_get_name(const struct plugin *plugin);
 const char *plugin_get_version(const struct plugin *plugin);
 const char *plugin_get_label(const struct plugin *plugin);

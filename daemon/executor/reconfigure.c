@@ -44,6 +44,16 @@ static int explain_engine(const struct executor *executor, int error, const char
     return explain_set(explain, error, "the engine refuses the change: %s", text && *text ? text : strerror(-error));
 }
 
+/* What workers need not stop for, and must not: one may hang, and this be meant to end it. */
+static bool is_about_stalls_only(const struct settings *is, const struct settings_change *change)
+{
+    struct settings to = change->settings;
+
+    to.stall_warn_ms = is->stall_warn_ms;
+    to.stall_kill_ms = is->stall_kill_ms;
+    return !change->replan && memcmp(&to, is, sizeof(to)) == 0;
+}
+
 int reconfigure(struct executor *executor, const struct settings_change *change, struct engine_change *ret_done,
                 struct explain *explain)
 {
@@ -55,6 +65,11 @@ int reconfigure(struct executor *executor, const struct settings_change *change,
 
     memset(ret_done, 0, sizeof(*ret_done));
     settings_update_config(&change->settings, &config);
+    if (is_about_stalls_only(&executor->settings, change)) {
+        engine_set_stall_limits(executor->engine, config.stall_warn_ns, config.stall_kill_ns);
+        executor->settings = change->settings;
+        return 0;
+    }
     if (change->replan) {
         r = plan_workers(executor, &change->settings, false, explain);
         if (r < 0)

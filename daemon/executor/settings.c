@@ -80,6 +80,10 @@ static const struct setting {
       "nodes on which queues and outboxes lie: local (their worker's), interleave, or first-touch" },
     { "detached", SETTING_NUMBER, false, offsetof(struct settings, detached), 8, 0, SETTINGS_DETACHED_MAX,
       "actors that can have a thread of their own" },
+    { "stall-warn-ms", SETTING_NUMBER, true, offsetof(struct settings, stall_warn_ms), 1000, 0, 86400000,
+      "milliseconds after which a handler that has not returned is named in the log; 0: never" },
+    { "stall-kill-ms", SETTING_NUMBER, true, offsetof(struct settings, stall_kill_ms), 0, 0, 86400000,
+      "milliseconds after which such a handler is ended with its executor, as if it had crashed; 0: never" },
 };
 enum { N_SETTINGS = sizeof(table) / sizeof(table[0]) };
 
@@ -371,6 +375,8 @@ void settings_update_config(const struct settings *settings, struct engine_confi
     config->moderate_sleeps = (uint32_t)settings->moderate_sleeps;
     config->moderate_ns = settings->moderate_us * 1000;
     config->relaxed_ns = settings->relaxed_us * 1000;
+    config->stall_warn_ns = settings->stall_warn_ms * 1000000;
+    config->stall_kill_ns = settings->stall_kill_ms * 1000000;
 }
 
 int settings_show(const struct settings *settings, unsigned index, struct setting_view *ret_view)

@@ -16,8 +16,11 @@
 #include <unistd.h>
 
 #include "daemon/common/log.h"
+#include "daemon/executor/contain.h"
 #include "daemon/executor/fault_log.h"
 #include "daemon/executor/ports.h"
+#include "daemon/executor/stalls.h"
+#include "daemon/executor/trace.h"
 
 /* How long the loop may stand still for one look at a draining engine. */
 #define DRAIN_SLICE_NS UINT64_C(10000000)
@@ -108,6 +111,8 @@ static void start_config(struct executor *executor, struct engine_config *ret_co
     ret_config->bind_memory = topology_bind_memory;
     ret_config->userdata = executor->topology;
     ret_config->host = host_get_table(executor->host);
+    ret_config->trace = trace_write;
+    ret_config->is_handler = trace_is_plugin;
 }
 
 /* The engine writes workers' counters; the header's number of plugins is ours. */
@@ -292,6 +297,8 @@ static void start_plugins(struct executor *executor)
     int r;
 
     log_types_missing(executor);
+    executor_publish_plugins(executor); /* before anything can fail: what a fault is told by is learned here */
+    contain_begin(); /* recovery has set the engine's own handlers */
     r = engine_start(executor->engine);
     if (r < 0) {
         snprintf(text, sizeof(text), "the workers cannot be started: %s", strerror(-r));
@@ -299,13 +306,15 @@ static void start_plugins(struct executor *executor)
         return;
     }
     executor->state = EXECUTOR_RUNNING;
-    executor_publish_plugins(executor);
     r = ports_start(executor);
     if (r < 0) {
         snprintf(text, sizeof(text), "the engine's events cannot be watched: %s", uv_strerror(r));
         start_fail(executor, r, text);
         return;
     }
+    r = stalls_start(executor);
+    if (r < 0)
+        log_warning("handlers that do not return are not noticed: %s", uv_strerror(r));
     r = topology_watch_start(&executor->topology_watch, &executor->loop, executor->topology);
     if (r < 0)
         log_warning("changes of processors are not noticed: %s", strerror(-r));

@@ -316,6 +316,8 @@ static void test_live_ranges(void **state)
         { "relaxed-us", "3600000001", "3600000000", -ERANGE },
         { "affinity", "x", "neither auto", -EINVAL },
         { "smt", "maybe", "neither yes nor no", -EINVAL },
+        { "stall-warn-ms", "86400001", "86400000", -ERANGE },
+        { "stall-kill-ms", "86400001", "86400000", -ERANGE },
     };
     struct settings settings;
     struct setting_view view;
@@ -358,8 +360,8 @@ static void test_show(void **state)
         assert_true(strlen(view.doc) > 10);
         accept(&again, view.key, view.value);
     }
-    assert_int_equal(n, 22);
-    assert_int_equal(live, 11);
+    assert_int_equal(n, 24);
+    assert_int_equal(live, 13);
     assert_memory_equal(&settings, &again, sizeof(settings));
     assert_int_equal(settings_show(&settings, n, &view), -ENOENT);
 }

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/stall.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/engine/aside.h"
+#include "daemon/engine/commit.h"
+#include "daemon/engine/fault.h"
+#include "daemon/engine/park.h"
+
+enum {
+    PARTS = 32, /* of the least limit: how late a stall may be found */
+    PERIOD_LEAST_NS = 5 * 1000 * 1000,
+    PERIOD_MOST_NS = 200 * 1000 * 1000,
+    ASIDE_TRIES = 10, /* the thread may be in a system call of the engine's just then */
+    HOLD_NS = 50 * 1000 * 1000,
+    GRACE_NS = 500 * 1000 * 1000, /* for the signal to reach a condemned handler; then its record is written for it */
+};
+
+int stall_open(struct engine *e)
+{
+    e->watches = calloc(e->segment.workers_max, sizeof(*e->watches));
+    if (!e->watches)
+        return -ENOMEM;
+    engine_set_stall_limits(e, e->config.stall_warn_ns, e->config.stall_kill_ns);
+    return 0;
+}
+
+void stall_close(struct engine *e)
+{
+    free(e->watches);
+    e->watches = NULL;
+}
+
+/* Needs nobody to stand still: a handler that hangs may be the reason for it. */
+void engine_set_stall_limits(struct engine *e, uint64_t warn, uint64_t kill)
+{
+    uint64_t least = warn && (!kill || warn < kill) ? warn : kill;
+    e->config.stall_warn_ns = warn;
+    e->config.stall_kill_ns = kill;
+    uint64_t period = least / PARTS;
+    store_relaxed(&e->watch_period_ns, period < PERIOD_LEAST_NS ? PERIOD_LEAST_NS : period > PERIOD_MOST_NS ? PERIOD_MOST_NS : period);
+    store_relaxed(&e->watch_armed, 1);
+    if (!least)
+        return; /* WA1 */
+    store_relaxed(&e->watch_armed, 0);
+    park_watch_arm(e); /* whoever was running before the change does not begin a run */
+}
+
+/* ---- a worker's thread, from outside ---- */
+
+static pid_t thread_id(const struct worker *w)
+{
+    return (pid_t)load_relaxed(&w->stats->thread);
+}
+
+static bool thread_is_gone(const struct worker *w)
+{
+    return syscall(SYS_tgkill, getpid(), thread_id(w), 0) < 0 && errno == ESRCH;
+}
+
+/* What it has used of processors; 0: not to be told. */
+static uint64_t thread_cpu_ns(const struct worker *w)
+{
+    enum { PER_THREAD_SCHED = 6 }; /* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED: what pthread_getcpuclockid() makes, of a living thread's id */
+    struct timespec used;
+    if (clock_gettime((clockid_t)((~(unsigned)thread_id(w) << 3) | PER_THREAD_SCHED), &used) < 0)
+        return 0;
+    return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+}
+
+/* The kernel's letter for its state: R runs, or could; '?': not to be told. */
+static char thread_state(const struct worker *w)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)thread_id(w));
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return '?';
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return name_end && name_end[1] == ' ' && name_end[2] ? name_end[2] : '?';
+}
+
+/* ---- one look ---- */
+
+static void forget(struct worker *w, struct stall_watch *watch, uint64_t count)
+{
+    if (watch->told)
+        store_relaxed(&w->stats->value[STAT_handler_overdue], 0);
+    if (watch->condemned)
+        store_relaxed(&w->condemned, 0);
+    *watch = (struct stall_watch){ .count = count };
+}
+
+static void describe(struct engine *e, struct worker *w, const struct stall_watch *watch, struct engine_stall *ret)
+{
+    struct engine_worker_view view;
+    *ret = (struct engine_stall){ .worker = w->id, .age_ns = watch->age_ns, .state = '?' };
+    if (engine_worker_get(e, w->id, &view) < 0)
+        return;
+    ret->actor = view.actor;
+    ret->type = view.type;
+    ret->message_type = view.message_type;
+}
+
+/* Older than `limit_ns`?  WA2 */
+static bool is_overdue(const struct stall_watch *watch, uint64_t limit_ns, const struct engine_stall *stall, uint64_t period_ns)
+{
+    if (limit_ns == 0 || watch->age_ns < limit_ns)
+        return false;
+    return stall->state != 'R' || stall->cpu_ns + 2 * period_ns >= limit_ns;
+}
+
+/* WA3.  With its own signal, so that the record says where it hangs; without, when it has blocked that. */
+static void condemn(struct worker *w, struct stall_watch *watch)
+{
+    if (!watch->condemned) {
+        watch->condemned = true;
+        store_release(&w->condemned, watch->count + 1); /* read (acquire) by the signal handler */
+        (void)syscall(SYS_tgkill, getpid(), thread_id(w), SIGABRT);
+    } else if (watch->age_ns >= w->engine->config.stall_kill_ns + GRACE_NS) {
+        fault_end_worker(w, watch->count, FAULT_STALLED);
+    }
+}
+
+/* The others of its queue go on without it.  Its flips are no progress of the handler. */
+static void try_aside(struct engine *e, struct worker *w, struct stall_watch *watch, struct engine_stall *stall)
+{
+    watch->aside_tries++;
+    stall->aside = aside_set(e, w->id, stall->actor, HOLD_NS, &stall->aside_text);
+    if (stall->aside != -EAGAIN && stall->aside != -ETIMEDOUT)
+        watch->aside_tries = ASIDE_TRIES;
+    if (stall->aside == 0)
+        watch->count = segment_count(w->durable);
+}
+
+static void look_at(struct engine *e, struct worker *w, struct stall_watch *watch, uint64_t step_ns, engine_stall_fn tell, void *userdata)
+{
+    uint64_t count = segment_count(w->durable), period_ns = load_relaxed(&e->watch_period_ns);
+    struct engine_stall stall;
+    if (!load_relaxed(&w->durable->turn) || count != watch->count) {
+        forget(w, watch, count);
+        return;
+    }
+    watch->age_ns += step_ns;
+    if (watch->cpu_ns == 0)
+        watch->cpu_ns = thread_cpu_ns(w);
+    if (thread_is_gone(w)) {
+        describe(e, w, watch, &stall);
+        stall.what = ENGINE_STALL_GONE;
+        tell(userdata, &stall);
+        fault_end_worker(w, watch->count, FAULT_THREAD_ENDED);
+    }
+    uint64_t warn_ns = e->config.stall_warn_ns, kill_ns = e->config.stall_kill_ns;
+    bool is_old = (warn_ns && !watch->told && watch->age_ns >= warn_ns) || (kill_ns && watch->age_ns >= kill_ns);
+    if (!is_old && watch->told && watch->aside_tries < ASIDE_TRIES) {
+        describe(e, w, watch, &stall);
+        try_aside(e, w, watch, &stall);
+        if (stall.aside == 0) {
+            stall.what = ENGINE_STALL_ASIDE;
+            tell(userdata, &stall);
+        }
+    }
+    if (!is_old)
+        return;
+    describe(e, w, watch, &stall);
+    stall.cpu_ns = thread_cpu_ns(w) - watch->cpu_ns;
+    stall.state = thread_state(w);
+    if (!watch->told && is_overdue(watch, warn_ns, &stall, period_ns)) {
+        watch->told = true;
+        stat_add(w, STAT_handler_stalls, 1); /* these two of its block are the control thread's */
+        store_relaxed(&w->stats->value[STAT_handler_overdue], 1);
+        stall.what = ENGINE_STALL_WARN;
+        try_aside(e, w, watch, &stall);
+        tell(userdata, &stall);
+    }
+    if (is_overdue(watch, kill_ns, &stall, period_ns)) {
+        if (!watch->condemned) {
+            stall.what = ENGINE_STALL_KILL;
+            tell(userdata, &stall);
+        }
+        condemn(w, watch);
+    }
+}
+
+static bool anybody_busy(const struct engine *e)
+{
+    for (uint32_t id = 0; id < engine_workers(e); id++)
+        if (load_relaxed(&e->workers[id]->busy))
+            return true;
+    return false;
+}
+
+int engine_watch_fd(const struct engine *e)
+{
+    return e->watch_fd;
+}
+
+void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
+{
+    uint64_t expired, now = engine_now_ns(), most = 2 * load_relaxed(&e->watch_period_ns);
+    if (read(e->watch_fd, &expired, sizeof(expired)) < 0)
+        return; /* set anew meanwhile */
+    uint64_t step_ns = now - e->watch_looked_ns;
+    e->watch_looked_ns = now;
+    for (uint32_t id = 0; id < engine_workers(e); id++)
+        look_at(e, e->workers[id], &e->watches[id], step_ns < most ? step_ns : most, tell, userdata);
+    if (e->config.stall_warn_ns == 0 && e->config.stall_kill_ns == 0)
+        return;
+    store_relaxed(&e->watch_armed, 0); /* WA1 */
+    full_barrier();
+    if (anybody_busy(e))
+        park_watch_arm(e);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What handlers do to the executor: they do not return, crash it, end it.  Each is told with its plugin, actor and message, blamed on that message
+ * alone, and nothing else is lost or blamed. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/system/faulty.h"
+#include "tests/system/harness.h"
+
+struct bench {
+    struct service service;
+    struct odeon_client *client;
+    struct odeon_port *port;
+    struct faulty_page *page;
+    char path[96];
+    uint32_t do_type, count_type;
+};
+
+/* ---- the service and its actors */
+
+static void page_make(struct bench *b)
+{
+    int fd;
+
+    snprintf(b->path, sizeof(b->path), "%s/page", b->service.dir);
+    fd = open(b->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, sizeof(*b->page)), 0);
+    b->page = mmap(NULL, sizeof(*b->page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(b->page != MAP_FAILED);
+    close(fd);
+}
+
+static void begin(struct bench *b, const char *attempts, const char *warn, const char *kill_after)
+{
+    memset(b, 0, sizeof(*b));
+    service_start(&b->service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set", attempts, "--set", warn,
+                                                      "--set", kill_after, "--plugin", TEST_FAULTY, NULL });
+    b->client = service_connect(&b->service, "faults");
+    b->port = port_open_or_fail(b->client, 0, 0, false);
+    b->do_type = message_id(b->client, odeon_message_of(faulty_do));
+    b->count_type = message_id(b->client, odeon_message_of(faulty_count));
+    page_make(b);
+}
+
+static void end(struct bench *b)
+{
+    odeon_disconnect(b->client);
+    assert_int_equal(service_stop(&b->service, SIGTERM), 0);
+    munmap(b->page, sizeof(*b->page));
+    service_end(&b->service);
+}
+
+static odeon_ref actor_spawn(struct bench *b, uint32_t index)
+{
+    struct faulty_args args = { .index = index };
+
+    memcpy(args.page, b->path, sizeof(args.page));
+    return spawn(b->client, "faulty_actor", NULL, &args, sizeof(args));
+}
+
+static uint32_t queue_of(struct bench *b, odeon_ref ref)
+{
+    struct odeon_actor_detail *detail;
+    uint32_t queue;
+
+    assert_int_equal(odeon_admin_actor_show(b->client, ref, NULL, &detail), 0);
+    queue = detail->actor.queue;
+    odeon_free(detail);
+    return queue;
+}
+
+static void post_do(struct bench *b, odeon_ref to, enum faulty_how how, uint32_t times)
+{
+    struct faulty_do message = { .how = how, .times = times };
+
+    assert_int_equal(odeon_post_wait(b->port, to, b->do_type, &message, sizeof(message), SECONDS(PATIENCE_S)), 0);
+}
+
+static void post_counts(struct bench *b, odeon_ref to, uint64_t *posted, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct faulty_count count = { .n = ++*posted };
+
+        assert_int_equal(odeon_post_wait(b->port, to, b->count_type, &count, sizeof(count), SECONDS(PATIENCE_S)), 0);
+    }
+}
+
+static void release(struct bench *b)
+{
+    atomic_store(&b->page->release, 1);
+    syscall(SYS_futex, &b->page->release, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* ---- handlers that do not return */
+
+/* Workers whose handler is known not to have returned. */
+static unsigned overdue(struct bench *b)
+{
+    struct odeon_stats *stats = b->service.figures;
+    unsigned n = 0;
+
+    for (size_t i = 0; i < odeon_stats_n(stats); i++)
+        if (strcmp(odeon_stats_name(stats, i), "handler_overdue") == 0)
+            n += (unsigned)odeon_stats_value(stats, 0, i) + (unsigned)odeon_stats_value(stats, 1, i);
+    return n;
+}
+
+static void test_a_stall_is_named(void **state)
+{
+    static const struct {
+        enum faulty_how how;
+        const char *what;
+    } stalls[] = { { FAULTY_HANG, ", blocked (" }, { FAULTY_LOOP, ", computing" } };
+    struct bench b;
+
+    (void)state;
+    begin(&b, "attempts=3", "stall-warn-ms=50", "stall-kill-ms=0");
+    for (unsigned i = 0; i < sizeof(stalls) / sizeof(stalls[0]); i++) {
+        odeon_ref actor = actor_spawn(&b, 0);
+
+        atomic_store(&b.page->release, 0);
+        post_do(&b, actor, stalls[i].how, 1);
+        assert_true(wait_until(service_figure(&b.service, "handler_stalls") == i + 1));
+        assert_true(wait_until(service_log_has(&b.service, stalls[i].what)));
+        assert_int_equal(overdue(&b), 1);
+        release(&b);
+        /* seen to have returned with the next look, which the next message brings */
+        assert_true(wait_until((post_do(&b, actor, FAULTY_N, 0), overdue(&b) == 0)));
+        assert_int_equal(odeon_admin_actor_stop(b.client, actor, ODEON_DELETE), 0);
+    }
+    assert_int_equal(service_log_count(&b.service, "a handler of plugin faulty has not returned for"), 2);
+    assert_int_equal(service_log_count(&b.service, "actor type faulty_actor"), 2);
+    assert_int_equal(service_log_count(&b.service, "ODEON_MESSAGE=faulty_do"), 2);
+    end(&b);
+}
+
+/* The others of its queue do not wait for it; what comes for the stuck actor is kept for it, in order; nobody is restarted. */
+static void test_a_stall_is_set_aside(void **state)
+{
+    enum { COUNTS = 50 };
+    odeon_ref stuck, mate;
+    uint64_t posted[2] = { 0 };
+    struct bench b;
+
+    (void)state;
+    begin(&b, "attempts=2", "stall-warn-ms=50", "stall-kill-ms=0");
+    stuck = actor_spawn(&b, 0);
+    do
+        mate = actor_spawn(&b, 1);
+    while (queue_of(&b, mate) != queue_of(&b, stuck));
+    for (unsigned round = 1; round <= 2; round++) {
+        atomic_store(&b.page->release, 0);
+        post_do(&b, stuck, round == 1 ? FAULTY_HANG : FAULTY_LOOP, 1);
+        post_counts(&b, stuck, &posted[0], COUNTS);
+        post_counts(&b, mate, &posted[1], COUNTS);
+        assert_true(wait_until(atomic_load(&b.page->last[1]) == posted[1]));
+        assert_true(wait_until(service_figure(&b.service, "set_aside") == round));
+        post_counts(&b, stuck, &posted[0], COUNTS);
+        post_counts(&b, mate, &posted[1], COUNTS);
+        assert_true(wait_until(atomic_load(&b.page->last[1]) == posted[1]));
+        assert_int_equal(atomic_load(&b.page->last[0]), posted[0] - 2 * COUNTS);
+        release(&b);
+        assert_true(wait_until(atomic_load(&b.page->last[0]) == posted[0]));
+    }
+    assert_int_equal(atomic_load(&b.page->out_of_order), 0);
+    assert_true(service_log_has(&b.service, "set aside, the other actors of its queue go on"));
+    assert_int_equal(service_state(&b.service).executor_restarts, 0);
+    end(&b);
+}
+
+/* The message is blamed, and tried as often as any other that crashes; what waited behind it for others is run at once, what waited for the same actor
+ * behind it, all in order; another worker's actors do not wait at all. */
+static void test_a_stall_is_ended(void **state)
+{
+    enum { COUNTS = 50 };
+    char text[512];
+    odeon_ref stuck, mate, other;
+    uint64_t posted[3] = { 0 };
+    struct bench b;
+
+    (void)state;
+    begin(&b, "attempts=2", "stall-warn-ms=0", "stall-kill-ms=0"); /* nobody is set aside */
+    stuck = actor_spawn(&b, 0);
+    do
+        mate = actor_spawn(&b, 1);
+    while (queue_of(&b, mate) != queue_of(&b, stuck));
+    do
+        other = actor_spawn(&b, 2);
+    while (queue_of(&b, other) == queue_of(&b, stuck));
+    post_do(&b, stuck, FAULTY_HANG, 2);
+    post_counts(&b, stuck, &posted[0], COUNTS);
+    post_counts(&b, mate, &posted[1], COUNTS);
+    post_counts(&b, other, &posted[2], COUNTS);
+    assert_true(wait_until(atomic_load(&b.page->last[2]) == COUNTS)); /* posted last: all have reached their queues */
+    assert_int_equal(atomic_load(&b.page->last[1]), 0);
+    if (ctl(&b.service, text, sizeof(text), "executor set stall-kill-ms=300") != 0)
+        fail_msg("%s", text);
+    assert_true(wait_until(atomic_load(&b.page->last[1]) == COUNTS));
+    assert_true(wait_until(atomic_load(&b.page->last[0]) == COUNTS));
+    assert_int_equal(atomic_load(&b.page->out_of_order), 0);
+    assert_int_equal(atomic_load(&b.page->entered), 2);
+    assert_int_equal(atomic_load(&b.page->mate_at_retry), COUNTS);
+    assert_int_equal(service_figure(&b.service, "refusals"), 1);
+    assert_int_equal(service_log_count(&b.service, "plugin faulty did not return: actor type faulty_actor"), 2);
+    assert_int_equal(service_log_count(&b.service, "attempt 2 of 2: the message is a dead letter now"), 1);
+    assert_int_equal(service_state(&b.service).executor_restarts, 2);
+    end(&b);
+}
+
+/* ---- faults */
+
+static const struct {
+    enum faulty_how how;
+    const char *name, *did, *where; /* where: what the line must also hold */
+} faults[] = {
+    { FAULTY_NULL, "null", "crashed", "signal SIGSEGV, address 0x0, " },
+    { FAULTY_WILD, "wild", "crashed", "signal SIGSEGV, address 0xdeadbeef00, " },
+    { FAULTY_JUMP, "jump", "crashed", "signal SIGSEGV" },
+    { FAULTY_STACK, "stack overflow", "crashed", "signal SIGSEGV" },
+    { FAULTY_ABORT, "abort", "crashed", "signal SIGABRT" },
+    { FAULTY_DOUBLE_FREE, "double free", "crashed", "signal SIGABRT" },
+    { FAULTY_DIVIDE, "division", "crashed", "signal SIGFPE" },
+    { FAULTY_ILLEGAL, "illegal instruction", "crashed", "signal SIG" },
+    { FAULTY_EXIT, "exit", "ended the process", "" },
+    { FAULTY_QUICK_EXIT, "quick_exit", "ended the process", "" },
+    { FAULTY_UNDERSCORE_EXIT, "_exit", "ended the process", "" },
+    { FAULTY_PTHREAD_EXIT, "pthread_exit", "ended its thread", "" },
+    { FAULTY_SYS_EXIT, "exit of the thread", "ended its thread", "" },
+    { FAULTY_MASK, "signals blocked", "crashed", "signal SIGSEGV" },
+    { FAULTY_HANDLER, "signal taken", "crashed", "signal SIGSEGV" },
+};
+enum { N_FAULTS = sizeof(faults) / sizeof(faults[0]) };
+
+/* The log's line of the n-th blame; the caller frees it. */
+static char *blame_line(const struct service *service, unsigned n)
+{
+    char *log = service_read_log(service), *at = log, *line = NULL;
+
+    while (at && (at = strstr(at, ": plugin faulty ")) != NULL) {
+        size_t length = strcspn(at, "\n");
+
+        if (memmem(at, length, ": actor type faulty_actor", 25) && n-- == 0) {
+            line = strndup(at, length);
+            break;
+        }
+        at += length;
+    }
+    free(log);
+    return line;
+}
+
+static void test_faults_are_attributed(void **state)
+{
+    odeon_ref victim, bystander;
+    uint64_t posted = 0;
+    struct bench b;
+
+    (void)state;
+    begin(&b, "attempts=1", "stall-warn-ms=200", "stall-kill-ms=0");
+    victim = actor_spawn(&b, 0);
+    bystander = actor_spawn(&b, 1);
+    for (unsigned i = 0; i < N_FAULTS; i++) {
+        char *line = NULL;
+
+        post_counts(&b, bystander, &posted, 10);
+        post_do(&b, victim, faults[i].how, 1);
+        post_counts(&b, bystander, &posted, 10);
+        if (!wait_until((line = blame_line(&b.service, i)) != NULL))
+            fail_msg("%s: nobody is blamed", faults[i].name);
+        if (!strstr(line, faults[i].did) || !strstr(line, faults[i].where) || !strstr(line, "message faulty_do") ||
+            !strstr(line, "a dead letter now"))
+            fail_msg("%s: %s", faults[i].name, line);
+        if (faults[i].how != FAULTY_PTHREAD_EXIT && faults[i].how != FAULTY_SYS_EXIT && faults[i].how != FAULTY_JUMP &&
+            !strstr(line, "faulty+0x"))
+            fail_msg("%s: no backtrace: %s", faults[i].name, line);
+        free(line);
+        assert_true(wait_until(service_figure(&b.service, "refusals") == i + 1));
+    }
+    assert_true(wait_until(atomic_load(&b.page->last[1]) == posted));
+    assert_int_equal(atomic_load(&b.page->out_of_order), 0);
+    assert_int_equal(service_state(&b.service).executor_restarts, N_FAULTS);
+    assert_int_equal(service_figure(&b.service, "faults"), N_FAULTS);
+    end(&b);
+}
+
+/* One of its threads, by turns. */
+static pid_t thread_of(pid_t process, unsigned turn)
+{
+    char path[64];
+    pid_t found[64] = { 0 };
+    unsigned n = 0;
+    DIR *threads;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
+    threads = opendir(path);
+    for (struct dirent *entry; threads && (entry = readdir(threads)) != NULL && n < 64;)
+        if (entry->d_name[0] != '.')
+            found[n++] = (pid_t)atoi(entry->d_name);
+    if (threads)
+        closedir(threads);
+    assert_true(n > 0);
+    return found[turn % n];
+}
+
+/* Killed from outside, by whatever signal in whatever thread, again and again while a handler runs: nobody is blamed, nothing is lost. */
+static void test_outside_kills_blame_nobody(void **state)
+{
+    static const int signals[] = { SIGKILL, SIGSEGV, SIGABRT, SIGBUS, SIGSEGV, SIGABRT };
+    unsigned kills = getenv("ODEON_TEST_QUICK") ? 12 : 60, hung = 0;
+    odeon_ref actors[8], hanger;
+    uint64_t posted[8] = { 0 };
+    struct bench b;
+
+    (void)state;
+    begin(&b, "attempts=1", "stall-warn-ms=0", "stall-kill-ms=0");
+    hanger = actor_spawn(&b, 0);
+    for (uint32_t i = 0; i < 8; i++)
+        do
+            actors[i] = actor_spawn(&b, i);
+        while (queue_of(&b, actors[i]) == queue_of(&b, hanger));
+    post_do(&b, hanger, FAULTY_HANG, 1);
+    for (unsigned i = 0; i < kills; i++) {
+        pid_t executor = service_executor(&b.service);
+
+        for (unsigned k = 0; k < 8; k++)
+            post_counts(&b, actors[k], &posted[k], 200);
+        assert_true(wait_until(atomic_load(&b.page->entered) > hung));
+        hung = atomic_load(&b.page->entered);
+        assert_int_equal(syscall(SYS_tgkill, executor, thread_of(executor, i), signals[i % 6]), 0);
+        service_wait_executor(&b.service, executor);
+    }
+    release(&b);
+    assert_true(wait_until(atomic_load(&b.page->done) == 1));
+    for (unsigned k = 0; k < 8; k++)
+        assert_true(wait_until(atomic_load(&b.page->last[k]) == posted[k]));
+    assert_int_equal(atomic_load(&b.page->out_of_order), 0);
+    assert_int_equal(service_figure(&b.service, "dead_letters") + service_figure(&b.service, "refusals"), 0);
+    assert_int_equal(service_figure(&b.service, "faults"), 0);
+    assert_false(service_log_has(&b.service, "a dead letter now"));
+    end(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_stall_is_named),
+        cmocka_unit_test(test_a_stall_is_set_aside),
+        cmocka_unit_test(test_a_stall_is_ended),
+        cmocka_unit_test(test_faults_are_attributed),
+        cmocka_unit_test(test_outside_kills_blame_nobody),
+    };
+
+    return cmocka_run_group_tests_name("faults", tests, NULL, NULL);
+}
