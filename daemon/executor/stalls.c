@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/executor/ref_text.h"
 
@@ -36,7 +37,7 @@ static void on_stall(void *userdata, const struct engine_stall *stall)
 {
     const struct executor *executor = userdata;
     char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32], actor[64], message[ODEON_NAME_MAX + 32], worker[32];
-    const char *const fields[] = { plugin, type, actor, message, worker, NULL };
+    const char *const fields[] = { CATALOGUE_HANDLER_STALLED, plugin, type, actor, message, worker, NULL };
     struct engine_actor_type_view view = { .name = "unknown", .plugin = "unknown" };
     struct engine_message_type message_type = { .name = stall->message_type == MESSAGE_TYPE_INIT ? "init" : "unknown" };
 
