@@ -195,9 +195,14 @@ struct engine_actor_type_view {
     const struct engine_behaviour *behaviours;
     enum engine_restart restart;
     enum engine_overflow overflow;
-    bool loaded;
+    bool loaded, quarantined;
     uint64_t live;
 };
+/* A handler of the type has been blamed for a crash.  True: by now as often as `limit` (0: never enough) within `window_ns`, and the type is not run
+ * any more: what is sent to its actors becomes dead letters, until it is released.  After recovery, before the start. */
+bool engine_actor_type_crashed(struct engine *engine, uint32_t id, uint64_t now_ns, uint64_t window_ns, uint32_t limit);
+/* 0: it was in quarantine and is run again; 1: it was not. */
+int engine_actor_type_release(struct engine *engine, uint32_t id);
 /* id from 1; -ENOENT: no such id (ids are dense: the first one missing is the end). */
 int engine_actor_type_get(struct engine *engine, uint32_t id, struct engine_actor_type_view *ret_type);
 
@@ -247,6 +252,24 @@ struct engine_queue_view {
     uint64_t bytes;
 };
 int engine_queue_get(struct engine *engine, uint32_t queue, struct engine_queue_view *ret_queue);
+
+/* Dead letters, oldest first; ids rise. */
+struct engine_dead_letter {
+    uint64_t id, time_ns; /* CLOCK_REALTIME */
+    actor_ref to, from;
+    uint32_t message_type, actor_type, reason, attempts, size; /* actor_type 0: the receiver had ended */
+};
+/* Those with the id `from` or a later one, at most `n`. */
+size_t engine_dead_letters_list(struct engine *engine, uint64_t from, struct engine_dead_letter *rows, size_t n, bool *ret_more);
+int engine_dead_letter_get(struct engine *engine, uint64_t id, struct engine_dead_letter *ret, uint8_t payload[ODEON_PAYLOAD_MAX]); /* -ENOENT */
+/* By id, or all of them (n 0).  What is replayed comes behind what waits for its receiver (`to` 0), or for another actor, as if it were new; it stays where
+ * that has ended (gone), or its queue is at its limit (full).  more: the outbox is, call again. */
+struct engine_dead_letters_done {
+    uint64_t done, gone, full;
+    bool more;
+};
+void engine_dead_letters_purge(struct engine *engine, const uint64_t *ids, size_t n, struct engine_dead_letters_done *ret_done);
+void engine_dead_letters_replay(struct engine *engine, const uint64_t *ids, size_t n, actor_ref to, struct engine_dead_letters_done *ret_done);
 
 /* Ports.  The engine maps the descriptors (and keeps copies of doorbell and pipe); the caller may close its own.
  * Before engine_recover(): a port that the segment knows in this generation keeps its cursors; ports that it knows and that are

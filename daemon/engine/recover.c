@@ -10,6 +10,7 @@
 #include "daemon/engine/aside.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/durable.h"
+#include "daemon/engine/letters.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
@@ -144,7 +145,8 @@ static void redo_end(struct engine *e, const struct segment_commit *slot)
 {
     if (slot->redo && slot->redo_how == COMMIT_POSTPONED)
         postpone_redo(e, slot);
-    if (!slot->redo || slot->redo_how == COMMIT_DIRECT || slot->redo_how == COMMIT_ASIDE || slot->redo_how == COMMIT_POSTPONED)
+    if (!slot->redo || slot->redo_how == COMMIT_DIRECT || slot->redo_how == COMMIT_ASIDE || slot->redo_how == COMMIT_POSTPONED ||
+        slot->redo_how == COMMIT_LETTERS)
         return;
     struct segment_actor *durable = &e->segment.actors[actor_ref_slot(slot->redo)];
     uint64_t word = load_relaxed(&durable->word);
@@ -283,6 +285,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         roll_forward(e, id, report);
     clear_locks(e, report);
+    letters_redo(e);
     undo_spawns(e, report);
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         recover_worker(e, id, report);

@@ -129,6 +129,8 @@ static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, a
     struct actor_type *type = load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
     if (!type)
         return REASON_TYPE_NOT_LOADED;
+    if (unlikely(load_relaxed(&e->segment.actor_types[type->id].quarantined)))
+        return REASON_QUARANTINED;
     void *state = actors_state_new(w, type);
     if (!state)
         return REASON_INIT_FAILED;
@@ -152,6 +154,8 @@ static enum envelope_reason kept_begin(struct worker *w, struct actor *actor, ac
     struct actor_type *type = load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
     if (!type)
         return REASON_TYPE_NOT_LOADED;
+    if (unlikely(load_relaxed(&e->segment.actor_types[type->id].quarantined)))
+        return REASON_QUARANTINED;
     struct segment_state *state = durable_begin(w, slot, type->state_size);
     *actor_state(w, actor) = state->bytes;
     if (!is_new)

@@ -237,7 +237,7 @@ void start_port_done(struct executor *executor)
         return;
     }
     fault_log_recovery(&executor->recovery);
-    fault_log_faults(executor->engine);
+    fault_log_faults(executor->engine, &executor->settings);
     executor->state = EXECUTOR_PLUGINS;
     if (executor->awaited_plugins == 0)
         start_plugins(executor);
