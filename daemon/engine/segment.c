@@ -103,6 +103,11 @@ static int segment_check(const struct segment_header *ours, const struct segment
         *reterr_text = "the segment was made with other sizes (workers-max, queues-per-worker, detached, actors or a bytes setting)";
         return -EPROTO;
     }
+    /* Strides, offsets: all that follows from these sizes. */
+    if (memcmp(&theirs->version, &ours->version, offsetof(struct segment_header, boots) - offsetof(struct segment_header, version)) != 0) {
+        *reterr_text = "the segment's header is damaged: its tables are not where they must be";
+        return -EPROTO;
+    }
     return 0;
 }
 
