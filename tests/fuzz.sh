@@ -18,7 +18,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 build=build/fuzz seconds=600 jobs=$(nproc) keep=''
 names=()
-ALL=(config plugin_file plugin_descriptor control reply)
+ALL=(config plugin_file plugin_descriptor control reply port delivery)
 
 usage()
 {
@@ -88,7 +88,7 @@ fi
 rm -f "$log"
 rm -rf "$build/findings"
 mkdir -p "$build/findings"
-export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 
 running=0
 for name in "${names[@]}"; do
