@@ -18,7 +18,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 build=build/fuzz seconds=600 jobs=$(nproc) keep=''
 names=()
-ALL=(config plugin_file plugin_descriptor control reply port delivery)
+ALL=(config plugin_file plugin_descriptor control reply port delivery recover)
 
 usage()
 {

@@ -22,6 +22,7 @@ struct pending {
 struct verify {
     const struct segment *segment;
     struct pending *pending;             /* [dead_letters + 1] */
+    uint32_t *window;                    /* [2 * n_queues]: of each buffer of the message queues, as recovery will leave it */
     const struct segment_commit **named; /* [sources]: the valid record that names it, or NULL */
     char *text;
 };
@@ -43,8 +44,9 @@ static bool is_terminated(const char *text, size_t size)
 /* ---- records ---- */
 
 /* Walks the headers of [at, end).  Where it goes wrong, or `end`.  What holds for a record holds for the next one with the same third word:
- * then nothing that is loaded says where the one behind it begins, and the processor need not wait for it. */
-static uint64_t walk(const struct verify *v, const uint8_t *base, uint64_t at, uint64_t end)
+ * then nothing that is loaded says where the one behind it begins, and the processor need not wait for it.  `least`: 1 where nobody is no
+ * receiver. */
+static uint64_t walk(const struct verify *v, const uint8_t *base, uint64_t at, uint64_t end, actor_ref least)
 {
     uint64_t actors_max = v->segment->header->actors_max, last = MESSAGE_TYPE_NONE, size = UINT64_MAX;
     while (at < end && end - at >= sizeof(struct envelope)) {
@@ -57,16 +59,24 @@ static uint64_t walk(const struct verify *v, const uint8_t *base, uint64_t at, u
             last = meta;
             size = envelope_size(length);
         }
-        if (unlikely((uint32_t)words[0] >= actors_max))
+        if (unlikely((uint32_t)words[0] >= actors_max || words[0] < least))
             break;
         at += size;
     }
     return at;
 }
 
+static const uint8_t *buffer_of(const struct verify *v, uint32_t queue, unsigned buffer)
+{
+    const struct segment_header *h = v->segment->header;
+    if (queue < v->segment->n_queues)
+        return v->segment->base + h->windows_offset + v->window[2 * queue + buffer] * h->window_bytes;
+    return segment_window(v->segment, queue, buffer);
+}
+
 static int check_records(const struct verify *v, uint32_t queue, unsigned buffer, uint64_t from, uint64_t end)
 {
-    uint64_t at = walk(v, segment_window(v->segment, queue, buffer), from, end);
+    uint64_t at = walk(v, buffer_of(v, queue, buffer), from, end, queue < v->segment->n_queues);
     if (at == end)
         return 0;
     return damaged(v, "queue %u, buffer %u: no record can be at byte %llu of %llu", queue, buffer, (unsigned long long)at, (unsigned long long)end);
@@ -111,6 +121,11 @@ static int check_types(const struct verify *v)
     return 0;
 }
 
+static bool is_aside(const struct segment *s, uint32_t queue)
+{
+    return queue >= s->aside_first && queue < s->detached_first;
+}
+
 static int check_actor(const struct verify *v, uint32_t slot, uint64_t word)
 {
     const struct segment *s = v->segment;
@@ -123,7 +138,7 @@ static int check_actor(const struct verify *v, uint32_t slot, uint64_t word)
             return 0;
         break;
     case ACTOR_SLOT_LIVE:
-        if (slot >= ODEON_PORTS_MAX && slot_word_generation(word) != 0 && actor->queue < s->n_queues && slot_word_type(word) >= 1 &&
+        if (slot >= ODEON_PORTS_MAX && slot_word_generation(word) != 0 && actor->queue < s->n_queues && !is_aside(s, actor->queue) && slot_word_type(word) >= 1 &&
             slot_word_type(word) < load_relaxed(&s->header->n_actor_types) && actor->args_size <= ODEON_SPAWN_ARGS_MAX &&
             actor->name <= ODEON_NAMES_MAX && (actor->name == 0 || is_terminated(s->names[actor->name - 1].name, ODEON_NAME_MAX + 1)))
             return 0;
@@ -179,7 +194,7 @@ static int check_outbox(const struct verify *v, uint32_t id, uint64_t out, uint3
             return damaged(v, "worker %u: no run of its outbox can be at byte %llu of %llu", id, (unsigned long long)at, (unsigned long long)out);
         at += sizeof(*run);
         uint64_t rest = out - at, bytes = run->bytes && run->bytes * UINT64_C(8) < rest ? run->bytes * UINT64_C(8) : rest;
-        uint64_t good = walk(v, base, at, at + bytes);
+        uint64_t good = walk(v, base, at, at + bytes, run->destination < s->n_queues);
         if (good != at + bytes)
             return damaged(v, "worker %u: no record can be at byte %llu of its outbox", id, (unsigned long long)good);
         struct pending *pending = &v->pending[run->destination];
@@ -229,12 +244,26 @@ static int check_attached_port(const struct verify *v, uint32_t id, uint32_t ind
     return 0;
 }
 
+/* A batch that is being exchanged with that of an aside queue (aside.h, A2): recovery stores the words of both. */
+static int check_aside(const struct verify *v, uint32_t id, const struct segment_commit *slot, uint32_t source)
+{
+    const struct segment *s = v->segment;
+    uint32_t windows[2] = { slot->port_generation >> 16, slot->port_generation & 0xffff };
+    if (source >= s->n_queues || !is_aside(s, source) || slot->redo >= s->n_queues || is_aside(s, (uint32_t)slot->redo) || v->named[slot->redo] ||
+        !queue_has_batch(load_relaxed(&s->queues[slot->redo].sel)) || slot->wrap != 0 || windows[0] >= 2 * s->n_queues || windows[1] >= 2 * s->n_queues)
+        return damaged(v, "worker %u: its record sets an actor aside where that cannot be", id);
+    v->named[slot->redo] = slot;
+    v->window[2 * slot->redo + (queue_active(load_relaxed(&s->queues[slot->redo].sel)) ^ 1)] = windows[0];
+    v->window[2 * source + (queue_active(load_relaxed(&s->queues[source].sel)) ^ 1)] = windows[1];
+    return 0;
+}
+
 /* The valid record: a source that exists and that nobody else has, an actor to end that can be. */
 static int check_record(const struct verify *v, uint32_t id, const struct segment_commit *slot)
 {
     const struct segment *s = v->segment;
-    bool direct = slot->source && slot->redo_how == COMMIT_DIRECT;
-    if (slot->base % COMMIT_WINDOW_MAX || (!direct && actor_ref_slot(slot->redo) >= s->header->actors_max))
+    bool direct = slot->source && slot->redo_how == COMMIT_DIRECT, aside = slot->source && slot->redo_how == COMMIT_ASIDE;
+    if (slot->base % COMMIT_WINDOW_MAX || (!direct && !aside && actor_ref_slot(slot->redo) >= s->header->actors_max))
         return damaged(v, "worker %u: a commit record that cannot be", id);
     if (slot->source == 0)
         return 0;
@@ -244,6 +273,8 @@ static int check_record(const struct verify *v, uint32_t id, const struct segmen
     if (v->named[source])
         return damaged(v, "worker %u is attached to source %u, which another worker has", id, source);
     v->named[source] = slot;
+    if (aside)
+        return check_aside(v, id, slot, source);
     if (direct) {
         if (source >= s->n_queues || slot->port >= ODEON_PORTS_MAX || slot->redo % 8)
             return damaged(v, "worker %u: its record came from port %u to source %u", id, slot->port, source);
@@ -290,6 +321,25 @@ static int check_worker(const struct verify *v, uint32_t id)
 
 /* ---- queues ---- */
 
+/* Which window each buffer is: aside queues exchange them, so that they are permuted. */
+static int check_windows(const struct verify *v)
+{
+    uint32_t n = 2 * v->segment->n_queues;
+    uint8_t *taken = calloc(n, 1);
+    if (!taken)
+        return -ENOMEM;
+    int r = 0;
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
+        uint32_t window = v->window[i];
+        if (window >= n || taken[window])
+            r = damaged(v, "queue %u, buffer %u: window %u is none, or another's", i / 2, i % 2, window);
+        else
+            taken[window] = 1;
+    }
+    free(taken);
+    return r;
+}
+
 /* The batch: in one piece [cursor, tail), or in two: [cursor, wrap), [0, tail) (segment_layout.h). */
 static int check_batch(const struct verify *v, uint32_t queue, unsigned buffer, uint64_t cursor, uint64_t tail, uint64_t wrap)
 {
@@ -322,7 +372,9 @@ static int check_queue(const struct verify *v, uint32_t id)
     if (r < 0)
         return r;
     if (slot) { /* L3; where there is no batch, its release was complete, unless it has just been taken from a port */
-        if (!(sel & SEL_BATCH) && slot->redo_how != COMMIT_DIRECT && commit_cursor(slot) != commit_tail(slot))
+        if (slot->redo_how == COMMIT_ASIDE && id == slot->redo)
+            return check_batch(v, id, active ^ 1, 0, (uint64_t)slot->port << 3, 0);
+        if (!(sel & SEL_BATCH) && slot->redo_how != COMMIT_DIRECT && slot->redo_how != COMMIT_ASIDE && commit_cursor(slot) != commit_tail(slot))
             return damaged(v, "queue %u: a worker has a batch of it that there is not", id);
         return check_batch(v, id, active ^ 1, commit_cursor(slot), commit_tail(slot), slot->wrap);
     }
@@ -344,6 +396,8 @@ static int check_all(const struct verify *v)
         r = check_ports(v);
     for (uint32_t id = 0; r == 0 && id < s->n_ids; id++)
         r = check_worker(v, id);
+    if (r == 0)
+        r = check_windows(v);
     for (uint32_t id = 0; r == 0 && id <= s->dead_letters; id++)
         r = check_queue(v, id);
     return r;
@@ -356,16 +410,20 @@ int verify_segment(const struct engine *e, char text[static VERIFY_TEXT_MAX])
         .segment = &e->segment,
         .pending = calloc(n_queues, sizeof(*v.pending)),
         .named = calloc(n_queues + ODEON_PORTS_MAX, sizeof(*v.named)),
+        .window = calloc(2ul * e->segment.n_queues, sizeof(*v.window)),
         .text = text,
     };
     text[0] = '\0';
-    int r = v.pending && v.named ? 0 : -ENOMEM;
+    int r = v.pending && v.named && v.window ? 0 : -ENOMEM;
     if (r == 0) {
+        for (uint32_t i = 0; i < 2 * e->segment.n_queues; i++)
+            v.window[i] = load_relaxed(&e->segment.queues[i / 2].window[i % 2]);
         for (uint32_t i = 0; i < n_queues; i++)
             v.pending[i].length = UINT64_MAX;
         r = check_all(&v);
     }
     free(v.pending);
     free((void *)v.named);
+    free(v.window);
     return r;
 }

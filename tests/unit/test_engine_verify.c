@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A segment is damaged in one word, and refused for it, before a byte of it is changed; with the word put back it is recovered, and all
  * that waited is run.  And what the look costs with a million messages. */
-#include "daemon/engine/actors.h"
-#include "daemon/engine/commit.h"
-#include "daemon/engine/outbox.h"
-#include "daemon/engine/queue.h"
 #include "daemon/engine/verify.h"
 #include "engine_fixture.h"
+#include "segment_state.h"
 
-enum { ACTORS = 2, KEPT_BYTES = 64, PORT = 3 };
+enum { ACTORS = STATE_QUEUES, PORT = STATE_PORT };
 
 static uint16_t number_type;
 static uint32_t probe_type;
@@ -38,7 +35,7 @@ static void begin(struct engine_fixture *f, uint64_t limit)
     config.outbox_bytes = 1 << 18;
     config.backlog_bytes = 1 << 16;
     config.dlq_bytes = 1 << 16;
-    config.durable_bytes = KEPT_BYTES;
+    config.durable_bytes = STATE_KEPT_BYTES;
     engine_fixture_open(f, config);
     types_register(f);
     n_seen = 0;
@@ -51,58 +48,6 @@ static void begin(struct engine_fixture *f, uint64_t limit)
     }
     for (uint32_t i = 0; i < ACTORS; i++)
         assert_int_not_equal(actors[i], 0);
-}
-
-static uint64_t put(uint8_t *base, uint64_t at, uint32_t queue)
-{
-    *(struct envelope *)(base + at) = (struct envelope){ .to = actors[queue], .type = number_type, .length = 8 };
-    return at + 32;
-}
-
-/* One of everything: queue 0 has three messages, and a batch of two that a worker has in hand; queue 1 a batch in two pieces, put aside; the
- * worker's outbox has four messages for two queues, of which the first step is armed and locked; a kept state is to be undone; a port has
- * been half taken by the control thread; its backlog and the dead letters hold a record each. */
-enum { MESSAGES = 3 + 2 + 2 + 4 };
-
-static void make_state(struct engine_fixture *f)
-{
-    struct segment *s = &f->engine->segment;
-    struct worker *w = f->engine->workers[0];
-    for (uint32_t q = 0; q < ACTORS; q++) {
-        uint64_t end = 0;
-        for (unsigned i = 0; i < (q == 0 ? 3 : 0); i++)
-            end = put(segment_window(s, q, 0), end, q);
-        store_relaxed(&s->queues[q].len[0], end);
-        for (end = 0; end < 128;)
-            end = put(segment_window(s, q, 1), end, q);
-    }
-    store_relaxed(&s->queues[0].sel, SEL_BATCH);
-    store_relaxed(&s->queues[0].len[1], 64);
-    store_relaxed(&s->queues[1].sel, SEL_BATCH);
-    queue_park_batch(&s->queues[1], 96, 32, 128);
-    struct segment_port *port = &s->ports[PORT];
-    *port = (struct segment_port){ .generation = 1, .ref = actor_ref_make(PORT, 1), .pcur = 64, .submission_bytes = ODEON_RING_MIN,
-                                   .delivery_bytes = ODEON_RING_MIN };
-    actors_make_port(f->engine, PORT, port->ref);
-    uint32_t backlog = segment_port_destination(s, PORT);
-    store_relaxed(&s->queues[backlog].len[0], put(segment_window(s, backlog, 0), 0, 0));
-    store_relaxed(&s->queues[s->dead_letters].len[0], put(segment_window(s, s->dead_letters, 0), 0, 0));
-    struct worker *control = f->engine->control;
-    control->source = segment_port_source(s, PORT) + 1;
-    commit_flip(control, control->source, 96, 128, 0, 0, 0);
-    for (unsigned i = 0; i < 4; i++)
-        (void)put((uint8_t *)outbox_append(w, i % ACTORS, 32), 0, i % ACTORS);
-    w->source = 1;
-    w->cursor = 0;
-    w->tail = 64;
-    commit_flip(w, 1, 0, 64, w->out, 0, 0);
-    struct segment_undo *undo = segment_undo(s, 0);
-    undo->slot = actor_ref_slot(actors[0]);
-    undo->size = KEPT_BYTES;
-    undo->tag = commit_count(w);
-    journal_arm(w, 1, 0, 96 + 64);
-    (void)put(segment_window(s, 0, 0), put(segment_window(s, 0, 0), 96, 0), 0);
-    store_relaxed(&s->queues[0].lock, 1);
 }
 
 /* ---- one word ---- */
@@ -165,6 +110,8 @@ static void damage_name(struct engine_fixture *f, char *name, const char *part)
 
 static void damage_tables(struct engine_fixture *f)
 {
+    DAMAGE(S->header->magic, 0, "its magic number is gone");
+    DAMAGE(S->header->magic, 77, "not an engine segment");
     DAMAGE(S->header->windows_offset, UINT64_MAX / 2, "header is damaged");
     DAMAGE(S->header->state_stride, 8, "header is damaged");
     DAMAGE(S->header->n_message_types, 3, "3 message types");
@@ -180,6 +127,7 @@ static void damage_tables(struct engine_fixture *f)
     DAMAGE(S->actors[slot].word, slot_word(1, probe_type, 7), "state 7");
     DAMAGE(S->actors[slot].word, slot_word(1, 0, ACTOR_SLOT_PORT), "no actor that can be");
     DAMAGE(S->actors[slot].queue, 60000, "queue 60000");
+    DAMAGE(S->actors[slot].queue, S->aside_first, "no actor that can be");
     DAMAGE(S->actors[slot].args_size, 60000, "no actor that can be");
     DAMAGE(S->actors[slot].name, 60000, "no actor that can be");
     DAMAGE(S->ports[PORT].ref, actor_ref_make(PORT + 1, 1), "port 3 has");
@@ -197,6 +145,7 @@ static void damage_workers(struct engine_fixture *f)
     DAMAGE(SLOT.source, S->dead_letters + 1, "is none");
     DAMAGE(S->workers[S->n_ids - 1].slot[control].source, 1, "which another worker has");
     DAMAGE(SLOT.redo, 60000, "commit record");
+    DAMAGE(SLOT.redo_how, COMMIT_ASIDE, "sets an actor aside");
     DAMAGE(SLOT.base, 8, "commit record");
     DAMAGE(SLOT.where, commit_where(64, 32), "its batch");
     DAMAGE(SLOT.where, commit_where(0, UINT64_C(1) << 34), "its batch");
@@ -223,6 +172,8 @@ static void damage_queues(struct engine_fixture *f)
 {
 #define RECORD (*(struct envelope *)segment_window(S, 0, 0))
     uint32_t backlog = segment_port_destination(S, PORT);
+    DAMAGE(S->queues[0].window[1], 60000, "window 60000 is none");
+    DAMAGE(S->queues[0].window[1], load_relaxed(&S->queues[1].window[0]), "or another's");
     DAMAGE(S->queues[0].sel, 77, "its words cannot be");
     DAMAGE(S->queues[1].lock, 77, "its words cannot be");
     DAMAGE(S->queues[1].ring, UINT64_C(1) << 40, "its words cannot be");
@@ -237,6 +188,7 @@ static void damage_queues(struct engine_fixture *f)
     DAMAGE(RECORD.type, 0, "no record can be at byte 0");
     DAMAGE(RECORD.length, 40000, "no record can be at byte 0");
     DAMAGE(RECORD.length, 17, "no record can be"); /* the next one begins elsewhere */
+    DAMAGE(RECORD.to, 0, "no record can be at byte 0"); /* which the loop of the turns would have taken for "as the one before" */
     DAMAGE(RECORD.to, 60000, "no record can be at byte 0");
 }
 
@@ -246,7 +198,7 @@ static void test_one_word(void **state)
     struct engine_fixture fixture, *f = &fixture;
     struct engine_recovery report;
     begin(f, 1 << 16);
-    make_state(f);
+    state_make(f->engine, actors, number_type);
     damage_workers(f);
     damage_queues(f);
     damage_tables(f);
@@ -259,7 +211,7 @@ static void test_one_word(void **state)
     assert_int_equal(engine_start(f->engine), 0);
     assert_true(engine_fixture_wait(f, TEST_DEADLINE_NS));
     engine_stop(f->engine);
-    assert_int_equal(n_seen, MESSAGES);
+    assert_int_equal(n_seen, STATE_MESSAGES);
     engine_fixture_close(f);
 }
 
@@ -277,7 +229,7 @@ static void test_a_million_messages(void **state)
         uint8_t *base = segment_window(&f.engine->segment, q, 0);
         uint64_t end = 0;
         for (unsigned i = 0; i < N / ACTORS; i++)
-            end = put(base, end, q);
+            end = state_put(base, end, actors[q], number_type);
         store_relaxed(&f.engine->segment.queues[q].len[0], end);
     }
     f.engine = engine_close(f.engine);
