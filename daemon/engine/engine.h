@@ -147,10 +147,13 @@ struct engine *engine_close(struct engine *engine);
 /* Bytes that a segment for `config` needs: what the supervisor makes the memfd, before sealing it. */
 uint64_t engine_segment_size(const struct engine_config *config);
 
+enum { ENGINE_DAMAGE_MAX = 160 };
+
 /* What recovery found.  The totals since the segment was made are in the statistics segment. */
 struct engine_recovery {
     uint64_t boots, running_handlers, unflushed_outboxes, armed_journals, held_locks, parked_batches, attached_batches, ports_attached,
         spawns_undone, states_undone, redeliveries, faults, duration_ns;
+    char damage[ENGINE_DAMAGE_MAX];
 };
 /* What a fault record of the previous run says (0 workers: none).  Text for the log. */
 struct engine_fault {
@@ -160,6 +163,7 @@ struct engine_fault {
     char actor_type[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1], message[ODEON_NAME_MAX + 1];
     char build_id[ENGINE_BUILD_ID_MAX], trace[ENGINE_TRACE_MAX];
 };
+/* -EPROTO: the segment is damaged, the report's `damage` says where; it has been left as it is. */
 int engine_recover(struct engine *engine, struct engine_recovery *ret_report);
 /* The faults that the last recovery blamed on a message; index from 0; -ENOENT past the last. */
 int engine_fault_get(const struct engine *engine, unsigned index, struct engine_fault *ret_fault);

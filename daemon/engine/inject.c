@@ -18,6 +18,7 @@ static const char *const point_names[INJECT_N] = {
     [INJECT_COPIED] = "copied",       [INJECT_JOURNAL] = "journal",     [INJECT_PUBLISHED] = "published",
     [INJECT_STEP] = "step",           [INJECT_PARKED] = "parked",       [INJECT_RELEASE] = "release",
     [INJECT_PORT] = "port",           [INJECT_RECOVERY] = "recovery",   [INJECT_MARKED] = "marked",
+    [INJECT_UNDO] = "undo",
 };
 
 /* One point of the list is armed for this process's life, drawn at random: each start tries another. */

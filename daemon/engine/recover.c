@@ -17,6 +17,7 @@
 #include "daemon/engine/postpone.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/seed.h"
+#include "daemon/engine/verify.h"
 #include "daemon/engine/wake.h"
 
 /* The step that is armed with the present count, 0: none. */
@@ -277,6 +278,9 @@ int recover_run(struct engine *e, struct engine_recovery *report)
 {
     uint64_t started = engine_now_ns();
     memset(report, 0, sizeof(*report));
+    int r = verify_segment(e, report->damage);
+    if (r < 0)
+        return r;
     e->n_faults = 0;
     store_relaxed(&e->segment.header->boots, load_relaxed(&e->segment.header->boots) + 1);
     store_relaxed(&e->segment.header->clean, 0);
