@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the soak does to the service: kills at random moments, one at a time and two at once, and changes of settings under way. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/soak/soak.h"
+#include "tests/system/manager.h"
+
+enum { PAUSE_MEAN_US = 300000 };
+
+static const char *const victim_names[SOAK_VICTIMS_N] = {
+    [SOAK_EXECUTOR] = "executor",        [SOAK_RECOVERY] = "recovery",     [SOAK_CLIENT] = "client",
+    [SOAK_BOTH] = "executor_and_client", [SOAK_SUPERVISOR] = "supervisor", [SOAK_ALL] = "supervisor_executor_client",
+};
+/* In a hundred; without a service manager those of the supervisor go to the executor. */
+static const unsigned weights[SOAK_VICTIMS_N] = { 34, 8, 34, 8, 11, 5 };
+
+const char *soak_victim_name(enum soak_victim victim)
+{
+    return victim_names[victim];
+}
+
+static enum soak_victim choose(struct soak_kills *kills)
+{
+    uint64_t drawn = soak_draw(&kills->seed, 100);
+    for (int victim = 0; victim < SOAK_VICTIMS_N; victim++) {
+        if (drawn < weights[victim])
+            return !kills->supervisor && victim >= SOAK_SUPERVISOR ? SOAK_EXECUTOR : (enum soak_victim)victim;
+        drawn -= weights[victim];
+    }
+    return SOAK_EXECUTOR;
+}
+
+/* One that has not been killed already; 0: there is none at the moment. */
+static pid_t executor_of(struct soak_kills *kills, struct service *service)
+{
+    pid_t pid = (pid_t)service_state(service).executor_pid;
+    return pid != kills->executor ? pid : 0;
+}
+
+static bool kill_executor(struct soak_kills *kills, struct service *service)
+{
+    pid_t pid = executor_of(kills, service);
+    if (pid <= 0 || kill(pid, SIGKILL) < 0)
+        return false;
+    kills->executor = pid;
+    kills->signals++;
+    return true;
+}
+
+/* The next one is killed as soon as it is there, or a little later. */
+static bool kill_in_recovery(struct soak_kills *kills, struct service *service)
+{
+    int64_t end = time_ns() + SECONDS(2);
+    if (!kill_executor(kills, service))
+        return false;
+    while (executor_of(kills, service) <= 0 && time_ns() < end)
+        nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+    nanosleep(&(struct timespec){ .tv_nsec = (long)soak_draw(&kills->seed, 4000000) }, NULL);
+    return kill_executor(kills, service);
+}
+
+static bool kill_client(struct soak_kills *kills, const pid_t *clients)
+{
+    pid_t pid = clients[soak_draw(&kills->seed, BANK_CLIENTS)];
+    if (pid <= 0 || kill(pid, SIGKILL) < 0)
+        return false;
+    kills->signals++;
+    return true;
+}
+
+static bool kill_supervisor(struct soak_kills *kills, struct manager *manager)
+{
+    pid_t pid = manager_pid(manager);
+    if (pid <= 0 || kill(pid, SIGKILL) < 0) /* not manager_kill(): that waits */
+        return false;
+    kills->signals++;
+    return true;
+}
+
+void soak_kills_turn(struct soak_kills *kills, struct service *service, struct manager *manager, const pid_t *clients)
+{
+    if (time_ns() < kills->next_ns)
+        return;
+    kills->next_ns = time_ns() + (int64_t)soak_draw(&kills->seed, 2 * PAUSE_MEAN_US) * 1000;
+    enum soak_victim victim = choose(kills);
+    bool made = false;
+    switch (victim) {
+    case SOAK_EXECUTOR:
+        made = kill_executor(kills, service);
+        break;
+    case SOAK_RECOVERY:
+        made = kill_in_recovery(kills, service);
+        break;
+    case SOAK_CLIENT:
+        made = kill_client(kills, clients);
+        break;
+    case SOAK_BOTH:
+        made = kill_executor(kills, service);
+        made &= kill_client(kills, clients);
+        break;
+    case SOAK_SUPERVISOR:
+        made = kill_supervisor(kills, manager);
+        break;
+    case SOAK_ALL:
+        made = kill_client(kills, clients);
+        made &= kill_executor(kills, service);
+        made &= kill_supervisor(kills, manager);
+        break;
+    case SOAK_VICTIMS_N:
+        break;
+    }
+    kills->made[victim] += made;
+}
+
+/* ---- changes ---- */
+
+static const struct {
+    const char *key, *values[4];
+} settings[] = {
+    { "workers", { "1", "2", "3", "4" } },
+    { "stealing", { "none", "longest-victim", "random", "locality" } },
+    { "steal-mode", { "visit", "keep", "visit", "keep" } },
+    { "steal-sources", { "1", "2", "4", "8" } },
+    { "throughput", { "1", "16", "200", "4096" } },
+    { "spin-us", { "0", "0", "50", "100" } },
+    { "relaxed-us", { "0", "0", "200", "2000" } },
+};
+enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
+
+/* A few at once.  A change that fails because nobody serves, or a worker waits for its turn too long, is nobody's fault. */
+static void change_some(struct soak_changes *changes, struct odeon_client *client)
+{
+    const char *keys[SETTINGS], *values[SETTINGS];
+    size_t n = 0;
+    for (size_t i = 0; i < SETTINGS; i++)
+        if (soak_draw(&changes->seed, 3) == 0) {
+            keys[n] = settings[i].key;
+            values[n++] = settings[i].values[soak_draw(&changes->seed, 4)];
+        }
+    if (n == 0)
+        return;
+    int r = odeon_admin_executor_set(client, keys, values, n, NULL);
+    changes->made += r == 0;
+    changes->failed += r < 0;
+    if ((r == -EINVAL || r == -ERANGE) && !changes->wrong[0]) {
+        snprintf(changes->wrong, sizeof(changes->wrong), "changing %s=%s: %s", keys[0], values[0], odeon_error_text());
+        atomic_store(&changes->shared->broken, true);
+    }
+}
+
+void *soak_changes_main(void *argument)
+{
+    struct soak_changes *changes = argument;
+    struct odeon_client *client = NULL;
+    while (!atomic_load(&changes->shared->stop) && !atomic_load(&changes->shared->broken)) {
+        if (!client && odeon_connect(changes->shared->socket, "soak-changes", &client) < 0)
+            client = NULL;
+        if (client)
+            change_some(changes, client);
+        nanosleep(&(struct timespec){ .tv_nsec = (long)(5000000 + soak_draw(&changes->seed, 150000000)) }, NULL);
+    }
+    odeon_disconnect(client);
+    return NULL;
+}
