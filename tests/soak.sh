@@ -42,6 +42,7 @@ wrapper=()
 if grep -q '^ODEON_SANITIZE.*=.*thread' "$build/CMakeCache.txt" 2>/dev/null && setarch -R true 2>/dev/null; then
     wrapper=(setarch -R)
 fi
+grep -q '^ODEON_SANITIZE[^=]*=.' "$build/CMakeCache.txt" 2>/dev/null && words+=(--sanitized)
 "${wrapper[@]}" "$program" --seconds "$seconds" "${words[@]}"
 rc=$?
 if [ -n "$reports" ]; then

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The soak: clients, actors with kept states that do bank transfers, and kills of everybody at random (soak.h); then the books.
  *
- *     soak [--seconds N] [--seed N] [--supervisor] [--executor FILE]
+ *     soak [--seconds N] [--seed N] [--supervisor] [--executor FILE] [--sanitized]
  *
- * --supervisor: odeond is killed, too.  --executor: another one than this build's, for seeded bugs.  The last line is `soak=ok …` or
+ * --supervisor: odeond is killed, too.  --executor: another one than this build's, for seeded bugs.
+ * --sanitized: memory and mappings are a sanitizer's, and told only.  The last line is `soak=ok …` or
  * `soak=BROKEN …`.  Exit code: 0 fine, 1 a promise was broken or too little was hit, 2 could not run. */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@ enum { WARM_UP_MS = 1000 };
 static struct options {
     unsigned seconds;
     uint64_t seed;
-    bool supervisor;
+    bool supervisor, sanitized;
     const char *executor;
 } options = { .seconds = 600 };
 
@@ -268,7 +269,7 @@ static unsigned report(const struct soak_measure *base, const struct soak_measur
            verdict.entries, verdict.hops, verdict.runs_again);
     printf("# sum=%" PRId64 " expected=%" PRId64 "%s%s\n", verdict.sum, verdict.sum_expected, verdict.first[0] ? "; first wrong: " : "",
            verdict.first);
-    unsigned grown = soak_measure_compare(base, end);
+    unsigned grown = soak_measure_compare(base, end, !options.sanitized);
     bool broken =
         r < 0 || verdict.first[0] || verdict.accounts_wrong || verdict.sum != verdict.sum_expected || grown || atomic_load(&shared->broken);
     unsigned lacking = broken ? 0 : missing(&verdict);
@@ -286,11 +287,8 @@ static unsigned report(const struct soak_measure *base, const struct soak_measur
 static void parse(int argc, char **argv)
 {
     static const struct option known[] = {
-        { "seconds", required_argument, NULL, 't' },
-        { "seed", required_argument, NULL, 's' },
-        { "supervisor", no_argument, NULL, 'S' },
-        { "executor", required_argument, NULL, 'e' },
-        { NULL, 0, NULL, 0 },
+        { "seconds", required_argument, NULL, 't' },  { "seed", required_argument, NULL, 's' }, { "supervisor", no_argument, NULL, 'S' },
+        { "executor", required_argument, NULL, 'e' }, { "sanitized", no_argument, NULL, 'z' },  { NULL, 0, NULL, 0 },
     };
     options.seed = (uint64_t)time_ns() & 0xffffffff;
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
@@ -307,12 +305,15 @@ static void parse(int argc, char **argv)
         case 'e':
             options.executor = optarg;
             break;
+        case 'z':
+            options.sanitized = true;
+            break;
         default:
             exit(2);
         }
     }
     if (options.seconds == 0 || optind != argc) {
-        fputs("usage: soak [--seconds N] [--seed N] [--supervisor] [--executor FILE]\n", stderr);
+        fputs("usage: soak [--seconds N] [--seed N] [--supervisor] [--executor FILE] [--sanitized]\n", stderr);
         exit(2);
     }
 }
