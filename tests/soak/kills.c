@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the soak does to the service: kills at random moments, one at a time and two at once, and changes of settings under way. */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,12 +12,12 @@
 
 enum { PAUSE_MEAN_US = 300000 };
 
-static const char *const victim_names[SOAK_VICTIMS_N] = {
-    [SOAK_EXECUTOR] = "executor",        [SOAK_RECOVERY] = "recovery",     [SOAK_CLIENT] = "client",
-    [SOAK_BOTH] = "executor_and_client", [SOAK_SUPERVISOR] = "supervisor", [SOAK_ALL] = "supervisor_executor_client",
+static const char *const victim_names[] = {
+    "executor", "recovery", "client", "executor_and_client", "supervisor", "supervisor_boot", "supervisor_executor_client",
 };
+static_assert(sizeof(victim_names) / sizeof(victim_names[0]) == SOAK_VICTIMS_N, "as in enum soak_victim");
 /* In a hundred; without a service manager those of the supervisor go to the executor. */
-static const unsigned weights[SOAK_VICTIMS_N] = { 34, 8, 34, 8, 11, 5 };
+static const unsigned weights[SOAK_VICTIMS_N] = { 33, 8, 33, 8, 9, 5, 4 };
 
 const char *soak_victim_name(enum soak_victim victim)
 {
@@ -81,6 +82,18 @@ static bool kill_supervisor(struct soak_kills *kills, struct manager *manager)
     return true;
 }
 
+static bool kill_supervisor_in_boot(struct soak_kills *kills, struct manager *manager)
+{
+    int64_t end = time_ns() + SECONDS(2);
+    pid_t former = manager_pid(manager), next;
+    if (!kill_supervisor(kills, manager))
+        return false;
+    while (((next = manager_pid(manager)) <= 0 || next == former) && time_ns() < end)
+        nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+    nanosleep(&(struct timespec){ .tv_nsec = (long)soak_draw(&kills->seed, 20000000) }, NULL);
+    return kill_supervisor(kills, manager);
+}
+
 void soak_kills_turn(struct soak_kills *kills, struct service *service, struct manager *manager, const pid_t *clients)
 {
     if (time_ns() < kills->next_ns)
@@ -104,6 +117,9 @@ void soak_kills_turn(struct soak_kills *kills, struct service *service, struct m
         break;
     case SOAK_SUPERVISOR:
         made = kill_supervisor(kills, manager);
+        break;
+    case SOAK_SUPERVISOR_BOOT:
+        made = kill_supervisor_in_boot(kills, manager);
         break;
     case SOAK_ALL:
         made = kill_client(kills, clients);

@@ -73,26 +73,23 @@ static uint64_t waiting_bytes(struct odeon_client *client)
     return bytes;
 }
 
-bool soak_measure_quiet(struct service *service, pid_t supervisor, struct soak_measure *ret)
+bool soak_measure_quiet(struct service *service, struct odeon_client *client, pid_t supervisor, struct soak_measure *ret)
 {
-    struct odeon_client *client = NULL;
     struct odeon_stats_service state;
     int64_t end = time_ns() + SECONDS(QUIET_PATIENCE_S);
-    bool quiet = false;
-    while (!quiet && time_ns() < end) {
-        pause_briefly();
-        if (!client && odeon_connect(service->socket, "soak-measure", &client) < 0)
-            continue;
-        state = service_state(service);
+    bool quiet;
+    do {
         ret->waiting_bytes = waiting_bytes(client);
-        quiet = strcmp(state.state_name, "running") == 0 && state.clients == 2 && state.ports == 0 && ret->waiting_bytes == 0;
-    }
-    ret->clients = state.clients - (client != NULL);
+        state = service_state(service);
+        quiet = strcmp(state.state_name, "running") == 0 && state.clients == 1 && state.ports == 0 && ret->waiting_bytes == 0;
+        if (!quiet)
+            pause_briefly();
+    } while (!quiet && time_ns() < end);
+    ret->clients = state.clients;
     ret->ports = state.ports;
     ret->actors = state.actors;
     ret->supervisor = process_measure(supervisor);
     ret->executor = process_measure((pid_t)state.executor_pid);
-    odeon_disconnect(client);
     return quiet;
 }
 

@@ -15,6 +15,6 @@ struct soak_measure {
 };
 
 /* Once only the caller's client is left and nothing waits.  False: that did not happen in time. */
-bool soak_measure_quiet(struct service *service, pid_t supervisor, struct soak_measure *ret);
+bool soak_measure_quiet(struct service *service, struct odeon_client *client, pid_t supervisor, struct soak_measure *ret);
 /* Prints both, and says how many of the figures have grown; memory and mappings only if they are to be judged. */
 unsigned soak_measure_compare(const struct soak_measure *base, const struct soak_measure *end, bool judge_memory);

@@ -168,7 +168,7 @@ static struct soak_measure measure(void)
 {
     struct soak_measure measured;
     set_workers("2");
-    if (!soak_measure_quiet(service, manager_pid(manager), &measured))
+    if (!soak_measure_quiet(service, client, manager_pid(manager), &measured))
         say_wrong("the service does not become quiet");
     return measured;
 }

@@ -55,9 +55,10 @@ enum soak_victim {
     SOAK_EXECUTOR,
     SOAK_RECOVERY, /* the executor, and the next one while it recovers */
     SOAK_CLIENT,
-    SOAK_BOTH,       /* executor and a client */
-    SOAK_SUPERVISOR, /* with it goes the executor */
-    SOAK_ALL,        /* supervisor, executor and a client, each by a signal of its own */
+    SOAK_BOTH,            /* executor and a client */
+    SOAK_SUPERVISOR,      /* with it goes the executor */
+    SOAK_SUPERVISOR_BOOT, /* ... and the next one while it begins */
+    SOAK_ALL,             /* supervisor, executor and a client, each by a signal of its own */
     SOAK_VICTIMS_N,
 };
 
