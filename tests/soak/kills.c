@@ -6,18 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "tests/soak/processes.h"
 #include "tests/soak/soak.h"
 #include "tests/system/manager.h"
 
 enum { PAUSE_MEAN_US = 300000 };
 
 static const char *const victim_names[] = {
-    "executor", "recovery", "client", "executor_and_client", "supervisor", "supervisor_boot", "supervisor_executor_client",
+    "executor", "recovery", "client", "executor_and_client", "supervisor", "supervisor_boot", "restart", "supervisor_executor_client",
 };
 static_assert(sizeof(victim_names) / sizeof(victim_names[0]) == SOAK_VICTIMS_N, "as in enum soak_victim");
 /* In a hundred; without a service manager those of the supervisor go to the executor. */
-static const unsigned weights[SOAK_VICTIMS_N] = { 33, 8, 33, 8, 9, 5, 4 };
+static const unsigned weights[SOAK_VICTIMS_N] = { 33, 8, 32, 8, 8, 5, 2, 4 };
 
 const char *soak_victim_name(enum soak_victim victim)
 {
@@ -38,14 +40,14 @@ static enum soak_victim choose(struct soak_kills *kills)
 /* One that has not been killed already; 0: there is none at the moment. */
 static pid_t executor_of(struct soak_kills *kills, struct service *service)
 {
-    pid_t pid = (pid_t)service_state(service).executor_pid;
-    return pid != kills->executor ? pid : 0;
+    struct odeon_stats_service state;
+    return soak_state(service, &state) && (pid_t)state.executor_pid != kills->executor ? (pid_t)state.executor_pid : 0;
 }
 
-static bool kill_executor(struct soak_kills *kills, struct service *service)
+static bool kill_executor(struct soak_kills *kills, struct service *service, struct manager *manager)
 {
     pid_t pid = executor_of(kills, service);
-    if (pid <= 0 || kill(pid, SIGKILL) < 0)
+    if (!soak_kill_child(pid, manager_pid(manager)))
         return false;
     kills->executor = pid;
     kills->signals++;
@@ -53,21 +55,21 @@ static bool kill_executor(struct soak_kills *kills, struct service *service)
 }
 
 /* The next one is killed as soon as it is there, or a little later. */
-static bool kill_in_recovery(struct soak_kills *kills, struct service *service)
+static bool kill_in_recovery(struct soak_kills *kills, struct service *service, struct manager *manager)
 {
     int64_t end = time_ns() + SECONDS(2);
-    if (!kill_executor(kills, service))
+    if (!kill_executor(kills, service, manager))
         return false;
     while (executor_of(kills, service) <= 0 && time_ns() < end)
         nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
     nanosleep(&(struct timespec){ .tv_nsec = (long)soak_draw(&kills->seed, 4000000) }, NULL);
-    return kill_executor(kills, service);
+    return kill_executor(kills, service, manager);
 }
 
 static bool kill_client(struct soak_kills *kills, const pid_t *clients)
 {
     pid_t pid = clients[soak_draw(&kills->seed, BANK_CLIENTS)];
-    if (pid <= 0 || kill(pid, SIGKILL) < 0)
+    if (!soak_kill_child(pid, getpid()))
         return false;
     kills->signals++;
     return true;
@@ -75,10 +77,18 @@ static bool kill_client(struct soak_kills *kills, const pid_t *clients)
 
 static bool kill_supervisor(struct soak_kills *kills, struct manager *manager)
 {
-    pid_t pid = manager_pid(manager);
-    if (pid <= 0 || kill(pid, SIGKILL) < 0) /* not manager_kill(): that waits */
+    if (!soak_kill_child(manager_pid(manager), getpid())) /* not manager_kill(): that waits */
         return false;
     kills->signals++;
+    return true;
+}
+
+/* As `systemctl restart`; it may take as long as the drain. */
+static bool restart_supervisor(struct soak_kills *kills, struct manager *manager)
+{
+    int status = manager_restart(manager);
+    kills->signals++;
+    kills->bad_ends += status != 0;
     return true;
 }
 
@@ -103,16 +113,16 @@ void soak_kills_turn(struct soak_kills *kills, struct service *service, struct m
     bool made = false;
     switch (victim) {
     case SOAK_EXECUTOR:
-        made = kill_executor(kills, service);
+        made = kill_executor(kills, service, manager);
         break;
     case SOAK_RECOVERY:
-        made = kill_in_recovery(kills, service);
+        made = kill_in_recovery(kills, service, manager);
         break;
     case SOAK_CLIENT:
         made = kill_client(kills, clients);
         break;
     case SOAK_BOTH:
-        made = kill_executor(kills, service);
+        made = kill_executor(kills, service, manager);
         made &= kill_client(kills, clients);
         break;
     case SOAK_SUPERVISOR:
@@ -121,9 +131,12 @@ void soak_kills_turn(struct soak_kills *kills, struct service *service, struct m
     case SOAK_SUPERVISOR_BOOT:
         made = kill_supervisor_in_boot(kills, manager);
         break;
+    case SOAK_RESTART:
+        made = restart_supervisor(kills, manager);
+        break;
     case SOAK_ALL:
         made = kill_client(kills, clients);
-        made &= kill_executor(kills, service);
+        made &= kill_executor(kills, service, manager);
         made &= kill_supervisor(kills, manager);
         break;
     case SOAK_VICTIMS_N:

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/soak/processes.h"
+
 enum { QUIET_PATIENCE_S = 60, MEMORY_SLACK_KIB = 2048 };
 
 static uint64_t count_entries(const char *path)
@@ -80,8 +82,8 @@ bool soak_measure_quiet(struct service *service, struct odeon_client *client, pi
     bool quiet;
     do {
         ret->waiting_bytes = waiting_bytes(client);
-        state = service_state(service);
-        quiet = strcmp(state.state_name, "running") == 0 && state.clients == 1 && state.ports == 0 && ret->waiting_bytes == 0;
+        quiet = soak_state(service, &state) && strcmp(state.state_name, "running") == 0 && state.clients == 1 && state.ports == 0 &&
+                ret->waiting_bytes == 0;
         if (!quiet)
             pause_briefly();
     } while (!quiet && time_ns() < end);

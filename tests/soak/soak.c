@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The soak: clients, actors with kept states that do bank transfers, and kills of everybody at random (soak.h); then the books.
  *
- *     soak [--seconds N] [--seed N] [--supervisor] [--executor FILE] [--sanitized]
+ *     soak [--seconds N] [--seed N] [--spare-supervisor] [--executor FILE] [--sanitized]
  *
- * --supervisor: odeond is killed, too.  --executor: another one than this build's, for seeded bugs.
+ * --spare-supervisor: odeond is not killed.  --executor: another one than this build's, for seeded bugs.
  * --sanitized: memory and mappings are a sanitizer's, and told only.  The last line is `soak=ok …` or
  * `soak=BROKEN …`.  Exit code: 0 fine, 1 a promise was broken or too little was hit, 2 could not run. */
 #include <errno.h>
@@ -22,15 +22,22 @@
 #include <unistd.h>
 
 #include "tests/soak/measure.h"
+#include "tests/soak/processes.h"
 #include "tests/soak/soak.h"
 #include "tests/system/manager.h"
 
 enum { WARM_UP_MS = 1000 };
 
+/* clang-format off */
+#define SOAK_SETTINGS                                                                                                                     \
+    "--set", "workers=2", "--set", "workers-max=4", "--set", "queues-per-worker=4", "--set", "actors=4096", "--set", "affinity=none",     \
+    "--set", "restart-delay-max-ms=1", "--set", "drain-timeout-ms=300", "--plugin", SOAK_BANK
+/* clang-format on */
+
 static struct options {
     unsigned seconds;
     uint64_t seed;
-    bool supervisor, sanitized;
+    bool spare_supervisor, sanitized;
     const char *executor;
 } options = { .seconds = 600 };
 
@@ -184,10 +191,12 @@ static void let_run(int64_t end_ns)
 /* Kills, traffic, all workers, and nobody there any more: what the end is compared with. */
 static struct soak_measure warm_up(void)
 {
+    struct odeon_stats_service state;
     clients_start();
     let_run(time_ns() + MILLISECONDS(WARM_UP_MS));
-    kill((pid_t)service_state(service).executor_pid, SIGKILL);
-    if (options.supervisor)
+    if (!soak_state(service, &state) || !soak_kill_child((pid_t)state.executor_pid, manager_pid(manager)))
+        say_wrong("there is no executor to kill");
+    if (!options.spare_supervisor)
         manager_kill(manager);
     set_workers("4");
     let_run(time_ns() + MILLISECONDS(WARM_UP_MS));
@@ -219,6 +228,8 @@ static void run(void)
     pthread_join(changer, NULL);
     if (changes.wrong[0])
         say_wrong(changes.wrong);
+    if (kills.bad_ends)
+        say_wrong("the supervisor did not end well when it was asked to");
 }
 
 /* ---- the report ---- */
@@ -287,8 +298,9 @@ static unsigned report(const struct soak_measure *base, const struct soak_measur
 static void parse(int argc, char **argv)
 {
     static const struct option known[] = {
-        { "seconds", required_argument, NULL, 't' },  { "seed", required_argument, NULL, 's' }, { "supervisor", no_argument, NULL, 'S' },
-        { "executor", required_argument, NULL, 'e' }, { "sanitized", no_argument, NULL, 'z' },  { NULL, 0, NULL, 0 },
+        { "seconds", required_argument, NULL, 't' },    { "seed", required_argument, NULL, 's' },
+        { "spare-supervisor", no_argument, NULL, 'S' }, { "executor", required_argument, NULL, 'e' },
+        { "sanitized", no_argument, NULL, 'z' },        { NULL, 0, NULL, 0 },
     };
     options.seed = (uint64_t)time_ns() & 0xffffffff;
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
@@ -300,7 +312,7 @@ static void parse(int argc, char **argv)
             options.seed = strtoull(optarg, NULL, 10);
             break;
         case 'S':
-            options.supervisor = true;
+            options.spare_supervisor = true;
             break;
         case 'e':
             options.executor = optarg;
@@ -313,7 +325,7 @@ static void parse(int argc, char **argv)
         }
     }
     if (options.seconds == 0 || optind != argc) {
-        fputs("usage: soak [--seconds N] [--seed N] [--supervisor] [--executor FILE] [--sanitized]\n", stderr);
+        fputs("usage: soak [--seconds N] [--seed N] [--spare-supervisor] [--executor FILE] [--sanitized]\n", stderr);
         exit(2);
     }
 }
@@ -328,24 +340,18 @@ static void share(int fd)
 
 int main(int argc, char **argv)
 {
-    const char *words[] = { "--set",    "workers=2",
-                            "--set",    "workers-max=4",
-                            "--set",    "queues-per-worker=4",
-                            "--set",    "actors=4096",
-                            "--set",    "affinity=none",
-                            "--set",    "restart-delay-max-ms=1",
-                            "--plugin", SOAK_BANK,
-                            NULL,       NULL,
-                            NULL };
+    const char *words[24] = { SOAK_SETTINGS };
     if (argc == 3 && strcmp(argv[1], "--client") == 0) {
         share(SOAK_SHARED_FD);
         return soak_client(shared, (unsigned)strtoul(argv[2], NULL, 10) % BANK_CLIENTS);
     }
     parse(argc, argv);
-    if (options.executor) {
-        words[14] = "--executor";
-        words[15] = options.executor;
-    }
+    for (size_t n = 0; options.executor; n++)
+        if (!words[n]) {
+            words[n] = "--executor";
+            words[n + 1] = options.executor;
+            break;
+        }
     setvbuf(stdout, NULL, _IOLBF, 0);
     int fd = memfd_create("soak", MFD_CLOEXEC);
     if (ftruncate(fd, sizeof(*shared)) < 0)
@@ -358,10 +364,10 @@ int main(int argc, char **argv)
     client = service_connect(service, "soak");
     snprintf(shared->socket, sizeof(shared->socket), "%s", service->socket);
     shared->seed = options.seed;
-    kills = (struct soak_kills){ .seed = options.seed, .supervisor = options.supervisor };
+    kills = (struct soak_kills){ .seed = options.seed, .supervisor = !options.spare_supervisor };
     make_bank();
     printf("# seed=%" PRIu64 " seconds=%u clients=%d actors=%d (%d with kept states) killed: executor, clients%s\n", options.seed,
-           options.seconds, BANK_CLIENTS, BANK_ACTORS, BANK_ACTORS - BANK_FORWARDERS, options.supervisor ? ", supervisor" : "");
+           options.seconds, BANK_CLIENTS, BANK_ACTORS, BANK_ACTORS - BANK_FORWARDERS, options.spare_supervisor ? "" : ", supervisor");
     struct soak_measure base = warm_up();
     began_ns = time_ns();
     run();

@@ -58,6 +58,7 @@ enum soak_victim {
     SOAK_BOTH,            /* executor and a client */
     SOAK_SUPERVISOR,      /* with it goes the executor */
     SOAK_SUPERVISOR_BOOT, /* ... and the next one while it begins */
+    SOAK_RESTART,         /* the supervisor is asked to end, and started again */
     SOAK_ALL,             /* supervisor, executor and a client, each by a signal of its own */
     SOAK_VICTIMS_N,
 };
@@ -66,9 +67,9 @@ struct soak_run; /* the driver's; soak.c */
 
 struct soak_kills {
     uint64_t seed;
-    bool supervisor; /* may be killed: a service manager starts it again */
-    uint64_t made[SOAK_VICTIMS_N], signals;
-    pid_t executor; /* the last one that was killed */
+    bool supervisor;                                  /* may be killed: a service manager starts it again */
+    uint64_t made[SOAK_VICTIMS_N], signals, bad_ends; /* bad: of a supervisor that was asked */
+    pid_t executor;                                   /* the last one that was killed */
     int64_t next_ns;
 };
 
