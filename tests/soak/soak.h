@@ -81,7 +81,8 @@ const char *soak_victim_name(enum soak_victim victim);
 /* Thread: changes settings until the stop. */
 struct soak_changes {
     struct soak_shared *shared;
-    uint64_t seed, made, failed;
+    uint64_t seed;
+    _Atomic uint64_t made, failed;
     char wrong[240];
 };
 void *soak_changes_main(void *changes);
