@@ -18,6 +18,7 @@ static const char *const point_names[INJECT_N] = {
     [INJECT_COPIED] = "copied",       [INJECT_JOURNAL] = "journal",     [INJECT_PUBLISHED] = "published",
     [INJECT_STEP] = "step",           [INJECT_PARKED] = "parked",       [INJECT_RELEASE] = "release",
     [INJECT_PORT] = "port",           [INJECT_RECOVERY] = "recovery",   [INJECT_MARKED] = "marked",
+    [INJECT_UNDO] = "undo",           [INJECT_ASIDE] = "aside",
 };
 
 /* One point of the list is armed for this process's life, drawn at random: each start tries another. */
@@ -43,7 +44,7 @@ void inject_setup(void)
         if (colon)
             *colon = '\0';
         for (int i = 0; i < INJECT_N; i++)
-            if (strcmp(word, point_names[i]) == 0 && mean > 0)
+            if (point_names[i] && strcmp(word, point_names[i]) == 0 && mean > 0)
                 atomic_store(&inject_countdown[i], 1 + (int64_t)((uint64_t)rand_r(&seed) % (uint64_t)(2 * mean)));
     }
     free(copy);
