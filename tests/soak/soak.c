@@ -65,11 +65,14 @@ static void say_wrong(const char *what)
 
 /* ---- the bank ---- */
 
+/* An executor with injection points may die in the middle: what it has made then is nobody's, and stays. */
 static odeon_ref make(const char *type, const void *args, size_t size)
 {
     odeon_ref ref;
-    if (odeon_spawn(client, type, NULL, args, size, &ref) < 0)
-        cannot(type);
+    int64_t end = time_ns() + SECONDS(SOAK_PATIENCE_S);
+    while (odeon_spawn(client, type, NULL, args, size, &ref) < 0)
+        if (time_ns() > end)
+            cannot(type);
     return ref;
 }
 
@@ -228,8 +231,28 @@ static void run(void)
     pthread_join(changer, NULL);
     if (changes.wrong[0])
         say_wrong(changes.wrong);
-    if (kills.bad_ends)
-        say_wrong("the supervisor did not end well when it was asked to");
+}
+
+/* Nobody has died, or ended badly, who was not meant to. */
+static void look_for_others_deaths(unsigned starts_before)
+{
+    char what[160];
+    unsigned deaths = service_log_count(service, "the executor has died: "),
+             by_kill = service_log_count(service, "the executor has died: signal 9 ");
+    unsigned starts = manager_starts(manager) - starts_before;
+    if (deaths != by_kill) {
+        snprintf(what, sizeof(what), "the executor has died %u times by itself", deaths - by_kill);
+        say_wrong(what);
+    }
+    if (starts > kills.supervisors) {
+        snprintf(what, sizeof(what), "the supervisor has died %u times by itself", starts - (unsigned)kills.supervisors);
+        say_wrong(what);
+    }
+    if (kills.bad_ends) {
+        snprintf(what, sizeof(what), "the supervisor did not end well when it was asked to, %" PRIu64 " times: status %#x", kills.bad_ends,
+                 (unsigned)kills.bad_status);
+        say_wrong(what);
+    }
 }
 
 /* ---- the report ---- */
@@ -369,9 +392,11 @@ int main(int argc, char **argv)
     printf("# seed=%" PRIu64 " seconds=%u clients=%d actors=%d (%d with kept states) killed: executor, clients%s\n", options.seed,
            options.seconds, BANK_CLIENTS, BANK_ACTORS, BANK_ACTORS - BANK_FORWARDERS, options.spare_supervisor ? "" : ", supervisor");
     struct soak_measure base = warm_up();
+    unsigned starts = manager_starts(manager);
     began_ns = time_ns();
     run();
     struct soak_measure end = measure();
+    look_for_others_deaths(starts);
     unsigned failed = report(&base, &end);
     odeon_disconnect(client);
     if (failed) {

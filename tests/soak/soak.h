@@ -67,9 +67,10 @@ struct soak_run; /* the driver's; soak.c */
 
 struct soak_kills {
     uint64_t seed;
-    bool supervisor;                                  /* may be killed: a service manager starts it again */
-    uint64_t made[SOAK_VICTIMS_N], signals, bad_ends; /* bad: of a supervisor that was asked */
-    pid_t executor;                                   /* the last one that was killed */
+    bool supervisor;                                               /* may be killed: a service manager starts it again */
+    uint64_t made[SOAK_VICTIMS_N], signals, supervisors, bad_ends; /* bad: of one that was asked */
+    int bad_status;
+    pid_t executor; /* the last one that was killed */
     int64_t next_ns;
 };
 
