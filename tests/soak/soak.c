@@ -283,6 +283,7 @@ static unsigned report(const struct soak_measure *base, const struct soak_measur
 {
     struct soak_verdict verdict;
     uint64_t lives = 0, was_there = 0, was_not = 0;
+    struct odeon_stats_service state;
     int r = soak_books_judge(shared, client, &verdict);
     if (r < 0)
         say_wrong("an actor does not answer at the end");
@@ -296,6 +297,7 @@ static unsigned report(const struct soak_measure *base, const struct soak_measur
     printf("# kills=%" PRIu64, kills.signals);
     for (int victim = 0; victim < SOAK_VICTIMS_N; victim++)
         printf(" %s=%" PRIu64, soak_victim_name((enum soak_victim)victim), kills.made[victim]);
+    printf(" starts_of_the_executor=%" PRIu64, soak_state(service, &state) ? state.boots : 0);
     printf("\n# lives of clients=%" PRIu64 ", numbers in doubt: %" PRIu64 " were there, %" PRIu64 " were not; changes of settings=%" PRIu64
            ", refused or interrupted=%" PRIu64 "\n",
            lives, was_there, was_not, changes.made, changes.failed);
