@@ -145,7 +145,8 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
     INJECT(LOCK);
     struct group_result result = { .gone = 0 };
     bool to_backlog = false;
-    if (load_relaxed(&port->state) == PORT_OPEN) {
+    /* acquire: what waits for an earlier port of this number finds the next one whole, which is opened without the lock */
+    if (load_acquire(&port->state) == PORT_OPEN) {
         bool draining = w->source == group->destination + 1; /* these records come from the backlog themselves */
         to_backlog = (!draining && queue_has_work(backlog)) || !ring_has_room(port, durable, outbox_group_bytes(w, group)); /* D2 */
         result = to_backlog ? deliver_to_backlog(w, step, group, port, durable, backlog) : deliver_to_ring(w, step, group, port, durable);

@@ -107,6 +107,19 @@ uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *g
     return sum;
 }
 
+/* The seeded bug newest_first: a run's first two records, of one size, change places. */
+static void swap_first_two(uint8_t *at, uint64_t bytes)
+{
+    uint64_t size = envelope_record_size((const struct envelope *)at);
+    if (bytes < 2 * size || envelope_record_size((const struct envelope *)(at + size)) != size)
+        return;
+    for (uint64_t i = 0; i < size; i++) {
+        uint8_t byte = at[i];
+        at[i] = at[size + i];
+        at[size + i] = byte;
+    }
+}
+
 static uint64_t group_copy(struct worker *w, const struct outbox_group *group, uint8_t *base, uint64_t length, uint64_t window)
 {
     uint32_t run = group->first;
@@ -114,11 +127,19 @@ static uint64_t group_copy(struct worker *w, const struct outbox_group *group, u
         uint64_t bytes;
         const struct envelope *envelopes = outbox_run_envelopes(w, run, &bytes);
         assert(length + bytes <= window); /* B4 */
+        if (SEED_NOW(lose_run))
+            continue;
         if (bytes == 24 || bytes == 32)
             memcpy(base + length, envelopes, 32); /* a window has room behind its longest content */
         else
             memcpy(base + length, envelopes, bytes);
+        if (SEED_NOW(newest_first))
+            swap_first_two(base + length, bytes);
         length += bytes;
+        if (SEED_NOW(copy_twice)) {
+            memcpy(base + length, envelopes, bytes);
+            length += bytes;
+        }
     } while (run != group->last && (run = w->runs[run].next));
     return length;
 }

@@ -127,7 +127,8 @@ static bool blame(struct engine *e, uint32_t id, struct segment_commit *slot, st
     uint32_t queue = slot->source - 1;
     unsigned inactive = queue_active(load_relaxed(&e->segment.queues[queue].sel)) ^ 1;
     struct envelope *envelope = (struct envelope *)(segment_window(&e->segment, queue, inactive) + cursor);
-    envelope->flags |= ENVELOPE_REDELIVERED;
+    if (!SEEDED(unmarked))
+        envelope->flags |= ENVELOPE_REDELIVERED;
     report->running_handlers++;
     report->redeliveries++;
     bool blamed = durable->fault.tag == count && durable->fault.attempts;

@@ -60,6 +60,8 @@ static void dead_letter(struct worker *w, const struct envelope *envelope, enum 
         turn_newborn_settle(w, 0);
     struct engine *e = w->engine;
     stat_add(w, STAT_dead_letters, 1);
+    if (SEED_NOW(silent_refusal))
+        return;
     uint32_t from = actor_ref_slot(envelope->from);
     if (envelope->from && from < e->config.actors_max) {
         uint64_t key = load_relaxed(&e->actors[from].key);
