@@ -97,6 +97,8 @@ int ctl_actor_send(struct ctl *ctl);
 int ctl_actor_stop(struct ctl *ctl);
 int ctl_queue_list(struct ctl *ctl);
 int ctl_client_list(struct ctl *ctl);
+int ctl_client_show(struct ctl *ctl);
+int ctl_client_kick(struct ctl *ctl);
 int ctl_completion(struct ctl *ctl);
 int ctl_help(struct ctl *ctl);
 
