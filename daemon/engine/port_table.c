@@ -10,6 +10,7 @@
 #include "daemon/engine/park.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
+#include "daemon/engine/port_rate.h"
 
 /* A ring mapped twice in a row behind its page of words, so that no record wraps. */
 static int map_memory(int fd, uint64_t ring_bytes, void **ret_words, uint8_t **ret_ring)
@@ -146,6 +147,11 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
     port->generation = info->generation;
     port->client = info->client;
     port->overflow = info->overflow;
+    port->backlog_bytes = info->backlog_bytes ? info->backlog_bytes : e->segment.header->backlog_bytes;
+    if (port->backlog_bytes > e->segment.header->backlog_bytes)
+        port->backlog_bytes = e->segment.header->backlog_bytes; /* what the window has room for */
+    port->may_not_stop = info->may_not_stop;
+    port_rate_reset(port, info->rated);
     int r = port_map(port, info);
     if (r == 0)
         r = park_watch_doorbell(e, info->id, port->doorbell_fd);

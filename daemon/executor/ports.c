@@ -130,12 +130,17 @@ void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd
     int r;
 
     r = port_info_init(&info, add, frame);
+    info.backlog_bytes = add->backlog_bytes;
+    info.may_not_stop = add->may_not_stop;
+    info.rated = add->bound && post_rate_is_set(executor);
     if (r == 0 && executor->state != EXECUTOR_PORTS && executor->state != EXECUTOR_RUNNING)
         r = -EAGAIN;
     if (r == 0)
         r = engine_port_add(executor->engine, &info, &ref);
     port_info_fini(&info); /* the engine has its own */
     if (r == 0) {
+        if (add->bound)
+            post_rate_add(executor, &info, add->uid);
         report_port(executor, command, ref);
     } else {
         log_error("port %u of client %u cannot be opened: %s", add->port_id, add->client_id, add_error_text(r));
@@ -174,6 +179,7 @@ static void on_port_removed(struct executor *executor, const struct engine_event
 {
     struct executor_removal *removal = removal_find(executor, event->port, event->generation);
 
+    post_rate_remove(executor, event->port, event->generation);
     if (!removal)
         return;
     removal->active = false;
@@ -207,6 +213,8 @@ static void on_events(uv_poll_t *poll, int status, int events)
             on_port_removed(executor, &event);
         else if (event.kind == ENGINE_EVENT_PORT_BROKEN)
             on_port_broken(executor, &event);
+        else if (event.kind == ENGINE_EVENT_PORT_SPENT)
+            post_rate_on_spent(executor, &event);
     }
 }
 
