@@ -302,6 +302,7 @@ struct engine {
     pthread_mutex_t events_mutex;
     struct engine_event *events;
     size_t n_events, events_capacity;
+    struct port_lost *ports_lost; /* control thread (port_table.c) */
     int event_fd;
 
     alignas(64) _Atomic uint32_t throughput;

@@ -371,6 +371,8 @@ struct engine_event {
 };
 int engine_event_fd(const struct engine *engine);
 bool engine_event_next(struct engine *engine, struct engine_event *ret_event);
+/* A removed port's memory may wait for a worker that runs a long handler.  Gives back what can be; true: some waits, to be called again. */
+bool engine_collect(struct engine *engine);
 
 /* Called by behaviours through the host table, on their worker's thread with the context they were handed.  Results as in
  * the public plugin header. */

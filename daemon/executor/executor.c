@@ -95,6 +95,8 @@ static int executor_init(struct executor *executor, int control_fd)
         return r;
     uv_timer_init(&executor->loop, &executor->drain_timer);
     executor->drain_timer.data = executor;
+    uv_timer_init(&executor->loop, &executor->collect_timer);
+    executor->collect_timer.data = executor;
     post_rate_start(executor);
     return control_new(&executor->loop, control_fd, &handlers, executor, &executor->control);
 }
@@ -109,6 +111,7 @@ static void executor_fini(struct executor *executor)
         uv_close((uv_handle_t *)&executor->stalls, NULL);
     topology_watch_stop(&executor->topology_watch);
     uv_close((uv_handle_t *)&executor->drain_timer, NULL);
+    uv_close((uv_handle_t *)&executor->collect_timer, NULL);
     post_rate_stop(executor);
     actor_quota_fini(&executor->actor_quota);
     uv_run(&executor->loop, UV_RUN_DEFAULT);

@@ -77,6 +77,7 @@ struct executor {
     uv_poll_t events, stalls;
     bool events_open, stalls_open;
     struct executor_removal removals[ODEON_PORTS_MAX];
+    uv_timer_t collect_timer; /* while memory of removed ports waits for a worker */
     struct post_rate post_rate;
     struct actor_quota actor_quota;
 

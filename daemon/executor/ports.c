@@ -14,6 +14,8 @@
 #include "daemon/executor/start.h"
 #include "proto/port_layout.h"
 
+enum { COLLECT_MS = 100 };
+
 static struct executor_removal *removal_find(struct executor *executor, uint32_t port, uint32_t generation)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX; i++) {
@@ -201,6 +203,14 @@ static void on_port_broken(struct executor *executor, const struct engine_event 
     control_send(executor->control, &report);
 }
 
+static void on_collect(uv_timer_t *timer)
+{
+    struct executor *executor = timer->data;
+
+    if (engine_collect(executor->engine))
+        uv_timer_start(timer, on_collect, COLLECT_MS, 0);
+}
+
 static void on_events(uv_poll_t *poll, int status, int events)
 {
     struct executor *executor = poll->data;
@@ -216,6 +226,7 @@ static void on_events(uv_poll_t *poll, int status, int events)
         else if (event.kind == ENGINE_EVENT_PORT_SPENT)
             post_rate_on_spent(executor, &event);
     }
+    on_collect(&executor->collect_timer);
 }
 
 int ports_start(struct executor *executor)

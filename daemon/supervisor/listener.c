@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Admits clients; the interface is in listener.h. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -66,31 +65,25 @@ static int judge(const struct supervisor *supervisor, const struct peer *peer, c
     return 0;
 }
 
-/* A line about somebody who does not become a client; `more`: how many since the last line. */
-static void log_refused(const struct peer *peer, uint64_t more, const char *why)
-{
-    char pid[48];
-    const char *const fields[] = { CATALOGUE_CLIENT_REFUSED, pid, NULL };
-
-    snprintf(pid, sizeof(pid), "ODEON_CLIENT_PID=%d", (int)peer->pid);
-    log_fields(LOG_LEVEL_WARNING, fields,
-               "a connection of process %d, user %u, is refused (and %llu since that was last told): %s", (int)peer->pid,
-               peer->uid, (unsigned long long)more, why);
-}
-
 /* A user who is refused has no account here; who knocks again and again is told of once a minute (account.h, Q4). */
 static void blame(struct supervisor *supervisor, const struct peer *peer, const char *why)
 {
     struct listener *listener = &supervisor->listener;
     struct account *stranger = account_find(&listener->strangers, peer->uid);
+    char pid[48];
+    const char *const fields[] = { CATALOGUE_CLIENT_REFUSED, pid, NULL };
     uint64_t more = 0;
 
     if (!stranger && listener->n_strangers < STRANGERS_MAX) {
         stranger = account_open(&listener->strangers, peer->uid);
         listener->n_strangers += stranger != NULL;
     }
-    if (account_blame(stranger ? stranger : &listener->other_strangers, uv_hrtime(), &more))
-        log_refused(peer, more, why);
+    if (!account_blame(stranger ? stranger : &listener->other_strangers, uv_hrtime(), &more))
+        return;
+    snprintf(pid, sizeof(pid), "ODEON_CLIENT_PID=%d", (int)peer->pid);
+    log_fields(LOG_LEVEL_WARNING, fields,
+               "a connection of process %d, user %u, is refused (and %llu since that was last told): %s",
+               (int)peer->pid, peer->uid, (unsigned long long)more, why);
 }
 
 static void admit(struct supervisor *supervisor, int fd)
@@ -111,7 +104,7 @@ static void admit(struct supervisor *supervisor, int fd)
         return;
     }
     if (client_add(supervisor, fd, &peer) < 0)
-        log_refused(&peer, 0, "no memory");
+        log_error("a connection is refused: no memory");
 }
 
 static void on_pause_over(uv_timer_t *timer)
