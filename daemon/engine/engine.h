@@ -283,6 +283,7 @@ struct engine_port_info {
     uint64_t submission_bytes, delivery_bytes;
     int client_fd, executor_fd, doorbell_fd, pipe_fd; /* pipe_fd -1: none */
     uint32_t overflow; /* enum port_overflow: deliveries beyond backlog_bytes */
+    bool closing;      /* its client has gone: only what a former executor has left of it is drained; -ENOENT: nothing */
 };
 int engine_port_add(struct engine *engine, const struct engine_port_info *info, actor_ref *ret_ref);
 /* Drains what was published, then closes: ENGINE_EVENT_PORT_REMOVED follows. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -131,7 +132,7 @@ int client_add(struct supervisor *supervisor, int fd, const struct ucred *peer)
     struct clients *clients = &supervisor->clients;
     struct client *client = calloc(1, sizeof(*client));
 
-    if (client)
+    if (client && getrandom(client->token, sizeof(client->token), 0) == sizeof(client->token))
         client->channel = channel_new(&supervisor->loop, fd, CLIENT_QUEUE_BYTES, &ops, client);
     if (!client || !client->channel) {
         free(client);
@@ -170,6 +171,7 @@ int client_restore(struct supervisor *supervisor, const struct registry_client *
     client->pid = (pid_t)entry->pid;
     client->uid = entry->uid;
     client->gid = entry->gid;
+    memcpy(client->token, entry->token, sizeof(client->token));
     memcpy(client->name, entry->name, sizeof(client->name) - 1);
     memcpy(client->library, entry->library, sizeof(client->library) - 1);
     client->said_hello = true;
@@ -213,6 +215,7 @@ void client_adopt(struct client *client, struct client *former)
     take_out(clients, client);
     stop_watching(former);
     client->id = former->id;
+    memcpy(client->token, former->token, sizeof(client->token));
     client->n_ports = former->n_ports;
     client->n_broken_ports = former->n_broken_ports;
     insert(clients, client);

@@ -22,7 +22,7 @@
 #include "proto/bounds.h"
 #include "proto/control.pb-c.h"
 
-enum { CLIENT_REQUESTS_MAX = 64, CLIENT_QUEUE_BYTES = 1 << 20 };
+enum { CLIENT_REQUESTS_MAX = 64, CLIENT_QUEUE_BYTES = 1 << 20, CLIENT_TOKEN_BYTES = 16 };
 
 struct supervisor;
 
@@ -36,6 +36,7 @@ struct client {
     pid_t pid;
     uid_t uid;
     gid_t gid;
+    uint8_t token[CLIENT_TOKEN_BYTES]; /* proves it to the next odeond */
     char name[ODEON_NAME_MAX + 1];
     char library[32];
     bool said_hello, dropped;
