@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clients see of the end of odeond, and what becomes of those that end, close or claim while none runs. */
 #include <errno.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -185,6 +187,54 @@ static void test_requests_wait_and_names_stay(void **state)
     clear_scene(&scene);
 }
 
+struct attempt {
+    struct odeon_client *client;
+    int result;
+    char text[256];
+};
+
+static void *attempt_spawn(void *userdata)
+{
+    struct attempt *attempt = userdata;
+
+    attempt->result = odeon_spawn(attempt->client, "probe_echo", "doubtful", NULL, 0, NULL);
+    snprintf(attempt->text, sizeof(attempt->text), "%s", odeon_error_text());
+    return NULL;
+}
+
+/* Bytes that nobody has read yet. */
+static int count_unread(const struct odeon_client *client)
+{
+    int bytes = 0;
+
+    assert_int_equal(ioctl(client->socket, SIOCOUTQ, &bytes), 0);
+    return bytes;
+}
+
+/* A request that changes something was on its way: it is not made twice, and its caller is told. */
+static void test_request_in_doubt_is_told(void **state)
+{
+    struct attempt attempt = { 0 };
+    struct scene scene;
+    pthread_t thread;
+    odeon_ref ref;
+
+    (void)state;
+    set_scene(&scene);
+    attempt.client = scene.client;
+    process_stop(manager_pid(scene.manager));
+    assert_int_equal(pthread_create(&thread, NULL, attempt_spawn, &attempt), 0);
+    assert_true(wait_until(count_unread(scene.client) > 0));
+    manager_kill(scene.manager);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(attempt.result, -ECONNRESET);
+    assert_non_null(strstr(attempt.text, "whether it was carried out is not known"));
+    /* the connection goes on, and one can look */
+    assert_int_equal(odeon_lookup(scene.client, "doubtful", &ref), -ENOENT);
+    assert_int_equal(odeon_port_check(scene.port), 0);
+    clear_scene(&scene);
+}
+
 /* ---- the end of patience, and another service */
 
 static void test_patience_ends(void **state)
@@ -317,6 +367,36 @@ static void test_wrong_token_is_refused(void **state)
     clear_scene(&scene);
 }
 
+static void become(struct odeon_client *thief, const struct odeon_client *rightful)
+{
+    thief->client_id = rightful->client_id;
+    memcpy(thief->token, rightful->token, sizeof(thief->token));
+    close(thief->socket);
+    thief->socket = -1;
+    thief->link = LINK_AWAY;
+}
+
+/* Whoever comes with the token of a client that is connected has to wait until it is not. */
+static void test_connected_client_cannot_be_claimed(void **state)
+{
+    struct odeon_client *thief;
+    struct scene scene;
+    odeon_ref ref;
+
+    (void)state;
+    set_scene(&scene);
+    thief = service_connect(manager_service(scene.manager), "thief");
+    assert_int_equal(odeon_set_patience(thief, MILLISECONDS(100)), 0);
+    become(thief, scene.client);
+    thief->away_ns = time_ns();
+    assert_int_equal(odeon_lookup(thief, "ledger", &ref), -ECONNRESET);
+    assert_true(service_log_has(manager_service(scene.manager), "the client that is claimed is connected"));
+    odeon_disconnect(thief);
+    post_number(&scene, scene.echo, 3);
+    expect_number(&scene, 3);
+    clear_scene(&scene);
+}
+
 /* Another process with the right token: told, or guessed. */
 static void test_token_of_another_process_is_refused(void **state)
 {
@@ -336,11 +416,7 @@ static void test_token_of_another_process_is_refused(void **state)
         odeon_ref ref;
 
         thief = service_connect(manager_service(scene.manager), "thief");
-        thief->client_id = rightful->client_id;
-        memcpy(thief->token, rightful->token, sizeof(thief->token));
-        close(thief->socket);
-        thief->socket = -1;
-        thief->link = LINK_AWAY;
+        become(thief, rightful);
         _exit(odeon_lookup(thief, "ledger", &ref) == -EACCES && strstr(odeon_error_text(), "another process") ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -358,11 +434,13 @@ int main(void)
         cmocka_unit_test(test_call_expires_while_nobody_is_there),
         cmocka_unit_test(test_poll_over_the_end_of_odeond),
         cmocka_unit_test(test_requests_wait_and_names_stay),
+        cmocka_unit_test(test_request_in_doubt_is_told),
         cmocka_unit_test(test_patience_ends),
         cmocka_unit_test(test_service_that_begins_anew_is_another),
         cmocka_unit_test(test_client_dies_while_no_odeond_runs),
         cmocka_unit_test(test_client_leaves_while_no_odeond_runs),
         cmocka_unit_test(test_wrong_token_is_refused),
+        cmocka_unit_test(test_connected_client_cannot_be_claimed),
         cmocka_unit_test(test_token_of_another_process_is_refused),
     };
 
