@@ -13,6 +13,8 @@
  * G4  A port's entry goes before its descriptors leave the store.  Its generation stays: the next port there has another.
  * G5  Settings lie here twice; `settings_copy` says which copy counts, by one store.
  * G6  Of two plugins with one path the one with the greater serial counts: the other was being replaced.
+ * G7  Until it is settled, plugins and settings are not recorded and no client has a port: a successor begins anew, with the
+ *     same instance, so that clients that are connected already go on.
  */
 #pragma once
 
@@ -42,6 +44,7 @@ enum registry_state {
 struct registry_client {
     _Atomic uint32_t state;
     uint32_t id, uid, gid, pid; /* as the kernel said */
+    uint8_t token[REGISTRY_TOKEN_BYTES];
     char name[ODEON_NAME_MAX + 1];
     char library[32];
 };
@@ -82,8 +85,10 @@ struct registry_header {
     uint64_t instance;           /* random: names this state, so that nobody takes another's for it */
     _Atomic uint64_t epoch;      /* odeonds that have started on it */
     _Atomic uint32_t last_client, last_plugin; /* ids and serials up to here have been given out */
+    _Atomic uint32_t settled;    /* 1: an executor has been ready with this state (G7) */
     _Atomic uint32_t clean;      /* 1: the last odeond ended because it was told to */
     _Atomic uint32_t settings_copy;
+    uint32_t reserved_2;
     char service[32];            /* version of the last odeond, for people */
 };
 

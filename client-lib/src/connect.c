@@ -104,6 +104,15 @@ int client_send_hello(struct odeon_client *client, Odeon__Resume *resume)
     return wire_send(client->socket, &request.base, client->frame);
 }
 
+void client_take_identity(struct odeon_client *client, const Odeon__HelloReply *hello)
+{
+    client->client_id = hello->client_id;
+    client->instance = hello->token.len == sizeof(client->token) ? hello->instance : 0;
+    client->epoch = hello->epoch;
+    if (client->instance)
+        memcpy(client->token, hello->token.data, sizeof(client->token));
+}
+
 static int say_hello(struct odeon_client *client)
 {
     struct client_answer answer;
@@ -121,9 +130,7 @@ static int say_hello(struct odeon_client *client)
                            "those of one release",
                            answer.reply->hello->service, answer.reply->hello->protocol, ODEON_VERSION,
                            ODEON_PROTOCOL_VERSION);
-    client->client_id = answer.reply->hello->client_id;
-    client->instance = answer.reply->hello->instance;
-    client->epoch = answer.reply->hello->epoch;
+    client_take_identity(client, answer.reply->hello);
     client_answer_fini(&answer);
     return result;
 }

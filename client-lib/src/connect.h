@@ -45,6 +45,7 @@ struct odeon_client {
     int socket; /* -1: away */
     enum client_link link;
     uint64_t instance, epoch; /* as the service has said; instance 0: its state ends with it */
+    uint8_t token[PORT_TOKEN_BYTES]; /* proves the client to the next odeond */
     uint64_t hellos;          /* that were sent (C5) */
     int64_t patience_ns;      /* how long to stay away at most; below 0: for ever */
     int64_t away_ns, retry_ns, retry_wait_ns;
@@ -52,11 +53,6 @@ struct odeon_client {
     uint64_t last_id;
     uint32_t client_id, boots;
     struct odeon_port *ports; /* open ports */
-    size_t n_closed;          /* ports that were closed while the client was away: they are told with the next greeting */
-    struct client_closed {
-        uint32_t id;
-        uint8_t token[PORT_TOKEN_BYTES];
-    } closed[ODEON_PORTS_PER_CLIENT_MAX];
     struct wire_frame *frame;
 };
 
@@ -74,8 +70,8 @@ void client_answer_fini(struct client_answer *answer);
 int client_call(struct odeon_client *client, Odeon__Request *request, Odeon__Reply__BodyCase expected,
                 struct client_answer *ret_answer);
 
-/* A PortClose.  Of a client that is away it is told with the next greeting: nothing is waited for. */
-void client_call_close(struct odeon_client *client, Odeon__Request *request, uint32_t id, const uint8_t *token);
+/* The same for what is not worth waiting for: nothing happens while the client is away, and no error is told. */
+void client_call_now(struct odeon_client *client, Odeon__Request *request);
 
 /* 0; -EINVAL: NULL; -ECHILD: made by the parent of this process.  Sets the text. */
 int client_check(const struct odeon_client *client);
@@ -85,6 +81,8 @@ void client_poll_events(struct odeon_client *client);
 
 /* connect.c: a blocking socket, connected; `now`: -EAGAIN instead of waiting for the service to accept. */
 int client_open_socket(const char *path, bool now, int *ret_socket);
+/* What the service says about this client. */
+void client_take_identity(struct odeon_client *client, const Odeon__HelloReply *hello);
 /* With a new id; the answer is to be received.  Under the mutex, or before anybody else has the client. */
 int client_send_hello(struct odeon_client *client, Odeon__Resume *resume);
 

@@ -80,7 +80,8 @@ static int port_new_from_answer(struct odeon_client *client, struct client_answe
     return result;
 }
 
-static void ask_close(struct odeon_client *client, uint32_t id, const uint8_t *token)
+/* A client that is away need not ask: it does not claim the port when it comes back. */
+static void ask_close(struct odeon_client *client, uint32_t id)
 {
     Odeon__PortClose close = ODEON__PORT_CLOSE__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
@@ -88,7 +89,7 @@ static void ask_close(struct odeon_client *client, uint32_t id, const uint8_t *t
     close.port_id = id;
     request.body_case = ODEON__REQUEST__BODY_PORT_CLOSE;
     request.port_close = &close;
-    client_call_close(client, &request, id, token);
+    client_call_now(client, &request);
 }
 
 /* One port.  1 (C5): the service went and came meanwhile, try again. */
@@ -106,7 +107,7 @@ static int open_once(struct odeon_client *client, Odeon__Request *request, bool 
 
         /* the text of what went wrong, not of a failure to give the port back */
         snprintf(why, sizeof(why), "%s", odeon_error_text());
-        ask_close(client, answer.reply->port_open->port_id, NULL);
+        ask_close(client, answer.reply->port_open->port_id);
         error_set(result, "%s", why);
     } else {
         port->client = client;
@@ -155,7 +156,7 @@ struct odeon_port *odeon_port_close(struct odeon_port *port)
         /* out of the list first: no event finds a port that is being freed */
         client_remove_port(port->client, port);
         port_depart(port);
-        ask_close(port->client, port->id, port->token);
+        ask_close(port->client, port->id);
     } else if (port->client) {
         /* a forked child has one thread and a mutex that may be held for ever */
         for (struct odeon_port **at = &port->client->ports; *at; at = &(*at)->next)

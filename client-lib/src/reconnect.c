@@ -58,35 +58,27 @@ int client_break(struct odeon_client *client, const char *why)
     return error_set(-ECONNRESET, "%s", why);
 }
 
-enum { CLAIMS_MAX = 2 * ODEON_PORTS_PER_CLIENT_MAX };
-
-static void claim(Odeon__PortClaim *to, uint32_t id, uint8_t *token, bool closed)
-{
-    odeon__port_claim__init(to);
-    to->port_id = id;
-    to->token.data = token;
-    to->token.len = PORT_TOKEN_BYTES;
-    to->closed = closed;
-}
-
-/* The ports that the client goes on with, and those that it has closed meanwhile.  How many. */
-static size_t list_claims(struct odeon_client *client, Odeon__PortClaim *claims, Odeon__PortClaim **list)
+/* The ports that the client goes on with.  How many. */
+static size_t list_claims(const struct odeon_client *client, Odeon__PortClaim *claims, Odeon__PortClaim **list)
 {
     size_t n = 0;
 
-    for (struct odeon_port *port = client->ports; port && n < ODEON_PORTS_PER_CLIENT_MAX; port = port->next)
-        if (port_open(port))
-            claim(&claims[n++], port->id, port->token, false);
-    for (size_t i = 0; i < client->n_closed; i++)
-        claim(&claims[n++], client->closed[i].id, client->closed[i].token, true);
-    for (size_t i = 0; i < n; i++)
-        list[i] = &claims[i];
+    for (struct odeon_port *port = client->ports; port && n < ODEON_PORTS_PER_CLIENT_MAX; port = port->next) {
+        if (!port_open(port))
+            continue;
+        odeon__port_claim__init(&claims[n]);
+        claims[n].port_id = port->id;
+        claims[n].token.data = port->token;
+        claims[n].token.len = sizeof(port->token);
+        list[n] = &claims[n];
+        n++;
+    }
     return n;
 }
 
 static int greet(struct odeon_client *client)
 {
-    Odeon__PortClaim claims[CLAIMS_MAX], *list[CLAIMS_MAX];
+    Odeon__PortClaim claims[ODEON_PORTS_PER_CLIENT_MAX], *list[ODEON_PORTS_PER_CLIENT_MAX];
     Odeon__Resume resume = ODEON__RESUME__INIT;
     int result;
 
@@ -95,6 +87,8 @@ static int greet(struct odeon_client *client)
         return client_break(client, "the service is not there");
     resume.client_id = client->client_id;
     resume.instance = client->instance;
+    resume.token.data = client->token;
+    resume.token.len = sizeof(client->token);
     resume.n_ports = list_claims(client, claims, list);
     resume.ports = list;
     result = client_send_hello(client, &resume);
@@ -116,10 +110,8 @@ static int take_welcome(struct odeon_client *client, const Odeon__HelloReply *he
 {
     if (hello->instance != client->instance)
         return client_lose(client, -ECONNRESET, "another service answers where this client's was");
-    client->client_id = hello->client_id;
-    client->epoch = hello->epoch;
+    client_take_identity(client, hello);
     client->link = LINK_UP;
-    client->n_closed = 0;
     for (struct odeon_port *port = client->ports; port; port = port->next)
         if (!is_among(hello, port->id))
             port_mark_closed(port, -EPIPE, "the service closed the port while its client was not connected");

@@ -179,7 +179,7 @@ int client_call(struct odeon_client *client, Odeon__Request *request, Odeon__Rep
     return result;
 }
 
-void client_call_close(struct odeon_client *client, Odeon__Request *request, uint32_t id, const uint8_t *token)
+void client_call_now(struct odeon_client *client, Odeon__Request *request)
 {
     struct client_answer answer = { 0 };
     bool sent;
@@ -187,12 +187,6 @@ void client_call_close(struct odeon_client *client, Odeon__Request *request, uin
     pthread_mutex_lock(&client->mutex);
     if (client->lost == 0 && client->link == LINK_UP)
         (void)try_request(client, request, &answer, &sent);
-    if (client->lost == 0 && client->link != LINK_UP && token && client->n_closed < ODEON_PORTS_PER_CLIENT_MAX) {
-        struct client_closed *closed = &client->closed[client->n_closed++];
-
-        closed->id = id;
-        memcpy(closed->token, token, sizeof(closed->token));
-    }
     pthread_mutex_unlock(&client->mutex);
     client_answer_fini(&answer);
 }

@@ -289,6 +289,7 @@ struct engine_port_info {
     uint64_t backlog_bytes; /* of this one, at most those of the configuration; 0: as many */
     bool may_not_stop;      /* messages that end their receiver are refused */
     bool rated;             /* nothing is taken from it but what engine_port_grant() allows */
+    bool closing;      /* its client has gone: only what a former executor has left of it is drained; -ENOENT: nothing */
 };
 int engine_port_add(struct engine *engine, const struct engine_port_info *info, actor_ref *ret_ref);
 /* Drains what was published, then closes: ENGINE_EVENT_PORT_REMOVED follows. */

@@ -144,6 +144,10 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
     if (memfd_check(info->client_fd, PORT_RING_OFFSET + info->submission_bytes) < 0 ||
         memfd_check(info->executor_fd, PORT_RING_OFFSET + info->delivery_bytes) < 0)
         return -EBADFD;
+    struct segment_port *durable = &e->segment.ports[info->id];
+    /* Drained and forgotten by an executor that died before it was heard: its records must not be taken a second time. */
+    if (info->closing && !durable_matches(durable, info))
+        return -ENOENT;
     port_reset(port);
     port->generation = info->generation;
     port->client = info->client;
@@ -160,7 +164,6 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
         port_unmap(port);
         return r;
     }
-    struct segment_port *durable = &e->segment.ports[info->id];
     if (durable_matches(durable, info)) {
         *ret_ref = durable->ref;
         port_open(e, info->id);

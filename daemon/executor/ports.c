@@ -3,7 +3,8 @@
  *
  * A removal is asked of the engine once and answered when its event comes.  A port that comes with `closing` set (its
  * client had died while the previous executor drained it) is removed as soon as workers run; that is reported with the
- * PortAdd's id, unless a PortRemove for it comes first, which then gets the answer. */
+ * PortAdd's id, unless a PortRemove for it comes first, which then gets the answer.  At once where the former executor had
+ * removed it, and died before that was heard. */
 #include "daemon/executor/ports.h"
 
 #include <errno.h>
@@ -76,6 +77,7 @@ static int port_info_init(struct engine_port_info *info, const Odeon__PortAdd *a
         .submission_bytes = add->submission_bytes,
         .delivery_bytes = add->delivery_bytes,
         .overflow = add->overflow,
+        .closing = add->closing,
         .client_fd = frame_take_fd(frame, 0),
         .executor_fd = frame_take_fd(frame, 1),
         .doorbell_fd = frame_take_fd(frame, 2),
@@ -144,6 +146,8 @@ void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd
         if (add->bound)
             post_rate_add(executor, &info, add->uid);
         report_port(executor, command, ref);
+    } else if (r == -ENOENT && add->closing) {
+        report_removed(executor, command);
     } else {
         log_error("port %u of client %u cannot be opened: %s", add->port_id, add->client_id, add_error_text(r));
         executor_report_error(executor, command, r, add_error_text(r));

@@ -26,7 +26,7 @@
 #define DRAIN_SLICE_NS UINT64_C(10000000)
 
 /* How long a former executor may take to end: its odeond has died, and the kernel is about to end it, too. */
-#define LOCK_TIMEOUT_NS UINT64_C(10000000000)
+#define LOCK_TIMEOUT_NS UINT64_C(5000000000)
 
 enum { STOP_SECONDS = 1 };
 

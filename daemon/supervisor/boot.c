@@ -27,7 +27,8 @@ static void on_plugin_answer(void *userdata, struct executor_request *request, O
         registry_set_plugin_name(&supervisor->persist.registry, plugin->serial, reply->plugin->name);
         return;
     }
-    if (reply->error == -ECONNRESET || reply->error == -ESHUTDOWN) /* the executor's end has its own line in the log */
+    if (reply->error == -ECONNRESET || reply->error == -ESHUTDOWN ||
+        supervisor->boot.start_refused) /* the executor's end has its own line in the log */
         return;
     log_error("plugin %s is not loaded: %s", plugin->path, reply->text[0] ? reply->text : strerror(-reply->error));
     if (supervisor->boot.boots == 0 && supervisor->persist.resumed)
@@ -174,6 +175,7 @@ static void on_start_refused(struct supervisor *supervisor, const Odeon__Report 
     const char *why = report->text[0] ? report->text : strerror(report->error < 0 ? -report->error : EPROTO);
 
     supervisor->boot.start_id = 0;
+    supervisor->boot.start_refused = true;
     log_error("the executor refuses to start: %s", why);
     if (report->error == -EBUSY) /* a former executor is still dying: tried again */
         return;
@@ -206,6 +208,8 @@ static void on_report(void *userdata, const Odeon__Report *report)
             on_start_refused(supervisor, report);
         return;
     }
+    if (supervisor->boot.start_refused) /* it has not taken the ports either, which says nothing about them */
+        return;
     if (report->body_case == ODEON__REPORT__BODY_QUOTA_HIT) {
         on_quota_hit(supervisor, report->quota_hit);
         return;
@@ -224,6 +228,7 @@ static void on_exited(void *userdata, int wait_status)
     char how[96];
 
     boot->start_id = boot->ready_ns = 0;
+    boot->start_refused = false;
     ports_forget_commands(supervisor);
     for (size_t i = 0; i < supervisor->plugins.n; i++)
         supervisor->plugins.list[i].loaded = false;

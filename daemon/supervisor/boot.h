@@ -19,6 +19,7 @@ struct boot {
     struct backoff backoff;
     uv_timer_t timer;
     uint64_t start_id; /* of the Start that waits for its answer; 0: none */
+    bool start_refused; /* by the executor that runs: what else it says means nothing, it ends */
     uint64_t ready_ns; /* since when the executor is ready; 0: it is not */
     uint64_t restarts;
     uint32_t boots;    /* of executors that became ready */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -232,7 +233,7 @@ int client_add(struct supervisor *supervisor, int fd, struct peer *peer)
     struct account *account = account_open(&supervisor->accounts, peer->uid);
     struct client *client = account ? calloc(1, sizeof(*client)) : NULL;
 
-    if (client)
+    if (client && getrandom(client->token, sizeof(client->token), 0) == sizeof(client->token))
         client->channel = channel_new(&supervisor->loop, fd, CLIENT_QUEUE_BYTES, &ops, client);
     if (!client || !client->channel) {
         free(client);
@@ -278,6 +279,7 @@ int client_restore(struct supervisor *supervisor, const struct registry_client *
     client->uid = entry->uid;
     client->peer = (struct peer){ .pid = client->pid, .uid = client->uid, .gid = entry->gid, .pidfd = -1 };
     set_roles(client);
+    memcpy(client->token, entry->token, sizeof(client->token));
     memcpy(client->name, entry->name, sizeof(client->name) - 1);
     memcpy(client->library, entry->library, sizeof(client->library) - 1);
     client->said_hello = true;
@@ -334,6 +336,7 @@ void client_adopt(struct client *client, struct client *former)
     take_out(clients, client);
     stop_watching(former);
     client->id = former->id;
+    memcpy(client->token, former->token, sizeof(client->token));
     client->n_ports = former->n_ports;
     client->n_broken_ports = former->n_broken_ports;
     holding_add(&client->held, &former->held);

@@ -26,7 +26,7 @@
 #include "proto/bounds.h"
 #include "proto/control.pb-c.h"
 
-enum { CLIENT_REQUESTS_MAX = 64, CLIENT_QUEUE_BYTES = 1 << 20 };
+enum { CLIENT_REQUESTS_MAX = 64, CLIENT_QUEUE_BYTES = 1 << 20, CLIENT_TOKEN_BYTES = 16 };
 
 struct supervisor;
 
@@ -41,6 +41,7 @@ struct client {
     uid_t uid;
     struct peer peer; /* of one without a connection: what the registry had of it */
     unsigned roles;   /* a set (access.h) */
+    uint8_t token[CLIENT_TOKEN_BYTES]; /* proves it to the next odeond */
     char name[ODEON_NAME_MAX + 1];
     char library[32];
     bool said_hello, dropped;

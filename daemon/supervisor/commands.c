@@ -64,6 +64,8 @@ static void command_hello(struct supervisor *supervisor, struct client *client, 
         body.instance = supervisor->persist.registry.map->header.instance;
         body.epoch = supervisor->persist.registry.map->header.epoch;
     }
+    body.token.data = client->token;
+    body.token.len = sizeof(client->token);
     body.ports = ports;
     body.n_ports = list_ports(supervisor, client, ports);
     reply.id = (*request)->id;

@@ -84,6 +84,7 @@ void persist_settle(struct supervisor *supervisor)
         log_error("the settings have no room in the registry: a restart of odeond will lose them");
     /* From now on an end that is not in order finds it so. */
     atomic_store_explicit(&persist->registry.map->header.clean, 0, memory_order_release);
+    atomic_store_explicit(&persist->registry.map->header.settled, 1, memory_order_release); /* G7 */
 }
 
 void persist_refuse(struct supervisor *supervisor, const char *why)
@@ -155,6 +156,7 @@ static void describe_client(const struct client *client, struct registry_client 
     *entry = (struct registry_client){
         .id = client->id, .uid = client->uid, .gid = client->peer.gid, .pid = (uint32_t)client->pid
     };
+    memcpy(entry->token, client->token, sizeof(entry->token));
     memcpy(entry->name, client->name, sizeof(entry->name));
     memcpy(entry->library, client->library, sizeof(entry->library));
 }

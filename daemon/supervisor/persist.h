@@ -64,6 +64,6 @@ void persist_forget_client(struct supervisor *supervisor, const struct client *c
 void persist_keep_plugin(struct supervisor *supervisor, struct plugin *plugin);
 void persist_forget_plugin(struct supervisor *supervisor, const struct plugin *plugin);
 
-/* A client that was connected to the former odeond claims its ports, by their tokens: it becomes that client again, and
- * what it does not claim is closed.  0, or negative errno with a reason in `text` (REGISTRY_TEXT_MAX). */
+/* A client that was connected to the former odeond proves it by its token: it becomes that client again, and those of its
+ * ports that it does not claim are closed.  0, or negative errno with a reason in `text` (REGISTRY_TEXT_MAX). */
 int persist_resume_client(struct supervisor *supervisor, struct client *client, const Odeon__Resume *resume, char *text);

@@ -44,7 +44,7 @@ static void begin_epoch(struct registry *map)
     snprintf(map->header.service, sizeof(map->header.service), "%s", ODEON_VERSION);
 }
 
-int registry_make(struct registry_file *file)
+int registry_make(struct registry_file *file, uint64_t instance)
 {
     struct registry *map;
     int r;
@@ -53,15 +53,14 @@ int registry_make(struct registry_file *file)
     if (file->fd < 0)
         return file->fd;
     r = map_file(file);
-    if (r == 0 && getrandom(&file->map->header.instance, sizeof(file->map->header.instance), 0) !=
-                      sizeof(file->map->header.instance))
+    if (r == 0 && instance == 0 && getrandom(&instance, sizeof(instance), 0) != sizeof(instance))
         r = -EIO;
     if (r < 0) {
         registry_close(file);
         return r;
     }
     map = file->map;
-    map->header.instance |= 1; /* 0 says that there is none */
+    map->header.instance = instance | 1; /* 0 says that there is none */
     map->header.version = REGISTRY_VERSION;
     map->header.layout_hash = REGISTRY_LAYOUT_HASH;
     begin_epoch(map);
@@ -139,8 +138,9 @@ int registry_put_client(struct registry_file *file, const struct registry_client
         return -ENOSPC;
     entry->id = client->id;
     entry->uid = client->uid;
-    entry->gid = client->gid;
+    entry->gid = client->peer.gid;
     entry->pid = client->pid;
+    memcpy(entry->token, client->token, sizeof(entry->token));
     memcpy(entry->name, client->name, sizeof(entry->name));
     memcpy(entry->library, client->library, sizeof(entry->library));
     set_state(&entry->state, REGISTRY_OPEN);

@@ -269,7 +269,7 @@ void persist_close_departed(struct supervisor *supervisor)
 
 /* ---- the intake */
 
-static int begin_anew(struct supervisor *supervisor)
+static int begin_anew(struct supervisor *supervisor, uint64_t instance)
 {
     struct persist *persist = &supervisor->persist;
     size_t n = store_drop_rest(&persist->store);
@@ -277,7 +277,7 @@ static int begin_anew(struct supervisor *supervisor)
 
     if (n > 0)
         log_warning("%zu descriptors of a former service are dropped", n);
-    r = registry_make(&persist->registry);
+    r = registry_make(&persist->registry, instance);
     if (r < 0)
         log_error("the registry cannot be made: %s", strerror(-r));
     return r;
@@ -305,11 +305,18 @@ static int take_state(struct supervisor *supervisor)
     if (!supervisor->options.discard_state)
         registry = store_take(&persist->store, "registry");
     if (registry < 0)
-        return begin_anew(supervisor);
+        return begin_anew(supervisor, 0);
     if (registry_open(&persist->registry, registry, text) < 0) {
         store_forget_rest(&persist->store);
         persist_refuse(supervisor, text);
         return 0;
+    }
+    if (!atomic_load_explicit(&persist->registry.map->header.settled, memory_order_acquire)) { /* G7 */
+        uint64_t instance = persist->registry.map->header.instance;
+
+        registry_close(&persist->registry);
+        store_remove(&persist->store, "registry");
+        return begin_anew(supervisor, instance);
     }
     supervisor->segment_fd = store_take(&persist->store, "segment");
     if (supervisor->segment_fd >= 0)
@@ -339,14 +346,14 @@ int persist_begin(struct supervisor *supervisor)
 
 /* ---- clients that come back */
 
-static bool same_token(const struct port *port, const Odeon__PortClaim *claim)
+static bool same_token(const uint8_t *token, const ProtobufCBinaryData *said)
 {
     unsigned difference = 0;
 
-    if (claim->token.len != sizeof(port->token))
+    if (said->len != REGISTRY_TOKEN_BYTES)
         return false;
-    for (size_t i = 0; i < sizeof(port->token); i++) /* no shorter for a better guess */
-        difference |= port->token[i] ^ claim->token.data[i];
+    for (size_t i = 0; i < REGISTRY_TOKEN_BYTES; i++) /* no shorter for a better guess */
+        difference |= token[i] ^ said->data[i];
     return difference == 0;
 }
 
@@ -356,41 +363,27 @@ static int refuse(char *text, int error, const char *why)
     return error;
 }
 
-/* Marks the ports that are to stay open.  How many of the claims hold, or -EACCES. */
-static int check_claims(struct supervisor *supervisor, const Odeon__Resume *resume, bool claimed[ODEON_PORTS_MAX])
+static bool is_claimed(const struct port *port, const Odeon__Resume *resume)
 {
-    int n = 0;
-
-    for (size_t i = 0; i < resume->n_ports; i++) {
-        const struct port *port =
-            port_table_find_of_client(&supervisor->ports, resume->ports[i]->port_id, resume->client_id);
-
-        if (!port)
-            continue;
-        if (!same_token(port, resume->ports[i]))
-            return -EACCES;
-        n++;
-        claimed[port->index] = !resume->ports[i]->closed;
-    }
-    return n;
+    for (size_t i = 0; i < resume->n_ports; i++)
+        if (resume->ports[i]->port_id == port->index && same_token(port->token, &resume->ports[i]->token))
+            return true;
+    return false;
 }
 
 int persist_resume_client(struct supervisor *supervisor, struct client *client, const Odeon__Resume *resume, char *text)
 {
-    bool claimed[ODEON_PORTS_MAX] = { false };
     struct client *former;
-    int n;
 
     if (!persist_is_on(supervisor) || resume->instance != supervisor->persist.registry.map->header.instance)
         return refuse(text, -ESTALE,
                       "the service has begun anew: nothing of what this client had with the former one is left; "
                       "connect again");
-    n = check_claims(supervisor, resume, claimed);
-    if (n < 0)
-        return refuse(text, n, "a claimed port is not this client's: its token is another");
-    former = n > 0 ? clients_find(&supervisor->clients, resume->client_id) : NULL;
-    if (!former)
+    former = clients_find(&supervisor->clients, resume->client_id);
+    if (!former) /* it had no ports, or has been turned out: it begins anew */
         return 0;
+    if (!same_token(former->token, &resume->token))
+        return refuse(text, -EACCES, "this is not the client that it claims to be: its token is another");
     if (former->channel)
         return refuse(text, -EBUSY, "the client that is claimed is connected");
     if (former->uid != client->uid || former->pid != client->pid)
@@ -399,7 +392,7 @@ int persist_resume_client(struct supervisor *supervisor, struct client *client, 
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
         struct port *port = &supervisor->ports.ports[i];
 
-        if (!claimed[i] && port->client_id == client->id && (port->state == PORT_OPEN || port->state == PORT_OPENING))
+        if (port->state == PORT_OPEN && port->client_id == client->id && !is_claimed(port, resume))
             ports_close(supervisor, port);
     }
     return 0;

@@ -204,6 +204,9 @@ static int make_memory(struct supervisor *supervisor)
     if (r < 0 || supervisor->options.check)
         return r;
     r = stats_file_make(&supervisor->stats, supervisor->runtime.stats_path, supervisor->persist.stats_fd);
+    if (supervisor->persist.stats_fd >= 0)
+        close(supervisor->persist.stats_fd);
+    supervisor->persist.stats_fd = -1;
     if (r < 0)
         log_error("statistics %s: %s", supervisor->runtime.stats_path, strerror(-r));
     return r;

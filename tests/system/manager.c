@@ -277,6 +277,7 @@ struct manager *manager_start(const struct manager_options *options)
     service_make_dir(&manager->service);
     manager->program = strdup(options->program ? options->program : TEST_ODEOND);
     manager->arguments = options->arguments;
+    manager->environment = options->environment ? strdup(options->environment) : NULL;
     manager->notify = make_notify_socket(manager);
     manager->listener = options->activate ? make_listener(manager) : -1;
     manager->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -285,7 +286,7 @@ struct manager *manager_start(const struct manager_options *options)
     pthread_mutex_init(&manager->mutex, NULL);
     remember(manager);
     assert_int_equal(pthread_create(&manager->thread, NULL, run, manager), 0);
-    assert_true(wait_until(manager_starts(manager) == 1));
+    assert_true(wait_until(manager_starts(manager) >= 1));
     return manager;
 }
 

@@ -26,6 +26,7 @@ struct manager;
 struct manager_options {
     const char *program;          /* NULL: the odeond of this build */
     const char *const *arguments; /* further words up to NULL */
+    const char *environment;      /* one "KEY=VALUE" for the first start; NULL: none */
     bool activate;                /* hands over a listening control socket, as a socket unit does */
 };
 

@@ -56,6 +56,26 @@ static void expect_base_line(struct manager *manager)
     assert_int_equal(manager_store_count(manager, ""), 4); /* registry, segment, stats, plugin */
 }
 
+/* From the kill to the first number that is back after it: manager, recovery and client together. */
+static int64_t pauses_ns[16];
+static unsigned n_pauses;
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void print_pauses(void)
+{
+    qsort(pauses_ns, n_pauses, sizeof(pauses_ns[0]), compare);
+    if (n_pauses > 0)
+        print_message("# bench=kill-odeond kills=%u median_ms=%.1f max_ms=%.1f\n", n_pauses,
+                      (double)pauses_ns[n_pauses / 2] / 1e6, (double)pauses_ns[n_pauses - 1] / 1e6);
+    n_pauses = 0;
+}
+
 static void kill_odeond(struct manager *manager, bool executor_too)
 {
     pid_t executor = service_executor(fresh_figures(manager));
@@ -67,6 +87,8 @@ static void kill_odeond(struct manager *manager, bool executor_too)
     manager_wait_ready(manager);
 }
 
+static struct numbers *watched;
+
 static void run_with_disturbance(bool activate, unsigned times, void (*disturb)(struct manager *manager, unsigned i))
 {
     struct manager *manager = start(activate);
@@ -74,6 +96,7 @@ static void run_with_disturbance(bool activate, unsigned times, void (*disturb)(
 
     for (unsigned i = 0; i < 2; i++)
         numbers_start(&numbers[i], manager_service(manager), i == 0 ? 1000 : 8);
+    watched = &numbers[0];
     for (unsigned i = 0; i < times; i++) {
         numbers_wait(&numbers[0], 2000);
         numbers_wait(&numbers[1], 10);
@@ -89,19 +112,26 @@ static void run_with_disturbance(bool activate, unsigned times, void (*disturb)(
 
 static void disturb_by_kill(struct manager *manager, unsigned i)
 {
+    int64_t begin_ns = time_ns();
+
     kill_odeond(manager, i % 2 == 1);
+    numbers_wait(watched, 1);
+    if (n_pauses < sizeof(pauses_ns) / sizeof(pauses_ns[0]))
+        pauses_ns[n_pauses++] = time_ns() - begin_ns;
 }
 
 static void test_killed_odeond_loses_nothing(void **state)
 {
     (void)state;
     run_with_disturbance(false, 6, disturb_by_kill);
+    print_pauses();
 }
 
 static void test_killed_odeond_with_an_activated_socket(void **state)
 {
     (void)state;
     run_with_disturbance(true, 4, disturb_by_kill);
+    print_pauses();
 }
 
 static void disturb_by_restart(struct manager *manager, unsigned i)

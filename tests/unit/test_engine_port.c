@@ -369,6 +369,7 @@ static void test_what_cannot_be_added(void **state)
     BAD(client_fd, c.info.doorbell_fd, -EBADFD);
     BAD(client_fd, -1, -EBADFD);
     BAD(doorbell_fd, -1, -EBADF);
+    BAD(closing, true, -ENOENT);
 #undef BAD
     assert_int_equal(engine_port_add(f.engine, &c.info, &c.ref), 0);
     assert_int_equal(engine_port_add(f.engine, &c.info, &ref), -EEXIST);
@@ -398,6 +399,9 @@ static void test_close_drains(void **state)
         expect_removed(&f, PORT, generation, &why);
         assert_int_equal(why, 0);
         assert_true(engine_fixture_until(atomic_load(&seen.n) == number)); /* all of them */
+        /* told again, by a supervisor that has not heard of the removal: nothing of it is taken twice */
+        c.info.closing = true;
+        assert_int_equal(engine_port_add(f.engine, &c.info, &c.ref), -ENOENT);
         client_free(&c);
     }
     fixture_end(&f);

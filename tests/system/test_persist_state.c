@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the next odeond goes on with, and what it refuses to go on with: settings, plugins, figures; another layout,
+ * other sizes, a segment that somebody else has, descriptors that are nobody's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "proto/registry_layout.h"
+#include "proto/segment_layout.h"
+#include "tests/system/manager.h"
+#include "tests/system/numbers.h"
+#include "tests/system/probe.h"
+
+#define COMMON                                                                                                         \
+    SMALL_SERVICE, "--executor", TEST_EXECUTOR, "--set", "restart-delay-max-ms=20", "--set", "drain-timeout-ms=500"
+
+static const char *const plain[] = { COMMON, NULL };
+static const char *const with_probe[] = { COMMON, "--plugin", TEST_PROBE, NULL };
+
+static struct manager *start(const char *const *arguments)
+{
+    struct manager *manager = manager_start(&(struct manager_options){ .arguments = arguments });
+
+    manager_wait_ready(manager);
+    return manager;
+}
+
+static void expect_setting(struct manager *manager, const char *key, const char *value)
+{
+    char text[16384], found_key[64], found[64];
+
+    assert_int_equal(ctl(manager_service(manager), text, sizeof(text), "executor show"), 0);
+    for (char *save = NULL, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        if (sscanf(line, "%63s %63s", found_key, found) == 2 && strcmp(found_key, key) == 0) {
+            assert_string_equal(found, value);
+            return;
+        }
+    fail_msg("no setting %s is shown", key);
+}
+
+static void set(struct manager *manager, const char *setting)
+{
+    char text[1024];
+
+    assert_int_equal(ctl(manager_service(manager), text, sizeof(text), "executor set %s", setting), 0);
+}
+
+static void kill_and_wait(struct manager *manager)
+{
+    manager_kill(manager);
+    manager_wait_ready(manager);
+}
+
+/* What was set at run time holds over a crash; after an orderly end the configuration wins where it says something. */
+static void test_settings(void **state)
+{
+    static const char *const configured[] = { COMMON, "--set", "spin-us=33", NULL };
+    struct manager *manager = start(plain);
+
+    (void)state;
+    set(manager, "throughput=77");
+    set(manager, "spin-us=11");
+    kill_and_wait(manager);
+    expect_setting(manager, "throughput", "77");
+    expect_setting(manager, "spin-us", "11");
+    manager_set_program(manager, NULL, configured);
+    kill_and_wait(manager); /* edited for the next start, not for a crash */
+    expect_setting(manager, "spin-us", "11");
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    expect_setting(manager, "spin-us", "33");
+    expect_setting(manager, "throughput", "77");
+    manager_end(manager);
+}
+
+static unsigned count_plugins(struct manager *manager)
+{
+    struct odeon_client *client = service_connect(manager_service(manager), "plugins");
+    struct odeon_status *status = NULL;
+    unsigned n;
+
+    assert_int_equal(odeon_admin_status(client, &status), 0);
+    n = status->plugins;
+    odeon_free(status);
+    odeon_disconnect(client);
+    return n;
+}
+
+static void test_plugins(void **state)
+{
+    struct manager *manager = start(plain);
+    struct odeon_client *client = service_connect(manager_service(manager), "plugins");
+    char text[1024];
+
+    (void)state;
+    load_plugin(client, TEST_PROBE);
+    odeon_disconnect(client);
+    kill_and_wait(manager);
+    assert_int_equal(count_plugins(manager), 1);
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    assert_int_equal(count_plugins(manager), 1);
+    assert_int_equal(ctl(manager_service(manager), text, sizeof(text), "plugin unload probe"), 0);
+    kill_and_wait(manager);
+    assert_int_equal(count_plugins(manager), 0);
+    assert_int_equal(manager_store_count(manager, "plugin-"), 0);
+
+    /* configured ones come and go with the configuration */
+    manager_set_program(manager, NULL, with_probe);
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    assert_int_equal(count_plugins(manager), 1);
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    assert_int_equal(manager_store_count(manager, "plugin-"), 1); /* the file was read again, the former copy is gone */
+    manager_set_program(manager, NULL, plain);
+    assert_int_equal(manager_restart(manager), 0);
+    manager_wait_ready(manager);
+    assert_int_equal(count_plugins(manager), 0);
+    assert_int_equal(manager_store_count(manager, "plugin-"), 0);
+    manager_end(manager);
+}
+
+static void test_figures_go_on(void **state)
+{
+    struct manager *manager = start(with_probe);
+    struct service *service = manager_service(manager);
+    struct numbers numbers;
+    uint64_t before, actors;
+
+    (void)state;
+    numbers_start(&numbers, service, 64);
+    numbers_wait(&numbers, 1000);
+    numbers_finish(&numbers);
+    before = service_figure(service, "port_messages");
+    actors = service_figure(service, "actors_created");
+    assert_true(before >= 1000);
+    service->figures = odeon_stats_close(service->figures);
+    kill_and_wait(manager);
+    assert_int_equal(service_figure(service, "port_messages"), before);
+    assert_int_equal(service_figure(service, "actors_created"), actors);
+    assert_int_equal(service_state(service).boots, 2);
+    manager_end(manager);
+}
+
+/* ---- what does not fit */
+
+static void change_word(struct manager *manager, const char *name, size_t offset, uint32_t by)
+{
+    int fd = manager_store_get(manager, name);
+    uint32_t word;
+
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &word, sizeof(word), (off_t)offset), sizeof(word));
+    word += by;
+    assert_int_equal(pwrite(fd, &word, sizeof(word), (off_t)offset), sizeof(word));
+    close(fd);
+}
+
+static bool status_says(struct manager *manager, const char *words)
+{
+    char *status = manager_status(manager);
+    bool says = strstr(status, words) != NULL;
+
+    free(status);
+    return says;
+}
+
+static void expect_refused(struct manager *manager, const char *why, const char *store_before)
+{
+    char *store;
+
+    assert_true(wait_until(status_says(manager, "refused, state kept")));
+    if (!service_log_has(manager_service(manager), why))
+        fail_msg("the log does not say: %s", why);
+    assert_int_equal(manager_readies(manager), 1);
+    store = manager_store_list(manager);
+    assert_string_equal(store, store_before);
+    free(store);
+}
+
+/* Messages that wait, refused by a build that does not know them, are there for the one that does. */
+static void refuse_and_go_on(const char *name, size_t offset, const char *why)
+{
+    struct manager *manager = start(with_probe);
+    struct numbers numbers;
+    char *store;
+
+    numbers_start(&numbers, manager_service(manager), 64);
+    numbers_wait(&numbers, 100);
+    manager_hold(manager, true);
+    manager_kill(manager);
+    change_word(manager, name, offset, 1);
+    store = manager_store_list(manager);
+    manager_hold(manager, false);
+    expect_refused(manager, why, store);
+    free(store);
+    manager_hold(manager, true);
+    manager_kill(manager);
+    change_word(manager, name, offset, UINT32_MAX);
+    manager_hold(manager, false);
+    manager_wait_ready(manager);
+    numbers_wait(&numbers, 100);
+    numbers_finish(&numbers);
+    manager_end(manager);
+}
+
+static void test_registry_of_another_layout_is_kept(void **state)
+{
+    (void)state;
+    refuse_and_go_on("registry", offsetof(struct registry_header, version), "the kept registry is of layout 2");
+}
+
+static void test_segment_of_another_layout_is_kept(void **state)
+{
+    (void)state;
+    refuse_and_go_on("segment", offsetof(struct segment_header, version),
+                     "the segment was made by a build with another layout");
+}
+
+/* Sizes that were changed for a restart do not fit what is kept; changed back, it goes on. */
+static void test_other_sizes_are_refused(void **state)
+{
+    static const char *const larger[] = { COMMON, "--plugin", TEST_PROBE, "--set", "actors=4096", NULL };
+    struct manager *manager = start(with_probe);
+    struct numbers numbers;
+    char *store;
+
+    (void)state;
+    numbers_start(&numbers, manager_service(manager), 64);
+    numbers_wait(&numbers, 100);
+    store = manager_store_list(manager);
+    manager_set_program(manager, NULL, larger);
+    assert_int_equal(manager_restart(manager), 0);
+    /* the kept segment cannot grow, and its sizes are others */
+    expect_refused(manager, "the executor refuses to start: the engine's segment cannot be opened", store);
+    free(store);
+    manager_set_program(manager, NULL, with_probe);
+    assert_int_not_equal(manager_restart(manager), 0); /* it had failed, and says so */
+    manager_wait_ready(manager);
+    numbers_wait(&numbers, 100);
+    numbers_finish(&numbers);
+    manager_end(manager);
+}
+
+static void test_state_is_discarded_when_asked(void **state)
+{
+    static const char *const discard[] = { COMMON, "--discard-state", NULL };
+    struct manager *manager = start(with_probe);
+    struct odeon_client *client = service_connect(manager_service(manager), "state");
+    struct odeon_port *port = port_open_or_fail(client, 0, 0, false);
+    odeon_ref ref;
+
+    (void)state;
+    manager_set_program(manager, NULL, discard);
+    kill_and_wait(manager);
+    assert_int_equal(odeon_lookup(client, "anything", &ref), -ECONNRESET);
+    assert_int_equal(odeon_port_check(port), -EPIPE);
+    assert_int_equal(manager_store_count(manager, ""), 3); /* registry, segment, stats: new ones */
+    odeon_disconnect(client);
+    manager_end(manager);
+}
+
+/* ---- the store is not what it should be */
+
+static void test_descriptors_that_are_nobodys_are_dropped(void **state)
+{
+    struct manager *manager = start(plain);
+    int fd = memfd_create("stray", MFD_CLOEXEC);
+
+    (void)state;
+    manager_store_put(manager, "port-7-9-client", fd);
+    manager_store_put(manager, "what-is-that", fd);
+    close(fd);
+    fd = memfd_create("stray", MFD_CLOEXEC);
+    manager_store_put(manager, "plugin-99", fd);
+    close(fd);
+    kill_and_wait(manager);
+    assert_int_equal(manager_store_count(manager, ""), 3);
+    manager_end(manager);
+}
+
+/* A descriptor that the service manager did not keep, for want of room: that port is lost, and said to be; others live.
+ */
+static void test_port_with_a_missing_descriptor_is_closed(void **state)
+{
+    struct manager *manager = start(with_probe);
+    struct odeon_client *client = service_connect(manager_service(manager), "state");
+    struct odeon_port *port = port_open_or_fail(client, 0, 0, false);
+    struct numbers numbers;
+    char name[64];
+
+    (void)state;
+    numbers_start(&numbers, manager_service(manager), 64);
+    numbers_wait(&numbers, 100);
+    snprintf(name, sizeof(name), "port-0-1-executor");
+    manager_hold(manager, true);
+    manager_kill(manager);
+    manager_store_drop(manager, name);
+    manager_hold(manager, false);
+    manager_wait_ready(manager);
+    assert_true(wait_until(odeon_port_check(port) == -EPIPE));
+    assert_true(service_log_has(manager_service(manager), "port 0 of client 1 is lost"));
+    numbers_wait(&numbers, 100);
+    numbers_finish(&numbers);
+    odeon_disconnect(client);
+    assert_true(wait_until(manager_store_count(manager, "port-") == 0));
+    manager_end(manager);
+}
+
+/* A process that has the segment, as an executor has that takes long to die.  It ends with the descriptor. */
+static pid_t hold_segment(struct manager *manager, int *ret_release)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    int fd = manager_store_get(manager, "segment"), ends[2];
+    char byte;
+    pid_t child;
+
+    assert_true(fd >= 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        close(ends[0]);
+        while (fcntl(fd, F_SETLK, &lock) < 0) /* the executor is dying */
+            pause_briefly();
+        if (write(ends[1], "l", 1) != 1 || read(ends[1], &byte, 1) != 0)
+            _exit(1);
+        _exit(0);
+    }
+    close(ends[1]);
+    close(fd);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    *ret_release = ends[0];
+    return child;
+}
+
+/* The next executor waits, says for whom, and goes on when it can. */
+static void test_segment_in_use_is_waited_for(void **state)
+{
+    struct manager *manager = start(with_probe);
+    struct service *service = manager_service(manager);
+    struct numbers numbers;
+    char text[96];
+    int release, status;
+    pid_t holder;
+
+    (void)state;
+    numbers_start(&numbers, service, 64);
+    numbers_wait(&numbers, 100);
+    manager_hold(manager, true);
+    manager_kill(manager);
+    holder = hold_segment(manager, &release);
+    manager_hold(manager, false);
+    snprintf(text, sizeof(text), "is in use by another executor, process %d", (int)holder);
+    assert_true(wait_until(service_log_has(service, text)));
+    assert_int_equal(manager_readies(manager), 1);
+    close(release);
+    assert_int_equal(waitpid(holder, &status, 0), holder);
+    assert_int_equal(status, 0);
+    manager_wait_ready(manager);
+    numbers_wait(&numbers, 100);
+    numbers_finish(&numbers);
+    assert_int_equal(manager_starts(manager), 2);
+    manager_end(manager);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_plugins),
+        cmocka_unit_test(test_figures_go_on),
+        cmocka_unit_test(test_registry_of_another_layout_is_kept),
+        cmocka_unit_test(test_segment_of_another_layout_is_kept),
+        cmocka_unit_test(test_other_sizes_are_refused),
+        cmocka_unit_test(test_state_is_discarded_when_asked),
+        cmocka_unit_test(test_descriptors_that_are_nobodys_are_dropped),
+        cmocka_unit_test(test_port_with_a_missing_descriptor_is_closed),
+        cmocka_unit_test(test_segment_in_use_is_waited_for),
+    };
+
+    return cmocka_run_group_tests_name("persist_state", tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry: what one odeond writes the next one reads, at whatever moment the first has ended. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/supervisor/registry.h"
+
+static void make(struct registry_file *file)
+{
+    assert_int_equal(registry_make(file, 0), 0);
+    assert_non_null(file->map);
+}
+
+/* As the next odeond sees it.  The other one is as if dead: it writes no more. */
+static void reopen(const struct registry_file *file, struct registry_file *again)
+{
+    char text[REGISTRY_TEXT_MAX];
+
+    assert_int_equal(registry_open(again, dup(file->fd), text), 0);
+}
+
+static void test_instance_and_epoch(void **state)
+{
+    struct registry_file first, second, other;
+
+    (void)state;
+    make(&first);
+    reopen(&first, &second);
+    assert_int_equal(second.map->header.instance, first.map->header.instance);
+    assert_int_equal(second.map->header.epoch, 2);
+    make(&other);
+    assert_int_not_equal(other.map->header.instance, first.map->header.instance);
+    registry_close(&other);
+    assert_int_equal(registry_make(&other, first.map->header.instance), 0); /* G7 */
+    assert_int_equal(other.map->header.instance, first.map->header.instance);
+    registry_close(&other);
+    registry_close(&second);
+    registry_close(&first);
+}
+
+static void expect_refused(int fd, const char *why)
+{
+    char text[REGISTRY_TEXT_MAX] = "";
+    struct registry_file file;
+
+    assert_int_equal(registry_open(&file, dup(fd), text), -EPROTO);
+    if (!strstr(text, why))
+        fail_msg("refused with: %s", text);
+    assert_null(file.map);
+    assert_int_equal(file.fd, -1);
+}
+
+static void test_other_layouts_are_refused_by_name(void **state)
+{
+    struct registry_file file;
+    char path[] = "/tmp/odeon-registry-XXXXXX";
+    int fd;
+
+    (void)state;
+    make(&file);
+    file.map->header.layout_hash ^= 1;
+    expect_refused(file.fd, "the kept registry is of layout 1");
+    file.map->header.layout_hash ^= 1;
+    file.map->header.version++;
+    expect_refused(file.fd, "the kept registry is of layout 2");
+    file.map->header.version--;
+    atomic_store(&file.map->header.magic, 0); /* G1: being made */
+    expect_refused(file.fd, "is none");
+    atomic_store(&file.map->header.magic, REGISTRY_MAGIC);
+    /* the right words, and nothing behind them */
+    fd = mkstemp(path);
+    assert_true(fd >= 0);
+    unlink(path);
+    assert_int_equal(write(fd, file.map, 4096), 4096);
+    expect_refused(fd, "cannot be mapped, or is shorter");
+    assert_int_equal(ftruncate(fd, 8), 0);
+    expect_refused(fd, "is none");
+    close(fd);
+    registry_close(&file);
+}
+
+static void test_clients(void **state)
+{
+    struct registry_file file;
+
+    (void)state;
+    make(&file);
+    for (uint32_t id = 1; id <= ODEON_CLIENTS_MAX; id++)
+        assert_int_equal(registry_put_client(&file, &(struct registry_client){ .id = id, .pid = id }), 0);
+    assert_int_equal(registry_put_client(&file, &(struct registry_client){ .id = 5000 }), -ENOSPC);
+    assert_true(registry_has_client(&file, 7));
+    registry_free_client(&file, 7);
+    assert_false(registry_has_client(&file, 7));
+    registry_free_client(&file, 7); /* nothing happens */
+    assert_int_equal(registry_put_client(&file, &(struct registry_client){ .id = 5000, .name = "late" }), 0);
+    assert_int_equal(registry_put_client(&file, &(struct registry_client){ .id = 5000, .name = "again" }), 0);
+    assert_true(registry_has_client(&file, 5000));
+    registry_free_client(&file, 5000);
+    assert_false(registry_has_client(&file, 5000)); /* it was one entry */
+    registry_close(&file);
+}
+
+/* G4: the generation stays when the port has gone. */
+static void test_ports(void **state)
+{
+    struct registry_port port = { .generation = 9, .client = 3, .submission_bytes = 65536, .delivery_bytes = 131072 };
+    struct registry_file file, again;
+
+    (void)state;
+    make(&file);
+    registry_put_port(&file, 4, &port);
+    registry_set_port_ref(&file, 4, 77, 1024);
+    reopen(&file, &again);
+    assert_int_equal(again.map->ports[4].state, REGISTRY_OPENING);
+    assert_int_equal(again.map->ports[4].ref, 77);
+    assert_int_equal(again.map->ports[4].delivery_bytes, 131072);
+    registry_set_port(&again, 4, REGISTRY_OPEN);
+    registry_set_port(&again, 4, REGISTRY_FREE);
+    assert_int_equal(file.map->ports[4].state, REGISTRY_FREE);
+    assert_int_equal(file.map->ports[4].generation, 9);
+    registry_put_port(&again, 4, &(struct registry_port){ .generation = 10 });
+    assert_int_equal(file.map->ports[4].ref, 0); /* not the former one's */
+    registry_close(&again);
+    registry_close(&file);
+}
+
+static void test_plugins(void **state)
+{
+    char path[REGISTRY_PATH_BYTES + 1];
+    struct registry_file file;
+
+    (void)state;
+    make(&file);
+    assert_int_equal(registry_next_plugin(&file), 1);
+    assert_int_equal(registry_next_plugin(&file), 2);
+    assert_int_equal(registry_put_plugin(&file, 1, NULL, "/a.so", true), 0);
+    registry_set_plugin_name(&file, 1, "a");
+    assert_string_equal(file.map->plugins[0].name, "a");
+    assert_string_equal(file.map->plugins[0].path, "/a.so");
+    assert_int_equal(file.map->plugins[0].configured, 1);
+    memset(path, 'x', sizeof(path) - 1);
+    path[sizeof(path) - 1] = '\0';
+    assert_int_equal(registry_put_plugin(&file, 2, NULL, path, false), -ENAMETOOLONG);
+    for (uint32_t i = 1; i < ODEON_PLUGINS_MAX; i++)
+        assert_int_equal(registry_put_plugin(&file, 100 + i, "b", "/b.so", false), 0);
+    assert_int_equal(registry_put_plugin(&file, 2, NULL, "/c.so", false), -ENOSPC);
+    registry_free_plugin(&file, 1);
+    assert_int_equal(registry_put_plugin(&file, 2, NULL, "/c.so", false), 0);
+    registry_close(&file);
+}
+
+static void expect_settings(const struct registry_file *file, const char *key, const char *value, size_t n)
+{
+    struct settings settings = { 0 };
+
+    assert_int_equal(registry_get_settings(file, &settings), 0);
+    assert_int_equal(settings.n, n);
+    if (n > 0)
+        assert_string_equal(settings_get(&settings, key), value);
+    settings_fini(&settings);
+}
+
+/* G5: what does not fit, or is half written, leaves the former ones in force. */
+static void test_settings(void **state)
+{
+    struct settings settings = { 0 };
+    struct registry_file file;
+    char *large = calloc(1, REGISTRY_SETTINGS_BYTES + 1);
+
+    (void)state;
+    assert_non_null(large);
+    make(&file);
+    expect_settings(&file, NULL, NULL, 0);
+    settings_set(&settings, "workers", "2");
+    settings_set(&settings, "affinity", "");
+    assert_int_equal(registry_put_settings(&file, &settings), 0);
+    expect_settings(&file, "affinity", "", 2);
+    memset(large, 'v', REGISTRY_SETTINGS_BYTES);
+    settings_set(&settings, "workers", "3");
+    settings_set(&settings, "large", large);
+    assert_int_equal(registry_put_settings(&file, &settings), -ENOSPC);
+    expect_settings(&file, "workers", "2", 2);
+    settings_set(&settings, "large", "fits");
+    assert_int_equal(registry_put_settings(&file, &settings), 0);
+    expect_settings(&file, "workers", "3", 3);
+    /* a count that the text does not bear out */
+    file.map->settings[atomic_load(&file.map->header.settings_copy)].n = 9;
+    struct settings broken = { 0 };
+    assert_int_equal(registry_get_settings(&file, &broken), -EPROTO);
+    settings_fini(&broken);
+    settings_fini(&settings);
+    registry_close(&file);
+    free(large);
+}
+
+/* Without a store there is no registry: everything may be called, nothing happens. */
+static void test_without_a_registry(void **state)
+{
+    struct registry_file none = { .fd = -1 };
+    struct settings settings = { 0 };
+
+    (void)state;
+    assert_int_equal(registry_put_client(&none, &(struct registry_client){ .id = 1 }), 0);
+    assert_false(registry_has_client(&none, 1));
+    registry_free_client(&none, 1);
+    registry_note_client_id(&none, 1);
+    registry_put_port(&none, 0, &(struct registry_port){ 0 });
+    registry_set_port(&none, 0, REGISTRY_OPEN);
+    registry_set_port_ref(&none, 0, 1, 1);
+    assert_int_equal(registry_next_plugin(&none), 0);
+    assert_int_equal(registry_put_plugin(&none, 1, NULL, "/a.so", true), 0);
+    registry_set_plugin_name(&none, 1, "a");
+    registry_free_plugin(&none, 1);
+    assert_int_equal(registry_put_settings(&none, &settings), 0);
+    assert_int_equal(registry_get_settings(&none, &settings), 0);
+    registry_close(&none);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_instance_and_epoch),
+        cmocka_unit_test(test_other_layouts_are_refused_by_name),
+        cmocka_unit_test(test_clients),
+        cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_plugins),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_without_a_registry),
+    };
+
+    return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
+}
