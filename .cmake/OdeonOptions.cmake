@@ -40,6 +40,11 @@ if(ODEON_SANITIZE)
         target_compile_options(odeon_options INTERFACE -fno-sanitize-recover=undefined)
     endif()
 endif()
+if(ODEON_FUZZ) # coverage for libFuzzer everywhere, its main() only where a fuzzer is linked
+    target_compile_options(odeon_options INTERFACE -fsanitize=fuzzer-no-link)
+    target_link_options(odeon_options INTERFACE -fsanitize=fuzzer-no-link)
+    target_compile_definitions(odeon_options INTERFACE ODEON_FUZZ=1)
+endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
     set(CMAKE_C_FLAGS_RELEASE "-O3 -g") # invariants are asserted in every build: no NDEBUG
 endif()

@@ -105,6 +105,7 @@ enum envelope_reason {
     REASON_INIT_FAILED,     /* the receiver could not be initialised */
     REASON_CLIENT_GONE,     /* the receiving port has been closed */
     REASON_BACKLOG_FULL,    /* the receiving port's backlog is at its limit */
+    REASON_QUARANTINED,     /* the receiver's type has crashed too often and is not run */
     REASON_N,
 };
 
@@ -121,6 +122,7 @@ static inline const char *envelope_reason_name(unsigned reason)
         [REASON_INIT_FAILED] = "init-failed",
         [REASON_CLIENT_GONE] = "client-gone",
         [REASON_BACKLOG_FULL] = "backlog-full",
+        [REASON_QUARANTINED] = "quarantined",
     };
     return reason < REASON_N ? names[reason] : "unknown";
 }

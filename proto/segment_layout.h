@@ -86,6 +86,8 @@ struct segment_commit {
 };
 /* redo_how of a record that was taken from a port straight into a batch of its own: port's cursor and batch become true together. */
 #define COMMIT_DIRECT UINT32_C(0xff)
+/* ... of the control thread's, when it has taken dead letters out: redo - 1 is their active buffer. */
+#define COMMIT_LETTERS UINT32_C(0xfc)
 /* redo_how of a batch that an aside queue was given: `redo` is the queue that it was taken from. */
 #define COMMIT_ASIDE UINT32_C(0xfe)
 /* ... of a batch that recovery wrote anew, with what waited behind it: the active buffer is in it and has become empty. */
@@ -166,6 +168,14 @@ struct outbox_run {
     uint32_t bytes;
 };
 
+/* In front of each record of the dead letters' window. */
+struct segment_dead_letter {
+    uint64_t id;      /* rising; the last one is the queue's cursor */
+    uint64_t time_ns; /* CLOCK_REALTIME */
+    uint32_t actor_type; /* the receiver's, 0: it had ended */
+    uint32_t reserved;
+};
+
 /* Slots below ODEON_PORTS_MAX stand for ports, slot p for port p; actors come behind them. */
 enum actor_slot_state { ACTOR_SLOT_FREE = 0, ACTOR_SLOT_LIVE = 1, ACTOR_SLOT_PORT = 2 };
 /* {generation : 32, type : 16, unused : 8, state : 8}.  A free slot's generation is the next actor's. */
@@ -206,6 +216,9 @@ struct segment_actor_type {
     _Atomic uint32_t overflow; /* what becomes of messages for a full queue */
     char name[ODEON_NAME_MAX + 1];
     char plugin[ODEON_NAME_MAX + 1];
+    uint64_t crashes_since_ns; /* CLOCK_MONOTONIC; when the first of those counted here was blamed */
+    uint32_t crashes;
+    _Atomic uint32_t quarantined; /* 1: not run; control thread, read by workers */
 };
 struct segment_name {
     _Atomic uint64_t ref; /* 0: never used; of an ended actor: free for another */

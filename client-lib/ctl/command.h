@@ -34,6 +34,7 @@ enum option {
     OPTION_PINNED,
     OPTION_FOLLOW,
     OPTION_DETACHED,
+    OPTION_TO,
     OPTION_N,
 };
 
@@ -96,6 +97,11 @@ int ctl_actor_spawn(struct ctl *ctl);
 int ctl_actor_send(struct ctl *ctl);
 int ctl_actor_stop(struct ctl *ctl);
 int ctl_queue_list(struct ctl *ctl);
+int ctl_type_release(struct ctl *ctl);
+int ctl_dlq_list(struct ctl *ctl);
+int ctl_dlq_show(struct ctl *ctl);
+int ctl_dlq_replay(struct ctl *ctl);
+int ctl_dlq_purge(struct ctl *ctl);
 int ctl_client_list(struct ctl *ctl);
 int ctl_completion(struct ctl *ctl);
 int ctl_help(struct ctl *ctl);

@@ -16,7 +16,7 @@ static void type_add(struct listing *listing, const void *row)
 
     listing_add(listing, (struct cell[]){ CELL_TEXT(t->name), CELL_NUMBER(t->version), CELL_TEXT(t->plugin),
                                           CELL_FLAG(t->loaded != 0), CELL_NUMBER(t->actors), CELL_NUMBER(t->state_size),
-                                          CELL_TEXT(t->restart), CELL_TEXT(t->overflow), CELL_LIST(t->accepts, t->n_accepts) });
+                                          CELL_TEXT(t->restart), CELL_TEXT(t->overflow), CELL_FLAG(t->quarantined != 0), CELL_LIST(t->accepts, t->n_accepts) });
 }
 
 int ctl_type_list(struct ctl *ctl)
@@ -30,6 +30,7 @@ int ctl_type_list(struct ctl *ctl)
         { "STATE SIZE", "state_size", true },
         { "AFTER A CRASH", "restart", false },
         { "WHEN FULL", "overflow", false },
+        { "QUARANTINED", "quarantined", false },
         { "ACCEPTS", "accepts", false },
     };
     static const struct listing_source source = { .what = "cannot list the types",
@@ -37,5 +38,18 @@ int ctl_type_list(struct ctl *ctl)
                                                   .row_size = sizeof(struct odeon_type_info),
                                                   .add = type_add };
 
-    return listing_fetch(ctl, "types", columns, 9, &source);
+    return listing_fetch(ctl, "types", columns, 10, &source);
+}
+
+int ctl_type_release(struct ctl *ctl)
+{
+    const char *name = ctl->words[0];
+    int code = ctl_connect(ctl), r;
+
+    if (code)
+        return code;
+    r = odeon_admin_type_release(ctl->client, name);
+    if (r < 0)
+        return ctl_refuse(ctl, r, "cannot release %s", name);
+    return CTL_DONE;
 }

@@ -138,6 +138,7 @@ int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t 
         row->state_size = from->state_size;
         row->actors = from->live;
         row->loaded = from->loaded;
+        row->quarantined = from->quarantined;
         row->accepts = admin_copy_strings(list, from->accepts, from->n_accepts, &row->n_accepts);
     }
     if (list)

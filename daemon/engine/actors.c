@@ -44,7 +44,7 @@ static void state_give_back(struct engine *e, struct worker *w, uint32_t slot)
 void actors_fini(struct engine *e)
 {
     size_t n = e->config.actors_max;
-    if (e->actors && e->actors != MAP_FAILED && e->segment.header)
+    if (e->recovered) /* else nothing has a state, and nothing in the segment is to be believed */
         for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high); slot++)
             state_give_back(e, e->control, slot); /* the process ends: no fini is owed, the actors live on in the segment */
     if (e->actors && e->actors != MAP_FAILED)
@@ -152,6 +152,8 @@ static uint32_t name_hash(const char *name)
 
 static bool name_is_live(const struct engine *e, uint64_t ref)
 {
+    if (unlikely(actor_ref_slot(ref) >= e->config.actors_max))
+        return false; /* of a damaged entry */
     uint64_t word = load_relaxed(&e->segment.actors[actor_ref_slot(ref)].word);
     return ref != 0 && slot_word_state(word) == ACTOR_SLOT_LIVE && slot_word_generation(word) == actor_ref_generation(ref);
 }

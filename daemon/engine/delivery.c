@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/engine/client_load.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/wake.h"
@@ -19,6 +20,7 @@ static bool ring_has_room(struct port *port, struct segment_port *durable, uint6
     uint64_t dtail = load_relaxed(&durable->dtail), believed = load_relaxed(&port->delivery_head);
     if (dtail - believed + bytes <= port->delivery_bytes)
         return true;
+    CLIENT_LOAD(WORD, &port->client_words->delivery_head);
     uint64_t head = load_acquire(&port->client_words->delivery_head); /* pairs with the client's release of what it has read */
     if (head - believed > dtail - believed || head % 8) {
         if (load_relaxed(&port->broken) == PORT_OK)
@@ -32,6 +34,7 @@ static bool ring_has_room(struct port *port, struct segment_port *durable, uint6
 /* P4: after publishing.  One system call per wait of the client, whatever it writes there. */
 static void client_wake(struct worker *w, struct port *port)
 {
+    CLIENT_LOAD(WORD, &port->client_words->delivery_wait);
     uint32_t wait = load_relaxed(&port->client_words->delivery_wait);
     if (likely(wait == port->delivery_woken || (wait & PORT_WAIT_KIND) == PORT_WAIT_NONE))
         return;
@@ -142,7 +145,8 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
     INJECT(LOCK);
     struct group_result result = { .gone = 0 };
     bool to_backlog = false;
-    if (load_relaxed(&port->state) == PORT_OPEN) {
+    /* acquire: what waits for an earlier port of this number finds the next one whole, which is opened without the lock */
+    if (load_acquire(&port->state) == PORT_OPEN) {
         bool draining = w->source == group->destination + 1; /* these records come from the backlog themselves */
         to_backlog = (!draining && queue_has_work(backlog)) || !ring_has_room(port, durable, outbox_group_bytes(w, group)); /* D2 */
         result = to_backlog ? deliver_to_backlog(w, step, group, port, durable, backlog) : deliver_to_ring(w, step, group, port, durable);

@@ -147,10 +147,13 @@ struct engine *engine_close(struct engine *engine);
 /* Bytes that a segment for `config` needs: what the supervisor makes the memfd, before sealing it. */
 uint64_t engine_segment_size(const struct engine_config *config);
 
+enum { ENGINE_DAMAGE_MAX = 160 };
+
 /* What recovery found.  The totals since the segment was made are in the statistics segment. */
 struct engine_recovery {
     uint64_t boots, running_handlers, unflushed_outboxes, armed_journals, held_locks, parked_batches, attached_batches, ports_attached,
         spawns_undone, states_undone, redeliveries, faults, duration_ns;
+    char damage[ENGINE_DAMAGE_MAX];
 };
 /* What a fault record of the previous run says (0 workers: none).  Text for the log. */
 struct engine_fault {
@@ -160,6 +163,7 @@ struct engine_fault {
     char actor_type[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1], message[ODEON_NAME_MAX + 1];
     char build_id[ENGINE_BUILD_ID_MAX], trace[ENGINE_TRACE_MAX];
 };
+/* -EPROTO: the segment is damaged, the report's `damage` says where; it has been left as it is. */
 int engine_recover(struct engine *engine, struct engine_recovery *ret_report);
 /* The faults that the last recovery blamed on a message; index from 0; -ENOENT past the last. */
 int engine_fault_get(const struct engine *engine, unsigned index, struct engine_fault *ret_fault);
@@ -195,9 +199,14 @@ struct engine_actor_type_view {
     const struct engine_behaviour *behaviours;
     enum engine_restart restart;
     enum engine_overflow overflow;
-    bool loaded;
+    bool loaded, quarantined;
     uint64_t live;
 };
+/* A handler of the type has been blamed for a crash.  True: by now as often as `limit` (0: never enough) within `window_ns`, and the type is not run
+ * any more: what is sent to its actors becomes dead letters, until it is released.  After recovery, before the start. */
+bool engine_actor_type_crashed(struct engine *engine, uint32_t id, uint64_t now_ns, uint64_t window_ns, uint32_t limit);
+/* 0: it was in quarantine and is run again; 1: it was not. */
+int engine_actor_type_release(struct engine *engine, uint32_t id);
 /* id from 1; -ENOENT: no such id (ids are dense: the first one missing is the end). */
 int engine_actor_type_get(struct engine *engine, uint32_t id, struct engine_actor_type_view *ret_type);
 
@@ -247,6 +256,24 @@ struct engine_queue_view {
     uint64_t bytes;
 };
 int engine_queue_get(struct engine *engine, uint32_t queue, struct engine_queue_view *ret_queue);
+
+/* Dead letters, oldest first; ids rise. */
+struct engine_dead_letter {
+    uint64_t id, time_ns; /* CLOCK_REALTIME */
+    actor_ref to, from;
+    uint32_t message_type, actor_type, reason, attempts, size; /* actor_type 0: the receiver had ended */
+};
+/* Those with the id `from` or a later one, at most `n`. */
+size_t engine_dead_letters_list(struct engine *engine, uint64_t from, struct engine_dead_letter *rows, size_t n, bool *ret_more);
+int engine_dead_letter_get(struct engine *engine, uint64_t id, struct engine_dead_letter *ret, uint8_t payload[ODEON_PAYLOAD_MAX]); /* -ENOENT */
+/* By id, or all of them (n 0).  What is replayed comes behind what waits for its receiver (`to` 0), or for another actor, as if it were new; it stays where
+ * that has ended (gone), or its queue is at its limit (full).  more: the outbox is, call again. */
+struct engine_dead_letters_done {
+    uint64_t done, gone, full;
+    bool more;
+};
+void engine_dead_letters_purge(struct engine *engine, const uint64_t *ids, size_t n, struct engine_dead_letters_done *ret_done);
+void engine_dead_letters_replay(struct engine *engine, const uint64_t *ids, size_t n, actor_ref to, struct engine_dead_letters_done *ret_done);
 
 /* Ports.  The engine maps the descriptors (and keeps copies of doorbell and pipe); the caller may close its own.
  * Before engine_recover(): a port that the segment knows in this generation keeps its cursors; ports that it knows and that are

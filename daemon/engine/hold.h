@@ -17,7 +17,7 @@ enum hold_state { HOLD_NONE, HOLD_ASKED, HOLD_HELD, HOLD_REFUSED };
 
 /* Once a process. */
 void hold_install(void);
-/* 0: the worker stands inside a handler; -EAGAIN: it is somewhere else just now; -ETIMEDOUT: it does not take signals; -ENOTSUP: nobody
+/* 0: the worker stands inside a handler; -EAGAIN: it is somewhere else just now; -ETIMEDOUT: it does not take signals, or has only just been made; -ENOTSUP: nobody
  * has said what a handler's code is (engine_config.is_handler). */
 int hold_begin(struct engine *engine, struct worker *w, uint64_t timeout_ns);
 void hold_end(struct worker *w);

@@ -18,6 +18,7 @@ static const char *const point_names[INJECT_N] = {
     [INJECT_COPIED] = "copied",       [INJECT_JOURNAL] = "journal",     [INJECT_PUBLISHED] = "published",
     [INJECT_STEP] = "step",           [INJECT_PARKED] = "parked",       [INJECT_RELEASE] = "release",
     [INJECT_PORT] = "port",           [INJECT_RECOVERY] = "recovery",   [INJECT_MARKED] = "marked",
+    [INJECT_UNDO] = "undo",           [INJECT_ASIDE] = "aside",
 };
 
 /* One point of the list is armed for this process's life, drawn at random: each start tries another. */
@@ -43,7 +44,7 @@ void inject_setup(void)
         if (colon)
             *colon = '\0';
         for (int i = 0; i < INJECT_N; i++)
-            if (strcmp(word, point_names[i]) == 0 && mean > 0)
+            if (point_names[i] && strcmp(word, point_names[i]) == 0 && mean > 0)
                 atomic_store(&inject_countdown[i], 1 + (int64_t)((uint64_t)rand_r(&seed) % (uint64_t)(2 * mean)));
     }
     free(copy);
@@ -68,4 +69,39 @@ void inject_pause(void)
 
 #else
 typedef int inject_not_compiled_in; /* ISO C wants something in a file */
+#endif
+
+#ifdef ODEON_SEED_BUG
+#include <stdlib.h>
+#include <string.h>
+
+int seed_chosen = SEED_NONE;
+
+static __attribute__((constructor)) void seed_choose(void)
+{
+    static const char *const names[SEED_N] = {
+        [SEED_NONE] = "",
+        [SEED_journal_late] = "journal_late",
+        [SEED_own_early] = "own_early",
+        [SEED_two_stores] = "two_stores",
+        [SEED_locks_first] = "locks_first",
+        [SEED_undo_skipped] = "undo_skipped",
+        [SEED_lose_run] = "lose_run",
+        [SEED_copy_twice] = "copy_twice",
+        [SEED_newest_first] = "newest_first",
+        [SEED_silent_refusal] = "silent_refusal",
+        [SEED_unmarked] = "unmarked",
+    };
+    const char *wanted = getenv("ODEON_SEED");
+    for (int i = 0; wanted && i < SEED_N; i++)
+        if (strcmp(names[i], wanted) == 0)
+            seed_chosen = i;
+}
+
+/* Seldom enough that all else goes on as ever. */
+_Bool seed_is_due(void)
+{
+    static _Thread_local unsigned calls;
+    return ++calls % 64 == 0;
+}
 #endif

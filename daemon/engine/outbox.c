@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "daemon/engine/delivery.h"
 #include "daemon/engine/wake.h"
@@ -106,6 +107,19 @@ uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *g
     return sum;
 }
 
+/* The seeded bug newest_first: a run's first two records, of one size, change places. */
+static void swap_first_two(uint8_t *at, uint64_t bytes)
+{
+    uint64_t size = envelope_record_size((const struct envelope *)at);
+    if (bytes < 2 * size || envelope_record_size((const struct envelope *)(at + size)) != size)
+        return;
+    for (uint64_t i = 0; i < size; i++) {
+        uint8_t byte = at[i];
+        at[i] = at[size + i];
+        at[size + i] = byte;
+    }
+}
+
 static uint64_t group_copy(struct worker *w, const struct outbox_group *group, uint8_t *base, uint64_t length, uint64_t window)
 {
     uint32_t run = group->first;
@@ -113,11 +127,19 @@ static uint64_t group_copy(struct worker *w, const struct outbox_group *group, u
         uint64_t bytes;
         const struct envelope *envelopes = outbox_run_envelopes(w, run, &bytes);
         assert(length + bytes <= window); /* B4 */
+        if (SEED_NOW(lose_run))
+            continue;
         if (bytes == 24 || bytes == 32)
             memcpy(base + length, envelopes, 32); /* a window has room behind its longest content */
         else
             memcpy(base + length, envelopes, bytes);
+        if (SEED_NOW(newest_first))
+            swap_first_two(base + length, bytes);
         length += bytes;
+        if (SEED_NOW(copy_twice)) {
+            memcpy(base + length, envelopes, bytes);
+            length += bytes;
+        }
     } while (run != group->last && (run = w->runs[run].next));
     return length;
 }
@@ -150,6 +172,21 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
         source_signal(e, w, destination);
 }
 
+static uint64_t realtime_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void letter_begin(const struct engine *e, struct segment_dead_letter *header, uint64_t id, uint64_t now_ns, const struct envelope *envelope)
+{
+    uint32_t slot = actor_ref_slot(envelope->to);
+    uint64_t key = slot < e->config.actors_max ? load_relaxed(&e->actors[slot].key) : 0;
+    bool is_there = actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_lives(key);
+    *header = (struct segment_dead_letter){ .id = id, .time_ns = now_ns, .actor_type = is_there ? actor_key_type(key) : 0 };
+}
+
 /* One step: the dead letters, which nobody runs.  What does not fit any more is dropped and counted. */
 static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct outbox_group *group)
 {
@@ -160,13 +197,16 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
     uint64_t length = load_relaxed(&queue->len[active]), before = length;
     uint64_t limit = e->segment.header->dlq_bytes;
     uint8_t *base = segment_window(&e->segment, e->segment.dead_letters, active);
+    uint64_t last = load_relaxed(&queue->cursor), now_ns = realtime_ns();
     uint32_t run = group->first, dropped = 0;
     do {
         uint64_t bytes;
         const uint8_t *at = (const uint8_t *)outbox_run_envelopes(w, run, &bytes);
         for (const uint8_t *end = at + bytes; at < end;) {
             uint64_t size = envelope_record_size((const struct envelope *)at);
-            if (length + size <= limit) {
+            if (length + sizeof(struct segment_dead_letter) + size <= limit) {
+                letter_begin(e, (struct segment_dead_letter *)(base + length), ++last, now_ns, (const struct envelope *)at);
+                length += sizeof(struct segment_dead_letter);
                 memcpy(base + length, at, size);
                 length += size;
             } else {
@@ -175,6 +215,7 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
             at += size;
         }
     } while (run != group->last && (run = w->runs[run].next));
+    store_relaxed(&queue->cursor, last); /* DL2 (letters.h) */
     journal_arm(w, step, e->segment.dead_letters, length);
     if (length != before)
         store_release(&queue->len[active], length);

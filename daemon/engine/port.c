@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/engine/actors.h"
+#include "daemon/engine/client_load.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/delivery.h"
 #include "daemon/engine/outbox.h"
@@ -23,6 +24,7 @@ enum {
 
 static uint64_t published_tail(struct port *port)
 {
+    CLIENT_LOAD(WORD, &port->client_words->submission_tail);
     return load_acquire(&port->client_words->submission_tail); /* P2 */
 }
 
@@ -45,6 +47,11 @@ bool port_is_drained(struct engine *e, uint32_t id)
     return load_acquire(&port->state) != PORT_OPEN || published_tail(port) == load_relaxed(&e->segment.ports[id].pcur);
 }
 
+static const uint8_t *record_at(const struct port *port, uint64_t cursor)
+{
+    return port->submission + (cursor & (port->submission_bytes - 1));
+}
+
 /* R1: three loads of a header that its writer may change meanwhile. */
 static struct envelope header_fetch(const uint8_t *at)
 {
@@ -53,9 +60,10 @@ static struct envelope header_fetch(const uint8_t *at)
         uint64_t word[3];
         struct envelope envelope;
     } copy;
-    copy.word[0] = words[0];
-    copy.word[1] = words[1];
-    copy.word[2] = words[2];
+    for (unsigned i = 0; i < 3; i++) {
+        CLIENT_LOAD(HEADER, &words[i]);
+        copy.word[i] = words[i];
+    }
     return copy.envelope;
 }
 
@@ -79,7 +87,7 @@ uint64_t port_count_published(struct engine *e, uint32_t id)
         return 0;
     uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = published_tail(port), n = 0;
     while (tail - head <= port->submission_bytes && head != tail) {
-        struct envelope h = header_fetch(port->submission + (head & (port->submission_bytes - 1)));
+        struct envelope h = header_fetch(record_at(port, head));
         if (header_check(e, &h, tail - head) != PORT_OK)
             break;
         head += envelope_record_size(&h);
@@ -88,9 +96,18 @@ uint64_t port_count_published(struct engine *e, uint32_t id)
     return n;
 }
 
-static void refuse(struct worker *w, uint32_t id, const struct envelope *h, uint64_t correlation, enum envelope_reason reason)
+/* Nothing else is looked at of a record that is refused. */
+static uint64_t correlation_fetch(const uint8_t *at, const struct envelope *h)
 {
-    struct refusal refusal = { .correlation = correlation, .to = h->to, .type = h->type, .reason = (uint16_t)reason };
+    if (!(h->flags & ENVELOPE_CORRELATED) || h->length < 8)
+        return 0;
+    CLIENT_LOAD(PAYLOAD, at + sizeof(*h));
+    return ((const volatile uint64_t *)at)[3];
+}
+
+static void refuse(struct worker *w, uint32_t id, const uint8_t *at, const struct envelope *h, enum envelope_reason reason)
+{
+    struct refusal refusal = { .correlation = correlation_fetch(at, h), .to = h->to, .type = h->type, .reason = (uint16_t)reason };
     struct envelope *out = outbox_append(w, segment_port_destination(&w->engine->segment, id), envelope_size(sizeof(refusal)));
     *out = (struct envelope){ .to = w->engine->segment.ports[id].ref, .from = h->to, .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal) };
     memcpy(envelope_payload(out), &refusal, sizeof(refusal));
@@ -114,30 +131,27 @@ static void record_copy(const struct engine *e, uint32_t id, const uint8_t *at, 
 {
     *out = *h;
     out->from = e->segment.ports[id].ref; /* E3 */
+    CLIENT_LOAD(PAYLOAD, at + sizeof(*h));
     if (h->length)
         memcpy(envelope_payload(out), at + sizeof(*h), envelope_record_size(h) - sizeof(*h));
 }
 
 /* One record from the ring into the outbox, unless its receiver's queue is full and it waits here: then there is no more of the batch.
- * What its receiver makes of it is found out when it is run. */
-static enum port_broken route(struct worker *w, uint32_t id, struct port *port)
+ * What its receiver makes of it is found out when it is run.  `h`: the copy of its header. */
+static inline enum port_broken route(struct worker *w, uint32_t id, struct port *port, const struct envelope *h)
 {
     struct engine *e = w->engine;
-    const uint8_t *at = port->submission + (w->cursor & (port->submission_bytes - 1));
-    struct envelope h = header_fetch(at);
-    enum port_broken why = header_check(e, &h, w->tail - w->cursor);
+    const uint8_t *at = record_at(port, w->cursor);
+    enum port_broken why = header_check(e, h, w->tail - w->cursor);
     if (why != PORT_OK)
         return why;
-    uint64_t size = envelope_record_size(&h);
-    uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h.to)].key);
+    uint64_t size = envelope_record_size(h);
+    uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h->to)].key);
     uint32_t destination = actor_key_destination(key);
-    uint64_t correlation = 0;
-    if (h.flags & ENVELOPE_CORRELATED && h.length >= 8)
-        correlation = ((const volatile uint64_t *)at)[3];
-    enum envelope_reason reason = route_reason(e, &h, key);
+    enum envelope_reason reason = route_reason(e, h, key);
     enum overflow_verdict verdict = OVERFLOW_TAKE;
     if (reason == REASON_NONE && unlikely(!outbox_look_for_room(w, destination)))
-        verdict = overflow_decide(w, h.to, h.type, destination);
+        verdict = overflow_decide(w, h->to, h->type, destination);
     if (unlikely(verdict == OVERFLOW_STALL) && overflow_stall(w, id, destination)) {
         w->tail = w->cursor;
         return PORT_OK;
@@ -148,13 +162,10 @@ static enum port_broken route(struct worker *w, uint32_t id, struct port *port)
     if (verdict == OVERFLOW_REFUSE)
         reason = REASON_QUEUE_FULL;
     if (reason != REASON_NONE) {
-        refuse(w, id, &h, correlation, reason);
+        refuse(w, id, at, h, reason);
         return PORT_OK;
     }
-    struct envelope *out = outbox_append(w, destination, size);
-    record_copy(e, id, at, &h, out);
-    if (correlation)
-        memcpy(envelope_payload(out), &correlation, sizeof(correlation)); /* the value that was looked at */
+    record_copy(e, id, at, h, outbox_append(w, destination, size));
     return PORT_OK;
 }
 
@@ -170,6 +181,7 @@ static void port_commit(struct worker *w)
 
 static void wake_for_room(struct worker *w, struct port *port)
 {
+    CLIENT_LOAD(WORD, &port->client_words->room_wait);
     uint32_t wait = load_relaxed(&port->client_words->room_wait);
     if (likely(wait == port->room_woken || (wait & PORT_WAIT_KIND) == PORT_WAIT_NONE))
         return;
@@ -188,18 +200,17 @@ static void publish_head(struct worker *w, struct port *port, uint64_t head)
     wake_for_room(w, port);
 }
 
-/* A single record whose receiver's queue is ours, idle and empty, becomes that queue's batch at once, without outbox, lock and gulp: the
- * queue, which the caller then runs; -1: it takes the long way.  Nothing of this port waits in the outbox: it is empty. */
-static int64_t take_directly(struct worker *w, uint32_t id, struct port *port, uint64_t head, uint64_t tail)
+/* A single record (`h`: the copy of its header) whose receiver's queue is ours, idle and empty, becomes that queue's batch at once, without
+ * outbox, lock and gulp: the queue, which the caller then runs; -1: it takes the long way.  Nothing of this port waits in the outbox: it is
+ * empty. */
+static int64_t take_directly(struct worker *w, uint32_t id, struct port *port, const struct envelope *h, uint64_t head, uint64_t tail)
 {
     struct engine *e = w->engine;
-    const uint8_t *at = port->submission + (head & (port->submission_bytes - 1));
-    struct envelope h = header_fetch(at);
-    if (header_check(e, &h, tail - head) != PORT_OK || envelope_record_size(&h) != tail - head)
+    if (header_check(e, h, tail - head) != PORT_OK || envelope_record_size(h) != tail - head)
         return -1;
-    uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h.to)].key);
+    uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h->to)].key);
     uint32_t destination = actor_key_destination(key);
-    if (route_reason(e, &h, key) != REASON_NONE || destination >= e->segment.n_queues ||
+    if (route_reason(e, h, key) != REASON_NONE || destination >= e->segment.n_queues ||
         load_relaxed(&e->sources[destination].own) != own_idle(w->id) || !owner_take(&e->sources[destination], w->id, w->id))
         return -1;
     struct segment_queue *queue = &e->segment.queues[destination];
@@ -209,7 +220,7 @@ static int64_t take_directly(struct worker *w, uint32_t id, struct port *port, u
             source_hand_back(e, w, destination);
         return -1;
     }
-    record_copy(e, id, at, &h, (struct envelope *)segment_window(&e->segment, destination, active ^ 1));
+    record_copy(e, id, record_at(port, head), h, (struct envelope *)segment_window(&e->segment, destination, active ^ 1));
     commit_direct(w, destination + 1, tail - head, id, load_relaxed(&e->segment.ports[id].generation), tail);
     INJECT(PORT);
     queue_begin_batch(queue, tail - head); /* behind the flip [DIRECT_EARLY] */
@@ -225,8 +236,9 @@ static int64_t take_directly(struct worker *w, uint32_t id, struct port *port, u
     return destination;
 }
 
-/* A batch of the submission ring: attach, route, commit, flush, detach, and only then the visible head. */
-static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port, uint64_t head, uint64_t tail)
+/* A batch of the submission ring: attach, route, commit, flush, detach, and only then the visible head.  `known`: the copy of the first
+ * header, if it has been fetched (R1). */
+static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port, const struct envelope *known, uint64_t head, uint64_t tail)
 {
     struct segment_port *durable = &w->engine->segment.ports[id];
     enum port_broken why = PORT_OK;
@@ -237,7 +249,9 @@ static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
     commit_flip(w, w->source, head, tail, 0, 0, 0);
     while (w->cursor < w->tail && n < PORT_BATCH_RECORDS && why == PORT_OK) {
         uint64_t at = w->cursor;
-        why = route(w, id, port);
+        struct envelope h = likely(!known) ? header_fetch(record_at(port, at)) : *known;
+        known = NULL;
+        why = route(w, id, port, &h);
         n += w->cursor != at;
         if (w->out >= OUTBOX_FLUSH_BYTES)
             port_commit(w);
@@ -336,10 +350,14 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     if (likely(to == w->id) && (load_relaxed(&port->executor_words->need_wakeup) == 0 || (tail != head && !stopped)))
         make_hot(w, id, port);
     if (why == PORT_OK && tail != head && !stopped) {
-        if (may_run && !closing && tail - head <= DIRECT_BYTES)
-            queue = take_directly(w, id, port, head, tail);
+        struct envelope h;
+        bool known = may_run && !closing && tail - head <= DIRECT_BYTES;
+        if (known) {
+            h = header_fetch(record_at(port, head));
+            queue = take_directly(w, id, port, &h, head, tail);
+        }
         if (queue < 0)
-            why = ingest(w, id, port, head, tail);
+            why = ingest(w, id, port, known ? &h : NULL, head, tail);
         head = queue < 0 ? w->cursor : tail;
     }
     if (why != PORT_OK || (closing && head == tail)) {

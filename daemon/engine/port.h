@@ -3,8 +3,8 @@
  *
  * Threads: port_add, port_remove and port_reap by the control thread; port_run by the worker that holds the owner word.
  *
- * R1  A header is read once, by 8-byte loads, into private memory; length and bounds are checked before the payload is
- *     copied; only the copy is looked at for meaning.
+ * R1  A header is read once in a visit, by 8-byte loads, into private memory; length and bounds are checked before the payload is
+ *     copied; only the copy is looked at for meaning.  A payload is copied, or its correlation id is read for a refusal, never both.
  * R2  The visible head follows the committed cursor, never leads it [HEAD_EARLY].
  * R3  need_wakeup is 0 only while the owner polls the port (its `hot` bit): set to 1, full barrier, looked at again (P4).
  * R4  The doorbell is never read or written here: its client shares the description and could make either block.

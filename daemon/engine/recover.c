@@ -10,12 +10,14 @@
 #include "daemon/engine/aside.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/durable.h"
+#include "daemon/engine/letters.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/postpone.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/seed.h"
+#include "daemon/engine/verify.h"
 #include "daemon/engine/wake.h"
 
 /* The step that is armed with the present count, 0: none. */
@@ -125,7 +127,8 @@ static bool blame(struct engine *e, uint32_t id, struct segment_commit *slot, st
     uint32_t queue = slot->source - 1;
     unsigned inactive = queue_active(load_relaxed(&e->segment.queues[queue].sel)) ^ 1;
     struct envelope *envelope = (struct envelope *)(segment_window(&e->segment, queue, inactive) + cursor);
-    envelope->flags |= ENVELOPE_REDELIVERED;
+    if (!SEEDED(unmarked))
+        envelope->flags |= ENVELOPE_REDELIVERED;
     report->running_handlers++;
     report->redeliveries++;
     bool blamed = durable->fault.tag == count && durable->fault.attempts;
@@ -144,7 +147,8 @@ static void redo_end(struct engine *e, const struct segment_commit *slot)
 {
     if (slot->redo && slot->redo_how == COMMIT_POSTPONED)
         postpone_redo(e, slot);
-    if (!slot->redo || slot->redo_how == COMMIT_DIRECT || slot->redo_how == COMMIT_ASIDE || slot->redo_how == COMMIT_POSTPONED)
+    if (!slot->redo || slot->redo_how == COMMIT_DIRECT || slot->redo_how == COMMIT_ASIDE || slot->redo_how == COMMIT_POSTPONED ||
+        slot->redo_how == COMMIT_LETTERS)
         return;
     struct segment_actor *durable = &e->segment.actors[actor_ref_slot(slot->redo)];
     uint64_t word = load_relaxed(&durable->word);
@@ -275,6 +279,9 @@ int recover_run(struct engine *e, struct engine_recovery *report)
 {
     uint64_t started = engine_now_ns();
     memset(report, 0, sizeof(*report));
+    int r = verify_segment(e, report->damage);
+    if (r < 0)
+        return r;
     e->n_faults = 0;
     store_relaxed(&e->segment.header->boots, load_relaxed(&e->segment.header->boots) + 1);
     store_relaxed(&e->segment.header->clean, 0);
@@ -283,6 +290,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         roll_forward(e, id, report);
     clear_locks(e, report);
+    letters_redo(e);
     undo_spawns(e, report);
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         recover_worker(e, id, report);

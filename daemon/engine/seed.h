@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deliberate bugs, and points at which a test build kills itself.  Both are for the kill torture (tests/stress): a build
- * without them contains nothing of either.
+/* Deliberate bugs, and points at which a test build kills itself.  Both are for the kill torture (tests/stress) and the history checker
+ * (tests/history): a build without them contains nothing of either.
  *
- * -DODEON_SEED_BUG=NAME makes one protocol rule wrong; the torture must then turn red.
+ * -DODEON_SEED_BUG=NAME makes one protocol rule wrong; the torture must then turn red.  -DODEON_SEED_BUG=chosen compiles all of them in;
+ * the environment variable ODEON_SEED then names the one.
  * -DODEON_INJECT=1 compiles the points in; the environment variable ODEON_INJECT="POINT:N,POINT:N" then lets the process end
  * itself with SIGKILL at the point's n-th passage, n drawn from 1 to 2 N.
  */
@@ -16,6 +17,13 @@
 #define SEED_two_stores         3 /* consumption and sends committed by two stores */
 #define SEED_locks_first        4 /* recovery clears locks before it rolls journals forward */
 #define SEED_undo_skipped       5 /* a kept state is changed without a copy to go back to */
+/* Now and then, and not only at a crash: */
+#define SEED_lose_run           6 /* a run of records is not copied into its queue */
+#define SEED_copy_twice         7 /* ... or twice */
+#define SEED_newest_first       8 /* two records of a run change places */
+#define SEED_silent_refusal     9 /* a client is not told of a refusal */
+#define SEED_unmarked           10 /* recovery does not mark what is run again */
+#define SEED_N                  11
 
 #ifdef ODEON_SEED_BUG
 #define SEED_PASTE_(a, b) a##b
@@ -25,6 +33,14 @@
 #define SEED_BUG SEED_NONE
 #endif
 #define SEEDED(name) (SEED_BUG == SEED_##name)
+#ifdef ODEON_SEED_BUG
+#define SEED_chosen seed_chosen
+extern int seed_chosen; /* written before main() */
+_Bool seed_is_due(void);
+#define SEED_NOW(name) (SEEDED(name) && seed_is_due())
+#else
+#define SEED_NOW(name) 0
+#endif
 
 enum inject_point {
     INJECT_HANDLER,   /* a handler has returned, nothing is committed */

@@ -103,6 +103,11 @@ static int segment_check(const struct segment_header *ours, const struct segment
         *reterr_text = "the segment was made with other sizes (workers-max, queues-per-worker, detached, actors or a bytes setting)";
         return -EPROTO;
     }
+    /* Strides, offsets: all that follows from these sizes. */
+    if (memcmp(&theirs->version, &ours->version, offsetof(struct segment_header, boots) - offsetof(struct segment_header, version)) != 0) {
+        *reterr_text = "the segment's header is damaged: its tables are not where they must be";
+        return -EPROTO;
+    }
     return 0;
 }
 
@@ -152,11 +157,11 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
     (void)madvise(base + computed.outboxes_offset, computed.size - computed.outboxes_offset, MADV_DONTDUMP);
     struct segment_header *header = (struct segment_header *)base;
     uint64_t magic = load_acquire(&header->magic);
-    if (magic == 0) {
+    if (magic == 0 && load_relaxed(&header->boots) == 0) {
         segment_format(header, &computed);
     } else {
         int r = -EPROTO;
-        *reterr_text = "not an engine segment";
+        *reterr_text = magic ? "not an engine segment" : "the segment's header is damaged: it has been in use, and its magic number is gone";
         if (magic == SEGMENT_MAGIC)
             r = segment_check(&computed, header, reterr_text);
         if (r < 0) {

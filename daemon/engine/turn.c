@@ -60,6 +60,8 @@ static void dead_letter(struct worker *w, const struct envelope *envelope, enum 
         turn_newborn_settle(w, 0);
     struct engine *e = w->engine;
     stat_add(w, STAT_dead_letters, 1);
+    if (SEED_NOW(silent_refusal))
+        return;
     uint32_t from = actor_ref_slot(envelope->from);
     if (envelope->from && from < e->config.actors_max) {
         uint64_t key = load_relaxed(&e->actors[from].key);
@@ -129,6 +131,8 @@ static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, a
     struct actor_type *type = load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
     if (!type)
         return REASON_TYPE_NOT_LOADED;
+    if (unlikely(load_relaxed(&e->segment.actor_types[type->id].quarantined)))
+        return REASON_QUARANTINED;
     void *state = actors_state_new(w, type);
     if (!state)
         return REASON_INIT_FAILED;
@@ -152,6 +156,8 @@ static enum envelope_reason kept_begin(struct worker *w, struct actor *actor, ac
     struct actor_type *type = load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
     if (!type)
         return REASON_TYPE_NOT_LOADED;
+    if (unlikely(load_relaxed(&e->segment.actor_types[type->id].quarantined)))
+        return REASON_QUARANTINED;
     struct segment_state *state = durable_begin(w, slot, type->state_size);
     *actor_state(w, actor) = state->bytes;
     if (!is_new)

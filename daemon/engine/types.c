@@ -237,7 +237,34 @@ int engine_actor_type_get(struct engine *e, uint32_t id, struct engine_actor_typ
         .restart = (enum engine_restart)durable->restart,
         .overflow = (enum engine_overflow)load_relaxed(&durable->overflow),
         .loaded = type != NULL,
+        .quarantined = load_relaxed(&durable->quarantined) != 0,
         .live = type_live(e, id),
     };
+    return 0;
+}
+
+bool engine_actor_type_crashed(struct engine *e, uint32_t id, uint64_t now_ns, uint64_t window_ns, uint32_t limit)
+{
+    if (id == 0 || id >= load_relaxed(&e->segment.header->n_actor_types))
+        return false;
+    struct segment_actor_type *durable = &e->segment.actor_types[id];
+    if (durable->crashes == 0 || now_ns - durable->crashes_since_ns > window_ns) {
+        durable->crashes_since_ns = now_ns;
+        durable->crashes = 0;
+    }
+    durable->crashes++;
+    if (limit == 0 || durable->crashes < limit || load_relaxed(&durable->quarantined))
+        return false;
+    store_relaxed(&durable->quarantined, 1);
+    return true;
+}
+
+int engine_actor_type_release(struct engine *e, uint32_t id)
+{
+    struct segment_actor_type *durable = &e->segment.actor_types[id];
+    durable->crashes = 0;
+    if (!load_relaxed(&durable->quarantined))
+        return 1;
+    store_relaxed(&durable->quarantined, 0); /* whoever runs the next message sees it, or the one after */
     return 0;
 }

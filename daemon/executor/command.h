@@ -30,6 +30,17 @@ int command_actor_send(struct executor *executor, const Odeon__Request *request,
 int command_actor_stop(struct executor *executor, const Odeon__Request *request, struct frame *frame,
                        struct reply *reply);
 
+int command_dead_letter_list(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                             struct reply *reply);
+int command_dead_letter_show(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                             struct reply *reply);
+int command_dead_letter_replay(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                               struct reply *reply);
+int command_dead_letter_purge(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                              struct reply *reply);
+int command_type_release(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                         struct reply *reply);
+
 int command_message_type_intern(struct executor *executor, const Odeon__Request *request, struct frame *frame,
                                 struct reply *reply);
 int command_message_type_find(struct executor *executor, const Odeon__Request *request, struct frame *frame,

@@ -58,6 +58,9 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
         return r;
     }
     executor_publish_plugins(executor);
+    if (executor->state == EXECUTOR_RUNNING) /* anew, by somebody who knows: what its types did before is forgotten */
+        for (unsigned i = 0; i < plugin_count_types(plugin); i++)
+            (void)engine_actor_type_release(executor->engine, plugin_get_type(plugin, i));
     log_plugin(plugin);
     reply->message.plugin = plugin_row(executor, plugin, reply);
     if (!reply->message.plugin)

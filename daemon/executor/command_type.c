@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "daemon/common/log.h"
 #include "daemon/executor/command.h"
 #include "daemon/executor/command_type.h"
 #include "daemon/executor/plugin_descriptor.h"
@@ -146,6 +147,7 @@ static Odeon__ActorType *type_row(const struct executor *executor, const struct 
     row->state_size = view->state_size;
     row->live = view->live;
     row->loaded = view->loaded;
+    row->quarantined = view->quarantined;
     row->restart = reply_string(restart_name(view->restart));
     row->overflow = reply_string(engine_overflow_name(view->overflow));
     row->accepts = type_accepts(executor, view, reply, &row->n_accepts);
@@ -182,4 +184,19 @@ int command_type_list(struct executor *executor, const Odeon__Request *request, 
     reply->message.type_list = body;
     reply->message.body_case = ODEON__REPLY__BODY_TYPE_LIST;
     return 0;
+}
+
+int command_type_release(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                         struct reply *reply)
+{
+    const char *name = request->type_release->name;
+    struct engine_actor_type_view view;
+
+    (void)frame;
+    if (type_find(executor, name, &view) < 0)
+        return explain_set(&reply->explain, -ENOENT, "no actor type '%.64s' is known: 'type list' shows those that are", name);
+    if (engine_actor_type_release(executor->engine, view.id) != 0)
+        return explain_set(&reply->explain, -EALREADY, "actor type %s is not in quarantine", view.name);
+    log_notice("actor type %s is run again", view.name);
+    return reply_ok(reply);
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <uv.h>
 
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
@@ -63,11 +64,28 @@ static void fault_log_one(const struct engine_fault *f, uint32_t attempts_max)
                f->attempts >= attempts_max ? ": the message is a dead letter now" : ": it will be tried again");
 }
 
-void fault_log_faults(const struct engine *engine)
+static void quarantine_log(const struct engine_fault *f, const struct settings *settings)
+{
+    char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32];
+    const char *const fields[] = { plugin, type, NULL };
+
+    snprintf(plugin, sizeof(plugin), "ODEON_PLUGIN=%s", f->plugin);
+    snprintf(type, sizeof(type), "ODEON_ACTOR_TYPE=%s", f->actor_type);
+    log_fields(LOG_LEVEL_ERROR, fields,
+               "actor type %s of plugin %s has crashed the executor %" PRIu64 " times within %" PRIu64
+               " s: it is not run any more, its messages become dead letters until 'odeonctl type release %s'",
+               f->actor_type, f->plugin, settings->quarantine_crashes, settings->quarantine_window_s, f->actor_type);
+}
+
+void fault_log_faults(struct engine *engine, const struct settings *settings)
 {
     const struct engine_config *config = engine_get_config(engine);
     struct engine_fault fault;
 
-    for (unsigned i = 0; engine_fault_get(engine, i, &fault) == 0; i++)
+    for (unsigned i = 0; engine_fault_get(engine, i, &fault) == 0; i++) {
         fault_log_one(&fault, config->attempts_max);
+        if (engine_actor_type_crashed(engine, fault.type, uv_hrtime(), settings->quarantine_window_s * UINT64_C(1000000000),
+                                      (uint32_t)settings->quarantine_crashes))
+            quarantine_log(&fault, settings);
+    }
 }

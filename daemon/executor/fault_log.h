@@ -4,6 +4,8 @@
 #pragma once
 
 #include "daemon/engine/engine.h"
+#include "daemon/executor/settings.h"
 
 void fault_log_recovery(const struct engine_recovery *recovery);
-void fault_log_faults(const struct engine *engine);
+/* ... and for each type that is put into quarantine for it. */
+void fault_log_faults(struct engine *engine, const struct settings *settings);

@@ -45,12 +45,14 @@ static int explain_engine(const struct executor *executor, int error, const char
 }
 
 /* What workers need not stop for, and must not: one may hang, and this be meant to end it. */
-static bool is_about_stalls_only(const struct settings *is, const struct settings_change *change)
+static bool is_for_no_worker(const struct settings *is, const struct settings_change *change)
 {
     struct settings to = change->settings;
 
     to.stall_warn_ms = is->stall_warn_ms;
     to.stall_kill_ms = is->stall_kill_ms;
+    to.quarantine_crashes = is->quarantine_crashes;
+    to.quarantine_window_s = is->quarantine_window_s;
     return !change->replan && memcmp(&to, is, sizeof(to)) == 0;
 }
 
@@ -65,7 +67,7 @@ int reconfigure(struct executor *executor, const struct settings_change *change,
 
     memset(ret_done, 0, sizeof(*ret_done));
     settings_update_config(&change->settings, &config);
-    if (is_about_stalls_only(&executor->settings, change)) {
+    if (is_for_no_worker(&executor->settings, change)) {
         engine_set_stall_limits(executor->engine, config.stall_warn_ns, config.stall_kill_ns);
         executor->settings = change->settings;
         return 0;

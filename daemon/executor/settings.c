@@ -84,6 +84,10 @@ static const struct setting {
       "milliseconds after which a handler that has not returned is named in the log; 0: never" },
     { "stall-kill-ms", SETTING_NUMBER, true, offsetof(struct settings, stall_kill_ms), 0, 0, 86400000,
       "milliseconds after which such a handler is ended with its executor, as if it had crashed; 0: never" },
+    { "quarantine-crashes", SETTING_NUMBER, true, offsetof(struct settings, quarantine_crashes), 10, 0, 1000000,
+      "crashes of a type's handlers within quarantine-window-s after which the type is not run any more; 0: never" },
+    { "quarantine-window-s", SETTING_NUMBER, true, offsetof(struct settings, quarantine_window_s), 60, 1, 86400,
+      "seconds within which those crashes count, from the first of them" },
 };
 enum { N_SETTINGS = sizeof(table) / sizeof(table[0]) };
 

@@ -225,19 +225,22 @@ void start_begin(struct executor *executor, uint64_t command, const Odeon__Start
 
 void start_port_done(struct executor *executor)
 {
-    char text[128];
+    char text[ENGINE_DAMAGE_MAX + 128];
     int r;
 
     if (--executor->awaited_ports > 0)
         return;
     r = engine_recover(executor->engine, &executor->recovery);
     if (r < 0) {
-        snprintf(text, sizeof(text), "the engine's segment cannot be recovered: %s", strerror(-r));
+        if (r == -EPROTO)
+            snprintf(text, sizeof(text), "the engine's segment is damaged, and is left as it is: %s", executor->recovery.damage);
+        else
+            snprintf(text, sizeof(text), "the engine's segment cannot be recovered: %s", strerror(-r));
         start_fail(executor, r, text);
         return;
     }
     fault_log_recovery(&executor->recovery);
-    fault_log_faults(executor->engine);
+    fault_log_faults(executor->engine, &executor->settings);
     executor->state = EXECUTOR_PLUGINS;
     if (executor->awaited_plugins == 0)
         start_plugins(executor);

@@ -8,10 +8,10 @@
 # shellcheck disable=SC2034 # used by those that source this
 PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler libprotobuf-c-dev libuv1-dev libhwloc-dev
     libsystemd-dev libsmartcols-dev libcmocka-dev)
-# g++ and clang compile the public headers and the plugins, spin (which calls gcc) checks the models, systemd and dbus run in
+# g++ and clang compile the public headers and the plugins, clang and its run-time library the fuzzers, spin (which calls gcc) checks the models, systemd and dbus run in
 # the rig, qemu with busybox and a kernel that lz4 unpacks is its machine with several memory nodes; dpkg-dev and file make the packages that are installed there; scdoc makes the manual pages, so that mistakes in them are seen.
 # shellcheck disable=SC2034
-PACKAGES_TEST=(g++ clang scdoc spin shellcheck systemd dbus libnss-systemd util-linux procps
+PACKAGES_TEST=(g++ clang libclang-rt-14-dev scdoc spin shellcheck systemd dbus libnss-systemd util-linux procps
     qemu-system-x86 busybox-static lz4 dpkg-dev file)
 
 # packages_missing NAME...: prints those that are not installed, one a line.

@@ -20,7 +20,7 @@ for seed in "$@"; do
             --executor "$build/tests/stress/executor-$seed" --kills 200 --lopsided >"$log" 2>/dev/null
         rc=$?
         if [ $rc = 1 ] && grep -q '^torture: BROKEN' "$log"; then
-            found=$(grep -m1 -oE 'got .*|.* lost$|receive: .*' "$log")
+            found=$(grep -m1 -oE 'history=WRONG .*|got .*|receive: .*' "$log")
             break
         elif [ $rc = 2 ] || [ $rc -gt 2 ]; then
             echo "# $seed: the torture could not run (exit $rc)"

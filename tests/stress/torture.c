@@ -31,6 +31,7 @@
 
 #include "client-lib/src/port.h"
 #include "relay.h"
+#include "tests/history/history.h"
 
 enum { CLIENTS_MAX = 16, OUTSTANDING_MAX = 100000, RING_BYTES = 65536, QUIET_LIMIT_MS = 20000 };
 
@@ -48,6 +49,7 @@ struct sender {
     odeon_ref first;
     uint32_t type;
     uint64_t posted, received;
+    struct history *history; /* of what it has posted and got back */
     atomic_ullong fill; /* bytes in the submission ring when last looked at */
     char broken[160];
 };
@@ -131,6 +133,7 @@ static void fill_a_place(struct odeon_client *client)
 
 static void sender_prepare(struct sender *s)
 {
+    s->history = history_new();
     struct odeon_port_options port = { .struct_size = sizeof(port), .submission_bytes = RING_BYTES, .delivery_bytes = RING_BYTES };
     odeon_ref second;
     if (odeon_connect(socket_path, "torture", &s->client) < 0)
@@ -150,7 +153,7 @@ static void sender_prepare(struct sender *s)
         cannot("port");
 }
 
-/* Takes what has come.  False: a number is not the next one. */
+/* Takes what has come.  False: it cannot be. */
 static bool sender_receive(struct sender *s)
 {
     struct odeon_delivery d;
@@ -162,12 +165,9 @@ static bool sender_receive(struct sender *s)
             return false;
         }
         memcpy(&hop, d.data, sizeof(hop));
-        if (hop.number != s->received + 1) {
-            snprintf(s->broken, sizeof(s->broken), "got number %" PRIu64 " after %" PRIu64 ": %s", hop.number, s->received,
-                     hop.number <= s->received ? "doubled or out of order" : "missing");
-            return false;
-        }
-        s->received++;
+        history_note(s->history, HISTORY_RUN, s->first, s->first, hop.number);
+        if (hop.number != ++s->received)
+            return false; /* the history says what it is */
     }
     odeon_release(s->port);
     if (r < 0)
@@ -181,6 +181,7 @@ static bool sender_post(struct sender *s)
     unsigned burst = 0;
     while (s->posted - s->received < OUTSTANDING_MAX || (atomic_load(&press) && burst++ < RING_BYTES / 32)) {
         struct relay_hop hop = { .origin = odeon_port_ref(s->port), .number = s->posted + 1 };
+        history_note(s->history, HISTORY_BEGUN, s->first, s->first, hop.number);
         int r = odeon_post(s->port, s->first, s->type, &hop, sizeof(hop));
         if (r == -EAGAIN)
             break;
@@ -188,6 +189,7 @@ static bool sender_post(struct sender *s)
             snprintf(s->broken, sizeof(s->broken), "post: %s", odeon_error_text());
             return false;
         }
+        history_note(s->history, HISTORY_SENT, s->first, s->first, hop.number);
         s->posted++;
     }
     atomic_store(&s->fill, s->port->submission_tail - atomic_load_explicit(&s->port->theirs->submission_head, memory_order_acquire));
@@ -208,9 +210,7 @@ static void *sender_main(void *argument)
             seen = s->received;
             quiet_since = now_ms();
         } else if (now_ms() - quiet_since > QUIET_LIMIT_MS) {
-            snprintf(s->broken, sizeof(s->broken), "%" PRIu64 " of %" PRIu64 " came back, then nothing for %d s: lost", s->received,
-                     s->posted, QUIET_LIMIT_MS / 1000);
-            break;
+            break; /* the history says what is lost */
         }
         if (!atomic_load(&press))
             nap_us(50);
@@ -383,10 +383,13 @@ int main(int argc, char **argv)
     unsigned broken = 0;
     for (unsigned i = 0; i < options.clients; i++) {
         struct sender *s = &senders[i];
+        struct history_verdict verdict;
         pthread_join(s->thread, NULL);
-        printf("# client=%u posted=%" PRIu64 " received=%" PRIu64 " %s\n", i, s->posted, s->received,
-               s->broken[0] ? s->broken : "consecutive");
-        broken += s->broken[0] || s->received != s->posted;
+        bool right = history_judge(s->history, &verdict);
+        printf("# client=%u %s ", i, s->broken);
+        history_print(&verdict, stdout);
+        history_free(s->history);
+        broken += s->broken[0] || !right;
     }
     unsigned missing = report(stats);
     if (broken)

@@ -35,6 +35,7 @@ ODEON_MESSAGE(faulty_do, 1, {
     uint32_t times; /* at so many attempts, then it is counted like any other */
 });
 ODEON_MESSAGE(faulty_count, 1, { uint64_t n; }); /* is counted, and must be the next */
+ODEON_MESSAGE(faulty_pass, 1, { odeon_ref to; uint64_t n, how; }); /* to a passer: sends a count on or, with how > 0, a do */
 ODEON_INTERFACE(faulty_actor, faulty_do, faulty_count);
 
 struct faulty_args {

@@ -38,11 +38,9 @@ static bool take(struct numbers *numbers, uint64_t *received, int64_t timeout_ns
                   (unsigned long long)*received);
             return false;
         }
-        if (number->n != *received) {
-            wrong(numbers, "number %llu came where %llu was next", (unsigned long long)number->n,
-                  (unsigned long long)*received);
-            return false;
-        }
+        history_note(numbers->history, HISTORY_RUN, numbers->relay, numbers->relay, number->n);
+        if (!history_is_right(numbers->history))
+            return false; /* numbers_finish() says what it is */
         ++*received;
     }
     odeon_release(numbers->port);
@@ -52,24 +50,40 @@ static bool take(struct numbers *numbers, uint64_t *received, int64_t timeout_ns
     return r >= 0 || r == -ETIMEDOUT;
 }
 
+/* Posts up to the window.  False: something is wrong. */
+static bool post(struct numbers *numbers, uint64_t *posted, uint64_t received)
+{
+    while (*posted - received < numbers->window && !atomic_load(&numbers->stop)) {
+        struct probe_number number = { .n = *posted + 1 };
+        int r;
+
+        history_note(numbers->history, HISTORY_BEGUN, numbers->relay, numbers->relay, number.n);
+        r = odeon_post(numbers->port, numbers->relay, numbers->type, &number, sizeof(number));
+        if (r == -EAGAIN)
+            break;
+        if (r < 0) {
+            wrong(numbers, "posting: %s", odeon_error_text());
+            return false;
+        }
+        history_note(numbers->history, HISTORY_SENT, numbers->relay, numbers->relay, number.n);
+        atomic_store(&numbers->posted, ++*posted);
+    }
+    return true;
+}
+
+/* Until all is back behind the stop; not longer than a while without any: then something is lost. */
 static void post_and_receive(struct numbers *numbers)
 {
-    uint64_t posted = 0, received = 0;
+    uint64_t posted = 0, received = 0, last = 0;
+    int64_t since = time_ns();
 
     while (!atomic_load(&numbers->stop) || received < posted) {
-        while (posted - received < numbers->window && !atomic_load(&numbers->stop)) {
-            struct probe_number number = { .n = posted };
-            int r = odeon_post(numbers->port, numbers->relay, numbers->type, &number, sizeof(number));
-
-            if (r == -EAGAIN)
-                break;
-            if (r < 0) {
-                wrong(numbers, "posting: %s", odeon_error_text());
-                return;
-            }
-            atomic_store(&numbers->posted, ++posted);
-        }
-        if (!take(numbers, &received, MILLISECONDS(5)))
+        if (!post(numbers, &posted, received) || !take(numbers, &received, MILLISECONDS(5)))
+            return;
+        if (received != last || !atomic_load(&numbers->stop))
+            since = time_ns();
+        last = received;
+        if (time_ns() - since > SECONDS(PATIENCE_S))
             return;
     }
 }
@@ -87,7 +101,7 @@ void numbers_start(struct numbers *numbers, const struct service *service, uint6
 {
     odeon_ref echo;
 
-    *numbers = (struct numbers){ .service = service, .window = window ? window : 64 };
+    *numbers = (struct numbers){ .service = service, .window = window ? window : 64, .history = history_new() };
     numbers->client = service_connect(service, "numbers");
     numbers->type = message_id(numbers->client, odeon_message_of(probe_number));
     echo = spawn(numbers->client, "probe_echo", NULL, NULL, 0);
@@ -107,26 +121,17 @@ void numbers_wait(struct numbers *numbers, uint64_t more)
 
 void numbers_finish(struct numbers *numbers)
 {
-    uint64_t last = 0;
-    int64_t since = time_ns();
+    struct history_verdict verdict;
 
     atomic_store(&numbers->stop, true);
-    /* the thread ends by itself unless something is lost: then it waits for ever */
-    while (!atomic_load(&numbers->done)) {
-        uint64_t received = atomic_load(&numbers->received);
-
-        if (received != last)
-            since = time_ns();
-        last = received;
-        if (time_ns() - since > SECONDS(PATIENCE_S))
-            fail_msg("lost: %llu numbers were posted, %llu have come back",
-                     (unsigned long long)atomic_load(&numbers->posted), (unsigned long long)received);
-        pause_briefly();
-    }
-    assert_int_equal(pthread_join(numbers->thread, NULL), 0);
+    assert_int_equal(pthread_join(numbers->thread, NULL), 0); /* what it waits for ends: nothing that is lost */
     if (numbers->wrong[0])
         fail_msg("%s", numbers->wrong);
-    assert_int_equal(atomic_load(&numbers->received), atomic_load(&numbers->posted));
+    if (!history_judge(numbers->history, &verdict))
+        fail_msg("%llu numbers were posted, %llu have come back: %s", (unsigned long long)verdict.sent,
+                 (unsigned long long)verdict.run, verdict.first);
+    assert_int_equal(verdict.run, atomic_load(&numbers->received));
+    numbers->history = history_free(numbers->history);
     odeon_port_close(numbers->port);
     odeon_disconnect(numbers->client);
 }

@@ -2,9 +2,12 @@
 /* The tests' own plugin: actors that send back, pass on, and keep count of what they see. */
 #include "probe.h"
 
+#include <errno.h>
 #include <odeon/plugin.h>
 #include <signal.h>
 #include <stdatomic.h>
+
+#include "tests/history/history.h"
 
 static _Atomic uint64_t inits, finis, reused, object_finis;
 static void *_Atomic last_destroyed;
@@ -174,28 +177,45 @@ ODEON_HANDLERS(probe_ledger, ODEON_ON(probe_ledger, probe_number), ODEON_ON(prob
                ODEON_ON(probe_ledger, probe_ask), ODEON_ON(probe_ledger, probe_note));
 ODEON_ACTOR_TYPE(probe_ledger);
 
-/* Ledgers for full queues, a type for each policy; a number (from 1) that is not above the one before counts as redelivered. */
+/* Ledgers for full queues, a type for each policy. */
+static void note_run(struct history_log *log, const struct odeon_context *ctx, uint64_t n)
+{
+    history_log_note(log, &(struct history_record){ .sender = ctx->sender,
+                                                    .receiver = ctx->self,
+                                                    .sequence = n,
+                                                    .kind = HISTORY_RUN,
+                                                    .redelivered = ctx->redelivered != 0,
+                                                    .attempt = ctx->attempts });
+}
+
 #define LEDGER(actor, policy)                                                                                          \
-    ODEON_STATE(actor, { struct probe_told told; });                                                                   \
+    ODEON_STATE(actor, { struct history_log *log; });                                                                  \
+    ODEON_INIT(actor, struct probe_log)                                                                                \
+    {                                                                                                                  \
+        self->log = history_log_open(args->path, PROBE_LOG_RECORDS);                                                   \
+        return self->log ? 0 : -errno;                                                                                 \
+    }                                                                                                                  \
+    ODEON_FINI(actor)                                                                                                  \
+    {                                                                                                                  \
+        (void)ctx;                                                                                                     \
+        self->log = history_log_close(self->log);                                                                      \
+    }                                                                                                                  \
     ODEON_RECEIVE(actor, probe_number)                                                                                 \
     {                                                                                                                  \
-        self->told.redelivered += msg->n <= self->told.sum;                                                            \
-        self->told.sum = msg->n;                                                                                       \
-        self->told.count++;                                                                                            \
+        note_run(self->log, ctx, msg->n);                                                                              \
         return ODEON_NODELETE;                                                                                         \
     }                                                                                                                  \
     ODEON_RECEIVE(actor, probe_work)                                                                                   \
     {                                                                                                                  \
         uint64_t end = odeon_now_ns(ctx) + msg->ns;                                                                    \
+        note_run(self->log, ctx, msg->n);                                                                              \
         while (odeon_now_ns(ctx) < end)                                                                                \
             ;                                                                                                          \
-        self->told.count++;                                                                                            \
         return ODEON_NODELETE;                                                                                         \
     }                                                                                                                  \
     ODEON_RECEIVE(actor, probe_ask)                                                                                    \
     {                                                                                                                  \
-        odeon_reply(ctx, probe_told, .count = self->told.count, .sum = self->told.sum,                                 \
-                    .redelivered = self->told.redelivered);                                                            \
+        odeon_reply(ctx, probe_told, .count = 0);                                                                      \
         return ODEON_NODELETE;                                                                                         \
     }                                                                                                                  \
     ODEON_HANDLERS(actor, ODEON_ON(actor, probe_number), ODEON_ON(actor, probe_work), ODEON_ON(actor, probe_ask));     \

@@ -27,7 +27,7 @@ struct bench {
     struct odeon_port *port;
     struct faulty_page *page;
     char path[96];
-    uint32_t do_type, count_type;
+    uint32_t do_type, count_type, pass_type;
 };
 
 /* ---- the service and its actors */
@@ -48,12 +48,13 @@ static void page_make(struct bench *b)
 static void begin(struct bench *b, const char *attempts, const char *warn, const char *kill_after)
 {
     memset(b, 0, sizeof(*b));
-    service_start(&b->service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set", attempts, "--set", warn,
+    service_start(&b->service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set", "quarantine-crashes=0", "--set", attempts, "--set", warn,
                                                       "--set", kill_after, "--plugin", TEST_FAULTY, NULL });
     b->client = service_connect(&b->service, "faults");
     b->port = port_open_or_fail(b->client, 0, 0, false);
     b->do_type = message_id(b->client, odeon_message_of(faulty_do));
     b->count_type = message_id(b->client, odeon_message_of(faulty_count));
+    b->pass_type = message_id(b->client, odeon_message_of(faulty_pass));
     page_make(b);
 }
 
@@ -355,6 +356,100 @@ static void test_outside_kills_blame_nobody(void **state)
     end(&b);
 }
 
+/* ---- what becomes of it */
+
+static void post_pass(struct bench *b, odeon_ref by, odeon_ref to, uint64_t n, uint64_t how)
+{
+    struct faulty_pass message = { .to = to, .n = n, .how = how };
+
+    assert_int_equal(odeon_post_wait(b->port, by, b->pass_type, &message, sizeof(message), SECONDS(PATIENCE_S)), 0);
+}
+
+/* How many there are, page by page. */
+static size_t letters(struct bench *b, struct odeon_dead_letter_info *ret_last)
+{
+    uint64_t after = 0;
+    size_t n = 0;
+    int more;
+
+    do {
+        struct odeon_list *list = NULL;
+
+        assert_int_equal(odeon_admin_dead_letter_list(b->client, after, 7, &list), 0);
+        if (list->n > 0)
+            *ret_last = ((const struct odeon_dead_letter_info *)list->rows)[list->n - 1];
+        n += list->n;
+        after = list->next;
+        more = list->more;
+        odeon_list_free(list);
+    } while (more);
+    return n;
+}
+
+/* A type that crashes the executor again and again is not run any more; its messages wait as dead letters, and lose nothing by it. */
+static void test_quarantine_and_dead_letters(void **state)
+{
+    enum { CRASHES = 3, COUNTS = 20 };
+    struct odeon_dead_letters_done done = { .struct_size = sizeof(done) };
+    struct odeon_dead_letter_info last = { 0 };
+    struct odeon_dead_letter_detail *detail;
+    odeon_ref passer, victim, gone;
+    char text[4096];
+    struct bench b;
+
+    (void)state;
+    begin(&b, "attempts=1", "stall-warn-ms=0", "quarantine-crashes=3");
+    load_plugin(b.client, TEST_PASSER);
+    passer = spawn(b.client, "passer_actor", NULL, NULL, 0);
+    victim = actor_spawn(&b, 0);
+    gone = actor_spawn(&b, 1);
+    for (uint64_t i = 0; i < CRASHES; i++) {
+        post_pass(&b, passer, victim, 0, FAULTY_ABORT);
+        assert_true(wait_until(service_state(&b.service).executor_restarts == i + 1));
+    }
+    assert_true(wait_until(service_log_has(&b.service, "actor type faulty_actor of plugin faulty has crashed the executor 3 times within 60 s")));
+    assert_true(wait_until(letters(&b, &last) == CRASHES));
+    for (uint64_t i = 0; i < COUNTS; i++)
+        post_pass(&b, passer, victim, i + 1, 0);
+    assert_true(wait_until(letters(&b, &last) == CRASHES + COUNTS));
+    assert_string_equal(last.reason, "quarantined");
+    assert_string_equal(last.message, "faulty_count");
+    assert_string_equal(last.type, "faulty_actor");
+    assert_int_equal(last.size, sizeof(struct faulty_count));
+    assert_int_equal(odeon_admin_dead_letter_show(b.client, last.id, &detail), 0);
+    assert_int_equal(((const struct faulty_count *)detail->payload)->n, COUNTS);
+    odeon_free(detail);
+    /* they outlive the executor */
+    pid_t executor = service_executor(&b.service);
+    assert_int_equal(kill(executor, SIGKILL), 0);
+    service_wait_executor(&b.service, executor);
+    assert_int_equal(letters(&b, &last), CRASHES + COUNTS);
+    assert_int_equal(ctl(&b.service, text, sizeof(text), "type list"), 0);
+    assert_int_equal(ctl(&b.service, text, sizeof(text), "dlq purge 1 2 3"), 0);
+    assert_int_equal(ctl(&b.service, text, sizeof(text), "dlq show 3"), 1);
+    assert_int_equal(ctl(&b.service, text, sizeof(text), "dlq purge 3"), 1);
+    assert_int_equal(ctl(&b.service, text, sizeof(text), "type release faulty_actor"), 0);
+    assert_int_equal(ctl(&b.service, text, sizeof(text), "type release faulty_actor"), 1);
+    assert_int_equal(ctl(&b.service, text, sizeof(text), "dlq replay all"), 0);
+    assert_non_null(strstr(text, "20 replayed"));
+    assert_true(wait_until(atomic_load(&b.page->last[0]) == COUNTS));
+    assert_int_equal(atomic_load(&b.page->out_of_order), 0);
+    assert_int_equal(letters(&b, &last), 0);
+    /* what cannot be replayed stays, and can be given to another actor */
+    assert_int_equal(odeon_admin_actor_stop(b.client, gone, ODEON_DELETE), 0);
+    post_pass(&b, passer, gone, COUNTS + 1, 0);
+    assert_true(wait_until(letters(&b, &last) == 1));
+    assert_string_equal(last.reason, "no-such-actor");
+    assert_int_equal(odeon_admin_dead_letter_replay(b.client, NULL, 0, ODEON_NOBODY, &done), 0);
+    assert_int_equal(done.done, 0);
+    assert_int_equal(done.gone, 1);
+    assert_int_equal(odeon_admin_dead_letter_replay(b.client, &last.id, 1, victim, &done), 0);
+    assert_int_equal(done.done, 1);
+    assert_true(wait_until(atomic_load(&b.page->last[0]) == COUNTS + 1));
+    assert_int_equal(letters(&b, &last), 0);
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_a_stall_is_ended),
         cmocka_unit_test(test_faults_are_attributed),
         cmocka_unit_test(test_outside_kills_blame_nobody),
+        cmocka_unit_test(test_quarantine_and_dead_letters),
     };
 
     return cmocka_run_group_tests_name("faults", tests, NULL, NULL);

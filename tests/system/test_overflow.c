@@ -4,10 +4,12 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "tests/history/history.h"
 #include "tests/system/harness.h"
 #include "tests/system/probe.h"
 
@@ -52,16 +54,13 @@ static uint64_t receive_refusals(struct odeon_port *port)
     return n;
 }
 
-static struct probe_told ask(struct odeon_port *port, odeon_ref actor)
+static void ask(struct odeon_port *port, odeon_ref actor)
 {
     struct odeon_delivery reply;
-    struct probe_told told;
 
     assert_int_equal(odeon_call(port, actor, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REPLY);
     assert_int_equal(reply.type, told_type);
-    memcpy(&told, reply.data, sizeof(told));
     odeon_release(port);
-    return told;
 }
 
 static bool queue_is_empty(odeon_ref actor)
@@ -75,96 +74,112 @@ static bool queue_is_empty(odeon_ref actor)
     return empty;
 }
 
-/* The actor is busy for a while, and gets more than its queue and the ring hold; until that has made a difference.  How many records
- * were posted, and refusals received. */
-static uint64_t overwhelm(struct odeon_port *port, odeon_ref actor, const char *figure, uint64_t *ret_last, uint64_t *ret_refusals)
+/* A port, a receiver of one policy, and the history of what went from one to the other. */
+struct trial {
+    struct odeon_port *port;
+    odeon_ref actor;
+    struct history *history;
+    struct probe_log log;
+    uint64_t posted, refusals;
+};
+
+static void trial_begin(struct trial *t, const char *type)
 {
-    struct probe_work work = { .ns = 100 * 1000 * 1000 };
-    struct probe_number number = { 0 };
-    uint64_t before = service_figure(&service, figure), taken = service_figure(&service, "port_messages"), posted = 0;
+    *t = (struct trial){ .port = port_open_or_fail(client, RING, RING, false), .history = history_new() };
+    snprintf(t->log.path, sizeof(t->log.path), "%s/%s", service.dir, type);
+    t->actor = spawn(client, type, NULL, &t->log, sizeof(t->log));
+}
+
+static void post(struct trial *t, uint32_t type, const void *data, size_t size)
+{
+    history_note(t->history, HISTORY_BEGUN, odeon_port_ref(t->port), t->actor, t->posted + 1);
+    assert_int_equal(odeon_post_wait(t->port, t->actor, type, data, size, SECONDS(PATIENCE_S)), 0);
+    history_note(t->history, HISTORY_SENT, odeon_port_ref(t->port), t->actor, ++t->posted);
+}
+
+/* The actor is busy for a while, and gets more than its queue and the ring hold; until that has made a difference. */
+static void overwhelm(struct trial *t, const char *figure)
+{
+    uint64_t before = service_figure(&service, figure), taken = service_figure(&service, "port_messages");
     int64_t end = time_ns() + SECONDS(PATIENCE_S);
 
-    *ret_refusals = 0;
     do {
-        assert_int_equal(odeon_post_wait(port, actor, work_type, &work, sizeof(work), SECONDS(PATIENCE_S)), 0);
+        struct probe_work work = { .ns = 100 * 1000 * 1000, .n = t->posted + 1 };
+        post(t, work_type, &work, sizeof(work));
         for (unsigned i = 0; i < N_NUMBERS; i++) {
-            number.n++;
-            assert_int_equal(odeon_post_wait(port, actor, number_type, &number, sizeof(number), SECONDS(PATIENCE_S)), 0);
-            *ret_refusals += receive_refusals(port);
+            struct probe_number number = { .n = t->posted + 1 };
+            post(t, number_type, &number, sizeof(number));
+            t->refusals += receive_refusals(t->port);
         }
-        posted += N_NUMBERS + 1;
-        assert_true(wait_until(service_figure(&service, "port_messages") >= taken + posted && queue_is_empty(actor)));
-        *ret_refusals += receive_refusals(port);
+        assert_true(wait_until(service_figure(&service, "port_messages") >= taken + t->posted && queue_is_empty(t->actor)));
+        t->refusals += receive_refusals(t->port);
     } while (service_figure(&service, figure) == before && time_ns() < end);
     assert_true(service_figure(&service, figure) > before);
-    *ret_last = number.n;
-    return posted;
+}
+
+/* `missing`: refused, or dropped; exactly so many did not arrive, and all others did, once and in order. */
+static void trial_end(struct trial *t, uint64_t missing)
+{
+    struct history_verdict verdict;
+
+    ask(t->port, t->actor); /* behind all of them */
+    assert_int_equal(history_add_log(t->history, t->log.path), 0);
+    history_add(t->history, &(struct history_record){ .kind = HISTORY_DROPS, .sequence = missing });
+    if (!history_judge(t->history, &verdict))
+        fail_msg("%s", verdict.first);
+    assert_int_equal(verdict.run + missing, t->posted);
+    history_free(t->history);
+    odeon_port_close(t->port);
 }
 
 static void test_stall(void **state)
 {
-    struct odeon_port *port = port_open_or_fail(client, RING, RING, false);
-    odeon_ref actor = spawn(client, "probe_stall", NULL, NULL, 0);
-    uint64_t last, refusals, posted = overwhelm(port, actor, "stalled", &last, &refusals);
-    struct probe_told told = ask(port, actor);
+    struct trial t;
 
     (void)state;
-    assert_int_equal(told.count, posted);
-    assert_int_equal(told.sum, last);
-    assert_int_equal(told.redelivered, 0);
-    assert_int_equal(refusals, 0);
-    odeon_port_close(port);
+    trial_begin(&t, "probe_stall");
+    overwhelm(&t, "stalled");
+    assert_int_equal(t.refusals, 0);
+    trial_end(&t, 0);
 }
 
 static void test_drop_newest(void **state)
 {
-    struct odeon_port *port = port_open_or_fail(client, RING, RING, false);
-    odeon_ref actor = spawn(client, "probe_newest", NULL, NULL, 0);
     uint64_t before = service_figure(&service, "dropped_newest");
-    uint64_t last, refusals, posted = overwhelm(port, actor, "dropped_newest", &last, &refusals);
-    struct probe_told told = ask(port, actor);
+    struct trial t;
 
     (void)state;
-    assert_int_equal(told.count + service_figure(&service, "dropped_newest") - before, posted);
-    assert_int_equal(told.redelivered, 0);
-    assert_true(told.sum <= last);
-    assert_int_equal(refusals, 0);
-    odeon_port_close(port);
+    trial_begin(&t, "probe_newest");
+    overwhelm(&t, "dropped_newest");
+    assert_int_equal(t.refusals, 0);
+    trial_end(&t, service_figure(&service, "dropped_newest") - before);
 }
 
 static void test_drop_oldest(void **state)
 {
-    struct odeon_port *port = port_open_or_fail(client, RING, RING, false);
-    odeon_ref actor = spawn(client, "probe_oldest", NULL, NULL, 0);
     uint64_t newest = service_figure(&service, "dropped_newest"), oldest = service_figure(&service, "dropped_oldest");
-    uint64_t last, refusals, posted = overwhelm(port, actor, "dropped_oldest", &last, &refusals);
-    struct probe_told told = ask(port, actor);
+    struct trial t;
 
     (void)state;
+    trial_begin(&t, "probe_oldest");
+    overwhelm(&t, "dropped_oldest");
+    assert_int_equal(t.refusals, 0);
     newest = service_figure(&service, "dropped_newest") - newest;
     oldest = service_figure(&service, "dropped_oldest") - oldest;
-    assert_int_equal(told.count + newest + oldest, posted);
-    assert_int_equal(told.redelivered, 0);
-    assert_true(told.sum <= last);
-    assert_int_equal(refusals, 0);
-    odeon_port_close(port);
+    trial_end(&t, newest + oldest);
 }
 
 static void test_reject(void **state)
 {
-    struct odeon_port *port = port_open_or_fail(client, RING, RING, false);
-    odeon_ref actor = spawn(client, "probe_reject", NULL, NULL, 0);
     uint64_t before = service_figure(&service, "refused_full");
-    uint64_t last, refusals, posted = overwhelm(port, actor, "refused_full", &last, &refusals);
+    struct trial t;
 
     (void)state;
+    trial_begin(&t, "probe_reject");
+    overwhelm(&t, "refused_full");
     /* what the delivery ring had no room for comes behind */
-    assert_true(wait_until((refusals += receive_refusals(port)) == service_figure(&service, "refused_full") - before));
-    struct probe_told told = ask(port, actor);
-    assert_int_equal(told.count + refusals, posted);
-    assert_int_equal(told.redelivered, 0);
-    assert_true(told.sum <= last);
-    odeon_port_close(port);
+    assert_true(wait_until((t.refusals += receive_refusals(t.port)) == service_figure(&service, "refused_full") - before));
+    trial_end(&t, t.refusals);
 }
 
 static void test_types_are_listed_with_their_policy(void **state)

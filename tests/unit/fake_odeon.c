@@ -298,6 +298,56 @@ int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64
     return 0;
 }
 
+int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
+{
+    (void)client, (void)after, (void)rows;
+    *ret = fake_list(1, sizeof(struct odeon_dead_letter_info));
+    *(struct odeon_dead_letter_info *)(*ret)->rows =
+        (struct odeon_dead_letter_info){ .id = 12, .to = 0x100000009, .type = "counter", .message = "counter_add", .reason = "quarantined",
+                                         .size = 3, .attempts = 1, .time_ns = UINT64_C(1700000000123456789) };
+    return 0;
+}
+
+int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id, struct odeon_dead_letter_detail **ret)
+{
+    (void)client;
+    if (id != 12)
+        return -ENOENT;
+    *ret = fake_alloc(sizeof(**ret));
+    (*ret)->letter = (struct odeon_dead_letter_info){ .id = id, .to = 0x100000009, .type = "counter", .message = "counter_add",
+                                                      .reason = "quarantined", .size = 3, .time_ns = 1 };
+    (*ret)->payload = "\x01\xab\xff";
+    return 0;
+}
+
+int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *ids, size_t n, odeon_ref to,
+                                   struct odeon_dead_letters_done *ret)
+{
+    (void)client;
+    fake.n_ids = n;
+    fake.last_id = n ? ids[n - 1] : 0;
+    fake.replay_to = to;
+    ret->done = 5;
+    ret->gone = 2;
+    ret->full = 1;
+    return 0;
+}
+
+int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n, struct odeon_dead_letters_done *ret)
+{
+    (void)client;
+    fake.n_ids = n;
+    fake.last_id = n ? ids[n - 1] : 0;
+    ret->done = n ? n : 9;
+    return 0;
+}
+
+int odeon_admin_type_release(struct odeon_client *client, const char *name)
+{
+    (void)client;
+    return strcmp(name, "counter") == 0 ? 0 : -EALREADY;
+}
+
 int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
 {
     (void)client, (void)after, (void)rows;

@@ -30,6 +30,9 @@ struct fake {
     unsigned n_connects, n_disconnects, n_pages, n_leaked; /* n_leaked: results that have not been freed */
     char path[256], type_filter[64], spawned_type[64], spawned_name[64];
     char settings[256]; /* "a=1;b=2;" */
+    size_t n_ids; /* of dead letters; 0: all */
+    uint64_t last_id;
+    odeon_ref replay_to;
     char kind_filter[32];
     struct odeon_spawn_where where;
     odeon_ref to;

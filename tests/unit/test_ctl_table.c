@@ -422,6 +422,33 @@ static void test_queue(void **state)
     check_has(out, "4096");
 }
 
+static void test_dlq(void **state)
+{
+    (void)state;
+    assert_int_equal(run("dlq|list|--json"), CTL_DONE);
+    check_has(out, "\"dead_letters\":[\n{\"id\":12,\"time\":\"2023-11-14T22:13:20.123Z\",\"to\":\"9.1\",\"type\":\"counter\",\"message\":\"counter_add\","
+                   "\"bytes\":3,\"reason\":\"quarantined\",\"attempts\":1,\"from\":null}");
+    assert_int_equal(run("dlq|show|12"), CTL_DONE);
+    check_has(out, "01 ab ff");
+    assert_int_equal(run("dlq|show|x"), CTL_USAGE);
+    assert_int_equal(run("dlq|show|13"), CTL_REFUSED);
+    assert_int_equal(run("dlq|replay|all|--to|7.3"), CTL_DONE);
+    assert_int_equal(fake.n_ids, 0);
+    assert_int_equal(fake.replay_to, 0x300000007);
+    check_has(out, "5 replayed");
+    check_has(err, "2 stay: their receivers have ended");
+    check_has(err, "1 stay: their receivers' queues are at their limit");
+    assert_int_equal(run("dlq|purge|3|12"), CTL_DONE);
+    assert_int_equal(fake.n_ids, 2);
+    assert_int_equal(fake.last_id, 12);
+    assert_int_equal(run("dlq|purge|3|all"), CTL_USAGE);
+    assert_int_equal(run("dlq|purge"), CTL_USAGE);
+    assert_int_equal(run("dlq|purge|all|--json"), CTL_DONE);
+    check_has(out, "\"done\":9");
+    assert_int_equal(run("type|release|counter"), CTL_DONE);
+    assert_int_equal(run("type|release|other"), CTL_REFUSED);
+}
+
 /* A process id that nobody has: a child's that has been waited for. */
 static uint32_t dead_process(void)
 {
@@ -518,6 +545,7 @@ int main(void)
         TEST(test_actor_send),
         TEST(test_actor_others),
         TEST(test_queue),
+        TEST(test_dlq),
         TEST(test_stats),
         TEST(test_stats_watch),
     };

@@ -177,8 +177,10 @@ static uint64_t dead_letters(struct engine_fixture *f, enum envelope_reason reas
     struct segment_queue *queue = &s->queues[s->dead_letters];
     const uint8_t *base = segment_window(s, s->dead_letters, queue_active(load_relaxed(&queue->sel)));
     uint64_t end = queue_backlog_bytes(queue), n = 0;
-    for (uint64_t at = 0; at < end; at += envelope_record_size((const struct envelope *)(base + at)))
+    for (uint64_t at = 0; at < end; at += envelope_record_size((const struct envelope *)(base + at))) {
+        at += sizeof(struct segment_dead_letter);
         n += ((const struct envelope *)(base + at))->reserved == reason;
+    }
     return n;
 }
 

@@ -318,6 +318,8 @@ static void test_live_ranges(void **state)
         { "smt", "maybe", "neither yes nor no", -EINVAL },
         { "stall-warn-ms", "86400001", "86400000", -ERANGE },
         { "stall-kill-ms", "86400001", "86400000", -ERANGE },
+        { "quarantine-crashes", "1000001", "1000000", -ERANGE },
+        { "quarantine-window-s", "0", "from 1", -ERANGE },
     };
     struct settings settings;
     struct setting_view view;
@@ -360,8 +362,8 @@ static void test_show(void **state)
         assert_true(strlen(view.doc) > 10);
         accept(&again, view.key, view.value);
     }
-    assert_int_equal(n, 24);
-    assert_int_equal(live, 13);
+    assert_int_equal(n, 26);
+    assert_int_equal(live, 15);
     assert_memory_equal(&settings, &again, sizeof(settings));
     assert_int_equal(settings_show(&settings, n, &view), -ENOENT);
 }

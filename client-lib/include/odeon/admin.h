@@ -59,6 +59,7 @@ struct odeon_type_info {
     size_t n_accepts;
     const char **accepts;
     const char *overflow; /* what becomes of messages that a full queue has no room for */
+    int quarantined;      /* crashed too often: not run until it is released */
 };
 struct odeon_actor_info {
     odeon_ref ref, spawned_by;
@@ -83,6 +84,26 @@ struct odeon_queue_info {
     uint64_t bytes, actors;   /* that wait in it, that live in it */
     int retiring;             /* takes no new actors: its worker is not active any more */
     const char *kind;         /* "ordinary", "pinned", "follow", "detached" */
+};
+struct odeon_dead_letter_info {
+    uint64_t id;           /* rising */
+    odeon_ref to, from;    /* from ODEON_NOBODY: nobody that could be told */
+    const char *type;      /* the receiver's; "": it had ended */
+    const char *message, *reason;
+    uint32_t size, attempts;
+    uint64_t time_ns;      /* since 1970 */
+};
+struct odeon_dead_letter_detail {
+    uint32_t struct_size;
+    struct odeon_dead_letter_info letter;
+    const void *payload; /* letter.size bytes */
+};
+/* The caller sets `struct_size` to sizeof, as compiled. */
+struct odeon_dead_letters_done {
+    uint32_t struct_size;
+    uint64_t done;
+    uint64_t gone; /* stay: their receiver has ended */
+    uint64_t full; /* stay: their receiver's queue is at its limit */
 };
 struct odeon_message_info {
     uint32_t struct_size, id, version, size;
@@ -150,6 +171,22 @@ ODEON_API int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref,
 /* Sends the poison message that belongs to ODEON_DELETE, ODEON_DESTROY or ODEON_FINISHED: what waits for the actor
  * comes first. */
 ODEON_API int odeon_admin_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeon_allocation how);
+
+ODEON_API int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                                           struct odeon_list **ret); /* struct odeon_dead_letter_info, oldest first */
+/* -ENOENT. */
+ODEON_API int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id,
+                                           struct odeon_dead_letter_detail **ret);
+/* Gives dead letters, all of them when n is 0, to their receivers once more (`to` ODEON_NOBODY), or to another actor; each
+ * that arrives is a dead letter no more, by one and the same step.  -ENOENT: one of them is none, nothing was done;
+ * -ESRCH: no such actor. */
+ODEON_API int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *ids, size_t n, odeon_ref to,
+                                             struct odeon_dead_letters_done *ret);
+/* Forgets them. */
+ODEON_API int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n,
+                                            struct odeon_dead_letters_done *ret);
+/* Runs a type again that was put into quarantine.  -EALREADY: it is not there. */
+ODEON_API int odeon_admin_type_release(struct odeon_client *client, const char *name);
 
 ODEON_API int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                                       struct odeon_list **ret); /* struct odeon_client_info */

@@ -68,6 +68,7 @@ enum odeon_reason {
     ODEON_REASON_INIT_FAILED,
     ODEON_REASON_CLIENT_GONE,
     ODEON_REASON_BACKLOG_FULL,
+    ODEON_REASON_QUARANTINED, /* the receiver's type has crashed too often and is not run */
 };
 
 /* Payload of ODEON_MSG_REFUSAL. */

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench/restart: how long a million queued messages wait when the executor is killed.
+ *
+ *   odeon-bench-restart ODEOND [ROUNDS [MESSAGES]]
+ *
+ * Starts a service of its own in a private folder.  An actor holds its worker in its first message while the others are queued behind it; then the
+ * executor gets SIGKILL and the gate is opened for its successor.  Prints, of all rounds:
+ *
+ *   bench=restart queued=N rounds=R kill_to_first_ms=MEDIAN kill_to_first_max_ms=MAX recovered_ms=MEDIAN recovered_max_ms=MAX target_ms=100
+ *
+ * first: the first message is being handled; recovered: the service says that it runs.
+ */
+#include "gate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <odeon/admin.h>
+#include <odeon/client.h>
+#include <odeon/stats.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROUNDS_MAX = 100, PATIENCE_S = 60 };
+#define SETTLED_NS UINT64_C(1200000000)
+
+static char folder[128], page_path[160], socket_path[160], stats_path[160];
+static pid_t service;
+static struct gate_page *page;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void pause_us(long us)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
+}
+
+/* Nothing is left behind, whatever happens. */
+static void clean_up(void)
+{
+    static const char *const files[] = { "page", "control.sock", "stats", "lock", "log" };
+    char path[192];
+
+    if (service > 0) {
+        kill(service, SIGTERM);
+        waitpid(service, NULL, 0);
+        service = 0;
+    }
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(folder);
+}
+
+static _Noreturn void give_up(const char *what)
+{
+    fprintf(stderr, "bench/restart: %s: %s\n", what, odeon_error_text());
+    exit(EXIT_FAILURE);
+}
+
+static void folder_make(void)
+{
+    const char *base = getenv("TMPDIR");
+    int fd;
+
+    snprintf(folder, sizeof(folder), "%.90s/odeon-restart-XXXXXX", base && *base ? base : "/tmp");
+    if (!mkdtemp(folder)) {
+        perror("bench/restart");
+        exit(EXIT_FAILURE);
+    }
+    atexit(clean_up);
+    snprintf(page_path, sizeof(page_path), "%s/page", folder);
+    snprintf(socket_path, sizeof(socket_path), "%s/control.sock", folder);
+    snprintf(stats_path, sizeof(stats_path), "%s/stats", folder);
+    fd = open(page_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || ftruncate(fd, sizeof(*page)) < 0)
+        give_up("the page");
+    page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (page == MAP_FAILED)
+        give_up("the page");
+    close(fd);
+}
+
+static void service_start(char *odeond)
+{
+    char runtime[160], log[160];
+
+    snprintf(runtime, sizeof(runtime), "--runtime-dir=%s", folder);
+    snprintf(log, sizeof(log), "%s/log", folder);
+    service = fork();
+    if (service == 0) {
+        char *const arguments[] = { odeond, (char *)"--foreground", runtime, (char *)"--set", (char *)"workers=2", (char *)"--set",
+                                    (char *)"stall-warn-ms=0", (char *)"--set", (char *)"drain-timeout-ms=100", NULL };
+        int fd = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+        if (fd >= 0)
+            dup2(fd, STDERR_FILENO);
+        execv(odeond, arguments);
+        _exit(127);
+    }
+}
+
+static struct odeon_client *service_connect(void)
+{
+    struct odeon_client *client = NULL;
+
+    for (uint64_t end = now_ns() + PATIENCE_S * UINT64_C(1000000000); now_ns() < end; pause_us(5000))
+        if (odeon_connect(socket_path, "bench-restart", &client) == 0)
+            return client;
+    give_up("the service does not come up");
+}
+
+static struct odeon_stats_service service_look(struct odeon_stats *stats)
+{
+    struct odeon_stats_service look = { .struct_size = sizeof(look) };
+
+    if (odeon_stats_service(stats, &look) < 0)
+        give_up("statistics");
+    return look;
+}
+
+struct round {
+    double first_ms, recovered_ms;
+};
+
+static void queue_up(struct odeon_port *port, odeon_ref gate, uint32_t type, uint64_t n)
+{
+    atomic_store(&page->first_ns, 0);
+    atomic_store(&page->processed, 0);
+    atomic_store(&page->closed, 1);
+    for (uint64_t i = 0; i < n; i++) {
+        struct gate_message message = { .n = i };
+
+        if (odeon_post_wait(port, gate, type, &message, sizeof(message), PATIENCE_S * INT64_C(1000000000)) < 0)
+            give_up("posting");
+    }
+}
+
+/* Records taken from clients' rings so far. */
+static uint64_t taken(struct odeon_stats *stats)
+{
+    for (size_t i = 0; i < odeon_stats_n(stats); i++)
+        if (strcmp(odeon_stats_name(stats, i), "port_messages") == 0)
+            return (uint64_t)odeon_stats_value(stats, -1, i);
+    give_up("no statistic is called port_messages");
+}
+
+/* Until the other worker has moved all of them into the actor's queue. */
+static void wait_queued(struct odeon_stats *stats, uint64_t all)
+{
+    for (uint64_t end = now_ns() + PATIENCE_S * UINT64_C(1000000000); taken(stats) < all; pause_us(2000))
+        if (now_ns() > end)
+            give_up("the messages do not reach their queue");
+}
+
+static struct round round_run(struct odeon_stats *stats, struct odeon_port *port, odeon_ref gate, uint32_t type, uint64_t n)
+{
+    struct odeon_stats_service before = service_look(stats);
+    struct round round = { 0 };
+    uint64_t killed, before_taken = taken(stats);
+
+    queue_up(port, gate, type, n);
+    while (now_ns() < before.executor_started_ns + SETTLED_NS)
+        pause_us(10000); /* the next start is at once only when the last one has held for a second */
+    wait_queued(stats, before_taken + n);
+    killed = now_ns();
+    if (kill((pid_t)before.executor_pid, SIGKILL) < 0)
+        give_up("killing");
+    atomic_store(&page->closed, 0);
+    for (uint64_t end = killed + PATIENCE_S * UINT64_C(1000000000); atomic_load(&page->processed) < n || round.recovered_ms == 0; pause_us(100)) {
+        struct odeon_stats_service look = service_look(stats);
+
+        if (round.recovered_ms == 0 && look.executor_restarts > before.executor_restarts && strcmp(look.state_name, "running") == 0)
+            round.recovered_ms = (double)(now_ns() - killed) / 1e6;
+        if (now_ns() > end)
+            give_up("the messages are not processed");
+    }
+    round.first_ms = (double)(atomic_load(&page->first_ns) - killed) / 1e6;
+    return round;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 20;
+    uint64_t n = argc > 3 ? strtoull(argv[3], NULL, 10) : 1000000;
+    struct odeon_spawn_where where = { .struct_size = sizeof(where), .where = ODEON_WHERE_PINNED, .worker = 1 };
+    double first[ROUNDS_MAX], recovered[ROUNDS_MAX];
+    struct odeon_client *client;
+    struct odeon_stats *stats;
+    struct odeon_port *port;
+    struct gate_args args = { .page = "" };
+    odeon_ref gate;
+    uint32_t type;
+
+    if (argc < 2 || rounds == 0 || rounds > ROUNDS_MAX || n <= 4096) {
+        fprintf(stderr, "usage: odeon-bench-restart ODEOND [ROUNDS [MESSAGES]]\n");
+        return 2;
+    }
+    folder_make();
+    service_start(argv[1]);
+    client = service_connect();
+    snprintf(args.page, sizeof(args.page), "%s", page_path);
+    if (odeon_plugin_load(client, GATE_PLUGIN) < 0 || odeon_message_id(client, odeon_message_of(gate_message), &type) < 0 ||
+        odeon_admin_actor_spawn(client, "gate_actor", NULL, &args, sizeof(args), &where, &gate) < 0 ||
+        odeon_port_open(client, NULL, &port) < 0 || odeon_stats_open(stats_path, &stats) < 0)
+        give_up("setting up");
+    for (unsigned i = 0; i < rounds; i++) {
+        struct round round = round_run(stats, port, gate, type, n);
+
+        printf("point=restart round=%u kill_to_first_ms=%.1f recovered_ms=%.1f\n", i + 1, round.first_ms, round.recovered_ms);
+        fflush(stdout);
+        first[i] = round.first_ms;
+        recovered[i] = round.recovered_ms;
+    }
+    qsort(first, rounds, sizeof(first[0]), compare);
+    qsort(recovered, rounds, sizeof(recovered[0]), compare);
+    printf("bench=restart queued=%" PRIu64 " rounds=%u kill_to_first_ms=%.1f kill_to_first_max_ms=%.1f recovered_ms=%.1f recovered_max_ms=%.1f"
+           " target_ms=100\n",
+           n, rounds, first[rounds / 2], first[rounds - 1], recovered[rounds / 2], recovered[rounds - 1]);
+    odeon_stats_close(stats);
+    odeon_disconnect(client);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* odeonctl dlq: the dead letters. */
+#include "client-lib/ctl/ctl.h"
+#include "client-lib/ctl/output.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TIME_TEXT = 64, IDS_MAX = 1024 };
+
+static const char *time_text(uint64_t time_ns, char text[static TIME_TEXT])
+{
+    time_t seconds = (time_t)(time_ns / 1000000000);
+    struct tm parts;
+    size_t n = gmtime_r(&seconds, &parts) ? strftime(text, TIME_TEXT, "%Y-%m-%dT%H:%M:%S", &parts) : 0;
+
+    snprintf(text + n, TIME_TEXT - n, ".%03" PRIu64 "Z", time_ns / 1000000 % 1000);
+    return text;
+}
+
+static struct cell sender(odeon_ref from)
+{
+    return from == ODEON_NOBODY ? CELL_NONE : CELL_REF(from);
+}
+
+static void letter_add(struct listing *listing, const void *row)
+{
+    const struct odeon_dead_letter_info *l = row;
+    char when[TIME_TEXT];
+
+    listing_add(listing, (struct cell[]){ CELL_NUMBER(l->id), CELL_TEXT(time_text(l->time_ns, when)), CELL_REF(l->to), CELL_TEXT(l->type),
+                                          CELL_TEXT(l->message), CELL_NUMBER(l->size), CELL_TEXT(l->reason), CELL_NUMBER(l->attempts),
+                                          sender(l->from) });
+}
+
+static int letters_fetch(struct odeon_client *client, const char *filter, uint64_t after, uint32_t rows, struct odeon_list **ret)
+{
+    (void)filter;
+    return odeon_admin_dead_letter_list(client, after, rows, ret);
+}
+
+int ctl_dlq_list(struct ctl *ctl)
+{
+    static const struct column columns[] = {
+        { "ID", "id", true },
+        { "TIME", "time", false },
+        { "TO", "to", true },
+        { "TYPE", "type", false },
+        { "MESSAGE", "message", false },
+        { "BYTES", "bytes", true },
+        { "REASON", "reason", false },
+        { "ATTEMPTS", "attempts", true },
+        { "FROM", "from", true },
+    };
+    static const struct listing_source source = { .what = "cannot list the dead letters",
+                                                  .fetch = letters_fetch,
+                                                  .row_size = sizeof(struct odeon_dead_letter_info),
+                                                  .add = letter_add };
+
+    return listing_fetch(ctl, "dead_letters", columns, 9, &source);
+}
+
+/* Hexadecimal bytes; to be freed; NULL: no memory. */
+static char *payload_text(const uint8_t *bytes, size_t n)
+{
+    char *text = malloc(3 * n + 1), *at = text;
+
+    if (!text)
+        return NULL;
+    *at = '\0';
+    for (size_t i = 0; i < n; i++)
+        at += sprintf(at, "%s%02x", i == 0 ? "" : " ", bytes[i]);
+    return text;
+}
+
+int ctl_dlq_show(struct ctl *ctl)
+{
+    struct odeon_dead_letter_detail *d = NULL;
+    struct properties p;
+    char when[TIME_TEXT], *payload;
+    uint64_t id;
+    int r, code;
+
+    if (!ctl_number_parse(ctl->words[0], &id))
+        return ctl_fail(ctl, CTL_USAGE, "'%s' is not the number of a dead letter. See odeonctl dlq list", ctl->words[0]);
+    code = ctl_connect(ctl);
+    if (code)
+        return code;
+    r = odeon_admin_dead_letter_show(ctl->client, id, &d);
+    if (r < 0)
+        return ctl_refuse(ctl, r, "cannot show dead letter %s", ctl->words[0]);
+    payload = payload_text(d->payload, d->letter.size);
+    properties_begin(&p, ctl, "dead_letter");
+    properties_add(&p, "Number", "id", CELL_NUMBER(d->letter.id));
+    properties_add(&p, "Time", "time", CELL_TEXT(time_text(d->letter.time_ns, when)));
+    properties_add(&p, "To", "to", CELL_REF(d->letter.to));
+    properties_add(&p, "Type", "type", CELL_TEXT(d->letter.type));
+    properties_add(&p, "From", "from", sender(d->letter.from));
+    properties_add(&p, "Message", "message", CELL_TEXT(d->letter.message));
+    properties_add(&p, "Reason", "reason", CELL_TEXT(d->letter.reason));
+    properties_add(&p, "Attempts", "attempts", CELL_NUMBER(d->letter.attempts));
+    properties_add(&p, "Bytes", "bytes", CELL_NUMBER(d->letter.size));
+    properties_add(&p, "Payload", "payload", payload ? CELL_TEXT(payload) : CELL_NONE);
+    code = properties_end(&p);
+    free(payload);
+    odeon_free(d);
+    return code;
+}
+
+/* "all", or numbers.  0, or the exit code, after a message. */
+static int parse_ids(struct ctl *ctl, uint64_t ids[static IDS_MAX], size_t *ret_n)
+{
+    *ret_n = 0;
+    if (ctl->n_words == 1 && strcmp(ctl->words[0], "all") == 0)
+        return 0;
+    if (ctl->n_words > IDS_MAX)
+        return ctl_fail(ctl, CTL_USAGE, "%zu dead letters at once: at most %d are possible", ctl->n_words, IDS_MAX);
+    for (size_t i = 0; i < ctl->n_words; i++)
+        if (!ctl_number_parse(ctl->words[i], &ids[(*ret_n)++]))
+            return ctl_fail(ctl, CTL_USAGE, "'%s' is not the number of a dead letter. Write numbers, or 'all' alone; see odeonctl dlq list",
+                            ctl->words[i]);
+    return 0;
+}
+
+static int print_done(struct ctl *ctl, const char *what, const struct odeon_dead_letters_done *done)
+{
+    struct json json;
+
+    if (ctl->json) {
+        json_begin_document(&json, ctl->out);
+        json_uint(&json, "done", done->done);
+        json_uint(&json, "gone", done->gone);
+        json_uint(&json, "full", done->full);
+        json_end_document(&json);
+        return CTL_DONE;
+    }
+    fprintf(ctl->out, "%" PRIu64 " %s\n", done->done, what);
+    if (done->gone)
+        fprintf(ctl->err, "%" PRIu64 " stay: their receivers have ended (--to names another one)\n", done->gone);
+    if (done->full)
+        fprintf(ctl->err, "%" PRIu64 " stay: their receivers' queues are at their limit, try again later\n", done->full);
+    return CTL_DONE;
+}
+
+int ctl_dlq_replay(struct ctl *ctl)
+{
+    struct odeon_dead_letters_done done = { .struct_size = sizeof(done) };
+    odeon_ref to = ODEON_NOBODY;
+    uint64_t ids[IDS_MAX];
+    size_t n;
+    int code = parse_ids(ctl, ids, &n), r;
+
+    if (code == 0)
+        code = ctl_connect(ctl);
+    if (code == 0 && ctl->option[OPTION_TO])
+        code = ctl_ref_find(ctl, ctl->option[OPTION_TO], &to);
+    if (code)
+        return code;
+    r = odeon_admin_dead_letter_replay(ctl->client, ids, n, to, &done);
+    return r < 0 ? ctl_refuse(ctl, r, "cannot replay") : print_done(ctl, "replayed", &done);
+}
+
+int ctl_dlq_purge(struct ctl *ctl)
+{
+    struct odeon_dead_letters_done done = { .struct_size = sizeof(done) };
+    uint64_t ids[IDS_MAX];
+    size_t n;
+    int code = parse_ids(ctl, ids, &n), r;
+
+    if (code == 0)
+        code = ctl_connect(ctl);
+    if (code)
+        return code;
+    r = odeon_admin_dead_letter_purge(ctl->client, ids, n, &done);
+    return r < 0 ? ctl_refuse(ctl, r, "cannot purge") : print_done(ctl, "purged", &done);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Histories: what senders and receivers of numbered messages have seen, and whether it can have been.
+ *
+ * Each sender numbers what it sends to a receiver from 1, without gaps, and each of both notes what happens: a record
+ * per event.  The checker takes records in any order between senders and receivers; those of one sender for one
+ * receiver, and those of one receiver from one sender, must come as they happened.  It takes O(1) for a record, and
+ * O(n) for all; two bits a number are kept.
+ *
+ * What must hold, for each pair of sender and receiver (and lane):
+ *   H1  Each number that was accepted has exactly one fate: run, refused, or dropped.  Drops of which only the sum is
+ * known (a counter of the service) must be exactly as many as are missing. H2  A number is run once.  It may be run
+ * again only with the mark `redelivered`, before any later one of the pair: the executor has died in it. H3  Numbers
+ * are run in ascending order. H4  Nothing is run that was not sent.  What its sender had begun to send when it was
+ * killed may be there or not, but only as a prefix. H5  `attempt` (faults of earlier runs) is above 0 only with the
+ * mark, and does not fall.
+ *
+ * A checker, and a log, belong to one thread at a time. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum history_kind {
+    HISTORY_BEGUN = 1, /* the sender is about to send up to this number */
+    HISTORY_SENT,      /* all up to this number have been accepted */
+    HISTORY_RUN,       /* the receiver has it */
+    HISTORY_REFUSED,   /* the sender was told that it is not run */
+    HISTORY_DROPPED,   /* this one was dropped, as its policy says */
+    HISTORY_DROPS,     /* so many (`sequence`) were dropped, whichever; of any pair */
+};
+
+struct history_record {
+    uint64_t sender, receiver;
+    uint64_t sequence;
+    uint8_t kind; /* enum history_kind */
+    uint8_t redelivered;
+    uint16_t lane;
+    uint32_t attempt;
+};
+
+enum history_wrong {
+    HISTORY_LOST,         /* accepted, without a fate */
+    HISTORY_DOUBLED,      /* run twice, without a mark that allows it */
+    HISTORY_REORDERED,    /* run behind a later one */
+    HISTORY_PHANTOM,      /* run, and never sent; or in doubt, and not a prefix */
+    HISTORY_CONTRADICTED, /* two fates */
+    HISTORY_MISMARKED,    /* attempts without a mark, or fewer than before */
+    HISTORY_MISNUMBERED,  /* its sender's numbers do not ascend */
+    HISTORY_UNBALANCED,   /* more drops counted than numbers missing */
+    HISTORY_DAMAGED,      /* no record, or a log that was too small */
+    HISTORY_WRONG_N,
+};
+
+struct history_verdict {
+    uint64_t records, pairs, sent, run, refused, dropped, redelivered;
+    uint64_t in_doubt;               /* begun, not known to be accepted, and there */
+    uint64_t wrong[HISTORY_WRONG_N]; /* how often */
+    char first[200];                 /* what was wrong first, in words */
+};
+
+/* ---- check.c ---- */
+
+struct history;
+
+struct history *history_new(void); /* never NULL: a test that has no memory ends */
+struct history *history_free(struct history *history);
+void history_add(struct history *history, const struct history_record *record);
+/* Nothing wrong has come up so far; what is missing is known at the end only. */
+bool history_is_right(const struct history *history);
+/* The verdict over all that was added; more may follow.  True: all is as it must be. */
+bool history_judge(const struct history *history, struct history_verdict *ret_verdict);
+const char *history_wrong_name(enum history_wrong wrong);
+void history_print(const struct history_verdict *verdict, FILE *to); /* one line, `history=ok …` or `history=WRONG …` */
+
+static inline void history_note(struct history *history, enum history_kind kind, uint64_t sender, uint64_t receiver,
+                                uint64_t sequence)
+{
+    history_add(history, &(struct history_record){
+                             .sender = sender, .receiver = receiver, .sequence = sequence, .kind = (uint8_t)kind });
+}
+
+/* ---- log.c ---- */
+
+/* Records in a file, mapped: whoever writes may be killed at any moment, and what it had noted is there.  One writer at
+ * a time; a file that is there is continued. */
+struct history_log;
+
+struct history_log *history_log_open(const char *path,
+                                     uint64_t capacity); /* NULL and errno; the file takes room as it fills */
+struct history_log *history_log_close(struct history_log *log);
+void history_log_note(struct history_log *log,
+                      const struct history_record *record); /* beyond the capacity: counted, and damage */
+/* Adds a log's records.  0; negative errno: no such file, or no log. */
+int history_add_log(struct history *history, const char *path);

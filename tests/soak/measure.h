@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the soak's service takes when nothing is under way: the base line, and the end. */
+#pragma once
+
+#include "tests/system/harness.h"
+
+struct soak_process {
+    uint64_t memory_kib; /* of its own: anonymous */
+    uint64_t descriptors, mappings;
+};
+
+struct soak_measure {
+    struct soak_process supervisor, executor;
+    uint64_t clients, ports, actors, waiting_bytes; /* in all queues */
+};
+
+/* Once only the caller's client is left and nothing waits.  False: that did not happen in time. */
+bool soak_measure_quiet(struct service *service, struct odeon_client *client, pid_t supervisor, struct soak_measure *ret);
+/* Prints both, and says how many of the figures have grown; memory and mappings only if they are to be judged. */
+unsigned soak_measure_compare(const struct soak_measure *base, const struct soak_measure *end, bool judge_memory);

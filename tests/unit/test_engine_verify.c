@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A segment is damaged in one word, and refused for it, before a byte of it is changed; with the word put back it is recovered, and all
+ * that waited is run.  And what the look costs with a million messages. */
+#include "daemon/engine/verify.h"
+#include "engine_fixture.h"
+#include "segment_state.h"
+
+enum { ACTORS = STATE_QUEUES, PORT = STATE_PORT };
+
+static uint16_t number_type;
+static uint32_t probe_type;
+static uint64_t n_seen;
+static actor_ref actors[ACTORS];
+
+static int on_number(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self, (void)message, (void)ctx;
+    n_seen++;
+    return ALLOCATION_NODELETE;
+}
+
+static void types_register(struct engine_fixture *f)
+{
+    const struct engine_behaviour on[] = { { 0, 8, false, on_number } };
+    struct engine_behaviour behaviour = on[0];
+    number_type = behaviour.message_type = engine_fixture_message(f, "number", 8, false);
+    probe_type = engine_fixture_type(f, "probe", 8, NULL, NULL, &behaviour, 1);
+}
+
+static void begin(struct engine_fixture *f, uint64_t limit)
+{
+    struct engine_config config = engine_fixture_config(1, ACTORS);
+    config.actors_max = 2 * ODEON_PORTS_MAX;
+    config.limit_bytes = limit;
+    config.outbox_bytes = 1 << 18;
+    config.backlog_bytes = 1 << 16;
+    config.dlq_bytes = 1 << 16;
+    config.durable_bytes = STATE_KEPT_BYTES;
+    engine_fixture_open(f, config);
+    types_register(f);
+    n_seen = 0;
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        actor_ref ref = engine_fixture_spawn(f, probe_type, NULL, 0);
+        struct engine_actor_view view;
+        assert_int_equal(engine_actor_get(f->engine, ref, &view), 0);
+        assert_in_range(view.queue, 0, ACTORS - 1);
+        actors[view.queue] = ref;
+    }
+    for (uint32_t i = 0; i < ACTORS; i++)
+        assert_int_not_equal(actors[i], 0);
+}
+
+/* ---- one word ---- */
+
+static uint64_t sum_of(int fd)
+{
+    uint64_t sum = 0, word;
+    for (off_t at = 0; (at = lseek(fd, at, SEEK_DATA)) >= 0;) {
+        off_t end = lseek(fd, at, SEEK_HOLE);
+        for (; at < end; at += 8)
+            if (pread(fd, &word, 8, at) == 8 && word)
+                sum = (sum ^ word ^ (uint64_t)at) * 1099511628211u;
+    }
+    return sum;
+}
+
+static void expect_refused(struct engine_fixture *f, const char *part)
+{
+    struct engine_recovery report;
+    const char *text = "";
+    uint64_t before = sum_of(f->segment_fd);
+    int r = engine_open(&f->config, f->segment_fd, f->stats_fd, &f->engine, &text);
+    if (r == 0) {
+        r = engine_recover(f->engine, &report);
+        text = report.damage;
+    }
+    if (r != -EPROTO || !strstr(text, part))
+        fail_msg("%d, '%s'; expected: %d, '%s'", r, text, -EPROTO, part);
+    f->engine = engine_close(f->engine);
+    assert_true(sum_of(f->segment_fd) == before);
+}
+
+/* `bytes` at `at` become `value` (and zeros), are refused, and put back. */
+static void damage(struct engine_fixture *f, void *at, uint64_t value, size_t bytes, const char *part)
+{
+    off_t offset = (off_t)((uint8_t *)at - f->engine->segment.base);
+    uint8_t was[256], now[256] = { 0 };
+    assert_in_range(bytes, 1, sizeof(was));
+    memcpy(now, &value, bytes < sizeof(value) ? bytes : sizeof(value));
+    f->engine = engine_close(f->engine);
+    assert_int_equal(pread(f->segment_fd, was, bytes, offset), bytes);
+    assert_int_equal(pwrite(f->segment_fd, now, bytes, offset), bytes);
+    print_message("   %zu bytes at %lld: %s\n", bytes, (long long)offset, part);
+    expect_refused(f, part);
+    assert_int_equal(pwrite(f->segment_fd, was, bytes, offset), bytes);
+    const char *text;
+    assert_int_equal(engine_open(&f->config, f->segment_fd, f->stats_fd, &f->engine, &text), 0);
+}
+static void damage_name(struct engine_fixture *f, char *name, const char *part)
+{
+    char was[ODEON_NAME_MAX];
+    memcpy(was, name, sizeof(was));
+    size_t offset = (size_t)((uint8_t *)name - f->engine->segment.base);
+    memset(name, 'x', sizeof(was));
+    damage(f, name + ODEON_NAME_MAX, 'x', 1, part);
+    memcpy(f->engine->segment.base + offset, was, sizeof(was));
+}
+#define DAMAGE(field, value, part) damage(f, (void *)&(field), (value), sizeof(field), part)
+#define S (&f->engine->segment)
+
+static void damage_tables(struct engine_fixture *f)
+{
+    DAMAGE(S->header->magic, 0, "its magic number is gone");
+    DAMAGE(S->header->magic, 77, "not an engine segment");
+    DAMAGE(S->header->windows_offset, UINT64_MAX / 2, "header is damaged");
+    DAMAGE(S->header->state_stride, 8, "header is damaged");
+    DAMAGE(S->header->n_message_types, 3, "3 message types");
+    DAMAGE(S->header->n_actor_types, 70000, "70000 actor types");
+    DAMAGE(S->header->slots_high, 1 << 30, "slots of actors");
+    damage_name(f, S->message_types[number_type].name, "message type");
+    damage_name(f, S->actor_types[probe_type].plugin, "actor type");
+    DAMAGE(S->actor_types[probe_type].restart, 9, "a policy that there is not");
+    DAMAGE(S->actor_types[probe_type].overflow, 9, "a policy that there is not");
+    uint32_t slot = actor_ref_slot(actors[0]);
+    DAMAGE(S->actors[slot].word, slot_word(1, 77, ACTOR_SLOT_LIVE), "type 77");
+    DAMAGE(S->actors[slot].word, slot_word(0, probe_type, ACTOR_SLOT_LIVE), "no actor that can be");
+    DAMAGE(S->actors[slot].word, slot_word(1, probe_type, 7), "state 7");
+    DAMAGE(S->actors[slot].word, slot_word(1, 0, ACTOR_SLOT_PORT), "no actor that can be");
+    DAMAGE(S->actors[slot].queue, 60000, "queue 60000");
+    DAMAGE(S->actors[slot].queue, S->aside_first, "no actor that can be");
+    DAMAGE(S->actors[slot].args_size, 60000, "no actor that can be");
+    DAMAGE(S->actors[slot].name, 60000, "no actor that can be");
+    DAMAGE(S->ports[PORT].ref, actor_ref_make(PORT + 1, 1), "port 3 has");
+    DAMAGE(S->ports[PORT].submission_bytes, 12345, "port 3 has");
+    DAMAGE(S->ports[PORT].delivery_bytes, UINT64_C(1) << 40, "port 3 has");
+    DAMAGE(S->ports[PORT].dtail, 7, "port 3 has");
+}
+
+static void damage_workers(struct engine_fixture *f)
+{
+    unsigned valid = segment_commit_valid(&S->workers[0]) == &S->workers[0].slot[1];
+    unsigned control = segment_commit_valid(&S->workers[S->n_ids - 1]) == &S->workers[S->n_ids - 1].slot[1];
+#define SLOT (S->workers[0].slot[valid])
+    DAMAGE(SLOT.source, 60000, "is none");
+    DAMAGE(SLOT.source, S->dead_letters + 1, "is none");
+    DAMAGE(S->workers[S->n_ids - 1].slot[control].source, 1, "which another worker has");
+    DAMAGE(SLOT.redo, 60000, "commit record");
+    DAMAGE(SLOT.redo_how, COMMIT_ASIDE, "sets an actor aside");
+    DAMAGE(SLOT.base, 8, "commit record");
+    DAMAGE(SLOT.where, commit_where(64, 32), "its batch");
+    DAMAGE(SLOT.where, commit_where(0, UINT64_C(1) << 34), "its batch");
+    DAMAGE(SLOT.where, commit_where(8, 64), "no record can be at byte 8");
+    DAMAGE(SLOT.wrap, 7, "its batch");
+    DAMAGE(SLOT.what, commit_what(1 << 20, commit_low(&SLOT)), "in its outbox");
+    DAMAGE(SLOT.what, commit_what(24, commit_low(&SLOT)), "outbox");
+    DAMAGE(((struct outbox_run *)segment_outbox(S, 0))->destination, 60000, "no run of its outbox");
+    DAMAGE(((struct outbox_run *)segment_outbox(S, 0))->bytes, 5, "outbox"); /* of 8 bytes each */
+    DAMAGE(S->workers[0].entry[1].destination, 1, "its journal names");
+    DAMAGE(S->workers[0].entry[1].destination, JOURNAL_RING, "as a ring");
+    DAMAGE(S->workers[0].entry[1].length, 9, "its journal names");
+    DAMAGE(S->workers[0].entry[1].length, UINT64_C(1) << 40, "in a buffer of");
+    DAMAGE(S->workers[0].entry[1].length, 160 + 32, "no record can be");
+    DAMAGE(S->workers[0].arm, S->workers[0].arm + 1, "its journal names step 2");
+    DAMAGE(segment_undo(S, 0)->slot, 60000, "are to be undone");
+    DAMAGE(segment_undo(S, 0)->size, 60000, "are to be undone");
+    DAMAGE(S->workers[S->n_ids - 1].slot[control].where, commit_where(1 << 20, 1 << 20), "attached to port 3");
+    DAMAGE(S->ports[PORT].generation, 0, "attached to port 3");
+    DAMAGE(S->workers[0].slot, 0, "worker 0 has no valid commit record");
+}
+
+static void damage_queues(struct engine_fixture *f)
+{
+#define RECORD (*(struct envelope *)segment_window(S, 0, 0))
+    uint32_t backlog = segment_port_destination(S, PORT);
+    DAMAGE(S->queues[0].window[1], 60000, "window 60000 is none");
+    DAMAGE(S->queues[0].window[1], load_relaxed(&S->queues[1].window[0]), "or another's");
+    DAMAGE(S->queues[0].sel, 77, "its words cannot be");
+    DAMAGE(S->queues[1].lock, 77, "its words cannot be");
+    DAMAGE(S->queues[1].ring, UINT64_C(1) << 40, "its words cannot be");
+    DAMAGE(S->queues[1].cursor, UINT64_C(1) << 40, "its batch");
+    DAMAGE(S->queues[1].cursor, 100, "its batch");
+    DAMAGE(S->queues[1].wrap, 96 + 8, "no record can be");
+    DAMAGE(S->queues[1].len[1], 128, "its batch");
+    DAMAGE(S->queues[1].len[0], 5, "in a buffer of");
+    DAMAGE(S->queues[1].len[0], S->header->window_bytes, "in a buffer of");
+    DAMAGE(S->queues[backlog].len[0], 1 << 20, "in a buffer of");
+    DAMAGE(S->queues[S->dead_letters].len[0], 40, "no record can be");
+    DAMAGE(RECORD.type, 0, "no record can be at byte 0");
+    DAMAGE(RECORD.length, 40000, "no record can be at byte 0");
+    DAMAGE(RECORD.length, 17, "no record can be"); /* the next one begins elsewhere */
+    DAMAGE(RECORD.to, 0, "no record can be at byte 0"); /* which the loop of the turns would have taken for "as the one before" */
+    DAMAGE(RECORD.to, 60000, "no record can be at byte 0");
+}
+
+static void test_one_word(void **state)
+{
+    (void)state;
+    struct engine_fixture fixture, *f = &fixture;
+    struct engine_recovery report;
+    begin(f, 1 << 16);
+    state_make(f->engine, actors, number_type);
+    damage_workers(f);
+    damage_queues(f);
+    damage_tables(f);
+    f->engine = engine_close(f->engine);
+    engine_fixture_reopen(f, &report);
+    assert_int_equal(report.armed_journals, 1);
+    assert_int_equal(report.attached_batches, 1);
+    assert_int_equal(report.states_undone, 1);
+    types_register(f);
+    assert_int_equal(engine_start(f->engine), 0);
+    assert_true(engine_fixture_wait(f, TEST_DEADLINE_NS));
+    engine_stop(f->engine);
+    assert_int_equal(n_seen, STATE_MESSAGES);
+    engine_fixture_close(f);
+}
+
+/* ---- what it costs ---- */
+
+static void test_a_million_messages(void **state)
+{
+    (void)state;
+    enum { N = 1000000 };
+    struct engine_fixture f;
+    struct engine_recovery report;
+    char text[VERIFY_TEXT_MAX];
+    begin(&f, 32 << 20);
+    for (uint32_t q = 0; q < ACTORS; q++) {
+        uint8_t *base = segment_window(&f.engine->segment, q, 0);
+        uint64_t end = 0;
+        for (unsigned i = 0; i < N / ACTORS; i++)
+            end = state_put(base, end, actors[q], number_type);
+        store_relaxed(&f.engine->segment.queues[q].len[0], end);
+    }
+    f.engine = engine_close(f.engine);
+    uint64_t start = engine_now_ns();
+    engine_fixture_reopen(&f, &report);
+    uint64_t all = engine_now_ns() - start;
+    start = engine_now_ns();
+    assert_int_equal(verify_segment(f.engine, text), 0);
+    printf("# bench=verify messages=%d open_ms=%.1f recovery_ms=%.1f verify_again_ms=%.1f\n", N, (double)all / 1e6,
+           (double)report.duration_ns / 1e6, (double)(engine_now_ns() - start) / 1e6);
+    engine_fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_word),
+        cmocka_unit_test(test_a_million_messages),
+    };
+    return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
+}
