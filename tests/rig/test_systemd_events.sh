@@ -18,7 +18,7 @@ configure()
 refused_by_pid()
 {
     local pid
-    setpriv --reuid=65534 --regid=65534 --clear-groups odeonctl status >/dev/null 2>&1 &
+    setpriv --reuid=12345 --regid=12345 --clear-groups odeonctl status >/dev/null 2>&1 &
     pid=$!
     ! wait $pid || return 1
     echo "process $pid"
