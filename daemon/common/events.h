@@ -36,6 +36,8 @@
 #define CATALOGUE_HANDLER_CRASHED "MESSAGE_ID=89f55da82a654d8f8c58e2ce42d90f9a"
 /* a handler has not returned for long; the same fields, and ODEON_WORKER */
 #define CATALOGUE_HANDLER_STALLED "MESSAGE_ID=8ff01ab7b676420b8fc06d2cb744b70e"
+/* an actor type is not run any more; ODEON_PLUGIN, ODEON_ACTOR_TYPE */
+#define CATALOGUE_TYPE_QUARANTINED "MESSAGE_ID=39379b29280b4f76b3af0921676f9fd0"
 /* ODEON_PLUGIN */
 #define CATALOGUE_PLUGIN_LOADED "MESSAGE_ID=f5d80b75ceac41ef98b00c994ccc2e38"
 /* a plugin file is refused */

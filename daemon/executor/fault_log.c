@@ -67,7 +67,7 @@ static void fault_log_one(const struct engine_fault *f, uint32_t attempts_max)
 static void quarantine_log(const struct engine_fault *f, const struct settings *settings)
 {
     char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32];
-    const char *const fields[] = { plugin, type, NULL };
+    const char *const fields[] = { CATALOGUE_TYPE_QUARANTINED, plugin, type, NULL };
 
     snprintf(plugin, sizeof(plugin), "ODEON_PLUGIN=%s", f->plugin);
     snprintf(type, sizeof(type), "ODEON_ACTOR_TYPE=%s", f->actor_type);

@@ -2,15 +2,15 @@
 /* rig-numbers: a client that posts consecutive numbers through a relay to an echo, and counts what comes back otherwise
  * than once and in order.  It is started before a disturbance and ended after it; it is never started again.
  *
- *   rig-numbers PROGRESS [WINDOW]
+ *   rig-numbers PROGRESS [WINDOW [PATIENCE]]
  *
  * PROGRESS is a file that holds "POSTED RECEIVED" at any time, so that a test can tell that numbers flow.  At most
  * WINDOW (256) are under way.  SIGTERM: posts no more, waits for all that is under way, prints one line
  *
  *   posted P, received R, missing M, repeated T, refused F
  *
- * and ends with 0 if all are back, each once, in order.  What does not come within PATIENCE_S after the last arrival
- * counts as missing. Needs the plugin `probe`.  One thread.
+ * and ends with 0 if all are back, each once, in order.  What does not come within PATIENCE (30) seconds after the last
+ * arrival counts as missing. Needs the plugin `probe`.  One thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 
 #include "tests/system/probe.h"
 
-enum { PATIENCE_S = 30, LOOK_MS = 20, WINDOW_DEFAULT = 256 };
+enum { PATIENCE_DEFAULT_S = 30, LOOK_MS = 20, WINDOW_DEFAULT = 256 };
 
 static volatile sig_atomic_t asked_to_end;
 
@@ -35,6 +35,7 @@ struct numbers {
     odeon_ref relay;
     uint32_t type;
     int progress_fd;
+    int64_t patience_ns;
     uint64_t window, posted, next; /* `next`: the number that must come */
     uint64_t received, missing, repeated, refused;
 };
@@ -147,7 +148,7 @@ static void run(struct numbers *numbers)
             return;
         if (n > 0 || !asked_to_end)
             last_ns = now;
-        else if (now - last_ns > (int64_t)PATIENCE_S * 1000000000)
+        else if (now - last_ns > numbers->patience_ns)
             return;
         if (now - shown_ns > (int64_t)LOOK_MS * 1000000) {
             show_progress(numbers);
@@ -158,15 +159,17 @@ static void run(struct numbers *numbers)
 
 int main(int argc, char **argv)
 {
-    struct numbers numbers = { .window = WINDOW_DEFAULT };
+    struct numbers numbers = { .window = WINDOW_DEFAULT, .patience_ns = (int64_t)PATIENCE_DEFAULT_S * 1000000000 };
     struct sigaction action = { .sa_handler = on_term };
 
-    if (argc < 2 || argc > 3) {
-        fprintf(stderr, "usage: rig-numbers PROGRESS [WINDOW]\n");
+    if (argc < 2 || argc > 4) {
+        fprintf(stderr, "usage: rig-numbers PROGRESS [WINDOW [PATIENCE]]\n");
         return 2;
     }
     if (argc > 2)
         numbers.window = strtoull(argv[2], NULL, 10);
+    if (argc > 3)
+        numbers.patience_ns = strtoll(argv[3], NULL, 10) * 1000000000;
     sigaction(SIGTERM, &action, NULL);
     numbers.progress_fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (numbers.progress_fd < 0) {

@@ -120,12 +120,13 @@ setting_is()
     odeonctl executor show | grep -E "^$1 +$2( |\$)"
 }
 
+NUMBERS_ARGUMENTS=()
 # Numbers that flow: begin; do they come back; end with the books. The client is started once.
 numbers_begin()
 {
     rm -f progress numbers.*
     {
-        ./rig-numbers progress >numbers.out 2>&1 &
+        ./rig-numbers progress "${NUMBERS_ARGUMENTS[@]}" >numbers.out 2>&1 &
         echo $! >numbers.pid
         wait $!
         echo $? >numbers.status
@@ -151,6 +152,14 @@ numbers_flow()
     eventually 30 numbers_are_above 0 || return 1
     before=$(numbers_received)
     eventually 30 numbers_are_above $((before + 1000))
+}
+# As a proof that numbers_end() can fail.
+numbers_are_missing()
+{
+    kill -TERM "$(cat numbers.pid)"
+    eventually 60 [ -s numbers.status ]
+    cat numbers.out
+    [ "$(cat numbers.status)" = 1 ] && ! grep 'missing 0,' numbers.out
 }
 # All are back, each once, in order.
 numbers_end()

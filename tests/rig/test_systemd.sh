@@ -40,7 +40,13 @@ refused_to_nobody()
 {
     local text
     # For the right reason: a missing program would be no proof.
-    ! text=$(setpriv --reuid=65534 --regid=65534 --clear-groups odeonctl status 2>&1) && echo "$text" | grep 'may not use'
+    ! text=$(setpriv --reuid=12345 --regid=12345 --clear-groups odeonctl status 2>&1) && echo "$text" | grep 'may not use'
+}
+
+# The last one that was spawned.
+stop_echo()
+{
+    odeonctl actor stop "$(odeonctl actor list --type probe_echo | grep -oE '^ *[0-9]+\.[0-9]+' | tail -n 1)"
 }
 
 # A text whose words are known, counted by the client.
@@ -96,6 +102,12 @@ check "clients go on working" eventually 30 count_words
 
 check "numbers go on, their client was not started again" numbers_flow
 check "none is missing, none came twice" numbers_end
+# That a loss would be seen: the actor that sends back is stopped while numbers are under way.
+NUMBERS_ARGUMENTS=(256 2) # how many are under way, and how long what is missing is waited for
+numbers_begin
+check "numbers flow" numbers_flow
+check "their echo is stopped" stop_echo
+check "the loss is seen" numbers_are_missing
 check "the death of the executor is an event" journal_event "$(event EXECUTOR_DIED)"
 check "the catalogue says what it means" explained "$(event EXECUTOR_DIED)" "no message is lost, none is processed twice"
 

@@ -18,7 +18,7 @@ configure()
 refused_by_pid()
 {
     local pid
-    setpriv --reuid=65534 --regid=65534 --clear-groups odeonctl status >/dev/null 2>&1 &
+    setpriv --reuid=12345 --regid=12345 --clear-groups odeonctl status >/dev/null 2>&1 &
     pid=$!
     ! wait $pid || return 1
     echo "process $pid"
@@ -69,6 +69,10 @@ check "the catalogue's text names the plugin" explained "$(event HANDLER_CRASHED
 check "the executor's return is an event" eventually 30 journal_event "$(event EXECUTOR_BACK)"
 check "what a handler logs has its type" odeonctl actor send victim probe_note level=5 text=remarkable
 check "and can be found by it" eventually 30 journal_line ODEON_ACTOR_TYPE=probe_ledger remarkable
+check "after so many crashes a type is not run any more" odeonctl executor set quarantine-crashes=1
+odeonctl actor send victim probe_crash attempts=9 >/dev/null 2>&1
+check "that is an event, too, with its type" \
+    eventually 30 journal_event "$(event TYPE_QUARANTINED)" ODEON_PLUGIN=probe ODEON_ACTOR_TYPE=probe_ledger
 check "systemctl stop" systemctl stop odeond.socket odeond.service
 echo "1..$COUNT"
 [ $BROKEN = 0 ]

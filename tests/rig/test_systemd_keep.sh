@@ -53,8 +53,15 @@ processed_is_above()
     n=$(processed) && echo "$n, more than $1 are wanted" && [ "$n" -gt "$1" ]
 }
 
+# shellcheck disable=SC2120 # by check
+configure()
+{
+    printf '%s\n' '[executor]' 'workers = 2' 'affinity = none' "$@" >/etc/odeon/odeond.conf
+}
+
 mkdir -p /etc/odeon
-printf '%s\n' '[executor]' 'workers = 2' 'affinity = none' >/etc/odeon/odeond.conf
+# shellcheck disable=SC2119 # none
+configure
 install_tree
 check "systemctl start" systemctl start odeond
 check "a plugin is loaded" odeonctl plugin load "$PWD/probe.so"
@@ -74,6 +81,16 @@ after "both are killed" kill_both
 after "odeond is killed twenty times" kill_again_and_again
 check "systemctl daemon-reexec" systemctl daemon-reexec
 check "... numbers go on" numbers_flow
+after "systemctl restart" systemctl restart odeond
+
+# What lies in the store does not fit a start: it is kept, whatever that start does, until one comes that it fits.
+check "the configuration wants other sizes" configure 'queues-per-worker = 3'
+check "systemctl restart" systemctl restart --no-block odeond
+check "... the state is refused" eventually 30 journal_event "$(event STATE_REFUSED)"
+check "... and kept" is_above NFileDescriptorStore 7
+check "that odeond is killed, too" kill_main
+check "... and kept all the same" eventually 30 is_above NFileDescriptorStore 7
+check "the configuration is as it was" configure
 after "systemctl restart" systemctl restart odeond
 
 check "all numbers are back, each once, in order" numbers_end
