@@ -61,7 +61,7 @@ struct executor {
 
     uint64_t moves[ODEON_WORKERS_MAX]; /* of each worker, at the supervisor's last ping */
     uint64_t start_command;
-    uint32_t awaited_ports, awaited_plugins;
+    uint32_t awaited_ports, awaited_plugins, started_plugins;
 
     uv_poll_t events, stalls;
     bool events_open, stalls_open;
