@@ -489,6 +489,10 @@ static void test_quarantine_and_dead_letters(void **state)
     post_pass(&b, passer, gone, COUNTS + 1, 0);
     assert_true(wait_until(letters(&b, &last) == 1));
     assert_string_equal(last.reason, "no-such-actor");
+    assert_string_equal(last.type, "");
+    executor = service_executor(&b.service);
+    assert_int_equal(kill(executor, SIGKILL), 0);
+    service_wait_executor(&b.service, executor);
     assert_int_equal(odeon_admin_dead_letter_replay(b.client, NULL, 0, ODEON_NOBODY, &done), 0);
     assert_int_equal(done.done, 0);
     assert_int_equal(done.gone, 1);
