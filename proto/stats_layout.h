@@ -78,6 +78,7 @@ struct stats_header {
     char stealing_name[32];               /* written by the control thread alone; always NUL-terminated */
     struct stats_recovery recovery_last, recovery_total;
     char steal_mode_name[16]; /* as stealing_name */
+    _Atomic uint32_t plugin_loading; /* at a start: the plugin of so many that is being loaded, from 1; 0: none.  Control thread, odeond */
 };
 
 struct stats_worker {

@@ -144,6 +144,8 @@ struct engine_config {
  * -EPROTO: a segment of another layout (left untouched; *reterr_text says both); the caller keeps its descriptors. */
 int engine_open(const struct engine_config *config, int segment_fd, int stats_fd, struct engine **ret_engine, const char **reterr_text);
 struct engine *engine_close(struct engine *engine);
+/* A child that a handler forks does not inherit the segment: should it go on as if it were the executor, it ends at its first commit. */
+void engine_hide_from_children(struct engine *engine);
 /* Bytes that a segment for `config` needs: what the supervisor makes the memfd, before sealing it. */
 uint64_t engine_segment_size(const struct engine_config *config);
 

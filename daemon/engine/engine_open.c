@@ -147,6 +147,11 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     return 0;
 }
 
+void engine_hide_from_children(struct engine *e)
+{
+    (void)madvise(e->segment.base, e->segment.size, MADV_DONTFORK);
+}
+
 struct engine *engine_close(struct engine *e)
 {
     if (!e)

@@ -2,6 +2,7 @@
 #include "daemon/engine/park.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -217,6 +218,8 @@ static unsigned take_events(struct worker *w, uint64_t limit_ns)
         /* The ordinary calls are the old ones: valgrind, for one, does not know the newer one. */
         n = limit_ns == WITHOUT_LIMIT || limit_ns == 0 ? epoll_wait(w->epoll_fd, events, AT_ONCE, limit_ns ? -1 : 0)
                                                        : epoll_pwait2(w->epoll_fd, events, AT_ONCE, &limit, NULL);
+        if (n < 0 && errno == EBADF)
+            abort(); /* somebody has closed what is not his: a start makes it anew */
         for (int i = 0; i < n; i++)
             got |= take_event(w, &events[i]);
         limit_ns = 0;

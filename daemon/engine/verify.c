@@ -74,9 +74,23 @@ static const uint8_t *buffer_of(const struct verify *v, uint32_t queue, unsigned
     return segment_window(v->segment, queue, buffer);
 }
 
+/* The same for dead letters, each behind a header of its own. */
+static uint64_t walk_letters(const struct verify *v, const uint8_t *base, uint64_t end)
+{
+    uint64_t at = 0;
+    while (at < end && end - at >= sizeof(struct segment_dead_letter) + sizeof(struct envelope)) {
+        const struct segment_dead_letter *header = (const struct segment_dead_letter *)(base + at);
+        uint64_t record = at + sizeof(*header), behind = record + envelope_record_size((const struct envelope *)(header + 1));
+        if (header->actor_type >= ODEON_ACTOR_TYPES_MAX || behind > end || walk(v, base, record, behind, 0) != behind)
+            break;
+        at = behind;
+    }
+    return at;
+}
+
 static int check_records(const struct verify *v, uint32_t queue, unsigned buffer, uint64_t from, uint64_t end)
 {
-    uint64_t at = walk(v, buffer_of(v, queue, buffer), from, end, queue < v->segment->n_queues);
+    uint64_t at = queue == v->segment->dead_letters ? walk_letters(v, buffer_of(v, queue, buffer), end) : walk(v, buffer_of(v, queue, buffer), from, end, queue < v->segment->n_queues);
     if (at == end)
         return 0;
     return damaged(v, "queue %u, buffer %u: no record can be at byte %llu of %llu", queue, buffer, (unsigned long long)at, (unsigned long long)end);
@@ -258,6 +272,20 @@ static int check_aside(const struct verify *v, uint32_t id, const struct segment
     return 0;
 }
 
+/* Dead letters that are being taken out: the buffer that recovery makes the active one (letters.h). */
+static int check_letters(const struct verify *v, uint32_t id, const struct segment_commit *slot)
+{
+    const struct segment *s = v->segment;
+    struct segment_queue *queue = &s->queues[s->dead_letters];
+    if (slot->redo > 2 || slot->source != 0)
+        return damaged(v, "worker %u: its record takes dead letters out where that cannot be", id);
+    unsigned buffer = (unsigned)slot->redo - 1;
+    uint64_t length = load_relaxed(&queue->len[buffer]);
+    if (length % 8 || length > content_max(s, s->dead_letters))
+        return damaged(v, "the dead letters that are kept: %llu bytes", (unsigned long long)length);
+    return check_records(v, s->dead_letters, buffer, 0, length);
+}
+
 /* The valid record: a source that exists and that nobody else has, an actor to end that can be. */
 static int check_record(const struct verify *v, uint32_t id, const struct segment_commit *slot)
 {
@@ -265,6 +293,8 @@ static int check_record(const struct verify *v, uint32_t id, const struct segmen
     bool direct = slot->source && slot->redo_how == COMMIT_DIRECT, aside = slot->source && slot->redo_how == COMMIT_ASIDE;
     if (slot->base % COMMIT_WINDOW_MAX || (!direct && !aside && actor_ref_slot(slot->redo) >= s->header->actors_max))
         return damaged(v, "worker %u: a commit record that cannot be", id);
+    if (id + 1 == s->n_ids && slot->redo && slot->redo_how == COMMIT_LETTERS)
+        return check_letters(v, id, slot);
     if (slot->source == 0)
         return 0;
     uint32_t source = slot->source - 1, ports = s->dead_letters + 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests about plugins. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "daemon/common/events.h"
@@ -41,6 +42,13 @@ static void log_plugin(const struct plugin *plugin)
                plugin_get_version(plugin), plugin_get_label(plugin), plugin_count_types(plugin));
 }
 
+/* Should it be the end of the process, odeond knows by whom. */
+static void loading_publish(struct executor *executor, uint32_t place)
+{
+    if (executor->stats)
+        atomic_store_explicit(&executor->stats->plugin_loading, place, memory_order_relaxed);
+}
+
 int command_plugin_load(struct executor *executor, const Odeon__Request *request, struct frame *frame,
                         struct reply *reply)
 {
@@ -51,7 +59,9 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
 
     if (fd < 0)
         return explain_set(&reply->explain, -EBADF, "the request to load a plugin came without the plugin's file");
+    loading_publish(executor, executor->state == EXECUTOR_PLUGINS ? ++executor->started_plugins : 0);
     r = plugin_load(executor->plugins, fd, label, &reply->explain, &plugin);
+    loading_publish(executor, 0);
     if (r < 0) {
         log_event(LOG_LEVEL_WARNING, CATALOGUE_PLUGIN_REFUSED, "plugin file %s refused: %s", label,
                   reply->explain.text);

@@ -2,11 +2,13 @@
 /* See contain.h. */
 #include "daemon/executor/contain.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -86,12 +88,74 @@ IN_PLACE_OF_LIBC sighandler_t signal(int signal, sighandler_t handler)
     return sigaction(signal, &action, &old) < 0 ? SIG_ERR : old.sa_handler;
 }
 
+/* ---- descriptors */
+
+enum { GUARDED_MAX = 4096 };
+static _Atomic uint64_t guarded[GUARDED_MAX / 64]; /* control thread; handlers read */
+
+static bool is_guarded(unsigned fd)
+{
+    return fd < GUARDED_MAX && (atomic_load_explicit(&guarded[fd / 64], memory_order_relaxed) >> (fd % 64) & 1);
+}
+
+IN_PLACE_OF_LIBC int close(int fd)
+{
+    if (fd >= 0 && is_guarded((unsigned)fd)) {
+        if (engine_thread_is_worker()) {
+            errno = EBADF;
+            return -1;
+        }
+        atomic_fetch_and_explicit(&guarded[fd / 64], ~(UINT64_C(1) << (fd % 64)), memory_order_relaxed);
+    }
+    return (int)syscall(SYS_close, fd);
+}
+
+/* A worker's: around what is guarded. */
+IN_PLACE_OF_LIBC int close_range(unsigned from, unsigned to, int flags)
+{
+    int r = 0;
+
+    if (from > to) {
+        errno = EINVAL;
+        return -1;
+    }
+    for (unsigned fd = from; engine_thread_is_worker() && r == 0 && fd <= to && fd < GUARDED_MAX; fd++)
+        if (is_guarded(fd)) {
+            r = fd > from ? (int)syscall(SYS_close_range, from, fd - 1, flags) : 0;
+            from = fd + 1;
+        }
+    return r == 0 && from <= to ? (int)syscall(SYS_close_range, from, to, flags) : r;
+}
+
+IN_PLACE_OF_LIBC void closefrom(int from)
+{
+    (void)close_range(from < 0 ? 0 : (unsigned)from, ~0U, 0);
+}
+
+void contain_guard_descriptors(void)
+{
+    DIR *open_ones = opendir("/proc/self/fd");
+
+    for (struct dirent *entry; open_ones && (entry = readdir(open_ones)) != NULL;) {
+        unsigned fd = (unsigned)atoi(entry->d_name);
+
+        if (entry->d_name[0] != '.' && fd < GUARDED_MAX && (int)fd != dirfd(open_ones))
+            atomic_fetch_or_explicit(&guarded[fd / 64], UINT64_C(1) << (fd % 64), memory_order_relaxed);
+    }
+    if (open_ones)
+        closedir(open_ones);
+}
+
 void contain_begin(void)
 {
     atomic_store_explicit(&begun, true, memory_order_relaxed);
 }
 
 #else
+
+void contain_guard_descriptors(void)
+{
+}
 
 void contain_begin(void)
 {

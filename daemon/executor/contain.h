@@ -4,11 +4,14 @@
  *
  * CO1  _exit() in a handler is the handler's fault, as exit() is.
  * CO2  On a worker's thread the signals of faults cannot be blocked, nowhere can they be taken by anybody else: EPERM.
+ * CO3  On a worker's thread the descriptors that were open when the executor had recovered, before any plugin was loaded, cannot be closed: EBADF.
  *
  * Not a wall: code that makes the system call itself gets what it asks for.  Sanitizers define these functions themselves; there nothing is
  * contained.
  */
 #pragma once
 
+/* Control thread: what is open now. */
+void contain_guard_descriptors(void);
 /* From here on. */
 void contain_begin(void);

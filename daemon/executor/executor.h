@@ -72,7 +72,7 @@ struct executor {
     struct executor_asker asker;
 
     uint64_t start_command;
-    uint32_t awaited_ports, awaited_plugins;
+    uint32_t awaited_ports, awaited_plugins, started_plugins;
 
     uv_poll_t events, stalls;
     bool events_open, stalls_open;

@@ -183,6 +183,7 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     r = engine_open(&config, segment_fd, stats_fd, &executor->engine, &text);
     if (r < 0)
         return explain_set(explain, r, "the engine's segment cannot be opened: %s", text ? text : strerror(-r));
+    engine_hide_from_children(executor->engine);
     /* The engine has given the file its size if it had none: from here on it keeps it.  -EPERM: sealed already. */
     if (fcntl(segment_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0 && errno != EPERM)
         return explain_set(explain, -errno, "the engine's segment cannot be sealed: %s", strerror(errno));
@@ -241,6 +242,7 @@ void start_port_done(struct executor *executor)
     }
     fault_log_recovery(&executor->recovery);
     fault_log_faults(executor->engine, &executor->settings);
+    contain_guard_descriptors();
     executor->state = EXECUTOR_PLUGINS;
     if (executor->awaited_plugins == 0)
         start_plugins(executor);

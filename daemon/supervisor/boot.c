@@ -11,6 +11,7 @@
 #include "daemon/common/log.h"
 #include "daemon/supervisor/boot.h"
 #include "daemon/supervisor/ports.h"
+#include "daemon/supervisor/safe_mode.h"
 #include "daemon/supervisor/shutdown.h"
 #include "daemon/supervisor/start_delay.h"
 #include "daemon/supervisor/supervisor.h"
@@ -83,7 +84,8 @@ static void send_start(struct supervisor *supervisor)
     start.n_settings = supervisor->settings.n;
     start.settings = list;
     start.ports = ports_count(supervisor);
-    start.plugins = (uint32_t)supervisor->plugins.n;
+    for (size_t i = 0; i < supervisor->plugins.n; i++)
+        start.plugins += !supervisor->plugins.list[i].left_out;
     command.body_case = ODEON__COMMAND__BODY_START;
     command.start = &start;
     supervisor->boot.start_id =
@@ -102,7 +104,8 @@ static int start_executor(struct supervisor *supervisor)
     send_start(supervisor);
     ports_send_all(supervisor);
     for (size_t i = 0; i < supervisor->plugins.n; i++)
-        send_plugin(supervisor, i);
+        if (!supervisor->plugins.list[i].left_out)
+            send_plugin(supervisor, i);
     return 0;
 }
 
@@ -149,6 +152,7 @@ static void on_ready(struct supervisor *supervisor, const Odeon__Report *report)
 
     boot->start_id = 0;
     boot->ready_ns = uv_hrtime();
+    safe_mode_on_ready(supervisor);
     boot->boots++;
     supervisor_note_kept(supervisor, report);
     if (boot->boots == 1)
@@ -242,6 +246,7 @@ static void on_exited(void *userdata, int wait_status)
         return;
     log_event(LOG_LEVEL_ERROR, CATALOGUE_EXECUTOR_DIED,
               "the executor has died: %s; it is started again and goes on where it was", how);
+    safe_mode_on_exit(supervisor);
     boot->restarts++;
     atomic_store_explicit(&supervisor->stats.header->executor_restarts, boot->restarts, memory_order_relaxed);
     supervisor_set_state(supervisor, SERVICE_EXECUTOR_DOWN);

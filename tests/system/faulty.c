@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plugin of test_faults.c, see faulty.h. */
+#define _GNU_SOURCE
 #include "faulty.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <linux/futex.h>
 #include <odeon/plugin.h>
 #include <pthread.h>
@@ -140,7 +140,7 @@ static void do_it(struct faulty_page *page, enum faulty_how how)
         (void)fork(); /* both go on */
         break;
     case FAULTY_CLOSE_ALL:
-        syscall(SYS_close_range, 3, ~0U, 0);
+        closefrom(3);
         break;
     case FAULTY_CHDIR:
         if (chdir("/proc") < 0)

@@ -318,6 +318,55 @@ static pid_t thread_of(pid_t process, unsigned turn)
     return found[turn % n];
 }
 
+/* What is contained: the handler has done it, and nothing has come of it. */
+static void test_contained(void **state)
+{
+    static const enum faulty_how hows[] = { FAULTY_FORK, FAULTY_CLOSE_ALL, FAULTY_CHDIR };
+    odeon_ref actor;
+    uint64_t posted = 0;
+    struct bench b;
+
+    (void)state;
+    begin(&b, "attempts=1", "stall-warn-ms=0", "stall-kill-ms=0");
+    actor = actor_spawn(&b, 0);
+    for (unsigned i = 0; i < sizeof(hows) / sizeof(hows[0]); i++) {
+        post_do(&b, actor, hows[i], 1);
+        post_counts(&b, actor, &posted, 100);
+        assert_true(wait_until(atomic_load(&b.page->last[0]) == posted));
+    }
+    assert_true(wait_until(atomic_load(&b.page->done) == sizeof(hows) / sizeof(hows[0]) + 1)); /* the child comes out of its handler, and no further */
+    assert_int_equal(ctl(&b.service, (char[512]){ "" }, 512, "executor set workers=1"), 0);
+    post_counts(&b, actor, &posted, 100);
+    assert_true(wait_until(atomic_load(&b.page->last[0]) == posted));
+    assert_int_equal(atomic_load(&b.page->counted[0]), posted);
+    assert_int_equal(service_state(&b.service).executor_restarts, 0);
+    end(&b);
+}
+
+/* A plugin that ends the executor at each start is left out in the end. */
+static void test_safe_mode(void **state)
+{
+    struct service service;
+    struct odeon_client *client;
+    pid_t executor;
+
+    (void)state;
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--plugin", TEST_PASSER, "--plugin",
+                                                   TEST_PLUGINS "/crash_in_load.so", "--plugin", TEST_FAULTY, NULL });
+    assert_true(service_log_has(&service, "crash_in_load.so has ended the executor 3 times while it was loaded: it is left out"));
+    client = service_connect(&service, "safe-mode");
+    (void)spawn(client, "passer_actor", NULL, NULL, 0);
+    executor = service_executor(&service);
+    assert_int_equal(kill(executor, SIGKILL), 0);
+    service_wait_executor(&service, executor);
+    (void)spawn(client, "passer_actor", NULL, NULL, 0);
+    assert_int_equal(service_state(&service).executor_restarts, 4);
+    assert_int_equal(service_log_count(&service, "it is left out"), 1);
+    odeon_disconnect(client);
+    assert_int_equal(service_stop(&service, SIGTERM), 0);
+    service_end(&service);
+}
+
 /* Killed from outside, by whatever signal in whatever thread, again and again while a handler runs: nobody is blamed, nothing is lost. */
 static void test_outside_kills_blame_nobody(void **state)
 {
@@ -440,6 +489,10 @@ static void test_quarantine_and_dead_letters(void **state)
     post_pass(&b, passer, gone, COUNTS + 1, 0);
     assert_true(wait_until(letters(&b, &last) == 1));
     assert_string_equal(last.reason, "no-such-actor");
+    assert_string_equal(last.type, "");
+    executor = service_executor(&b.service);
+    assert_int_equal(kill(executor, SIGKILL), 0);
+    service_wait_executor(&b.service, executor);
     assert_int_equal(odeon_admin_dead_letter_replay(b.client, NULL, 0, ODEON_NOBODY, &done), 0);
     assert_int_equal(done.done, 0);
     assert_int_equal(done.gone, 1);
@@ -457,6 +510,8 @@ int main(void)
         cmocka_unit_test(test_a_stall_is_set_aside),
         cmocka_unit_test(test_a_stall_is_ended),
         cmocka_unit_test(test_faults_are_attributed),
+        cmocka_unit_test(test_contained),
+        cmocka_unit_test(test_safe_mode),
         cmocka_unit_test(test_outside_kills_blame_nobody),
         cmocka_unit_test(test_quarantine_and_dead_letters),
     };

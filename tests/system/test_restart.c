@@ -240,6 +240,8 @@ static void test_crash_in_init_ends_the_actor(void **state)
     struct service service;
     odeon_ref ref = ODEON_NOBODY;
     uint32_t ok_type;
+    unsigned spawned = 0;
+    int r;
 
     (void)state;
     start(&service);
@@ -248,14 +250,18 @@ static void test_crash_in_init_ends_the_actor(void **state)
     ok_type = message_id(client, &ok);
     numbers_start(&numbers, &service, 64);
     port = port_open_or_fail(client, 0, 0, false);
-    assert_int_equal(odeon_spawn(client, "crash_in_init", NULL, NULL, 0, &ref), 0);
+    do { /* its init may crash the executor before that has answered: then nobody knows the actor's reference, and another one is made */
+        r = odeon_spawn(client, "crash_in_init", NULL, NULL, 0, &ref);
+        assert_true(r == 0 || r == -ECONNRESET);
+    } while (++spawned < 10 && r < 0);
+    assert_int_equal(r, 0);
     assert_int_equal(odeon_post(port, ref, ok_type, NULL, 0), 0);
     assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
     assert_int_equal(delivery.type, ODEON_MSG_REFUSAL);
     numbers_wait(&numbers, 100);
     numbers_finish(&numbers);
     assert_true(service_log_has(&service, "plugin crash_in_init crashed: actor type crash_in_init"));
-    assert_true(service_state(&service).executor_restarts <= 6);
+    assert_true(service_state(&service).executor_restarts <= 6 * spawned);
     odeon_disconnect(client);
     end(&service);
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See safe_mode.h. */
+#include "daemon/supervisor/safe_mode.h"
+
+#include <stdatomic.h>
+
+#include "daemon/common/log.h"
+#include "daemon/supervisor/supervisor.h"
+
+/* By its place among those that the last start was given, from 1. */
+static struct plugin *plugin_started(struct supervisor *supervisor, uint32_t place)
+{
+    for (size_t i = 0; i < supervisor->plugins.n; i++)
+        if (!supervisor->plugins.list[i].left_out && --place == 0)
+            return &supervisor->plugins.list[i];
+    return NULL;
+}
+
+void safe_mode_on_exit(struct supervisor *supervisor)
+{
+    uint32_t place = atomic_exchange_explicit(&supervisor->stats.header->plugin_loading, 0, memory_order_relaxed);
+    struct plugin *plugin = place > 0 ? plugin_started(supervisor, place) : NULL;
+
+    if (!plugin)
+        return;
+    plugin->left_out = ++plugin->crashes >= SAFE_MODE_CRASHES;
+    if (plugin->left_out)
+        log_error("plugin %s has ended the executor %u times while it was loaded: it is left out; what is sent to its actors becomes dead "
+                  "letters. Load a repaired one with 'odeonctl plugin load'",
+                  plugin->path, plugin->crashes);
+    else
+        log_warning("the executor has ended while it loaded plugin %s (%u of %d)", plugin->path, plugin->crashes, SAFE_MODE_CRASHES);
+}
+
+void safe_mode_on_ready(struct supervisor *supervisor)
+{
+    for (size_t i = 0; i < supervisor->plugins.n; i++)
+        if (!supervisor->plugins.list[i].left_out)
+            supervisor->plugins.list[i].crashes = 0;
+}

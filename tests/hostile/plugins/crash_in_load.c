@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ends the process while it is loaded. */
+#include "bad.h"
+
+#include <stdlib.h>
+
+BAD_MESSAGE(ok, "ok", 0, "");
+
+static int crash_in_load(const struct odeon_host *host)
+{
+    (void)host;
+    abort();
+}
+
+static const struct odeon_behaviour behaviours[] = { { &ok, bad_nothing } };
+static struct odeon_actor_type type = { BAD_TYPE_HEAD("crash_in_load", behaviours) };
+static struct odeon_actor_type *const types[] = { &type };
+static struct odeon_message_type *const messages[] = { &ok };
+
+BAD_EXPORT const struct odeon_plugin odeon_plugin_descriptor = {
+    BAD_PLUGIN_HEAD("crash_in_load"), .n_types = 1, .n_messages = 1, .types = types, .messages = messages, .init = crash_in_load,
+};
