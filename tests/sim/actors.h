@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The actors of a simulated engine: roots, which pass a message on to its next place, and children, made for one message. */
+#pragma once
+
+#include <stdint.h>
+
+#include "daemon/engine/engine.h"
+#include "tests/sim/workload.h"
+
+enum { HOP_BYTES_MAX = 3000 };
+
+struct hop {
+    actor_ref origin; /* the client's port */
+    actor_ref next[PLACES_MAX];
+    uint32_t client, lane, number;
+    uint32_t at, n, child_at;
+};
+
+void actors_register(struct engine *engine);
+void actors_fill(uint8_t *payload, uint16_t bytes);
+void actors_check_filler(uint16_t bytes, const uint8_t *payload);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a simulated engine is given to do, drawn from the seed, and what must come of it.
+ *
+ * Clients post numbered messages along lanes: each lane leads through up to three actors and back to its client.  One lane in three
+ * has, at one of its places, a child made for each message, which passes it on and ends.
+ *
+ * H1  Each number comes back once; in order, unless children carry it.
+ * H2  An actor sees each number of a place once, in order; a second time only if it is marked as redelivered, and the engine has died since.
+ * H3  When nobody can run, nobody sleeps who has something to do (check.h).
+ * H4  In the end nothing is left: no record, no child, no descriptor; and an engine that was stopped has nothing to recover.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/engine/engine.h"
+#include "tests/sim/client.h"
+#include "tests/sim/sim.h"
+
+enum { LANES_MAX = 4, ROOTS_MAX = 6, PLACES_MAX = 3, NUMBERS_MAX = 96 };
+
+struct lane {
+    uint32_t n_places, roots[PLACES_MAX];
+    uint32_t child_at; /* place whose actor has a child pass it on; n_places: none */
+    uint32_t numbers, bytes;
+    uint32_t posted, returned;
+    bool came[NUMBERS_MAX];
+    bool seen[PLACES_MAX][NUMBERS_MAX];
+    uint32_t last[PLACES_MAX]; /* number + 1 */
+    uint32_t seen_in[PLACES_MAX][NUMBERS_MAX]; /* crashes so far */
+};
+
+struct workload_client {
+    struct client client;
+    struct sim_random random;
+    struct lane lanes[LANES_MAX];
+    uint32_t n_lanes, window, burst;
+    bool done;
+};
+
+struct workload {
+    struct sim_random random;
+    struct engine_config config; /* as it is now */
+    struct engine *engine;       /* NULL: being opened, or closed */
+    uint32_t n_clients, n_roots, n_changes, changed;
+    uint32_t stall_one_in;
+    struct workload_client clients[CLIENTS_MAX];
+    actor_ref roots[ROOTS_MAX];
+    enum engine_placement root_placement[ROOTS_MAX];
+    uint16_t message_type;
+    uint32_t root_type, child_type;
+    bool ready;     /* clients may post */
+    uint64_t moved; /* when a client last got something */
+    uint64_t messages, runs, children, redelivered, stalls;
+    struct fiber *control;
+};
+extern struct workload workload;
+
+/* Runs one seed to its end: sim.failed says how. */
+void workload_run(uint64_t seed);
