@@ -4,10 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-struct root {
-    uint32_t index;
-};
-
 static uint8_t filler(uint16_t i, const struct hop *hop)
 {
     return (uint8_t)(i * 7 + hop->number + hop->lane);
@@ -32,6 +28,12 @@ void actors_check_filler(uint16_t bytes, const uint8_t *payload)
             sim_fail("damaged: client %u, lane %u, number %u, byte %u", hop.client, hop.lane, hop.number, i);
 }
 
+int64_t actors_amount(uint32_t number, uint32_t place)
+{
+    int64_t amount = number * 3 + 1;
+    return place == 0 ? -amount : place == 1 ? amount : 0;
+}
+
 /* H2 */
 static void place_check(const struct hop *hop, bool redelivered)
 {
@@ -39,11 +41,11 @@ static void place_check(const struct hop *hop, bool redelivered)
     uint32_t at = hop->at, number = hop->number;
     if (hop->client >= workload.n_clients || at >= lane->n_places || number >= lane->posted)
         sim_fail("an actor got what nobody sent: client %u, lane %u, place %u, number %u", hop->client, hop->lane, at, number);
-    bool ordered = at <= lane->child_at;
+    bool ordered = at <= lane->child_at, complete = workload.overflow == OVERFLOW_NEVER;
     if (lane->seen[at][number]) {
         if (!redelivered || lane->seen_in[at][number] == sim.n_crashes)
             sim_fail("doubled: client %u, lane %u, place %u ran number %u twice, marked %d", hop->client, hop->lane, at, number, redelivered);
-    } else if (ordered && number != lane->last[at]) {
+    } else if (ordered && (complete ? number != lane->last[at] : number < lane->last[at])) {
         sim_fail("out of order or lost: client %u, lane %u, place %u ran number %u, %u was next", hop->client, hop->lane, at, number, lane->last[at]);
     }
     if (ordered && number + 1 < lane->last[at])
@@ -54,6 +56,7 @@ static void place_check(const struct hop *hop, bool redelivered)
     workload.redelivered += redelivered;
 }
 
+/* To the next place; to the client if that is full. */
 static void pass_on(struct engine_context *ctx, const void *message, actor_ref to, uint32_t place)
 {
     struct hop hop;
@@ -63,6 +66,8 @@ static void pass_on(struct engine_context *ctx, const void *message, actor_ref t
     hop.at = place;
     memcpy(copy, &hop, sizeof(hop));
     int r = engine_ctx_send(ctx, to, workload.message_type, 255, copy, ctx->message_size);
+    if (r == -EAGAIN && workload.overflow != OVERFLOW_NEVER)
+        r = engine_ctx_send(ctx, hop.origin, workload.message_type, 255, copy, ctx->message_size);
     if (r < 0)
         sim_fail("send: %s", strerror(-r));
 }
@@ -97,20 +102,22 @@ static int root_init(void *self, const void *args, size_t args_size, struct engi
     (void)ctx;
     if (args_size != sizeof(uint32_t))
         sim_fail("a root actor's arguments have %zu bytes", args_size);
-    memcpy(&((struct root *)self)->index, args, sizeof(uint32_t));
+    memcpy(&((struct account *)self)->index, args, sizeof(uint32_t));
     return 0;
 }
 
 static int root_run(void *self, const void *message, struct engine_context *ctx)
 {
-    const struct root *root = self;
+    struct account *root = self;
     struct hop hop;
     memcpy(&hop, message, sizeof(hop));
     workload.runs++;
-    if (root->index >= workload.n_roots || workload.roots[root->index] != ctx->self || hop.at >= hop.n || hop.next[hop.at] != ctx->self)
+    if (root->index >= workload.n_roots || workload.roots[root->index].ref != ctx->self || hop.at >= hop.n || hop.next[hop.at] != ctx->self)
         sim_fail("actor %u got another's message", root->index);
     place_check(&hop, ctx->redelivered);
     actors_check_filler(ctx->message_size, message);
+    root->ran++;
+    root->balance += actors_amount(hop.number, hop.at);
     maybe_stall(&hop);
     actor_ref child = hop.at == hop.child_at ? child_make(ctx, &hop) : 0;
     if (child)
@@ -141,12 +148,13 @@ static int child_run(void *self, const void *message, struct engine_context *ctx
     return ALLOCATION_DELETE + (int)(hop.number % 3);
 }
 
-static uint32_t type_register(struct engine *e, const char *name, uint32_t state_size, engine_init_fn init, engine_behaviour_fn run)
+static uint32_t type_register(struct engine *e, const char *name, enum engine_restart restart, uint32_t state_size, engine_init_fn init, engine_behaviour_fn run)
 {
     struct engine_behaviour behaviour = { .message_type = workload.message_type, .size = sizeof(struct hop), .has_tail = 1, .run = run };
     struct engine_actor_type_info info = {
-        .name = name, .plugin = "simulated", .version = 1, .state_size = state_size, .n_behaviours = 1, .behaviours = &behaviour, .init = init
+        .name = name, .plugin = "simulated", .version = 1, .restart = restart, .state_size = state_size, .n_behaviours = 1, .behaviours = &behaviour, .init = init
     };
+    info.overflow = workload.overflow == OVERFLOW_NEVER ? OVERFLOW_POLICY_REJECT : (enum engine_overflow)workload.overflow;
     uint32_t id;
     int r = engine_actor_type_register(e, &info, &id);
     if (r < 0)
@@ -159,6 +167,7 @@ void actors_register(struct engine *e)
     int r = engine_message_type_intern(e, "hop", 1, sizeof(struct hop), true, "", &workload.message_type);
     if (r < 0)
         sim_fail("message type: %s", strerror(-r));
-    workload.root_type = type_register(e, "root", sizeof(struct root), root_init, root_run);
-    workload.child_type = type_register(e, "child", sizeof(struct hop), child_init, child_run);
+    workload.root_type = type_register(e, "root", RESTART_INIT, sizeof(struct account), root_init, root_run);
+    workload.account_type = type_register(e, "account", RESTART_KEEP, sizeof(struct account), root_init, root_run);
+    workload.child_type = type_register(e, "child", RESTART_INIT, sizeof(struct hop), child_init, child_run);
 }

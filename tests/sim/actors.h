@@ -16,6 +16,15 @@ struct hop {
     uint32_t at, n, child_at;
 };
 
+/* The state of an account; kept over crashes. */
+struct account {
+    uint32_t index;
+    uint32_t ran;
+    int64_t balance;
+};
+/* What a number of a lane does to the balance of the account at a place. */
+int64_t actors_amount(uint32_t number, uint32_t place);
+
 void actors_register(struct engine *engine);
 void actors_fill(uint8_t *payload, uint16_t bytes);
 void actors_check_filler(uint16_t bytes, const uint8_t *payload);

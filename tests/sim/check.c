@@ -2,8 +2,10 @@
 #include "tests/sim/check.h"
 
 #include "daemon/engine/core.h"
+#include "daemon/engine/durable.h"
 #include "daemon/engine/queue.h"
-#include "tests/sim/workload.h"
+#include "tests/sim/actors.h"
+#include "tests/sim/cover.h"
 
 /* Nobody but the control thread is anywhere else than asleep for want of work. */
 static bool all_rest(const struct engine *e)
@@ -56,6 +58,19 @@ static void check_client(const struct client *c)
         sim_fail("lost wake-up: client %u sleeps with room in its ring", c->info.id);
 }
 
+/* Nothing is under way, so what a client still waits for does not come any more. */
+static void check_lost(struct workload_client *wc)
+{
+    uint32_t left, away;
+    workload_client_state(wc, &left, &away);
+    if (!wc->client.listens || away == 0)
+        return;
+    if (!workload_drops())
+        sim_fail("lost: client %u waits for %u messages, and nothing is under way", wc->client.info.id, away);
+    wc->written_off += away;
+    sim_unblock(wc->fiber);
+}
+
 void check_idle(void)
 {
     for (uint32_t i = 0; i < workload.n_clients; i++)
@@ -66,6 +81,43 @@ void check_idle(void)
     check_queues(e);
     for (uint32_t id = 0; id < workload.n_clients; id++)
         check_port(e, id);
+    for (uint32_t i = 0; i < workload.n_clients; i++)
+        check_lost(&workload.clients[i]);
+}
+
+/* H2: an account is the sum of what it ran. */
+static void check_account(const struct engine *e, uint32_t index)
+{
+    const struct segment_state *state = durable_state(e, actor_ref_slot(workload.roots[index].ref));
+    const struct account *account = (const struct account *)state->bytes;
+    struct account want = { .index = index };
+    for (uint32_t c = 0; c < workload.n_clients; c++)
+        for (uint32_t l = 0; l < workload.clients[c].n_lanes; l++) {
+            const struct lane *lane = &workload.clients[c].lanes[l];
+            for (uint32_t at = 0; at < lane->n_places; at++)
+                for (uint32_t number = 0; number < lane->posted && lane->roots[at] == index; number++)
+                    if (lane->seen[at][number]) {
+                        want.ran++;
+                        want.balance += actors_amount(number, at);
+                    }
+        }
+    if (want.ran == 0)
+        return; /* it may not have been initialised */
+    if (account->index != index || account->ran != want.ran || account->balance != want.balance)
+        sim_fail("account %u: %lld after %u messages, should be %lld after %u", index, (long long)account->balance, account->ran,
+                 (long long)want.balance, want.ran);
+}
+
+/* H1: what did not come back was dropped, and counted.  A kill may have counted some of it twice. */
+static void check_dropped(const struct engine *e)
+{
+    uint64_t counted = 0, missing = 0;
+    for (uint32_t id = 0; id < e->segment.n_ids; id++)
+        counted += load_relaxed(&e->workers[id]->stats->value[STAT_dropped_newest]) + load_relaxed(&e->workers[id]->stats->value[STAT_dropped_oldest]);
+    for (uint32_t i = 0; i < workload.n_clients; i++)
+        missing += workload.clients[i].written_off;
+    if (sim.n_crashes == 0 ? counted != missing : counted < missing)
+        sim_fail("%llu messages are missing, %llu are counted as dropped", (unsigned long long)missing, (unsigned long long)counted);
 }
 
 void check_empty(void)
@@ -79,9 +131,14 @@ void check_empty(void)
         if (commit_out(slot) || slot->source)
             sim_fail("left over: worker %u is attached to source %u with %llu bytes in its outbox", id, slot->source, (unsigned long long)commit_out(slot));
     }
+    check_dropped(e);
+    for (uint32_t i = 0; i < workload.n_roots; i++)
+        if (workload.roots[i].kept)
+            check_account(e, i);
     uint32_t live = 0;
     for (uint32_t i = 0; i < e->segment.header->actors_max; i++)
         live += (load_relaxed(&e->segment.actors[i].word) & 0xff) == ACTOR_SLOT_LIVE;
     if (live != workload.n_roots)
         sim_fail("left over: %u actors live, %u were not to end", live, workload.n_roots);
+    cover_add(e);
 }

@@ -40,14 +40,17 @@ static void wait_for_room(struct client *c, uint64_t bytes)
     }
 }
 
-void client_post(struct client *c, actor_ref to, uint16_t type, const void *payload, uint16_t length)
+void client_post(struct client *c, actor_ref to, uint16_t type, uint64_t correlation, const void *payload, uint16_t length)
 {
-    struct envelope header = { .to = to, .type = type, .length = length, .behaviour = 255 };
+    uint16_t prefix = correlation ? sizeof(correlation) : 0;
+    struct envelope header = { .to = to, .type = type, .length = (uint16_t)(prefix + length), .behaviour = 255 };
+    header.flags = correlation ? ENVELOPE_CORRELATED : 0;
     uint64_t bytes = envelope_record_size(&header);
     wait_for_room(c, bytes);
     struct envelope *at = (struct envelope *)(c->submission + (c->tail & (CLIENT_RING - 1)));
     *at = header;
-    memcpy(envelope_payload(at), payload, length);
+    memcpy(envelope_payload(at), &correlation, prefix);
+    memcpy((uint8_t *)envelope_payload(at) + prefix, payload, length);
     c->tail += bytes;
     store_release(&c->words->submission_tail, c->tail); /* P2 */
     if (!SEEDED(post_fence))

@@ -175,6 +175,8 @@ static void everybody_sleeps(void)
     if (++sim.idles > IDLES_MAX)
         sim_fail("livelock: everybody has slept %d times", IDLES_MAX);
     hooks.idle();
+    if (choose())
+        return;
     if (sim.next_deadline == SIM_NEVER)
         sim_fail("deadlock: everybody sleeps for ever");
     sim.now = sim.next_deadline > sim.now ? sim.next_deadline : sim.now;
@@ -288,14 +290,28 @@ struct fiber *sim_spawn(enum sim_side side, void *(*main)(void *), void *argumen
 
 /* ---- a crash ---- */
 
-/* After how many of the engine's stores it comes: any order of magnitude, now and then soon, inside the recovery. */
+enum { BOOT_MUTATIONS = 1600, RUN_MUTATIONS_LOG = 14 };
+
+/* After how many of the engine's changes it comes: now and then while the next engine is being opened and recovers, else some time behind that,
+ * any order of magnitude. */
 static void crash_plan(void)
 {
     sim.crash_at = UINT64_MAX;
+    sim.crash_behind_boot = false;
     if (sim.n_crashes >= sim.plan.crashes)
         return;
-    uint32_t most = sim.n_crashes && random_one_in(&sim.chance, 3) ? 2000 : 1u << (6 + random_below(&sim.chance, 12));
-    sim.crash_at = sim.mutations + 1 + random_below(&sim.chance, most);
+    if (random_one_in(&sim.chance, 4))
+        sim.crash_at = sim.mutations + 1 + random_below(&sim.chance, BOOT_MUTATIONS);
+    else
+        sim.crash_behind_boot = true;
+}
+
+void sim_booted(void)
+{
+    if (!sim.crash_behind_boot)
+        return;
+    sim.crash_behind_boot = false;
+    sim.crash_at = sim.mutations + 1 + random_below(&sim.chance, 2u << random_below(&sim.chance, RUN_MUTATIONS_LOG));
 }
 
 /* M4: what is under way to memory arrives, each fiber's stores in their order. */

@@ -53,6 +53,7 @@ struct fiber {
     uint64_t key, deadline;
     bool woken;
 
+    bool in_order; /* keeps nothing back: it reads as plain words what it has stored as atomic ones (recovery) */
     struct kept_store stores[STORES_MAX]; /* a ring: M3 */
     uint32_t first_store, n_stores;
     uint64_t stores_due; /* step at which the oldest leaves at the latest */
@@ -90,7 +91,7 @@ struct sim {
     uint64_t mutations, crash_at, idles;
     uint32_t n_crashes;
     int64_t lowest;
-    bool failed, over, crashing;
+    bool failed, over, crashing, crash_behind_boot;
     char what[400];
 };
 extern struct sim sim;
@@ -119,6 +120,8 @@ void sim_unblock(struct fiber *fiber);
 unsigned sim_wake(enum fiber_wait wait, uint64_t key, unsigned most);
 void sim_deadline_changed(void);
 void sim_sleep_ns(uint64_t ns);
+/* The engine is there: a crash may be planned for what it does now. */
+void sim_booted(void);
 __attribute__((noreturn)) void sim_crash(void); /* the running fiber is one of the engine's */
 #define SIM_NEVER UINT64_MAX
 

@@ -87,7 +87,7 @@ static void keep(volatile void *at, unsigned size, uint64_t first, uint64_t seco
     if (f->n_stores == 0)
         f->stores_due = sim.steps + sim.plan.kept_steps;
     f->stores[(f->first_store + f->n_stores++) % STORES_MAX] = (struct kept_store){ .at = at, .size = size, .value = { first, second } };
-    if (sim.plan.kept_one_in == 0 || random_one_in(&sim.chance, sim.plan.kept_one_in))
+    if (f->in_order || sim.plan.kept_one_in == 0 || random_one_in(&sim.chance, sim.plan.kept_one_in))
         stores_empty(f);
 }
 

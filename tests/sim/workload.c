@@ -18,23 +18,55 @@ static int segment_fd = -1, stats_fd = -1;
 
 /* ---- clients ---- */
 
+static bool in_order(const struct lane *lane)
+{
+    return lane->child_at == lane->n_places && workload.overflow == OVERFLOW_NEVER;
+}
+
+static void number_ends(uint32_t client, uint32_t index, uint32_t number)
+{
+    struct lane *lane = &workload.clients[client].lanes[index];
+    if (lane->came[number])
+        sim_fail("doubled: client %u, lane %u, number %u came back twice", client, index, number);
+    lane->came[number] = true;
+    lane->returned++;
+    workload.moved = sim.now;
+}
+
+static void refusal_came(struct workload_client *wc, const struct envelope *record)
+{
+    struct refusal refusal;
+    memcpy(&refusal, envelope_payload(record), sizeof(refusal));
+    uint32_t index = (uint32_t)(refusal.correlation >> 32), number = (uint32_t)refusal.correlation - 1;
+    if (workload.overflow == OVERFLOW_NEVER || refusal.reason != REASON_QUEUE_FULL || index >= wc->n_lanes || !wc->lanes[index].correlated ||
+        number >= wc->lanes[index].posted || refusal.to != workload.roots[wc->lanes[index].roots[0]].ref)
+        sim_fail("client %u got a refusal: %s, lane %u, number %u", wc->client.info.id, envelope_reason_name(refusal.reason), index, number);
+    number_ends(wc->client.info.id, index, number);
+}
+
 static void came_back(struct workload_client *wc, const struct envelope *record)
 {
     struct hop hop;
+    if (record->type == MESSAGE_TYPE_REFUSAL && record->length == sizeof(struct refusal)) {
+        refusal_came(wc, record);
+        return;
+    }
     if (record->type != workload.message_type || record->length < sizeof(hop))
         sim_fail("client %u got a record of type %u with %u bytes", wc->client.info.id, record->type, record->length);
     memcpy(&hop, envelope_payload(record), sizeof(hop));
-    if (hop.client != wc->client.info.id || hop.lane >= wc->n_lanes || hop.number >= wc->lanes[hop.lane].posted || hop.at != wc->lanes[hop.lane].n_places)
+    if (hop.client != wc->client.info.id || hop.lane >= wc->n_lanes || hop.number >= wc->lanes[hop.lane].posted)
         sim_fail("client %u got what it did not send: client %u, lane %u, number %u", wc->client.info.id, hop.client, hop.lane, hop.number);
     actors_check_filler(record->length, envelope_payload(record));
     struct lane *lane = &wc->lanes[hop.lane];
-    if (lane->came[hop.number])
-        sim_fail("doubled: client %u, lane %u, number %u came back twice", hop.client, hop.lane, hop.number);
-    if (lane->child_at == lane->n_places && hop.number != lane->returned)
-        sim_fail("out of order or lost: client %u, lane %u: number %u came back, %u was next", hop.client, hop.lane, hop.number, lane->returned);
-    lane->came[hop.number] = true;
-    lane->returned++;
-    workload.moved = sim.now;
+    number_ends(hop.client, hop.lane, hop.number);
+    if (hop.at != lane->n_places) { /* from a place whose next one was full */
+        if (workload.overflow == OVERFLOW_NEVER)
+            sim_fail("client %u, lane %u: number %u came back from place %u", hop.client, hop.lane, hop.number, hop.at);
+        return;
+    }
+    if (in_order(lane) ? hop.number != lane->next : lane->child_at == lane->n_places && hop.number < lane->next)
+        sim_fail("out of order or lost: client %u, lane %u: number %u came back, %u was next", hop.client, hop.lane, hop.number, lane->next);
+    lane->next = hop.number + 1;
 }
 
 static void client_receive_all(struct workload_client *wc)
@@ -49,21 +81,23 @@ static void client_post_one(struct workload_client *wc, uint32_t index)
     uint8_t payload[HOP_BYTES_MAX];
     struct hop hop = { .origin = wc->client.ref, .client = wc->client.info.id, .lane = index, .number = lane->posted, .n = lane->n_places, .child_at = lane->child_at };
     for (uint32_t i = 0; i < lane->n_places; i++)
-        hop.next[i] = workload.roots[lane->roots[i]];
+        hop.next[i] = workload.roots[lane->roots[i]].ref;
     memcpy(payload, &hop, sizeof(hop));
     actors_fill(payload, (uint16_t)lane->bytes);
     lane->posted++; /* before it can come back */
     workload.messages++;
-    client_post(&wc->client, hop.next[0], workload.message_type, payload, (uint16_t)lane->bytes);
+    uint64_t correlation = lane->correlated ? (uint64_t)index << 32 | lane->posted : 0;
+    client_post(&wc->client, hop.next[0], workload.message_type, correlation, payload, (uint16_t)lane->bytes);
 }
 
-static void client_state(const struct workload_client *wc, uint32_t *ret_left, uint32_t *ret_away)
+void workload_client_state(const struct workload_client *wc, uint32_t *ret_left, uint32_t *ret_away)
 {
     *ret_left = *ret_away = 0;
     for (uint32_t i = 0; i < wc->n_lanes; i++) {
         *ret_left += wc->lanes[i].numbers - wc->lanes[i].posted;
         *ret_away += wc->lanes[i].posted - wc->lanes[i].returned;
     }
+    *ret_away -= wc->written_off;
 }
 
 static void *client_main(void *argument)
@@ -74,7 +108,7 @@ static void *client_main(void *argument)
     for (;;) {
         uint32_t left, away, burst = 1 + random_below(&wc->random, wc->burst);
         for (uint32_t i = 0; i < burst; i++) {
-            client_state(wc, &left, &away);
+            workload_client_state(wc, &left, &away);
             if (left == 0 || away >= wc->window)
                 break;
             uint32_t lane = random_below(&wc->random, wc->n_lanes);
@@ -83,7 +117,7 @@ static void *client_main(void *argument)
             client_post_one(wc, lane);
         }
         client_receive_all(wc);
-        client_state(wc, &left, &away);
+        workload_client_state(wc, &left, &away);
         if (left + away == 0)
             break;
         if (left == 0 || away >= wc->window)
@@ -122,24 +156,21 @@ static void boot(void)
     workload.engine = e;
 }
 
-static void roots_make(void)
+static void root_make(uint32_t i)
 {
-    for (uint32_t i = 0; i < workload.n_roots; i++) {
-        char name[16];
-        actor_ref ref;
-        snprintf(name, sizeof(name), "root%u", i);
-        struct engine_spawn spawn = { .placement = workload.root_placement[i], .place = ENGINE_ANYWHERE, .name = name, .args = &i, .args_size = sizeof(i) };
-        if (spawn.placement == PLACE_NODE)
-            spawn.placement = PLACE_SPREAD;
-        int r = engine_actor_lookup(workload.engine, name, &ref);
-        if (r == -ENOENT && !workload.ready)
-            r = engine_actor_spawn_placed(workload.engine, workload.root_type, &spawn, &ref);
-        if (r < 0)
-            sim_fail("root actor %u: %s", i, strerror(-r));
-        if (workload.ready && ref != workload.roots[i])
-            sim_fail("root actor %u has another reference than before", i);
-        workload.roots[i] = ref;
-    }
+    struct workload_root *root = &workload.roots[i];
+    char name[16];
+    actor_ref ref;
+    snprintf(name, sizeof(name), "root%u", i);
+    struct engine_spawn spawn = { .placement = root->placement, .place = ENGINE_ANYWHERE, .name = name, .args = &i, .args_size = sizeof(i) };
+    int r = engine_actor_lookup(workload.engine, name, &ref);
+    if (r == -ENOENT && !workload.ready)
+        r = engine_actor_spawn_placed(workload.engine, root->kept ? workload.account_type : workload.root_type, &spawn, &ref);
+    if (r < 0)
+        sim_fail("root actor %u: %s", i, strerror(-r));
+    if (workload.ready && ref != root->ref)
+        sim_fail("root actor %u has another reference than before", i);
+    root->ref = ref;
 }
 
 static bool all_done(void)
@@ -197,8 +228,12 @@ static void shut_down(void)
 static void *control_main(void *argument)
 {
     (void)argument;
+    sim.current->in_order = true;
     boot();
-    roots_make();
+    sim.current->in_order = false;
+    sim_booted();
+    for (uint32_t i = 0; i < workload.n_roots; i++)
+        root_make(i);
     workload.ready = true;
     workload.moved = sim.now;
     (void)sim_wake(WAIT_PARKED, PARKED_CLIENTS, FIBERS_MAX);
@@ -213,55 +248,7 @@ static void control_begin(void)
     workload.control = sim_spawn(SIDE_ENGINE, control_main, NULL);
 }
 
-/* ---- what is drawn ---- */
-
-static void lane_draw(struct lane *lane, struct sim_random *random)
-{
-    lane->n_places = 1 + random_below(random, PLACES_MAX);
-    for (uint32_t i = 0; i < lane->n_places; i++)
-        lane->roots[i] = random_below(random, workload.n_roots);
-    lane->child_at = random_one_in(random, 3) ? random_below(random, lane->n_places) : lane->n_places;
-    lane->numbers = 1 + random_below(random, random_one_in(random, 4) ? NUMBERS_MAX : 12);
-    lane->bytes = (uint32_t)sizeof(struct hop) + random_below(random, random_one_in(random, 6) ? HOP_BYTES_MAX - (uint32_t)sizeof(struct hop) + 1 : 40);
-}
-
-static void client_draw(struct workload_client *wc, uint32_t id)
-{
-    struct sim_random *random = &workload.random;
-    client_prepare(&wc->client, id);
-    wc->random.state = random_next(random);
-    wc->n_lanes = 1 + random_below(random, LANES_MAX);
-    wc->window = 1u << random_below(random, 8);
-    wc->burst = 1u << random_below(random, 5);
-    for (uint32_t i = 0; i < wc->n_lanes; i++)
-        lane_draw(&wc->lanes[i], random);
-}
-
-static void config_draw(struct engine_config *c)
-{
-    struct sim_random *random = &workload.random;
-    uint32_t room = 1 + random_below(random, 4);
-    *c = (struct engine_config){
-        .workers_max = room,
-        .n_workers = 1 + random_below(random, room),
-        .queues_per_worker = 1 + random_below(random, 3),
-        .detached_max = random_below(random, 3),
-        .actors_max = 2 * ODEON_PORTS_MAX,
-        .limit_bytes = 1 << 20,
-        .outbox_bytes = 256 << 10,
-        .backlog_bytes = 1 << 20,
-        .dlq_bytes = 64 << 10,
-        .throughput = 1u << random_below(random, 9),
-        .attempts_max = 3,
-        .stealing = (enum steal_policy_id)random_below(random, STEAL_N),
-        .mode = (enum steal_mode)random_below(random, STEAL_MODE_N),
-        .steal_sources = random_below(random, 4),
-        .spin_ns = random_below(random, 3) * 1000,
-        .moderate_sleeps = random_one_in(random, 3) ? 2 : 0,
-        .moderate_ns = 50000,
-        .relaxed_ns = random_one_in(random, 4) ? 2000000 : 0,
-    };
-}
+/* ---- a seed ---- */
 
 static void files_empty(void)
 {
@@ -280,21 +267,9 @@ void workload_run(uint64_t seed)
     static const struct sim_hooks hooks = { .idle = check_idle, .crashed = control_begin };
     sim_begin(seed, &hooks);
     files_empty();
-    memset(&workload, 0, sizeof(workload));
-    workload.random.state = seed ^ UINT64_C(0x5bd1e9955bd1e995);
-    config_draw(&workload.config);
-    workload.n_roots = 1 + random_below(&workload.random, ROOTS_MAX);
-    for (uint32_t i = 0; i < workload.n_roots; i++) {
-        enum engine_placement placement = (enum engine_placement)random_below(&workload.random, PLACE_N);
-        workload.root_placement[i] = placement == PLACE_DETACHED && i >= workload.config.detached_max ? PLACE_SPREAD : placement;
-    }
-    workload.n_changes = random_one_in(&workload.random, 2) ? 0 : random_below(&workload.random, 6);
-    workload.stall_one_in = random_one_in(&workload.random, 4) ? 50 : 0;
-    workload.n_clients = 1 + random_below(&workload.random, 3);
-    for (uint32_t i = 0; i < workload.n_clients; i++)
-        client_draw(&workload.clients[i], i);
+    workload_draw(seed);
     control_begin();
     for (uint32_t i = 0; i < workload.n_clients; i++)
-        (void)sim_spawn(SIDE_CLIENT, client_main, &workload.clients[i]);
+        workload.clients[i].fiber = sim_spawn(SIDE_CLIENT, client_main, &workload.clients[i]);
     sim_run();
 }

@@ -2,10 +2,13 @@
 /* What a simulated engine is given to do, drawn from the seed, and what must come of it.
  *
  * Clients post numbered messages along lanes: each lane leads through up to three actors and back to its client.  One lane in three
- * has, at one of its places, a child made for each message, which passes it on and ends.
+ * has, at one of its places, a child made for each message, which passes it on and ends.  Some actors are accounts, whose state is kept:
+ * the first place of a lane pays an amount, the second one receives it.
  *
- * H1  Each number comes back once; in order, unless children carry it.
+ * H1  Each number comes back once; in order, unless children carry it.  In a load that overflows (`overflow`) it may come back as a refusal,
+ *     or from an actor that could not pass it on, or, if the policy drops, not at all; the engine has counted those.
  * H2  An actor sees each number of a place once, in order; a second time only if it is marked as redelivered, and the engine has died since.
+ *     A kept state has not seen what is redelivered, and in the end is the sum of what its actor ran.
  * H3  When nobody can run, nobody sleeps who has something to do (check.h).
  * H4  In the end nothing is left: no record, no child, no descriptor; and an engine that was stopped has nothing to recover.
  */
@@ -24,7 +27,8 @@ struct lane {
     uint32_t n_places, roots[PLACES_MAX];
     uint32_t child_at; /* place whose actor has a child pass it on; n_places: none */
     uint32_t numbers, bytes;
-    uint32_t posted, returned;
+    bool correlated; /* posted with a correlation id, which a refusal repeats */
+    uint32_t posted, returned, next;
     bool came[NUMBERS_MAX];
     bool seen[PLACES_MAX][NUMBERS_MAX];
     uint32_t last[PLACES_MAX]; /* number + 1 */
@@ -36,8 +40,18 @@ struct workload_client {
     struct sim_random random;
     struct lane lanes[LANES_MAX];
     uint32_t n_lanes, window, burst;
+    uint32_t written_off; /* dropped: nothing is under way, and they have not come back */
+    struct fiber *fiber;
     bool done;
 };
+
+struct workload_root {
+    actor_ref ref;
+    enum engine_placement placement;
+    bool kept; /* an account */
+};
+
+enum { OVERFLOW_NEVER = -1 };
 
 struct workload {
     struct sim_random random;
@@ -46,16 +60,24 @@ struct workload {
     uint32_t n_clients, n_roots, n_changes, changed;
     uint32_t stall_one_in;
     struct workload_client clients[CLIENTS_MAX];
-    actor_ref roots[ROOTS_MAX];
-    enum engine_placement root_placement[ROOTS_MAX];
+    struct workload_root roots[ROOTS_MAX];
+    int overflow; /* enum engine_overflow of all actors, with tiny queues */
     uint16_t message_type;
-    uint32_t root_type, child_type;
+    uint32_t root_type, account_type, child_type;
     bool ready;     /* clients may post */
     uint64_t moved; /* when a client last got something */
     uint64_t messages, runs, children, redelivered, stalls;
     struct fiber *control;
 };
 extern struct workload workload;
+
+static inline bool workload_drops(void)
+{
+    return workload.overflow == OVERFLOW_POLICY_DROP_NEWEST || workload.overflow == OVERFLOW_POLICY_DROP_OLDEST;
+}
+/* What is left to post, and what has not come back. */
+void workload_client_state(const struct workload_client *client, uint32_t *ret_left, uint32_t *ret_away);
+void workload_draw(uint64_t seed); /* draw.c */
 
 /* Runs one seed to its end: sim.failed says how. */
 void workload_run(uint64_t seed);
