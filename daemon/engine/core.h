@@ -334,6 +334,12 @@ static inline bool engine_wants_halt(const struct engine *engine)
     return load_relaxed(&engine->stopping) || (load_relaxed(&engine->pause) & 1);
 }
 
+/* The same of one id: detached threads go on while workers stand. */
+static inline bool worker_wants_halt(const struct worker *w)
+{
+    return w->is_detached ? load_relaxed(&w->engine->stopping) != 0 : engine_wants_halt(w->engine);
+}
+
 static inline struct worker *worker_of_context(struct engine_context *ctx)
 {
     return (struct worker *)ctx;

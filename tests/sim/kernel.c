@@ -116,8 +116,9 @@ int kernel_descriptors_open(void)
     return n;
 }
 
-static void call(void)
+static inline __attribute__((always_inline)) void call(void)
 {
+    sim.caller = __builtin_return_address(0);
     sim_step(STEP_KERNEL, 0, true);
     stores_empty(sim.current);
 }

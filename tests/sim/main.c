@@ -2,6 +2,7 @@
 /* The simulator's program: runs seeds, one line for each that fails (tests/simulate.sh).
  *
  *     simulate --seed N | --from N --count M | --from N --seconds S  [--bug NAME] [--all]
+ *     simulate --seed N --trace
  *     simulate --list
  *
  * --bug turns a deliberate bug of daemon/engine/seed.h on, --list names them; --all goes on behind a failing seed.
@@ -94,6 +95,21 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+static struct sim_trace_line trace_lines[TRACE_LINES];
+
+/* The last steps; offsets are addr2line's. */
+static void trace_tell(void)
+{
+    extern const char __executable_start;
+    static const char *const kinds[] = { "", "load", "store", "rmw", "cas", "fence", "place", "relax", "kernel", "lock" };
+    for (uint64_t i = 1; i <= TRACE_LINES && sim.lines; i++) {
+        const struct sim_trace_line *line = &sim.lines[(sim.steps + i) % TRACE_LINES];
+        if (line->step)
+            printf("%" PRIu64 " %" PRIu64 " ns fiber=%u %s %#" PRIx64 " from=%#lx\n", line->step, line->now, line->fiber, kinds[line->kind], line->where,
+                   (unsigned long)((const char *)line->caller - &__executable_start - 1));
+    }
+}
+
 static void tell(void)
 {
     printf("seed=%" PRIu64 " schedule=%s steps=%" PRIu64 " crashes=%u trace=%016" PRIx64 ": %s\n", sim.seed, schedule_name(), sim.steps,
@@ -105,7 +121,7 @@ int main(int argc, char **argv)
 {
     static const struct option options[] = {
         { "seed", required_argument, NULL, 's' }, { "from", required_argument, NULL, 'f' }, { "count", required_argument, NULL, 'c' },
-        { "seconds", required_argument, NULL, 't' }, { "list", no_argument, NULL, 'l' }, { "bug", required_argument, NULL, 'b' }, { "all", no_argument, NULL, 'a' }, { 0 },
+        { "seconds", required_argument, NULL, 't' }, { "list", no_argument, NULL, 'l' }, { "trace", no_argument, NULL, 'v' }, { "bug", required_argument, NULL, 'b' }, { "all", no_argument, NULL, 'a' }, { 0 },
     };
     uint64_t from = 1, count = 1, seconds = 0, failed = 0, steps = 0, crashes = 0, messages = 0, done = 0;
     bool one = false, all = false;
@@ -117,6 +133,7 @@ int main(int argc, char **argv)
         case 't': seconds = number_of(optarg); count = UINT64_MAX; break;
         case 'b': sim_seed_bug = bug_of(optarg); break;
         case 'a': all = true; break;
+        case 'v': sim.lines = trace_lines; break;
         case 'l': return bugs_list();
         default: return 2;
         }
@@ -129,6 +146,8 @@ int main(int argc, char **argv)
         crashes += sim.n_crashes;
         messages += workload.messages;
         failed += sim.failed;
+        if (one)
+            trace_tell();
         if (sim.failed || one)
             tell();
         if (sim.failed && !all)

@@ -198,6 +198,8 @@ void sim_step(unsigned what, uint64_t where, bool changes)
     sim.now += sim.plan.tick_ns;
     sim.trace = (sim.trace ^ (where << 8 | what << 1 | changes)) * UINT64_C(0x100000001b3);
     sim.trace ^= sim.trace >> 29;
+    if (sim.lines)
+        sim.lines[sim.steps % TRACE_LINES] = (struct sim_trace_line){ sim.steps, where, sim.now, sim.caller, sim.current->id, what };
     if (sim.steps >= sim.decide_at || sim.now >= sim.next_deadline)
         decide();
     if (sim.steps > sim.steps_max)
@@ -379,7 +381,9 @@ const char *schedule_name(void)
 
 void sim_begin(uint64_t seed, const struct sim_hooks *with)
 {
+    struct sim_trace_line *lines = sim.lines;
     memset(&sim, 0, sizeof(sim));
+    sim.lines = lines;
     hooks = *with;
     sim.seed = seed;
     sim.chance.state = seed * UINT64_C(0x2545f4914f6cdd1d) + 1;

@@ -78,6 +78,13 @@ struct schedule {
     uint32_t crashes;
 };
 
+struct sim_trace_line {
+    uint64_t step, where, now;
+    const void *caller;
+    uint32_t fiber, kind;
+};
+enum { TRACE_LINES = 4096 };
+
 struct sim {
     uint64_t seed;
     struct schedule plan;
@@ -91,6 +98,8 @@ struct sim {
     uint64_t mutations, crash_at, idles;
     uint32_t n_crashes;
     int64_t lowest;
+    const void *caller; /* where the engine's code took the present step */
+    struct sim_trace_line *lines; /* the last ones, a ring; NULL: nobody wants to see them */
     bool failed, over, crashing, crash_behind_boot;
     char what[400];
 };

@@ -45,8 +45,10 @@ void stores_empty(struct fiber *f)
         stores_leave_one(f);
 }
 
-static void step(unsigned kind, const volatile void *at, bool changes)
+/* Inlined, so that the caller is the engine's. */
+static inline __attribute__((always_inline)) void step(unsigned kind, const volatile void *at, bool changes)
 {
+    sim.caller = __builtin_return_address(0);
     sim_step(kind, (uint64_t)(uintptr_t)at, changes);
     struct fiber *f = sim.current;
     while (f->n_stores && sim.steps >= f->stores_due)
