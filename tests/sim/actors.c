@@ -45,7 +45,7 @@ static void place_check(const struct hop *hop, bool redelivered)
     if (lane->seen[at][number]) {
         if (!redelivered || lane->seen_in[at][number] == sim.n_crashes)
             sim_fail("doubled: client %u, lane %u, place %u ran number %u twice, marked %d", hop->client, hop->lane, at, number, redelivered);
-    } else if (ordered && (complete ? number != lane->last[at] : number < lane->last[at])) {
+    } else if (ordered && (complete && !(at > 0 && lane->last[at] == lane->poison && number == lane->poison + 1) ? number != lane->last[at] : number < lane->last[at])) {
         sim_fail("out of order or lost: client %u, lane %u, place %u ran number %u, %u was next", hop->client, hop->lane, at, number, lane->last[at]);
     }
     if (ordered && number + 1 < lane->last[at])
@@ -68,6 +68,9 @@ static void pass_on(struct engine_context *ctx, const void *message, actor_ref t
     int r = engine_ctx_send(ctx, to, workload.message_type, 255, copy, ctx->message_size);
     if (r == -EAGAIN && workload.overflow != OVERFLOW_NEVER)
         r = engine_ctx_send(ctx, hop.origin, workload.message_type, 255, copy, ctx->message_size);
+    const struct workload_client *client = &workload.clients[hop.client];
+    if (r == -EAGAIN && (client->client.ref != hop.origin || client->presence != CLIENT_HERE))
+        return; /* nobody's any more: a dead letter, but not into a queue that is full */
     if (r < 0)
         sim_fail("send: %s", strerror(-r));
 }
@@ -79,6 +82,21 @@ static void maybe_stall(const struct hop *hop)
     if (random_one_in(&chance, workload.stall_one_in)) {
         workload.stalls++;
         sim_sleep_ns(random_below(&chance, 30000000));
+    }
+}
+
+/* H5 */
+static void maybe_fault(const struct hop *hop, const struct engine_context *ctx)
+{
+    struct lane *lane = &workload.clients[hop->client].lanes[hop->lane];
+    bool poisoned = hop->number == lane->poison && hop->at == 0;
+    uint32_t faults = poisoned ? lane->faults : 0;
+    if (ctx->attempts > faults || ctx->attempts + sim.cut_faults < faults || ctx->attempts >= workload.config.attempts_max)
+        sim_fail("client %u, lane %u, place %u, number %u has faulted %u times, and is run with %u attempts", hop->client, hop->lane, hop->at, hop->number,
+                 faults, ctx->attempts);
+    if (poisoned) {
+        lane->faults++;
+        sim_fault();
     }
 }
 
@@ -116,6 +134,7 @@ static int root_run(void *self, const void *message, struct engine_context *ctx)
         sim_fail("actor %u got another's message", root->index);
     place_check(&hop, ctx->redelivered);
     actors_check_filler(ctx->message_size, message);
+    maybe_fault(&hop, ctx);
     root->ran++;
     root->balance += actors_amount(hop.number, hop.at);
     maybe_stall(&hop);

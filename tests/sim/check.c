@@ -63,7 +63,7 @@ static void check_lost(struct workload_client *wc)
 {
     uint32_t left, away;
     workload_client_state(wc, &left, &away);
-    if (!wc->client.listens || away == 0)
+    if (!wc->client.listens || away == 0 || wc->presence != CLIENT_HERE)
         return;
     if (!workload_drops())
         sim_fail("lost: client %u waits for %u messages, and nothing is under way", wc->client.info.id, away);
@@ -74,7 +74,8 @@ static void check_lost(struct workload_client *wc)
 void check_idle(void)
 {
     for (uint32_t i = 0; i < workload.n_clients; i++)
-        check_client(&workload.clients[i].client);
+        if (workload.clients[i].presence == CLIENT_HERE)
+            check_client(&workload.clients[i].client);
     struct engine *e = workload.engine;
     if (!e || !e->started || load_relaxed(&e->stopping) || !all_rest(e))
         return;
@@ -96,7 +97,7 @@ static void check_account(const struct engine *e, uint32_t index)
             const struct lane *lane = &workload.clients[c].lanes[l];
             for (uint32_t at = 0; at < lane->n_places; at++)
                 for (uint32_t number = 0; number < lane->posted && lane->roots[at] == index; number++)
-                    if (lane->seen[at][number]) {
+                    if (lane->seen[at][number] && number != lane->poison) {
                         want.ran++;
                         want.balance += actors_amount(number, at);
                     }
@@ -116,14 +117,29 @@ static void check_dropped(const struct engine *e)
         counted += load_relaxed(&e->workers[id]->stats->value[STAT_dropped_newest]) + load_relaxed(&e->workers[id]->stats->value[STAT_dropped_oldest]);
     for (uint32_t i = 0; i < workload.n_clients; i++)
         missing += workload.clients[i].written_off;
-    if (sim.n_crashes == 0 ? counted != missing : counted < missing)
+    bool exact = sim.n_crashes == 0;
+    for (uint32_t i = 0; i < workload.n_clients; i++)
+        exact = exact && !workload.clients[i].died;
+    if (exact ? counted != missing : counted < missing)
         sim_fail("%llu messages are missing, %llu are counted as dropped", (unsigned long long)missing, (unsigned long long)counted);
+}
+
+/* H4: of all that was published, whoever is still there. */
+static void check_consumed(const struct lane *lane, uint32_t client, uint32_t index)
+{
+    for (uint32_t at = 0; at < lane->n_places; at++)
+        for (uint32_t number = 0; number < lane->posted; number++)
+            if (!lane->seen[at][number] && !(number == lane->poison && at > 0))
+                sim_fail("lost: client %u, lane %u, number %u was never run at place %u", client, index, number, at);
 }
 
 void check_empty(void)
 {
     struct engine *e = workload.engine;
-    for (uint32_t id = 0; id <= e->segment.dead_letters; id++)
+    for (uint32_t i = 0; i < workload.n_clients && workload.overflow == OVERFLOW_NEVER; i++)
+        for (uint32_t lane = 0; lane < workload.clients[i].n_lanes; lane++)
+            check_consumed(&workload.clients[i].lanes[lane], i, lane);
+    for (uint32_t id = 0; id < e->segment.dead_letters; id++)
         if (queue_has_work(&e->segment.queues[id]))
             sim_fail("left over: queue %u is not empty", id);
     for (uint32_t id = 0; id < e->segment.n_ids; id++) {

@@ -4,5 +4,5 @@
 
 /* H3: workers all asleep, and work in a queue or a port; a client asleep, and a delivery or room for it. */
 void check_idle(void);
-/* H4: behind engine_stop(). */
+/* H6: behind engine_stop(). */
 void check_empty(void);

@@ -41,13 +41,14 @@ static struct memory *memory_get(uint32_t index)
         memory_make(m, (uint8_t *)(uintptr_t)(CLIENTS_AT + index * (uint64_t)(1 << 20)));
     else if (madvise(m->words, MEMORY_BYTES, MADV_REMOVE) < 0)
         cannot("simulate: a client's memory");
-    memory_share(m->words, MEMORY_BYTES, m->fd);
     return m;
 }
 
 void client_prepare(struct client *c, uint32_t id)
 {
     struct memory *mine = memory_get(2 * id), *theirs = memory_get(2 * id + 1);
+    memory_share(mine->words, MEMORY_BYTES, mine->fd);
+    memory_share(theirs->words, MEMORY_BYTES, theirs->fd);
     *c = (struct client){
         .info = {
             .id = id,
@@ -65,4 +66,12 @@ void client_prepare(struct client *c, uint32_t id)
         .executor = (const struct port_executor *)theirs->words,
         .delivery = theirs->words + PORT_RING_OFFSET,
     };
+}
+
+void client_again(struct client *c)
+{
+    uint32_t generation = c->info.generation + 1;
+    kernel_doorbell_close(c->info.doorbell_fd);
+    client_prepare(c, c->info.id);
+    c->info.generation = generation;
 }

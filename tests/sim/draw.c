@@ -13,7 +13,8 @@ static void lane_draw(struct lane *lane, struct sim_random *random)
     bool overflows = workload.overflow != OVERFLOW_NEVER;
     lane->child_at = random_one_in(random, 3) && !overflows ? random_below(random, lane->n_places) : lane->n_places;
     lane->numbers = 1 + random_below(random, random_one_in(random, 4) || overflows ? NUMBERS_MAX : 12);
-    lane->correlated = overflows || random_one_in(random, 4);
+    lane->poison = workload.poisoned && random_one_in(random, 4) ? random_below(random, lane->numbers) : NUMBERS_MAX;
+    lane->correlated = overflows || lane->poison < NUMBERS_MAX || random_one_in(random, 4);
     lane->bytes = (uint32_t)sizeof(struct hop) + random_below(random, random_one_in(random, 6) && !overflows ? HOP_BYTES_MAX - (uint32_t)sizeof(struct hop) + 1 : 40);
 }
 
@@ -25,6 +26,9 @@ static void client_draw(struct workload_client *wc, uint32_t id)
     wc->n_lanes = 1 + random_below(random, LANES_MAX);
     wc->window = workload.overflow != OVERFLOW_NEVER ? 64u << random_below(random, 3) : 1u << random_below(random, 8);
     wc->burst = 1u << random_below(random, 5);
+    wc->lives = 1 + (random_one_in(random, 4) ? 1 + random_below(random, 2) : 0);
+    wc->dies_after = random_below(random, 30);
+    wc->leaves = random_one_in(random, 2);
     for (uint32_t i = 0; i < wc->n_lanes; i++)
         lane_draw(&wc->lanes[i], random);
 }
@@ -67,10 +71,12 @@ static void root_draw(struct workload_root *root, uint32_t index)
 
 void workload_draw(uint64_t seed)
 {
+    static const int overflows[] = { OVERFLOW_POLICY_REJECT, OVERFLOW_POLICY_DROP_NEWEST, OVERFLOW_POLICY_DROP_OLDEST, OVERFLOW_POLICY_STALL, OVERFLOW_POLICY_STALL };
     memset(&workload, 0, sizeof(workload));
     struct sim_random *random = &workload.random;
     random->state = seed ^ UINT64_C(0x5bd1e9955bd1e995);
-    workload.overflow = random_one_in(random, 4) ? (int)random_below(random, OVERFLOW_POLICY_N) : OVERFLOW_NEVER;
+    workload.overflow = random_one_in(random, 4) ? overflows[random_below(random, sizeof(overflows) / sizeof(overflows[0]))] : OVERFLOW_NEVER;
+    workload.poisoned = workload.overflow == OVERFLOW_NEVER && random_one_in(random, 6);
     config_draw(&workload.config);
     workload.n_roots = 1 + random_below(random, ROOTS_MAX);
     for (uint32_t i = 0; i < workload.n_roots; i++)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fibers: stacks, and the change from one to another. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "tests/sim/sim.h"
@@ -50,6 +52,18 @@ void fiber_prepare(struct fiber *fiber, void (*entry)(void))
     for (int i = 0; i < 6; i++)
         *--top = 0;
     fiber->stack_pointer = top;
+}
+
+/* What would be in thread-local storage (shim.h); the linker knows where it begins and ends. */
+extern uint8_t __start_sim_fiber_local[], __stop_sim_fiber_local[];
+
+void fiber_locals_change(struct fiber *from, struct fiber *to)
+{
+    size_t size = (size_t)(__stop_sim_fiber_local - __start_sim_fiber_local);
+    assert(size <= FIBER_LOCALS_MAX);
+    if (from)
+        memcpy(from->locals, __start_sim_fiber_local, size);
+    memcpy(__start_sim_fiber_local, to->locals, size);
 }
 
 void fibers_free(void)

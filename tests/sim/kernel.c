@@ -9,6 +9,7 @@
 
 #include <linux/futex.h>
 #include <stdarg.h>
+#include <ucontext.h>
 
 #include "tests/sim/sim.h"
 
@@ -39,6 +40,7 @@ static struct object objects[OBJECTS_MAX];
 static struct descriptor fds[FDS_MAX];
 static struct item items[ITEMS_MAX];
 static uint32_t n_items;
+static void (*on_fault)(int signal, siginfo_t *info, void *context);
 
 /* ---- descriptors ---- */
 
@@ -240,6 +242,11 @@ int sim_eventfd(unsigned count, int flags)
     (void)flags;
     call();
     return fd_new(object_new(OBJECT_EVENT, count), SIDE_ENGINE);
+}
+
+void kernel_doorbell_close(int fd)
+{
+    fd_close(fd - FDS_FIRST);
 }
 
 int kernel_doorbell_new(void)
@@ -454,13 +461,34 @@ int sim_pthread_mutex_unlock(pthread_mutex_t *mutex)
     return 0;
 }
 
-/* ---- what is asked for, and means nothing here ---- */
+/* ---- signals: a handler's fault, which ends the process ---- */
 
 int sim_sigaction(int signal, const struct sigaction *action, struct sigaction *before)
 {
-    (void)signal, (void)action, (void)before;
+    (void)before;
+    if (signal == SIGSEGV && (action->sa_flags & SA_SIGINFO))
+        on_fault = action->sa_sigaction;
     return 0;
 }
+
+int sim_raise(int signal)
+{
+    if (signal > 0)
+        sim_crash();
+    return EINVAL;
+}
+
+void sim_fault(void)
+{
+    siginfo_t info = { .si_signo = SIGSEGV };
+    ucontext_t context = { .uc_flags = 0 };
+    sim.current->faulting = true;
+    on_fault(SIGSEGV, &info, &context);
+    sim_fail("a fault's signal handler has returned");
+}
+
+/* ---- what is asked for, and means nothing here ---- */
+
 int sim_sigaltstack(const stack_t *stack, stack_t *before)
 {
     (void)stack, (void)before;

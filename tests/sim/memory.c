@@ -139,6 +139,9 @@ int sim_munmap(void *address, size_t size)
 
 void memory_share(void *at, uint64_t bytes, int fd)
 {
+    for (uint32_t i = 0; i < n_shared; i++)
+        if (shared[i].at == (uint64_t)(uintptr_t)at)
+            return;
     shared[n_shared++] = (struct map){ .at = (uint64_t)(uintptr_t)at, .bytes = bytes, .fd = fd };
 }
 

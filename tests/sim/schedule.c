@@ -122,6 +122,7 @@ static void enter(struct fiber *next)
         return;
     sim.current = next;
     sim.trace = (sim.trace ^ next->id) * UINT64_C(0x100000001b3);
+    fiber_locals_change(before, next);
     fiber_switch(&before->stack_pointer, next->stack_pointer);
 }
 
@@ -337,8 +338,10 @@ static void crash_happen(void)
     sim_note(0xdead);
     stores_arrive();
     for (uint32_t i = 0; i < FIBERS_MAX; i++)
-        if (sim.fibers[i].side == SIDE_ENGINE)
+        if (sim.fibers[i].side == SIDE_ENGINE) {
+            sim.cut_faults += sim.fibers[i].faulting && sim.fibers[i].state != FIBER_FREE && &sim.fibers[i] != sim.current;
             sim.fibers[i].state = FIBER_FREE;
+        }
     kernel_crash();
     memory_crash();
     crash_plan();
@@ -406,6 +409,7 @@ void sim_run(void)
             crash_happen();
         sim.crashing = false;
         sim.current = choose();
+        fiber_locals_change(NULL, sim.current);
         fiber_switch(&sim.main_stack, sim.current->stack_pointer);
     } while (sim.crashing);
     sim.current = NULL;

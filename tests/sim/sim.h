@@ -30,7 +30,7 @@ enum sim_side { SIDE_ENGINE, SIDE_CLIENT };
 enum fiber_state { FIBER_FREE, FIBER_READY, FIBER_BLOCKED, FIBER_ENDED };
 enum fiber_wait { WAIT_NONE, WAIT_FUTEX, WAIT_EPOLL, WAIT_LOCK, WAIT_JOIN, WAIT_SLEEP, WAIT_PARKED };
 
-enum { FIBERS_MAX = 40, STORES_MAX = 12 };
+enum { FIBERS_MAX = 40, STORES_MAX = 12, FIBER_LOCALS_MAX = 256 };
 
 struct kept_store {
     volatile void *at;
@@ -52,15 +52,19 @@ struct fiber {
     enum fiber_wait wait; /* while blocked */
     uint64_t key, deadline;
     bool woken;
+    bool faulting; /* in the engine's handler for a fault */
 
     bool in_order; /* keeps nothing back: it reads as plain words what it has stored as atomic ones (recovery) */
     struct kept_store stores[STORES_MAX]; /* a ring: M3 */
     uint32_t first_store, n_stores;
     uint64_t stores_due; /* step at which the oldest leaves at the latest */
+
+    uint8_t locals[FIBER_LOCALS_MAX]; /* the engine's thread-local variables, while others run */
 };
 
 void fiber_prepare(struct fiber *fiber, void (*entry)(void)); /* its stack */
 void fiber_switch(void **save, void *restore);
+void fiber_locals_change(struct fiber *from, struct fiber *to);
 void fibers_free(void);
 
 /* ---- the schedule (schedule.c) ---- */
@@ -97,6 +101,7 @@ struct sim {
     uint64_t trace; /* hash of all steps */
     uint64_t mutations, crash_at, idles;
     uint32_t n_crashes;
+    uint32_t cut_faults; /* handlers whose fault another thread's end may have cut off before it was noted */
     int64_t lowest;
     const void *caller; /* where the engine's code took the present step */
     struct sim_trace_line *lines; /* the last ones, a ring; NULL: nobody wants to see them */
@@ -150,6 +155,9 @@ void kernel_crash(void); /* closes what is the engine's */
 uint64_t kernel_next_deadline(void);
 void kernel_timers(void);
 int kernel_doorbell_new(void); /* a client's */
+void kernel_doorbell_close(int fd);
+/* The running handler touches what it must not: the engine's signal handler, and the end of the process. */
+__attribute__((noreturn)) void sim_fault(void);
 void kernel_doorbell_ring(int fd);
 uint64_t kernel_futex_key(const volatile void *word);
 /* Somebody waits here, and nothing that is ready: he sleeps. */

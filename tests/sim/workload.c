@@ -11,125 +11,23 @@
 #include "tests/sim/actors.h"
 #include "tests/sim/check.h"
 
-enum { PARKED_CLIENTS = 1, STILL_NS = 1000 * 1000 * 1000, DRAIN_NS = 1000 * 1000 * 1000 };
+enum { STILL_NS = 1000 * 1000 * 1000, DRAIN_NS = 1000 * 1000 * 1000 };
 
 struct workload workload;
 static int segment_fd = -1, stats_fd = -1;
 
-/* ---- clients ---- */
-
-static bool in_order(const struct lane *lane)
-{
-    return lane->child_at == lane->n_places && workload.overflow == OVERFLOW_NEVER;
-}
-
-static void number_ends(uint32_t client, uint32_t index, uint32_t number)
-{
-    struct lane *lane = &workload.clients[client].lanes[index];
-    if (lane->came[number])
-        sim_fail("doubled: client %u, lane %u, number %u came back twice", client, index, number);
-    lane->came[number] = true;
-    lane->returned++;
-    workload.moved = sim.now;
-}
-
-static void refusal_came(struct workload_client *wc, const struct envelope *record)
-{
-    struct refusal refusal;
-    memcpy(&refusal, envelope_payload(record), sizeof(refusal));
-    uint32_t index = (uint32_t)(refusal.correlation >> 32), number = (uint32_t)refusal.correlation - 1;
-    if (workload.overflow == OVERFLOW_NEVER || refusal.reason != REASON_QUEUE_FULL || index >= wc->n_lanes || !wc->lanes[index].correlated ||
-        number >= wc->lanes[index].posted || refusal.to != workload.roots[wc->lanes[index].roots[0]].ref)
-        sim_fail("client %u got a refusal: %s, lane %u, number %u", wc->client.info.id, envelope_reason_name(refusal.reason), index, number);
-    number_ends(wc->client.info.id, index, number);
-}
-
-static void came_back(struct workload_client *wc, const struct envelope *record)
-{
-    struct hop hop;
-    if (record->type == MESSAGE_TYPE_REFUSAL && record->length == sizeof(struct refusal)) {
-        refusal_came(wc, record);
-        return;
-    }
-    if (record->type != workload.message_type || record->length < sizeof(hop))
-        sim_fail("client %u got a record of type %u with %u bytes", wc->client.info.id, record->type, record->length);
-    memcpy(&hop, envelope_payload(record), sizeof(hop));
-    if (hop.client != wc->client.info.id || hop.lane >= wc->n_lanes || hop.number >= wc->lanes[hop.lane].posted)
-        sim_fail("client %u got what it did not send: client %u, lane %u, number %u", wc->client.info.id, hop.client, hop.lane, hop.number);
-    actors_check_filler(record->length, envelope_payload(record));
-    struct lane *lane = &wc->lanes[hop.lane];
-    number_ends(hop.client, hop.lane, hop.number);
-    if (hop.at != lane->n_places) { /* from a place whose next one was full */
-        if (workload.overflow == OVERFLOW_NEVER)
-            sim_fail("client %u, lane %u: number %u came back from place %u", hop.client, hop.lane, hop.number, hop.at);
-        return;
-    }
-    if (in_order(lane) ? hop.number != lane->next : lane->child_at == lane->n_places && hop.number < lane->next)
-        sim_fail("out of order or lost: client %u, lane %u: number %u came back, %u was next", hop.client, hop.lane, hop.number, lane->next);
-    lane->next = hop.number + 1;
-}
-
-static void client_receive_all(struct workload_client *wc)
-{
-    for (const struct envelope *record; (record = client_next(&wc->client));)
-        came_back(wc, record);
-}
-
-static void client_post_one(struct workload_client *wc, uint32_t index)
-{
-    struct lane *lane = &wc->lanes[index];
-    uint8_t payload[HOP_BYTES_MAX];
-    struct hop hop = { .origin = wc->client.ref, .client = wc->client.info.id, .lane = index, .number = lane->posted, .n = lane->n_places, .child_at = lane->child_at };
-    for (uint32_t i = 0; i < lane->n_places; i++)
-        hop.next[i] = workload.roots[lane->roots[i]].ref;
-    memcpy(payload, &hop, sizeof(hop));
-    actors_fill(payload, (uint16_t)lane->bytes);
-    lane->posted++; /* before it can come back */
-    workload.messages++;
-    uint64_t correlation = lane->correlated ? (uint64_t)index << 32 | lane->posted : 0;
-    client_post(&wc->client, hop.next[0], workload.message_type, correlation, payload, (uint16_t)lane->bytes);
-}
-
-void workload_client_state(const struct workload_client *wc, uint32_t *ret_left, uint32_t *ret_away)
-{
-    *ret_left = *ret_away = 0;
-    for (uint32_t i = 0; i < wc->n_lanes; i++) {
-        *ret_left += wc->lanes[i].numbers - wc->lanes[i].posted;
-        *ret_away += wc->lanes[i].posted - wc->lanes[i].returned;
-    }
-    *ret_away -= wc->written_off;
-}
-
-static void *client_main(void *argument)
-{
-    struct workload_client *wc = argument;
-    while (!workload.ready)
-        (void)sim_block(WAIT_PARKED, PARKED_CLIENTS, SIM_NEVER);
-    for (;;) {
-        uint32_t left, away, burst = 1 + random_below(&wc->random, wc->burst);
-        for (uint32_t i = 0; i < burst; i++) {
-            workload_client_state(wc, &left, &away);
-            if (left == 0 || away >= wc->window)
-                break;
-            uint32_t lane = random_below(&wc->random, wc->n_lanes);
-            while (wc->lanes[lane].posted == wc->lanes[lane].numbers)
-                lane = (lane + 1) % wc->n_lanes;
-            client_post_one(wc, lane);
-        }
-        client_receive_all(wc);
-        workload_client_state(wc, &left, &away);
-        if (left + away == 0)
-            break;
-        if (left == 0 || away >= wc->window)
-            client_wait(&wc->client);
-        if (random_one_in(&wc->random, 8))
-            sim_sleep_ns(random_below(&wc->random, 40000));
-    }
-    wc->done = true;
-    return NULL;
-}
-
 /* ---- the control thread ---- */
+
+static void port_add(struct engine *e, struct workload_client *wc)
+{
+    actor_ref ref;
+    int r = engine_port_add(e, &wc->client.info, &ref);
+    if (r < 0)
+        sim_fail("port %u: %s", wc->client.info.id, strerror(-r));
+    if (workload.ready && wc->presence == CLIENT_HERE && ref != wc->client.ref)
+        sim_fail("port %u has another reference than before", wc->client.info.id);
+    wc->client.ref = ref;
+}
 
 static void boot(void)
 {
@@ -139,15 +37,9 @@ static void boot(void)
     int r = engine_open(&workload.config, segment_fd, stats_fd, &e, &text);
     if (r < 0)
         sim_fail("engine_open: %s: %s", strerror(-r), text);
-    for (uint32_t i = 0; i < workload.n_clients; i++) {
-        actor_ref ref;
-        struct client *c = &workload.clients[i].client;
-        if ((r = engine_port_add(e, &c->info, &ref)) < 0)
-            sim_fail("port %u: %s", i, strerror(-r));
-        if (workload.ready && ref != c->ref)
-            sim_fail("port %u has another reference than before", i);
-        c->ref = ref;
-    }
+    for (uint32_t i = 0; i < workload.n_clients; i++)
+        if (workload.clients[i].presence != CLIENT_GONE)
+            port_add(e, &workload.clients[i]);
     if ((r = engine_recover(e, &report)) < 0)
         sim_fail("recovery: %s", strerror(-r));
     actors_register(e);
@@ -176,7 +68,7 @@ static void root_make(uint32_t i)
 static bool all_done(void)
 {
     for (uint32_t i = 0; i < workload.n_clients; i++)
-        if (!workload.clients[i].done)
+        if (!workload.clients[i].done || workload.clients[i].presence == CLIENT_LEAVING)
             return false;
     return true;
 }
@@ -200,10 +92,49 @@ static void change_something(void)
     workload.config = config;
 }
 
+/* Those whose port has just been opened. */
+static void clients_enter(void)
+{
+    for (uint32_t i = 0; i < workload.n_clients; i++)
+        if (workload.clients[i].presence == CLIENT_JOINING)
+            workload.clients[i].presence = CLIENT_HERE;
+    (void)sim_wake(WAIT_PARKED, PARKED_CLIENTS, FIBERS_MAX);
+}
+
+/* As the supervisor does: whose client has died is closed, and given to the next one when the engine says that it is. */
+static void clients_come_and_go(void)
+{
+    struct engine_event event;
+    for (uint32_t i = 0; i < workload.n_clients; i++) {
+        struct workload_client *wc = &workload.clients[i];
+        if (wc->presence == CLIENT_LEAVING && !workload.asked_to_close[i]) {
+            workload.asked_to_close[i] = true;
+            int r = engine_port_remove(workload.engine, i, wc->client.info.generation);
+            if (r < 0)
+                sim_fail("port %u cannot be closed: %s", i, strerror(-r));
+        }
+    }
+    while (engine_event_next(workload.engine, &event)) {
+        struct workload_client *wc = &workload.clients[event.port];
+        if (event.kind != ENGINE_EVENT_PORT_REMOVED || event.port >= workload.n_clients || wc->presence != CLIENT_LEAVING ||
+            event.generation != wc->client.info.generation || event.why != PORT_OK)
+            sim_fail("event %d of port %u, generation %u: %u", (int)event.kind, event.port, event.generation, event.why);
+        wc->presence = CLIENT_GONE;
+        workload.moved = sim.now;
+        if (wc->done)
+            continue;
+        workload_client_rejoin(wc);
+        workload.asked_to_close[event.port] = false;
+        port_add(workload.engine, wc);
+        clients_enter();
+    }
+}
+
 static void wait_for_clients(void)
 {
     while (!all_done()) {
         sim_sleep_ns(1000 + random_below(&workload.random, 300000));
+        clients_come_and_go();
         if (workload.changed < workload.n_changes) {
             workload.changed++;
             change_something();
@@ -221,7 +152,7 @@ static void shut_down(void)
     engine_stop(workload.engine);
     check_empty();
     workload.engine = engine_close(workload.engine);
-    if (kernel_descriptors_open())
+    if (kernel_descriptors_open() && workload.stalls == 0) /* what a worker that was stuck may have looked at is given up: port_reap() */
         sim_fail("left over: %d descriptors are open", kernel_descriptors_open());
 }
 
@@ -236,7 +167,7 @@ static void *control_main(void *argument)
         root_make(i);
     workload.ready = true;
     workload.moved = sim.now;
-    (void)sim_wake(WAIT_PARKED, PARKED_CLIENTS, FIBERS_MAX);
+    clients_enter();
     wait_for_clients();
     shut_down();
     sim_over();
@@ -245,6 +176,7 @@ static void *control_main(void *argument)
 static void control_begin(void)
 {
     workload.engine = NULL;
+    memset(workload.asked_to_close, 0, sizeof(workload.asked_to_close));
     workload.control = sim_spawn(SIDE_ENGINE, control_main, NULL);
 }
 
@@ -270,6 +202,6 @@ void workload_run(uint64_t seed)
     workload_draw(seed);
     control_begin();
     for (uint32_t i = 0; i < workload.n_clients; i++)
-        workload.clients[i].fiber = sim_spawn(SIDE_CLIENT, client_main, &workload.clients[i]);
+        workload.clients[i].fiber = sim_spawn(SIDE_CLIENT, workload_client_main, &workload.clients[i]);
     sim_run();
 }

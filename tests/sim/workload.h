@@ -10,7 +10,9 @@
  * H2  An actor sees each number of a place once, in order; a second time only if it is marked as redelivered, and the engine has died since.
  *     A kept state has not seen what is redelivered, and in the end is the sum of what its actor ran.
  * H3  When nobody can run, nobody sleeps who has something to do (check.h).
- * H4  In the end nothing is left: no record, no child, no descriptor; and an engine that was stopped has nothing to recover.
+ * H4  What a client has published before it died is consumed, and answered to nobody; its port's next client gets nothing of it.
+ * H5  A message with which a handler faults is tried as often as the settings say, and then refused; nothing else is blamed for it.
+ * H6  In the end nothing is left: no record, no child, no descriptor; and an engine that was stopped has nothing to recover.
  */
 #pragma once
 
@@ -27,6 +29,9 @@ struct lane {
     uint32_t n_places, roots[PLACES_MAX];
     uint32_t child_at; /* place whose actor has a child pass it on; n_places: none */
     uint32_t numbers, bytes;
+    uint32_t poison; /* a number with which the first actor's handler faults, as often as it is tried; NUMBERS_MAX: none */
+    uint32_t faults;
+    uint32_t floor;  /* numbers below are of a life before */
     bool correlated; /* posted with a correlation id, which a refusal repeats */
     uint32_t posted, returned, next;
     bool came[NUMBERS_MAX];
@@ -35,12 +40,20 @@ struct lane {
     uint32_t seen_in[PLACES_MAX][NUMBERS_MAX]; /* crashes so far */
 };
 
+/* JOINING: its port is being opened again.  LEAVING: it has died, or has gone; its port is to be closed. */
+enum presence { CLIENT_HERE, CLIENT_LEAVING, CLIENT_GONE, CLIENT_JOINING };
+enum { PARKED_CLIENTS = 1 };
+
 struct workload_client {
     struct client client;
     struct sim_random random;
     struct lane lanes[LANES_MAX];
     uint32_t n_lanes, window, burst;
     uint32_t written_off; /* dropped: nothing is under way, and they have not come back */
+    uint32_t life, lives, dies_after; /* posts, but for its last life */
+    enum presence presence;
+    bool died;
+    bool leaves; /* in the end */
     struct fiber *fiber;
     bool done;
 };
@@ -59,11 +72,13 @@ struct workload {
     struct engine *engine;       /* NULL: being opened, or closed */
     uint32_t n_clients, n_roots, n_changes, changed;
     uint32_t stall_one_in;
+    bool asked_to_close[CLIENTS_MAX]; /* this engine */
     struct workload_client clients[CLIENTS_MAX];
     struct workload_root roots[ROOTS_MAX];
     int overflow; /* enum engine_overflow of all actors, with tiny queues */
     uint16_t message_type;
     uint32_t root_type, account_type, child_type;
+    bool poisoned;  /* some handlers fault */
     bool ready;     /* clients may post */
     uint64_t moved; /* when a client last got something */
     uint64_t messages, runs, children, redelivered, stalls;
@@ -78,6 +93,8 @@ static inline bool workload_drops(void)
 /* What is left to post, and what has not come back. */
 void workload_client_state(const struct workload_client *client, uint32_t *ret_left, uint32_t *ret_away);
 void workload_draw(uint64_t seed); /* draw.c */
+void *workload_client_main(void *client); /* clients.c */
+void workload_client_rejoin(struct workload_client *client);
 
 /* Runs one seed to its end: sim.failed says how. */
 void workload_run(uint64_t seed);
