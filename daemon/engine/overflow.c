@@ -99,8 +99,7 @@ bool overflow_stall(struct worker *w, uint32_t id, uint32_t destination)
     struct port *port = &e->ports[id];
     store_relaxed(&port->stalled_on, destination + 1);
     store_release(&e->stalls[destination], 1); /* [STALL_FLAG]; read (acquire) by overflow_unstall */
-    if (!SEEDED(stall_fence))
-        full_barrier(); /* [STALL_RECHECK] */
+    full_barrier();                            /* [STALL_RECHECK] */
     if (queue_backlog_bytes(&e->segment.queues[destination]) <= e->segment.header->limit_bytes) {
         store_relaxed(&port->stalled_on, 0);
         return false;

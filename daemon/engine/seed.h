@@ -27,7 +27,6 @@
 #define SEED_step_again         58 /* recovery begins an interrupted flush with its first step */
 #define SEED_visit_fence        59 /* a visited source is given back and looked at once more without a fence */
 #define SEED_no_park_bit        60 /* a batch is set aside and its ready bit is not set */
-#define SEED_stall_fence        61 /* a port says that it waits for a queue and looks at the queue without a fence */
 
 #ifdef ODEON_SEED_BUG
 #define SEED_PASTE_(a, b) a##b
