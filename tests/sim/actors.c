@@ -107,7 +107,7 @@ static actor_ref child_make(struct engine_context *ctx, const struct hop *hop)
     if (spawn.placement == PLACE_NODE)
         spawn.placement = PLACE_SPREAD;
     int r = engine_ctx_spawn(ctx, workload.child_type, &spawn, &child);
-    if (r == -ENOSPC || r == -EAGAIN)
+    if (r == -ENOSPC || r == -EAGAIN || r == -ESRCH) /* no room, no thread, or the type is being reloaded */
         return 0;
     if (r < 0)
         sim_fail("spawn: %s", strerror(-r));
@@ -181,6 +181,11 @@ static uint32_t type_register(struct engine *e, const char *name, enum engine_re
     return id;
 }
 
+static uint32_t children_register(struct engine *e)
+{
+    return type_register(e, "child", RESTART_INIT, sizeof(struct hop), child_init, child_run);
+}
+
 void actors_register(struct engine *e)
 {
     int r = engine_message_type_intern(e, "hop", 1, sizeof(struct hop), true, "", &workload.message_type);
@@ -188,5 +193,18 @@ void actors_register(struct engine *e)
         sim_fail("message type: %s", strerror(-r));
     workload.root_type = type_register(e, "root", RESTART_INIT, sizeof(struct account), root_init, root_run);
     workload.account_type = type_register(e, "account", RESTART_KEEP, sizeof(struct account), root_init, root_run);
-    workload.child_type = type_register(e, "child", RESTART_INIT, sizeof(struct hop), child_init, child_run);
+    workload.child_type = children_register(e);
+}
+
+void actors_reload_children(struct engine *e)
+{
+    uint64_t live;
+    int r = engine_actor_type_retire(e, workload.child_type, &live);
+    if (r == -EBUSY)
+        return;
+    if (r < 0)
+        sim_fail("the children's type cannot be retired: %s", strerror(-r));
+    if (children_register(e) != workload.child_type)
+        sim_fail("the children's type came back as another one");
+    workload.reloads++;
 }

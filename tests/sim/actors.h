@@ -26,5 +26,7 @@ struct account {
 int64_t actors_amount(uint32_t number, uint32_t place);
 
 void actors_register(struct engine *engine);
+/* The children's type goes, if there are none just now, and comes back, as with another build of its plugin. */
+void actors_reload_children(struct engine *engine);
 void actors_fill(uint8_t *payload, uint16_t bytes);
 void actors_check_filler(uint16_t bytes, const uint8_t *payload);

@@ -70,8 +70,9 @@ void client_prepare(struct client *c, uint32_t id)
 
 void client_again(struct client *c)
 {
-    uint32_t generation = c->info.generation + 1;
+    uint32_t generation = c->info.generation + 1, overflow = c->info.overflow;
     kernel_doorbell_close(c->info.doorbell_fd);
     client_prepare(c, c->info.id);
     c->info.generation = generation;
+    c->info.overflow = overflow;
 }

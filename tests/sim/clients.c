@@ -6,7 +6,7 @@
 
 static bool in_order(const struct lane *lane)
 {
-    return lane->child_at == lane->n_places && workload.overflow == OVERFLOW_NEVER;
+    return lane->child_at == lane->n_places && workload.overflow == OVERFLOW_NEVER && workload.port_overflow == OVERFLOW_NEVER;
 }
 
 static void number_ends(uint32_t client, uint32_t index, uint32_t number)
@@ -114,6 +114,8 @@ static void live(struct workload_client *wc)
 {
     uint32_t left, away;
     while (post_some(wc)) {
+        if (wc->lazy)
+            sim_sleep_ns(random_below(&wc->random, 2000000));
         client_receive_all(wc);
         workload_client_state(wc, &left, &away);
         if (left + away == 0)

@@ -26,11 +26,19 @@ static void client_draw(struct workload_client *wc, uint32_t id)
     wc->n_lanes = 1 + random_below(random, LANES_MAX);
     wc->window = workload.overflow != OVERFLOW_NEVER ? 64u << random_below(random, 3) : 1u << random_below(random, 8);
     wc->burst = 1u << random_below(random, 5);
+    wc->client.info.overflow = workload.port_overflow == OVERFLOW_NEVER ? PORT_OVERFLOW_DROP_NEWEST : (uint32_t)workload.port_overflow;
+    wc->lazy = workload.overflow == OVERFLOW_NEVER && random_one_in(random, 8);
+    if (wc->lazy)
+        wc->window = 1024;
     wc->lives = 1 + (random_one_in(random, 4) ? 1 + random_below(random, 2) : 0);
     wc->dies_after = random_below(random, 30);
     wc->leaves = random_one_in(random, 2);
     for (uint32_t i = 0; i < wc->n_lanes; i++)
         lane_draw(&wc->lanes[i], random);
+    for (uint32_t i = 0; i < wc->n_lanes && wc->lazy; i++) { /* more than the ring holds */
+        wc->lanes[i].numbers = NUMBERS_MAX / 2 + random_below(random, NUMBERS_MAX / 2);
+        wc->lanes[i].bytes = HOP_BYTES_MAX / 2 + random_below(random, HOP_BYTES_MAX / 2);
+    }
 }
 
 static void config_draw(struct engine_config *c)
@@ -45,7 +53,7 @@ static void config_draw(struct engine_config *c)
         .actors_max = 2 * ODEON_PORTS_MAX,
         .limit_bytes = workload.overflow != OVERFLOW_NEVER ? 4096 : 1 << 20,
         .outbox_bytes = 256 << 10,
-        .backlog_bytes = 1 << 20,
+        .backlog_bytes = workload.port_overflow != OVERFLOW_NEVER ? 64 << 10 : 1 << 20,
         .dlq_bytes = 64 << 10,
         .durable_bytes = 512,
         .throughput = 1u << random_below(random, 9),
@@ -76,6 +84,7 @@ void workload_draw(uint64_t seed)
     struct sim_random *random = &workload.random;
     random->state = seed ^ UINT64_C(0x5bd1e9955bd1e995);
     workload.overflow = random_one_in(random, 4) ? overflows[random_below(random, sizeof(overflows) / sizeof(overflows[0]))] : OVERFLOW_NEVER;
+    workload.port_overflow = random_one_in(random, 6) ? (int)random_below(random, PORT_OVERFLOW_DISCONNECT) : OVERFLOW_NEVER;
     workload.poisoned = workload.overflow == OVERFLOW_NEVER && random_one_in(random, 6);
     config_draw(&workload.config);
     workload.n_roots = 1 + random_below(random, ROOTS_MAX);

@@ -406,6 +406,8 @@ int sim_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void
 {
     (void)attributes;
     call();
+    if (sim.booted && random_one_in(&sim.chance, sim.plan.thread_fails_one_in))
+        return EAGAIN;
     *thread = sim_spawn(SIDE_ENGINE, main, argument)->id;
     return 0;
 }
@@ -473,6 +475,7 @@ int sim_sigaction(int signal, const struct sigaction *action, struct sigaction *
 
 int sim_raise(int signal)
 {
+    sim.current->faulting = false; /* it is noted */
     if (signal > 0)
         sim_crash();
     return EINVAL;

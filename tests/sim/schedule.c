@@ -311,6 +311,7 @@ static void crash_plan(void)
 
 void sim_booted(void)
 {
+    sim.booted = true;
     if (!sim.crash_behind_boot)
         return;
     sim.crash_behind_boot = false;
@@ -335,11 +336,12 @@ static void stores_arrive(void)
 static void crash_happen(void)
 {
     sim.n_crashes++;
+    sim.booted = false;
     sim_note(0xdead);
     stores_arrive();
     for (uint32_t i = 0; i < FIBERS_MAX; i++)
         if (sim.fibers[i].side == SIDE_ENGINE) {
-            sim.cut_faults += sim.fibers[i].faulting && sim.fibers[i].state != FIBER_FREE && &sim.fibers[i] != sim.current;
+            sim.cut_faults += sim.fibers[i].faulting && sim.fibers[i].state != FIBER_FREE;
             sim.fibers[i].state = FIBER_FREE;
         }
     kernel_crash();
@@ -369,6 +371,7 @@ static void plan_draw(struct schedule *plan)
         .jump_one_in = random_one_in(c, 2) ? 0 : 16u << random_below(c, 7),
         .tick_ns = 5u << random_below(c, 6),
         .crashes = random_one_in(c, 3) ? 0 : 1 + random_below(c, 4),
+        .thread_fails_one_in = random_one_in(c, 3) ? 4 : 0,
     };
 }
 

@@ -80,6 +80,7 @@ struct schedule {
     uint32_t jump_one_in; /* decisions at which time jumps to the next deadline although somebody could run */
     uint32_t tick_ns;     /* of a step */
     uint32_t crashes;
+    uint32_t thread_fails_one_in; /* threads that cannot be had; those of the start can */
 };
 
 struct sim_trace_line {
@@ -105,7 +106,7 @@ struct sim {
     int64_t lowest;
     const void *caller; /* where the engine's code took the present step */
     struct sim_trace_line *lines; /* the last ones, a ring; NULL: nobody wants to see them */
-    bool failed, over, crashing, crash_behind_boot;
+    bool failed, over, crashing, crash_behind_boot, booted;
     char what[400];
 };
 extern struct sim sim;

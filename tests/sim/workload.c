@@ -56,8 +56,11 @@ static void root_make(uint32_t i)
     snprintf(name, sizeof(name), "root%u", i);
     struct engine_spawn spawn = { .placement = root->placement, .place = ENGINE_ANYWHERE, .name = name, .args = &i, .args_size = sizeof(i) };
     int r = engine_actor_lookup(workload.engine, name, &ref);
-    if (r == -ENOENT && !workload.ready)
+    while (r == -ENOENT || r == -EAGAIN) { /* EAGAIN: no thread for a detached one */
+        if (workload.ready)
+            break;
         r = engine_actor_spawn_placed(workload.engine, root->kept ? workload.account_type : workload.root_type, &spawn, &ref);
+    }
     if (r < 0)
         sim_fail("root actor %u: %s", i, strerror(-r));
     if (workload.ready && ref != root->ref)
@@ -73,7 +76,7 @@ static bool all_done(void)
     return true;
 }
 
-static void change_something(void)
+static void change_settings(void)
 {
     struct engine_config config = workload.config;
     struct engine_change change;
@@ -85,7 +88,7 @@ static void change_something(void)
     config.steal_sources = random_below(random, 4);
     config.throughput = 1u << random_below(random, 8);
     int r = engine_reconfigure(workload.engine, &config, UINT64_C(1000000000), &change, &text);
-    if (r == -EBUSY)
+    if (r == -EBUSY || r == -EAGAIN)
         return;
     if (r < 0)
         sim_fail("reconfigure: %s: %s", strerror(-r), text);
@@ -137,7 +140,10 @@ static void wait_for_clients(void)
         clients_come_and_go();
         if (workload.changed < workload.n_changes) {
             workload.changed++;
-            change_something();
+            if (random_one_in(&workload.random, 4))
+                actors_reload_children(workload.engine);
+            else
+                change_settings();
         }
         if (sim.now - workload.moved > STILL_NS)
             sim_fail("lost: nothing has come back for a second");

@@ -6,7 +6,7 @@
  * the first place of a lane pays an amount, the second one receives it.
  *
  * H1  Each number comes back once; in order, unless children carry it.  In a load that overflows (`overflow`) it may come back as a refusal,
- *     or from an actor that could not pass it on, or, if the policy drops, not at all; the engine has counted those.
+ *     or from an actor that could not pass it on, or, if the policy of queues or ports drops, not at all; the engine has counted those.
  * H2  An actor sees each number of a place once, in order; a second time only if it is marked as redelivered, and the engine has died since.
  *     A kept state has not seen what is redelivered, and in the end is the sum of what its actor ran.
  * H3  When nobody can run, nobody sleeps who has something to do (check.h).
@@ -49,6 +49,7 @@ struct workload_client {
     struct sim_random random;
     struct lane lanes[LANES_MAX];
     uint32_t n_lanes, window, burst;
+    bool lazy; /* seldom receives */
     uint32_t written_off; /* dropped: nothing is under way, and they have not come back */
     uint32_t life, lives, dies_after; /* posts, but for its last life */
     enum presence presence;
@@ -75,20 +76,22 @@ struct workload {
     bool asked_to_close[CLIENTS_MAX]; /* this engine */
     struct workload_client clients[CLIENTS_MAX];
     struct workload_root roots[ROOTS_MAX];
-    int overflow; /* enum engine_overflow of all actors, with tiny queues */
+    int overflow;      /* enum engine_overflow of all actors, with tiny queues */
+    int port_overflow; /* enum port_overflow of all ports, with small backlogs */
     uint16_t message_type;
     uint32_t root_type, account_type, child_type;
     bool poisoned;  /* some handlers fault */
     bool ready;     /* clients may post */
     uint64_t moved; /* when a client last got something */
-    uint64_t messages, runs, children, redelivered, stalls;
+    uint64_t messages, runs, children, redelivered, stalls, reloads;
     struct fiber *control;
 };
 extern struct workload workload;
 
 static inline bool workload_drops(void)
 {
-    return workload.overflow == OVERFLOW_POLICY_DROP_NEWEST || workload.overflow == OVERFLOW_POLICY_DROP_OLDEST;
+    return workload.overflow == OVERFLOW_POLICY_DROP_NEWEST || workload.overflow == OVERFLOW_POLICY_DROP_OLDEST ||
+           workload.port_overflow != OVERFLOW_NEVER;
 }
 /* What is left to post, and what has not come back. */
 void workload_client_state(const struct workload_client *client, uint32_t *ret_left, uint32_t *ret_away);
