@@ -393,6 +393,11 @@ long sim_syscall(long number, ...)
         result = futex(word, operation, value, va_arg(arguments, const struct timespec *));
     } else if (number == SYS_gettid) {
         result = (long)sim.current->id + 1;
+    } else if (number == SYS_exit_group) {
+        sim.current->faulting = false; /* it is noted */
+        sim_crash();
+    } else if (number == SYS_rt_sigaction || number == SYS_rt_sigprocmask) {
+        call(); /* on its way to die of a signal */
     } else {
         sim_fail("system call %ld is not simulated", number);
     }
@@ -483,7 +488,7 @@ int sim_raise(int signal)
 
 void sim_fault(void)
 {
-    siginfo_t info = { .si_signo = SIGSEGV };
+    siginfo_t info = { .si_signo = SIGSEGV, .si_code = SEGV_MAPERR };
     ucontext_t context = { .uc_flags = 0 };
     sim.current->faulting = true;
     on_fault(SIGSEGV, &info, &context);

@@ -15,12 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "daemon/engine/seed.h"
 #include "tests/sim/cover.h"
 #include "tests/sim/workload.h"
 
-enum { COVER_SEEDS = 2000 }; /* so many must try everything */
+enum {
+    COVER_SEEDS = 2000, /* so many must try everything */
+    SEED_SECONDS = 20,  /* a seed takes some milliseconds */
+};
 
 int sim_seed_bug;
 
@@ -56,6 +60,7 @@ static void faults_catch(void)
     stack_t alternative = { .ss_sp = stack, .ss_size = sizeof(stack) };
     struct sigaction action = { .sa_handler = on_fault, .sa_flags = SA_ONSTACK | SA_NODEFER };
     sigaltstack(&alternative, NULL);
+    sigaction(SIGALRM, &action, NULL); /* a loop without a step */
     sigaction(SIGSEGV, &action, NULL);
     sigaction(SIGBUS, &action, NULL);
     sigaction(SIGFPE, &action, NULL);
@@ -140,7 +145,9 @@ int main(int argc, char **argv)
     faults_catch();
     double started = seconds_now();
     for (uint64_t i = 0; i < count && (seconds == 0 || seconds_now() - started < (double)seconds); i++) {
+        alarm(SEED_SECONDS);
         workload_run(from + i);
+        alarm(0);
         done++;
         steps += sim.steps;
         crashes += sim.n_crashes;
