@@ -284,6 +284,7 @@ struct engine {
     cpu_set_t allowed;         /* where the process may run: detached threads are made by bound ones */
     struct port *ports;
     _Atomic(struct actor_type *) types[ODEON_ACTOR_TYPES_MAX];
+    _Atomic(struct actor_type *) spawnable[ODEON_ACTOR_TYPES_MAX]; /* the same, but for a type that is about to be retired: new actors */
     struct engine_fault *faults;
     uint32_t n_faults;
     bool recovered, started;
