@@ -296,7 +296,7 @@ int actors_spawn(struct worker *w, const struct spawn_request *request, actor_re
     type_live_add(w, request->type, 1);
     if (w->is_detached)
         full_barrier(); /* retiring a type does not wait for these threads: one of the two sees the other */
-    int r = load_acquire(&e->types[request->type]) ? spawn_reserve(w, request, ret_ref) : -ENOENT;
+    int r = load_acquire(&e->spawnable[request->type]) ? spawn_reserve(w, request, ret_ref) : -ENOENT;
     if (r < 0) {
         type_live_add(w, request->type, -1);
         return r;

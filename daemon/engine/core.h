@@ -290,6 +290,7 @@ struct engine {
     cpu_set_t allowed;         /* where the process may run: detached threads are made by bound ones */
     struct port *ports;
     _Atomic(struct actor_type *) types[ODEON_ACTOR_TYPES_MAX];
+    _Atomic(struct actor_type *) spawnable[ODEON_ACTOR_TYPES_MAX]; /* the same, but for a type that is about to be retired: new actors */
     struct engine_fault *faults;
     uint32_t n_faults;
     bool recovered, started;
@@ -339,6 +340,12 @@ static inline uint32_t engine_workers(const struct engine *engine)
 static inline bool engine_wants_halt(const struct engine *engine)
 {
     return load_relaxed(&engine->stopping) || (load_relaxed(&engine->pause) & 1);
+}
+
+/* The same of one id: detached threads go on while workers stand. */
+static inline bool worker_wants_halt(const struct worker *w)
+{
+    return w->is_detached ? load_relaxed(&w->engine->stopping) != 0 : engine_wants_halt(w->engine);
 }
 
 static inline struct worker *worker_of_context(struct engine_context *ctx)

@@ -100,7 +100,7 @@ int detached_take(struct worker *w, uint32_t type, uint32_t *ret_queue)
         if (!atomic_compare_exchange_strong_explicit(&e->detached[index].taken, &none, type, memory_order_seq_cst, memory_order_relaxed))
             continue;
         full_barrier_after_exchange();
-        int r = load_relaxed(&e->types[type]) ? 0 : -ENOENT;
+        int r = load_relaxed(&e->spawnable[type]) ? 0 : -ENOENT;
         if (r == 0 && e->started)
             r = slot_start(e, index);
         if (r < 0) {

@@ -79,7 +79,7 @@ int seed_chosen = SEED_NONE;
 
 static __attribute__((constructor)) void seed_choose(void)
 {
-    static const char *const names[SEED_N] = {
+    static const char *const names[] = {
         [SEED_NONE] = "",
         [SEED_journal_late] = "journal_late",
         [SEED_own_early] = "own_early",
@@ -93,7 +93,7 @@ static __attribute__((constructor)) void seed_choose(void)
         [SEED_unmarked] = "unmarked",
     };
     const char *wanted = getenv("ODEON_SEED");
-    for (int i = 0; wanted && i < SEED_N; i++)
+    for (int i = 0; wanted && i < (int)(sizeof(names) / sizeof(names[0])); i++)
         if (strcmp(names[i], wanted) == 0)
             seed_chosen = i;
 }

@@ -11,6 +11,7 @@
 #include "daemon/engine/near.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
+#include "daemon/engine/seed.h"
 #include "daemon/engine/steal.h"
 
 enum { STALL_LOOK_NS = 10 * 1000 * 1000 }; /* how long a polled port may wait for an owner that is stuck */
@@ -248,7 +249,7 @@ enum look { LOOK_STAY_AWAKE, LOOK_SLEEP };
 static enum look last_look(struct worker *w)
 {
     struct engine *e = w->engine;
-    if (!mask_is_empty(w) || engine_wants_halt(e)) /* [PARK_OWN, CMN_PARK], [PARK_PAUSE]; a searcher stays one [PARK_DEBT] */
+    if ((!SEEDED(park_look) && !mask_is_empty(w)) || engine_wants_halt(e)) /* [PARK_OWN, CMN_PARK], [PARK_PAUSE]; a searcher stays one [PARK_DEBT] */
         return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
     if (w->searcher) { /* [SEARCH_PARK] behind the flag, before the look at the others */
         search_end(w);

@@ -15,6 +15,7 @@
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/overflow.h"
 #include "daemon/engine/port_rate.h"
+#include "daemon/engine/seed.h"
 #include "daemon/engine/wake.h"
 
 enum {
@@ -256,6 +257,8 @@ static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
     w->tail = tail;
     w->source = segment_port_source(&w->engine->segment, id) + 1;
     commit_flip(w, w->source, head, tail, 0, 0, 0);
+    if (SEEDED(head_early))
+        publish_head(w, port, tail);
     while (w->cursor < w->tail && n < most && why == PORT_OK) {
         uint64_t at = w->cursor;
         struct envelope h = likely(!known) ? header_fetch(record_at(port, at)) : *known;
@@ -426,7 +429,8 @@ bool port_make_cold(struct worker *w)
         }
     if (!any)
         return false;
-    full_barrier(); /* R3, P4 */
+    if (!SEEDED(cold_fence))
+        full_barrier(); /* R3, P4 */
     for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
         for (uint64_t bits = w->hot[word]; bits; bits &= bits - 1) {
             uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);

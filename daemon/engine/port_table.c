@@ -255,7 +255,8 @@ void port_reap(struct engine *e, uint32_t id, bool unmap)
         return;
     park_unwatch_doorbell(e, port->doorbell_fd);
     atomic_fetch_and_explicit(&e->ports_open[id / 64], ~(UINT64_C(1) << (id % 64)), memory_order_relaxed);
-    store_relaxed(&e->segment.ports[id].generation, 0);
+    /* The durable entry stays until the index is used again, or recovery forgets it: who has not heard of the end before a kill adds the port
+     * once more, and what was taken from it must not be taken again. */
     if (unmap)
         port_unmap(port);
     else

@@ -39,7 +39,7 @@ static void roll_forward(struct engine *e, uint32_t id, struct engine_recovery *
     uint32_t destination = entry->destination & ~JOURNAL_RING;
     assert(destination <= e->segment.dead_letters);
     struct segment_queue *queue = &e->segment.queues[destination];
-    if ((load_relaxed(&queue->lock) & ~LOCK_WAITERS) != id + 1)
+    if (!SEEDED(journal_unchecked) && (load_relaxed(&queue->lock) & ~LOCK_WAITERS) != id + 1)
         return; /* the step is done */
     if (entry->destination & JOURNAL_RING) {
         struct segment_port *port = &e->segment.ports[destination - e->segment.n_queues];
@@ -208,7 +208,7 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
         report->unflushed_outboxes++;
         w->recovering = true;
         w->out = commit_out(&slot);
-        outbox_flush_from(w, step + 1);
+        outbox_flush_from(w, SEEDED(step_again) ? 1 : step + 1);
         outbox_reset(w);
         w->recovering = false;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deliberate bugs, and points at which a test build kills itself.  Both are for the kill torture (tests/stress) and the history checker
- * (tests/history): a build without them contains nothing of either.
+ * (tests/history), bugs also for the simulator (tests/sim): a build without them contains nothing of either.
  *
  * -DODEON_SEED_BUG=NAME makes one protocol rule wrong; the torture must then turn red.  -DODEON_SEED_BUG=chosen compiles all of them in;
- * the environment variable ODEON_SEED then names the one.
+ * the environment variable ODEON_SEED then names the one.  The simulator, -DODEON_SIMULATE, has all of them, and turns on one at a time.
  * -DODEON_INJECT=1 compiles the points in; the environment variable ODEON_INJECT="POINT:N,POINT:N" then lets the process end
  * itself with SIGKILL at the point's n-th passage, n drawn from 1 to 2 N.
  */
@@ -23,12 +23,23 @@
 #define SEED_newest_first       8 /* two records of a run change places */
 #define SEED_silent_refusal     9 /* a client is not told of a refusal */
 #define SEED_unmarked           10 /* recovery does not mark what is run again */
-#define SEED_N                  11
+/* Of the simulator alone: */
+#define SEED_post_fence         51 /* a client publishes and looks at need_wakeup without a fence in between */
+#define SEED_cold_fence         52 /* a worker turns the doorbell on and looks at the ring without a fence */
+#define SEED_bit_late           53 /* a ready bit is cleared behind the look at the queue, not before it */
+#define SEED_journal_unchecked  54 /* recovery rolls a journal forward without asking whose the lock is */
+#define SEED_park_look          56 /* a parker does not look at its mask again behind its sleepers bit */
+#define SEED_head_early         57 /* the client is told of room before what was there is committed */
+#define SEED_step_again         58 /* recovery begins an interrupted flush with its first step */
+#define SEED_visit_fence        59 /* a visited source is given back and looked at once more without a fence */
+#define SEED_no_park_bit        60 /* a batch is set aside and its ready bit is not set */
 
 #ifdef ODEON_SEED_BUG
 #define SEED_PASTE_(a, b) a##b
 #define SEED_PASTE(a, b)  SEED_PASTE_(a, b)
 #define SEED_BUG          SEED_PASTE(SEED_, ODEON_SEED_BUG)
+#elif defined(ODEON_SIMULATE)
+#define SEED_BUG sim_seed_bug
 #else
 #define SEED_BUG SEED_NONE
 #endif

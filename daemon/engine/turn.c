@@ -427,7 +427,7 @@ static bool loop_look(struct turn_loop *loop, struct worker *w)
         loop_resume(loop, w, 0);
     }
     loop->bound = w->wrap ? w->wrap : w->tail;
-    return w->cursor != loop->bound && loop->low != loop->stop && !engine_wants_halt(w->engine);
+    return w->cursor != loop->bound && loop->low != loop->stop && !worker_wants_halt(w);
 }
 
 /* A plain message to an actor that has not been initialised yet: it is now.  The behaviour to run, or NULL. */

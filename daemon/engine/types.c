@@ -170,7 +170,8 @@ int engine_actor_type_register(struct engine *e, const struct engine_actor_type_
         return -ENOMEM;
     if (info->restart == RESTART_STOP && !e->started)
         end_left_over(e, id);
-    store_release(&e->types[id], type); /* read (acquire) by spawn and by an actor's first message */
+    store_release(&e->types[id], type); /* read (acquire) by an actor's first message */
+    store_release(&e->spawnable[id], type); /* read (acquire) by spawn */
     *ret_id = id;
     return 0;
 }
@@ -196,11 +197,19 @@ int engine_actor_type_retire(struct engine *e, uint32_t id, uint64_t *ret_live)
     *ret_live = type_live(e, id);
     if (*ret_live > 0)
         return -EBUSY;
-    store_release(&e->types[id], NULL);
+    /* A spawn may be under way: its actor finds its type until nobody can have made one. */
+    store_release(&e->spawnable[id], NULL);
     bool quiet = worker_quiesce(e, RETIRE_WAIT_NS);
-    *ret_live = type_live(e, id); /* a spawn may have been under way */
-    if (!quiet || *ret_live > 0 || !detached_leave_type(e, id)) {
+    *ret_live = type_live(e, id);
+    if (quiet && *ret_live == 0 && detached_leave_type(e, id)) {
+        store_release(&e->types[id], NULL);
+        quiet = worker_quiesce(e, RETIRE_WAIT_NS); /* who ended the last one still looks at it */
+    } else {
+        quiet = false;
+    }
+    if (!quiet) {
         store_release(&e->types[id], type);
+        store_release(&e->spawnable[id], type);
         return -EBUSY;
     }
     for (uint32_t i = 0; i < e->segment.n_ids; i++)

@@ -5,6 +5,7 @@
 
 #include "daemon/engine/detached.h"
 #include "daemon/engine/near.h"
+#include "daemon/engine/seed.h"
 
 bool sleeper_any(struct engine *e)
 {
@@ -131,11 +132,12 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
     if (unlikely(to != w->id)) {
         owner_release(s, to);
         stat_add(w, STAT_visits, 1);
-        full_barrier(); /* [VISIT_ORDER] */
+        if (!SEEDED(visit_fence))
+            full_barrier(); /* [VISIT_ORDER] */
         return true;
     }
     bool common = unlikely(load_relaxed(&e->placing) & PLACING_COMMON) && !(load_relaxed(&s->flags) & (SOURCE_FIXED | SOURCE_FOLLOW));
-    if (left && !common)
+    if (left && !common && !SEEDED(no_park_bit))
         ready_set(w->ready, source); /* [PARK_BIT], [REL_LOOK] */
     owner_release(s, w->id);
     if (left && common)

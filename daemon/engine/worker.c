@@ -17,6 +17,7 @@
 #include "daemon/engine/park.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/reclaim.h"
+#include "daemon/engine/seed.h"
 #include "daemon/engine/steal.h"
 #include "daemon/engine/turn.h"
 
@@ -156,12 +157,16 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
     uint32_t sel = load_relaxed(&queue->sel);
     bool gulped = !queue_has_batch(sel);
     if (gulped && load_acquire(&queue->len[queue_active(sel)]) == 0) {
+        if (SEEDED(bit_late))
+            (void)ready_clear(w->ready, id);
         release(w, id, queue, false);
         return;
     }
     if (gulped) {
         queue_gulp(queue, w->id);
         store_relaxed(&queue->ring, 0);
+        if (SEEDED(bit_late))
+            (void)ready_clear(w->ready, id);
     }
     attach(w, id, queue);
     overflow_attached(w, id, gulped);
@@ -237,13 +242,15 @@ static int64_t mask_next(const struct worker *w, const _Atomic uint64_t *mask, u
 static int64_t take_own(struct worker *w)
 {
     for (int64_t source; (source = mask_next(w, w->ready, &w->scan_from)) >= 0;) {
-        if (!ready_clear(w->ready, (uint32_t)source))
+        if (!(SEEDED(bit_late) && source < w->engine->segment.n_queues) && !ready_clear(w->ready, (uint32_t)source))
             continue; /* a thief's, who cleared it */
         store_relaxed(&w->busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
         if (likely(owner_take(&w->engine->sources[source], w->id, w->id)))
             return source;
         store_relaxed(&w->busy, 0);
         stat_add(w, STAT_missed_gulps, 1);
+        if (SEEDED(bit_late))
+            (void)ready_clear(w->ready, (uint32_t)source);
         source_pass_on(w->engine, w, (uint32_t)source);
     }
     return -1;

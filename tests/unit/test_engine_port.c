@@ -518,6 +518,40 @@ static void test_ports_outlive_the_engine(void **state)
     fixture_end(&f);
 }
 
+/* The executor is killed when a port has ended and nobody has heard of it yet: the port is added again, and nothing taken again. */
+static void test_end_that_nobody_heard_of(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    struct engine_recovery report;
+    const char *text;
+    actor_ref ref;
+    uint32_t why;
+    fixture_begin(&f, 2, 1 << 20);
+    client_open(&f, &c, PORT, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    for (uint64_t i = 1; i <= 100; i++)
+        client_post(&c, echo, number_type, &i, 8);
+    assert_int_equal(engine_port_remove(f.engine, PORT, 1), 0);
+    expect_removed(&f, PORT, 1, &why);
+    assert_true(engine_fixture_until(atomic_load(&seen.n) == 100));
+    engine_stop(f.engine);
+    f.engine = engine_close(f.engine);
+    assert_int_equal(engine_open(&f.config, f.segment_fd, f.stats_fd, &f.engine, &text), 0);
+    assert_int_equal(engine_port_add(f.engine, &c.info, &ref), 0);
+    assert_int_equal(engine_recover(f.engine, &report), 0);
+    types_register(&f);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_int_equal(engine_port_remove(f.engine, PORT, 1), 0);
+    expect_removed(&f, PORT, 1, &why);
+    assert_int_equal(why, 0);
+    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+    assert_int_equal(atomic_load(&seen.n), 100);
+    client_free(&c);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -538,6 +572,7 @@ int main(void)
         port_test(test_stale_references, under_defaults),
         port_test(test_remove_while_traffic, under_defaults),
         port_test(test_ports_outlive_the_engine, under_defaults),
+        port_test(test_end_that_nobody_heard_of, under_defaults),
         port_test(test_there_and_back, under_visit),
         port_test(test_doorbell_is_enough, under_visit),
         port_test(test_port_of_a_stuck_worker, under_visit),

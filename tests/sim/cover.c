@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/sim/cover.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "daemon/engine/core.h"
+
+static const struct {
+    const char *name;
+    enum stat_index stat;
+} counters[] = {
+#define COUNTER(name) { #name, STAT_##name }
+    COUNTER(steals), COUNTER(sources_moved), COUNTER(visits), COUNTER(follow_moves), COUNTER(missed_gulps), COUNTER(tail_appends),
+    COUNTER(batches_parked), COUNTER(lock_contended), COUNTER(direct_gulps), COUNTER(port_backlogged), COUNTER(parks),
+    COUNTER(wakeups_useful), COUNTER(relaxed_timeouts), COUNTER(client_wakeups), COUNTER(windows_reclaimed), COUNTER(redeliveries),
+    COUNTER(refusals), COUNTER(sends_failed), COUNTER(dropped_newest), COUNTER(dropped_oldest), COUNTER(backlog_dropped), COUNTER(backlog_dropped_oldest), COUNTER(stalled), COUNTER(faults),
+    COUNTER(dead_letters),
+};
+enum { N_COUNTERS = sizeof(counters) / sizeof(counters[0]) };
+
+#define RECOVERY_FIELDS(F)                                                                                                              \
+    F(running_handlers) F(unflushed_outboxes) F(armed_journals) F(held_locks) F(parked_batches) F(attached_batches) F(ports_attached)   \
+    F(spawns_undone) F(states_undone)
+#define NAME(field)  #field,
+#define INDEX(field) RECOVERED_##field,
+#define ADD(field)   recovered[RECOVERED_##field] += load_relaxed(&e->stats->recovery_total.field);
+static const char *const recovered_names[] = { RECOVERY_FIELDS(NAME) };
+enum { RECOVERY_FIELDS(INDEX) N_RECOVERED };
+static uint64_t counted[N_COUNTERS], recovered[N_RECOVERED];
+
+void cover_add(const struct engine *e)
+{
+    for (int i = 0; i < N_COUNTERS; i++)
+        for (uint32_t id = 0; id < e->segment.n_ids; id++)
+            counted[i] += load_relaxed(&e->workers[id]->stats->value[counters[i].stat]);
+    RECOVERY_FIELDS(ADD)
+}
+
+static bool tell(const char *name, uint64_t value)
+{
+    printf(" %s=%" PRIu64, name, value);
+    return value > 0;
+}
+
+bool cover_tell(void)
+{
+    bool all = true;
+    printf("# counted:");
+    for (int i = 0; i < N_COUNTERS; i++)
+        all = tell(counters[i].name, counted[i]) && all;
+    printf("\n# recovered:");
+    for (int i = 0; i < N_RECOVERED; i++)
+        all = tell(recovered_names[i], recovered[i]) && all;
+    putchar('\n');
+    return all;
+}

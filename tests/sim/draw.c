@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a seed is about: the engine's settings, its actors, its clients and their lanes. */
+#include <string.h>
+
+#include "tests/sim/actors.h"
+#include "tests/sim/workload.h"
+
+static void lane_draw(struct lane *lane, struct sim_random *random)
+{
+    lane->n_places = 1 + random_below(random, PLACES_MAX);
+    for (uint32_t i = 0; i < lane->n_places; i++)
+        lane->roots[i] = random_below(random, workload.n_roots);
+    bool overflows = workload.overflow != OVERFLOW_NEVER;
+    lane->child_at = random_one_in(random, 3) && !overflows ? random_below(random, lane->n_places) : lane->n_places;
+    lane->numbers = 1 + random_below(random, random_one_in(random, 4) || overflows ? NUMBERS_MAX : 12);
+    lane->poison = workload.poisoned && random_one_in(random, 4) ? random_below(random, lane->numbers) : NUMBERS_MAX;
+    lane->correlated = overflows || lane->poison < NUMBERS_MAX || random_one_in(random, 4);
+    lane->bytes = (uint32_t)sizeof(struct hop) + random_below(random, random_one_in(random, 6) && !overflows ? HOP_BYTES_MAX - (uint32_t)sizeof(struct hop) + 1 : 40);
+}
+
+static void client_draw(struct workload_client *wc, uint32_t id)
+{
+    struct sim_random *random = &workload.random;
+    client_prepare(&wc->client, id);
+    wc->random.state = random_next(random);
+    wc->n_lanes = 1 + random_below(random, LANES_MAX);
+    wc->window = workload.overflow != OVERFLOW_NEVER ? 64u << random_below(random, 3) : 1u << random_below(random, 8);
+    wc->burst = 1u << random_below(random, 5);
+    wc->client.info.overflow = workload.port_overflow == OVERFLOW_NEVER ? PORT_OVERFLOW_DROP_NEWEST : (uint32_t)workload.port_overflow;
+    wc->lazy = workload.overflow == OVERFLOW_NEVER && random_one_in(random, 8);
+    if (wc->lazy)
+        wc->window = 1024;
+    wc->lives = 1 + (random_one_in(random, 4) ? 1 + random_below(random, 2) : 0);
+    wc->dies_after = random_below(random, 30);
+    wc->leaves = random_one_in(random, 2);
+    for (uint32_t i = 0; i < wc->n_lanes; i++)
+        lane_draw(&wc->lanes[i], random);
+    for (uint32_t i = 0; i < wc->n_lanes && wc->lazy; i++) { /* more than the ring holds */
+        wc->lanes[i].numbers = NUMBERS_MAX / 2 + random_below(random, NUMBERS_MAX / 2);
+        wc->lanes[i].bytes = HOP_BYTES_MAX / 2 + random_below(random, HOP_BYTES_MAX / 2);
+    }
+}
+
+static void config_draw(struct engine_config *c)
+{
+    struct sim_random *random = &workload.random;
+    uint32_t room = 1 + random_below(random, 4);
+    *c = (struct engine_config){
+        .workers_max = room,
+        .n_workers = 1 + random_below(random, room),
+        .queues_per_worker = 1 + random_below(random, 3),
+        .detached_max = random_below(random, 3),
+        .actors_max = 2 * ODEON_PORTS_MAX,
+        .limit_bytes = workload.overflow != OVERFLOW_NEVER ? 4096 : 1 << 20,
+        .outbox_bytes = 256 << 10,
+        .backlog_bytes = workload.port_overflow != OVERFLOW_NEVER ? 64 << 10 : 1 << 20,
+        .dlq_bytes = 64 << 10,
+        .durable_bytes = 512,
+        .throughput = 1u << random_below(random, 9),
+        .attempts_max = 3,
+        .stealing = (enum steal_policy_id)random_below(random, STEAL_N),
+        .mode = (enum steal_mode)random_below(random, STEAL_MODE_N),
+        .steal_sources = random_below(random, 4),
+        .spin_ns = random_below(random, 3) * 1000,
+        .moderate_sleeps = random_one_in(random, 3) ? 2 : 0,
+        .moderate_ns = 50000,
+        .relaxed_ns = random_one_in(random, 4) ? 2000000 : 0,
+    };
+}
+
+static void root_draw(struct workload_root *root, uint32_t index)
+{
+    struct sim_random *random = &workload.random;
+    enum engine_placement placement = (enum engine_placement)random_below(random, PLACE_N);
+    bool nowhere = placement == PLACE_NODE || (placement == PLACE_DETACHED && index >= workload.config.detached_max);
+    root->placement = nowhere ? PLACE_SPREAD : placement;
+    root->kept = random_one_in(random, 3);
+}
+
+void workload_draw(uint64_t seed)
+{
+    static const int overflows[] = { OVERFLOW_POLICY_REJECT, OVERFLOW_POLICY_DROP_NEWEST, OVERFLOW_POLICY_DROP_OLDEST, OVERFLOW_POLICY_STALL, OVERFLOW_POLICY_STALL };
+    memset(&workload, 0, sizeof(workload));
+    struct sim_random *random = &workload.random;
+    random->state = seed ^ UINT64_C(0x5bd1e9955bd1e995);
+    workload.overflow = random_one_in(random, 4) ? overflows[random_below(random, sizeof(overflows) / sizeof(overflows[0]))] : OVERFLOW_NEVER;
+    workload.port_overflow = random_one_in(random, 6) ? (int)random_below(random, PORT_OVERFLOW_DISCONNECT) : OVERFLOW_NEVER;
+    workload.poisoned = workload.overflow == OVERFLOW_NEVER && random_one_in(random, 6);
+    config_draw(&workload.config);
+    workload.n_roots = 1 + random_below(random, ROOTS_MAX);
+    for (uint32_t i = 0; i < workload.n_roots; i++)
+        root_draw(&workload.roots[i], i);
+    workload.n_changes = random_one_in(random, 2) ? 0 : random_below(random, 6);
+    workload.stall_one_in = random_one_in(random, 4) ? 50 : 0;
+    workload.n_clients = 1 + random_below(random, 3);
+    for (uint32_t i = 0; i < workload.n_clients; i++)
+        client_draw(&workload.clients[i], i);
+}

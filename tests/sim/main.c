@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The simulator's program: runs seeds, one line for each that fails (tests/simulate.sh).
+ *
+ *     simulate --seed N | --from N --count M | --from N --seconds S  [--bug NAME] [--all]
+ *     simulate --seed N --trace
+ *     simulate --list
+ *
+ * --bug turns a deliberate bug of daemon/engine/seed.h on, --list names them; --all goes on behind a failing seed.
+ * Exit status: 0 none failed, 1 one did, 2 could not run.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/engine/seed.h"
+#include "tests/sim/cover.h"
+#include "tests/sim/workload.h"
+
+enum {
+    COVER_SEEDS = 2000, /* so many must try everything */
+    SEED_SECONDS = 20,  /* a seed takes some milliseconds */
+};
+
+int sim_seed_bug;
+
+static const struct {
+    const char *name;
+    int bug;
+} bugs[] = {
+#define BUG(name) { #name, SEED_##name }
+    BUG(journal_late), BUG(own_early), BUG(two_stores), BUG(locks_first), BUG(undo_skipped), BUG(post_fence), BUG(cold_fence), BUG(bit_late),
+    BUG(journal_unchecked), BUG(unmarked), BUG(park_look), BUG(head_early), BUG(step_again),
+    BUG(visit_fence), BUG(no_park_bit),
+};
+
+/* The C library's, for assert(): the seed has failed, the next one may be run. */
+void __assert_fail(const char *assertion, const char *file, unsigned line, const char *function)
+{
+    sim_fail("assertion %s in %s, %s:%u", assertion, function, strrchr(file, '/') ? strrchr(file, '/') + 1 : file, line);
+}
+
+static void on_fault(int number)
+{
+    (void)number;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    sim_fail("signal %d", number); /* away from the signal's stack, for good */
+}
+
+static void faults_catch(void)
+{
+    static uint8_t stack[64 * 1024];
+    stack_t alternative = { .ss_sp = stack, .ss_size = sizeof(stack) };
+    struct sigaction action = { .sa_handler = on_fault, .sa_flags = SA_ONSTACK | SA_NODEFER };
+    sigaltstack(&alternative, NULL);
+    sigaction(SIGALRM, &action, NULL); /* a loop without a step */
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGBUS, &action, NULL);
+    sigaction(SIGFPE, &action, NULL);
+    sigaction(SIGILL, &action, NULL);
+}
+
+static uint64_t number_of(const char *text)
+{
+    char *end;
+    uint64_t n = strtoull(text, &end, 0);
+    if (*text && !*end)
+        return n;
+    fprintf(stderr, "simulate: not a number: %s\n", text);
+    exit(2);
+}
+
+static int bug_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++)
+        if (strcmp(bugs[i].name, name) == 0)
+            return bugs[i].bug;
+    fprintf(stderr, "simulate: no such bug: %s\n", name);
+    exit(2);
+}
+
+static int bugs_list(void)
+{
+    for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++)
+        puts(bugs[i].name);
+    return 0;
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static struct sim_trace_line trace_lines[TRACE_LINES];
+
+/* The last steps; offsets are addr2line's. */
+static void trace_tell(void)
+{
+    extern const char __executable_start;
+    static const char *const kinds[] = { "", "load", "store", "rmw", "cas", "fence", "place", "relax", "kernel", "lock" };
+    for (uint64_t i = 1; i <= TRACE_LINES && sim.lines; i++) {
+        const struct sim_trace_line *line = &sim.lines[(sim.steps + i) % TRACE_LINES];
+        if (line->step)
+            printf("%" PRIu64 " %" PRIu64 " ns fiber=%u %s %#" PRIx64 " from=%#lx\n", line->step, line->now, line->fiber, kinds[line->kind], line->where,
+                   (unsigned long)((const char *)line->caller - &__executable_start - 1));
+    }
+}
+
+static void tell(void)
+{
+    printf("seed=%" PRIu64 " schedule=%s steps=%" PRIu64 " crashes=%u trace=%016" PRIx64 ": %s\n", sim.seed, schedule_name(), sim.steps,
+           sim.n_crashes, sim.trace, sim.failed ? sim.what : "fine");
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "seed", required_argument, NULL, 's' }, { "from", required_argument, NULL, 'f' }, { "count", required_argument, NULL, 'c' },
+        { "seconds", required_argument, NULL, 't' }, { "list", no_argument, NULL, 'l' }, { "trace", no_argument, NULL, 'v' }, { "bug", required_argument, NULL, 'b' }, { "all", no_argument, NULL, 'a' }, { 0 },
+    };
+    uint64_t from = 1, count = 1, seconds = 0, failed = 0, steps = 0, crashes = 0, messages = 0, done = 0;
+    bool one = false, all = false;
+    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;)
+        switch (c) {
+        case 's': from = number_of(optarg); one = true; break;
+        case 'f': from = number_of(optarg); break;
+        case 'c': count = number_of(optarg); break;
+        case 't': seconds = number_of(optarg); count = UINT64_MAX; break;
+        case 'b': sim_seed_bug = bug_of(optarg); break;
+        case 'a': all = true; break;
+        case 'v': sim.lines = trace_lines; break;
+        case 'l': return bugs_list();
+        default: return 2;
+        }
+    faults_catch();
+    double started = seconds_now();
+    for (uint64_t i = 0; i < count && (seconds == 0 || seconds_now() - started < (double)seconds); i++) {
+        alarm(SEED_SECONDS);
+        workload_run(from + i);
+        alarm(0);
+        done++;
+        steps += sim.steps;
+        crashes += sim.n_crashes;
+        messages += workload.messages;
+        failed += sim.failed;
+        if (one)
+            trace_tell();
+        if (sim.failed || one)
+            tell();
+        if (sim.failed && !all)
+            break;
+    }
+    fibers_free();
+    if (!one)
+        printf("# seeds=%" PRIu64 " failed=%" PRIu64 " steps=%" PRIu64 " crashes=%" PRIu64 " messages=%" PRIu64 " seconds=%.1f\n", done, failed,
+               steps, crashes, messages, seconds_now() - started);
+    if (!one && !cover_tell() && done >= COVER_SEEDS && failed == 0) {
+        puts("incomplete: one of these has never happened");
+        return 1;
+    }
+    return failed ? 1 : 0;
+}
