@@ -43,6 +43,13 @@ static bool is_terminated(const char *text, size_t size)
 
 /* ---- records ---- */
 
+/* Of a record with this third word, where `left` bytes are; 0: there is none. */
+static uint64_t record_size(uint64_t meta, uint64_t left)
+{
+    uint64_t length = (uint16_t)(meta >> 16), most = ODEON_PAYLOAD_MAX + (meta >> 40 & ENVELOPE_CORRELATED ? 8u : 0u);
+    return (uint16_t)meta != MESSAGE_TYPE_NONE && length <= most && envelope_size(length) <= left ? envelope_size(length) : 0;
+}
+
 /* Walks the headers of [at, end).  Where it goes wrong, or `end`.  What holds for a record holds for the next one with the same third word:
  * then nothing that is loaded says where the one behind it begins, and the processor need not wait for it.  `least`: 1 where nobody is no
  * receiver. */
@@ -53,11 +60,10 @@ static uint64_t walk(const struct verify *v, const uint8_t *base, uint64_t at, u
         const uint64_t *words = (const uint64_t *)(base + at);
         uint64_t meta = words[2];
         if (unlikely(meta != last || size > end - at)) {
-            uint64_t length = (uint16_t)(meta >> 16);
-            if ((uint16_t)meta == MESSAGE_TYPE_NONE || length > ODEON_PAYLOAD_MAX + 8 || envelope_size(length) > end - at)
+            size = record_size(meta, end - at);
+            if (size == 0)
                 break;
             last = meta;
-            size = envelope_size(length);
         }
         if (unlikely((uint32_t)words[0] >= actors_max || words[0] < least))
             break;
@@ -353,6 +359,29 @@ static int check_batch(const struct verify *v, uint32_t queue, unsigned buffer, 
     return r == 0 ? check_records(v, queue, buffer, 0, tail) : r;
 }
 
+/* Each with a header of its own in front.  A sweep that was committed exchanges the buffers (letters.h). */
+static int check_letters(const struct verify *v)
+{
+    const struct segment *s = v->segment;
+    struct segment_queue *queue = &s->queues[s->dead_letters];
+    const struct segment_commit *slot = segment_commit_valid(&s->workers[s->n_ids - 1]);
+    bool swept = slot->redo && slot->redo_how == COMMIT_LETTERS;
+    unsigned active = swept ? (slot->redo - 1) & 1 : queue_active(load_relaxed(&queue->sel));
+    uint64_t armed = v->pending[s->dead_letters].length, end = armed != UINT64_MAX ? armed : load_relaxed(&queue->len[active]), at = 0;
+    if ((swept && slot->redo > 2) || load_relaxed(&queue->sel) & ~(uint32_t)SEL_ACTIVE || end % 8 || end > segment_window_bytes(s, s->dead_letters))
+        return damaged(v, "the dead letters' words cannot be (%llu bytes)", (unsigned long long)end);
+    const uint8_t *base = segment_window(s, s->dead_letters, active);
+    while (at < end) {
+        uint64_t left = end - at, front = sizeof(struct segment_dead_letter);
+        const struct envelope *envelope = (const struct envelope *)(base + at + front);
+        uint64_t size = left >= front + sizeof(*envelope) ? record_size(((const uint64_t *)envelope)[2], left - front) : 0;
+        if (size == 0 || actor_ref_slot(envelope->to) >= s->header->actors_max)
+            return damaged(v, "the dead letters: no record can be at byte %llu of %llu", (unsigned long long)at, (unsigned long long)end);
+        at += front + size;
+    }
+    return 0;
+}
+
 static int check_queue(const struct verify *v, uint32_t id)
 {
     const struct segment *s = v->segment;
@@ -398,8 +427,10 @@ static int check_all(const struct verify *v)
         r = check_worker(v, id);
     if (r == 0)
         r = check_windows(v);
-    for (uint32_t id = 0; r == 0 && id <= s->dead_letters; id++)
+    for (uint32_t id = 0; r == 0 && id < s->dead_letters; id++)
         r = check_queue(v, id);
+    if (r == 0)
+        r = check_letters(v);
     return r;
 }
 

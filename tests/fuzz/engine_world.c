@@ -84,7 +84,7 @@ static int on_bulk(void *self, const void *message, struct engine_context *ctx)
 {
     (void)self;
     check_sender(ctx);
-    FUZZ_EXPECT(ctx->message_type == world.bulk && ctx->message_size <= ODEON_PAYLOAD_MAX + 8);
+    FUZZ_EXPECT(ctx->message_type == world.bulk && ctx->message_size <= ODEON_PAYLOAD_MAX);
     (void)engine_ctx_reply(ctx, world.bulk, message, ctx->message_size, NULL, 0);
     return ALLOCATION_NODELETE;
 }
