@@ -79,7 +79,7 @@ static enum port_broken header_check(const struct engine *e, const struct envelo
 {
     if (h->type == MESSAGE_TYPE_NONE)
         return PORT_BROKEN_HEADER;
-    if (h->length > ODEON_PAYLOAD_MAX + 8 || envelope_record_size(h) > available)
+    if (h->length > ODEON_PAYLOAD_MAX + 8u * (h->flags & ENVELOPE_CORRELATED) || envelope_record_size(h) > available)
         return PORT_BROKEN_LENGTH;
     if ((h->flags & ~(unsigned)ENVELOPE_CLIENT_MAY_SET) || h->attempts || h->reserved)
         return PORT_BROKEN_HEADER;

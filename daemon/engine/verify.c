@@ -43,6 +43,13 @@ static bool is_terminated(const char *text, size_t size)
 
 /* ---- records ---- */
 
+/* Of a record with this third word, where `left` bytes are; 0: there is none. */
+static uint64_t record_size(uint64_t meta, uint64_t left)
+{
+    uint64_t length = (uint16_t)(meta >> 16), most = ODEON_PAYLOAD_MAX + (meta >> 40 & ENVELOPE_CORRELATED ? 8u : 0u);
+    return (uint16_t)meta != MESSAGE_TYPE_NONE && length <= most && envelope_size(length) <= left ? envelope_size(length) : 0;
+}
+
 /* Walks the headers of [at, end).  Where it goes wrong, or `end`.  What holds for a record holds for the next one with the same third word:
  * then nothing that is loaded says where the one behind it begins, and the processor need not wait for it.  `least`: 1 where nobody is no
  * receiver. */
@@ -53,11 +60,10 @@ static uint64_t walk(const struct verify *v, const uint8_t *base, uint64_t at, u
         const uint64_t *words = (const uint64_t *)(base + at);
         uint64_t meta = words[2];
         if (unlikely(meta != last || size > end - at)) {
-            uint64_t length = (uint16_t)(meta >> 16);
-            if ((uint16_t)meta == MESSAGE_TYPE_NONE || length > ODEON_PAYLOAD_MAX + 8 || envelope_size(length) > end - at)
+            size = record_size(meta, end - at);
+            if (size == 0)
                 break;
             last = meta;
-            size = envelope_size(length);
         }
         if (unlikely((uint32_t)words[0] >= actors_max || words[0] < least))
             break;
@@ -74,23 +80,9 @@ static const uint8_t *buffer_of(const struct verify *v, uint32_t queue, unsigned
     return segment_window(v->segment, queue, buffer);
 }
 
-/* The same for dead letters, each behind a header of its own. */
-static uint64_t walk_letters(const struct verify *v, const uint8_t *base, uint64_t end)
-{
-    uint64_t at = 0;
-    while (at < end && end - at >= sizeof(struct segment_dead_letter) + sizeof(struct envelope)) {
-        const struct segment_dead_letter *header = (const struct segment_dead_letter *)(base + at);
-        uint64_t record = at + sizeof(*header), behind = record + envelope_record_size((const struct envelope *)(header + 1));
-        if (header->actor_type >= ODEON_ACTOR_TYPES_MAX || behind > end || walk(v, base, record, behind, 0) != behind)
-            break;
-        at = behind;
-    }
-    return at;
-}
-
 static int check_records(const struct verify *v, uint32_t queue, unsigned buffer, uint64_t from, uint64_t end)
 {
-    uint64_t at = queue == v->segment->dead_letters ? walk_letters(v, buffer_of(v, queue, buffer), end) : walk(v, buffer_of(v, queue, buffer), from, end, queue < v->segment->n_queues);
+    uint64_t at = walk(v, buffer_of(v, queue, buffer), from, end, queue < v->segment->n_queues);
     if (at == end)
         return 0;
     return damaged(v, "queue %u, buffer %u: no record can be at byte %llu of %llu", queue, buffer, (unsigned long long)at, (unsigned long long)end);
@@ -272,20 +264,6 @@ static int check_aside(const struct verify *v, uint32_t id, const struct segment
     return 0;
 }
 
-/* Dead letters that are being taken out: the buffer that recovery makes the active one (letters.h). */
-static int check_letters(const struct verify *v, uint32_t id, const struct segment_commit *slot)
-{
-    const struct segment *s = v->segment;
-    struct segment_queue *queue = &s->queues[s->dead_letters];
-    if (slot->redo > 2 || slot->source != 0)
-        return damaged(v, "worker %u: its record takes dead letters out where that cannot be", id);
-    unsigned buffer = (unsigned)slot->redo - 1;
-    uint64_t length = load_relaxed(&queue->len[buffer]);
-    if (length % 8 || length > content_max(s, s->dead_letters))
-        return damaged(v, "the dead letters that are kept: %llu bytes", (unsigned long long)length);
-    return check_records(v, s->dead_letters, buffer, 0, length);
-}
-
 /* The valid record: a source that exists and that nobody else has, an actor to end that can be. */
 static int check_record(const struct verify *v, uint32_t id, const struct segment_commit *slot)
 {
@@ -293,8 +271,6 @@ static int check_record(const struct verify *v, uint32_t id, const struct segmen
     bool direct = slot->source && slot->redo_how == COMMIT_DIRECT, aside = slot->source && slot->redo_how == COMMIT_ASIDE;
     if (slot->base % COMMIT_WINDOW_MAX || (!direct && !aside && actor_ref_slot(slot->redo) >= s->header->actors_max))
         return damaged(v, "worker %u: a commit record that cannot be", id);
-    if (id + 1 == s->n_ids && slot->redo && slot->redo_how == COMMIT_LETTERS)
-        return check_letters(v, id, slot);
     if (slot->source == 0)
         return 0;
     uint32_t source = slot->source - 1, ports = s->dead_letters + 1;
@@ -383,6 +359,29 @@ static int check_batch(const struct verify *v, uint32_t queue, unsigned buffer, 
     return r == 0 ? check_records(v, queue, buffer, 0, tail) : r;
 }
 
+/* Each with a header of its own in front.  A sweep that was committed exchanges the buffers (letters.h). */
+static int check_letters(const struct verify *v)
+{
+    const struct segment *s = v->segment;
+    struct segment_queue *queue = &s->queues[s->dead_letters];
+    const struct segment_commit *slot = segment_commit_valid(&s->workers[s->n_ids - 1]);
+    bool swept = slot->redo && slot->redo_how == COMMIT_LETTERS;
+    unsigned active = swept ? (slot->redo - 1) & 1 : queue_active(load_relaxed(&queue->sel));
+    uint64_t armed = v->pending[s->dead_letters].length, end = armed != UINT64_MAX ? armed : load_relaxed(&queue->len[active]), at = 0;
+    if ((swept && slot->redo > 2) || load_relaxed(&queue->sel) & ~(uint32_t)SEL_ACTIVE || end % 8 || end > segment_window_bytes(s, s->dead_letters))
+        return damaged(v, "the dead letters' words cannot be (%llu bytes)", (unsigned long long)end);
+    const uint8_t *base = segment_window(s, s->dead_letters, active);
+    while (at < end) {
+        uint64_t left = end - at, front = sizeof(struct segment_dead_letter);
+        const struct envelope *envelope = (const struct envelope *)(base + at + front);
+        uint64_t size = left >= front + sizeof(*envelope) ? record_size(((const uint64_t *)envelope)[2], left - front) : 0;
+        if (size == 0 || actor_ref_slot(envelope->to) >= s->header->actors_max)
+            return damaged(v, "the dead letters: no record can be at byte %llu of %llu", (unsigned long long)at, (unsigned long long)end);
+        at += front + size;
+    }
+    return 0;
+}
+
 static int check_queue(const struct verify *v, uint32_t id)
 {
     const struct segment *s = v->segment;
@@ -428,8 +427,10 @@ static int check_all(const struct verify *v)
         r = check_worker(v, id);
     if (r == 0)
         r = check_windows(v);
-    for (uint32_t id = 0; r == 0 && id <= s->dead_letters; id++)
+    for (uint32_t id = 0; r == 0 && id < s->dead_letters; id++)
         r = check_queue(v, id);
+    if (r == 0)
+        r = check_letters(v);
     return r;
 }
 

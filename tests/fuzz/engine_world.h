@@ -33,7 +33,7 @@ struct world {
     struct engine *engine;
     struct engine_config config;
     struct world_client client[ODEON_PORTS_MAX]; /* by port: two of them are used */
-    actor_ref echo, dead;
+    actor_ref echo, former, dead;
     uint16_t number, bulk, flood;
     uint32_t type;
     uint64_t posted, answered; /* by and to the honest client */

@@ -145,6 +145,7 @@ static const struct attack attacks[] = {
     { "flag reserved", PORT_BROKEN_HEADER, { .length = 16, .flags = 0x10 }, false, 0 },
     { "flags all", PORT_BROKEN_HEADER, { .length = 16, .flags = 0xff }, false, 0 },
     { "attempts", PORT_BROKEN_HEADER, { .length = 16, .attempts = 2 }, false, 0 },
+    { "a length that a correlated record alone may have", PORT_BROKEN_LENGTH, { .length = ODEON_PAYLOAD_MAX + 8 }, false, 0 },
     { "reserved byte", PORT_BROKEN_HEADER, { .length = 16, .reserved = 1 }, false, 0 },
     { "slot one beyond the table", PORT_BROKEN_SLOT, { .to = UINT64_C(1) << 32 | ACTORS, .length = 16 }, false, 0 },
     { "slot far beyond the table", PORT_BROKEN_SLOT, { .to = UINT64_MAX, .length = 16 }, false, 0 },

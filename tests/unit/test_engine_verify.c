@@ -165,6 +165,7 @@ static void damage_workers(struct engine_fixture *f)
     DAMAGE(segment_undo(S, 0)->size, 60000, "are to be undone");
     DAMAGE(S->workers[S->n_ids - 1].slot[control].where, commit_where(1 << 20, 1 << 20), "attached to port 3");
     DAMAGE(S->ports[PORT].generation, 0, "attached to port 3");
+    damage(f, &S->workers[S->n_ids - 1].slot[control].redo_how, COMMIT_LETTERS | UINT64_C(9) << 32, 8, "the dead letters' words");
     DAMAGE(S->workers[0].slot, 0, "worker 0 has no valid commit record");
 }
 
@@ -184,7 +185,10 @@ static void damage_queues(struct engine_fixture *f)
     DAMAGE(S->queues[1].len[0], 5, "in a buffer of");
     DAMAGE(S->queues[1].len[0], S->header->window_bytes, "in a buffer of");
     DAMAGE(S->queues[backlog].len[0], 1 << 20, "in a buffer of");
-    DAMAGE(S->queues[S->dead_letters].len[0], 40, "no record can be");
+    DAMAGE(S->queues[S->dead_letters].len[0], 40, "the dead letters: no record");
+    DAMAGE(S->queues[S->dead_letters].len[0], UINT64_C(1) << 40, "the dead letters' words");
+    DAMAGE(S->queues[S->dead_letters].sel, SEL_BATCH, "the dead letters' words");
+    DAMAGE(RECORD.length, ODEON_PAYLOAD_MAX + 8, "no record can be at byte 0"); /* of correlated ones alone */
     DAMAGE(RECORD.type, 0, "no record can be at byte 0");
     DAMAGE(RECORD.length, 40000, "no record can be at byte 0");
     DAMAGE(RECORD.length, 17, "no record can be"); /* the next one begins elsewhere */

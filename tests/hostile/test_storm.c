@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clients that do one hostile thing at full speed, from a process of their own, and come back at once when they are thrown out, while
+ * two honest clients go on calling.  The service lives, each offence is answered soon and named, nobody else loses anything.
+ *
+ *   test_storm                   each attack for a while (ODEON_STORM_SECONDS, default 2; the random words five times as long)
+ *   test_storm --compare ROUNDS  random words against a process that only burns as much CPU time, in turn; honest clients' p99 of either,
+ *                                medians, and their ratio: exit status 1 above 1.25
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/hostile/raw.h"
+#include "tests/system/numbers.h"
+#include "tests/system/probe.h"
+
+enum { RING = 1 << 16, MEMORY = PORT_RING_OFFSET + RING, CALLERS = 2, SAMPLES_MAX = 1 << 20, WORDS_A_LOOK = 4096 };
+
+static struct service service;
+static struct numbers bystander;
+static uint16_t number_type;
+static odeon_ref echo;
+
+/* ---- the offender, a process; what it tells lies in memory that both have ---- */
+
+struct offender {
+    _Atomic bool stop;
+    _Atomic uint64_t offences, answered, connects, deeds, slowest_ns;
+    _Atomic int failed; /* a line of this file */
+    uint64_t random;
+};
+typedef void (*attack_fn)(struct offender *offender, struct raw_port *port);
+
+static struct offender *offender;
+static pid_t offender_pid;
+
+#define OFFENDER_EXPECT(condition)                                                                                     \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "offender: %s:%d: %s\n", __FILE__, __LINE__, #condition);                                  \
+            atomic_store(&o->failed, __LINE__);                                                                        \
+            _exit(1);                                                                                                  \
+        }                                                                                                              \
+    } while (0)
+
+static uint64_t random_word(struct offender *o)
+{
+    o->random ^= o->random << 13;
+    o->random ^= o->random >> 7;
+    o->random ^= o->random << 17;
+    return o->random;
+}
+
+static bool thrown_out(const struct raw_port *port)
+{
+    return atomic_load_explicit(&port->theirs->broken, memory_order_acquire) != PORT_OK;
+}
+
+/* All of its memory, again and again, until it is told to go. */
+static void write_words(struct offender *o, struct raw_port *port)
+{
+    volatile uint64_t *words = (volatile uint64_t *)port->mine;
+    int64_t began = time_ns(), took;
+
+    atomic_fetch_add(&o->offences, 1);
+    while (!thrown_out(port) && !atomic_load_explicit(&o->stop, memory_order_relaxed)) {
+        for (int i = 0; i < WORDS_A_LOOK; i++) {
+            uint64_t word = random_word(o);
+
+            words[word % (MEMORY / 8)] = random_word(o);
+        }
+        words[0] = random_word(o); /* the tail is one word of many */
+        atomic_fetch_add_explicit(&o->deeds, WORDS_A_LOOK + 1, memory_order_relaxed);
+        raw_port_ring(port);
+    }
+    if (!thrown_out(port))
+        return;
+    took = time_ns() - began;
+    atomic_fetch_add(&o->answered, 1);
+    if ((uint64_t)took > atomic_load(&o->slowest_ns))
+        atomic_store(&o->slowest_ns, (uint64_t)took);
+}
+
+static void good_record(struct raw_port *port, uint64_t n)
+{
+    struct envelope envelope = { .to = echo, .type = number_type, .length = sizeof(struct probe_number), .behaviour = 255 };
+    struct probe_number number = { .n = n };
+
+    if (port->tail - atomic_load_explicit(&port->theirs->submission_head, memory_order_acquire) > RING / 2)
+        return;
+    raw_port_put(port, &envelope, &number);
+    atomic_store_explicit(&port->mine->submission_tail, port->tail, memory_order_seq_cst);
+    /* takes whatever is there: its answers are not looked at */
+    atomic_store_explicit(&port->mine->delivery_head, atomic_load_explicit(&port->theirs->delivery_tail, memory_order_acquire), memory_order_release);
+}
+
+/* S2: pages of its memory go, while good records are posted in between. */
+static void punch_holes(struct offender *o, struct raw_port *port)
+{
+    for (uint64_t n = 0; !thrown_out(port) && !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
+        off_t page = (off_t)(random_word(o) % (MEMORY / 4096)) * 4096;
+
+        good_record(port, n);
+        raw_port_ring(port);
+        OFFENDER_EXPECT(fallocate(port->client_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, page, 4096) == 0);
+        atomic_fetch_add_explicit(&o->deeds, 1, memory_order_relaxed);
+    }
+    atomic_fetch_add(&o->offences, thrown_out(port));
+    atomic_fetch_add(&o->answered, thrown_out(port));
+}
+
+/* S1: every way to make either file another size, or to write the executor's. */
+static void change_sizes(struct offender *o, struct raw_port *port)
+{
+    for (uint64_t n = 0; !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
+        off_t size = (off_t)(random_word(o) % (2 * MEMORY));
+
+        good_record(port, n);
+        raw_port_ring(port);
+        OFFENDER_EXPECT(size == MEMORY || ftruncate(port->client_memory, size) < 0);
+        OFFENDER_EXPECT(ftruncate(port->executor_memory, size) < 0);
+        OFFENDER_EXPECT(fallocate(port->client_memory, FALLOC_FL_COLLAPSE_RANGE, 0, 4096) < 0);
+        OFFENDER_EXPECT(fallocate(port->executor_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) < 0);
+        OFFENDER_EXPECT(fcntl(port->client_memory, F_ADD_SEALS, F_SEAL_WRITE) < 0);
+        OFFENDER_EXPECT(madvise(port->theirs, 4096, MADV_REMOVE) < 0);
+        OFFENDER_EXPECT(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, port->executor_memory, 0) == MAP_FAILED);
+        OFFENDER_EXPECT(!thrown_out(port));
+        atomic_fetch_add_explicit(&o->deeds, 7, memory_order_relaxed);
+    }
+}
+
+/* S6: the bell, and nothing behind it. */
+static void ring_only(struct offender *o, struct raw_port *port)
+{
+    while (!atomic_load_explicit(&o->stop, memory_order_relaxed)) {
+        raw_port_ring(port);
+        atomic_fetch_add_explicit(&o->deeds, 1, memory_order_relaxed);
+    }
+    OFFENDER_EXPECT(!thrown_out(port));
+}
+
+/* S6: the bell is made blocking and full, and the other way round, while records come: whoever read or wrote it would stand still. */
+static void flip_flags(struct offender *o, struct raw_port *port)
+{
+    int flags = fcntl(port->doorbell, F_GETFL);
+    uint64_t full = UINT64_MAX - 1, was;
+
+    for (uint64_t n = 0; !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
+        good_record(port, n);
+        OFFENDER_EXPECT(fcntl(port->doorbell, F_SETFL, flags | O_NONBLOCK) == 0);
+        was = read(port->doorbell, &was, sizeof(was)) == sizeof(was);
+        OFFENDER_EXPECT(write(port->doorbell, &full, sizeof(full)) == sizeof(full));
+        OFFENDER_EXPECT(fcntl(port->doorbell, F_SETFL, flags & ~O_NONBLOCK) == 0);
+        atomic_fetch_add_explicit(&o->deeds, 1, memory_order_relaxed);
+    }
+    OFFENDER_EXPECT(!thrown_out(port));
+}
+
+/* Waiting words that say something else at every look, and wake-ups and waits on words of others. */
+static void forge_words(struct offender *o, struct raw_port *port)
+{
+    for (uint64_t n = 0; !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
+        good_record(port, n);
+        raw_port_ring(port);
+        for (int i = 0; i < 64; i++) {
+            uint64_t word = random_word(o);
+
+            atomic_store_explicit(&port->mine->delivery_wait, (uint32_t)word, memory_order_relaxed);
+            atomic_store_explicit(&port->mine->room_wait, (uint32_t)(word >> 32), memory_order_relaxed);
+        }
+        (void)syscall(SYS_futex, &port->theirs->delivery_futex, FUTEX_WAKE, 1000, NULL, NULL, 0);
+        (void)syscall(SYS_futex, &port->mine->submission_tail, FUTEX_WAKE, 1000, NULL, NULL, 0);
+        atomic_fetch_add_explicit(&o->deeds, 128, memory_order_relaxed);
+    }
+    OFFENDER_EXPECT(!thrown_out(port));
+}
+
+/* What takes the offender's place in a comparison: the same words, into memory of its own. */
+static void burn(struct offender *o, struct raw_port *port)
+{
+    static uint64_t words[MEMORY / 8];
+    volatile uint64_t *at = words;
+
+    (void)port;
+    while (!atomic_load_explicit(&o->stop, memory_order_relaxed))
+        for (int i = 0; i < WORDS_A_LOOK; i++) {
+            uint64_t word = random_word(o);
+
+            at[word % (MEMORY / 8)] = random_word(o);
+        }
+}
+
+static void __attribute__((noreturn)) offend(attack_fn attack, pid_t parent)
+{
+    struct offender *o = offender;
+    struct raw_port port;
+
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+        _exit(1);
+    while (!atomic_load(&o->stop)) {
+        if (attack == burn) {
+            burn(o, NULL);
+            break;
+        }
+        raw_port_open(&port, &service, RING); /* says why where it cannot, and ends the process */
+        atomic_fetch_add(&o->connects, 1);
+        attack(o, &port);
+        raw_port_close(&port);
+    }
+    _exit(0);
+}
+
+static void offender_start(attack_fn attack)
+{
+    pid_t parent = getpid();
+
+    memset((void *)offender, 0, sizeof(*offender));
+    offender->random = 20240817;
+    fflush(NULL);
+    offender_pid = fork();
+    assert_true(offender_pid >= 0);
+    if (offender_pid == 0)
+        offend(attack, parent);
+}
+
+static void offender_stop(void)
+{
+    int status = 0;
+
+    atomic_store(&offender->stop, true);
+    assert_int_equal(waitpid(offender_pid, &status, 0), offender_pid);
+    if (status != 0)
+        fail_msg("the offender has ended with status %x, line %d", (unsigned)status, atomic_load(&offender->failed));
+}
+
+/* ---- honest callers ---- */
+
+struct caller {
+    pthread_t thread;
+    struct odeon_port *port;
+    uint32_t *ns; /* of each call */
+    size_t n;
+    char wrong[160];
+};
+static struct odeon_client *client;
+static struct caller callers[CALLERS];
+static _Atomic bool callers_stop;
+
+static void *call_again_and_again(void *userdata)
+{
+    struct caller *c = userdata;
+
+    while (!atomic_load(&callers_stop) && c->n < SAMPLES_MAX && !c->wrong[0]) {
+        struct probe_number number = { .n = c->n };
+        struct odeon_delivery answer;
+        int64_t began = time_ns();
+
+        int outcome = odeon_call(c->port, echo, number_type, &number, sizeof(number), SECONDS(PATIENCE_S), &answer);
+        if (outcome != ODEON_CALL_REPLY || ((const struct probe_number *)answer.data)->n != c->n)
+            snprintf(c->wrong, sizeof(c->wrong), "call %zu ended with %d: %.100s", c->n, outcome, outcome < 0 ? odeon_error_text() : "another answer");
+        c->ns[c->n++] = (uint32_t)(time_ns() - began);
+        odeon_release(c->port);
+        nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL); /* as a client that has something else to do */
+    }
+    return NULL;
+}
+
+static void callers_begin(void)
+{
+    atomic_store(&callers_stop, false);
+    for (int i = 0; i < CALLERS; i++) {
+        callers[i].n = 0;
+        callers[i].wrong[0] = '\0';
+        assert_int_equal(pthread_create(&callers[i].thread, NULL, call_again_and_again, &callers[i]), 0);
+    }
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Ends them; their calls' 99th percentile in microseconds. */
+static double callers_end(void)
+{
+    static uint32_t all[CALLERS * SAMPLES_MAX];
+    size_t n = 0;
+
+    atomic_store(&callers_stop, true);
+    for (int i = 0; i < CALLERS; i++) {
+        pthread_join(callers[i].thread, NULL);
+        assert_string_equal(callers[i].wrong, "");
+        memcpy(all + n, callers[i].ns, callers[i].n * sizeof(*all));
+        n += callers[i].n;
+    }
+    assert_true(n > 0);
+    qsort(all, n, sizeof(*all), compare_u32);
+    return all[n * 99 / 100] / 1e3;
+}
+
+/* ---- tests ---- */
+
+static double seconds(void)
+{
+    const char *text = getenv("ODEON_STORM_SECONDS");
+
+    return text ? atof(text) : getenv("ODEON_TEST_QUICK") ? 1 : 2;
+}
+
+static void let_it_run(double s)
+{
+    int64_t end = time_ns() + (int64_t)(s * 1e9);
+
+    while (time_ns() < end && atomic_load(&offender->failed) == 0 && process_lives(offender_pid))
+        pause_briefly();
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    offender = mmap(NULL, sizeof(*offender), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(offender != MAP_FAILED);
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, NULL });
+    client = service_connect(&service, "honest");
+    number_type = (uint16_t)message_id(client, odeon_message_of(probe_number));
+    echo = spawn(client, "probe_echo", NULL, NULL, 0);
+    for (int i = 0; i < CALLERS; i++) {
+        callers[i].port = port_open_or_fail(client, RING, RING, false);
+        callers[i].ns = calloc(SAMPLES_MAX, sizeof(*callers[i].ns));
+        assert_non_null(callers[i].ns);
+    }
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CALLERS; i++) {
+        odeon_port_close(callers[i].port);
+        free(callers[i].ns);
+    }
+    odeon_disconnect(client);
+    assert_int_equal(service_state(&service).executor_restarts, 0);
+    assert_int_equal(service_stop(&service, SIGTERM), 0);
+    service_end(&service);
+    munmap((void *)offender, sizeof(*offender));
+    return 0;
+}
+
+/* By odeond, which knows whose port it was. */
+static unsigned count_named(void)
+{
+    return service_log_count(&service, "wrote what no record can be") + service_log_count(&service, "which has gone, is broken");
+}
+
+/* The attack beside honest callers and a bystander; returns the callers' p99. */
+static double storm(const char *name, attack_fn attack, double s)
+{
+    pid_t executor = service_executor(&service);
+    uint64_t cpu, broken = service_figure(&service, "ports_broken");
+    unsigned named = count_named();
+    double p99;
+
+    numbers_start(&bystander, &service, 64);
+    callers_begin();
+    cpu = process_cpu_ns(executor);
+    offender_start(attack);
+    let_it_run(s);
+    offender_stop();
+    cpu = process_cpu_ns(executor) - cpu;
+    p99 = callers_end();
+    numbers_wait(&bystander, 100);
+    numbers_finish(&bystander);
+    assert_int_equal(service_executor(&service), executor);
+    printf("# bench=storm attack=%s seconds=%.0f deeds=%llu connects=%llu thrown_out=%llu slowest_answer_ms=%.2f honest_p99_us=%.0f "
+           "executor_cpu=%.2f\n",
+           name, s, (unsigned long long)atomic_load(&offender->deeds), (unsigned long long)atomic_load(&offender->connects),
+           (unsigned long long)atomic_load(&offender->answered), (double)atomic_load(&offender->slowest_ns) / 1e6, p99,
+           (double)cpu / (s * 1e9));
+    fflush(stdout);
+    /* each that was thrown out has been counted and named; the last one may have gone before it was told */
+    uint64_t answered = atomic_load(&offender->answered);
+    assert_true(wait_until(service_figure(&service, "ports_broken") - broken >= answered));
+    assert_true(wait_until(count_named() - named >= answered));
+    return p99;
+}
+
+static void test_random_words(void **state)
+{
+    (void)state;
+    (void)storm("words", write_words, 5 * seconds());
+    assert_true(atomic_load(&offender->answered) > 0 && atomic_load(&offender->connects) > 1);
+    /* all offences but the one that the end of the test cut short */
+    assert_in_range(atomic_load(&offender->offences) - atomic_load(&offender->answered), 0, 1);
+    /* a second is what is promised; under load, what a test of this machine can promise is that it is not for ever */
+    assert_true(atomic_load(&offender->slowest_ns) < (uint64_t)SECONDS(PATIENCE_S));
+}
+
+static void test_holes(void **state)
+{
+    (void)state;
+    (void)storm("holes", punch_holes, seconds());
+    assert_true(atomic_load(&offender->deeds) > 0);
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    (void)storm("sizes", change_sizes, seconds());
+    assert_int_equal(atomic_load(&offender->connects), 1);
+}
+
+static void test_doorbell(void **state)
+{
+    (void)state;
+    (void)storm("doorbell", ring_only, seconds());
+    assert_int_equal(atomic_load(&offender->connects), 1);
+}
+
+static void test_flags(void **state)
+{
+    (void)state;
+    (void)storm("flags", flip_flags, seconds());
+    assert_int_equal(atomic_load(&offender->connects), 1);
+}
+
+static void test_futex_words(void **state)
+{
+    (void)state;
+    (void)storm("futex", forge_words, seconds());
+    assert_int_equal(atomic_load(&offender->connects), 1);
+}
+
+/* ---- against an equal burner ---- */
+
+static int n_rounds;
+
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof(*values), compare_double);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+static void test_compared_with_a_burner(void **state)
+{
+    enum { ROUNDS_MAX = 64 };
+    double offended[ROUNDS_MAX], burnt[ROUNDS_MAX], ratio;
+    int n = n_rounds < ROUNDS_MAX ? n_rounds : ROUNDS_MAX;
+
+    (void)state;
+    for (int i = 0; i < n; i++) {
+        burnt[i] = storm("burner", burn, seconds());
+        offended[i] = storm("words", write_words, seconds());
+        if (atomic_load(&offender->slowest_ns) > (uint64_t)SECONDS(1))
+            fail_msg("an offence was answered after %.2f s", (double)atomic_load(&offender->slowest_ns) / 1e9);
+    }
+    ratio = median(offended, n) / median(burnt, n);
+    printf("# bench=storm_compared rounds=%d offender_p99_us=%.0f burner_p99_us=%.0f ratio=%.2f\n", n, median(offended, n),
+           median(burnt, n), ratio);
+    if (ratio > 1.25)
+        fail_msg("honest clients' p99 is %.2f times that beside an equal burner: at most 1.25 is promised", ratio);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_words), cmocka_unit_test(test_holes), cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_doorbell),     cmocka_unit_test(test_flags), cmocka_unit_test(test_futex_words),
+    };
+    const struct CMUnitTest compared[] = { cmocka_unit_test(test_compared_with_a_burner) };
+
+    if (argc == 3 && strcmp(argv[1], "--compare") == 0 && (n_rounds = atoi(argv[2])) > 0)
+        return cmocka_run_group_tests_name("storm compared", compared, setup, teardown);
+    return cmocka_run_group_tests_name("storm", tests, setup, teardown);
+}
