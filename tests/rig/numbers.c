@@ -9,8 +9,8 @@
  *
  *   posted P, received R, missing M, repeated T, refused F
  *
- * and ends with 0 if all are back, each once, in order.  What does not come within PATIENCE (30) seconds after the last
- * arrival counts as missing. Needs the plugin `probe`.  One thread.
+ * and, as the checker of histories judges it (tests/history), ends with 0 if all are back, each once, in order.  What does
+ * not come within PATIENCE (30) seconds after the last arrival counts as missing.  Needs the plugin `probe`.  One thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/history/history.h"
 #include "tests/system/probe.h"
 
 enum { PATIENCE_DEFAULT_S = 30, LOOK_MS = 20, WINDOW_DEFAULT = 256 };
@@ -36,8 +37,8 @@ struct numbers {
     uint32_t type;
     int progress_fd;
     int64_t patience_ns;
-    uint64_t window, posted, next; /* `next`: the number that must come */
-    uint64_t received, missing, repeated, refused;
+    uint64_t window, posted, received, refused;
+    struct history *history;
 };
 
 static void on_term(int signal)
@@ -96,12 +97,7 @@ static void take(struct numbers *numbers, const struct odeon_delivery *delivery)
         return;
     }
     numbers->received++;
-    if (number->n < numbers->next) {
-        numbers->repeated++; /* or late: what was missing is counted below */
-        return;
-    }
-    numbers->missing += number->n - numbers->next;
-    numbers->next = number->n + 1;
+    history_note(numbers->history, HISTORY_RUN, numbers->relay, numbers->relay, number->n);
 }
 
 /* How many were taken; negative: the port is at its end. */
@@ -122,14 +118,18 @@ static int take_all(struct numbers *numbers)
 
 static int post_some(struct numbers *numbers)
 {
-    while (!asked_to_end && numbers->posted - numbers->next < numbers->window) {
-        struct probe_number number = { .n = numbers->posted };
-        int r = odeon_post(numbers->port, numbers->relay, numbers->type, &number, sizeof(number));
+    while (!asked_to_end && numbers->posted - numbers->received < numbers->window) {
+        struct probe_number number = { .n = numbers->posted + 1 };
+        int r;
+
+        history_note(numbers->history, HISTORY_BEGUN, numbers->relay, numbers->relay, number.n);
+        r = odeon_post(numbers->port, numbers->relay, numbers->type, &number, sizeof(number));
 
         if (r == -EAGAIN)
             return 0;
         if (r < 0)
             return complain("posting");
+        history_note(numbers->history, HISTORY_SENT, numbers->relay, numbers->relay, number.n);
         numbers->posted++;
     }
     return 0;
@@ -139,7 +139,7 @@ static void run(struct numbers *numbers)
 {
     int64_t last_ns = now_ns(), shown_ns = 0;
 
-    while (!asked_to_end || numbers->next < numbers->posted) {
+    while (!asked_to_end || numbers->received < numbers->posted) {
         int64_t now;
         int n = post_some(numbers) < 0 ? -1 : take_all(numbers);
 
@@ -159,7 +159,10 @@ static void run(struct numbers *numbers)
 
 int main(int argc, char **argv)
 {
-    struct numbers numbers = { .window = WINDOW_DEFAULT, .patience_ns = (int64_t)PATIENCE_DEFAULT_S * 1000000000 };
+    struct numbers numbers = { .window = WINDOW_DEFAULT,
+                               .patience_ns = (int64_t)PATIENCE_DEFAULT_S * 1000000000,
+                               .history = history_new() };
+    struct history_verdict verdict;
     struct sigaction action = { .sa_handler = on_term };
 
     if (argc < 2 || argc > 4) {
@@ -179,12 +182,12 @@ int main(int argc, char **argv)
     if (begin(&numbers) < 0)
         return 1;
     run(&numbers);
-    numbers.missing += numbers.posted - numbers.next;
     show_progress(&numbers);
+    bool right = history_judge(numbers.history, &verdict);
     printf("posted %" PRIu64 ", received %" PRIu64 ", missing %" PRIu64 ", repeated %" PRIu64 ", refused %" PRIu64 "\n",
-           numbers.posted, numbers.received, numbers.missing, numbers.repeated, numbers.refused);
-    return numbers.posted > 0 && numbers.received == numbers.posted && numbers.missing == 0 && numbers.repeated == 0 &&
-                   numbers.refused == 0
-               ? 0
-               : 1;
+           numbers.posted, numbers.received, verdict.wrong[HISTORY_LOST], verdict.wrong[HISTORY_DOUBLED], numbers.refused);
+    if (!right)
+        fprintf(stderr, "rig-numbers: %s\n", verdict.first);
+    history_free(numbers.history);
+    return numbers.posted > 0 && right && numbers.refused == 0 ? 0 : 1;
 }

@@ -86,13 +86,13 @@ static bool kill_supervisor(struct soak_kills *kills, struct manager *manager)
 }
 
 /* As `systemctl restart`; it may take as long as the drain.  One that has just been started may not have got to its handlers yet: to end
- * by the signal is a good end for systemd, too. */
+ * by the signal is a good end for systemd, too.  One that a kill of a moment ago is just ending ends by that. */
 static bool restart_supervisor(struct soak_kills *kills, struct manager *manager)
 {
     int status = manager_restart(manager);
     kills->supervisors++;
     kills->signals++;
-    if (status != 0 && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)) {
+    if (status != 0 && !(WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL))) {
         kills->bad_ends++;
         kills->bad_status = status;
     }
