@@ -34,7 +34,9 @@ static inline void state_make_queues(struct segment *s, const actor_ref *actors,
     store_relaxed(&s->queues[0].len[1], 64);
     store_relaxed(&s->queues[1].sel, SEL_BATCH);
     queue_park_batch(&s->queues[1], 96, 32, 128);
-    store_relaxed(&s->queues[s->dead_letters].len[0], state_put(segment_window(s, s->dead_letters, 0), 0, actors[0], type));
+    uint8_t *letters = segment_window(s, s->dead_letters, 0);
+    *(struct segment_dead_letter *)letters = (struct segment_dead_letter){ .id = 1 };
+    store_relaxed(&s->queues[s->dead_letters].len[0], state_put(letters, sizeof(struct segment_dead_letter), actors[0], type));
 }
 
 static inline void state_make_port(struct engine *e, uint16_t type)

@@ -127,8 +127,10 @@ static uint64_t dead_letters(struct engine_fixture *f, enum envelope_reason reas
     const uint8_t *base =
         segment_window(s, s->dead_letters, queue_active(load_relaxed(&s->queues[s->dead_letters].sel)));
     uint64_t end = queue_backlog_bytes(&s->queues[s->dead_letters]), n = 0;
-    for (uint64_t at = 0; at < end; at += envelope_record_size((const struct envelope *)(base + at)))
+    for (uint64_t at = 0; at < end; at += envelope_record_size((const struct envelope *)(base + at))) {
+        at += sizeof(struct segment_dead_letter);
         n += ((const struct envelope *)(base + at))->reserved == reason;
+    }
     return n;
 }
 
@@ -158,8 +160,15 @@ static void step_cut(struct engine_fixture *f, struct worker *w, uint32_t step, 
     uint64_t length = load_relaxed(&queue->len[active]), bytes;
     for (uint32_t run = group->first;; run = w->runs[run].next) {
         const struct envelope *envelopes = outbox_run_envelopes(w, run, &bytes);
-        memcpy(segment_window(s, group->destination, active) + length, envelopes, bytes);
-        length += bytes;
+        for (uint64_t at = 0, size; at < bytes; at += size, length += size) {
+            const struct envelope *envelope = (const struct envelope *)((const uint8_t *)envelopes + at);
+            size = envelope_record_size(envelope);
+            if (group->destination == s->dead_letters) {
+                *(struct segment_dead_letter *)(segment_window(s, group->destination, active) + length) = (struct segment_dead_letter){ .id = length + 1 };
+                length += sizeof(struct segment_dead_letter);
+            }
+            memcpy(segment_window(s, group->destination, active) + length, envelope, size);
+        }
         if (run == group->last)
             break;
     }
