@@ -38,6 +38,7 @@ enum {
     /* control protocol */
     ODEON_CONTROL_FRAME_MAX = 65536, /* one SOCK_SEQPACKET record */
     ODEON_CLIENTS_MAX = 1024,
+    ODEON_CLIENTS_RESERVED = 16,     /* of them, for those whom no quota binds: who looks after the service gets in */
     ODEON_PAGE_ROWS_MAX = 256,       /* rows of one page of a listing */
     ODEON_PROTOCOL_VERSION = 1,
 };
@@ -49,4 +50,5 @@ enum {
 #define ODEON_LIMIT_BYTES_DEFAULT   (UINT64_C(256) << 20) /* soft limit of one queue */
 #define ODEON_OUTBOX_BYTES_DEFAULT  (UINT64_C(64) << 20)  /* window of one worker's outbox */
 #define ODEON_BACKLOG_BYTES_DEFAULT (UINT64_C(16) << 20)  /* deliveries that wait behind a full ring, per port */
+#define ODEON_BACKLOG_BYTES_MIN     (UINT64_C(128) << 10) /* two of the largest records */
 #define ODEON_DLQ_BYTES_DEFAULT     (UINT64_C(16) << 20)  /* dead letters that are kept */

@@ -54,6 +54,9 @@ struct registry_port {
     uint64_t ref;  /* 0: no executor has said it yet */
     uint32_t actors_max;
     uint32_t overflow; /* enum port_overflow */
+    uint32_t uid;      /* whose account pays for it; its client may have gone */
+    uint32_t may_not_stop;
+    uint64_t backlog_bytes;
     uint8_t token[REGISTRY_TOKEN_BYTES];
 };
 

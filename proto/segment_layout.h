@@ -187,7 +187,7 @@ struct segment_actor {
     uint16_t args_size;
     actor_ref spawned_by;
     uint32_t name;        /* index + 1 */
-    uint32_t reserved;
+    uint32_t account;     /* user + 1 of the client that asked for it, 0: an actor did */
 };
 static_assert(sizeof(struct segment_actor) == 40, "actor slot");
 

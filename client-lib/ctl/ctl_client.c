@@ -3,6 +3,10 @@
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/output.h"
 
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
 static int client_fetch(struct odeon_client *client, const char *filter, uint64_t after, uint32_t rows,
                         struct odeon_list **ret)
 {
@@ -18,7 +22,7 @@ static void client_add(struct listing *listing, const void *row)
     listing_add(listing, (struct cell[]){ CELL_NUMBER(c->id), CELL_TEXT(c->name), CELL_NUMBER(c->pid),
                                           CELL_NUMBER(c->uid), CELL_NUMBER(c->ports), CELL_NUMBER(c->broken_ports),
                                           CELL_SHOWN(c->connected_ns, output_format_duration(c->connected_ns, since)),
-                                          CELL_TEXT(c->library) });
+                                          CELL_TEXT(c->library), CELL_TEXT(c->roles), CELL_TEXT(c->command) });
 }
 
 int ctl_client_list(struct ctl *ctl)
@@ -32,11 +36,130 @@ int ctl_client_list(struct ctl *ctl)
         { "BROKEN PORTS", "broken_ports", true },
         { "FOR", "connected_ns", true },
         { "LIBRARY", "library", false },
+        { "ROLES", "roles", false },
+        { "COMMAND", "command", false },
     };
     static const struct listing_source source = { .what = "cannot list the clients",
                                                   .fetch = client_fetch,
                                                   .row_size = sizeof(struct odeon_client_info),
                                                   .add = client_add };
 
-    return listing_fetch(ctl, "clients", columns, 8, &source);
+    return listing_fetch(ctl, "clients", columns, 10, &source);
+}
+
+static int parse_id(struct ctl *ctl, uint32_t *ret_id)
+{
+    const char *text = ctl->words[0];
+    unsigned long id;
+    char *end;
+
+    errno = 0;
+    id = strtoul(text, &end, 10);
+    if (errno || end == text || *end || text[0] == '-' || id == 0 || id > UINT32_MAX)
+        return ctl_fail(ctl, CTL_USAGE, "'%s' is no client's number. See odeonctl client list", text);
+    *ret_id = (uint32_t)id;
+    return 0;
+}
+
+static int client_get(struct ctl *ctl, struct odeon_client_detail **ret)
+{
+    uint32_t id = 0;
+    int r, code = parse_id(ctl, &id);
+
+    if (!code)
+        code = ctl_connect(ctl);
+    if (code)
+        return code;
+    r = odeon_admin_client_show(ctl->client, id, ret);
+    return r < 0 ? ctl_refuse(ctl, r, "cannot show the client") : 0;
+}
+
+static void print_json(struct ctl *ctl, const struct odeon_client_detail *d)
+{
+    struct json json;
+
+    json_begin_document(&json, ctl->out);
+    json_begin_object(&json, "client");
+    json_uint(&json, "id", d->client.id);
+    json_string(&json, "name", d->client.name);
+    json_uint(&json, "pid", d->client.pid);
+    json_string(&json, "command", d->client.command);
+    json_uint(&json, "uid", d->client.uid);
+    json_string(&json, "roles", d->client.roles);
+    json_bool(&json, "bound", d->bound != 0);
+    json_uint(&json, "refusals", d->refusals);
+    json_begin_array(&json, "quotas");
+    for (size_t i = 0; i < d->n_usage; i++) {
+        const struct odeon_usage *u = &d->usage[i];
+
+        json_begin_object(&json, NULL);
+        json_string(&json, "name", u->name);
+        if (u->client_known)
+            json_uint(&json, "client", u->client);
+        if (u->user_known)
+            json_uint(&json, "user", u->user);
+        if (!u->unlimited)
+            json_uint(&json, "limit", u->limit);
+        json_bool(&json, "per_second", u->per_second != 0);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
+    json_end_document(&json);
+}
+
+static void print_heading(struct ctl *ctl, const struct odeon_client_detail *d)
+{
+    const struct odeon_client_info *c = &d->client;
+
+    fprintf(ctl->out, "Client %u%s%s: process %u%s%s, user %u, roles: %s\n", c->id, *c->name ? ", " : "", c->name,
+            c->pid, *c->command ? ", " : "", c->command, c->uid, c->roles);
+    fprintf(ctl->out, "Quotas are %s for this user; refused so far: %llu\n\n", d->bound ? "enforced" : "not enforced",
+            (unsigned long long)d->refusals);
+}
+
+int ctl_client_show(struct ctl *ctl)
+{
+    static const struct column columns[] = {
+        { "QUOTA", "name", false }, { "CLIENT", "client", true }, { "USER", "user", true }, { "LIMIT", "limit", true }
+    };
+    struct odeon_client_detail *d = NULL;
+    struct listing list;
+    int code = client_get(ctl, &d);
+
+    if (code)
+        return code;
+    if (ctl->json) {
+        print_json(ctl, d);
+        odeon_free(d);
+        return 0;
+    }
+    if (ctl->legend)
+        print_heading(ctl, d);
+    listing_begin(&list, ctl, "quotas", columns, 4);
+    for (size_t i = 0; i < d->n_usage; i++) {
+        const struct odeon_usage *u = &d->usage[i];
+        char limit[40];
+
+        snprintf(limit, sizeof(limit), "%llu%s", (unsigned long long)u->limit, u->per_second ? "/s" : "");
+        listing_add(&list, (struct cell[]){ CELL_TEXT(u->name), u->client_known ? CELL_NUMBER(u->client) : CELL_NONE,
+                                            u->user_known ? CELL_NUMBER(u->user) : CELL_NONE,
+                                            u->unlimited ? CELL_NONE : CELL_SHOWN(u->limit, limit) });
+    }
+    code = listing_end(&list, false, 0);
+    odeon_free(d);
+    return code;
+}
+
+int ctl_client_kick(struct ctl *ctl)
+{
+    uint32_t id = 0;
+    int r, code = parse_id(ctl, &id);
+
+    if (!code)
+        code = ctl_connect(ctl);
+    if (code)
+        return code;
+    r = odeon_admin_client_kick(ctl->client, id);
+    return r < 0 ? ctl_refuse(ctl, r, "cannot end the client's connection") : 0;
 }

@@ -44,6 +44,9 @@ int ctl_status(struct ctl *ctl)
     properties_add(&p, "Clients", "clients", CELL_NUMBER(s->clients));
     properties_add(&p, "Ports", "ports", CELL_NUMBER(s->ports));
     properties_add(&p, "Runtime directory", "runtime_dir", CELL_TEXT(s->runtime_dir));
+    properties_add(&p, "Your user", "your_uid", CELL_NUMBER(s->your_uid));
+    properties_add(&p, "Your process", "your_pid", status_pid(s->your_pid));
+    properties_add(&p, "Your roles", "your_roles", CELL_TEXT(s->your_roles));
     odeon_free(s);
     return properties_end(&p);
 }

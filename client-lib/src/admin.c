@@ -67,6 +67,10 @@ int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
             .reconfigurations = reply->reconfigurations,
             .reconfigure_last_ns = reply->reconfigure_last_ns,
             .reconfigure_longest_ns = reply->reconfigure_longest_ns,
+            .your_id = reply->your_id,
+            .your_uid = reply->your_uid,
+            .your_pid = reply->your_pid,
+            .your_roles = arena_string(status, reply->your_roles),
         };
     }
     return finish(status, &answer, (void **)ret);

@@ -215,6 +215,22 @@ int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64
     return finish(list, &answer, ret);
 }
 
+struct odeon_client_info admin_client_info(void *arena, const Odeon__Client *from)
+{
+    return (struct odeon_client_info){
+        .id = from->id,
+        .pid = from->pid,
+        .uid = from->uid,
+        .ports = from->ports,
+        .broken_ports = from->broken_ports,
+        .connected_ns = from->connected_ns,
+        .name = arena_string(arena, from->name),
+        .library = arena_string(arena, from->library),
+        .roles = arena_string(arena, from->roles),
+        .command = arena_string(arena, from->command),
+    };
+}
+
 int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
 {
     Odeon__Page page = ODEON__PAGE__INIT;
@@ -235,20 +251,8 @@ int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_
         return result;
     reply = answer.reply->client_list;
     list = list_new(reply->n_clients, sizeof(struct odeon_client_info), reply->more);
-    for (size_t i = 0; list && i < list->n; i++) {
-        const Odeon__Client *from = reply->clients[i];
-
-        ((struct odeon_client_info *)list->rows)[i] = (struct odeon_client_info){
-            .id = from->id,
-            .pid = from->pid,
-            .uid = from->uid,
-            .ports = from->ports,
-            .broken_ports = from->broken_ports,
-            .connected_ns = from->connected_ns,
-            .name = arena_string(list, from->name),
-            .library = arena_string(list, from->library),
-        };
-    }
+    for (size_t i = 0; list && i < list->n; i++)
+        ((struct odeon_client_info *)list->rows)[i] = admin_client_info(list, reply->clients[i]);
     if (list)
         list->next = list->n ? reply->clients[list->n - 1]->id : after;
     return finish(list, &answer, ret);

@@ -2,6 +2,7 @@
 /* Records of the control protocol; the interface is in frame.h.  Stateless: any thread, one at a time per socket. */
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -80,13 +81,15 @@ static int peer_is_gone(int socket)
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
 }
 
-int frame_receive(int socket, struct frame *frame)
+/* Without room for them the kernel lets go of the descriptors itself: they never come into this process. */
+static int receive(int socket, struct frame *frame, bool take_fds)
 {
     struct iovec part = { frame->data, sizeof(frame->data) };
     union control_buffer control;
-    struct msghdr record = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)
-    };
+    struct msghdr record = { .msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = take_fds ? control.bytes : NULL,
+                             .msg_controllen = take_fds ? sizeof(control.bytes) : 0 };
     ssize_t n;
 
     frame->size = frame->n_fds = 0;
@@ -104,6 +107,16 @@ int frame_receive(int socket, struct frame *frame)
         return 0;
     frame->size = (size_t)n;
     return 1;
+}
+
+int frame_receive(int socket, struct frame *frame)
+{
+    return receive(socket, frame, true);
+}
+
+int frame_receive_data(int socket, struct frame *frame)
+{
+    return receive(socket, frame, false);
 }
 
 void frame_fini(struct frame *frame)

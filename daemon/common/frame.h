@@ -28,6 +28,8 @@ int frame_send_packed(int socket, const void *data, size_t size, const int *fds,
 /* 1: a record (an empty one has size 0); 0: end of file; -EAGAIN; -EMSGSIZE: the record was larger, it is dropped; -EPROTO: too
  * many descriptors. */
 int frame_receive(int socket, struct frame *frame);
+/* The same from a peer who may send no descriptors: -EPROTO when it did, and none has been taken in. */
+int frame_receive_data(int socket, struct frame *frame);
 /* Closes the descriptors that were not taken. */
 void frame_fini(struct frame *frame);
 int frame_take_fd(struct frame *frame, size_t index); /* -1: there is none */

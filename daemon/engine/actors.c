@@ -218,6 +218,7 @@ static int slot_reserve(struct worker *w, const struct spawn_request *request, u
     durable->spawn_worker = w->id;
     durable->spawn_count = w->spawned_count = commit_count(w);
     durable->spawned_by = request->spawned_by;
+    durable->account = request->account;
     args_copy(e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, request->args, request->args_size);
     int r = 0;
     if (request->name) {

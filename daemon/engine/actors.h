@@ -29,6 +29,7 @@ struct spawn_request {
     const void *args;
     size_t args_size;
     actor_ref spawned_by;
+    uint32_t account; /* segment_actor.account */
 };
 /* Reserves a slot, registers the name, sends the init record.  Takes effect with the commit. */
 int actors_spawn(struct worker *w, const struct spawn_request *request, actor_ref *ret_ref);

@@ -117,10 +117,16 @@ struct port {
     uint8_t *submission, *delivery; /* mapped twice in a row */
     uint64_t submission_bytes, delivery_bytes;
     int doorbell_fd, pipe_fd;
+    uint64_t backlog_bytes;   /* control thread, before the port is open */
+    _Atomic uint64_t granted; /* control thread (port_rate.h) */
+    _Atomic uint32_t rated;   /* control thread */
+    bool may_not_stop;        /* control thread, before the port is open */
     alignas(64) uint32_t room_woken; /* runner: last room_wait that was answered */
     _Atomic uint32_t idle_polls;     /* its owner, running it or not; a thief that makes it hot */
     bool closing_seen;               /* runner */
     _Atomic uint32_t stalled_on; /* runner: queue + 1 that its next record waits for; back to 0 by it or by that queue's runner */
+    _Atomic uint32_t spent;      /* runner, back to 0 also by the control thread */
+    _Atomic uint64_t taken;      /* runner: records */
     uint64_t closing_tail;           /* runner: what had been published when the client was found to be gone */
     alignas(64) _Atomic uint64_t delivery_head; /* lock: the client's cursor as last believed; a hint for the poll */
     uint32_t delivery_woken;            /* lock: last delivery_wait that was answered */
@@ -296,6 +302,7 @@ struct engine {
     pthread_mutex_t events_mutex;
     struct engine_event *events;
     size_t n_events, events_capacity;
+    struct port_lost *ports_lost; /* control thread (port_table.c) */
     int event_fd;
 
     alignas(64) _Atomic uint32_t throughput;

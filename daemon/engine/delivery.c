@@ -102,10 +102,9 @@ static struct group_result deliver_to_ring(struct worker *w, uint32_t step, cons
 }
 
 /* What the active buffer may hold (D5).  Twice the limit while the runner has not looked yet. */
-static uint64_t backlog_most(const struct engine *e, const struct port *port)
+static uint64_t backlog_most(const struct port *port)
 {
-    uint64_t limit = e->segment.header->backlog_bytes;
-    return port->overflow == PORT_OVERFLOW_DROP_OLDEST ? 2 * limit : limit;
+    return port->overflow == PORT_OVERFLOW_DROP_OLDEST ? 2 * port->backlog_bytes : port->backlog_bytes;
 }
 
 static void count_dropped(struct worker *w, struct port *port, enum stat_index why, uint64_t n)
@@ -121,7 +120,7 @@ static struct group_result deliver_to_backlog(struct worker *w, uint32_t step, c
     unsigned active = queue_active(load_relaxed(&backlog->sel));
     uint64_t length = load_relaxed(&backlog->len[active]);
     struct group_result result = group_deliver(w, group, durable->ref, segment_window(&e->segment, group->destination, active), length,
-                                               UINT64_MAX, backlog_most(e, port));
+                                               UINT64_MAX, backlog_most(port));
     journal_arm(w, step, group->destination, result.length);
     store_release(&backlog->len[active], result.length);
     crash_order();
@@ -193,7 +192,7 @@ static bool drain_some(struct worker *w, struct port *port, struct segment_port 
 /* D5: the batch is attached; its oldest records go, as many as newer ones wait for above the limit. */
 static void drop_oldest(struct worker *w, struct port *port, struct segment_queue *backlog)
 {
-    uint64_t limit = w->engine->segment.header->backlog_bytes, newer = queue_backlog_bytes(backlog), n = 0;
+    uint64_t limit = port->backlog_bytes, newer = queue_backlog_bytes(backlog), n = 0;
     while (w->cursor < w->tail && w->tail - w->cursor + newer > limit) {
         w->cursor += envelope_record_size((const struct envelope *)(w->batch + w->cursor));
         n++;

@@ -227,6 +227,7 @@ struct engine_spawn {
     const char *name;
     const void *args;
     size_t args_size;
+    uint32_t account; /* kept with it; 0: nobody's */
 };
 
 /* Actors, by the control thread.  spawn: -ENOENT no such type, -EEXIST name taken, -E2BIG, -ENOSPC, -EINVAL bad name. */
@@ -242,7 +243,9 @@ struct engine_actor_view {
     const char *name;  /* "" */
     const char *state; /* "live", "new" (init has not run yet), "port" */
     uint64_t queue_bytes;
+    uint32_t account;
 };
+bool engine_actor_lives(const struct engine *engine, actor_ref ref);
 /* The first live actor at `slot` or behind it; -ENOENT: none. */
 int engine_actor_next(struct engine *engine, uint32_t slot, struct engine_actor_view *ret_actor);
 int engine_actor_get(struct engine *engine, actor_ref ref, struct engine_actor_view *ret_actor); /* -ESRCH */
@@ -283,10 +286,22 @@ struct engine_port_info {
     uint64_t submission_bytes, delivery_bytes;
     int client_fd, executor_fd, doorbell_fd, pipe_fd; /* pipe_fd -1: none */
     uint32_t overflow; /* enum port_overflow: deliveries beyond backlog_bytes */
+    uint64_t backlog_bytes; /* of this one, at most those of the configuration; 0: as many */
+    bool may_not_stop;      /* messages that end their receiver are refused */
+    bool rated;             /* nothing is taken from it but what engine_port_grant() allows */
 };
 int engine_port_add(struct engine *engine, const struct engine_port_info *info, actor_ref *ret_ref);
 /* Drains what was published, then closes: ENGINE_EVENT_PORT_REMOVED follows. */
 int engine_port_remove(struct engine *engine, uint32_t id, uint32_t generation);
+
+/* Rates of posting: ENGINE_EVENT_PORT_SPENT says that a rated port has no grant left and waits for more.  -ENOENT: no such port. */
+struct engine_port_rate {
+    uint64_t taken, left; /* records since it was opened; those that may be taken without a further grant */
+    bool rated, spent;
+};
+int engine_port_rate(struct engine *engine, uint32_t id, uint32_t generation, struct engine_port_rate *ret_rate);
+int engine_port_grant(struct engine *engine, uint32_t id, uint32_t generation, uint64_t records);
+int engine_port_set_rated(struct engine *engine, uint32_t id, uint32_t generation, bool rated);
 
 /* Live settings. */
 void engine_set_stealing(struct engine *engine, enum steal_policy_id id);
@@ -349,13 +364,15 @@ bool engine_thread_is_worker(void);
 bool engine_signal_is_fault(int signal);
 
 /* What happened on workers.  The descriptor is readable when there are events; engine_event_next clears it. */
-enum engine_event_kind { ENGINE_EVENT_PORT_REMOVED, ENGINE_EVENT_PORT_BROKEN };
+enum engine_event_kind { ENGINE_EVENT_PORT_REMOVED, ENGINE_EVENT_PORT_BROKEN, ENGINE_EVENT_PORT_SPENT };
 struct engine_event {
     enum engine_event_kind kind;
     uint32_t port, generation, why; /* why: enum port_broken */
 };
 int engine_event_fd(const struct engine *engine);
 bool engine_event_next(struct engine *engine, struct engine_event *ret_event);
+/* A removed port's memory may wait for a worker that runs a long handler.  Gives back what can be; true: some waits, to be called again. */
+bool engine_collect(struct engine *engine);
 
 /* Called by behaviours through the host table, on their worker's thread with the context they were handed.  Results as in
  * the public plugin header. */

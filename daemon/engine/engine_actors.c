@@ -41,6 +41,7 @@ int engine_actor_spawn_placed(struct engine *e, uint32_t type, const struct engi
         .name = spawn->name && *spawn->name ? spawn->name : NULL,
         .args = spawn->args,
         .args_size = spawn->args_size,
+        .account = spawn->account,
     };
     int r = actors_spawn(e->control, &request, ret_ref);
     if (r == 0)
@@ -87,8 +88,18 @@ static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view
         .name = name > 0 && name <= ODEON_NAMES_MAX ? e->segment.names[name - 1].name : "",
         .state = kind == ACTOR_PORT ? "port" : is_new ? "new" : "live",
         .queue_bytes = queue_backlog_bytes(&e->segment.queues[queue]),
+        .account = kind == ACTOR_PORT ? 0 : durable->account,
     };
     return true;
+}
+
+bool engine_actor_lives(const struct engine *e, actor_ref ref)
+{
+    uint32_t slot = actor_ref_slot(ref);
+    if (slot >= e->config.actors_max)
+        return false;
+    uint64_t key = load_relaxed(&e->actors[slot].key);
+    return actor_key_generation(key) == actor_ref_generation(ref) && actor_key_kind(key) != ACTOR_FREE;
 }
 
 int engine_actor_next(struct engine *e, uint32_t slot, struct engine_actor_view *ret)

@@ -39,6 +39,11 @@ void engine_push_event(struct engine *e, enum engine_event_kind kind, uint32_t p
     (void)r;
 }
 
+bool engine_collect(struct engine *e)
+{
+    return port_collect(e);
+}
+
 int engine_event_fd(const struct engine *e)
 {
     return e->event_fd;

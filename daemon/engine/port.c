@@ -14,6 +14,7 @@
 #include "daemon/engine/delivery.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/overflow.h"
+#include "daemon/engine/port_rate.h"
 #include "daemon/engine/wake.h"
 
 enum {
@@ -28,17 +29,23 @@ static uint64_t published_tail(struct port *port)
     return load_acquire(&port->client_words->submission_tail); /* P2 */
 }
 
+/* Its next record waits for room in a queue, or for its user's quota. */
+static bool port_waits(const struct port *port)
+{
+    return load_relaxed(&port->stalled_on) != 0 || load_relaxed(&port->spent) != 0;
+}
+
 static bool port_has_work(struct engine *e, uint32_t id)
 {
     struct port *port = &e->ports[id];
     if (load_acquire(&port->state) != PORT_OPEN)
         return false;
-    bool stalled = load_relaxed(&port->stalled_on) != 0;
-    if (load_relaxed(&port->closing) && !stalled)
+    bool waits = port_waits(port);
+    if (load_relaxed(&port->closing) && !waits)
         return true;
     if (load_relaxed(&port->executor_words->backlog) && load_relaxed(&port->client_words->delivery_head) != load_relaxed(&port->delivery_head))
         return true;
-    return !stalled && published_tail(port) != load_relaxed(&e->segment.ports[id].pcur) && !load_relaxed(&e->ports_stopped);
+    return !waits && published_tail(port) != load_relaxed(&e->segment.ports[id].pcur) && !load_relaxed(&e->ports_stopped);
 }
 
 bool port_is_drained(struct engine *e, uint32_t id)
@@ -115,9 +122,9 @@ static void refuse(struct worker *w, uint32_t id, const uint8_t *at, const struc
 }
 
 /* Why a record cannot go to its receiver. */
-static enum envelope_reason route_reason(const struct engine *e, const struct envelope *h, uint64_t key)
+static enum envelope_reason route_reason(const struct engine *e, const struct port *port, const struct envelope *h, uint64_t key)
 {
-    bool built_in = h->type >= MESSAGE_TYPE_POISON_DELETE && h->type <= MESSAGE_TYPE_POISON_FINISHED;
+    bool built_in = h->type >= MESSAGE_TYPE_POISON_DELETE && h->type <= MESSAGE_TYPE_POISON_FINISHED && !port->may_not_stop;
     if (actor_key_generation(key) != actor_ref_generation(h->to) || actor_key_kind(key) == ACTOR_FREE)
         return REASON_NO_SUCH_ACTOR;
     if (actor_key_kind(key) == ACTOR_PORT || (h->type < MESSAGE_TYPE_FIRST_USER && !built_in) ||
@@ -148,7 +155,7 @@ static inline enum port_broken route(struct worker *w, uint32_t id, struct port 
     uint64_t size = envelope_record_size(h);
     uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h->to)].key);
     uint32_t destination = actor_key_destination(key);
-    enum envelope_reason reason = route_reason(e, h, key);
+    enum envelope_reason reason = route_reason(e, port, h, key);
     enum overflow_verdict verdict = OVERFLOW_TAKE;
     if (reason == REASON_NONE && unlikely(!outbox_look_for_room(w, destination)))
         verdict = overflow_decide(w, h->to, h->type, destination);
@@ -210,7 +217,7 @@ static int64_t take_directly(struct worker *w, uint32_t id, struct port *port, c
         return -1;
     uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h->to)].key);
     uint32_t destination = actor_key_destination(key);
-    if (route_reason(e, h, key) != REASON_NONE || destination >= e->segment.n_queues ||
+    if (route_reason(e, port, h, key) != REASON_NONE || destination >= e->segment.n_queues ||
         load_relaxed(&e->sources[destination].own) != own_idle(w->id) || !owner_take(&e->sources[destination], w->id, w->id))
         return -1;
     struct segment_queue *queue = &e->segment.queues[destination];
@@ -228,6 +235,7 @@ static int64_t take_directly(struct worker *w, uint32_t id, struct port *port, c
     store_release(&e->segment.ports[id].pcur, tail); /* before the port is given back [DIRECT_LATE] */
     crash_order();
     publish_head(w, port, tail);
+    port_rate_count(port, 1);
     stat_add(w, STAT_port_batches, 1);
     stat_add(w, STAT_port_messages, 1);
     stat_add(w, STAT_messages_sent, 1);
@@ -238,16 +246,17 @@ static int64_t take_directly(struct worker *w, uint32_t id, struct port *port, c
 
 /* A batch of the submission ring: attach, route, commit, flush, detach, and only then the visible head.  `known`: the copy of the first
  * header, if it has been fetched (R1). */
-static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port, const struct envelope *known, uint64_t head, uint64_t tail)
+static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port, const struct envelope *known, uint64_t head, uint64_t tail,
+                               uint64_t records)
 {
     struct segment_port *durable = &w->engine->segment.ports[id];
     enum port_broken why = PORT_OK;
-    uint64_t n = 0;
+    uint64_t n = 0, most = records < PORT_BATCH_RECORDS ? records : PORT_BATCH_RECORDS;
     w->cursor = head;
     w->tail = tail;
     w->source = segment_port_source(&w->engine->segment, id) + 1;
     commit_flip(w, w->source, head, tail, 0, 0, 0);
-    while (w->cursor < w->tail && n < PORT_BATCH_RECORDS && why == PORT_OK) {
+    while (w->cursor < w->tail && n < most && why == PORT_OK) {
         uint64_t at = w->cursor;
         struct envelope h = likely(!known) ? header_fetch(record_at(port, at)) : *known;
         known = NULL;
@@ -262,6 +271,7 @@ static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
     w->source = 0;
     commit_flip(w, 0, 0, 0, 0, 0, 0);
     publish_head(w, port, w->cursor);
+    port_rate_count(port, n);
     stat_add(w, STAT_port_batches, 1);
     stat_add(w, STAT_port_messages, n);
     stat_add(w, STAT_messages_sent, n);
@@ -349,7 +359,8 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     /* R3 holds for the one who has it now: a thief may find nothing (the owner was quicker), and its victim has gone cold since */
     if (likely(to == w->id) && (load_relaxed(&port->executor_words->need_wakeup) == 0 || (tail != head && !stopped)))
         make_hot(w, id, port);
-    if (why == PORT_OK && tail != head && !stopped) {
+    uint64_t records = why == PORT_OK && tail != head && !stopped ? port_rate_left(w, id) : 0;
+    if (records > 0) {
         struct envelope h;
         bool known = may_run && !closing && tail - head <= DIRECT_BYTES;
         if (known) {
@@ -357,15 +368,14 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
             queue = take_directly(w, id, port, &h, head, tail);
         }
         if (queue < 0)
-            why = ingest(w, id, port, known ? &h : NULL, head, tail);
+            why = ingest(w, id, port, known ? &h : NULL, head, tail, records);
         head = queue < 0 ? w->cursor : tail;
     }
     if (why != PORT_OK || (closing && head == tail)) {
         retire(w, id, port, why == PORT_OK && slow ? PORT_BROKEN_SLOW : why);
         return -1;
     }
-    bool stalled = load_relaxed(&port->stalled_on) != 0;
-    release(w, id, to, !stalled && (closing || (head != published_tail(port) && !stopped)));
+    release(w, id, to, !port_waits(port) && (closing || (head != published_tail(port) && !stopped)));
     return queue;
 }
 

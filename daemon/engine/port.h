@@ -18,8 +18,10 @@ int port_add(struct engine *engine, const struct engine_port_info *info, actor_r
 void port_open_pending(struct engine *engine);
 int port_remove(struct engine *engine, uint32_t id, uint32_t generation);
 /* Frees the index of a port that has reported its end.  `unmap` false: a worker that is stuck may still look at its memory, which
- * is then given up. */
+ * is then port_collect()'s. */
 void port_reap(struct engine *engine, uint32_t id, bool unmap);
+/* Unmaps such memory where every worker has come to a quiescent point since.  True: some is left. */
+bool port_collect(struct engine *engine);
 void port_close_all(struct engine *engine);
 
 /* Takes what is there and routes it; closes the port when it is to be closed and drained, or broken.  The caller holds the

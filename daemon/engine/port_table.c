@@ -2,6 +2,7 @@
 /* Ports coming and going: mapping a client's memory, the durable entry, the actor slot that stands for it.  Control thread. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "daemon/engine/park.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
+#include "daemon/engine/port_rate.h"
 
 /* A ring mapped twice in a row behind its page of words, so that no record wraps. */
 static int map_memory(int fd, uint64_t ring_bytes, void **ret_words, uint8_t **ret_ring)
@@ -146,6 +148,11 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
     port->generation = info->generation;
     port->client = info->client;
     port->overflow = info->overflow;
+    port->backlog_bytes = info->backlog_bytes ? info->backlog_bytes : e->segment.header->backlog_bytes;
+    if (port->backlog_bytes > e->segment.header->backlog_bytes)
+        port->backlog_bytes = e->segment.header->backlog_bytes; /* what the window has room for */
+    port->may_not_stop = info->may_not_stop;
+    port_rate_reset(port, info->rated);
     int r = port_map(port, info);
     if (r == 0)
         r = park_watch_doorbell(e, info->id, port->doorbell_fd);
@@ -191,6 +198,53 @@ int port_remove(struct engine *e, uint32_t id, uint32_t generation)
     return 0;
 }
 
+/* Memory of ports that have gone, which a worker may still look at: it had not come by when its end was waited for. */
+struct port_lost {
+    struct port_lost *next;
+    struct port memory; /* its mappings and descriptors alone */
+    uint32_t n_workers; /* those that come later have not seen it */
+    uint64_t passes[];  /* of each worker, when it was put here */
+};
+
+/* The port keeps the pointers until its index is used again: for whoever looks. */
+static void lost_keep(struct engine *e, const struct port *port)
+{
+    uint32_t n = engine_workers(e);
+    struct port_lost *lost = aligned_alloc(alignof(struct port_lost), (sizeof(*lost) + n * sizeof(lost->passes[0]) + 63) & ~(size_t)63);
+    if (!lost)
+        return; /* then it is given up */
+    lost->memory = *port;
+    lost->n_workers = n;
+    for (uint32_t i = 0; i < n; i++)
+        lost->passes[i] = load_acquire(&e->workers[i]->passes);
+    lost->next = e->ports_lost;
+    e->ports_lost = lost;
+}
+
+static bool lost_is_seen(struct engine *e, const struct port_lost *lost)
+{
+    for (uint32_t i = 0; i < engine_workers(e) && i < lost->n_workers; i++)
+        if (load_acquire(&e->workers[i]->passes) - lost->passes[i] < 2 && !park_worker_sleeps(e, i))
+            return true;
+    return false;
+}
+
+bool port_collect(struct engine *e)
+{
+    full_barrier(); /* as in worker_quiesce */
+    for (struct port_lost **at = &e->ports_lost; *at;) {
+        struct port_lost *lost = *at;
+        if (lost_is_seen(e, lost)) {
+            at = &lost->next;
+            continue;
+        }
+        *at = lost->next;
+        port_unmap(&lost->memory);
+        free(lost);
+    }
+    return e->ports_lost != NULL;
+}
+
 void port_reap(struct engine *e, uint32_t id, bool unmap)
 {
     struct port *port = &e->ports[id];
@@ -201,6 +255,8 @@ void port_reap(struct engine *e, uint32_t id, bool unmap)
     store_relaxed(&e->segment.ports[id].generation, 0);
     if (unmap)
         port_unmap(port);
+    else
+        lost_keep(e, port);
     store_release(&port->state, PORT_FREE);
 }
 
@@ -209,4 +265,10 @@ void port_close_all(struct engine *e)
     for (uint32_t id = 0; e->ports && id < ODEON_PORTS_MAX; id++)
         if (load_relaxed(&e->ports[id].state) != PORT_FREE)
             port_unmap(&e->ports[id]);
+    while (e->ports_lost) {
+        struct port_lost *lost = e->ports_lost;
+        e->ports_lost = lost->next;
+        port_unmap(&lost->memory);
+        free(lost);
+    }
 }

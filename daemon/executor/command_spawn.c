@@ -46,6 +46,19 @@ static int refuse_no_place(const struct executor *executor, const struct engine_
                        spawn->place, executor->settings.workers - 1);
 }
 
+/* What a user's clients may spawn.  The supervisor says who it was. */
+static int check_quota(struct executor *executor, uint32_t account, struct explain *explain)
+{
+    uint64_t limit = executor->settings.quota_actors;
+
+    if (!executor->asker.bound || actor_quota_allows(&executor->actor_quota, executor->engine, account, limit))
+        return 0;
+    return explain_set(explain, -EDQUOT,
+                       "clients of user %u have spawned %" PRIu64
+                       " actors that live, their quota (quota-actors): stop some",
+                       executor->asker.uid, limit);
+}
+
 static int refuse(const struct executor *executor, int error, const char *type, const struct engine_spawn *spawn,
                   struct explain *explain)
 {
@@ -90,6 +103,12 @@ int command_spawn(struct executor *executor, const Odeon__Request *request, stru
     r = spawn_place(asked, &spawn, &reply->explain);
     if (r < 0)
         return r;
+    spawn.account = executor->asker.client ? actor_account_of(executor->asker.uid) : 0;
+    r = check_quota(executor, spawn.account, &reply->explain);
+    if (r < 0)
+        return r;
     r = engine_actor_spawn_placed(executor->engine, type.id, &spawn, &ref);
+    if (r == 0 && spawn.account)
+        actor_quota_add(&executor->actor_quota, executor->engine, spawn.account, ref);
     return r == 0 ? reply_ref(reply, ref) : refuse(executor, r, asked->type, &spawn, &reply->explain);
 }

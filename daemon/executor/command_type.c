@@ -59,6 +59,10 @@ int command_message_type_intern(struct executor *executor, const Odeon__Request 
     r = check_message_type(type, &reply->explain);
     if (r < 0)
         return r;
+    if (!executor->asker.may_register && engine_message_type_find(executor->engine, type->name, type->version, &known) < 0)
+        return explain_set(&reply->explain, -EACCES,
+                           "message %s version %u is not known here, and making it known needs the role register",
+                           type->name, type->version);
     r = engine_message_type_intern(executor->engine, type->name, type->version, type->size, type->tail, type->fields,
                                    &id);
     if (r == -EBADMSG && engine_message_type_find(executor->engine, type->name, type->version, &known) == 0)

@@ -65,6 +65,10 @@ static void on_command(void *userdata, const Odeon__Command *command, struct fra
         progress_answer(executor, command->id);
         break;
     case ODEON__COMMAND__BODY_REQUEST:
+        executor->asker = (struct executor_asker){ .client = command->client_id,
+                                                   .uid = command->uid,
+                                                   .bound = command->bound,
+                                                   .may_register = command->may_register };
         command_run(executor, command->id, command->request, frame);
         break;
     default:
@@ -91,6 +95,9 @@ static int executor_init(struct executor *executor, int control_fd)
         return r;
     uv_timer_init(&executor->loop, &executor->drain_timer);
     executor->drain_timer.data = executor;
+    uv_timer_init(&executor->loop, &executor->collect_timer);
+    executor->collect_timer.data = executor;
+    post_rate_start(executor);
     return control_new(&executor->loop, control_fd, &handlers, executor, &executor->control);
 }
 
@@ -104,6 +111,9 @@ static void executor_fini(struct executor *executor)
         uv_close((uv_handle_t *)&executor->stalls, NULL);
     topology_watch_stop(&executor->topology_watch);
     uv_close((uv_handle_t *)&executor->drain_timer, NULL);
+    uv_close((uv_handle_t *)&executor->collect_timer, NULL);
+    post_rate_stop(executor);
+    actor_quota_fini(&executor->actor_quota);
     uv_run(&executor->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&executor->loop);
     executor->plugins = plugin_registry_free(executor->plugins);

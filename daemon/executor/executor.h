@@ -25,9 +25,11 @@
 #include <uv.h>
 
 #include "daemon/engine/engine.h"
+#include "daemon/executor/actor_quota.h"
 #include "daemon/executor/control.h"
 #include "daemon/executor/host.h"
 #include "daemon/executor/plugin.h"
+#include "daemon/executor/post_rate.h"
 #include "daemon/executor/settings.h"
 #include "daemon/executor/topology.h"
 #include "daemon/executor/topology_watch.h"
@@ -41,6 +43,13 @@ struct executor_removal {
     uint64_t command;
     bool asked;  /* the engine knows */
     bool active; /* the entry is in use */
+};
+
+/* Who has asked for what is being answered. */
+struct executor_asker {
+    uint32_t client, uid; /* client 0: the supervisor itself */
+    bool bound;           /* by its user's quotas */
+    bool may_register;    /* new names and message types */
 };
 
 struct executor {
@@ -60,12 +69,17 @@ struct executor {
     struct engine_recovery recovery;
 
     uint64_t moves[ODEON_WORKERS_MAX]; /* of each worker, at the supervisor's last ping */
+    struct executor_asker asker;
+
     uint64_t start_command;
     uint32_t awaited_ports, awaited_plugins;
 
     uv_poll_t events, stalls;
     bool events_open, stalls_open;
     struct executor_removal removals[ODEON_PORTS_MAX];
+    uv_timer_t collect_timer; /* while memory of removed ports waits for a worker */
+    struct post_rate post_rate;
+    struct actor_quota actor_quota;
 
     uv_timer_t drain_timer;
     bool draining, drain_stop;

@@ -14,6 +14,8 @@
 #include "daemon/executor/start.h"
 #include "proto/port_layout.h"
 
+enum { COLLECT_MS = 100 };
+
 static struct executor_removal *removal_find(struct executor *executor, uint32_t port, uint32_t generation)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX; i++) {
@@ -130,12 +132,17 @@ void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd
     int r;
 
     r = port_info_init(&info, add, frame);
+    info.backlog_bytes = add->backlog_bytes;
+    info.may_not_stop = add->may_not_stop;
+    info.rated = add->bound && post_rate_is_set(executor);
     if (r == 0 && executor->state != EXECUTOR_PORTS && executor->state != EXECUTOR_RUNNING)
         r = -EAGAIN;
     if (r == 0)
         r = engine_port_add(executor->engine, &info, &ref);
     port_info_fini(&info); /* the engine has its own */
     if (r == 0) {
+        if (add->bound)
+            post_rate_add(executor, &info, add->uid);
         report_port(executor, command, ref);
     } else {
         log_error("port %u of client %u cannot be opened: %s", add->port_id, add->client_id, add_error_text(r));
@@ -174,6 +181,7 @@ static void on_port_removed(struct executor *executor, const struct engine_event
 {
     struct executor_removal *removal = removal_find(executor, event->port, event->generation);
 
+    post_rate_remove(executor, event->port, event->generation);
     if (!removal)
         return;
     removal->active = false;
@@ -195,6 +203,14 @@ static void on_port_broken(struct executor *executor, const struct engine_event 
     control_send(executor->control, &report);
 }
 
+static void on_collect(uv_timer_t *timer)
+{
+    struct executor *executor = timer->data;
+
+    if (engine_collect(executor->engine))
+        uv_timer_start(timer, on_collect, COLLECT_MS, 0);
+}
+
 static void on_events(uv_poll_t *poll, int status, int events)
 {
     struct executor *executor = poll->data;
@@ -207,7 +223,10 @@ static void on_events(uv_poll_t *poll, int status, int events)
             on_port_removed(executor, &event);
         else if (event.kind == ENGINE_EVENT_PORT_BROKEN)
             on_port_broken(executor, &event);
+        else if (event.kind == ENGINE_EVENT_PORT_SPENT)
+            post_rate_on_spent(executor, &event);
     }
+    on_collect(&executor->collect_timer);
 }
 
 int ports_start(struct executor *executor)

@@ -87,6 +87,7 @@ int reconfigure(struct executor *executor, const struct settings_change *change,
         return explain_engine(executor, r, text, ret_done, explain);
     }
     executor->settings = change->settings;
+    post_rate_update(executor);
     executor_publish_mode(executor);
     topology_log_notes(executor->topology, (unsigned)executor->settings.workers);
     return 0;

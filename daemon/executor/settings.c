@@ -50,7 +50,7 @@ static const struct setting {
     { "outbox-bytes", SETTING_BYTES, false, offsetof(struct settings, outbox_bytes), ODEON_OUTBOX_BYTES_DEFAULT,
       OUTBOX_BYTES_MIN, ODEON_OUTBOX_BYTES_MAX, "bytes that the handlers of one worker may send before they are flushed" },
     { "backlog-bytes", SETTING_BYTES, false, offsetof(struct settings, backlog_bytes), ODEON_BACKLOG_BYTES_DEFAULT,
-      WINDOW_BYTES_MIN, GIB(4), "bytes that may wait for one port whose client does not receive" },
+      ODEON_BACKLOG_BYTES_MIN, GIB(4), "bytes that may wait for one port whose client does not receive" },
     { "dead-letter-bytes", SETTING_BYTES, false, offsetof(struct settings, dead_letter_bytes), ODEON_DLQ_BYTES_DEFAULT,
       WINDOW_BYTES_MIN, GIB(4), "bytes of dead letters that are kept" },
     { "durable-bytes", SETTING_BYTES, false, offsetof(struct settings, durable_bytes), ODEON_DURABLE_DEFAULT, 0,
@@ -88,6 +88,10 @@ static const struct setting {
       "crashes of a type's handlers within quarantine-window-s after which the type is not run any more; 0: never" },
     { "quarantine-window-s", SETTING_NUMBER, true, offsetof(struct settings, quarantine_window_s), 60, 1, 86400,
       "seconds within which those crashes count, from the first of them" },
+    { "quota-actors", SETTING_NUMBER, true, offsetof(struct settings, quota_actors), 65536, 0, ODEON_ACTORS_MAX,
+      "actors that clients of one user can have spawned at once" },
+    { "quota-posts", SETTING_NUMBER, true, offsetof(struct settings, quota_posts), 0, 0, UINT32_MAX,
+      "records a second that are taken from the ports of one user; 0: as many as come" },
 };
 enum { N_SETTINGS = sizeof(table) / sizeof(table[0]) };
 

@@ -36,6 +36,7 @@ struct settings {
     uint64_t detached;
     uint64_t stall_warn_ms, stall_kill_ms;
     uint64_t quarantine_crashes, quarantine_window_s;
+    uint64_t quota_actors, quota_posts;
     enum steal_policy_id stealing;
     enum steal_mode steal_mode;
     enum memory_policy memory;

@@ -399,6 +399,8 @@ void drain_begin(struct executor *executor, uint64_t command, const Odeon__Drain
         executor_report_error(executor, command, -EALREADY, "the executor is being drained already");
         return;
     }
+    if (drain->stop)
+        post_rate_lift(executor);
     executor->draining = true;
     executor->drain_stop = drain->stop;
     executor->drain_command = command;

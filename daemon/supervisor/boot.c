@@ -2,6 +2,7 @@
 /* Starting executors; the interface is in boot.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -184,6 +185,16 @@ static void on_start_refused(struct supervisor *supervisor, const Odeon__Report 
         supervisor_fail(supervisor, "the executor cannot use the engine segment or the settings; the log says why");
 }
 
+static void on_quota_hit(struct supervisor *supervisor, const Odeon__QuotaHit *hit)
+{
+    struct client *client = clients_find(&supervisor->clients, hit->client_id);
+    char what[128];
+
+    snprintf(what, sizeof(what), "is served more slowly: its user's quota-%.60s", hit->quota);
+    if (client)
+        client_blame(client, what);
+}
+
 static void on_report(void *userdata, const Odeon__Report *report)
 {
     struct supervisor *supervisor = userdata;
@@ -193,6 +204,10 @@ static void on_report(void *userdata, const Odeon__Report *report)
             on_ready(supervisor, report);
         else
             on_start_refused(supervisor, report);
+        return;
+    }
+    if (report->body_case == ODEON__REPORT__BODY_QUOTA_HIT) {
+        on_quota_hit(supervisor, report->quota_hit);
         return;
     }
     if (ports_handle_report(supervisor, report) || shutdown_handle_report(supervisor, report) ||

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/supervisor/channel.h"
+#include "daemon/supervisor/peer.h"
 
 enum {
     FRAMES_A_TURN = 32,      /* then the others are served */
@@ -26,7 +27,7 @@ struct queued {
 struct channel {
     uv_poll_t poll;
     int fd;
-    bool reading, failed, closed;
+    bool reading, takes_fds, failed, closed;
     size_t queue_bytes, queue_bytes_max;
     struct queued *first, **last;
     const struct channel_ops *ops;
@@ -95,7 +96,7 @@ static void receive(struct channel *channel, int frames_max)
     struct frame frame;
 
     for (int i = 0; i < frames_max && channel->reading && !channel->failed && !channel->closed; i++) {
-        int r = frame_receive(channel->fd, &frame);
+        int r = channel->takes_fds ? frame_receive(channel->fd, &frame) : frame_receive_data(channel->fd, &frame);
 
         if (r == -EAGAIN)
             return;
@@ -131,7 +132,7 @@ struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max, con
     if (!channel)
         return NULL;
     channel->fd = fd;
-    channel->reading = true;
+    channel->reading = channel->takes_fds = true;
     channel->queue_bytes_max = queue_bytes_max;
     channel->last = &channel->first;
     channel->ops = ops;
@@ -195,9 +196,10 @@ int channel_send(struct channel *channel, const ProtobufCMessage *message, const
     return enqueue(channel, message, size, fds, n_fds);
 }
 
-int channel_fd(const struct channel *channel)
+void channel_allow_descriptors(struct channel *channel, bool allow)
 {
-    return channel->fd;
+    channel->takes_fds = allow;
+    peer_allow_descriptors(channel->fd, allow);
 }
 
 void channel_set_reading(struct channel *channel, bool reading)

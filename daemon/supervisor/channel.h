@@ -29,7 +29,8 @@ struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max, con
 /* 0; -EMSGSIZE: packs to more than a frame; -ENOBUFS: the queue is at its limit; other negative errno: the socket failed (the
  * end of file follows by itself). */
 int channel_send(struct channel *channel, const ProtobufCMessage *message, const int *fds, size_t n_fds);
-int channel_fd(const struct channel *channel);
+/* Whether descriptors are taken in, as they are from the start; where not, one that comes ends the connection (-EPROTO). */
+void channel_allow_descriptors(struct channel *channel, bool allow);
 /* Stops and goes on reading: back-pressure. */
 void channel_set_reading(struct channel *channel, bool reading);
 /* Hands over everything that has arrived, up to the end of file if it is there: for a peer that has died. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clients; the interface is in client.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +16,18 @@
 #include "daemon/supervisor/supervisor.h"
 #include "proto/registry_layout.h"
 
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77 /* from Linux 6.5 on */
-#endif
+enum { REFILL_MS = 10 };
 
 void clients_init(struct clients *clients)
 {
     *clients = (struct clients){ 0 };
     clients->end = &clients->first;
+}
+
+void clients_start(struct supervisor *supervisor)
+{
+    uv_timer_init(&supervisor->loop, &supervisor->clients.refill);
+    supervisor->clients.refill.data = supervisor;
 }
 
 struct client *clients_find(struct clients *clients, uint32_t id)
@@ -71,10 +76,88 @@ log_about(const struct client *client, enum log_level level, const char *format,
     log_fields(level, fields, "%s %s", client_describe(client, who, sizeof(who)), what);
 }
 
+static void update_reading(struct client *client)
+{
+    if (!client->dropped)
+        channel_set_reading(client->channel, !client->throttled && client->n_requests < CLIENT_REQUESTS_MAX);
+}
+
+bool client_is_bound(const struct client *client)
+{
+    return quotas_bind(&client->supervisor->config.quotas, client->uid);
+}
+
+void client_blame(struct client *client, const char *what)
+{
+    struct account *account = account_find(&client->supervisor->accounts, client->uid);
+    uint64_t more = 0;
+
+    if (!account || !account_blame(account, uv_hrtime(), &more))
+        return;
+    if (more > 0)
+        log_about(client, LOG_LEVEL_WARNING, "%s; its user was refused %llu times more since that was last told", what,
+                  (unsigned long long)more);
+    else
+        log_about(client, LOG_LEVEL_WARNING, "%s", what);
+}
+
+static bool client_pays(const struct client *client)
+{
+    return client->supervisor->config.quotas.requests > 0 && client_is_bound(client);
+}
+
+static void refill(struct client *client, uint64_t now)
+{
+    double rate = (double)client->supervisor->config.quotas.requests;
+
+    client->tokens += rate * (double)(now - client->tokens_ns) / 1e9;
+    if (client->tokens > rate)
+        client->tokens = rate;
+    client->tokens_ns = now;
+}
+
+static void on_refill(uv_timer_t *timer)
+{
+    struct supervisor *supervisor = timer->data;
+    uint64_t now = uv_hrtime();
+    bool any = false;
+
+    for (struct client *client = supervisor->clients.first; client; client = client->next) {
+        if (!client->throttled)
+            continue;
+        refill(client, now);
+        client->throttled = client_pays(client) && client->tokens < 1;
+        any |= client->throttled;
+        update_reading(client);
+    }
+    if (any)
+        uv_timer_start(timer, on_refill, REFILL_MS, 0);
+}
+
+/* K6 */
+static void count_request(struct client *client)
+{
+    struct clients *clients = &client->supervisor->clients;
+
+    if (!client_pays(client))
+        return;
+    if (client->tokens < 1)
+        refill(client, uv_hrtime());
+    client->tokens -= 1;
+    if (client->tokens >= 1)
+        return;
+    client->throttled = true;
+    update_reading(client);
+    client_blame(client, "asks too much: it is served more slowly (quota-requests)");
+    if (!uv_is_active((uv_handle_t *)&clients->refill))
+        uv_timer_start(&clients->refill, on_refill, REFILL_MS, 0);
+}
+
 static void on_frame(void *userdata, struct frame *frame)
 {
     struct client *client = userdata;
 
+    count_request(client);
     commands_handle(client->supervisor, client, frame);
 }
 
@@ -90,10 +173,13 @@ static void on_error(void *userdata, int error)
         client_refuse(client, 0, error, "a request of more than %d bytes; the connection is closed",
                       ODEON_CONTROL_FRAME_MAX);
     else if (error == -EPROTO)
-        client_refuse(client, 0, error, "a request with more than %d descriptors; the connection is closed",
+        client_refuse(client, 0, error,
+                      client->roles & 1U << ROLE_LOAD
+                          ? "a request with more than %d descriptors; the connection is closed"
+                          : "a request with descriptors, which take the role load to send; the connection is closed",
                       FRAME_FDS_MAX);
     client_drop(client, error == -EMSGSIZE ? "sent a record that is too large"
-                        : error == -EPROTO ? "sent too many descriptors"
+                        : error == -EPROTO ? "sent descriptors that it may not send"
                                            : strerror(-error));
 }
 
@@ -125,27 +211,48 @@ static void take_out(struct clients *clients, struct client *client)
     clients->n_absent -= client->channel == NULL;
 }
 
-int client_add(struct supervisor *supervisor, int fd, const struct ucred *peer)
+/* Plugins come as descriptors; nobody else has any to send. */
+static void set_roles(struct client *client)
+{
+    client->roles = access_roles(&client->supervisor->config.access, &client->peer);
+    if (client->channel)
+        channel_allow_descriptors(client->channel, client->roles & 1U << ROLE_LOAD);
+}
+
+void clients_update_roles(struct supervisor *supervisor)
+{
+    for (struct client *client = supervisor->clients.first; client; client = client->next)
+        set_roles(client);
+}
+
+int client_add(struct supervisor *supervisor, int fd, struct peer *peer)
 {
     static const struct channel_ops ops = { .on_frame = on_frame, .on_error = on_error };
     struct clients *clients = &supervisor->clients;
-    struct client *client = calloc(1, sizeof(*client));
+    struct account *account = account_open(&supervisor->accounts, peer->uid);
+    struct client *client = account ? calloc(1, sizeof(*client)) : NULL;
 
     if (client)
         client->channel = channel_new(&supervisor->loop, fd, CLIENT_QUEUE_BYTES, &ops, client);
     if (!client || !client->channel) {
         free(client);
         close(fd);
+        account_settle(&supervisor->accounts, peer->uid);
+        peer_fini(peer);
         return -ENOMEM;
     }
     client->supervisor = supervisor;
     client->id = ++clients->last_id;
     registry_note_client_id(&supervisor->persist.registry, client->id);
+    client->peer = *peer;
     client->pid = peer->pid;
     client->uid = peer->uid;
-    client->gid = peer->gid;
     client->pidfd = -1;
-    client->connected_ns = uv_hrtime();
+    set_roles(client);
+    client->connected_ns = client->tokens_ns = uv_hrtime();
+    client->tokens = (double)supervisor->config.quotas.requests;
+    client->held.amounts[QUOTA_CLIENTS] = 1;
+    account_charge(account, &client->held);
     insert(clients, client);
     supervisor_update_counts(supervisor);
     log_about(client, LOG_LEVEL_DEBUG, "connected");
@@ -169,7 +276,8 @@ int client_restore(struct supervisor *supervisor, const struct registry_client *
     client->id = entry->id;
     client->pid = (pid_t)entry->pid;
     client->uid = entry->uid;
-    client->gid = entry->gid;
+    client->peer = (struct peer){ .pid = client->pid, .uid = client->uid, .gid = entry->gid, .pidfd = -1 };
+    set_roles(client);
     memcpy(client->name, entry->name, sizeof(client->name) - 1);
     memcpy(client->library, entry->library, sizeof(client->library) - 1);
     client->said_hello = true;
@@ -183,9 +291,14 @@ int client_restore(struct supervisor *supervisor, const struct registry_client *
     client->end->data = client;
     client->pidfd = pidfd;
     uv_poll_start(client->end, UV_READABLE, on_end);
-    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
-        client->n_ports +=
-            supervisor->ports.ports[i].state != PORT_FREE && supervisor->ports.ports[i].client_id == client->id;
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
+        const struct port *port = &supervisor->ports.ports[i];
+
+        if (port->state == PORT_FREE || port->client_id != client->id)
+            continue;
+        client->n_ports++;
+        holding_add(&client->held, &port->held); /* the account has them */
+    }
     insert(&supervisor->clients, client);
     return 0;
 }
@@ -205,6 +318,14 @@ static void stop_watching(struct client *client)
     client->pidfd = -1;
 }
 
+static void on_freed(void *userdata)
+{
+    struct client *client = userdata;
+
+    peer_fini(&client->peer);
+    free(client);
+}
+
 void client_adopt(struct client *client, struct client *former)
 {
     struct clients *clients = &client->supervisor->clients;
@@ -215,8 +336,9 @@ void client_adopt(struct client *client, struct client *former)
     client->id = former->id;
     client->n_ports = former->n_ports;
     client->n_broken_ports = former->n_broken_ports;
+    holding_add(&client->held, &former->held);
     insert(clients, client);
-    free(former);
+    on_freed(former);
     log_about(client, LOG_LEVEL_INFO, "is back, with %u ports", client->n_ports);
     supervisor_update_counts(client->supervisor);
 }
@@ -224,12 +346,9 @@ void client_adopt(struct client *client, struct client *former)
 /* By the connection where the kernel can: no other process can have taken its number then. */
 int client_open_pidfd(const struct client *client)
 {
-    socklen_t size = sizeof(int);
-    int pidfd = -1;
+    int pidfd = client->peer.pidfd >= 0 ? fcntl(client->peer.pidfd, F_DUPFD_CLOEXEC, 3)
+                                        : (int)syscall(SYS_pidfd_open, client->pid, 0);
 
-    if (getsockopt(channel_fd(client->channel), SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0)
-        return pidfd;
-    pidfd = (int)syscall(SYS_pidfd_open, client->pid, 0);
     return pidfd < 0 ? -errno : pidfd;
 }
 
@@ -251,9 +370,16 @@ void client_set_hello(struct client *client, const char *name, const char *libra
     log_about(client, LOG_LEVEL_DEBUG, "said hello, library %s", client->library);
 }
 
-static void on_freed(void *userdata)
+/* Its ports stay on the account until they are drained.  One without a connection is not on it itself. */
+static void close_account(struct client *client)
 {
-    free(userdata);
+    struct accounts *accounts = &client->supervisor->accounts;
+    struct holding own = { .amounts[QUOTA_CLIENTS] = client->held.amounts[QUOTA_CLIENTS] };
+    struct account *account = account_find(accounts, client->uid);
+
+    if (account)
+        account_discharge(account, &own);
+    account_settle(accounts, client->uid);
 }
 
 void client_drop(struct client *client, const char *why)
@@ -271,11 +397,12 @@ void client_drop(struct client *client, const char *why)
         log_about(client, LOG_LEVEL_DEBUG, "has gone");
     ports_close_of_client(supervisor, client->id);
     persist_forget_client(supervisor, client);
+    close_account(client);
     stop_watching(client);
     if (client->channel)
         channel_free(client->channel, on_freed);
     else
-        free(client);
+        on_freed(client);
     supervisor_update_counts(supervisor);
 }
 
@@ -325,12 +452,12 @@ void client_tell(struct client *client, Odeon__Event *event)
 
 void client_begin_request(struct client *client)
 {
-    if (++client->n_requests == CLIENT_REQUESTS_MAX && !client->dropped)
-        channel_set_reading(client->channel, false);
+    client->n_requests++;
+    update_reading(client);
 }
 
 void client_end_request(struct client *client)
 {
-    if (client->n_requests-- == CLIENT_REQUESTS_MAX && !client->dropped)
-        channel_set_reading(client->channel, true);
+    client->n_requests--;
+    update_reading(client);
 }

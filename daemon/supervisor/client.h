@@ -9,6 +9,8 @@
  * K3  Ids are not used twice in the life of the service's state.
  * K4  A client that another odeond has left has no connection until it comes back; nothing is sent to it.
  * K5  After client_drop() the object lives until the event loop's next turn; `dropped` says so.
+ * K6  A client that asks for more than its user's quota-requests a second is not read from until the second allows it; its socket is
+ *     full then, and it waits in its own send().
  */
 #pragma once
 
@@ -18,6 +20,8 @@
 #include <sys/types.h>
 #include <uv.h>
 
+#include "daemon/supervisor/access.h"
+#include "daemon/supervisor/account.h"
 #include "daemon/supervisor/channel.h"
 #include "proto/bounds.h"
 #include "proto/control.pb-c.h"
@@ -35,7 +39,8 @@ struct client {
     uint32_t id;
     pid_t pid;
     uid_t uid;
-    gid_t gid;
+    struct peer peer; /* of one without a connection: what the registry had of it */
+    unsigned roles;   /* a set (access.h) */
     char name[ODEON_NAME_MAX + 1];
     char library[32];
     bool said_hello, dropped;
@@ -43,22 +48,31 @@ struct client {
     uint32_t n_ports;      /* also those that the executor still drains */
     uint32_t n_broken_ports;
     uint32_t n_requests;   /* unanswered ones */
+    struct holding held;   /* of its user's account, by itself and by its ports */
+    double tokens;         /* requests that it may make now (K6) */
+    uint64_t tokens_ns;    /* when that was so */
+    bool throttled;
 };
 
 struct clients {
     struct client *first, **end; /* by id */
     uint32_t n, last_id;
     uint32_t n_absent; /* without a connection */
+    uv_timer_t refill; /* runs while somebody is throttled */
 };
 
 void clients_init(struct clients *clients);
+void clients_start(struct supervisor *supervisor); /* the event loop is there */
 void clients_drop_all(struct supervisor *supervisor);
 struct client *clients_find(struct clients *clients, uint32_t id);
 /* To everybody who has said hello. */
 void clients_tell(struct supervisor *supervisor, Odeon__Event *event);
 
-/* Takes `fd`.  0 or negative errno (then `fd` is closed). */
-int client_add(struct supervisor *supervisor, int fd, const struct ucred *peer);
+/* The configuration says otherwise who may do what: what clients have already stays, what they ask for from now on is judged anew. */
+void clients_update_roles(struct supervisor *supervisor);
+
+/* Takes `fd` and what the peer has.  0 or negative errno (then they are released). */
+int client_add(struct supervisor *supervisor, int fd, struct peer *peer);
 /* One that another odeond has left.  Takes `pidfd` when it succeeds; its end is the end of the process. */
 struct registry_client;
 int client_restore(struct supervisor *supervisor, const struct registry_client *entry, int pidfd);
@@ -77,6 +91,10 @@ void client_send(struct client *client, Odeon__Reply *reply, const int *fds, siz
 void client_refuse(struct client *client, uint64_t request_id, int error, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void client_tell(struct client *client, Odeon__Event *event);
+/* Whether its user's quotas are enforced. */
+bool client_is_bound(const struct client *client);
+/* It has been refused something for its user's quota, or slowed down: said in the log, not too often. */
+void client_blame(struct client *client, const char *what);
 /* A request goes on its way, or has been answered (K2). */
 void client_begin_request(struct client *client);
 void client_end_request(struct client *client);

@@ -55,6 +55,7 @@ static void command_hello(struct supervisor *supervisor, struct client *client, 
     if (hello->resume && !resume(supervisor, client, *request))
         return;
     client_set_hello(client, hello->name, hello->library);
+    body.roles = client->roles;
     body.protocol = ODEON_PROTOCOL_VERSION;
     body.service = (char *)ODEON_VERSION;
     body.client_id = client->id;
@@ -82,8 +83,37 @@ static const struct {
     { ODEON__REQUEST__BODY_PORT_CLOSE, command_port_close, 0 },
     { ODEON__REQUEST__BODY_STATUS, command_status, 0 },
     { ODEON__REQUEST__BODY_CLIENT_LIST, command_client_list, 0 },
+    { ODEON__REQUEST__BODY_CLIENT_SHOW, command_client_show, 0 },
+    { ODEON__REQUEST__BODY_CLIENT_KICK, command_client_kick, 0 },
     { ODEON__REQUEST__BODY_PLUGIN_LOAD, command_plugin_load, 1 },
 };
+
+static const char *request_name(Odeon__Request__BodyCase body)
+{
+    const ProtobufCFieldDescriptor *field =
+        protobuf_c_message_descriptor_get_field(&odeon__request__descriptor, (unsigned)body);
+
+    return field ? field->name : "a request";
+}
+
+static bool may(const struct client *client, const Odeon__Request *request)
+{
+    unsigned needed = roles_needed(request->body_case);
+
+    return needed == 0 || (client->roles & needed);
+}
+
+static void refuse_role(struct client *client, const Odeon__Request *request)
+{
+    char needed[ROLES_TEXT_MAX], has[ROLES_TEXT_MAX];
+    unsigned roles = roles_needed(request->body_case);
+    const char *choice = roles & (roles - 1) ? "one of the roles" : "the role";
+
+    client_refuse(client, request->id, -EACCES,
+                  "%s needs %s %s; user %u has here: %s; odeond.conf says who has which role",
+                  request_name(request->body_case), choice, roles_describe(roles, needed), client->uid,
+                  roles_describe(client->roles, has));
+}
 
 static void dispatch(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
                      struct frame *frame)
@@ -96,6 +126,10 @@ static void dispatch(struct supervisor *supervisor, struct client *client, Odeon
             handle = commands[i].handle;
             n_fds_max = commands[i].n_fds_max;
         }
+    if (!may(client, *request)) {
+        refuse_role(client, *request);
+        return;
+    }
     if (frame->n_fds > n_fds_max) {
         client_refuse(client, (*request)->id, -EINVAL, "%zu descriptors came with a request that takes %u",
                       frame->n_fds, n_fds_max);

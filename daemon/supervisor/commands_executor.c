@@ -61,27 +61,35 @@ static void note_success(struct supervisor *supervisor, struct executor_request 
 static void on_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
 {
     struct supervisor *supervisor = userdata;
-    struct client *client = clients_find(&supervisor->clients, request->client_id);
+    struct client *client = clients_find(&supervisor->clients, request->asker.client_id);
 
     if (reply->error == 0)
         note_success(supervisor, request, reply);
     if (!client)
         return;
     client_end_request(client);
+    if (reply->error == -EDQUOT && request->request->body_case == ODEON__REQUEST__BODY_SPAWN)
+        client_blame(client, "is refused an actor: its user's quota-actors");
     reply->id = request->tag;
     client_send(client, reply, NULL, 0);
 }
 
-static void forward(struct supervisor *supervisor, struct client *client, Odeon__Request **request, int fd)
+void command_ask_executor(struct client *client, Odeon__Request **request, int fd,
+                          void (*done)(void *userdata, struct executor_request *request, Odeon__Reply *reply))
 {
-    struct executor_ask ask = {
-        .client_id = client->id, .tag = (*request)->id, .request = *request, .fd = fd, .done = on_answer
-    };
+    struct executor_ask ask = { .asker = { .client_id = client->id,
+                                           .uid = client->uid,
+                                           .bound = client_is_bound(client),
+                                           .may_register = client->roles & 1U << ROLE_REGISTER },
+                                .tag = (*request)->id,
+                                .request = *request,
+                                .fd = fd,
+                                .done = done };
     int r;
 
     *request = NULL;
     client_begin_request(client);
-    r = executor_ask(&supervisor->executor, &ask);
+    r = executor_ask(&client->supervisor->executor, &ask);
     if (r == 0)
         return;
     client_end_request(client);
@@ -109,7 +117,7 @@ void command_forward(struct supervisor *supervisor, struct client *client, Odeon
 {
     (void)frame;
     if (!refuse_when_stopping(supervisor, client, *request))
-        forward(supervisor, client, request, -1);
+        command_ask_executor(client, request, -1, on_answer);
 }
 
 void command_plugin_load(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
@@ -124,5 +132,5 @@ void command_plugin_load(struct supervisor *supervisor, struct client *client, O
     if (fd < 0)
         client_refuse(client, (*request)->id, fd, "%s", text);
     else
-        forward(supervisor, client, request, fd);
+        command_ask_executor(client, request, fd, on_answer);
 }

@@ -1,12 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening and closing ports on behalf of clients. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "daemon/common/config.h"
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/ports.h"
 #include "daemon/supervisor/supervisor.h"
 #include "proto/port_layout.h"
+
+static uint64_t backlog_setting(const struct supervisor *supervisor)
+{
+    const char *value = settings_get(&supervisor->settings, "backlog-bytes");
+    uint64_t bytes;
+
+    return value && config_parse_bytes(value, 0, UINT64_MAX, &bytes) == 0 ? bytes : ODEON_BACKLOG_BYTES_DEFAULT;
+}
+
+/* What the port takes of its user's account.  A backlog may be smaller than the setting's; rings are what was asked
+ * for. */
+static int judge(struct supervisor *supervisor, struct client *client, const Odeon__Request *request,
+                 struct holding *want)
+{
+    const struct account *account = account_find(&supervisor->accounts, client->uid);
+    const struct quotas *quotas = &supervisor->config.quotas;
+    uint64_t backlog = backlog_setting(supervisor),
+             room = account_room(account, quotas, &client->held, QUOTA_BACKLOG_BYTES);
+
+    want->amounts[QUOTA_BACKLOG_BYTES] = backlog < room ? backlog : room;
+    for (unsigned i = 0; i < QUOTA_N; i++) {
+        uint64_t least = i == QUOTA_BACKLOG_BYTES ? ODEON_BACKLOG_BYTES_MIN : want->amounts[i];
+        char what[128];
+
+        room = account_room(account, quotas, &client->held, (enum quota)i);
+        if (least <= room)
+            continue;
+        client_refuse(
+            client, request->id, -EDQUOT,
+            "user %u has %llu of %llu %s (quota-%s), and this one of its %llu clients may have %llu more, not "
+            "%llu; close a port, or ask for smaller rings",
+            client->uid, (unsigned long long)account->used.amounts[i], (unsigned long long)quotas->limits[i],
+            quota_name((enum quota)i), quota_name((enum quota)i),
+            (unsigned long long)account->used.amounts[QUOTA_CLIENTS], (unsigned long long)room,
+            (unsigned long long)least);
+        snprintf(what, sizeof(what), "is refused a port: its user's quota-%s", quota_name((enum quota)i));
+        client_blame(client, what);
+        return -EDQUOT;
+    }
+    return 0;
+}
 
 /* Where its memory cannot be made, the port has not been known to anybody. */
 static void begin_open(struct supervisor *supervisor, struct client *client, const Odeon__Request *request,
@@ -27,6 +70,8 @@ static void begin_open(struct supervisor *supervisor, struct client *client, con
         return;
     }
     client->n_ports++;
+    holding_add(&client->held, &port->held);
+    account_charge(account_find(&supervisor->accounts, client->uid), &port->held);
     client_begin_request(client);
     ports_open(supervisor, port);
 }
@@ -37,6 +82,7 @@ void command_port_open(struct supervisor *supervisor, struct client *client, Ode
     uint64_t submission_bytes = (*request)->port_open->submission_bytes,
              delivery_bytes = (*request)->port_open->delivery_bytes;
     char text[PORT_TEXT_MAX];
+    struct holding want = { .amounts = { [QUOTA_PORTS] = 1 } };
     struct port *port;
     int r;
 
@@ -62,12 +108,18 @@ void command_port_open(struct supervisor *supervisor, struct client *client, Ode
                       client->n_ports);
         return;
     }
+    want.amounts[QUOTA_RING_BYTES] = submission_bytes + delivery_bytes;
+    if (judge(supervisor, client, *request, &want) < 0)
+        return;
     port = port_table_allocate(&supervisor->ports, client->id);
     if (!port) {
         client_refuse(client, (*request)->id, -ENFILE, "the service has %d ports, the most that it can have; close one",
                       ODEON_PORTS_MAX);
         return;
     }
+    port->uid = client->uid;
+    port->held = want;
+    port->may_not_stop = !(client->roles & 1U << ROLE_REGISTER);
     begin_open(supervisor, client, *request, port, submission_bytes, delivery_bytes);
 }
 

@@ -219,7 +219,10 @@ static int send_request(struct executor *executor, struct executor_request *requ
 
     command.body_case = ODEON__COMMAND__BODY_REQUEST;
     command.request = request->request;
-    command.client_id = request->client_id;
+    command.client_id = request->asker.client_id;
+    command.uid = request->asker.uid;
+    command.bound = request->asker.bound;
+    command.may_register = request->asker.may_register;
     r = send_command(executor, &command, &request->fd, request->fd >= 0 ? 1 : 0);
     if (r < 0)
         return r;
@@ -272,7 +275,7 @@ int executor_ask(struct executor *executor, const struct executor_ask *ask)
         return executor->n_requests < EXECUTOR_REQUESTS_MAX ? -ENOMEM : -EBUSY;
     }
     *request = (struct executor_request){
-        .client_id = ask->client_id, .tag = ask->tag, .request = ask->request, .fd = ask->fd, .done = ask->done
+        .asker = ask->asker, .tag = ask->tag, .request = ask->request, .fd = ask->fd, .done = ask->done
     };
     if (ask->now || (executor->state == EXECUTOR_READY && !executor->waiting))
         r = send_request(executor, request);

@@ -27,10 +27,17 @@ enum executor_state {
     EXECUTOR_READY,
 };
 
+/* Who asks; all zero: the supervisor itself. */
+struct executor_asker {
+    uint32_t client_id, uid;
+    bool bound;        /* by its user's quotas */
+    bool may_register; /* it has the role */
+};
+
 struct executor_request {
     struct executor_request *next;
     uint64_t id;        /* of the command; 0: not sent */
-    uint32_t client_id; /* 0: the supervisor itself */
+    struct executor_asker asker;
     uint64_t tag;       /* the asker's: a client's request id */
     Odeon__Request *request;
     int fd;             /* -1: none */
@@ -75,7 +82,7 @@ uint64_t executor_send(struct executor *executor, Odeon__Command *command, const
 /* Asks, now or as soon as the executor is ready (`now`: although it is not).  Takes `request` and `fd` in any case.
  * 0; -EBUSY: too many wait already; -ENOMEM; -EMSGSIZE: does not fit into a frame. */
 struct executor_ask {
-    uint32_t client_id;
+    struct executor_asker asker;
     uint64_t tag;
     Odeon__Request *request;
     int fd;

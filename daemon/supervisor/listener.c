@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Admits clients; the interface is in listener.h. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,7 +12,7 @@
 #include "daemon/supervisor/listener.h"
 #include "daemon/supervisor/supervisor.h"
 
-enum { ACCEPTS_A_TURN = 16, PAUSE_MS = 100 };
+enum { ACCEPTS_A_TURN = 16, PAUSE_MS = 100, REFUSAL_MAX = 256, STRANGERS_MAX = 64 };
 
 static void on_connection(uv_poll_t *poll, int status, int events);
 
@@ -32,47 +31,80 @@ static void refuse(int fd, int error, const char *text)
     close(fd);
 }
 
-/* A line about somebody who does not become a client. */
-static void __attribute__((format(printf, 2, 3))) log_refused(const struct ucred *peer, const char *format, ...)
+/* 0: the peer is let in. */
+static int judge(const struct supervisor *supervisor, const struct peer *peer, char text[REFUSAL_MAX])
 {
-    char pid[48], why[160];
-    const char *const fields[] = { CATALOGUE_CLIENT_REFUSED, pid, NULL };
-    va_list args;
+    const struct account *known = account_find(&supervisor->accounts, peer->uid), nothing = { .uid = peer->uid };
+    const struct access *access = &supervisor->config.access;
+    const struct quotas *quotas = &supervisor->config.quotas;
+    uint32_t most = ODEON_CLIENTS_MAX - (quotas_bind(quotas, peer->uid) ? ODEON_CLIENTS_RESERVED : 0);
 
-    va_start(args, format);
-    vsnprintf(why, sizeof(why), format, args);
-    va_end(args);
+    if (access_roles(access, peer) == 0) {
+        if (access_is_overflow_user(peer->uid) && !access->overflow_user)
+            snprintf(text, REFUSAL_MAX,
+                     "user %u is the one whom a user namespace has no number for: it is let in where overflow-user = "
+                     "yes in odeond.conf says so",
+                     peer->uid);
+        else
+            snprintf(text, REFUSAL_MAX,
+                     "user %u may not use this service: it has no role here; role-observe and role-post in odeond.conf "
+                     "say who has",
+                     peer->uid);
+        return -EACCES;
+    }
+    if (account_room(known ? known : &nothing, quotas, &nothing.used, QUOTA_CLIENTS) == 0) {
+        snprintf(text, REFUSAL_MAX, "user %u has %llu clients, its quota (quota-clients); try again when one has gone",
+                 peer->uid, (unsigned long long)quotas->limits[QUOTA_CLIENTS]);
+        return -EDQUOT;
+    }
+    if (supervisor->clients.n - supervisor->clients.n_absent >= most) {
+        snprintf(text, REFUSAL_MAX, "the service has %u clients, the most that it takes; try again when one has gone",
+                 supervisor->clients.n);
+        return -EUSERS;
+    }
+    return 0;
+}
+
+/* A user who is refused has no account here; who knocks again and again is told of once a minute (account.h, Q4). */
+static void blame(struct supervisor *supervisor, const struct peer *peer, const char *why)
+{
+    struct listener *listener = &supervisor->listener;
+    struct account *stranger = account_find(&listener->strangers, peer->uid);
+    char pid[48];
+    const char *const fields[] = { CATALOGUE_CLIENT_REFUSED, pid, NULL };
+    uint64_t more = 0;
+
+    if (!stranger && listener->n_strangers < STRANGERS_MAX) {
+        stranger = account_open(&listener->strangers, peer->uid);
+        listener->n_strangers += stranger != NULL;
+    }
+    if (!account_blame(stranger ? stranger : &listener->other_strangers, uv_hrtime(), &more))
+        return;
     snprintf(pid, sizeof(pid), "ODEON_CLIENT_PID=%d", (int)peer->pid);
-    log_fields(LOG_LEVEL_WARNING, fields, "a connection of process %d, user %u, is refused: %s", (int)peer->pid,
-               peer->uid, why);
+    log_fields(LOG_LEVEL_WARNING, fields,
+               "a connection of process %d, user %u, is refused (and %llu since that was last told): %s",
+               (int)peer->pid, peer->uid, (unsigned long long)more, why);
 }
 
 static void admit(struct supervisor *supervisor, int fd)
 {
-    struct ucred peer;
-    socklen_t size = sizeof(peer);
-    char text[256];
+    struct peer peer;
+    char text[REFUSAL_MAX];
+    int r = peer_read(&peer, fd);
 
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
-        refuse(fd, -errno, "the service cannot tell who you are");
+    if (r < 0) {
+        refuse(fd, r, "the service cannot tell who you are");
         return;
     }
-    if (peer.uid != 0 && peer.uid != geteuid()) {
-        log_refused(&peer, "not this service's user");
-        snprintf(text, sizeof(text), "user %u may not use this service: it serves user %u and root", peer.uid,
-                 geteuid());
-        refuse(fd, -EACCES, text);
-        return;
-    }
-    if (supervisor->clients.n - supervisor->clients.n_absent >= ODEON_CLIENTS_MAX) {
-        log_refused(&peer, "%u clients are connected", supervisor->clients.n);
-        snprintf(text, sizeof(text), "the service has %d clients, the most that it takes; try again when one has gone",
-                 ODEON_CLIENTS_MAX);
-        refuse(fd, -EUSERS, text);
+    r = judge(supervisor, &peer, text);
+    if (r < 0) {
+        blame(supervisor, &peer, text);
+        refuse(fd, r, text);
+        peer_fini(&peer);
         return;
     }
     if (client_add(supervisor, fd, &peer) < 0)
-        log_refused(&peer, "no memory");
+        log_error("a connection is refused: no memory");
 }
 
 static void on_pause_over(uv_timer_t *timer)
@@ -117,6 +149,7 @@ int listener_start(struct supervisor *supervisor, int fd)
     uv_timer_init(&supervisor->loop, &listener->pause);
     listener->poll.data = listener->pause.data = supervisor;
     listener->open = true;
+    peer_allow_descriptors(fd, false); /* who is accepted inherits it: nothing comes before it is known who that is */
     return uv_poll_start(&listener->poll, UV_READABLE, on_connection);
 }
 
@@ -124,6 +157,7 @@ void listener_stop(struct supervisor *supervisor)
 {
     struct listener *listener = &supervisor->listener;
 
+    accounts_fini(&listener->strangers);
     if (!listener->open)
         return;
     listener->open = false;

@@ -5,12 +5,17 @@
 #include <stdbool.h>
 #include <uv.h>
 
+#include "daemon/supervisor/account.h"
+
 struct supervisor;
 
 struct listener {
     uv_poll_t poll;
     uv_timer_t pause; /* after running out of descriptors */
     bool open;
+    struct accounts strangers; /* users who were refused: how often, and when that was told */
+    uint32_t n_strangers;
+    struct account other_strangers; /* when they are too many */
 };
 
 /* 0 or negative errno.  The socket stays the runtime's. */

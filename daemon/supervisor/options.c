@@ -181,8 +181,9 @@ static int set_key(void *userdata, const char *section, const char *key, const c
         for (size_t i = 0; i < sizeof(own_keys) / sizeof(own_keys[0]); i++)
             if (strcmp(own_keys[i].name, key) == 0)
                 return own_keys[i].set(config, value, text);
-        if (strcmp(section, "odeond") == 0)
-            return -ENOENT;
+        r = options_access_set(config, key, value, text);
+        if (r != -ENOENT || strcmp(section, "odeond") == 0)
+            return r;
     }
     r = settings_set(&config->executor, key, value);
     if (r < 0)
@@ -239,6 +240,7 @@ int config_load(struct config *config, const struct options *options, char *text
     *config = (struct config){ .log_level = LOG_LEVEL_INFO,
                                .drain_timeout_ns = UINT64_C(5000000000),
                                .restart_delay_max_ns = UINT64_C(2000000000) };
+    options_access_init(config);
     text[0] = '\0';
     if (options->config_path_given || access(options->config_path, F_OK) == 0 || errno != ENOENT) {
         r = config_read_file(options->config_path, known_sections, set_key, config, text);

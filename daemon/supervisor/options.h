@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include "daemon/common/log.h"
+#include "daemon/supervisor/access.h"
+#include "daemon/supervisor/account.h"
 #include "daemon/supervisor/settings.h"
 
 enum { PLUGINS_CONFIGURED_MAX = 256, OPTIONS_TEXT_MAX = 640 };
@@ -21,6 +23,10 @@ struct config {
     uint64_t drain_timeout_ns;
     uint64_t restart_delay_max_ns;
     char *executor_path; /* NULL: searched */
+    struct access access;
+    struct quotas quotas;
+    unsigned socket_mode;    /* of the control socket that odeond makes itself */
+    int64_t socket_group;    /* -1: its own */
     size_t n_plugins;
     char *plugins[PLUGINS_CONFIGURED_MAX];
     struct settings executor;
@@ -41,6 +47,10 @@ enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_USAGE };
 /* OPTIONS_DONE: help or version were printed; OPTIONS_USAGE: `text` (OPTIONS_TEXT_MAX) says what is wrong. */
 enum options_result options_parse(struct options *options, int argc, char **argv, char *text);
 void options_fini(struct options *options);
+
+/* The keys about who may do what, and how much (options_access.c).  -ENOENT: none of them, and no text. */
+void options_access_init(struct config *config);
+int options_access_set(struct config *config, const char *key, const char *value, char *text);
 
 /* Defaults, then the file, then the command line.  A missing file is fine unless it was asked for.  0, or negative errno with a
  * reason in `text`. */

@@ -153,7 +153,7 @@ static int push_client(const struct store *store, const struct client *client)
 static void describe_client(const struct client *client, struct registry_client *entry)
 {
     *entry = (struct registry_client){
-        .id = client->id, .uid = client->uid, .gid = client->gid, .pid = (uint32_t)client->pid
+        .id = client->id, .uid = client->uid, .gid = client->peer.gid, .pid = (uint32_t)client->pid
     };
     memcpy(entry->name, client->name, sizeof(entry->name));
     memcpy(entry->library, client->library, sizeof(entry->library));
@@ -166,7 +166,10 @@ static void describe_port(const struct port *port, struct registry_port *entry)
                                      .pipe = port->pipe_write_fd >= 0,
                                      .submission_bytes = port->submission_bytes,
                                      .delivery_bytes = port->delivery_bytes,
-                                     .overflow = port->overflow };
+                                     .overflow = port->overflow,
+                                     .uid = port->uid,
+                                     .may_not_stop = port->may_not_stop,
+                                     .backlog_bytes = port->held.amounts[QUOTA_BACKLOG_BYTES] };
     memcpy(entry->token, port->token, sizeof(entry->token));
 }
 

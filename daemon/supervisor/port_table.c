@@ -68,6 +68,11 @@ struct port *port_table_restore(struct port_table *table, uint32_t index, const 
                            .delivery_bytes = entry->delivery_bytes,
                            .ref = entry->ref,
                            .overflow = entry->overflow,
+                           .uid = entry->uid,
+                           .may_not_stop = entry->may_not_stop != 0,
+                           .held.amounts = { [QUOTA_PORTS] = 1,
+                                             [QUOTA_RING_BYTES] = entry->submission_bytes + entry->delivery_bytes,
+                                             [QUOTA_BACKLOG_BYTES] = entry->backlog_bytes },
                            .actors_max = entry->actors_max,
                            .known = true };
     memcpy(port->token, entry->token, sizeof(port->token));

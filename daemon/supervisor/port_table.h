@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/supervisor/account.h"
 #include "proto/bounds.h"
 
 enum port_state {
@@ -25,6 +26,9 @@ enum { PORT_TOKEN_SIZE = 16, PORT_TEXT_MAX = 256 };
 
 struct port {
     enum port_state state;
+    uid_t uid;            /* whose account pays, also when the client has gone */
+    struct holding held;  /* of it */
+    bool may_not_stop;    /* its client had not the role `register` */
     uint32_t index, generation, client_id;
     uint64_t submission_bytes, delivery_bytes, ref;
     uint32_t overflow; /* enum port_overflow */

@@ -26,6 +26,10 @@ static void send_add(struct supervisor *supervisor, struct port *port)
     add.pipe = port->pipe_write_fd >= 0;
     add.client_id = port->client_id;
     add.overflow = port->overflow;
+    add.uid = port->uid;
+    add.may_not_stop = port->may_not_stop;
+    add.bound = quotas_bind(&supervisor->config.quotas, port->uid);
+    add.backlog_bytes = port->held.amounts[QUOTA_BACKLOG_BYTES];
     command.body_case = ODEON__COMMAND__BODY_PORT_ADD;
     command.port_add = &add;
     port->known = true;
@@ -78,13 +82,26 @@ void ports_forget_commands(struct supervisor *supervisor)
         supervisor->ports.ports[i].add_id = supervisor->ports.ports[i].remove_id = 0;
 }
 
-/* The port's end, also in its client's account. */
+static void discharge(struct supervisor *supervisor, struct port *port)
+{
+    struct account *account = account_find(&supervisor->accounts, port->uid);
+
+    if (!account)
+        return;
+    account_discharge(account, &port->held);
+    account_settle(&supervisor->accounts, port->uid);
+}
+
+/* The port's end, also in the accounts of its client and user. */
 static void release(struct supervisor *supervisor, struct port *port)
 {
     struct client *client = clients_find(&supervisor->clients, port->client_id);
 
-    if (client && client->n_ports > 0)
+    if (client && client->n_ports > 0) {
         client->n_ports--;
+        holding_subtract(&client->held, &port->held);
+    }
+    discharge(supervisor, port);
     persist_forget_port(supervisor, port);
     port_table_release(&supervisor->ports, port);
     supervisor_update_counts(supervisor);

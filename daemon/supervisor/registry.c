@@ -183,6 +183,9 @@ void registry_put_port(struct registry_file *file, uint32_t index, const struct 
     entry->ref = 0;
     entry->actors_max = 0;
     entry->overflow = port->overflow;
+    entry->uid = port->uid;
+    entry->may_not_stop = port->may_not_stop;
+    entry->backlog_bytes = port->backlog_bytes;
     memcpy(entry->token, port->token, sizeof(entry->token));
     set_state(&entry->state, REGISTRY_OPENING);
 }

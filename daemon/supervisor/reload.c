@@ -37,6 +37,8 @@ static void warn_about_the_rest(const struct config *old, const struct config *n
     if (!old->executor_path != !new->executor_path ||
         (old->executor_path && strcmp(old->executor_path, new->executor_path) != 0))
         log_warning("reload: the path of the executor is read at the start of the service only");
+    if (old->socket_mode != new->socket_mode || old->socket_group != new->socket_group)
+        log_warning("reload: mode and group of the control socket are read at the start of the service only");
     for (size_t i = 0; i < old->executor.n; i++)
         if (!settings_get(&new->executor, old->executor.list[i].key))
             log_warning("reload: %s is no longer configured; its value stays until the service is restarted",
@@ -51,6 +53,7 @@ static void apply(struct supervisor *supervisor)
     supervisor->config = *new;
     *new = old; /* end() frees it */
     log_open("odeond", supervisor->config.log_level);
+    clients_update_roles(supervisor);
     log_event(LOG_LEVEL_NOTICE, CATALOGUE_RELOAD_APPLIED, "the configuration has been read again and applied");
     end(supervisor);
 }

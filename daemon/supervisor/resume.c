@@ -149,6 +149,17 @@ static bool is_complete(const struct port *port, bool pipe)
            (!pipe || (port->pipe_read_fd >= 0 && port->pipe_write_fd >= 0));
 }
 
+/* To its user, as when it was opened, whatever the quotas are now. */
+static int charge(struct supervisor *supervisor, const struct port *port)
+{
+    struct account *account = account_open(&supervisor->accounts, port->uid);
+
+    if (!account)
+        return -ENOMEM;
+    account_charge(account, &port->held);
+    return 0;
+}
+
 static void restore_port(struct supervisor *supervisor, uint32_t index, const struct registry_port *entry)
 {
     struct port *port = port_table_restore(&supervisor->ports, index, entry);
@@ -158,7 +169,7 @@ static void restore_port(struct supervisor *supervisor, uint32_t index, const st
     port->doorbell_fd = take_part(supervisor, port, "bell");
     port->pipe_read_fd = take_part(supervisor, port, "out");
     port->pipe_write_fd = take_part(supervisor, port, "in");
-    if (is_complete(port, entry->pipe))
+    if (is_complete(port, entry->pipe) && charge(supervisor, port) == 0)
         return;
     log_error("port %u of client %u is lost: the store has not all of its descriptors", index, port->client_id);
     persist_forget_port(supervisor, port);

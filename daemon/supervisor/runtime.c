@@ -79,7 +79,7 @@ int runtime_open(struct runtime *runtime, const char *dir, const char *socket_pa
 {
     int r;
 
-    *runtime = (struct runtime){ .lock_fd = -1, .listen_fd = -1 };
+    *runtime = (struct runtime){ .lock_fd = -1, .listen_fd = -1, .socket_mode = 0600, .socket_group = -1 };
     r = make_directory(dir, text);
     if (r == 0) {
         runtime->dir = realpath(dir, NULL); /* clients are told the path of the statistics */
@@ -134,12 +134,23 @@ static int verify_socket(struct runtime *runtime, char *text)
 
     if (lstat(runtime->socket_path, &st) < 0)
         return fail(text, -errno, "%.200s: %s", runtime->socket_path, strerror(errno));
-    if (!S_ISSOCK(st.st_mode) || (st.st_mode & 07777) != 0600 || st.st_uid != geteuid())
-        return fail(text, -EPERM, "%.200s: expected a socket of this user with mode 0600, found mode %04o of user %u",
-                    runtime->socket_path, st.st_mode & 07777, st.st_uid);
+    if (!S_ISSOCK(st.st_mode) || (st.st_mode & 07777) != runtime->socket_mode || st.st_uid != geteuid())
+        return fail(text, -EPERM, "%.200s: expected a socket of this user with mode %04o, found mode %04o of user %u",
+                    runtime->socket_path, runtime->socket_mode, st.st_mode & 07777, st.st_uid);
     runtime->socket_device = st.st_dev;
     runtime->socket_inode = st.st_ino;
     runtime->socket_is_ours = true;
+    return 0;
+}
+
+/* It is made for its owner alone; nobody listens yet when others are let in. */
+static int open_socket_to_group(const struct runtime *runtime, char *text)
+{
+    if (runtime->socket_group >= 0 && lchown(runtime->socket_path, (uid_t)-1, (gid_t)runtime->socket_group) < 0)
+        return fail(text, -errno, "%.200s: it cannot be given to group %u (socket-group): %s", runtime->socket_path,
+                    (unsigned)runtime->socket_group, strerror(errno));
+    if (runtime->socket_mode != 0600 && chmod(runtime->socket_path, runtime->socket_mode) < 0)
+        return fail(text, -errno, "%.200s: its mode cannot be set: %s", runtime->socket_path, strerror(errno));
     return 0;
 }
 
@@ -164,6 +175,9 @@ static int make_socket(struct runtime *runtime, char *text)
     umask(mask);
     if (r < 0)
         return fail(text, r, "control socket %.200s: %s", runtime->socket_path, strerror(-r));
+    r = open_socket_to_group(runtime, text);
+    if (r < 0)
+        return r;
     r = verify_socket(runtime, text);
     if (r < 0)
         return r;
@@ -198,5 +212,5 @@ void runtime_close(struct runtime *runtime)
     free(runtime->dir);
     free(runtime->socket_path);
     free(runtime->stats_path);
-    *runtime = (struct runtime){ .lock_fd = -1, .listen_fd = -1 };
+    *runtime = (struct runtime){ .lock_fd = -1, .listen_fd = -1, .socket_mode = 0600, .socket_group = -1 };
 }

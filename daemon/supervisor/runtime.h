@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { RUNTIME_TEXT_MAX = 512 };
@@ -15,6 +16,8 @@ struct runtime {
     char *dir, *socket_path, *stats_path;
     int lock_fd, listen_fd;
     bool socket_is_ours; /* made by us, not passed in: removed at the end */
+    unsigned socket_mode;  /* of one that we make: 0600 until the caller says otherwise */
+    int64_t socket_group;  /* -1: as it comes */
     dev_t socket_device;
     ino_t socket_inode;
 };

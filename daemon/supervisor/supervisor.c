@@ -227,9 +227,10 @@ static int start_serving(struct supervisor *supervisor)
     persist_restore_clients(supervisor);
     if (supervisor->persist.refused)
         return start_signals(supervisor);
+    supervisor->runtime.socket_mode = supervisor->config.socket_mode;
+    supervisor->runtime.socket_group = supervisor->config.socket_group;
     r = runtime_listen(&supervisor->runtime, supervisor->persist.listener_fd, text);
     supervisor->persist.listener_fd = -1;
-
     if (r < 0) {
         log_error("%s", text);
         return r;
@@ -288,6 +289,7 @@ static void run_loop(struct supervisor *supervisor)
     watchdog_init(supervisor);
     shutdown_init(supervisor);
     boot_init(supervisor);
+    clients_start(supervisor);
     executor_init(&supervisor->executor, &supervisor->loop, &boot_executor_ops, supervisor);
     if (start_serving(supervisor) < 0)
         supervisor->exit_status = 1;
@@ -340,6 +342,7 @@ static void release_all(struct supervisor *supervisor)
 {
     port_table_fini(&supervisor->ports);
     persist_fini(supervisor);
+    accounts_fini(&supervisor->accounts);
     plugin_store_fini(&supervisor->plugins);
     if (supervisor->segment_fd >= 0)
         close(supervisor->segment_fd);

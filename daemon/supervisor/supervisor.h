@@ -44,6 +44,7 @@ struct supervisor {
     struct boot boot;
     struct listener listener;
     struct clients clients;
+    struct accounts accounts;
     struct port_table ports;
     struct plugin_store plugins;
     struct persist persist;

@@ -171,6 +171,12 @@ breaks safety quick stall -DP=2 -DR=2 -DSTALL_FLAG
 breaks safety quick stall -DP=2 -DR=2 -DSTALL_GULP
 breaks safety quick stall -DP=2 -DR=2 -DSTALL_TAKE
 breaks safety quick stall -DP=2 -DR=2 -DSTALL_BIT
+holds  safety quick rate -DN=3 -DU=2 -DD=1
+holds  safety quick rate -DN=4 -DU=4 -DD=2
+breaks safety quick rate -DSPENT_RECHECK
+breaks safety quick rate -DSPENT_FENCE
+breaks safety quick rate -DSPENT_ORDER
+breaks safety quick rate -DSPENT_SILENT
 holds  safety quick ready -DN=2
 holds  safety quick ready -DN=2 -DNOFWD -DNORECHK
 holds  safety quick ready -DN=2 -DEDGE

@@ -126,6 +126,9 @@ int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
                                    .reconfigure_last_ns = 84000,
                                    .reconfigure_longest_ns = 2500000,
                                    .runtime_dir = "/run/odeon",
+                                   .your_uid = 0,
+                                   .your_pid = 100,
+                                   .your_roles = "observe, post",
                                    .supervisor_pid = 10,
                                    .workers = 2,
                                    .uptime_ns = UINT64_C(61000000000) };
@@ -352,9 +355,39 @@ int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_
 {
     (void)client, (void)after, (void)rows;
     *ret = fake_list(1, sizeof(struct odeon_client_info));
-    *(struct odeon_client_info *)(*ret)->rows =
-        (struct odeon_client_info){ .id = 1, .pid = 99, .name = fake.client_name, .library = "0.1.0" };
+    *(struct odeon_client_info *)(*ret)->rows = (struct odeon_client_info){
+        .id = 1, .pid = 99, .name = fake.client_name, .library = "0.1.0", .roles = "observe", .command = "x"
+    };
     return 0;
+}
+
+int odeon_admin_client_show(struct odeon_client *client, uint32_t id, struct odeon_client_detail **ret)
+{
+    static struct odeon_usage rows[] = {
+        { .name = "ports", .client = 2, .user = 5, .client_known = 1, .user_known = 1, .limit = 64 },
+        { .name = "posts", .client = 9, .client_known = 1, .limit = 1000, .per_second = 1 },
+        { .name = "actors", .user = 3, .user_known = 1, .unlimited = 1 },
+    };
+
+    (void)client;
+    if (id != 7)
+        return -ENOENT;
+    *ret = fake_alloc(sizeof(**ret));
+    **ret = (struct odeon_client_detail){
+        .struct_size = sizeof(**ret),
+        .bound = 1,
+        .refusals = 12,
+        .client = { .id = 7, .pid = 99, .uid = 1000, .name = "x", .library = "", .roles = "post", .command = "sh" },
+        .n_usage = 3,
+        .usage = rows
+    };
+    return 0;
+}
+
+int odeon_admin_client_kick(struct odeon_client *client, uint32_t id)
+{
+    (void)client;
+    return id == 7 ? 0 : -ENOENT;
 }
 
 /* Statistics. */

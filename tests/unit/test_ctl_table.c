@@ -449,6 +449,23 @@ static void test_dlq(void **state)
     assert_int_equal(run("type|release|other"), CTL_REFUSED);
 }
 
+static void test_client(void **state)
+{
+    (void)state;
+    assert_int_equal(run("client|show|7"), CTL_DONE);
+    check_has(out, "Client 7, x: process 99, sh, user 1000, roles: post");
+    check_has(out, "refused so far: 12");
+    check_has(out, "1000/s");
+    assert_int_equal(run("client|show|7|--json"), CTL_DONE);
+    check_has(out, "{\"name\":\"ports\",\"client\":2,\"user\":5,\"limit\":64,\"per_second\":false}");
+    check_has(out, "{\"name\":\"actors\",\"user\":3,\"per_second\":false}");
+    assert_int_equal(run("client|show|8"), CTL_REFUSED);
+    assert_int_equal(run("client|show|seven"), CTL_USAGE);
+    assert_int_equal(run("client|kick|7"), CTL_DONE);
+    assert_int_equal(run("client|kick|8"), CTL_REFUSED);
+    assert_int_equal(run("client|kick|0"), CTL_USAGE);
+}
+
 /* A process id that nobody has: a child's that has been waited for. */
 static uint32_t dead_process(void)
 {
@@ -546,6 +563,7 @@ int main(void)
         TEST(test_actor_others),
         TEST(test_queue),
         TEST(test_dlq),
+        TEST(test_client),
         TEST(test_stats),
         TEST(test_stats_watch),
     };

@@ -320,6 +320,8 @@ static void test_live_ranges(void **state)
         { "stall-kill-ms", "86400001", "86400000", -ERANGE },
         { "quarantine-crashes", "1000001", "1000000", -ERANGE },
         { "quarantine-window-s", "0", "from 1", -ERANGE },
+        { "quota-actors", "67108865", "67108864", -ERANGE },
+        { "quota-posts", "many", "not a number", -EINVAL },
     };
     struct settings settings;
     struct setting_view view;
@@ -362,8 +364,8 @@ static void test_show(void **state)
         assert_true(strlen(view.doc) > 10);
         accept(&again, view.key, view.value);
     }
-    assert_int_equal(n, 26);
-    assert_int_equal(live, 15);
+    assert_int_equal(n, 28);
+    assert_int_equal(live, 17);
     assert_memory_equal(&settings, &again, sizeof(settings));
     assert_int_equal(settings_show(&settings, n, &view), -ENOENT);
 }

@@ -119,6 +119,17 @@ static void test_mistakes_in_the_file(void **state)
         { "log-level = loud\n", ":1: log-level: 'loud' is not one of" },
         { "plugin = relative.so\n", ":1: plugin: 'relative.so' is not an absolute path" },
         { "executor =\n", ":1: executor: an empty path" },
+        { "role-post = no.such.user\n", ":1: role-post: there is no user 'no.such.user'" },
+        { "role-load = 0 , @no.such.group\n", ":1: role-load: there is no group 'no.such.group'" },
+        { "role-fly = *\n", ":1: role-fly: there is no such role" },
+        { "overflow-user = maybe\n", ":1: overflow-user: 'maybe' is neither yes nor no" },
+        { "socket-mode = 0777\n", ":1: socket-mode: '0777' is not a mode" },
+        { "socket-mode = 066x\n", ":1: socket-mode: '066x' is not a mode" },
+        { "socket-mode = 0066\n", ":1: socket-mode: '0066' is not a mode" },
+        { "socket-group = no.such.group\n", ":1: socket-group: there is no group" },
+        { "quota-ports = 257\n", ":1: quota-ports: '257' is not a number from 0 to 256" },
+        { "quota-ring-bytes = 1X\n", ":1: quota-ring-bytes: '1X' is not a number of bytes" },
+        { "quotas-bind = some\n", ":1: quotas-bind: 'some' is neither" },
     };
 
     (void)state;

@@ -24,6 +24,8 @@ struct odeon_status {
     const char *steal_mode;
     uint64_t reconfigurations, reconfigure_last_ns,
         reconfigure_longest_ns; /* changes while workers ran; their pauses */
+    uint32_t your_id, your_uid, your_pid; /* the caller, as the service sees it; the number is that of its client */
+    const char *your_roles;      /* "observe, post" */
 };
 
 struct odeon_setting_info {
@@ -78,6 +80,24 @@ struct odeon_client_info {
     uint32_t id, pid, uid, ports, broken_ports;
     uint64_t connected_ns;
     const char *name, *library;
+    const char *roles;   /* "observe, post" */
+    const char *command; /* what the kernel calls its process; "": not known */
+};
+/* What a client and its user have of a quota. */
+struct odeon_usage {
+    const char *name; /* "ports": quota-ports in odeond.conf */
+    uint64_t client, user;
+    int client_known, user_known; /* 0: that figure is not told */
+    uint64_t limit;
+    int unlimited, per_second; /* of the limit */
+};
+struct odeon_client_detail {
+    uint32_t struct_size;
+    int bound;         /* the quotas are enforced */
+    uint64_t refusals; /* of its user, for a quota */
+    struct odeon_client_info client;
+    size_t n_usage;
+    struct odeon_usage *usage;
 };
 struct odeon_queue_info {
     uint32_t id, home, owner; /* workers: whose it is, who has it now */
@@ -190,6 +210,10 @@ ODEON_API int odeon_admin_type_release(struct odeon_client *client, const char *
 
 ODEON_API int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                                       struct odeon_list **ret); /* struct odeon_client_info */
+/* -ENOENT: no such client. */
+ODEON_API int odeon_admin_client_show(struct odeon_client *client, uint32_t id, struct odeon_client_detail **ret);
+/* Ends its connection; what it has posted is still consumed.  -ENOENT; -EINVAL: it is the caller. */
+ODEON_API int odeon_admin_client_kick(struct odeon_client *client, uint32_t id);
 
 #ifdef __cplusplus
 }

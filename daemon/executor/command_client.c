@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The executor's part of what is told of a client: actors and posts.  The supervisor has asked, and adds its own. */
+#include <errno.h>
+
+#include "daemon/executor/command.h"
+
+static Odeon__Usage *row(struct reply *reply, const char *name, uint64_t limit)
+{
+    Odeon__Usage *usage = reply_alloc(reply, sizeof(*usage));
+
+    if (!usage)
+        return NULL;
+    odeon__usage__init(usage);
+    usage->name = reply_string(name);
+    usage->limit = limit;
+    return usage;
+}
+
+/* Since its ports were opened; those of the user's other clients are not asked for. */
+static uint64_t count_posts(const struct executor *executor, const Odeon__ClientShow *show)
+{
+    struct engine_port_rate rate;
+    uint64_t n = 0;
+
+    for (size_t i = 0; i + 1 < show->n_ports; i += 2)
+        if (engine_port_rate(executor->engine, show->ports[i], show->ports[i + 1], &rate) == 0)
+            n += rate.taken;
+    return n;
+}
+
+int command_client_show(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                        struct reply *reply)
+{
+    const Odeon__ClientShow *show = request->client_show;
+    Odeon__ClientShowReply *body = reply_alloc(reply, sizeof(*body));
+    Odeon__Usage **rows = reply_alloc(reply, 2 * sizeof(*rows));
+    Odeon__Usage *actors = row(reply, "actors", executor->settings.quota_actors);
+    Odeon__Usage *posts = row(reply, "posts", executor->settings.quota_posts);
+
+    (void)frame;
+    if (!body || !rows || !actors || !posts)
+        return -ENOMEM;
+    odeon__client_show_reply__init(body);
+    actors->user_only = true;
+    actors->user = actor_quota_count(&executor->actor_quota, executor->engine, actor_account_of(show->uid));
+    posts->client_only = true;
+    posts->per_second = true;
+    posts->client = count_posts(executor, show);
+    posts->unlimited = executor->settings.quota_posts == 0;
+    rows[0] = actors;
+    rows[1] = posts;
+    body->usage = rows;
+    body->n_usage = 2;
+    reply->message.client_show = body;
+    reply->message.body_case = ODEON__REPLY__BODY_CLIENT_SHOW;
+    return 0;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Accounts of users; the interface is in account.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "daemon/supervisor/account.h"
+#include "proto/bounds.h"
+
+#define NAME_AGAIN_NS UINT64_C(60000000000)
+
+static const char *const names[QUOTA_N] = {
+    [QUOTA_CLIENTS] = "clients",
+    [QUOTA_PORTS] = "ports",
+    [QUOTA_RING_BYTES] = "ring-bytes",
+    [QUOTA_BACKLOG_BYTES] = "backlog-bytes",
+};
+
+/* Of a client's first port, as long as there is so much (Q2). */
+static const uint64_t first_port[QUOTA_N] = {
+    [QUOTA_PORTS] = 1,
+    [QUOTA_RING_BYTES] = 2 * ODEON_RING_DEFAULT,
+    [QUOTA_BACKLOG_BYTES] = ODEON_BACKLOG_BYTES_MIN,
+};
+
+const char *quota_name(enum quota what)
+{
+    return (unsigned)what < QUOTA_N ? names[what] : "unknown";
+}
+
+struct account *account_find(const struct accounts *accounts, uid_t uid)
+{
+    for (struct account *account = accounts->first; account; account = account->next)
+        if (account->uid == uid)
+            return account;
+    return NULL;
+}
+
+struct account *account_open(struct accounts *accounts, uid_t uid)
+{
+    struct account *account = account_find(accounts, uid);
+
+    if (account)
+        return account;
+    account = calloc(1, sizeof(*account));
+    if (!account)
+        return NULL;
+    account->uid = uid;
+    account->next = accounts->first;
+    accounts->first = account;
+    return account;
+}
+
+static bool is_empty(const struct account *account)
+{
+    for (unsigned i = 0; i < QUOTA_N; i++)
+        if (account->used.amounts[i] > 0)
+            return false;
+    return true;
+}
+
+void account_settle(struct accounts *accounts, uid_t uid)
+{
+    for (struct account **at = &accounts->first; *at; at = &(*at)->next) {
+        struct account *account = *at;
+
+        if (account->uid != uid || !is_empty(account))
+            continue;
+        *at = account->next;
+        free(account);
+        return;
+    }
+}
+
+void accounts_fini(struct accounts *accounts)
+{
+    while (accounts->first) {
+        struct account *account = accounts->first;
+
+        accounts->first = account->next;
+        free(account);
+    }
+}
+
+bool quotas_bind(const struct quotas *quotas, uid_t uid)
+{
+    return quotas->everybody || (uid != 0 && uid != geteuid());
+}
+
+uint64_t account_room(const struct account *account, const struct quotas *quotas, const struct holding *own,
+                      enum quota what)
+{
+    uint64_t limit = quotas->limits[what], used = account->used.amounts[what], has = own->amounts[what];
+    uint64_t left = limit > used ? limit - used : 0, n = account->used.amounts[QUOTA_CLIENTS], share, room;
+
+    if (!quotas_bind(quotas, account->uid))
+        return UINT64_MAX;
+    if (what == QUOTA_CLIENTS)
+        return left;
+    share = (left + has) / (n ? n : 1);
+    room = share > has ? share - has : 0;
+    if (has == 0 && room < first_port[what])
+        room = first_port[what];
+    return room < left ? room : left;
+}
+
+void holding_add(struct holding *to, const struct holding *from)
+{
+    for (unsigned i = 0; i < QUOTA_N; i++)
+        to->amounts[i] += from->amounts[i];
+}
+
+void holding_subtract(struct holding *from, const struct holding *what)
+{
+    for (unsigned i = 0; i < QUOTA_N; i++)
+        from->amounts[i] -= what->amounts[i];
+}
+
+void account_charge(struct account *account, const struct holding *holding)
+{
+    holding_add(&account->used, holding);
+}
+
+void account_discharge(struct account *account, struct holding *holding)
+{
+    holding_subtract(&account->used, holding);
+    *holding = (struct holding){ 0 };
+}
+
+bool account_blame(struct account *account, uint64_t now_ns, uint64_t *ret_more)
+{
+    account->refusals++;
+    if (account->named_ns && now_ns - account->named_ns < NAME_AGAIN_NS)
+        return false;
+    *ret_more = account->refusals - account->refusals_named - 1;
+    account->refusals_named = account->refusals;
+    account->named_ns = now_ns;
+    return true;
+}

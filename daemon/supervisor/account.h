@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Accounts: what each user has of the service, and how much it may have (docs/operations.md, Quotas).
+ *
+ * An account comes with a user's first client and goes with the last thing that is charged to it, which may be a port that is still
+ * drained when all clients have gone.  Event loop thread only.
+ *
+ * Q1  What is charged is given back once, by whoever holds it: clients themselves, ports their rings and backlogs.
+ * Q2  A client of a user with n clients may have an n-th of what the others have left, and a first port as long as there is one: what
+ *     one client takes leaves the others between an n-th and an n*n-th.
+ * Q3  Root and the service's own user are counted and not bound, unless the configuration binds all.
+ * Q4  An offender is named in the log at once, then once a minute with the number of refusals.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum quota { QUOTA_CLIENTS, QUOTA_PORTS, QUOTA_RING_BYTES, QUOTA_BACKLOG_BYTES, QUOTA_N };
+enum { ACCOUNT_TEXT_MAX = 320 };
+
+struct quotas {
+    uint64_t limits[QUOTA_N];
+    uint64_t requests; /* of one client, a second; 0: any number */
+    bool everybody;    /* Q3 */
+};
+/* What one client, or one port, has of its user's. */
+struct holding {
+    uint64_t amounts[QUOTA_N];
+};
+struct account {
+    struct account *next;
+    uid_t uid;
+    struct holding used;
+    uint64_t refusals, refusals_named, named_ns; /* Q4 */
+};
+struct accounts {
+    struct account *first;
+};
+
+/* Made when there is none; NULL: no memory.  account_settle() must follow. */
+struct account *account_open(struct accounts *accounts, uid_t uid);
+struct account *account_find(const struct accounts *accounts, uid_t uid); /* NULL: none */
+/* Lets go of an account with nothing on it. */
+void account_settle(struct accounts *accounts, uid_t uid);
+void accounts_fini(struct accounts *accounts);
+
+bool quotas_bind(const struct quotas *quotas, uid_t uid);
+/* How much more of it a client may have that has `own` of it; UINT64_MAX: as much as it likes (Q2). */
+uint64_t account_room(const struct account *account, const struct quotas *quotas, const struct holding *own, enum quota what);
+void account_charge(struct account *account, const struct holding *holding);
+/* The holding is empty afterwards. */
+void account_discharge(struct account *account, struct holding *holding);
+void holding_add(struct holding *to, const struct holding *from);
+void holding_subtract(struct holding *from, const struct holding *what);
+
+const char *quota_name(enum quota what); /* "ports" */
+/* Counts a refusal.  True: the offender is to be named now; *ret_more refusals have not been. */
+bool account_blame(struct account *account, uint64_t now_ns, uint64_t *ret_more);

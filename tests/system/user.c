@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See user.h. */
+#include "tests/system/user.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+bool user_can_change(void)
+{
+    return geteuid() == 0;
+}
+
+bool user_become(struct user user)
+{
+    return setgroups(user.group ? 1 : 0, &user.group) == 0 && setresgid(user.gid, user.gid, user.gid) == 0 &&
+           setresuid(user.uid, user.uid, user.uid) == 0;
+}
+
+static struct outcome act_here(const char *socket, user_act act, void *argument)
+{
+    struct outcome outcome = { 0 };
+    struct odeon_client *client = NULL;
+
+    outcome.r = odeon_connect(socket, "somebody", &client);
+    if (outcome.r == 0) {
+        outcome.connected = true;
+        outcome.r = act(client, argument);
+    }
+    if (outcome.r != 0)
+        snprintf(outcome.text, sizeof(outcome.text), "%s", odeon_error_text());
+    odeon_disconnect(client);
+    return outcome;
+}
+
+struct outcome user_does(const struct service *service, struct user user, user_act act, void *argument)
+{
+    struct outcome outcome = { 0 };
+    int ends[2], status;
+    pid_t parent = getpid(), pid;
+
+    assert_int_equal(pipe(ends), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (!user_become(user) || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+            _exit(1);
+        outcome = act_here(service->socket, act, argument);
+        _exit(write(ends[1], &outcome, sizeof(outcome)) == (ssize_t)sizeof(outcome) ? 0 : 1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &outcome, sizeof(outcome)), sizeof(outcome));
+    close(ends[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    return outcome;
+}
+
+void user_expects(const struct service *service, struct user user, user_act act, void *argument, int r,
+                  const char *words)
+{
+    struct outcome outcome = user_does(service, user, act, argument);
+
+    if (outcome.r != r || (words && !strstr(outcome.text, words)))
+        fail_msg("user %u, group %u: %d (%s), expected %d%s%s", user.uid, user.group, outcome.r, outcome.text, r,
+                 words ? " and the words: " : "", words ? words : "");
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Roles and accounts, without a service. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/common/frame.h"
+#include "daemon/supervisor/access.h"
+#include "daemon/supervisor/account.h"
+#include "proto/bounds.h"
+
+static const uid_t user = 41001;
+
+static unsigned roles_of(const struct access *access, uid_t uid, gid_t gid, gid_t group)
+{
+    struct peer peer = { .uid = uid, .gid = gid, .n_groups = 1, .groups = &group, .pidfd = -1 };
+
+    return access_roles(access, &peer);
+}
+
+static void test_lists(void **state)
+{
+    struct access access = { 0 };
+    char text[ACCESS_TEXT_MAX], names[ROLES_TEXT_MAX];
+
+    (void)state;
+    assert_int_equal(roles_of(&access, user, 1, 1), 0);
+    assert_int_equal(roles_of(&access, 0, 1, 1), ROLES_ALL);
+    assert_int_equal(roles_of(&access, geteuid(), 1, 1), ROLES_ALL);
+    assert_int_equal(access_set(&access, ROLE_OBSERVE, "*", text), 0);
+    assert_int_equal(access_set(&access, ROLE_POST, "root, 41001\t@41500,", text), 0);
+    assert_int_equal(roles_of(&access, user, 1, 1), 1 << ROLE_OBSERVE | 1 << ROLE_POST);
+    assert_int_equal(roles_of(&access, 41002, 1, 1), 1 << ROLE_OBSERVE);
+    assert_int_equal(roles_of(&access, 41002, 41500, 1), 1 << ROLE_OBSERVE | 1 << ROLE_POST);
+    assert_int_equal(roles_of(&access, 41002, 1, 41500), 1 << ROLE_OBSERVE | 1 << ROLE_POST);
+    /* a list that is refused changes nothing; an empty one is nobody */
+    assert_int_equal(access_set(&access, ROLE_POST, "41002 no.such.user", text), -EINVAL);
+    assert_int_equal(roles_of(&access, user, 1, 1), 1 << ROLE_OBSERVE | 1 << ROLE_POST);
+    assert_int_equal(access_set(&access, ROLE_POST, "", text), 0);
+    assert_int_equal(roles_of(&access, user, 1, 1), 1 << ROLE_OBSERVE);
+    assert_string_equal(roles_describe(0, names), "none");
+    assert_string_equal(roles_describe(ROLES_ALL, names), "observe, post, register, load, reconfigure");
+}
+
+static void test_too_many_names(void **state)
+{
+    struct access access = { 0 };
+    char text[ACCESS_TEXT_MAX], list[1024] = "";
+
+    (void)state;
+    for (int i = 0; i <= ACCESS_NAMES_MAX; i++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%d ", 1000 + i);
+    assert_int_equal(access_set(&access, ROLE_POST, list, text), -EINVAL);
+    assert_non_null(strstr(text, "more than 32 users"));
+}
+
+static void test_user_without_number(void **state)
+{
+    struct access access = { 0 };
+    char text[ACCESS_TEXT_MAX];
+
+    (void)state;
+    assert_true(access_is_overflow_user(65534));
+    assert_int_equal(access_set(&access, ROLE_POST, "* 65534", text), 0);
+    assert_int_equal(roles_of(&access, 65534, 1, 1), 0);
+    access.overflow_user = true;
+    assert_int_equal(roles_of(&access, 65534, 1, 1), 1 << ROLE_POST);
+}
+
+/* What nobody has thought of needs the highest role. */
+static void test_unknown_requests(void **state)
+{
+    (void)state;
+    assert_int_equal(roles_needed(ODEON__REQUEST__BODY_HELLO), 0);
+    assert_int_equal(roles_needed(ODEON__REQUEST__BODY_PLUGIN_LOAD), 1 << ROLE_LOAD);
+    assert_int_equal(roles_needed((Odeon__Request__BodyCase)9999), 1 << ROLE_RECONFIGURE);
+}
+
+static void test_peer_of_a_socket(void **state)
+{
+    struct peer peer;
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    assert_int_equal(peer_read(&peer, ends[0]), 0);
+    assert_int_equal(peer.pid, getpid());
+    assert_int_equal(peer.uid, geteuid());
+    assert_int_equal(peer.gid, getegid());
+    assert_int_equal(peer.n_groups, getgroups(0, NULL));
+    if (peer.pidfd >= 0)
+        assert_string_equal(peer.command, "test_supervisor");
+    peer_fini(&peer);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* However they are sent, descriptors do not enter a process that takes none. */
+static void test_descriptors_do_not_come_in(void **state)
+{
+    static struct frame frame;
+    int ends[2], probe, r;
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+    probe = dup(0);
+    close(probe); /* the number that the next descriptor gets */
+    assert_int_equal(frame_send_packed(ends[1], "x", 1, (int[]){ ends[0], ends[1] }, 2), 0);
+    assert_int_equal(frame_receive_data(ends[0], &frame), -EPROTO);
+    assert_int_equal(frame.n_fds, 0);
+    r = dup(0);
+    assert_int_equal(r, probe);
+    close(r);
+    assert_int_equal(frame_send_packed(ends[1], "y", 1, NULL, 0), 0);
+    assert_int_equal(frame_receive_data(ends[0], &frame), 1);
+    /* where the kernel can be told, not even the sending succeeds */
+    peer_allow_descriptors(ends[0], false);
+    r = frame_send_packed(ends[1], "x", 1, (int[]){ ends[0] }, 1);
+    assert_true(r == -EPERM || r == 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* ---- accounts ---- */
+
+static const struct quotas quotas = { .limits = { [QUOTA_CLIENTS] = 8,
+                                                  [QUOTA_PORTS] = 64,
+                                                  [QUOTA_RING_BYTES] = 64 << 20,
+                                                  [QUOTA_BACKLOG_BYTES] = 64 << 20 } };
+
+static struct account *with_clients(struct accounts *accounts, uint64_t n)
+{
+    struct account *account = account_open(accounts, user);
+
+    assert_non_null(account);
+    account_charge(account, &(struct holding){ .amounts[QUOTA_CLIENTS] = n });
+    return account;
+}
+
+/* Each takes all that it can get, one after the other: every one gets between 1/n and 1/n^2. */
+static void test_fair_share(void **state)
+{
+    struct accounts accounts = { 0 };
+    enum { N = 5 };
+    struct account *account = with_clients(&accounts, N);
+    struct holding own[N] = { 0 };
+
+    (void)state;
+    for (unsigned i = 0; i < N; i++) {
+        struct holding all = { .amounts[QUOTA_RING_BYTES] = account_room(account, &quotas, &own[i], QUOTA_RING_BYTES) };
+
+        account_charge(account, &all);
+        holding_add(&own[i], &all);
+        assert_true(own[i].amounts[QUOTA_RING_BYTES] <= quotas.limits[QUOTA_RING_BYTES] / N);
+        assert_true(own[i].amounts[QUOTA_RING_BYTES] >= quotas.limits[QUOTA_RING_BYTES] / (N * N));
+        assert_true(account_room(account, &quotas, &own[i], QUOTA_RING_BYTES) == 0);
+    }
+    for (unsigned i = 0; i < N; i++)
+        account_discharge(account, &own[i]);
+    assert_true(account->used.amounts[QUOTA_RING_BYTES] == 0);
+    account_settle(&accounts, user);
+    assert_non_null(account_find(&accounts, user)); /* its clients are still there */
+    accounts_fini(&accounts);
+}
+
+static void test_first_port_and_limits(void **state)
+{
+    struct accounts accounts = { 0 };
+    struct account *account = with_clients(&accounts, 8);
+    struct holding nothing = { 0 }, most = { .amounts[QUOTA_PORTS] = 63 };
+
+    (void)state;
+    assert_true(account_room(account, &quotas, &nothing, QUOTA_CLIENTS) == 0);
+    assert_true(account_room(account, &quotas, &nothing, QUOTA_PORTS) == 8);
+    account_charge(account, &most);
+    assert_true(account_room(account, &quotas, &nothing, QUOTA_PORTS) == 1); /* although an eighth of one is none */
+    assert_true(account_room(account, &quotas, &most, QUOTA_PORTS) == 0);
+    account_charge(account, &(struct holding){ .amounts[QUOTA_PORTS] = 1 });
+    assert_true(account_room(account, &quotas, &nothing, QUOTA_PORTS) == 0);
+    accounts_fini(&accounts);
+}
+
+static void test_who_is_bound(void **state)
+{
+    struct quotas all = quotas;
+    struct account root = { .uid = 0, .used.amounts[QUOTA_PORTS] = 1000 };
+    struct holding nothing = { 0 };
+
+    (void)state;
+    assert_true(account_room(&root, &quotas, &nothing, QUOTA_PORTS) == UINT64_MAX);
+    all.everybody = true;
+    assert_true(account_room(&root, &all, &nothing, QUOTA_PORTS) == 0);
+}
+
+static void test_account_goes_when_empty(void **state)
+{
+    struct accounts accounts = { 0 };
+    struct holding port = { .amounts[QUOTA_PORTS] = 1 };
+    struct account *account = account_open(&accounts, user);
+
+    (void)state;
+    account_charge(account, &port);
+    account_settle(&accounts, user);
+    assert_ptr_equal(account_find(&accounts, user), account);
+    account_discharge(account, &port);
+    assert_true(port.amounts[QUOTA_PORTS] == 0);
+    account_settle(&accounts, user);
+    assert_null(account_find(&accounts, user));
+}
+
+static void test_named_once_a_minute(void **state)
+{
+    struct account account = { .uid = user };
+    uint64_t more = 99, minute = UINT64_C(60000000000);
+
+    (void)state;
+    assert_true(account_blame(&account, 5, &more));
+    assert_true(more == 0);
+    for (int i = 0; i < 10; i++)
+        assert_false(account_blame(&account, minute, &more));
+    assert_true(account_blame(&account, 5 + minute, &more));
+    assert_true(more == 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_too_many_names),
+        cmocka_unit_test(test_user_without_number),
+        cmocka_unit_test(test_unknown_requests),
+        cmocka_unit_test(test_peer_of_a_socket),
+        cmocka_unit_test(test_descriptors_do_not_come_in),
+        cmocka_unit_test(test_fair_share),
+        cmocka_unit_test(test_first_port_and_limits),
+        cmocka_unit_test(test_who_is_bound),
+        cmocka_unit_test(test_account_goes_when_empty),
+        cmocka_unit_test(test_named_once_a_minute),
+    };
+
+    return cmocka_run_group_tests_name("access", tests, NULL, NULL);
+}
