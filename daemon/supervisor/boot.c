@@ -151,6 +151,8 @@ static void on_ready(struct supervisor *supervisor, const Odeon__Report *report)
     struct boot *boot = &supervisor->boot;
 
     boot->start_id = 0;
+    if (supervisor->exit_status != 0) /* the service has failed meanwhile, over a plugin: this one is being killed */
+        return;
     boot->ready_ns = uv_hrtime();
     safe_mode_on_ready(supervisor);
     boot->boots++;

@@ -255,6 +255,21 @@ static void test_other_sizes_are_refused(void **state)
     manager_end(manager);
 }
 
+/* G7: a first start that fails, again and again, leaves nothing that a repaired one would have to go on with. */
+static void test_failed_first_starts_leave_nothing(void **state)
+{
+    static const char *const bad[] = { COMMON, "--plugin", TEST_PLUGINS "/wrong_abi.so", NULL };
+    struct manager *manager = manager_start(&(struct manager_options){ .arguments = bad });
+
+    (void)state;
+    assert_true(wait_until(manager_starts(manager) >= 3));
+    manager_set_program(manager, NULL, plain);
+    manager_wait_ready(manager);
+    assert_int_equal(count_plugins(manager), 0);
+    assert_int_equal(manager_store_count(manager, ""), 3); /* registry, segment, stats */
+    manager_end(manager);
+}
+
 static void test_state_is_discarded_when_asked(void **state)
 {
     static const char *const discard[] = { COMMON, "--discard-state", NULL };
@@ -386,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_registry_of_another_layout_is_kept),
         cmocka_unit_test(test_segment_of_another_layout_is_kept),
         cmocka_unit_test(test_other_sizes_are_refused),
+        cmocka_unit_test(test_failed_first_starts_leave_nothing),
         cmocka_unit_test(test_state_is_discarded_when_asked),
         cmocka_unit_test(test_descriptors_that_are_nobodys_are_dropped),
         cmocka_unit_test(test_port_with_a_missing_descriptor_is_closed),
