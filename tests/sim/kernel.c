@@ -486,6 +486,12 @@ int sim_raise(int signal)
     return EINVAL;
 }
 
+int sim_atexit(void (*function)(void))
+{
+    (void)function; /* a simulated process has no orderly end of its own */
+    return 0;
+}
+
 void sim_fault(void)
 {
     siginfo_t info = { .si_signo = SIGSEGV, .si_code = SEGV_MAPERR };

@@ -129,6 +129,8 @@ int sim_munmap(void *address, size_t size)
         memset(address, GARBAGE, size);
         return 0;
     }
+    for (uint32_t i = 0; i < FIBERS_MAX; i++) /* the kernel interrupts all processors for it, which empties their store buffers */
+        stores_empty(&sim.fibers[i]);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n_maps; i++)
         if (maps[i].at < at || maps[i].at >= at + size)

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/sim/sim.h"
@@ -65,6 +66,11 @@ void sim_fail(const char *format, ...)
     vsnprintf(sim.what, sizeof(sim.what), format, arguments);
     va_end(arguments);
     sim.failed = true;
+    if (!sim.current) { /* between two fibers: there is nothing to go back to */
+        printf("seed=%" PRIu64 " steps=%" PRIu64 ": %s, in the simulator itself\n", sim.seed, sim.steps, sim.what);
+        fflush(stdout);
+        _Exit(2);
+    }
     back_to_main();
 }
 
@@ -408,6 +414,7 @@ void sim_run(void)
     plan_change();
     plan_next();
     do {
+        sim.current = NULL;
         if (sim.crashing)
             crash_happen();
         sim.crashing = false;

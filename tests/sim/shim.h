@@ -62,6 +62,7 @@ int sim_pthread_mutex_lock(pthread_mutex_t *mutex);
 int sim_pthread_mutex_unlock(pthread_mutex_t *mutex);
 int sim_sigaction(int signal, const struct sigaction *action, struct sigaction *before);
 int sim_raise(int signal);
+int sim_atexit(void (*function)(void));
 int sim_sigaltstack(const stack_t *stack, stack_t *before);
 int sim_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set);
 int sim_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
@@ -128,6 +129,8 @@ extern int sim_seed_bug; /* daemon/engine/seed.h: which deliberate bug is on */
 #define pthread_mutex_lock    sim_pthread_mutex_lock
 #define pthread_mutex_unlock  sim_pthread_mutex_unlock
 #define sigaction(signal, action, before) sim_sigaction(signal, action, before)
+#define atexit(function)      sim_atexit(function)
+#define at_quick_exit(function) sim_atexit(function)
 #define raise(signal)         sim_raise(signal)
 #define _Thread_local         __attribute__((section("sim_fiber_local"))) /* saved and restored with each fiber (fiber.c) */
 #define sigaltstack(stack, before)        sim_sigaltstack(stack, before)
