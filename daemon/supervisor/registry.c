@@ -138,7 +138,7 @@ int registry_put_client(struct registry_file *file, const struct registry_client
         return -ENOSPC;
     entry->id = client->id;
     entry->uid = client->uid;
-    entry->gid = client->peer.gid;
+    entry->gid = client->gid;
     entry->pid = client->pid;
     memcpy(entry->token, client->token, sizeof(entry->token));
     memcpy(entry->name, client->name, sizeof(entry->name));
