@@ -75,6 +75,27 @@ static uint64_t waiting_bytes(struct odeon_client *client)
     return bytes;
 }
 
+/* What counts against the user's quotas, as its only client is told; UINT64_MAX: could not be asked. */
+static uint64_t accounts(struct odeon_client *client)
+{
+    struct odeon_client_detail *detail = NULL;
+    struct odeon_list *list = NULL;
+    uint64_t sum = 0;
+    uint32_t id = 0;
+    if (odeon_admin_client_list(client, 0, 0, &list) < 0)
+        return UINT64_MAX;
+    if (list->n == 1)
+        id = ((const struct odeon_client_info *)list->rows)->id;
+    odeon_list_free(list);
+    if (odeon_admin_client_show(client, id, &detail) < 0)
+        return UINT64_MAX;
+    for (size_t i = 0; i < detail->n_usage; i++)
+        if (detail->usage[i].user_known && !detail->usage[i].per_second)
+            sum += detail->usage[i].user;
+    odeon_free(detail);
+    return sum;
+}
+
 bool soak_measure_quiet(struct service *service, struct odeon_client *client, pid_t supervisor, struct soak_measure *ret)
 {
     struct odeon_stats_service state;
@@ -88,6 +109,8 @@ bool soak_measure_quiet(struct service *service, struct odeon_client *client, pi
             pause_briefly();
     } while (!quiet && time_ns() < end);
     ret->clients = state.clients;
+    ret->accounts = accounts(client);
+    quiet &= ret->accounts != UINT64_MAX;
     ret->ports = state.ports;
     ret->actors = state.actors;
     ret->supervisor = process_measure(supervisor);
@@ -122,6 +145,7 @@ unsigned soak_measure_compare(const struct soak_measure *base, const struct soak
     n += compare("clients", base->clients, end->clients, 0);
     n += compare("ports", base->ports, end->ports, 0);
     n += compare("actors", base->actors, end->actors, 0);
+    n += compare("accounts", base->accounts, end->accounts, 0);
     n += compare("waiting_bytes", base->waiting_bytes, end->waiting_bytes, 0);
     printf("\n");
     return n;

@@ -12,6 +12,7 @@ struct soak_process {
 struct soak_measure {
     struct soak_process supervisor, executor;
     uint64_t clients, ports, actors, waiting_bytes; /* in all queues */
+    uint64_t accounts;                              /* what the service has written down to the user's quotas, all in one sum */
 };
 
 /* Once only the caller's client is left and nothing waits.  False: that did not happen in time. */
