@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tracer: a process runs a routine, one instruction at a time; each state of the world that it leaves is recovered from, by another
+ * process, in a world of its own.  Recovery is such a routine itself, so that its states are recovered from, too, up to twice over. */
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "crash.h"
+
+enum { BEGIN = SIGUSR1, END = SIGUSR2, DEPTHS = 3, LIFE_CPU_SECONDS = 5, LIFE_SECONDS = 180 };
+
+/* One for each depth: the routine, recovery, recovery of recovery; and the one in which states are checked. */
+static struct world worlds[DEPTHS + 1];
+static struct image images[DEPTHS];
+static struct image empty, base;
+static struct world *const checked = &worlds[DEPTHS];
+
+/* Hashes of the states that this scene has been recovered from. */
+static uint64_t *seen;
+static size_t n_seen, seen_room;
+
+void step_init(void)
+{
+    for (unsigned i = 0; i <= DEPTHS; i++)
+        world_make(&worlds[i]);
+    image_take(&empty, &worlds[0]);
+}
+
+static bool seen_before(uint64_t hash)
+{
+    for (size_t i = n_seen; i-- > 0;)
+        if (seen[i] == hash)
+            return true;
+    if (n_seen == seen_room) {
+        seen_room = 2 * seen_room + 1024;
+        seen = realloc(seen, seen_room * sizeof(*seen));
+        if (!seen)
+            abort();
+    }
+    seen[n_seen++] = hash;
+    return false;
+}
+
+static struct ledger *ledger_of(const struct world *world)
+{
+    return (struct ledger *)world->region[REGION_LEDGER].map;
+}
+
+static void child_begin(struct world *world)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+    ledger = ledger_of(world);
+}
+
+/* One that computes for ever, or waits, has failed. */
+static void child_limit(void)
+{
+    setrlimit(RLIMIT_CPU, &(struct rlimit){ LIFE_CPU_SECONDS, LIFE_CPU_SECONDS });
+    alarm(LIFE_SECONDS);
+}
+
+static pid_t child_fork(void)
+{
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid < 0) {
+        perror("fork");
+        exit(2);
+    }
+    return pid;
+}
+
+/* ---- whole lives ---- */
+
+static __attribute__((noreturn)) void setup_main(const struct scene *scene)
+{
+    struct life life;
+    child_begin(&worlds[0]);
+    child_limit();
+    ledger->redelivered_max = scene->in_doubt;
+    life_open(&life, &worlds[0]);
+    life_recover(&life);
+    scene->setup(&life);
+    life_close(&life);
+    _exit(0);
+}
+
+/* What a kill left, to its end. */
+static __attribute__((noreturn)) void check_main(const struct image *image)
+{
+    struct life life;
+    image_restore(image, checked);
+    child_begin(checked);
+    child_limit();
+    life_open(&life, checked);
+    life_recover(&life);
+    life_quiesce(&life);
+    books_at_rest(life.engine);
+    life_close(&life);
+    _exit(0);
+}
+
+static bool child_well(pid_t pid, const struct world *world, const char *what, char *failure, size_t room)
+{
+    int status;
+    if (waitpid(pid, &status, 0) != pid) {
+        perror("waitpid");
+        exit(2);
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return true;
+    if (WIFSIGNALED(status))
+        snprintf(failure, room, "%s: ended by signal %d (%s)", what, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        snprintf(failure, room, "%s: %s", what, ledger_of(world)->failure);
+    return false;
+}
+
+/* ---- one routine, step by step ---- */
+
+enum kind { ROUTINE, RECOVERY };
+
+static __attribute__((noreturn)) void traced_main(const struct scene *scene, enum kind kind, struct world *world)
+{
+    struct life life;
+    child_begin(world);
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+        fail("ptrace: %s", strerror(errno));
+    if (kind == ROUTINE) {
+        life_open(&life, world);
+        life_recover(&life);
+        if (scene->prepare)
+            scene->prepare(&life);
+        raise(BEGIN);
+        scene->routine(&life);
+        raise(END);
+    } else {
+        struct engine_recovery report;
+        life_open(&life, world);
+        raise(BEGIN);
+        must("recover", engine_recover(life.engine, &report));
+        raise(END);
+    }
+    _exit(0);
+}
+
+/* Where the traced process stands, for people. */
+static void place_of(pid_t pid, char *text, size_t room)
+{
+    struct user_regs_struct registers;
+    struct iovec of = { &registers, sizeof(registers) };
+    char line[256], command[128], from[32] = "";
+    snprintf(text, room, "?");
+    if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &of) < 0)
+        return;
+#if defined(__x86_64__)
+    unsigned long long at = registers.rip;
+#else
+    unsigned long long at = registers.pc;
+#endif
+    snprintf(line, sizeof(line), "/proc/%d/maps", (int)pid);
+    FILE *maps = fopen(line, "re");
+    unsigned long long first = 0;
+    if (maps && fgets(line, sizeof(line), maps))
+        first = strtoull(line, NULL, 16);
+    if (maps)
+        fclose(maps);
+    at -= first;
+    snprintf(text, room, "+%#llx", at);
+    snprintf(command, sizeof(command), "addr2line -f -e /proc/%d/exe %#llx 2>/dev/null", (int)getpid(), at);
+    FILE *names = popen(command, "re"); /* of this very program: no input of anybody's */
+    if (names && fscanf(names, "%31s", from) == 1)
+        snprintf(text, room, "%s +%#llx", from, at);
+    if (names)
+        pclose(names);
+}
+
+struct walk {
+    const struct scene *scene;
+    enum kind kind;
+    unsigned depth;
+    uint32_t stride;     /* each state of so many is gone down from; 0: none is */
+    uint32_t stride_next;
+    uint32_t until;      /* the last states are not of the routine: it has ended */
+    struct tally *tally; /* by depth */
+    bool check;
+};
+
+static bool walk_run(const struct walk *walk, const struct image *from);
+
+static bool state_check(const struct walk *walk, const struct image *image, pid_t traced, uint64_t point)
+{
+    struct tally *tally = &walk->tally[walk->depth];
+    char place[128], failure[600];
+    tally->states++;
+    pid_t pid = child_fork();
+    if (pid == 0)
+        check_main(image);
+    if (child_well(pid, checked, "recovered", failure, sizeof(failure)))
+        return true;
+    place_of(traced, place, sizeof(place));
+    snprintf(tally->failure, sizeof(tally->failure), "killed at %s, point %llu of %s: %s", place, (unsigned long long)point,
+             walk->kind == ROUTINE ? "the routine" : "recovery", failure);
+    return false;
+}
+
+static bool state_descend(const struct walk *walk, const struct image *image, uint64_t state)
+{
+    if (walk->stride == 0 || walk->depth + 1 >= DEPTHS || state % walk->stride != 0)
+        return true;
+    struct walk next = *walk;
+    next.kind = RECOVERY;
+    next.depth++;
+    next.stride = walk->stride_next;
+    next.stride_next = 0;
+    next.check = true;
+    return walk_run(&next, image);
+}
+
+static int step_on(pid_t pid, int *ret_status)
+{
+    if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) < 0 || waitpid(pid, ret_status, 0) != pid)
+        return -errno;
+    return WIFSTOPPED(*ret_status) ? WSTOPSIG(*ret_status) : -ESRCH;
+}
+
+static bool walk_fail(const struct walk *walk, pid_t pid, int status, const char *what)
+{
+    struct tally *tally = &walk->tally[walk->depth];
+    snprintf(tally->failure, sizeof(tally->failure), "%s: status %x: %s", what, (unsigned)status, ledger_of(&worlds[walk->depth])->failure);
+    kill(pid, SIGKILL);
+    (void)waitpid(pid, &status, 0);
+    return false;
+}
+
+static bool walk_step(const struct walk *walk, pid_t pid)
+{
+    struct world *world = &worlds[walk->depth];
+    struct image *image = &images[walk->depth];
+    struct tally *tally = &walk->tally[walk->depth];
+    int status, signal;
+    uint64_t state = 0;
+    bool good = true;
+    image_take(image, world);
+    (void)seen_before(image_hash(image));
+    for (uint64_t point = 1; good && (signal = step_on(pid, &status)) == SIGTRAP; point++) {
+        tally->points++;
+        if (!image_differs(image, world))
+            continue;
+        image_take(image, world);
+        if (seen_before(image_hash(image)))
+            continue;
+        good = (!walk->check || state_check(walk, image, pid, point)) && state_descend(walk, image, ++state);
+    }
+    if (good && signal != END)
+        return walk_fail(walk, pid, status, "the routine did not come to its end");
+    kill(pid, SIGKILL);
+    (void)waitpid(pid, &status, 0);
+    if (good && image_differs(image, world)) {
+        snprintf(tally->failure, sizeof(tally->failure), "a SIGKILL changes what the process had stored");
+        return false;
+    }
+    return good;
+}
+
+static bool walk_run(const struct walk *walk, const struct image *from)
+{
+    struct world *world = &worlds[walk->depth];
+    int status;
+    image_restore(from, world);
+    pid_t pid = child_fork();
+    if (pid == 0)
+        traced_main(walk->scene, walk->kind, world);
+    if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != BEGIN)
+        return walk_fail(walk, pid, status, "the routine did not begin");
+    return walk_step(walk, pid);
+}
+
+/* The world that the routine begins with, which must be a good one. */
+static bool base_make(const struct scene *scene, struct tally *tally)
+{
+    n_seen = 0;
+    image_restore(&empty, &worlds[0]);
+    pid_t pid = child_fork();
+    if (pid == 0)
+        setup_main(scene);
+    if (!child_well(pid, &worlds[0], "setup", tally->failure, sizeof(tally->failure)))
+        return false;
+    image_take(&base, &worlds[0]);
+    pid = child_fork();
+    if (pid == 0)
+        check_main(&base);
+    return child_well(pid, checked, "without a kill", tally->failure, sizeof(tally->failure));
+}
+
+void step_scene(const struct scene *scene, struct tally *tally)
+{
+    struct tally tallies[DEPTHS] = { 0 };
+    struct walk walk = { .scene = scene, .kind = ROUTINE, .tally = tallies, .check = true };
+    *tally = (struct tally){ 0 };
+    if (base_make(scene, tally) && !walk_run(&walk, &base))
+        memcpy(tally->failure, tallies[0].failure, sizeof(tally->failure));
+    tally->points = tallies[0].points;
+    tally->states = tallies[0].states;
+}
+
+void step_recovery(const struct scene *scene, uint32_t stride, uint32_t stride_twice, struct tally *tally, struct tally *twice)
+{
+    struct tally tallies[DEPTHS] = { 0 };
+    struct walk walk = { .scene = scene, .kind = ROUTINE, .stride = stride, .stride_next = stride_twice, .tally = tallies };
+    *tally = *twice = (struct tally){ 0 };
+    if (!base_make(scene, tally))
+        return;
+    (void)walk_run(&walk, &base);
+    *tally = tallies[1];
+    *twice = tallies[2];
+    if (tallies[0].failure[0])
+        memcpy(tally->failure, tallies[0].failure, sizeof(tally->failure));
+}
