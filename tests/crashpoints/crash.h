@@ -7,6 +7,7 @@
  *   books.c     what must be true behind a recovery, and once everything has come to rest
  *   life.c      one executor without threads: opened, recovered, run until nobody has work
  *   step.c      the tracer
+ *   stores.c    the same from store to store
  *   scenes_*.c  the routines
  *   main.c      the test program
  *
@@ -71,7 +72,7 @@ enum row_flags {
 
 /* Numbered items from one sender to one receiver. */
 struct row {
-    uint64_t last, end, taken, accepted;
+    uint64_t last, end, least, taken, accepted; /* `least`: of ROW_MAY_SKIP, so many must come */
     uint32_t flags, size; /* bytes behind an item */
 };
 
@@ -80,7 +81,7 @@ struct post {
     uint32_t row, correlated;
 };
 struct client_book {
-    uint32_t open, generation, deaf; /* deaf: it does not read before the end */
+    uint32_t open, generation, closing; /* closing: its client is gone */
     actor_ref ref;
     uint64_t tail, head;
     uint32_t n_posts, posted;
@@ -88,7 +89,7 @@ struct client_book {
     struct post post[N_POSTS];
 };
 
-enum cast_type { CAST_RELAY, CAST_SINK, CAST_GUEST, CAST_FAILING, CAST_OLDEST, CAST_NEWEST, N_CAST };
+enum cast_type { CAST_RELAY, CAST_SINK, CAST_GUEST, CAST_FAILING, CAST_OLDEST, CAST_NEWEST, CAST_STALL, N_CAST };
 
 struct ledger {
     char failure[512];
@@ -127,6 +128,7 @@ struct plan {
 extern uint16_t item_type;
 extern uint32_t cast_type[N_CAST];
 void cast_register(struct engine *e);
+/* An actor of this type in that queue. */
 actor_ref cast_spawn(struct engine *e, enum cast_type type, uint32_t queue, const void *args, size_t size);
 /* The next items of a row, by the control thread; `accepted` follows. */
 void cast_send(struct engine *e, actor_ref to, uint32_t row, uint32_t n);
@@ -137,6 +139,9 @@ bool client_post(struct life *life, uint32_t id);
 bool client_read(struct life *life, uint32_t id);
 /* Rows, and what a client is to post, for scenes. */
 void row_expect(uint32_t row, uint64_t end, uint32_t flags, uint32_t size);
+actor_ref sink_make(struct life *life, uint32_t queue);
+actor_ref relay_make(struct life *life, uint32_t queue, const struct plan *plan);
+void plan_out(struct plan *plan, actor_ref to, uint32_t row);
 void client_books(uint32_t id, actor_ref to, uint32_t row, uint32_t n, bool correlated);
 
 /* ---- life.c ---- */
@@ -160,6 +165,8 @@ void life_port_add(struct life *life, uint32_t id);
 bool life_run_ready(struct life *life);
 void life_run_queue(struct life *life, uint32_t queue, uint32_t worker);
 void life_run_port(struct life *life, uint32_t port, uint32_t worker);
+/* Ports that have been drained and closed go, as the executor does when it is told. */
+void life_reap(struct life *life);
 void life_quiesce(struct life *life);
 const struct engine_config *life_config(void);
 
@@ -176,6 +183,17 @@ struct scene {
 
 extern const struct scene scenes_turn[], scenes_port[], scenes_limits[]; /* each ends with one without a name */
 
+/* ---- stores.c ---- */
+
+#if defined(__x86_64__)
+#define HAVE_STORES 1
+#else
+#define HAVE_STORES 0
+#endif
+/* From here on this process stops itself (SIGSTOP) behind each store into the world; *at is the instruction. */
+void stores_begin(struct life *life, volatile uint64_t *at);
+void stores_end(void);
+
 /* ---- step.c ---- */
 
 struct tally {
@@ -186,5 +204,6 @@ struct tally {
 void step_init(void);
 /* Every instruction of the scene's routine. */
 void step_scene(const struct scene *scene, struct tally *tally);
-/* Every instruction of recovery from every `stride`-th state of the routine; `twice`: and of recovery from there, again by stride. */
+/* Recovery from every `stride`-th state of the routine: every instruction of every STEPPED-th of these, of the others every store; `twice`:
+ * and of recovery from every `stride_twice`-th state of those, every store. */
 void step_recovery(const struct scene *scene, uint32_t stride, uint32_t stride_twice, struct tally *tally, struct tally *twice);

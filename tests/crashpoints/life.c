@@ -56,7 +56,7 @@ void life_port_add(struct life *life, uint32_t id)
     };
     actor_ref ref;
     must("port", engine_port_add(life->engine, &info, &ref));
-    if (book->ref && book->ref != ref)
+    if (book->ref && book->ref != ref && !book->closing)
         fail("port %u has another reference than before", id);
     book->ref = ref;
     book->open = 1;
@@ -88,6 +88,9 @@ void life_recover(struct life *life)
     must("recover", engine_recover(life->engine, &report));
     books_after_recovery(life->engine);
     cast_register(life->engine);
+    for (uint32_t id = 0; id < N_PORTS; id++)
+        if (ledger->client[id].open && ledger->client[id].closing)
+            must("remove", engine_port_remove(life->engine, id, ledger->client[id].generation));
 }
 
 void life_close(struct life *life)
@@ -148,6 +151,16 @@ void life_run_port(struct life *life, uint32_t port, uint32_t worker)
     run_source(life, source, take(life, source, worker));
 }
 
+void life_reap(struct life *life)
+{
+    struct engine_event event;
+    for (uint32_t id = 0; id < N_WORKERS; id++) /* nobody is at anything: not waited for */
+        atomic_fetch_or(&life->engine->sleepers[id / 64], UINT64_C(1) << id % 64);
+    while (engine_event_next(life->engine, &event))
+        if (event.kind == ENGINE_EVENT_PORT_REMOVED)
+            ledger->client[event.port].open = 0;
+}
+
 /* Until nobody has anything to do, and nobody was told to look. */
 void life_quiesce(struct life *life)
 {
@@ -156,6 +169,7 @@ void life_quiesce(struct life *life)
         for (uint32_t id = 0; id < N_PORTS; id++)
             if (client_post(life, id) || client_read(life, id))
                 idle = 0;
+        life_reap(life);
         if (life_run_ready(life))
             idle = 0;
         if (++rounds > ROUNDS_MAX)

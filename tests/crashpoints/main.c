@@ -12,7 +12,7 @@
 #include "crash.h"
 #include "daemon/engine/seed.h"
 
-static const struct scene *const acts[] = { scenes_turn };
+static const struct scene *const acts[] = { scenes_turn, scenes_port, scenes_limits };
 
 static struct {
     unsigned tests, failed;
@@ -48,6 +48,8 @@ static const struct {
     SEED_OF(one_entry, "sends to other queues", false),
     SEED_OF(flip_in_place, "turns", false),
     SEED_OF(detach_first, "park", false),
+    SEED_OF(direct_early, "direct gulp", false),
+    SEED_OF(ring_late, "delivery to the ring", false),
     SEED_OF(live_first, "spawn and end", false),
     SEED_OF(free_first, "stop", false),
     SEED_OF(no_redo, "stop", false),
@@ -93,7 +95,7 @@ static void run(const struct scene *scene, bool recovery, bool quick)
         tell(scene->name, "", &tally);
         return;
     }
-    step_recovery(scene, quick ? 60 : 12, quick ? 30 : 12, &tally, &twice);
+    step_recovery(scene, quick ? 16 : 3, quick ? 20 : 5, &tally, &twice);
     tell(scene->name, "recovery of: ", &tally);
     if (tally.failure[0] == '\0')
         tell(scene->name, "recovery of recovery of: ", &twice);

@@ -4,23 +4,6 @@
 
 #include "crash.h"
 
-static actor_ref sink_make(struct life *life, uint32_t queue)
-{
-    return cast_spawn(life->engine, CAST_SINK, queue, NULL, 0);
-}
-
-static actor_ref relay_make(struct life *life, uint32_t queue, const struct plan *plan)
-{
-    return cast_spawn(life->engine, CAST_RELAY, queue, plan, sizeof(*plan));
-}
-
-static struct plan plan_out(struct plan plan, actor_ref to, uint32_t row)
-{
-    plan.out[plan.n].to = to;
-    plan.out[plan.n++].row = row;
-    return plan;
-}
-
 /* Everybody has begun, nothing is under way; then these items wait in the first actor's queue. */
 static void settle_and_send(struct life *life, actor_ref to, uint32_t row, uint32_t n)
 {
@@ -62,7 +45,7 @@ static void setup_sends(struct life *life)
         row_expect(row, 3, 0, row == 4 ? 60 : 0);
     static const uint32_t queue_of[] = { 0, 1, 2, 3, 1, 2 };
     for (uint32_t row = 1; row <= 5; row++)
-        plan = plan_out(plan, sink_make(life, queue_of[row]), row);
+        plan_out(&plan, sink_make(life, queue_of[row]), row);
     settle_and_send(life, relay_make(life, 0, &plan), 0, 3);
 }
 
@@ -74,9 +57,11 @@ static void setup_tail(struct life *life)
     row_expect(1, 3, 0, 0);
     row_expect(2, 3, 0, 16);
     row_expect(3, 3, 0, 0);
-    struct plan second = plan_out((struct plan){ .act = ACT_SEND }, sink_make(life, 0), 2);
-    second = plan_out(second, sink_make(life, 1), 3);
-    struct plan first = plan_out((struct plan){ .act = ACT_SEND }, relay_make(life, 0, &second), 1);
+    struct plan second = { .act = ACT_SEND };
+    plan_out(&second, sink_make(life, 0), 2);
+    plan_out(&second, sink_make(life, 1), 3);
+    struct plan first = { .act = ACT_SEND };
+    plan_out(&first, relay_make(life, 0, &second), 1);
     settle_and_send(life, relay_make(life, 0, &first), 0, 3);
 }
 
@@ -87,8 +72,10 @@ static void setup_wrap(struct life *life)
     row_expect(0, 8, 0, 700);
     row_expect(1, 8, 0, 700);
     row_expect(2, 8, 0, 300);
-    struct plan second = plan_out((struct plan){ .act = ACT_SEND }, sink_make(life, 0), 2);
-    struct plan first = plan_out((struct plan){ .act = ACT_SEND }, relay_make(life, 0, &second), 1);
+    struct plan second = { .act = ACT_SEND };
+    plan_out(&second, sink_make(life, 0), 2);
+    struct plan first = { .act = ACT_SEND };
+    plan_out(&first, relay_make(life, 0, &second), 1);
     settle_and_send(life, relay_make(life, 0, &first), 0, 8);
 }
 
@@ -101,7 +88,7 @@ static void setup_flush(struct life *life)
     row_expect(0, 5, 0, 0);
     for (uint32_t row = 1; row <= PLAN_OUTS; row++) {
         row_expect(row, 5, 0, 600); /* more than 16 KiB with the fourth item */
-        plan = plan_out(plan, sinks[row % 2], row);
+        plan_out(&plan, sinks[row % 2], row);
     }
     settle_and_send(life, relay_make(life, 0, &plan), 0, 5);
 }
@@ -115,9 +102,10 @@ static void spawn_scene(struct life *life, enum plan_act act, uint32_t n)
     row_expect(1, fails ? 0 : n, 0, 0);             /* what guests say */
     row_expect(2, n, fails ? ROW_DEAD : 0, 0);      /* what guests are told */
     row_expect(3, act == ACT_SPAWN_TALK ? n : 0, 0, 0);
-    struct plan plan = plan_out((struct plan){ .act = act }, sink_make(life, 2), 1);
-    plan = plan_out(plan, 0, 2);
-    plan = plan_out(plan, sink_make(life, 1), 3);
+    struct plan plan = { .act = act };
+    plan_out(&plan, sink_make(life, 2), 1);
+    plan_out(&plan, 0, 2);
+    plan_out(&plan, sink_make(life, 1), 3);
     settle_and_send(life, relay_make(life, 0, &plan), 0, n);
 }
 
@@ -146,7 +134,8 @@ static void setup_stop(struct life *life)
 {
     row_expect(0, 5, ROW_DEAD, 0);
     row_expect(1, 3, 0, 0);
-    struct plan plan = plan_out((struct plan){ .act = ACT_SEND, .stop_at = 3 }, sink_make(life, 2), 1);
+    struct plan plan = { .act = ACT_SEND, .stop_at = 3 };
+    plan_out(&plan, sink_make(life, 2), 1);
     settle_and_send(life, relay_make(life, 0, &plan), 0, 5);
     ledger->live[CAST_RELAY]--;
 }
@@ -195,7 +184,8 @@ static void setup_control(struct life *life)
 {
     row_expect(0, 3, ROW_PREFIX, 40);
     row_expect(1, 2, ROW_PREFIX, 0);
-    struct plan plan = plan_out((struct plan){ .act = ACT_SEND }, sink_make(life, 2), 1);
+    struct plan plan = { .act = ACT_SEND };
+    plan_out(&plan, sink_make(life, 2), 1);
     settle_and_send(life, sink_make(life, 0), 0, 1);
     ledger->actor[1] = plan.out[0].to;
     ledger->live_more[CAST_GUEST] = 2;
@@ -205,7 +195,8 @@ static void control_spawns(struct life *life)
 {
     struct engine *e = life->engine;
     actor_ref guest;
-    struct plan plan = plan_out((struct plan){ .act = ACT_SEND }, ledger->actor[1], 1);
+    struct plan plan = { .act = ACT_SEND };
+    plan_out(&plan, ledger->actor[1], 1);
     cast_send(e, ledger->actor[0], 0, 2);
     must("spawn", engine_actor_spawn(e, cast_type[CAST_GUEST], "named", &plan, sizeof(plan), &guest));
     must("spawn", engine_actor_spawn(e, cast_type[CAST_GUEST], NULL, &plan, sizeof(plan), &guest));
@@ -214,17 +205,17 @@ static void control_spawns(struct life *life)
 const struct scene scenes_turn[] = {
     { "turns", setup_plain, NULL, run_queue_0, 1, true },
     { "sends to other queues", setup_sends, NULL, run_queue_0, 1, true },
-    { "tail appends", setup_tail, NULL, run_queue_0, 1, false },
-    { "a batch in two pieces", setup_wrap, NULL, run_queue_0, 1, false },
+    { "tail appends", setup_tail, NULL, run_queue_0, 1, true },
+    { "a batch in two pieces", setup_wrap, NULL, run_queue_0, 1, true },
     { "a flush in mid-batch", setup_flush, NULL, run_queue_0, 1, false },
     { "spawn and end", setup_spawn, NULL, run_all, 1, true },
-    { "named spawn and end", setup_spawn_named, NULL, run_all, 1, false },
-    { "spawn, and another send first", setup_spawn_talk, NULL, run_all, 1, false },
-    { "spawn with an init that fails", setup_spawn_failing, NULL, run_all, 1, false },
+    { "named spawn and end", setup_spawn_named, NULL, run_all, 1, true },
+    { "spawn, and another send first", setup_spawn_talk, NULL, run_all, 1, true },
+    { "spawn with an init that fails", setup_spawn_failing, NULL, run_all, 1, true },
     { "stop", setup_stop, NULL, run_queue_0, 1, true },
     { "park", setup_sends, NULL, run_two, 1, true },
-    { "park and steal", setup_wrap, NULL, run_by_two, 1, false },
-    { "reclaim", setup_reclaim, prepare_reclaim, run_queue_0, 1, false },
-    { "control thread: send and spawn", setup_control, NULL, control_spawns, 1, false },
+    { "park and steal", setup_wrap, NULL, run_by_two, 1, true },
+    { "reclaim", setup_reclaim, prepare_reclaim, run_queue_0, 1, true },
+    { "control thread: send and spawn", setup_control, NULL, control_spawns, 1, true },
     { .name = NULL },
 };

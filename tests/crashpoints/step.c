@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -17,13 +18,16 @@
 
 #include "crash.h"
 
-enum { BEGIN = SIGUSR1, END = SIGUSR2, DEPTHS = 3, LIFE_CPU_SECONDS = 5, LIFE_SECONDS = 180 };
+enum { BEGIN = SIGUSR1, END = SIGUSR2, DEPTHS = 3, LIFE_CPU_SECONDS = 2, LIFE_SECONDS = 180 };
 
 /* One for each depth: the routine, recovery, recovery of recovery; and the one in which states are checked. */
 static struct world worlds[DEPTHS + 1];
 static struct image images[DEPTHS];
 static struct image empty, base;
 static struct world *const checked = &worlds[DEPTHS];
+
+/* The instruction at which a process stands that goes from store to store. */
+static volatile uint64_t *stored_at;
 
 /* Hashes of the states that this scene has been recovered from. */
 static uint64_t *seen;
@@ -34,6 +38,11 @@ void step_init(void)
     for (unsigned i = 0; i <= DEPTHS; i++)
         world_make(&worlds[i]);
     image_take(&empty, &worlds[0]);
+    stored_at = mmap(NULL, sizeof(*stored_at), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (stored_at == MAP_FAILED) {
+        perror("mmap");
+        exit(2);
+    }
 }
 
 static bool seen_before(uint64_t hash)
@@ -130,6 +139,21 @@ static bool child_well(pid_t pid, const struct world *world, const char *what, c
 /* ---- one routine, step by step ---- */
 
 enum kind { ROUTINE, RECOVERY };
+enum { STEPPED = 16 };
+
+static __attribute__((noreturn)) void by_stores_main(struct world *world)
+{
+    struct life life;
+    struct engine_recovery report;
+    child_begin(world);
+    life_open(&life, world);
+    stores_begin(&life, stored_at);
+    raise(SIGSTOP);
+    int r = engine_recover(life.engine, &report);
+    stores_end();
+    must("recover", r);
+    _exit(0);
+}
 
 static __attribute__((noreturn)) void traced_main(const struct scene *scene, enum kind kind, struct world *world)
 {
@@ -156,19 +180,23 @@ static __attribute__((noreturn)) void traced_main(const struct scene *scene, enu
 }
 
 /* Where the traced process stands, for people. */
-static void place_of(pid_t pid, char *text, size_t room)
+static unsigned long long instruction_of(pid_t pid)
 {
     struct user_regs_struct registers;
     struct iovec of = { &registers, sizeof(registers) };
-    char line[256], command[128], from[32] = "";
-    snprintf(text, room, "?");
     if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &of) < 0)
-        return;
+        return *stored_at;
 #if defined(__x86_64__)
-    unsigned long long at = registers.rip;
+    return registers.rip;
 #else
-    unsigned long long at = registers.pc;
+    return registers.pc;
 #endif
+}
+
+static void place_of(pid_t pid, char *text, size_t room)
+{
+    char line[256], command[128], from[32] = "";
+    unsigned long long at = instruction_of(pid);
     snprintf(line, sizeof(line), "/proc/%d/maps", (int)pid);
     FILE *maps = fopen(line, "re");
     unsigned long long first = 0;
@@ -192,9 +220,9 @@ struct walk {
     unsigned depth;
     uint32_t stride;     /* each state of so many is gone down from; 0: none is */
     uint32_t stride_next;
-    uint32_t until;      /* the last states are not of the routine: it has ended */
     struct tally *tally; /* by depth */
     bool check;
+    bool by_stores;
 };
 
 static bool walk_run(const struct walk *walk, const struct image *from);
@@ -217,19 +245,28 @@ static bool state_check(const struct walk *walk, const struct image *image, pid_
 
 static bool state_descend(const struct walk *walk, const struct image *image, uint64_t state)
 {
-    if (walk->stride == 0 || walk->depth + 1 >= DEPTHS || state % walk->stride != 0)
+    if (walk->stride == 0 || walk->depth + 1 >= DEPTHS || (state - 1) % walk->stride != 0)
         return true;
     struct walk next = *walk;
     next.kind = RECOVERY;
     next.depth++;
+    next.by_stores = HAVE_STORES && (next.depth > 1 || (state - 1) / walk->stride % STEPPED != 0);
     next.stride = walk->stride_next;
     next.stride_next = 0;
     next.check = true;
     return walk_run(&next, image);
 }
 
-static int step_on(pid_t pid, int *ret_status)
+/* SIGTRAP: one instruction, or store, further; END. */
+static int step_on(const struct walk *walk, pid_t pid, int *ret_status)
 {
+    if (walk->by_stores) {
+        if (kill(pid, SIGCONT) < 0 || waitpid(pid, ret_status, WUNTRACED) != pid)
+            return -errno;
+        if (WIFSTOPPED(*ret_status))
+            return SIGTRAP;
+        return WIFEXITED(*ret_status) && WEXITSTATUS(*ret_status) == 0 ? END : -ESRCH;
+    }
     if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) < 0 || waitpid(pid, ret_status, 0) != pid)
         return -errno;
     return WIFSTOPPED(*ret_status) ? WSTOPSIG(*ret_status) : -ESRCH;
@@ -239,8 +276,10 @@ static bool walk_fail(const struct walk *walk, pid_t pid, int status, const char
 {
     struct tally *tally = &walk->tally[walk->depth];
     snprintf(tally->failure, sizeof(tally->failure), "%s: status %x: %s", what, (unsigned)status, ledger_of(&worlds[walk->depth])->failure);
-    kill(pid, SIGKILL);
-    (void)waitpid(pid, &status, 0);
+    if (WIFSTOPPED(status)) {
+        kill(pid, SIGKILL);
+        (void)waitpid(pid, &status, 0);
+    }
     return false;
 }
 
@@ -254,7 +293,7 @@ static bool walk_step(const struct walk *walk, pid_t pid)
     bool good = true;
     image_take(image, world);
     (void)seen_before(image_hash(image));
-    for (uint64_t point = 1; good && (signal = step_on(pid, &status)) == SIGTRAP; point++) {
+    for (uint64_t point = 1; good && (signal = step_on(walk, pid, &status)) == SIGTRAP; point++) {
         tally->points++;
         if (!image_differs(image, world))
             continue;
@@ -265,8 +304,10 @@ static bool walk_step(const struct walk *walk, pid_t pid)
     }
     if (good && signal != END)
         return walk_fail(walk, pid, status, "the routine did not come to its end");
-    kill(pid, SIGKILL);
-    (void)waitpid(pid, &status, 0);
+    if (!WIFEXITED(status)) {
+        kill(pid, SIGKILL);
+        (void)waitpid(pid, &status, 0);
+    }
     if (good && image_differs(image, world)) {
         snprintf(tally->failure, sizeof(tally->failure), "a SIGKILL changes what the process had stored");
         return false;
@@ -281,8 +322,8 @@ static bool walk_run(const struct walk *walk, const struct image *from)
     image_restore(from, world);
     pid_t pid = child_fork();
     if (pid == 0)
-        traced_main(walk->scene, walk->kind, world);
-    if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != BEGIN)
+        walk->by_stores ? by_stores_main(world) : traced_main(walk->scene, walk->kind, world);
+    if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != (walk->by_stores ? SIGSTOP : BEGIN))
         return walk_fail(walk, pid, status, "the routine did not begin");
     return walk_step(walk, pid);
 }
