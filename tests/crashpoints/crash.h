@@ -204,6 +204,9 @@ struct tally {
 void step_init(void);
 /* Every instruction of the scene's routine. */
 void step_scene(const struct scene *scene, struct tally *tally);
-/* Recovery from every `stride`-th state of the routine: every instruction of every STEPPED-th of these, of the others every store; `twice`:
- * and of recovery from every `stride_twice`-th state of those, every store. */
-void step_recovery(const struct scene *scene, uint32_t stride, uint32_t stride_twice, struct tally *tally, struct tally *twice);
+/* Recovery from every `stride`-th state of the routine, from store to store, and every `stepped`-th of them (0: none) instruction by
+ * instruction; `twice`: and recovery from every `stride_twice`-th state of that. */
+struct strides {
+    uint32_t stride, stepped, twice;
+};
+void step_recovery(const struct scene *scene, struct strides strides, struct tally *tally, struct tally *twice);

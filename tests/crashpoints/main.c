@@ -74,7 +74,7 @@ static void run_seeds(const char *only)
             continue;
         seed_chosen = seeds[i].bug;
         if (seeds[i].recovery)
-            step_recovery(scene_find(seeds[i].scene), 1, 0, &tally, &twice);
+            step_recovery(scene_find(seeds[i].scene), (struct strides){ .stride = 1 }, &tally, &twice);
         else
             step_scene(scene_find(seeds[i].scene), &tally);
         bool found = tally.points > 0 && tally.failure[0];
@@ -95,7 +95,8 @@ static void run(const struct scene *scene, bool recovery, bool quick)
         tell(scene->name, "", &tally);
         return;
     }
-    step_recovery(scene, quick ? 16 : 3, quick ? 20 : 5, &tally, &twice);
+    static const struct strides some = { .stride = 16, .twice = 20 }, most = { .stride = 4, .stepped = 12, .twice = 6 };
+    step_recovery(scene, quick ? some : most, &tally, &twice);
     tell(scene->name, "recovery of: ", &tally);
     if (tally.failure[0] == '\0')
         tell(scene->name, "recovery of recovery of: ", &twice);

@@ -139,7 +139,6 @@ static bool child_well(pid_t pid, const struct world *world, const char *what, c
 /* ---- one routine, step by step ---- */
 
 enum kind { ROUTINE, RECOVERY };
-enum { STEPPED = 16 };
 
 static __attribute__((noreturn)) void by_stores_main(struct world *world)
 {
@@ -218,8 +217,7 @@ struct walk {
     const struct scene *scene;
     enum kind kind;
     unsigned depth;
-    uint32_t stride;     /* each state of so many is gone down from; 0: none is */
-    uint32_t stride_next;
+    struct strides strides; /* by them recovery is gone through from here; stride 0: it is not */
     struct tally *tally; /* by depth */
     bool check;
     bool by_stores;
@@ -245,14 +243,14 @@ static bool state_check(const struct walk *walk, const struct image *image, pid_
 
 static bool state_descend(const struct walk *walk, const struct image *image, uint64_t state)
 {
-    if (walk->stride == 0 || walk->depth + 1 >= DEPTHS || (state - 1) % walk->stride != 0)
+    struct strides strides = walk->strides;
+    if (strides.stride == 0 || walk->depth + 1 >= DEPTHS || (state - 1) % strides.stride != 0)
         return true;
     struct walk next = *walk;
     next.kind = RECOVERY;
     next.depth++;
-    next.by_stores = HAVE_STORES && (next.depth > 1 || (state - 1) / walk->stride % STEPPED != 0);
-    next.stride = walk->stride_next;
-    next.stride_next = 0;
+    next.by_stores = HAVE_STORES && (strides.stepped == 0 || (state - 1) / strides.stride % strides.stepped != strides.stepped - 1);
+    next.strides = (struct strides){ .stride = strides.twice };
     next.check = true;
     return walk_run(&next, image);
 }
@@ -356,10 +354,10 @@ void step_scene(const struct scene *scene, struct tally *tally)
     tally->states = tallies[0].states;
 }
 
-void step_recovery(const struct scene *scene, uint32_t stride, uint32_t stride_twice, struct tally *tally, struct tally *twice)
+void step_recovery(const struct scene *scene, struct strides strides, struct tally *tally, struct tally *twice)
 {
     struct tally tallies[DEPTHS] = { 0 };
-    struct walk walk = { .scene = scene, .kind = ROUTINE, .stride = stride, .stride_next = stride_twice, .tally = tallies };
+    struct walk walk = { .scene = scene, .kind = ROUTINE, .strides = strides, .tally = tallies };
     *tally = *twice = (struct tally){ 0 };
     if (!base_make(scene, tally))
         return;
