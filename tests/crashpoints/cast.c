@@ -94,6 +94,31 @@ static int on_item_guest(void *self, const void *message, struct engine_context 
     return item.number % 2 ? ALLOCATION_DELETE : ALLOCATION_DESTROY;
 }
 
+static int kept_init(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    struct kept *kept = self;
+    if (kept->begun || kept->last)
+        fail("a kept state is not zeroed for its init");
+    kept->begun++;
+    return keep_arguments(&kept->plan, args, size, ctx);
+}
+
+/* Its state says that all items before have been taken, whatever happened in between, and this one has not. */
+static int on_item_kept(void *self, const void *message, struct engine_context *ctx)
+{
+    struct kept *kept = self;
+    struct item item = item_note(message, ctx);
+    bool guest = kept->plan.stop_at == 1; /* of one item, whatever its number */
+    if (kept->begun != 1 || kept->last != (guest ? 0 : item.number - 1))
+        fail("row %u: number %u, and the kept state is at %llu, %llu inits", item.row, item.number, (unsigned long long)kept->last,
+             (unsigned long long)kept->begun);
+    for (uint32_t i = 0; i < kept->plan.n; i++) {
+        send_item(ctx, kept->plan.out[i].to, kept->plan.out[i].row, item.number);
+        kept->last = item.number; /* in the middle: behind one send, before another */
+    }
+    return kept->plan.stop_at && item.number >= kept->plan.stop_at ? ALLOCATION_DELETE : ALLOCATION_NODELETE;
+}
+
 /* The first destination is the guest's, its row the guest's own. */
 static void spawn_guest(struct engine_context *ctx, const struct plan *plan, uint32_t number)
 {
@@ -101,14 +126,15 @@ static void spawn_guest(struct engine_context *ctx, const struct plan *plan, uin
     char name[32];
     actor_ref guest;
     struct engine_spawn spawn = { .placement = number % 2 ? PLACE_NEAR : PLACE_SPREAD, .args = &its, .args_size = sizeof(its) };
-    bool fails = plan->act == ACT_SPAWN_FAILING;
+    enum cast_type type = plan->act == ACT_SPAWN_FAILING ? CAST_FAILING : plan->act == ACT_SPAWN_KEPT ? CAST_KEPT : CAST_GUEST;
+    its.stop_at = 1; /* of one that is kept */
     its.out[0].to = plan->out[0].to;
     its.out[0].row = plan->out[0].row;
     if (plan->act == ACT_SPAWN_NAMED) {
         snprintf(name, sizeof(name), "guest-%u", number % 2);
         spawn.name = name;
     }
-    must("spawn", engine_ctx_spawn(ctx, cast_type[fails ? CAST_FAILING : CAST_GUEST], &spawn, &guest));
+    must("spawn", engine_ctx_spawn(ctx, cast_type[type], &spawn, &guest));
     if (plan->act == ACT_SPAWN_TALK) /* something else first: its init record is not spared */
         send_item(ctx, plan->out[2].to, plan->out[2].row, number);
     send_item(ctx, guest, plan->out[1].row, number);
@@ -134,20 +160,22 @@ void cast_register(struct engine *e)
         engine_init_fn init;
         engine_behaviour_fn on_item;
         enum engine_overflow overflow;
+        enum engine_restart restart;
     } cast[N_CAST] = {
-        [CAST_RELAY] = { "relay", STATE_BYTES, keep_arguments, on_item_relay, OVERFLOW_POLICY_REJECT },
-        [CAST_SINK] = { "sink", 0, NULL, on_item_sink, OVERFLOW_POLICY_REJECT },
-        [CAST_GUEST] = { "guest", STATE_BYTES, keep_arguments, on_item_guest, OVERFLOW_POLICY_REJECT },
-        [CAST_FAILING] = { "failing", STATE_BYTES, fail_to_begin, on_item_sink, OVERFLOW_POLICY_REJECT },
-        [CAST_OLDEST] = { "oldest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_OLDEST },
-        [CAST_NEWEST] = { "newest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_NEWEST },
-        [CAST_STALL] = { "stall", 0, NULL, on_item_sink, OVERFLOW_POLICY_STALL },
+        [CAST_RELAY] = { "relay", STATE_BYTES, keep_arguments, on_item_relay, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_SINK] = { "sink", 0, NULL, on_item_sink, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_GUEST] = { "guest", STATE_BYTES, keep_arguments, on_item_guest, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_FAILING] = { "failing", STATE_BYTES, fail_to_begin, on_item_sink, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_OLDEST] = { "oldest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_OLDEST, RESTART_INIT },
+        [CAST_NEWEST] = { "newest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_NEWEST, RESTART_INIT },
+        [CAST_STALL] = { "stall", 0, NULL, on_item_sink, OVERFLOW_POLICY_STALL, RESTART_INIT },
+        [CAST_KEPT] = { "kept", sizeof(struct kept), kept_init, on_item_kept, OVERFLOW_POLICY_REJECT, RESTART_KEEP },
     };
     must("message type", engine_message_type_intern(e, "item", 1, sizeof(struct item), true, "", &item_type));
     for (unsigned i = 0; i < N_CAST; i++) {
         struct engine_behaviour behaviour = { item_type, sizeof(struct item), true, cast[i].on_item };
         struct engine_actor_type_info info = { .name = cast[i].name, .plugin = "cast", .version = 1, .state_size = cast[i].state_size,
-                                               .overflow = cast[i].overflow, .n_behaviours = 1, .behaviours = &behaviour, .init = cast[i].init };
+                                               .overflow = cast[i].overflow, .restart = cast[i].restart, .n_behaviours = 1, .behaviours = &behaviour, .init = cast[i].init };
         must("actor type", engine_actor_type_register(e, &info, &cast_type[i]));
     }
 }

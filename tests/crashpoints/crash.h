@@ -89,7 +89,7 @@ struct client_book {
     struct post post[N_POSTS];
 };
 
-enum cast_type { CAST_RELAY, CAST_SINK, CAST_GUEST, CAST_FAILING, CAST_OLDEST, CAST_NEWEST, CAST_STALL, N_CAST };
+enum cast_type { CAST_RELAY, CAST_SINK, CAST_GUEST, CAST_FAILING, CAST_OLDEST, CAST_NEWEST, CAST_STALL, CAST_KEPT, N_CAST };
 
 struct ledger {
     char failure[512];
@@ -116,13 +116,19 @@ struct item {
 };
 /* What a relay does with each item: its arguments at spawn, so that it is the same after a restart. */
 enum { PLAN_OUTS = 8 };
-enum plan_act { ACT_SEND, ACT_SPAWN, ACT_SPAWN_NAMED, ACT_SPAWN_FAILING, ACT_SPAWN_TALK };
+enum plan_act { ACT_SEND, ACT_SPAWN, ACT_SPAWN_NAMED, ACT_SPAWN_FAILING, ACT_SPAWN_TALK, ACT_SPAWN_KEPT };
 struct plan {
     uint32_t act, stop_at, n, reserved;
     struct {
         actor_ref to;
         uint32_t row, reserved;
     } out[PLAN_OUTS];
+};
+
+/* The state of an actor that is kept. */
+struct kept {
+    struct plan plan;
+    uint64_t last, begun; /* number of its last item; inits */
 };
 
 extern uint16_t item_type;

@@ -24,6 +24,7 @@ const struct engine_config *life_config(void)
         .dlq_bytes = 40 << 10,
         .throughput = 4096,
         .attempts_max = 3,
+        .durable_bytes = 256,
         .stealing = STEAL_LONGEST_VICTIM,
     };
     return &config;

@@ -47,6 +47,7 @@ static const struct {
     SEED_OF(arm_first, "sends to other queues", false),
     SEED_OF(one_entry, "sends to other queues", false),
     SEED_OF(flip_in_place, "turns", false),
+    SEED_OF(undo_skipped, "kept states", false),
     SEED_OF(detach_first, "park", false),
     SEED_OF(direct_early, "direct gulp", false),
     SEED_OF(ring_late, "delivery to the ring", false),

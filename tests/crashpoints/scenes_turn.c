@@ -129,6 +129,29 @@ static void setup_spawn_failing(struct life *life)
     spawn_scene(life, ACT_SPAWN_FAILING, 2);
 }
 
+static void setup_spawn_kept(struct life *life)
+{
+    spawn_scene(life, ACT_SPAWN_KEPT, 3);
+}
+
+/* States that are kept: one sends to the other, and both elsewhere; the second ends with its last item. */
+static void setup_kept(struct life *life)
+{
+    struct plan second = { .act = ACT_SEND, .stop_at = 3 }, first = { .act = ACT_SEND };
+    row_expect(0, 3, 0, 0);
+    row_expect(1, 3, 0, 0);
+    row_expect(2, 3, 0, 20);
+    row_expect(3, 3, 0, 0);
+    row_expect(4, 3, 0, 0);
+    plan_out(&second, sink_make(life, 2), 2);
+    plan_out(&second, sink_make(life, 1), 3);
+    actor_ref its_second = cast_spawn(life->engine, CAST_KEPT, 0, &second, sizeof(second));
+    plan_out(&first, its_second, 1);
+    plan_out(&first, sink_make(life, 2), 4);
+    settle_and_send(life, cast_spawn(life->engine, CAST_KEPT, 0, &first, sizeof(first)), 0, 3);
+    ledger->live[CAST_KEPT]--;
+}
+
 /* An actor ends in the middle of its messages: what comes behind is dead. */
 static void setup_stop(struct life *life)
 {
@@ -212,6 +235,8 @@ const struct scene scenes_turn[] = {
     { "named spawn and end", setup_spawn_named, NULL, run_all, 1, true },
     { "spawn, and another send first", setup_spawn_talk, NULL, run_all, 1, true },
     { "spawn with an init that fails", setup_spawn_failing, NULL, run_all, 1, true },
+    { "spawn and end, kept", setup_spawn_kept, NULL, run_all, 1, true },
+    { "kept states", setup_kept, NULL, run_queue_0, 1, true },
     { "stop", setup_stop, NULL, run_queue_0, 1, true },
     { "park", setup_sends, NULL, run_two, 1, true },
     { "park and steal", setup_wrap, NULL, run_by_two, 1, true },
