@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "crash.h"
 
@@ -18,7 +19,7 @@ static uint8_t pattern(uint32_t row, uint64_t number)
 /* The bytes behind an item, which say whose they are. */
 static const uint8_t *tail_of(uint32_t row, uint64_t number, uint32_t size)
 {
-    static uint8_t bytes[TAIL_MAX];
+    static _Thread_local uint8_t bytes[TAIL_MAX];
     memset(bytes, pattern(row, number), size);
     return bytes;
 }
@@ -92,6 +93,25 @@ static int on_item_guest(void *self, const void *message, struct engine_context 
     for (uint32_t i = 0; i < plan->n; i++)
         send_item(ctx, plan->out[i].to, plan->out[i].row, item.number);
     return item.number % 2 ? ALLOCATION_DELETE : ALLOCATION_DESTROY;
+}
+
+_Atomic uint32_t cast_hold, cast_inside;
+extern const char __start_stuck_handlers[], __stop_stuck_handlers[];
+
+bool cast_is_stuck_handler(void *userdata, const void *pc)
+{
+    (void)userdata;
+    return (const char *)pc >= __start_stuck_handlers && (const char *)pc < __stop_stuck_handlers;
+}
+
+__attribute__((section("stuck_handlers"), noinline)) static int on_item_stuck(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    item_note(message, ctx);
+    store_release(&cast_inside, 1);
+    while (load_acquire(&cast_hold))
+        nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+    return ALLOCATION_NODELETE;
 }
 
 static int kept_init(void *self, const void *args, size_t size, struct engine_context *ctx)
@@ -170,6 +190,7 @@ void cast_register(struct engine *e)
         [CAST_NEWEST] = { "newest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_NEWEST, RESTART_INIT },
         [CAST_STALL] = { "stall", 0, NULL, on_item_sink, OVERFLOW_POLICY_STALL, RESTART_INIT },
         [CAST_KEPT] = { "kept", sizeof(struct kept), kept_init, on_item_kept, OVERFLOW_POLICY_REJECT, RESTART_KEEP },
+        [CAST_STUCK] = { "stuck", 0, NULL, on_item_stuck, OVERFLOW_POLICY_REJECT, RESTART_INIT },
     };
     must("message type", engine_message_type_intern(e, "item", 1, sizeof(struct item), true, "", &item_type));
     for (unsigned i = 0; i < N_CAST; i++) {

@@ -89,7 +89,7 @@ struct client_book {
     struct post post[N_POSTS];
 };
 
-enum cast_type { CAST_RELAY, CAST_SINK, CAST_GUEST, CAST_FAILING, CAST_OLDEST, CAST_NEWEST, CAST_STALL, CAST_KEPT, N_CAST };
+enum cast_type { CAST_RELAY, CAST_SINK, CAST_GUEST, CAST_FAILING, CAST_OLDEST, CAST_NEWEST, CAST_STALL, CAST_KEPT, CAST_STUCK, N_CAST };
 
 struct ledger {
     char failure[512];
@@ -139,6 +139,10 @@ actor_ref cast_spawn(struct engine *e, enum cast_type type, uint32_t queue, cons
 /* The next items of a row, by the control thread; `accepted` follows. */
 void cast_send(struct engine *e, actor_ref to, uint32_t row, uint32_t n);
 
+/* While it is 1, a CAST_STUCK stays in its handler; `inside`: it is there. */
+extern _Atomic uint32_t cast_hold, cast_inside;
+bool cast_is_stuck_handler(void *userdata, const void *pc);
+
 struct life;
 /* A client: posts what its book says, reads what has come.  True: it did something. */
 bool client_post(struct life *life, uint32_t id);
@@ -185,9 +189,11 @@ struct scene {
     void (*routine)(struct life *life); /* stepped */
     uint32_t in_doubt;                  /* so many messages may be run twice */
     bool quick;                         /* in the test run, too */
+    void (*other)(struct life *life);   /* a second thread's routine, which stands at a chosen point meanwhile */
+    bool live;                          /* the routine is surrounded by threads that run: killed at some points, in a life of its own each */
 };
 
-extern const struct scene scenes_turn[], scenes_port[], scenes_limits[]; /* each ends with one without a name */
+extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[]; /* each ends with one without a name */
 
 /* ---- stores.c ---- */
 
@@ -208,8 +214,9 @@ struct tally {
 };
 
 void step_init(void);
-/* Every instruction of the scene's routine. */
-void step_scene(const struct scene *scene, struct tally *tally);
+/* Every instruction of the scene's routine.  With a second thread: as often as that one has states, `stride` apart, and stands in each of
+ * them in turn.  Of a live one: so many points, as far from each other. */
+void step_scene(const struct scene *scene, uint32_t stride, uint32_t live_points, struct tally *tally);
 /* Recovery from every `stride`-th state of the routine, from store to store, and every `stepped`-th of them (0: none) instruction by
  * instruction; `twice`: and recovery from every `stride_twice`-th state of that. */
 struct strides {

@@ -25,6 +25,7 @@ const struct engine_config *life_config(void)
         .throughput = 4096,
         .attempts_max = 3,
         .durable_bytes = 256,
+        .is_handler = cast_is_stuck_handler,
         .stealing = STEAL_LONGEST_VICTIM,
     };
     return &config;

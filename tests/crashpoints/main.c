@@ -12,7 +12,7 @@
 #include "crash.h"
 #include "daemon/engine/seed.h"
 
-static const struct scene *const acts[] = { scenes_turn, scenes_port, scenes_limits };
+static const struct scene *const acts[] = { scenes_turn, scenes_port, scenes_limits, scenes_threads };
 
 static struct {
     unsigned tests, failed;
@@ -77,7 +77,7 @@ static void run_seeds(const char *only)
         if (seeds[i].recovery)
             step_recovery(scene_find(seeds[i].scene), (struct strides){ .stride = 1 }, &tally, &twice);
         else
-            step_scene(scene_find(seeds[i].scene), &tally);
+            step_scene(scene_find(seeds[i].scene), 1, 1, &tally);
         bool found = tally.points > 0 && tally.failure[0];
         printf("%sok %u - %s is found\n# %s\n", found ? "" : "not ", ++sum.tests, seeds[i].name, found ? tally.failure : "it survived");
         fflush(stdout);
@@ -91,8 +91,10 @@ static void run_seeds(const char *only)
 static void run(const struct scene *scene, bool recovery, bool quick)
 {
     struct tally tally, twice;
+    if (recovery && (scene->other || scene->live))
+        return;
     if (!recovery) {
-        step_scene(scene, &tally);
+        step_scene(scene, quick ? 40 : 6, quick ? 8 : 200, &tally);
         tell(scene->name, "", &tally);
         return;
     }

@@ -109,11 +109,11 @@ static void setup_dead(struct life *life)
 }
 
 const struct scene scenes_limits[] = {
-    { "drop-oldest", setup_oldest, NULL, run_queue, 1, true },
-    { "drop-newest, a handler's", setup_newest, NULL, run_queue_1, 1, true },
-    { "drop-newest, a client's", setup_client_newest, NULL, run_port, 1, true },
-    { "reject, a client's", setup_client_reject, NULL, run_port, 1, true },
-    { "stall, a client's", setup_client_stall, NULL, run_port, 1, true },
-    { "dead letters, too many", setup_dead, NULL, run_queue, 1, true },
+    { "drop-oldest", setup_oldest, NULL, run_queue, 1, true, NULL, false },
+    { "drop-newest, a handler's", setup_newest, NULL, run_queue_1, 1, true, NULL, false },
+    { "drop-newest, a client's", setup_client_newest, NULL, run_port, 1, true, NULL, false },
+    { "reject, a client's", setup_client_reject, NULL, run_port, 1, true, NULL, false },
+    { "stall, a client's", setup_client_stall, NULL, run_port, 1, true, NULL, false },
+    { "dead letters, too many", setup_dead, NULL, run_queue, 1, true, NULL, false },
     { .name = NULL },
 };

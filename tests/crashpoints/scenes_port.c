@@ -173,13 +173,13 @@ static void reopen(struct life *life)
 }
 
 const struct scene scenes_port[] = {
-    { "ingest", setup_ingest, NULL, run_port_0, 1, true },
-    { "ingest with a flush on the way", setup_ingest_long, NULL, run_port_0, 1, false },
-    { "direct gulp", setup_direct, NULL, run_port_0, 1, true },
-    { "delivery to the ring", setup_deliver, NULL, run_queue_0, 1, true },
-    { "delivery to the backlog", setup_backlog, NULL, run_queue_0, 1, true },
-    { "the backlog is drained", setup_drain, NULL, run_port_0, 1, true },
-    { "a port is closed", setup_close, prepare_close, run_until_closed, 1, true },
-    { "a port is opened", setup_reopen, NULL, reopen, 1, true },
+    { "ingest", setup_ingest, NULL, run_port_0, 1, true, NULL, false },
+    { "ingest with a flush on the way", setup_ingest_long, NULL, run_port_0, 1, false, NULL, false },
+    { "direct gulp", setup_direct, NULL, run_port_0, 1, true, NULL, false },
+    { "delivery to the ring", setup_deliver, NULL, run_queue_0, 1, true, NULL, false },
+    { "delivery to the backlog", setup_backlog, NULL, run_queue_0, 1, true, NULL, false },
+    { "the backlog is drained", setup_drain, NULL, run_port_0, 1, true, NULL, false },
+    { "a port is closed", setup_close, prepare_close, run_until_closed, 1, true, NULL, false },
+    { "a port is opened", setup_reopen, NULL, reopen, 1, true, NULL, false },
     { .name = NULL },
 };

@@ -3,6 +3,8 @@
  * process, in a world of its own.  Recovery is such a routine itself, so that its states are recovered from, too, up to twice over. */
 #include <elf.h>
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +142,20 @@ static bool child_well(pid_t pid, const struct world *world, const char *what, c
 
 enum kind { ROUTINE, RECOVERY };
 
+static struct {
+    const struct scene *scene;
+    struct life *life;
+} the_other;
+
+static void *other_main(void *argument)
+{
+    (void)argument;
+    raise(BEGIN);
+    the_other.scene->other(the_other.life);
+    raise(END);
+    return NULL;
+}
+
 static __attribute__((noreturn)) void by_stores_main(struct world *world)
 {
     struct life life;
@@ -165,6 +181,13 @@ static __attribute__((noreturn)) void traced_main(const struct scene *scene, enu
         life_recover(&life);
         if (scene->prepare)
             scene->prepare(&life);
+        if (scene->other) {
+            pthread_t thread;
+            the_other.scene = scene;
+            the_other.life = &life;
+            raise(BEGIN); /* the tracer wants to know of the thread */
+            must("thread", -pthread_create(&thread, NULL, other_main, NULL));
+        }
         raise(BEGIN);
         scene->routine(&life);
         raise(END);
@@ -343,15 +366,183 @@ static bool base_make(const struct scene *scene, struct tally *tally)
     return child_well(pid, checked, "without a kill", tally->failure, sizeof(tally->failure));
 }
 
-void step_scene(const struct scene *scene, struct tally *tally)
+/* ---- two threads ---- */
+
+enum { BLOCKED = -1, BLOCKED_LOOKS = 2000 };
+
+/* A thread that is stepped by turns with another: it may wait for it. */
+struct stepped {
+    pid_t id;
+    bool under_way; /* its last step has not come back */
+    bool ended;
+};
+
+static bool thread_sleeps(pid_t id)
+{
+    char path[64], state = '?';
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)id);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+        state = '?';
+    fclose(file);
+    return state == 'S';
+}
+
+/* SIGTRAP, END, or BLOCKED: it sleeps in a system call. */
+static int thread_step(struct stepped *thread)
+{
+    int status;
+    if (!thread->under_way && ptrace(PTRACE_SINGLESTEP, thread->id, NULL, NULL) < 0)
+        return -ESRCH;
+    thread->under_way = true;
+    for (unsigned looks = 1;; looks++) {
+        pid_t r = waitpid(thread->id, &status, __WALL | WNOHANG);
+        if (r == thread->id)
+            break;
+        if (r < 0)
+            return -ESRCH;
+        if (looks % BLOCKED_LOOKS == 0 && thread_sleeps(thread->id))
+            return BLOCKED;
+        sched_yield();
+    }
+    thread->under_way = false;
+    thread->ended = WIFSTOPPED(status) && WSTOPSIG(status) == END;
+    return WIFSTOPPED(status) ? WSTOPSIG(status) : -ESRCH;
+}
+
+/* Both stand at their beginnings. */
+static bool pair_begin(struct stepped *main_one, struct stepped *other)
+{
+    int status;
+    unsigned begun = 0;
+    if (waitpid(main_one->id, &status, 0) != main_one->id || !WIFSTOPPED(status) || WSTOPSIG(status) != BEGIN ||
+        ptrace(PTRACE_SETOPTIONS, main_one->id, NULL, (void *)(uintptr_t)(PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)) < 0 ||
+        ptrace(PTRACE_CONT, main_one->id, NULL, NULL) < 0)
+        return false;
+    while (begun < 2) {
+        pid_t who = waitpid(-1, &status, __WALL);
+        if (who <= 0 || !WIFSTOPPED(status))
+            return false;
+        if (WSTOPSIG(status) == BEGIN)
+            begun++;
+        else
+            (void)ptrace(PTRACE_CONT, who, NULL, NULL); /* of a clone, and the new one's first stop */
+        if (who != main_one->id)
+            other->id = who;
+    }
+    return true;
+}
+
+/* One step of one of the two; a state that is new is checked. */
+static bool pair_step(const struct walk *walk, struct stepped *one, struct stepped *second, bool *ret_changed)
+{
+    struct tally *tally = &walk->tally[0];
+    *ret_changed = false;
+    int signal = thread_step(one);
+    if (signal == BLOCKED && !second->ended)
+        signal = thread_step(second); /* it holds what the first one wants */
+    if (signal != SIGTRAP && signal != END) {
+        snprintf(tally->failure, sizeof(tally->failure), "two threads: signal %d, point %llu: %s", signal, (unsigned long long)tally->points,
+                 ledger_of(&worlds[0])->failure);
+        return false;
+    }
+    tally->points++;
+    if (!image_differs(&images[0], &worlds[0]))
+        return true;
+    image_take(&images[0], &worlds[0]);
+    *ret_changed = true;
+    return seen_before(image_hash(&images[0])) || state_check(walk, &images[0], one->id, tally->points);
+}
+
+/* The other goes on to its n-th state, then the routine runs, then the other.  False: a failure, or (*ret_last) there is no such state. */
+static bool pair_run(const struct walk *walk, uint32_t n, bool *ret_last)
+{
+    struct stepped main_one = { 0 }, other = { 0 };
+    int status;
+    bool good, changed;
+    image_restore(&base, &worlds[0]);
+    main_one.id = child_fork();
+    if (main_one.id == 0)
+        traced_main(walk->scene, ROUTINE, &worlds[0]);
+    good = pair_begin(&main_one, &other);
+    if (!good)
+        snprintf(walk->tally[0].failure, sizeof(walk->tally[0].failure), "the two threads did not begin: %s", ledger_of(&worlds[0])->failure);
+    image_take(&images[0], &worlds[0]);
+    while (good && n > 0 && !other.ended) {
+        good = pair_step(walk, &other, &main_one, &changed);
+        n -= changed;
+    }
+    *ret_last = other.ended;
+    while (good && !main_one.ended)
+        good = pair_step(walk, &main_one, &other, &changed);
+    while (good && !other.ended)
+        good = pair_step(walk, &other, &main_one, &changed);
+    kill(main_one.id, SIGKILL);
+    while (waitpid(-1, &status, __WALL) > 0) {
+    }
+    return good;
+}
+
+static void pairs_run(const struct walk *walk, uint32_t stride)
+{
+    bool last = false;
+    for (uint32_t n = 0; !last && pair_run(walk, n, &last); n += stride) {
+    }
+}
+
+/* ---- threads that run ---- */
+
+/* So many instructions, and a SIGKILL; 0: to the end.  The number of instructions, or negative. */
+static int64_t live_run(const struct scene *scene, int64_t steps)
+{
+    int status;
+    int64_t n = 0;
+    image_restore(&base, &worlds[0]);
+    pid_t pid = child_fork();
+    if (pid == 0)
+        traced_main(scene, ROUTINE, &worlds[0]);
+    if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != BEGIN)
+        return -1;
+    const struct walk walk = { .scene = scene };
+    int signal = SIGTRAP;
+    while ((steps == 0 || n < steps) && (signal = step_on(&walk, pid, &status)) == SIGTRAP)
+        n++;
+    kill(pid, SIGKILL);
+    (void)waitpid(pid, &status, 0);
+    return signal == SIGTRAP || signal == END ? n : -1;
+}
+
+static void live_kill(const struct walk *walk, uint32_t points)
+{
+    struct tally *tally = &walk->tally[0];
+    int64_t all = live_run(walk->scene, 0);
+    for (uint32_t i = 1; i <= points && all > 0 && !tally->failure[0]; i++) {
+        if (live_run(walk->scene, i * all / points) < 0)
+            all = -1;
+        image_take(&images[0], &worlds[0]);
+        tally->points++;
+        (void)state_check(walk, &images[0], getpid(), (uint64_t)(i * all / points));
+    }
+    if (all <= 0)
+        snprintf(tally->failure, sizeof(tally->failure), "the routine did not run: %s", ledger_of(&worlds[0])->failure);
+}
+
+void step_scene(const struct scene *scene, uint32_t stride, uint32_t live_points, struct tally *tally)
 {
     struct tally tallies[DEPTHS] = { 0 };
     struct walk walk = { .scene = scene, .kind = ROUTINE, .tally = tallies, .check = true };
     *tally = (struct tally){ 0 };
-    if (base_make(scene, tally) && !walk_run(&walk, &base))
-        memcpy(tally->failure, tallies[0].failure, sizeof(tally->failure));
-    tally->points = tallies[0].points;
-    tally->states = tallies[0].states;
+    if (!base_make(scene, tally))
+        return;
+    if (scene->other)
+        pairs_run(&walk, stride);
+    else if (scene->live)
+        live_kill(&walk, live_points);
+    else
+        (void)walk_run(&walk, &base);
+    *tally = tallies[0];
 }
 
 void step_recovery(const struct scene *scene, struct strides strides, struct tally *tally, struct tally *twice)
