@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "crash.h"
+#include "daemon/engine/core.h"
 
 uint16_t item_type;
 uint32_t cast_type[N_CAST];
@@ -214,15 +215,22 @@ actor_ref cast_spawn(struct engine *e, enum cast_type type, uint32_t queue, cons
     return ref;
 }
 
+size_t item_fill(uint8_t *record, uint32_t row, uint32_t number)
+{
+    struct item item = { .row = row, .number = number };
+    uint32_t size = ledger->row[row].size;
+    memcpy(record, &item, sizeof(item));
+    memcpy(record + sizeof(item), tail_of(row, number, size), size);
+    return sizeof(item) + size;
+}
+
 void cast_send(struct engine *e, actor_ref to, uint32_t index, uint32_t n)
 {
     static uint8_t record[ODEON_PAYLOAD_MAX];
     struct row *row = &ledger->row[index];
     for (uint32_t i = 0; i < n; i++) {
-        struct item item = { .row = index, .number = (uint32_t)row->accepted + 1 };
-        memcpy(record, &item, sizeof(item));
-        memcpy(record + sizeof(item), tail_of(index, item.number, row->size), row->size);
-        must("send", engine_actor_send(e, to, item_type, record, sizeof(item) + row->size));
+        size_t size = item_fill(record, index, (uint32_t)row->accepted + 1);
+        must("send", engine_actor_send(e, to, item_type, record, size));
         row->accepted++;
     }
 }
@@ -272,16 +280,13 @@ bool client_post(struct life *life, uint32_t id)
     if (!book->open || book->posted == book->n_posts)
         return false;
     const struct post *post = &book->post[book->posted];
-    uint32_t prefix = post->correlated ? 8 : 0, size = ledger->row[post->row].size;
-    struct item item = { .row = post->row, .number = (uint32_t)++book->next[post->row] };
-    uint64_t correlation = (uint64_t)item.row << 32 | item.number;
+    uint32_t prefix = post->correlated ? 8 : 0, number = (uint32_t)++book->next[post->row];
+    uint64_t correlation = (uint64_t)post->row << 32 | number;
     struct envelope *at = (struct envelope *)(life->port[id].submission + (book->tail & (PORT_RING - 1)));
-    *at = (struct envelope){ .to = post->to, .type = item_type, .length = (uint16_t)(prefix + sizeof(item) + size),
+    size_t size = item_fill((uint8_t *)envelope_payload(at) + prefix, post->row, number);
+    *at = (struct envelope){ .to = post->to, .type = item_type, .length = (uint16_t)(prefix + size),
                              .behaviour = BEHAVIOUR_NONE, .flags = post->correlated ? ENVELOPE_CORRELATED : 0 };
-    uint8_t *payload = envelope_payload(at);
-    memcpy(payload, &correlation, prefix);
-    memcpy(payload + prefix, &item, sizeof(item));
-    memcpy(payload + prefix + sizeof(item), tail_of(item.row, item.number, size), size);
+    memcpy(envelope_payload(at), &correlation, prefix);
     book->posted++;
     book->tail += envelope_record_size(at);
     store_release(&life->port[id].words->submission_tail, book->tail);

@@ -19,12 +19,13 @@
 #pragma once
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/engine/core.h"
 #include "daemon/engine/engine.h"
+#include "proto/port_layout.h"
 
 /* ---- world.c ---- */
 
@@ -136,6 +137,8 @@ extern uint32_t cast_type[N_CAST];
 void cast_register(struct engine *e);
 /* An actor of this type in that queue. */
 actor_ref cast_spawn(struct engine *e, enum cast_type type, uint32_t queue, const void *args, size_t size);
+/* An item with the bytes that its row has behind it; its size. */
+size_t item_fill(uint8_t *record, uint32_t row, uint32_t number);
 /* The next items of a row, by the control thread; `accepted` follows. */
 void cast_send(struct engine *e, actor_ref to, uint32_t row, uint32_t n);
 
@@ -184,7 +187,7 @@ const struct engine_config *life_config(void);
 
 struct scene {
     const char *name;
-    void (*setup)(struct life *life);   /* from an empty world; leaves the one that the routine begins with */
+    void (*setup)(struct life *life);   /* from an empty world; leaves the one that the routine begins with.  NULL: the routine is a first start */
     void (*prepare)(struct life *life); /* of the traced process, before it is stepped */
     void (*routine)(struct life *life); /* stepped */
     uint32_t in_doubt;                  /* so many messages may be run twice */
@@ -193,7 +196,7 @@ struct scene {
     bool live;                          /* the routine is surrounded by threads that run: killed at some points, in a life of its own each */
 };
 
-extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[]; /* each ends with one without a name */
+extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[], scenes_client[]; /* each ends with one without a name */
 
 /* ---- stores.c ---- */
 

@@ -163,6 +163,6 @@ const struct scene scenes_threads[] = {
     { "a port is taken from, another sends", setup_port_and_sender, NULL, run_port_0, 2, true, run_queue_2, false },
     { "an actor is set aside", setup_aside, prepare_aside, set_aside, 1, true, NULL, false },
     { "workers run, their number changes", setup_live, prepare_live, reconfigure, 2, true, NULL, true },
-    { "workers run, and are stopped", setup_live, prepare_live, stop, 2, true, NULL, true },
+    { "workers run, and are stopped", setup_live, prepare_live, stop, 2, false, NULL, true },
     { .name = NULL },
 };

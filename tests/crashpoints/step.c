@@ -176,7 +176,12 @@ static __attribute__((noreturn)) void traced_main(const struct scene *scene, enu
     child_begin(world);
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
         fail("ptrace: %s", strerror(errno));
-    if (kind == ROUTINE) {
+    if (kind == ROUTINE && !scene->setup) {
+        raise(BEGIN);
+        life_open(&life, world);
+        life_recover(&life);
+        raise(END);
+    } else if (kind == ROUTINE) {
         life_open(&life, world);
         life_recover(&life);
         if (scene->prepare)
@@ -353,6 +358,11 @@ static bool walk_run(const struct walk *walk, const struct image *from)
 static bool base_make(const struct scene *scene, struct tally *tally)
 {
     n_seen = 0;
+    if (!scene->setup) {
+        image_restore(&empty, &worlds[0]);
+        image_take(&base, &worlds[0]);
+        return true;
+    }
     image_restore(&empty, &worlds[0]);
     pid_t pid = child_fork();
     if (pid == 0)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "crash.h"
+#include "daemon/engine/core.h"
 
 #if defined(__x86_64__)
 
