@@ -83,6 +83,7 @@ struct post {
 };
 struct client_book {
     uint32_t open, generation, closing; /* closing: its client is gone */
+    uint32_t overflow;                  /* enum port_overflow */
     actor_ref ref;
     uint64_t tail, head;
     uint32_t n_posts, posted;
@@ -90,11 +91,12 @@ struct client_book {
     struct post post[N_POSTS];
 };
 
-enum cast_type { CAST_RELAY, CAST_SINK, CAST_GUEST, CAST_FAILING, CAST_OLDEST, CAST_NEWEST, CAST_STALL, CAST_KEPT, CAST_STUCK, N_CAST };
+enum cast_type { CAST_RELAY, CAST_SINK, CAST_GUEST, CAST_FAILING, CAST_OLDEST, CAST_NEWEST, CAST_STALL, CAST_KEPT, CAST_STUCK, CAST_HUNG, N_CAST };
 
 struct ledger {
     char failure[512];
     uint64_t redelivered, redelivered_max;
+    uint64_t attempts_max; /* so often a message may have been blamed */
     actor_ref actor[N_ACTORS];
     uint64_t live[N_CAST], live_more[N_CAST]; /* at the end; so many more may have come about, of a spawn that was not seen to return */
     struct row row[N_ROWS];

@@ -20,7 +20,7 @@ const struct engine_config *life_config(void)
         .actors_max = 2 * ODEON_PORTS_MAX,
         .limit_bytes = 32 << 10,
         .outbox_bytes = 256 << 10,
-        .backlog_bytes = 64 << 10,
+        .backlog_bytes = 40 << 10,
         .dlq_bytes = 40 << 10,
         .throughput = 4096,
         .attempts_max = 3,
@@ -55,6 +55,7 @@ void life_port_add(struct life *life, uint32_t id)
         .executor_fd = world->region[REGION_PORT + 2 * id + 1].fd,
         .doorbell_fd = world->doorbell_fd[id],
         .pipe_fd = -1,
+        .overflow = (uint32_t)book->overflow,
     };
     actor_ref ref;
     must("port", engine_port_add(life->engine, &info, &ref));

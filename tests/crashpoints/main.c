@@ -94,7 +94,7 @@ static void run(const struct scene *scene, bool recovery, bool quick)
     if (recovery && (scene->other || scene->live || !scene->setup))
         return;
     if (!recovery) {
-        step_scene(scene, quick ? 40 : 6, quick ? 2 : 60, &tally);
+        step_scene(scene, quick ? 40 : 6, quick ? 2 : 30, &tally);
         tell(scene->name, "", &tally);
         return;
     }

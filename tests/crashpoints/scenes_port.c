@@ -129,6 +129,26 @@ static void setup_drain(struct life *life)
     (void)client_read(life, 0);
 }
 
+/* More than it may hold waits behind the ring: its oldest go when it is drained. */
+enum { BEHIND = 90 };
+
+static void setup_drop_oldest(struct life *life)
+{
+    struct plan plan = { .act = ACT_SEND };
+    ledger->client[0].overflow = PORT_OVERFLOW_DROP_OLDEST;
+    port_open_new(life, 0);
+    row_expect(0, FILL + BEHIND, 0, 0);
+    row_expect(1, FILL + BEHIND, ROW_CLIENT | ROW_MAY_SKIP, 600);
+    ledger->row[1].least = 140; /* three groups of a flush in the ring, and 40 KB behind it */
+    plan_out(&plan, ledger->client[0].ref, 1);
+    actor_ref relay = relay_make(life, 1, &plan);
+    life_quiesce(life);
+    cast_send(life->engine, relay, 0, FILL + BEHIND);
+    while (life_run_ready(life)) {
+    }
+    (void)client_read(life, 0);
+}
+
 /* ---- coming and going ---- */
 
 static void setup_close(struct life *life)
@@ -179,6 +199,7 @@ const struct scene scenes_port[] = {
     { "delivery to the ring", setup_deliver, NULL, run_queue_0, 1, true, NULL, false },
     { "delivery to the backlog", setup_backlog, NULL, run_queue_0, 1, true, NULL, false },
     { "the backlog is drained", setup_drain, NULL, run_port_0, 1, true, NULL, false },
+    { "the backlog drops its oldest", setup_drop_oldest, NULL, run_port_0, 1, true, NULL, false },
     { "a port is closed", setup_close, prepare_close, run_until_closed, 1, true, NULL, false },
     { "a port is opened", setup_reopen, NULL, reopen, 1, true, NULL, false },
     { .name = NULL },

@@ -152,6 +152,30 @@ static void setup_kept(struct life *life)
     ledger->live[CAST_KEPT]--;
 }
 
+/* A kill while it hangs: the rest of the batch, with what the relay before it has sent behind it, is run before it is tried again. */
+static void setup_hung(struct life *life)
+{
+    struct plan plan = { .act = ACT_SEND };
+    actor_ref sink = sink_make(life, 0), hung = cast_spawn(life->engine, CAST_HUNG, 0, NULL, 0);
+    row_expect(0, 1, 0, 0);
+    row_expect(1, 3, 0, 0);
+    row_expect(2, 2, 0, 100);
+    row_expect(3, 1, 0, 0);
+    row_expect(4, 1, 0, 60);
+    row_expect(5, 1, 0, 0);
+    plan_out(&plan, sink, 4);
+    plan_out(&plan, sink, 3);
+    plan_out(&plan, sink_make(life, 2), 5);
+    actor_ref relay = relay_make(life, 0, &plan);
+    life_quiesce(life);
+    ledger->attempts_max = 1;
+    cast_send(life->engine, relay, 0, 1);
+    cast_send(life->engine, hung, 1, 1);
+    cast_send(life->engine, sink, 2, 1);
+    cast_send(life->engine, hung, 1, 2);
+    cast_send(life->engine, sink, 2, 1);
+}
+
 /* An actor ends in the middle of its messages: what comes behind is dead. */
 static void setup_stop(struct life *life)
 {
@@ -237,6 +261,7 @@ const struct scene scenes_turn[] = {
     { "spawn with an init that fails", setup_spawn_failing, NULL, run_all, 1, true, NULL, false },
     { "spawn and end, kept", setup_spawn_kept, NULL, run_all, 1, true, NULL, false },
     { "kept states", setup_kept, NULL, run_queue_0, 1, true, NULL, false },
+    { "a handler hangs", setup_hung, NULL, run_queue_0, 1, true, NULL, false },
     { "stop", setup_stop, NULL, run_queue_0, 1, true, NULL, false },
     { "park", setup_sends, NULL, run_two, 1, true, NULL, false },
     { "park and steal", setup_wrap, NULL, run_by_two, 1, true, NULL, false },
