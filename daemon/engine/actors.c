@@ -212,6 +212,8 @@ static int slot_reserve(struct worker *w, const struct spawn_request *request, u
     struct engine *e = w->engine;
     struct segment_actor *durable = &e->segment.actors[slot];
     actor_ref ref = actor_ref_make(slot, generation);
+    if (SEEDED(live_first))
+        store_release(&durable->word, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
     durable->name = 0;
     durable->queue = (uint16_t)queue;
     durable->args_size = (uint16_t)request->args_size;

@@ -126,7 +126,7 @@ static inline void commit_aside(struct worker *w, uint32_t source, uint64_t curs
 /* F2 */
 static inline void commit_flip(struct worker *w, uint32_t source, uint64_t cursor, uint64_t tail, uint64_t out, actor_ref redo, uint32_t redo_how)
 {
-    struct segment_commit *valid = w->slot, *slot = commit_other(valid);
+    struct segment_commit *valid = w->slot, *slot = SEEDED(flip_in_place) ? valid : commit_other(valid);
     uint64_t high, low = commit_next(valid, &high);
     if (SEEDED(two_stores) && source) { /* wrong: the consumption first, for itself, the sends later */
         store_relaxed(&valid->where, commit_where(cursor - valid->base, tail - valid->base));

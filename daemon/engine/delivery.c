@@ -87,6 +87,8 @@ static struct group_result deliver_to_ring(struct worker *w, uint32_t step, cons
     uint64_t dtail = load_relaxed(&durable->dtail);
     struct group_result result =
         group_deliver(w, group, durable->ref, port->delivery, dtail, port->delivery_bytes - 1, UINT64_MAX);
+    if (SEEDED(ring_late))
+        store_release(&durable->dtail, result.length);
     INJECT(COPIED);
     journal_arm(w, step, group->destination | JOURNAL_RING, result.length);
     INJECT(JOURNAL);

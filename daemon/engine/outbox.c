@@ -155,6 +155,10 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     INJECT(LOCK);
     unsigned active = queue_active(load_relaxed(&queue->sel));
     uint64_t length = load_relaxed(&queue->len[active]);
+    if (SEEDED(publish_first))
+        store_release(&queue->len[active], length + outbox_group_bytes(w, group));
+    if (SEEDED(arm_first))
+        journal_arm(w, step, destination, length + outbox_group_bytes(w, group));
     length = group_copy(w, group, segment_window(&e->segment, destination, active), length, e->segment.header->window_bytes - ENVELOPE_SIZE_MAX);
     if (SEEDED(journal_late))
         store_release(&queue->len[active], length);

@@ -36,7 +36,7 @@ void outbox_reset(struct worker *w);
 /* Arms the journal for a step; the length of `destination` will be `length` once published. */
 static inline void journal_arm(struct worker *w, uint32_t step, uint32_t destination, uint64_t length)
 {
-    struct segment_journal_entry *entry = &w->durable->entry[step & 1];
+    struct segment_journal_entry *entry = &w->durable->entry[SEEDED(one_entry) ? 0 : step & 1];
     entry->destination = destination;
     entry->length = length;
     crash_order();

@@ -229,6 +229,8 @@ static int64_t take_directly(struct worker *w, uint32_t id, struct port *port, c
         return -1;
     }
     record_copy(e, id, record_at(port, head), h, (struct envelope *)segment_window(&e->segment, destination, active ^ 1));
+    if (SEEDED(direct_early))
+        queue_begin_batch(queue, tail - head);
     commit_direct(w, destination + 1, tail - head, id, load_relaxed(&e->segment.ports[id].generation), tail);
     INJECT(PORT);
     queue_begin_batch(queue, tail - head); /* behind the flip [DIRECT_EARLY] */

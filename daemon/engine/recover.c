@@ -35,7 +35,7 @@ static void roll_forward(struct engine *e, uint32_t id, struct engine_recovery *
     uint32_t step = armed_step(durable);
     if (step == 0)
         return;
-    const struct segment_journal_entry *entry = &durable->entry[step & 1];
+    const struct segment_journal_entry *entry = &durable->entry[SEEDED(one_entry) ? 0 : step & 1];
     uint32_t destination = entry->destination & ~JOURNAL_RING;
     assert(destination <= e->segment.dead_letters);
     struct segment_queue *queue = &e->segment.queues[destination];
@@ -202,8 +202,11 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     if (durable_undo(e, id)) /* a */
         report->states_undone++;
     bool hung = blame(e, id, &slot, report);
-    redo_end(e, &slot);
+    if (!SEEDED(no_redo))
+        redo_end(e, &slot);
     w->source = slot.source; /* a drain's records are known by their source (D1) */
+    if (SEEDED(flip_first))
+        commit_flip(w, 0, 0, 0, 0, 0, 0);
     if (commit_out(&slot) > 0) {
         report->unflushed_outboxes++;
         w->recovering = true;
@@ -291,7 +294,8 @@ int recover_run(struct engine *e, struct engine_recovery *report)
         roll_forward(e, id, report);
     clear_locks(e, report);
     letters_redo(e);
-    undo_spawns(e, report);
+    if (!SEEDED(no_unspawn))
+        undo_spawns(e, report);
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         recover_worker(e, id, report);
     forget_ports(e);

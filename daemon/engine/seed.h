@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deliberate bugs, and points at which a test build kills itself.  Both are for the kill torture (tests/stress) and the history checker
- * (tests/history), bugs also for the simulator (tests/sim): a build without them contains nothing of either.
+/* Deliberate bugs, and points at which a test build kills itself.  They are for the kill torture (tests/stress), the history checker
+ * (tests/history) and the crash points (tests/crashpoints), bugs also for the simulator (tests/sim): a build without them contains nothing of either.
  *
  * -DODEON_SEED_BUG=NAME makes one protocol rule wrong; the torture must then turn red.  -DODEON_SEED_BUG=chosen compiles all of them in;
  * the environment variable ODEON_SEED then names the one.  The simulator, -DODEON_SIMULATE, has all of them, and turns on one at a time.
@@ -23,6 +23,19 @@
 #define SEED_newest_first       8 /* two records of a run change places */
 #define SEED_silent_refusal     9 /* a client is not told of a refusal */
 #define SEED_unmarked           10 /* recovery does not mark what is run again */
+/* At a crash: */
+#define SEED_publish_first     11 /* a length is published before the bytes below it are copied */
+#define SEED_arm_first         12 /* journal armed before the copy */
+#define SEED_one_entry         13 /* each step's journal entry in the place of the one before */
+#define SEED_flip_in_place     14 /* a flip fills the record that is valid */
+#define SEED_detach_first      15 /* detached before the queue's own words say where its batch stands */
+#define SEED_direct_early      16 /* a record taken from its port is a batch before the flip */
+#define SEED_ring_late         17 /* the delivery ring's tail before the journal */
+#define SEED_live_first        18 /* a spawned actor's slot is live before it has its tag */
+#define SEED_free_first        19 /* an ended actor's slot is free before the flip */
+#define SEED_no_redo           20 /* recovery does not complete an actor's end */
+#define SEED_no_unspawn        21 /* recovery keeps spawns that were not committed */
+#define SEED_flip_first        22 /* recovery's flip before the rest of the flush */
 /* Of the simulator alone: */
 #define SEED_post_fence         51 /* a client publishes and looks at need_wakeup without a fence in between */
 #define SEED_cold_fence         52 /* a worker turns the doorbell on and looks at the ring without a fence */

@@ -94,6 +94,8 @@ static void actor_end(struct worker *w, struct actor *actor, actor_ref ref, enum
     if (w->newborn)
         turn_newborn_settle(w, 0);
     INJECT(HANDLER);
+    if (SEEDED(free_first))
+        actors_free_slot(w, ref);
     commit_flip(w, w->source, cursor, w->tail, w->out, ref, how);
     *actor_state(w, actor) = NULL;
     actors_free_slot(w, ref);

@@ -131,6 +131,8 @@ static void detach(struct worker *w, struct segment_queue *queue, uint32_t id, b
         INJECT_PAUSE();
         turn_flush(w);
     }
+    if (SEEDED(detach_first))
+        commit_flip(w, 0, 0, 0, 0, 0, 0);
     if (done)
         queue_release_batch(queue);
     else

@@ -162,6 +162,35 @@ breaks safety quick commit_port -DCR=1 -DN=1 -DDIRECT_NOBATCH
 breaks safety quick commit_port -DCR=1 -DN=1 -DHEAD_EARLY
 breaks safety quick commit_port -DCR=1 -DN=1 -DR_NOVTAIL
 breaks safety quick commit_port -DCR=1 -DN=1 -DR_NOHEAD
+holds  safety quick durable -DCR=2 -DN=2
+holds  safety quick durable -DCR=2 -DN=3
+breaks safety quick durable -DCR=2 -DN=2 -DUNDO_LATE
+breaks safety quick durable -DCR=2 -DN=2 -DUNDO_TAGFIRST
+breaks safety quick durable -DCR=2 -DN=2 -DUNDO_NOCHECK
+breaks safety quick durable -DCR=2 -DN=2 -DUNDO_NOHEAD
+breaks safety quick durable -DCR=2 -DN=2 -DUNDO_AFTER
+breaks safety quick durable -DCR=2 -DN=2 -DFILL_VALID
+breaks safety quick durable -DCR=2 -DN=2 -DFILL_NOVOID
+breaks safety quick durable -DCR=2 -DN=2 -DTWO_WORDS
+holds  safety quick drop_oldest -DCR=2
+holds  safety quick drop_oldest -DCR=2 -DKEEP=0
+holds  safety quick drop_oldest -DCR=2 -DKEEP=1
+holds  safety quick drop_oldest -DCR=2 -DDROP_LATE
+breaks safety quick drop_oldest -DCR=2 -DDROP_RUN
+breaks safety quick drop_oldest -DCR=2 -DDROP_COUNT
+breaks safety quick drop_oldest -DCR=2 -DDROP_BACK
+breaks safety quick drop_oldest -DCR=2 -DDROP_NEW
+breaks safety quick drop_oldest -DCR=2 -DDROP_CUR
+holds  safety quick registry -DC=2 -DCR=2
+holds  safety quick registry -DC=2 -DCR=2 -DREG_OPENING
+holds  safety full  registry -DC=3 -DCR=3
+breaks safety quick registry -DC=2 -DCR=2 -DREG_BARRIER
+breaks safety quick registry -DC=2 -DCR=2 -DREG_HANDOUT
+breaks safety quick registry -DC=2 -DCR=2 -DREG_FREE
+breaks safety quick registry -DC=2 -DCR=2 -DREG_REUSE
+breaks safety quick registry -DC=2 -DCR=2 -DREG_ORPHAN
+breaks safety quick registry -DC=2 -DCR=2 -DREG_CLAIM
+breaks safety quick registry -DC=2 -DCR=2 -DREAP_FORGETS
 holds  safety quick stall -DP=2 -DR=2
 holds  safety quick stall -DP=3 -DR=1
 holds  safety full  stall -DP=2 -DR=4 -DD=2

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The crash points: routines of the engine are killed behind every instruction, and recovered from; so is recovery, twice over
+# (docs/testing.md, Crash points).
+#
+#   tests/crashpoints.sh [--quick] [--build DIR] [--only TEXT]
+#
+#   --quick      as in the test run: below a minute
+#   --build DIR  a build directory (default build/release)
+#   --only TEXT  routines and deliberate bugs with this in their names
+#
+# TAP lines, each with the number of instructions and of states that were recovered from; exit status 0: all books balance, and each
+# deliberate bug is found; 1: not; 2: could not run.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+build=build/release only='' quick=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --quick) quick=(--quick) ;;
+    --build) build=${2:?--build needs a directory}; shift ;;
+    --only) only=${2:?--only needs a text}; shift ;;
+    *) sed -n '6,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    esac
+    shift
+done
+for program in crashpoints crashpoints_seeded; do
+    [ -x "$build/tests/crashpoints/$program" ] || { echo "crashpoints.sh: $program is not built: cmake --build $build --target $program" >&2; exit 2; }
+done
+rc=0
+echo "# every instruction of a routine"
+"$build/tests/crashpoints/crashpoints" "${quick[@]}" --only "$only" || rc=1
+echo "# recovery, and recovery of recovery"
+"$build/tests/crashpoints/crashpoints" "${quick[@]}" --recovery --only "$only" || rc=1
+echo "# deliberate bugs"
+"$build/tests/crashpoints/crashpoints_seeded" "${quick[@]}" --only "$only" || rc=1
+exit $rc

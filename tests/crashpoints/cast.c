@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The actors and clients of the scenes.  What an actor does depends on its spawn arguments and the item alone, so that it does the same
+ * when it is run again; what it must not forget is in its plan. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "crash.h"
+#include "daemon/engine/commit.h"
+#include "daemon/engine/core.h"
+
+uint16_t item_type;
+uint32_t cast_type[N_CAST];
+
+static uint8_t pattern(uint32_t row, uint64_t number)
+{
+    return (uint8_t)(row * 41 + number * 7 + 1);
+}
+
+/* The bytes behind an item, which say whose they are. */
+static const uint8_t *tail_of(uint32_t row, uint64_t number, uint32_t size)
+{
+    static _Thread_local uint8_t bytes[TAIL_MAX];
+    memset(bytes, pattern(row, number), size);
+    return bytes;
+}
+
+static struct item item_take(const void *message, size_t size)
+{
+    struct item item;
+    memcpy(&item, message, sizeof(item));
+    if (item.row >= N_ROWS || size != sizeof(item) + ledger->row[item.row].size)
+        fail("an item of row %u has %zu bytes", item.row, size);
+    const uint8_t *tail = (const uint8_t *)message + sizeof(item);
+    size -= sizeof(item); /* compared in few instructions: they are stepped through */
+    if (size > 0 && (tail[0] != pattern(item.row, item.number) || memcmp(tail, tail + 1, size - 1) != 0))
+        fail("row %u: the bytes of number %u are another's", item.row, item.number);
+    return item;
+}
+
+static void send_item(struct engine_context *ctx, actor_ref to, uint32_t row, uint32_t number)
+{
+    struct item item = { .row = row, .number = number };
+    uint32_t size = ledger->row[row].size;
+    int r = size == 0 ? engine_ctx_send(ctx, to, item_type, 0, &item, sizeof(item))
+                      : engine_ctx_send_tail(ctx, to, item_type, 0, &item, sizeof(item), tail_of(row, number, size), size);
+    must("send", r);
+}
+
+static struct item item_note(const void *message, const struct engine_context *ctx)
+{
+    struct item item = item_take(message, ctx->message_size);
+    if (ctx->attempts > ledger->attempts_max)
+        fail("row %u: number %u has %u attempts, and has not faulted as often", item.row, item.number, ctx->attempts);
+    row_note(item.row, item.number, ctx->redelivered);
+    return item;
+}
+
+/* ---- actors ---- */
+
+enum { STATE_BYTES = 320 }; /* of the allocator: the pool's first block is cut in thousands of instructions that nobody needs to see */
+static_assert(STATE_BYTES >= sizeof(struct plan), "a plan is a state");
+
+static int keep_arguments(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    (void)ctx;
+    if (size > sizeof(struct plan))
+        fail("arguments of %zu bytes", size);
+    memcpy(self, args, size);
+    return 0;
+}
+
+static int fail_to_begin(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    (void)self;
+    (void)args;
+    (void)size;
+    (void)ctx;
+    return -EIO;
+}
+
+static int on_item_sink(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    item_note(message, ctx);
+    return ALLOCATION_NODELETE;
+}
+
+/* A guest passes its one item on, and ends. */
+static int on_item_guest(void *self, const void *message, struct engine_context *ctx)
+{
+    const struct plan *plan = self;
+    struct item item = item_note(message, ctx);
+    for (uint32_t i = 0; i < plan->n; i++)
+        send_item(ctx, plan->out[i].to, plan->out[i].row, item.number);
+    return item.number % 2 ? ALLOCATION_DELETE : ALLOCATION_DESTROY;
+}
+
+_Atomic uint32_t cast_hold, cast_inside;
+extern const char __start_stuck_handlers[], __stop_stuck_handlers[];
+
+bool cast_is_stuck_handler(void *userdata, const void *pc)
+{
+    (void)userdata;
+    return (const char *)pc >= __start_stuck_handlers && (const char *)pc < __stop_stuck_handlers;
+}
+
+__attribute__((section("stuck_handlers"), noinline)) static int on_item_stuck(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    item_note(message, ctx);
+    store_release(&cast_inside, 1);
+    while (load_acquire(&cast_hold))
+        nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+    return ALLOCATION_NODELETE;
+}
+
+/* The first time it gets its second item it is found to hang, as stall.c says it, and it is for a kill to come or not to come. */
+static int on_item_hung(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self;
+    struct worker *w = worker_of_context(ctx);
+    struct item item = item_note(message, ctx);
+    if (item.number != 2 || ctx->redelivered)
+        return ALLOCATION_NODELETE;
+    struct segment_fault *fault = &w->durable->fault;
+    *fault = (struct segment_fault){ .kind = FAULT_STALLED, .attempts = 1, .actor = ctx->self, .message_type = item_type };
+    crash_order();
+    fault->tag = commit_count(w);
+    crash_order();
+    return ALLOCATION_NODELETE;
+}
+
+static int kept_init(void *self, const void *args, size_t size, struct engine_context *ctx)
+{
+    struct kept *kept = self;
+    if (kept->begun || kept->last)
+        fail("a kept state is not zeroed for its init");
+    kept->begun++;
+    return keep_arguments(&kept->plan, args, size, ctx);
+}
+
+/* Its state says that all items before have been taken, whatever happened in between, and this one has not. */
+static int on_item_kept(void *self, const void *message, struct engine_context *ctx)
+{
+    struct kept *kept = self;
+    struct item item = item_note(message, ctx);
+    bool guest = kept->plan.stop_at == 1; /* of one item, whatever its number */
+    if (kept->begun != 1 || kept->last != (guest ? 0 : item.number - 1))
+        fail("row %u: number %u, and the kept state is at %llu, %llu inits", item.row, item.number, (unsigned long long)kept->last,
+             (unsigned long long)kept->begun);
+    for (uint32_t i = 0; i < kept->plan.n; i++) {
+        send_item(ctx, kept->plan.out[i].to, kept->plan.out[i].row, item.number);
+        kept->last = item.number; /* in the middle: behind one send, before another */
+    }
+    return kept->plan.stop_at && item.number >= kept->plan.stop_at ? ALLOCATION_DELETE : ALLOCATION_NODELETE;
+}
+
+/* The first destination is the guest's, its row the guest's own. */
+static void spawn_guest(struct engine_context *ctx, const struct plan *plan, uint32_t number)
+{
+    struct plan its = { .n = 1 };
+    char name[32];
+    actor_ref guest;
+    struct engine_spawn spawn = { .placement = number % 2 ? PLACE_NEAR : PLACE_SPREAD, .args = &its, .args_size = sizeof(its) };
+    enum cast_type type = plan->act == ACT_SPAWN_FAILING ? CAST_FAILING : plan->act == ACT_SPAWN_KEPT ? CAST_KEPT : CAST_GUEST;
+    its.stop_at = 1; /* of one that is kept */
+    its.out[0].to = plan->out[0].to;
+    its.out[0].row = plan->out[0].row;
+    if (plan->act == ACT_SPAWN_NAMED) {
+        snprintf(name, sizeof(name), "guest-%u", number % 2);
+        spawn.name = name;
+    }
+    must("spawn", engine_ctx_spawn(ctx, cast_type[type], &spawn, &guest));
+    if (plan->act == ACT_SPAWN_TALK) /* something else first: its init record is not spared */
+        send_item(ctx, plan->out[2].to, plan->out[2].row, number);
+    send_item(ctx, guest, plan->out[1].row, number);
+}
+
+static int on_item_relay(void *self, const void *message, struct engine_context *ctx)
+{
+    const struct plan *plan = self;
+    struct item item = item_note(message, ctx);
+    if (plan->act == ACT_SEND)
+        for (uint32_t i = 0; i < plan->n; i++)
+            send_item(ctx, plan->out[i].to, plan->out[i].row, item.number);
+    else
+        spawn_guest(ctx, plan, item.number);
+    return plan->stop_at && item.number >= plan->stop_at ? ALLOCATION_DELETE : ALLOCATION_NODELETE;
+}
+
+void cast_register(struct engine *e)
+{
+    static const struct {
+        const char *name;
+        uint32_t state_size;
+        engine_init_fn init;
+        engine_behaviour_fn on_item;
+        enum engine_overflow overflow;
+        enum engine_restart restart;
+    } cast[N_CAST] = {
+        [CAST_RELAY] = { "relay", STATE_BYTES, keep_arguments, on_item_relay, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_SINK] = { "sink", 0, NULL, on_item_sink, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_GUEST] = { "guest", STATE_BYTES, keep_arguments, on_item_guest, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_FAILING] = { "failing", STATE_BYTES, fail_to_begin, on_item_sink, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_OLDEST] = { "oldest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_OLDEST, RESTART_INIT },
+        [CAST_NEWEST] = { "newest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_NEWEST, RESTART_INIT },
+        [CAST_STALL] = { "stall", 0, NULL, on_item_sink, OVERFLOW_POLICY_STALL, RESTART_INIT },
+        [CAST_KEPT] = { "kept", sizeof(struct kept), kept_init, on_item_kept, OVERFLOW_POLICY_REJECT, RESTART_KEEP },
+        [CAST_HUNG] = { "hung", 0, NULL, on_item_hung, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_STUCK] = { "stuck", 0, NULL, on_item_stuck, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+    };
+    must("message type", engine_message_type_intern(e, "item", 1, sizeof(struct item), true, "", &item_type));
+    for (unsigned i = 0; i < N_CAST; i++) {
+        struct engine_behaviour behaviour = { item_type, sizeof(struct item), true, cast[i].on_item };
+        struct engine_actor_type_info info = { .name = cast[i].name, .plugin = "cast", .version = 1, .state_size = cast[i].state_size,
+                                               .overflow = cast[i].overflow, .restart = cast[i].restart, .n_behaviours = 1, .behaviours = &behaviour, .init = cast[i].init };
+        must("actor type", engine_actor_type_register(e, &info, &cast_type[i]));
+    }
+}
+
+/* Others are spawned on the way, until one is in that queue; they stay, and are sent nothing. */
+actor_ref cast_spawn(struct engine *e, enum cast_type type, uint32_t queue, const void *args, size_t size)
+{
+    struct engine_actor_view view;
+    actor_ref ref = 0;
+    do {
+        must("spawn", engine_actor_spawn(e, cast_type[type], NULL, args, size, &ref));
+        must("view", engine_actor_get(e, ref, &view));
+        ledger->live[type]++;
+    } while (view.queue != queue);
+    return ref;
+}
+
+size_t item_fill(uint8_t *record, uint32_t row, uint32_t number)
+{
+    struct item item = { .row = row, .number = number };
+    uint32_t size = ledger->row[row].size;
+    memcpy(record, &item, sizeof(item));
+    memcpy(record + sizeof(item), tail_of(row, number, size), size);
+    return sizeof(item) + size;
+}
+
+void cast_send(struct engine *e, actor_ref to, uint32_t index, uint32_t n)
+{
+    static uint8_t record[ODEON_PAYLOAD_MAX];
+    struct row *row = &ledger->row[index];
+    for (uint32_t i = 0; i < n; i++) {
+        size_t size = item_fill(record, index, (uint32_t)row->accepted + 1);
+        must("send", engine_actor_send(e, to, item_type, record, size));
+        row->accepted++;
+    }
+}
+
+void row_expect(uint32_t row, uint64_t end, uint32_t flags, uint32_t size)
+{
+    ledger->row[row] = (struct row){ .end = end, .flags = flags, .size = size };
+}
+
+actor_ref sink_make(struct life *life, uint32_t queue)
+{
+    return cast_spawn(life->engine, CAST_SINK, queue, NULL, 0);
+}
+
+actor_ref relay_make(struct life *life, uint32_t queue, const struct plan *plan)
+{
+    return cast_spawn(life->engine, CAST_RELAY, queue, plan, sizeof(*plan));
+}
+
+void plan_out(struct plan *plan, actor_ref to, uint32_t row)
+{
+    plan->out[plan->n].to = to;
+    plan->out[plan->n++].row = row;
+}
+
+/* ---- clients ---- */
+
+void client_books(uint32_t id, actor_ref to, uint32_t row, uint32_t n, bool correlated)
+{
+    struct client_book *book = &ledger->client[id];
+    for (uint32_t i = 0; i < n; i++)
+        book->post[book->n_posts++] = (struct post){ .to = to, .row = row, .correlated = correlated };
+}
+
+static void ring_bell(struct life *life, uint32_t id)
+{
+    struct engine *e = life->engine;
+    uint32_t source = engine_source_of_port(e, id);
+    uint32_t owner = own_worker(load_relaxed(&e->sources[source].own));
+    if (owner != OWN_NOBODY)
+        ready_set(e->workers[owner]->ready, source); /* what a worker does that finds the doorbell rung */
+}
+
+bool client_post(struct life *life, uint32_t id)
+{
+    struct client_book *book = &ledger->client[id];
+    if (!book->open || book->posted == book->n_posts)
+        return false;
+    const struct post *post = &book->post[book->posted];
+    uint32_t prefix = post->correlated ? 8 : 0, number = (uint32_t)++book->next[post->row];
+    uint64_t correlation = (uint64_t)post->row << 32 | number;
+    struct envelope *at = (struct envelope *)(life->port[id].submission + (book->tail & (PORT_RING - 1)));
+    size_t size = item_fill((uint8_t *)envelope_payload(at) + prefix, post->row, number);
+    *at = (struct envelope){ .to = post->to, .type = item_type, .length = (uint16_t)(prefix + size),
+                             .behaviour = BEHAVIOUR_NONE, .flags = post->correlated ? ENVELOPE_CORRELATED : 0 };
+    memcpy(envelope_payload(at), &correlation, prefix);
+    book->posted++;
+    book->tail += envelope_record_size(at);
+    store_release(&life->port[id].words->submission_tail, book->tail);
+    full_barrier();
+    if (load_relaxed(&life->port[id].executor->need_wakeup))
+        ring_bell(life, id);
+    return true;
+}
+
+static void delivery_note(uint32_t id, const struct envelope *envelope)
+{
+    if (envelope->to != ledger->client[id].ref)
+        fail("port %u gets what is for %llx", id, (unsigned long long)envelope->to);
+    if (envelope->type == MESSAGE_TYPE_REFUSAL) {
+        const struct refusal *refusal = envelope_payload(envelope);
+        uint32_t row = (uint32_t)(refusal->correlation >> 32);
+        if (row >= N_ROWS || !(ledger->row[row].flags & ROW_REFUSED))
+            fail("port %u: a refusal of row %u, %s", id, row, envelope_reason_name(refusal->reason));
+        row_note(row, (uint32_t)refusal->correlation, false);
+        return;
+    }
+    struct item item = item_take(envelope_payload(envelope), envelope->length);
+    if (!(ledger->row[item.row].flags & ROW_CLIENT))
+        fail("port %u gets row %u", id, item.row);
+    row_note(item.row, item.number, false);
+}
+
+bool client_read(struct life *life, uint32_t id)
+{
+    struct client_book *book = &ledger->client[id];
+    uint64_t tail = book->open ? load_acquire(&life->port[id].executor->delivery_tail) : book->head, from = book->head;
+    if (tail - book->head > PORT_RING)
+        fail("port %u: the delivery ring goes from %llu to %llu", id, (unsigned long long)book->head, (unsigned long long)tail);
+    while (book->head != tail) {
+        const struct envelope *at = (const struct envelope *)(life->port[id].delivery + (book->head & (PORT_RING - 1)));
+        delivery_note(id, at);
+        book->head += envelope_record_size(at);
+    }
+    if (book->head == from)
+        return false;
+    store_release(&life->port[id].words->delivery_head, book->head);
+    full_barrier();
+    if (load_relaxed(&life->port[id].executor->backlog))
+        ring_bell(life, id);
+    return true;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The crash-point driver: one routine of the engine is run instruction by instruction; whatever shared memory holds between two of them
+ * is what a kill there would leave, and is recovered from, by another process, to the end (docs/testing.md, Crash points).
+ *
+ *   world.c     what outlives a process: segment, ports' memory, ledger; images of it
+ *   cast.c      the actors and clients that send numbered items to each other
+ *   books.c     what must be true behind a recovery, and once everything has come to rest
+ *   life.c      one executor without threads: opened, recovered, run until nobody has work
+ *   step.c      the tracer
+ *   stores.c    the same from store to store
+ *   scenes_*.c  the routines
+ *   main.c      the test program
+ *
+ * A kill leaves shared memory as it is and nothing else, so points between which it does not change are one state, and each state is
+ * recovered from once.  The last point of each scene is a real SIGKILL, behind which the memory is compared with the image.
+ *
+ * Threads: the driver has one.  Only the routine's process is traced.
+ */
+#pragma once
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/engine/engine.h"
+#include "proto/port_layout.h"
+
+/* ---- world.c ---- */
+
+enum { N_WORKERS = 2, N_PORTS = 2, PORT_RING = ODEON_RING_MIN };
+enum region_id { REGION_SEGMENT, REGION_LEDGER, REGION_PORT, N_REGIONS = REGION_PORT + 2 * N_PORTS };
+
+struct region {
+    int fd;
+    uint64_t bytes;
+    uint8_t *map;
+};
+struct world {
+    struct region region[N_REGIONS];
+    int stats_fd, doorbell_fd[N_PORTS];
+};
+
+struct image {
+    struct piece {
+        uint32_t region;
+        uint64_t at, bytes, content; /* `content`: where in the image */
+    } *piece;
+    uint32_t n, room;
+    uint64_t blocks[N_REGIONS]; /* what the files held: more or less of it is a change */
+    uint64_t bytes, bytes_room;
+    uint8_t *content;
+};
+
+void world_make(struct world *world);
+void image_take(struct image *image, const struct world *world);
+/* Is the world's content another than the image's? */
+bool image_differs(const struct image *image, const struct world *world);
+void image_restore(const struct image *image, const struct world *world);
+uint64_t image_hash(const struct image *image);
+
+/* ---- books.c: the ledger ---- */
+
+enum { N_ROWS = 64, N_ACTORS = 24, N_POSTS = 64, TAIL_MAX = ODEON_PAYLOAD_MAX - 64 };
+enum row_flags {
+    ROW_MAY_SKIP = 1, /* a policy may drop some */
+    ROW_CLIENT = 2,   /* a client's: a row it receives never has a number twice */
+    ROW_DEAD = 4,     /* ends among the dead letters */
+    ROW_REFUSED = 8,  /* comes back to its client as refusals */
+    ROW_PREFIX = 16,  /* of a poster that may have died: it may end early, not before `accepted` */
+};
+
+/* Numbered items from one sender to one receiver. */
+struct row {
+    uint64_t last, end, least, taken, accepted; /* `least`: of ROW_MAY_SKIP, so many must come */
+    uint32_t flags, size; /* bytes behind an item */
+};
+
+struct post {
+    actor_ref to;
+    uint32_t row, correlated;
+};
+struct client_book {
+    uint32_t open, generation, closing; /* closing: its client is gone */
+    uint32_t overflow;                  /* enum port_overflow */
+    actor_ref ref;
+    uint64_t tail, head;
+    uint32_t n_posts, posted;
+    uint64_t next[N_ROWS];
+    struct post post[N_POSTS];
+};
+
+enum cast_type { CAST_RELAY, CAST_SINK, CAST_GUEST, CAST_FAILING, CAST_OLDEST, CAST_NEWEST, CAST_STALL, CAST_KEPT, CAST_STUCK, CAST_HUNG, N_CAST };
+
+struct ledger {
+    char failure[512];
+    uint64_t redelivered, redelivered_max;
+    uint64_t attempts_max; /* so often a message may have been blamed */
+    actor_ref actor[N_ACTORS];
+    uint64_t live[N_CAST], live_more[N_CAST]; /* at the end; so many more may have come about, of a spawn that was not seen to return */
+    struct row row[N_ROWS];
+    struct client_book client[N_PORTS];
+};
+
+extern struct ledger *ledger; /* of the world that this process lives in */
+
+__attribute__((format(printf, 1, 2), noreturn)) void fail(const char *format, ...);
+void must(const char *what, int r);
+/* An item has come to its receiver. */
+void row_note(uint32_t row, uint64_t number, bool redelivered);
+void books_after_recovery(struct engine *e);
+void books_at_rest(struct engine *e);
+
+/* ---- cast.c ---- */
+
+struct item {
+    uint32_t row, number;
+};
+/* What a relay does with each item: its arguments at spawn, so that it is the same after a restart. */
+enum { PLAN_OUTS = 8 };
+enum plan_act { ACT_SEND, ACT_SPAWN, ACT_SPAWN_NAMED, ACT_SPAWN_FAILING, ACT_SPAWN_TALK, ACT_SPAWN_KEPT };
+struct plan {
+    uint32_t act, stop_at, n, reserved;
+    struct {
+        actor_ref to;
+        uint32_t row, reserved;
+    } out[PLAN_OUTS];
+};
+
+/* The state of an actor that is kept. */
+struct kept {
+    struct plan plan;
+    uint64_t last, begun; /* number of its last item; inits */
+};
+
+extern uint16_t item_type;
+extern uint32_t cast_type[N_CAST];
+void cast_register(struct engine *e);
+/* An actor of this type in that queue. */
+actor_ref cast_spawn(struct engine *e, enum cast_type type, uint32_t queue, const void *args, size_t size);
+/* An item with the bytes that its row has behind it; its size. */
+size_t item_fill(uint8_t *record, uint32_t row, uint32_t number);
+/* The next items of a row, by the control thread; `accepted` follows. */
+void cast_send(struct engine *e, actor_ref to, uint32_t row, uint32_t n);
+
+/* While it is 1, a CAST_STUCK stays in its handler; `inside`: it is there. */
+extern _Atomic uint32_t cast_hold, cast_inside;
+bool cast_is_stuck_handler(void *userdata, const void *pc);
+
+struct life;
+/* A client: posts what its book says, reads what has come.  True: it did something. */
+bool client_post(struct life *life, uint32_t id);
+bool client_read(struct life *life, uint32_t id);
+/* Rows, and what a client is to post, for scenes. */
+void row_expect(uint32_t row, uint64_t end, uint32_t flags, uint32_t size);
+actor_ref sink_make(struct life *life, uint32_t queue);
+actor_ref relay_make(struct life *life, uint32_t queue, const struct plan *plan);
+void plan_out(struct plan *plan, actor_ref to, uint32_t row);
+void client_books(uint32_t id, actor_ref to, uint32_t row, uint32_t n, bool correlated);
+
+/* ---- life.c ---- */
+
+struct life {
+    struct world *world;
+    struct engine *engine;
+    struct {
+        uint8_t *submission;
+        const uint8_t *delivery;
+        struct port_client *words;
+        const struct port_executor *executor;
+    } port[N_PORTS];
+};
+
+void life_open(struct life *life, struct world *world);
+void life_recover(struct life *life);
+void life_close(struct life *life);
+void life_port_add(struct life *life, uint32_t id);
+/* Runs every source that has its ready bit set, once, under the worker in whose mask it is.  True: there was one. */
+bool life_run_ready(struct life *life);
+void life_run_queue(struct life *life, uint32_t queue, uint32_t worker);
+void life_run_port(struct life *life, uint32_t port, uint32_t worker);
+/* Ports that have been drained and closed go, as the executor does when it is told. */
+void life_reap(struct life *life);
+void life_quiesce(struct life *life);
+const struct engine_config *life_config(void);
+
+/* ---- scenes ---- */
+
+struct scene {
+    const char *name;
+    void (*setup)(struct life *life);   /* from an empty world; leaves the one that the routine begins with.  NULL: the routine is a first start */
+    void (*prepare)(struct life *life); /* of the traced process, before it is stepped */
+    void (*routine)(struct life *life); /* stepped */
+    uint32_t in_doubt;                  /* so many messages may be run twice */
+    bool quick;                         /* in the test run, too */
+    void (*other)(struct life *life);   /* a second thread's routine, which stands at a chosen point meanwhile */
+    bool live;                          /* the routine is surrounded by threads that run: killed at some points, in a life of its own each */
+};
+
+extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[], scenes_client[]; /* each ends with one without a name */
+
+/* ---- stores.c ---- */
+
+#if defined(__x86_64__)
+#define HAVE_STORES 1
+#else
+#define HAVE_STORES 0
+#endif
+/* From here on this process stops itself (SIGSTOP) behind each store into the world; *at is the instruction. */
+void stores_begin(struct life *life, volatile uint64_t *at);
+void stores_end(void);
+
+/* ---- step.c ---- */
+
+struct tally {
+    uint64_t points, states;
+    char failure[1024]; /* "": none */
+};
+
+void step_init(void);
+/* Every instruction of the scene's routine.  With a second thread: as often as that one has states, `stride` apart, and stands in each of
+ * them in turn.  Of a live one: so many points, as far from each other. */
+void step_scene(const struct scene *scene, uint32_t stride, uint32_t live_points, struct tally *tally);
+/* Recovery from every `stride`-th state of the routine, from store to store, and every `stepped`-th of them (0: none) instruction by
+ * instruction; `twice`: and recovery from every `stride_twice`-th state of that. */
+struct strides {
+    uint32_t stride, stepped, twice;
+};
+void step_recovery(const struct scene *scene, struct strides strides, struct tally *tally, struct tally *twice);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* crashpoints [--quick] [--recovery] [--only TEXT] [--list]
+ * crashpoints_seeded [--only TEXT]
+ *
+ * TAP: a line for each routine, with the instructions behind which it was killed and the states of the world that these left.
+ * --quick: what belongs to the test run.  --recovery: recovery itself, and recovery of recovery.  The other program: a line for each
+ * deliberate bug of seed.h, which at least one point must find. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "crash.h"
+#include "daemon/engine/seed.h"
+
+static const struct scene *const acts[] = { scenes_turn, scenes_port, scenes_limits, scenes_threads, scenes_client };
+
+static struct {
+    unsigned tests, failed;
+    uint64_t points, states;
+} sum;
+
+static void tell(const char *name, const char *of, const struct tally *tally)
+{
+    bool good = tally->failure[0] == '\0' && tally->points > 0;
+    printf("%sok %u - %s%s # points=%llu states=%llu\n", good ? "" : "not ", ++sum.tests, of, name, (unsigned long long)tally->points,
+           (unsigned long long)tally->states);
+    if (!good)
+        printf("# %s\n", tally->failure[0] ? tally->failure : "nothing was stepped");
+    fflush(stdout);
+    sum.failed += !good;
+    sum.points += tally->points;
+    sum.states += tally->states;
+}
+
+#ifdef ODEON_SEED_BUG
+/* Each bug and the routine that it breaks. */
+static const struct {
+    int bug;
+    const char *name, *scene;
+    bool recovery; /* a kill inside recovery finds it */
+} seeds[] = {
+#define SEED_OF(name, ...) { SEED_##name, #name, __VA_ARGS__ }
+    SEED_OF(journal_late, "sends to other queues", false),
+    SEED_OF(two_stores, "sends to other queues", false),
+    SEED_OF(locks_first, "sends to other queues", false),
+    SEED_OF(publish_first, "sends to other queues", false),
+    SEED_OF(arm_first, "sends to other queues", false),
+    SEED_OF(one_entry, "sends to other queues", false),
+    SEED_OF(flip_in_place, "turns", false),
+    SEED_OF(undo_skipped, "kept states", false),
+    SEED_OF(detach_first, "park", false),
+    SEED_OF(direct_early, "direct gulp", false),
+    SEED_OF(ring_late, "delivery to the ring", false),
+    SEED_OF(live_first, "spawn and end", false),
+    SEED_OF(free_first, "stop", false),
+    SEED_OF(no_redo, "stop", false),
+    SEED_OF(no_unspawn, "spawn and end", false),
+    SEED_OF(flip_first, "sends to other queues", true),
+};
+
+static const struct scene *scene_find(const char *name)
+{
+    for (size_t act = 0; act < sizeof(acts) / sizeof(acts[0]); act++)
+        for (const struct scene *scene = acts[act]; scene->name; scene++)
+            if (strcmp(scene->name, name) == 0)
+                return scene;
+    return NULL;
+}
+
+static void run_seeds(const char *only)
+{
+    for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+        struct tally tally, twice;
+        if (!strstr(seeds[i].name, only))
+            continue;
+        seed_chosen = seeds[i].bug;
+        if (seeds[i].recovery)
+            step_recovery(scene_find(seeds[i].scene), (struct strides){ .stride = 1 }, &tally, &twice);
+        else
+            step_scene(scene_find(seeds[i].scene), 1, 1, &tally);
+        bool found = tally.points > 0 && tally.failure[0];
+        printf("%sok %u - %s is found\n# %s\n", found ? "" : "not ", ++sum.tests, seeds[i].name, found ? tally.failure : "it survived");
+        fflush(stdout);
+        sum.failed += !found;
+        sum.points += tally.points;
+        sum.states += tally.states;
+    }
+}
+#endif
+
+static void run(const struct scene *scene, bool recovery, bool quick)
+{
+    struct tally tally, twice;
+    if (recovery && (scene->other || scene->live || !scene->setup))
+        return;
+    if (!recovery) {
+        step_scene(scene, quick ? 40 : 6, quick ? 2 : 30, &tally);
+        tell(scene->name, "", &tally);
+        return;
+    }
+    static const struct strides some = { .stride = 16, .twice = 20 }, most = { .stride = 4, .stepped = 12, .twice = 6 };
+    step_recovery(scene, quick ? some : most, &tally, &twice);
+    tell(scene->name, "recovery of: ", &tally);
+    if (tally.failure[0] == '\0')
+        tell(scene->name, "recovery of recovery of: ", &twice);
+}
+
+int main(int argc, char **argv)
+{
+    bool quick = false, recovery = false, list = false;
+    const char *only = "";
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0) {
+            quick = true;
+        } else if (strcmp(argv[i], "--recovery") == 0) {
+            recovery = true;
+        } else if (strcmp(argv[i], "--list") == 0) {
+            list = true;
+        } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
+            only = argv[++i];
+        } else {
+            fprintf(stderr, "usage: crashpoints [--quick] [--recovery] [--only TEXT] [--list]\n");
+            return 2;
+        }
+    }
+    struct timespec began, ended;
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    if (!list)
+        step_init();
+#ifdef ODEON_SEED_BUG
+    run_seeds(only);
+    (void)run;
+    (void)quick;
+    (void)recovery;
+#else
+    for (size_t act = 0; act < sizeof(acts) / sizeof(acts[0]); act++)
+        for (const struct scene *scene = acts[act]; scene->name; scene++) {
+            if ((quick && !scene->quick) || !strstr(scene->name, only))
+                continue;
+            if (list)
+                printf("%s\n", scene->name);
+            else
+                run(scene, recovery, quick);
+        }
+    if (list)
+        return 0;
+#endif
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    printf("1..%u\n# total points=%llu states=%llu seconds=%.1f\n", sum.tests, (unsigned long long)sum.points, (unsigned long long)sum.states,
+           (double)(ended.tv_sec - began.tv_sec) + (double)(ended.tv_nsec - began.tv_nsec) / 1e9);
+    return sum.failed || !sum.tests ? 1 : 0;
+}
