@@ -51,7 +51,14 @@ static void start(void)
 {
     static const struct executor_ops ops = { .report = on_report, .exited = on_exited };
 
+    static char path[] = "/nonexistent", *argv[] = { path, NULL };
+    char text[OPTIONS_TEXT_MAX];
+
     log_open("fuzz", LOG_LEVEL_ERROR);
+    supervisor.options = (struct options){ .config_path = path, .argc = 1, .argv = argv };
+    FUZZ_EXPECT(config_load(&supervisor.config, &supervisor.options, text) == 0); /* the defaults */
+    FUZZ_EXPECT(registry_make(&supervisor.persist.registry, 0) == 0);
+    supervisor.persist.stats_fd = supervisor.persist.listener_fd = -1;
     FUZZ_EXPECT(uv_loop_init(&supervisor.loop) == 0);
     supervisor.runtime.stats_path = strdup("/run/odeon/stats");
     supervisor.runtime.dir = strdup("/run/odeon");
@@ -79,8 +86,12 @@ static void begin(void)
 {
     static const struct channel_ops ops = { .on_frame = on_executor_frame, .on_error = on_executor_error };
 
-    for (int i = 0; i < CLIENTS; i++)
-        FUZZ_EXPECT(client_add(&supervisor, connect_channel(&clients[i]), 1000 + i, 0) == 0);
+    for (int i = 0; i < CLIENTS; i++) {
+        int fd = connect_channel(&clients[i]);
+        struct peer peer = { .pidfd = -1 };
+
+        FUZZ_EXPECT(peer_read(&peer, fd) == 0 && client_add(&supervisor, fd, &peer) == 0);
+    }
     supervisor.executor.channel =
         channel_new(&supervisor.loop, connect_channel(&executor), SIZE_MAX, &ops, &supervisor.executor);
     FUZZ_EXPECT(supervisor.executor.channel);
