@@ -91,6 +91,18 @@ static __attribute__((constructor)) void seed_choose(void)
         [SEED_newest_first] = "newest_first",
         [SEED_silent_refusal] = "silent_refusal",
         [SEED_unmarked] = "unmarked",
+        [SEED_publish_first] = "publish_first",
+        [SEED_arm_first] = "arm_first",
+        [SEED_one_entry] = "one_entry",
+        [SEED_flip_in_place] = "flip_in_place",
+        [SEED_detach_first] = "detach_first",
+        [SEED_direct_early] = "direct_early",
+        [SEED_ring_late] = "ring_late",
+        [SEED_live_first] = "live_first",
+        [SEED_free_first] = "free_first",
+        [SEED_no_redo] = "no_redo",
+        [SEED_no_unspawn] = "no_unspawn",
+        [SEED_flip_first] = "flip_first",
     };
     const char *wanted = getenv("ODEON_SEED");
     for (int i = 0; wanted && i < (int)(sizeof(names) / sizeof(names[0])); i++)

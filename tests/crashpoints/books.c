@@ -66,7 +66,7 @@ void books_after_recovery(struct engine *e)
         if (!queue_has_batch(sel) && i < s->n_queues &&
             (load_relaxed(&queue->len[queue_active(sel) ^ 1]) || load_relaxed(&queue->cursor) || load_relaxed(&queue->wrap)))
             fail("queue %u: no batch, and a length", i);
-        if (load_relaxed(&queue->len[0]) % 8 || load_relaxed(&queue->len[1]) % 8 || load_relaxed(&queue->cursor) % 8)
+        if (load_relaxed(&queue->len[0]) % 8 || load_relaxed(&queue->len[1]) % 8 || (i < s->dead_letters && load_relaxed(&queue->cursor) % 8))
             fail("queue %u: a length that no record has", i);
     }
     for (uint32_t id = 0; id < s->n_ids; id++) {
@@ -96,14 +96,19 @@ static void dead_letters_note(struct engine *e)
     struct segment_queue *queue = &s->queues[s->dead_letters];
     unsigned active = queue_active(load_relaxed(&queue->sel));
     const uint8_t *base = segment_window(s, s->dead_letters, active);
+    uint64_t last = 0;
     for (uint64_t at = 0, end = load_relaxed(&queue->len[active]); at < end;) {
-        const struct envelope *envelope = (const struct envelope *)(base + at);
+        const struct segment_dead_letter *letter = (const struct segment_dead_letter *)(base + at);
+        const struct envelope *envelope = (const struct envelope *)(letter + 1);
+        if (letter->id <= last || letter->id > load_relaxed(&queue->cursor))
+            fail("dead letter %llu comes behind %llu", (unsigned long long)letter->id, (unsigned long long)last);
+        last = letter->id;
         const struct item *item = envelope_payload(envelope);
         if (envelope->type != item_type || envelope->length < sizeof(*item) || item->row >= N_ROWS || !(ledger->row[item->row].flags & ROW_DEAD))
             fail("a dead letter of type %u, %u bytes, row %u, reason %s", envelope->type, envelope->length,
                  envelope->length >= sizeof(*item) ? item->row : 0, envelope_reason_name(envelope->reserved));
         row_note(item->row, item->number, false);
-        at += envelope_record_size(envelope);
+        at += sizeof(*letter) + envelope_record_size(envelope);
     }
 }
 
