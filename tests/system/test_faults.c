@@ -30,6 +30,14 @@ struct bench {
     uint32_t do_type, count_type, pass_type;
 };
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
 /* ---- the service and its actors */
 
 static void page_make(struct bench *b)
@@ -234,16 +242,18 @@ static const struct {
     { FAULTY_JUMP, "jump", "crashed", "signal SIGSEGV" },
     { FAULTY_STACK, "stack overflow", "crashed", "signal SIGSEGV" },
     { FAULTY_ABORT, "abort", "crashed", "signal SIGABRT" },
+#ifndef SANITIZED /* a sanitizer finds it first, and is itself between handlers and the C library (executor/contain.c) */
     { FAULTY_DOUBLE_FREE, "double free", "crashed", "signal SIGABRT" },
-    { FAULTY_DIVIDE, "division", "crashed", "signal SIGFPE" },
-    { FAULTY_ILLEGAL, "illegal instruction", "crashed", "signal SIG" },
     { FAULTY_EXIT, "exit", "ended the process", "" },
     { FAULTY_QUICK_EXIT, "quick_exit", "ended the process", "" },
     { FAULTY_UNDERSCORE_EXIT, "_exit", "ended the process", "" },
-    { FAULTY_PTHREAD_EXIT, "pthread_exit", "ended its thread", "" },
-    { FAULTY_SYS_EXIT, "exit of the thread", "ended its thread", "" },
     { FAULTY_MASK, "signals blocked", "crashed", "signal SIGSEGV" },
     { FAULTY_HANDLER, "signal taken", "crashed", "signal SIGSEGV" },
+#endif
+    { FAULTY_DIVIDE, "division", "crashed", "signal SIGFPE" },
+    { FAULTY_ILLEGAL, "illegal instruction", "crashed", "signal SIG" },
+    { FAULTY_PTHREAD_EXIT, "pthread_exit", "ended its thread", "" },
+    { FAULTY_SYS_EXIT, "exit of the thread", "ended its thread", "" },
 };
 enum { N_FAULTS = sizeof(faults) / sizeof(faults[0]) };
 
@@ -321,7 +331,11 @@ static pid_t thread_of(pid_t process, unsigned turn)
 /* What is contained: the handler has done it, and nothing has come of it. */
 static void test_contained(void **state)
 {
+#ifdef SANITIZED
+    static const enum faulty_how hows[] = { FAULTY_FORK, FAULTY_CHDIR };
+#else
     static const enum faulty_how hows[] = { FAULTY_FORK, FAULTY_CLOSE_ALL, FAULTY_CHDIR };
+#endif
     odeon_ref actor;
     uint64_t posted = 0;
     struct bench b;
