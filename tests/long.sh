@@ -3,6 +3,7 @@
 # The long run: the scheduler's settings change under load, every message is checked (tests/stress/long.c).
 #
 #   tests/long.sh [--seconds N] [--build DIR] [--seed S] [--kill] [--minute]
+#   tests/long.sh --all         everything that takes too long for the test run, one after the other: some three hours
 #
 #   --seconds N  how long (default 600)
 #   --build DIR  a build directory (default build/release); with a sanitizer's, its reports are looked for
@@ -14,6 +15,32 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=build/release seconds=600
+
+# Each line: what, and how.  All of them run, whatever one says; the table at the end tells which was red.
+run_all()
+{
+    local name command started verdict rc=0 table=''
+    while IFS='|' read -r name command; do
+        started=$SECONDS
+        echo "==== $name: $command"
+        if $command </dev/null; then verdict=ok; else verdict=RED rc=1; fi
+        table+=$(printf '%-12s %-4s %6d s  %s' "$name" $verdict $((SECONDS - started)) "$command")$'\n'
+    done <<'LINES'
+scheduler|tests/long.sh --seconds 600
+kills|tests/long.sh --seconds 300 --kill
+stuck|env ODEON_TEST_STRICT=1 build/release/tests/system/test_system_stuck
+crash points|tests/crashpoints.sh
+simulation|tests/simulate.sh --seconds 600
+soak|tests/soak.sh --minutes 10
+cycles|tests/cycles.sh
+hostile|tests/hostile.sh
+crowd|tests/crowd.sh
+fuzzers|tests/fuzz.sh --minutes 10
+LINES
+    printf '====\n%s' "$table"
+    return $rc
+}
+[ "${1-}" != --all ] || { run_all; exit; }
 words=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -22,7 +49,7 @@ while [ $# -gt 0 ]; do
     --seed) words+=(--seed "${2:?--seed needs a number}"); shift ;;
     --kill) words+=(--kill) ;;
     --minute) seconds=60; [ -z "${ODEON_TEST_QUICK-}" ] || seconds=20 ;;
-    *) sed -n '5,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '5,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
     shift
 done
