@@ -6,7 +6,7 @@
 #
 #   --minutes N  how long each (default 10)
 #   --seconds N  the same in seconds
-#   --short      as long as in the test run: 10 s; 3 s when ODEON_TEST_QUICK is set
+#   --short      as long as in the test run: 5 s; 2 s when ODEON_TEST_QUICK is set
 #   --jobs N     so many at a time (default: as many as there are CPUs)
 #   --build DIR  a build directory of the preset `fuzz` (default build/fuzz); what is missing in it is built
 #   --keep       new inputs that reach new code are added to tests/fuzz/corpus, as few as will do
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --minutes) seconds=$((60 * ${2:?--minutes needs a number})); shift ;;
     --seconds) seconds=${2:?--seconds needs a number}; shift ;;
-    --short) seconds=10; [ -z "${ODEON_TEST_QUICK-}" ] || seconds=3 ;;
+    --short) seconds=5; [ -z "${ODEON_TEST_QUICK-}" ] || seconds=2 ;;
     --jobs) jobs=${2:?--jobs needs a number}; shift ;;
     --build) build=${2:?--build needs a directory}; shift ;;
     --keep) keep=1 ;;
