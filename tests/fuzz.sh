@@ -6,7 +6,7 @@
 #
 #   --minutes N  how long each (default 10)
 #   --seconds N  the same in seconds
-#   --short      as long as in the test run: 5 s; 2 s when ODEON_TEST_QUICK is set
+#   --short      as in the test run: 5 s, 2 s when ODEON_TEST_QUICK is set, and from a fixed seed: finding is what long runs are for
 #   --jobs N     so many at a time (default: as many as there are CPUs)
 #   --build DIR  a build directory of the preset `fuzz` (default build/fuzz); what is missing in it is built
 #   --keep       new inputs that reach new code are added to tests/fuzz/corpus, as few as will do
@@ -17,7 +17,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=build/fuzz seconds=600 jobs=$(nproc) keep=''
-names=()
+names=() fixed=()
 ALL=(config plugin_file plugin_descriptor control reply port delivery recover)
 
 usage()
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --minutes) seconds=$((60 * ${2:?--minutes needs a number})); shift ;;
     --seconds) seconds=${2:?--seconds needs a number}; shift ;;
-    --short) seconds=5; [ -z "${ODEON_TEST_QUICK-}" ] || seconds=2 ;;
+    --short) seconds=5 fixed=(-seed=1); [ -z "${ODEON_TEST_QUICK-}" ] || seconds=2 ;;
     --jobs) jobs=${2:?--jobs needs a number}; shift ;;
     --build) build=${2:?--build needs a directory}; shift ;;
     --keep) keep=1 ;;
@@ -73,7 +73,7 @@ fuzz_one()
     [ ! -e "tests/fuzz/$name.dict" ] || words=(-dict="tests/fuzz/$name.dict")
     # A slow machine under load: no input is slow before half a minute.  Memory: what it takes itself is little.
     "$build/fuzzers/fuzz_$name" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=4096 -print_final_stats=1 -max_len=8192 \
-        "${words[@]}" -artifact_prefix="$build/findings/$name-" "$grown" "tests/fuzz/corpus/$name" >"$log" 2>&1
+        "${words[@]}" "${fixed[@]}" -artifact_prefix="$build/findings/$name-" "$grown" "tests/fuzz/corpus/$name" >"$log" 2>&1
     echo $? >"$build/findings/$name.status"
 }
 
