@@ -7,16 +7,17 @@
 
 int main(int argc, char **argv)
 {
-    struct history *history = history_new();
     struct history_verdict verdict;
     if (argc < 2) {
         fputs("usage: history LOG...\n", stderr);
         return 2;
     }
+    struct history *history = history_new();
     for (int i = 1; i < argc; i++) {
         int r = history_add_log(history, argv[i]);
         if (r < 0) {
             fprintf(stderr, "history: %s: %s\n", argv[i], strerror(-r));
+            history_free(history);
             return 2;
         }
     }

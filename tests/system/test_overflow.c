@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queues at their limit, over the real service: what a client sees of each policy of the receiving type, and that the figures
  * account for every record that did not arrive. */
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -74,6 +75,15 @@ static bool queue_is_empty(odeon_ref actor)
     return empty;
 }
 
+static bool actor_is_gone(odeon_ref actor)
+{
+    struct odeon_actor_detail *detail = NULL;
+    int r = odeon_admin_actor_show(client, actor, NULL, &detail);
+
+    odeon_free(detail);
+    return r == -ESRCH;
+}
+
 /* A port, a receiver of one policy, and the history of what went from one to the other. */
 struct trial {
     struct odeon_port *port;
@@ -130,6 +140,9 @@ static void trial_end(struct trial *t, uint64_t missing)
     assert_int_equal(verdict.run + missing, t->posted);
     history_free(t->history);
     odeon_port_close(t->port);
+    /* its fini closes the log */
+    assert_int_equal(odeon_admin_actor_stop(client, t->actor, ODEON_DELETE), 0);
+    assert_true(wait_until(actor_is_gone(t->actor)));
 }
 
 static void test_stall(void **state)

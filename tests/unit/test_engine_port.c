@@ -401,9 +401,17 @@ static void test_close_drains(void **state)
         assert_true(engine_fixture_until(atomic_load(&seen.n) == number)); /* all of them */
         /* told again, by a supervisor that has not heard of the removal: nothing of it is taken twice */
         c.info.closing = true;
+        assert_int_equal(engine_port_add(f.engine, &c.info, &c.ref), 0);
+        assert_int_equal(engine_port_remove(f.engine, PORT, generation), 0);
+        expect_removed(&f, PORT, generation, &why);
+        assert_int_equal(why, 0);
+        /* ... nor of one whose index another has had since */
+        c.info.generation = generation + 1;
         assert_int_equal(engine_port_add(f.engine, &c.info, &c.ref), -ENOENT);
         client_free(&c);
     }
+    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+    assert_int_equal(atomic_load(&seen.n), number);
     fixture_end(&f);
 }
 
