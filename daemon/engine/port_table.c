@@ -98,10 +98,11 @@ static void durable_make(struct engine *e, uint32_t id)
     struct segment_queue *backlog = &e->segment.queues[segment_port_destination(&e->segment, id)];
     store_relaxed(&durable->generation, 0);
     crash_order();
+    store_relaxed(&backlog->sel, 0); /* first: a batch of the port before must not be there with half of its words (verify.c) */
+    crash_order();
     store_relaxed(&backlog->len[0], 0);
     store_relaxed(&backlog->len[1], 0);
     store_relaxed(&backlog->cursor, 0);
-    store_relaxed(&backlog->sel, 0);
     actor_ref ref = actors_port_ref_next(e, id);
     actors_make_port(e, id, ref);
     durable->client = port->client;

@@ -235,17 +235,17 @@ static void rebuild(struct engine *e, struct engine_recovery *report)
 {
     const struct segment *s = &e->segment;
     uint32_t attached = (uint32_t)report->attached_batches;
-    for (uint32_t i = 0; i < s->n_queues; i++) {
+    for (uint32_t i = 0; i < s->dead_letters; i++) {
         struct segment_queue *queue = &s->queues[i];
         uint32_t sel = load_relaxed(&queue->sel);
-        if (!queue_has_batch(sel)) {
-            store_relaxed(&queue->len[queue_active(sel) ^ 1], 0); /* a kill inside a release, before the batch bit: L1 */
+        if (!queue_has_batch(sel)) { /* L1, whatever these words have become: what is sent next begins where they say */
+            store_relaxed(&queue->len[queue_active(sel) ^ 1], 0);
             store_relaxed(&queue->cursor, 0);
             store_relaxed(&queue->wrap, 0);
         } else {
             report->parked_batches++;
         }
-        if (queue_has_work(queue))
+        if (i < s->n_queues && queue_has_work(queue)) /* a backlog is looked at by whoever runs its port */
             ready_set(e->workers[e->sources[i].home]->ready, i);
     }
     report->parked_batches -= report->parked_batches < attached ? report->parked_batches : attached;
@@ -308,7 +308,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
         struct segment_queue *queue = &e->segment.queues[i];
         uint32_t sel = load_relaxed(&queue->sel);
         assert(load_relaxed(&queue->lock) == 0);
-        assert(queue_has_batch(sel) || i >= e->segment.n_queues || load_relaxed(&queue->len[queue_active(sel) ^ 1]) == 0); /* L1 */
+        assert(queue_has_batch(sel) || i == e->segment.dead_letters || load_relaxed(&queue->len[queue_active(sel) ^ 1]) == 0); /* L1 */
     }
     report->boots = load_relaxed(&e->segment.header->boots);
     report->duration_ns = engine_now_ns() - started;

@@ -346,11 +346,12 @@ static int check_windows(const struct verify *v)
     return r;
 }
 
-/* The batch: in one piece [cursor, tail), or in two: [cursor, wrap), [0, tail) (segment_layout.h). */
+/* The batch: in one piece [cursor, tail), or, of a message queue, in two: [cursor, wrap), [0, tail) (segment_layout.h). */
 static int check_batch(const struct verify *v, uint32_t queue, unsigned buffer, uint64_t cursor, uint64_t tail, uint64_t wrap)
 {
     uint64_t most = content_max(v->segment, queue);
-    if ((cursor | tail | wrap) % 8 || (wrap ? tail > cursor || cursor > wrap || wrap > most : cursor > tail || tail > most))
+    bool one_piece = wrap == 0 || queue >= v->segment->n_queues;
+    if ((cursor | tail | wrap) % 8 || (one_piece ? wrap || cursor > tail || tail > most : tail > cursor || cursor > wrap || wrap > most))
         return damaged(v, "queue %u: its batch is at %llu of %llu (%llu), in a buffer of %llu", queue, (unsigned long long)cursor,
                        (unsigned long long)tail, (unsigned long long)wrap, (unsigned long long)most);
     if (!wrap)

@@ -196,6 +196,17 @@ static void damage_queues(struct engine_fixture *f)
     DAMAGE(RECORD.to, 60000, "no record can be at byte 0");
 }
 
+/* A batch of one record that has been delivered; only a message queue's goes on at the beginning of its buffer. */
+static void damage_backlog(struct engine_fixture *f)
+{
+    uint32_t id = segment_port_destination(S, PORT);
+    (void)state_put(segment_window(S, id, 1), 0, S->ports[PORT].ref, number_type);
+    store_relaxed(&S->queues[id].sel, SEL_BATCH);
+    queue_park_batch(&S->queues[id], 32, 32, 0);
+    DAMAGE(S->queues[id].wrap, 32, "its batch");
+    queue_release_batch(&S->queues[id]);
+}
+
 static void test_one_word(void **state)
 {
     (void)state;
@@ -205,6 +216,7 @@ static void test_one_word(void **state)
     state_make(f->engine, actors, number_type);
     damage_workers(f);
     damage_queues(f);
+    damage_backlog(f);
     damage_tables(f);
     f->engine = engine_close(f->engine);
     engine_fixture_reopen(f, &report);
@@ -216,6 +228,30 @@ static void test_one_word(void **state)
     assert_true(engine_fixture_wait(f, TEST_DEADLINE_NS));
     engine_stop(f->engine);
     assert_int_equal(n_seen, STATE_MESSAGES);
+    engine_fixture_close(f);
+}
+
+/* ---- words that mean nothing ---- */
+
+/* Of a batch that there is not: a message queue's and a backlog's, which whoever runs them next would have found with its first batch. */
+static void test_words_without_a_batch(void **state)
+{
+    (void)state;
+    struct engine_fixture fixture, *f = &fixture;
+    struct engine_recovery report;
+    begin(f, 1 << 16);
+    const uint32_t ids[] = { 0, segment_port_destination(S, PORT) };
+    for (int i = 0; i < 2; i++)
+        queue_park_batch(&S->queues[ids[i]], 216, 195, 64);
+    f->engine = engine_close(f->engine);
+    engine_fixture_reopen(f, &report);
+    for (int i = 0; i < 2; i++) {
+        const struct segment_queue *queue = &S->queues[ids[i]];
+        assert_int_equal(load_relaxed(&queue->sel), 0);
+        assert_int_equal(load_relaxed(&queue->len[1]), 0);
+        assert_int_equal(load_relaxed(&queue->cursor), 0);
+        assert_int_equal(load_relaxed(&queue->wrap), 0);
+    }
     engine_fixture_close(f);
 }
 
@@ -251,6 +287,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_word),
+        cmocka_unit_test(test_words_without_a_batch),
         cmocka_unit_test(test_a_million_messages),
     };
     return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
