@@ -138,7 +138,7 @@ struct port {
 /* A thread of its own for one actor at a time (detached.h). */
 struct detached {
     _Atomic uint32_t taken;      /* 0: free, else the actor's type */
-    _Atomic uint32_t has_thread; /* by whoever holds `taken`, or the control thread */
+    _Atomic uint32_t has_thread; /* claimed by whoever holds `taken`, or engine_start */
     alignas(64) _Atomic uint32_t asleep; /* futex of the thread: 1 while it sleeps, or is about to */
     bool ended;                          /* the thread: its actor has ended */
 };

@@ -11,6 +11,8 @@
 #include "daemon/engine/queue.h"
 #include "daemon/engine/worker.h"
 
+enum { THREAD_NONE, THREAD_BEGINS, THREAD_RUNS }; /* detached.has_thread */
+
 static struct worker *slot_worker(struct engine *e, uint32_t slot)
 {
     return e->workers[e->segment.workers_max + slot];
@@ -76,16 +78,17 @@ static void *slot_main(void *argument)
     return NULL;
 }
 
-/* The caller has the slot, or nobody runs yet. */
+/* One thread a slot: engine_start may look at a slot that a worker, started just before, has taken and is starting. */
 static int slot_start(struct engine *e, uint32_t index)
 {
     struct detached *slot = &e->detached[index];
-    if (load_relaxed(&slot->has_thread))
+    uint32_t none = THREAD_NONE;
+    /* relaxed: only who is to make it; what the thread reads, its creation orders */
+    if (!atomic_compare_exchange_strong_explicit(&slot->has_thread, &none, THREAD_BEGINS, memory_order_relaxed, memory_order_relaxed))
         return 0;
     struct worker *w = slot_worker(e, index);
     int r = -pthread_create(&w->thread, NULL, slot_main, w);
-    if (r == 0)
-        store_release(&slot->has_thread, 1); /* read (acquire) by detached_join_all: the handle stands */
+    store_release(&slot->has_thread, r == 0 ? THREAD_RUNS : THREAD_NONE); /* read (acquire) by detached_join_all: the handle stands */
     return r;
 }
 
@@ -157,12 +160,12 @@ void detached_join_all(struct engine *e)
         found = false;
         for (uint32_t index = 0; index < e->segment.detached_max; index++) {
             struct detached *slot = &e->detached[index];
-            if (!load_acquire(&slot->has_thread))
+            if (load_acquire(&slot->has_thread) != THREAD_RUNS)
                 continue;
             found = true;
             slot_wake(slot);
             pthread_join(slot_worker(e, index)->thread, NULL);
-            store_relaxed(&slot->has_thread, 0);
+            store_relaxed(&slot->has_thread, THREAD_NONE);
         }
     } while (found);
 }
