@@ -46,7 +46,7 @@ static void crowd_begin(struct crowd *c, const char *workers)
     memset(c, 0, sizeof(*c));
     service_start(&c->service, (const char *const[]){ "--set", workers, "--set", "queues-per-worker=16", "--set",
                                                       "actors=1024", "--set", "affinity=none", "--set",
-                                                      "stall-warn-ms=50", "--set", "limit-bytes=64K", "--set",
+                                                      "stall-warn-ms=50", "--set", "limit-bytes=1M", "--set",
                                                       "backlog-bytes=128K", "--plugin", TEST_CROWD, NULL });
     for (unsigned i = 0; i < CROWD; i++) {
         struct odeon_port_options options = { .struct_size = sizeof(options),
