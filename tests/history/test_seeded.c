@@ -159,6 +159,10 @@ static struct history_verdict run_trial(const char *seed, bool kills)
         else
             post(&t, t.log, STREAM_REFUSED, n / (N_RELAYED / N_REFUSED), 0);
     }
+    if (kills) { /* what is noted from here on is what is posted to be killed */
+        wait_behind(&t, t.relay);
+        wait_behind(&t, t.log);
+    }
     for (uint64_t n = 1; kills && n <= N_KILLS; n++)
         post_and_kill(&t, n);
     return trial_end(&t);
