@@ -75,16 +75,20 @@ static inline uint64_t segment_commit_count(const struct segment_commit *slot)
     return low ? high + low : 0;
 }
 
-/* The count, for other threads.  Never 0: one of the two records is valid at any time, but a slow reader may meet each of them while it
- * is being filled. */
+/* The count, for other threads: at least what it was when the call began, whatever the worker does meanwhile.  Two looks are not enough: the
+ * first record may be that of two flips ago, and the second one be filled by the time it is looked at.  Three are.  If the second record was
+ * valid when the call began, it is found so, or it is being filled, and the first one has been flipped to; if the first one was, it is found
+ * so, or the same holds the other way round.  When both have been met while they were filled, the call begins again. */
 static inline uint64_t segment_count(const struct segment_worker *worker)
 {
-    uint64_t a, b;
+    uint64_t first, second, again;
     do {
-        a = segment_commit_count(&worker->slot[0]);
-        b = segment_commit_count(&worker->slot[1]);
-    } while (a == 0 && b == 0);
-    return a > b ? a : b;
+        first = segment_commit_count(&worker->slot[0]);
+        second = segment_commit_count(&worker->slot[1]);
+        again = segment_commit_count(&worker->slot[0]);
+    } while (second == 0 && again == 0);
+    uint64_t count = second > again ? second : again;
+    return count > first ? count : first;
 }
 
 /* The range of a message queue; *ret_index: of its worker (ordinary, pinned, aside), else within its range. */
