@@ -48,6 +48,7 @@ enum {
 #define ODEON_WINDOW_BYTES_MAX (UINT64_C(1) << 35) /* a queue's limit and all outboxes */
 
 #define ODEON_LIMIT_BYTES_DEFAULT   (UINT64_C(256) << 20) /* soft limit of one queue */
+#define ODEON_URGENT_BYTES          (UINT64_C(64) << 10)  /* of a queue's urgent lane, and at most its limit */
 #define ODEON_OUTBOX_BYTES_DEFAULT  (UINT64_C(64) << 20)  /* window of one worker's outbox */
 #define ODEON_BACKLOG_BYTES_DEFAULT (UINT64_C(16) << 20)  /* deliveries that wait behind a full ring, per port */
 #define ODEON_BACKLOG_BYTES_MIN     (UINT64_C(128) << 10) /* two of the largest records */

@@ -39,8 +39,9 @@ enum envelope_flags {
     ENVELOPE_REDELIVERED = 1 << 2, /* was in flight at a crash: its earlier run left no effect in the system */
     ENVELOPE_INIT = 1 << 3,        /* an init record; or a message with which its receiver's init has faulted last */
     ENVELOPE_DROPPED = 1 << 4,     /* its queue's runner has left it out (policy drop-oldest); not in what anybody sends */
-    ENVELOPE_RESERVED = 0xe0,      /* must be zero in what a client posts */
-    ENVELOPE_CLIENT_MAY_SET = ENVELOPE_CORRELATED | ENVELOPE_REPLY,
+    ENVELOPE_URGENT = 1 << 5,      /* in a port's ring: for its receiver's urgent lane; nowhere else */
+    ENVELOPE_RESERVED = 0xc0,      /* must be zero in what a client posts */
+    ENVELOPE_CLIENT_MAY_SET = ENVELOPE_CORRELATED | ENVELOPE_REPLY | ENVELOPE_URGENT,
 };
 
 struct envelope {

@@ -24,7 +24,7 @@
 #include "envelope.h"
 
 #define SEGMENT_MAGIC   UINT64_C(0x6f64656f6e736731) /* "odeonsg1" */
-#define SEGMENT_VERSION 4
+#define SEGMENT_VERSION 5
 
 struct segment_header {
     _Atomic uint64_t magic; /* stored last when formatting */
@@ -32,10 +32,10 @@ struct segment_header {
     uint32_t n_ids;         /* workers, detached actors and the control thread, in this order */
     uint64_t layout_hash;
     uint64_t size;
-    uint32_t n_queues;      /* message queues; the table has ODEON_PORTS_MAX backlogs and the dead letters behind them */
+    uint32_t n_queues;      /* message queues, two a mailbox; the table has ODEON_PORTS_MAX backlogs and the dead letters behind them */
     uint32_t actors_max;
     uint32_t workers_max, queues_per_worker, detached_max; /* room: how many of the workers run is not the segment's business */
-    uint32_t reserved;
+    uint32_t n_mailboxes;   /* what actors are in and workers run */
     uint64_t limit_bytes, outbox_bytes, backlog_bytes, dlq_bytes;
     uint64_t window_bytes;  /* of one buffer of a message queue */
     uint64_t durable_bytes; /* largest state that is kept, 0: none is */
@@ -50,11 +50,12 @@ struct segment_header {
 };
 
 /* Ids of queues, and of destinations of records:
- *   [0, Q)          message queues: W * K ordinary ones, K a worker; W pinned ones, one a worker; 64 follow queues; W aside queues, one a
- *                   worker; one a detached actor
+ *   [0, M)          mailboxes, by the queue of their ordinary lane: W * K ordinary ones, K a worker; W pinned ones, one a worker; 64 follow
+ *                   queues; W aside queues, one a worker; one a detached actor
+ *   [M, Q), Q = 2 M the queues of their urgent lanes (urgent.h): that of mailbox id - M
  *   [Q, Q + P)      as a queue: the backlog of port id - Q; as a destination: that port (ring or backlog, decided under the lock)
  *   Q + P           the dead letters
- * Ids of sources beyond queues: Q + P + 1 + p, the submission ring of port p. */
+ * Ids of sources beyond queues, in a commit record: Q + P + 1 + p, the submission ring of port p. */
 
 enum { SEL_ACTIVE = 1 << 0, SEL_BATCH = 1 << 1 };
 #define LOCK_WAITERS UINT32_C(0x80000000)

@@ -238,6 +238,13 @@ int odeon_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t type, 
     return post(port, to, type, ENVELOPE_CORRELATED, correlation, data, size);
 }
 
+int odeon_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size)
+{
+    int result = check_data(port, data, size);
+
+    return result < 0 ? result : post(port, to, type, ENVELOPE_URGENT, 0, data, size);
+}
+
 void *odeon_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t size)
 {
     void *payload = NULL;

@@ -102,6 +102,8 @@ static const char *stuck_find(struct engine *e, struct worker *w, actor_ref ref,
     const struct segment *s = &e->segment;
     const struct segment_commit *slot = w->slot;
     uint32_t index;
+    if (w->queue != NO_QUEUE && slot->source == segment_urgent_queue(s, w->queue) + 1)
+        return "it runs an urgent message";
     if (w->queue == NO_QUEUE || slot->source != w->queue + 1 || !load_relaxed(&w->durable->turn))
         return "it runs no batch";
     enum queue_range range = segment_queue_range(s, w->queue, &index);
@@ -184,6 +186,7 @@ int aside_set(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns,
     w->tail = stuck.behind;
     w->tail_limit = w->ring = 0;
     w->active_len = &stuck.aside->len[queue_active(load_relaxed(&stuck.aside->sel))];
+    w->gives_way = &e->urgent[aside];
     store_relaxed(&w->out_wanted, 0); /* A3 */
     w->out_room = 0;
     owner_release(&e->sources[stuck.queue_id], id);

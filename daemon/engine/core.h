@@ -171,10 +171,12 @@ struct worker {
     uint64_t key_live; /* what actor.key must be below the generation, but for the type */
     _Atomic(struct actor_type *) *types; /* the engine's */
     _Atomic uint64_t *active_len;
+    const _Atomic uint8_t *gives_way; /* the mailbox's byte in engine.urgent; to an urgent batch, always 0 */
     uint32_t source; /* id + 1 of the attached source, as in the commit record */
     uint32_t queue;  /* message queue whose batch runs, NO_QUEUE: none */
     uint32_t id;
     bool sent_aside; /* a record for an aside queue is in the outbox */
+    bool sent_urgent; /* ... for an urgent lane */
     uint64_t spawned_count; /* count of the turn that last spawned */
     uint8_t *outbox;
     uint64_t out;
@@ -276,12 +278,13 @@ struct engine {
     int stats_fd;
     struct actor *actors;
     void **actor_states; /* by slot; the runner of its queue; NULL before init has run */
-    struct source *sources; /* message queues, then ports */
+    struct source *sources; /* mailboxes, then ports */
     uint32_t n_sources;
     struct worker **workers; /* [n_ids]: workers that run or may come, detached actors, the control thread */
     struct worker *control;
     struct detached *detached; /* [detached_max] */
     _Atomic uint8_t *stalls; /* [n_queues]: ports wait for it (overflow.h) */
+    _Atomic uint8_t *urgent; /* [n_mailboxes]: 1: its urgent lane has to be looked at (urgent.h); and one that is always 0 */
     _Atomic actor_ref *aside; /* [workers_max]: whom each aside queue is for, 0: nobody; control thread, and A4 of aside.h */
     struct window_history *windows; /* [2 * n_queues]: the buffers of the message queues */
     int *cpus, *nodes;         /* [workers_max], and */
@@ -355,7 +358,7 @@ static inline struct worker *worker_of_context(struct engine_context *ctx)
 
 static inline uint32_t engine_source_of_port(const struct engine *engine, uint32_t port)
 {
-    return engine->segment.n_queues + port;
+    return engine->segment.n_mailboxes + port;
 }
 
 /* 0: nothing is counted, in a build that shows what counting costs. */

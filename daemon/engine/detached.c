@@ -9,6 +9,7 @@
 
 #include "daemon/engine/fault.h"
 #include "daemon/engine/queue.h"
+#include "daemon/engine/urgent.h"
 #include "daemon/engine/worker.h"
 
 enum { THREAD_NONE, THREAD_BEGINS, THREAD_RUNS }; /* detached.has_thread */
@@ -147,7 +148,7 @@ int detached_start_all(struct engine *e)
 {
     int r = 0;
     for (uint32_t index = 0; r == 0 && index < e->segment.detached_max; index++)
-        if (load_relaxed(&e->detached[index].taken) || queue_has_work(&e->segment.queues[e->segment.detached_first + index]))
+        if (load_relaxed(&e->detached[index].taken) || urgent_mailbox_has_work(e, e->segment.detached_first + index))
             r = slot_start(e, index);
     return r;
 }

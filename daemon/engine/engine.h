@@ -258,7 +258,7 @@ struct engine_queue_view {
     const char *kind; /* "ordinary", "pinned", "follow", "aside", "detached" */
     uint32_t queue, place, worker, home, actors;
     bool retired;
-    uint64_t bytes;
+    uint64_t bytes, urgent_bytes; /* that wait, in the ordinary and in the urgent lane */
 };
 int engine_queue_get(struct engine *engine, uint32_t queue, struct engine_queue_view *ret_queue);
 
@@ -385,6 +385,8 @@ int engine_ctx_signal(struct engine_context *ctx, actor_ref to, uint64_t kind);
 int engine_ctx_send_word(struct engine_context *ctx, actor_ref to, uint64_t kind, uint64_t word);
 int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *head, size_t head_size,
                          const void *tail, size_t tail_size);
+/* Into the receiver's urgent lane: overtakes what waits in its queue.  To a client: as engine_ctx_send. */
+int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size);
 int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size, const void *tail, size_t tail_size);
 /* As engine_actor_spawn_placed; -ESRCH: no such type. */
 int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn, actor_ref *ret_ref);

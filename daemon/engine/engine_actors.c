@@ -76,7 +76,7 @@ static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view
     if (kind == ACTOR_FREE)
         return false;
     const struct segment_actor *durable = &e->segment.actors[slot];
-    uint32_t queue = actor_key_destination(key), source = queue < e->segment.n_queues ? queue : engine_source_of_port(e, queue - e->segment.n_queues);
+    uint32_t queue = actor_key_destination(key), source = queue < e->segment.n_mailboxes ? queue : engine_source_of_port(e, queue - e->segment.n_queues);
     uint32_t name = durable->name;
     bool is_new = kind == ACTOR_NEW || (kind == ACTOR_KEPT && !durable_is_initialised(e, slot, actor_key_generation(key)));
     *ret = (struct engine_actor_view){
@@ -124,7 +124,7 @@ int engine_queue_get(struct engine *e, uint32_t queue, struct engine_queue_view 
         [QUEUE_ORDINARY] = "ordinary", [QUEUE_PINNED] = "pinned", [QUEUE_FOLLOW] = "follow", [QUEUE_ASIDE] = "aside",
         [QUEUE_DETACHED] = "detached"
     };
-    if (queue >= e->segment.n_queues)
+    if (queue >= e->segment.n_mailboxes)
         return -ENOENT;
     uint32_t place;
     enum queue_range range = segment_queue_range(&e->segment, queue, &place);
@@ -138,6 +138,7 @@ int engine_queue_get(struct engine *e, uint32_t queue, struct engine_queue_view 
         .actors = placement_live(e, queue),
         .retired = (range == QUEUE_ORDINARY || range == QUEUE_PINNED) && place >= engine_workers(e),
         .bytes = queue_backlog_bytes(&e->segment.queues[queue]),
+        .urgent_bytes = queue_backlog_bytes(&e->segment.queues[segment_urgent_queue(&e->segment, queue)]),
     };
     return 0;
 }

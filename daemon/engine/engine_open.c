@@ -70,7 +70,7 @@ static int stats_map(struct engine *e, int fd)
     e->stats = base;
     store_relaxed(&e->stats->executor_pid, (uint32_t)getpid());
     store_relaxed(&e->stats->n_workers, e->config.n_workers);
-    store_relaxed(&e->stats->n_queues, e->segment.n_queues);
+    store_relaxed(&e->stats->n_queues, e->segment.n_mailboxes);
     store_relaxed(&e->stats->throughput, e->config.throughput);
     return 0;
 }
@@ -104,7 +104,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
         r = park_init(e);
     if (r == 0 && (e->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
         r = -errno;
-    e->n_sources = e->segment.n_queues + ODEON_PORTS_MAX;
+    e->n_sources = e->segment.n_mailboxes + ODEON_PORTS_MAX;
     if (r == 0) {
         e->sources = aligned_alloc(64, e->n_sources * sizeof(*e->sources));
         e->ports = aligned_alloc(64, ODEON_PORTS_MAX * sizeof(*e->ports));

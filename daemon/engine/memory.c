@@ -58,6 +58,9 @@ void memory_bind_segment(struct engine *e)
     for (uint32_t id = 0; id < s->workers_max; id++) {
         bind(e, id, segment_window(s, id * s->queues_per_worker, 0), s->queues_per_worker * queue_bytes);
         bind(e, id, segment_window(s, s->pinned_first + id, 0), queue_bytes);
+        bind(e, id, segment_window(s, segment_urgent_queue(s, id * s->queues_per_worker), 0), s->queues_per_worker * queue_bytes);
+        bind(e, id, segment_window(s, segment_urgent_queue(s, s->pinned_first + id), 0), queue_bytes);
+        bind(e, id, segment_window(s, segment_urgent_queue(s, s->aside_first + id), 0), queue_bytes);
         bind(e, id, segment_window(s, s->aside_first + id, 0), queue_bytes);
         bind(e, id, segment_outbox(s, id), s->header->outbox_bytes);
     }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "daemon/engine/delivery.h"
+#include "daemon/engine/urgent.h"
 #include "daemon/engine/wake.h"
 #include "daemon/engine/seed.h"
 
@@ -48,8 +49,8 @@ void outbox_reset(struct worker *w)
     w->run_bytes = &w->run_none;
     w->run_at = 0;
     w->out = 0;
-    w->sent_aside = false;
-    store_relaxed(&w->out_wanted, OUTBOX_FLUSH_BYTES);
+    w->sent_aside = w->sent_urgent = false;
+    outbox_want(w);
 }
 
 /* A handler that sends a lot at once to ever changing receivers. */
@@ -149,6 +150,7 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
 {
     struct engine *e = w->engine;
     uint32_t destination = group->destination;
+    uint32_t mailbox = segment_mailbox(&e->segment, destination);
     struct segment_queue *queue = &e->segment.queues[destination];
     if (queue_lock(queue, w->id))
         stat_add(w, STAT_lock_contended, 1);
@@ -168,12 +170,19 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     store_release(&queue->len[active], length); /* publish Q2, read by queue_gulp under the lock and by hints */
     crash_order();
     INJECT(PUBLISHED);
+    if (unlikely(mailbox != destination) && !SEEDED(urgent_late))
+        urgent_publish(e, mailbox);
     queue_unlock(queue); /* Q3 */
     INJECT(STEP);
     stat_add(w, STAT_flushes, 1);
     w->has_room[destination] = 0;
-    if (!w->recovering)
-        source_signal(e, w, destination);
+    if (w->recovering)
+        return;
+    if (unlikely(mailbox != destination))
+        urgent_interrupt(e, w, mailbox);
+    source_signal(e, w, mailbox);
+    if (mailbox != destination && SEEDED(urgent_late))
+        urgent_publish(e, mailbox);
 }
 
 static uint64_t realtime_ns(void)

@@ -33,6 +33,15 @@ void outbox_group(struct worker *w, uint64_t out);
 void outbox_flush_from(struct worker *w, uint32_t first);
 void outbox_reset(struct worker *w);
 
+/* The loop of the turns looks at the next flush, as usual.  Whoever stored 0 meanwhile wants a look now, for what is read behind this. */
+static inline void outbox_want(struct worker *w)
+{
+    if (likely(load_relaxed(&w->out_wanted) == OUTBOX_FLUSH_BYTES))
+        return;
+    store_relaxed(&w->out_wanted, OUTBOX_FLUSH_BYTES);
+    full_barrier(); /* G3 of urgent.h */
+}
+
 /* Arms the journal for a step; the length of `destination` will be `length` once published. */
 static inline void journal_arm(struct worker *w, uint32_t step, uint32_t destination, uint64_t length)
 {
@@ -82,6 +91,13 @@ static inline const struct envelope *outbox_run_envelopes(const struct worker *w
 /* Bytes of a group's envelopes. */
 uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *group);
 
+/* An urgent lane is for what is small and rare. */
+static inline uint64_t outbox_limit(const struct segment *segment, uint32_t destination)
+{
+    uint64_t limit = segment->header->limit_bytes;
+    return likely(destination < segment->n_mailboxes) || limit < ODEON_URGENT_BYTES ? limit : ODEON_URGENT_BYTES;
+}
+
 /* Is the destination below its limit?  Looked at when a flush interval first sends there: a window has room for all outboxes beyond
  * it (B4). */
 static inline bool outbox_look_for_room(struct worker *w, uint32_t destination)
@@ -89,7 +105,7 @@ static inline bool outbox_look_for_room(struct worker *w, uint32_t destination)
     const struct segment *segment = &w->engine->segment;
     if (likely(w->has_room[destination]))
         return true;
-    if (unlikely(destination < segment->n_queues && queue_backlog_bytes(&segment->queues[destination]) > segment->header->limit_bytes))
+    if (unlikely(destination < segment->n_queues && queue_backlog_bytes(&segment->queues[destination]) > outbox_limit(segment, destination)))
         return false;
     w->has_room[destination] = destination < segment->n_queues; /* a port's bound is applied when it is delivered to */
     return true;

@@ -23,13 +23,15 @@ const char *engine_overflow_name(enum engine_overflow policy)
 int overflow_open(struct engine *e)
 {
     e->stalls = calloc(e->segment.n_queues, sizeof(*e->stalls));
-    return e->stalls ? 0 : -ENOMEM;
+    e->urgent = calloc(e->segment.n_mailboxes + 1ul, sizeof(*e->urgent));
+    return e->stalls && e->urgent ? 0 : -ENOMEM;
 }
 
 void overflow_close(struct engine *e)
 {
     free((void *)e->stalls);
-    e->stalls = NULL;
+    free((void *)e->urgent);
+    e->stalls = e->urgent = NULL;
 }
 
 void overflow_set_policy(struct engine *e, uint32_t type, enum engine_overflow policy)

@@ -28,8 +28,8 @@ static uint32_t substitute(struct engine *e, uint32_t absent, uint32_t turn, uin
 uint32_t placement_home(struct engine *e, uint32_t source, uint32_t n)
 {
     const struct segment *s = &e->segment;
-    if (source >= s->n_queues)
-        return (source - s->n_queues) % n;
+    if (source >= s->n_mailboxes)
+        return (source - s->n_mailboxes) % n;
     uint32_t index;
     switch (segment_queue_range(s, source, &index)) {
     case QUEUE_FOLLOW:
@@ -47,7 +47,7 @@ void placement_init(struct engine *e)
         [QUEUE_ORDINARY] = 0, [QUEUE_PINNED] = SOURCE_FIXED, [QUEUE_FOLLOW] = SOURCE_FOLLOW, [QUEUE_ASIDE] = 0,
         [QUEUE_DETACHED] = SOURCE_FIXED
     };
-    for (uint32_t queue = 0, index; queue < e->segment.n_queues; queue++)
+    for (uint32_t queue = 0, index; queue < e->segment.n_mailboxes; queue++)
         source_place(e, queue, placement_home(e, queue, engine_workers(e)), flags[segment_queue_range(&e->segment, queue, &index)]);
 }
 

@@ -16,6 +16,7 @@
 #include "daemon/engine/overflow.h"
 #include "daemon/engine/port_rate.h"
 #include "daemon/engine/seed.h"
+#include "daemon/engine/urgent.h"
 #include "daemon/engine/wake.h"
 
 enum {
@@ -139,6 +140,7 @@ static void record_copy(const struct engine *e, uint32_t id, const uint8_t *at, 
 {
     *out = *h;
     out->from = e->segment.ports[id].ref; /* E3 */
+    out->flags &= (uint8_t)~ENVELOPE_URGENT;  /* it says so where it lies */
     CLIENT_LOAD(PAYLOAD, at + sizeof(*h));
     if (h->length)
         memcpy(envelope_payload(out), at + sizeof(*h), envelope_record_size(h) - sizeof(*h));
@@ -157,6 +159,8 @@ static inline enum port_broken route(struct worker *w, uint32_t id, struct port 
     uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h->to)].key);
     uint32_t destination = actor_key_destination(key);
     enum envelope_reason reason = route_reason(e, port, h, key);
+    if (unlikely(h->flags & ENVELOPE_URGENT) && reason == REASON_NONE)
+        destination = segment_urgent_queue(&e->segment, destination);
     enum overflow_verdict verdict = OVERFLOW_TAKE;
     if (reason == REASON_NONE && unlikely(!outbox_look_for_room(w, destination)))
         verdict = overflow_decide(w, h->to, h->type, destination);
@@ -214,17 +218,18 @@ static void publish_head(struct worker *w, struct port *port, uint64_t head)
 static int64_t take_directly(struct worker *w, uint32_t id, struct port *port, const struct envelope *h, uint64_t head, uint64_t tail)
 {
     struct engine *e = w->engine;
-    if (header_check(e, h, tail - head) != PORT_OK || envelope_record_size(h) != tail - head)
-        return -1;
+    if (header_check(e, h, tail - head) != PORT_OK || envelope_record_size(h) != tail - head ||
+        (h->flags & ENVELOPE_URGENT && !SEEDED(urgent_direct)))
+        return -1; /* an urgent one would be in the ordinary lane, and the next urgent one before it */
     uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h->to)].key);
     uint32_t destination = actor_key_destination(key);
-    if (route_reason(e, port, h, key) != REASON_NONE || destination >= e->segment.n_queues ||
+    if (route_reason(e, port, h, key) != REASON_NONE || destination >= e->segment.n_mailboxes ||
         load_relaxed(&e->sources[destination].own) != own_idle(w->id) || !owner_take(&e->sources[destination], w->id, w->id))
         return -1;
     struct segment_queue *queue = &e->segment.queues[destination];
     unsigned active = queue_active(load_relaxed(&queue->sel));
-    if (queue_has_work(queue)) { /* behind the compare-and-swap [DIRECT_NONEMPTY] */
-        if (source_release(w, destination, source_goes_to(w, destination), true) && queue_has_work(queue))
+    if (queue_has_work(queue) || urgent_waits(e, destination)) { /* behind the compare-and-swap [DIRECT_NONEMPTY] */
+        if (source_release(w, destination, source_goes_to(w, destination), true) && urgent_mailbox_has_work(e, destination))
             source_hand_back(e, w, destination);
         return -1;
     }
@@ -476,7 +481,7 @@ void port_rescue(struct worker *w)
             continue;
         for (int64_t source; (source = port_steal_from(w, v)) >= 0;) {
             stat_add(w, STAT_steals, 1);
-            (void)port_run(w, (uint32_t)source - e->segment.n_queues, false);
+            (void)port_run(w, (uint32_t)source - e->segment.n_mailboxes, false);
             store_release(&w->busy, 0);
         }
     }

@@ -13,6 +13,7 @@
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
+#include "daemon/engine/urgent.h"
 #include "daemon/engine/wake.h"
 #include "daemon/engine/worker.h"
 
@@ -115,9 +116,9 @@ static bool source_move(struct engine *e, uint32_t id, bool all_home)
 
 static bool source_has_work(struct engine *e, uint32_t id)
 {
-    if (id < e->segment.n_queues)
-        return queue_has_work(&e->segment.queues[id]);
-    return load_relaxed(&e->ports[id - e->segment.n_queues].state) == PORT_OPEN; /* its new owner looks, and makes it hot or has it ring */
+    if (id < e->segment.n_mailboxes)
+        return urgent_mailbox_has_work(e, id);
+    return load_relaxed(&e->ports[id - e->segment.n_mailboxes].state) == PORT_OPEN; /* its new owner looks, and makes it hot or has it ring */
 }
 
 static uint64_t sources_redraw(struct engine *e, bool all_home)
@@ -125,11 +126,11 @@ static uint64_t sources_redraw(struct engine *e, bool all_home)
     uint64_t moved = 0;
     uint32_t detached = e->segment.detached_first;
     for (uint32_t id = 0; id < e->n_sources; id++)
-        if (id < detached || id >= e->segment.n_queues)
+        if (id < detached || id >= e->segment.n_mailboxes)
             moved += source_move(e, id, all_home);
     full_barrier(); /* X3 */
     for (uint32_t id = 0; id < e->n_sources; id++)
-        if ((id < detached || id >= e->segment.n_queues) && source_has_work(e, id))
+        if ((id < detached || id >= e->segment.n_mailboxes) && source_has_work(e, id))
             source_hand_back(e, e->control, id); /* nobody sleeps: a bit, by the rules of the policy */
     return moved;
 }

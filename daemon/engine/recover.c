@@ -17,6 +17,7 @@
 #include "daemon/engine/postpone.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/seed.h"
+#include "daemon/engine/urgent.h"
 #include "daemon/engine/verify.h"
 #include "daemon/engine/wake.h"
 
@@ -245,8 +246,11 @@ static void rebuild(struct engine *e, struct engine_recovery *report)
         } else {
             report->parked_batches++;
         }
-        if (i < s->n_queues && queue_has_work(queue)) /* a backlog is looked at by whoever runs its port */
-            ready_set(e->workers[e->sources[i].home]->ready, i);
+        if (i >= s->n_queues || !queue_has_work(queue)) /* a backlog is looked at by whoever runs its port */
+            continue;
+        if (i >= s->n_mailboxes)
+            store_relaxed(&e->urgent[segment_mailbox(s, i)], 1); /* G4 */
+        ready_set(e->workers[e->sources[segment_mailbox(s, i)].home]->ready, segment_mailbox(s, i));
     }
     report->parked_batches -= report->parked_batches < attached ? report->parked_batches : attached;
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {

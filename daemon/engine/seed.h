@@ -36,7 +36,10 @@
 #define SEED_no_redo           20 /* recovery does not complete an actor's end */
 #define SEED_no_unspawn        21 /* recovery keeps spawns that were not committed */
 #define SEED_flip_first        22 /* recovery's flip before the rest of the flush */
+#define SEED_urgent_direct     24 /* an urgent record is taken from its port straight into the ordinary lane */
 /* Of the simulator alone: */
+#define SEED_urgent_late        61 /* the byte of an urgent lane is set behind the look at the owner word */
+#define SEED_urgent_forgot      62 /* a runner does not look for what came behind a parked urgent batch */
 #define SEED_post_fence         51 /* a client publishes and looks at need_wakeup without a fence in between */
 #define SEED_cold_fence         52 /* a worker turns the doorbell on and looks at the ring without a fence */
 #define SEED_bit_late           53 /* a ready bit is cleared behind the look at the queue, not before it */

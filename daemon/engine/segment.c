@@ -44,7 +44,8 @@ static void layout_compute(const struct engine_config *config, struct segment_he
     h->queues_per_worker = config->queues_per_worker;
     h->detached_max = config->detached_max;
     h->n_ids = h->workers_max + h->detached_max + 1;
-    h->n_queues = h->workers_max * (h->queues_per_worker + 2) + ODEON_FOLLOW_QUEUES + h->detached_max;
+    h->n_mailboxes = h->workers_max * (h->queues_per_worker + 2) + ODEON_FOLLOW_QUEUES + h->detached_max;
+    h->n_queues = 2 * h->n_mailboxes;
     h->actors_max = config->actors_max;
     h->limit_bytes = config->limit_bytes;
     h->outbox_bytes = page_up(config->outbox_bytes);
@@ -183,6 +184,7 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
         .names = (struct segment_name *)(base + computed.names_offset),
         .ports = (struct segment_port *)(base + computed.ports_offset),
         .n_queues = computed.n_queues,
+        .n_mailboxes = computed.n_mailboxes,
         .n_ids = computed.n_ids,
         .dead_letters = computed.n_queues + ODEON_PORTS_MAX,
         .workers_max = computed.workers_max,

@@ -17,7 +17,7 @@ struct segment {
     uint64_t size;
     struct segment_header *header;
     struct segment_worker *workers;
-    struct segment_queue *queues; /* Q message queues, P backlogs, 1 of dead letters */
+    struct segment_queue *queues; /* Q message queues (mailboxes, then their urgent lanes), P backlogs, 1 of dead letters */
     struct segment_actor *actors;
     uint8_t *args;
     uint8_t *states;
@@ -25,12 +25,12 @@ struct segment {
     struct segment_actor_type *actor_types;
     struct segment_name *names;
     struct segment_port *ports;
-    uint32_t n_queues, n_ids, dead_letters; /* dead_letters: id of that queue */
+    uint32_t n_queues, n_mailboxes, n_ids, dead_letters; /* dead_letters: id of that queue */
     uint32_t workers_max, queues_per_worker, detached_max;
-    uint32_t pinned_first, follow_first, aside_first, detached_first; /* where these ranges of message queues begin */
+    uint32_t pinned_first, follow_first, aside_first, detached_first; /* where these ranges of mailboxes begin */
 };
 
-/* What a message queue is for: who may run it follows from that (placement.h). */
+/* What a mailbox is for: who may run it follows from that (placement.h). */
 enum queue_range { QUEUE_ORDINARY, QUEUE_PINNED, QUEUE_FOLLOW, QUEUE_ASIDE, QUEUE_DETACHED };
 
 uint64_t segment_size(const struct engine_config *config);
@@ -91,7 +91,7 @@ static inline uint64_t segment_count(const struct segment_worker *worker)
     return count > first ? count : first;
 }
 
-/* The range of a message queue; *ret_index: of its worker (ordinary, pinned, aside), else within its range. */
+/* The range of a mailbox; *ret_index: of its worker (ordinary, pinned, aside), else within its range. */
 static inline enum queue_range segment_queue_range(const struct segment *segment, uint32_t queue, uint32_t *ret_index)
 {
     if (queue < segment->pinned_first) {
@@ -114,6 +114,15 @@ static inline enum queue_range segment_queue_range(const struct segment *segment
     return QUEUE_DETACHED;
 }
 
+/* The mailbox of a message queue of either lane. */
+static inline uint32_t segment_mailbox(const struct segment *segment, uint32_t queue)
+{
+    return queue < segment->n_mailboxes ? queue : queue - segment->n_mailboxes;
+}
+static inline uint32_t segment_urgent_queue(const struct segment *segment, uint32_t mailbox)
+{
+    return segment->n_mailboxes + mailbox;
+}
 static inline uint32_t segment_port_destination(const struct segment *segment, uint32_t port)
 {
     return segment->n_queues + port;

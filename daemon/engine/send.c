@@ -162,6 +162,37 @@ int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type
     return send_pieces(worker_of_context(ctx), to, envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, head, head_size, tail, tail_size);
 }
 
+int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size)
+{
+    struct worker *w = worker_of_context(ctx);
+    const struct engine *e = w->engine;
+    uint32_t slot = actor_ref_slot(to);
+    if (unlikely(size > ODEON_PAYLOAD_MAX))
+        return -EMSGSIZE;
+    if (unlikely(slot >= e->config.actors_max || actor_ref_generation(to) == 0))
+        return -ESRCH;
+    uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
+    if (unlikely(destination >= e->segment.n_mailboxes)) /* a client, which receives in one order, or nobody */
+        return engine_ctx_send(ctx, to, type, behaviour, data, size);
+    destination = segment_urgent_queue(&e->segment, destination);
+    if (unlikely(w->newborn))
+        turn_newborn_settle(w, 0);
+    if (unlikely(!outbox_fits(w, envelope_size(size)) || !outbox_look_for_room(w, destination))) {
+        int r = send_at_limit(w, to, type, destination, envelope_size(size));
+        if (r <= 0)
+            return r;
+    }
+    uint64_t meta = envelope_meta((uint16_t)type, size, behaviour & 0xff);
+    uint64_t *payload = envelope_payload(send_begin(w, outbox_append(w, destination, envelope_size(size)), to, meta));
+    if (size) {
+        payload[(size - 1) / 8] = 0; /* padding carries nothing of what lay here before */
+        memcpy(payload, data, size);
+    }
+    w->sent_urgent = true;
+    store_relaxed(&w->out_wanted, 0); /* it is flushed behind this message */
+    return 0;
+}
+
 int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size, const void *tail, size_t tail_size)
 {
     if (ctx->sender == 0)

@@ -398,6 +398,7 @@ struct turn_loop {
     uint64_t low;   /* of the count, as committed */
     uint64_t stop;  /* at this low part the limit is reached */
     uint64_t bound; /* where the batch, or its first piece, ended when that was last looked at */
+    bool any;       /* a message has been run */
 };
 
 /* Commits that were not a message's own move the limit. */
@@ -421,14 +422,17 @@ static void loop_flush(struct turn_loop *loop, struct worker *w)
 /* Between two messages, at the loop's bound or when something was wanted.  False: no more now. */
 static bool loop_look(struct turn_loop *loop, struct worker *w)
 {
-    if (w->out >= OUTBOX_FLUSH_BYTES)
+    if (w->out >= OUTBOX_FLUSH_BYTES || unlikely(w->sent_urgent))
         loop_flush(loop, w);
-    store_relaxed(&w->out_wanted, OUTBOX_FLUSH_BYTES);
+    outbox_want(w);
     if (w->wrap != 0 && w->cursor == w->wrap) {
         batch_unwrap(w);
         loop_resume(loop, w, 0);
     }
     loop->bound = w->wrap ? w->wrap : w->tail;
+    if (unlikely(load_relaxed(w->gives_way)) && loop->any) /* G3 */
+        return false;
+    loop->any = true;
     return w->cursor != loop->bound && loop->low != loop->stop && !worker_wants_halt(w);
 }
 

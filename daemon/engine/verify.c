@@ -144,7 +144,7 @@ static int check_actor(const struct verify *v, uint32_t slot, uint64_t word)
             return 0;
         break;
     case ACTOR_SLOT_LIVE:
-        if (slot >= ODEON_PORTS_MAX && slot_word_generation(word) != 0 && actor->queue < s->n_queues && !is_aside(s, actor->queue) && slot_word_type(word) >= 1 &&
+        if (slot >= ODEON_PORTS_MAX && slot_word_generation(word) != 0 && actor->queue < s->n_mailboxes && !is_aside(s, actor->queue) && slot_word_type(word) >= 1 &&
             slot_word_type(word) < load_relaxed(&s->header->n_actor_types) && actor->args_size <= ODEON_SPAWN_ARGS_MAX &&
             actor->name <= ODEON_NAMES_MAX && (actor->name == 0 || is_terminated(s->names[actor->name - 1].name, ODEON_NAME_MAX + 1)))
             return 0;
@@ -255,7 +255,7 @@ static int check_aside(const struct verify *v, uint32_t id, const struct segment
 {
     const struct segment *s = v->segment;
     uint32_t windows[2] = { slot->port_generation >> 16, slot->port_generation & 0xffff };
-    if (source >= s->n_queues || !is_aside(s, source) || slot->redo >= s->n_queues || is_aside(s, (uint32_t)slot->redo) || v->named[slot->redo] ||
+    if (source >= s->n_queues || !is_aside(s, source) || slot->redo >= s->n_mailboxes || is_aside(s, (uint32_t)slot->redo) || v->named[slot->redo] ||
         !queue_has_batch(load_relaxed(&s->queues[slot->redo].sel)) || slot->wrap != 0 || windows[0] >= 2 * s->n_queues || windows[1] >= 2 * s->n_queues)
         return damaged(v, "worker %u: its record sets an actor aside where that cannot be", id);
     v->named[slot->redo] = slot;

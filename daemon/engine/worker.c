@@ -20,6 +20,7 @@
 #include "daemon/engine/seed.h"
 #include "daemon/engine/steal.h"
 #include "daemon/engine/turn.h"
+#include "daemon/engine/urgent.h"
 
 enum {
     DOORBELL_POLL_NS = 50 * 1000, /* a busy worker looks at cold ports' doorbells this often */
@@ -57,7 +58,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     store_relaxed(&w->node, w->is_thread && e->config.nodes ? e->config.nodes[id] : -1);
     w->state_kept = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->state_kept));
     w->type_live = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->type_live));
-    w->queue_live = calloc(e->segment.n_queues, sizeof(*w->queue_live));
+    w->queue_live = calloc(e->segment.n_mailboxes, sizeof(*w->queue_live));
     w->near = calloc(1, sizeof(*w->near));
     int r = w->state_kept && w->type_live && w->queue_live && w->near ? outbox_init(w) : -ENOMEM;
     if (r == 0 && w->is_thread)
@@ -91,9 +92,11 @@ struct worker *worker_free(struct worker *w)
 
 /* ---- running a queue ---- */
 
-static void attach(struct worker *w, uint32_t id, struct segment_queue *queue)
+/* `id`: of the queue; its mailbox is the one that is run. */
+static void attach(struct worker *w, uint32_t mailbox, uint32_t id, struct segment_queue *queue)
 {
     struct engine *e = w->engine;
+    bool urgent = id != mailbox;
     uint32_t sel = load_relaxed(&queue->sel);
     unsigned active = queue_active(sel);
     w->batch = segment_window(&e->segment, id, active ^ 1);
@@ -102,13 +105,16 @@ static void attach(struct worker *w, uint32_t id, struct segment_queue *queue)
     w->tail = load_acquire(&queue->len[active ^ 1]); /* Q2 */
     w->wrap = load_relaxed(&queue->wrap);
     w->ring = load_relaxed(&queue->ring);
-    if (w->ring == 0) { /* gulped just now, or by an executor that is no more */
+    if (unlikely(urgent)) {
+        w->ring = 0; /* closed: G5 of urgent.h */
+    } else if (w->ring == 0) { /* gulped just now, or by an executor that is no more */
         w->ring = turn_ring_bytes(w, w->wrap > w->tail ? w->wrap : w->tail);
         store_relaxed(&queue->ring, w->ring);
     }
     w->tail_limit = w->wrap ? w->cursor : w->ring;
-    w->queue = id;
-    w->key_live = actor_key(0, id, 0, ACTOR_LIVE);
+    w->gives_way = &e->urgent[urgent ? e->segment.n_mailboxes : mailbox]; /* the last one is nobody's */
+    w->queue = mailbox;
+    w->key_live = actor_key(0, mailbox, 0, ACTOR_LIVE);
     w->source = id + 1;
     commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
 }
@@ -145,23 +151,31 @@ static void detach(struct worker *w, struct segment_queue *queue, uint32_t id, b
         INJECT(PARKED);
 }
 
-static void release(struct worker *w, uint32_t id, struct segment_queue *queue, bool left)
+static void release(struct worker *w, uint32_t id, bool left)
 {
-    if (source_release(w, id, source_goes_to(w, id), left) && queue_has_work(queue))
+    if (source_release(w, id, source_goes_to(w, id), left) && urgent_mailbox_has_work(w->engine, id))
         source_hand_back(w->engine, w, id); /* [VISIT_RECHECK] */
 }
 
-/* The caller holds the owner word. */
-static void run_queue(struct worker *w, uint32_t id, bool stolen)
+/* What a run of a mailbox has come to. */
+struct mailbox_run {
+    uint32_t id;  /* of the mailbox: another one behind a message that has been set aside */
+    uint64_t n;   /* messages, so far */
+    bool left;    /* in its ordinary queue */
+};
+
+/* The ordinary lane, at most `limit` messages. */
+static void run_ordinary(struct worker *w, struct mailbox_run *run, bool stolen, uint64_t limit)
 {
     struct engine *e = w->engine;
+    uint32_t id = run->id;
     struct segment_queue *queue = &e->segment.queues[id];
     uint32_t sel = load_relaxed(&queue->sel);
     bool gulped = !queue_has_batch(sel);
+    run->left = false;
     if (gulped && load_acquire(&queue->len[queue_active(sel)]) == 0) {
         if (SEEDED(bit_late))
             (void)ready_clear(w->ready, id);
-        release(w, id, queue, false);
         return;
     }
     if (gulped) {
@@ -170,15 +184,16 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
         if (SEEDED(bit_late))
             (void)ready_clear(w->ready, id);
     }
-    attach(w, id, queue);
+    attach(w, id, id, queue);
     overflow_attached(w, id, gulped);
     if (stolen)
         stat_add(w, STAT_messages_stolen, count_records(w->batch, w->cursor, w->tail, w->wrap));
     uint64_t appended = load_relaxed(&w->stats->value[STAT_tail_appends]);
-    uint64_t n = turn_run_batch(w, load_relaxed(&e->throughput));
+    uint64_t n = turn_run_batch(w, limit);
+    run->n += n;
     appended = load_relaxed(&w->stats->value[STAT_tail_appends]) - appended;
     if (unlikely(w->queue != id)) { /* it has been set aside with one message (aside.h): this is the queue of that */
-        id = w->queue;
+        run->id = id = w->queue;
         queue = &e->segment.queues[id];
     }
     stat_add(w, STAT_gulps, gulped);
@@ -188,11 +203,51 @@ static void run_queue(struct worker *w, uint32_t id, bool stolen)
         stat_add(w, STAT_batches_parked, 1);
     detach(w, queue, id, done);
     reclaim_after_run(w, id, queue, done);
-    bool left = !done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0;
+    run->left = !done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0;
+}
+
+/* The urgent lane, if there is anything in it. */
+static void run_urgent(struct worker *w, struct mailbox_run *run, uint64_t limit)
+{
+    struct engine *e = w->engine;
+    uint32_t mailbox = run->id, id = segment_urgent_queue(&e->segment, mailbox);
+    struct segment_queue *queue = &e->segment.queues[id];
+    store_relaxed(&e->urgent[mailbox], 0); /* before the gulp: G1 */
+    full_barrier();
+    if (!queue_has_batch(load_relaxed(&queue->sel))) {
+        if (load_acquire(&queue->len[queue_active(load_relaxed(&queue->sel))]) == 0)
+            return;
+        queue_gulp(queue, w->id);
+        store_relaxed(&queue->ring, load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel)) ^ 1])); /* how far it was touched */
+    }
+    attach(w, mailbox, id, queue);
+    uint64_t n = turn_run_batch(w, limit);
+    run->n += n;
+    stat_add(w, STAT_urgent_messages, n);
+    bool done = w->cursor == w->tail;
+    detach(w, queue, mailbox, done);
+    reclaim_after_run(w, id, queue, done);
+    if (SEEDED(urgent_forgot) ? !done : queue_has_work(queue))
+        store_relaxed(&e->urgent[mailbox], 1); /* G2 */
+}
+
+/* The caller holds the owner word. */
+static void run_queue(struct worker *w, uint32_t id, bool stolen)
+{
+    struct engine *e = w->engine;
+    uint64_t limit = load_relaxed(&e->throughput);
+    struct mailbox_run run = { .id = id };
+    do {
+        if (unlikely(urgent_waits(e, run.id)))
+            run_urgent(w, &run, limit);
+        run_ordinary(w, &run, stolen, run.n < limit ? limit - run.n : 1);
+        stolen = false;
+    } while (unlikely(urgent_waits(e, run.id)) && run.n < limit && !worker_wants_halt(w));
+    run.left = run.left || urgent_waits(e, run.id);
     if (!SEEDED(own_early))
-        release(w, id, queue, left);
-    else if (left)
-        ready_set(w->ready, id);
+        release(w, run.id, run.left);
+    else if (run.left)
+        ready_set(w->ready, run.id);
 }
 
 void worker_run_queue(struct worker *w, uint32_t queue)
@@ -214,10 +269,10 @@ static void run_source(struct worker *w, uint32_t source, bool stolen)
     park_begin_run(w, source);
     if (unlikely(load_relaxed(&w->stats->value[STAT_state]) != WORKER_BUSY))
         store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
-    if (source < w->engine->segment.n_queues)
+    if (source < w->engine->segment.n_mailboxes)
         run_queue(w, source, stolen);
     else
-        port_serve(w, source - w->engine->segment.n_queues);
+        port_serve(w, source - w->engine->segment.n_mailboxes);
     park_end_run(w);
     w->fruitless = 0;
 }
@@ -244,7 +299,7 @@ static int64_t mask_next(const struct worker *w, const _Atomic uint64_t *mask, u
 static int64_t take_own(struct worker *w)
 {
     for (int64_t source; (source = mask_next(w, w->ready, &w->scan_from)) >= 0;) {
-        if (!(SEEDED(bit_late) && source < w->engine->segment.n_queues) && !ready_clear(w->ready, (uint32_t)source))
+        if (!(SEEDED(bit_late) && source < w->engine->segment.n_mailboxes) && !ready_clear(w->ready, (uint32_t)source))
             continue; /* a thief's, who cleared it */
         store_relaxed(&w->busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
         if (likely(owner_take(&w->engine->sources[source], w->id, w->id)))

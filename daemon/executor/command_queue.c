@@ -13,6 +13,7 @@ static void queue_row_init(const struct engine_queue_view *queue, Odeon__Queue *
     row->home = queue->home;
     row->owner = queue->worker;
     row->bytes = queue->bytes;
+    row->urgent_bytes = queue->urgent_bytes;
     row->actors = queue->actors;
     row->retiring = queue->retired;
 }

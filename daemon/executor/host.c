@@ -71,7 +71,7 @@ typedef int (*host_send_word_fn)(struct odeon_context *, odeon_ref, uint64_t, ui
 static const union {
     int (*engine)(struct engine_context *, actor_ref, uint32_t, uint32_t, const void *, size_t);
     host_send_fn host;
-} direct_send = { .engine = engine_ctx_send };
+} direct_send = { .engine = engine_ctx_send }, direct_send_urgent = { .engine = engine_ctx_send_urgent };
 static const union {
     int (*engine)(struct engine_context *, actor_ref, uint64_t);
     host_signal_fn host;
@@ -269,6 +269,7 @@ int host_new(unsigned n_workers, struct host **ret_host)
         .now_ns = host_now_ns,
         .signal = direct_signal.host,
         .send_word = direct_send_word.host,
+        .send_urgent = direct_send_urgent.host,
     };
     r = message_pool_new(n_workers, &host->pool);
     if (r < 0) {

@@ -39,10 +39,17 @@ static struct item item_take(const void *message, size_t size)
     return item;
 }
 
+enum { URGENT_TAIL_MAX = 128 };
+
 static void send_item(struct engine_context *ctx, actor_ref to, uint32_t row, uint32_t number)
 {
     struct item item = { .row = row, .number = number };
     uint32_t size = ledger->row[row].size;
+    if (ledger->row[row].flags & ROW_URGENT) {
+        uint8_t record[sizeof(item) + URGENT_TAIL_MAX];
+        must("urgent send", engine_ctx_send_urgent(ctx, to, item_type, 0, record, item_fill(record, row, number)));
+        return;
+    }
     int r = size == 0 ? engine_ctx_send(ctx, to, item_type, 0, &item, sizeof(item))
                       : engine_ctx_send_tail(ctx, to, item_type, 0, &item, sizeof(item), tail_of(row, number, size), size);
     must("send", r);
@@ -304,6 +311,7 @@ bool client_post(struct life *life, uint32_t id)
     size_t size = item_fill((uint8_t *)envelope_payload(at) + prefix, post->row, number);
     *at = (struct envelope){ .to = post->to, .type = item_type, .length = (uint16_t)(prefix + size),
                              .behaviour = BEHAVIOUR_NONE, .flags = post->correlated ? ENVELOPE_CORRELATED : 0 };
+    at->flags |= ledger->row[post->row].flags & ROW_URGENT ? ENVELOPE_URGENT : 0;
     memcpy(envelope_payload(at), &correlation, prefix);
     book->posted++;
     book->tail += envelope_record_size(at);

@@ -68,6 +68,7 @@ enum row_flags {
     ROW_CLIENT = 2,   /* a client's: a row it receives never has a number twice */
     ROW_DEAD = 4,     /* ends among the dead letters */
     ROW_REFUSED = 8,  /* comes back to its client as refusals */
+    ROW_URGENT = 32,  /* through urgent lanes */
     ROW_PREFIX = 16,  /* of a poster that may have died: it may end early, not before `accepted` */
 };
 

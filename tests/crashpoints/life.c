@@ -104,8 +104,8 @@ void life_close(struct life *life)
 static void run_source(struct life *life, uint32_t source, struct worker *w)
 {
     int64_t queue = source;
-    if (source >= life->engine->segment.n_queues)
-        queue = port_run(w, source - life->engine->segment.n_queues, true);
+    if (source >= life->engine->segment.n_mailboxes)
+        queue = port_run(w, source - life->engine->segment.n_mailboxes, true);
     if (queue >= 0)
         worker_run_queue(w, (uint32_t)queue);
 }

@@ -64,6 +64,21 @@ static void setup_ingest_long(struct life *life)
     post_all(life, 0);
 }
 
+/* Urgent posts between others. */
+static void setup_urgent_posts(struct life *life)
+{
+    port_open_new(life, 0);
+    row_expect(0, 3, 0, 0);
+    row_expect(1, 3, ROW_URGENT, 24);
+    actor_ref a = sink_make(life, 0), b = sink_make(life, 0);
+    life_quiesce(life);
+    for (uint32_t i = 0; i < 3; i++) {
+        client_books(0, a, 0, 1, false);
+        client_books(0, b, 1, 1, false);
+    }
+    post_all(life, 0);
+}
+
 static void setup_direct(struct life *life)
 {
     port_open_new(life, 0);
@@ -194,6 +209,7 @@ static void reopen(struct life *life)
 
 const struct scene scenes_port[] = {
     { "ingest", setup_ingest, NULL, run_port_0, 1, true, NULL, false },
+    { "urgent posts", setup_urgent_posts, NULL, run_port_0, 1, true, NULL, false },
     { "ingest with a flush on the way", setup_ingest_long, NULL, run_port_0, 1, false, NULL, false },
     { "direct gulp", setup_direct, NULL, run_port_0, 1, true, NULL, false },
     { "delivery to the ring", setup_deliver, NULL, run_queue_0, 1, true, NULL, false },

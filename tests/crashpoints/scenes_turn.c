@@ -187,6 +187,24 @@ static void setup_stop(struct life *life)
     ledger->live[CAST_RELAY]--;
 }
 
+/* Each item of the batch makes urgent ones: for others of the same queue, which are run in its middle, for a kept state, and elsewhere. */
+static void setup_urgent(struct life *life)
+{
+    struct plan plan = { .act = ACT_SEND }, its = { .act = ACT_SEND };
+    row_expect(0, 4, 0, 0);
+    row_expect(1, 4, ROW_URGENT, 40);
+    row_expect(2, 4, ROW_URGENT, 0);
+    row_expect(3, 4, ROW_URGENT, 0);
+    row_expect(4, 4, 0, 0);
+    row_expect(5, 4, 0, 0);
+    plan_out(&its, sink_make(life, 1), 5);
+    plan_out(&plan, sink_make(life, 0), 1);
+    plan_out(&plan, cast_spawn(life->engine, CAST_KEPT, 0, &its, sizeof(its)), 2);
+    plan_out(&plan, sink_make(life, 2), 3);
+    plan_out(&plan, plan.out[0].to, 4);
+    settle_and_send(life, relay_make(life, 0, &plan), 0, 4);
+}
+
 /* ---- a batch set aside, and taken over ---- */
 
 static void run_by_two(struct life *life)
@@ -263,6 +281,8 @@ const struct scene scenes_turn[] = {
     { "kept states", setup_kept, NULL, run_queue_0, 1, true, NULL, false },
     { "a handler hangs", setup_hung, NULL, run_queue_0, 1, true, NULL, false },
     { "stop", setup_stop, NULL, run_queue_0, 1, true, NULL, false },
+    { "urgent messages", setup_urgent, NULL, run_queue_0, 1, true, NULL, false },
+    { "urgent messages, parked", setup_urgent, NULL, run_by_two, 1, false, NULL, false },
     { "park", setup_sends, NULL, run_two, 1, true, NULL, false },
     { "park and steal", setup_wrap, NULL, run_by_two, 1, true, NULL, false },
     { "reclaim", setup_reclaim, prepare_reclaim, run_queue_0, 1, true, NULL, false },

@@ -262,12 +262,12 @@ static bool run_source(uint32_t source)
 
     if (!owner_take(&e->sources[source], 0, 0))
         return false;
-    if (source < e->segment.n_queues) {
+    if (source < e->segment.n_mailboxes) {
         worker_run_queue(w, source);
         return true;
     }
     memset(loaded, 0, sizeof(loaded));
-    int64_t queue = port_run(w, source - e->segment.n_queues, true);
+    int64_t queue = port_run(w, source - e->segment.n_mailboxes, true);
     if (queue >= 0)
         worker_run_queue(w, (uint32_t)queue);
     return true;
@@ -279,7 +279,7 @@ static bool run_queues(void)
 
     for (uint32_t q = 0; q < world.engine->segment.n_queues; q++)
         if (queue_has_work(&world.engine->segment.queues[q]))
-            ran |= run_source(q);
+            ran |= run_source(segment_mailbox(&world.engine->segment, q));
     return ran;
 }
 

@@ -12,6 +12,7 @@
 
 #include "daemon/common/memfd.h"
 #include "daemon/engine/port.h"
+#include "daemon/engine/urgent.h"
 #include "daemon/engine/worker.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/segment_state.h"
@@ -215,17 +216,17 @@ static void check_lists(void)
 static void run(void)
 {
     struct worker *w = engine->workers[0];
-    uint32_t n_queues = engine->segment.n_queues;
+    uint32_t n_mailboxes = engine->segment.n_mailboxes;
     bool more = true;
 
     for (int round = 0; more; round++) {
         FUZZ_EXPECT(round < RUNS_MAX);
         more = false;
-        for (uint32_t source = 0; source < n_queues + ODEON_PORTS_MAX; source++) {
-            bool waits = source < n_queues ? queue_has_work(&engine->segment.queues[source]) : ready_clear(w->ready, source);
+        for (uint32_t source = 0; source < n_mailboxes + ODEON_PORTS_MAX; source++) {
+            bool waits = source < n_mailboxes ? urgent_mailbox_has_work(engine, source) : ready_clear(w->ready, source);
             if (!waits || !owner_take(&engine->sources[source], 0, 0))
                 continue;
-            int64_t queue = source < n_queues ? source : port_run(w, source - n_queues, true);
+            int64_t queue = source < n_mailboxes ? source : port_run(w, source - n_mailboxes, true);
             if (queue >= 0)
                 worker_run_queue(w, (uint32_t)queue);
             more = true;

@@ -56,6 +56,12 @@ static void place_check(const struct hop *hop, bool redelivered)
     workload.redelivered += redelivered;
 }
 
+static int send(struct engine_context *ctx, actor_ref to, const struct hop *hop, const void *message)
+{
+    bool urgent = workload.clients[hop->client].lanes[hop->lane].urgent;
+    return (urgent ? engine_ctx_send_urgent : engine_ctx_send)(ctx, to, workload.message_type, 255, message, ctx->message_size);
+}
+
 /* To the next place; to the client if that is full. */
 static void pass_on(struct engine_context *ctx, const void *message, actor_ref to, uint32_t place)
 {
@@ -65,11 +71,11 @@ static void pass_on(struct engine_context *ctx, const void *message, actor_ref t
     memcpy(&hop, message, sizeof(hop));
     hop.at = place;
     memcpy(copy, &hop, sizeof(hop));
-    int r = engine_ctx_send(ctx, to, workload.message_type, 255, copy, ctx->message_size);
+    int r = send(ctx, to, &hop, copy);
     if (r == -EAGAIN && workload.overflow != OVERFLOW_NEVER)
         r = engine_ctx_send(ctx, hop.origin, workload.message_type, 255, copy, ctx->message_size);
     const struct workload_client *client = &workload.clients[hop.client];
-    if (r == -EAGAIN && (client->client.ref != hop.origin || client->presence != CLIENT_HERE))
+    if (r == -EAGAIN && workload.overflow != OVERFLOW_NEVER && (client->client.ref != hop.origin || client->presence != CLIENT_HERE))
         return; /* nobody's any more: a dead letter, but not into a queue that is full */
     if (r < 0)
         sim_fail("send: %s", strerror(-r));

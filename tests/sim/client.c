@@ -40,11 +40,11 @@ static void wait_for_room(struct client *c, uint64_t bytes)
     }
 }
 
-void client_post(struct client *c, actor_ref to, uint16_t type, uint64_t correlation, const void *payload, uint16_t length)
+void client_post(struct client *c, actor_ref to, uint16_t type, uint8_t flags, uint64_t correlation, const void *payload, uint16_t length)
 {
     uint16_t prefix = correlation ? sizeof(correlation) : 0;
     struct envelope header = { .to = to, .type = type, .length = (uint16_t)(prefix + length), .behaviour = 255 };
-    header.flags = correlation ? ENVELOPE_CORRELATED : 0;
+    header.flags = flags | (correlation ? ENVELOPE_CORRELATED : 0);
     uint64_t bytes = envelope_record_size(&header);
     wait_for_room(c, bytes);
     struct envelope *at = (struct envelope *)(c->submission + (c->tail & (CLIENT_RING - 1)));

@@ -78,7 +78,7 @@ static void client_post_one(struct workload_client *wc, uint32_t index)
     lane->posted++; /* before it can come back */
     workload.messages++;
     uint64_t correlation = lane->correlated ? (uint64_t)index << 32 | lane->posted : 0;
-    client_post(&wc->client, hop.next[0], workload.message_type, correlation, payload, (uint16_t)lane->bytes);
+    client_post(&wc->client, hop.next[0], workload.message_type, lane->urgent ? ENVELOPE_URGENT : 0, correlation, payload, (uint16_t)lane->bytes);
 }
 
 void workload_client_state(const struct workload_client *wc, uint32_t *ret_left, uint32_t *ret_away)

@@ -15,7 +15,7 @@ static const struct {
     COUNTER(batches_parked), COUNTER(lock_contended), COUNTER(direct_gulps), COUNTER(port_backlogged), COUNTER(parks),
     COUNTER(wakeups_useful), COUNTER(relaxed_timeouts), COUNTER(client_wakeups), COUNTER(windows_reclaimed), COUNTER(redeliveries),
     COUNTER(refusals), COUNTER(sends_failed), COUNTER(dropped_newest), COUNTER(dropped_oldest), COUNTER(backlog_dropped), COUNTER(backlog_dropped_oldest), COUNTER(stalled), COUNTER(faults),
-    COUNTER(dead_letters),
+    COUNTER(dead_letters), COUNTER(urgent_messages),
 };
 enum { N_COUNTERS = sizeof(counters) / sizeof(counters[0]) };
 

@@ -5,6 +5,10 @@
 #include "tests/sim/actors.h"
 #include "tests/sim/workload.h"
 
+/* All that is under way on urgent lanes fits into one: nothing is refused in a load that does not overflow. */
+enum { CLIENTS_DRAWN = 3, URGENT_NUMBERS_MAX = 36 };
+static_assert(CLIENTS_DRAWN * LANES_MAX * URGENT_NUMBERS_MAX * (sizeof(struct envelope) + sizeof(struct hop) + 48) <= ODEON_URGENT_BYTES, "room for all");
+
 static void lane_draw(struct lane *lane, struct sim_random *random)
 {
     lane->n_places = 1 + random_below(random, PLACES_MAX);
@@ -15,7 +19,10 @@ static void lane_draw(struct lane *lane, struct sim_random *random)
     lane->numbers = 1 + random_below(random, random_one_in(random, 4) || overflows ? NUMBERS_MAX : 12);
     lane->poison = workload.poisoned && random_one_in(random, 4) ? random_below(random, lane->numbers) : NUMBERS_MAX;
     lane->correlated = overflows || lane->poison < NUMBERS_MAX || random_one_in(random, 4);
-    lane->bytes = (uint32_t)sizeof(struct hop) + random_below(random, random_one_in(random, 6) && !overflows ? HOP_BYTES_MAX - (uint32_t)sizeof(struct hop) + 1 : 40);
+    lane->urgent = random_one_in(random, 3);
+    if (lane->urgent && !overflows && lane->numbers > URGENT_NUMBERS_MAX)
+        lane->numbers = URGENT_NUMBERS_MAX;
+    lane->bytes = (uint32_t)sizeof(struct hop) + random_below(random, random_one_in(random, 6) && !overflows && !lane->urgent ? HOP_BYTES_MAX - (uint32_t)sizeof(struct hop) + 1 : 40);
 }
 
 static void client_draw(struct workload_client *wc, uint32_t id)
@@ -36,6 +43,7 @@ static void client_draw(struct workload_client *wc, uint32_t id)
     for (uint32_t i = 0; i < wc->n_lanes; i++)
         lane_draw(&wc->lanes[i], random);
     for (uint32_t i = 0; i < wc->n_lanes && wc->lazy; i++) { /* more than the ring holds */
+        wc->lanes[i].urgent = false;
         wc->lanes[i].numbers = NUMBERS_MAX / 2 + random_below(random, NUMBERS_MAX / 2);
         wc->lanes[i].bytes = HOP_BYTES_MAX / 2 + random_below(random, HOP_BYTES_MAX / 2);
     }
@@ -92,7 +100,7 @@ void workload_draw(uint64_t seed)
         root_draw(&workload.roots[i], i);
     workload.n_changes = random_one_in(random, 2) ? 0 : random_below(random, 6);
     workload.stall_one_in = random_one_in(random, 4) ? 50 : 0;
-    workload.n_clients = 1 + random_below(random, 3);
+    workload.n_clients = 1 + random_below(random, CLIENTS_DRAWN);
     for (uint32_t i = 0; i < workload.n_clients; i++)
         client_draw(&workload.clients[i], i);
 }

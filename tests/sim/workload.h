@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a simulated engine is given to do, drawn from the seed, and what must come of it.
  *
- * Clients post numbered messages along lanes: each lane leads through up to three actors and back to its client.  One lane in three
+ * Clients post numbered messages along lanes: each lane leads through up to three actors and back to its client, some of them as urgent
+ * messages all the way.  One lane in three
  * has, at one of its places, a child made for each message, which passes it on and ends.  Some actors are accounts, whose state is kept:
  * the first place of a lane pays an amount, the second one receives it.
  *
@@ -32,6 +33,7 @@ struct lane {
     uint32_t poison; /* a number with which the first actor's handler faults, as often as it is tried; NUMBERS_MAX: none */
     uint32_t faults;
     uint32_t floor;  /* numbers below are of a life before */
+    bool urgent;     /* all the way, through urgent lanes */
     bool correlated; /* posted with a correlation id, which a refusal repeats */
     uint32_t posted, returned, next;
     bool came[NUMBERS_MAX];

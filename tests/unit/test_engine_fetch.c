@@ -138,7 +138,7 @@ static uint32_t queue_of(actor_ref ref)
 
 static void run_queues(void)
 {
-    for (uint32_t q = 0; q < f.engine->segment.n_queues; q++)
+    for (uint32_t q = 0; q < f.engine->segment.n_mailboxes; q++)
         while (queue_has_work(&f.engine->segment.queues[q]) && owner_take(&f.engine->sources[q], 0, 0))
             worker_run_queue(f.engine->workers[0], q);
 }

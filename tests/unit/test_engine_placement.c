@@ -355,7 +355,7 @@ static void test_other_refusals(void **state)
     assert_int_equal(order_spawn(&f, parent, (struct order){ .placement = PLACE_NODE, .place = 9 }), -ENODEV);
     assert_int_equal(order_spawn(&f, parent, (struct order){ .placement = PLACE_PINNED, .place = 9 }), -ENODEV);
     struct engine_queue_view view;
-    assert_int_equal(engine_queue_get(f.engine, f.engine->segment.n_queues, &view), -ENOENT);
+    assert_int_equal(engine_queue_get(f.engine, f.engine->segment.n_mailboxes, &view), -ENOENT);
     uint64_t live;
     assert_int_equal(engine_actor_type_retire(f.engine, probe_type, &live), -EBUSY); /* and what was refused does not count */
     assert_int_equal(live, 1);
@@ -448,7 +448,7 @@ static void test_memory_is_bound(void **state)
         const struct segment *s = &f.engine->segment;
         for (uint32_t queue = 0; queue < s->n_queues; queue++) {
             uint32_t index;
-            enum queue_range range = segment_queue_range(s, queue, &index);
+            enum queue_range range = segment_queue_range(s, segment_mailbox(s, queue), &index);
             int node = range == QUEUE_ORDINARY || range == QUEUE_PINNED || range == QUEUE_ASIDE ? some_nodes[index] : -1;
             for (unsigned buffer = 0; buffer < 2; buffer++) {
                 assert_int_equal(node_asked_for(segment_window(s, queue, buffer)), node);

@@ -158,7 +158,7 @@ static void test_half_formatted(void **state)
     engine_fixture_reopen(&f, &report);
     assert_int_equal(report.boots, 1);
     assert_int_equal(f.engine->segment.header->n_queues, f.engine->segment.n_queues);
-    assert_int_equal(f.engine->segment.n_queues, 2 * 2 + 2 + ODEON_FOLLOW_QUEUES + 2); /* ordinary, pinned, follow, aside */
+    assert_int_equal(f.engine->segment.n_mailboxes, 2 * 2 + 2 + ODEON_FOLLOW_QUEUES + 2); /* ordinary, pinned, follow, aside */
     engine_fixture_close(&f);
 }
 

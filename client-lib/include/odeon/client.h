@@ -127,6 +127,10 @@ ODEON_API int odeon_post(struct odeon_port *port, odeon_ref to, uint32_t type, c
  * before, also when it times out: unpublished records would never make room. */
 ODEON_API int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size,
                               int64_t timeout_ns);
+/* As odeon_post(), through the receiver's urgent lane: once the service has taken the message from this ring (it takes them in order), it
+ * overtakes all that waits for the receiver, but for other urgent messages.  It does not interrupt a behaviour that runs.  For what is
+ * small and rare: the lane of a queue takes 64 KiB (or the queue's limit, if that is less), what comes then is refused. */
+ODEON_API int odeon_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size);
 /* In place: room for `size` bytes of payload to fill, 8-byte aligned; NULL and errno as for odeon_post().  Several
  * records may be reserved one after the other; odeon_commit() publishes all of them with one store.  A record that was
  * reserved and not committed vanishes with the process.  There is no taking back: a reserved record is published with

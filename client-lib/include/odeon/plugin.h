@@ -88,6 +88,11 @@ struct odeon_host {
     /* Since ABI 1.1.  As send, for a message without payload, and for one of exactly 8 bytes; `kind` is type | behaviour << 32. */
     int (*signal)(struct odeon_context *ctx, odeon_ref to, uint64_t kind);
     int (*send_word)(struct odeon_context *ctx, odeon_ref to, uint64_t kind, uint64_t word);
+    /* Since ABI 1.3.  As send, through the receiver's urgent lane: the message overtakes all that waits for the receiver, but for other
+     * urgent ones, which it follows in the order of sending; it does not interrupt a behaviour that runs.  For what is small and rare,
+     * like "stop", "how far are you?": the lane of a queue takes 64 KiB (or its limit, if that is less), then -EAGAIN whatever the type's
+     * overflow policy is.  To a client: the same as send. */
+    int (*send_urgent)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size);
 };
 
 /* What a behaviour is handed.  The fields are for reading, valid until it returns. */

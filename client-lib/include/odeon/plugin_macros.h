@@ -188,6 +188,20 @@ __attribute__((weak, visibility("hidden"))) void odeon_plugin_fini_(void);
     (ODEON_ASSERT_SIGNAL_(message_),                                                                                   \
      odeon_send_((ctx_), (to_), odeon_message_of(message_)->id, ODEON_BEHAVIOUR_UNKNOWN, NULL, 0))
 
+/* Overtakes what waits for the receiver (struct odeon_host.send_urgent). */
+#define odeon_send_urgent(ctx_, to_, message_, ...)                                                                    \
+    ((ctx_)->host->send_urgent((ctx_), (to_).ref, odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),         \
+                               &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_)))
+#define odeon_send_urgent_any(ctx_, to_, message_, ...)                                                                \
+    ((ctx_)->host->send_urgent((ctx_), (to_), odeon_message_of(message_)->id, ODEON_BEHAVIOUR_UNKNOWN,                 \
+                               &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_)))
+#define odeon_signal_urgent(ctx_, to_, message_)                                                                       \
+    (ODEON_ASSERT_SIGNAL_(message_), (ctx_)->host->send_urgent((ctx_), (to_).ref, odeon_message_of(message_)->id,      \
+                                                               ODEON_INDEX_(to_, message_), NULL, 0))
+#define odeon_signal_urgent_any(ctx_, to_, message_)                                                                   \
+    (ODEON_ASSERT_SIGNAL_(message_), (ctx_)->host->send_urgent((ctx_), (to_), odeon_message_of(message_)->id,          \
+                                                               ODEON_BEHAVIOUR_UNKNOWN, NULL, 0))
+
 /* A message that ends in `char text[]`: the bytes of the tail and their number come before the fields. */
 #define odeon_send_tail(ctx_, to_, message_, bytes_, size_, ...)                                                       \
     (ODEON_ASSERT_TAIL_(message_),                                                                                     \
