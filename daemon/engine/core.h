@@ -176,10 +176,10 @@ struct worker {
     uint32_t queue;  /* message queue whose batch runs, NO_QUEUE: none */
     uint32_t id;
     bool sent_aside; /* a record for an aside queue is in the outbox */
-    bool sent_urgent; /* ... for an urgent lane */
     uint64_t spawned_count; /* count of the turn that last spawned */
     uint8_t *outbox;
     uint64_t out;
+    uint64_t sent_urgent; /* bytes for urgent lanes in the outbox */
     _Atomic uint64_t out_wanted; /* from here on the loop of the turns looks: at a flush, or, 0, at something else; anybody may store 0 */
     uint64_t out_room;    /* up to here a small record fits without a further look */
     uint64_t out_limit;

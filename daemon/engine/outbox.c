@@ -49,7 +49,8 @@ void outbox_reset(struct worker *w)
     w->run_bytes = &w->run_none;
     w->run_at = 0;
     w->out = 0;
-    w->sent_aside = w->sent_urgent = false;
+    w->sent_aside = false;
+    w->sent_urgent = 0;
     outbox_want(w);
 }
 

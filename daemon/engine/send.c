@@ -177,18 +177,19 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
     destination = segment_urgent_queue(&e->segment, destination);
     if (unlikely(w->newborn))
         turn_newborn_settle(w, 0);
-    if (unlikely(!outbox_fits(w, envelope_size(size)) || !outbox_look_for_room(w, destination))) {
-        int r = send_at_limit(w, to, type, destination, envelope_size(size));
+    uint64_t bytes = envelope_size(size), waits = queue_backlog_bytes(&e->segment.queues[destination]) + w->sent_urgent;
+    if (unlikely(!outbox_fits(w, bytes) || waits + bytes > outbox_limit(&e->segment, destination))) {
+        int r = send_at_limit(w, to, type, destination, bytes);
         if (r <= 0)
             return r;
     }
     uint64_t meta = envelope_meta((uint16_t)type, size, behaviour & 0xff);
-    uint64_t *payload = envelope_payload(send_begin(w, outbox_append(w, destination, envelope_size(size)), to, meta));
+    uint64_t *payload = envelope_payload(send_begin(w, outbox_append(w, destination, bytes), to, meta));
     if (size) {
         payload[(size - 1) / 8] = 0; /* padding carries nothing of what lay here before */
         memcpy(payload, data, size);
     }
-    w->sent_urgent = true;
+    w->sent_urgent += bytes;
     store_relaxed(&w->out_wanted, 0); /* it is flushed behind this message */
     return 0;
 }

@@ -422,7 +422,7 @@ static void loop_flush(struct turn_loop *loop, struct worker *w)
 /* Between two messages, at the loop's bound or when something was wanted.  False: no more now. */
 static bool loop_look(struct turn_loop *loop, struct worker *w)
 {
-    if (w->out >= OUTBOX_FLUSH_BYTES || unlikely(w->sent_urgent))
+    if (w->out >= OUTBOX_FLUSH_BYTES || unlikely(w->sent_urgent > 0))
         loop_flush(loop, w);
     outbox_want(w);
     if (w->wrap != 0 && w->cursor == w->wrap) {
