@@ -45,13 +45,18 @@ static char *actor_nearest_type(struct ctl *ctl, const char *name)
     return best;
 }
 
+static int actor_fail_gone(struct ctl *ctl, const char *what, const char *which)
+{
+    return ctl_fail(ctl, CTL_REFUSED,
+                    "cannot %s %s: there is no such actor, it has ended or never was. See odeonctl actor list", what,
+                    which);
+}
+
 /* What went wrong with the one actor that a command is about. */
 static int actor_fail(struct ctl *ctl, int error, const char *what, const char *which)
 {
     if (error == -ESRCH)
-        return ctl_fail(ctl, CTL_REFUSED,
-                        "cannot %s %s: there is no such actor, it has ended or never was. See odeonctl actor list",
-                        what, which);
+        return actor_fail_gone(ctl, what, which);
     return ctl_refuse(ctl, error, "cannot %s %s", what, which);
 }
 
@@ -94,8 +99,10 @@ int ctl_actor_show(struct ctl *ctl)
         return ctl_fail(ctl, CTL_REFUSED,
                         "%s: no actor has this name. See odeonctl actor list; a reference is written SLOT.GENERATION",
                         which);
+    if (r == -ENOENT)
+        return actor_fail_gone(ctl, "show", which);
     if (r < 0)
-        return actor_fail(ctl, r, "show", which);
+        return ctl_refuse(ctl, r, "cannot show %s", which);
 
     properties_begin(&p, ctl, "actor");
     properties_add(&p, "Reference", "ref", CELL_REF(d->actor.ref));

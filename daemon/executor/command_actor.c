@@ -133,7 +133,7 @@ int command_actor_show(struct executor *executor, const Odeon__Request *request,
         return explain_set(&reply->explain, -ENOENT, "no actor is registered as '%.64s'", show->name);
     r = actor_get(executor, ref, &reply->explain, &actor);
     if (r < 0)
-        return r;
+        return r == -ESRCH ? -ENOENT : r; /* by reference as by name */
     odeon__actor_show_reply__init(body);
     actor_row_init(executor, &actor, row);
     body->actor = row;

@@ -62,7 +62,7 @@ static bool wait_for_the_end_of(struct life *l, odeon_ref port)
     int64_t end = time_ns() + SECONDS(SOAK_PATIENCE_S);
     while (port != ODEON_NOBODY) {
         int r = odeon_admin_actor_show(l->client, port, NULL, &detail);
-        if (r == -ESRCH || r == -ENOENT)
+        if (r == -ENOENT)
             break;
         if (r == 0)
             odeon_free(detail);

@@ -81,7 +81,7 @@ static bool actor_is_gone(odeon_ref actor)
     int r = odeon_admin_actor_show(client, actor, NULL, &detail);
 
     odeon_free(detail);
-    return r == -ESRCH;
+    return r == -ENOENT;
 }
 
 /* A port, a receiver of one policy, and the history of what went from one to the other. */

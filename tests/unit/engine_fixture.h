@@ -30,6 +30,13 @@
 #define TEST_SANITIZED 1
 #endif
 #endif
+#ifdef __SANITIZE_THREAD__
+#define TEST_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TEST_TSAN 1
+#endif
+#endif
 #ifdef TEST_SANITIZED
 #define TEST_SCALE(n) ((n) / 10)
 #else

@@ -255,7 +255,7 @@ int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const cha
                            struct odeon_actor_detail **ret)
 {
     (void)client;
-    if (name && strcmp(name, "total") != 0)
+    if ((name && strcmp(name, "total") != 0) || ref == FAKE_GONE)
         return -ENOENT;
     *ret = fake_alloc(sizeof(**ret));
     **ret = (struct odeon_actor_detail){ .struct_size = sizeof(**ret),

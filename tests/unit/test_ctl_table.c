@@ -405,6 +405,10 @@ static void test_actor_others(void **state)
     assert_int_equal(run("actor|show|9.3|--json"), CTL_DONE);
     check_has(out, "\"ref\":\"9.3\"");
     check_has(out, "\"kind\":\"pinned\"");
+    assert_int_equal(run("actor|show|404.4"), CTL_REFUSED);
+    check_has(err, "cannot show 404.4: there is no such actor, it has ended or never was");
+    assert_int_equal(run("actor|show|totals"), CTL_REFUSED);
+    check_has(err, "totals: no actor has this name");
     assert_int_equal(run("type|list"), CTL_DONE);
     check_has(out, "counter_add, counter_get");
 }

@@ -15,7 +15,7 @@ static struct engine_config small_config(void)
     return config;
 }
 
-/* A file's size and the sum of its bytes. */
+/* A file's size and the sum of its words. */
 struct print {
     uint64_t size, sum;
 };
@@ -25,14 +25,16 @@ static struct print print_of(int fd)
     struct stat st;
     assert_int_equal(fstat(fd, &st), 0);
     struct print print = { .size = (uint64_t)st.st_size, .sum = 14695981039346656037u };
-    if (st.st_size == 0)
-        return print;
-    const uint64_t *words = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-    assert_true(words != MAP_FAILED);
-    for (uint64_t i = 0; i < print.size / 8; i++)
-        if (words[i])
-            print.sum = (print.sum ^ words[i] ^ i) * 1099511628211u;
-    munmap((void *)words, (size_t)st.st_size);
+    static uint64_t words[8192];
+    for (off_t at = 0, end; (at = lseek(fd, at, SEEK_DATA)) >= 0; at = end) { /* the rest is zeros, and most of it */
+        end = lseek(fd, at, SEEK_HOLE);
+        if (end - at > (off_t)sizeof(words))
+            end = at + (off_t)sizeof(words);
+        assert_int_equal(pread(fd, words, (size_t)(end - at), at), end - at);
+        for (off_t i = 0; i < (end - at) / 8; i++)
+            if (words[i])
+                print.sum = (print.sum ^ words[i] ^ (uint64_t)(at / 8 + i)) * 1099511628211u;
+    }
     return print;
 }
 

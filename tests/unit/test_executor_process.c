@@ -170,6 +170,10 @@ static void test_actors(void **state)
     assert_int_equal(stop_actor(echo, 0)->error, -EINVAL);
     assert_int_equal(stop_actor(echo, 4)->error, -EINVAL);
     assert_int_equal(show_actor(0, "nobody")->error, -ENOENT);
+    reply = show_actor(echo + (UINT64_C(1) << 32), "");
+    assert_int_equal(reply->error, -ENOENT);
+    assert_text_has(reply->text, "it has ended or never was");
+    assert_int_equal(show_actor(UINT64_MAX, "")->error, -ENOENT);
 
     for (unsigned i = 0; i < 150; i++)
         spawn_actor("crasher", "");
