@@ -55,6 +55,19 @@ struct stats_recovery {
     _Atomic uint64_t states_undone;    /* kept states set back to what they were before a turn that never committed */
 };
 
+/* How far the last start of the executor has come; behind them comes executor_started_ns. */
+enum start_step {
+    START_NOTICED,   /* odeond: the former executor has ended; of the first one: never */
+    START_FORKED,    /* odeond: a process has the executor's program */
+    START_ENTERED,   /* its libraries are bound, its main() runs */
+    START_PLACED,    /* settings read, processors known */
+    START_MAPPED,    /* segment and tables mapped */
+    START_VERIFIED,  /* the segment can be believed */
+    START_RECOVERED, /* ports added before, the segment as if nothing had happened */
+    START_LOADED,    /* plugins */
+    START_STEPS
+};
+
 struct stats_header {
     _Atomic uint64_t magic;
     uint32_t version, header_size, worker_size, n_stats, worker_offset, workers_max;
@@ -79,6 +92,7 @@ struct stats_header {
     struct stats_recovery recovery_last, recovery_total;
     char steal_mode_name[16]; /* as stealing_name */
     _Atomic uint32_t plugin_loading; /* at a start: the plugin of so many that is being loaded, from 1; 0: none.  Control thread, odeond */
+    _Atomic uint64_t start_ns[START_STEPS]; /* CLOCK_MONOTONIC; 0: not yet.  Cleared by odeond when an executor ends */
 };
 
 struct stats_worker {

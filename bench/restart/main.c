@@ -8,7 +8,13 @@
  *
  *   bench=restart queued=N rounds=R kill_to_first_ms=MEDIAN kill_to_first_max_ms=MAX recovered_ms=MEDIAN recovered_max_ms=MAX target_ms=100
  *
- * first: the first message is being handled; recovered: the service says that it runs.
+ * first: the first message is being handled; recovered: the service says that it runs.  Before that a line of each round, and the medians of what the
+ * time until the first message was spent on, which add up to it in a round:
+ *
+ *   bench=restart_steps notice_ms= fork_ms= enter_ms= place_ms= map_ms= verify_ms= recover_ms= load_ms= first_ms=
+ *
+ * notice: the kernel takes the old process apart, odeond hears of it; fork: the new process, up to its program; enter: libraries; place: settings,
+ * processors; map: segment, tables; verify: ports, and whether the segment can be believed; recover; load: plugins; first: workers, the message.
  */
 #include "gate.h"
 
@@ -132,9 +138,21 @@ static struct odeon_stats_service service_look(struct odeon_stats *stats)
     return look;
 }
 
+enum step { NOTICE, FORK, ENTER, PLACE, MAP, VERIFY, RECOVER, LOAD, FIRST, STEPS };
+static const char *const step_names[STEPS] = { "notice", "fork", "enter", "place", "map", "verify", "recover", "load", "first" };
+
 struct round {
-    double first_ms, recovered_ms;
+    double first_ms, recovered_ms, step_ms[STEPS];
 };
+
+static void steps_take(struct round *round, const struct odeon_stats_service *look, uint64_t killed, uint64_t first)
+{
+    const uint64_t end[STEPS] = { look->start_noticed_ns,  look->start_forked_ns,    look->start_entered_ns, look->start_placed_ns, look->start_mapped_ns,
+                                  look->start_verified_ns, look->start_recovered_ns, look->start_loaded_ns,  first };
+
+    for (unsigned i = 0; i < STEPS; i++)
+        round->step_ms[i] = ((double)end[i] - (double)(i > 0 ? end[i - 1] : killed)) / 1e6;
+}
 
 static void queue_up(struct odeon_port *port, odeon_ref gate, uint32_t type, uint64_t n)
 {
@@ -169,6 +187,7 @@ static void wait_queued(struct odeon_stats *stats, uint64_t all)
 static struct round round_run(struct odeon_stats *stats, struct odeon_port *port, odeon_ref gate, uint32_t type, uint64_t n)
 {
     struct odeon_stats_service before = service_look(stats);
+    struct odeon_stats_service look;
     struct round round = { 0 };
     uint64_t killed, before_taken = taken(stats);
 
@@ -181,14 +200,14 @@ static struct round round_run(struct odeon_stats *stats, struct odeon_port *port
         give_up("killing");
     atomic_store(&page->closed, 0);
     for (uint64_t end = killed + PATIENCE_S * UINT64_C(1000000000); atomic_load(&page->processed) < n || round.recovered_ms == 0; pause_us(100)) {
-        struct odeon_stats_service look = service_look(stats);
-
+        look = service_look(stats);
         if (round.recovered_ms == 0 && look.executor_restarts > before.executor_restarts && strcmp(look.state_name, "running") == 0)
             round.recovered_ms = (double)(now_ns() - killed) / 1e6;
         if (now_ns() > end)
             give_up("the messages are not processed");
     }
     round.first_ms = (double)(atomic_load(&page->first_ns) - killed) / 1e6;
+    steps_take(&round, &look, killed, atomic_load(&page->first_ns));
     return round;
 }
 
@@ -197,12 +216,49 @@ static int compare(const void *a, const void *b)
     return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
+/* Sorts; the middle one. */
+static double median(double *values, unsigned n)
+{
+    qsort(values, n, sizeof(values[0]), compare);
+    return values[n / 2];
+}
+
+static void round_print(const struct round *round, unsigned number)
+{
+    printf("point=restart round=%u kill_to_first_ms=%.1f recovered_ms=%.1f", number, round->first_ms, round->recovered_ms);
+    for (unsigned i = 0; i < STEPS; i++)
+        printf(" %s_ms=%.1f", step_names[i], round->step_ms[i]);
+    printf("\n");
+    fflush(stdout);
+}
+
+static void rounds_print(const struct round *round, unsigned rounds, uint64_t n)
+{
+    double first[ROUNDS_MAX], recovered[ROUNDS_MAX], step[ROUNDS_MAX], first_ms, recovered_ms;
+
+    printf("bench=restart_steps");
+    for (unsigned s = 0; s < STEPS; s++) {
+        for (unsigned i = 0; i < rounds; i++)
+            step[i] = round[i].step_ms[s];
+        printf(" %s_ms=%.1f", step_names[s], median(step, rounds));
+    }
+    for (unsigned i = 0; i < rounds; i++) {
+        first[i] = round[i].first_ms;
+        recovered[i] = round[i].recovered_ms;
+    }
+    first_ms = median(first, rounds);
+    recovered_ms = median(recovered, rounds);
+    printf("\nbench=restart queued=%" PRIu64 " rounds=%u kill_to_first_ms=%.1f kill_to_first_max_ms=%.1f recovered_ms=%.1f recovered_max_ms=%.1f"
+           " target_ms=100\n",
+           n, rounds, first_ms, first[rounds - 1], recovered_ms, recovered[rounds - 1]);
+}
+
 int main(int argc, char **argv)
 {
     unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 20;
     uint64_t n = argc > 3 ? strtoull(argv[3], NULL, 10) : 1000000;
     struct odeon_spawn_where where = { .struct_size = sizeof(where), .where = ODEON_WHERE_PINNED, .worker = 1 };
-    double first[ROUNDS_MAX], recovered[ROUNDS_MAX];
+    static struct round round[ROUNDS_MAX];
     struct odeon_client *client;
     struct odeon_stats *stats;
     struct odeon_port *port;
@@ -223,18 +279,10 @@ int main(int argc, char **argv)
         odeon_port_open(client, NULL, &port) < 0 || odeon_stats_open(stats_path, &stats) < 0)
         give_up("setting up");
     for (unsigned i = 0; i < rounds; i++) {
-        struct round round = round_run(stats, port, gate, type, n);
-
-        printf("point=restart round=%u kill_to_first_ms=%.1f recovered_ms=%.1f\n", i + 1, round.first_ms, round.recovered_ms);
-        fflush(stdout);
-        first[i] = round.first_ms;
-        recovered[i] = round.recovered_ms;
+        round[i] = round_run(stats, port, gate, type, n);
+        round_print(&round[i], i + 1);
     }
-    qsort(first, rounds, sizeof(first[0]), compare);
-    qsort(recovered, rounds, sizeof(recovered[0]), compare);
-    printf("bench=restart queued=%" PRIu64 " rounds=%u kill_to_first_ms=%.1f kill_to_first_max_ms=%.1f recovered_ms=%.1f recovered_max_ms=%.1f"
-           " target_ms=100\n",
-           n, rounds, first[rounds / 2], first[rounds - 1], recovered[rounds / 2], recovered[rounds - 1]);
+    rounds_print(round, rounds, n);
     odeon_stats_close(stats);
     odeon_disconnect(client);
     return EXIT_SUCCESS;

@@ -336,6 +336,14 @@ int odeon_stats_service(struct odeon_stats *stats, struct odeon_stats_service *r
     service.reconfigurations = NOW(reconfigurations);
     service.reconfigure_last_ns = NOW(pause_last_ns);
     service.reconfigure_longest_ns = NOW(pause_longest_ns);
+    service.start_noticed_ns = NOW(start_ns[START_NOTICED]);
+    service.start_forked_ns = NOW(start_ns[START_FORKED]);
+    service.start_entered_ns = NOW(start_ns[START_ENTERED]);
+    service.start_placed_ns = NOW(start_ns[START_PLACED]);
+    service.start_mapped_ns = NOW(start_ns[START_MAPPED]);
+    service.start_verified_ns = NOW(start_ns[START_VERIFIED]);
+    service.start_recovered_ns = NOW(start_ns[START_RECOVERED]);
+    service.start_loaded_ns = NOW(start_ns[START_LOADED]);
 #undef NOW
     snprintf(service.state_name, sizeof(service.state_name), "%s", state_name(service.state));
     memcpy(service.stealing, header->stealing_name, sizeof(service.stealing) - 1);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/mman.h> /* MADV_COLLAPSE: the C library may be older than the kernel */
 #include <sys/mman.h>
 
 #include "daemon/engine/outbox.h"
@@ -12,7 +13,7 @@
 #include "daemon/engine/seed.h"
 #include "daemon/engine/turn.h"
 
-enum { SLOT_MOVE = SLOT_CACHE / 2 };
+enum { SLOT_MOVE = SLOT_CACHE / 2, HUGE_PAGE = 1 << 21 };
 
 /* A type without state shares this: there is nothing to keep apart. */
 static uint64_t no_state;
@@ -26,11 +27,24 @@ int actors_init(struct engine *e)
     e->slots_free = mmap(NULL, n * sizeof(uint32_t), prot, flags, -1, 0);
     if (e->actors == MAP_FAILED || e->actor_states == MAP_FAILED || e->slots_free == MAP_FAILED)
         return -ENOMEM;
-    (void)madvise(e->actors, n * sizeof(struct actor), MADV_HUGEPAGE); /* one TLB entry for many receivers */
-    (void)madvise(e->actor_states, n * sizeof(void *), MADV_HUGEPAGE);
     pthread_mutex_init(&e->slots_mutex, NULL);
     pthread_mutex_init(&e->names_mutex, NULL);
     return 0;
+}
+
+/* What is in use now is copied (kernels before 6.1 leave that to khugepaged), what comes is large from the beginning. */
+static void table_widen(void *table, uint64_t bytes, uint64_t used)
+{
+    uint64_t now = (used + HUGE_PAGE - 1) & ~(uint64_t)(HUGE_PAGE - 1);
+    (void)madvise(table, bytes, MADV_HUGEPAGE);
+    (void)madvise(table, now < bytes ? now : bytes, MADV_COLLAPSE);
+}
+
+void actors_widen(struct engine *e)
+{
+    uint64_t n = e->config.actors_max, used = load_relaxed(&e->segment.header->slots_high);
+    table_widen(e->actors, n * sizeof(struct actor), used * sizeof(struct actor));
+    table_widen(e->actor_states, n * sizeof(void *), used * sizeof(void *));
 }
 
 static void state_give_back(struct engine *e, struct worker *w, uint32_t slot)

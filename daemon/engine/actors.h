@@ -16,6 +16,8 @@
 
 int actors_init(struct engine *engine);
 void actors_fini(struct engine *engine);
+/* Large pages for what senders and workers look up of receivers: one TLB entry for many of them.  Workers may be running. */
+void actors_widen(struct engine *engine);
 /* The free slots that this id has set aside go back to the common stock.  Its thread has ended. */
 void actors_slots_return(struct worker *w);
 /* From the segment: keys, free slots, counts (recovery pass 7). */

@@ -171,6 +171,9 @@ int engine_recover(struct engine *engine, struct engine_recovery *ret_report);
 int engine_fault_get(const struct engine *engine, unsigned index, struct engine_fault *ret_fault);
 
 int engine_start(struct engine *engine);
+/* Large pages for the tables of actors.  For a while after the start: clearing one, let alone making room for it, is more than all the rest of
+ * a recovery may take. */
+void engine_widen(struct engine *engine);
 /* Waits until nothing is queued and nobody runs, or the timeout; ports are no longer taken from when `stop`.
  * 0: empty; 1: not.  *ret_unreceived: messages still queued. */
 int engine_drain(struct engine *engine, uint64_t timeout_ns, bool stop, uint64_t *ret_unreceived);

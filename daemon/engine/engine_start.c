@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "daemon/engine/actors.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/detached.h"
 #include "daemon/engine/fault.h"
@@ -67,6 +68,7 @@ int engine_recover(struct engine *e, struct engine_recovery *ret_report)
     if (r == 0) {
         recovery_publish(e, ret_report);
         counts_settle(e);
+        store_relaxed(&e->stats->start_ns[START_RECOVERED], engine_now_ns());
     }
     return r;
 }
@@ -92,6 +94,11 @@ int engine_start(struct engine *e)
             return r;
     }
     return detached_start_all(e);
+}
+
+void engine_widen(struct engine *e)
+{
+    actors_widen(e);
 }
 
 void engine_stop(struct engine *e)

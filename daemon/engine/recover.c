@@ -289,6 +289,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
     int r = verify_segment(e, report->damage);
     if (r < 0)
         return r;
+    store_relaxed(&e->stats->start_ns[START_VERIFIED], engine_now_ns());
     e->n_faults = 0;
     store_relaxed(&e->segment.header->boots, load_relaxed(&e->segment.header->boots) + 1);
     store_relaxed(&e->segment.header->clean, 0);

@@ -37,6 +37,12 @@ void executor_publish_plugins(struct executor *executor)
                               memory_order_relaxed);
 }
 
+void executor_publish_step(struct executor *executor, enum start_step step, uint64_t when_ns)
+{
+    if (executor->stats)
+        atomic_store_explicit(&executor->stats->start_ns[step], when_ns, memory_order_relaxed);
+}
+
 void executor_publish_mode(struct executor *executor)
 {
     if (executor->stats)
@@ -95,6 +101,8 @@ static int executor_init(struct executor *executor, int control_fd)
         return r;
     uv_timer_init(&executor->loop, &executor->drain_timer);
     executor->drain_timer.data = executor;
+    uv_timer_init(&executor->loop, &executor->widen_timer);
+    executor->widen_timer.data = executor;
     uv_timer_init(&executor->loop, &executor->collect_timer);
     executor->collect_timer.data = executor;
     post_rate_start(executor);
@@ -112,6 +120,7 @@ static void executor_fini(struct executor *executor)
     topology_watch_stop(&executor->topology_watch);
     uv_close((uv_handle_t *)&executor->drain_timer, NULL);
     uv_close((uv_handle_t *)&executor->collect_timer, NULL);
+    uv_close((uv_handle_t *)&executor->widen_timer, NULL);
     post_rate_stop(executor);
     actor_quota_fini(&executor->actor_quota);
     uv_run(&executor->loop, UV_RUN_DEFAULT);
@@ -137,6 +146,7 @@ int executor_run(int control_fd)
         log_error("no memory");
         return EXIT_FAILURE;
     }
+    executor->entered_ns = uv_hrtime();
     r = executor_init(executor, control_fd);
     if (r < 0) {
         log_error("descriptor %d is no connection to a supervisor: %s", control_fd, strerror(-r));

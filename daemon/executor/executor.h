@@ -71,6 +71,7 @@ struct executor {
     uint64_t moves[ODEON_WORKERS_MAX]; /* of each worker, at the supervisor's last ping */
     struct executor_asker asker;
 
+    uint64_t entered_ns; /* when main() began */
     uint64_t start_command;
     uint32_t awaited_ports, awaited_plugins, started_plugins;
 
@@ -81,6 +82,7 @@ struct executor {
     struct post_rate post_rate;
     struct actor_quota actor_quota;
 
+    uv_timer_t widen_timer; /* once, when the start is over */
     uv_timer_t drain_timer;
     bool draining, drain_stop;
     uint64_t drain_command, drain_deadline_ns;
@@ -89,6 +91,8 @@ struct executor {
 /* Runs until the supervisor says so, or has gone.  The process's exit status. */
 int executor_run(int control_fd);
 
+/* Shows readers of the statistics how far the start has come, and when that was. */
+void executor_publish_step(struct executor *executor, enum start_step step, uint64_t when_ns);
 /* Answers a command with an error. */
 void executor_report_error(struct executor *executor, uint64_t command, int error, const char *text);
 /* Shows how workers steal to readers of the statistics. */

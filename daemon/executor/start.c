@@ -28,7 +28,8 @@
 /* How long a former executor may take to end: its odeond has died, and the kernel is about to end it, too. */
 #define LOCK_TIMEOUT_NS UINT64_C(5000000000)
 
-enum { STOP_SECONDS = 1 };
+/* Large pages come when the first messages have gone through. */
+enum { STOP_SECONDS = 1, WIDEN_MS = 100 };
 
 static void start_plugins(struct executor *executor);
 
@@ -163,6 +164,7 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
 {
     struct engine_config config;
     const char *text = NULL;
+    uint64_t placed_ns;
     int r;
 
     if (segment_fd < 0 || stats_fd < 0)
@@ -176,6 +178,7 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
         r = start_settings(executor, start, segment_is_used(segment_fd), explain);
     if (r < 0)
         return r;
+    placed_ns = uv_hrtime();
     r = host_new((unsigned)(executor->settings.workers_max + executor->settings.detached), &executor->host);
     if (r < 0)
         return explain_set(explain, r, "no memory for %" PRIu64 " workers", executor->settings.workers_max);
@@ -188,6 +191,9 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     if (fcntl(segment_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0 && errno != EPERM)
         return explain_set(explain, -errno, "the engine's segment cannot be sealed: %s", strerror(errno));
     start_stats(executor, stats_fd);
+    executor_publish_step(executor, START_ENTERED, executor->entered_ns);
+    executor_publish_step(executor, START_PLACED, placed_ns);
+    executor_publish_step(executor, START_MAPPED, uv_hrtime());
     executor_publish_mode(executor);
     r = plugin_registry_new(executor->engine, executor->host, &executor->plugins);
     if (r < 0)
@@ -296,12 +302,20 @@ static void report_ready(struct executor *executor)
     control_send(executor->control, &report);
 }
 
+static void on_widen(uv_timer_t *timer)
+{
+    struct executor *executor = timer->data;
+
+    engine_widen(executor->engine);
+}
+
 static void start_plugins(struct executor *executor)
 {
     char text[128];
     int r;
 
     log_types_missing(executor);
+    executor_publish_step(executor, START_LOADED, uv_hrtime());
     executor_publish_plugins(executor); /* before anything can fail: what a fault is told by is learned here */
     contain_begin(); /* recovery has set the engine's own handlers */
     r = engine_start(executor->engine);
@@ -327,6 +341,7 @@ static void start_plugins(struct executor *executor)
              executor->settings.queues_per_worker, plugin_registry_count(executor->plugins),
              steal_policy_name(executor->settings.stealing));
     report_ready(executor);
+    uv_timer_start(&executor->widen_timer, on_widen, WIDEN_MS, 0);
 }
 
 /* ---- drain */

@@ -37,9 +37,22 @@ static struct probe_told ask(struct odeon_port *port, odeon_ref ledger, uint32_t
     return told;
 }
 
+/* Each step of the last start, in its order.  That odeond has forked is known to odeond a little after the process runs. */
+static void assert_steps_in_order(const struct odeon_stats_service *state)
+{
+    const uint64_t steps[] = { state->start_noticed_ns,  state->start_entered_ns,   state->start_placed_ns, state->start_mapped_ns,
+                               state->start_verified_ns, state->start_recovered_ns, state->start_loaded_ns, state->executor_started_ns };
+
+    assert_true(steps[0] > 0 && steps[0] <= state->start_forked_ns);
+    for (size_t i = 1; i < sizeof(steps) / sizeof(steps[0]); i++)
+        if (steps[i - 1] > steps[i])
+            fail_msg("step %zu at %llu ns, the next one at %llu", i, (unsigned long long)steps[i - 1], (unsigned long long)steps[i]);
+}
+
 static void test_ports_live_on_over_kills(void **state)
 {
     enum { KILLS = 10 };
+    struct odeon_stats_service after;
     struct numbers numbers;
     struct service service;
 
@@ -56,7 +69,9 @@ static void test_ports_live_on_over_kills(void **state)
     }
     numbers_wait(&numbers, 2000);
     numbers_finish(&numbers);
-    assert_int_equal(service_state(&service).executor_restarts, KILLS);
+    after = service_state(&service);
+    assert_steps_in_order(&after);
+    assert_int_equal(after.executor_restarts, KILLS);
     assert_int_equal(service_state(&service).boots, KILLS + 1);
     print_message("# over %d kills: redeliveries %llu, running handlers %llu, unflushed outboxes %llu\n", KILLS,
                   (unsigned long long)service_state(&service).recovered_redeliveries,

@@ -69,10 +69,10 @@ static int child_on_end(void *self, const void *message, struct engine_context *
     return ALLOCATION_DELETE;
 }
 
-static void fixture_begin(struct engine_fixture *f, uint32_t workers)
+static void fixture_begin_sized(struct engine_fixture *f, uint32_t workers, uint32_t actors_max)
 {
     struct engine_config config = engine_fixture_config(workers, 4);
-    config.actors_max = 2 * ODEON_PORTS_MAX; /* as many actors as ports */
+    config.actors_max = actors_max;
     engine_fixture_open(f, config);
     memset(&seen, 0, sizeof(seen));
     do_type = engine_fixture_message(f, "do", 0, false);
@@ -80,6 +80,11 @@ static void fixture_begin(struct engine_fixture *f, uint32_t workers)
     struct engine_behaviour on_do = { do_type, 0, false, parent_on_do }, on_end = { end_type, 0, false, child_on_end };
     parent_type = engine_fixture_type(f, "parent", 8, NULL, NULL, &on_do, 1);
     child_type = engine_fixture_type(f, "child", 8, child_init, NULL, &on_end, 1);
+}
+
+static void fixture_begin(struct engine_fixture *f, uint32_t workers)
+{
+    fixture_begin_sized(f, workers, 2 * ODEON_PORTS_MAX); /* as many actors as ports */
 }
 
 static void fixture_end(struct engine_fixture *f)
@@ -260,6 +265,31 @@ static void test_full_table(void **state)
     fixture_end(&f);
 }
 
+/* The tables are moved under actors that run, and end. */
+static void test_widen(void **state)
+{
+    enum { ACTORS = 2000, HALF = ACTORS / 2 };
+    static actor_ref refs[ACTORS];
+    (void)state;
+    struct engine_fixture f;
+    fixture_begin_sized(&f, 2, 1 << 19); /* tables of two large pages */
+    assert_int_equal(engine_start(f.engine), 0);
+    for (int i = 0; i < ACTORS; i++)
+        refs[i] = engine_fixture_spawn(&f, child_type, NULL, 0);
+    settle(&f);
+    assert_int_equal(seen.inits, ACTORS);
+    for (int i = 0; i < HALF; i++)
+        assert_int_equal(engine_actor_send(f.engine, refs[i], end_type, NULL, 0), 0);
+    engine_widen(f.engine);
+    for (int i = HALF; i < ACTORS; i++)
+        assert_int_equal(engine_actor_send(f.engine, refs[i], end_type, NULL, 0), 0);
+    settle(&f);
+    assert_int_equal(seen.messages, ACTORS);
+    for (int i = 0; i < ACTORS; i++)
+        assert_false(engine_actor_lives(f.engine, refs[i]));
+    fixture_end(&f);
+}
+
 static void test_types_come_and_go(void **state)
 {
     (void)state;
@@ -393,7 +423,7 @@ int main(void)
         cmocka_unit_test(test_spawn_arguments),      cmocka_unit_test(test_names),
         cmocka_unit_test(test_names_are_used_again), cmocka_unit_test(test_full_table),
         cmocka_unit_test(test_types_come_and_go),    cmocka_unit_test(test_message_types),
-        cmocka_unit_test(test_states_are_aligned_and_zero),
+        cmocka_unit_test(test_states_are_aligned_and_zero), cmocka_unit_test(test_widen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,6 +186,8 @@ static void test_service(void **state)
     atomic_store(&file->header->recovery_total.boots, 4);
     atomic_store(&file->header->recovery_total.held_locks, 5);
     atomic_store(&file->header->recovery_last.duration_ns, 6);
+    for (unsigned step = 0; step < START_STEPS; step++)
+        atomic_store(&file->header->start_ns[step], 100 + step);
     memset(file->header->stealing_name, 'n', sizeof(file->header->stealing_name)); /* without its NUL */
     assert_int_equal(odeon_stats_service(stats, &service), 0);
     assert_int_equal(service.workers, 2);
@@ -194,6 +196,14 @@ static void test_service(void **state)
     assert_int_equal(service.boots, 4);
     assert_int_equal(service.recovered_held_locks, 5);
     assert_int_equal(service.recovery_last_ns, 6);
+    assert_int_equal(service.start_noticed_ns, 100);
+    assert_int_equal(service.start_forked_ns, 101);
+    assert_int_equal(service.start_entered_ns, 102);
+    assert_int_equal(service.start_placed_ns, 103);
+    assert_int_equal(service.start_mapped_ns, 104);
+    assert_int_equal(service.start_verified_ns, 105);
+    assert_int_equal(service.start_recovered_ns, 106);
+    assert_int_equal(service.start_loaded_ns, 107);
     assert_string_equal(service.state_name, "executor-down");
     assert_int_equal(strlen(service.stealing), 31);
     atomic_store(&file->header->service_state, 99);

@@ -37,6 +37,11 @@ struct odeon_stats_service {
     char steal_mode[16];
     uint64_t reconfigurations, reconfigure_last_ns,
         reconfigure_longest_ns; /* changes while workers ran; their pauses */
+    /* The executor's last start, step by step (CLOCK_MONOTONIC; 0: not yet), and then executor_started_ns: the former one's end
+     * was noticed, there is a process, its main() runs, processors are known, the segment is mapped, checked, recovered,
+     * plugins are loaded. */
+    uint64_t start_noticed_ns, start_forked_ns, start_entered_ns, start_placed_ns, start_mapped_ns, start_verified_ns,
+        start_recovered_ns, start_loaded_ns;
 };
 /* -EINVAL: struct_size is not set.  Works while the executor, or the whole service, is down: then it shows how they
  * ended. */
