@@ -4,8 +4,8 @@
 #
 #   tests/crowd.sh [--seconds N] [--pairs N] [--build DIR]
 #
-#   --seconds N  how long each run lasts (default 5)
-#   --pairs N    so many pairs of runs, at most 15 (default 7)
+#   --seconds N  how long either service of a pair runs, in slices (default 5)
+#   --pairs N    so many pairs of services, at most 15 (default 7)
 #   --build DIR  a build directory (default build/release)
 #
 # Exit status 0: every book balances, and the median ratio is 0.98 or more. Best on a machine that does nothing else.
