@@ -246,7 +246,7 @@ for name in ${ONLY//,/ }; do
     [[ " ${ONE_CORE[*]} ${MORE_CORES[*]} ${OTHERS[*]} " = *" $name "* ]] || die "no benchmark $name"
 done
 if [ -n "$QUICK" ]; then
-    FULL_MS=$SHORT_MS QUEUES=(1 16 64) RUNS=2 POLICY_RUNS=1 LIMIT_S=110 N_POST=500000 N_TRIPS=20000 N_WAKES=100 IDLE_S=3
+    FULL_MS=$SHORT_MS QUEUES=(1 16 64) RUNS=2 POLICY_RUNS=1 LIMIT_S=270 N_POST=500000 N_TRIPS=20000 N_WAKES=100 IDLE_S=3
 fi
 if [ -n "$SAVE" ]; then
     case $SAVE in /*) ;; *) SAVE=$FROM/$SAVE ;; esac
