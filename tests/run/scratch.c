@@ -97,7 +97,8 @@ static bool lock_folder(const char *path)
     while (flock(folder, LOCK_EX) < 0)
         if (errno != EINTR)
             break;
-    if (fstat(folder, &opened) == 0 && lstat(path, &named) == 0 && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev)
+    if (fstat(folder, &opened) == 0 && lstat(path, &named) == 0 && opened.st_ino == named.st_ino &&
+        opened.st_dev == named.st_dev)
         return true; /* open, and so locked, until the process ends */
     close(folder);
     return false;

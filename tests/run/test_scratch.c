@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders of tests that were killed go, those of tests that run stay: also while others are made and removed all the time. */
+/* Folders of tests that were killed go, those of tests that run stay: also while others are made and removed all the
+ * time. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -188,7 +189,8 @@ static void test_races(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_killed), cmocka_unit_test(test_not_ours), cmocka_unit_test(test_races) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_killed), cmocka_unit_test(test_not_ours),
+                                        cmocka_unit_test(test_races) };
 
     return cmocka_run_group_tests(tests, make_parent, remove_parent);
 }
