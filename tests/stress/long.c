@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "long.h"
+#include "tests/run/scratch.h"
 
 struct long_run long_run = { .seconds = 600 };
 static struct walker walkers[LANE_CLIENTS];
@@ -137,8 +138,8 @@ static void service_start(void)
 {
     struct odeon_stats_service state = { .struct_size = sizeof(state) };
     pid_t parent = getpid();
-    strcpy(long_run.directory, "/tmp/odeon-long.XXXXXX");
-    if (!mkdtemp(long_run.directory))
+    strcpy(long_run.directory, "/tmp/odeon-test.long-XXXXXX");
+    if (!scratch_make(long_run.directory))
         exit(2);
     snprintf(long_run.socket_path, sizeof(long_run.socket_path), "%s/control.sock", long_run.directory);
     snprintf(long_run.stats_path, sizeof(long_run.stats_path), "%s/stats", long_run.directory);

@@ -32,6 +32,7 @@
 #include "client-lib/src/port.h"
 #include "relay.h"
 #include "tests/history/history.h"
+#include "tests/run/scratch.h"
 
 enum { CLIENTS_MAX = 16, OUTSTANDING_MAX = 100000, RING_BYTES = 65536, QUIET_LIMIT_MS = 20000 };
 
@@ -356,8 +357,8 @@ int main(int argc, char **argv)
     static struct sender senders[CLIENTS_MAX];
     parse(argc, argv);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    strcpy(directory, "/tmp/odeon-torture.XXXXXX");
-    if (!mkdtemp(directory))
+    strcpy(directory, "/tmp/odeon-test.torture-XXXXXX");
+    if (!scratch_make(directory))
         return 2;
     snprintf(socket_path, sizeof(socket_path), "%s/control.sock", directory);
     snprintf(stats_path, sizeof(stats_path), "%s/stats", directory);

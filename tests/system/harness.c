@@ -20,6 +20,8 @@
 
 #include <cmocka.h>
 
+#include "tests/run/scratch.h"
+
 enum { SERVICES_MAX = 8, WORDS_MAX = 64 };
 
 /* What atexit() cleans up: copies, since a test that fails leaves its own behind on a stack that is no more. */
@@ -102,8 +104,8 @@ void service_make_dir(struct service *service)
     *service = (struct service){ .own_dir = true };
     if (!parent || strlen(parent) > 24) /* a socket's path is short */
         parent = "/tmp";
-    snprintf(service->dir, sizeof(service->dir), "%s/odeon-test-XXXXXX", parent);
-    if (!mkdtemp(service->dir))
+    snprintf(service->dir, sizeof(service->dir), "%s/odeon-test.XXXXXX", parent);
+    if (!scratch_make(service->dir))
         fail_msg("%s: %s", service->dir, strerror(errno));
     snprintf(service->socket, sizeof(service->socket), "%s/control.sock", service->dir);
     snprintf(service->stats, sizeof(service->stats), "%s/stats", service->dir);

@@ -4,7 +4,8 @@
  *
  * Used by one thread, the one that runs the tests, except where a function says otherwise: cmocka's assertions work
  * there alone. What cannot be done fails the test that runs. No leftovers: odeond dies with the thread that started it,
- * the executor dies with odeond, and what is still there at exit is killed and removed.
+ * the executor dies with odeond, and what is still there at exit is killed and removed. Folders of a test that is killed
+ * go when the next one begins (tests/run/scratch.h).
  */
 #pragma once
 

@@ -6,7 +6,7 @@ endif()
 
 foreach(name ring call connection stats)
     add_executable(test_${name} ${PROJECT_SOURCE_DIR}/tests/unit/test_${name}.c)
-    target_link_libraries(test_${name} PRIVATE odeon_options odeon_static PkgConfig::CMOCKA m)
+    target_link_libraries(test_${name} PRIVATE odeon_options odeon_static odeon_test_scratch PkgConfig::CMOCKA m)
     add_test(NAME unit/${name} COMMAND test_${name})
     set_tests_properties(unit/${name} PROPERTIES LABELS unit TIMEOUT 120)
 endforeach()

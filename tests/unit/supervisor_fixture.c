@@ -26,10 +26,11 @@
 #include "proto/control.pb-c.h"
 #include "proto/port_layout.h"
 #include "proto/stats_layout.h"
+#include "tests/run/scratch.h"
 #include "tests/unit/supervisor_fixture.h"
 
 static const char *odeond, *executor;
-static char base[] = "/tmp/odeon-test-service-XXXXXX", config_path[128], log_path[128];
+static char base[] = "/tmp/odeon-test.service-XXXXXX", config_path[128], log_path[128];
 char service_dir[64], service_socket[96];
 pid_t service_pid;
 
@@ -336,7 +337,7 @@ void peer_assert_refused(int fd, int error, const char *words)
 
 int service_make(void **state)
 {
-    if (!mkdtemp(base))
+    if (!scratch_make(base))
         return -1;
     snprintf(service_dir, sizeof(service_dir), "%s/run", base);
     snprintf(service_socket, sizeof(service_socket), "%s/control.sock", service_dir);

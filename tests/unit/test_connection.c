@@ -15,6 +15,7 @@
 #include <odeon/admin.h>
 
 #include "proto/control.pb-c.h"
+#include "tests/run/scratch.h"
 #include "tests/unit/clientlib_fake.h"
 
 #include "tests/unit/clientlib_cmocka.h"
@@ -314,8 +315,7 @@ static int setup(void **state)
     s->port_fds = 3;
     s->connection = -1;
     fake_init(&s->fake, 65536, 65536, true);
-    snprintf(s->directory, sizeof(s->directory), "/tmp/odeon-test-conn-XXXXXX");
-    assert_non_null(mkdtemp(s->directory));
+    assert_non_null(scratch_make(strcpy(s->directory, "/tmp/odeon-test.conn-XXXXXX")));
     snprintf(s->path, sizeof(s->path), "%s/control.sock", s->directory);
     s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     memcpy(address.sun_path, s->path,

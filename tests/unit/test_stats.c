@@ -12,6 +12,7 @@
 #include <odeon/stats.h>
 
 #include "proto/stats_layout.h"
+#include "tests/run/scratch.h"
 #include "tests/unit/clientlib_cmocka.h"
 
 struct file {
@@ -45,8 +46,8 @@ static int setup(void **state)
     void *mapping;
     int fd;
 
-    snprintf(file->directory, sizeof(file->directory), "/tmp/odeon-test-stats-XXXXXX");
-    assert_non_null(mkdtemp(file->directory));
+    snprintf(file->directory, sizeof(file->directory), "/tmp/odeon-test.stats-XXXXXX");
+    assert_non_null(scratch_make(file->directory));
     snprintf(file->path, sizeof(file->path), "%s/stats", file->directory);
     fd = open(file->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     assert_true(fd >= 0);

@@ -21,15 +21,16 @@
 #include "daemon/supervisor/child.h"
 #include "daemon/supervisor/plugin_store.h"
 #include "daemon/supervisor/segment.h"
+#include "tests/run/scratch.h"
 
 #define MS UINT64_C(1000000)
 
-static char base[] = "/tmp/odeon-test-parts-XXXXXX";
+static char base[] = "/tmp/odeon-test.parts-XXXXXX";
 
 static int make_base(void **state)
 {
     (void)state;
-    return mkdtemp(base) ? 0 : -1;
+    return scratch_make(base) ? 0 : -1;
 }
 
 static int remove_base(void **state)

@@ -19,14 +19,15 @@
 
 #include "daemon/supervisor/runtime.h"
 #include "daemon/supervisor/stats_file.h"
+#include "tests/run/scratch.h"
 
-static char base[] = "/tmp/odeon-test-runtime-XXXXXX", dir[64], socket_path[96];
+static char base[] = "/tmp/odeon-test.runtime-XXXXXX", dir[64], socket_path[96];
 static char text[RUNTIME_TEXT_MAX];
 
 static int make_base(void **state)
 {
     (void)state;
-    assert_non_null(mkdtemp(base));
+    assert_non_null(scratch_make(base));
     snprintf(dir, sizeof(dir), "%s/run", base);
     snprintf(socket_path, sizeof(socket_path), "%s/control.sock", dir);
     return 0;

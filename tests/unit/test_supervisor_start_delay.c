@@ -17,14 +17,15 @@
 #include <cmocka.h>
 
 #include "daemon/supervisor/start_delay.h"
+#include "tests/run/scratch.h"
 
-static char base[] = "/tmp/odeon-test-delay-XXXXXX";
+static char base[] = "/tmp/odeon-test.delay-XXXXXX";
 static char file[64];
 
 static int make_base(void **state)
 {
     (void)state;
-    if (!mkdtemp(base))
+    if (!scratch_make(base))
         return -1;
     snprintf(file, sizeof(file), "%s/starts", base);
     return 0;
