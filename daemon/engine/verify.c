@@ -10,6 +10,7 @@
 #include "daemon/engine/actors.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/queue.h"
+#include "daemon/engine/verify_walk.h"
 
 /* What is known of a queue's active buffer before the buffer itself is looked at. */
 struct pending {
@@ -24,6 +25,7 @@ struct verify {
     struct pending *pending;             /* [dead_letters + 1] */
     uint32_t *window;                    /* [2 * n_queues]: of each buffer of the message queues, as recovery will leave it */
     const struct segment_commit **named; /* [sources]: the valid record that names it, or NULL */
+    struct walk *walk;                   /* over the records of the queues' buffers */
     char *text;
 };
 
@@ -43,35 +45,6 @@ static bool is_terminated(const char *text, size_t size)
 
 /* ---- records ---- */
 
-/* Of a record with this third word, where `left` bytes are; 0: there is none. */
-static uint64_t record_size(uint64_t meta, uint64_t left)
-{
-    uint64_t length = (uint16_t)(meta >> 16), most = ODEON_PAYLOAD_MAX + (meta >> 40 & ENVELOPE_CORRELATED ? 8u : 0u);
-    return (uint16_t)meta != MESSAGE_TYPE_NONE && length <= most && envelope_size(length) <= left ? envelope_size(length) : 0;
-}
-
-/* Walks the headers of [at, end).  Where it goes wrong, or `end`.  What holds for a record holds for the next one with the same third word:
- * then nothing that is loaded says where the one behind it begins, and the processor need not wait for it.  `least`: 1 where nobody is no
- * receiver. */
-static uint64_t walk(const struct verify *v, const uint8_t *base, uint64_t at, uint64_t end, actor_ref least)
-{
-    uint64_t actors_max = v->segment->header->actors_max, last = MESSAGE_TYPE_NONE, size = UINT64_MAX;
-    while (at < end && end - at >= sizeof(struct envelope)) {
-        const uint64_t *words = (const uint64_t *)(base + at);
-        uint64_t meta = words[2];
-        if (unlikely(meta != last || size > end - at)) {
-            size = record_size(meta, end - at);
-            if (size == 0)
-                break;
-            last = meta;
-        }
-        if (unlikely((uint32_t)words[0] >= actors_max || words[0] < least))
-            break;
-        at += size;
-    }
-    return at;
-}
-
 static const uint8_t *buffer_of(const struct verify *v, uint32_t queue, unsigned buffer)
 {
     const struct segment_header *h = v->segment->header;
@@ -80,12 +53,27 @@ static const uint8_t *buffer_of(const struct verify *v, uint32_t queue, unsigned
     return segment_window(v->segment, queue, buffer);
 }
 
+/* Later, all of them together (check_waiting). */
 static int check_records(const struct verify *v, uint32_t queue, unsigned buffer, uint64_t from, uint64_t end)
 {
-    uint64_t at = walk(v, buffer_of(v, queue, buffer), from, end, queue < v->segment->n_queues);
-    if (at == end)
+    if (from == end)
         return 0;
-    return damaged(v, "queue %u, buffer %u: no record can be at byte %llu of %llu", queue, buffer, (unsigned long long)at, (unsigned long long)end);
+    return walk_add(v->walk, (struct walk_piece){ .base = buffer_of(v, queue, buffer),
+                                                  .from = from,
+                                                  .end = end,
+                                                  .least = queue < v->segment->n_queues,
+                                                  .queue = queue,
+                                                  .buffer = (uint8_t)buffer });
+}
+
+static int check_waiting(const struct verify *v)
+{
+    uint64_t at = 0;
+    const struct walk_piece *bad = walk_all(v->walk, &at);
+    if (!bad)
+        return 0;
+    return damaged(v, "queue %u, buffer %u: no record can be at byte %llu of %llu", bad->queue, bad->buffer, (unsigned long long)at,
+                   (unsigned long long)bad->end);
 }
 
 /* How far a buffer's content can reach: a message queue's has room for one more record behind it. */
@@ -200,7 +188,7 @@ static int check_outbox(const struct verify *v, uint32_t id, uint64_t out, uint3
             return damaged(v, "worker %u: no run of its outbox can be at byte %llu of %llu", id, (unsigned long long)at, (unsigned long long)out);
         at += sizeof(*run);
         uint64_t rest = out - at, bytes = run->bytes && run->bytes * UINT64_C(8) < rest ? run->bytes * UINT64_C(8) : rest;
-        uint64_t good = walk(v, base, at, at + bytes, run->destination < s->n_queues);
+        uint64_t good = walk_records(s->header->actors_max, base, at, at + bytes, at + bytes, run->destination < s->n_queues);
         if (good != at + bytes)
             return damaged(v, "worker %u: no record can be at byte %llu of its outbox", id, (unsigned long long)good);
         struct pending *pending = &v->pending[run->destination];
@@ -375,7 +363,7 @@ static int check_letters(const struct verify *v)
     while (at < end) {
         uint64_t left = end - at, front = sizeof(struct segment_dead_letter);
         const struct envelope *envelope = (const struct envelope *)(base + at + front);
-        uint64_t size = left >= front + sizeof(*envelope) ? record_size(((const uint64_t *)envelope)[2], left - front) : 0;
+        uint64_t size = left >= front + sizeof(*envelope) ? walk_record_size(((const uint64_t *)envelope)[2], left - front) : 0;
         if (size == 0 || actor_ref_slot(envelope->to) >= s->header->actors_max)
             return damaged(v, "the dead letters: no record can be at byte %llu of %llu", (unsigned long long)at, (unsigned long long)end);
         at += front + size;
@@ -431,6 +419,8 @@ static int check_all(const struct verify *v)
     for (uint32_t id = 0; r == 0 && id < s->dead_letters; id++)
         r = check_queue(v, id);
     if (r == 0)
+        r = check_waiting(v);
+    if (r == 0)
         r = check_letters(v);
     return r;
 }
@@ -438,11 +428,13 @@ static int check_all(const struct verify *v)
 int verify_segment(const struct engine *e, char text[static VERIFY_TEXT_MAX])
 {
     uint32_t n_queues = e->segment.dead_letters + 1;
+    struct walk walk = { .actors_max = e->segment.header->actors_max };
     struct verify v = {
         .segment = &e->segment,
         .pending = calloc(n_queues, sizeof(*v.pending)),
         .named = calloc(n_queues + ODEON_PORTS_MAX, sizeof(*v.named)),
         .window = calloc(2ul * e->segment.n_queues, sizeof(*v.window)),
+        .walk = &walk,
         .text = text,
     };
     text[0] = '\0';
@@ -457,5 +449,6 @@ int verify_segment(const struct engine *e, char text[static VERIFY_TEXT_MAX])
     free(v.pending);
     free((void *)v.named);
     free(v.window);
+    walk_free(&walk);
     return r;
 }

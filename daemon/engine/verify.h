@@ -3,7 +3,7 @@
  * seems, must not lead recovery or the workers out of their memory, round in circles, or to records that nobody wrote
  * (docs/shared-memory.md, Damage).
  *
- * Threads: the control thread, before there are workers.  Reads only.
+ * Threads: the control thread, before there are workers, and for many records helpers (verify_walk.h) that end before it answers.  Reads only.
  *
  * I1  After 0 every offset, length, index and id that recovery and workers take from the segment is within its table or window, every
  *     record that waits begins behind the end of the one before and ends within its batch, buffer or run, and no two workers are attached to
