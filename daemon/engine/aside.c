@@ -9,6 +9,7 @@
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/seed.h"
+#include "daemon/engine/urgent.h"
 #include "daemon/engine/wake.h"
 
 /* The aside queue of this actor; NO_QUEUE: it has none. */
@@ -132,6 +133,82 @@ static const char *stuck_find(struct engine *e, struct worker *w, actor_ref ref,
     return NULL;
 }
 
+/* A6.  True: whoever this aside queue was for is not set aside any more. */
+static bool last_one_back(struct engine *e, struct worker *w, uint32_t queue_id)
+{
+    actor_ref ref = load_relaxed(&e->aside[w->id]);
+    struct actor *actor = &e->actors[actor_ref_slot(ref)];
+    uint64_t key = load_relaxed(&actor->key);
+    if (ref == 0 || actor_key_generation(key) != actor_ref_generation(ref) || actor_key_kind(key) != ACTOR_ASIDE)
+        return true;
+    uint32_t its = actor_key_destination(key);
+    uint64_t own = load_acquire(&e->sources[its].own);
+    bool held = its == queue_id;
+    if (held ? w->sent_aside : own_is_running(own) || !owner_take(&e->sources[its], own_worker(own), w->id))
+        return false;
+    kind_set(actor, w->actor_states[actor - w->actors] ? ACTOR_LIVE : ACTOR_NEW);
+    if (!held) {
+        owner_release(&e->sources[its], own_worker(own));
+        full_barrier();
+        source_signal(e, e->control, its); /* its bit may have been taken in vain meanwhile */
+    }
+    return true;
+}
+
+/* What the handler has sent is at the outbox's beginning, and what was before it is gone: `committed` bytes.  The run that goes on across
+ * that boundary gets a header of its own. */
+static void outbox_cut(struct worker *w, uint64_t committed)
+{
+    uint64_t at = 0, shift = 0;
+    while (at < committed) {
+        const struct outbox_run *run = (const struct outbox_run *)(w->outbox + at);
+        uint64_t from = at + sizeof(*run), end = from == w->run_at ? w->out : from + run->bytes * UINT64_C(8);
+        if (end > committed) {
+            struct outbox_run header = { .destination = run->destination, .bytes = end == w->out ? 0 : (uint32_t)((end - committed) >> 3) };
+            memcpy(w->outbox, &header, sizeof(header));
+            shift = sizeof(header);
+        }
+        at = end;
+    }
+    memmove(w->outbox + shift, w->outbox + committed, w->out - committed);
+    w->run_at = w->run_at <= committed ? shift : w->run_at - committed + shift;
+    w->run_bytes = &((struct outbox_run *)(w->outbox + w->run_at) - 1)->bytes;
+    w->out = w->out - committed + shift;
+}
+
+/* A7 */
+static void flush_committed(struct engine *e, struct worker *w, const struct stuck *stuck)
+{
+    uint64_t committed = commit_out(w->slot), all = w->out;
+    if (committed == 0)
+        return;
+    w->recovering = true; /* nobody is told here: the control thread does */
+    w->out = committed;
+    outbox_flush_from(w, 1);
+    w->recovering = false;
+    commit_flip(w, w->source, stuck->cursor, stuck->tail, 0, 0, 0); /* B2: before any of it is overwritten */
+    INJECT(ASIDE);
+    w->out = all;
+    if (all == committed)
+        outbox_reset(w);
+    else
+        outbox_cut(w, committed);
+    w->sent_aside = false;
+    for (uint32_t i = 0; i < w->n_groups; i++) {
+        uint32_t destination = w->groups[i].destination;
+        if (destination >= e->segment.dead_letters)
+            continue;
+        if (destination >= e->segment.n_queues) {
+            source_signal(e, e->control, engine_source_of_port(e, destination - e->segment.n_queues));
+            continue;
+        }
+        uint32_t mailbox = segment_mailbox(&e->segment, destination);
+        if (mailbox != destination)
+            urgent_interrupt(e, e->control, mailbox);
+        source_signal(e, e->control, mailbox);
+    }
+}
+
 /* Both queues are ours: the held worker's own word says so of the first. */
 static void exchange(struct engine *e, struct worker *w, const struct stuck *stuck)
 {
@@ -173,10 +250,18 @@ int aside_set(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns,
     }
     if (r == -EBUSY)
         *reterr_text = "another actor of this worker is set aside";
+    if (r == 0 && !last_one_back(e, w, stuck.queue_id)) {
+        owner_release(&e->sources[aside], own_worker(own));
+        full_barrier();
+        source_signal(e, e->control, aside);
+        *reterr_text = "messages for the last one may be on their way";
+        r = -EAGAIN;
+    }
     if (r < 0) {
         hold_end(w);
         return r;
     }
+    flush_committed(e, w, &stuck);
     exchange(e, w, &stuck);
     store_relaxed(&e->aside[id], ref);
     kind_set(stuck.actor, ACTOR_ASIDE); /* release: before anybody can run the queue */

@@ -9,7 +9,7 @@
  * Threads: aside_set() by the control thread, with the worker held (hold.h) and so in its name; aside_look() by whoever runs the record.
  *
  * A1  What the running handler has done is its own and not committed: it has sent nothing behind the batch, spawned nobody, and its actor's
- *     state is not kept in the segment; else its worker is left alone (-EAGAIN).  Sends in the outbox stay there.
+ *     state is not kept in the segment; else its worker is left alone (-EAGAIN).  Its sends in the outbox stay there.
  * A2  One flip names the new batch and, as a redo, what the two queues become (COMMIT_ASIDE); then these words are stored, then a second flip
  *     names the batch alone.  Nobody else runs either queue meanwhile, so a kill in between finds the redo true and does it again, and a
  *     kill behind it finds none.
@@ -19,6 +19,10 @@
  *     comes back when that runner, with nothing of that in its outbox, takes the aside queue and finds it empty: then all that it had sent on
  *     has been run, and nobody else sends any.
  * A5  After a crash it is known from the aside queue's first record who is set aside.
+ * A6  The aside queue is empty, but who it was for has had no message since, and so has not come back: that is done here, if nobody who runs
+ *     its own queue may have something for it in an outbox; else not now (-EAGAIN).
+ * A7  What the messages before the running one sent is flushed first, in the worker's name: the queue's next runner must not overtake it
+ *     [REL_FLUSH], and it does not wait for a handler that it has nothing to do with.
  */
 #pragma once
 

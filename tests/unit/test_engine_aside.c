@@ -20,22 +20,40 @@
 extern const char __start_stuck_handlers[], __stop_stuck_handlers[];
 
 enum { N_ACTORS = 4, STUCK = 1, N_MESSAGES = 400, HOLD_NS = 500000000 };
+enum { RELAY = 0, SECOND = 2, FAR = N_ACTORS, FAR_OF_STUCK, FARTHER_OF_STUCK, N_ROWS }; /* those further away get what others send them */
 
 /* Shared with children that are killed. */
 struct seen {
-    _Atomic uint64_t last[N_ACTORS], n[N_ACTORS], doubled, missed, redelivered;
+    _Atomic uint64_t last[N_ROWS], n[N_ROWS], doubled, missed, redelivered;
     _Atomic uint32_t inside, hold, at_once; /* the stuck actor: is inside, is to stay there, handlers of it at once */
     _Atomic uint32_t hold_at;                /* the number at which it stays, 0: never */
     _Atomic uint32_t spawns, sends_home;
+    _Atomic uint32_t sends_far, far[N_ROWS]; /* relay and stuck one: how often before it stays, and so often behind that; sent so far */
+    _Atomic uint32_t second_inside, second_at, second_hold;
 };
 static struct seen *seen;
 static uint16_t message_number;
 static uint32_t type_of_walker, type_of_kept;
-static actor_ref refs[N_ACTORS];
+static actor_ref refs[N_ROWS];
 
 struct number {
     uint32_t actor, number;
 };
+
+static void send_far(struct engine_context *ctx, uint32_t row)
+{
+    struct number number = { row, load_relaxed(&seen->far[row]) + 1 };
+    if (engine_ctx_send(ctx, refs[row], message_number, 0, &number, sizeof(number)) == 0)
+        store_relaxed(&seen->far[row], number.number);
+}
+
+static void send_all_far(struct engine_context *ctx, uint32_t actor)
+{
+    if (actor == RELAY && load_relaxed(&seen->sends_far))
+        send_far(ctx, FAR);
+    for (uint32_t i = 0; actor == STUCK && i < load_relaxed(&seen->sends_far) - 1; i++)
+        send_far(ctx, i % 3 == 1 ? FARTHER_OF_STUCK : FAR_OF_STUCK);
+}
 
 /* Numbers come one after the other.  What is redelivered may have been seen by a process that was killed before its commit. */
 HANDLER static int on_number(void *self, const void *message, struct engine_context *ctx)
@@ -43,6 +61,13 @@ HANDLER static int on_number(void *self, const void *message, struct engine_cont
     const struct number *in = message;
     (void)self;
     uint64_t last = load_relaxed(&seen->last[in->actor]);
+    if (load_relaxed(&seen->sends_far))
+        send_all_far(ctx, in->actor);
+    if (in->actor == SECOND && in->number == load_relaxed(&seen->second_at)) {
+        store_relaxed(&seen->second_inside, 1);
+        while (load_acquire(&seen->second_hold))
+            usleep(50);
+    }
     if (in->actor == STUCK) {
         if (atomic_fetch_add(&seen->at_once, 1) != 0)
             atomic_fetch_add(&seen->doubled, 1);
@@ -55,6 +80,8 @@ HANDLER static int on_number(void *self, const void *message, struct engine_cont
             while (load_acquire(&seen->hold))
                 usleep(50);
         }
+        if (load_relaxed(&seen->sends_far))
+            send_all_far(ctx, in->actor);
         if (in->number != ((const volatile struct number *)message)->number || in->actor != STUCK)
             atomic_fetch_add(&seen->missed, 1); /* the message has changed under the handler */
         atomic_fetch_sub(&seen->at_once, 1);
@@ -128,12 +155,17 @@ static void post_all(struct engine_fixture *f, uint32_t from, uint32_t to)
             assert_true(engine_now_ns() < until_);                                                                                      \
     } while (0)
 
-static uint32_t stuck_worker(struct engine_fixture *f)
+static uint32_t worker_of(struct engine_fixture *f, uint32_t actor)
 {
     struct engine_worker_view view;
     for (uint32_t id = 0;; id = (id + 1) % f->config.n_workers)
-        if (engine_worker_get(f->engine, id, &view) == 0 && view.actor == refs[STUCK])
+        if (engine_worker_get(f->engine, id, &view) == 0 && view.actor == refs[actor])
             return id;
+}
+
+static uint32_t stuck_worker(struct engine_fixture *f)
+{
+    return worker_of(f, STUCK);
 }
 
 static bool others_have(uint64_t n)
@@ -144,16 +176,21 @@ static bool others_have(uint64_t n)
     return true;
 }
 
-static void set_aside(struct engine_fixture *f)
+static void set_aside_actor(struct engine_fixture *f, uint32_t actor)
 {
     const char *text;
     int r;
     uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
     do {
-        r = engine_worker_set_aside(f->engine, stuck_worker(f), refs[STUCK], HOLD_NS, &text);
+        r = engine_worker_set_aside(f->engine, worker_of(f, actor), refs[actor], HOLD_NS, &text);
     } while ((r == -EAGAIN || r == -ETIMEDOUT) && engine_now_ns() < until); /* it may be on its way into a system call, or get no processor */
     if (r < 0)
         fail_msg("%s: %s", strerror(-r), text);
+}
+
+static void set_aside(struct engine_fixture *f)
+{
+    set_aside_actor(f, STUCK);
 }
 
 static void test_the_rest_goes_on(void **state)
@@ -215,6 +252,83 @@ static void test_under_traffic(void **state)
     for (unsigned actor = 0; actor < N_ACTORS; actor++)
         assert_int_equal(load_relaxed(&seen->n[actor]), number);
     engine_fixture_close(&f);
+}
+
+/* One after the other, by the same worker; the first has had no message in between, and so has not come back. */
+static void test_one_and_then_another(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    begin(&f, 1, PLACE_SPREAD, false);
+    store_relaxed(&seen->hold, 1);
+    store_relaxed(&seen->hold_at, 1);
+    store_relaxed(&seen->second_hold, 1);
+    store_relaxed(&seen->second_at, 1);
+    post(&f, STUCK, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    UNTIL(load_relaxed(&seen->inside));
+    set_aside(&f);
+    store_release(&seen->hold, 0);
+    UNTIL(load_relaxed(&seen->last[STUCK]) == 1);
+    post(&f, SECOND, 1);
+    post(&f, STUCK, 2);
+    UNTIL(load_relaxed(&seen->second_inside));
+    set_aside_actor(&f, SECOND);
+    post(&f, SECOND, 2);
+    post(&f, STUCK, 3);
+    store_release(&seen->second_hold, 0);
+    UNTIL(load_relaxed(&seen->last[STUCK]) == 3 && load_relaxed(&seen->last[SECOND]) == 2);
+    assert_int_equal(load_relaxed(&seen->doubled) + load_relaxed(&seen->missed), 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_set_aside), 2);
+    engine_stop(f.engine);
+    engine_fixture_close(&f);
+}
+
+/* In a queue of its own: the n-th. */
+static actor_ref far_actor(struct engine_fixture *f, uint32_t queue)
+{
+    struct engine_spawn spawn = { .placement = PLACE_SPREAD, .place = ENGINE_ANYWHERE };
+    struct engine_actor_view view;
+    actor_ref ref;
+    do {
+        assert_int_equal(engine_actor_spawn_placed(f->engine, type_of_walker, &spawn, &ref), 0);
+        assert_int_equal(engine_actor_get(f->engine, ref, &view), 0);
+    } while (view.queue != queue);
+    return ref;
+}
+
+/* What another actor of the batch had sent does not wait for the stuck one, and nothing that it sends later overtakes it; the stuck one's own
+ * sends, `before` of them until it stays, come when it has returned. */
+static void sends_before(uint32_t before)
+{
+    struct engine_fixture f;
+    begin(&f, 3, PLACE_SPREAD, false);
+    refs[FAR] = far_actor(&f, 1);
+    refs[FAR_OF_STUCK] = far_actor(&f, 1);
+    refs[FARTHER_OF_STUCK] = far_actor(&f, 2);
+    store_relaxed(&seen->hold, 1);
+    store_relaxed(&seen->hold_at, 3);
+    store_relaxed(&seen->sends_far, 1 + before);
+    post_all(&f, 1, N_MESSAGES);
+    assert_int_equal(engine_start(f.engine), 0);
+    UNTIL(load_relaxed(&seen->inside));
+    set_aside(&f);
+    UNTIL(load_relaxed(&seen->last[FAR]) == N_MESSAGES);
+    assert_int_equal(load_relaxed(&seen->last[STUCK]), 2);
+    store_release(&seen->hold, 0);
+    UNTIL(load_relaxed(&seen->last[STUCK]) == N_MESSAGES && others_have(N_MESSAGES));
+    assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+    assert_int_equal(load_relaxed(&seen->last[FAR_OF_STUCK]) + load_relaxed(&seen->last[FARTHER_OF_STUCK]), 2ul * before * N_MESSAGES);
+    assert_int_equal(load_relaxed(&seen->doubled) + load_relaxed(&seen->missed), 0);
+    engine_stop(f.engine);
+    engine_fixture_close(&f);
+}
+
+static void test_sends_before(void **state)
+{
+    (void)state;
+    for (uint32_t before = 0; before <= 5; before++)
+        sends_before(before);
 }
 
 /* Until it is not for where the thread was that it is refused. */
@@ -349,6 +463,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_rest_goes_on),
         cmocka_unit_test(test_under_traffic),
+        cmocka_unit_test(test_one_and_then_another),
+        cmocka_unit_test(test_sends_before),
         cmocka_unit_test(test_what_cannot_be_set_aside),
         cmocka_unit_test(test_nobody_is_stuck),
         cmocka_unit_test(test_killed),
