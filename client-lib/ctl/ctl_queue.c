@@ -13,7 +13,8 @@ static void queue_add(struct listing *listing, const void *row)
 
     listing_add(listing,
                 (struct cell[]){ CELL_NUMBER(q->id), CELL_TEXT(q->kind), CELL_NUMBER(q->home), CELL_NUMBER(q->owner),
-                                 CELL_NUMBER(q->bytes), CELL_NUMBER(q->actors), CELL_FLAG(q->retiring != 0) });
+                                 CELL_NUMBER(q->bytes), CELL_NUMBER(q->urgent_bytes), CELL_NUMBER(q->actors),
+                                 CELL_FLAG(q->retiring != 0) });
 }
 
 int ctl_queue_list(struct ctl *ctl)
@@ -24,6 +25,7 @@ int ctl_queue_list(struct ctl *ctl)
         { "HOME", "home", true },
         { "OWNER", "owner", true },
         { "BYTES", "bytes", true },
+        { "URGENT", "urgent_bytes", true },
         { "ACTORS", "actors", true },
         { "RETIRING", "retiring", false },
     };
@@ -40,5 +42,5 @@ int ctl_queue_list(struct ctl *ctl)
     if (!known)
         return ctl_fail(ctl, CTL_USAGE, "--kind: '%s' is no kind of queue. Write ordinary, pinned, follow or detached",
                         kind);
-    return listing_fetch(ctl, "queues", columns, 7, &source);
+    return listing_fetch(ctl, "queues", columns, 8, &source);
 }

@@ -206,6 +206,7 @@ int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64
             .owner = from->owner,
             .bytes = from->bytes,
             .actors = from->actors,
+            .urgent_bytes = from->urgent_bytes,
             .retiring = from->retiring,
             .kind = arena_string(list, from->kind),
         };

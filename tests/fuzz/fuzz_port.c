@@ -49,6 +49,8 @@ static struct envelope record(struct world *w, struct input *input)
     default:
         break;
     }
+    if (how & 0x08)
+        e.flags |= ENVELOPE_URGENT;
     if (how >= 0xf0)
         envelope_words(&e)[how % 3] = input_u64(input);
     return e;

@@ -142,7 +142,9 @@ static const struct attack attacks[] = {
     { "zero header", PORT_BROKEN_HEADER, { .length = 0 }, true, 24 },
     { "flag redelivered", PORT_BROKEN_HEADER, { .length = 16, .flags = ENVELOPE_REDELIVERED }, false, 0 },
     { "flag init", PORT_BROKEN_HEADER, { .length = 16, .flags = ENVELOPE_INIT }, false, 0 },
-    { "flag reserved", PORT_BROKEN_HEADER, { .length = 16, .flags = 0x10 }, false, 0 },
+    { "flag dropped", PORT_BROKEN_HEADER, { .length = 16, .flags = ENVELOPE_DROPPED }, false, 0 },
+    { "flag reserved", PORT_BROKEN_HEADER, { .length = 16, .flags = 0x40 }, false, 0 },
+    { "the other flag reserved, with one that is allowed", PORT_BROKEN_HEADER, { .length = 16, .flags = 0x80 | ENVELOPE_URGENT }, false, 0 },
     { "flags all", PORT_BROKEN_HEADER, { .length = 16, .flags = 0xff }, false, 0 },
     { "attempts", PORT_BROKEN_HEADER, { .length = 16, .attempts = 2 }, false, 0 },
     { "a length that a correlated record alone may have", PORT_BROKEN_LENGTH, { .length = ODEON_PAYLOAD_MAX + 8 }, false, 0 },
@@ -283,6 +285,23 @@ static void test_refused_records(void **state)
     envelope.flags = ENVELOPE_CORRELATED;
     envelope.length = 4;
     check_refusal(&envelope, REASON_BAD_SIZE);
+    /* urgent changes nothing of that */
+    envelope = number_envelope(dead);
+    envelope.flags = ENVELOPE_URGENT;
+    check_refusal(&envelope, REASON_NO_SUCH_ACTOR);
+    envelope = number_envelope(odeon_port_ref(port));
+    envelope.flags = ENVELOPE_URGENT;
+    check_refusal(&envelope, REASON_NOT_ACCEPTED);
+    for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++) {
+        envelope = number_envelope(echo);
+        envelope.type = built_in[i];
+        envelope.flags = ENVELOPE_URGENT;
+        check_refusal(&envelope, REASON_NOT_ACCEPTED);
+    }
+    envelope = number_envelope(echo);
+    envelope.flags = ENVELOPE_URGENT;
+    envelope.length = 24;
+    check_refusal(&envelope, REASON_BAD_SIZE);
     envelope = number_envelope(echo);
     envelope.length = 3;
     check_refusal(&envelope, REASON_BAD_SIZE);
@@ -290,6 +309,55 @@ static void test_refused_records(void **state)
     envelope.length = 24;
     check_refusal(&envelope, REASON_BAD_SIZE);
     odeon_port_close(port);
+}
+
+/* The flag and the order to stop, by hand: the library has no such call.  The actor ends; what had not reached it is refused, whichever lane
+ * it is in, and each record has one fate. */
+static void test_urgent_poison(void **state)
+{
+    enum { N = 200 };
+    odeon_ref victim = spawn(client, "probe_echo", NULL, NULL, 0);
+    struct envelope envelope = number_envelope(victim), poison = { .to = victim, .type = MESSAGE_TYPE_POISON_DELETE, .flags = ENVELOPE_URGENT, .behaviour = 255 };
+    unsigned echoed = 0, refused = 0;
+    struct raw_port port;
+
+    (void)state;
+    open_and_use(&port);
+    struct counts before = count();
+    for (unsigned i = 0; i < N; i++) {
+        struct probe_number number = { .n = i };
+
+        envelope.flags = i % 2 ? ENVELOPE_URGENT : 0;
+        raw_port_put(&port, &envelope, &number);
+    }
+    raw_port_put(&port, &poison, NULL);
+    envelope.flags = ENVELOPE_URGENT;
+    raw_port_put(&port, &envelope, &(struct probe_number){ .n = N });
+    raw_port_publish(&port, port.tail);
+    for (unsigned i = 0; i < N + 1; i++) {
+        struct envelope answer;
+        union {
+            struct refusal refusal;
+            struct probe_number number;
+        } data = { 0 };
+
+        raw_port_receive(&port, &answer, &data, sizeof(data));
+        if (answer.type == number_type) {
+            assert_true(data.number.n < N); /* the last one was behind the poison, in its lane */
+            echoed++;
+        } else {
+            assert_int_equal(answer.type, MESSAGE_TYPE_REFUSAL);
+            assert_int_equal(data.refusal.reason, REASON_NO_SUCH_ACTOR);
+            refused++;
+        }
+    }
+    assert_in_range(echoed, N / 2, N); /* at least what came before it in its own lane */
+    assert_int_equal(echoed + refused, N + 1);
+    put_number(&port, 9);
+    raw_port_publish(&port, port.tail);
+    expect_number(&port, 9);
+    assert_int_equal(count().broken, before.broken);
+    raw_port_close(&port);
 }
 
 /* A wrong idea of the receiver's behaviour index, and a forged sender, are not believed. */
@@ -483,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_good_records_before_a_bad_one_count),
         cmocka_unit_test(test_library_tells_why),
         cmocka_unit_test(test_refused_records),
+        cmocka_unit_test(test_urgent_poison),
         cmocka_unit_test(test_behaviour_and_sender_are_not_believed),
         cmocka_unit_test(test_delivery_head_garbage),
         cmocka_unit_test(test_waiting_words_garbage),

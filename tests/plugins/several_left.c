@@ -35,6 +35,10 @@ ODEON_RECEIVE(left, several_tick)
     odeon_send_any(ctx, self->peer.ref, several_array, .words = { 1, 2, 3, 4 });
     odeon_signal(ctx, odeon_as(left, ctx->self), several_stop);
     odeon_signal_any(ctx, ctx->self, several_tick);
+    odeon_send_urgent(ctx, self->peer, several_point, .x = 5, .label = "now");
+    odeon_send_urgent_any(ctx, self->peer.ref, several_array, .words = { 6 });
+    odeon_signal_urgent(ctx, odeon_as(left, ctx->self), several_stop);
+    odeon_signal_urgent_any(ctx, ctx->self, several_tick);
     return ODEON_NODELETE;
 }
 

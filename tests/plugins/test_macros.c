@@ -57,6 +57,14 @@ static int host_send(struct odeon_context *ctx, odeon_ref to, uint32_t type, uin
     return 0;
 }
 
+static int host_send_urgent(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
+                            const void *data, size_t size)
+{
+    (void)ctx;
+    add_bytes(write_down("send_urgent", to, type, behaviour), data, size);
+    return 0;
+}
+
 /* The short forms are the same message to whoever receives it. */
 static int host_signal(struct odeon_context *ctx, odeon_ref to, uint64_t kind)
 {
@@ -189,6 +197,7 @@ static const struct odeon_host host = {
     .message_send = host_message_send,
     .message_free = host_message_free,
     .now_ns = host_now_ns,
+    .send_urgent = host_send_urgent,
 };
 
 static struct odeon_context begin(uint64_t message_size)
@@ -349,7 +358,7 @@ static void test_sends(void **state)
     struct odeon_context ctx = begin(0);
     struct left_view self = { 0 };
     assert_int_equal(left->behaviours[0].run(&self, NULL, &ctx), ODEON_NODELETE);
-    assert_int_equal(n_calls, 6);
+    assert_int_equal(n_calls, 10);
     expect_call(0, "spawn", ODEON_PLACE_HERE, type_named("right")->id, 0, 0);
     assert_int_equal(self.peer, 1001);
     expect_call(1, "send", 1001, message_named("several_point")->id, 0, sizeof(struct several_point));
@@ -363,6 +372,13 @@ static void test_sends(void **state)
     expect_call(3, "send", 1001, message_named("several_array")->id, ODEON_BEHAVIOUR_UNKNOWN, 32);
     expect_call(4, "send", 42, message_named("several_stop")->id, 3, 0);
     expect_call(5, "send", 42, message_named("several_tick")->id, ODEON_BEHAVIOUR_UNKNOWN, 0);
+    expect_call(6, "send_urgent", 1001, message_named("several_point")->id, 0, sizeof(point));
+    memcpy(&point, calls[6].bytes, sizeof(point));
+    assert_int_equal(point.x, 5);
+    assert_string_equal(point.label, "now");
+    expect_call(7, "send_urgent", 1001, message_named("several_array")->id, ODEON_BEHAVIOUR_UNKNOWN, 32);
+    expect_call(8, "send_urgent", 42, message_named("several_stop")->id, 3, 0);
+    expect_call(9, "send_urgent", 42, message_named("several_tick")->id, ODEON_BEHAVIOUR_UNKNOWN, 0);
 }
 
 static void test_spawn_that_fails(void **state)

@@ -296,7 +296,7 @@ int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64
     snprintf(fake.kind_filter, sizeof(fake.kind_filter), "%s", kind ? kind : "");
     *ret = fake_list(1, sizeof(struct odeon_queue_info));
     *(struct odeon_queue_info *)(*ret)->rows = (struct odeon_queue_info){
-        .id = 33, .home = 2, .owner = 1, .bytes = 4096, .actors = 7, .retiring = 1, .kind = "pinned"
+        .id = 33, .home = 2, .owner = 1, .bytes = 4096, .urgent_bytes = 96, .actors = 7, .retiring = 1, .kind = "pinned"
     };
     return 0;
 }

@@ -217,7 +217,7 @@ static void answer_queue_list(struct service *s, const Odeon__Request *request, 
 
     row.id = (uint32_t)request->queue_list->page->after + 3;
     row.kind = request->queue_list->kind;
-    row.home = 2;
+    row.urgent_bytes = row.home = 2;
     row.bytes = UINT64_C(5) << 32;
     row.retiring = true;
     body.n_queues = 1;
@@ -564,7 +564,7 @@ static void test_places_changes_and_queues(void **state)
     assert_int_equal(odeon_admin_queue_list(client, "pinned", 30, 5, &list), 0);
     queue = list->rows;
     assert_true(list->n == 1 && list->next == 34);
-    assert_true(queue->id == 33 && queue->home == 2 && queue->retiring && queue->bytes == UINT64_C(5) << 32);
+    assert_true(queue->id == 33 && queue->home == 2 && queue->retiring && queue->bytes == UINT64_C(5) << 32 && queue->urgent_bytes == 2);
     assert_string_equal(queue->kind, "pinned");
     odeon_list_free(list);
     odeon_disconnect(client);

@@ -419,10 +419,11 @@ static void test_queue(void **state)
     assert_int_equal(run("queue|list|--json|--kind|pinned"), CTL_DONE);
     assert_string_equal(fake.kind_filter, "pinned");
     check_has(out, "{\"version\":1,\"queues\":[\n{\"id\":33,\"kind\":\"pinned\",\"home\":2,\"owner\":1,\"bytes\":4096,"
-                   "\"actors\":7,\"retiring\":true}");
+                   "\"urgent_bytes\":96,\"actors\":7,\"retiring\":true}");
     assert_int_equal(run("queue|list"), CTL_DONE);
     assert_string_equal(fake.kind_filter, "");
     check_has(out, "RETIRING");
+    check_has(out, "URGENT");
     check_has(out, "4096");
 }
 

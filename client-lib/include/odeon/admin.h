@@ -102,6 +102,7 @@ struct odeon_client_detail {
 struct odeon_queue_info {
     uint32_t id, home, owner; /* workers: whose it is, who has it now */
     uint64_t bytes, actors;   /* that wait in it, that live in it */
+    uint64_t urgent_bytes;    /* that wait in its urgent lane */
     int retiring;             /* takes no new actors: its worker is not active any more */
     const char *kind;         /* "ordinary", "pinned", "follow", "detached" */
 };
