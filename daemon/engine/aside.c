@@ -271,7 +271,7 @@ int aside_set(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns,
     w->tail = stuck.behind;
     w->tail_limit = w->ring = 0;
     w->active_len = &stuck.aside->len[queue_active(load_relaxed(&stuck.aside->sel))];
-    w->gives_way = &e->urgent[aside];
+    w->gives_way = w->gives_way_to = &e->urgent[aside];
     store_relaxed(&w->out_wanted, 0); /* A3 */
     w->out_room = 0;
     owner_release(&e->sources[stuck.queue_id], id);

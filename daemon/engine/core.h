@@ -171,7 +171,7 @@ struct worker {
     uint64_t key_live; /* what actor.key must be below the generation, but for the type */
     _Atomic(struct actor_type *) *types; /* the engine's */
     _Atomic uint64_t *active_len;
-    const _Atomic uint8_t *gives_way; /* the mailbox's byte in engine.urgent; to an urgent batch, always 0 */
+    const _Atomic uint8_t *gives_way, *gives_way_to; /* the mailbox's byte in engine.urgent; of an urgent batch, and before the first message, one that is 0 */
     uint32_t source; /* id + 1 of the attached source, as in the commit record */
     uint32_t queue;  /* message queue whose batch runs, NO_QUEUE: none */
     uint32_t id;

@@ -91,13 +91,6 @@ static inline const struct envelope *outbox_run_envelopes(const struct worker *w
 /* Bytes of a group's envelopes. */
 uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *group);
 
-/* An urgent lane is for what is small and rare. */
-static inline uint64_t outbox_limit(const struct segment *segment, uint32_t destination)
-{
-    uint64_t limit = segment->header->limit_bytes;
-    return likely(destination < segment->n_mailboxes) || limit < ODEON_URGENT_BYTES ? limit : ODEON_URGENT_BYTES;
-}
-
 /* Is the destination below its limit?  Looked at when a flush interval first sends there: a window has room for all outboxes beyond
  * it (B4). */
 static inline bool outbox_look_for_room(struct worker *w, uint32_t destination)
@@ -105,8 +98,16 @@ static inline bool outbox_look_for_room(struct worker *w, uint32_t destination)
     const struct segment *segment = &w->engine->segment;
     if (likely(w->has_room[destination]))
         return true;
-    if (unlikely(destination < segment->n_queues && queue_backlog_bytes(&segment->queues[destination]) > outbox_limit(segment, destination)))
+    if (unlikely(destination < segment->n_queues && queue_backlog_bytes(&segment->queues[destination]) > segment->header->limit_bytes))
         return false;
     w->has_room[destination] = destination < segment->n_queues; /* a port's bound is applied when it is delivered to */
     return true;
+}
+
+/* Of an urgent lane, which is for what is small and rare: with what is on its way to it. */
+static inline bool outbox_urgent_fits(const struct worker *w, uint32_t destination, uint64_t size)
+{
+    const struct segment *segment = &w->engine->segment;
+    uint64_t limit = segment->header->limit_bytes < ODEON_URGENT_BYTES ? segment->header->limit_bytes : ODEON_URGENT_BYTES;
+    return queue_backlog_bytes(&segment->queues[destination]) + w->sent_urgent + size <= limit;
 }

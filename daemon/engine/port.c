@@ -159,10 +159,11 @@ static inline enum port_broken route(struct worker *w, uint32_t id, struct port 
     uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h->to)].key);
     uint32_t destination = actor_key_destination(key);
     enum envelope_reason reason = route_reason(e, port, h, key);
-    if (unlikely(h->flags & ENVELOPE_URGENT) && reason == REASON_NONE)
+    bool urgent = unlikely(h->flags & ENVELOPE_URGENT) && reason == REASON_NONE;
+    if (urgent)
         destination = segment_urgent_queue(&e->segment, destination);
     enum overflow_verdict verdict = OVERFLOW_TAKE;
-    if (reason == REASON_NONE && unlikely(!outbox_look_for_room(w, destination)))
+    if (reason == REASON_NONE && unlikely(urgent ? !outbox_urgent_fits(w, destination, size) : !outbox_look_for_room(w, destination)))
         verdict = overflow_decide(w, h->to, h->type, destination);
     if (unlikely(verdict == OVERFLOW_STALL) && overflow_stall(w, id, destination)) {
         w->tail = w->cursor;
@@ -178,6 +179,7 @@ static inline enum port_broken route(struct worker *w, uint32_t id, struct port 
         return PORT_OK;
     }
     record_copy(e, id, at, h, outbox_append(w, destination, size));
+    w->sent_urgent += urgent ? size : 0;
     return PORT_OK;
 }
 

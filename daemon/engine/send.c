@@ -177,8 +177,8 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
     destination = segment_urgent_queue(&e->segment, destination);
     if (unlikely(w->newborn))
         turn_newborn_settle(w, 0);
-    uint64_t bytes = envelope_size(size), waits = queue_backlog_bytes(&e->segment.queues[destination]) + w->sent_urgent;
-    if (unlikely(!outbox_fits(w, bytes) || waits + bytes > outbox_limit(&e->segment, destination))) {
+    uint64_t bytes = envelope_size(size);
+    if (unlikely(!outbox_fits(w, bytes) || !outbox_urgent_fits(w, destination, bytes))) {
         int r = send_at_limit(w, to, type, destination, bytes);
         if (r <= 0)
             return r;

@@ -398,7 +398,6 @@ struct turn_loop {
     uint64_t low;   /* of the count, as committed */
     uint64_t stop;  /* at this low part the limit is reached */
     uint64_t bound; /* where the batch, or its first piece, ended when that was last looked at */
-    bool any;       /* a message has been run */
 };
 
 /* Commits that were not a message's own move the limit. */
@@ -430,9 +429,9 @@ static bool loop_look(struct turn_loop *loop, struct worker *w)
         loop_resume(loop, w, 0);
     }
     loop->bound = w->wrap ? w->wrap : w->tail;
-    if (unlikely(load_relaxed(w->gives_way)) && loop->any) /* G3 */
+    if (unlikely(load_relaxed(w->gives_way))) /* G3 */
         return false;
-    loop->any = true;
+    w->gives_way = w->gives_way_to;
     return w->cursor != loop->bound && loop->low != loop->stop && !worker_wants_halt(w);
 }
 

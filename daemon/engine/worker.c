@@ -112,7 +112,8 @@ static void attach(struct worker *w, uint32_t mailbox, uint32_t id, struct segme
         store_relaxed(&queue->ring, w->ring);
     }
     w->tail_limit = w->wrap ? w->cursor : w->ring;
-    w->gives_way = &e->urgent[urgent ? e->segment.n_mailboxes : mailbox]; /* the last one is nobody's */
+    w->gives_way = &e->urgent[e->segment.n_mailboxes]; /* nobody's: at least one message is run */
+    w->gives_way_to = urgent ? w->gives_way : &e->urgent[mailbox];
     w->queue = mailbox;
     w->key_live = actor_key(0, mailbox, 0, ACTOR_LIVE);
     w->source = id + 1;
