@@ -32,12 +32,13 @@ int actors_init(struct engine *e)
     return 0;
 }
 
-/* What is in use now is copied (kernels before 6.1 leave that to khugepaged), what comes is large from the beginning. */
+/* Once, and not for khugepaged to go on with: it looks through a process at the lowest priority, and one that ends has to wait until it has let
+ * go.  Kernels before 6.1 have nothing else. */
 static void table_widen(void *table, uint64_t bytes, uint64_t used)
 {
     uint64_t now = (used + HUGE_PAGE - 1) & ~(uint64_t)(HUGE_PAGE - 1);
-    (void)madvise(table, bytes, MADV_HUGEPAGE);
-    (void)madvise(table, now < bytes ? now : bytes, MADV_COLLAPSE);
+    if (madvise(table, now < bytes ? now : bytes, MADV_COLLAPSE) < 0 && errno == EINVAL)
+        (void)madvise(table, bytes, MADV_HUGEPAGE);
 }
 
 void actors_widen(struct engine *e)

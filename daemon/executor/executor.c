@@ -96,7 +96,7 @@ static int executor_init(struct executor *executor, int control_fd)
     static const struct control_handlers handlers = { .command = on_command, .closed = on_closed };
     int r = uv_loop_init(&executor->loop);
 
-    executor->segment_fd = -1;
+    executor->segment_fd = executor->watch_fd = -1;
     if (r < 0)
         return r;
     uv_timer_init(&executor->loop, &executor->drain_timer);

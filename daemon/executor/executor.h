@@ -61,6 +61,7 @@ struct executor {
     struct settings settings, defaults; /* in force; what nobody sets on this machine */
     struct topology *topology;
     struct topology_watch topology_watch;
+    int watch_fd;   /* for the topology's changes, odeond's; -1: none */
     int segment_fd; /* X2; -1: none yet */
     struct engine *engine;
     struct host *host;

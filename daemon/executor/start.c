@@ -214,6 +214,7 @@ void start_begin(struct executor *executor, uint64_t command, const Odeon__Start
     executor->start_command = command;
     segment_fd = frame_take_fd(frame, 0);
     stats_fd = frame_take_fd(frame, 1);
+    executor->watch_fd = frame_take_fd(frame, 2);
     r = start_open(executor, start, segment_fd, stats_fd, &explain);
     executor->segment_fd = segment_fd;
     if (stats_fd >= 0)
@@ -334,7 +335,8 @@ static void start_plugins(struct executor *executor)
     r = stalls_start(executor);
     if (r < 0)
         log_warning("handlers that do not return are not noticed: %s", uv_strerror(r));
-    r = topology_watch_start(&executor->topology_watch, &executor->loop, executor->topology);
+    r = topology_watch_start(&executor->topology_watch, &executor->loop, executor->topology,
+                             executor->watch_fd);
     if (r < 0)
         log_warning("changes of processors are not noticed: %s", strerror(-r));
     log_info("%" PRIu64 " workers, %" PRIu64 " queues each, %u plugins, stealing %s", executor->settings.workers,

@@ -101,12 +101,12 @@ static void on_written(uv_poll_t *poll, int status, int events)
     uv_timer_start(&watch->timer, on_settled, SETTLE_MS, 0);
 }
 
-int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct topology *topology)
+int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct topology *topology, int fd)
 {
     int r;
 
     watch->topology = topology;
-    watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    watch->fd = fd >= 0 ? fd : inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (watch->fd < 0)
         return -errno;
     if (watch_add_cpus(watch) + watch_add_cgroups(watch) == 0) {

@@ -20,7 +20,8 @@ struct topology_watch {
     bool active;
 };
 
-/* 0, also where there is nothing to watch; negative errno: nothing is watched. */
-int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct topology *topology);
+/* Takes `fd`, an inotify instance that somebody else holds, too, and that may know of an earlier executor's watches; -1: makes one.  0, also
+ * where there is nothing to watch; negative errno: nothing is watched. */
+int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct topology *topology, int fd);
 /* The handles are closed in the loop's next round; without a start nothing happens. */
 void topology_watch_stop(struct topology_watch *watch);

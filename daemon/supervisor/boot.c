@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #include "daemon/common/events.h"
@@ -88,8 +89,10 @@ static void send_start(struct supervisor *supervisor)
         start.plugins += !supervisor->plugins.list[i].left_out;
     command.body_case = ODEON__COMMAND__BODY_START;
     command.start = &start;
-    supervisor->boot.start_id =
-        executor_send(&supervisor->executor, &command, (int[]){ supervisor->segment_fd, supervisor->stats.fd }, 2);
+    supervisor->boot.start_id = executor_send(
+        &supervisor->executor, &command,
+        (int[]){ supervisor->segment_fd, supervisor->stats.fd, supervisor->boot.watch_fd },
+        supervisor->boot.watch_fd >= 0 ? 3 : 2);
 }
 
 /* For whoever asks where the time of a start goes: the executor goes on from here. */
@@ -270,7 +273,8 @@ const struct executor_ops boot_executor_ops = { .report = on_report, .exited = o
 void boot_init(struct supervisor *supervisor)
 {
     supervisor->boot = (struct boot){
-        .restarts = atomic_load_explicit(&supervisor->stats.header->executor_restarts, memory_order_relaxed)
+        .restarts = atomic_load_explicit(&supervisor->stats.header->executor_restarts, memory_order_relaxed),
+        .watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC),
     };
     uv_timer_init(&supervisor->loop, &supervisor->boot.timer);
     supervisor->boot.timer.data = supervisor;
@@ -289,4 +293,6 @@ void boot_stop(struct supervisor *supervisor)
 void boot_fini(struct supervisor *supervisor)
 {
     uv_close((uv_handle_t *)&supervisor->boot.timer, NULL);
+    if (supervisor->boot.watch_fd >= 0)
+        close(supervisor->boot.watch_fd);
 }

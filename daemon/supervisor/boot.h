@@ -21,6 +21,9 @@ struct boot {
     uint64_t start_id; /* of the Start that waits for its answer; 0: none */
     bool start_refused; /* by the executor that runs: what else it says means nothing, it ends */
     uint64_t ready_ns; /* since when the executor is ready; 0: it is not */
+    /* What every executor watches processors with (executor/topology_watch.h); -1: none.  An inotify instance takes the kernel 5 to 15 ms to
+     * end, which it would do in the middle of an executor's end, before anybody hears of that. */
+    int watch_fd;
     uint64_t restarts;
     uint32_t boots;    /* of executors that became ready */
 };
