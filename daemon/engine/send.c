@@ -30,6 +30,21 @@ static inline struct envelope *send_begin(struct worker *w, struct envelope *at,
     return at;
 }
 
+/* A dead letter at once, whatever waits anywhere: a queue that would only pass it on can be full.  Its sender is an actor, and is sent no
+ * refusal. */
+static struct envelope *send_to_nobody(struct worker *w, actor_ref to, uint64_t meta, uint64_t size, int *ret_error)
+{
+    if (!outbox_fits(w, size)) {
+        w->n_failed++;
+        *ret_error = -ENOBUFS;
+        return NULL;
+    }
+    struct envelope *out = send_begin(w, outbox_append(w, w->engine->segment.dead_letters, size), to, meta);
+    out->reserved = REASON_NO_SUCH_ACTOR;
+    stat_add(w, STAT_dead_letters, 1);
+    return out;
+}
+
 /* Where a record of `size` bytes for `to` goes, its header written; NULL and *ret_error, which is 0 if it is dropped. */
 static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta, uint64_t size, int *ret_error)
 {
@@ -40,8 +55,8 @@ static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta
         return NULL;
     }
     uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
-    if (destination == NO_DESTINATION)
-        destination = 0; /* whoever runs it makes a dead letter of the record */
+    if (unlikely(destination == NO_DESTINATION))
+        return send_to_nobody(w, to, meta, size, ret_error);
     if (unlikely(!turn_has_room(w, destination, size)) && (*ret_error = send_at_limit(w, to, meta, destination, size)) <= 0)
         return NULL;
     return send_begin(w, turn_place(w, destination, size), to, meta);

@@ -74,9 +74,6 @@ static void pass_on(struct engine_context *ctx, const void *message, actor_ref t
     int r = send(ctx, to, &hop, copy);
     if (r == -EAGAIN && workload.overflow != OVERFLOW_NEVER)
         r = engine_ctx_send(ctx, hop.origin, workload.message_type, 255, copy, ctx->message_size);
-    const struct workload_client *client = &workload.clients[hop.client];
-    if (r == -EAGAIN && workload.overflow != OVERFLOW_NEVER && (client->client.ref != hop.origin || client->presence != CLIENT_HERE))
-        return; /* nobody's any more: a dead letter, but not into a queue that is full */
     if (r < 0)
         sim_fail("send: %s", strerror(-r));
 }

@@ -289,6 +289,39 @@ static void test_handlers(void **state)
     }
 }
 
+/* Whoever is sent to and is not there has no queue that could be full. */
+static void test_nobodys_are_dead_at_once(void **state)
+{
+    (void)state;
+    struct two t;
+    struct engine_dead_letter letters[4];
+    struct engine_actor_view view;
+    bool more;
+    two_begin(&t, OVERFLOW_POLICY_REJECT, OVERFLOW_POLICY_REJECT);
+    assert_int_equal(engine_actor_send(t.f.engine, t.actor[1], MESSAGE_TYPE_POISON_DELETE, NULL, 0), 0);
+    run_empty(&t.f, QUEUE);
+    assert_int_equal(engine_actor_get(t.f.engine, t.actor[1], &view), -ESRCH);
+    assert_int_equal(post(&t, 0, 1, 3 * FIT), FIT + 1);
+    uint64_t failed = stat_of(&t, STAT_sends_failed), refused = stat_of(&t, STAT_refused_full);
+    flood = (typeof(flood)){ .n = 3, .to = t.actor[1] };
+    assert_int_equal(engine_actor_send(t.f.engine, t.elsewhere, flood_type, NULL, 0), 0);
+    run_empty(&t.f, 1);
+    assert_int_equal(flood.taken, 3);
+    assert_int_equal(stat_of(&t, STAT_dead_letters), 3);
+    assert_int_equal(stat_of(&t, STAT_sends_failed), failed);
+    assert_int_equal(stat_of(&t, STAT_refused_full), refused);
+    assert_int_equal(engine_dead_letters_list(t.f.engine, 0, letters, 4, &more), 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(letters[i].reason, REASON_NO_SUCH_ACTOR);
+        assert_true(letters[i].to == t.actor[1] && letters[i].from == t.elsewhere);
+        assert_int_equal(letters[i].message_type, number_type);
+        assert_int_equal(letters[i].size, 8);
+    }
+    run_empty(&t.f, QUEUE);
+    assert_int_equal(seen[0].n, FIT + 1);
+    two_end(&t);
+}
+
 static void test_handlers_push_out_the_oldest(void **state)
 {
     (void)state;
@@ -569,6 +602,7 @@ int main(void)
         cmocka_unit_test(test_two_policies_in_one_queue),
         cmocka_unit_test(test_poison_is_not_dropped),
         cmocka_unit_test(test_handlers),
+        cmocka_unit_test(test_nobodys_are_dead_at_once),
         cmocka_unit_test(test_handlers_push_out_the_oldest),
         cmocka_unit_test(test_killed_among_the_marks),
 #ifdef ODEON_INJECT
