@@ -59,6 +59,12 @@ enum aside_verdict aside_look(struct worker *w, struct actor *actor, actor_ref r
     return outbox_look_for_room(w, aside) ? ASIDE_SEND_ON : ASIDE_FULL;
 }
 
+bool aside_is_full(const struct engine *e, actor_ref ref)
+{
+    uint32_t aside = queue_of(e, ref);
+    return aside != NO_QUEUE && queue_backlog_bytes(&e->segment.queues[aside]) > e->segment.header->limit_bytes;
+}
+
 void aside_send_on(struct worker *w, const struct envelope *envelope, actor_ref ref)
 {
     uint64_t size = envelope_record_size(envelope);

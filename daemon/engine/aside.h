@@ -32,6 +32,8 @@ int aside_set(struct engine *engine, uint32_t worker, actor_ref actor, uint64_t 
  * committed. */
 enum aside_verdict { ASIDE_RUN, ASIDE_SEND_ON, ASIDE_FULL };
 enum aside_verdict aside_look(struct worker *w, struct actor *actor, actor_ref ref);
+/* A port refuses at once what would be refused further on: what waits for it there is at its limit.  A hint: nobody's lock is held. */
+bool aside_is_full(const struct engine *engine, actor_ref ref);
 /* Sends it on. */
 void aside_send_on(struct worker *w, const struct envelope *envelope, actor_ref ref);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/engine/actors.h"
+#include "daemon/engine/aside.h"
 #include "daemon/engine/client_load.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/delivery.h"
@@ -158,6 +159,10 @@ static inline enum port_broken route(struct worker *w, uint32_t id, struct port 
     uint32_t destination = actor_key_destination(key);
     enum envelope_reason reason = route_reason(e, port, h, key);
     enum overflow_verdict verdict = OVERFLOW_TAKE;
+    if (reason == REASON_NONE && unlikely(actor_key_kind(key) == ACTOR_ASIDE) && aside_is_full(e, h->to)) {
+        stat_add(w, STAT_refused_full, 1);
+        reason = REASON_QUEUE_FULL;
+    }
     if (reason == REASON_NONE && unlikely(!outbox_look_for_room(w, destination)))
         verdict = overflow_decide(w, h->to, h->type, destination);
     if (unlikely(verdict == OVERFLOW_STALL) && overflow_stall(w, id, destination)) {
