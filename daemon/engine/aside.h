@@ -18,6 +18,9 @@
  * A4  An actor that is set aside is run from the aside queue alone.  Records for it that the runner of its own queue meets are sent on.  It
  *     comes back when that runner, with nothing of that in its outbox, takes the aside queue and finds it empty: then all that it had sent on
  *     has been run, and nobody else sends any.
+ * A6  What else the worker owns goes to the others in turn, idle as it is, and stays there: a busy worker looks at what is not its own only when
+ *     it has nothing to run.  In mode visit nothing is sent home to it while it runs its aside queue.  What is given to it meanwhile is found
+ *     by thieves, as ever.  Not with stealing `none`.
  * A5  After a crash it is known from the aside queue's first record who is set aside.
  */
 #pragma once

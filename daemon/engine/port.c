@@ -454,7 +454,7 @@ bool port_make_cold(struct worker *w)
 int64_t port_steal_from(struct worker *thief, uint32_t victim)
 {
     struct engine *e = thief->engine;
-    if (!load_relaxed(&e->workers[victim]->busy))
+    if (!load_relaxed(&e->workers[victim]->busy) || worker_is_away(e, victim))
         return -1;
     for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
         for (uint64_t bits = load_relaxed(&e->ports_open[word]); bits; bits &= bits - 1) {
