@@ -60,6 +60,12 @@ enum aside_verdict aside_look(struct worker *w, struct actor *actor, actor_ref r
     return outbox_look_for_room(w, aside) ? ASIDE_SEND_ON : ASIDE_FULL;
 }
 
+bool aside_is_full(const struct engine *e, actor_ref ref)
+{
+    uint32_t aside = queue_of(e, ref);
+    return aside != NO_QUEUE && queue_backlog_bytes(&e->segment.queues[aside]) > e->segment.header->limit_bytes;
+}
+
 void aside_send_on(struct worker *w, const struct envelope *envelope, actor_ref ref)
 {
     uint64_t size = envelope_record_size(envelope);
@@ -228,6 +234,32 @@ static void exchange(struct engine *e, struct worker *w, const struct stuck *stu
     *b = c;
 }
 
+/* The next worker behind `last` who is there; `id` itself: nobody is. */
+static uint32_t next_present(const struct engine *e, uint32_t last, uint32_t id)
+{
+    uint32_t n_workers = engine_workers(e);
+    for (uint32_t i = 1; i <= n_workers; i++) {
+        uint32_t to = (last + i) % n_workers;
+        if (to != id && !worker_is_away(e, to))
+            return to;
+    }
+    return id;
+}
+
+/* A8.  As a thief moves sources that it does not run at once; the bit is behind the move. */
+static void give_away(struct engine *e, uint32_t id)
+{
+    uint32_t to = id;
+    for (uint32_t source = 0; source < e->n_sources; source++) {
+        struct source *s = &e->sources[source];
+        if (load_relaxed(&s->own) != own_idle(id) || load_relaxed(&s->flags) & SOURCE_FIXED)
+            continue;
+        to = next_present(e, to, id);
+        if (to != id && owner_move(s, id, to))
+            source_signal(e, e->control, source);
+    }
+}
+
 int aside_set(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns, const char **reterr_text)
 {
     struct worker *w = e->workers[id];
@@ -279,6 +311,8 @@ int aside_set(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns,
     source_signal(e, e->control, stuck.queue_id);
     hold_end(w);
     stat_add(e->control, STAT_set_aside, 1);
+    if (load_relaxed(&e->stealing) != STEAL_NONE)
+        give_away(e, id);
     return 0;
 }
 

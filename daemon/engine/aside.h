@@ -23,6 +23,9 @@
  *     its own queue may have something for it in an outbox; else not now (-EAGAIN).
  * A7  What the messages before the running one sent is flushed first, in the worker's name: the queue's next runner must not overtake it
  *     [REL_FLUSH], and it does not wait for a handler that it has nothing to do with.
+ * A8  What else the worker owns goes to the others in turn, idle as it is, and stays there: a busy worker looks at what is not its own only when
+ *     it has nothing to run.  In mode visit nothing is sent home to it while it runs its aside queue.  What is given to it meanwhile is found
+ *     by thieves, as ever.  Not with stealing `none`.
  */
 #pragma once
 
@@ -36,6 +39,8 @@ int aside_set(struct engine *engine, uint32_t worker, actor_ref actor, uint64_t 
  * committed. */
 enum aside_verdict { ASIDE_RUN, ASIDE_SEND_ON, ASIDE_FULL };
 enum aside_verdict aside_look(struct worker *w, struct actor *actor, actor_ref ref);
+/* A port refuses at once what would be refused further on: what waits for it there is at its limit.  A hint: nobody's lock is held. */
+bool aside_is_full(const struct engine *engine, actor_ref ref);
 /* Sends it on. */
 void aside_send_on(struct worker *w, const struct envelope *envelope, actor_ref ref);
 

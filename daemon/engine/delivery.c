@@ -10,6 +10,7 @@
 #include "daemon/engine/client_load.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/outbox.h"
+#include "daemon/engine/seed.h"
 #include "daemon/engine/wake.h"
 
 enum { DRAIN_FLUSHES = 64 }; /* of about 16 KiB each, before other sources are looked at */
@@ -115,8 +116,11 @@ static void count_dropped(struct worker *w, struct port *port, enum stat_index w
     atomic_fetch_add_explicit(&port->executor_words->dropped, n, memory_order_relaxed); /* for its client */
 }
 
+/* What an append to the backlog leaves to be told to the port's runner (D6). */
+enum to_tell { TELL_NOTHING, TELL_IF_NO_BATCH, TELL };
+
 static struct group_result deliver_to_backlog(struct worker *w, uint32_t step, const struct outbox_group *group, struct port *port,
-                                              struct segment_port *durable, struct segment_queue *backlog)
+                                              struct segment_port *durable, struct segment_queue *backlog, enum to_tell *ret_tell)
 {
     struct engine *e = w->engine;
     unsigned active = queue_active(load_relaxed(&backlog->sel));
@@ -126,10 +130,17 @@ static struct group_result deliver_to_backlog(struct worker *w, uint32_t step, c
     journal_arm(w, step, group->destination, result.length);
     store_release(&backlog->len[active], result.length);
     crash_order();
+    *ret_tell = length == 0 ? TELL_IF_NO_BATCH : TELL_NOTHING;
+    if (port->overflow == PORT_OVERFLOW_DROP_OLDEST)
+        *ret_tell = TELL; /* D5 */
     if (result.taken)
         store_relaxed(&port->executor_words->backlog, 1);
-    if (unlikely(result.dropped > 0) && port->overflow == PORT_OVERFLOW_DISCONNECT)
+    else
+        *ret_tell = TELL_NOTHING;
+    if (unlikely(result.dropped > 0) && port->overflow == PORT_OVERFLOW_DISCONNECT && !load_relaxed(&port->slow)) {
         store_release(&port->slow, 1); /* read (acquire) by the runner, who is signalled */
+        *ret_tell = TELL;
+    }
     stat_add(w, STAT_port_backlogged, result.taken);
     return result;
 }
@@ -145,12 +156,13 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
         stat_add(w, STAT_lock_contended, 1);
     INJECT(LOCK);
     struct group_result result = { .gone = 0 };
-    bool to_backlog = false;
+    enum to_tell tell = TELL_NOTHING;
     /* acquire: what waits for an earlier port of this number finds the next one whole, which is opened without the lock */
     if (load_acquire(&port->state) == PORT_OPEN) {
         bool draining = w->source == group->destination + 1; /* these records come from the backlog themselves */
-        to_backlog = (!draining && queue_has_work(backlog)) || !ring_has_room(port, durable, outbox_group_bytes(w, group)); /* D2 */
-        result = to_backlog ? deliver_to_backlog(w, step, group, port, durable, backlog) : deliver_to_ring(w, step, group, port, durable);
+        bool to_backlog = (!draining && queue_has_work(backlog)) || !ring_has_room(port, durable, outbox_group_bytes(w, group)); /* D2 */
+        result = to_backlog ? deliver_to_backlog(w, step, group, port, durable, backlog, &tell)
+                            : deliver_to_ring(w, step, group, port, durable);
     } else {
         /* nothing to publish, but the step is done: recovery goes on behind it */
         journal_arm(w, step, group->destination, load_relaxed(&backlog->len[queue_active(load_relaxed(&backlog->sel))]));
@@ -163,8 +175,10 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
         stat_add(w, STAT_dead_letters, result.gone);
     if (result.dropped)
         count_dropped(w, port, STAT_backlog_dropped, result.dropped);
-    if (to_backlog && !w->recovering)
-        source_signal(e, w, engine_source_of_port(e, index));
+    /* D6: the unlock was the barrier */
+    if (tell == TELL_NOTHING || w->recovering || (tell == TELL_IF_NO_BATCH && queue_has_batch(load_acquire(&backlog->sel))))
+        return;
+    source_signal(e, w, engine_source_of_port(e, index));
 }
 
 bool delivery_backlog_waits(struct engine *e, uint32_t index)
@@ -206,6 +220,34 @@ static void drop_oldest(struct worker *w, struct port *port, struct segment_queu
     count_dropped(w, port, STAT_backlog_dropped_oldest, n);
 }
 
+/* The oldest record that waits; NULL: its batch is at its end.  The caller runs the port, and nothing is attached. */
+static const struct envelope *oldest_waiting(const struct segment *segment, uint32_t destination, struct segment_queue *backlog)
+{
+    uint32_t sel = load_relaxed(&backlog->sel);
+    unsigned active = queue_active(sel);
+    if (!queue_has_batch(sel))
+        return (const struct envelope *)segment_window(segment, destination, active); /* published: queue_has_work() was the acquire */
+    uint64_t cursor = load_relaxed(&backlog->cursor);
+    if (cursor == load_relaxed(&backlog->len[active ^ 1]))
+        return NULL;
+    return (const struct envelope *)(segment_window(segment, destination, active ^ 1) + cursor);
+}
+
+/* D7.  False: there is no room for anything, and the client will say when there is. */
+static bool drain_can_begin(struct worker *w, struct port *port, struct segment_port *durable, uint32_t destination)
+{
+    struct segment_queue *backlog = &w->engine->segment.queues[destination];
+    const struct envelope *oldest = oldest_waiting(&w->engine->segment, destination, backlog);
+    if (!oldest || port->overflow == PORT_OVERFLOW_DROP_OLDEST)
+        return true;
+    store_relaxed(&port->executor_words->backlog, 1);
+    full_barrier(); /* P4: before the look at the client's head */
+    queue_lock(backlog, w->id);
+    bool room = ring_has_room(port, durable, envelope_record_size(oldest));
+    queue_unlock(backlog);
+    return room;
+}
+
 void delivery_drain(struct worker *w, uint32_t index)
 {
     struct engine *e = w->engine;
@@ -215,6 +257,8 @@ void delivery_drain(struct worker *w, uint32_t index)
     struct segment_queue *backlog = &e->segment.queues[destination];
     bool room = true;
     uint32_t flushes = 0;
+    if (queue_has_work(backlog) && !drain_can_begin(w, port, durable, destination))
+        return;
     while (room && queue_has_work(backlog) && flushes < DRAIN_FLUSHES) {
         if (!queue_has_batch(load_relaxed(&backlog->sel)))
             queue_gulp(backlog, w->id);
@@ -233,10 +277,12 @@ void delivery_drain(struct worker *w, uint32_t index)
             commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
             outbox_reset(w);
         }
-        if (w->cursor == w->tail)
+        if (w->cursor == w->tail) {
             queue_release_batch(backlog);
-        else
+            full_barrier(); /* D6: before the next look at what has been appended */
+        } else {
             queue_park_batch(backlog, w->cursor, w->tail, 0);
+        }
         w->source = 0;
         commit_flip(w, 0, 0, 0, 0, 0, 0);
     }

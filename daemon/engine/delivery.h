@@ -11,6 +11,12 @@
  * D5  Above its limit a backlog takes what its port's policy says: nothing more (drop-newest), up to twice the limit (drop-oldest), and the
  *     runner, who is told, drops what waits longest until no more than the limit waits.  Only the runner drops: its record says how far,
  *     as when it moves records to the ring, so that a kill finds them dropped or not.
+ * D6  Who appends to a backlog in which something waits tells nobody: the runner has been told by the first append to that buffer, or has the
+ *     buffer before in hand, as a batch.  The batch bit is read behind a full barrier behind the append, the runner looks at what was appended
+ *     behind one behind the clearing of the bit [BL_EARLY, BL_LOOK]: either sees the other.  A batch that is set aside for want of room in the
+ *     ring, and a buffer that is left where it is, wait for the client's bell (P4).
+ * D7  A runner that finds no room for the oldest record attaches nothing: it says that there is a backlog, looks at the client's head behind
+ *     a full barrier, and leaves [BL_HEAD].  With drop-oldest it may have to drop and looks further.
  * D4  The client's head is believed only between the last one believed and dtail.
  */
 #pragma once

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/engine/actors.h"
+#include "daemon/engine/aside.h"
 #include "daemon/engine/client_load.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/delivery.h"
@@ -163,6 +164,10 @@ static inline enum port_broken route(struct worker *w, uint32_t id, struct port 
     if (urgent)
         destination = segment_urgent_queue(&e->segment, destination);
     enum overflow_verdict verdict = OVERFLOW_TAKE;
+    if (reason == REASON_NONE && unlikely(actor_key_kind(key) == ACTOR_ASIDE) && aside_is_full(e, h->to)) {
+        stat_add(w, STAT_refused_full, 1);
+        reason = REASON_QUEUE_FULL;
+    }
     if (reason == REASON_NONE && unlikely(urgent ? !outbox_urgent_fits(w, destination, size) : !outbox_look_for_room(w, destination)))
         verdict = overflow_decide(w, h->to, h->type, destination);
     if (unlikely(verdict == OVERFLOW_STALL) && overflow_stall(w, id, destination)) {
@@ -456,7 +461,7 @@ bool port_make_cold(struct worker *w)
 int64_t port_steal_from(struct worker *thief, uint32_t victim)
 {
     struct engine *e = thief->engine;
-    if (!load_relaxed(&e->workers[victim]->busy))
+    if (!load_relaxed(&e->workers[victim]->busy) || worker_is_away(e, victim))
         return -1;
     for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
         for (uint64_t bits = load_relaxed(&e->ports_open[word]); bits; bits &= bits - 1) {

@@ -24,13 +24,21 @@ void source_pass_on(struct engine *engine, struct worker *me, uint32_t source);
 /* Behind a source_release that said so: the source has work and is another's now. */
 void source_hand_back(struct engine *engine, struct worker *me, uint32_t source);
 
-/* Whose it will be when this run has ended: mode visit sends it home. */
+/* In a handler that has been set aside (aside.h): its other sources have been given away. */
+static inline bool worker_is_away(const struct engine *engine, uint32_t worker)
+{
+    return unlikely(load_relaxed(&engine->aside[worker]) != 0) &&
+           load_relaxed(&engine->sources[engine->segment.aside_first + worker].own) == own_running(worker);
+}
+
+/* Whose it will be when this run has ended: mode visit sends it home, unless nobody is there. */
 static inline uint32_t source_goes_to(const struct worker *w, uint32_t source)
 {
     const struct source *s = &w->engine->sources[source];
     if (likely(!(load_relaxed(&w->engine->placing) & PLACING_HOME)) || load_relaxed(&s->flags) & (SOURCE_FIXED | SOURCE_FOLLOW))
         return w->id;
-    return load_relaxed(&s->home);
+    uint32_t home = load_relaxed(&s->home);
+    return home < engine_workers(w->engine) && worker_is_away(w->engine, home) ? w->id : home;
 }
 /* Ends the run; `left`: there is work in it.  True: it is another's now, and the caller has to look for work once more [VISIT_ORDER] and,
  * if there is any, to hand it back [VISIT_RECHECK]. */

@@ -206,6 +206,14 @@ breaks safety quick rate -DSPENT_RECHECK
 breaks safety quick rate -DSPENT_FENCE
 breaks safety quick rate -DSPENT_ORDER
 breaks safety quick rate -DSPENT_SILENT
+holds  safety quick backlog
+holds  safety quick backlog -DK=2 -DN=3
+holds  safety quick backlog -DA=3
+holds  safety quick backlog -DOLDEST
+breaks safety quick backlog -DBL_EARLY
+breaks safety quick backlog -DBL_LOOK
+breaks safety quick backlog -DBL_HEAD
+breaks safety quick backlog -DOLDEST -DBL_LEAVE
 holds  safety quick ready -DN=2
 holds  safety quick ready -DN=2 -DNOFWD -DNORECHK
 holds  safety quick ready -DN=2 -DEDGE

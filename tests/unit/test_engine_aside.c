@@ -193,6 +193,15 @@ static void set_aside(struct engine_fixture *f)
     set_aside_actor(f, STUCK);
 }
 
+/* Of what others may run (A8). */
+static uint32_t owned_by(struct engine_fixture *f, uint32_t worker)
+{
+    uint32_t n = 0;
+    for (uint32_t source = 0; source < f->engine->n_sources; source++)
+        n += load_relaxed(&f->engine->sources[source].own) == own_idle(worker) && !(load_relaxed(&f->engine->sources[source].flags) & SOURCE_FIXED);
+    return n;
+}
+
 static void test_the_rest_goes_on(void **state)
 {
     (void)state;
@@ -204,7 +213,10 @@ static void test_the_rest_goes_on(void **state)
     post_all(&f, 1, N_MESSAGES);
     assert_int_equal(engine_start(f.engine), 0);
     UNTIL(load_relaxed(&seen->inside));
+    uint32_t stuck = stuck_worker(&f);
+    assert_true(owned_by(&f, stuck) > 0);
     set_aside(&f);
+    assert_int_equal(owned_by(&f, stuck), 0);
     UNTIL(others_have(N_MESSAGES)); /* the rest of the batch */
     post_all(&f, N_MESSAGES + 1, 2 * N_MESSAGES);
     UNTIL(others_have(2 * N_MESSAGES)); /* and what came later */
