@@ -8,6 +8,7 @@
 #include "daemon/engine/commit.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/queue.h"
+#include "daemon/engine/seed.h"
 
 /* One record of the store. */
 struct letter {
@@ -144,7 +145,7 @@ static void sel_store(struct segment_queue *queue, unsigned active)
 void letters_redo(struct engine *e)
 {
     const struct segment_commit *slot = segment_commit_valid(&e->segment.workers[e->segment.n_ids - 1]);
-    if (slot->redo && slot->redo_how == COMMIT_LETTERS)
+    if (slot->redo && slot->redo_how == COMMIT_LETTERS && !SEEDED(letters_redo))
         sel_store(letters_queue(e), (unsigned)slot->redo - 1);
 }
 
@@ -181,6 +182,8 @@ static void sweep_run(struct engine *e, const struct sweep *sweep)
     store_relaxed(&queue->len[active ^ 1], kept); /* of the inactive buffer: nobody's yet */
     crash_order();
     INJECT(OUTBOX);
+    if (SEEDED(letters_first))
+        sel_store(queue, active ^ 1);
     commit_flip(w, 0, 0, 0, w->out, (active ^ 1) + 1, COMMIT_LETTERS); /* DL1 */
     INJECT(OUTBOX);
     sel_store(queue, active ^ 1);

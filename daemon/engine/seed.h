@@ -36,6 +36,8 @@
 #define SEED_no_redo           20 /* recovery does not complete an actor's end */
 #define SEED_no_unspawn        21 /* recovery keeps spawns that were not committed */
 #define SEED_flip_first        22 /* recovery's flip before the rest of the flush */
+#define SEED_letters_first     26 /* the dead letters' other buffer is the active one before the flip */
+#define SEED_letters_redo      27 /* recovery does not finish a sweep of the dead letters */
 #define SEED_urgent_direct     24 /* an urgent record is taken from its port straight into the ordinary lane */
 /* Of the simulator alone: */
 #define SEED_urgent_late        61 /* the byte of an urgent lane is set behind the look at the owner word */

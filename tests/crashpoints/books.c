@@ -120,6 +120,8 @@ static void rows_check(void)
             fail("row %u: %llu came, at least %llu should have", i, (unsigned long long)row->taken, (unsigned long long)row->least);
         if (row->flags & ROW_PREFIX ? row->last < row->accepted || row->last > row->end : row->last != row->end)
             fail("row %u ends with %llu, not %llu", i, (unsigned long long)row->last, (unsigned long long)row->end);
+        if (row->flags & ROW_WHOLE && row->last != 0 && row->last != row->end)
+            fail("row %u ends with %llu of %llu", i, (unsigned long long)row->last, (unsigned long long)row->end);
     }
 }
 

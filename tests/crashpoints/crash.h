@@ -68,6 +68,7 @@ enum row_flags {
     ROW_CLIENT = 2,   /* a client's: a row it receives never has a number twice */
     ROW_DEAD = 4,     /* ends among the dead letters */
     ROW_REFUSED = 8,  /* comes back to its client as refusals */
+    ROW_WHOLE = 64,   /* with ROW_PREFIX: all of it comes, or nothing */
     ROW_URGENT = 32,  /* through urgent lanes */
     ROW_PREFIX = 16,  /* of a poster that may have died: it may end early, not before `accepted` */
 };
@@ -199,7 +200,7 @@ struct scene {
     bool live;                          /* the routine is surrounded by threads that run: killed at some points, in a life of its own each */
 };
 
-extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[], scenes_client[]; /* each ends with one without a name */
+extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[], scenes_letters[], scenes_client[]; /* each ends with one without a name */
 
 /* ---- stores.c ---- */
 

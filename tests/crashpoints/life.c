@@ -24,6 +24,7 @@ const struct engine_config *life_config(void)
         .dlq_bytes = 40 << 10,
         .throughput = 4096,
         .attempts_max = 3,
+        .detached_max = 1,
         .durable_bytes = 256,
         .is_handler = cast_is_stuck_handler,
         .stealing = STEAL_LONGEST_VICTIM,
@@ -114,9 +115,10 @@ bool life_run_ready(struct life *life)
 {
     struct engine *e = life->engine;
     bool any = false;
-    for (uint32_t id = 0; id < N_WORKERS; id++) {
+    for (uint32_t id = 0; id + 1 < e->segment.n_ids; id++) {
         struct worker *w = e->workers[id];
-        port_poll_hot(w);
+        if (id < N_WORKERS)
+            port_poll_hot(w);
         for (uint32_t word = 0; word * 64 < e->n_sources; word++)
             for (uint64_t bits = load_relaxed(&w->ready[word]); bits; bits &= bits - 1) {
                 uint32_t source = word * 64 + (uint32_t)__builtin_ctzll(bits);

@@ -12,7 +12,7 @@
 #include "crash.h"
 #include "daemon/engine/seed.h"
 
-static const struct scene *const acts[] = { scenes_turn, scenes_port, scenes_limits, scenes_threads, scenes_client };
+static const struct scene *const acts[] = { scenes_turn, scenes_port, scenes_limits, scenes_threads, scenes_letters, scenes_client };
 
 static struct {
     unsigned tests, failed;
@@ -55,6 +55,8 @@ static const struct {
     SEED_OF(free_first, "stop", false),
     SEED_OF(no_redo, "stop", false),
     SEED_OF(no_unspawn, "spawn and end", false),
+    SEED_OF(letters_first, "dead letters are replayed and purged", false),
+    SEED_OF(letters_redo, "dead letters are replayed and purged", false),
     SEED_OF(flip_first, "sends to other queues", true),
 };
 

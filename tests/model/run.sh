@@ -181,6 +181,45 @@ breaks safety quick drop_oldest -DCR=2 -DDROP_COUNT
 breaks safety quick drop_oldest -DCR=2 -DDROP_BACK
 breaks safety quick drop_oldest -DCR=2 -DDROP_NEW
 breaks safety quick drop_oldest -DCR=2 -DDROP_CUR
+holds  safety quick exchange -DFIRST -DQUIET
+holds  safety quick exchange -DCR=0
+holds  safety quick exchange -DCR=0 -DN=4 -DQUIET
+holds  safety quick exchange -DN=1
+holds  safety quick exchange -DLATER -DN=3
+holds  safety full  exchange -DQUIET
+holds  safety full  exchange -DFIRST
+holds  safety full  exchange
+breaks safety quick exchange -DASIDE_TAIL
+breaks safety quick exchange -DASIDE_UNFLUSHED
+breaks safety quick exchange -DFIRST -DQUIET -DASIDE_WORDS_FIRST
+breaks safety quick exchange -DFIRST -DQUIET -DASIDE_NO_REDO
+breaks safety quick exchange -DFIRST -DQUIET -DASIDE_NO_SECOND
+breaks safety quick exchange -DFIRST -DQUIET -DASIDE_OWN_EARLY
+breaks safety quick exchange -DFIRST -DQUIET -DASIDE_COPY_LATE
+breaks safety quick exchange -DCR=0 -DN=3 -DQUIET -DASIDE_BUSY
+breaks safety quick exchange -DFIRST -DQUIET -DASIDE_STALE
+breaks safety quick exchange -DFIRST -DQUIET -DASIDE_HERE
+breaks safety quick exchange -DCR=0 -DN=3 -DFIRST -DQUIET -DBACK_SENT
+breaks safety quick exchange -DFIRST -DQUIET -DBACK_RUNNING
+breaks safety quick exchange -DFIRST -DQUIET -DASIDE_TWO
+breaks safety quick exchange -DCR=0 -DN=4 -DQUIET -DBACK_HELD
+breaks safety quick exchange -DFIRST -DQUIET -DASIDE_FORGOT
+breaks safety quick exchange -DFIRST -DQUIET -DPP_EMPTY_FIRST
+breaks safety quick exchange -DFIRST -DQUIET -DPP_IN_PLACE
+breaks safety quick exchange -DFIRST -DQUIET -DPP_NO_REDO
+breaks safety quick exchange -DLATER -DN=3 -DPP_REDO_LATE -DREVERSE
+breaks safety quick exchange -DFIRST -DQUIET -DPP_ONE
+breaks safety quick exchange -DFIRST -DQUIET -DPP_TURN
+holds  safety quick letters -DCR=2
+breaks safety quick letters -DCR=2 -DLT_NOLOCK
+breaks safety quick letters -DCR=2 -DLT_SEL_FIRST
+breaks safety quick letters -DCR=2 -DLT_TWO_FLIPS
+breaks safety quick letters -DCR=2 -DLT_LEN_LATE
+breaks safety quick letters -DCR=2 -DLT_GIVE_EARLY
+breaks safety quick letters -DCR=2 -DLT_SEL_LATE
+breaks safety quick letters -DCR=2 -DLT_NO_REDO
+breaks safety quick letters -DCR=2 -DLT_REDO_LATE
+breaks safety quick letters -DCR=2 -DID_LATE
 holds  safety quick registry -DC=2 -DCR=2
 holds  safety quick registry -DC=2 -DCR=2 -DREG_OPENING
 holds  safety full  registry -DC=3 -DCR=3
