@@ -253,6 +253,15 @@ breaks safety quick backlog -DBL_EARLY
 breaks safety quick backlog -DBL_LOOK
 breaks safety quick backlog -DBL_HEAD
 breaks safety quick backlog -DOLDEST -DBL_LEAVE
+holds  safety quick urgent -DA=2 -DU=1 -DO=1
+holds  safety quick urgent -DA=1 -DU=2 -DO=2
+holds  safety quick urgent -DA=1 -DU=2 -DO=2 -DCLEAR_LATE
+holds  safety full  urgent -DA=2 -DU=1 -DO=2
+holds  safety full  urgent -DA=1 -DU=2 -DO=3 -DL=4
+breaks safety quick urgent -DA=1 -DURGENT_LATE
+breaks safety quick urgent -DA=1 -DU=3 -DO=1 -DURGENT_FORGOT
+breaks safety quick urgent -DA=1 -DL=1 -DURGENT_PARK
+breaks safety quick urgent -DA=1 -DO=3 -DL=4 -DURGENT_DEAF
 holds  safety quick ready -DN=2
 holds  safety quick ready -DN=2 -DNOFWD -DNORECHK
 holds  safety quick ready -DN=2 -DEDGE
