@@ -206,12 +206,6 @@ static void on_added(struct supervisor *supervisor, struct port *port, const Ode
         answer_open(supervisor, port);
 }
 
-/* What another start of the executor may have. */
-static bool is_shortage(int error)
-{
-    return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
-}
-
 /* The executor does not have the port (any more). */
 static void on_refused(struct supervisor *supervisor, struct port *port, const Odeon__Report *report)
 {
@@ -224,11 +218,6 @@ static void on_refused(struct supervisor *supervisor, struct port *port, const O
         client_end_request(client);
         client_refuse(client, port->request_id, report->error < 0 ? report->error : -EPROTO,
                       "the port cannot be opened: %s", why);
-    } else if (is_shortage(report->error)) { /* what was accepted from its client is in it */
-        log_error("port %u of client %u: the executor cannot take it again (%s): it is stopped and started again", port->index,
-                  port->client_id, why);
-        executor_kill(&supervisor->executor);
-        return;
     } else if (port->state == PORT_CLOSING) {
         log_warning("port %u of client %u, which is closed, is not drained: %s", port->index, port->client_id, why);
     } else {
