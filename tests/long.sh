@@ -32,6 +32,7 @@ stuck|env ODEON_TEST_STRICT=1 build/release/tests/system/test_system_stuck
 crash points|tests/crashpoints.sh
 simulation|tests/simulate.sh --seconds 600
 soak|tests/soak.sh --minutes 10
+shortage|build/release/tests/system/test_system_shortage --all
 cycles|tests/cycles.sh
 hostile|tests/hostile.sh
 crowd|tests/crowd.sh

@@ -17,6 +17,8 @@
 /* Commands taken in one turn of the loop: others have their turn, too. */
 enum { COMMANDS_PER_TURN = 64 };
 
+static const char gone[] = "the supervisor has gone";
+
 struct waiting {
     struct waiting *next;
     size_t size;
@@ -51,13 +53,13 @@ static void control_watch(struct control *control)
     uv_poll_start(&control->poll, events, control_on_poll);
 }
 
-static void control_close(struct control *control)
+static void control_close(struct control *control, const char *why)
 {
     if (control->closed)
         return;
     control->closed = true;
     uv_poll_stop(&control->poll);
-    control->handlers->closed(control->userdata);
+    control->handlers->closed(control->userdata, why);
 }
 
 static void control_dispatch(struct control *control)
@@ -66,8 +68,8 @@ static void control_dispatch(struct control *control)
 
     if (command)
         control->handlers->command(control->userdata, command, &control->frame);
-    else
-        log_error("a command of %zu bytes from the supervisor cannot be parsed: it is ignored", control->frame.size);
+    else /* no memory for it, most likely */
+        control_close(control, "a command cannot be read");
     odeon__command__free_unpacked(command, NULL);
 }
 
@@ -86,7 +88,7 @@ static void control_read(struct control *control)
         if (r < 0)
             log_error("the connection to the supervisor is broken: %s", strerror(-r));
         if (r <= 0) {
-            control_close(control);
+            control_close(control, gone);
             return;
         }
         control_dispatch(control);
@@ -124,7 +126,7 @@ static void control_on_poll(uv_poll_t *poll, int status, int events)
     if (status == 0 && events & UV_READABLE)
         control_read(control);
     else if (status < 0 || events & UV_DISCONNECT)
-        control_close(control);
+        control_close(control, gone);
     if (!control->closed)
         control_watch(control);
 }
@@ -135,7 +137,7 @@ static void control_enqueue(struct control *control, const Odeon__Report *report
     struct waiting *w = malloc(sizeof(*w) + size);
 
     if (!w) {
-        log_error("no memory for a report of %zu bytes: it is lost", size);
+        control_close(control, "there is no memory for a report");
         return;
     }
     w->next = NULL;

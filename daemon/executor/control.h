@@ -20,7 +20,8 @@ enum { CONTROL_WAITING_MAX = 1024 };
 
 struct control_handlers {
     void (*command)(void *userdata, const Odeon__Command *command, struct frame *frame);
-    void (*closed)(void *userdata); /* end of file, or a broken socket */
+    /* End of file, a broken socket, or a command or report that would be lost: whoever waits for it would wait for ever. */
+    void (*closed)(void *userdata, const char *why);
 };
 
 /* `socket` becomes the control's.  -ENOTSOCK, -EPROTOTYPE: not a SOCK_SEQPACKET socket. */

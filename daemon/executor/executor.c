@@ -84,10 +84,10 @@ static void on_command(void *userdata, const Odeon__Command *command, struct fra
     }
 }
 
-static void on_closed(void *userdata)
+static void on_closed(void *userdata, const char *why)
 {
     (void)userdata;
-    log_error("the supervisor has gone: the executor ends at once, its segment stays as it is");
+    log_error("%s: the executor ends at once, its segment stays as it is", why);
     _exit(EXIT_FAILURE); /* X1 */
 }
 

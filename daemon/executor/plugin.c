@@ -34,7 +34,7 @@ struct plugin {
     const struct odeon_plugin *descriptor;
     unsigned n_types;
     struct plugin_type *types;
-    char path[32]; /* what the loader was given */
+    char path[128]; /* what the loader was given */
     char label[PATH_MAX];
 };
 
@@ -90,11 +90,24 @@ static const char *loader_reason(const char *error, const char *path)
     return strncmp(error, path, n) == 0 && strncmp(error + n, ": ", 2) == 0 ? error + n + 2 : error;
 }
 
+/* The descriptor's file under a name that no file has had before: the loader remembers each name of what it has mapped, also the one under
+ * which a mapped file was asked for again, and a descriptor's number comes back. */
+static void plugin_name_file(struct plugin *plugin)
+{
+    static uint32_t loads; /* the control thread's */
+    size_t n = strlen(strcpy(plugin->path, "/proc/self"));
+
+    loads++;
+    for (unsigned bit = 0; bit < 32; bit++)
+        n += strlen(strcpy(plugin->path + n, loads >> bit & 1 ? "/." : "//"));
+    snprintf(plugin->path + n, sizeof(plugin->path) - n, "/fd/%d", plugin->fd);
+}
+
 static int plugin_map(struct plugin *plugin, struct explain *explain)
 {
     const char *error;
 
-    snprintf(plugin->path, sizeof(plugin->path), "/proc/self/fd/%d", plugin->fd);
+    plugin_name_file(plugin);
     plugin->handle = dlopen(plugin->path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin->handle) {
         error = dlerror();

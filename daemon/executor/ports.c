@@ -8,6 +8,7 @@
 #include "daemon/executor/ports.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -127,6 +128,19 @@ static const char *add_error_text(int error)
     }
 }
 
+/* Recovery forgets what the segment has of a port that is not there, and with it how far its client's records have been taken. */
+static void end_without_port(const Odeon__PortAdd *add, int error)
+{
+    log_error("port %u of client %u cannot be mapped (%s): the executor ends before it recovers, its segment stays as it is", add->port_id,
+              add->client_id, strerror(-error));
+    _exit(EXIT_FAILURE);
+}
+
+static bool is_shortage(int error)
+{
+    return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -ENOSPC;
+}
+
 void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd *add, struct frame *frame)
 {
     struct engine_port_info info;
@@ -142,6 +156,8 @@ void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd
     if (r == 0)
         r = engine_port_add(executor->engine, &info, &ref);
     port_info_fini(&info); /* the engine has its own */
+    if (executor->state == EXECUTOR_PORTS && is_shortage(r))
+        end_without_port(add, r);
     if (r == 0) {
         if (add->bound)
             post_rate_add(executor, &info, add->uid);

@@ -17,6 +17,8 @@
 #include "daemon/supervisor/start_delay.h"
 #include "daemon/supervisor/supervisor.h"
 
+enum { REFUSALS_MAX = 3 }; /* then it is gone on without the plugin */
+
 static void on_plugin_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
 {
     struct supervisor *supervisor = userdata;
@@ -24,6 +26,7 @@ static void on_plugin_answer(void *userdata, struct executor_request *request, O
 
     if (reply->error == 0 && reply->body_case == ODEON__REPLY__BODY_PLUGIN && reply->plugin) {
         plugin->loaded = true;
+        plugin->refusals = 0;
         if (plugin_store_set_name(plugin, reply->plugin->name) < 0)
             log_error("plugin %s: no memory for its name: it cannot be unloaded", plugin->path);
         registry_set_plugin_name(&supervisor->persist.registry, plugin->serial, reply->plugin->name);
@@ -33,7 +36,9 @@ static void on_plugin_answer(void *userdata, struct executor_request *request, O
         supervisor->boot.start_refused) /* the executor's end has its own line in the log */
         return;
     log_error("plugin %s is not loaded: %s", plugin->path, reply->text[0] ? reply->text : strerror(-reply->error));
-    if (supervisor->boot.boots == 0 && supervisor->persist.resumed)
+    if (supervisor->boot.boots > 0 && ++plugin->refusals < REFUSALS_MAX)
+        executor_kill(&supervisor->executor); /* its actors have messages, and the loader took it before: it may lack memory alone */
+    else if (supervisor->boot.boots == 0 && supervisor->persist.resumed)
         persist_refuse(supervisor, "a plugin that the former service had is refused; its actors could not run");
     else if (supervisor->boot.boots == 0)
         supervisor_fail(supervisor, "a configured plugin was refused; repair or remove it");

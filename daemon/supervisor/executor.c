@@ -281,7 +281,7 @@ int executor_ask(struct executor *executor, const struct executor_ask *ask)
         r = send_request(executor, request);
     else
         r = -EPIPE;
-    if (r == -EPIPE || r == -ECONNRESET) {
+    if (!ask->now && (r == -EPIPE || r == -ECONNRESET)) { /* what belongs to this start is no concern of the next one's */
         append_waiting(executor, request);
     } else if (r < 0) {
         request_free(request);

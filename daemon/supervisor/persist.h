@@ -42,8 +42,8 @@ struct persist {
 int persist_begin(struct supervisor *supervisor);
 /* Everything that clients will rely on is there: into the store. */
 int persist_publish(struct supervisor *supervisor);
-/* The event loop is there: clients that may come back. */
-void persist_restore_clients(struct supervisor *supervisor);
+/* The event loop is there: clients that may come back.  -ENOMEM: nothing that is of use has been touched. */
+int persist_restore_clients(struct supervisor *supervisor);
 /* Clients can come: those that have closed their ports, and could tell nobody, have left word in them. */
 void persist_close_departed(struct supervisor *supervisor);
 /* The first executor is ready with what it was given: what this start has changed is recorded. */

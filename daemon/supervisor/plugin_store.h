@@ -22,6 +22,7 @@ struct plugin {
     bool loaded; /* in the executor that runs now */
     bool left_out;    /* of later starts (safe_mode.h) */
     unsigned crashes; /* of the executor while it was loaded at a start, in a row */
+    unsigned refusals; /* in a row, by executors that were to go on with it */
     bool configured; /* the configuration names it */
     uint32_t serial; /* of its descriptor in the store; 0: it is in none */
 };

@@ -68,7 +68,8 @@ static void drop_plugin(struct supervisor *supervisor, struct plugin *plugin)
     plugin_store_remove(&supervisor->plugins, plugin);
 }
 
-static void restore_plugin(struct supervisor *supervisor, const struct registry_plugin *entry)
+/* 0, also when it is lost; -ENOMEM. */
+static int restore_plugin(struct supervisor *supervisor, const struct registry_plugin *entry)
 {
     int fd = store_take(&supervisor->persist.store, "plugin-%u", entry->serial);
     struct plugin *twin, *plugin;
@@ -76,23 +77,22 @@ static void restore_plugin(struct supervisor *supervisor, const struct registry_
     if (fd < 0) {
         log_error("plugin %s is lost: its file is not in the store", entry->path);
         supervisor->persist.dropped[supervisor->persist.n_dropped++] = entry->serial;
-        return;
+        return 0;
     }
     twin = plugin_store_find_path(&supervisor->plugins, entry->path);
     if (twin && twin->serial > entry->serial) { /* G6 */
         close(fd);
         supervisor->persist.dropped[supervisor->persist.n_dropped++] = entry->serial;
-        return;
+        return 0;
     }
     if (twin)
         drop_plugin(supervisor, twin);
     plugin = plugin_store_add(&supervisor->plugins, entry->name[0] ? entry->name : NULL, entry->path, fd);
-    if (!plugin) {
-        log_error("plugin %s is not loaded: no memory", entry->path);
-        return;
-    }
+    if (!plugin)
+        return -ENOMEM;
     plugin->serial = entry->serial;
     plugin->configured = entry->configured;
+    return 0;
 }
 
 /* After an orderly end the files of configured plugins are read again, like the rest of the configuration. */
@@ -116,15 +116,16 @@ static void refresh_plugin(struct supervisor *supervisor, const char *path)
                 plugin_store_find_path(&supervisor->plugins, path)); /* the first of this path: the old one */
 }
 
-static void restore_plugins(struct supervisor *supervisor)
+static int restore_plugins(struct supervisor *supervisor)
 {
     const struct registry *map = supervisor->persist.registry.map;
+    int r = 0;
 
-    for (uint32_t i = 0; i < ODEON_PLUGINS_MAX; i++)
+    for (uint32_t i = 0; i < ODEON_PLUGINS_MAX && r == 0; i++)
         if (atomic_load_explicit(&map->plugins[i].state, memory_order_acquire) != REGISTRY_FREE)
-            restore_plugin(supervisor, &map->plugins[i]);
-    if (!supervisor->persist.clean)
-        return;
+            r = restore_plugin(supervisor, &map->plugins[i]);
+    if (r < 0 || !supervisor->persist.clean)
+        return r;
     for (size_t i = supervisor->plugins.n; i-- > 0;)
         if (supervisor->plugins.list[i].configured &&
             !is_configured(&supervisor->config, supervisor->plugins.list[i].path)) {
@@ -134,6 +135,7 @@ static void restore_plugins(struct supervisor *supervisor)
     for (size_t i = 0; i < supervisor->config.n_plugins; i++)
         if (plugin_store_find_path(&supervisor->plugins, supervisor->config.plugins[i]))
             refresh_plugin(supervisor, supervisor->config.plugins[i]);
+    return 0;
 }
 
 /* ---- ports */
@@ -160,7 +162,8 @@ static int charge(struct supervisor *supervisor, const struct port *port)
     return 0;
 }
 
-static void restore_port(struct supervisor *supervisor, uint32_t index, const struct registry_port *entry)
+/* 0, also when it is lost; -ENOMEM. */
+static int restore_port(struct supervisor *supervisor, uint32_t index, const struct registry_port *entry)
 {
     struct port *port = port_table_restore(&supervisor->ports, index, entry);
 
@@ -169,22 +172,25 @@ static void restore_port(struct supervisor *supervisor, uint32_t index, const st
     port->doorbell_fd = take_part(supervisor, port, "bell");
     port->pipe_read_fd = take_part(supervisor, port, "out");
     port->pipe_write_fd = take_part(supervisor, port, "in");
-    if (is_complete(port, entry->pipe) && charge(supervisor, port) == 0)
-        return;
+    if (is_complete(port, entry->pipe))
+        return charge(supervisor, port);
     log_error("port %u of client %u is lost: the store has not all of its descriptors", index, port->client_id);
     persist_forget_port(supervisor, port);
     port_table_release(&supervisor->ports, port);
+    return 0;
 }
 
-static void restore_ports(struct supervisor *supervisor)
+static int restore_ports(struct supervisor *supervisor)
 {
     const struct registry *map = supervisor->persist.registry.map;
+    int r = 0;
 
-    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX && r == 0; i++) {
         supervisor->ports.ports[i].generation = map->ports[i].generation; /* G4 */
         if (atomic_load_explicit(&map->ports[i].state, memory_order_acquire) != REGISTRY_FREE)
-            restore_port(supervisor, i, &map->ports[i]);
+            r = restore_port(supervisor, i, &map->ports[i]);
     }
+    return r;
 }
 
 /* ---- clients */
@@ -197,12 +203,13 @@ static bool has_open_port(const struct supervisor *supervisor, uint32_t client_i
     return false;
 }
 
-static void restore_client(struct supervisor *supervisor, const struct registry_client *entry)
+/* 0, also when nothing is left of it; -ENOMEM. */
+static int restore_client(struct supervisor *supervisor, const struct registry_client *entry)
 {
     int pidfd = store_take(&supervisor->persist.store, "client-%u", entry->id);
 
-    if (pidfd >= 0 && has_open_port(supervisor, entry->id) && client_restore(supervisor, entry, pidfd) == 0)
-        return;
+    if (pidfd >= 0 && has_open_port(supervisor, entry->id))
+        return client_restore(supervisor, entry, pidfd);
     log_info("client %u (%.63s, process %u) has left nothing that could be gone on with", entry->id, entry->name,
              entry->pid);
     if (pidfd >= 0) {
@@ -211,20 +218,24 @@ static void restore_client(struct supervisor *supervisor, const struct registry_
     }
     ports_close_of_client(supervisor, entry->id);
     registry_free_client(&supervisor->persist.registry, entry->id);
+    return 0;
 }
 
-void persist_restore_clients(struct supervisor *supervisor)
+int persist_restore_clients(struct supervisor *supervisor)
 {
     const struct registry *map = supervisor->persist.registry.map;
     struct persist *persist = &supervisor->persist;
     size_t nobodys;
+    int r = 0;
 
     if (!persist->resumed || persist->refused)
-        return;
+        return 0;
     supervisor->clients.last_id = atomic_load_explicit(&map->header.last_client, memory_order_relaxed);
-    for (uint32_t i = 0; i < ODEON_CLIENTS_MAX; i++)
+    for (uint32_t i = 0; i < ODEON_CLIENTS_MAX && r == 0; i++)
         if (atomic_load_explicit(&map->clients[i].state, memory_order_acquire) != REGISTRY_FREE)
-            restore_client(supervisor, &map->clients[i]);
+            r = restore_client(supervisor, &map->clients[i]);
+    if (r < 0)
+        return r;
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
         struct port *port = &supervisor->ports.ports[i];
 
@@ -236,6 +247,7 @@ void persist_restore_clients(struct supervisor *supervisor)
               "going on with the state of the former service: start %llu, %u clients, %u ports, %zu plugins%s",
               (unsigned long long)map->header.epoch, supervisor->clients.n, supervisor->ports.n_used,
               supervisor->plugins.n, nobodys ? "; descriptors that were nobody's are dropped" : "");
+    return 0;
 }
 
 /* Read from the file: odeond maps nothing that a client can write (V1).  A client that lies closes its own port. */
@@ -287,13 +299,17 @@ static int resume(struct supervisor *supervisor)
 {
     struct persist *persist = &supervisor->persist;
     struct registry *map = persist->registry.map;
+    int r;
 
     persist->resumed = true;
     persist->clean = atomic_load_explicit(&map->header.clean, memory_order_acquire);
     persist->stats_fd = store_take(&persist->store, "stats");
-    restore_plugins(supervisor);
-    restore_ports(supervisor);
-    return 0;
+    r = restore_plugins(supervisor);
+    if (r == 0)
+        r = restore_ports(supervisor);
+    if (r < 0)
+        log_error("the state of the former service cannot be taken up now, it stays as it is: %s", strerror(-r));
+    return r;
 }
 
 static int take_state(struct supervisor *supervisor)

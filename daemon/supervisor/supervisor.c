@@ -225,9 +225,12 @@ static int open_runtime(struct supervisor *supervisor)
 static int start_serving(struct supervisor *supervisor)
 {
     char text[RUNTIME_TEXT_MAX] = "";
-    int r;
+    int r = persist_restore_clients(supervisor);
 
-    persist_restore_clients(supervisor);
+    if (r < 0) {
+        log_error("the clients of the former service cannot be taken up now, they stay as they are: %s", strerror(-r));
+        return r;
+    }
     if (supervisor->persist.refused)
         return start_signals(supervisor);
     supervisor->runtime.socket_mode = supervisor->config.socket_mode;

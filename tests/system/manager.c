@@ -41,7 +41,7 @@ struct manager {
     bool held, ready;
     pid_t pid;
     int pidfd, last_status;
-    unsigned starts, ends, readies;
+    unsigned starts, ends, readies, crashes;
     char status[256];
     char *program, *environment;
     const char *const *arguments;
@@ -194,6 +194,7 @@ static void take_end(struct manager *manager)
     manager->pid = 0;
     manager->ready = false;
     manager->ends++;
+    manager->crashes += WIFSIGNALED(manager->last_status) && WTERMSIG(manager->last_status) != SIGKILL;
     if (manager->wish == WISH_STOP)
         manager_store_clear(&manager->store); /* M2 */
 }
@@ -348,6 +349,11 @@ unsigned manager_starts(struct manager *manager)
 unsigned manager_readies(struct manager *manager)
 {
     return LOCKED(manager, manager->readies);
+}
+
+unsigned manager_crashes(struct manager *manager)
+{
+    return LOCKED(manager, manager->crashes);
 }
 
 char *manager_status(struct manager *manager)

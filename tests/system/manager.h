@@ -42,6 +42,8 @@ pid_t manager_pid(struct manager *manager);
 /* How often it has been started, and how often READY=1 came. */
 unsigned manager_starts(struct manager *manager);
 unsigned manager_readies(struct manager *manager);
+/* How often it has died of a signal that was not SIGKILL. */
+unsigned manager_crashes(struct manager *manager);
 /* The last STATUS=; the caller frees it. */
 char *manager_status(struct manager *manager);
 

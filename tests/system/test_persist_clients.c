@@ -160,9 +160,10 @@ static void test_poll_over_the_end_of_odeond(void **state)
     post_number(&scene, scene.echo, 7);
     assert_int_equal(odeon_port_check(scene.port), 0); /* it may come back */
     bring_back(&scene);
-    assert_int_equal(poll(&look, 1, PATIENCE_S * 1000), 1);
-    assert_int_equal(look.revents, POLLIN);
-    assert_int_equal(odeon_port_arm(scene.port), 1);
+    do { /* a new executor wakes whoever may have been waiting */
+        assert_int_equal(poll(&look, 1, PATIENCE_S * 1000), 1);
+        assert_int_equal(look.revents, POLLIN);
+    } while (odeon_port_arm(scene.port) == 0);
     expect_number(&scene, 7);
     clear_scene(&scene);
 }

@@ -182,12 +182,9 @@ void expect_ready(uint64_t id)
     assert_int_equal(report->body_case, ODEON__REPORT__BODY_READY);
 }
 
-const Odeon__Reply *load_plugin(const char *name)
+int sealed_plugin(const char *name)
 {
-    Odeon__Request body = ODEON__REQUEST__INIT;
-    Odeon__PluginLoad load = ODEON__PLUGIN_LOAD__INIT;
     char path[4096];
-    const Odeon__Reply *reply;
     int file, fd;
 
     snprintf(path, sizeof(path), "%s/%s.so", plugin_dir, name);
@@ -195,11 +192,23 @@ const Odeon__Reply *load_plugin(const char *name)
     assert_true(file >= 0);
     fd = memfd_copy_file(file, 64 << 20);
     assert_true(fd >= 0);
+    close(file);
+    return fd;
+}
+
+const Odeon__Reply *load_plugin(const char *name)
+{
+    Odeon__Request body = ODEON__REQUEST__INIT;
+    Odeon__PluginLoad load = ODEON__PLUGIN_LOAD__INIT;
+    char path[4096];
+    const Odeon__Reply *reply;
+    int fd = sealed_plugin(name);
+
+    snprintf(path, sizeof(path), "%s/%s.so", plugin_dir, name);
     load.path = path;
     body.plugin_load = &load;
     body.body_case = ODEON__REQUEST__BODY_PLUGIN_LOAD;
     reply = request(&body, &fd, 1);
-    close(file);
     close(fd);
     return reply;
 }

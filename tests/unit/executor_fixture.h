@@ -43,6 +43,8 @@ void expect_ready(uint64_t id);
 void start_with(const char *plugin); /* NULL: none */
 
 /* Requests. */
+/* A sealed copy of the plugin's file, the caller's. */
+int sealed_plugin(const char *name);
 const Odeon__Reply *load_plugin(const char *name);
 const Odeon__Reply *unload_plugin(const char *name);
 uint64_t spawn_actor(const char *type, const char *name);
