@@ -83,6 +83,7 @@ static void begin(struct bench *b)
 static void end(struct bench *b)
 {
     history_free(b->history);
+    (void)odeon_admin_actor_stop(b->client, b->receiver, ODEON_DELETE); /* unless it has ended; what it holds is its own to give back */
     odeon_port_close(b->port);
     odeon_disconnect(b->client);
     munmap(b->page, sizeof(*b->page));
