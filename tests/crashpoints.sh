@@ -27,10 +27,18 @@ for program in crashpoints crashpoints_seeded; do
     [ -x "$build/tests/crashpoints/$program" ] || { echo "crashpoints.sh: $program is not built: cmake --build $build --target $program" >&2; exit 2; }
 done
 rc=0
-echo "# every instruction of a routine"
-"$build/tests/crashpoints/crashpoints" "${quick[@]}" --only "$only" || rc=1
+others=$(mktemp) || exit 2
+trap 'rm -f "$others"' EXIT
+# Recovery takes longest: the rest runs beside it, and is shown behind it.
+{
+    echo "# every instruction of a routine"
+    "$build/tests/crashpoints/crashpoints" "${quick[@]}" --only "$only"
+    routines=$?
+    echo "# deliberate bugs"
+    "$build/tests/crashpoints/crashpoints_seeded" "${quick[@]}" --only "$only" && [ $routines = 0 ]
+} >"$others" &
 echo "# recovery, and recovery of recovery"
 "$build/tests/crashpoints/crashpoints" "${quick[@]}" --recovery --only "$only" || rc=1
-echo "# deliberate bugs"
-"$build/tests/crashpoints/crashpoints_seeded" "${quick[@]}" --only "$only" || rc=1
+wait $! || rc=1
+cat "$others"
 exit $rc

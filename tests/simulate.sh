@@ -88,9 +88,19 @@ seeds)
     side_by_side "$@"
     ;;
 teeth)
-    missed=0
-    for bug in $("$program" --list); do
-        tooth "$bug" || missed=$((missed + 1))
+    missed=0 running=0
+    verdicts=$(mktemp -d) || exit 2
+    trap 'rm -rf "$verdicts"' EXIT
+    bugs=$("$program" --list)
+    for bug in $bugs; do
+        [ $running -lt 2 ] || { wait -n; running=$((running - 1)); }
+        tooth "$bug" >"$verdicts/$bug" &
+        running=$((running + 1))
+    done
+    wait
+    for bug in $bugs; do
+        cat "$verdicts/$bug"
+        grep -q '^ok - ' "$verdicts/$bug" || missed=$((missed + 1))
     done
     exit $((missed != 0))
     ;;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ports whose clients do not receive: the backlog behind the ring, and what becomes of deliveries beyond that. */
+#include "daemon/engine/outbox.h"
 #include "tests/unit/port_fixture.h"
 
 static void test_backlog_in_order(void **state)
@@ -41,7 +42,9 @@ static void test_backlog_has_a_bound(void **state)
     assert_true(engine_fixture_until(atomic_load(&seen.n) == n));
     assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
     uint64_t dropped = engine_fixture_stat(&f, STAT_backlog_dropped);
-    assert_true(dropped > 0 && dropped <= n - (RING + (1 << 17)) / 32 + 1);
+    /* The group that the ring had no room for went to the backlog whole; its runner may fill the rest of the ring later than that was full. */
+    const uint64_t kept_least = (RING - OUTBOX_FLUSH_BYTES + (1 << 17)) / 32 - 2;
+    assert_true(dropped > 0 && dropped <= n - kept_least);
     while (received + dropped < n) {
         const struct envelope *at = client_wait(&c);
         uint64_t number = *(const uint64_t *)envelope_payload(at);
@@ -119,7 +122,8 @@ static void test_disconnect_of_the_slow(void **state)
     assert_true(engine_fixture_stat(&f, STAT_backlog_dropped) > 0);
     assert_true(atomic_load(&seen.n) * 32 <= load_relaxed(&c.executor->submission_head));
     assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
-    assert_int_equal(atomic_load(&seen.n) * 32, load_relaxed(&c.executor->submission_head));
+    /* Its echo's queue may have been at its limit for a while: refused, which nobody received. */
+    assert_int_equal((atomic_load(&seen.n) + engine_fixture_stat(&f, STAT_refusals)) * 32, load_relaxed(&c.executor->submission_head));
     client_free(&c);
     fixture_end(&f);
 }
