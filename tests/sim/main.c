@@ -33,7 +33,8 @@ static const struct {
     int bug;
 } bugs[] = {
 #define BUG(name) { #name, SEED_##name }
-    BUG(journal_late), BUG(own_early), BUG(two_stores), BUG(locks_first), BUG(undo_skipped), BUG(post_fence), BUG(cold_fence), BUG(bit_late), BUG(urgent_late), BUG(urgent_forgot), BUG(urgent_direct),
+    BUG(journal_late), BUG(own_early), BUG(two_stores), BUG(locks_first), BUG(undo_skipped), BUG(post_fence), BUG(cold_fence), BUG(bit_late),
+    BUG(urgent_late), BUG(urgent_forgot), BUG(urgent_direct),
     BUG(journal_unchecked), BUG(unmarked), BUG(park_look), BUG(head_early), BUG(step_again),
     BUG(visit_fence), BUG(no_park_bit),
 };
