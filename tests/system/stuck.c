@@ -75,6 +75,7 @@ ODEON_FINI(stuck_runner)
 ODEON_RECEIVE(stuck_runner, stuck_link)
 {
     self->next = msg->next;
+    atomic_fetch_add(&self->page->linked, 1);
     return ODEON_NODELETE;
 }
 
