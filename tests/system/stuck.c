@@ -89,8 +89,8 @@ ODEON_RECEIVE(stuck_runner, stuck_token)
     atomic_store_explicit(hops, atomic_load_explicit(hops, memory_order_relaxed) + 1, memory_order_relaxed);
     if (atomic_load_explicit(&self->page->halt, memory_order_relaxed))
         atomic_fetch_add(&self->page->absorbed, 1);
-    else
-        odeon_send_any(ctx, self->next, stuck_token, .hops = msg->hops + 1);
+    else if (self->next == ODEON_NOBODY || odeon_send_any(ctx, self->next, stuck_token, .hops = msg->hops + 1) != 0)
+        atomic_fetch_add(&self->page->unsent, 1);
     return ODEON_NODELETE;
 }
 

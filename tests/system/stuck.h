@@ -25,7 +25,9 @@ struct stuck_page {
     _Atomic uint32_t release; /* hangers return; a futex */
     _Atomic uint32_t halt;    /* runners keep their tokens */
     _Atomic uint32_t entered, left;
-    _Atomic uint64_t linked, absorbed, counted[8], out_of_order;
+    _Atomic uint32_t linked; /* runners that know the next one */
+    _Atomic uint64_t unsent; /* tokens that could not be passed on */
+    _Atomic uint64_t absorbed, counted[8], out_of_order;
     struct {
         _Alignas(64) _Atomic uint64_t hops;
     } runners[STUCK_RUNNERS];

@@ -230,8 +230,7 @@ static void runners_start(void)
 
         assert_int_equal(odeon_post(port, runners[i], link_type, &link, sizeof(link)), 0);
     }
-    /* order is kept from one sender to one receiver: a token may come by way of another runner before the link that was
-     * posted first */
+    /* Order holds between one sender and one receiver: a token that another runner passes on may overtake the link. */
     assert_true(wait_until(atomic_load(&page->linked) == STUCK_RUNNERS));
     for (uint32_t i = 0; i < STUCK_RUNNERS * STUCK_TOKENS; i++) {
         struct stuck_token token = { .hops = 0 };
@@ -245,7 +244,9 @@ static void runners_stop(void)
 {
     atomic_store(&page->halt, 1);
     if (!wait_until(atomic_load(&page->absorbed) == STUCK_RUNNERS * STUCK_TOKENS))
-        fail_msg("%llu of %u tokens", (unsigned long long)atomic_load(&page->absorbed), STUCK_RUNNERS * STUCK_TOKENS);
+        fail_msg("%lu of %d tokens are there, %lu could not be passed on", (unsigned long)atomic_load(&page->absorbed),
+                 STUCK_RUNNERS * STUCK_TOKENS, (unsigned long)atomic_load(&page->unsent));
+    assert_int_equal(atomic_load(&page->unsent), 0);
 }
 
 static uint64_t hops(void)
