@@ -172,11 +172,11 @@ void park_begin_run(struct worker *w, uint32_t source)
     wake_one(e, w, victim);
 }
 
-void park_mid_look(struct worker *w)
+void park_mid_look(struct worker *w, uint32_t except)
 {
     struct engine *e = w->engine;
     full_barrier_after_exchange(); /* behind the ready bits that the flush has set */
-    if (unlikely(sleeper_any(e)) && mask_has_for_others(w, w->queue))
+    if (unlikely(sleeper_any(e)) && mask_has_for_others(w, except))
         wake_one(e, w, w->id); /* [MID_LOOK] */
 }
 

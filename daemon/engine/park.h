@@ -26,8 +26,9 @@ void park_unwatch_doorbell_by(struct worker *w, int doorbell_fd);
 
 /* After the own word was taken with busy set before it: looks whether a sleeper should help. */
 void park_begin_run(struct worker *w, uint32_t source);
-/* Behind a flush in the middle of a batch, before the next handler, which may never return. */
-void park_mid_look(struct worker *w);
+/* Behind a flush in the middle of a batch, or between the lanes of a mailbox, before the next handler, which may never return: is there work for
+ * others, but for the source `except`, which is being run? */
+void park_mid_look(struct worker *w, uint32_t except);
 void park_end_run(struct worker *w);
 /* Has the control thread look at running handlers after a while, unless it will anyhow (stall.h, WA1). */
 void park_watch_arm(struct engine *engine);

@@ -119,7 +119,7 @@ static inline struct envelope *send_short(struct worker *w, actor_ref to, uint64
         w->tail += size;
         w->n_tail_appends += ODEON_STATISTICS;
     } else {
-        if (unlikely(w->out >= w->out_room)) /* 0: closed (U5) */
+        if (unlikely(w->out >= w->out_room || to == 0)) /* closed, then 0 (U5); nobody, who has the number of a client's slot */
             return NULL;
         if (destination != w->run_destination) {
             if (unlikely(destination == NO_DESTINATION || (destination == w->queue && w->ring != 0) || !outbox_look_for_room(w, destination)))

@@ -413,7 +413,7 @@ static void loop_flush(struct turn_loop *loop, struct worker *w)
 {
     running_set(w, 0);
     turn_flush(w);
-    park_mid_look(w);
+    park_mid_look(w, w->queue);
     running_set(w, 1);
     loop_resume(loop, w, 0);
 }

@@ -230,6 +230,7 @@ static void run_urgent(struct worker *w, struct mailbox_run *run, uint64_t limit
     reclaim_after_run(w, id, queue, done);
     if (SEEDED(urgent_forgot) ? !done : queue_has_work(queue))
         store_relaxed(&e->urgent[mailbox], 1); /* G2 */
+    park_mid_look(w, mailbox); /* the ordinary message that comes next may take long */
 }
 
 /* The caller holds the owner word. */

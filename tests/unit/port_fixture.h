@@ -19,6 +19,7 @@ static struct {
     _Atomic uint64_t n, last, wrong;
     _Atomic uint32_t hold, inside;
     _Atomic actor_ref sender;
+    _Atomic int late;
 } seen;
 
 static inline int on_number(void *self, const void *message, struct engine_context *ctx)
@@ -45,11 +46,15 @@ static inline int on_bulk(void *self, const void *message, struct engine_context
     return ALLOCATION_NODELETE;
 }
 
-/* To whoever sent the last number, whether he is there or not. */
+/* To whoever sent the last number, whether he is there or not; to nobody if nobody has, in each way there is. */
 static inline int on_late(void *self, const void *message, struct engine_context *ctx)
 {
     (void)self;
-    (void)engine_ctx_send(ctx, seen.sender, reply_type, 0, message, 8);
+    int r = engine_ctx_send(ctx, seen.sender, reply_type, 0, message, 8);
+    if (seen.sender == 0 && (engine_ctx_signal(ctx, 0, reply_type) != r || engine_ctx_send_word(ctx, 0, reply_type, 1) != r))
+        r = 0;
+    atomic_store(&seen.late, r);
+    atomic_fetch_add(&seen.n, 1);
     return ALLOCATION_NODELETE;
 }
 

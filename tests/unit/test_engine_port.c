@@ -449,6 +449,32 @@ static void test_stale_references(void **state)
 }
 
 /* Removed with posts, replies and a backlog under way; others keep their traffic. */
+/* Nobody's number is that of the first client's slot, and nothing more. */
+static void test_send_to_nobody(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    fixture_begin(&f, 1, 1 << 20);
+    client_open(&f, &c, 0, 1);
+    assert_int_equal(actor_ref_slot(c.ref), 0);
+    assert_int_equal(engine_start(f.engine), 0);
+    seen.sender = 0;
+    for (uint64_t i = 1; i < 3; i++) {
+        uint64_t before = atomic_load(&seen.n);
+        client_post(&c, echo, late_type, &i, 8);
+        while (atomic_load(&seen.n) == before)
+            sched_yield();
+        assert_int_equal(atomic_load(&seen.late), i == 1 ? -ESRCH : 0);
+        if (i == 1)
+            seen.sender = c.ref;
+    }
+    assert_int_equal(*(const uint64_t *)envelope_payload(client_wait(&c)), 2);
+    assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), 0);
+    client_free(&c);
+    fixture_end(&f);
+}
+
 static void test_remove_while_traffic(void **state)
 {
     (void)state;
@@ -578,6 +604,7 @@ int main(void)
         port_test(test_what_cannot_be_added, under_defaults),
         port_test(test_close_drains, under_defaults),
         port_test(test_stale_references, under_defaults),
+        port_test(test_send_to_nobody, under_defaults),
         port_test(test_remove_while_traffic, under_defaults),
         port_test(test_ports_outlive_the_engine, under_defaults),
         port_test(test_end_that_nobody_heard_of, under_defaults),

@@ -8,7 +8,7 @@
 
 enum { LOG_MAX = 1 << 16, N_BATCH = 2000, FLOOD = 60000 };
 
-enum what { ORDINARY, URGENT, ASK_HERE, ASK_MANY, ASK_FILL, ASK_AGAIN };
+enum what { ORDINARY, URGENT, ASK_HERE, ASK_MANY, ASK_FILL, ASK_AGAIN, ASK_BESIDE, GO_BESIDE, BESIDE };
 struct note {
     uint32_t what, number;
     actor_ref to;
@@ -20,7 +20,7 @@ static uint32_t type_of_writer, type_of_oldest;
 
 /* What the handlers have run, in order; a handler that is to be waited for. */
 static struct note noted[LOG_MAX];
-static _Atomic uint32_t n_noted, gate, inside;
+static _Atomic uint32_t n_noted, gate, inside, beside;
 static int results[4];
 
 static int send_urgent(struct engine_context *ctx, actor_ref to, uint32_t number)
@@ -42,6 +42,10 @@ static int on_note(void *self, const void *message, struct engine_context *ctx)
 {
     const struct note *note = message;
     (void)self;
+    if (note->what == BESIDE) {
+        store_release(&beside, 1);
+        return ALLOCATION_NODELETE;
+    }
     uint32_t at = load_relaxed(&n_noted);
     assert_true(at < LOG_MAX);
     noted[at] = *note;
@@ -61,6 +65,13 @@ static int on_note(void *self, const void *message, struct engine_context *ctx)
         if (note->number > 0)
             (void)engine_ctx_send_urgent(ctx, ctx->self, message_note, BEHAVIOUR_NONE, &(struct note){ ASK_AGAIN, note->number - 1, 0 }, sizeof(*note));
         break;
+    case ASK_BESIDE: /* a message that will take long, and an urgent one before it */
+        (void)engine_ctx_send(ctx, ctx->self, message_note, BEHAVIOUR_NONE, &(struct note){ ORDINARY, note->number, 0 }, sizeof(*note));
+        (void)engine_ctx_send_urgent(ctx, ctx->self, message_note, BEHAVIOUR_NONE, &(struct note){ GO_BESIDE, 0, note->to }, sizeof(*note));
+        break;
+    case GO_BESIDE:
+        (void)engine_ctx_send(ctx, note->to, message_note, BEHAVIOUR_NONE, &(struct note){ BESIDE, 0, 0 }, sizeof(*note));
+        break;
     default:
         break;
     }
@@ -72,10 +83,10 @@ static int on_note(void *self, const void *message, struct engine_context *ctx)
     return ALLOCATION_NODELETE;
 }
 
-static void begin(uint32_t workers, uint64_t limit_bytes)
+static void begin_with_queues(uint32_t workers, uint32_t queues, uint64_t limit_bytes)
 {
     static struct engine_behaviour behaviour[1];
-    struct engine_config config = engine_fixture_config(workers, 1);
+    struct engine_config config = engine_fixture_config(workers, queues);
     config.limit_bytes = limit_bytes;
     engine_fixture_open(&f, config);
     message_note = engine_fixture_message(&f, "note", sizeof(struct note), false);
@@ -87,6 +98,12 @@ static void begin(uint32_t workers, uint64_t limit_bytes)
     store_relaxed(&n_noted, 0);
     store_relaxed(&gate, 0);
     store_relaxed(&inside, 0);
+    store_relaxed(&beside, 0);
+}
+
+static void begin(uint32_t workers, uint64_t limit_bytes)
+{
+    begin_with_queues(workers, 1, limit_bytes);
 }
 
 static actor_ref spawn_on(uint32_t type, uint32_t worker)
@@ -206,6 +223,34 @@ static void test_starves_nobody(void **state)
     assert_in_range(find(ORDINARY, 10), 10, FLOOD / 2); /* long before the end */
 }
 
+static void wait_parked(uint32_t worker)
+{
+    while (load_relaxed(&f.engine->workers[worker]->stats->value[STAT_state]) != WORKER_PARKED)
+        usleep(100);
+}
+
+/* What an urgent message has sent to another queue of its worker does not wait for the ordinary message behind it: whoever sleeps is woken. */
+static void test_what_it_sends_is_not_held_up(void **state)
+{
+    (void)state;
+    for (uint32_t round = 0; round < 20; round++) {
+        begin_with_queues(2, 2, 64 << 20);
+        actor_ref refs[3];
+        for (uint32_t i = 0; i < 3; i++) /* the first and the last one in two queues of the first worker */
+            assert_int_equal(engine_actor_spawn(f.engine, type_of_writer, NULL, NULL, 0, &refs[i]), 0);
+        assert_int_equal(engine_start(f.engine), 0);
+        assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
+        wait_parked(0);
+        wait_parked(1);
+        store_relaxed(&gate, 7);
+        post(refs[0], (struct note){ ASK_BESIDE, 7, refs[2] });
+        while (!load_acquire(&beside))
+            usleep(100);
+        store_release(&gate, 0);
+        end();
+    }
+}
+
 /* What is urgent and waits when the engine goes is urgent when it comes back. */
 static void test_over_a_restart(void **state)
 {
@@ -274,6 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_overtakes_its_own_batch), cmocka_unit_test(test_overtakes_another_workers_batch),
         cmocka_unit_test(test_is_bounded),              cmocka_unit_test(test_starves_nobody),
+        cmocka_unit_test(test_what_it_sends_is_not_held_up),
         cmocka_unit_test(test_over_a_restart),          cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("urgent lane", tests, NULL, NULL);
