@@ -37,16 +37,19 @@ static struct probe_told ask(struct odeon_port *port, odeon_ref ledger, uint32_t
     return told;
 }
 
-/* Each step of the last start, in its order.  That odeond has forked is known to odeond a little after the process runs. */
+/* Each step of the last start, in its order.  That odeond has forked is known to odeond a little after the process
+ * runs. */
 static void assert_steps_in_order(const struct odeon_stats_service *state)
 {
-    const uint64_t steps[] = { state->start_noticed_ns,  state->start_entered_ns,   state->start_placed_ns, state->start_mapped_ns,
-                               state->start_verified_ns, state->start_recovered_ns, state->start_loaded_ns, state->executor_started_ns };
+    const uint64_t steps[] = { state->start_noticed_ns, state->start_entered_ns,   state->start_placed_ns,
+                               state->start_mapped_ns,  state->start_verified_ns,  state->start_recovered_ns,
+                               state->start_loaded_ns,  state->executor_started_ns };
 
     assert_true(steps[0] > 0 && steps[0] <= state->start_forked_ns);
     for (size_t i = 1; i < sizeof(steps) / sizeof(steps[0]); i++)
         if (steps[i - 1] > steps[i])
-            fail_msg("step %zu at %llu ns, the next one at %llu", i, (unsigned long long)steps[i - 1], (unsigned long long)steps[i]);
+            fail_msg("step %zu at %llu ns, the next one at %llu", i, (unsigned long long)steps[i - 1],
+                     (unsigned long long)steps[i]);
 }
 
 static void test_ports_live_on_over_kills(void **state)
@@ -125,7 +128,7 @@ static void test_posting_goes_on_without_an_executor(void **state)
 /* Killed while its handler runs: the message is run again, and the handler can know. */
 static void test_running_message_is_redelivered(void **state)
 {
-    struct probe_work work = { .ns = 400 * UINT64_C(1000000) };
+    struct probe_work work = { .ns = 600 * UINT64_C(1000000000) }; /* the first time: longer than the test */
     struct probe_number number = { .n = 5 };
     struct odeon_delivery unanswered;
     struct odeon_client *client;
@@ -155,6 +158,7 @@ static void test_running_message_is_redelivered(void **state)
     assert_int_equal(told.count, 1); /* fresh state, and the message behind the work */
     assert_int_equal(told.sum, 5);
     assert_int_equal(told.inits, 1);
+    assert_int_equal(told.redelivered, 1);
     assert_int_equal(service_state(&service).recovered_running_handlers, 1);
     assert_int_equal(service_figure(&service, "redeliveries"), 1);
     odeon_disconnect(client);
@@ -265,7 +269,8 @@ static void test_crash_in_init_ends_the_actor(void **state)
     ok_type = message_id(client, &ok);
     numbers_start(&numbers, &service, 64);
     port = port_open_or_fail(client, 0, 0, false);
-    do { /* its init may crash the executor before that has answered: then nobody knows the actor's reference, and another one is made */
+    do { /* its init may crash the executor before that has answered: then nobody knows the actor's reference, and
+            another one is made */
         r = odeon_spawn(client, "crash_in_init", NULL, NULL, 0, &ref);
         assert_true(r == 0 || r == -ECONNRESET);
     } while (++spawned < 10 && r < 0);
