@@ -144,18 +144,10 @@ static const struct attack attacks[] = {
     { "flag init", PORT_BROKEN_HEADER, { .length = 16, .flags = ENVELOPE_INIT }, false, 0 },
     { "flag dropped", PORT_BROKEN_HEADER, { .length = 16, .flags = ENVELOPE_DROPPED }, false, 0 },
     { "flag reserved", PORT_BROKEN_HEADER, { .length = 16, .flags = 0x40 }, false, 0 },
-    { "the other flag reserved, with one that is allowed",
-      PORT_BROKEN_HEADER,
-      { .length = 16, .flags = 0x80 | ENVELOPE_URGENT },
-      false,
-      0 },
+    { "the other flag reserved, with one that is allowed", PORT_BROKEN_HEADER, { .length = 16, .flags = 0x80 | ENVELOPE_URGENT }, false, 0 },
     { "flags all", PORT_BROKEN_HEADER, { .length = 16, .flags = 0xff }, false, 0 },
     { "attempts", PORT_BROKEN_HEADER, { .length = 16, .attempts = 2 }, false, 0 },
-    { "a length that a correlated record alone may have",
-      PORT_BROKEN_LENGTH,
-      { .length = ODEON_PAYLOAD_MAX + 8 },
-      false,
-      0 },
+    { "a length that a correlated record alone may have", PORT_BROKEN_LENGTH, { .length = ODEON_PAYLOAD_MAX + 8 }, false, 0 },
     { "reserved byte", PORT_BROKEN_HEADER, { .length = 16, .reserved = 1 }, false, 0 },
     { "slot one beyond the table", PORT_BROKEN_SLOT, { .to = UINT64_C(1) << 32 | ACTORS, .length = 16 }, false, 0 },
     { "slot far beyond the table", PORT_BROKEN_SLOT, { .to = UINT64_MAX, .length = 16 }, false, 0 },
@@ -318,15 +310,13 @@ static void test_refused_records(void **state)
     odeon_port_close(port);
 }
 
-/* The flag and the order to stop, by hand: the library has no such call.  The actor ends; what had not reached it is
- * refused, whichever lane it is in, and each record has one fate. */
+/* The flag and the order to stop, by hand: the library has no such call.  The actor ends; what had not reached it is refused, whichever lane
+ * it is in, and each record has one fate. */
 static void test_urgent_poison(void **state)
 {
     enum { N = 200 };
     odeon_ref victim = spawn(client, "probe_echo", NULL, NULL, 0);
-    struct envelope envelope = number_envelope(victim), poison = {
-        .to = victim, .type = MESSAGE_TYPE_POISON_DELETE, .flags = ENVELOPE_URGENT, .behaviour = 255
-    };
+    struct envelope envelope = number_envelope(victim), poison = { .to = victim, .type = MESSAGE_TYPE_POISON_DELETE, .flags = ENVELOPE_URGENT, .behaviour = 255 };
     unsigned echoed = 0, refused = 0;
     struct raw_port port;
 

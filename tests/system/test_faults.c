@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What handlers do to the executor: they do not return, crash it, end it.  Each is told with its plugin, actor and
- * message, blamed on that message alone, and nothing else is lost or blamed. */
+/* What handlers do to the executor: they do not return, crash it, end it.  Each is told with its plugin, actor and message, blamed on that message
+ * alone, and nothing else is lost or blamed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -56,9 +56,8 @@ static void page_make(struct bench *b)
 static void begin(struct bench *b, const char *attempts, const char *warn, const char *kill_after)
 {
     memset(b, 0, sizeof(*b));
-    service_start(&b->service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set",
-                                                      "quarantine-crashes=0", "--set", attempts, "--set", warn, "--set",
-                                                      kill_after, "--plugin", TEST_FAULTY, NULL });
+    service_start(&b->service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set", "quarantine-crashes=0", "--set", attempts, "--set", warn,
+                                                      "--set", kill_after, "--plugin", TEST_FAULTY, NULL });
     b->client = service_connect(&b->service, "faults");
     b->port = port_open_or_fail(b->client, 0, 0, false);
     b->do_type = message_id(b->client, odeon_message_of(faulty_do));
@@ -159,8 +158,7 @@ static void test_a_stall_is_named(void **state)
     end(&b);
 }
 
-/* The others of its queue do not wait for it; what comes for the stuck actor is kept for it, in order; nobody is
- * restarted. */
+/* The others of its queue do not wait for it; what comes for the stuck actor is kept for it, in order; nobody is restarted. */
 static void test_a_stall_is_set_aside(void **state)
 {
     enum { COUNTS = 50 };
@@ -194,8 +192,8 @@ static void test_a_stall_is_set_aside(void **state)
     end(&b);
 }
 
-/* The message is blamed, and tried as often as any other that crashes; what waited behind it for others is run at once,
- * what waited for the same actor behind it, all in order; another worker's actors do not wait at all. */
+/* The message is blamed, and tried as often as any other that crashes; what waited behind it for others is run at once, what waited for the same actor
+ * behind it, all in order; another worker's actors do not wait at all. */
 static void test_a_stall_is_ended(void **state)
 {
     enum { COUNTS = 50 };
@@ -244,8 +242,7 @@ static const struct {
     { FAULTY_JUMP, "jump", "crashed", "signal SIGSEGV" },
     { FAULTY_STACK, "stack overflow", "crashed", "signal SIGSEGV" },
     { FAULTY_ABORT, "abort", "crashed", "signal SIGABRT" },
-#ifndef SANITIZED /* a sanitizer finds it first, and is itself between handlers and the C library (executor/contain.c) \
-                   */
+#ifndef SANITIZED /* a sanitizer finds it first, and is itself between handlers and the C library (executor/contain.c) */
     { FAULTY_DOUBLE_FREE, "double free", "crashed", "signal SIGABRT" },
     { FAULTY_EXIT, "exit", "ended the process", "" },
     { FAULTY_QUICK_EXIT, "quick_exit", "ended the process", "" },
@@ -351,9 +348,7 @@ static void test_contained(void **state)
         post_counts(&b, actor, &posted, 100);
         assert_true(wait_until(atomic_load(&b.page->last[0]) == posted));
     }
-    assert_true(
-        wait_until(atomic_load(&b.page->done) ==
-                   sizeof(hows) / sizeof(hows[0]) + 1)); /* the child comes out of its handler, and no further */
+    assert_true(wait_until(atomic_load(&b.page->done) == sizeof(hows) / sizeof(hows[0]) + 1)); /* the child comes out of its handler, and no further */
     assert_int_equal(ctl_set(&b.service, (char[512]){ "" }, 512, "workers=1"), 0);
     post_counts(&b, actor, &posted, 100);
     assert_true(wait_until(atomic_load(&b.page->last[0]) == posted));
@@ -370,11 +365,9 @@ static void test_safe_mode(void **state)
     pid_t executor;
 
     (void)state;
-    service_start(&service,
-                  (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--plugin", TEST_PASSER,
-                                         "--plugin", TEST_PLUGINS "/crash_in_load.so", "--plugin", TEST_FAULTY, NULL });
-    assert_true(service_log_has(&service,
-                                "crash_in_load.so has ended the executor 3 times while it was loaded: it is left out"));
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--plugin", TEST_PASSER, "--plugin",
+                                                   TEST_PLUGINS "/crash_in_load.so", "--plugin", TEST_FAULTY, NULL });
+    assert_true(service_log_has(&service, "crash_in_load.so has ended the executor 3 times while it was loaded: it is left out"));
     client = service_connect(&service, "safe-mode");
     (void)spawn(client, "passer_actor", NULL, NULL, 0);
     executor = service_executor(&service);
@@ -388,8 +381,7 @@ static void test_safe_mode(void **state)
     service_end(&service);
 }
 
-/* Killed from outside, by whatever signal in whatever thread, again and again while a handler runs: nobody is blamed,
- * nothing is lost. */
+/* Killed from outside, by whatever signal in whatever thread, again and again while a handler runs: nobody is blamed, nothing is lost. */
 static void test_outside_kills_blame_nobody(void **state)
 {
     static const int signals[] = { SIGKILL, SIGSEGV, SIGABRT, SIGBUS, SIGSEGV, SIGABRT };
@@ -455,8 +447,7 @@ static size_t letters(struct bench *b, struct letter *ret_last)
 
         assert_int_equal(odeon_admin_dead_letter_list(b->client, after, 7, &list), 0);
         if (list->n > 0) {
-            const struct odeon_dead_letter_info *last =
-                (const struct odeon_dead_letter_info *)list->rows + (list->n - 1);
+            const struct odeon_dead_letter_info *last = (const struct odeon_dead_letter_info *)list->rows + (list->n - 1);
 
             *ret_last = (struct letter){ .id = last->id, .size = last->size };
             snprintf(ret_last->type, sizeof(ret_last->type), "%s", last->type);
@@ -480,8 +471,7 @@ static bool actor_is_gone(struct bench *b, odeon_ref actor)
     return r == -ENOENT;
 }
 
-/* A type that crashes the executor again and again is not run any more; its messages wait as dead letters, and lose
- * nothing by it. */
+/* A type that crashes the executor again and again is not run any more; its messages wait as dead letters, and lose nothing by it. */
 static void test_quarantine_and_dead_letters(void **state)
 {
     enum { CRASHES = 3, COUNTS = 20 };
@@ -502,8 +492,7 @@ static void test_quarantine_and_dead_letters(void **state)
         post_pass(&b, passer, victim, 0, FAULTY_ABORT);
         assert_true(wait_until(service_state(&b.service).executor_restarts == i + 1));
     }
-    assert_true(wait_until(service_log_has(
-        &b.service, "actor type faulty_actor of plugin faulty has crashed the executor 3 times within 60 s")));
+    assert_true(wait_until(service_log_has(&b.service, "actor type faulty_actor of plugin faulty has crashed the executor 3 times within 60 s")));
     assert_true(wait_until(letters(&b, &last) == CRASHES));
     for (uint64_t i = 0; i < COUNTS; i++)
         post_pass(&b, passer, victim, i + 1, 0);

@@ -37,19 +37,16 @@ static struct probe_told ask(struct odeon_port *port, odeon_ref ledger, uint32_t
     return told;
 }
 
-/* Each step of the last start, in its order.  That odeond has forked is known to odeond a little after the process
- * runs. */
+/* Each step of the last start, in its order.  That odeond has forked is known to odeond a little after the process runs. */
 static void assert_steps_in_order(const struct odeon_stats_service *state)
 {
-    const uint64_t steps[] = { state->start_noticed_ns, state->start_entered_ns,   state->start_placed_ns,
-                               state->start_mapped_ns,  state->start_verified_ns,  state->start_recovered_ns,
-                               state->start_loaded_ns,  state->executor_started_ns };
+    const uint64_t steps[] = { state->start_noticed_ns,  state->start_entered_ns,   state->start_placed_ns, state->start_mapped_ns,
+                               state->start_verified_ns, state->start_recovered_ns, state->start_loaded_ns, state->executor_started_ns };
 
     assert_true(steps[0] > 0 && steps[0] <= state->start_forked_ns);
     for (size_t i = 1; i < sizeof(steps) / sizeof(steps[0]); i++)
         if (steps[i - 1] > steps[i])
-            fail_msg("step %zu at %llu ns, the next one at %llu", i, (unsigned long long)steps[i - 1],
-                     (unsigned long long)steps[i]);
+            fail_msg("step %zu at %llu ns, the next one at %llu", i, (unsigned long long)steps[i - 1], (unsigned long long)steps[i]);
 }
 
 static void test_ports_live_on_over_kills(void **state)
@@ -269,8 +266,7 @@ static void test_crash_in_init_ends_the_actor(void **state)
     ok_type = message_id(client, &ok);
     numbers_start(&numbers, &service, 64);
     port = port_open_or_fail(client, 0, 0, false);
-    do { /* its init may crash the executor before that has answered: then nobody knows the actor's reference, and
-            another one is made */
+    do { /* its init may crash the executor before that has answered: then nobody knows the actor's reference, and another one is made */
         r = odeon_spawn(client, "crash_in_init", NULL, NULL, 0, &ref);
         assert_true(r == 0 || r == -ECONNRESET);
     } while (++spawned < 10 && r < 0);
