@@ -19,7 +19,7 @@
 #include <odeon/stats.h>
 
 /* How long a test waits for what must happen; far more than it takes, for slow machines and sanitizers. */
-enum { PATIENCE_S = 30 };
+enum { PATIENCE_S = 60 };
 
 #define MILLISECONDS(n) ((int64_t)(n)*1000000)
 #define SECONDS(n)      ((int64_t)(n)*1000000000)
