@@ -47,9 +47,9 @@ static void trial_begin(struct trial *t, const char *seed)
     t->port = port_open_or_fail(t->client, 1 << 16, 1 << 20, false);
 }
 
-static void post(struct trial *t, odeon_ref to, uint64_t stream, uint64_t n, uint64_t dwell_ns)
+static void post(struct trial *t, odeon_ref to, uint64_t stream, uint64_t n, bool dwells)
 {
-    struct witness_number number = { .stream = stream, .n = n, .dwell_ns = dwell_ns };
+    struct witness_number number = { .stream = stream, .n = n, .dwells = dwells };
 
     history_note(t->history, HISTORY_BEGUN, stream, stream, n);
     assert_int_equal(odeon_post_wait(t->port, to, t->number, &number, sizeof(number), SECONDS(PATIENCE_S)), 0);
@@ -116,12 +116,20 @@ static void post_and_kill(struct trial *t, uint64_t n)
 {
     uint64_t before = noted(t);
     pid_t executor = service_executor(&t->service);
+    char go[sizeof(t->path) + sizeof(WITNESS_GO)];
+    FILE *file;
 
-    post(t, t->log, STREAM_KILLED, n, 300 * UINT64_C(1000000));
+    snprintf(go, sizeof(go), "%s" WITNESS_GO, t->path);
+    post(t, t->log, STREAM_KILLED, n, true);
     assert_true(wait_until(noted(t) > before));
     assert_int_equal(kill(executor, SIGKILL), 0);
     service_wait_executor(&t->service, executor);
     assert_true(wait_until(noted(t) > before + 1));
+    file = fopen(go, "we");
+    assert_non_null(file);
+    fclose(file);
+    wait_behind(t, t->log);
+    unlink(go);
 }
 
 static struct history_verdict trial_end(struct trial *t)
@@ -151,13 +159,13 @@ static struct history_verdict run_trial(const char *seed, bool kills)
 
     trial_begin(&t, seed);
     for (uint64_t n = 1; n <= N_RELAYED; n++) {
-        post(&t, t.relay, STREAM_RELAYED, n, 0);
+        post(&t, t.relay, STREAM_RELAYED, n, false);
         if (n % (N_RELAYED / N_REFUSED) != 0)
             continue;
         if (n / (N_RELAYED / N_REFUSED) % 4 == 0)
             post_unwanted(&t, n / (N_RELAYED / N_REFUSED));
         else
-            post(&t, t.log, STREAM_REFUSED, n / (N_RELAYED / N_REFUSED), 0);
+            post(&t, t.log, STREAM_REFUSED, n / (N_RELAYED / N_REFUSED), false);
     }
     if (kills) { /* what is noted from here on is what is posted to be killed */
         wait_behind(&t, t.relay);

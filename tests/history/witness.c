@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <odeon/plugin.h>
+#include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/history/history.h"
 
@@ -19,7 +21,7 @@ ODEON_INIT(witness_relay, odeon_ref)
 
 ODEON_RECEIVE(witness_relay, witness_number)
 {
-    odeon_send_any(ctx, self->next, witness_number, .stream = msg->stream, .n = msg->n, .dwell_ns = msg->dwell_ns);
+    odeon_send_any(ctx, self->next, witness_number, .stream = msg->stream, .n = msg->n, .dwells = msg->dwells);
     return ODEON_NODELETE;
 }
 
@@ -30,10 +32,14 @@ struct witness_path {
     char path[128];
 };
 
-ODEON_STATE(witness_log, { struct history_log *log; });
+ODEON_STATE(witness_log, {
+    struct history_log *log;
+    char go[128 + sizeof(WITNESS_GO)];
+});
 
 ODEON_INIT(witness_log, struct witness_path)
 {
+    snprintf(self->go, sizeof(self->go), "%s" WITNESS_GO, args->path);
     self->log = history_log_open(args->path, WITNESS_LOG_RECORDS);
     return self->log ? 0 : -errno;
 }
@@ -52,12 +58,10 @@ ODEON_RECEIVE(witness_log, witness_number)
                                      .kind = HISTORY_RUN,
                                      .redelivered = ctx->redelivered != 0,
                                      .attempt = ctx->attempts };
-    struct timespec dwell = { .tv_sec = (time_t)(msg->dwell_ns / 1000000000),
-                              .tv_nsec = (long)(msg->dwell_ns % 1000000000) };
 
     history_log_note(self->log, &record);
-    if (msg->dwell_ns)
-        nanosleep(&dwell, NULL);
+    while (msg->dwells && access(self->go, F_OK) < 0)
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
     return ODEON_NODELETE;
 }
 

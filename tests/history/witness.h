@@ -4,8 +4,10 @@
 
 #include <odeon/message.h>
 
-/* `stream` names sender and receiver in the log; `dwell_ns`: so long the behaviour goes on behind its note. */
-ODEON_MESSAGE(witness_number, 1, { uint64_t stream, n, dwell_ns; });
+/* `stream` names sender and receiver in the log; `dwells`: the behaviour goes on behind its note until there is a file called as the log
+ * with WITNESS_GO behind it. */
+#define WITNESS_GO ".go"
+ODEON_MESSAGE(witness_number, 1, { uint64_t stream, n, dwells; });
 ODEON_MESSAGE(witness_unwanted, 1, { uint64_t n; }); /* nobody takes it */
 ODEON_INTERFACE(witness_relay, witness_number);
 ODEON_INTERFACE(witness_log, witness_number);

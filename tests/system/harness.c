@@ -387,6 +387,24 @@ int ctl(const struct service *service, char *output, size_t size, const char *fo
     return WEXITSTATUS(status);
 }
 
+int executor_set(struct odeon_client *client, const char *const *keys, const char *const *values, size_t n)
+{
+    int r;
+
+    (void)wait_until((r = odeon_admin_executor_set(client, keys, values, n, NULL)) != -EBUSY ||
+                     !strstr(odeon_error_text(), "did not stop within"));
+    return r;
+}
+
+int ctl_set(const struct service *service, char *output, size_t size, const char *settings)
+{
+    int status;
+
+    (void)wait_until((status = ctl(service, output, size, "executor set %s", settings)) == 0 ||
+                     !strstr(output, "did not stop within"));
+    return status;
+}
+
 /* The fields of /proc/PID/stat behind the command's name. */
 static bool read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
 {

@@ -4,8 +4,8 @@
  *
  * Used by one thread, the one that runs the tests, except where a function says otherwise: cmocka's assertions work
  * there alone. What cannot be done fails the test that runs. No leftovers: odeond dies with the thread that started it,
- * the executor dies with odeond, and what is still there at exit is killed and removed. Folders of a test that is killed
- * go when the next one begins (tests/run/scratch.h).
+ * the executor dies with odeond, and what is still there at exit is killed and removed. Folders of a test that is
+ * killed go when the next one begins (tests/run/scratch.h).
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 #include <odeon/stats.h>
 
 /* How long a test waits for what must happen; far more than it takes, for slow machines and sanitizers. */
-enum { PATIENCE_S = 30 };
+enum { PATIENCE_S = 60 };
 
 #define MILLISECONDS(n) ((int64_t)(n)*1000000)
 #define SECONDS(n)      ((int64_t)(n)*1000000000)
@@ -83,6 +83,13 @@ void service_wait_executor(struct service *service, pid_t former);
 /* odeonctl: what it printed, both streams, cut to the buffer; its exit status. */
 int ctl(const struct service *service, char *output, size_t size, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Changes settings, again and again while a worker "did not stop" within the time that it has: on a machine that gives
+ * its thread no processor for so long, nothing has been changed, and it is for whoever asks to ask again.  Any thread.
+ */
+int executor_set(struct odeon_client *client, const char *const *keys, const char *const *values, size_t n);
+/* The same by odeonctl, as ctl(). */
+int ctl_set(const struct service *service, char *output, size_t size, const char *settings);
 
 uint64_t process_cpu_ns(pid_t pid); /* that it has used; 0: no such process */
 /* The process exists and is no zombie. */

@@ -102,7 +102,8 @@ ODEON_RECEIVE(probe_ledger, probe_work)
 {
     uint64_t end = odeon_now_ns(ctx) + msg->ns;
 
-    while (odeon_now_ns(ctx) < end)
+    self->told.redelivered += ctx->redelivered;
+    while (odeon_now_ns(ctx) < end && !ctx->redelivered)
         ;
     return ODEON_NODELETE;
 }
@@ -226,5 +227,5 @@ LEDGER(probe_newest, ODEON_OVERFLOW_DROP_NEWEST);
 LEDGER(probe_oldest, ODEON_OVERFLOW_DROP_OLDEST);
 LEDGER(probe_stall, ODEON_OVERFLOW_STALL);
 
-ODEON_PLUGIN("probe", "1.0.0", ODEON_TYPE(probe_echo), ODEON_TYPE(probe_relay), ODEON_TYPE(probe_ledger), ODEON_TYPE(probe_reject),
-             ODEON_TYPE(probe_newest), ODEON_TYPE(probe_oldest), ODEON_TYPE(probe_stall));
+ODEON_PLUGIN("probe", "1.0.0", ODEON_TYPE(probe_echo), ODEON_TYPE(probe_relay), ODEON_TYPE(probe_ledger),
+             ODEON_TYPE(probe_reject), ODEON_TYPE(probe_newest), ODEON_TYPE(probe_oldest), ODEON_TYPE(probe_stall));

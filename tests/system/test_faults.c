@@ -349,7 +349,7 @@ static void test_contained(void **state)
         assert_true(wait_until(atomic_load(&b.page->last[0]) == posted));
     }
     assert_true(wait_until(atomic_load(&b.page->done) == sizeof(hows) / sizeof(hows[0]) + 1)); /* the child comes out of its handler, and no further */
-    assert_int_equal(ctl(&b.service, (char[512]){ "" }, 512, "executor set workers=1"), 0);
+    assert_int_equal(ctl_set(&b.service, (char[512]){ "" }, 512, "workers=1"), 0);
     post_counts(&b, actor, &posted, 100);
     assert_true(wait_until(atomic_load(&b.page->last[0]) == posted));
     assert_int_equal(atomic_load(&b.page->counted[0]), posted);
@@ -462,6 +462,15 @@ static size_t letters(struct bench *b, struct letter *ret_last)
     return n;
 }
 
+static bool actor_is_gone(struct bench *b, odeon_ref actor)
+{
+    struct odeon_actor_detail *detail = NULL;
+    int r = odeon_admin_actor_show(b->client, actor, NULL, &detail);
+
+    odeon_free(detail);
+    return r == -ENOENT;
+}
+
 /* A type that crashes the executor again and again is not run any more; its messages wait as dead letters, and lose nothing by it. */
 static void test_quarantine_and_dead_letters(void **state)
 {
@@ -513,6 +522,7 @@ static void test_quarantine_and_dead_letters(void **state)
     assert_int_equal(letters(&b, &last), 0);
     /* what cannot be replayed stays, and can be given to another actor */
     assert_int_equal(odeon_admin_actor_stop(b.client, gone, ODEON_DELETE), 0);
+    assert_true(wait_until(actor_is_gone(&b, gone))); /* or what is sent to it waits behind that order */
     post_pass(&b, passer, gone, COUNTS + 1, 0);
     assert_true(wait_until(letters(&b, &last) == 1));
     assert_string_equal(last.reason, "no-such-actor");

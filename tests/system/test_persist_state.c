@@ -54,7 +54,7 @@ static void set(struct manager *manager, const char *setting)
 {
     char text[1024];
 
-    assert_int_equal(ctl(manager_service(manager), text, sizeof(text), "executor set %s", setting), 0);
+    assert_int_equal(ctl_set(manager_service(manager), text, sizeof(text), setting), 0);
 }
 
 static void kill_and_wait(struct manager *manager)

@@ -186,7 +186,7 @@ static void test_smaller_backlog(void **state)
                                service_figure(&service, "port_backlogged") >=
                            1000));
     /* twice: the limit is of the buffer that is written, the one that is being drained may be full, too */
-    assert_true(service_figure(&service, "backlog_dropped") >= 1000 - (2 * (128 << 10) + RING) / 1000);
+    assert_true(wait_until(service_figure(&service, "backlog_dropped") >= 1000 - (2 * (128 << 10) + RING) / 1000));
     while (odeon_receive_wait(port, &delivery, MILLISECONDS(1)) == 1) {
         odeon_release(port);
         received++;
@@ -230,7 +230,7 @@ static void test_actors(void **state)
 
 static void set(struct odeon_client *client, const char *key, const char *value)
 {
-    if (odeon_admin_executor_set(client, (const char *const[]){ key }, (const char *const[]){ value }, 1, NULL) < 0)
+    if (executor_set(client, (const char *const[]){ key }, (const char *const[]){ value }, 1) < 0)
         fail_msg("%s = %s: %s", key, value, odeon_error_text());
 }
 
@@ -316,12 +316,12 @@ static void test_rate_is_changed(void **state)
 /* A flood of requests is read more slowly; none is lost, none refused. */
 static void test_requests(void **state)
 {
-    enum { RATE = 200, REQUESTS = 600 };
+    enum { RATE = 20, REQUESTS = 60 }; /* a rate that a slow machine reaches, too: 50 ms for each */
     struct odeon_client *client;
     int64_t begin;
 
     (void)state;
-    START("--set", "quota-requests=200");
+    START("--set", "quota-requests=20");
     begin = time_ns();
     client = service_connect(&service, "asker");
     for (int i = 0; i < REQUESTS; i++) {
@@ -359,7 +359,7 @@ static void test_kick(void **state)
     assert_int_equal(ctl(&service, output, sizeof(output), "client kick %u", victim_id), 0);
     assert_int_equal(odeon_admin_status(victim, &status), -ECONNABORTED);
     assert_non_null(strstr(odeon_error_text(), "thrown out by process"));
-    assert_true(service_log_has(&service, "is disconnected: thrown out by process"));
+    assert_true(wait_until(service_log_has(&service, "is disconnected: thrown out by process")));
     assert_true(wait_until(usage(root, "ports").user == 0));
     odeon_disconnect(victim);
     odeon_disconnect(root);
@@ -497,7 +497,8 @@ static void test_descriptors_are_not_taken(void **state)
     assert_true(outcome.connected);
     print_message("# %d of 10000 records with descriptors could be sent\n", outcome.r);
     assert_true(wait_until(service_state(&service).clients == 1));
-    assert_true(wait_until(count_descriptors(service.pid) == before));
+    assert_true(
+        wait_until(count_descriptors(service.pid) <= before)); /* fewer: the harness's own was being closed then */
     odeon_disconnect(root);
 }
 

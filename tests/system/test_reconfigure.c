@@ -2,15 +2,19 @@
 /* Changing settings of a service that works: several at once while a client's numbers go round, refusals that change
  * nothing, and what a kill of the executor leaves of them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "tests/system/faulty.h"
 #include "tests/system/harness.h"
 #include "tests/system/numbers.h"
 #include "tests/system/probe.h"
@@ -23,11 +27,12 @@ static int setup(void **state)
 {
     (void)state;
     service_start(&service,
-                  (const char *const[]){
-                      "--set",    "workers=2",   "--set", "workers-max=4",           "--set", "queues-per-worker=2",
-                      "--set",    "actors=1024", "--set", "affinity=none",           "--set", "throughput=64",
-                      "--set",    "detached=2",  "--set", "restart-delay-max-ms=20", "--set", "spin-us=5",
-                      "--plugin", TEST_PROBE,    NULL });
+                  (const char *const[]){ "--set",    "workers=2",           "--set",    "workers-max=4",
+                                         "--set",    "queues-per-worker=2", "--set",    "actors=1024",
+                                         "--set",    "affinity=none",       "--set",    "throughput=64",
+                                         "--set",    "detached=2",          "--set",    "restart-delay-max-ms=20",
+                                         "--set",    "spin-us=5",           "--plugin", TEST_PROBE,
+                                         "--plugin", TEST_FAULTY,           NULL });
     numbers_start(&numbers, &service, 256);
     numbers_wait(&numbers, 1000);
     return 0;
@@ -51,10 +56,13 @@ static int check_traffic(void **state)
     return 0;
 }
 
+/* A good change is made again while a worker gets no processor: nothing has been changed then. */
 static void expect_ctl(int code, const char *words, const char *said)
 {
-    int result = ctl(&service, text, sizeof(text), "%s", words);
+    int result;
 
+    (void)wait_until((result = ctl(&service, text, sizeof(text), "%s", words)) == code || code != 0 ||
+                     !strstr(text, "did not stop within"));
     if (result != code || (said && !strstr(text, said)))
         fail_msg("odeonctl %s: exit status %d (expected %d), expected to read '%s':\n%s", words, result, code,
                  said ? said : "", text);
@@ -181,33 +189,52 @@ static void test_refusals(void **state)
     expect_setting("workers", "2");
 }
 
+/* An actor's handler runs until the page says that it may return. */
+static struct faulty_page *handler_begin(struct odeon_client *client, struct odeon_port *port, odeon_ref *ret_actor)
+{
+    struct faulty_args args = { .index = 0 };
+    struct faulty_do loop = { .how = FAULTY_LOOP, .times = 1 };
+    struct faulty_page *page;
+    int fd;
+
+    snprintf(args.page, sizeof(args.page), "%s/page", service.dir);
+    fd = open(args.page, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, sizeof(*page)), 0);
+    page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(page != MAP_FAILED);
+    close(fd);
+    *ret_actor = spawn(client, "faulty_actor", NULL, &args, sizeof(args));
+    assert_int_equal(odeon_post(port, *ret_actor, message_id(client, odeon_message_of(faulty_do)), &loop, sizeof(loop)),
+                     0);
+    assert_true(wait_until(atomic_load(&page->entered) == 1));
+    return page;
+}
+
 /* The worker that does not stop is named, with what it runs; nothing has changed, and later it can be. */
 static void test_refused_while_a_handler_runs(void **state)
 {
-    struct probe_work work = { .ns = 6 * UINT64_C(1000000000) };
     struct odeon_client *client = service_connect(&service, "work");
     struct odeon_port *port = port_open_or_fail(client, 0, 0, false);
-    odeon_ref ledger = spawn(client, "probe_ledger", "worker", NULL, 0);
-    uint32_t ask_type = message_id(client, odeon_message_of(probe_ask));
-    struct odeon_delivery unanswered;
     uint64_t before = reconfigurations();
+    struct faulty_page *page;
+    odeon_ref actor;
 
     (void)state;
-    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_work)), &work, sizeof(work)),
-                     0);
-    /* it runs: a question behind it is not answered */
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, MILLISECONDS(100), &unanswered), ODEON_CALL_EXPIRED);
+    page = handler_begin(client, port, &actor);
     expect_ctl(1, "executor set workers=3 throughput=77", "nothing has been");
     assert_non_null(strstr(text, "did not stop within 2 s"));
-    assert_non_null(strstr(text, "actor type probe_ledger"));
+    assert_non_null(strstr(text, "actor type faulty_actor"));
     assert_true(reconfigurations() == before);
     expect_setting("throughput", "64");
     expect_setting("workers", "2");
-    assert_true(wait_until(ctl(&service, text, sizeof(text), "executor set workers=2 throughput=65") == 0));
+    atomic_store(&page->release, 1);
+    expect_ctl(0, "executor set workers=2 throughput=65", NULL);
     expect_setting("throughput", "65");
     expect_ctl(0, "executor set throughput=64", NULL);
-    odeon_admin_actor_stop(client, ledger, ODEON_DELETE);
+    odeon_admin_actor_stop(client, actor, ODEON_DELETE);
     odeon_disconnect(client);
+    munmap(page, sizeof(*page));
 }
 
 /* What was set lives on in the next executor; so does what the first one had chosen by itself. */
@@ -245,7 +272,7 @@ static void test_what_the_first_start_chose_stays(void **state)
     service_start(&other,
                   (const char *const[]){ "--set", "workers=24", "--set", "queues-per-worker=1", "--set", "actors=1024",
                                          "--set", "affinity=none", "--set", "restart-delay-max-ms=20", NULL });
-    assert_int_equal(ctl(&other, text, sizeof(text), "executor set workers=1"), 0);
+    assert_int_equal(ctl_set(&other, text, sizeof(text), "workers=1"), 0);
     executor = service_executor(&other);
     assert_int_equal(kill(executor, SIGKILL), 0);
     service_wait_executor(&other, executor);

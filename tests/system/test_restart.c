@@ -125,7 +125,7 @@ static void test_posting_goes_on_without_an_executor(void **state)
 /* Killed while its handler runs: the message is run again, and the handler can know. */
 static void test_running_message_is_redelivered(void **state)
 {
-    struct probe_work work = { .ns = 400 * UINT64_C(1000000) };
+    struct probe_work work = { .ns = 600 * UINT64_C(1000000000) }; /* the first time: longer than the test */
     struct probe_number number = { .n = 5 };
     struct odeon_delivery unanswered;
     struct odeon_client *client;
@@ -155,6 +155,7 @@ static void test_running_message_is_redelivered(void **state)
     assert_int_equal(told.count, 1); /* fresh state, and the message behind the work */
     assert_int_equal(told.sum, 5);
     assert_int_equal(told.inits, 1);
+    assert_int_equal(told.redelivered, 1);
     assert_int_equal(service_state(&service).recovered_running_handlers, 1);
     assert_int_equal(service_figure(&service, "redeliveries"), 1);
     odeon_disconnect(client);

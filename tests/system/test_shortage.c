@@ -26,7 +26,7 @@
 #include "tests/system/probe.h"
 #include "tests/system/shortage.h"
 
-enum { NUMBERS = 40, LIFE_S = 60 };
+enum { NUMBERS = 40, LIFE_S = 3 * PATIENCE_S };
 
 static const char *const arguments[] = {
     SMALL_SERVICE, "--executor",           TEST_EXECUTOR, "--plugin", TEST_PROBE, "--set", "restart-delay-max-ms=10",
