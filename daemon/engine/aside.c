@@ -7,6 +7,7 @@
 #include "daemon/engine/commit.h"
 #include "daemon/engine/hold.h"
 #include "daemon/engine/outbox.h"
+#include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/seed.h"
 #include "daemon/engine/urgent.h"
@@ -255,8 +256,13 @@ static void give_away(struct engine *e, uint32_t id)
         if (load_relaxed(&s->own) != own_idle(id) || load_relaxed(&s->flags) & SOURCE_FIXED)
             continue;
         to = next_present(e, to, id);
-        if (to != id && owner_move(s, id, to))
+        if (to == id) {
+            if (source >= e->segment.n_mailboxes)
+                port_have_it_ring(e, source - e->segment.n_mailboxes); /* A9 */
+        } else if (owner_move(s, id, to)) {
+            full_barrier_after_exchange(); /* [GIVE_FENCE] */
             source_signal(e, e->control, source);
+        }
     }
 }
 

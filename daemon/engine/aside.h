@@ -23,9 +23,12 @@
  *     its own queue may have something for it in an outbox; else not now (-EAGAIN).
  * A7  What the messages before the running one sent is flushed first, in the worker's name: the queue's next runner must not overtake it
  *     [REL_FLUSH], and it does not wait for a handler that it has nothing to do with.
- * A8  What else the worker owns goes to the others in turn, idle as it is, and stays there: a busy worker looks at what is not its own only when
- *     it has nothing to run.  In mode visit nothing is sent home to it while it runs its aside queue.  What is given to it meanwhile is found
- *     by thieves, as ever.  Not with stealing `none`.
+ * A8  What else the worker owns goes to the others in turn, idle as it is [GIVE_RUNNING], and stays there: a busy worker looks at what is not
+ *     its own only when it has nothing to run [GIVE_NOT].  Each is signalled behind the move [GIVE_FIRST] and a barrier [GIVE_FENCE], with work
+ *     or without [GIVE_SILENT]: who saw the old owner has set the bit there.  In mode visit nothing is sent home to it while it runs its aside
+ *     queue [AWAY_HOME]: who sends home looks behind that, and a barrier, whether it is away by now, and takes the source back [AWAY_LOOK]; here
+ *     it is away, barrier, then what it owns.  What is given to it meanwhile is found by thieves, as ever.  Not with stealing `none`.
+ * A9  Is nobody there to give to, its ports ring from then on, polled or not [GIVE_DEAF]: thieves do not look through the ports of who is away.
  */
 #pragma once
 

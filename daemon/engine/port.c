@@ -458,6 +458,15 @@ bool port_make_cold(struct worker *w)
     return found;
 }
 
+void port_have_it_ring(struct engine *e, uint32_t id)
+{
+    if (load_acquire(&e->ports[id].state) != PORT_OPEN)
+        return;
+    store_relaxed(&e->ports[id].executor_words->need_wakeup, 1);
+    full_barrier(); /* P4: the look is that of whoever takes the bit */
+    source_signal(e, e->control, engine_source_of_port(e, id));
+}
+
 int64_t port_steal_from(struct worker *thief, uint32_t victim)
 {
     struct engine *e = thief->engine;

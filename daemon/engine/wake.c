@@ -131,9 +131,13 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
     struct source *s = &e->sources[source];
     if (unlikely(to != w->id)) {
         owner_release(s, to);
-        stat_add(w, STAT_visits, 1);
         if (!SEEDED(visit_fence))
-            full_barrier(); /* [VISIT_ORDER] */
+            full_barrier(); /* [VISIT_ORDER], [AWAY_LOOK] */
+        if (to < engine_workers(e) && worker_is_away(e, to) && owner_move(s, to, w->id)) {
+            ready_set(w->ready, source); /* [MOVE_BIT] */
+            return false;
+        }
+        stat_add(w, STAT_visits, 1);
         return true;
     }
     bool common = unlikely(load_relaxed(&e->placing) & PLACING_COMMON) && !(load_relaxed(&s->flags) & (SOURCE_FIXED | SOURCE_FOLLOW));

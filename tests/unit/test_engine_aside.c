@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 #include "daemon/engine/queue.h"
 #include "daemon/engine/seed.h"
+#include "tests/unit/engine_client.h"
 #include "tests/unit/engine_fixture.h"
 
 #define HANDLER __attribute__((section("stuck_handlers"), noinline))
@@ -296,6 +298,58 @@ static void test_one_and_then_another(void **state)
     engine_fixture_close(&f);
 }
 
+static void client_post_number(struct client *c, uint32_t actor, uint32_t number)
+{
+    struct number message = { actor, number };
+    client_post(c, refs[actor], message_number, &message, sizeof(message));
+}
+
+/* A bell that rang while nobody waited is in every worker's epoll; one that is left there would have its worker look at the port. */
+static void drop_events(struct engine_fixture *f, uint32_t worker)
+{
+    struct epoll_event event;
+    while (epoll_wait(f->engine->workers[worker]->epoll_fd, &event, 1, 0) > 0)
+        ;
+}
+
+/* A port that its owner polls, and nobody to give it to when he is set aside: whoever comes back first hears its client (A9). */
+static void test_a_polled_port_of_the_last_one(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client c;
+    begin(&f, 2, PLACE_SPREAD, false);
+    client_open(&f, &c, 3, 1);
+    store_relaxed(&seen->hold, 1);
+    store_relaxed(&seen->hold_at, 1);
+    store_relaxed(&seen->second_hold, 1);
+    store_relaxed(&seen->second_at, 1);
+    post(&f, STUCK, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    UNTIL(load_relaxed(&seen->inside));
+    uint32_t first = stuck_worker(&f);
+    set_aside(&f);
+    client_post_number(&c, SECOND, 1);
+    UNTIL(load_relaxed(&seen->second_inside));
+    uint32_t last = worker_of(&f, SECOND);
+    assert_int_equal(load_relaxed(&f.engine->sources[engine_source_of_port(f.engine, 3)].own), own_idle(last));
+    assert_int_equal(load_relaxed(&c.executor->need_wakeup), 0);
+    set_aside_actor(&f, SECOND);
+    assert_true(owned_by(&f, last) > 0);
+    drop_events(&f, first);
+    store_release(&seen->hold, 0);
+    UNTIL(load_relaxed(&seen->last[STUCK]) == 1);
+    client_post_number(&c, RELAY, 1);
+    UNTIL(load_relaxed(&seen->last[RELAY]) == 1);
+    store_release(&seen->second_hold, 0);
+    UNTIL(load_relaxed(&seen->last[SECOND]) == 1);
+    assert_int_equal(load_relaxed(&seen->doubled) + load_relaxed(&seen->missed), 0);
+    assert_int_equal(engine_fixture_stat(&f, STAT_set_aside), 2);
+    engine_stop(f.engine);
+    client_free(&c);
+    engine_fixture_close(&f);
+}
+
 /* In a queue of its own: the n-th. */
 static actor_ref far_actor(struct engine_fixture *f, uint32_t queue)
 {
@@ -476,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_the_rest_goes_on),
         cmocka_unit_test(test_under_traffic),
         cmocka_unit_test(test_one_and_then_another),
+        cmocka_unit_test(test_a_polled_port_of_the_last_one),
         cmocka_unit_test(test_sends_before),
         cmocka_unit_test(test_what_cannot_be_set_aside),
         cmocka_unit_test(test_nobody_is_stuck),
