@@ -254,7 +254,8 @@ static void look_for_others_deaths(unsigned starts_before)
         say_wrong(what);
     }
     if (starts > kills.supervisors) {
-        snprintf(what, sizeof(what), "the supervisor has died %u times by itself", starts - (unsigned)kills.supervisors);
+        snprintf(what, sizeof(what), "the supervisor has died %u times by itself (%u crashes, %u other failures; else somebody has killed it)",
+                 starts - (unsigned)kills.supervisors, manager_crashes(manager), manager_failures(manager));
         say_wrong(what);
     }
     if (kills.bad_ends) {

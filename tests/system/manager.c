@@ -41,7 +41,7 @@ struct manager {
     bool held, ready;
     pid_t pid;
     int pidfd, last_status;
-    unsigned starts, ends, readies, crashes;
+    unsigned starts, ends, readies, crashes, failures;
     char status[256];
     char *program, *environment;
     const char *const *arguments;
@@ -195,6 +195,7 @@ static void take_end(struct manager *manager)
     manager->ready = false;
     manager->ends++;
     manager->crashes += WIFSIGNALED(manager->last_status) && WTERMSIG(manager->last_status) != SIGKILL;
+    manager->failures += WIFEXITED(manager->last_status) && WEXITSTATUS(manager->last_status) != 0;
     if (manager->wish == WISH_STOP)
         manager_store_clear(&manager->store); /* M2 */
 }
@@ -354,6 +355,11 @@ unsigned manager_readies(struct manager *manager)
 unsigned manager_crashes(struct manager *manager)
 {
     return LOCKED(manager, manager->crashes);
+}
+
+unsigned manager_failures(struct manager *manager)
+{
+    return LOCKED(manager, manager->failures);
 }
 
 char *manager_status(struct manager *manager)
