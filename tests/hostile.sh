@@ -5,7 +5,7 @@
 #   tests/hostile.sh [--seconds N] [--rounds N] [--hold MS] [--build DIR]
 #
 #   --seconds N  how long an attack lasts (default 12: random words, which last five times as long, take a minute)
-#   --rounds N   so many alternating runs of random words and of processes that only burn CPU time (default 7, 0: none)
+#   --rounds N   so many alternating runs of random words, by one process and by many, and of ones that only burn CPU time (default 7, 0: none)
 #   --hold MS    offender-hold-ms of that comparison (default 100, as the service has it; 0 shows what the holds are for)
 #   --build DIR  a build directory (default build/release)
 #

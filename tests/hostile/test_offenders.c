@@ -24,7 +24,7 @@
 #include "tests/hostile/raw.h"
 #include "tests/system/numbers.h"
 
-enum { RING = 1 << 16, OFFENCES = 8, PREPARED = 10, LEFT = 50 };
+enum { RING = 1 << 16, OFFENCES = 8, PREPARED = 10, LEFT = 50, PROCESSES = 16 };
 /* What the offences of either kind must bring together: less than they do, or than a pause in which they were forgotten
  * (a second). */
 #define ROUNDS_WAIT   MILLISECONDS(10 + 20 + 40 + 80 + 100 + 100)
@@ -36,7 +36,7 @@ static struct numbers bystander;
 /* ---- the offender ---- */
 
 struct offender {
-    _Atomic int step;
+    _Atomic int step, ready;
     _Atomic bool answered; /* the request that waits has been */
     int64_t began_ns, took_ns;
 };
@@ -147,6 +147,36 @@ static void leave_connections(void)
     raw_expect_alive(&waits);
     atomic_store(&offender->answered, true);
     come_to(4);
+}
+
+/* Many processes with an offence each, all at once. */
+static void offend_as_many(void)
+{
+    pid_t parent = getpid(), children[PROCESSES];
+
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0) {
+            struct raw_port port;
+
+            if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+                _exit(1);
+            raw_port_open(&port, &service, RING);
+            atomic_fetch_add(&offender->ready, 1);
+            while (atomic_load(&offender->ready) < PROCESSES)
+                pause_briefly();
+            break_port(&port);
+            raw_port_close(&port);
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status = -1;
+
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_int_equal(status, 0);
+    }
 }
 
 /* ---- tests ---- */
@@ -264,6 +294,30 @@ static void test_nobody_waits_for_the_held(void **state)
     end();
 }
 
+/* They cannot be told from the next one of their user; from those who were there before they can. */
+static void test_many_processes_hold_newcomers(void **state)
+{
+    int64_t end_ns = time_ns() + SECONDS(PATIENCE_S);
+    struct raw before;
+    uint64_t held;
+
+    (void)state;
+    begin("offender-hold-ms=100");
+    before = raw_connect(&service);
+    raw_hello(&before);
+    do { /* once, on a machine that is not so slow that they are forgotten before the next one comes */
+        offender_start(offend_as_many);
+        offender_end();
+        odeon_disconnect(service_connect(&service, "newcomer"));
+        held = service_figure(&service, "clients_held");
+    } while (held == 0 && time_ns() < end_ns);
+    assert_true(held > 0);
+    raw_expect_alive(&before);
+    assert_int_equal(service_figure(&service, "clients_held"), held);
+    raw_close(&before);
+    end();
+}
+
 static void test_shutdown_with_somebody_held(void **state)
 {
     (void)state;
@@ -292,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_each_round_waits),
         cmocka_unit_test(test_nonsense_waits_too),
         cmocka_unit_test(test_nobody_waits_for_the_held),
+        cmocka_unit_test(test_many_processes_hold_newcomers),
         cmocka_unit_test(test_shutdown_with_somebody_held),
         cmocka_unit_test(test_none_is_held_without_a_hold),
     };
