@@ -5,7 +5,8 @@
  *   struct stats_header      names, offsets, service state
  *   struct stats_worker[n]   one block a worker id, detached actors behind the workers; the last one of all is the control thread's
  *
- * S1  A block has one writer: the worker whose id it is.  Readers take no lock and stall nobody.
+ * S1  A block has one writer: the worker whose id it is.  Readers take no lock and stall nobody.  Of the control thread's, the counter
+ *     clients_held is odeond's, which alone writes it.
  * S2  Counters go on over restarts of the executor and of odeond; they start at zero with the segment.
  * S3  A reader finds a counter by name in `names` (count in n_stats), never by its own idea of the order.
  * S4  `magic` is stored last when the file is made; a reader that sees another value finds no statistics.

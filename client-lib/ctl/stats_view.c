@@ -52,7 +52,8 @@ static const char *const group_steal[] = { "searches",
                                            "steals_machine",
                                            NULL };
 static const char *const group_ports[] = { "port_batches",    "port_messages", "port_deliveries",
-                                           "port_backlogged", "ports_broken",  NULL };
+                                           "port_backlogged", "ports_broken",  "clients_held",
+                                           NULL };
 static const char *const group_sleep[] = {
     "parks",          "parks_moderate",   "relaxed_timeouts", "wakeups_sent", "wakeups_received",
     "wakeups_useful", "wakeups_spurious", "client_wakeups",   NULL

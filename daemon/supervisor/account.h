@@ -23,6 +23,7 @@ enum { ACCOUNT_TEXT_MAX = 320 };
 struct quotas {
     uint64_t limits[QUOTA_N];
     uint64_t requests; /* of one client, a second; 0: any number */
+    uint64_t hold_ms;  /* the longest of an offender (offenders.h); 0: nobody is held back.  Binds everybody */
     bool everybody;    /* Q3 */
 };
 /* What one client, or one port, has of its user's. */

@@ -27,7 +27,7 @@ struct queued {
 struct channel {
     uv_poll_t poll;
     int fd;
-    bool reading, takes_fds, failed, closed;
+    bool reading, watches_end, takes_fds, failed, closed;
     size_t queue_bytes, queue_bytes_max;
     struct queued *first, **last;
     const struct channel_ops *ops;
@@ -39,8 +39,10 @@ static void on_poll(uv_poll_t *poll, int status, int events);
 
 static void update_events(struct channel *channel)
 {
-    int events = (channel->reading && !channel->failed ? UV_READABLE : 0) | (channel->first ? UV_WRITABLE : 0);
+    int events = (channel->first ? UV_WRITABLE : 0);
 
+    if (!channel->failed)
+        events |= channel->reading ? UV_READABLE : channel->watches_end ? UV_DISCONNECT : 0;
     if (!channel->closed)
         uv_poll_start(&channel->poll, events, on_poll);
 }
@@ -121,6 +123,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         flush(channel);
     if (events & UV_READABLE)
         receive(channel, FRAMES_A_TURN);
+    else if (events & UV_DISCONNECT)
+        fail(channel, 0);
     update_events(channel);
 }
 
@@ -207,6 +211,14 @@ void channel_set_reading(struct channel *channel, bool reading)
     if (channel->reading == reading)
         return;
     channel->reading = reading;
+    update_events(channel);
+}
+
+void channel_watch_end(struct channel *channel, bool watch)
+{
+    if (channel->watches_end == watch)
+        return;
+    channel->watches_end = watch;
     update_events(channel);
 }
 

@@ -33,6 +33,8 @@ int channel_send(struct channel *channel, const ProtobufCMessage *message, const
 void channel_allow_descriptors(struct channel *channel, bool allow);
 /* Stops and goes on reading: back-pressure. */
 void channel_set_reading(struct channel *channel, bool reading);
+/* Whether the end of one that is not read from is noticed all the same; what it had sent before it is lost then. */
+void channel_watch_end(struct channel *channel, bool watch);
 /* Hands over everything that has arrived, up to the end of file if it is there: for a peer that has died. */
 void channel_receive_rest(struct channel *channel);
 /* Sends what the socket takes, closes.  `freed` (may be NULL) is called when the last reference to `userdata` is gone.  NULL is

@@ -79,8 +79,10 @@ log_about(const struct client *client, enum log_level level, const char *format,
 
 static void update_reading(struct client *client)
 {
-    if (!client->dropped)
-        channel_set_reading(client->channel, !client->throttled && client->n_requests < CLIENT_REQUESTS_MAX);
+    if (client->dropped)
+        return;
+    channel_watch_end(client->channel, client->held_until_ns > 0);
+    channel_set_reading(client->channel, !client->throttled && client->n_requests < CLIENT_REQUESTS_MAX);
 }
 
 bool client_is_bound(const struct client *client)
@@ -127,7 +129,9 @@ static void on_refill(uv_timer_t *timer)
         if (!client->throttled)
             continue;
         refill(client, now);
-        client->throttled = client_pays(client) && client->tokens < 1;
+        if (client->held_until_ns <= now)
+            client->held_until_ns = 0;
+        client->throttled = client->held_until_ns > 0 || (client_pays(client) && client->tokens < 1);
         any |= client->throttled;
         update_reading(client);
     }
@@ -135,11 +139,19 @@ static void on_refill(uv_timer_t *timer)
         uv_timer_start(timer, on_refill, REFILL_MS, 0);
 }
 
-/* K6 */
-static void count_request(struct client *client)
+static void throttle(struct client *client)
 {
     struct clients *clients = &client->supervisor->clients;
 
+    client->throttled = true;
+    update_reading(client);
+    if (!uv_is_active((uv_handle_t *)&clients->refill))
+        uv_timer_start(&clients->refill, on_refill, REFILL_MS, 0);
+}
+
+/* K6 */
+static void count_request(struct client *client)
+{
     if (!client_pays(client))
         return;
     if (client->tokens < 1)
@@ -147,11 +159,48 @@ static void count_request(struct client *client)
     client->tokens -= 1;
     if (client->tokens >= 1)
         return;
-    client->throttled = true;
-    update_reading(client);
+    throttle(client);
     client_blame(client, "asks too much: it is served more slowly (quota-requests)");
-    if (!uv_is_active((uv_handle_t *)&clients->refill))
-        uv_timer_start(&clients->refill, on_refill, REFILL_MS, 0);
+}
+
+/* K7 */
+static void hold(struct client *client, uint64_t until_ns)
+{
+    if (client->held_until_ns == 0) {
+        stats_file_count(&client->supervisor->stats, STAT_clients_held);
+        client_blame(client,
+                     "is listened to only after a while: its process offends again and again (offender-hold-ms)");
+    }
+    client->held_until_ns = until_ns;
+    throttle(client);
+}
+
+static uint64_t hold_max_ns(const struct supervisor *supervisor)
+{
+    return supervisor->config.quotas.hold_ms * 1000000;
+}
+
+void clients_note_offence(struct supervisor *supervisor, pid_t pid, uid_t uid)
+{
+    struct offenders *offenders = &supervisor->clients.offenders;
+    uint64_t now = uv_hrtime(), until = offenders_note(offenders, pid, uid, now, hold_max_ns(supervisor));
+
+    if (until <= now)
+        return;
+    for (struct client *client = supervisor->clients.first; client; client = client->next)
+        if (client->pid == pid && client->uid == uid && client->channel && client->held_until_ns < until)
+            hold(client, until);
+}
+
+/* F1, F2 */
+static void hold_newcomer(struct client *client)
+{
+    struct offenders *offenders = &client->supervisor->clients.offenders;
+    uint64_t now = uv_hrtime();
+    uint64_t until = offenders_admit(offenders, client->pid, client->uid, now, hold_max_ns(client->supervisor));
+
+    if (until > now)
+        hold(client, until);
 }
 
 static void on_frame(void *userdata, struct frame *frame)
@@ -179,9 +228,12 @@ static void on_error(void *userdata, int error)
                           ? "a request with more than %d descriptors; the connection is closed"
                           : "a request with descriptors, which take the role load to send; the connection is closed",
                       FRAME_FDS_MAX);
-    client_drop(client, error == -EMSGSIZE ? "sent a record that is too large"
-                        : error == -EPROTO ? "sent descriptors that it may not send"
-                                           : strerror(-error));
+    if (error == -EMSGSIZE)
+        client_throw_out(client, "sent a record that is too large");
+    else if (error == -EPROTO)
+        client_throw_out(client, "sent descriptors that it may not send");
+    else
+        client_drop(client, strerror(-error));
 }
 
 /* In the order of ids. */
@@ -257,6 +309,7 @@ int client_add(struct supervisor *supervisor, int fd, struct peer *peer)
     insert(clients, client);
     supervisor_update_counts(supervisor);
     log_about(client, LOG_LEVEL_DEBUG, "connected");
+    hold_newcomer(client);
     return 0;
 }
 
@@ -294,10 +347,11 @@ int client_restore(struct supervisor *supervisor, const struct registry_client *
     client->pidfd = pidfd;
     uv_poll_start(client->end, UV_READABLE, on_end);
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        const struct port *port = &supervisor->ports.ports[i];
+        struct port *port = &supervisor->ports.ports[i];
 
         if (port->state == PORT_FREE || port->client_id != client->id)
             continue;
+        port->pid = client->pid;
         client->n_ports++;
         holding_add(&client->held, &port->held); /* the account has them */
     }
@@ -407,6 +461,14 @@ void client_drop(struct client *client, const char *why)
     else
         on_freed(client);
     supervisor_update_counts(supervisor);
+}
+
+void client_throw_out(struct client *client, const char *why)
+{
+    struct supervisor *supervisor = client->supervisor;
+
+    client_drop(client, why); /* K5 */
+    clients_note_offence(supervisor, client->pid, client->uid);
 }
 
 void client_send(struct client *client, Odeon__Reply *reply, const int *fds, size_t n_fds)

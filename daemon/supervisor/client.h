@@ -11,6 +11,8 @@
  * K5  After client_drop() the object lives until the event loop's next turn; `dropped` says so.
  * K6  A client that asks for more than its user's quota-requests a second is not read from until the second allows it; its socket is
  *     full then, and it waits in its own send().
+ * K7  A client whose process offends again and again is not read from until its hold is over (offenders.h).  Its end is noticed all the
+ *     same, so that who comes back at once cannot fill the service with connections that it has left.
  */
 #pragma once
 
@@ -23,6 +25,7 @@
 #include "daemon/supervisor/access.h"
 #include "daemon/supervisor/account.h"
 #include "daemon/supervisor/channel.h"
+#include "daemon/supervisor/offenders.h"
 #include "proto/bounds.h"
 #include "proto/control.pb-c.h"
 
@@ -52,7 +55,8 @@ struct client {
     struct holding held;   /* of its user's account, by itself and by its ports */
     double tokens;         /* requests that it may make now (K6) */
     uint64_t tokens_ns;    /* when that was so */
-    bool throttled;
+    uint64_t held_until_ns; /* K7; 0: it is not held back */
+    bool throttled;         /* K6, K7 */
 };
 
 struct clients {
@@ -60,6 +64,7 @@ struct clients {
     uint32_t n, last_id;
     uint32_t n_absent; /* without a connection */
     uv_timer_t refill; /* runs while somebody is throttled */
+    struct offenders offenders;
 };
 
 void clients_init(struct clients *clients);
@@ -86,6 +91,10 @@ const char *client_describe(const struct client *client, char *text, size_t size
 void client_set_hello(struct client *client, const char *name, const char *library);
 /* The connection ends, its ports are drained. */
 void client_drop(struct client *client, const char *why);
+/* So it does for something that no client does by mistake: an offence. */
+void client_throw_out(struct client *client, const char *why);
+/* A process has committed an offence; its connections, if it has any, may have to wait (K7). */
+void clients_note_offence(struct supervisor *supervisor, pid_t pid, uid_t uid);
 
 /* Sends an answer or an event; a client that cannot take it is dropped. */
 void client_send(struct client *client, Odeon__Reply *reply, const int *fds, size_t n_fds);

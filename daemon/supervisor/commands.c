@@ -149,12 +149,12 @@ static bool check(struct client *client, const Odeon__Request *request, const st
                       : request        ? "a request without an id; the connection is closed"
                                        : "a record of %zu bytes that is no request; the connection is closed",
                       frame->size);
-        client_drop(client, "sent a record that is no request");
+        client_throw_out(client, "sent a record that is no request");
         return false;
     }
     if (!client->said_hello && request->body_case != ODEON__REQUEST__BODY_HELLO) {
         client_refuse(client, request->id, -EPROTO, "the first request must be hello; the connection is closed");
-        client_drop(client, "did not say hello");
+        client_throw_out(client, "did not say hello");
         return false;
     }
     if (request->body_case == ODEON__REQUEST__BODY__NOT_SET) {

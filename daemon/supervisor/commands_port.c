@@ -118,6 +118,7 @@ void command_port_open(struct supervisor *supervisor, struct client *client, Ode
         return;
     }
     port->uid = client->uid;
+    port->pid = client->pid;
     port->held = want;
     port->may_not_stop = !(client->roles & 1U << ROLE_REGISTER);
     begin_open(supervisor, client, *request, port, submission_bytes, delivery_bytes);

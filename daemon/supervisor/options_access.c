@@ -41,6 +41,7 @@ static const struct {
     { "quota-backlog-bytes", offsetof(struct quotas, limits[QUOTA_BACKLOG_BYTES]), true, UINT64_C(1) << 30,
       UINT64_C(1) << 40 },
     { "quota-requests", offsetof(struct quotas, requests), false, 2000, 1000000 },
+    { "offender-hold-ms", offsetof(struct quotas, hold_ms), false, 100, 1000 },
 };
 enum { N_QUOTA_KEYS = sizeof(quota_keys) / sizeof(quota_keys[0]) };
 

@@ -27,6 +27,7 @@ enum { PORT_TOKEN_SIZE = 16, PORT_TEXT_MAX = 256 };
 struct port {
     enum port_state state;
     uid_t uid;            /* whose account pays, also when the client has gone */
+    pid_t pid;            /* who answers for what is written in it, likewise; 0: not known */
     struct holding held;  /* of it */
     bool may_not_stop;    /* its client had not the role `register` */
     uint32_t index, generation, client_id;

@@ -250,6 +250,8 @@ static void on_fault(struct supervisor *supervisor, const Odeon__PortFault *faul
     } else {
         log_warning("port %u of client %u, which has gone, is broken (%s)", port->index, port->client_id, reason);
     }
+    if (fault->why != PORT_BROKEN_SLOW) /* who is deaf tells no lies */
+        clients_note_offence(supervisor, port->pid, port->uid);
     tell_broken(supervisor, port, reason);
     if (port->state == PORT_OPEN) /* telling may have dropped the client, and closed its ports */
         ports_close(supervisor, port);

@@ -141,6 +141,14 @@ uint64_t stats_file_count_actors(const struct stats_file *file)
     return created > ended ? created - ended : 0;
 }
 
+void stats_file_count(struct stats_file *file, enum stat_index stat)
+{
+    struct stats_worker *blocks = (struct stats_worker *)((char *)file->header + STATS_WORKER_OFFSET);
+    _Atomic uint64_t *value = &blocks[STATS_CONTROL_BLOCK].value[stat];
+
+    atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
 void stats_file_fini(struct stats_file *file)
 {
     if (file->header)

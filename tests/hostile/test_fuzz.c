@@ -177,8 +177,8 @@ static void begin(struct fuzz *fuzz)
     random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time_ns() * 2 + 1;
     print_message("# fuzz: seed %llu\n", (unsigned long long)random_state);
     service_start(&fuzz->service, (const char *const[]){ SMALL_SERVICE, "--set", "backlog-bytes=144K", "--set",
-                                                         "restart-delay-max-ms=20", "--plugin", TEST_PROBE,
-                                                         "--log-level", "notice", NULL });
+                                                         "restart-delay-max-ms=20", "--set", "offender-hold-ms=0",
+                                                         "--plugin", TEST_PROBE, "--log-level", "notice", NULL });
     fuzz->client = service_connect(&fuzz->service, "fuzz");
     numbers_start(&fuzz->bystander, &fuzz->service, 64);
     fuzz->receivers[0] = spawn(fuzz->client, "probe_echo", NULL, NULL, 0);

@@ -2,9 +2,12 @@
 /* Clients that do one hostile thing at full speed, from a process of their own, and come back at once when they are thrown out, while
  * two honest clients go on calling.  The service lives, each offence is answered soon and named, nobody else loses anything.
  *
- *   test_storm                   each attack for a while (ODEON_STORM_SECONDS, default 2; the random words five times as long)
- *   test_storm --compare ROUNDS  random words against a process that only burns as much CPU time, in turn; honest clients' p99 of either,
- *                                medians, and their ratio: exit status 1 above 1.25
+ *   test_storm                   each attack for a while (ODEON_STORM_SECONDS, default 2; the random words five times as long).  The
+ *                                offender is never held back: it can do its worst
+ *   test_storm --compare ROUNDS  random words, with the holds that the service has by itself (ODEON_STORM_HOLD_MS: others), against a
+ *                                process that burns as much CPU time as the offender did, and one that burns all it gets, in turn;
+ *                                once with one process that comes back, once with another one each time;
+ *                                honest clients' p99, medians, and the ratio to the equal burner's: exit status 1 above 1.25
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,8 +52,16 @@ struct offender {
 };
 typedef void (*attack_fn)(struct offender *offender, struct raw_port *port);
 
+/* The run compares (`--compare`).  It has no bystander then: one that never pauses decides by itself how long the callers wait. */
+static int n_rounds;
+
 static struct offender *offender;
 static pid_t offender_pid;
+static bool changes_process; /* it comes back as another one each time */
+static struct {
+    int64_t cpu_ns;              /* of the last offender, in all */
+    int64_t piece_ns, period_ns; /* of the burner */
+} burning;
 
 #define OFFENDER_EXPECT(condition)                                                                                     \
     do {                                                                                                               \
@@ -192,38 +204,74 @@ static void forge_words(struct offender *o, struct raw_port *port)
     OFFENDER_EXPECT(!thrown_out(port));
 }
 
-/* What takes the offender's place in a comparison: the same words, into memory of its own. */
+static int64_t own_cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return now.tv_sec * SECONDS(1) + now.tv_nsec;
+}
+
+/* What takes the offender's place in a comparison: the same words, into memory of its own, in pieces of CPU time. */
 static void burn(struct offender *o, struct raw_port *port)
 {
     static uint64_t words[MEMORY / 8];
     volatile uint64_t *at = words;
 
     (void)port;
-    while (!atomic_load_explicit(&o->stop, memory_order_relaxed))
-        for (int i = 0; i < WORDS_A_LOOK; i++) {
-            uint64_t word = random_word(o);
+    for (int64_t piece = 1, began = time_ns(); !atomic_load_explicit(&o->stop, memory_order_relaxed); piece++) {
+        int64_t until;
 
-            at[word % (MEMORY / 8)] = random_word(o);
-        }
+        while (own_cpu_ns() < piece * burning.piece_ns && !atomic_load_explicit(&o->stop, memory_order_relaxed))
+            for (int i = 0; i < WORDS_A_LOOK; i++) {
+                uint64_t word = random_word(o);
+
+                at[word % (MEMORY / 8)] = random_word(o);
+            }
+        until = began + piece * burning.period_ns - time_ns();
+        if (until > 0)
+            nanosleep(&(struct timespec){ .tv_sec = until / SECONDS(1), .tv_nsec = until % SECONDS(1) }, NULL);
+    }
+}
+
+static void offend_once(struct offender *o, attack_fn attack)
+{
+    struct raw_port port;
+
+    raw_port_open(&port, &service, RING);
+    atomic_fetch_add(&o->connects, 1);
+    attack(o, &port);
+    raw_port_close(&port);
+}
+
+static void offend_as_another(struct offender *o, attack_fn attack)
+{
+    pid_t parent = getpid(), child = fork();
+    int status = 0;
+
+    OFFENDER_EXPECT(child >= 0);
+    if (child == 0) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
+            offend_once(o, attack);
+        _exit(0);
+    }
+    OFFENDER_EXPECT(waitpid(child, &status, 0) == child && status == 0);
 }
 
 static void __attribute__((noreturn)) offend(attack_fn attack, pid_t parent)
 {
     struct offender *o = offender;
-    struct raw_port port;
 
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+    /* what it expects ends it, not the test */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setenv("CMOCKA_TEST_ABORT", "1", 1) < 0)
         _exit(1);
-    while (!atomic_load(&o->stop)) {
-        if (attack == burn) {
+    while (!atomic_load(&o->stop))
+        if (attack == burn)
             burn(o, NULL);
-            break;
-        }
-        raw_port_open(&port, &service, RING); /* says why where it cannot, and ends the process */
-        atomic_fetch_add(&o->connects, 1);
-        attack(o, &port);
-        raw_port_close(&port);
-    }
+        else if (changes_process)
+            offend_as_another(o, attack);
+        else
+            offend_once(o, attack);
     _exit(0);
 }
 
@@ -242,10 +290,12 @@ static void offender_start(attack_fn attack)
 
 static void offender_stop(void)
 {
+    struct rusage used;
     int status = 0;
 
     atomic_store(&offender->stop, true);
-    assert_int_equal(waitpid(offender_pid, &status, 0), offender_pid);
+    assert_int_equal(wait4(offender_pid, &status, 0, &used), offender_pid);
+    burning.cpu_ns = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECONDS(1) + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
     if (status != 0)
         fail_msg("the offender has ended with status %x, line %d", (unsigned)status, atomic_load(&offender->failed));
 }
@@ -299,8 +349,12 @@ static int compare_u32(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Ends them; their calls' 99th percentile in microseconds. */
-static double callers_end(void)
+struct calls {
+    double p99_us, p999_us;
+    size_t n;
+};
+
+static struct calls callers_end(void)
 {
     static uint32_t all[CALLERS * SAMPLES_MAX];
     size_t n = 0;
@@ -314,7 +368,7 @@ static double callers_end(void)
     }
     assert_true(n > 0);
     qsort(all, n, sizeof(*all), compare_u32);
-    return all[n * 99 / 100] / 1e3;
+    return (struct calls){ .p99_us = all[n * 99 / 100] / 1e3, .p999_us = all[n * 999 / 1000] / 1e3, .n = n };
 }
 
 /* ---- tests ---- */
@@ -336,10 +390,14 @@ static void let_it_run(double s)
 
 static int setup(void **state)
 {
+    const char *hold = getenv("ODEON_STORM_HOLD_MS");
+    char setting[64];
+
     (void)state;
+    snprintf(setting, sizeof(setting), "offender-hold-ms=%.8s", hold ? hold : n_rounds ? "100" : "0");
     offender = mmap(NULL, sizeof(*offender), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(offender != MAP_FAILED);
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, NULL });
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", setting, "--plugin", TEST_PROBE, NULL });
     client = service_connect(&service, "honest");
     number_type = (uint16_t)message_id(client, odeon_message_of(probe_number));
     echo = spawn(client, "probe_echo", NULL, NULL, 0);
@@ -378,30 +436,33 @@ static double storm(const char *name, attack_fn attack, double s)
     pid_t executor = service_executor(&service);
     uint64_t cpu, broken = service_figure(&service, "ports_broken");
     unsigned named = count_named();
-    double p99;
+    struct calls calls;
 
-    numbers_start(&bystander, &service, 64);
+    if (n_rounds == 0)
+        numbers_start(&bystander, &service, 64);
     callers_begin();
     cpu = process_cpu_ns(executor);
     offender_start(attack);
     let_it_run(s);
     offender_stop();
     cpu = process_cpu_ns(executor) - cpu;
-    p99 = callers_end();
-    numbers_wait(&bystander, 100);
-    numbers_finish(&bystander);
+    calls = callers_end();
+    if (n_rounds == 0) {
+        numbers_wait(&bystander, 100);
+        numbers_finish(&bystander);
+    }
     assert_int_equal(service_executor(&service), executor);
     printf("# bench=storm attack=%s seconds=%.0f deeds=%llu connects=%llu thrown_out=%llu slowest_answer_ms=%.2f honest_p99_us=%.0f "
-           "executor_cpu=%.2f\n",
+           "honest_p999_us=%.0f honest_calls_s=%.0f executor_cpu=%.2f offender_cpu=%.2f\n",
            name, s, (unsigned long long)atomic_load(&offender->deeds), (unsigned long long)atomic_load(&offender->connects),
-           (unsigned long long)atomic_load(&offender->answered), (double)atomic_load(&offender->slowest_ns) / 1e6, p99,
-           (double)cpu / (s * 1e9));
+           (unsigned long long)atomic_load(&offender->answered), (double)atomic_load(&offender->slowest_ns) / 1e6,
+           calls.p99_us, calls.p999_us, (double)calls.n / s, (double)cpu / (s * 1e9), (double)burning.cpu_ns / (s * 1e9));
     fflush(stdout);
     /* each that was thrown out has been counted and named; the last one may have gone before it was told */
     uint64_t answered = atomic_load(&offender->answered);
     assert_true(wait_until(service_figure(&service, "ports_broken") - broken >= answered));
     assert_true(wait_until(count_named() - named >= answered));
-    return p99;
+    return calls.p99_us;
 }
 
 static void test_random_words(void **state)
@@ -452,7 +513,21 @@ static void test_futex_words(void **state)
 
 /* ---- against an equal burner ---- */
 
-static int n_rounds;
+/* What the offender has used, a piece for each of its connections. */
+static double storm_equal_burner(double s)
+{
+    int64_t pieces = (int64_t)atomic_load(&offender->connects);
+
+    burning.piece_ns = burning.cpu_ns / pieces;
+    burning.period_ns = (int64_t)(s * 1e9) / pieces;
+    return storm("burner", burn, s);
+}
+
+static double storm_full_burner(double s)
+{
+    burning.piece_ns = burning.period_ns = SECONDS(1);
+    return storm("full_burner", burn, s);
+}
 
 static int compare_double(const void *a, const void *b)
 {
@@ -467,24 +542,38 @@ static double median(double *values, int n)
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-static void test_compared_with_a_burner(void **state)
+static void compare(const char *name)
 {
     enum { ROUNDS_MAX = 64 };
-    double offended[ROUNDS_MAX], burnt[ROUNDS_MAX], ratio;
+    double offended[ROUNDS_MAX], burnt[ROUNDS_MAX], full[ROUNDS_MAX], ratio;
     int n = n_rounds < ROUNDS_MAX ? n_rounds : ROUNDS_MAX;
 
-    (void)state;
     for (int i = 0; i < n; i++) {
-        burnt[i] = storm("burner", burn, seconds());
-        offended[i] = storm("words", write_words, seconds());
+        offended[i] = storm(name, write_words, seconds());
         if (atomic_load(&offender->slowest_ns) > (uint64_t)SECONDS(1))
             fail_msg("an offence was answered after %.2f s", (double)atomic_load(&offender->slowest_ns) / 1e9);
+        burnt[i] = storm_equal_burner(seconds());
+        full[i] = storm_full_burner(seconds());
     }
     ratio = median(offended, n) / median(burnt, n);
-    printf("# bench=storm_compared rounds=%d offender_p99_us=%.0f burner_p99_us=%.0f ratio=%.2f\n", n, median(offended, n),
-           median(burnt, n), ratio);
+    printf("# bench=storm_compared attack=%s rounds=%d offender_p99_us=%.0f burner_p99_us=%.0f full_burner_p99_us=%.0f ratio=%.2f\n",
+           name, n, median(offended, n), median(burnt, n), median(full, n), ratio);
     if (ratio > 1.25)
         fail_msg("honest clients' p99 is %.2f times that beside an equal burner: at most 1.25 is promised", ratio);
+}
+
+static void test_compared_with_a_burner(void **state)
+{
+    (void)state;
+    compare("words");
+}
+
+static void test_many_processes_compared_with_a_burner(void **state)
+{
+    (void)state;
+    changes_process = true;
+    compare("words_of_many");
+    changes_process = false;
 }
 
 int main(int argc, char **argv)
@@ -493,9 +582,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_random_words), cmocka_unit_test(test_holes), cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_doorbell),     cmocka_unit_test(test_flags), cmocka_unit_test(test_futex_words),
     };
-    const struct CMUnitTest compared[] = { cmocka_unit_test(test_compared_with_a_burner) };
+    const struct CMUnitTest comparison[] = { cmocka_unit_test(test_compared_with_a_burner),
+                                             cmocka_unit_test(test_many_processes_compared_with_a_burner) };
 
     if (argc == 3 && strcmp(argv[1], "--compare") == 0 && (n_rounds = atoi(argv[2])) > 0)
-        return cmocka_run_group_tests_name("storm compared", compared, setup, teardown);
+        return cmocka_run_group_tests_name("storm compared", comparison, setup, teardown);
     return cmocka_run_group_tests_name("storm", tests, setup, teardown);
 }

@@ -11,7 +11,7 @@ foreach(module frame memfd config log)
     set_tests_properties(unit/${module} PROPERTIES LABELS unit TIMEOUT 60)
 endforeach()
 
-foreach(module port_table channel runtime options parts registry start_delay access)
+foreach(module port_table channel runtime options parts registry start_delay access offenders)
     set(name test_supervisor_${module})
     add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
     target_link_libraries(${name} PRIVATE odeon_options odeon_supervisor_core odeon_test_scratch PkgConfig::CMOCKA)

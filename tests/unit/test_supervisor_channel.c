@@ -194,6 +194,35 @@ static void test_back_pressure(void **state)
     fixture_free(f);
 }
 
+/* One that is not read from can go: at once where that is watched, else with what it had said. */
+static void test_end_without_reading(void **state)
+{
+    (void)state;
+    for (int watched = 0; watched < 2; watched++) {
+        struct fixture *f = fixture_new(1 << 20);
+
+        channel_set_reading(f->channel, false);
+        channel_watch_end(f->channel, watched);
+        assert_int_equal(send(f->peer, "x", 1, 0), 1);
+        for (int i = 0; i < 5; i++)
+            uv_run(&f->loop, UV_RUN_NOWAIT);
+        assert_int_equal(f->errors, 0);
+        close(f->peer);
+        f->peer = -1;
+        for (int i = 0; i < 5; i++)
+            uv_run(&f->loop, UV_RUN_NOWAIT);
+        assert_int_equal(f->errors, watched);
+        channel_watch_end(f->channel, false);
+        channel_set_reading(f->channel, true);
+        for (int i = 0; i < 5; i++)
+            uv_run(&f->loop, UV_RUN_NOWAIT);
+        assert_int_equal(f->errors, 1);
+        assert_int_equal(f->error, 0);
+        assert_int_equal(f->frames, !watched);
+        fixture_free(f);
+    }
+}
+
 static void test_closed_by_its_own_callback(void **state)
 {
     struct fixture *f = fixture_new(1 << 20);
@@ -237,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_frames_then_end),
         cmocka_unit_test(test_rest_of_a_dead_peer),
         cmocka_unit_test(test_back_pressure),
+        cmocka_unit_test(test_end_without_reading),
         cmocka_unit_test(test_closed_by_its_own_callback),
         cmocka_unit_test(test_last_answer_before_the_end),
     };

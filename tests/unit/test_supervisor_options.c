@@ -129,6 +129,7 @@ static void test_mistakes_in_the_file(void **state)
         { "socket-group = no.such.group\n", ":1: socket-group: there is no group" },
         { "quota-ports = 257\n", ":1: quota-ports: '257' is not a number from 0 to 256" },
         { "quota-ring-bytes = 1X\n", ":1: quota-ring-bytes: '1X' is not a number of bytes" },
+        { "offender-hold-ms = 1001\n", ":1: offender-hold-ms: '1001' is not a number from 0 to 1000" },
         { "quotas-bind = some\n", ":1: quotas-bind: 'some' is neither" },
     };
 
