@@ -183,7 +183,7 @@ static void settle(struct crowd *c, enum how odd)
             wait_until((take(m), service_figure(&c->service, "refusals") == m->refused + odeon_port_dropped(m->port))));
         assert_int_equal(m->answered, 0);
         assert_true(m->refused > 0 && m->refused + odeon_port_dropped(m->port) <= m->posted);
-        assert_true(wait_until(service_figure(&c->service, "set_aside") == 1));
+        assert_true(wait_until(service_figure(&c->service, "set_aside") >= 1)); /* and who got no processor for so long */
     }
     assert_int_equal(service_figure(&c->service, "backlog_dropped"), odeon_port_dropped(c->member[ODD].port));
     assert_int_equal(service_state(&c->service).executor_restarts, 0);
@@ -229,7 +229,7 @@ static void crowd_prepare(struct crowd *c, enum how odd, unsigned n_workers)
         struct crowd_hang hang = { 0 };
 
         assert_int_equal(odeon_post(c->member[ODD].port, c->member[ODD].echo, c->hang, &hang, sizeof(hang)), 0);
-        assert_true(wait_until(service_figure(&c->service, "handler_stalls") == 1));
+        assert_true(wait_until(service_figure(&c->service, "handler_stalls") >= 1));
     }
     fill(c, odd);
     crowd_stop(c);

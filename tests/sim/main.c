@@ -23,7 +23,7 @@
 
 enum {
     COVER_SEEDS = 2000, /* so many must try everything */
-    SEED_SECONDS = 20,  /* a seed takes some milliseconds */
+    SEED_SECONDS = 60,  /* a seed takes some milliseconds */
 };
 
 int sim_seed_bug;

@@ -193,7 +193,8 @@ static void test_end_reports_what_was_not_received(void **state)
     uint32_t type;
 
     (void)state;
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "drain-timeout-ms=300", NULL });
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "drain-timeout-ms=300", "--set",
+                                                   "stall-warn-ms=0", NULL });
     client = service_connect(&service, "lifecycle");
     load_plugin(client, TEST_PROBE);
     type = message_id(client, odeon_message_of(probe_number));

@@ -21,9 +21,9 @@
 #include "tests/system/numbers.h"
 #include "tests/system/probe.h"
 
-enum { PAUSE_MS = 2000 };
-#define WARN "stall-warn-ms=1000"
-#define KILL "stall-kill-ms=1500"
+enum { PAUSE_MS = 3500 };
+#define WARN "stall-warn-ms=2000"
+#define KILL "stall-kill-ms=2500"
 
 static struct service service;
 static struct numbers numbers;

@@ -15,8 +15,8 @@
 
 static void start(struct service *service)
 {
-    service_start(service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=20", "--plugin",
-                                                  TEST_PROBE, NULL });
+    service_start(service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=20", "--set",
+                                                  "stall-warn-ms=0", "--plugin", TEST_PROBE, NULL });
 }
 
 static void end(struct service *service)

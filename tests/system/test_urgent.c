@@ -65,7 +65,8 @@ static void begin(struct bench *b)
     b->page = mmap(NULL, sizeof(*b->page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     assert_true(b->page != MAP_FAILED);
     close(fd);
-    service_start(&b->service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--plugin", TEST_LANES, NULL });
+    service_start(&b->service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set", "stall-warn-ms=0", /* who waits at the gate is not set aside */
+                                                      "--plugin", TEST_LANES, NULL });
     b->client = service_connect(&b->service, "urgent");
     b->port = port_open_or_fail(b->client, 1 << 20, 1 << 20, false);
     b->gate_type = message_id(b->client, odeon_message_of(lanes_gate));

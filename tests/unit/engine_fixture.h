@@ -43,7 +43,7 @@
 #define TEST_SCALE(n) (n)
 #endif
 
-#define TEST_DEADLINE_NS UINT64_C(20000000000) /* of things that end soon, unless something is wrong */
+#define TEST_DEADLINE_NS UINT64_C(60000000000) /* of things that end soon, unless something is wrong */
 
 struct engine_fixture {
     struct engine_config config;

@@ -9,7 +9,7 @@ foreach(module settings topology plugin_check message_object host rate)
     add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
     target_link_libraries(${name} PRIVATE odeon_options odeon_executor_core PkgConfig::CMOCKA)
     add_test(NAME unit/executor_${module} COMMAND ${name})
-    set_tests_properties(unit/executor_${module} PROPERTIES LABELS unit TIMEOUT 60)
+    set_tests_properties(unit/executor_${module} PROPERTIES LABELS unit TIMEOUT 300)
 endforeach()
 
 target_compile_definitions(test_executor_topology PRIVATE MACHINES="${CMAKE_CURRENT_LIST_DIR}/machines")

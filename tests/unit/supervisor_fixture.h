@@ -13,7 +13,7 @@
 #include "daemon/common/frame.h"
 #include "proto/control.pb-c.h"
 
-enum { SERVICE_DEADLINE_MS = 20000 };
+enum { SERVICE_DEADLINE_MS = 60000 };
 
 /* A configuration that needs little memory. */
 #define SERVICE_SMALL                                                                                                  \

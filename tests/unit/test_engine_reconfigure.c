@@ -4,7 +4,7 @@
 #include "daemon/engine/placement.h"
 #include "engine_client.h"
 
-enum { WORKERS_MAX = 6, QUEUES = 4, N_ACTORS = 48, TOKENS = 8, TIMEOUT_S = 10 };
+enum { WORKERS_MAX = 6, QUEUES = 4, N_ACTORS = 48, TOKENS = 8, TIMEOUT_S = 60 };
 #define PAUSE_TIMEOUT (TIMEOUT_S * UINT64_C(1000000000))
 
 static const char *_Atomic first_wrong;
