@@ -44,6 +44,7 @@ unsigned manager_starts(struct manager *manager);
 unsigned manager_readies(struct manager *manager);
 /* How often it has died of a signal that was not SIGKILL. */
 unsigned manager_crashes(struct manager *manager);
+/* How often it has exited with a status other than 0. */
 unsigned manager_failures(struct manager *manager);
 /* The last STATUS=; the caller frees it. */
 char *manager_status(struct manager *manager);
