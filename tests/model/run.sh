@@ -210,6 +210,19 @@ breaks safety quick exchange -DFIRST -DQUIET -DPP_NO_REDO
 breaks safety quick exchange -DLATER -DN=3 -DPP_REDO_LATE -DREVERSE
 breaks safety quick exchange -DFIRST -DQUIET -DPP_ONE
 breaks safety quick exchange -DFIRST -DQUIET -DPP_TURN
+holds  safety quick giveaway -DN=0
+holds  safety quick giveaway -DN=2 -DHANGS
+holds  safety quick giveaway -DN=1 -DHANGS -DVISIT
+holds  safety quick giveaway -DN=1 -DHANGS -DBOTH -DPORT
+holds  idle   quick giveaway -DN=1 -DHANGS -DENDLESS
+breaks safety quick giveaway -DN=1 -DHANGS -DGIVE_FIRST
+breaks safety quick giveaway -DN=1 -DHANGS -DSTALE -DGIVE_FENCE
+breaks safety quick giveaway -DN=1 -DHANGS -DGIVE_SILENT
+breaks safety quick giveaway -DN=0 -DGIVE_RUNNING
+breaks safety quick giveaway -DN=1 -DHANGS -DVISIT -DAWAY_HOME
+breaks safety quick giveaway -DN=1 -DHANGS -DVISIT -DAWAY_LOOK
+breaks safety quick giveaway -DN=1 -DHANGS -DBOTH -DPORT -DGIVE_DEAF
+breaks idle   quick giveaway -DN=1 -DHANGS -DENDLESS -DGIVE_NOT
 holds  safety quick letters -DCR=2
 breaks safety quick letters -DCR=2 -DLT_NOLOCK
 breaks safety quick letters -DCR=2 -DLT_SEL_FIRST
