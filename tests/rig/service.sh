@@ -47,7 +47,12 @@ executor_is_not()
     pid=$(executor_pid) && [ -n "$pid" ] && [ "$pid" != 0 ] && [ "$pid" != "$1" ]
 }
 
+# What is looked for in the journal may still be on its way there.
 journal_has()
+{
+    eventually 30 journal_has_now "$@"
+}
+journal_has_now()
 {
     journalctl --sync
     journalctl --no-pager -u odeond -o cat | grep -iE "$1"
@@ -56,17 +61,25 @@ journal_has()
 # journal_event ID FIELD...: an event with this id and, if given, fields that match.
 journal_event()
 {
+    eventually 30 journal_event_now "$@"
+}
+journal_event_now()
+{
     journalctl --sync
     [ -n "$(journalctl --no-pager -u odeond -o cat "MESSAGE_ID=$1" "${@:2}")" ]
 }
 
 no_journal_event()
 {
-    ! journal_event "$@"
+    ! journal_event_now "$@"
 }
 
 # journal_line FIELD TEXT: a line with both.
 journal_line()
+{
+    eventually 30 journal_line_now "$@"
+}
+journal_line_now()
 {
     journalctl --sync
     journalctl --no-pager -u odeond -o cat "$1" | grep -F -e "$2"

@@ -67,7 +67,7 @@ check "systemctl start" systemctl start odeond
 check "a plugin is loaded" odeonctl plugin load "$PWD/probe.so"
 numbers_begin
 check "numbers flow" numbers_flow
-check "the service manager keeps descriptors" is_above NFileDescriptorStore 7
+check "the service manager keeps descriptors" eventually 30 is_above NFileDescriptorStore 7
 check "a setting is changed" odeonctl executor set throughput=77
 
 before=$(processed)
@@ -86,7 +86,7 @@ after "systemctl restart" systemctl restart odeond
 # What lies in the store does not fit a start: it is kept, whatever that start does, until one comes that it fits.
 check "the configuration wants other sizes" configure 'queues-per-worker = 3'
 check "systemctl restart" systemctl restart --no-block odeond
-check "... the state is refused" eventually 30 journal_event "$(event STATE_REFUSED)"
+check "... the state is refused" journal_event "$(event STATE_REFUSED)"
 check "... and kept" is_above NFileDescriptorStore 7
 check "that odeond is killed, too" kill_main
 check "... and kept all the same" eventually 30 is_above NFileDescriptorStore 7
@@ -101,7 +101,7 @@ check "the statistics have gone on" processed_is_above "$before"
 check "the client's end has freed what was kept for it" eventually 30 is_below NFileDescriptorStore 8
 
 check "systemctl stop" systemctl stop odeond
-check "nothing is kept" property NFileDescriptorStore 0
+check "nothing is kept" eventually 30 property NFileDescriptorStore 0
 check "systemctl start" systemctl start odeond
 check "the service is a new one" bash -c '! odeonctl plugin list | grep probe'
 check "systemctl stop" systemctl stop odeond.socket odeond.service
