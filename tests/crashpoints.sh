@@ -3,23 +3,25 @@
 # The crash points: routines of the engine are killed behind every instruction, and recovered from; so is recovery, twice over
 # (docs/testing.md, Crash points).
 #
-#   tests/crashpoints.sh [--quick] [--build DIR] [--only TEXT]
+#   tests/crashpoints.sh [--quick] [--build DIR] [--only TEXT] [--jobs N]
 #
 #   --quick      as in the test run: below a minute
 #   --build DIR  a build directory (default build/release)
 #   --only TEXT  routines and deliberate bugs with this in their names
+#   --jobs N     processes that recover (default: as many as there are processors)
 #
-# TAP lines, each with the number of instructions and of states that were recovered from; exit status 0: all books balance, and each
-# deliberate bug is found; 1: not; 2: could not run.
+# TAP lines, each with the number of instructions or stores and of states that were recovered from; on standard error, in a long run, how far
+# it is.  Exit status 0: all books balance, and each deliberate bug is found; 1: not; 2: could not run.
 set -u
 cd "$(dirname "$0")/.." || exit 2
-build=build/release only='' quick=()
+build=build/release only='' quick=() jobs=()
 while [ $# -gt 0 ]; do
     case $1 in
     --quick) quick=(--quick) ;;
     --build) build=${2:?--build needs a directory}; shift ;;
     --only) only=${2:?--only needs a text}; shift ;;
-    *) sed -n '6,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    --jobs) jobs=(--jobs "${2:?--jobs needs a number}"); shift ;;
+    *) sed -n '6,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
     esac
     shift
 done
@@ -38,7 +40,7 @@ trap 'rm -f "$others"' EXIT
     "$build/tests/crashpoints/crashpoints_seeded" "${quick[@]}" --only "$only" && [ $routines = 0 ]
 } >"$others" &
 echo "# recovery, and recovery of recovery"
-"$build/tests/crashpoints/crashpoints" "${quick[@]}" --recovery --only "$only" || rc=1
+"$build/tests/crashpoints/crashpoints" "${quick[@]}" "${jobs[@]}" --recovery --only "$only" || rc=1
 wait $! || rc=1
 cat "$others"
 exit $rc

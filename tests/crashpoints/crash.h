@@ -6,30 +6,35 @@
  *   cast.c      the actors and clients that send numbered items to each other
  *   books.c     what must be true behind a recovery, and once everything has come to rest
  *   life.c      one executor without threads: opened, recovered, run until nobody has work
- *   step.c      the tracer
- *   stores.c    the same from store to store
+ *   child.c     the processes that live such lives
+ *   step.c      the tracer of routines
+ *   states.c    the states that have been met, and the way back to each
+ *   recovery.c  every state is recovered from, and that recovery's states are, until there is none that is new
+ *   stores.c    a recovery, from store to store
  *   scenes_*.c  the routines
  *   main.c      the test program
  *
  * A kill leaves shared memory as it is and nothing else, so points between which it does not change are one state, and each state is
  * recovered from once.  The last point of each scene is a real SIGKILL, behind which the memory is compared with the image.
  *
- * Threads: the driver has one.  Only the routine's process is traced.
+ * Threads: none; processes work side by side, and share states.c's memory.  Only a routine's process is traced.
  */
 #pragma once
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "daemon/engine/engine.h"
 #include "proto/port_layout.h"
 
 /* ---- world.c ---- */
 
-enum { N_WORKERS = 2, N_PORTS = 2, PORT_RING = ODEON_RING_MIN };
+enum { PAGE = 4096, N_WORKERS = 2, N_PORTS = 2, PORT_RING = ODEON_RING_MIN };
 enum region_id { REGION_SEGMENT, REGION_LEDGER, REGION_PORT, N_REGIONS = REGION_PORT + 2 * N_PORTS };
 
 struct region {
@@ -58,7 +63,63 @@ void image_take(struct image *image, const struct world *world);
 /* Is the world's content another than the image's? */
 bool image_differs(const struct image *image, const struct world *world);
 void image_restore(const struct image *image, const struct world *world);
+
+/* A word of the world: its region and its byte there. */
+enum { WHERE_BITS = 48 };
+#define WHERE_MASK ((UINT64_C(1) << WHERE_BITS) - 1)
+static inline uint64_t where_of(uint32_t region, uint64_t byte)
+{
+    return (uint64_t)region << WHERE_BITS | byte;
+}
+/* What a word adds to the hash of the world that it is in: nothing, if it is 0.  A world's hash is the sum. */
+uint64_t word_hash(uint64_t where, uint64_t value);
 uint64_t image_hash(const struct image *image);
+struct recording;
+/* The words that differ go into the recording. */
+void page_changes(uint64_t where, const void *before, const void *after, struct recording *recording);
+void image_changes(const struct image *before, const struct image *after, struct recording *recording);
+
+/* ---- states.c ---- */
+
+enum { CHANGES_MAX = 1 << 20, MARKS_MAX = 1 << 16, LENGTHS = 8192 };
+#define STATE_BASE UINT32_MAX
+struct change {
+    uint64_t where, value;
+};
+/* A run in the making: the words that it has changed, and a mark wherever the world is another than at the mark before. */
+struct recording {
+    uint64_t points, hash, marked;
+    uint32_t n_changes, n_marks;
+    struct length {
+        uint64_t at, bytes;
+    } length[LENGTHS]; /* of instructions: from run to run (stores.c) */
+    struct mark {
+        uint64_t hash, at; /* `at`: the instruction */
+        uint32_t n_changes;
+    } mark[MARKS_MAX];
+    struct change change[CHANGES_MAX];
+};
+struct state {
+    uint64_t hash, at, changes_at;
+    uint32_t n_changes; /* behind what its run had begun with: */
+    uint32_t parent;    /* STATE_BASE: the base */
+    uint32_t depth;     /* 0: a routine's; so many recoveries have been killed on the way to it */
+};
+
+/* Memory that child processes share, zeroed. */
+void *states_map(size_t bytes);
+void states_init(void);
+void states_reset(void);
+uint32_t states_count(void);
+const struct state *states_get(uint32_t index);
+bool states_known(uint64_t hash);
+bool states_enter(uint64_t hash); /* true: it is new */
+void recording_begin(struct recording *recording, uint64_t hash);
+void recording_change(struct recording *recording, uint64_t where, uint64_t from, uint64_t to);
+void recording_mark(struct recording *recording, uint64_t at);
+/* The run's states that are new; the recording's marks are of no use behind it. */
+void states_add(struct recording *recording, uint32_t parent, uint32_t depth);
+void states_restore(uint32_t index, const struct image *base, const struct world *world);
 
 /* ---- books.c: the ledger ---- */
 
@@ -202,6 +263,27 @@ struct scene {
 
 extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[], scenes_letters[], scenes_client[]; /* each ends with one without a name */
 
+/* ---- child.c ---- */
+
+pid_t child_fork(void);
+/* A child's first words; its ledger is this world's. */
+void child_begin(struct world *world);
+/* One that computes for ever, or waits, has failed. */
+void child_limit(void);
+/* Waits for its end.  False: it did not go well, and `failure` says why. */
+bool child_well(pid_t pid, const struct world *world, const char *what, char *failure, size_t room);
+const char *child_failure(const struct world *world);
+/* What a kill left, to its end and the books: a child's main function. */
+__attribute__((noreturn)) void child_check(struct world *world);
+/* A recovery that is stepped: it begins with SIGUSR1 and ends with SIGUSR2. */
+enum { BEGIN = SIGUSR1, END = SIGUSR2 };
+__attribute__((noreturn)) void child_recover_traced(struct world *world);
+/* The instruction at which a traced process stands, and what people call it. */
+uint64_t traced_at(pid_t pid);
+void place_text(uint64_t at, char *text, size_t room);
+/* SIGTRAP: one instruction further; END. */
+int traced_step(pid_t pid, int *ret_status);
+
 /* ---- stores.c ---- */
 
 #if defined(__x86_64__)
@@ -209,8 +291,8 @@ extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_
 #else
 #define HAVE_STORES 0
 #endif
-/* From here on this process stops itself (SIGSTOP) behind each store into the world; *at is the instruction. */
-void stores_begin(struct life *life, volatile uint64_t *at);
+/* From here on each store into the world is recorded. */
+void stores_begin(struct life *life, struct recording *recording);
 void stores_end(void);
 
 /* ---- step.c ---- */
@@ -224,9 +306,23 @@ void step_init(void);
 /* Every instruction of the scene's routine.  With a second thread: as often as that one has states, `stride` apart, and stands in each of
  * them in turn.  Of a live one: so many points, as far from each other. */
 void step_scene(const struct scene *scene, uint32_t stride, uint32_t live_points, struct tally *tally);
-/* Recovery from every `stride`-th state of the routine, from store to store, and every `stepped`-th of them (0: none) instruction by
- * instruction; `twice`: and recovery from every `stride_twice`-th state of that. */
-struct strides {
-    uint32_t stride, stepped, twice;
+/* The same without recovering from them: the scene's states are added (states.c), and what they begin with is returned; NULL: a failure. */
+const struct image *step_states(const struct scene *scene, uint32_t stride, struct tally *tally);
+
+/* ---- recovery.c ---- */
+
+/* How much of it. */
+struct recovery_extent {
+    uint32_t pairs;   /* stride of second threads, 0: none */
+    uint32_t stride;  /* of the routine's states */
+    uint32_t depth;   /* so many recoveries are killed, one after the other, at most; 0: until there is no new state */
+    uint32_t stepped; /* of so many runs from a routine's state one is repeated instruction by instruction, and must leave the same; 0: none */
 };
-void step_recovery(const struct scene *scene, struct strides strides, struct tally *tally, struct tally *twice);
+struct recovery_tally {
+    struct tally once, again; /* points are stores; of recovery of a routine's states, and of all that come behind */
+    uint64_t runs[2], stepped;
+    uint32_t deepest;
+};
+/* `jobs` processes side by side; `progress`: lines on standard error, now and then. */
+void recovery_init(unsigned jobs, bool progress);
+void recovery_scene(const struct scene *scene, const struct recovery_extent *extent, struct recovery_tally *tally);

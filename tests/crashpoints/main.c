@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* crashpoints [--quick] [--recovery] [--only TEXT] [--list]
+/* crashpoints [--quick] [--recovery] [--jobs N] [--only TEXT] [--list]
  * crashpoints_seeded [--only TEXT]
  *
  * TAP: a line for each routine, with the instructions behind which it was killed and the states of the world that these left.
- * --quick: what belongs to the test run.  --recovery: recovery itself, and recovery of recovery.  The other program: a line for each
- * deliberate bug of seed.h, which at least one point must find. */
+ * --quick: what belongs to the test run.  --recovery: recovery itself, and recovery of recovery, by so many processes (as many as there
+ * are processors), with lines on standard error that tell how far it is.  The other program: a line for each deliberate bug of seed.h,
+ * which at least one point must find. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "crash.h"
 #include "daemon/engine/seed.h"
@@ -19,11 +22,11 @@ static struct {
     uint64_t points, states;
 } sum;
 
-static void tell(const char *name, const char *of, const struct tally *tally)
+static void tell(const char *name, const char *of, const struct tally *tally, const char *more)
 {
     bool good = tally->failure[0] == '\0' && tally->points > 0;
-    printf("%sok %u - %s%s # points=%llu states=%llu\n", good ? "" : "not ", ++sum.tests, of, name, (unsigned long long)tally->points,
-           (unsigned long long)tally->states);
+    printf("%sok %u - %s%s # points=%llu states=%llu%s\n", good ? "" : "not ", ++sum.tests, of, name, (unsigned long long)tally->points,
+           (unsigned long long)tally->states, more);
     if (!good)
         printf("# %s\n", tally->failure[0] ? tally->failure : "nothing was stepped");
     fflush(stdout);
@@ -72,14 +75,17 @@ static const struct scene *scene_find(const char *name)
 static void run_seeds(const char *only)
 {
     for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-        struct tally tally, twice;
+        struct tally tally;
+        struct recovery_tally recovery;
         if (!strstr(seeds[i].name, only))
             continue;
         seed_chosen = seeds[i].bug;
-        if (seeds[i].recovery)
-            step_recovery(scene_find(seeds[i].scene), (struct strides){ .stride = 1 }, &tally, &twice);
-        else
+        if (seeds[i].recovery) {
+            recovery_scene(scene_find(seeds[i].scene), &(struct recovery_extent){ .stride = 1 }, &recovery);
+            tally = recovery.once;
+        } else {
             step_scene(scene_find(seeds[i].scene), 1, 1, &tally);
+        }
         bool found = tally.points > 0 && tally.failure[0];
         printf("%sok %u - %s is found\n# %s\n", found ? "" : "not ", ++sum.tests, seeds[i].name, found ? tally.failure : "it survived");
         fflush(stdout);
@@ -90,27 +96,37 @@ static void run_seeds(const char *only)
 }
 #endif
 
+static void run_recovery(const struct scene *scene, bool quick)
+{
+    static const struct recovery_extent some = { .stride = 8, .depth = 2 }, all = { .pairs = 24, .stride = 1, .stepped = 50 };
+    struct recovery_tally tally;
+    char more[2][128];
+    if (scene->live || !scene->setup || (scene->other && quick))
+        return;
+    recovery_scene(scene, quick ? &some : &all, &tally);
+    snprintf(more[0], sizeof(more[0]), " runs=%llu stepped=%llu", (unsigned long long)tally.runs[0], (unsigned long long)tally.stepped);
+    snprintf(more[1], sizeof(more[1]), " runs=%llu deepest=%u", (unsigned long long)tally.runs[1], tally.deepest);
+    tell(scene->name, "recovery of: ", &tally.once, more[0]);
+    if (tally.once.failure[0] == '\0' && tally.once.states > 0)
+        tell(scene->name, "recovery of recovery of: ", &tally.again, more[1]);
+}
+
 static void run(const struct scene *scene, bool recovery, bool quick)
 {
-    struct tally tally, twice;
-    if (recovery && (scene->other || scene->live || !scene->setup))
-        return;
-    if (!recovery) {
+    struct tally tally;
+    if (recovery) {
+        run_recovery(scene, quick);
+    } else {
         step_scene(scene, quick ? 40 : 6, quick ? 2 : 30, &tally);
-        tell(scene->name, "", &tally);
-        return;
+        tell(scene->name, "", &tally, "");
     }
-    static const struct strides some = { .stride = 16, .twice = 20 }, most = { .stride = 4, .stepped = 12, .twice = 6 };
-    step_recovery(scene, quick ? some : most, &tally, &twice);
-    tell(scene->name, "recovery of: ", &tally);
-    if (tally.failure[0] == '\0')
-        tell(scene->name, "recovery of recovery of: ", &twice);
 }
 
 int main(int argc, char **argv)
 {
     bool quick = false, recovery = false, list = false;
     const char *only = "";
+    long jobs = sysconf(_SC_NPROCESSORS_ONLN);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0) {
             quick = true;
@@ -118,17 +134,21 @@ int main(int argc, char **argv)
             recovery = true;
         } else if (strcmp(argv[i], "--list") == 0) {
             list = true;
+        } else if (strcmp(argv[i], "--jobs") == 0 && i + 1 < argc) {
+            jobs = strtol(argv[++i], NULL, 10);
         } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
             only = argv[++i];
         } else {
-            fprintf(stderr, "usage: crashpoints [--quick] [--recovery] [--only TEXT] [--list]\n");
+            fprintf(stderr, "usage: crashpoints [--quick] [--recovery] [--jobs N] [--only TEXT] [--list]\n");
             return 2;
         }
     }
     struct timespec began, ended;
     clock_gettime(CLOCK_MONOTONIC, &began);
-    if (!list)
+    if (!list) {
         step_init();
+        recovery_init(jobs > 0 ? (unsigned)jobs : 1, recovery && !quick);
+    }
 #ifdef ODEON_SEED_BUG
     run_seeds(only);
     (void)run;

@@ -1,96 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tracer: a process runs a routine, one instruction at a time; each state of the world that it leaves is recovered from, by another
- * process, in a world of its own.  Recovery is such a routine itself, so that its states are recovered from, too, up to twice over. */
-#include <elf.h>
+ * process, in a world of its own; or it is added to the states that recovery.c begins with. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "crash.h"
-#include "daemon/engine/recover.h"
 
-enum { BEGIN = SIGUSR1, END = SIGUSR2, DEPTHS = 3, LIFE_CPU_SECONDS = 2, LIFE_SECONDS = 180 };
-
-/* One for each depth: the routine, recovery, recovery of recovery; and the one in which states are checked. */
-static struct world worlds[DEPTHS + 1];
-static struct image images[DEPTHS];
-static struct image empty, base;
-static struct world *const checked = &worlds[DEPTHS];
-
-/* The instruction at which a process stands that goes from store to store. */
-static volatile uint64_t *stored_at;
-
-/* Hashes of the states that this scene has been recovered from. */
-static uint64_t *seen;
-static size_t n_seen, seen_room;
+/* The routine's, and the one in which states are checked. */
+static struct world stage, checked;
+static struct image images[2], empty, base;
+static struct recording *recording; /* of the routine, where its states are added */
 
 void step_init(void)
 {
-    for (unsigned i = 0; i <= DEPTHS; i++)
-        world_make(&worlds[i]);
-    image_take(&empty, &worlds[0]);
-    stored_at = mmap(NULL, sizeof(*stored_at), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (stored_at == MAP_FAILED) {
-        perror("mmap");
-        exit(2);
-    }
-}
-
-static bool seen_before(uint64_t hash)
-{
-    for (size_t i = n_seen; i-- > 0;)
-        if (seen[i] == hash)
-            return true;
-    if (n_seen == seen_room) {
-        seen_room = 2 * seen_room + 1024;
-        seen = realloc(seen, seen_room * sizeof(*seen));
-        if (!seen)
-            abort();
-    }
-    seen[n_seen++] = hash;
-    return false;
-}
-
-static struct ledger *ledger_of(const struct world *world)
-{
-    return (struct ledger *)world->region[REGION_LEDGER].map;
-}
-
-static void child_begin(struct world *world)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-    ledger = ledger_of(world);
-}
-
-/* One that computes for ever, or waits, has failed. */
-static void child_limit(void)
-{
-    setrlimit(RLIMIT_CPU, &(struct rlimit){ LIFE_CPU_SECONDS, LIFE_CPU_SECONDS });
-    alarm(LIFE_SECONDS);
-}
-
-static pid_t child_fork(void)
-{
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid < 0) {
-        perror("fork");
-        exit(2);
-    }
-    return pid;
+    world_make(&stage);
+    world_make(&checked);
+    image_take(&empty, &stage);
+    states_init();
+    recording = states_map(sizeof(*recording));
 }
 
 /* ---- whole lives ---- */
@@ -98,50 +32,23 @@ static pid_t child_fork(void)
 static __attribute__((noreturn)) void setup_main(const struct scene *scene)
 {
     struct life life;
-    child_begin(&worlds[0]);
+    child_begin(&stage);
     child_limit();
     ledger->redelivered_max = scene->in_doubt;
-    life_open(&life, &worlds[0]);
+    life_open(&life, &stage);
     life_recover(&life);
     scene->setup(&life);
     life_close(&life);
     _exit(0);
 }
 
-/* What a kill left, to its end. */
 static __attribute__((noreturn)) void check_main(const struct image *image)
 {
-    struct life life;
-    image_restore(image, checked);
-    child_begin(checked);
-    child_limit();
-    life_open(&life, checked);
-    life_recover(&life);
-    life_quiesce(&life);
-    books_at_rest(life.engine);
-    life_close(&life);
-    _exit(0);
-}
-
-static bool child_well(pid_t pid, const struct world *world, const char *what, char *failure, size_t room)
-{
-    int status;
-    if (waitpid(pid, &status, 0) != pid) {
-        perror("waitpid");
-        exit(2);
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return true;
-    if (WIFSIGNALED(status))
-        snprintf(failure, room, "%s: ended by signal %d (%s)", what, WTERMSIG(status), strsignal(WTERMSIG(status)));
-    else
-        snprintf(failure, room, "%s: %s", what, ledger_of(world)->failure);
-    return false;
+    image_restore(image, &checked);
+    child_check(&checked);
 }
 
 /* ---- one routine, step by step ---- */
-
-enum kind { ROUTINE, RECOVERY };
 
 static struct {
     const struct scene *scene;
@@ -157,33 +64,19 @@ static void *other_main(void *argument)
     return NULL;
 }
 
-static __attribute__((noreturn)) void by_stores_main(struct world *world)
+static __attribute__((noreturn)) void traced_main(const struct scene *scene)
 {
     struct life life;
-    struct engine_recovery report;
-    child_begin(world);
-    life_open(&life, world);
-    stores_begin(&life, stored_at);
-    raise(SIGSTOP);
-    int r = recover_run(life.engine, &report); /* engine_recover() but for its signal handlers: these are ours */
-    stores_end();
-    must("recover", r);
-    _exit(0);
-}
-
-static __attribute__((noreturn)) void traced_main(const struct scene *scene, enum kind kind, struct world *world)
-{
-    struct life life;
-    child_begin(world);
+    child_begin(&stage);
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
         fail("ptrace: %s", strerror(errno));
-    if (kind == ROUTINE && !scene->setup) {
+    if (!scene->setup) {
         raise(BEGIN);
-        life_open(&life, world);
+        life_open(&life, &stage);
         life_recover(&life);
         raise(END);
-    } else if (kind == ROUTINE) {
-        life_open(&life, world);
+    } else {
+        life_open(&life, &stage);
         life_recover(&life);
         if (scene->prepare)
             scene->prepare(&life);
@@ -197,112 +90,67 @@ static __attribute__((noreturn)) void traced_main(const struct scene *scene, enu
         raise(BEGIN);
         scene->routine(&life);
         raise(END);
-    } else {
-        struct engine_recovery report;
-        life_open(&life, world);
-        raise(BEGIN);
-        must("recover", engine_recover(life.engine, &report));
-        raise(END);
     }
     _exit(0);
 }
 
-/* Where the traced process stands, for people. */
-static unsigned long long instruction_of(pid_t pid)
-{
-    struct user_regs_struct registers;
-    struct iovec of = { &registers, sizeof(registers) };
-    if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &of) < 0)
-        return *stored_at;
-#if defined(__x86_64__)
-    return registers.rip;
-#else
-    return registers.pc;
-#endif
-}
-
-static void place_of(pid_t pid, char *text, size_t room)
-{
-    char line[256], command[128], from[32] = "";
-    unsigned long long at = instruction_of(pid);
-    snprintf(line, sizeof(line), "/proc/%d/maps", (int)pid);
-    FILE *maps = fopen(line, "re");
-    unsigned long long first = 0;
-    if (maps && fgets(line, sizeof(line), maps))
-        first = strtoull(line, NULL, 16);
-    if (maps)
-        fclose(maps);
-    at -= first;
-    snprintf(text, room, "+%#llx", at);
-    snprintf(command, sizeof(command), "addr2line -f -e /proc/%d/exe %#llx 2>/dev/null", (int)getpid(), at);
-    FILE *names = popen(command, "re"); /* of this very program: no input of anybody's */
-    if (names && fscanf(names, "%31s", from) == 1)
-        snprintf(text, room, "%s +%#llx", from, at);
-    if (names)
-        pclose(names);
-}
-
 struct walk {
     const struct scene *scene;
-    enum kind kind;
-    unsigned depth;
-    struct strides strides; /* by them recovery is gone through from here; stride 0: it is not */
-    struct tally *tally; /* by depth */
-    bool check;
-    bool by_stores;
+    struct tally *tally;
+    bool check; /* else its states are added */
 };
 
-static bool walk_run(const struct walk *walk, const struct image *from);
-
-static bool state_check(const struct walk *walk, const struct image *image, pid_t traced, uint64_t point)
+static void walk_begin(const struct walk *walk)
 {
-    struct tally *tally = &walk->tally[walk->depth];
+    image_take(&images[0], &stage);
+    if (walk->check) {
+        (void)states_enter(image_hash(&images[0]));
+        return;
+    }
+    recording_begin(recording, image_hash(&base));
+    image_changes(&base, &images[0], recording); /* by the recovery that came before the routine */
+}
+
+/* The world is another than in images[0]. */
+static bool state_check(const struct walk *walk, uint64_t hash, uint64_t at)
+{
+    struct tally *tally = walk->tally;
     char place[128], failure[600];
+    if (!states_enter(hash))
+        return true;
     tally->states++;
     pid_t pid = child_fork();
     if (pid == 0)
-        check_main(image);
-    if (child_well(pid, checked, "recovered", failure, sizeof(failure)))
+        check_main(&images[0]);
+    if (child_well(pid, &checked, "recovered", failure, sizeof(failure)))
         return true;
-    place_of(traced, place, sizeof(place));
-    snprintf(tally->failure, sizeof(tally->failure), "killed at %s, point %llu of %s: %s", place, (unsigned long long)point,
-             walk->kind == ROUTINE ? "the routine" : "recovery", failure);
+    place_text(at, place, sizeof(place));
+    snprintf(tally->failure, sizeof(tally->failure), "killed at %s, point %llu of the routine: %s", place, (unsigned long long)tally->points, failure);
     return false;
 }
 
-static bool state_descend(const struct walk *walk, const struct image *image, uint64_t state)
+/* Behind an instruction.  *ret_changed: the world is another than before it. */
+static bool state_look(const struct walk *walk, pid_t pid, bool *ret_changed)
 {
-    struct strides strides = walk->strides;
-    if (strides.stride == 0 || walk->depth + 1 >= DEPTHS || (state - 1) % strides.stride != 0)
+    walk->tally->points++;
+    *ret_changed = image_differs(&images[0], &stage);
+    if (!*ret_changed)
         return true;
-    struct walk next = *walk;
-    next.kind = RECOVERY;
-    next.depth++;
-    next.by_stores = HAVE_STORES && (strides.stepped == 0 || (state - 1) / strides.stride % strides.stepped != strides.stepped - 1);
-    next.strides = (struct strides){ .stride = strides.twice };
-    next.check = true;
-    return walk_run(&next, image);
-}
-
-/* SIGTRAP: one instruction, or store, further; END. */
-static int step_on(const struct walk *walk, pid_t pid, int *ret_status)
-{
-    if (walk->by_stores) {
-        if (kill(pid, SIGCONT) < 0 || waitpid(pid, ret_status, WUNTRACED) != pid)
-            return -errno;
-        if (WIFSTOPPED(*ret_status))
-            return SIGTRAP;
-        return WIFEXITED(*ret_status) && WEXITSTATUS(*ret_status) == 0 ? END : -ESRCH;
-    }
-    if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) < 0 || waitpid(pid, ret_status, 0) != pid)
-        return -errno;
-    return WIFSTOPPED(*ret_status) ? WSTOPSIG(*ret_status) : -ESRCH;
+    struct image before = images[0];
+    images[0] = images[1];
+    images[1] = before;
+    image_take(&images[0], &stage);
+    if (walk->check)
+        return state_check(walk, image_hash(&images[0]), traced_at(pid));
+    image_changes(&images[1], &images[0], recording);
+    recording_mark(recording, traced_at(pid));
+    return true;
 }
 
 static bool walk_fail(const struct walk *walk, pid_t pid, int status, const char *what)
 {
-    struct tally *tally = &walk->tally[walk->depth];
-    snprintf(tally->failure, sizeof(tally->failure), "%s: status %x: %s", what, (unsigned)status, ledger_of(&worlds[walk->depth])->failure);
+    struct tally *tally = walk->tally;
+    snprintf(tally->failure, sizeof(tally->failure), "%s: status %x: %s", what, (unsigned)status, child_failure(&stage));
     if (WIFSTOPPED(status)) {
         kill(pid, SIGKILL);
         (void)waitpid(pid, &status, 0);
@@ -310,71 +158,48 @@ static bool walk_fail(const struct walk *walk, pid_t pid, int status, const char
     return false;
 }
 
-static bool walk_step(const struct walk *walk, pid_t pid)
+static bool walk_run(const struct walk *walk)
 {
-    struct world *world = &worlds[walk->depth];
-    struct image *image = &images[walk->depth];
-    struct tally *tally = &walk->tally[walk->depth];
-    int status, signal;
-    uint64_t state = 0;
-    bool good = true;
-    image_take(image, world);
-    (void)seen_before(image_hash(image));
-    for (uint64_t point = 1; good && (signal = step_on(walk, pid, &status)) == SIGTRAP; point++) {
-        tally->points++;
-        if (!image_differs(image, world))
-            continue;
-        image_take(image, world);
-        if (seen_before(image_hash(image)))
-            continue;
-        good = (!walk->check || state_check(walk, image, pid, point)) && state_descend(walk, image, ++state);
-    }
+    int status, signal = 0;
+    bool good = true, changed;
+    image_restore(&base, &stage);
+    pid_t pid = child_fork();
+    if (pid == 0)
+        traced_main(walk->scene);
+    if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != BEGIN)
+        return walk_fail(walk, pid, status, "the routine did not begin");
+    walk_begin(walk);
+    while (good && (signal = traced_step(pid, &status)) == SIGTRAP)
+        good = state_look(walk, pid, &changed);
     if (good && signal != END)
         return walk_fail(walk, pid, status, "the routine did not come to its end");
-    if (!WIFEXITED(status)) {
-        kill(pid, SIGKILL);
-        (void)waitpid(pid, &status, 0);
-    }
-    if (good && image_differs(image, world)) {
-        snprintf(tally->failure, sizeof(tally->failure), "a SIGKILL changes what the process had stored");
+    kill(pid, SIGKILL);
+    (void)waitpid(pid, &status, 0);
+    if (good && image_differs(&images[0], &stage)) {
+        snprintf(walk->tally->failure, sizeof(walk->tally->failure), "a SIGKILL changes what the process had stored");
         return false;
     }
     return good;
 }
 
-static bool walk_run(const struct walk *walk, const struct image *from)
-{
-    struct world *world = &worlds[walk->depth];
-    int status;
-    image_restore(from, world);
-    pid_t pid = child_fork();
-    if (pid == 0)
-        walk->by_stores ? by_stores_main(world) : traced_main(walk->scene, walk->kind, world);
-    if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != (walk->by_stores ? SIGSTOP : BEGIN))
-        return walk_fail(walk, pid, status, "the routine did not begin");
-    return walk_step(walk, pid);
-}
-
 /* The world that the routine begins with, which must be a good one. */
 static bool base_make(const struct scene *scene, struct tally *tally)
 {
-    n_seen = 0;
-    if (!scene->setup) {
-        image_restore(&empty, &worlds[0]);
-        image_take(&base, &worlds[0]);
+    states_reset();
+    image_restore(&empty, &stage);
+    image_take(&base, &stage);
+    if (!scene->setup)
         return true;
-    }
-    image_restore(&empty, &worlds[0]);
     pid_t pid = child_fork();
     if (pid == 0)
         setup_main(scene);
-    if (!child_well(pid, &worlds[0], "setup", tally->failure, sizeof(tally->failure)))
+    if (!child_well(pid, &stage, "setup", tally->failure, sizeof(tally->failure)))
         return false;
-    image_take(&base, &worlds[0]);
+    image_take(&base, &stage);
     pid = child_fork();
     if (pid == 0)
         check_main(&base);
-    return child_well(pid, checked, "without a kill", tally->failure, sizeof(tally->failure));
+    return child_well(pid, &checked, "without a kill", tally->failure, sizeof(tally->failure));
 }
 
 /* ---- two threads ---- */
@@ -446,25 +271,18 @@ static bool pair_begin(struct stepped *main_one, struct stepped *other)
     return true;
 }
 
-/* One step of one of the two; a state that is new is checked. */
+/* One step of one of the two. */
 static bool pair_step(const struct walk *walk, struct stepped *one, struct stepped *second, bool *ret_changed)
 {
-    struct tally *tally = &walk->tally[0];
     *ret_changed = false;
     int signal = thread_step(one);
     if (signal == BLOCKED && !second->ended)
         signal = thread_step(second); /* it holds what the first one wants */
-    if (signal != SIGTRAP && signal != END) {
-        snprintf(tally->failure, sizeof(tally->failure), "two threads: signal %d, point %llu: %s", signal, (unsigned long long)tally->points,
-                 ledger_of(&worlds[0])->failure);
-        return false;
-    }
-    tally->points++;
-    if (!image_differs(&images[0], &worlds[0]))
-        return true;
-    image_take(&images[0], &worlds[0]);
-    *ret_changed = true;
-    return seen_before(image_hash(&images[0])) || state_check(walk, &images[0], one->id, tally->points);
+    if (signal == SIGTRAP || signal == END)
+        return state_look(walk, one->id, ret_changed);
+    snprintf(walk->tally->failure, sizeof(walk->tally->failure), "two threads: signal %d, point %llu: %s", signal,
+             (unsigned long long)walk->tally->points, child_failure(&stage));
+    return false;
 }
 
 /* The other goes on to its n-th state, then the routine runs, then the other.  False: a failure, or (*ret_last) there is no such state. */
@@ -473,14 +291,14 @@ static bool pair_run(const struct walk *walk, uint32_t n, bool *ret_last)
     struct stepped main_one = { 0 }, other = { 0 };
     int status;
     bool good, changed;
-    image_restore(&base, &worlds[0]);
+    image_restore(&base, &stage);
     main_one.id = child_fork();
     if (main_one.id == 0)
-        traced_main(walk->scene, ROUTINE, &worlds[0]);
+        traced_main(walk->scene);
     good = pair_begin(&main_one, &other);
     if (!good)
-        snprintf(walk->tally[0].failure, sizeof(walk->tally[0].failure), "the two threads did not begin: %s", ledger_of(&worlds[0])->failure);
-    image_take(&images[0], &worlds[0]);
+        snprintf(walk->tally->failure, sizeof(walk->tally->failure), "the two threads did not begin: %s", child_failure(&stage));
+    walk_begin(walk);
     while (good && n > 0 && !other.ended) {
         good = pair_step(walk, &other, &main_one, &changed);
         n -= changed;
@@ -493,6 +311,8 @@ static bool pair_run(const struct walk *walk, uint32_t n, bool *ret_last)
     kill(main_one.id, SIGKILL);
     while (waitpid(-1, &status, __WALL) > 0) {
     }
+    if (!walk->check)
+        states_add(recording, STATE_BASE, 0);
     return good;
 }
 
@@ -510,15 +330,14 @@ static int64_t live_run(const struct scene *scene, int64_t steps)
 {
     int status;
     int64_t n = 0;
-    image_restore(&base, &worlds[0]);
+    image_restore(&base, &stage);
     pid_t pid = child_fork();
     if (pid == 0)
-        traced_main(scene, ROUTINE, &worlds[0]);
+        traced_main(scene);
     if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != BEGIN)
         return -1;
-    const struct walk walk = { .scene = scene };
     int signal = SIGTRAP;
-    while ((steps == 0 || n < steps) && (signal = step_on(&walk, pid, &status)) == SIGTRAP)
+    while ((steps == 0 || n < steps) && (signal = traced_step(pid, &status)) == SIGTRAP)
         n++;
     kill(pid, SIGKILL);
     (void)waitpid(pid, &status, 0);
@@ -527,23 +346,22 @@ static int64_t live_run(const struct scene *scene, int64_t steps)
 
 static void live_kill(const struct walk *walk, uint32_t points)
 {
-    struct tally *tally = &walk->tally[0];
+    struct tally *tally = walk->tally;
     int64_t all = live_run(walk->scene, 0);
     for (uint32_t i = 1; i <= points && all > 0 && !tally->failure[0]; i++) {
         if (live_run(walk->scene, i * all / points) < 0)
             all = -1;
-        image_take(&images[0], &worlds[0]);
+        image_take(&images[0], &stage);
         tally->points++;
-        (void)state_check(walk, &images[0], getpid(), (uint64_t)(i * all / points));
+        (void)state_check(walk, image_hash(&images[0]), 0);
     }
     if (all <= 0)
-        snprintf(tally->failure, sizeof(tally->failure), "the routine did not run: %s", ledger_of(&worlds[0])->failure);
+        snprintf(tally->failure, sizeof(tally->failure), "the routine did not run: %s", child_failure(&stage));
 }
 
 void step_scene(const struct scene *scene, uint32_t stride, uint32_t live_points, struct tally *tally)
 {
-    struct tally tallies[DEPTHS] = { 0 };
-    struct walk walk = { .scene = scene, .kind = ROUTINE, .tally = tallies, .check = true };
+    const struct walk walk = { .scene = scene, .tally = tally, .check = true };
     *tally = (struct tally){ 0 };
     if (!base_make(scene, tally))
         return;
@@ -552,20 +370,18 @@ void step_scene(const struct scene *scene, uint32_t stride, uint32_t live_points
     else if (scene->live)
         live_kill(&walk, live_points);
     else
-        (void)walk_run(&walk, &base);
-    *tally = tallies[0];
+        (void)walk_run(&walk);
 }
 
-void step_recovery(const struct scene *scene, struct strides strides, struct tally *tally, struct tally *twice)
+const struct image *step_states(const struct scene *scene, uint32_t stride, struct tally *tally)
 {
-    struct tally tallies[DEPTHS] = { 0 };
-    struct walk walk = { .scene = scene, .kind = ROUTINE, .strides = strides, .tally = tallies };
-    *tally = *twice = (struct tally){ 0 };
+    const struct walk walk = { .scene = scene, .tally = tally };
+    *tally = (struct tally){ 0 };
     if (!base_make(scene, tally))
-        return;
-    (void)walk_run(&walk, &base);
-    *tally = tallies[1];
-    *twice = tallies[2];
-    if (tallies[0].failure[0])
-        memcpy(tally->failure, tallies[0].failure, sizeof(tally->failure));
+        return NULL;
+    if (scene->other)
+        pairs_run(&walk, stride);
+    else if (walk_run(&walk))
+        states_add(recording, STATE_BASE, 0);
+    return tally->failure[0] ? NULL : &base;
 }
