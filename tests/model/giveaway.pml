@@ -26,8 +26,8 @@
  * Not here: crashes, who comes back to its queue (exchange.pml); the stall timer (port_source.pml): the control thread comes to every worker that
  * hangs. Looks at masks, and wake_one's claim, count and token, are single steps (gulp_steal_park.pml has them apart).
  *
- * W workers  N messages from outside, for R (the first TO_A for A)  HANGS worker 0 never returns  BOTH worker 1 hangs as well, and returns
- * STALE a bit too many at worker 1  WAITS a message in R and one in A from the beginning
+ * W workers  N messages from outside, for R  HANGS worker 0 never returns  BOTH worker 1 hangs as well, and returns
+ * STALE a bit too many at worker 1
  *
  * States: N=0 0.3 million; HANGS N=2 0.2, VISIT N=1 0.1, BOTH PORT N=1 0.7. Returning with a message, N=1: more than 40, not finished.
  */
@@ -438,19 +438,16 @@ no:
   gave = 1
 }
 proctype outside() {
-  byte n, o, s, q, me = NIL; bit ok;
+  byte n, o, s, me = NIL; bit ok;
   do
   :: n < N -> n++;
 #ifdef PORT
      work[R]++;
      if :: need -> ring() :: else fi
 #else
-#ifdef TO_A
-     if :: n > TO_A -> q = R :: else -> q = A fi;
-#endif
-     atomic { work[q]++; posting++ };
-     signal(q);
-     d_step { posting--; q = R }
+     atomic { work[R]++; posting++ };
+     signal(R);
+     posting--
 #endif
   :: else -> break
   od
@@ -480,9 +477,6 @@ init {
 #ifdef PORT
     hot[0] = 1;
 #else
-#ifdef WAITS
-    work[R] = 1; work[A] = 1; rdy[0] = BIT(R) | BIT(A);
-#endif
 #ifdef STALE
     rdy[1] = BIT(R);                          /* it has been worker 1's: a hint too many */
 #endif
