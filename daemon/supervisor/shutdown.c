@@ -9,7 +9,7 @@
 #include "daemon/supervisor/shutdown.h"
 #include "daemon/supervisor/supervisor.h"
 
-#define GRACE_NS  UINT64_C(2000000000) /* for the executor's own end, after the time to drain */
+#define GRACE_NS  UINT64_C(10000000000) /* for the executor's own end, after the time to drain; a machine may stand still meanwhile */
 #define REPEAT_NS UINT64_C(200000000)  /* one wish may arrive twice: sent to the process and to its group */
 
 static void on_timeout(uv_timer_t *timer)
