@@ -315,12 +315,12 @@ const struct image *step_states(const struct scene *scene, uint32_t stride, stru
 struct recovery_extent {
     uint32_t pairs;   /* stride of second threads, 0: none */
     uint32_t stride;  /* of the routine's states */
-    uint32_t depth;   /* so many recoveries are killed, one after the other, at most; 0: until there is no new state */
+    uint32_t depth;   /* so many recoveries are killed, one after the other, at most */
     uint32_t stepped; /* of so many runs from a routine's state one is repeated instruction by instruction, and must leave the same; 0: none */
 };
 struct recovery_tally {
     struct tally once, again; /* points are stores; of recovery of a routine's states, and of all that come behind */
-    uint64_t runs[2], stepped;
+    uint64_t runs[2], stepped, left; /* `left`: states that are not run from, because of the depth */
     uint32_t deepest;
 };
 /* `jobs` processes side by side; `progress`: lines on standard error, now and then. */

@@ -81,7 +81,7 @@ static void run_seeds(const char *only)
             continue;
         seed_chosen = seeds[i].bug;
         if (seeds[i].recovery) {
-            recovery_scene(scene_find(seeds[i].scene), &(struct recovery_extent){ .stride = 1 }, &recovery);
+            recovery_scene(scene_find(seeds[i].scene), &(struct recovery_extent){ .stride = 1, .depth = 1 }, &recovery);
             tally = recovery.once;
         } else {
             step_scene(scene_find(seeds[i].scene), 1, 1, &tally);
@@ -98,14 +98,15 @@ static void run_seeds(const char *only)
 
 static void run_recovery(const struct scene *scene, bool quick)
 {
-    static const struct recovery_extent some = { .stride = 8, .depth = 2 }, all = { .pairs = 24, .stride = 1, .stepped = 50 };
+    static const struct recovery_extent some = { .stride = 8, .depth = 2 }, all = { .pairs = 24, .stride = 1, .depth = 5, .stepped = 50 };
     struct recovery_tally tally;
     char more[2][128];
     if (scene->live || !scene->setup || (scene->other && quick))
         return;
     recovery_scene(scene, quick ? &some : &all, &tally);
     snprintf(more[0], sizeof(more[0]), " runs=%llu stepped=%llu", (unsigned long long)tally.runs[0], (unsigned long long)tally.stepped);
-    snprintf(more[1], sizeof(more[1]), " runs=%llu deepest=%u", (unsigned long long)tally.runs[1], tally.deepest);
+    snprintf(more[1], sizeof(more[1]), " runs=%llu deepest=%u left=%llu", (unsigned long long)tally.runs[1], tally.deepest,
+             (unsigned long long)tally.left);
     tell(scene->name, "recovery of: ", &tally.once, more[0]);
     if (tally.once.failure[0] == '\0' && tally.once.states > 0)
         tell(scene->name, "recovery of recovery of: ", &tally.again, more[1]);

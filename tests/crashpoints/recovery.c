@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recovery, killed anywhere, recovered from, killed again: from each state of a routine recovery runs from store to store; each state that
  * it leaves on its way and that is not known yet is recovered from, to the end and the books, and is itself one that such a run begins
- * with.  Without a limit that goes on until no recovery leaves anything new: then recovery has been killed behind each of its stores, any
- * number of times in a row.
+ * with.  That goes on until no recovery leaves anything new: then recovery has been killed behind each of its stores, any number of times
+ * in a row; or to a depth that was asked for, because ids of dead letters, of which a kill may skip some, never come to an end.
  *
  * The states of one depth are shared out among `jobs` processes; the next depth begins when all are done.
  *
@@ -195,7 +195,7 @@ static __attribute__((noreturn)) void job_main(struct job *job)
         if (depth == 0 && index % extent->stride != 0)
             continue;
         good = depth == 0 || state_check(job, index);
-        if (good && (extent->depth == 0 || depth < extent->depth))
+        if (good && depth < extent->depth)
             good = state_run(job, index);
     }
     _exit(0);
@@ -291,6 +291,8 @@ static void tally_sum(struct recovery_tally *tally)
     }
     if (level.end > 0)
         tally->deepest = states_get(level.end - 1)->depth;
+    if (tally->deepest == level.extent->depth)
+        tally->left = level.end - level.first;
     memcpy(tally->deepest > 1 ? tally->again.failure : tally->once.failure, shared->failure, sizeof(shared->failure));
 }
 
