@@ -2,6 +2,7 @@
 /* The runtime directory; the interface is in runtime.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "daemon/common/log.h"
@@ -48,26 +50,44 @@ static int make_directory(const char *dir, char *text)
     return 0;
 }
 
+enum { CHILD_GONE_MS = 2000, LOOK_MS = 10 };
+
+/* One that is killed while it makes its executor has gone, and the child holds the lock with it until it becomes a
+ * program, which on a busy machine is not at once: that is waited for.  `ret_pid`: who has it, or "". */
+static int lock_when_free(int fd, char *ret_pid, size_t size)
+{
+    for (unsigned waited_ms = 0;; waited_ms += LOOK_MS) {
+        ssize_t got;
+
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return 0;
+        if (errno != EWOULDBLOCK)
+            return -errno;
+        got = pread(fd, ret_pid, size - 1, 0);
+        ret_pid[got > 0 ? got : 0] = '\0';
+        ret_pid[strcspn(ret_pid, "\n")] = '\0';
+        if (waited_ms >= CHILD_GONE_MS || (ret_pid[0] && !(kill(atoi(ret_pid), 0) < 0 && errno == ESRCH)))
+            return -EBUSY;
+        nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000 }, NULL);
+    }
+}
+
 static int take_lock(struct runtime *runtime, char *text)
 {
     char path[4096], pid[24] = "";
-    int n;
+    int n, r;
 
     if (snprintf(path, sizeof(path), "%s/lock", runtime->dir) >= (int)sizeof(path))
         return fail(text, -ENAMETOOLONG, "the name of the runtime directory is too long");
     runtime->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (runtime->lock_fd < 0)
         return fail(text, -errno, "%.200s: %s", path, strerror(errno));
-    if (flock(runtime->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-        int error = errno;
-        ssize_t got = pread(runtime->lock_fd, pid, sizeof(pid) - 1, 0);
-
-        if (error != EWOULDBLOCK)
-            return fail(text, -error, "%.200s: %s", path, strerror(error));
-        pid[got > 0 ? strcspn(pid, "\n") : 0] = '\0';
-        return fail(text, -EBUSY, "another odeond%s%s runs on %.200s; stop it, or give another --runtime-dir",
+    r = lock_when_free(runtime->lock_fd, pid, sizeof(pid));
+    if (r == -EBUSY)
+        return fail(text, r, "another odeond%s%s runs on %.200s; stop it, or give another --runtime-dir",
                     pid[0] ? ", process " : "", pid, runtime->dir);
-    }
+    if (r < 0)
+        return fail(text, r, "%.200s: %s", path, strerror(-r));
     /* The number is for people and for the text above; the lock itself is what counts. */
     n = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
     if (ftruncate(runtime->lock_fd, 0) < 0 || pwrite(runtime->lock_fd, pid, (size_t)n, 0) != n)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +14,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -61,6 +64,50 @@ static void test_one_owner(void **state)
     runtime_close(&first);
     assert_int_equal(runtime_open(&second, dir, socket_path, text), 0);
     runtime_close(&second);
+}
+
+/* A process that has the directory, and another one with the same descriptors, which goes on for a while when that one
+ * has gone. */
+static pid_t start_owner_with_child(int ready_fd)
+{
+    pid_t owner = fork();
+
+    assert_true(owner >= 0);
+    if (owner > 0)
+        return owner;
+    struct runtime runtime;
+    if (runtime_open(&runtime, dir, socket_path, text) < 0 || fork() < 0)
+        _exit(1);
+    if (write(ready_fd, "", 1) != 1)
+        _exit(1);
+    nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
+    _exit(0);
+}
+
+static void test_a_killed_owners_child(void **state)
+{
+    struct runtime runtime;
+    char byte[2];
+    int ready[2], status;
+    pid_t owner;
+
+    (void)state;
+    assert_int_equal(pipe(ready), 0);
+    owner = start_owner_with_child(ready[1]);
+    for (ssize_t n = 0; n < 2;) {
+        ssize_t r = read(ready[0], byte, sizeof(byte));
+
+        assert_true(r > 0);
+        n += r;
+    }
+    assert_int_equal(kill(owner, SIGKILL), 0);
+    assert_int_equal(waitpid(owner, &status, 0), owner);
+    assert_true(WIFSIGNALED(status));
+    if (runtime_open(&runtime, dir, socket_path, text) < 0)
+        fail_msg("%s", text);
+    runtime_close(&runtime);
+    close(ready[0]);
+    close(ready[1]);
 }
 
 static void test_socket_mode(void **state)
@@ -189,9 +236,13 @@ static void test_statistics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_owner),       cmocka_unit_test(test_socket_mode),
-        cmocka_unit_test(test_stale_socket),    cmocka_unit_test(test_somebody_elses_socket_stays),
-        cmocka_unit_test(test_bad_directories), cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_one_owner),
+        cmocka_unit_test(test_a_killed_owners_child),
+        cmocka_unit_test(test_socket_mode),
+        cmocka_unit_test(test_stale_socket),
+        cmocka_unit_test(test_somebody_elses_socket_stays),
+        cmocka_unit_test(test_bad_directories),
+        cmocka_unit_test(test_statistics),
     };
 
     return cmocka_run_group_tests(tests, make_base, remove_base);
