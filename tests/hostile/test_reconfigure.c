@@ -162,15 +162,8 @@ static odeon_ref hanger_spawn(void)
                                        .worker = STUCK_WORKER };
     struct stuck_args args = { .index = 0 };
     odeon_ref ref = ODEON_NOBODY;
-    int fd;
 
-    snprintf(args.page, sizeof(args.page), "%s/page", service.dir);
-    fd = open(args.page, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(ftruncate(fd, sizeof(*page)), 0);
-    page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_true(page != MAP_FAILED);
-    close(fd);
+    page = service_map_page(&service, args.page, sizeof(args.page), sizeof(*page));
     if (odeon_admin_actor_spawn(client, "stuck_hanger", NULL, &args, sizeof(args), &where, &ref) < 0)
         fail_msg("spawning: %s", odeon_error_text());
     return ref;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -276,6 +277,21 @@ void load_plugin(struct odeon_client *client, const char *path)
 {
     if (odeon_plugin_load(client, path) < 0)
         fail_msg("loading %s: %s", path, odeon_error_text());
+}
+
+void *service_map_page(const struct service *service, char *ret_path, size_t path_size, size_t size)
+{
+    void *page;
+    int fd;
+
+    assert_in_range(snprintf(ret_path, path_size, "%s/page", service->dir), 1, path_size - 1);
+    fd = open(ret_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)size), 0);
+    page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(page != MAP_FAILED);
+    close(fd);
+    return page;
 }
 
 char *service_read_log(const struct service *service)

@@ -68,6 +68,10 @@ uint32_t message_id(struct odeon_client *client, const struct odeon_message_type
 odeon_ref spawn(struct odeon_client *client, const char *type, const char *name, const void *args, size_t args_size);
 void load_plugin(struct odeon_client *client, const char *path);
 
+/* A file `page` in the service's directory, of so many zeroes, mapped: what actors of test plugins and the test tell
+ * each other.  Its path is for the actors' arguments. */
+void *service_map_page(const struct service *service, char *ret_path, size_t path_size, size_t size);
+
 /* The log, as far as it has been written; the caller frees it. */
 char *service_read_log(const struct service *service);
 bool service_log_has(const struct service *service, const char *text);

@@ -68,16 +68,9 @@ static void test_executor_is_stopped(void **state)
     struct faulty_do loop = { .how = FAULTY_LOOP, .times = 1 };
     pid_t executor = service_executor(&service);
     struct faulty_page *page;
-    int fd;
 
     (void)state;
-    snprintf(args.page, sizeof(args.page), "%s/page", service.dir);
-    fd = open(args.page, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(ftruncate(fd, sizeof(*page)), 0);
-    page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_true(page != MAP_FAILED);
-    close(fd);
+    page = service_map_page(&service, args.page, sizeof(args.page), sizeof(*page));
     assert_int_equal(odeon_post(port, spawn(client, "faulty_actor", NULL, &args, sizeof(args)), message_id(client, odeon_message_of(faulty_do)), &loop,
                                 sizeof(loop)),
                      0);

@@ -195,15 +195,8 @@ static struct faulty_page *handler_begin(struct odeon_client *client, struct ode
     struct faulty_args args = { .index = 0 };
     struct faulty_do loop = { .how = FAULTY_LOOP, .times = 1 };
     struct faulty_page *page;
-    int fd;
 
-    snprintf(args.page, sizeof(args.page), "%s/page", service.dir);
-    fd = open(args.page, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(ftruncate(fd, sizeof(*page)), 0);
-    page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_true(page != MAP_FAILED);
-    close(fd);
+    page = service_map_page(&service, args.page, sizeof(args.page), sizeof(*page));
     *ret_actor = spawn(client, "faulty_actor", NULL, &args, sizeof(args));
     assert_int_equal(odeon_post(port, *ret_actor, message_id(client, odeon_message_of(faulty_do)), &loop, sizeof(loop)),
                      0);

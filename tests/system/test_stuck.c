@@ -51,15 +51,7 @@ static uint32_t hangs; /* so far */
 
 static void page_make(void)
 {
-    int fd;
-
-    snprintf(page_path, sizeof(page_path), "%s/page", service.dir);
-    fd = open(page_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    assert_true(fd >= 0);
-    assert_int_equal(ftruncate(fd, sizeof(*page)), 0);
-    page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_true(page != MAP_FAILED);
-    close(fd);
+    page = service_map_page(&service, page_path, sizeof(page_path), sizeof(*page));
 }
 
 static odeon_ref hanger_spawn(enum odeon_where where, uint32_t worker, uint32_t index)

@@ -268,16 +268,22 @@ static void test_under_traffic(void **state)
     engine_fixture_close(&f);
 }
 
+/* The first message of each of the two is to hang. */
+static void hold_both(void)
+{
+    store_relaxed(&seen->hold, 1);
+    store_relaxed(&seen->hold_at, 1);
+    store_relaxed(&seen->second_hold, 1);
+    store_relaxed(&seen->second_at, 1);
+}
+
 /* One after the other, by the same worker; the first has had no message in between, and so has not come back. */
 static void test_one_and_then_another(void **state)
 {
     (void)state;
     struct engine_fixture f;
     begin(&f, 1, PLACE_SPREAD, false);
-    store_relaxed(&seen->hold, 1);
-    store_relaxed(&seen->hold_at, 1);
-    store_relaxed(&seen->second_hold, 1);
-    store_relaxed(&seen->second_at, 1);
+    hold_both();
     post(&f, STUCK, 1);
     assert_int_equal(engine_start(f.engine), 0);
     UNTIL(load_relaxed(&seen->inside));
@@ -320,10 +326,7 @@ static void test_a_polled_port_of_the_last_one(void **state)
     struct client c;
     begin(&f, 2, PLACE_SPREAD, false);
     client_open(&f, &c, 3, 1);
-    store_relaxed(&seen->hold, 1);
-    store_relaxed(&seen->hold_at, 1);
-    store_relaxed(&seen->second_hold, 1);
-    store_relaxed(&seen->second_at, 1);
+    hold_both();
     post(&f, STUCK, 1);
     assert_int_equal(engine_start(f.engine), 0);
     UNTIL(load_relaxed(&seen->inside));

@@ -463,8 +463,7 @@ static void test_send_to_nobody(void **state)
     for (uint64_t i = 1; i < 3; i++) {
         uint64_t before = atomic_load(&seen.n);
         client_post(&c, echo, late_type, &i, 8);
-        while (atomic_load(&seen.n) == before)
-            sched_yield();
+        assert_true(engine_fixture_until(atomic_load(&seen.n) > before));
         assert_int_equal(atomic_load(&seen.late), i == 1 ? -ESRCH : 0);
         if (i == 1)
             seen.sender = c.ref;

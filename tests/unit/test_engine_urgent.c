@@ -225,8 +225,7 @@ static void test_starves_nobody(void **state)
 
 static void wait_parked(uint32_t worker)
 {
-    while (load_relaxed(&f.engine->workers[worker]->stats->value[STAT_state]) != WORKER_PARKED)
-        usleep(100);
+    assert_true(engine_fixture_until(load_relaxed(&f.engine->workers[worker]->stats->value[STAT_state]) == WORKER_PARKED));
 }
 
 /* What an urgent message has sent to another queue of its worker does not wait for the ordinary message behind it: whoever sleeps is woken. */
@@ -244,9 +243,9 @@ static void test_what_it_sends_is_not_held_up(void **state)
         wait_parked(1);
         store_relaxed(&gate, 7);
         post(refs[0], (struct note){ ASK_BESIDE, 7, refs[2] });
-        while (!load_acquire(&beside))
-            usleep(100);
+        bool is_run = engine_fixture_until(load_acquire(&beside));
         store_release(&gate, 0);
+        assert_true(is_run);
         end();
     }
 }
