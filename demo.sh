@@ -6,15 +6,17 @@
 #
 #   --keep   leaves the service running at the end and says how to talk to it
 #
-# Installs the packages that are missing (as root or through sudo), builds in build/release, starts a service of its own in a
-# private folder (a running one is not touched), loads the plugin of docs/examples/wordcount and streams the text through it:
-# a client posts it in chunks through shared memory to splitters, these send words to counters on all workers, and the most
-# frequent words come back. First once, compared with what tr, sort and uniq say; then many times in a row, so that there is
-# something to see, with `odeonctl stats --watch` beside it.
+# Installs the packages that are missing (as root or through sudo), builds in build/release, starts
+# a service of its own in a private folder (a running one is not touched), loads the plugin of
+# docs/examples/wordcount and streams the text through it: a client posts it in chunks through
+# shared memory to splitters, these send words to counters on all workers, and the most frequent
+# words come back. First once, compared with what tr, sort and uniq say; then many times in a row,
+# so that there is something to see, with `odeonctl stats --watch` beside it.
 #
-# The text is what every Debian machine with git has, some 15 MB: the licences (/usr/share/common-licenses), the copyright
-# files of the installed packages (/usr/share/doc/*/copyright), and Perl's library with its documentation (/usr/share/perl;
-# git needs it).
+# The text is what every Debian machine with git has, some 15 MB: the licences
+# (/usr/share/common-licenses), the copyright files of the installed packages
+# (/usr/share/doc/*/copyright), and Perl's library with its documentation (/usr/share/perl; git
+# needs it).
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=tests/run/packages.sh

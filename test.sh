@@ -4,22 +4,26 @@
 #
 #   ./test.sh [--asan | --tsan | --clang | --debug] [--quick] [--only PATTERN] [-v]
 #
-#   --asan          with AddressSanitizer and UndefinedBehaviorSanitizer; suites unit, plugins, system, hostile, stress (short)
+#   --asan          with AddressSanitizer and UndefinedBehaviorSanitizer; suites unit, plugins,
+#                   system, hostile, stress (short)
 #   --tsan          the same suites with ThreadSanitizer
 #   --clang         built with clang
 #   --debug         built without optimisation
 #   --quick         short runs, neither models nor rig
 #   --only PATTERN  only tests whose name matches this extended regular expression
-#   --budget S      seconds that all may take (default 1200); a test that cannot begin in time counts as failed
+#   --budget S      seconds that all may take (default 1200); a test that cannot begin in time
+#                   counts as failed
 #   --over-budget-skips   ... counts as skipped
 #   --totals FILE   writes "passed failed skipped" there instead of printing the closing line
 #   -v              shows everything that the tests print
 #
-# Installs the packages that are missing (as root or through sudo), builds in build/PRESET with warnings as errors, runs the
-# suites in the order of SUITES, each test for itself, one after the other (two cores are few, and several tests measure
-# time). The logs are in build/PRESET/logs; the ends of those of failed tests, and lines of others that begin with "# ",
-# are shown. The last line is "N passed, M failed[, K skipped]", summing
-# every check: a cmocka program or a TAP script counts with each of its tests. Exit status 1 when one failed.
+# Installs the packages that are missing (as root or through sudo), builds in build/PRESET with
+# warnings as errors, runs the suites in the order of SUITES, each test for itself, one after the
+# other (two cores are few, and several tests measure time). The logs are in build/PRESET/logs; the
+# ends of those of failed tests, and lines of others that begin with "# ", are shown. The last line
+# is "N passed, M failed[, K skipped]", summing
+# every check: a cmocka program or a TAP script counts with each of its tests. Exit status 1 when
+# one failed.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=tests/run/packages.sh
@@ -100,7 +104,8 @@ build()
     echo "   built in $((SECONDS - started)) s"
 }
 
-# A report of a sanitizer goes to a file, so that one of a daemon in the background is not overlooked.
+# A report of a sanitizer goes to a file, so that one of a daemon in the background is not
+# overlooked.
 set_sanitizer_options()
 {
     local reports=$1
@@ -109,7 +114,8 @@ set_sanitizer_options()
     export TSAN_OPTIONS=log_path=$reports/report:second_deadlock_stack=1:halt_on_error=0:exitcode=66
 }
 
-# ThreadSanitizer of gcc 12 cannot place its shadow memory on kernels that randomise mappings with more than 28 bits.
+# ThreadSanitizer of gcc 12 cannot place its shadow memory on kernels that randomise mappings with
+# more than 28 bits.
 sanitizer_wrapper()
 {
     local bits
@@ -128,8 +134,8 @@ run_one()
     rm -rf "$DIR/reports" && mkdir -p "$DIR/reports"
     printf '   %-44s ' "$name"
     [ -z "$VERBOSE" ] || echo
-    # A test has its own time limit; this one is that of all tests, with a little to end in. In the background, so that a
-    # signal to this script is acted on at once.
+    # A test has its own time limit; this one is that of all tests, with a little to end in. In the
+    # background, so that a signal to this script is acted on at once.
     timeout -k 10 $((BUDGET_S + 20 - SECONDS)) "${WRAPPER[@]}" ctest --test-dir "$DIR" -I "$number,$number" -V \
         >"$log" 2>&1 </dev/null &
     RUNNING=$!

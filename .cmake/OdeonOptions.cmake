@@ -7,15 +7,20 @@ option(ODEON_STATISTICS "count what the engine does; OFF only to measure what co
 add_library(odeon_options INTERFACE)
 target_include_directories(odeon_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(odeon_options INTERFACE _GNU_SOURCE)
-target_compile_options(odeon_options INTERFACE -Wall -Wextra -fno-common -fno-strict-aliasing -fstack-protector-strong)
+target_compile_options(odeon_options INTERFACE -Wall -Wextra -fno-common -fno-strict-aliasing
+    -fstack-protector-strong)
 target_link_options(odeon_options INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,--as-needed)
 
-# Each warning has found, or would have found, a real mistake in code like this; those that a compiler does not know are left out.
+# Each warning has found, or would have found, a real mistake in code like this; those that a
+# compiler does not know are left out.
 foreach(flag
-        -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wwrite-strings -Wvla -Wformat=2 -Wformat-signedness
-        -Wimplicit-fallthrough -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wnull-dereference -Wjump-misses-init
+        -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wwrite-strings -Wvla -Wformat=2
+        -Wformat-signedness
+        -Wimplicit-fallthrough -Wlogical-op -Wduplicated-cond -Wduplicated-branches
+        -Wnull-dereference -Wjump-misses-init
         -Wdate-time -Wsuggest-attribute=noreturn -Wsuggest-attribute=format
-        -Werror=implicit-function-declaration -Werror=int-conversion -Werror=incompatible-pointer-types -Werror=return-type)
+        -Werror=implicit-function-declaration -Werror=int-conversion
+        -Werror=incompatible-pointer-types -Werror=return-type)
     string(MAKE_C_IDENTIFIER "HAVE${flag}" have)
     check_c_compiler_flag(${flag} ${have})
     if(${have})
@@ -30,10 +35,12 @@ if(NOT ODEON_STATISTICS)
     target_compile_definitions(odeon_options INTERFACE ODEON_STATISTICS=0)
 endif()
 if(ODEON_SANITIZE)
-    target_compile_options(odeon_options INTERFACE -fsanitize=${ODEON_SANITIZE} -fno-omit-frame-pointer -g)
+    target_compile_options(odeon_options INTERFACE -fsanitize=${ODEON_SANITIZE}
+        -fno-omit-frame-pointer -g)
     target_link_options(odeon_options INTERFACE -fsanitize=${ODEON_SANITIZE})
     if(ODEON_SANITIZE MATCHES "thread" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-        # Fences only order what is otherwise ordered by acquire and release, or close a store-load gap that is no data race.
+        # Fences only order what is otherwise ordered by acquire and release, or close a store-load
+        # gap that is no data race.
         target_compile_options(odeon_options INTERFACE -Wno-tsan)
     endif()
     if(ODEON_SANITIZE MATCHES "undefined")

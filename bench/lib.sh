@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the scripts here share: private services, runs of both sides, series of figures, the ruler. To be sourced by a script that
-# has changed to the top of the source tree and set SELF (its name in messages).
+# What the scripts here share: private services, runs of both sides, series of figures, the ruler.
+# To be sourced by a script that has changed to the top of the source tree and set SELF (its name in
+# messages).
 #
-# Sets: CPU_A, CPU_B and CPU_LIST (choose_cpus), WORK (a folder that goes when the script ends), LINE (the last run's line),
-# FAILED (1: something could not be measured). Uses BUILD and PATIENCE_S, which the script may change.
+# Sets: CPU_A, CPU_B and CPU_LIST (choose_cpus), WORK (a folder that goes when the script ends),
+# LINE (the last run's line), FAILED (1: something could not be measured). Uses BUILD and
+# PATIENCE_S, which the script may change.
 # shellcheck shell=bash disable=SC2034 # its variables are its users'
 export LC_ALL=C
 BUILD=build/release CPUS='' WORK='' FAILED=0 PATIENCE_S=60 LINE=''
@@ -73,7 +75,8 @@ make_work_folder()
     WORK=$(mktemp -d /tmp/odeon-bench.XXXXXX) || die "no temporary folder"
 }
 
-# start_service NAME KEY=VALUE...: a private odeond, ready to be connected to. 1: it does not start, for the reason in WHY.
+# start_service NAME KEY=VALUE...: a private odeond, ready to be connected to. 1: it does not start,
+# for the reason in WHY.
 start_service()
 {
     local name=$1 setting settings=() end=$((SECONDS + 20))
@@ -150,7 +153,8 @@ series()
         }'
 }
 
-# figure KEY: the series' median, spread and number in M, SPREAD, N; fails, with a message, when it is empty.
+# figure KEY: the series' median, spread and number in M, SPREAD, N; fails, with a message, when it
+# is empty.
 figure()
 {
     if [ -z "${VALUES[$1]-}" ]; then
@@ -207,8 +211,8 @@ ruler_line()
     field rtt_ns "$(ruler line --trips 64000)"
 }
 
-# measure_client SERVICE: posts and round trips of a client on CPU_B, and the same with bare memory; in rounds, as long as
-# more_runs() wants more.
+# measure_client SERVICE: posts and round trips of a client on CPU_B, and the same with bare memory;
+# in rounds, as long as more_runs() wants more.
 measure_client()
 {
     local service=$1 i a

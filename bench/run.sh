@@ -1,23 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bench/run.sh - measures Odeon beside its baseline and beside the bare machine, in the same minutes.
+# bench/run.sh - measures Odeon beside its baseline and beside the bare machine, in the same
+# minutes.
 #
 #   bench/run.sh [--quick] [--build DIR] [--cpus A,B]
 #
-#   --quick      a minute at most instead of five: fewer runs, shorter ones; to see that it works, not to quote
-#   --build DIR  where the programs are (default: build/release, which is built when it is not there)
+#   --quick      a minute at most instead of five: fewer runs, shorter ones; to see that it works,
+#                not to quote
+#   --build DIR  where the programs are (default: build/release, which is built when it is not
+#                there)
 #   --cpus A,B   the two CPUs to measure on (default: the first two that may be used)
 #
-# Needs nothing running and touches nothing that is: it starts services of its own in a private folder. Benchmarks of actors run
-# as plugins inside odeon-executor, through the host table, statistics on, started and timed from outside; the baseline
-# (bench/baseline) runs in between, run by run: A B A B. For one core, the service has one worker on CPU A and the baseline's
-# worker is on the same CPU, while the client is on CPU B. Both sides are measured with several numbers of queues a worker; the
-# `point` lines show all of them, the `bench` lines compare the best of each. Times are medians; spread is highest less lowest in
-# percent of the median.
+# Needs nothing running and touches nothing that is: it starts services of its own in a private
+# folder. Benchmarks of actors run as plugins inside odeon-executor, through the host table,
+# statistics on, started and timed from outside; the baseline (bench/baseline) runs in between, run
+# by run: A B A B. For one core, the service has one worker on CPU A and the baseline's worker is on
+# the same CPU, while the client is on CPU B. Both sides are measured with several numbers of queues
+# a worker; the `point` lines show all of them, the `bench` lines compare the best of each. Times
+# are medians; spread is highest less lowest in percent of the median.
 #
-# Figures of two cores are bracketed by the ruler (a cache line's round trip between the two CPUs): compare only such as were
-# taken between equal rulers. The exit status says whether everything could be run, not whether a target was met: the table at
-# the end says that.
+# Figures of two cores are bracketed by the ruler (a cache line's round trip between the two CPUs):
+# compare only such as were taken between equal rulers. The exit status says whether everything
+# could be run, not whether a target was met: the table at the end says that.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 SELF=run.sh
@@ -42,13 +46,15 @@ in_time()
     return 1
 }
 
-# more_runs DONE: another round of runs?  When the time is up, the figures are those of fewer runs, and say so.
+# more_runs DONE: another round of runs?  When the time is up, the figures are those of fewer runs,
+# and say so.
 more_runs()
 {
     [ "$1" -lt "$RUNS" ] && { [ "$1" = 0 ] || [ "$SECONDS" -lt "$LIMIT_S" ]; }
 }
 
-# points SIDE NAME CORES QUEUES...: a line for each number of queues; the one with the least median in BEST.
+# points SIDE NAME CORES QUEUES...: a line for each number of queues; the one with the least median
+# in BEST.
 points()
 {
     local side=$1 name=$2 cores=$3 queues least=''
@@ -102,7 +108,8 @@ compare_one()
     report "$name" 1 ''
 }
 
-# The resident peak of the executor that has run nothing else so far, beside the baseline's with the same number of queues.
+# The resident peak of the executor that has run nothing else so far, beside the baseline's with the
+# same number of queues.
 report_memory()
 {
     local queues=$1 pid ours theirs bound ok=yes

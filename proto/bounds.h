@@ -1,28 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every fixed bound of the system, once.  What is configurable has its default here and its key in docs/man. */
+/* Every fixed bound of the system, once. What is configurable has its default here and its key in
+ * docs/man. */
 #pragma once
 
 enum {
     /* envelopes */
-    ODEON_PAYLOAD_MAX = 32768,   /* bytes of an inline payload; larger ones are refused with -EMSGSIZE */
-    ODEON_SPAWN_ARGS_MAX = 232,  /* bytes of spawn arguments, kept with the actor for re-initialisation */
-    ODEON_ATTEMPTS_DEFAULT = 3,  /* faults of a handler on one message before it becomes a dead letter */
+    /* bytes of an inline payload; larger ones are refused with -EMSGSIZE */
+    ODEON_PAYLOAD_MAX = 32768,
+    /* bytes of spawn arguments, kept with the actor for re-initialisation */
+    ODEON_SPAWN_ARGS_MAX = 232,
+    /* faults of a handler on one message before it becomes a dead letter */
+    ODEON_ATTEMPTS_DEFAULT = 3,
 
     /* names */
-    ODEON_NAME_MAX = 63,         /* bytes of an actor, type, message or plugin name, without the final NUL */
-    ODEON_FIELDS_MAX = 447,      /* bytes of a message's field description */
+    /* bytes of an actor, type, message or plugin name, without the final NUL */
+    ODEON_NAME_MAX = 63,
+    ODEON_FIELDS_MAX = 447, /* bytes of a message's field description */
 
     /* tables (per engine segment) */
-    ODEON_WORKERS_MAX = 128,     /* worker threads and detached actors together; ids go one further: the control thread appends, too */
-    ODEON_QUEUES_MAX = 8192,     /* ordinary message queues of all workers together; the others are bounded by what they stand for */
-    ODEON_FOLLOW_QUEUES = 64,    /* queues of actors that run where they are sent to */
+    /* worker threads and detached actors together; ids go one further: the control thread appends,
+     * too */
+    ODEON_WORKERS_MAX = 128,
+    /* ordinary message queues of all workers together; the others are bounded by what they stand
+     * for */
+    ODEON_QUEUES_MAX = 8192,
+    ODEON_FOLLOW_QUEUES = 64, /* queues of actors that run where they are sent to */
     ODEON_PORTS_MAX = 256,
     ODEON_ACTORS_DEFAULT = 1 << 20,
     ODEON_ACTORS_MAX = 1 << 26,
     ODEON_MESSAGE_TYPES_MAX = 4096,
     ODEON_ACTOR_TYPES_MAX = 1024,
-    ODEON_BEHAVIOURS_MAX = 255,  /* behaviours of one actor type: the index travels in one byte */
-    ODEON_NAMES_MAX = 16384,     /* actors registered by name */
+    ODEON_BEHAVIOURS_MAX = 255, /* behaviours of one actor type: the index travels in one byte */
+    ODEON_NAMES_MAX = 16384,    /* actors registered by name */
     ODEON_PLUGINS_MAX = 256,
     ODEON_PLUGIN_TYPES_MAX = 256, /* actor types of one plugin */
     ODEON_STATE_MAX = 1 << 20,    /* bytes of an actor's state */
@@ -30,7 +39,7 @@ enum {
     ODEON_DURABLE_DEFAULT = 512,
 
     /* ports */
-    ODEON_RING_MIN = 65536,      /* holds the largest record */
+    ODEON_RING_MIN = 65536, /* holds the largest record */
     ODEON_RING_DEFAULT = 1 << 20,
     ODEON_RING_MAX = 1 << 26,
     ODEON_PORTS_PER_CLIENT_MAX = 32,
@@ -38,8 +47,9 @@ enum {
     /* control protocol */
     ODEON_CONTROL_FRAME_MAX = 65536, /* one SOCK_SEQPACKET record */
     ODEON_CLIENTS_MAX = 1024,
-    ODEON_CLIENTS_RESERVED = 16,     /* of them, for those whom no quota binds: who looks after the service gets in */
-    ODEON_PAGE_ROWS_MAX = 256,       /* rows of one page of a listing */
+    /* of them, for those whom no quota binds: who looks after the service gets in */
+    ODEON_CLIENTS_RESERVED = 16,
+    ODEON_PAGE_ROWS_MAX = 256, /* rows of one page of a listing */
     ODEON_PROTOCOL_VERSION = 1,
 };
 
@@ -47,9 +57,11 @@ enum {
 #define ODEON_OUTBOX_BYTES_MAX (UINT64_C(1) << 30)
 #define ODEON_WINDOW_BYTES_MAX (UINT64_C(1) << 35) /* a queue's limit and all outboxes */
 
-#define ODEON_LIMIT_BYTES_DEFAULT   (UINT64_C(256) << 20) /* soft limit of one queue */
-#define ODEON_URGENT_BYTES          (UINT64_C(64) << 10)  /* of a queue's urgent lane, and at most its limit */
-#define ODEON_OUTBOX_BYTES_DEFAULT  (UINT64_C(64) << 20)  /* window of one worker's outbox */
-#define ODEON_BACKLOG_BYTES_DEFAULT (UINT64_C(16) << 20)  /* deliveries that wait behind a full ring, per port */
+#define ODEON_LIMIT_BYTES_DEFAULT (UINT64_C(256) << 20) /* soft limit of one queue */
+/* of a queue's urgent lane, and at most its limit */
+#define ODEON_URGENT_BYTES         (UINT64_C(64) << 10)
+#define ODEON_OUTBOX_BYTES_DEFAULT (UINT64_C(64) << 20) /* window of one worker's outbox */
+/* deliveries that wait behind a full ring, per port */
+#define ODEON_BACKLOG_BYTES_DEFAULT (UINT64_C(16) << 20)
 #define ODEON_BACKLOG_BYTES_MIN     (UINT64_C(128) << 10) /* two of the largest records */
 #define ODEON_DLQ_BYTES_DEFAULT     (UINT64_C(16) << 20)  /* dead letters that are kept */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The envelope: one message as it lies in a queue, an outbox, a dead-letter queue or a port's ring.
  *
- * Records are contiguous, 8-byte aligned and of variable length: this header, then the payload, then padding to 8.
- * Nothing here allocates or calls the system.
+ * Records are contiguous, 8-byte aligned and of variable length: this header, then the payload,
+ * then padding to 8. Nothing here allocates or calls the system.
  *
  * E1  A record's size is envelope_size(length) and never exceeds ENVELOPE_SIZE_MAX.
- * E2  A header of 24 zero bytes is never valid (length and type 0 belong to no message): a hole punched into a ring
- *     by its client is told from a record.
+ * E2  A header of 24 zero bytes is never valid (length and type 0 belong to no message): a hole
+ *     punched into a ring by its client is told from a record.
  * E3  `from` is written by the executor alone; what a client writes there is ignored.
  */
 #pragma once
@@ -34,27 +34,33 @@ static inline actor_ref actor_ref_make(uint32_t slot, uint32_t generation)
 }
 
 enum envelope_flags {
-    ENVELOPE_CORRELATED = 1 << 0,  /* the payload begins with a uint64_t correlation id, which a reply repeats */
-    ENVELOPE_REPLY = 1 << 1,       /* ... and this is the reply */
-    ENVELOPE_REDELIVERED = 1 << 2, /* was in flight at a crash: its earlier run left no effect in the system */
-    ENVELOPE_INIT = 1 << 3,        /* an init record; or a message with which its receiver's init has faulted last */
-    ENVELOPE_DROPPED = 1 << 4,     /* its queue's runner has left it out (policy drop-oldest); not in what anybody sends */
-    ENVELOPE_URGENT = 1 << 5,      /* in a port's ring: for its receiver's urgent lane; nowhere else */
-    ENVELOPE_RESERVED = 0xc0,      /* must be zero in what a client posts */
+    /* the payload begins with a uint64_t correlation id, which a reply repeats */
+    ENVELOPE_CORRELATED = 1 << 0,
+    ENVELOPE_REPLY = 1 << 1, /* ... and this is the reply */
+    /* was in flight at a crash: its earlier run left no effect in the system */
+    ENVELOPE_REDELIVERED = 1 << 2,
+    /* an init record; or a message with which its receiver's init has faulted last */
+    ENVELOPE_INIT = 1 << 3,
+    /* its queue's runner has left it out (policy drop-oldest); not in what anybody sends */
+    ENVELOPE_DROPPED = 1 << 4,
+    ENVELOPE_URGENT = 1 << 5, /* in a port's ring: for its receiver's urgent lane; nowhere else */
+    ENVELOPE_RESERVED = 0xc0, /* must be zero in what a client posts */
     ENVELOPE_CLIENT_MAY_SET = ENVELOPE_CORRELATED | ENVELOPE_REPLY | ENVELOPE_URGENT,
 };
 
 struct envelope {
     actor_ref to;
     actor_ref from;
-    uint16_t type;      /* interned message type; below MESSAGE_TYPE_FIRST_USER: system messages */
-    uint16_t length;    /* bytes of payload */
-    uint8_t behaviour;  /* the sender's idea of the receiver's behaviour index; checked against `type` */
+    uint16_t type;   /* interned message type; below MESSAGE_TYPE_FIRST_USER: system messages */
+    uint16_t length; /* bytes of payload */
+    /* the sender's idea of the receiver's behaviour index; checked against `type` */
+    uint8_t behaviour;
     uint8_t flags;
-    uint8_t attempts;   /* faults so far while this record was handled */
+    uint8_t attempts; /* faults so far while this record was handled */
     uint8_t reserved;
 };
-static_assert(sizeof(struct envelope) == 24 && offsetof(struct envelope, type) == 16, "layout of the envelope");
+static_assert(sizeof(struct envelope) == 24 && offsetof(struct envelope, type) == 16,
+              "layout of the envelope");
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the third word is read as one");
 
@@ -85,12 +91,12 @@ static inline void *envelope_payload(const struct envelope *e)
 
 /* Message types that exist without being registered. */
 enum message_type_system {
-    MESSAGE_TYPE_NONE = 0,      /* never sent; E2 */
+    MESSAGE_TYPE_NONE = 0, /* never sent; E2 */
     MESSAGE_TYPE_INIT = 1,
     MESSAGE_TYPE_POISON_DELETE = 2,
     MESSAGE_TYPE_POISON_DESTROY = 3,
     MESSAGE_TYPE_POISON_FINISHED = 4,
-    MESSAGE_TYPE_REFUSAL = 5,   /* to a port: a posted record was refused; payload struct refusal */
+    MESSAGE_TYPE_REFUSAL = 5, /* to a port: a posted record was refused; payload struct refusal */
     MESSAGE_TYPE_FIRST_USER = 16,
 };
 
@@ -128,7 +134,8 @@ static inline const char *envelope_reason_name(unsigned reason)
     return reason < REASON_N ? names[reason] : "unknown";
 }
 
-/* Payload of MESSAGE_TYPE_REFUSAL.  `correlation` is that of the refused record, 0 if it had none. */
+/* Payload of MESSAGE_TYPE_REFUSAL.  `correlation` is that of the refused record, 0 if it had
+ * none. */
 struct refusal {
     uint64_t correlation;
     actor_ref to;

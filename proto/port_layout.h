@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A port in shared memory: two memfds, each with one writer.
  *
- *   client memory    written by the client, mapped read-write by both     struct port_client, then the submission ring
- *   executor memory  written by the executor, mapped read-only by the     struct port_executor, then the delivery ring
+ *   client memory    written by the client, mapped read-write by both     struct port_client, then
+ *                    the submission ring
+ *   executor memory  written by the executor, mapped read-only by the     struct port_executor,
+ *                    then the delivery ring
  *                    client (its descriptor is O_RDONLY, the inode 0600)
  *
- * Both are sealed against shrinking and growing.  The client learns sizes and offsets from the control protocol's answer;
- * it takes no number from this file but the structs' own.  Rings are byte rings of a power of two, mapped twice in a row,
- * so that a record never wraps.  Cursors are free-running byte counts; `cursor & (size - 1)` is the offset.
+ * Both are sealed against shrinking and growing. The client learns sizes and offsets from the
+ * control protocol's answer; it takes no number from this file but the structs' own. Rings are byte
+ * rings of a power of two, mapped twice in a row, so that a record never wraps. Cursors are
+ * free-running byte counts; `cursor & (size - 1)` is the offset.
  *
  * P1  head <= committed cursor of the executor <= tail; tail - head <= ring size, for both rings.
- * P2  The client publishes records with one release store of `tail`; the executor reads it with acquire and from then on
- *     believes nothing that it has not copied.
- * P3  `tail` of the delivery ring follows the executor's durable tail (segment), `head` of the submission ring its durable
- *     cursor.  Both are copies: the executor never reads them back.
- * P4  Lost wake-ups: the client sets its waiting word, full barrier, looks at the ring again, then waits; the executor
- *     publishes, full barrier, looks at the waiting word.  Symmetric for need_wakeup and the doorbell.
+ * P2  The client publishes records with one release store of `tail`; the executor reads it with
+ *     acquire and from then on believes nothing that it has not copied.
+ * P3  `tail` of the delivery ring follows the executor's durable tail (segment), `head` of the
+ *     submission ring its durable cursor.  Both are copies: the executor never reads them back.
+ * P4  Lost wake-ups: the client sets its waiting word, full barrier, looks at the ring again, then
+ *     waits; the executor publishes, full barrier, looks at the waiting word.  Symmetric for
+ *     need_wakeup and the doorbell.
  */
 #pragma once
 
@@ -27,8 +31,8 @@
 
 #define PORT_RING_OFFSET 4096 /* of the ring in either memory: the page after the words */
 
-/* How a client waits, in port_client.delivery_wait's low bit: the rest is a sequence number, so that each wait is a new
- * value and the executor spends at most one system call on it. */
+/* How a client waits, in port_client.delivery_wait's low bit: the rest is a sequence number, so
+ * that each wait is a new value and the executor spends at most one system call on it. */
 enum port_wait {
     PORT_WAIT_NONE = 0,
     PORT_WAIT_FUTEX = 1, /* on port_executor.delivery_futex */
@@ -40,9 +44,11 @@ enum port_wait {
 struct port_client {
     alignas(128) _Atomic uint64_t submission_tail;
     alignas(128) _Atomic uint64_t delivery_head;
-    alignas(128) _Atomic uint32_t delivery_wait; /* enum port_wait | sequence; PORT_WAIT_NONE: awake */
-    _Atomic uint32_t room_wait;                  /* the same, for room in the submission ring */
-    _Atomic uint32_t departed;                   /* 1: the client has closed the port; for an odeond that was not there to be told */
+    /* enum port_wait | sequence; PORT_WAIT_NONE: awake */
+    alignas(128) _Atomic uint32_t delivery_wait;
+    _Atomic uint32_t room_wait; /* the same, for room in the submission ring */
+    /* 1: the client has closed the port; for an odeond that was not there to be told */
+    _Atomic uint32_t departed;
 };
 
 struct port_executor {
@@ -50,13 +56,17 @@ struct port_executor {
     alignas(128) _Atomic uint64_t delivery_tail;
     alignas(128) _Atomic uint32_t delivery_futex; /* counts wake-ups for deliveries */
     _Atomic uint32_t room_futex;                  /* counts wake-ups for room */
-    alignas(128) _Atomic uint32_t need_wakeup;    /* 1: ring the doorbell (eventfd, add 1) after publishing */
-    _Atomic uint32_t backlog;                     /* 1: deliveries wait behind the ring: ring the doorbell after taking some */
-    _Atomic uint32_t epoch;                       /* boot count of the executor that serves the port */
-    _Atomic uint32_t broken;                      /* enum port_broken: the executor has closed the port, and why */
-    _Atomic uint64_t dropped;                     /* deliveries that were dropped because the client did not receive */
+    /* 1: ring the doorbell (eventfd, add 1) after publishing */
+    alignas(128) _Atomic uint32_t need_wakeup;
+    /* 1: deliveries wait behind the ring: ring the doorbell after taking some */
+    _Atomic uint32_t backlog;
+    _Atomic uint32_t epoch;   /* boot count of the executor that serves the port */
+    _Atomic uint32_t broken;  /* enum port_broken: the executor has closed the port, and why */
+    _Atomic uint64_t dropped; /* deliveries that were dropped because the client did not receive */
 };
-static_assert(sizeof(struct port_client) <= PORT_RING_OFFSET && sizeof(struct port_executor) <= PORT_RING_OFFSET, "page");
+static_assert(sizeof(struct port_client) <= PORT_RING_OFFSET &&
+                  sizeof(struct port_executor) <= PORT_RING_OFFSET,
+              "page");
 
 /* What becomes of deliveries when the backlog is at its limit, too. */
 enum port_overflow {
@@ -68,17 +78,19 @@ enum port_overflow {
 
 enum port_broken {
     PORT_OK = 0,
-    PORT_BROKEN_TAIL,    /* tail - head exceeds the ring, or tail not a multiple of 8 */
-    PORT_BROKEN_LENGTH,  /* a record's length exceeds the limit or the published bytes */
-    PORT_BROKEN_HEADER,  /* an all-zero header, or a reserved bit or field set */
-    PORT_BROKEN_SLOT,    /* a receiver beyond the actor table */
-    PORT_BROKEN_HEAD,    /* delivery head behind what was taken before, or beyond the tail */
-    PORT_BROKEN_SLOW,    /* it did not receive, and its policy is to be disconnected then */
+    PORT_BROKEN_TAIL,   /* tail - head exceeds the ring, or tail not a multiple of 8 */
+    PORT_BROKEN_LENGTH, /* a record's length exceeds the limit or the published bytes */
+    PORT_BROKEN_HEADER, /* an all-zero header, or a reserved bit or field set */
+    PORT_BROKEN_SLOT,   /* a receiver beyond the actor table */
+    PORT_BROKEN_HEAD,   /* delivery head behind what was taken before, or beyond the tail */
+    PORT_BROKEN_SLOW,   /* it did not receive, and its policy is to be disconnected then */
     PORT_BROKEN_N,
 };
 
 static inline const char *port_broken_name(unsigned why)
 {
-    static const char *const names[PORT_BROKEN_N] = { "ok", "bad-tail", "bad-length", "bad-header", "bad-receiver", "bad-head", "too-slow" };
+    static const char *const names[PORT_BROKEN_N] = { "ok",         "bad-tail",     "bad-length",
+                                                      "bad-header", "bad-receiver", "bad-head",
+                                                      "too-slow" };
     return why < PORT_BROKEN_N ? names[why] : "unknown";
 }

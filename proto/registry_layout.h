@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry: what an odeond leaves to the next one.  A memory file that the service manager keeps, together with the
- * descriptors that it speaks of; docs/operations.md lists their names.
+/* The registry: what an odeond leaves to the next one. A memory file that the service manager
+ * keeps, together with the descriptors that it speaks of; docs/operations.md lists their names.
  *
- * One writer, the odeond that runs; nobody else maps it.  Everything in it is plain numbers and text: a descriptor goes by
- * its name in the store.  A process may end between any two stores, and what it had stored is there, in its order.
+ * One writer, the odeond that runs; nobody else maps it. Everything in it is plain numbers and
+ * text: a descriptor goes by its name in the store. A process may end between any two stores, and
+ * what it had stored is there, in its order.
  *
- * G1  `magic` is stored last when the registry is made.  Another version or hash: another layout, nothing in it is read.
- * G2  An entry means something while its state is not REGISTRY_FREE: stored last when the entry is made, first when it goes.
- * G3  A port's descriptors, and its client's, are in the store for certain (BARRIER) before its entry is made, its entry is
- *     made before an executor hears of it, and it is REGISTRY_OPEN before its client does.  So descriptors without an entry
- *     are nobody's, and a port that is REGISTRY_OPENING has no client that knows it.
- * G4  A port's entry goes before its descriptors leave the store.  Its generation stays: the next port there has another.
+ * G1  `magic` is stored last when the registry is made.  Another version or hash: another layout,
+ *     nothing in it is read.
+ * G2  An entry means something while its state is not REGISTRY_FREE: stored last when the entry is
+ *     made, first when it goes.
+ * G3  A port's descriptors, and its client's, are in the store for certain (BARRIER) before its
+ *     entry is made, its entry is made before an executor hears of it, and it is REGISTRY_OPEN
+ *     before its client does.  So descriptors without an entry are nobody's, and a port that is
+ *     REGISTRY_OPENING has no client that knows it.
+ * G4  A port's entry goes before its descriptors leave the store.  Its generation stays: the next
+ *     port there has another.
  * G5  Settings lie here twice; `settings_copy` says which copy counts, by one store.
- * G6  Of two plugins with one path the one with the greater serial counts: the other was being replaced.
- * G7  Until it is settled, plugins and settings are not recorded and no client has a port: a successor begins anew, with the
- *     same instance, so that clients that are connected already go on.
+ * G6  Of two plugins with one path the one with the greater serial counts: the other was being
+ *     replaced.
+ * G7  Until it is settled, plugins and settings are not recorded and no client has a port: a
+ *     successor begins anew, with the same instance, so that clients that are connected already go
+ *     on.
  */
 #pragma once
 
@@ -54,7 +61,7 @@ struct registry_port {
     uint32_t generation, client;
     uint32_t pipe; /* 1: it has one */
     uint64_t submission_bytes, delivery_bytes;
-    uint64_t ref;  /* 0: no executor has said it yet */
+    uint64_t ref; /* 0: no executor has said it yet */
     uint32_t actors_max;
     uint32_t overflow; /* enum port_overflow */
     uint32_t uid;      /* whose account pays for it; its client may have gone */
@@ -82,14 +89,14 @@ struct registry_header {
     _Atomic uint64_t magic;
     uint32_t version, reserved;
     uint64_t layout_hash;
-    uint64_t instance;           /* random: names this state, so that nobody takes another's for it */
-    _Atomic uint64_t epoch;      /* odeonds that have started on it */
+    uint64_t instance;      /* random: names this state, so that nobody takes another's for it */
+    _Atomic uint64_t epoch; /* odeonds that have started on it */
     _Atomic uint32_t last_client, last_plugin; /* ids and serials up to here have been given out */
-    _Atomic uint32_t settled;    /* 1: an executor has been ready with this state (G7) */
-    _Atomic uint32_t clean;      /* 1: the last odeond ended because it was told to */
+    _Atomic uint32_t settled; /* 1: an executor has been ready with this state (G7) */
+    _Atomic uint32_t clean;   /* 1: the last odeond ended because it was told to */
     _Atomic uint32_t settings_copy;
     uint32_t reserved_2;
-    char service[32];            /* version of the last odeond, for people */
+    char service[32]; /* version of the last odeond, for people */
 };
 
 struct registry {
@@ -100,6 +107,8 @@ struct registry {
     struct registry_plugin plugins[ODEON_PLUGINS_MAX];
 };
 
-#define REGISTRY_LAYOUT_HASH                                                                                                            \
-    (REGISTRY_VERSION * UINT64_C(1000003) ^ sizeof(struct registry) << 1 ^ (uint64_t)sizeof(struct registry_client) << 32 ^             \
-     (uint64_t)sizeof(struct registry_port) << 40 ^ (uint64_t)sizeof(struct registry_plugin) << 48)
+#define REGISTRY_LAYOUT_HASH                                                                       \
+    (REGISTRY_VERSION * UINT64_C(1000003) ^ sizeof(struct registry) << 1 ^                         \
+     (uint64_t)sizeof(struct registry_client) << 32 ^                                              \
+     (uint64_t)sizeof(struct registry_port) << 40 ^                                                \
+     (uint64_t)sizeof(struct registry_plugin) << 48)

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine segment: everything that survives the death of an executor.  docs/shared-memory.md draws it.
+/* The engine segment: everything that survives the death of an executor. docs/shared-memory.md
+ * draws it.
  *
- * One memfd, mapped shared by the executor alone.  Inside, everything is an offset or an index.  What is not here (owner
- * words, ready masks, free lists, pointers to code and state) is rebuilt by recovery.
+ * One memfd, mapped shared by the executor alone. Inside, everything is an offset or an index. What
+ * is not here (owner words, ready masks, free lists, pointers to code and state) is rebuilt by
+ * recovery.
  *
- * Writers: a queue's words by whoever holds its lock or runs its batch; a worker's block by that worker; the tables of
- * types and names by the control thread or under the engine's mutex; a port's cursors by whoever runs or locks the port.
+ * Writers: a queue's words by whoever holds its lock or runs its batch; a worker's block by that
+ * worker; the tables of types and names by the control thread or under the engine's mutex; a port's
+ * cursors by whoever runs or locks the port.
  *
  * L1  No batch present (sel) => the inactive len is 0, cursor and wrap are 0.
- * L2  len[active] and sel change only under `lock` (sel also by the running worker while a batch is present).
- * L3  While a commit record names a queue, the record's cursor and tail are the truth, not the queue's.
- * L4  Journal, fault, undo and an actor's spawn tag carry the commit count at which they were written, and are valid only
- *     while it equals the worker's count (the valid record's high + low part).
+ * L2  len[active] and sel change only under `lock` (sel also by the running worker while a batch is
+ *     present).
+ * L3  While a commit record names a queue, the record's cursor and tail are the truth, not the
+ *     queue's.
+ * L4  Journal, fault, undo and an actor's spawn tag carry the commit count at which they were
+ *     written, and are valid only while it equals the worker's count (the valid record's high + low
+ *     part).
  */
 #pragma once
 
@@ -29,20 +35,24 @@
 struct segment_header {
     _Atomic uint64_t magic; /* stored last when formatting */
     uint32_t version;
-    uint32_t n_ids;         /* workers, detached actors and the control thread, in this order */
+    uint32_t n_ids; /* workers, detached actors and the control thread, in this order */
     uint64_t layout_hash;
     uint64_t size;
-    uint32_t n_queues;      /* message queues, two a mailbox; the table has ODEON_PORTS_MAX backlogs and the dead letters behind them */
+    /* message queues, two a mailbox; the table has ODEON_PORTS_MAX backlogs and the dead letters
+     * behind them */
+    uint32_t n_queues;
     uint32_t actors_max;
-    uint32_t workers_max, queues_per_worker, detached_max; /* room: how many of the workers run is not the segment's business */
-    uint32_t n_mailboxes;   /* what actors are in and workers run */
+    /* room: how many of the workers run is not the segment's business */
+    uint32_t workers_max, queues_per_worker, detached_max;
+    uint32_t n_mailboxes; /* what actors are in and workers run */
     uint64_t limit_bytes, outbox_bytes, backlog_bytes, dlq_bytes;
     uint64_t window_bytes;  /* of one buffer of a message queue */
     uint64_t durable_bytes; /* largest state that is kept, 0: none is */
     uint64_t state_stride, undo_stride;
-    uint64_t workers_offset, queues_offset, actors_offset, args_offset, message_types_offset, actor_types_offset, names_offset,
-        ports_offset;
-    uint64_t outboxes_offset, windows_offset, backlogs_offset, dlq_offset, states_offset, undos_offset;
+    uint64_t workers_offset, queues_offset, actors_offset, args_offset, message_types_offset,
+        actor_types_offset, names_offset, ports_offset;
+    uint64_t outboxes_offset, windows_offset, backlogs_offset, dlq_offset, states_offset,
+        undos_offset;
     _Atomic uint64_t boots;
     _Atomic uint32_t clean; /* 1: stopped in order, nothing is attached */
     _Atomic uint32_t n_message_types, n_actor_types;
@@ -50,12 +60,15 @@ struct segment_header {
 };
 
 /* Ids of queues, and of destinations of records:
- *   [0, M)          mailboxes, by the queue of their ordinary lane: W * K ordinary ones, K a worker; W pinned ones, one a worker; 64 follow
+ *   [0, M)          mailboxes, by the queue of their ordinary lane: W * K ordinary ones, K a
+ *                   worker; W pinned ones, one a worker; 64 follow
  *                   queues; W aside queues, one a worker; one a detached actor
  *   [M, Q), Q = 2 M the queues of their urgent lanes (urgent.h): that of mailbox id - M
- *   [Q, Q + P)      as a queue: the backlog of port id - Q; as a destination: that port (ring or backlog, decided under the lock)
+ *   [Q, Q + P)      as a queue: the backlog of port id - Q; as a destination: that port (ring or
+ *                   backlog, decided under the lock)
  *   Q + P           the dead letters
- * Ids of sources beyond queues, in a commit record: Q + P + 1 + p, the submission ring of port p. */
+ * Ids of sources beyond queues, in a commit record: Q + P + 1 + p, the submission ring of port
+ * p. */
 
 enum { SEL_ACTIVE = 1 << 0, SEL_BATCH = 1 << 1 };
 #define LOCK_WAITERS UINT32_C(0x80000000)
@@ -64,40 +77,54 @@ struct segment_queue {
     alignas(128) _Atomic uint32_t lock; /* 0, or worker id + 1, and LOCK_WAITERS */
     _Atomic uint32_t sel;
     _Atomic uint64_t len[2];
-    /* The batch while no record names the queue.  Without a wrap: [cursor, len[inactive]).  With one, the batch has gone on at the
-     * beginning of its buffer: [cursor, wrap), then [0, len[inactive]). */
+    /* The batch while no record names the queue. Without a wrap: [cursor, len[inactive]). With one,
+     * the batch has gone on at the beginning of its buffer: [cursor, wrap), then [0,
+     * len[inactive]). */
     _Atomic uint64_t cursor, wrap;
-    _Atomic uint32_t window[2]; /* of a message queue: which of all windows its buffers are (aside.h exchanges them) */
-    _Atomic uint64_t ring; /* up to here appends extend the batch before they go on at the beginning; means nothing to recovery */
+    /* of a message queue: which of all windows its buffers are (aside.h exchanges them) */
+    _Atomic uint32_t window[2];
+    /* up to here appends extend the batch before they go on at the beginning; means nothing to
+     * recovery */
+    _Atomic uint64_t ring;
 };
 
-/* One of a worker's two commit records.  The first two words are what a message changes, and are written by one store of 16 bytes:
- * commits of one batch follow each other in the same record.  What names the source or an actor's end goes into the other record, whose
- * first two words make it the valid one: that of the two with the greater count.  `what` 0: being written, not valid. */
+/* One of a worker's two commit records. The first two words are what a message changes, and are
+ * written by one store of 16 bytes: commits of one batch follow each other in the same record. What
+ * names the source or an actor's end goes into the other record, whose first two words make it the
+ * valid one: that of the two with the greater count. `what` 0: being written, not valid. */
 struct segment_commit {
-    alignas(64) _Atomic uint64_t where; /* {tail : 32, cursor : 32}, in units of 8 bytes, from `base` on */
-    _Atomic uint64_t what;              /* {committed length of the outbox in units of 8 bytes : 27, low part of the count : 37} */
-    _Atomic uint64_t high;              /* of the count: a multiple of 2^37 */
-    uint64_t base;                      /* of a ring's cursors, which run freely; 0 for a queue */
-    uint32_t source;                    /* id + 1; 0: attached to nothing */
+    /* {tail : 32, cursor : 32}, in units of 8 bytes, from `base` on */
+    alignas(64) _Atomic uint64_t where;
+    /* {committed length of the outbox in units of 8 bytes : 27, low part of the count : 37} */
+    _Atomic uint64_t what;
+    _Atomic uint64_t high; /* of the count: a multiple of 2^37 */
+    uint64_t base;         /* of a ring's cursors, which run freely; 0 for a queue */
+    uint32_t source;       /* id + 1; 0: attached to nothing */
     uint32_t redo_how;
-    uint64_t redo;                      /* actor to end, 0: none; COMMIT_DIRECT: the port's cursor */
-    uint64_t wrap;                      /* as a queue's */
-    uint32_t port, port_generation;     /* COMMIT_DIRECT; of COMMIT_ASIDE: units of 8 bytes in the queue's new buffer, {that one, the record's} */
+    uint64_t redo; /* actor to end, 0: none; COMMIT_DIRECT: the port's cursor */
+    uint64_t wrap; /* as a queue's */
+    /* COMMIT_DIRECT; of COMMIT_ASIDE: units of 8 bytes in the queue's new buffer, {that one, the
+     * record's} */
+    uint32_t port, port_generation;
 };
-/* redo_how of a record that was taken from a port straight into a batch of its own: port's cursor and batch become true together. */
+/* redo_how of a record that was taken from a port straight into a batch of its own: port's cursor
+ * and batch become true together. */
 #define COMMIT_DIRECT UINT32_C(0xff)
-/* ... of the control thread's, when it has taken dead letters out: redo - 1 is their active buffer. */
+/* ... of the control thread's, when it has taken dead letters out: redo - 1 is their active
+ * buffer. */
 #define COMMIT_LETTERS UINT32_C(0xfc)
 /* redo_how of a batch that an aside queue was given: `redo` is the queue that it was taken from. */
 #define COMMIT_ASIDE UINT32_C(0xfe)
-/* ... of a batch that recovery wrote anew, with what waited behind it: the active buffer is in it and has become empty. */
-#define COMMIT_POSTPONED UINT32_C(0xfd)
+/* ... of a batch that recovery wrote anew, with what waited behind it: the active buffer is in it
+ * and has become empty. */
+#define COMMIT_POSTPONED  UINT32_C(0xfd)
 #define COMMIT_LOW_BITS   37
 #define COMMIT_LOW_MASK   (UINT64_MAX >> (64 - COMMIT_LOW_BITS))
 #define COMMIT_OUT_MAX    (UINT64_C(1) << (64 - COMMIT_LOW_BITS + 3)) /* bytes of an outbox */
 #define COMMIT_WINDOW_MAX (UINT64_C(1) << 35)                         /* bytes of a window */
-static_assert(COMMIT_OUT_MAX == ODEON_OUTBOX_BYTES_MAX && COMMIT_WINDOW_MAX == ODEON_WINDOW_BYTES_MAX, "bounds of the commit record");
+static_assert(COMMIT_OUT_MAX == ODEON_OUTBOX_BYTES_MAX &&
+                  COMMIT_WINDOW_MAX == ODEON_WINDOW_BYTES_MAX,
+              "bounds of the commit record");
 
 static inline uint64_t commit_where(uint64_t cursor, uint64_t tail)
 {
@@ -109,18 +136,21 @@ static inline uint64_t commit_what(uint64_t out, uint64_t low)
 }
 static inline uint64_t commit_cursor(const struct segment_commit *slot)
 {
-    return slot->base + ((atomic_load_explicit(&slot->where, memory_order_relaxed) & UINT32_MAX) << 3);
+    return slot->base +
+           ((atomic_load_explicit(&slot->where, memory_order_relaxed) & UINT32_MAX) << 3);
 }
 static inline uint64_t commit_tail(const struct segment_commit *slot)
 {
-    return atomic_load_explicit(&slot->where, memory_order_relaxed) >> 32 << 3; /* of a queue's batch; a ring's is nobody's business */
+    /* of a queue's batch; a ring's is nobody's business */
+    return atomic_load_explicit(&slot->where, memory_order_relaxed) >> 32 << 3;
 }
 static inline uint64_t commit_out(const struct segment_commit *slot)
 {
     return atomic_load_explicit(&slot->what, memory_order_relaxed) >> COMMIT_LOW_BITS << 3;
 }
 
-#define JOURNAL_RING UINT32_C(0x80000000) /* the entry's length is a port's dtail, not its backlog's len */
+/* the entry's length is a port's dtail, not its backlog's len */
+#define JOURNAL_RING UINT32_C(0x80000000)
 struct segment_journal_entry {
     uint32_t destination;
     uint32_t reserved;
@@ -144,16 +174,18 @@ struct segment_fault {
     uint32_t message_type, actor_type;
     uint32_t in_init; /* 1: the actor had not been initialised yet */
     uint32_t kind;    /* enum segment_fault_kind */
-    /* Text, NUL-terminated, "" when it cannot be told: the build id of the code that failed; where it was, frame by frame, innermost first:
-     * MODULE+0xOFFSET, separated by blanks.  Stored behind the tag: getting it may itself fault. */
+    /* Text, NUL-terminated, "" when it cannot be told: the build id of the code that failed; where
+     * it was, frame by frame, innermost first: MODULE+0xOFFSET, separated by blanks. Stored behind
+     * the tag: getting it may itself fault. */
     char build_id[FAULT_BUILD_ID], trace[FAULT_TRACE];
     uint32_t reserved;
 };
 
 struct segment_worker {
-    alignas(128) struct segment_commit slot[2]; /* the pair begins at a multiple of its size: one bit of the address tells them apart */
+    /* the pair begins at a multiple of its size: one bit of the address tells them apart */
+    alignas(128) struct segment_commit slot[2];
     alignas(64) _Atomic uint64_t turn; /* 1: the attached batch's handlers are being run */
-    alignas(64) _Atomic uint64_t arm; /* {count : 48, step : 16} */
+    alignas(64) _Atomic uint64_t arm;  /* {count : 48, step : 16} */
     struct segment_journal_entry entry[2];
     alignas(64) struct segment_fault fault;
 };
@@ -162,8 +194,8 @@ static_assert(sizeof(struct segment_commit) == 64, "commit record: a line each, 
 #define JOURNAL_STEP_BITS 16
 #define JOURNAL_STEP_MASK UINT64_C(0xffff)
 
-/* An outbox is a log of runs: where to, then envelopes one after the other.  `bytes` is stored when the next run begins; the
- * last run reaches to the committed length. */
+/* An outbox is a log of runs: where to, then envelopes one after the other. `bytes` is stored when
+ * the next run begins; the last run reaches to the committed length. */
 struct outbox_run {
     uint32_t destination;
     uint32_t bytes;
@@ -171,24 +203,26 @@ struct outbox_run {
 
 /* In front of each record of the dead letters' window. */
 struct segment_dead_letter {
-    uint64_t id;      /* rising; the last one is the queue's cursor */
-    uint64_t time_ns; /* CLOCK_REALTIME */
+    uint64_t id;         /* rising; the last one is the queue's cursor */
+    uint64_t time_ns;    /* CLOCK_REALTIME */
     uint32_t actor_type; /* the receiver's, 0: it had ended */
     uint32_t reserved;
 };
 
 /* Slots below ODEON_PORTS_MAX stand for ports, slot p for port p; actors come behind them. */
 enum actor_slot_state { ACTOR_SLOT_FREE = 0, ACTOR_SLOT_LIVE = 1, ACTOR_SLOT_PORT = 2 };
-/* {generation : 32, type : 16, unused : 8, state : 8}.  A free slot's generation is the next actor's. */
+/* {generation : 32, type : 16, unused : 8, state : 8}. A free slot's generation is the next
+ * actor's. */
 struct segment_actor {
     _Atomic uint64_t word;
-    uint64_t spawn_count; /* spawn tag: not committed while worker `spawn_worker` still has this count */
+    /* spawn tag: not committed while worker `spawn_worker` still has this count */
+    uint64_t spawn_count;
     uint32_t spawn_worker;
-    uint16_t queue;       /* destination id, for life */
+    uint16_t queue; /* destination id, for life */
     uint16_t args_size;
     actor_ref spawned_by;
-    uint32_t name;        /* index + 1 */
-    uint32_t account;     /* user + 1 of the client that asked for it, 0: an actor did */
+    uint32_t name;    /* index + 1 */
+    uint32_t account; /* user + 1 of the client that asked for it, 0: an actor did */
 };
 static_assert(sizeof(struct segment_actor) == 40, "actor slot");
 
@@ -198,7 +232,8 @@ struct segment_state {
     uint64_t reserved;
     alignas(16) uint8_t bytes[]; /* up to durable_bytes */
 };
-/* What a kept state was before the turn that is running: one for each worker id, `undo_stride` bytes each. */
+/* What a kept state was before the turn that is running: one for each worker id, `undo_stride`
+ * bytes each. */
 struct segment_undo {
     alignas(64) _Atomic uint64_t tag;
     uint32_t slot, size;
@@ -217,7 +252,8 @@ struct segment_actor_type {
     _Atomic uint32_t overflow; /* what becomes of messages for a full queue */
     char name[ODEON_NAME_MAX + 1];
     char plugin[ODEON_NAME_MAX + 1];
-    uint64_t crashes_since_ns; /* CLOCK_MONOTONIC; when the first of those counted here was blamed */
+    /* CLOCK_MONOTONIC; when the first of those counted here was blamed */
+    uint64_t crashes_since_ns;
     uint32_t crashes;
     _Atomic uint32_t quarantined; /* 1: not run; control thread, read by workers */
 };
@@ -235,7 +271,9 @@ struct segment_port {
     uint64_t submission_bytes, delivery_bytes;
 };
 
-#define SEGMENT_LAYOUT_HASH                                                                                                             \
-    (SEGMENT_VERSION * UINT64_C(1000003) ^ sizeof(struct segment_header) << 1 ^ sizeof(struct segment_queue) << 8 ^                     \
-     sizeof(struct segment_worker) << 16 ^ sizeof(struct segment_actor) << 24 ^ sizeof(struct segment_port) << 32 ^                     \
-     sizeof(struct segment_name) << 40 ^ sizeof(struct segment_undo) << 44 ^ (uint64_t)(sizeof(struct segment_message_type) + sizeof(struct segment_actor_type)) << 48)
+#define SEGMENT_LAYOUT_HASH                                                                        \
+    (SEGMENT_VERSION * UINT64_C(1000003) ^ sizeof(struct segment_header) << 1 ^                    \
+     sizeof(struct segment_queue) << 8 ^ sizeof(struct segment_worker) << 16 ^                     \
+     sizeof(struct segment_actor) << 24 ^ sizeof(struct segment_port) << 32 ^                      \
+     sizeof(struct segment_name) << 40 ^ sizeof(struct segment_undo) << 44 ^                       \
+     (uint64_t)(sizeof(struct segment_message_type) + sizeof(struct segment_actor_type)) << 48)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian packages from any build: odeon (service, library, tool) and libodeon-dev (headers).  `cmake --workflow --preset package` makes
-# them from a build of their own; `cpack --config BUILD/CPackConfig.cmake` from one that is there.
+# Debian packages from any build: odeon (service, library, tool) and libodeon-dev (headers).  `cmake
+# --workflow --preset package` makes them from a build of their own; `cpack --config
+# BUILD/CPackConfig.cmake` from one that is there.
 #
-# Files go through DESTDIR with the prefix of packages, so that what names installed paths is made for that prefix.
+# Files go through DESTDIR with the prefix of packages, so that what names installed paths is made
+# for that prefix.
 set(CPACK_GENERATOR DEB)
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_INSTALL_PREFIX /usr)
@@ -29,7 +31,8 @@ set(CPACK_DEBIAN_ODEON_DESCRIPTION "host of actors for other processes
  .
  This package has the service, its tool odeonctl, and the library libodeon.")
 set(CPACK_DEBIAN_ODEON_PACKAGE_CONTROL_EXTRA
-    ${CMAKE_CURRENT_LIST_DIR}/debian/postinst ${CMAKE_CURRENT_LIST_DIR}/debian/prerm ${CMAKE_CURRENT_LIST_DIR}/debian/postrm
+    ${CMAKE_CURRENT_LIST_DIR}/debian/postinst ${CMAKE_CURRENT_LIST_DIR}/debian/prerm
+    ${CMAKE_CURRENT_LIST_DIR}/debian/postrm
     ${CMAKE_CURRENT_LIST_DIR}/debian/conffiles ${CMAKE_CURRENT_LIST_DIR}/debian/triggers)
 set(CPACK_DEBIAN_ODEON_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
@@ -39,7 +42,10 @@ set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "odeon (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEV_DESCRIPTION "host of actors for other processes - headers
  What is needed to write clients and plugins of Odeon.")
 
-install(FILES ${CMAKE_CURRENT_LIST_DIR}/odeond.conf DESTINATION /etc/odeon COMPONENT package EXCLUDE_FROM_ALL)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/odeon RENAME copyright COMPONENT package EXCLUDE_FROM_ALL)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/libodeon-dev RENAME copyright COMPONENT dev)
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/odeond.conf DESTINATION /etc/odeon COMPONENT package
+    EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/odeon
+    RENAME copyright COMPONENT package EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION
+    ${CMAKE_INSTALL_DATAROOTDIR}/doc/libodeon-dev RENAME copyright COMPONENT dev)
 include(CPack)

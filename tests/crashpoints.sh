@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The crash points: routines of the engine are killed behind every instruction, and recovered from; so is recovery, twice over
-# (docs/testing.md, Crash points).
+# The crash points: routines of the engine are killed behind every instruction, and recovered from;
+# so is recovery, twice over (docs/testing.md, Crash points).
 #
 #   tests/crashpoints.sh [--quick] [--build DIR] [--only TEXT] [--jobs N]
 #
@@ -10,8 +10,10 @@
 #   --only TEXT  routines and deliberate bugs with this in their names
 #   --jobs N     processes that recover (default: as many as there are processors)
 #
-# TAP lines, each with the number of instructions or stores and of states that were recovered from; on standard error, in a long run, how far
-# it is.  Exit status 0: all books balance, and each deliberate bug is found; 1: not; 2: could not run.
+# TAP lines, each with the number of instructions or stores and of states that were recovered from;
+# on standard error, in a long run, how far
+# it is.  Exit status 0: all books balance, and each deliberate bug is found; 1: not; 2: could not
+#         run.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=build/release only='' quick=() jobs=()

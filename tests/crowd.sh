@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# One of 64 does not receive, or never returns (tests/hostile/test_crowd.c), held against the others' rate without it.
+# One of 64 does not receive, or never returns (tests/hostile/test_crowd.c), held against the
+# others' rate without it.
 #
 #   tests/crowd.sh [--seconds N] [--pairs N] [--build DIR]
 #
@@ -8,7 +9,8 @@
 #   --pairs N    so many pairs of services, at most 15 (default 7)
 #   --build DIR  a build directory (default build/release)
 #
-# Exit status 0: every book balances, and the median ratio is 0.98 or more. Best on a machine that does nothing else.
+# Exit status 0: every book balances, and the median ratio is 0.98 or more. Best on a machine that
+# does nothing else.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=build/release seconds=5 pairs=7

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Clients that connect, open a port, post and are killed, one after the other: nothing that was accepted may be lost or received
-# twice, and nothing may be left of them (tests/system/test_cycles.c).
+# Clients that connect, open a port, post and are killed, one after the other: nothing that was
+# accepted may be lost or received twice, and nothing may be left of them
+# (tests/system/test_cycles.c).
 #
 #   tests/cycles.sh [--cycles N] [--build DIR]
 #

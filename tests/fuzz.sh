@@ -1,19 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The fuzzers of tests/fuzz, built with clang for libFuzzer, each for a time; docs/testing.md lists them.
+# The fuzzers of tests/fuzz, built with clang for libFuzzer, each for a time; docs/testing.md lists
+# them.
 #
 #   tests/fuzz.sh [--minutes N | --seconds N | --short] [--jobs N] [--build DIR] [--keep] [NAME...]
 #
 #   --minutes N  how long each (default 10)
 #   --seconds N  the same in seconds
-#   --short      as in the test run: 5 s, 2 s when ODEON_TEST_QUICK is set, and from a fixed seed: finding is what long runs are for
+#   --short      as in the test run: 5 s, 2 s when ODEON_TEST_QUICK is set, and from a fixed seed:
+#                finding is what long runs are for
 #   --jobs N     so many at a time (default: as many as there are CPUs)
-#   --build DIR  a build directory of the preset `fuzz` (default build/fuzz); what is missing in it is built
+#   --build DIR  a build directory of the preset `fuzz` (default build/fuzz); what is missing in it
+#                is built
 #   --keep       new inputs that reach new code are added to tests/fuzz/corpus, as few as will do
 #   NAME...      these alone
 #
-# One TAP line a fuzzer.  A finding lies in DIR/findings, and its report is shown; exit status 1.  2: could not run.  Where clang or
-# libFuzzer is missing every line is a skip.
+# One TAP line a fuzzer.  A finding lies in DIR/findings, and its report is shown; exit status 1.
+# 2: could not run.  Where clang or libFuzzer is missing every line is a skip.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=build/fuzz seconds=600 jobs=$(nproc) keep=''
@@ -71,7 +74,8 @@ fuzz_one()
     local name=$1 grown=$build/corpus/$1 log=$build/findings/$1.log words=()
     mkdir -p "$grown"
     [ ! -e "tests/fuzz/$name.dict" ] || words=(-dict="tests/fuzz/$name.dict")
-    # A slow machine under load: no input is slow before half a minute.  Memory: what it takes itself is little.
+    # A slow machine under load: no input is slow before half a minute.  Memory: what it takes
+    # itself is little.
     "$build/fuzzers/fuzz_$name" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=4096 -print_final_stats=1 -max_len=8192 \
         "${words[@]}" "${fixed[@]}" -artifact_prefix="$build/findings/$name-" "$grown" "tests/fuzz/corpus/$name" >"$log" 2>&1
     echo $? >"$build/findings/$name.status"

@@ -4,14 +4,18 @@
 #
 #   tests/hostile.sh [--seconds N] [--rounds N] [--hold MS] [--build DIR]
 #
-#   --seconds N  how long an attack lasts (default 12: random words, which last five times as long, take a minute)
-#   --rounds N   so many alternating runs of random words, by one process and by many, and of ones that only burn CPU time (default 7, 0: none)
-#   --hold MS    offender-hold-ms of that comparison (default 100, as the service has it; 0 shows what the holds are for)
+#   --seconds N  how long an attack lasts (default 12: random words, which last five times as long,
+#                take a minute)
+#   --rounds N   so many alternating runs of random words, by one process and by many, and of ones
+#                that only burn CPU time (default 7, 0: none)
+#   --hold MS    offender-hold-ms of that comparison (default 100, as the service has it; 0 shows
+#                what the holds are for)
 #   --build DIR  a build directory (default build/release)
 #
-# Every attack, with no holds: the service lives, each offence is answered and named, nobody else loses anything. The comparison: honest
-# clients' p99 beside the offender at most 1.25 times that beside a process that burns as much CPU time, medians; each offence answered
-# within a second. Best on a machine that does nothing else. Exit status 0: all that held.
+# Every attack, with no holds: the service lives, each offence is answered and named, nobody else
+# loses anything. The comparison: honest clients' p99 beside the offender at most 1.25 times that
+# beside a process that burns as much CPU time, medians; each offence answered within a second. Best
+# on a machine that does nothing else. Exit status 0: all that held.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=build/release seconds=12 rounds=7 hold=100

@@ -1,22 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The long run: the scheduler's settings change under load, every message is checked (tests/stress/long.c).
+# The long run: the scheduler's settings change under load, every message is checked
+# (tests/stress/long.c).
 #
 #   tests/long.sh [--seconds N] [--build DIR] [--seed S] [--kill] [--minute]
-#   tests/long.sh --all         everything that takes too long for the test run, one after the other: some three hours
+#   tests/long.sh --all         everything that takes too long for the test run, one after the
+#   other: some three hours
 #
 #   --seconds N  how long (default 600)
-#   --build DIR  a build directory (default build/release); with a sanitizer's, its reports are looked for
-#   --seed S     the changes of an earlier run, as it printed it; the rest of the machine is not repeated
+#   --build DIR  a build directory (default build/release); with a sanitizer's, its reports are
+#                looked for
+#   --seed S     the changes of an earlier run, as it printed it; the rest of the machine is not
+#                repeated
 #   --kill       the executor is killed now and then, too
 #   --minute     as long as in the test run: 60 s; 20 s when ODEON_TEST_QUICK is set
 #
-# The last line is the verdict; exit status 0: every message came once, in order; 1: not, or a sanitizer reported; 2: could not run.
+# The last line is the verdict; exit status 0: every message came once, in order; 1: not, or a
+# sanitizer reported; 2: could not run.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=build/release seconds=600
 
-# Each line: what, and how.  All of them run, whatever one says; the table at the end tells which was red.
+# Each line: what, and how.  All of them run, whatever one says; the table at the end tells which
+# was red.
 run_all()
 {
     local name command started verdict rc=0 table=''
@@ -58,7 +64,8 @@ case $seconds in '' | 0 | *[!0-9]*) echo "long.sh: --seconds: not a number of se
 program=$build/tests/stress/long
 [ -x "$program" ] || { echo "long.sh: $program is not built: cmake --build $build --target long" >&2; exit 2; }
 
-# Reports of sanitizers go to files, so that those of the daemons are not overlooked; who calls may have said where.
+# Reports of sanitizers go to files, so that those of the daemons are not overlooked; who calls may
+# have said where.
 reports=''
 if [ -z "${TSAN_OPTIONS-}${ASAN_OPTIONS-}" ]; then
     reports=$(mktemp -d) || exit 2
@@ -66,7 +73,8 @@ if [ -z "${TSAN_OPTIONS-}${ASAN_OPTIONS-}" ]; then
     export ASAN_OPTIONS=log_path=$reports/report:detect_leaks=1 UBSAN_OPTIONS=log_path=$reports/report:print_stacktrace=1
     export TSAN_OPTIONS=log_path=$reports/report:second_deadlock_stack=1:exitcode=66
 fi
-# ThreadSanitizer of gcc 12 cannot place its shadow memory where mappings are randomised with more than 28 bits.
+# ThreadSanitizer of gcc 12 cannot place its shadow memory where mappings are randomised with more
+# than 28 bits.
 wrapper=()
 if grep -q '^ODEON_SANITIZE.*=.*thread' "$build/CMakeCache.txt" 2>/dev/null && setarch -R true 2>/dev/null; then
     wrapper=(setarch -R)

@@ -1,14 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The simulator: the engine's own sources on one thread, under a schedule, crashes and a load that are drawn from a seed (tests/sim).
+# The simulator: the engine's own sources on one thread, under a schedule, crashes and a load that
+# are drawn from a seed (tests/sim).
 #
-#   tests/simulate.sh [--seeds N] [--from N] [--build DIR]    so many seeds from 1 (5000; ODEON_TEST_QUICK: 500)
-#   tests/simulate.sh --seed N [--bug NAME]                   one, once more: the same steps, the same trace
-#   tests/simulate.sh --seconds S                             seeds that nobody has tried, until the time is over
-#   tests/simulate.sh --teeth [--seeds N]                     each deliberate bug must be found, and fail again in the same step
+#   tests/simulate.sh [--seeds N] [--from N] [--build DIR]    so many seeds from 1 (5000;
+#   ODEON_TEST_QUICK: 500)
+#   tests/simulate.sh --seed N [--bug NAME]                   one, once more: the same steps, the
+#   same trace
+#   tests/simulate.sh --seconds S                             seeds that nobody has tried, until the
+#   time is over
+#   tests/simulate.sh --teeth [--seeds N]                     each deliberate bug must be found, and
+#   fail again in the same step
 #
-# One line for each seed that fails, "seed=… schedule=… steps=…: what"; --seed N repeats it.  Two processes at a time.
-# Exit status: 0 nothing was found (--teeth: everything was), 1 not so, 2 could not run.
+# One line for each seed that fails, "seed=… schedule=… steps=…: what"; --seed N repeats it.  Two
+# processes at a time. Exit status: 0 nothing was found (--teeth: everything was), 1 not so, 2 could
+# not run.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=build/release seeds=5000 from=1 mode=seeds bug='' seed='' seconds=''

@@ -2,8 +2,9 @@
 /*
  * bench.h - what the benchmarks and the main program share.
  *
- * main.c fills struct bench_options once, before any executor; the benchmarks only read it. A benchmark makes an
- * executor, runs it to its end and frees it, all on the driver thread, and says how many messages took how long.
+ * main.c fills struct bench_options once, before any executor; the benchmarks only read it. A
+ * benchmark makes an executor, runs it to its end and frees it, all on the driver thread, and says
+ * how many messages took how long.
  */
 #ifndef BASELINE_BENCH_H
 #define BASELINE_BENCH_H
@@ -16,8 +17,11 @@
 /* 0 stands for "the benchmark's own default" in all but `work`. */
 struct bench_options {
     struct executor_options executor;
-    uint64_t n;      /* messages: static_send, dynamic_send, pingpong, pingpong_cross, fan_in; actors: spawn_stop; rows: matrix */
-    uint32_t actors; /* executor; of a loaded worker in balance_*; servers of repeat; senders of fan_in */
+    /* messages: static_send, dynamic_send, pingpong, pingpong_cross, fan_in; actors: spawn_stop;
+     * rows: matrix */
+    uint64_t n;
+    /* executor; of a loaded worker in balance_*; servers of repeat; senders of fan_in */
+    uint32_t actors;
     uint32_t rounds; /* executor, balance_*, repeat */
     uint32_t set;    /* group of executor and balance_* */
     uint32_t work;   /* busy steps per message of balance_* */

@@ -2,13 +2,16 @@
 /*
  * bench_crowd.c - fan-in and spawn-stop: one actor and a crowd of others.
  *
- * fan-in: senders send n messages to one sink, FAN_BATCH of them in each behaviour, then one step to themselves, which is
+ * fan-in: senders send n messages to one sink, FAN_BATCH of them in each behaviour, then one step
+ * to themselves, which is
  *   not counted. Senders end when they have sent all of theirs, the sink when it has them all.
- * spawn-stop: the driver actor makes SWARM actors and sends each one message; each tells the driver actor, and ends. When
- *   it has heard of all of them it makes the next SWARM, until there were n. Actors and messages are allocated for each.
+ * spawn-stop: the driver actor makes SWARM actors and sends each one message; each tells the driver
+ * actor, and ends. When
+ *   it has heard of all of them it makes the next SWARM, until there were n. Actors and messages
+ *   are allocated for each.
  *
- * The driver owns what is in static storage; the executor frees what was sent with DELETE. sent of a sender, left and
- * alive are touched only by the behaviours of their actors.
+ * The driver owns what is in static storage; the executor frees what was sent with DELETE. sent of
+ * a sender, left and alive are touched only by the behaviours of their actors.
  */
 #include "bench.h"
 
@@ -79,7 +82,8 @@ struct bench_result bench_fan_in(const struct bench_options *options)
     }
     executor_run(executor);
 
-    struct bench_result result = { .messages = each * senders, .elapsed_ns = fan_sink.end_ns - begin };
+    struct bench_result result = { .messages = each * senders,
+                                   .elapsed_ns = fan_sink.end_ns - begin };
     executor_destroy(executor);
     free(sender);
     return result;

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_executor.c - executor, balance-one and balance-multi: many actors that send round their group.
+ * bench_executor.c - executor, balance-one and balance-multi: many actors that send round their
+ * group.
  *
- * Actors are in adjacent groups of `set`. On each message an actor sends one message to the next member of its group,
- * itself included, until it has received set * rounds messages; on one more it ends. All messages are one shared
- * object without content.
+ * Actors are in adjacent groups of `set`. On each message an actor sends one message to the next
+ * member of its group, itself included, until it has received set * rounds messages; on one more it
+ * ends. All messages are one shared object without content.
  *
- * balance-one: all these actors lie on worker 0, as many dummies, which end on their first message, on the others.
- * balance-multi: on each of workers 0, 2, 4, ... there are as many such actors, and dummies on those between.
+ * balance-one: all these actors lie on worker 0, as many dummies, which end on their first message,
+ * on the others. balance-multi: on each of workers 0, 2, 4, ... there are as many such actors, and
+ * dummies on those between.
  *
- * The driver owns the actors. recs and sends of an actor are touched only by its behaviour; group is constant.
+ * The driver owns the actors. recs and sends of an actor are touched only by its behaviour; group
+ * is constant.
  *
  * Invariants:
- *  1. Every actor is sent exactly set * rounds + 1 messages: one by the driver, and `rounds` by each of its group.
- *     So each ends by itself, after the last message to it, and none is lost.
+ *  1. Every actor is sent exactly set * rounds + 1 messages: one by the driver, and `rounds` by
+ *     each of its group. So each ends by itself, after the last message to it, and none is lost.
  *  2. sends is recs modulo set, kept by counting, which is cheaper than dividing.
  */
 #include "bench.h"
 
-/* Two to a cache line; a line of its own for each would cost more in capacity than it saves in sharing. */
+/* Two to a cache line; a line of its own for each would cost more in capacity than it saves in
+ * sharing. */
 struct member {
     struct actor actor;
     struct member *group; /* the first of the group */
@@ -105,7 +109,8 @@ static void member_init(struct member *members, uint32_t index)
     self->sends = 0;
 }
 
-static struct bench_result group_result(const struct executor *executor, uint32_t actors, uint64_t begin)
+static struct bench_result group_result(const struct executor *executor, uint32_t actors,
+                                        uint64_t begin)
 {
     return (struct bench_result){
         .messages = (uint64_t)actors * ((uint64_t)group_max + 1),
@@ -138,12 +143,12 @@ struct bench_result bench_executor(const struct bench_options *options)
 }
 
 /*
- * Begins working actors and dummies in the order that puts the former on the loaded workers, one in `apart`, by the
- * ticket alone: in each turn round all queues, the first `range` tickets lie on worker 0, the next on worker 1.
- * Sends each its first message while the workers wait.
+ * Begins working actors and dummies in the order that puts the former on the loaded workers, one in
+ * `apart`, by the ticket alone: in each turn round all queues, the first `range` tickets lie on
+ * worker 0, the next on worker 1. Sends each its first message while the workers wait.
  */
-static uint32_t balance_deal(struct executor *executor, struct member *members, uint32_t actors, struct actor *dummies,
-                             unsigned apart)
+static uint32_t balance_deal(struct executor *executor, struct member *members, uint32_t actors,
+                             struct actor *dummies, unsigned apart)
 {
     behaviour *receive = busy_steps != 0 ? member_receive_busy : member_receive;
     uint32_t made = 0;

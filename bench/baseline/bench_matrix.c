@@ -2,11 +2,13 @@
 /*
  * bench_matrix.c - Z = X * Y of n x n integers, one actor for each row of Z.
  *
- * X[r][c] = Y[r][c] = r * c mod 37, in rows that are allocated one by one. An actor gets the number of its row, computes
- * Z[w][i] as the sum over j of X[w][j] * Y[j][i] in exactly that order, striding over Y's columns, and ends. The driver
- * makes the actors and sends to them; the clock runs from before the first actor is begun until the last one has ended.
+ * X[r][c] = Y[r][c] = r * c mod 37, in rows that are allocated one by one. An actor gets the number
+ * of its row, computes Z[w][i] as the sum over j of X[w][j] * Y[j][i] in exactly that order,
+ * striding over Y's columns, and ends. The driver makes the actors and sends to them; the clock
+ * runs from before the first actor is begun until the last one has ended.
  *
- * The driver owns matrices, actors and messages. A row of Z is written by the behaviour of its actor alone.
+ * The driver owns matrices, actors and messages. A row of Z is written by the behaviour of its
+ * actor alone.
  */
 #include "bench.h"
 

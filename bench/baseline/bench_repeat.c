@@ -2,15 +2,17 @@
 /*
  * bench_repeat.c - one client, many servers, two kinds of request.
  *
- * In each round the client sends each server, in order, an integer request and a string request; the server puts the
- * answer into the request and sends it back. When all answers are in, the client sends itself the start of the next
- * round, and after the last one it stops the servers and ends. Start and stop messages are not counted as messages.
+ * In each round the client sends each server, in order, an integer request and a string request;
+ * the server puts the answer into the request and sends it back. When all answers are in, the
+ * client sends itself the start of the next round, and after the last one it stops the servers and
+ * ends. Start and stop messages are not counted as messages.
  *
- * The driver owns all objects. A request belongs to the client, from its sending to its receipt to the server, and
- * then to the client again; the queues pass it on.
+ * The driver owns all objects. A request belongs to the client, from its sending to its receipt to
+ * the server, and then to the client again; the queues pass it on.
  *
  * Invariants:
- *  1. pending is the number of requests of this round without an answer; no request is sent again before it is zero.
+ *  1. pending is the number of requests of this round without an answer; no request is sent again
+ *     before it is zero.
  *  2. A server is sent its stop after all its answers were received, and ends on it.
  */
 #include "bench.h"
@@ -117,10 +119,12 @@ static enum allocation client_receive_int(struct actor *actor, struct message *m
 
 static enum allocation client_receive_string(struct actor *actor, struct message *message)
 {
-    return client_count((struct client *)actor, memcmp(((struct string_request *)message)->text, "XYZ", 4) == 0);
+    return client_count((struct client *)actor,
+                        memcmp(((struct string_request *)message)->text, "XYZ", 4) == 0);
 }
 
-static void repeat_init(const struct bench_options *options, struct executor *executor, uint32_t servers)
+static void repeat_init(const struct bench_options *options, struct executor *executor,
+                        uint32_t servers)
 {
     client.server_count = servers;
     client.rounds = options->rounds != 0 ? options->rounds : 200;
@@ -149,7 +153,8 @@ struct bench_result bench_repeat(const struct bench_options *options)
 
     struct bench_result result = { .messages = messages, .elapsed_ns = client.end_ns - begin };
     if (client.wrong != 0) {
-        fprintf(stderr, "odeon-baseline: repeat: %llu wrong answers\n", (unsigned long long)client.wrong);
+        fprintf(stderr, "odeon-baseline: repeat: %llu wrong answers\n",
+                (unsigned long long)client.wrong);
         exit(EXIT_FAILURE);
     }
     executor_destroy(executor);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_send.c - static send, dynamic send and ping-pong: the price of one message when few actors exist.
+ * bench_send.c - static send, dynamic send and ping-pong: the price of one message when few actors
+ * exist.
  *
  * static send: one actor sends itself one static message, counting to n.
- * dynamic send: on each message an actor makes a new actor and a new message, sends, and ends; the executor frees
+ * dynamic send: on each message an actor makes a new actor and a new message, sends, and ends; the
+ * executor frees
  *   both.
  * ping-pong: two actors and one message each, on one worker (pingpong) or on two (pingpong_cross).
  *
- * The objects are owned by the driver, or by the executor once sent with DELETE. A behaviour touches only its own
- * actor and message, so the queue's exclusion guards them.
+ * The objects are owned by the driver, or by the executor once sent with DELETE. A behaviour
+ * touches only its own actor and message, so the queue's exclusion guards them.
  *
  * Invariants:
  *  1. At most one message is in flight.
- *  2. n messages are sent in all (ping-pong rounds n up to even), and the driver's first one, which is not counted.
+ *  2. n messages are sent in all (ping-pong rounds n up to even), and the driver's first one, which
+ *     is not counted.
  */
 #include "bench.h"
 
@@ -113,14 +116,16 @@ struct bench_result bench_dynamic_send(const struct bench_options *options)
     dynamic_spawn(0);
     executor_run(dynamic_executor);
 
-    struct bench_result result = { .messages = dynamic_limit, .elapsed_ns = dynamic_executor->ended_ns - begin };
+    struct bench_result result = { .messages = dynamic_limit,
+                                   .elapsed_ns = dynamic_executor->ended_ns - begin };
     executor_destroy(dynamic_executor);
     return result;
 }
 
 /* ---- ping-pong ---- */
 
-/* On a line of its own, so that two workers share no more than the queues and messages make them. */
+/* On a line of its own, so that two workers share no more than the queues and messages make
+ * them. */
 struct player {
     alignas(CACHE_LINE) struct actor actor;
     struct player *peer;
@@ -178,7 +183,8 @@ static struct bench_result pingpong_run(const struct bench_options *options, boo
     actor_send(&ping.actor, &pong.ball, ping_receive);
     executor_run(executor);
 
-    struct bench_result result = { .messages = 2 * trips, .elapsed_ns = executor->ended_ns - begin };
+    struct bench_result result = { .messages = 2 * trips,
+                                   .elapsed_ns = executor->ended_ns - begin };
     executor_destroy(executor);
     return result;
 }

@@ -2,8 +2,9 @@
 /*
  * copy_queue.c - the rare half of the copy queue: making, freeing and resizing its array.
  *
- * Kept out of the header so that every send does not carry it. Called under the rules of copy_queue.h: growing by the
- * holder of the lock, cutting by the owning worker, the rest by the driver thread. Invariants are those of the header.
+ * Kept out of the header so that every send does not carry it. Called under the rules of
+ * copy_queue.h: growing by the holder of the lock, cutting by the owning worker, the rest by the
+ * driver thread. Invariants are those of the header.
  */
 #include "copy_queue.h"
 
@@ -12,7 +13,8 @@
 
 static void copy_queue_resize(struct copy_queue *queue, uint32_t capacity)
 {
-    struct envelope *envelopes = realloc(queue->envelopes, (size_t)capacity * sizeof(struct envelope));
+    struct envelope *envelopes =
+        realloc(queue->envelopes, (size_t)capacity * sizeof(struct envelope));
     if (envelopes == NULL) {
         fputs("odeon-baseline: out of memory for a copy queue\n", stderr);
         abort();

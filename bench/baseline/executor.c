@@ -2,11 +2,11 @@
 /*
  * executor.c - the life of the executor and the loop of its workers.
  *
- * The driver thread makes and frees everything; in between, each worker runs worker_loop(). Invariants are those of
- * executor.h, and for the loop:
+ * The driver thread makes and frees everything; in between, each worker runs worker_loop().
+ * Invariants are those of executor.h, and for the loop:
  *  1. local is empty whenever the worker is not inside worker_process().
- *  2. A worker takes the queue pointer of a slot once and uses this copy from the gulp to the release; a swap of the
- *     slot in between changes whose range the queue is in, and nothing else.
+ *  2. A worker takes the queue pointer of a slot once and uses this copy from the gulp to the
+ *     release; a swap of the slot in between changes whose range the queue is in, and nothing else.
  *  3. A behaviour runs outside of all locks.
  */
 #ifndef _GNU_SOURCE
@@ -56,7 +56,8 @@ static void executor_pin(int cpu)
 }
 
 /* What follows the end of an actor. */
-static __attribute__((noinline)) void actor_end(struct executor *executor, struct actor *actor, enum allocation how)
+static __attribute__((noinline)) void actor_end(struct executor *executor, struct actor *actor,
+                                                enum allocation how)
 {
     if (how != ALLOCATION_FINISHED && actor->destroy != NULL) {
         actor->destroy(actor);
@@ -65,12 +66,13 @@ static __attribute__((noinline)) void actor_end(struct executor *executor, struc
         free(actor);
     }
     /*
-     * acq_rel: release, so that all this worker did for the actor comes before the zero; acquire, so that whoever
-     * reaches zero has seen that of the others too and may say so through done.
+     * acq_rel: release, so that all this worker did for the actor comes before the zero; acquire,
+     * so that whoever reaches zero has seen that of the others too and may say so through done.
      */
     if (atomic_fetch_sub_explicit(&executor->live, 1, memory_order_acq_rel) == 1) {
         executor->ended_ns = executor_now_ns();
-        /* release: with the acquire load in worker_loop(), everything before the end is seen after the loop. */
+        /* release: with the acquire load in worker_loop(), everything before the end is seen after
+         * the loop. */
         atomic_store_explicit(&executor->done, true, memory_order_release);
     }
 }
@@ -152,9 +154,11 @@ static void *worker_main(void *argument)
     struct worker *worker = argument;
     struct executor *executor = worker->executor;
     executor_pin(worker->cpu);
-    /* release: pairs with the acquire in executor_create(); nothing but being pinned is told by it. */
+    /* release: pairs with the acquire in executor_create(); nothing but being pinned is told by
+     * it. */
     atomic_fetch_add_explicit(&executor->ready, 1, memory_order_release);
-    /* acquire: pairs with the release in executor_release(), for the actors that the driver made meanwhile. */
+    /* acquire: pairs with the release in executor_release(), for the actors that the driver made
+     * meanwhile. */
     while (!atomic_load_explicit(&executor->go, memory_order_acquire)) {
         cpu_relax();
     }
@@ -229,7 +233,8 @@ void executor_destroy(struct executor *executor)
         work_queue_destroy(&executor->queue[i]);
     }
     if (lost != 0) {
-        fprintf(stderr, "odeon-baseline: %llu messages sent but not received\n", (unsigned long long)lost);
+        fprintf(stderr, "odeon-baseline: %llu messages sent but not received\n",
+                (unsigned long long)lost);
     }
     for (unsigned i = 0; i < executor->workers; i++) {
         copy_queue_destroy(&executor->worker[i].local);

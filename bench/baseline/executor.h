@@ -2,20 +2,23 @@
 /*
  * executor.h - actors, messages and the message-centric executor that runs them.
  *
- * The executor owns the work queues, the slots that refer to them and the workers. Worker i is bound to slots
- * [i * range, (i + 1) * range) and cycles over them; it never sleeps. Worker 0 is the thread that calls
- * executor_run(), the others are threads made by executor_create(); each is pinned to one processor.
+ * The executor owns the work queues, the slots that refer to them and the workers. Worker i is
+ * bound to slots [i * range, (i + 1) * range) and cycles over them; it never sleeps. Worker 0 is
+ * the thread that calls executor_run(), the others are threads made by executor_create(); each is
+ * pinned to one processor.
  *
- * Threads: executor_create(), executor_release(), executor_run() and executor_destroy() are called by one driver
- * thread. actor_init() and actor_send() may be called by the driver and by behaviours on any worker.
+ * Threads: executor_create(), executor_release(), executor_run() and executor_destroy() are called
+ * by one driver thread. actor_init() and actor_send() may be called by the driver and by behaviours
+ * on any worker.
  *
  * Invariants:
  *  1. An actor has the same work queue for life; queues are dealt out by a round-robin ticket.
- *  2. live is the number of actors begun and not ended. Only a worker brings it to zero, and it then stays zero, if
- *     actors are made before executor_release() or by live actors.
- *  3. done becomes true once, when live has become zero; workers leave when they find it true and have no work.
- *  4. A slot holds a work queue, or NULL while the worker of that range swaps it; the non-NULL slots name each queue
- *     at most once at any time, and exactly once while no swap is under way.
+ *  2. live is the number of actors begun and not ended. Only a worker brings it to zero, and it
+ *     then stays zero, if actors are made before executor_release() or by live actors.
+ *  3. done becomes true once, when live has become zero; workers leave when they find it true and
+ *     have no work.
+ *  4. A slot holds a work queue, or NULL while the worker of that range swaps it; the non-NULL
+ *     slots name each queue at most once at any time, and exactly once while no swap is under way.
  */
 #ifndef BASELINE_EXECUTOR_H
 #define BASELINE_EXECUTOR_H
@@ -99,7 +102,8 @@ static inline void actor_init_at(struct executor *executor, struct actor *actor,
 {
     actor->queue = &executor->queue[queue];
     actor->destroy = NULL;
-    /* relaxed: a mere count; it cannot be zero here unless no worker has been released (invariant 2). */
+    /* relaxed: a mere count; it cannot be zero here unless no worker has been released (invariant
+     * 2). */
     atomic_fetch_add_explicit(&executor->live, 1, memory_order_relaxed);
 }
 

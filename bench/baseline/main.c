@@ -5,9 +5,10 @@
  * Runs on the driver thread alone, which is worker 0 of every executor.
  *
  * Invariants:
- *  1. A line is printed for every run, and only for a run that came to its end with the right result.
- *  2. cpus[i] is where worker i is pinned: the i-th of --cpu-list, or else the i-th processor this process may use;
- *     with fewer processors than workers the list is gone through again.
+ *  1. A line is printed for every run, and only for a run that came to its end with the right
+ *     result.
+ *  2. cpus[i] is where worker i is pinned: the i-th of --cpu-list, or else the i-th processor this
+ *     process may use; with fewer processors than workers the list is gone through again.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* processor affinity, getopt_long */
@@ -48,7 +49,8 @@ static const struct benchmark benchmarks[] = {
 
 static _Noreturn void usage(void)
 {
-    fputs("usage: odeon-baseline BENCH [--workers N] [--queues Q_PER_WORKER] [--rounds R] [--actors A] [--n N]\n"
+    fputs("usage: odeon-baseline BENCH [--workers N] [--queues Q_PER_WORKER] [--rounds R] "
+          "[--actors A] [--n N]\n"
           "       [--set S] [--work STEPS] [--steal on|off] [--runs K] [--cpu-list 0,1]\n"
           "BENCH:",
           stderr);
@@ -245,8 +247,8 @@ int main(int argc, char **argv)
         struct bench_result result = command.benchmark->run(&command.options);
         printf("baseline=%s workers=%u queues=%u messages=%llu ns_per_msg=%.2f peak_rss_kib=%ld\n",
                command.benchmark->name, executor->workers, executor->queues_per_worker,
-               (unsigned long long)result.messages, (double)result.elapsed_ns / (double)result.messages,
-               peak_rss_kib());
+               (unsigned long long)result.messages,
+               (double)result.elapsed_ns / (double)result.messages, peak_rss_kib());
         fflush(stdout);
     }
     return EXIT_SUCCESS;

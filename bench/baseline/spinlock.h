@@ -2,8 +2,9 @@
 /*
  * spinlock.h - a test-and-test-and-set spinlock of one byte.
  *
- * Owned by the work queue that embeds it. Touched by every thread that sends to that queue and by the worker that
- * gulps it; it is held for the copy of one envelope, for a rare doubling of the array, or for one swap of arrays.
+ * Owned by the work queue that embeds it. Touched by every thread that sends to that queue and by
+ * the worker that gulps it; it is held for the copy of one envelope, for a rare doubling of the
+ * array, or for one swap of arrays.
  *
  * Invariants:
  *  1. The byte is 1 from a successful exchange to the holder's store of 0, and 0 otherwise.
@@ -35,12 +36,14 @@ static inline void spinlock_init(struct spinlock *lock)
 }
 
 /*
- * The exchange comes first: the lock is nearly always free, and a leading test would fetch the line twice, once to
- * read and once to own it. Waiters then only read, so they do not take the line from the holder.
+ * The exchange comes first: the lock is nearly always free, and a leading test would fetch the line
+ * twice, once to read and once to own it. Waiters then only read, so they do not take the line from
+ * the holder.
  */
 static inline void spinlock_acquire(struct spinlock *lock)
 {
-    /* acquire: pairs with the previous holder's release store, so its writes to the guarded data are seen here. */
+    /* acquire: pairs with the previous holder's release store, so its writes to the guarded data
+     * are seen here. */
     while (__builtin_expect(atomic_exchange_explicit(&lock->held, 1, memory_order_acquire), 0)) {
         /* relaxed: only a hint when to try again; the exchange above does the ordering. */
         while (atomic_load_explicit(&lock->held, memory_order_relaxed)) {

@@ -2,16 +2,18 @@
 /*
  * steal.c - victim selection and the two-CAS swap of queue slots.
  *
- * Runs on the thief alone. The slots are owned by the executor; the thief may write any slot of its own range and,
- * by one compare-and-swap, one slot of the victim's range. Senders never look at slots, so they go on meanwhile.
+ * Runs on the thief alone. The slots are owned by the executor; the thief may write any slot of its
+ * own range and, by one compare-and-swap, one slot of the victim's range. Senders never look at
+ * slots, so they go on meanwhile.
  *
  * Invariants:
- *  1. A slot is set to NULL only by the worker of its range, and the next write to it is by the same worker: every
- *     other writer is a thief whose compare-and-swap expects a non-NULL value.
- *  2. So, from the first compare-and-swap to the last store, the thief's slot is its own and needs no second one.
+ *  1. A slot is set to NULL only by the worker of its range, and the next write to it is by the
+ *     same worker: every other writer is a thief whose compare-and-swap expects a non-NULL value.
+ *  2. So, from the first compare-and-swap to the last store, the thief's slot is its own and needs
+ *     no second one.
  *  3. A worker going round its range finds no NULL there, since it is not inside a swap then.
- *  4. Choosing is a guess made without locks. A wrong guess swaps an empty or a busy queue, which is harmless: the
- *     lock and being_processed of the queue itself keep behaviours apart.
+ *  4. Choosing is a guess made without locks. A wrong guess swaps an empty or a busy queue, which
+ *     is harmless: the lock and being_processed of the queue itself keep behaviours apart.
  */
 #include "steal.h"
 
@@ -47,7 +49,8 @@ static unsigned steal_choose_victim(const struct worker *thief)
             continue;
         }
         /* relaxed: a heuristic; a stale stamp makes a poorer choice and nothing worse. */
-        uint64_t stamp = atomic_load_explicit(&executor->worker[i].last_steal, memory_order_relaxed);
+        uint64_t stamp =
+            atomic_load_explicit(&executor->worker[i].last_steal, memory_order_relaxed);
         if (stamp < oldest) {
             oldest = stamp;
             victim = i;
@@ -56,12 +59,14 @@ static unsigned steal_choose_victim(const struct worker *thief)
     return victim;
 }
 
-/* Swaps the contents of two slots. Wait-free: no lock and no loop; a failed swap is not tried again. */
+/* Swaps the contents of two slots. Wait-free: no lock and no loop; a failed swap is not tried
+ * again. */
 static bool steal_swap(queue_slot *mine, queue_slot *theirs)
 {
     /*
-     * relaxed loads: the values are only expectations for the compare-and-swaps. What a slot points to was
-     * published by the start of the threads and is guarded by its own lock, so no order comes through the slots.
+     * relaxed loads: the values are only expectations for the compare-and-swaps. What a slot points
+     * to was published by the start of the threads and is guarded by its own lock, so no order
+     * comes through the slots.
      */
     struct work_queue *my_queue = atomic_load_explicit(mine, memory_order_relaxed);
     struct work_queue *victim_queue = atomic_load_explicit(theirs, memory_order_relaxed);
@@ -70,19 +75,21 @@ static bool steal_swap(queue_slot *mine, queue_slot *theirs)
     }
 
     /*
-     * acq_rel on both, relaxed on failure: the proof needs only that each slot has one order of modifications, which
-     * relaxed would give; acq_rel keeps the NULL before the exchange also for those who look at two slots, and costs
-     * nothing where a locked instruction is a full fence.
+     * acq_rel on both, relaxed on failure: the proof needs only that each slot has one order of
+     * modifications, which relaxed would give; acq_rel keeps the NULL before the exchange also for
+     * those who look at two slots, and costs nothing where a locked instruction is a full fence.
      */
     struct work_queue *expected = my_queue;
-    if (!atomic_compare_exchange_strong_explicit(mine, &expected, NULL, memory_order_acq_rel, memory_order_relaxed)) {
+    if (!atomic_compare_exchange_strong_explicit(mine, &expected, NULL, memory_order_acq_rel,
+                                                 memory_order_relaxed)) {
         return false; /* the thief has just become a victim */
     }
     expected = victim_queue;
-    bool swapped = atomic_compare_exchange_strong_explicit(theirs, &expected, my_queue, memory_order_acq_rel,
-                                                           memory_order_relaxed);
+    bool swapped = atomic_compare_exchange_strong_explicit(
+        theirs, &expected, my_queue, memory_order_acq_rel, memory_order_relaxed);
 
-    /* A store, since the slot holds NULL (invariant 2). release: as above, after the exchange that it completes. */
+    /* A store, since the slot holds NULL (invariant 2). release: as above, after the exchange that
+     * it completes. */
     atomic_store_explicit(mine, swapped ? victim_queue : my_queue, memory_order_release);
     return swapped;
 }

@@ -16,13 +16,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char usage_text[] =
-    "usage: odeon-bench NAME [--socket PATH] [--plugin FILE] [--runs K] [--n N] [--actors A] [--set S] [--rounds R]\n"
-    "                        [--batch B] [--work STEPS] [--place here|spread] [--window W] [--pause US]\n"
-    "                        [--timeout SECONDS]\n"
-    "NAME: static_send dynamic_send executor pingpong_local pingpong_cross repeat balance_one balance_multi\n"
-    "      matrix fan_in spawn_stop (inside the service)\n"
-    "      post roundtrip wake (from this client)\n";
+static const char usage_text[] = "usage: odeon-bench NAME [--socket PATH] [--plugin FILE] [--runs "
+                                 "K] [--n N] [--actors A] [--set S] [--rounds R]\n"
+                                 "                        [--batch B] [--work STEPS] [--place "
+                                 "here|spread] [--window W] [--pause US]\n"
+                                 "                        [--timeout SECONDS]\n"
+                                 "NAME: static_send dynamic_send executor pingpong_local "
+                                 "pingpong_cross repeat balance_one balance_multi\n"
+                                 "      matrix fan_in spawn_stop (inside the service)\n"
+                                 "      post roundtrip wake (from this client)\n";
 
 enum option_code {
     OPTION_SOCKET = 1,
@@ -61,27 +63,22 @@ static const struct option long_options[] = {
 
 static const struct {
     const char *name;
-    int (*measure)(struct bench_session *session, const struct bench_options *options, struct bench_figure *ret);
+    int (*measure)(struct bench_session *session, const struct bench_options *options,
+                   struct bench_figure *ret);
 } benchmarks[] = {
-    { "static_send", bench_measure_driver },
-    { "dynamic_send", bench_measure_driver },
-    { "executor", bench_measure_driver },
-    { "pingpong_local", bench_measure_driver },
-    { "pingpong_cross", bench_measure_driver },
-    { "repeat", bench_measure_driver },
-    { "balance_one", bench_measure_driver },
-    { "balance_multi", bench_measure_driver },
-    { "matrix", bench_measure_driver },
-    { "fan_in", bench_measure_driver },
-    { "spawn_stop", bench_measure_driver },
-    { "post", bench_measure_post },
-    { "roundtrip", bench_measure_roundtrip },
-    { "wake", bench_measure_wake },
+    { "static_send", bench_measure_driver },    { "dynamic_send", bench_measure_driver },
+    { "executor", bench_measure_driver },       { "pingpong_local", bench_measure_driver },
+    { "pingpong_cross", bench_measure_driver }, { "repeat", bench_measure_driver },
+    { "balance_one", bench_measure_driver },    { "balance_multi", bench_measure_driver },
+    { "matrix", bench_measure_driver },         { "fan_in", bench_measure_driver },
+    { "spawn_stop", bench_measure_driver },     { "post", bench_measure_post },
+    { "roundtrip", bench_measure_roundtrip },   { "wake", bench_measure_wake },
 };
 
 static _Noreturn void usage(const char *why, const char *what)
 {
-    fprintf(stderr, "odeon-bench: %s%s%s\n%s", why, what != NULL ? ": " : "", what != NULL ? what : "", usage_text);
+    fprintf(stderr, "odeon-bench: %s%s%s\n%s", why, what != NULL ? ": " : "",
+            what != NULL ? what : "", usage_text);
     exit(BENCH_USAGE);
 }
 
@@ -148,7 +145,8 @@ static void parse_option(struct bench_options *options, int code, const char *va
     }
 }
 
-/* The plugin lies beside the program, unless --plugin says otherwise.  The service wants an absolute path. */
+/* The plugin lies beside the program, unless --plugin says otherwise. The service wants an absolute
+ * path. */
 static const char *find_plugin(const char *given)
 {
     static char path[PATH_MAX], resolved[PATH_MAX];
@@ -171,8 +169,8 @@ static void print_figure(const struct bench_options *options, const struct bench
     printf("bench=%s cores=%u ns_per_msg=%.3f messages=%" PRIu64, options->name, session->workers,
            (double)figure->elapsed_ns / (double)figure->messages, figure->messages);
     if (figure->p50_ns != 0)
-        printf(" p50_ns=%" PRIu64 " p90_ns=%" PRIu64 " p99_ns=%" PRIu64 " max_ns=%" PRIu64, figure->p50_ns,
-               figure->p90_ns, figure->p99_ns, figure->max_ns);
+        printf(" p50_ns=%" PRIu64 " p90_ns=%" PRIu64 " p99_ns=%" PRIu64 " max_ns=%" PRIu64,
+               figure->p50_ns, figure->p90_ns, figure->p99_ns, figure->max_ns);
     putchar('\n');
     fflush(stdout);
 }
@@ -188,7 +186,8 @@ int main(int argc, char **argv)
     options.plugin = find_plugin(options.plugin);
 
     size_t chosen = 0;
-    while (chosen < sizeof(benchmarks) / sizeof(benchmarks[0]) && strcmp(benchmarks[chosen].name, options.name) != 0)
+    while (chosen < sizeof(benchmarks) / sizeof(benchmarks[0]) &&
+           strcmp(benchmarks[chosen].name, options.name) != 0)
         chosen++;
     if (chosen == sizeof(benchmarks) / sizeof(benchmarks[0]))
         usage("no such benchmark", options.name);

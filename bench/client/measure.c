@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measurements of odeon-bench.
  *
- * Those inside the service are timed by the service; those of a client are timed here, with both sides awake: this
- * thread spins.  `wake` alone is about a worker that sleeps.
+ * Those inside the service are timed by the service; those of a client are timed here, with both
+ * sides awake: this thread spins. `wake` alone is about a worker that sleeps.
  */
 #include "odeon_bench.h"
 
@@ -46,7 +46,8 @@ static int wait_for(struct bench_session *session, uint32_t type, size_t size, i
     }
 }
 
-int bench_measure_driver(struct bench_session *session, const struct bench_options *options, struct bench_figure *ret)
+int bench_measure_driver(struct bench_session *session, const struct bench_options *options,
+                         struct bench_figure *ret)
 {
     char type[64] = "bench_";
     odeon_ref driver;
@@ -59,7 +60,8 @@ int bench_measure_driver(struct bench_session *session, const struct bench_optio
     int r = bench_session_spawn(session, options, type, &driver);
     if (r != 0)
         return r;
-    r = odeon_post_wait(session->port, driver, session->id_run, &run, sizeof(run), timeout_ns(options));
+    r = odeon_post_wait(session->port, driver, session->id_run, &run, sizeof(run),
+                        timeout_ns(options));
     if (r < 0)
         return bench_error(BENCH_FAILED, "cannot start %s: %s", type, odeon_error_text());
     r = wait_for(session, session->id_result, sizeof(result), timeout_ns(options), &delivery);
@@ -68,18 +70,19 @@ int bench_measure_driver(struct bench_session *session, const struct bench_optio
     memcpy(&result, delivery.data, sizeof(result));
     odeon_release(session->port);
     if (result.error != 0)
-        return bench_error(BENCH_FAILED, "%s: %.*s (error %" PRId64 ")", options->name, (int)sizeof(result.what),
-                           result.what, result.error);
+        return bench_error(BENCH_FAILED, "%s: %.*s (error %" PRId64 ")", options->name,
+                           (int)sizeof(result.what), result.what, result.error);
     *ret = (struct bench_figure){ .elapsed_ns = result.elapsed_ns, .messages = result.messages };
     return 0;
 }
 
 /* Publishes `count` posts; their room is reserved in pieces that fit any ring. */
-static int post_numbers(struct bench_session *session, odeon_ref sink, uint64_t from, uint64_t count,
-                        uint64_t deadline_ns)
+static int post_numbers(struct bench_session *session, odeon_ref sink, uint64_t from,
+                        uint64_t count, uint64_t deadline_ns)
 {
     for (uint64_t i = 0; i < count;) {
-        struct bench_post *post = odeon_reserve(session->port, sink, session->id_post, sizeof(*post));
+        struct bench_post *post =
+            odeon_reserve(session->port, sink, session->id_post, sizeof(*post));
         if (post != NULL) {
             post->sequence = from + i++;
             continue;
@@ -97,7 +100,8 @@ static int post_numbers(struct bench_session *session, odeon_ref sink, uint64_t 
     return 0;
 }
 
-int bench_measure_post(struct bench_session *session, const struct bench_options *options, struct bench_figure *ret)
+int bench_measure_post(struct bench_session *session, const struct bench_options *options,
+                       struct bench_figure *ret)
 {
     uint64_t n = options->run.n != 0 ? options->run.n : DEFAULT_POSTS;
     uint64_t window = options->window != 0 ? options->window : POST_RESERVE;
@@ -114,19 +118,22 @@ int bench_measure_post(struct bench_session *session, const struct bench_options
         r = post_numbers(session, sink, sent, n - sent < window ? n - sent : window, deadline_ns);
     if (r != 0)
         return r;
-    r = odeon_call(session->port, sink, session->id_sink_get, NULL, 0, timeout_ns(options), &delivery);
+    r = odeon_call(session->port, sink, session->id_sink_get, NULL, 0, timeout_ns(options),
+                   &delivery);
     uint64_t elapsed_ns = bench_now_ns() - begin_ns;
     if (r != ODEON_CALL_REPLY)
-        return r == ODEON_CALL_REFUSED ? refused(&delivery)
-                                       : bench_error(BENCH_FAILED, "the sink does not answer: %s", odeon_error_text());
+        return r == ODEON_CALL_REFUSED
+                   ? refused(&delivery)
+                   : bench_error(BENCH_FAILED, "the sink does not answer: %s", odeon_error_text());
     if (delivery.type != session->id_sink_value || delivery.size != sizeof(value))
-        return bench_error(BENCH_FAILED, "the sink answers with message type %u of %u bytes", delivery.type,
-                           delivery.size);
+        return bench_error(BENCH_FAILED, "the sink answers with message type %u of %u bytes",
+                           delivery.type, delivery.size);
     memcpy(&value, delivery.data, sizeof(value));
     odeon_release(session->port);
     odeon_post_wait(session->port, sink, session->id_quit, NULL, 0, timeout_ns(options));
     if (value.count != n || value.out_of_order != 0)
-        return bench_error(BENCH_FAILED, "%" PRIu64 " posted, %" PRIu64 " counted, %" PRIu64 " out of order", n,
+        return bench_error(BENCH_FAILED,
+                           "%" PRIu64 " posted, %" PRIu64 " counted, %" PRIu64 " out of order", n,
                            value.count, value.out_of_order);
     *ret = (struct bench_figure){ .elapsed_ns = elapsed_ns, .messages = n };
     return 0;
@@ -138,7 +145,8 @@ static int compare_times(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void figure_from_times(uint32_t *times, uint64_t n, uint64_t elapsed_ns, struct bench_figure *ret)
+static void figure_from_times(uint32_t *times, uint64_t n, uint64_t elapsed_ns,
+                              struct bench_figure *ret)
 {
     qsort(times, n, sizeof(times[0]), compare_times);
     *ret = (struct bench_figure){
@@ -152,7 +160,8 @@ static void figure_from_times(uint32_t *times, uint64_t n, uint64_t elapsed_ns, 
 }
 
 /* One trip; spins for the answer. */
-static int round_trip(struct bench_session *session, odeon_ref echo, uint64_t number, uint64_t limit_ns)
+static int round_trip(struct bench_session *session, odeon_ref echo, uint64_t number,
+                      uint64_t limit_ns)
 {
     const struct bench_post post = { .sequence = number };
     struct bench_post answer;
@@ -175,8 +184,8 @@ static int round_trip(struct bench_session *session, odeon_ref echo, uint64_t nu
     if (delivery.type == ODEON_MSG_REFUSAL)
         return refused(&delivery);
     if (delivery.type != session->id_post || delivery.size != sizeof(answer))
-        return bench_error(BENCH_FAILED, "the echo answers with message type %u of %u bytes", delivery.type,
-                           delivery.size);
+        return bench_error(BENCH_FAILED, "the echo answers with message type %u of %u bytes",
+                           delivery.type, delivery.size);
     memcpy(&answer, delivery.data, sizeof(answer));
     odeon_release(session->port);
     return answer.sequence == number ? 0 : bench_error(BENCH_FAILED, "an answer out of order");
@@ -213,13 +222,14 @@ int bench_measure_roundtrip(struct bench_session *session, const struct bench_op
 }
 
 /* One post to a worker that has had `pause_us` to go to sleep; the answer says how long it took. */
-static int wake_once(struct bench_session *session, const struct bench_options *options, odeon_ref sleeper,
-                     uint32_t *ret_ns)
+static int wake_once(struct bench_session *session, const struct bench_options *options,
+                     odeon_ref sleeper, uint32_t *ret_ns)
 {
     struct odeon_delivery delivery;
     struct bench_woken woken;
 
-    nanosleep(&(struct timespec){ .tv_sec = options->pause_us / 1000000, .tv_nsec = options->pause_us % 1000000 * 1000 },
+    nanosleep(&(struct timespec){ .tv_sec = options->pause_us / 1000000,
+                                  .tv_nsec = options->pause_us % 1000000 * 1000 },
               NULL);
     struct bench_wake wake = { .posted_ns = bench_now_ns() };
     int r = odeon_post(session->port, sleeper, session->id_wake, &wake, sizeof(wake));
@@ -234,7 +244,8 @@ static int wake_once(struct bench_session *session, const struct bench_options *
     return 0;
 }
 
-int bench_measure_wake(struct bench_session *session, const struct bench_options *options, struct bench_figure *ret)
+int bench_measure_wake(struct bench_session *session, const struct bench_options *options,
+                       struct bench_figure *ret)
 {
     uint64_t n = options->run.n != 0 ? options->run.n : DEFAULT_WAKES, sum_ns = 0;
     odeon_ref sleeper;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of odeon-bench share.  One thread; the connection and the port are made once and used by every run. */
+/* What the files of odeon-bench share. One thread; the connection and the port are made once and
+ * used by every run. */
 #ifndef ODEON_BENCH_H
 #define ODEON_BENCH_H
 
@@ -39,19 +40,23 @@ enum bench_exit { BENCH_DONE = 0, BENCH_FAILED = 1, BENCH_USAGE = 2, BENCH_UNREA
 int bench_session_open(struct bench_session *session, const struct bench_options *options);
 void bench_session_close(struct bench_session *session);
 /* Spawns an actor of the type, loading the plugin first if the service does not know it. */
-int bench_session_spawn(struct bench_session *session, const struct bench_options *options, const char *type,
-                        odeon_ref *ret_ref);
+int bench_session_spawn(struct bench_session *session, const struct bench_options *options,
+                        const char *type, odeon_ref *ret_ref);
 
 /* A benchmark that runs inside the service: starts its driver and waits for the result. */
-int bench_measure_driver(struct bench_session *session, const struct bench_options *options, struct bench_figure *ret);
+int bench_measure_driver(struct bench_session *session, const struct bench_options *options,
+                         struct bench_figure *ret);
 /* One-way posts to a counting actor; elapsed until the actor has counted the last one. */
-int bench_measure_post(struct bench_session *session, const struct bench_options *options, struct bench_figure *ret);
+int bench_measure_post(struct bench_session *session, const struct bench_options *options,
+                       struct bench_figure *ret);
 /* Round trips client -> actor -> client, one at a time. */
 int bench_measure_roundtrip(struct bench_session *session, const struct bench_options *options,
                             struct bench_figure *ret);
 
-/* From a post to the beginning of its behaviour, each post after a pause in which the worker goes to sleep. */
-int bench_measure_wake(struct bench_session *session, const struct bench_options *options, struct bench_figure *ret);
+/* From a post to the beginning of its behaviour, each post after a pause in which the worker goes
+ * to sleep. */
+int bench_measure_wake(struct bench_session *session, const struct bench_options *options,
+                       struct bench_figure *ret);
 
 uint64_t bench_now_ns(void);
 #if defined(__GNUC__)

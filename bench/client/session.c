@@ -46,7 +46,8 @@ static int session_find_messages(struct bench_session *session)
     for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
         int r = odeon_message_id(session->client, messages[i].type, messages[i].id);
         if (r < 0)
-            return bench_error(BENCH_FAILED, "message %s: %s", messages[i].type->name, odeon_error_text());
+            return bench_error(BENCH_FAILED, "message %s: %s", messages[i].type->name,
+                               odeon_error_text());
     }
     return 0;
 }
@@ -76,18 +77,19 @@ void bench_session_close(struct bench_session *session)
     session->client = odeon_disconnect(session->client);
 }
 
-int bench_session_spawn(struct bench_session *session, const struct bench_options *options, const char *type,
-                        odeon_ref *ret_ref)
+int bench_session_spawn(struct bench_session *session, const struct bench_options *options,
+                        const char *type, odeon_ref *ret_ref)
 {
     int r = odeon_spawn(session->client, type, NULL, NULL, 0, ret_ref);
     if (r == -ENOENT) {
         r = odeon_plugin_load(session->client, options->plugin);
         if (r < 0)
-            return bench_error(BENCH_FAILED, "cannot load %s: %s", options->plugin, odeon_error_text());
+            return bench_error(BENCH_FAILED, "cannot load %s: %s", options->plugin,
+                               odeon_error_text());
         r = odeon_spawn(session->client, type, NULL, NULL, 0, ret_ref);
     }
     if (r < 0)
-        return bench_error(r == -ENOENT ? BENCH_USAGE : BENCH_FAILED, "no actor of type %s: %s", type,
-                           odeon_error_text());
+        return bench_error(r == -ENOENT ? BENCH_USAGE : BENCH_FAILED, "no actor of type %s: %s",
+                           type, odeon_error_text());
     return 0;
 }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The comparisons of the paper's suite: one benchmark on some cores, both sides at their best number of queues, every policy.
-# Sourced by run.sh and saturated.sh after bench/lib.sh.
+# The comparisons of the paper's suite: one benchmark on some cores, both sides at their best number
+# of queues, every policy. Sourced by run.sh and saturated.sh after bench/lib.sh.
 #
-# Every run of either side is a process of its own: a service that was just started, or the baseline's program. So no run finds
-# queues where the thieves of an earlier one have left them, and the peak of memory is that of the run.
+# Every run of either side is a process of its own: a service that was just started, or the
+# baseline's program. So no run finds queues where the thieves of an earlier one have left them, and
+# the peak of memory is that of the run.
 # shellcheck shell=bash disable=SC2034 # its variables are its users'
 
 POLICIES=(none random/keep random/visit round-robin/keep round-robin/visit longest-victim/keep longest-victim/visit
@@ -14,9 +15,10 @@ NEAR_FAR=1.5 # rulers that differ by more than this factor are not equal
 
 SHORT_MS=120 FULL_MS=500 # what a run should take
 
-# parameters NAME: what both sides run: FIXED arguments, and UNIT, the argument that says how much, of PER messages each; a first
-# run has PROBE of them. Without a UNIT, SHORT and FULL are the arguments. The names of both sides in OURS and THEIRS; a policy
-# for the main line in MAIN, if it is not the service's own.
+# parameters NAME: what both sides run: FIXED arguments, and UNIT, the argument that says how much,
+# of PER messages each; a first run has PROBE of them. Without a UNIT, SHORT and FULL are the
+# arguments. The names of both sides in OURS and THEIRS; a policy for the main line in MAIN, if it
+# is not the service's own.
 parameters()
 {
     THEIRS=$1 OURS=$1 MAIN='' FIXED=() UNIT=--n PER=1 PROBE=300000
@@ -82,7 +84,8 @@ default_policy()
     stop_service default
 }
 
-# policy_settings POLICY[/MODE]: as settings of the service, in SETTINGS. `keep` is the default, and left out.
+# policy_settings POLICY[/MODE]: as settings of the service, in SETTINGS. `keep` is the default, and
+# left out.
 policy_settings()
 {
     SETTINGS=("stealing=${1%/*}")
@@ -104,7 +107,8 @@ probe_policies()
     done
 }
 
-# run_ours KEY CORES QUEUES POLICY ARGUMENT...: one run in a fresh service; adds to the series "KEY ns", "KEY peak", "KEY gulps", ...
+# run_ours KEY CORES QUEUES POLICY ARGUMENT...: one run in a fresh service; adds to the series "KEY
+# ns", "KEY peak", "KEY gulps", ...
 run_ours()
 {
     local key=$1 cores=$2 queues=$3 policy=$4 stats pid name
@@ -160,8 +164,8 @@ most()
     printf '%s\n' ${VALUES[$1]-} | sort -g | tail -n 1
 }
 
-# search NAME CORES POLICY: short runs with each number of queues; the best of each side in BEST_OURS and BEST_THEIRS, and the
-# arguments of its full runs in FULL_OURS and FULL_THEIRS.
+# search NAME CORES POLICY: short runs with each number of queues; the best of each side in
+# BEST_OURS and BEST_THEIRS, and the arguments of its full runs in FULL_OURS and FULL_THEIRS.
 search()
 {
     local name=$1 cores=$2 policy=$3 queues i side key value our_run their_run
@@ -206,7 +210,8 @@ rulers_equal()
     [ "$1" = - ] || awk -v a="$1" -v b="$2" -v f="$NEAR_FAR" 'BEGIN { exit !(a > 0 && b > 0 && a <= f * b && b <= f * a) }'
 }
 
-# show NAME POLICY CORES KEY THEIR-KEY QUEUES THEIR-QUEUES BEFORE AFTER: the line that compares two series.
+# show NAME POLICY CORES KEY THEIR-KEY QUEUES THEIR-QUEUES BEFORE AFTER: the line that compares two
+# series.
 show()
 {
     local name=$1 policy=$2 cores=$3 key=$4 theirs=$5 gulps missed ours ours_spread ours_runs mode=-
@@ -249,8 +254,8 @@ compare()
     show "$name" "$policy" "$cores" "$name $cores" "baseline $name $cores" "$BEST_OURS" "$BEST_THEIRS" "$before" "$after"
 }
 
-# compare_policies NAME CORES POLICY...: all of them in turn, round by round, with the numbers of queues, and the length of our runs,
-# that compare() has found just before.
+# compare_policies NAME CORES POLICY...: all of them in turn, round by round, with the numbers of
+# queues, and the length of our runs, that compare() has found just before.
 compare_policies()
 {
     local name=$1 cores=$2 policy i ours theirs stealing=() alone=()

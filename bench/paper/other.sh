@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the paper's suite measures besides messages between actors: a client, the wake-up of a parked worker, a service at rest.
-# Sourced by run.sh after bench/lib.sh and compare.sh.
+# What the paper's suite measures besides messages between actors: a client, the wake-up of a parked
+# worker, a service at rest. Sourced by run.sh after bench/lib.sh and compare.sh.
 # shellcheck shell=bash disable=SC2034 # its variables are its users'
 
 N_WAKES=1000 IDLE_S=10
@@ -16,7 +16,8 @@ client()
     stop_service client
 }
 
-# A post to a worker that sleeps, until its behaviour begins; and the bare futex wake between the same CPUs.
+# A post to a worker that sleeps, until its behaviour begins; and the bare futex wake between the
+# same CPUs.
 wake()
 {
     local parks before line bare key shown='' bare_shown=''
@@ -39,13 +40,15 @@ wake()
     [ "$parks" -ge $((N_WAKES * 9 / 10)) ] || trouble "wake: the worker was parked $parks times in $N_WAKES posts"
 }
 
-# System calls that a process and its threads complete in SECONDS, but for the first second: attaching disturbs them.
+# System calls that a process and its threads complete in SECONDS, but for the first second:
+# attaching disturbs them.
 count_calls()
 {
     local pid=$1 seconds=$2
     timeout -s INT "$seconds" strace -f -ttt -p "$pid" -o "$WORK/calls" >"$WORK/strace" 2>&1
     [ -s "$WORK/calls" ] || { cat "$WORK/strace" >&2; return 1; }
-    # A line that ends with a result, of a call which is none of those interrupted by the attaching or the detaching.
+    # A line that ends with a result, of a call which is none of those interrupted by the attaching
+    # or the detaching.
     awk '!first { first = $2 }
         $2 > first + 1 && / = / && !/restart_syscall|ERESTART|EINTR/ { n++ }
         END { print n + 0 }' "$WORK/calls"

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# One figure as SVG, from the lines of a run of the suite: awk -v name=executor -v title=... -f plot.awk LINES > executor.svg
+# One figure as SVG, from the lines of a run of the suite: awk -v name=executor -v title=... -f
+# plot.awk LINES > executor.svg
 #
-# Left: over the number of cores, the service's policy and no stealing, and the baseline with and without stealing. Right: every
-# policy with the largest number of cores, and the baseline as lines across. Less is better in both.
+# Left: over the number of cores, the service's policy and no stealing, and the baseline with and
+# without stealing. Right: every policy with the largest number of cores, and the baseline as lines
+# across. Less is better in both.
 #   name    benchmark        title   above the figure
 #   ours    field of a line that is drawn (ns_per_msg), theirs: the baseline's (baseline_ns)
 #   kind    time (of nanoseconds) or memory (of KiB): chooses the unit

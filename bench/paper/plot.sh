@@ -5,8 +5,8 @@
 #   bench/paper/run.sh --save LINES
 #   bench/paper/plot.sh LINES FOLDER
 #
-# Writes one SVG for each figure into FOLDER, and names them; benchmarks that LINES does not have are named, too, and left out.
-# Exit status: 0 if at least one was drawn.
+# Writes one SVG for each figure into FOLDER, and names them; benchmarks that LINES does not have
+# are named, too, and left out. Exit status: 0 if at least one was drawn.
 set -uo pipefail
 export LC_ALL=C
 HERE=$(cd "$(dirname "$0")" && pwd) || exit 1

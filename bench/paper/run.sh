@@ -1,26 +1,34 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bench/paper/run.sh - the paper's benchmarks, with every policy, beside the baseline, in the same minutes.
+# bench/paper/run.sh - the paper's benchmarks, with every policy, beside the baseline, in the same
+# minutes.
 #
-#   bench/paper/run.sh [--quick] [--only NAME,...] [--cores 1,2,...] [--cpus A,B,...] [--no-policies] [--save FILE] [--build DIR]
+#   bench/paper/run.sh [--quick] [--only NAME,...] [--cores 1,2,...] [--cpus A,B,...]
+#   [--no-policies] [--save FILE] [--build DIR]
 #
-#   --quick        two minutes instead of fifteen: fewer and shorter runs; to see that it works, not to quote
-#   --only         these benchmarks alone: static_send dynamic_send executor pingpong_local pingpong_cross repeat fan_in spawn_stop
-#                  matrix balance_one balance_multi balance_one_work balance_multi_work client wake idle saturated statistics
+#   --quick        two minutes instead of fifteen: fewer and shorter runs; to see that it works, not
+#                  to quote
+#   --only         these benchmarks alone: static_send dynamic_send executor pingpong_local
+#                  pingpong_cross repeat fan_in spawn_stop matrix balance_one balance_multi
+#                  balance_one_work balance_multi_work client wake idle saturated statistics
 #   --cores        numbers of workers (default: 1,2); every policy is tried with the last of them
 #   --cpus         the CPUs of the workers, in this order (default: the first that may be used)
 #   --no-policies  the service's own policy alone
 #   --save         the lines go into FILE, too: plot.sh draws them
-#   --build        where the programs are (default: build/release, which is built when it is not there)
+#   --build        where the programs are (default: build/release, which is built when it is not
+#                  there)
 #
-# Benchmarks of actors run as plugins inside odeon-executor, through the host table, statistics on, started from outside; worker
-# i is bound to the i-th CPU, and so is that of the baseline (bench/baseline). Every run is a process of its own, runs of the two
-# sides alternate, and each side has the number of queues a worker, out of 1, 4, 16, 64 and 512, that short runs (the `point`
-# lines) have shown to be its best. Times are medians; spread is highest less lowest in percent of the median.
+# Benchmarks of actors run as plugins inside odeon-executor, through the host table, statistics on,
+# started from outside; worker i is bound to the i-th CPU, and so is that of the baseline
+# (bench/baseline). Every run is a process of its own, runs of the two sides alternate, and each
+# side has the number of queues a worker, out of 1, 4, 16, 64 and 512, that short runs (the `point`
+# lines) have shown to be its best. Times are medians; spread is highest less lowest in percent of
+# the median.
 #
-# Figures of more than one core are bracketed by the ruler (a cache line's round trip between the first two CPUs): on virtual
-# machines this distance changes from one minute to the next, and only lines between equal rulers can be compared.
-# The exit status says whether everything could be run, not whether a target was met: the tables at the end say that.
+# Figures of more than one core are bracketed by the ruler (a cache line's round trip between the
+# first two CPUs): on virtual machines this distance changes from one minute to the next, and only
+# lines between equal rulers can be compared. The exit status says whether everything could be run,
+# not whether a target was met: the tables at the end say that.
 set -uo pipefail
 FROM=$PWD
 cd "$(dirname "$0")/../.." || exit 1
@@ -141,7 +149,8 @@ target()
     printf "%-58s %10s %9s %9s   %s\n" "$label" "$value" "${4:-most}" "$bound" "$verdict"
 }
 
-# The worst share of missed gulps, in percent, of the default policy's lines that have gulps enough to say something.
+# The worst share of missed gulps, in percent, of the default policy's lines that have gulps enough
+# to say something.
 missed_percent()
 {
     local key
@@ -150,8 +159,9 @@ missed_percent()
     done | awk '$1 >= 10000 { p = 100 * $2 / $1; if (p > worst) worst = p; n++ } END { if (n) printf "%.4f\n", worst }'
 }
 
-# Is the service's own policy slower than the baseline in any benchmark? Each with its own stealing, and also beside a baseline
-# that does not steal, where it was run: a benchmark that a thief only disturbs is not won by that.
+# Is the service's own policy slower than the baseline in any benchmark? Each with its own stealing,
+# and also beside a baseline that does not steal, where it was run: a benchmark that a thief only
+# disturbs is not won by that.
 table_of_all()
 {
     local name cores value bound label

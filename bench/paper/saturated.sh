@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bench/paper/saturated.sh - what stealing costs where there is nothing to steal: the executor benchmark on two workers, both of
-# which have work all the time, with the service's own policy and with none.
+# bench/paper/saturated.sh - what stealing costs where there is nothing to steal: the executor
+# benchmark on two workers, both of which have work all the time, with the service's own policy and
+# with none.
 #
 #   bench/paper/saturated.sh [--quick] [--pairs N] [--queues Q] [--cpus A,B] [--build DIR]
 #
-# Pairs of runs (default 15), in turns on-off and off-on; prints the median of what the pairs say, in percent, and the medians of both.
-# The target is 2 percent. Exit status: 0 if everything could be run.
+# Pairs of runs (default 15), in turns on-off and off-on; prints the median of what the pairs say,
+# in percent, and the medians of both. The target is 2 percent. Exit status: 0 if everything could
+# be run.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 SELF=paper/saturated.sh

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bench/paper/statistics_cost.sh - what counting costs: the instructions of the executor benchmark with the statistics on, and with
-# a build of the service's executor in which they are compiled out.
+# bench/paper/statistics_cost.sh - what counting costs: the instructions of the executor benchmark
+# with the statistics on, and with a build of the service's executor in which they are compiled out.
 #
 #   bench/paper/statistics_cost.sh [--build DIR] [--cpus A,B] [--only NAME]
 #
-# The second build lies in build/no-statistics, and is made there. Instructions are counted by valgrind (cachegrind, no caches),
-# of one worker; of each build a short and a longer run are counted, and only the difference of the two is compared: what the
-# service does at its start and end is in both. The target is 1 percent. Exit status: 0 if everything could be run.
-# --only NAME: another benchmark: executor static_send pingpong_local repeat dynamic_send.
+# The second build lies in build/no-statistics, and is made there. Instructions are counted by
+# valgrind (cachegrind, no caches), of one worker; of each build a short and a longer run are
+# counted, and only the difference of the two is compared: what the service does at its start and
+# end is in both. The target is 1 percent. Exit status: 0 if everything could be run. --only NAME:
+# another benchmark: executor static_send pingpong_local repeat dynamic_send.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 SELF=paper/statistics_cost.sh
@@ -16,7 +17,8 @@ SELF=paper/statistics_cost.sh
 
 NAME=executor OFF=build/no-statistics
 
-# count BUILD-OF-EXECUTOR ARGUMENT...: instructions of a whole run in COUNT, its messages in MESSAGES.
+# count BUILD-OF-EXECUTOR ARGUMENT...: instructions of a whole run in COUNT, its messages in
+# MESSAGES.
 count()
 {
     local executor=$1

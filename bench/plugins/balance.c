@@ -1,25 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* balance_one and balance_multi: all the work on some of the workers.
  *
- * The work is that of `executor` (executor.c), with `work` busy steps for each message; the other workers get as many
- * dummies, which end on their first message. balance_one loads one worker with `actors` actors, balance_multi every
- * second worker with `actors` each; on two workers both are the same. Messages: of the working actors
+ * The work is that of `executor` (executor.c), with `work` busy steps for each message; the other
+ * workers get as many dummies, which end on their first message. balance_one loads one worker with
+ * `actors` actors, balance_multi every second worker with `actors` each; on two workers both are
+ * the same. Messages: of the working actors
  * set * rounds + 1 each, of the dummies one each.
  *
- * Where an actor lies is said by the order of creation alone, as in the paper: spawns of one worker go round the workers,
- * so work, dummy, work, dummy, ... in one go lies where it should. Hence all actors are made, and sent their first message,
- * by one behaviour: nothing runs, and nothing can be stolen, before all of it is dealt out. The clock begins with that
- * behaviour, so the spawns and inits are in it, unlike in the paper (less than a hundredth of the time at the usual sizes),
- * and ends when the driver has heard of the end of every actor.
+ * Where an actor lies is said by the order of creation alone, as in the paper: spawns of one worker
+ * go round the workers, so work, dummy, work, dummy, ... in one go lies where it should. Hence all
+ * actors are made, and sent their first message, by one behaviour: nothing runs, and nothing can be
+ * stolen, before all of it is dealt out. The clock begins with that behaviour, so the spawns and
+ * inits are in it, unlike in the paper (less than a hundredth of the time at the usual sizes), and
+ * ends when the driver has heard of the end of every actor.
  *
- * A thief that keeps what it steals leaves another placement behind: each run wants a service that was just started, or
- * whose ownership has been drawn again.
+ * A thief that keeps what it steals leaves another placement behind: each run wants a service that
+ * was just started, or whose ownership has been drawn again.
  */
 #include "driver.h"
 
 #include <stdlib.h>
 
-enum { DEFAULT_ACTORS = 4000, DEFAULT_SET = 100, DEFAULT_ROUNDS = 20, ACTORS_MAX = 1000000, SET_MAX = 100000 };
+enum {
+    DEFAULT_ACTORS = 4000,
+    DEFAULT_SET = 100,
+    DEFAULT_ROUNDS = 20,
+    ACTORS_MAX = 1000000,
+    SET_MAX = 100000
+};
 
 ODEON_SIGNAL(bench_balance_token, 1);
 ODEON_SIGNAL(bench_balance_done, 1);
@@ -100,14 +108,16 @@ ODEON_FINI(bench_balance_multi)
     free(self->balance.members);
 }
 
-static int balance_fail(struct balance *self, struct odeon_context *ctx, int error, const char *what)
+static int balance_fail(struct balance *self, struct odeon_context *ctx, int error,
+                        const char *what)
 {
     self->members = NULL; /* left: members that live may still read it */
     return driver_fail(ctx, self->client, error, what);
 }
 
 /* Working actors where `loaded` of each turn round the workers begins, dummies elsewhere. */
-static int balance_spawn(struct balance *self, struct odeon_context *ctx, uint32_t workers, uint32_t apart)
+static int balance_spawn(struct balance *self, struct odeon_context *ctx, uint32_t workers,
+                         uint32_t apart)
 {
     int r = 0;
     uint32_t made = 0;
@@ -118,7 +128,8 @@ static int balance_spawn(struct balance *self, struct odeon_context *ctx, uint32
             r = odeon_spawn_into(ctx, &self->members[made++], bench_balanced,
                                  ODEON_ARGS(struct balanced_args, .group = group));
         } else {
-            r = odeon_spawn_into(ctx, &dummy, bench_balanced, ODEON_ARGS(struct balanced_args, .group = NULL));
+            r = odeon_spawn_into(ctx, &dummy, bench_balanced,
+                                 ODEON_ARGS(struct balanced_args, .group = NULL));
             if (r == 0)
                 r = odeon_signal(ctx, dummy, bench_balance_token);
             self->messages++;
@@ -128,24 +139,28 @@ static int balance_spawn(struct balance *self, struct odeon_context *ctx, uint32
     return r;
 }
 
-static int balance_deal(struct balance *self, struct odeon_context *ctx, uint32_t workers, uint32_t apart)
+static int balance_deal(struct balance *self, struct odeon_context *ctx, uint32_t workers,
+                        uint32_t apart)
 {
     self->begin_ns = odeon_now_ns(ctx);
     int r = balance_spawn(self, ctx, workers, apart);
     for (uint32_t i = 0; i < self->actors && r == 0; i++)
         r = odeon_signal(ctx, self->members[i], bench_balance_token);
-    return r < 0 ? balance_fail(self, ctx, r, "cannot make all actors in one behaviour") : ODEON_NODELETE;
+    return r < 0 ? balance_fail(self, ctx, r, "cannot make all actors in one behaviour")
+                 : ODEON_NODELETE;
 }
 
 /* One worker in `apart` is loaded. */
-static int balance_start(struct balance *self, struct odeon_context *ctx, const struct bench_run *run, uint32_t apart)
+static int balance_start(struct balance *self, struct odeon_context *ctx,
+                         const struct bench_run *run, uint32_t apart)
 {
     uint32_t workers = run->workers != 0 ? run->workers : 1;
     uint64_t set = driver_default(run->set, DEFAULT_SET);
     uint64_t rounds = driver_default(run->rounds, DEFAULT_ROUNDS);
     uint64_t actors = driver_default(run->actors, DEFAULT_ACTORS) * ((workers + apart - 1) / apart);
     self->client = ctx->sender;
-    if (self->members != NULL || set > SET_MAX || actors > ACTORS_MAX || set * rounds > UINT32_MAX - 1)
+    if (self->members != NULL || set > SET_MAX || actors > ACTORS_MAX ||
+        set * rounds > UINT32_MAX - 1)
         return balance_fail(self, ctx, -EINVAL, "bad numbers");
     actors = (actors + set - 1) / set * set;
     self->members = malloc(actors * sizeof(self->members[0]));
@@ -187,7 +202,8 @@ ODEON_RECEIVE(bench_balance_multi, bench_balance_done)
     return balance_done(&self->balance, ctx);
 }
 
-ODEON_HANDLERS(bench_balance_one, ODEON_ON(bench_balance_one, bench_run), ODEON_ON(bench_balance_one, bench_balance_done));
+ODEON_HANDLERS(bench_balance_one, ODEON_ON(bench_balance_one, bench_run),
+               ODEON_ON(bench_balance_one, bench_balance_done));
 ODEON_ACTOR_TYPE(bench_balance_one, ODEON_POLICY(ODEON_RESTART_STOP));
 ODEON_HANDLERS(bench_balance_multi, ODEON_ON(bench_balance_multi, bench_run),
                ODEON_ON(bench_balance_multi, bench_balance_done));

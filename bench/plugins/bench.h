@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What bench.so and odeon-bench agree on.
  *
- * For each benchmark there is an actor type `bench_NAME`, its driver.  A client spawns one, posts bench_run to it from
- * a port, and gets one bench_result on that port when all is done; the driver then ends.  (It is a message and not the
- * reply to a call: the answer comes from another behaviour than the one that got the request.)
+ * For each benchmark there is an actor type `bench_NAME`, its driver. A client spawns one, posts
+ * bench_run to it from a port, and gets one bench_result on that port when all is done; the driver
+ * then ends. (It is a message and not the reply to a call: the answer comes from another behaviour
+ * than the one that got the request.)
  *
- * The definitions are those of the actor benchmark suites of the literature; what differs here is said in each file.
- * Times are taken from the host's clock, in the behaviours that begin and end the work.  Benchmarks share memory
- * between actors where the definition shares it (the table of a group's members): they are not made to survive a crash
- * in the middle, which ends in a client that times out.
+ * The definitions are those of the actor benchmark suites of the literature; what differs here is
+ * said in each file. Times are taken from the host's clock, in the behaviours that begin and end
+ * the work. Benchmarks share memory between actors where the definition shares it (the table of a
+ * group's members): they are not made to survive a crash in the middle, which ends in a client that
+ * times out.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -19,8 +21,10 @@ enum bench_place { BENCH_PLACE_HERE = 0, BENCH_PLACE_SPREAD = 1 };
 
 /* Fields that a benchmark does not use are ignored; 0 stands for its default. */
 ODEON_MESSAGE(bench_run, 2, {
-    uint64_t n;       /* messages: static_send, dynamic_send, pingpong_*, fan_in; actors: spawn_stop; rows: matrix */
-    uint32_t actors;  /* executor, balance_*: working ones of a loaded worker; servers of repeat; senders of fan_in */
+    /* messages: static_send, dynamic_send, pingpong_*, fan_in; actors: spawn_stop; rows: matrix */
+    uint64_t n;
+    /* executor, balance_*: working ones of a loaded worker; servers of repeat; senders of fan_in */
+    uint32_t actors;
     uint32_t set;     /* executor, balance_*: actors in a group */
     uint32_t rounds;  /* executor, balance_*, repeat */
     uint32_t batch;   /* executor: messages sent at a time */
@@ -32,8 +36,9 @@ ODEON_MESSAGE(bench_run, 2, {
 ODEON_MESSAGE(bench_result, 1, {
     uint64_t elapsed_ns;
     uint64_t messages; /* by the definition */
-    int64_t error;     /* 0, or a negative errno: the benchmark did not come to its end, or its check failed */
-    char what[64];     /* what happened then */
+    /* 0, or a negative errno: the benchmark did not come to its end, or its check failed */
+    int64_t error;
+    char what[64]; /* what happened then */
 });
 
 ODEON_INTERFACE(bench_static_send, bench_run);
@@ -47,8 +52,8 @@ ODEON_MESSAGE(bench_sink_value, 1, { uint64_t count, out_of_order; });
 ODEON_INTERFACE(bench_sink, bench_post, bench_sink_get, bench_quit);
 ODEON_INTERFACE(bench_echo, bench_post, bench_quit);
 
-/* For the time from a post to its behaviour: the post carries the time at which it was made, the answer how long ago that
- * was when the behaviour began. */
+/* For the time from a post to its behaviour: the post carries the time at which it was made, the
+ * answer how long ago that was when the behaviour began. */
 ODEON_MESSAGE(bench_wake, 1, { uint64_t posted_ns; });
 ODEON_MESSAGE(bench_woken, 1, { uint64_t after_ns; });
 ODEON_INTERFACE(bench_sleeper, bench_wake, bench_quit);

@@ -1,28 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* executor: many actors that send round their group.
  *
- * Actors are in adjacent groups of `set`.  On each message an actor sends, if it is the turn of a batch, `batch`
- * messages to the next members of its group, itself included; after set * rounds messages one more ends it.  The
- * message is empty. Messages: actors * (set * rounds + 1).  Clock: from before the driver's first send to a member
- * until the last member has told the driver that it is done.  Those last messages are not counted, but their time is.
- * Every member has run its init, and said so, before the clock starts.
+ * Actors are in adjacent groups of `set`. On each message an actor sends, if it is the turn of a
+ * batch, `batch` messages to the next members of its group, itself included; after set * rounds
+ * messages one more ends it. The message is empty. Messages: actors * (set * rounds + 1). Clock:
+ * from before the driver's first send to a member until the last member has told the driver that it
+ * is done. Those last messages are not counted, but their time is. Every member has run its init,
+ * and said so, before the clock starts.
  *
- * The table of references belongs to the driver and is freed with it; members read it only while they have messages to
- * come, and the driver ends after all of them are done.
+ * The table of references belongs to the driver and is freed with it; members read it only while
+ * they have messages to come, and the driver ends after all of them are done.
  */
 #include "driver.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { DEFAULT_ACTORS = 40000, DEFAULT_SET = 100, DEFAULT_ROUNDS = 20, ACTORS_MAX = 10000000, SET_MAX = 100000 };
+enum {
+    DEFAULT_ACTORS = 40000,
+    DEFAULT_SET = 100,
+    DEFAULT_ROUNDS = 20,
+    ACTORS_MAX = 10000000,
+    SET_MAX = 100000
+};
 
 ODEON_SIGNAL(bench_token, 1);
 ODEON_SIGNAL(bench_member_ready, 1);
 ODEON_SIGNAL(bench_member_done, 1);
 ODEON_SIGNAL(bench_executor_step, 1); /* the driver to itself: go on spawning, or sending */
 ODEON_INTERFACE(bench_member, bench_token);
-ODEON_INTERFACE(bench_executor, bench_run, bench_member_ready, bench_member_done, bench_executor_step);
+ODEON_INTERFACE(bench_executor, bench_run, bench_member_ready, bench_member_done,
+                bench_executor_step);
 
 /* What all members of a run share.  Constant while they run. */
 struct executor_run {
@@ -31,7 +39,8 @@ struct executor_run {
     bench_member_ref members[];
 };
 
-/* Of the run that goes on (one at a time): in static storage, as in the paper's programs and in bench/baseline. */
+/* Of the run that goes on (one at a time): in static storage, as in the paper's programs and in
+ * bench/baseline. */
 static uint32_t member_set, member_max, member_batch;
 static bench_executor_ref member_driver;
 
@@ -51,7 +60,8 @@ ODEON_INIT(bench_member, struct member_args)
 }
 
 /* The general form: `batch` sends at once, at every batch-th message. */
-static __attribute__((noinline)) int member_send_batch(struct bench_member_state *self, struct odeon_context *ctx)
+static __attribute__((noinline)) int member_send_batch(struct bench_member_state *self,
+                                                       struct odeon_context *ctx)
 {
     for (uint32_t i = 0; self->recs % member_batch == 0 && i < member_batch; i++) {
         odeon_signal(ctx, self->group[self->sends], bench_token);
@@ -94,7 +104,8 @@ ODEON_FINI(bench_executor)
     free(self->run);
 }
 
-static int executor_fail(struct bench_executor_state *self, struct odeon_context *ctx, int error, const char *what)
+static int executor_fail(struct bench_executor_state *self, struct odeon_context *ctx, int error,
+                         const char *what)
 {
     self->run = NULL; /* left: members that live may still read it */
     return driver_fail(ctx, self->client, error, what);
@@ -107,8 +118,8 @@ ODEON_RECEIVE(bench_executor, bench_run)
     uint64_t actors = driver_default(msg->actors, DEFAULT_ACTORS);
     uint64_t batch = driver_default(msg->batch, 1);
     self->client = ctx->sender;
-    if (self->run != NULL || set > SET_MAX || actors > ACTORS_MAX || set * rounds > UINT32_MAX - 1 ||
-        set * rounds % batch != 0)
+    if (self->run != NULL || set > SET_MAX || actors > ACTORS_MAX ||
+        set * rounds > UINT32_MAX - 1 || set * rounds % batch != 0)
         return executor_fail(self, ctx, -EINVAL, "bad numbers: batch must divide set * rounds");
     actors = (actors + set - 1) / set * set;
 
@@ -130,7 +141,8 @@ ODEON_RECEIVE(bench_executor, bench_run)
     return ODEON_NODELETE;
 }
 
-/* Spawns the next members.  The host checks what a behaviour may send; what did not fit is done in the next step. */
+/* Spawns the next members. The host checks what a behaviour may send; what did not fit is done in
+ * the next step. */
 static int executor_spawn(struct bench_executor_state *self, struct odeon_context *ctx)
 {
     struct executor_run *run = self->run;
@@ -174,7 +186,8 @@ ODEON_RECEIVE(bench_executor, bench_executor_step)
     }
     if (r == 0 && more)
         r = odeon_signal(ctx, self->run->driver, bench_executor_step);
-    return r < 0 ? executor_fail(self, ctx, r, "cannot spawn or start all members") : ODEON_NODELETE;
+    return r < 0 ? executor_fail(self, ctx, r, "cannot spawn or start all members")
+                 : ODEON_NODELETE;
 }
 
 ODEON_RECEIVE(bench_executor, bench_member_ready)
@@ -189,9 +202,12 @@ ODEON_RECEIVE(bench_executor, bench_member_done)
     if (++self->done < self->actors)
         return ODEON_NODELETE;
     uint64_t elapsed_ns = odeon_now_ns(ctx) - self->begin_ns;
-    return driver_finish(ctx, self->client, elapsed_ns, (uint64_t)self->actors * ((uint64_t)self->run->max + 1));
+    return driver_finish(ctx, self->client, elapsed_ns,
+                         (uint64_t)self->actors * ((uint64_t)self->run->max + 1));
 }
 
-ODEON_HANDLERS(bench_executor, ODEON_ON(bench_executor, bench_run), ODEON_ON(bench_executor, bench_member_ready),
-               ODEON_ON(bench_executor, bench_member_done), ODEON_ON(bench_executor, bench_executor_step));
+ODEON_HANDLERS(bench_executor, ODEON_ON(bench_executor, bench_run),
+               ODEON_ON(bench_executor, bench_member_ready),
+               ODEON_ON(bench_executor, bench_member_done),
+               ODEON_ON(bench_executor, bench_executor_step));
 ODEON_ACTOR_TYPE(bench_executor, ODEON_POLICY(ODEON_RESTART_STOP));

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fan_in: many senders, one sink.
  *
- * `actors` senders send n messages to one sink, the driver, n / actors each: FAN_BATCH of them in each behaviour, then
- * one step to itself. Messages: those to the sink; the steps are not counted, but their time is. Clock: from before the
- * first sender is told to begin until the sink has them all. Every sender has run its init before the clock starts.
- * A sender is at most FAN_CREDITS times FAN_CREDIT messages ahead of the sink, so that no queue comes to its limit; the
- * sink's words to it, one for FAN_CREDIT messages, are not counted either.
+ * `actors` senders send n messages to one sink, the driver, n / actors each: FAN_BATCH of them in
+ * each behaviour, then one step to itself. Messages: those to the sink; the steps are not counted,
+ * but their time is. Clock: from before the first sender is told to begin until the sink has them
+ * all. Every sender has run its init before the clock starts. A sender is at most FAN_CREDITS times
+ * FAN_CREDIT messages ahead of the sink, so that no queue comes to its limit; the sink's words to
+ * it, one for FAN_CREDIT messages, are not counted either.
  */
 #include "driver.h"
 
 #include <stdlib.h>
 
-enum { DEFAULT_SENDERS = 64, SENDERS_MAX = 2048, FAN_BATCH = 64, FAN_CREDIT = 8192, FAN_CREDITS = 3 };
+enum {
+    DEFAULT_SENDERS = 64,
+    SENDERS_MAX = 2048,
+    FAN_BATCH = 64,
+    FAN_CREDIT = 8192,
+    FAN_CREDITS = 3
+};
 #define DEFAULT_MESSAGES 10000000u
 
 ODEON_MESSAGE(bench_fan_message, 1, { uint64_t number; });
 ODEON_SIGNAL(bench_fan_ready, 1);
-ODEON_SIGNAL(bench_fan_step, 1); /* of a sender to itself, and of the driver to all of them */
+ODEON_SIGNAL(bench_fan_step, 1);   /* of a sender to itself, and of the driver to all of them */
 ODEON_SIGNAL(bench_fan_credit, 1); /* of the sink: FAN_CREDIT more may come */
 ODEON_INTERFACE(bench_fan_sender, bench_fan_step, bench_fan_credit);
 ODEON_INTERFACE(bench_fan_in, bench_run, bench_fan_message, bench_fan_ready);
@@ -61,7 +68,8 @@ ODEON_RECEIVE(bench_fan_sender, bench_fan_credit)
     return ODEON_NODELETE;
 }
 
-ODEON_HANDLERS(bench_fan_sender, ODEON_ON(bench_fan_sender, bench_fan_step), ODEON_ON(bench_fan_sender, bench_fan_credit));
+ODEON_HANDLERS(bench_fan_sender, ODEON_ON(bench_fan_sender, bench_fan_step),
+               ODEON_ON(bench_fan_sender, bench_fan_credit));
 ODEON_ACTOR_TYPE(bench_fan_sender, ODEON_POLICY(ODEON_RESTART_STOP));
 
 /* ---- the driver ---- */
@@ -107,13 +115,14 @@ ODEON_RECEIVE(bench_fan_in, bench_fan_ready)
 
 ODEON_RECEIVE(bench_fan_in, bench_fan_message)
 {
-    if (__builtin_expect(msg->number % FAN_CREDIT == 0 && msg->number > (FAN_CREDITS - 1) * FAN_CREDIT, 0))
+    if (__builtin_expect(
+            msg->number % FAN_CREDIT == 0 && msg->number > (FAN_CREDITS - 1) * FAN_CREDIT, 0))
         odeon_signal(ctx, odeon_as(bench_fan_sender, ctx->sender), bench_fan_credit);
     if (__builtin_expect(--self->left > 0, 1))
         return ODEON_NODELETE;
     return driver_finish(ctx, self->client, odeon_now_ns(ctx) - self->begin_ns, self->n);
 }
 
-ODEON_HANDLERS(bench_fan_in, ODEON_ON(bench_fan_in, bench_run), ODEON_ON(bench_fan_in, bench_fan_message),
-               ODEON_ON(bench_fan_in, bench_fan_ready));
+ODEON_HANDLERS(bench_fan_in, ODEON_ON(bench_fan_in, bench_run),
+               ODEON_ON(bench_fan_in, bench_fan_message), ODEON_ON(bench_fan_in, bench_fan_ready));
 ODEON_ACTOR_TYPE(bench_fan_in, ODEON_POLICY(ODEON_RESTART_STOP));

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* matrix: Z = X * Y of n x n integers, one actor for each row of Z.
  *
- * X[r][c] = Y[r][c] = r * c mod 37, in rows that are allocated one by one. An actor gets the number of its row, computes
- * Z[w][i] as the sum over j of X[w][j] * Y[j][i] in exactly that order, striding over Y's columns, and ends. Messages: n.
- * Clock: from before the first spawn until the last row is done. Check: the sum of Z, computed also from the sums of X's
- * columns and Y's rows. n is 3072 in the paper; default 512.
+ * X[r][c] = Y[r][c] = r * c mod 37, in rows that are allocated one by one. An actor gets the number
+ * of its row, computes Z[w][i] as the sum over j of X[w][j] * Y[j][i] in exactly that order,
+ * striding over Y's columns, and ends. Messages: n. Clock: from before the first spawn until the
+ * last row is done. Check: the sum of Z, computed also from the sums of X's columns and Y's rows. n
+ * is 3072 in the paper; default 512.
  *
  * The matrices belong to the driver; a row of Z is written by its actor alone.
  */
@@ -104,7 +105,8 @@ ODEON_RECEIVE(bench_matrix, bench_run)
     uint64_t n = driver_default(msg->n, DEFAULT_N);
     self->client = ctx->sender;
     if (matrix_x != NULL || n > N_MAX)
-        return driver_fail(ctx, self->client, -EINVAL, "bad number of rows, or another run goes on");
+        return driver_fail(ctx, self->client, -EINVAL,
+                           "bad number of rows, or another run goes on");
     matrix_n = (uint32_t)n;
     matrix_driver = odeon_as(bench_matrix, ctx->self);
     matrix_x = matrix_rows();
@@ -146,6 +148,6 @@ ODEON_RECEIVE(bench_matrix, bench_row_done)
                  : driver_fail(ctx, self->client, -EBADMSG, "the product is wrong");
 }
 
-ODEON_HANDLERS(bench_matrix, ODEON_ON(bench_matrix, bench_run), ODEON_ON(bench_matrix, bench_row_done),
-               ODEON_ON(bench_matrix, bench_matrix_step));
+ODEON_HANDLERS(bench_matrix, ODEON_ON(bench_matrix, bench_run),
+               ODEON_ON(bench_matrix, bench_row_done), ODEON_ON(bench_matrix, bench_matrix_step));
 ODEON_ACTOR_TYPE(bench_matrix, ODEON_POLICY(ODEON_RESTART_STOP));

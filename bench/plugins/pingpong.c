@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pingpong_local and pingpong_cross: two actors and one ball.
  *
- * local: both on the driver's queue, so always run by the same worker; cross: on two queues, one after the other in the
- * round of all queues, which lie on different workers only if the service spreads that way or a worker steals one: run
- * it with one queue a worker and without stealing for a cross-core figure. Messages: n, rounded up to even; two a trip.
- * Clock: from before the first ball until the last one is back. Both actors are known to exist before the clock starts:
- * the peer has answered a first ball that is not counted.
+ * local: both on the driver's queue, so always run by the same worker; cross: on two queues, one
+ * after the other in the round of all queues, which lie on different workers only if the service
+ * spreads that way or a worker steals one: run it with one queue a worker and without stealing for
+ * a cross-core figure. Messages: n, rounded up to even; two a trip. Clock: from before the first
+ * ball until the last one is back. Both actors are known to exist before the clock starts: the peer
+ * has answered a first ball that is not counted.
  */
 #include "driver.h"
 
@@ -67,14 +68,16 @@ ODEON_RECEIVE(bench_ping, bench_ball)
 ODEON_HANDLERS(bench_ping, ODEON_ON(bench_ping, bench_ball));
 ODEON_ACTOR_TYPE(bench_ping);
 
-static int pingpong_start(struct odeon_context *ctx, const struct bench_run *run, uint32_t placement)
+static int pingpong_start(struct odeon_context *ctx, const struct bench_run *run,
+                          uint32_t placement)
 {
     bench_pong_ref pong;
     bench_ping_ref ping;
     int r = odeon_spawn_into(ctx, &pong, bench_pong, .placement = placement);
     if (r == 0)
         r = odeon_spawn_into(ctx, &ping, bench_ping, .placement = placement,
-                             ODEON_ARGS(struct ping_args, .trips = (driver_default(run->n, DEFAULT_MESSAGES) + 1) / 2,
+                             ODEON_ARGS(struct ping_args,
+                                        .trips = (driver_default(run->n, DEFAULT_MESSAGES) + 1) / 2,
                                         .client = ctx->sender, .peer = pong));
     return r < 0 ? driver_fail(ctx, ctx->sender, r, "cannot make the two actors") : ODEON_DELETE;
 }

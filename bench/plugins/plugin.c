@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plugin `bench`: its types, and the actors that clients measure themselves with.
  *
- * bench_sink counts what is posted to it and whether the numbers came one after the other; bench_echo sends each post
- * back to the port it came from; bench_sleeper says how long each post took to get to it.
+ * bench_sink counts what is posted to it and whether the numbers came one after the other;
+ * bench_echo sends each post back to the port it came from; bench_sleeper says how long each post
+ * took to get to it.
  */
 #include "driver.h"
 
@@ -60,7 +61,8 @@ ODEON_RECEIVE(bench_sleeper, bench_quit)
     return ODEON_DELETE;
 }
 
-ODEON_HANDLERS(bench_sleeper, ODEON_ON(bench_sleeper, bench_wake), ODEON_ON(bench_sleeper, bench_quit));
+ODEON_HANDLERS(bench_sleeper, ODEON_ON(bench_sleeper, bench_wake),
+               ODEON_ON(bench_sleeper, bench_quit));
 ODEON_ACTOR_TYPE(bench_sleeper);
 
 /* Types of the other files, whose interfaces are their own. */
@@ -85,10 +87,12 @@ ODEON_DECLARE_TYPE(bench_spawn_stop);
 ODEON_DECLARE_TYPE(bench_mayfly);
 
 ODEON_PLUGIN("bench", "1.0.0", ODEON_TYPE(bench_static_send), ODEON_TYPE(bench_static_actor),
-             ODEON_TYPE(bench_dynamic_send), ODEON_TYPE(bench_dynamic_actor), ODEON_TYPE(bench_pingpong_local),
-             ODEON_TYPE(bench_pingpong_cross), ODEON_TYPE(bench_ping), ODEON_TYPE(bench_pong),
-             ODEON_TYPE(bench_executor), ODEON_TYPE(bench_member), ODEON_TYPE(bench_repeat), ODEON_TYPE(bench_server),
-             ODEON_TYPE(bench_balance_one), ODEON_TYPE(bench_balance_multi), ODEON_TYPE(bench_balanced),
-             ODEON_TYPE(bench_matrix), ODEON_TYPE(bench_row), ODEON_TYPE(bench_fan_in), ODEON_TYPE(bench_fan_sender),
-             ODEON_TYPE(bench_spawn_stop), ODEON_TYPE(bench_mayfly), ODEON_TYPE(bench_sink), ODEON_TYPE(bench_echo),
+             ODEON_TYPE(bench_dynamic_send), ODEON_TYPE(bench_dynamic_actor),
+             ODEON_TYPE(bench_pingpong_local), ODEON_TYPE(bench_pingpong_cross),
+             ODEON_TYPE(bench_ping), ODEON_TYPE(bench_pong), ODEON_TYPE(bench_executor),
+             ODEON_TYPE(bench_member), ODEON_TYPE(bench_repeat), ODEON_TYPE(bench_server),
+             ODEON_TYPE(bench_balance_one), ODEON_TYPE(bench_balance_multi),
+             ODEON_TYPE(bench_balanced), ODEON_TYPE(bench_matrix), ODEON_TYPE(bench_row),
+             ODEON_TYPE(bench_fan_in), ODEON_TYPE(bench_fan_sender), ODEON_TYPE(bench_spawn_stop),
+             ODEON_TYPE(bench_mayfly), ODEON_TYPE(bench_sink), ODEON_TYPE(bench_echo),
              ODEON_TYPE(bench_sleeper));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* repeat: one client actor, many servers, two kinds of request.
  *
- * In each round the client sends each server, in order, an integer request and a string request; the server answers
- * each at once, with 7 and "XYZ".  When all answers of a round are in, the client sends itself the start of the next
- * one. Messages: 4 * servers * rounds (starts and stops are not counted).  Clock: from the first start until the last
- * answer. Check: every answer has the right value.  The driver is the client.  Every server has run its init before the
- * clock starts.
+ * In each round the client sends each server, in order, an integer request and a string request;
+ * the server answers each at once, with 7 and "XYZ". When all answers of a round are in, the client
+ * sends itself the start of the next one. Messages: 4 * servers * rounds (starts and stops are not
+ * counted). Clock: from the first start until the last answer. Check: every answer has the right
+ * value. The driver is the client. Every server has run its init before the clock starts.
  */
 #include "driver.h"
 
@@ -19,7 +19,8 @@ ODEON_MESSAGE(bench_string, 1, { char text[8]; });
 ODEON_SIGNAL(bench_server_ready, 1);
 ODEON_SIGNAL(bench_repeat_step, 1); /* go on: spawning, or sending this round's requests */
 ODEON_INTERFACE(bench_server, bench_number, bench_string);
-ODEON_INTERFACE(bench_repeat, bench_run, bench_number, bench_string, bench_server_ready, bench_repeat_step);
+ODEON_INTERFACE(bench_repeat, bench_run, bench_number, bench_string, bench_server_ready,
+                bench_repeat_step);
 
 struct server_args {
     bench_repeat_ref client;
@@ -44,7 +45,8 @@ ODEON_RECEIVE(bench_server, bench_string)
     return ODEON_NODELETE;
 }
 
-ODEON_HANDLERS(bench_server, ODEON_ON(bench_server, bench_number), ODEON_ON(bench_server, bench_string));
+ODEON_HANDLERS(bench_server, ODEON_ON(bench_server, bench_number),
+               ODEON_ON(bench_server, bench_string));
 ODEON_ACTOR_TYPE(bench_server, ODEON_POLICY(ODEON_RESTART_STOP));
 
 /* ---- the client ---- */
@@ -80,8 +82,9 @@ ODEON_RECEIVE(bench_repeat, bench_run)
 static int repeat_spawn(struct bench_repeat_state *self, struct odeon_context *ctx)
 {
     for (uint32_t i = 0; i < DRIVER_STEP && self->spawned < self->n_servers; i++) {
-        int r = odeon_spawn_into(ctx, &self->servers[self->spawned], bench_server,
-                                 ODEON_ARGS(struct server_args, .client = odeon_as(bench_repeat, ctx->self)));
+        int r = odeon_spawn_into(
+            ctx, &self->servers[self->spawned], bench_server,
+            ODEON_ARGS(struct server_args, .client = odeon_as(bench_repeat, ctx->self)));
         if ((r == -ENOBUFS || r == -EAGAIN) && i > 0)
             break;
         if (r < 0)
@@ -91,7 +94,8 @@ static int repeat_spawn(struct bench_repeat_state *self, struct odeon_context *c
     return 0;
 }
 
-/* Both requests to each server; a server that has got its first and not its second goes on with the second. */
+/* Both requests to each server; a server that has got its first and not its second goes on with the
+ * second. */
 static int repeat_send(struct bench_repeat_state *self, struct odeon_context *ctx)
 {
     uint32_t first = self->sent;
@@ -142,7 +146,8 @@ ODEON_RECEIVE(bench_repeat, bench_repeat_step)
     }
     if (r == 0 && more)
         r = odeon_signal(ctx, odeon_as(bench_repeat, ctx->self), bench_repeat_step);
-    return r < 0 ? driver_fail(ctx, self->client, r, "cannot spawn, ask or stop all servers") : ODEON_NODELETE;
+    return r < 0 ? driver_fail(ctx, self->client, r, "cannot spawn, ask or stop all servers")
+                 : ODEON_NODELETE;
 }
 
 ODEON_RECEIVE(bench_repeat, bench_server_ready)
@@ -153,7 +158,8 @@ ODEON_RECEIVE(bench_repeat, bench_server_ready)
 }
 
 /* All answers of the round are in. */
-static __attribute__((noinline)) int repeat_end_round(struct bench_repeat_state *self, struct odeon_context *ctx)
+static __attribute__((noinline)) int repeat_end_round(struct bench_repeat_state *self,
+                                                      struct odeon_context *ctx)
 {
     self->sent = 0;
     if (++self->round == self->rounds) {
@@ -161,13 +167,15 @@ static __attribute__((noinline)) int repeat_end_round(struct bench_repeat_state 
         if (self->wrong)
             driver_fail(ctx, self->client, -EBADMSG, "a server gave a wrong answer");
         else
-            driver_finish(ctx, self->client, elapsed_ns, 4 * (uint64_t)self->n_servers * self->rounds);
+            driver_finish(ctx, self->client, elapsed_ns,
+                          4 * (uint64_t)self->n_servers * self->rounds);
     }
     odeon_signal(ctx, odeon_as(bench_repeat, ctx->self), bench_repeat_step);
     return ODEON_NODELETE;
 }
 
-static inline int repeat_count(struct bench_repeat_state *self, struct odeon_context *ctx, bool right)
+static inline int repeat_count(struct bench_repeat_state *self, struct odeon_context *ctx,
+                               bool right)
 {
     self->wrong |= !right;
     return --self->pending == 0 ? repeat_end_round(self, ctx) : ODEON_NODELETE;
@@ -183,7 +191,8 @@ ODEON_RECEIVE(bench_repeat, bench_string)
     return repeat_count(self, ctx, memcmp(msg->text, "XYZ", 4) == 0);
 }
 
-ODEON_HANDLERS(bench_repeat, ODEON_ON(bench_repeat, bench_run), ODEON_ON(bench_repeat, bench_number),
-               ODEON_ON(bench_repeat, bench_string), ODEON_ON(bench_repeat, bench_server_ready),
+ODEON_HANDLERS(bench_repeat, ODEON_ON(bench_repeat, bench_run),
+               ODEON_ON(bench_repeat, bench_number), ODEON_ON(bench_repeat, bench_string),
+               ODEON_ON(bench_repeat, bench_server_ready),
                ODEON_ON(bench_repeat, bench_repeat_step));
 ODEON_ACTOR_TYPE(bench_repeat, ODEON_POLICY(ODEON_RESTART_STOP));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spawn_stop: how fast actors come and go.
  *
- * The driver makes SWARM actors, spread over all queues, and sends each one message; each tells the driver, and ends.
- * When it has heard of all of them it makes the next SWARM, until there were n actors. "Messages": n, so the time is that
- * of an actor: its making, two messages, and its end. Clock: from before the first spawn until the last actor's message.
+ * The driver makes SWARM actors, spread over all queues, and sends each one message; each tells the
+ * driver, and ends. When it has heard of all of them it makes the next SWARM, until there were n
+ * actors. "Messages": n, so the time is that of an actor: its making, two messages, and its end.
+ * Clock: from before the first spawn until the last actor's message.
  */
 #include "driver.h"
 
@@ -62,5 +63,6 @@ ODEON_RECEIVE(bench_spawn_stop, bench_mayfly_ended)
     return driver_finish(ctx, self->client, odeon_now_ns(ctx) - self->begin_ns, self->n);
 }
 
-ODEON_HANDLERS(bench_spawn_stop, ODEON_ON(bench_spawn_stop, bench_run), ODEON_ON(bench_spawn_stop, bench_mayfly_ended));
+ODEON_HANDLERS(bench_spawn_stop, ODEON_ON(bench_spawn_stop, bench_run),
+               ODEON_ON(bench_spawn_stop, bench_mayfly_ended));
 ODEON_ACTOR_TYPE(bench_spawn_stop, ODEON_POLICY(ODEON_RESTART_STOP));

@@ -15,7 +15,9 @@ ODEON_STATE(gate_actor, { struct gate_page *page; });
 ODEON_INIT(gate_actor, struct gate_args)
 {
     int fd = open(args->page, O_RDWR | O_CLOEXEC);
-    void *page = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(struct gate_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *page =
+        fd < 0 ? MAP_FAILED
+               : mmap(NULL, sizeof(struct gate_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     if (fd >= 0)
         close(fd);

@@ -3,18 +3,23 @@
  *
  *   odeon-bench-restart ODEOND [ROUNDS [MESSAGES]]
  *
- * Starts a service of its own in a private folder.  An actor holds its worker in its first message while the others are queued behind it; then the
- * executor gets SIGKILL and the gate is opened for its successor.  Prints, of all rounds:
+ * Starts a service of its own in a private folder. An actor holds its worker in its first message
+ * while the others are queued behind it; then the executor gets SIGKILL and the gate is opened for
+ * its successor. Prints, of all rounds:
  *
- *   bench=restart queued=N rounds=R kill_to_first_ms=MEDIAN kill_to_first_max_ms=MAX recovered_ms=MEDIAN recovered_max_ms=MAX target_ms=100
+ *   bench=restart queued=N rounds=R kill_to_first_ms=MEDIAN kill_to_first_max_ms=MAX
+ *   recovered_ms=MEDIAN recovered_max_ms=MAX target_ms=100
  *
- * first: the first message is being handled; recovered: the service says that it runs.  Before that a line of each round, and the medians of what the
- * time until the first message was spent on, which add up to it in a round:
+ * first: the first message is being handled; recovered: the service says that it runs. Before that
+ * a line of each round, and the medians of what the time until the first message was spent on,
+ * which add up to it in a round:
  *
- *   bench=restart_steps notice_ms= fork_ms= enter_ms= place_ms= map_ms= verify_ms= recover_ms= load_ms= first_ms=
+ *   bench=restart_steps notice_ms= fork_ms= enter_ms= place_ms= map_ms= verify_ms= recover_ms=
+ *   load_ms= first_ms=
  *
- * notice: the kernel takes the old process apart, odeond hears of it; fork: the new process, up to its program; enter: libraries; place: settings,
- * processors; map: segment, tables; verify: ports, and whether the segment can be believed; recover; load: plugins; first: workers, the message.
+ * notice: the kernel takes the old process apart, odeond hears of it; fork: the new process, up to
+ * its program; enter: libraries; place: settings, processors; map: segment, tables; verify: ports,
+ * and whether the segment can be believed; recover; load: plugins; first: workers, the message.
  */
 #include "gate.h"
 
@@ -108,8 +113,16 @@ static void service_start(char *odeond)
     snprintf(log, sizeof(log), "%s/log", folder);
     service = fork();
     if (service == 0) {
-        char *const arguments[] = { odeond, (char *)"--foreground", runtime, (char *)"--set", (char *)"workers=2", (char *)"--set",
-                                    (char *)"stall-warn-ms=0", (char *)"--set", (char *)"drain-timeout-ms=100", NULL };
+        char *const arguments[] = { odeond,
+                                    (char *)"--foreground",
+                                    runtime,
+                                    (char *)"--set",
+                                    (char *)"workers=2",
+                                    (char *)"--set",
+                                    (char *)"stall-warn-ms=0",
+                                    (char *)"--set",
+                                    (char *)"drain-timeout-ms=100",
+                                    NULL };
         int fd = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
         if (fd >= 0)
@@ -123,7 +136,8 @@ static struct odeon_client *service_connect(void)
 {
     struct odeon_client *client = NULL;
 
-    for (uint64_t end = now_ns() + PATIENCE_S * UINT64_C(1000000000); now_ns() < end; pause_us(5000))
+    for (uint64_t end = now_ns() + PATIENCE_S * UINT64_C(1000000000); now_ns() < end;
+         pause_us(5000))
         if (odeon_connect(socket_path, "bench-restart", &client) == 0)
             return client;
     give_up("the service does not come up");
@@ -139,16 +153,21 @@ static struct odeon_stats_service service_look(struct odeon_stats *stats)
 }
 
 enum step { NOTICE, FORK, ENTER, PLACE, MAP, VERIFY, RECOVER, LOAD, FIRST, STEPS };
-static const char *const step_names[STEPS] = { "notice", "fork", "enter", "place", "map", "verify", "recover", "load", "first" };
+static const char *const step_names[STEPS] = { "notice", "fork",    "enter", "place", "map",
+                                               "verify", "recover", "load",  "first" };
 
 struct round {
     double first_ms, recovered_ms, step_ms[STEPS];
 };
 
-static void steps_take(struct round *round, const struct odeon_stats_service *look, uint64_t killed, uint64_t first)
+static void steps_take(struct round *round, const struct odeon_stats_service *look, uint64_t killed,
+                       uint64_t first)
 {
-    const uint64_t end[STEPS] = { look->start_noticed_ns,  look->start_forked_ns,    look->start_entered_ns, look->start_placed_ns, look->start_mapped_ns,
-                                  look->start_verified_ns, look->start_recovered_ns, look->start_loaded_ns,  first };
+    const uint64_t end[STEPS] = {
+        look->start_noticed_ns,   look->start_forked_ns, look->start_entered_ns,
+        look->start_placed_ns,    look->start_mapped_ns, look->start_verified_ns,
+        look->start_recovered_ns, look->start_loaded_ns, first
+    };
 
     for (unsigned i = 0; i < STEPS; i++)
         round->step_ms[i] = ((double)end[i] - (double)(i > 0 ? end[i - 1] : killed)) / 1e6;
@@ -162,7 +181,8 @@ static void queue_up(struct odeon_port *port, odeon_ref gate, uint32_t type, uin
     for (uint64_t i = 0; i < n; i++) {
         struct gate_message message = { .n = i };
 
-        if (odeon_post_wait(port, gate, type, &message, sizeof(message), PATIENCE_S * INT64_C(1000000000)) < 0)
+        if (odeon_post_wait(port, gate, type, &message, sizeof(message),
+                            PATIENCE_S * INT64_C(1000000000)) < 0)
             give_up("posting");
     }
 }
@@ -179,12 +199,14 @@ static uint64_t taken(struct odeon_stats *stats)
 /* Until the other worker has moved all of them into the actor's queue. */
 static void wait_queued(struct odeon_stats *stats, uint64_t all)
 {
-    for (uint64_t end = now_ns() + PATIENCE_S * UINT64_C(1000000000); taken(stats) < all; pause_us(2000))
+    for (uint64_t end = now_ns() + PATIENCE_S * UINT64_C(1000000000); taken(stats) < all;
+         pause_us(2000))
         if (now_ns() > end)
             give_up("the messages do not reach their queue");
 }
 
-static struct round round_run(struct odeon_stats *stats, struct odeon_port *port, odeon_ref gate, uint32_t type, uint64_t n)
+static struct round round_run(struct odeon_stats *stats, struct odeon_port *port, odeon_ref gate,
+                              uint32_t type, uint64_t n)
 {
     struct odeon_stats_service before = service_look(stats);
     struct odeon_stats_service look;
@@ -193,15 +215,18 @@ static struct round round_run(struct odeon_stats *stats, struct odeon_port *port
 
     queue_up(port, gate, type, n);
     while (now_ns() < before.executor_started_ns + SETTLED_NS)
-        pause_us(10000); /* the next start is at once only when the last one has held for a second */
+        /* the next start is at once only when the last one has held for a second */
+        pause_us(10000);
     wait_queued(stats, before_taken + n);
     killed = now_ns();
     if (kill((pid_t)before.executor_pid, SIGKILL) < 0)
         give_up("killing");
     atomic_store(&page->closed, 0);
-    for (uint64_t end = killed + PATIENCE_S * UINT64_C(1000000000); atomic_load(&page->processed) < n || round.recovered_ms == 0; pause_us(100)) {
+    for (uint64_t end = killed + PATIENCE_S * UINT64_C(1000000000);
+         atomic_load(&page->processed) < n || round.recovered_ms == 0; pause_us(100)) {
         look = service_look(stats);
-        if (round.recovered_ms == 0 && look.executor_restarts > before.executor_restarts && strcmp(look.state_name, "running") == 0)
+        if (round.recovered_ms == 0 && look.executor_restarts > before.executor_restarts &&
+            strcmp(look.state_name, "running") == 0)
             round.recovered_ms = (double)(now_ns() - killed) / 1e6;
         if (now_ns() > end)
             give_up("the messages are not processed");
@@ -225,7 +250,8 @@ static double median(double *values, unsigned n)
 
 static void round_print(const struct round *round, unsigned number)
 {
-    printf("point=restart round=%u kill_to_first_ms=%.1f recovered_ms=%.1f", number, round->first_ms, round->recovered_ms);
+    printf("point=restart round=%u kill_to_first_ms=%.1f recovered_ms=%.1f", number,
+           round->first_ms, round->recovered_ms);
     for (unsigned i = 0; i < STEPS; i++)
         printf(" %s_ms=%.1f", step_names[i], round->step_ms[i]);
     printf("\n");
@@ -248,7 +274,9 @@ static void rounds_print(const struct round *round, unsigned rounds, uint64_t n)
     }
     first_ms = median(first, rounds);
     recovered_ms = median(recovered, rounds);
-    printf("\nbench=restart queued=%" PRIu64 " rounds=%u kill_to_first_ms=%.1f kill_to_first_max_ms=%.1f recovered_ms=%.1f recovered_max_ms=%.1f"
+    printf("\nbench=restart queued=%" PRIu64
+           " rounds=%u kill_to_first_ms=%.1f kill_to_first_max_ms=%.1f recovered_ms=%.1f "
+           "recovered_max_ms=%.1f"
            " target_ms=100\n",
            n, rounds, first_ms, first[rounds - 1], recovered_ms, recovered[rounds - 1]);
 }
@@ -257,7 +285,9 @@ int main(int argc, char **argv)
 {
     unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 20;
     uint64_t n = argc > 3 ? strtoull(argv[3], NULL, 10) : 1000000;
-    struct odeon_spawn_where where = { .struct_size = sizeof(where), .where = ODEON_WHERE_PINNED, .worker = 1 };
+    struct odeon_spawn_where where = { .struct_size = sizeof(where),
+                                       .where = ODEON_WHERE_PINNED,
+                                       .worker = 1 };
     static struct round round[ROUNDS_MAX];
     struct odeon_client *client;
     struct odeon_stats *stats;
@@ -274,8 +304,10 @@ int main(int argc, char **argv)
     service_start(argv[1]);
     client = service_connect();
     snprintf(args.page, sizeof(args.page), "%s", page_path);
-    if (odeon_plugin_load(client, GATE_PLUGIN) < 0 || odeon_message_id(client, odeon_message_of(gate_message), &type) < 0 ||
-        odeon_admin_actor_spawn(client, "gate_actor", NULL, &args, sizeof(args), &where, &gate) < 0 ||
+    if (odeon_plugin_load(client, GATE_PLUGIN) < 0 ||
+        odeon_message_id(client, odeon_message_of(gate_message), &type) < 0 ||
+        odeon_admin_actor_spawn(client, "gate_actor", NULL, &args, sizeof(args), &where, &gate) <
+            0 ||
         odeon_port_open(client, NULL, &port) < 0 || odeon_stats_open(stats_path, &stats) < 0)
         give_up("setting up");
     for (unsigned i = 0; i < rounds; i++) {

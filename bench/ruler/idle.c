@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odeon-idle: clients that are connected, have a port each, and do nothing: odeon-idle SOCKET CLIENTS SECONDS
+/* odeon-idle: clients that are connected, have a port each, and do nothing: odeon-idle SOCKET
+ * CLIENTS SECONDS
  *
- * Prints "ready" when all are connected and their ports are mapped.  At the end each port must still be open.
+ * Prints "ready" when all are connected and their ports are mapped. At the end each port must still
+ * be open.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +32,8 @@ int main(int argc, char **argv)
         return 2;
     }
     for (long i = 0; i < n && code == 0; i++)
-        if (odeon_connect(argv[1], "odeon-idle", &clients[i]) < 0 || odeon_port_open(clients[i], NULL, &ports[i]) < 0)
+        if (odeon_connect(argv[1], "odeon-idle", &clients[i]) < 0 ||
+            odeon_port_open(clients[i], NULL, &ports[i]) < 0)
             code = 1;
     if (code == 0) {
         puts("ready");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One cache line back and forth between two pinned threads: the floor of everything that two cores do together.
+/* One cache line back and forth between two pinned threads: the floor of everything that two cores
+ * do together.
  *
- * The word counts up; one thread makes it odd, the other even.  The time is taken in pieces; the median of the pieces
- * is printed, so that a piece in which one side was preempted does not count.
+ * The word counts up; one thread makes it odd, the other even. The time is taken in pieces; the
+ * median of the pieces is printed, so that a piece in which one side was preempted does not count.
  */
 #include "ruler.h"
 
@@ -63,7 +64,7 @@ int ruler_line(const struct ruler_options *options)
     if (line.error < 0)
         return line.error;
     ruler_sort(times, PIECES);
-    printf("bench=ruler_line rtt_ns=%.1f least_ns=%.1f most_ns=%.1f\n", times[PIECES / 2] / 100.0, times[0] / 100.0,
-           times[PIECES - 1] / 100.0);
+    printf("bench=ruler_line rtt_ns=%.1f least_ns=%.1f most_ns=%.1f\n", times[PIECES / 2] / 100.0,
+           times[0] / 100.0, times[PIECES - 1] / 100.0);
     return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* odeon-ruler: the machine's own figures (ruler.h), one line for each.
  *
- * It spins on both sides, so it needs two CPUs of its own; should one side never get to run, the alarm ends it.
+ * It spins on both sides, so it needs two CPUs of its own; should one side never get to run, the
+ * alarm ends it.
  */
 #include "ruler.h"
 
@@ -15,9 +16,10 @@
 
 enum { ALARM_S = 60, DEFAULT_TRIPS = 200000, DEFAULT_RECORDS = 8000000, DEFAULT_WAKES = 1000 };
 
-static const char usage_text[] = "usage: odeon-ruler [line] [pingpong] [ring] [wake] [--cpus A,B] [--trips N] [--records N]\n"
-                                 "                   [--wakes N]\n"
-                                 "Without a name: all of them.  Without --cpus: the first two that may be used.\n";
+static const char usage_text[] =
+    "usage: odeon-ruler [line] [pingpong] [ring] [wake] [--cpus A,B] [--trips N] [--records N]\n"
+    "                   [--wakes N]\n"
+    "Without a name: all of them.  Without --cpus: the first two that may be used.\n";
 
 int ruler_error(int error, const char *what)
 {
@@ -30,7 +32,8 @@ int ruler_bind(int cpu)
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET((size_t)cpu, &set);
-    return sched_setaffinity(0, sizeof(set), &set) < 0 ? ruler_error(-errno, "cannot bind to a CPU") : 0;
+    return sched_setaffinity(0, sizeof(set), &set) < 0 ? ruler_error(-errno, "cannot bind to a CPU")
+                                                       : 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -68,8 +71,8 @@ static void parse_cpus(const char *text, int *cpus)
         usage(2);
     const char *rest = end + 1;
     second = strtol(rest, &end, 10);
-    if (end == rest || *end != '\0' || first < 0 || second < 0 || first >= CPU_SETSIZE || second >= CPU_SETSIZE ||
-        first == second)
+    if (end == rest || *end != '\0' || first < 0 || second < 0 || first >= CPU_SETSIZE ||
+        second >= CPU_SETSIZE || first == second)
         usage(2);
     cpus[0] = (int)first;
     cpus[1] = (int)second;
@@ -93,14 +96,14 @@ static void find_cpus(int *cpus)
 int main(int argc, char **argv)
 {
     static const struct option options_known[] = {
-        { "cpus", required_argument, NULL, 'c' },
-        { "trips", required_argument, NULL, 't' },
-        { "records", required_argument, NULL, 'r' },
-        { "wakes", required_argument, NULL, 'w' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+        { "cpus", required_argument, NULL, 'c' },    { "trips", required_argument, NULL, 't' },
+        { "records", required_argument, NULL, 'r' }, { "wakes", required_argument, NULL, 'w' },
+        { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
     };
-    struct ruler_options options = { .cpus = { -1, -1 }, .trips = DEFAULT_TRIPS, .records = DEFAULT_RECORDS, .wakes = DEFAULT_WAKES };
+    struct ruler_options options = { .cpus = { -1, -1 },
+                                     .trips = DEFAULT_TRIPS,
+                                     .records = DEFAULT_RECORDS,
+                                     .wakes = DEFAULT_WAKES };
     for (int code; (code = getopt_long(argc, argv, "", options_known, NULL)) != -1;) {
         switch (code) {
         case 'c':

@@ -17,7 +17,9 @@ static int map_memory(size_t bytes, void **ret_memory)
         return -errno;
     if (ftruncate(fd, (off_t)bytes) < 0)
         r = -errno;
-    void *memory = r == 0 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0) : MAP_FAILED;
+    void *memory = r == 0
+                       ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0)
+                       : MAP_FAILED;
     if (r == 0 && memory == MAP_FAILED)
         r = -errno;
     close(fd);
@@ -25,7 +27,8 @@ static int map_memory(size_t bytes, void **ret_memory)
     return r;
 }
 
-int pair_start(struct pair *pair, size_t bytes, int cpu, int (*side)(void *memory, void *argument), void *argument)
+int pair_start(struct pair *pair, size_t bytes, int cpu, int (*side)(void *memory, void *argument),
+               void *argument)
 {
     int r = map_memory(bytes, &pair->memory);
     if (r < 0)

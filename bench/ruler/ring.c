@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bare rings of 64-byte records between two processes: a payload line and an index line, nothing else.
+/* Bare rings of 64-byte records between two processes: a payload line and an index line, nothing
+ * else.
  *
- * ping-pong   one record each way and back; times of single trips, taken as odeon-bench takes those of `roundtrip`
- * one way     the writer publishes after every record, or after every 32; the reader takes all that is published and
- * then gives the room back; either side reads the other's index again only when it must, and the reader checks every
- * number
+ * ping-pong   one record each way and back; times of single trips, taken as odeon-bench takes those
+ *             of `roundtrip`
+ * one way     the writer publishes after every record, or after every 32; the reader takes all that
+ *             is published and then gives the room back; either side reads the other's index again
+ *             only when it must, and the reader checks every number
  *
  * Threads: one of each process.  An index has one writer; release by it, acquire by the other.
  */
@@ -148,6 +150,7 @@ int ruler_ring(const struct ruler_options *options, unsigned batch)
     uint64_t elapsed = ruler_now_ns() - begin;
     r = pair_finish(&pair);
     if (r == 0)
-        printf("bench=bare_ring batch=%u mmsg_s=%.1f\n", batch, (double)run.records * 1000.0 / (double)elapsed);
+        printf("bench=bare_ring batch=%u mmsg_s=%.1f\n", batch,
+               (double)run.records * 1000.0 / (double)elapsed);
     return r;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of odeon-ruler share.
  *
- * The ruler knows nothing of Odeon: it measures what two cores can do with bare memory, so that figures of the service
- * can be read beside it.  On virtual machines the distance of two cores changes from one minute to the next; a figure
- * of two cores means something only between two equal rulers.
+ * The ruler knows nothing of Odeon: it measures what two cores can do with bare memory, so that
+ * figures of the service can be read beside it. On virtual machines the distance of two cores
+ * changes from one minute to the next; a figure of two cores means something only between two equal
+ * rulers.
  */
 #pragma once
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bare wake-up: from before the store and the futex call of one thread to the first look at the clock of another one
- * that slept in it, on another CPU.  Before each the sleeper has had a pause to fall asleep in.
+/* The bare wake-up: from before the store and the futex call of one thread to the first look at the
+ * clock of another one that slept in it, on another CPU. Before each the sleeper has had a pause to
+ * fall asleep in.
  *
- * Threads: the waker (cpus[1]) writes posted_ns and then `word`; the sleeper (cpus[0]) writes `times` and then `seen`.
+ * Threads: the waker (cpus[1]) writes posted_ns and then `word`; the sleeper (cpus[0]) writes
+ * `times` and then `seen`.
  */
 #include "ruler.h"
 
@@ -74,7 +76,8 @@ int ruler_wake(const struct ruler_options *options)
     if (r == 0) {
         ruler_sort(wake.times, wake.n);
         printf("bench=bare_wake p50_ns=%u p90_ns=%u p99_ns=%u max_ns=%u\n", wake.times[wake.n / 2],
-               wake.times[wake.n - 1 - wake.n / 10], wake.times[wake.n - 1 - wake.n / 100], wake.times[wake.n - 1]);
+               wake.times[wake.n - 1 - wake.n / 10], wake.times[wake.n - 1 - wake.n / 100],
+               wake.times[wake.n - 1]);
     }
     free(wake.times);
     return r;

@@ -72,13 +72,15 @@ static inline bool command_allows(const struct command *command, enum option opt
     return ((command->options | OPTIONS_COMMON) & OPTION_BIT(option)) != 0;
 }
 
-/* The first command of a noun, the command of a noun and a verb (NULL: without verb); NULL: there is none. */
+/* The first command of a noun, the command of a noun and a verb (NULL: without verb); NULL: there
+ * is none. */
 const struct command *command_find_noun(const char *noun);
 const struct command *command_find(const char *noun, const char *verb);
 /* Whether the entry is the first of its noun. */
 bool command_begins_noun(const struct command *command);
 
-/* Fills ctl from the arguments.  0, or the exit code, after a message; *ret_finished: help or version has been shown.
+/* Fills ctl from the arguments. 0, or the exit code, after a message; *ret_finished: help or
+ * version has been shown.
  */
 int command_parse(struct ctl *ctl, int argc, char **argv, bool *ret_finished);
 

@@ -5,42 +5,54 @@
 #include <string.h>
 
 const struct option_info option_table[OPTION_N] = {
-    [OPTION_SOCKET] = { "socket", "PATH", "Control socket ($ODEON_SOCKET, else /run/odeon/control.sock)", "@file",
+    [OPTION_SOCKET] = { "socket", "PATH",
+                        "Control socket ($ODEON_SOCKET, else /run/odeon/control.sock)", "@file",
                         false },
-    [OPTION_STATS] = { "stats", "PATH", "Statistics segment ($ODEON_STATS, else \"stats\" beside the socket)", "@file",
-                       false },
+    [OPTION_STATS] = { "stats", "PATH",
+                       "Statistics segment ($ODEON_STATS, else \"stats\" beside the socket)",
+                       "@file", false },
     [OPTION_JSON] = { "json", NULL, "Print JSON with stable names instead of tables", NULL, false },
     [OPTION_NO_LEGEND] = { "no-legend", NULL, "Leave out headings and hints", NULL, false },
     [OPTION_HELP] = { "help", NULL, "Show help for the command and leave", NULL, false },
     [OPTION_VERSION] = { "version", NULL, "Show the version and leave", NULL, false },
     [OPTION_LIMIT] = { "limit", "N", "Show at most N rows (all without it)", NULL, false },
-    [OPTION_AFTER] = { "after", "KEY", "Begin after this key, which the end of a limited list names", NULL, false },
-    [OPTION_WATCH] = { "watch", "SECONDS", "Show rates per second, again every SECONDS (fractions allowed)", NULL,
+    [OPTION_AFTER] = { "after", "KEY",
+                       "Begin after this key, which the end of a limited list names", NULL, false },
+    [OPTION_WATCH] = { "watch", "SECONDS",
+                       "Show rates per second, again every SECONDS (fractions allowed)", NULL,
                        false },
-    [OPTION_WORKER] = { "worker", NULL, "Show each worker and the control thread for itself", NULL, false },
+    [OPTION_WORKER] = { "worker", NULL, "Show each worker and the control thread for itself", NULL,
+                        false },
     [OPTION_COUNT] = { "count", "N", "With --watch: stop after N intervals", NULL, false },
     [OPTION_TYPE] = { "type", "TYPE", "Only actors of this type", NULL, false },
     [OPTION_NAME] = { "name", "NAME", "Register the new actor under this name", NULL, false },
     [OPTION_HOW] = { "how", "delete|destroy|finished", "How the actor ends (delete without it)",
                      "delete destroy finished", false },
     [OPTION_ALL] = { "all", NULL, "Show every command with its options", NULL, false },
-    [OPTION_KIND] = { "kind", "KIND", "Only queues of this kind: ordinary, pinned, follow or detached",
+    [OPTION_KIND] = { "kind", "KIND",
+                      "Only queues of this kind: ordinary, pinned, follow or detached",
                       "ordinary pinned follow detached", false },
     [OPTION_NODE] = { "node", "N", "Let it live on a worker of memory node N", NULL, false },
-    [OPTION_PINNED] = { "pinned", "WORKER", "Let it live on one worker, which nobody steals it from", NULL, true },
+    [OPTION_PINNED] = { "pinned", "WORKER",
+                        "Let it live on one worker, which nobody steals it from", NULL, true },
     [OPTION_FOLLOW] = { "follow", NULL, "Let it run where its last sender runs", NULL, false },
-    [OPTION_TO] = { "to", "REF|NAME", "Give them to this actor instead of their receivers", NULL, false },
+    [OPTION_TO] = { "to", "REF|NAME", "Give them to this actor instead of their receivers", NULL,
+                    false },
     [OPTION_DETACHED] = { "detached", NULL, "Give it a thread of its own", NULL, false },
 };
 
 const struct command command_table[] = {
-    { .noun = "status", .arguments = "", .doc = "Show what the service is and how it is", .run = ctl_status },
+    { .noun = "status",
+      .arguments = "",
+      .doc = "Show what the service is and how it is",
+      .run = ctl_status },
     { .noun = "stats",
       .arguments = "",
       .options = OPTION_BIT(OPTION_WATCH) | OPTION_BIT(OPTION_WORKER) | OPTION_BIT(OPTION_COUNT),
       .doc = "Show what the scheduler has done, from the statistics segment",
-      .details = "Reads the segment without asking the service, and so works while the service is down.\n"
-                 "With --watch and --json, prints one JSON document a line.",
+      .details =
+          "Reads the segment without asking the service, and so works while the service is down.\n"
+          "With --watch and --json, prints one JSON document a line.",
       .run = ctl_stats },
     { .noun = "executor",
       .verb = "show",
@@ -53,12 +65,17 @@ const struct command command_table[] = {
       .words_min = 1,
       .words_max = COMMAND_WORDS_ANY,
       .doc = "Change settings of the running executor, all or none",
-      .details = "Several may be joined with commas: stealing=random,throughput=64.  They are one change: workers\n"
+      .details = "Several may be joined with commas: stealing=random,throughput=64.  They are one "
+                 "change: workers\n"
                  "stop for it once, and go on with all of it or, after a refusal, with none.",
-      .choices = "stealing=none stealing=random stealing=round-robin stealing=longest-victim stealing=fullest "
-                 "stealing=locality stealing=share steal-mode=keep steal-mode=visit steal-sources= throughput= "
-                 "workers= affinity=auto affinity=none smt=yes smt=no spin-us= moderate-sleeps= moderate-us= "
-                 "relaxed-us= stall-warn-ms= stall-kill-ms= quarantine-crashes= quarantine-window-s=",
+      .choices =
+          "stealing=none stealing=random stealing=round-robin stealing=longest-victim "
+          "stealing=fullest "
+          "stealing=locality stealing=share steal-mode=keep steal-mode=visit steal-sources= "
+          "throughput= "
+          "workers= affinity=auto affinity=none smt=yes smt=no spin-us= moderate-sleeps= "
+          "moderate-us= "
+          "relaxed-us= stall-warn-ms= stall-kill-ms= quarantine-crashes= quarantine-window-s=",
       .run = ctl_executor_set },
     { .noun = "plugin",
       .verb = "load",
@@ -125,7 +142,8 @@ const struct command command_table[] = {
       .words_min = 2,
       .words_max = COMMAND_WORDS_ANY,
       .doc = "Send a message to an actor",
-      .details = "Fields that are not given are zero.  Integers are decimal or 0x hexadecimal, arrays of numbers are\n"
+      .details = "Fields that are not given are zero.  Integers are decimal or 0x hexadecimal, "
+                 "arrays of numbers are\n"
                  "joined with commas, arrays of char and a tail take text as it is.",
       .run = ctl_actor_send },
     { .noun = "actor",
@@ -163,7 +181,8 @@ const struct command command_table[] = {
       .words_max = COMMAND_WORDS_ANY,
       .options = OPTION_BIT(OPTION_TO),
       .doc = "Give dead letters to their receivers once more",
-      .details = "They come behind what waits there, as if they were new.  Those whose receiver has ended, or has no\n"
+      .details = "They come behind what waits there, as if they were new.  Those whose receiver "
+                 "has ended, or has no\n"
                  "room, stay.",
       .choices = "all",
       .run = ctl_dlq_replay },

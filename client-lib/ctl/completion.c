@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Completion code for shells, from the table of commands.
  *
- * The generated function finds noun and verb among the words before the cursor (options and their values skipped) and
- * offers what the table has for them; it never asks the service.
+ * The generated function finds noun and verb among the words before the cursor (options and their
+ * values skipped) and offers what the table has for them; it never asks the service.
  */
 #include "client-lib/ctl/ctl.h"
 
@@ -130,11 +130,13 @@ int ctl_completion(struct ctl *ctl)
     FILE *out = ctl->out;
 
     if (strcmp(ctl->words[0], "bash") != 0)
-        return ctl_fail(ctl, CTL_USAGE, "completion: there is none for '%s'. Write bash", ctl->words[0]);
+        return ctl_fail(ctl, CTL_USAGE, "completion: there is none for '%s'. Write bash",
+                        ctl->words[0]);
     fputs("# bash completion for odeonctl\n"
           "_odeonctl()\n"
           "{\n"
-          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i options command=\n"
+          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i options "
+          "command=\n"
           "    local -a words=()\n",
           out);
     completion_nouns(out);

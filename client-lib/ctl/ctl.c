@@ -99,8 +99,8 @@ int ctl_refuse(struct ctl *ctl, int error, const char *format, ...)
     n = strlen(why);
     while (n && (why[n - 1] == '.' || why[n - 1] == '\n'))
         n--;
-    ctl_fail(ctl, ctl_exit_of(error), "%s: %.*s%s%s", what ? what : "the request", (int)n, why, hint ? ". " : "",
-             hint ? hint : "");
+    ctl_fail(ctl, ctl_exit_of(error), "%s: %.*s%s%s", what ? what : "the request", (int)n, why,
+             hint ? ". " : "", hint ? hint : "");
     free(what);
     return (int)ctl_exit_of(error);
 }
@@ -117,18 +117,21 @@ int ctl_connect(struct ctl *ctl)
     case 0:
         return odeon_set_patience(ctl->client, 0); /* a person at a terminal is told at once */
     case ENOENT:
-        return ctl_fail(
-            ctl, CTL_UNREACHABLE,
-            "cannot reach the service: there is no socket %s. Start odeond, or name its socket with --socket", path);
+        return ctl_fail(ctl, CTL_UNREACHABLE,
+                        "cannot reach the service: there is no socket %s. Start odeond, or name "
+                        "its socket with --socket",
+                        path);
     case ECONNREFUSED:
-        return ctl_fail(
-            ctl, CTL_UNREACHABLE,
-            "cannot reach the service: nobody listens at %s. Start odeond, or name its socket with --socket", path);
+        return ctl_fail(ctl, CTL_UNREACHABLE,
+                        "cannot reach the service: nobody listens at %s. Start odeond, or name its "
+                        "socket with --socket",
+                        path);
     case EACCES:
     case EPERM:
-        return ctl_fail(
-            ctl, CTL_REFUSED,
-            "cannot reach the service: you may not use %s. Run odeonctl as the user of the service, or as root", path);
+        return ctl_fail(ctl, CTL_REFUSED,
+                        "cannot reach the service: you may not use %s. Run odeonctl as the user of "
+                        "the service, or as root",
+                        path);
     case EPROTO:
         return ctl_refuse(ctl, r, "cannot talk to the service at %s", path);
     case ENOTDIR:
@@ -151,12 +154,15 @@ int ctl_ref_find(struct ctl *ctl, const char *text, odeon_ref *ret_ref)
         if (*ret_ref >> 32)
             return 0;
         return ctl_fail(ctl, CTL_USAGE,
-                        "%s: generations begin at 1, so nobody can have this reference. See odeonctl actor list", text);
+                        "%s: generations begin at 1, so nobody can have this reference. See "
+                        "odeonctl actor list",
+                        text);
     }
     r = odeon_lookup(ctl->client, text, ret_ref);
     if (r == -ENOENT)
         return ctl_fail(ctl, CTL_REFUSED,
-                        "%s: no actor has this name. See odeonctl actor list; a reference is written SLOT.GENERATION",
+                        "%s: no actor has this name. See odeonctl actor list; a reference is "
+                        "written SLOT.GENERATION",
                         text);
     return r < 0 ? ctl_refuse(ctl, r, "cannot look up '%s'", text) : 0;
 }
@@ -178,7 +184,8 @@ int ctl_run(int argc, char **argv, FILE *out, FILE *err, bool terminal)
     ctl.client = odeon_disconnect(ctl.client);
     free(words);
     if (fflush(out) == EOF || ferror(out)) {
-        int lost = ctl_fail(&ctl, CTL_REFUSED, "cannot write the output: %s. See that its end is open and has room",
+        int lost = ctl_fail(&ctl, CTL_REFUSED,
+                            "cannot write the output: %s. See that its end is open and has room",
                             strerror(errno));
 
         code = code ? code : lost;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One run of odeonctl: its command, its options, where it writes, its connection.
  *
- * Owned by ctl_main() (or a test) on the stack; one thread.  Commands get it as their only argument and return an exit
- * code.
+ * Owned by ctl_main() (or a test) on the stack; one thread. Commands get it as their only argument
+ * and return an exit code.
  *
  * C1  Results go to `out`, everything else (errors, notes) to `err`.
- * C2  Whatever comes from outside (names, texts of the service) reaches a terminal without control characters.
- * C3  With `json`, what is on `out` is one JSON document a run (a line an interval for `stats --watch`) with
- * "version": 1.
+ * C2  Whatever comes from outside (names, texts of the service) reaches a terminal without control
+ *     characters.
+ * C3  With `json`, what is on `out` is one JSON document a run (a line an interval for `stats
+ * --watch`) with "version": 1.
  */
 #pragma once
 
@@ -50,9 +51,12 @@ int ctl_run(int argc, char **argv, FILE *out, FILE *err, bool terminal);
 int ctl_connect(struct ctl *ctl);
 
 /* Prints "odeonctl: ..." and returns `code`.  The text is "WHAT: WHY. WHAT TO DO". */
-int ctl_fail(struct ctl *ctl, enum ctl_exit code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The same for a call of libodeon that has returned `error`: WHAT is the format, the rest comes from the library. */
-int ctl_refuse(struct ctl *ctl, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int ctl_fail(struct ctl *ctl, enum ctl_exit code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same for a call of libodeon that has returned `error`: WHAT is the format, the rest comes
+ * from the library. */
+int ctl_refuse(struct ctl *ctl, int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Which exit code an error of libodeon (after the connection stood) stands for. */
 enum ctl_exit ctl_exit_of(int error);
 

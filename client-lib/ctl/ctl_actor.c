@@ -22,8 +22,9 @@ static void actor_add(struct listing *listing, const void *row)
 {
     const struct odeon_actor_info *a = row;
 
-    listing_add(listing, (struct cell[]){ CELL_REF(a->ref), CELL_TEXT(a->type), CELL_TEXT(a->name), CELL_TEXT(a->state),
-                                          actor_number(a->queue), actor_number(a->worker), CELL_REF(a->spawned_by),
+    listing_add(listing, (struct cell[]){ CELL_REF(a->ref), CELL_TEXT(a->type), CELL_TEXT(a->name),
+                                          CELL_TEXT(a->state), actor_number(a->queue),
+                                          actor_number(a->worker), CELL_REF(a->spawned_by),
                                           CELL_TEXT(a->kind) });
 }
 
@@ -47,9 +48,10 @@ static char *actor_nearest_type(struct ctl *ctl, const char *name)
 
 static int actor_fail_gone(struct ctl *ctl, const char *what, const char *which)
 {
-    return ctl_fail(ctl, CTL_REFUSED,
-                    "cannot %s %s: there is no such actor, it has ended or never was. See odeonctl actor list", what,
-                    which);
+    return ctl_fail(
+        ctl, CTL_REFUSED,
+        "cannot %s %s: there is no such actor, it has ended or never was. See odeonctl actor list",
+        what, which);
 }
 
 /* What went wrong with the one actor that a command is about. */
@@ -97,7 +99,8 @@ int ctl_actor_show(struct ctl *ctl)
     r = odeon_admin_actor_show(ctl->client, ref, by_ref ? NULL : which, &d);
     if (r == -ENOENT && !by_ref)
         return ctl_fail(ctl, CTL_REFUSED,
-                        "%s: no actor has this name. See odeonctl actor list; a reference is written SLOT.GENERATION",
+                        "%s: no actor has this name. See odeonctl actor list; a reference is "
+                        "written SLOT.GENERATION",
                         which);
     if (r == -ENOENT)
         return actor_fail_gone(ctl, "show", which);
@@ -143,9 +146,12 @@ static int actor_fail_spawn(struct ctl *ctl, int error, const char *type)
     if (error == -ENOENT)
         near = actor_nearest_type(ctl, type);
     if (near)
-        code = ctl_fail(ctl, CTL_REFUSED, "cannot make an actor: there is no type '%s'. Did you mean %s?", type, near);
+        code =
+            ctl_fail(ctl, CTL_REFUSED,
+                     "cannot make an actor: there is no type '%s'. Did you mean %s?", type, near);
     else if (error == -ENOENT)
-        code = ctl_fail(ctl, CTL_REFUSED, "cannot make an actor of type '%s': %s. odeonctl type list shows the types",
+        code = ctl_fail(ctl, CTL_REFUSED,
+                        "cannot make an actor of type '%s': %s. odeonctl type list shows the types",
                         type, why && *why ? why : "there is no such type");
     else
         code = ctl_refuse(ctl, error, "cannot make an actor of type '%s'", type);
@@ -155,13 +161,15 @@ static int actor_fail_spawn(struct ctl *ctl, int error, const char *type)
 }
 
 /* A number of a node or a worker; 0, or the exit code, after a message. */
-static int actor_parse_number(struct ctl *ctl, enum option option, const char *what, uint32_t *ret_number)
+static int actor_parse_number(struct ctl *ctl, enum option option, const char *what,
+                              uint32_t *ret_number)
 {
     uint64_t number;
 
     if (!ctl_number_parse(ctl->option[option], &number) || number >= UINT32_MAX)
         return ctl_fail(ctl, CTL_USAGE,
-                        "--%s: '%s' is not a number of a %s. odeonctl status and executor show say which there are",
+                        "--%s: '%s' is not a number of a %s. odeonctl status and executor show say "
+                        "which there are",
                         option_table[option].name, ctl->option[option], what);
     *ret_number = (uint32_t)number;
     return 0;
@@ -184,7 +192,8 @@ static int actor_parse_where(struct ctl *ctl, struct odeon_spawn_where *ret)
         if (!ctl->option[ways[i].option])
             continue;
         if (given)
-            return ctl_fail(ctl, CTL_USAGE, "--%s and --%s: an actor lives in one place. Leave one out", given,
+            return ctl_fail(ctl, CTL_USAGE,
+                            "--%s and --%s: an actor lives in one place. Leave one out", given,
                             option_table[ways[i].option].name);
         given = option_table[ways[i].option].name;
         ret->where = ways[i].where;
@@ -225,7 +234,8 @@ int ctl_actor_spawn(struct ctl *ctl)
 }
 
 /* Names what the actor accepts, with the nearest first. */
-static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref, const char *message, const char *why)
+static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref,
+                              const char *message, const char *why)
 {
     struct odeon_actor_detail *d = NULL;
     struct suggestion near;
@@ -234,24 +244,25 @@ static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref,
     int code;
 
     if (odeon_admin_actor_show(ctl->client, ref, NULL, &d) < 0)
-        return ctl_fail(ctl, CTL_REFUSED, "cannot send to %s: %s '%s'. See what odeonctl actor show says it accepts",
+        return ctl_fail(ctl, CTL_REFUSED,
+                        "cannot send to %s: %s '%s'. See what odeonctl actor show says it accepts",
                         which, why, message);
     suggestion_init(&near, message);
     for (size_t i = 0; i < d->n_accepts; i++)
         suggestion_offer(&near, d->accepts[i]);
     accepts = CELL_LIST(d->accepts, d->n_accepts);
     list = output_cell_text(&accepts);
-    code = ctl_fail(ctl, CTL_REFUSED, "cannot send to %s: %s '%s'. %s%s%sIt accepts: %s", which, why, message,
-                    near.best ? "Did you mean " : "", near.best ? near.best : "", near.best ? "? " : "",
-                    list ? list : "?");
+    code = ctl_fail(ctl, CTL_REFUSED, "cannot send to %s: %s '%s'. %s%s%sIt accepts: %s", which,
+                    why, message, near.best ? "Did you mean " : "", near.best ? near.best : "",
+                    near.best ? "? " : "", list ? list : "?");
     free(list);
     odeon_free(d);
     return code;
 }
 
 /* The payload of `message` from the words after it; 0, or the exit code, after a message. */
-static int actor_make_payload(struct ctl *ctl, const struct odeon_message_info *info, void **ret_payload,
-                              size_t *ret_size)
+static int actor_make_payload(struct ctl *ctl, const struct odeon_message_info *info,
+                              void **ret_payload, size_t *ret_size)
 {
     struct payload_layout *layout = NULL;
     char why[PAYLOAD_ERROR_TEXT];
@@ -264,9 +275,11 @@ static int actor_make_payload(struct ctl *ctl, const struct odeon_message_info *
         payload_layout_free(layout);
         return ctl_fail(ctl, CTL_REFUSED, "cannot write the message '%s': %s", info->name, why);
     }
-    r = payload_fill(layout, ctl->words + 2, ctl->n_words - 2, info->size, ret_payload, ret_size, why);
+    r = payload_fill(layout, ctl->words + 2, ctl->n_words - 2, info->size, ret_payload, ret_size,
+                     why);
     payload_layout_free(layout);
-    return r < 0 ? ctl_fail(ctl, CTL_USAGE, "cannot write the message '%s': %s", info->name, why) : 0;
+    return r < 0 ? ctl_fail(ctl, CTL_USAGE, "cannot write the message '%s': %s", info->name, why)
+                 : 0;
 }
 
 static void actor_print_sent(struct ctl *ctl, odeon_ref ref, const char *message, size_t size)
@@ -328,7 +341,9 @@ int ctl_actor_stop(struct ctl *ctl)
     static const struct {
         const char *name;
         enum odeon_allocation how;
-    } ways[] = { { "delete", ODEON_DELETE }, { "destroy", ODEON_DESTROY }, { "finished", ODEON_FINISHED } };
+    } ways[] = { { "delete", ODEON_DELETE },
+                 { "destroy", ODEON_DESTROY },
+                 { "finished", ODEON_FINISHED } };
     const char *how = ctl->option[OPTION_HOW] ? ctl->option[OPTION_HOW] : ways[0].name;
     char text[CTL_REF_TEXT];
     struct json json;
@@ -339,7 +354,8 @@ int ctl_actor_stop(struct ctl *ctl)
     while (way < 3 && strcmp(ways[way].name, how) != 0)
         way++;
     if (way == 3)
-        return ctl_fail(ctl, CTL_USAGE, "--how: '%s' is no way to end. Write delete, destroy or finished", how);
+        return ctl_fail(ctl, CTL_USAGE,
+                        "--how: '%s' is no way to end. Write delete, destroy or finished", how);
     code = ctl_connect(ctl);
     if (!code)
         code = ctl_ref_find(ctl, ctl->words[0], &ref);

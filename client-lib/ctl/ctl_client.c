@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-static int client_fetch(struct odeon_client *client, const char *filter, uint64_t after, uint32_t rows,
-                        struct odeon_list **ret)
+static int client_fetch(struct odeon_client *client, const char *filter, uint64_t after,
+                        uint32_t rows, struct odeon_list **ret)
 {
     (void)filter;
     return odeon_admin_client_list(client, after, rows, ret);
@@ -19,10 +19,12 @@ static void client_add(struct listing *listing, const void *row)
     const struct odeon_client_info *c = row;
     char since[OUTPUT_DURATION_TEXT];
 
-    listing_add(listing, (struct cell[]){ CELL_NUMBER(c->id), CELL_TEXT(c->name), CELL_NUMBER(c->pid),
-                                          CELL_NUMBER(c->uid), CELL_NUMBER(c->ports), CELL_NUMBER(c->broken_ports),
-                                          CELL_SHOWN(c->connected_ns, output_format_duration(c->connected_ns, since)),
-                                          CELL_TEXT(c->library), CELL_TEXT(c->roles), CELL_TEXT(c->command) });
+    listing_add(listing,
+                (struct cell[]){
+                    CELL_NUMBER(c->id), CELL_TEXT(c->name), CELL_NUMBER(c->pid),
+                    CELL_NUMBER(c->uid), CELL_NUMBER(c->ports), CELL_NUMBER(c->broken_ports),
+                    CELL_SHOWN(c->connected_ns, output_format_duration(c->connected_ns, since)),
+                    CELL_TEXT(c->library), CELL_TEXT(c->roles), CELL_TEXT(c->command) });
 }
 
 int ctl_client_list(struct ctl *ctl)
@@ -56,7 +58,8 @@ static int parse_id(struct ctl *ctl, uint32_t *ret_id)
     errno = 0;
     id = strtoul(text, &end, 10);
     if (errno || end == text || *end || text[0] == '-' || id == 0 || id > UINT32_MAX)
-        return ctl_fail(ctl, CTL_USAGE, "'%s' is no client's number. See odeonctl client list", text);
+        return ctl_fail(ctl, CTL_USAGE, "'%s' is no client's number. See odeonctl client list",
+                        text);
     *ret_id = (uint32_t)id;
     return 0;
 }
@@ -112,17 +115,19 @@ static void print_heading(struct ctl *ctl, const struct odeon_client_detail *d)
 {
     const struct odeon_client_info *c = &d->client;
 
-    fprintf(ctl->out, "Client %u%s%s: process %u%s%s, user %u, roles: %s\n", c->id, *c->name ? ", " : "", c->name,
-            c->pid, *c->command ? ", " : "", c->command, c->uid, c->roles);
-    fprintf(ctl->out, "Quotas are %s for this user; refused so far: %llu\n\n", d->bound ? "enforced" : "not enforced",
-            (unsigned long long)d->refusals);
+    fprintf(ctl->out, "Client %u%s%s: process %u%s%s, user %u, roles: %s\n", c->id,
+            *c->name ? ", " : "", c->name, c->pid, *c->command ? ", " : "", c->command, c->uid,
+            c->roles);
+    fprintf(ctl->out, "Quotas are %s for this user; refused so far: %llu\n\n",
+            d->bound ? "enforced" : "not enforced", (unsigned long long)d->refusals);
 }
 
 int ctl_client_show(struct ctl *ctl)
 {
-    static const struct column columns[] = {
-        { "QUOTA", "name", false }, { "CLIENT", "client", true }, { "USER", "user", true }, { "LIMIT", "limit", true }
-    };
+    static const struct column columns[] = { { "QUOTA", "name", false },
+                                             { "CLIENT", "client", true },
+                                             { "USER", "user", true },
+                                             { "LIMIT", "limit", true } };
     struct odeon_client_detail *d = NULL;
     struct listing list;
     int code = client_get(ctl, &d);
@@ -141,10 +146,13 @@ int ctl_client_show(struct ctl *ctl)
         const struct odeon_usage *u = &d->usage[i];
         char limit[40];
 
-        snprintf(limit, sizeof(limit), "%llu%s", (unsigned long long)u->limit, u->per_second ? "/s" : "");
-        listing_add(&list, (struct cell[]){ CELL_TEXT(u->name), u->client_known ? CELL_NUMBER(u->client) : CELL_NONE,
-                                            u->user_known ? CELL_NUMBER(u->user) : CELL_NONE,
-                                            u->unlimited ? CELL_NONE : CELL_SHOWN(u->limit, limit) });
+        snprintf(limit, sizeof(limit), "%llu%s", (unsigned long long)u->limit,
+                 u->per_second ? "/s" : "");
+        listing_add(&list,
+                    (struct cell[]){ CELL_TEXT(u->name),
+                                     u->client_known ? CELL_NUMBER(u->client) : CELL_NONE,
+                                     u->user_known ? CELL_NUMBER(u->user) : CELL_NONE,
+                                     u->unlimited ? CELL_NONE : CELL_SHOWN(u->limit, limit) });
     }
     code = listing_end(&list, false, 0);
     odeon_free(d);

@@ -14,7 +14,8 @@ static const char *time_text(uint64_t time_ns, char text[static TIME_TEXT])
 {
     time_t seconds = (time_t)(time_ns / 1000000000);
     struct tm parts;
-    size_t n = gmtime_r(&seconds, &parts) ? strftime(text, TIME_TEXT, "%Y-%m-%dT%H:%M:%S", &parts) : 0;
+    size_t n =
+        gmtime_r(&seconds, &parts) ? strftime(text, TIME_TEXT, "%Y-%m-%dT%H:%M:%S", &parts) : 0;
 
     snprintf(text + n, TIME_TEXT - n, ".%03" PRIu64 "Z", time_ns / 1000000 % 1000);
     return text;
@@ -30,12 +31,15 @@ static void letter_add(struct listing *listing, const void *row)
     const struct odeon_dead_letter_info *l = row;
     char when[TIME_TEXT];
 
-    listing_add(listing, (struct cell[]){ CELL_NUMBER(l->id), CELL_TEXT(time_text(l->time_ns, when)), CELL_REF(l->to), CELL_TEXT(l->type),
-                                          CELL_TEXT(l->message), CELL_NUMBER(l->size), CELL_TEXT(l->reason), CELL_NUMBER(l->attempts),
-                                          sender(l->from) });
+    listing_add(listing,
+                (struct cell[]){ CELL_NUMBER(l->id), CELL_TEXT(time_text(l->time_ns, when)),
+                                 CELL_REF(l->to), CELL_TEXT(l->type), CELL_TEXT(l->message),
+                                 CELL_NUMBER(l->size), CELL_TEXT(l->reason),
+                                 CELL_NUMBER(l->attempts), sender(l->from) });
 }
 
-static int letters_fetch(struct odeon_client *client, const char *filter, uint64_t after, uint32_t rows, struct odeon_list **ret)
+static int letters_fetch(struct odeon_client *client, const char *filter, uint64_t after,
+                         uint32_t rows, struct odeon_list **ret)
 {
     (void)filter;
     return odeon_admin_dead_letter_list(client, after, rows, ret);
@@ -44,15 +48,9 @@ static int letters_fetch(struct odeon_client *client, const char *filter, uint64
 int ctl_dlq_list(struct ctl *ctl)
 {
     static const struct column columns[] = {
-        { "ID", "id", true },
-        { "TIME", "time", false },
-        { "TO", "to", true },
-        { "TYPE", "type", false },
-        { "MESSAGE", "message", false },
-        { "BYTES", "bytes", true },
-        { "REASON", "reason", false },
-        { "ATTEMPTS", "attempts", true },
-        { "FROM", "from", true },
+        { "ID", "id", true },          { "TIME", "time", false },        { "TO", "to", true },
+        { "TYPE", "type", false },     { "MESSAGE", "message", false },  { "BYTES", "bytes", true },
+        { "REASON", "reason", false }, { "ATTEMPTS", "attempts", true }, { "FROM", "from", true },
     };
     static const struct listing_source source = { .what = "cannot list the dead letters",
                                                   .fetch = letters_fetch,
@@ -84,7 +82,9 @@ int ctl_dlq_show(struct ctl *ctl)
     int r, code;
 
     if (!ctl_number_parse(ctl->words[0], &id))
-        return ctl_fail(ctl, CTL_USAGE, "'%s' is not the number of a dead letter. See odeonctl dlq list", ctl->words[0]);
+        return ctl_fail(ctl, CTL_USAGE,
+                        "'%s' is not the number of a dead letter. See odeonctl dlq list",
+                        ctl->words[0]);
     code = ctl_connect(ctl);
     if (code)
         return code;
@@ -116,10 +116,13 @@ static int parse_ids(struct ctl *ctl, uint64_t ids[static IDS_MAX], size_t *ret_
     if (ctl->n_words == 1 && strcmp(ctl->words[0], "all") == 0)
         return 0;
     if (ctl->n_words > IDS_MAX)
-        return ctl_fail(ctl, CTL_USAGE, "%zu dead letters at once: at most %d are possible", ctl->n_words, IDS_MAX);
+        return ctl_fail(ctl, CTL_USAGE, "%zu dead letters at once: at most %d are possible",
+                        ctl->n_words, IDS_MAX);
     for (size_t i = 0; i < ctl->n_words; i++)
         if (!ctl_number_parse(ctl->words[i], &ids[(*ret_n)++]))
-            return ctl_fail(ctl, CTL_USAGE, "'%s' is not the number of a dead letter. Write numbers, or 'all' alone; see odeonctl dlq list",
+            return ctl_fail(ctl, CTL_USAGE,
+                            "'%s' is not the number of a dead letter. Write numbers, or 'all' "
+                            "alone; see odeonctl dlq list",
                             ctl->words[i]);
     return 0;
 }
@@ -138,9 +141,12 @@ static int print_done(struct ctl *ctl, const char *what, const struct odeon_dead
     }
     fprintf(ctl->out, "%" PRIu64 " %s\n", done->done, what);
     if (done->gone)
-        fprintf(ctl->err, "%" PRIu64 " stay: their receivers have ended (--to names another one)\n", done->gone);
+        fprintf(ctl->err, "%" PRIu64 " stay: their receivers have ended (--to names another one)\n",
+                done->gone);
     if (done->full)
-        fprintf(ctl->err, "%" PRIu64 " stay: their receivers' queues are at their limit, try again later\n", done->full);
+        fprintf(ctl->err,
+                "%" PRIu64 " stay: their receivers' queues are at their limit, try again later\n",
+                done->full);
     return CTL_DONE;
 }
 

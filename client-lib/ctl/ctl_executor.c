@@ -53,12 +53,13 @@ static void executor_print_heading(struct ctl *ctl, const struct odeon_executor_
     char last[OUTPUT_DURATION_TEXT], longest[OUTPUT_DURATION_TEXT];
 
     if (info->pid)
-        fprintf(ctl->out, "Executor: process %u; starts: %u, restarts after its death: %llu\n", info->pid, info->boots,
-                (unsigned long long)info->restarts);
+        fprintf(ctl->out, "Executor: process %u; starts: %u, restarts after its death: %llu\n",
+                info->pid, info->boots, (unsigned long long)info->restarts);
     else
         fprintf(ctl->out, "Executor: down; starts: %u\n", info->boots);
     fprintf(ctl->out, "Reconfigurations: %llu; the last paused for %s, the longest for %s\n\n",
-            (unsigned long long)info->reconfigurations, output_format_duration(info->reconfigure_last_ns, last),
+            (unsigned long long)info->reconfigurations,
+            output_format_duration(info->reconfigure_last_ns, last),
             output_format_duration(info->reconfigure_longest_ns, longest));
 }
 
@@ -87,15 +88,17 @@ int ctl_executor_show(struct ctl *ctl)
     for (size_t i = 0; i < info->n_settings; i++) {
         const struct odeon_setting_info *s = &info->settings[i];
 
-        listing_add(&list, (struct cell[]){ CELL_TEXT(s->key), CELL_TEXT(s->value), CELL_TEXT(s->initial),
-                                            CELL_FLAG(s->live != 0), CELL_TEXT(s->doc) });
+        listing_add(&list,
+                    (struct cell[]){ CELL_TEXT(s->key), CELL_TEXT(s->value), CELL_TEXT(s->initial),
+                                     CELL_FLAG(s->live != 0), CELL_TEXT(s->doc) });
     }
     code = listing_end(&list, false, 0);
     odeon_free(info);
     return code;
 }
 
-/* What is written as a=1,b=2 and as words of their own; a comma inside a value (a list of processors) stays in it. */
+/* What is written as a=1,b=2 and as words of their own; a comma inside a value (a list of
+ * processors) stays in it. */
 struct assignments {
     size_t n;
     char **keys, **values; /* into `text` */
@@ -140,7 +143,8 @@ static int assignments_parse(struct ctl *ctl, struct assignments *a)
     a->keys = calloc(n_max + 1, sizeof(*a->keys));
     a->values = calloc(n_max + 1, sizeof(*a->values));
     if (!a->text || !a->keys || !a->values)
-        return ctl_fail(ctl, CTL_REFUSED, "cannot set anything: no memory. Free memory and try again");
+        return ctl_fail(ctl, CTL_REFUSED,
+                        "cannot set anything: no memory. Free memory and try again");
 
     at = a->text;
     for (size_t i = 0; i < ctl->n_words; i++) {
@@ -153,7 +157,8 @@ static int assignments_parse(struct ctl *ctl, struct assignments *a)
             *end = '\0';
             equals = strchr(at, '=');
             if (!equals || equals == at)
-                return ctl_fail(ctl, CTL_USAGE, "%s: not of the form KEY=VALUE. Write odeonctl executor set %s", at,
+                return ctl_fail(ctl, CTL_USAGE,
+                                "%s: not of the form KEY=VALUE. Write odeonctl executor set %s", at,
                                 ctl->command->arguments);
             *equals = '\0';
             for (size_t k = 0; k < a->n; k++)
@@ -187,16 +192,19 @@ static int executor_explain_key(struct ctl *ctl, const struct assignments *a)
             suggestion_offer(&near, info->settings[k].key);
         }
         if (!known && near.best)
-            code = ctl_fail(ctl, CTL_REFUSED, "%s: there is no such setting. Did you mean %s?", a->keys[i], near.best);
+            code = ctl_fail(ctl, CTL_REFUSED, "%s: there is no such setting. Did you mean %s?",
+                            a->keys[i], near.best);
         else if (!known)
-            code = ctl_fail(ctl, CTL_REFUSED, "%s: there is no such setting. odeonctl executor show lists them",
+            code = ctl_fail(ctl, CTL_REFUSED,
+                            "%s: there is no such setting. odeonctl executor show lists them",
                             a->keys[i]);
     }
     odeon_free(info);
     return code;
 }
 
-static void executor_print_set(struct ctl *ctl, const struct assignments *a, const struct odeon_reconfigured *done)
+static void executor_print_set(struct ctl *ctl, const struct assignments *a,
+                               const struct odeon_reconfigured *done)
 {
     char pause[OUTPUT_DURATION_TEXT];
     struct json json;
@@ -204,8 +212,9 @@ static void executor_print_set(struct ctl *ctl, const struct assignments *a, con
     if (!ctl->json) {
         for (size_t i = 0; i < a->n; i++)
             fprintf(ctl->out, "%s = %s\n", a->keys[i], a->values[i]);
-        fprintf(ctl->out, "paused %s, %llu %s moved\n", output_format_duration(done->pause_ns, pause),
-                (unsigned long long)done->moved, done->moved == 1 ? "queue" : "queues");
+        fprintf(ctl->out, "paused %s, %llu %s moved\n",
+                output_format_duration(done->pause_ns, pause), (unsigned long long)done->moved,
+                done->moved == 1 ? "queue" : "queues");
         return;
     }
     json_begin_document(&json, ctl->out);
@@ -231,7 +240,8 @@ int ctl_executor_set(struct ctl *ctl)
         assignments_fini(&a);
         return code;
     }
-    r = odeon_admin_executor_set(ctl->client, (const char *const *)a.keys, (const char *const *)a.values, a.n, &done);
+    r = odeon_admin_executor_set(ctl->client, (const char *const *)a.keys,
+                                 (const char *const *)a.values, a.n, &done);
     if (r < 0) {
         char *why = strdup(odeon_error_text()); /* the next call replaces it */
 

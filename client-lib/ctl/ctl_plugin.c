@@ -22,7 +22,8 @@ static void plugin_print_done(struct ctl *ctl, const char *key, const char *what
     json_end_document(&json);
 }
 
-/* The service has another working directory.  Links stay as they are: whether they may be followed is its decision. */
+/* The service has another working directory. Links stay as they are: whether they may be followed
+ * is its decision. */
 static char *plugin_absolute_path(const char *path)
 {
     char *cwd, *joined = NULL;
@@ -45,13 +46,15 @@ int ctl_plugin_load(struct ctl *ctl)
     int r, code;
 
     if (!*given)
-        return ctl_fail(ctl, CTL_USAGE, "plugin load: the path is empty. Write the path of a shared object");
+        return ctl_fail(ctl, CTL_USAGE,
+                        "plugin load: the path is empty. Write the path of a shared object");
     code = ctl_connect(ctl);
     if (code)
         return code;
     path = plugin_absolute_path(given);
     if (!path)
-        return ctl_fail(ctl, CTL_REFUSED, "cannot load '%s': %s. Write its whole path", given, strerror(errno));
+        return ctl_fail(ctl, CTL_REFUSED, "cannot load '%s': %s. Write its whole path", given,
+                        strerror(errno));
     r = odeon_plugin_load(ctl->client, path);
     if (r < 0)
         code = ctl_refuse(ctl, r, "cannot load '%s'", path);
@@ -61,8 +64,8 @@ int ctl_plugin_load(struct ctl *ctl)
     return code;
 }
 
-static int plugin_fetch(struct odeon_client *client, const char *filter, uint64_t after, uint32_t rows,
-                        struct odeon_list **ret)
+static int plugin_fetch(struct odeon_client *client, const char *filter, uint64_t after,
+                        uint32_t rows, struct odeon_list **ret)
 {
     (void)filter;
     return odeon_admin_plugin_list(client, after, rows, ret);
@@ -72,8 +75,9 @@ static void plugin_add(struct listing *listing, const void *row)
 {
     const struct odeon_plugin_info *p = row;
 
-    listing_add(listing, (struct cell[]){ CELL_TEXT(p->name), CELL_TEXT(p->version), CELL_NUMBER(p->actors),
-                                          CELL_LIST(p->types, p->n_types), CELL_TEXT(p->path) });
+    listing_add(listing,
+                (struct cell[]){ CELL_TEXT(p->name), CELL_TEXT(p->version), CELL_NUMBER(p->actors),
+                                 CELL_LIST(p->types, p->n_types), CELL_TEXT(p->path) });
 }
 
 int ctl_plugin_list(struct ctl *ctl)
@@ -121,11 +125,13 @@ int ctl_plugin_unload(struct ctl *ctl)
         char *near = plugin_nearest(ctl, name);
 
         if (near)
-            code = ctl_fail(ctl, CTL_REFUSED, "cannot unload '%s': no such plugin is loaded. Did you mean %s?", name,
+            code = ctl_fail(ctl, CTL_REFUSED,
+                            "cannot unload '%s': no such plugin is loaded. Did you mean %s?", name,
                             near);
         else
             code = ctl_fail(ctl, CTL_REFUSED,
-                            "cannot unload '%s': no such plugin is loaded. odeonctl plugin list shows those that are",
+                            "cannot unload '%s': no such plugin is loaded. odeonctl plugin list "
+                            "shows those that are",
                             name);
         free(near);
         return code;

@@ -11,23 +11,19 @@ static void queue_add(struct listing *listing, const void *row)
 {
     const struct odeon_queue_info *q = row;
 
-    listing_add(listing,
-                (struct cell[]){ CELL_NUMBER(q->id), CELL_TEXT(q->kind), CELL_NUMBER(q->home), CELL_NUMBER(q->owner),
-                                 CELL_NUMBER(q->bytes), CELL_NUMBER(q->urgent_bytes), CELL_NUMBER(q->actors),
-                                 CELL_FLAG(q->retiring != 0) });
+    listing_add(listing, (struct cell[]){ CELL_NUMBER(q->id), CELL_TEXT(q->kind),
+                                          CELL_NUMBER(q->home), CELL_NUMBER(q->owner),
+                                          CELL_NUMBER(q->bytes), CELL_NUMBER(q->urgent_bytes),
+                                          CELL_NUMBER(q->actors), CELL_FLAG(q->retiring != 0) });
 }
 
 int ctl_queue_list(struct ctl *ctl)
 {
     static const struct column columns[] = {
-        { "ID", "id", true },
-        { "KIND", "kind", false },
-        { "HOME", "home", true },
-        { "OWNER", "owner", true },
-        { "BYTES", "bytes", true },
-        { "URGENT", "urgent_bytes", true },
-        { "ACTORS", "actors", true },
-        { "RETIRING", "retiring", false },
+        { "ID", "id", true },         { "KIND", "kind", false },
+        { "HOME", "home", true },     { "OWNER", "owner", true },
+        { "BYTES", "bytes", true },   { "URGENT", "urgent_bytes", true },
+        { "ACTORS", "actors", true }, { "RETIRING", "retiring", false },
     };
     const char *kind = ctl->option[OPTION_KIND];
     struct listing_source source = { .what = "cannot list the queues",
@@ -40,7 +36,8 @@ int ctl_queue_list(struct ctl *ctl)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !known; i++)
         known = !strcmp(kind, kinds[i]);
     if (!known)
-        return ctl_fail(ctl, CTL_USAGE, "--kind: '%s' is no kind of queue. Write ordinary, pinned, follow or detached",
-                        kind);
+        return ctl_fail(
+            ctl, CTL_USAGE,
+            "--kind: '%s' is no kind of queue. Write ordinary, pinned, follow or detached", kind);
     return listing_fetch(ctl, "queues", columns, 8, &source);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odeonctl stats: totals since the segment was made, from the segment alone; `--watch` is in ctl_stats_watch.c. */
+/* odeonctl stats: totals since the segment was made, from the segment alone; `--watch` is in
+ * ctl_stats_watch.c. */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/output.h"
 #include "client-lib/ctl/stats_view.h"
@@ -14,20 +15,22 @@ static const struct recovery_figure {
     const char *key, *doc;
     size_t offset;
 } recovery_figures[] = {
-#define RECOVERY(field, text)                                                                                          \
-    {                                                                                                                  \
-#field, text, offsetof(struct odeon_stats_service, field)                                                      \
+#define RECOVERY(field, text)                                                                      \
+    {                                                                                              \
+#field, text, offsetof(struct odeon_stats_service, field)                                  \
     }
     RECOVERY(boots, "starts of the executor, each of them a recovery"),
     RECOVERY(recovered_running_handlers, "workers that died inside a handler or before its commit"),
-    RECOVERY(recovered_unflushed_outboxes, "outboxes with committed messages that were not yet delivered"),
+    RECOVERY(recovered_unflushed_outboxes,
+             "outboxes with committed messages that were not yet delivered"),
     RECOVERY(recovered_armed_journals, "queue journals that were rolled forward"),
     RECOVERY(recovered_held_locks, "queue locks that a dead worker held"),
     RECOVERY(recovered_parked_batches, "batches without a worker"),
     RECOVERY(recovered_attached_batches, "batches that a worker was running"),
     RECOVERY(recovered_ports_attached, "ports that a worker was reading"),
     RECOVERY(recovered_spawns_undone, "actors whose spawn had not been committed"),
-    RECOVERY(recovered_states_undone, "kept states set back to before a message that was not finished"),
+    RECOVERY(recovered_states_undone,
+             "kept states set back to before a message that was not finished"),
     RECOVERY(recovered_redeliveries, "messages that were given out again"),
     RECOVERY(recovered_faults, "crashes that were blamed on a message"),
     RECOVERY(recovery_last_ns, "time that the last recovery took, in nanoseconds"),
@@ -95,11 +98,11 @@ static void stats_print_header(struct ctl *ctl, const struct snapshot *s)
         return;
     if (!s->down)
         fprintf(ctl->out, "%s: ", v->state_name);
-    fprintf(
-        ctl->out,
-        "%u workers, %u queues, %llu actors, %u plugins, %u clients with %u ports; stealing %s%s%s, throughput %u\n\n",
-        v->workers, v->queues, (unsigned long long)v->actors, v->plugins, v->clients, v->ports, v->stealing,
-        *v->steal_mode ? ", " : "", v->steal_mode, v->throughput);
+    fprintf(ctl->out,
+            "%u workers, %u queues, %llu actors, %u plugins, %u clients with %u ports; stealing "
+            "%s%s%s, throughput %u\n\n",
+            v->workers, v->queues, (unsigned long long)v->actors, v->plugins, v->clients, v->ports,
+            v->stealing, *v->steal_mode ? ", " : "", v->steal_mode, v->throughput);
 }
 
 /* Columns: name, all workers together, with --worker each of them, documentation. */
@@ -185,7 +188,8 @@ static void stats_table_add_groups(struct stats_table *t)
     }
     headed = false;
     for (size_t i = 0; i < s->n; i++) {
-        if (stats_is_grouped(s->figures[i].name) || (s->figures[i].kind == ODEON_STATS_GAUGE && !s->n_workers))
+        if (stats_is_grouped(s->figures[i].name) ||
+            (s->figures[i].kind == ODEON_STATS_GAUGE && !s->n_workers))
             continue;
         if (!headed)
             listing_heading(&t->list, s->n_workers ? "Now, and other" : "Other");
@@ -228,7 +232,8 @@ static int stats_print_table(struct ctl *ctl, const struct snapshot *s)
 
     stats_print_header(ctl, s);
     if (stats_table_init(&t, ctl, s) < 0)
-        return ctl_fail(ctl, CTL_REFUSED, "cannot show the statistics: no memory. Free memory and try again");
+        return ctl_fail(ctl, CTL_REFUSED,
+                        "cannot show the statistics: no memory. Free memory and try again");
     stats_table_add_groups(&t);
     stats_table_add_cpus(&t);
     stats_table_add_recovery(&t);
@@ -273,13 +278,17 @@ int ctl_stats(struct ctl *ctl)
     int code;
 
     if (watch && !stats_parse_seconds(watch, &seconds))
-        return ctl_fail(ctl, CTL_USAGE,
-                        "--watch: '%s' is not a number of seconds from 0.01 to 86400. Write one like 1 or 0.2", watch);
+        return ctl_fail(
+            ctl, CTL_USAGE,
+            "--watch: '%s' is not a number of seconds from 0.01 to 86400. Write one like 1 or 0.2",
+            watch);
     if (count_text && !watch)
         return ctl_fail(ctl, CTL_USAGE,
-                        "--count: it counts the intervals of --watch, which is missing. Write --watch SECONDS, too");
+                        "--count: it counts the intervals of --watch, which is missing. Write "
+                        "--watch SECONDS, too");
     if (count_text && (!ctl_number_parse(count_text, &count) || !count))
-        return ctl_fail(ctl, CTL_USAGE, "--count: '%s' is not a number of intervals. Write 1 or more", count_text);
+        return ctl_fail(ctl, CTL_USAGE,
+                        "--count: '%s' is not a number of intervals. Write 1 or more", count_text);
     code = stats_open(ctl, false, &stats);
     if (code)
         return code;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* odeonctl stats --watch: what happened in each interval.
  *
- * The segment is opened anew for each interval: a service that was started again has made a new one, and the old
- * mapping would stand still for ever.
+ * The segment is opened anew for each interval: a service that was started again has made a new
+ * one, and the old mapping would stand still for ever.
  */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/output.h"
@@ -51,7 +51,11 @@ static double watch_rate(const struct watch *w, int worker, size_t figure)
 
 static const char *watch_format(double rate, char text[static STATS_VALUE_TEXT])
 {
-    snprintf(text, STATS_VALUE_TEXT, rate >= 100 || rate == 0 ? "%.0f" : rate >= 1 ? "%.1f" : "%.2f", rate);
+    snprintf(text, STATS_VALUE_TEXT,
+             rate >= 100 || rate == 0 ? "%.0f"
+             : rate >= 1              ? "%.1f"
+                                      : "%.2f",
+             rate);
     return text;
 }
 
@@ -114,7 +118,8 @@ static void watch_print_line(const struct watch *w, const char *time, int worker
         fprintf(out, worker + 1 == (int)w->now->n_workers ? " control" : " W%-6d", worker);
     for (size_t i = 0; i < WATCH_COLUMNS; i++)
         fprintf(out, " %*s", watch_columns[i].width,
-                watch_format(watch_rate(w, worker, snapshot_find(w->now, watch_columns[i].name)), text));
+                watch_format(watch_rate(w, worker, snapshot_find(w->now, watch_columns[i].name)),
+                             text));
     fputs(w->now->down && worker < 0 ? "  down\n" : "\n", out);
 }
 
@@ -142,7 +147,8 @@ static unsigned watch_screen_lines(const struct ctl *ctl)
 }
 
 /* The first group whole, of the others what has ever happened; *left: lines that are free. */
-static void watch_add_group(struct listing *list, const struct watch *w, size_t group, unsigned *left)
+static void watch_add_group(struct listing *list, const struct watch *w, size_t group,
+                            unsigned *left)
 {
     bool headed = false;
 
@@ -158,13 +164,15 @@ static void watch_add_group(struct listing *list, const struct watch *w, size_t 
             *left -= group > 0 ? 2 : 1; /* with the blank line before it */
         }
         headed = true;
-        listing_add(list, (struct cell[]){ CELL_TEXT(stats_title(*name)), CELL_TEXT(stats_format_value(value, total)),
+        listing_add(list, (struct cell[]){ CELL_TEXT(stats_title(*name)),
+                                           CELL_TEXT(stats_format_value(value, total)),
                                            CELL_TEXT(watch_format(watch_rate(w, -1, i), rate)) });
         --*left;
     }
 }
 
-/* The block on a terminal: totals and rates of the scheduler's figures, and below them a line for each worker. */
+/* The block on a terminal: totals and rates of the scheduler's figures, and below them a line for
+ * each worker. */
 static int watch_print_block(const struct watch *w)
 {
     static const struct column columns[] = { { "STATISTIC", "", false },
@@ -173,7 +181,8 @@ static int watch_print_block(const struct watch *w)
     const struct odeon_stats_service *v = &w->now->service;
     struct ctl *ctl = w->ctl;
     struct listing list;
-    unsigned screen = watch_screen_lines(ctl), fixed = 4 + (w->now->n_workers ? w->now->n_workers + 3 : 0);
+    unsigned screen = watch_screen_lines(ctl),
+             fixed = 4 + (w->now->n_workers ? w->now->n_workers + 3 : 0);
     unsigned left = screen > fixed ? screen - fixed : 0;
     char down[96];
     int code;
@@ -181,9 +190,11 @@ static int watch_print_block(const struct watch *w)
     fputs("\033[H\033[J", ctl->out);
     stats_describe_down(w->now, down, sizeof(down));
     fprintf(ctl->out,
-            "%s%s%s: %u workers, %u queues, %llu actors, %u clients; stealing %s, throughput %u; every %.2f s\n\n",
-            output_bold(ctl, true), *down ? down : v->state_name, output_bold(ctl, false), v->workers, v->queues,
-            (unsigned long long)v->actors, v->clients, v->stealing, v->throughput, w->seconds);
+            "%s%s%s: %u workers, %u queues, %llu actors, %u clients; stealing %s, throughput %u; "
+            "every %.2f s\n\n",
+            output_bold(ctl, true), *down ? down : v->state_name, output_bold(ctl, false),
+            v->workers, v->queues, (unsigned long long)v->actors, v->clients, v->stealing,
+            v->throughput, w->seconds);
     listing_begin(&list, ctl, "", columns, 3);
     for (size_t g = 0; g < stats_groups_n && left > 3; g++)
         watch_add_group(&list, w, g, &left);
@@ -204,7 +215,8 @@ static void watch_sleep(uint64_t begin_ns, uint64_t interval_ns)
     clock_gettime(CLOCK_MONOTONIC, &t);
     now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
     until = begin_ns + ((now - begin_ns) / interval_ns + 1) * interval_ns;
-    t = (struct timespec){ .tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000) };
+    t = (struct timespec){ .tv_sec = (time_t)(until / 1000000000),
+                           .tv_nsec = (long)(until % 1000000000) };
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
         ;
 }
@@ -240,7 +252,8 @@ int stats_watch(struct ctl *ctl, struct odeon_stats *stats, double seconds, uint
         struct watch w;
 
         watch_sleep(begin, (uint64_t)(seconds * 1e9));
-        if (stats_open(ctl, true, &fresh) == 0) { /* else the last one is still mapped, and says that all is down */
+        /* else the last one is still mapped, and says that all is down */
+        if (stats_open(ctl, true, &fresh) == 0) {
             (void)odeon_stats_close(stats);
             stats = fresh;
         }
@@ -249,9 +262,10 @@ int stats_watch(struct ctl *ctl, struct odeon_stats *stats, double seconds, uint
             code = ctl_refuse(ctl, r, "cannot read the statistics");
             break;
         }
-        w = (struct watch){
-            .ctl = ctl, .now = now, .before = before, .seconds = (double)(now->taken_ns - before->taken_ns) / 1e9
-        };
+        w = (struct watch){ .ctl = ctl,
+                            .now = now,
+                            .before = before,
+                            .seconds = (double)(now->taken_ns - before->taken_ns) / 1e9 };
         code = watch_print(&w, n);
         if (fflush(ctl->out) == EOF)
             break; /* ctl_run() says so */

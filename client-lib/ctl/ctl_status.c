@@ -25,7 +25,8 @@ int ctl_status(struct ctl *ctl)
     properties_begin(&p, ctl, "status");
     properties_add(&p, "State", "state", CELL_TEXT(s->state));
     properties_add(&p, "Version", "service_version", CELL_TEXT(s->version));
-    properties_add(&p, "Up for", "uptime_ns", CELL_SHOWN(s->uptime_ns, output_format_duration(s->uptime_ns, uptime)));
+    properties_add(&p, "Up for", "uptime_ns",
+                   CELL_SHOWN(s->uptime_ns, output_format_duration(s->uptime_ns, uptime)));
     properties_add(&p, "Supervisor process", "supervisor_pid", status_pid(s->supervisor_pid));
     properties_add(&p, "Executor process", "executor_pid", status_pid(s->executor_pid));
     properties_add(&p, "Executor restarts", "executor_restarts", CELL_NUMBER(s->executor_restarts));
@@ -35,10 +36,12 @@ int ctl_status(struct ctl *ctl)
     properties_add(&p, "Stolen sources", "steal_mode", CELL_TEXT(s->steal_mode));
     properties_add(&p, "Throughput", "throughput", CELL_NUMBER(s->throughput));
     properties_add(&p, "Reconfigurations", "reconfigurations", CELL_NUMBER(s->reconfigurations));
-    properties_add(&p, "Last pause for one", "reconfigure_last_ns",
-                   CELL_SHOWN(s->reconfigure_last_ns, output_format_duration(s->reconfigure_last_ns, last)));
+    properties_add(
+        &p, "Last pause for one", "reconfigure_last_ns",
+        CELL_SHOWN(s->reconfigure_last_ns, output_format_duration(s->reconfigure_last_ns, last)));
     properties_add(&p, "Longest pause for one", "reconfigure_longest_ns",
-                   CELL_SHOWN(s->reconfigure_longest_ns, output_format_duration(s->reconfigure_longest_ns, longest)));
+                   CELL_SHOWN(s->reconfigure_longest_ns,
+                              output_format_duration(s->reconfigure_longest_ns, longest)));
     properties_add(&p, "Plugins", "plugins", CELL_NUMBER(s->plugins));
     properties_add(&p, "Actors", "actors", CELL_NUMBER(s->actors));
     properties_add(&p, "Clients", "clients", CELL_NUMBER(s->clients));

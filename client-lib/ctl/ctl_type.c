@@ -3,8 +3,8 @@
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/output.h"
 
-static int type_fetch(struct odeon_client *client, const char *filter, uint64_t after, uint32_t rows,
-                      struct odeon_list **ret)
+static int type_fetch(struct odeon_client *client, const char *filter, uint64_t after,
+                      uint32_t rows, struct odeon_list **ret)
 {
     (void)filter;
     return odeon_admin_type_list(client, after, rows, ret);
@@ -14,9 +14,12 @@ static void type_add(struct listing *listing, const void *row)
 {
     const struct odeon_type_info *t = row;
 
-    listing_add(listing, (struct cell[]){ CELL_TEXT(t->name), CELL_NUMBER(t->version), CELL_TEXT(t->plugin),
-                                          CELL_FLAG(t->loaded != 0), CELL_NUMBER(t->actors), CELL_NUMBER(t->state_size),
-                                          CELL_TEXT(t->restart), CELL_TEXT(t->overflow), CELL_FLAG(t->quarantined != 0), CELL_LIST(t->accepts, t->n_accepts) });
+    listing_add(listing,
+                (struct cell[]){ CELL_TEXT(t->name), CELL_NUMBER(t->version), CELL_TEXT(t->plugin),
+                                 CELL_FLAG(t->loaded != 0), CELL_NUMBER(t->actors),
+                                 CELL_NUMBER(t->state_size), CELL_TEXT(t->restart),
+                                 CELL_TEXT(t->overflow), CELL_FLAG(t->quarantined != 0),
+                                 CELL_LIST(t->accepts, t->n_accepts) });
 }
 
 int ctl_type_list(struct ctl *ctl)

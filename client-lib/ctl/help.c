@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Help, all of it from the table of commands.
  *
- * What `help --all` prints is also what a test looks for in the man page: the synopsis line of each command, its
- * options and its one-line description, unchanged.
+ * What `help --all` prints is also what a test looks for in the man page: the synopsis line of each
+ * command, its options and its one-line description, unchanged.
  */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/suggest.h"
@@ -26,9 +26,10 @@ static void help_show_options(struct ctl *ctl, uint32_t options)
                  option_table[o].optional   ? "[="
                  : option_table[o].argument ? " "
                                             : "",
-                 option_table[o].argument ? option_table[o].argument : "", option_table[o].optional ? "]" : "");
-        fprintf(ctl->out, "  %-18s %s%s\n", left, strlen(left) > 18 ? "\n                     " : "",
-                option_table[o].doc);
+                 option_table[o].argument ? option_table[o].argument : "",
+                 option_table[o].optional ? "]" : "");
+        fprintf(ctl->out, "  %-18s %s%s\n", left,
+                strlen(left) > 18 ? "\n                     " : "", option_table[o].doc);
     }
 }
 
@@ -70,14 +71,16 @@ void help_show_noun(struct ctl *ctl, const char *noun)
 
 void help_show_program(struct ctl *ctl)
 {
-    fputs("Usage: odeonctl [OPTION...] NOUN [VERB] [ARGUMENT...]\n\nLooks at the Odeon service and steers "
+    fputs("Usage: odeonctl [OPTION...] NOUN [VERB] [ARGUMENT...]\n\nLooks at the Odeon service and "
+          "steers "
           "it.\n\nCommands:\n",
           ctl->out);
     for (size_t i = 0; i < command_table_n; i++)
         help_show_line(ctl, &command_table[i]);
     fputs("\nOptions of every command:\n", ctl->out);
     help_show_options(ctl, OPTIONS_COMMON);
-    fputs("\nLists also take --limit and --after.  Actors are written as SLOT.GENERATION or by their registered name.\n"
+    fputs("\nLists also take --limit and --after.  Actors are written as SLOT.GENERATION or by "
+          "their registered name.\n"
           "Exit codes: 0 done, 1 refused, 2 usage, 3 service unreachable, 4 version mismatch.\n"
           "odeonctl help NOUN VERB says more of one command, odeonctl help --all of each.\n",
           ctl->out);
@@ -98,7 +101,8 @@ static void help_show_all(struct ctl *ctl)
 
 int ctl_help(struct ctl *ctl)
 {
-    const char *noun = ctl->n_words > 0 ? ctl->words[0] : NULL, *verb = ctl->n_words > 1 ? ctl->words[1] : NULL;
+    const char *noun = ctl->n_words > 0 ? ctl->words[0] : NULL,
+               *verb = ctl->n_words > 1 ? ctl->words[1] : NULL;
     const struct command *c;
 
     if (ctl->option[OPTION_ALL])
@@ -106,11 +110,13 @@ int ctl_help(struct ctl *ctl)
     else if (!noun)
         help_show_program(ctl);
     else if (!(c = command_find_noun(noun)))
-        return ctl_fail(ctl, CTL_USAGE, "%s: there is no such command. odeonctl help lists them", noun);
+        return ctl_fail(ctl, CTL_USAGE, "%s: there is no such command. odeonctl help lists them",
+                        noun);
     else if (c->verb && !verb)
         help_show_noun(ctl, noun);
     else if (!(c = command_find(noun, verb)))
-        return ctl_fail(ctl, CTL_USAGE, "%s %s: there is no such verb. odeonctl help %s lists them", noun, verb, noun);
+        return ctl_fail(ctl, CTL_USAGE, "%s %s: there is no such verb. odeonctl help %s lists them",
+                        noun, verb, noun);
     else
         help_show_command(ctl, c);
     return 0;

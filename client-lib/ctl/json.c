@@ -9,7 +9,8 @@
 
 enum { JSON_VERSION = 1 }; /* of the documents' shape: changes when a name or a meaning does */
 
-/* Length of the UTF-8 sequence at `s` (RFC 3629: no overlong forms, no surrogates), 0: there is none. */
+/* Length of the UTF-8 sequence at `s` (RFC 3629: no overlong forms, no surrogates), 0: there is
+ * none. */
 static unsigned json_utf8_length(const unsigned char *s)
 {
     unsigned n;
@@ -34,7 +35,8 @@ static unsigned json_utf8_length(const unsigned char *s)
             return 0;
         code = code << 6 | (s[i] & 0x3fu);
     }
-    if ((n == 3 && code < 0x800) || (n == 4 && code < 0x10000) || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+    if ((n == 3 && code < 0x800) || (n == 4 && code < 0x10000) || code > 0x10ffff ||
+        (code >= 0xd800 && code <= 0xdfff))
         return 0;
     return n;
 }
@@ -56,7 +58,8 @@ static void json_write_string(FILE *out, const char *value)
             fputs("\\n", out);
         } else if (*s == '\t') {
             fputs("\\t", out);
-        } else if (*s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0)) { /* C0, DEL, C1: terminals act on them */
+            /* C0, DEL, C1: terminals act on them */
+        } else if (*s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0)) {
             fprintf(out, "\\u%04x", (unsigned)(n == 1 ? *s : s[1]));
         } else {
             fwrite(s, 1, n, out);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing JSON to a stream, as it comes, without building it in memory.
  *
- * Owned by its caller, one thread.  `key` names the value inside an object and is NULL inside an array.
+ * Owned by its caller, one thread. `key` names the value inside an object and is NULL inside an
+ * array.
  *
  * J1  Strings are valid UTF-8 on the way out, whatever they were: bytes that are not become U+FFFD.
  * J2  Numbers are finite: what JSON has no number for becomes null.

@@ -102,8 +102,8 @@ static bool output_set_cell(struct libscols_line *line, size_t n, const struct c
     return true;
 }
 
-static struct libscols_table *output_table_new(const struct ctl *ctl, const struct column *columns, size_t n,
-                                               bool headings)
+static struct libscols_table *output_table_new(const struct ctl *ctl, const struct column *columns,
+                                               size_t n, bool headings)
 {
     struct libscols_table *table = scols_new_table();
 
@@ -114,7 +114,8 @@ static struct libscols_table *output_table_new(const struct ctl *ctl, const stru
     scols_table_enable_colors(table, *output_bold(ctl, true) != '\0');
     scols_table_set_column_separator(table, "  ");
     for (size_t i = 0; i < n; i++)
-        if (!scols_table_new_column(table, columns[i].title, 0, columns[i].right ? SCOLS_FL_RIGHT : 0)) {
+        if (!scols_table_new_column(table, columns[i].title, 0,
+                                    columns[i].right ? SCOLS_FL_RIGHT : 0)) {
             scols_unref_table(table);
             return NULL;
         }
@@ -123,7 +124,8 @@ static struct libscols_table *output_table_new(const struct ctl *ctl, const stru
 
 static int output_no_memory(struct ctl *ctl)
 {
-    return ctl_fail(ctl, CTL_REFUSED, "cannot print the answer: no memory. Free memory and try again");
+    return ctl_fail(ctl, CTL_REFUSED,
+                    "cannot print the answer: no memory. Free memory and try again");
 }
 
 static void listing_flush(struct listing *listing)
@@ -155,8 +157,8 @@ static struct libscols_line *listing_new_line(struct listing *listing)
     return line;
 }
 
-void listing_begin(struct listing *listing, struct ctl *ctl, const char *key, const struct column *columns,
-                   size_t n_columns)
+void listing_begin(struct listing *listing, struct ctl *ctl, const char *key,
+                   const struct column *columns, size_t n_columns)
 {
     *listing = (struct listing){ .ctl = ctl, .columns = columns, .n_columns = n_columns };
     if (!ctl->json)
@@ -220,12 +222,15 @@ int listing_end(struct listing *listing, bool more, uint64_t next)
         json_end_document(listing->json);
         return 0;
     }
-    if (!listing->printed && !listing->n_block && ctl->legend) /* headings of an empty list: it has been looked at */
+    /* headings of an empty list: it has been looked at */
+    if (!listing->printed && !listing->n_block && ctl->legend)
         for (size_t i = 0; i < listing->n_columns; i++)
-            fprintf(ctl->out, "%s%s", listing->columns[i].title, i + 1 < listing->n_columns ? "  " : "\n");
+            fprintf(ctl->out, "%s%s", listing->columns[i].title,
+                    i + 1 < listing->n_columns ? "  " : "\n");
     listing_flush(listing);
     if (more && ctl->legend)
-        fprintf(ctl->out, "(%" PRIu64 " rows; there are more: --after %" PRIu64 ")\n", listing->n_rows, next);
+        fprintf(ctl->out, "(%" PRIu64 " rows; there are more: --after %" PRIu64 ")\n",
+                listing->n_rows, next);
     return listing->failed ? output_no_memory(ctl) : 0;
 }
 
@@ -243,7 +248,8 @@ int listing_fetch(struct ctl *ctl, const char *key, const struct column *columns
         return code;
     while (more && left) {
         struct odeon_list *list = NULL;
-        int r = source->fetch(ctl->client, source->filter, after, left < PAGE_ROWS ? (uint32_t)left : PAGE_ROWS, &list);
+        int r = source->fetch(ctl->client, source->filter, after,
+                              left < PAGE_ROWS ? (uint32_t)left : PAGE_ROWS, &list);
 
         if (r < 0) {
             code = ctl_refuse(ctl, r, "%s", source->what);
@@ -287,7 +293,8 @@ void properties_begin(struct properties *properties, struct ctl *ctl, const char
     properties->failed = !properties->table;
 }
 
-void properties_add(struct properties *properties, const char *title, const char *key, struct cell cell)
+void properties_add(struct properties *properties, const char *title, const char *key,
+                    struct cell cell)
 {
     struct libscols_line *line;
 
@@ -319,9 +326,11 @@ const char *output_format_duration(uint64_t ns, char text[static OUTPUT_DURATION
     uint64_t s = ns / 1000000000;
 
     if (s >= 86400)
-        snprintf(text, OUTPUT_DURATION_TEXT, "%" PRIu64 " d %" PRIu64 " h", s / 86400, s / 3600 % 24);
+        snprintf(text, OUTPUT_DURATION_TEXT, "%" PRIu64 " d %" PRIu64 " h", s / 86400,
+                 s / 3600 % 24);
     else if (s >= 3600)
-        snprintf(text, OUTPUT_DURATION_TEXT, "%" PRIu64 " h %" PRIu64 " min", s / 3600, s / 60 % 60);
+        snprintf(text, OUTPUT_DURATION_TEXT, "%" PRIu64 " h %" PRIu64 " min", s / 3600,
+                 s / 60 % 60);
     else if (s >= 60)
         snprintf(text, OUTPUT_DURATION_TEXT, "%" PRIu64 " min %" PRIu64 " s", s / 60, s % 60);
     else if (s)

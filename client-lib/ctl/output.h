@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of rows and lists of properties, as tables (libsmartcols) or JSON, from one description.
  *
- * Owned by a command, one thread.  A failure to print (no memory) shows as CTL_REFUSED from the _end functions.
+ * Owned by a command, one thread. A failure to print (no memory) shows as CTL_REFUSED from the _end
+ * functions.
  *
- * O1  Rows are given out in blocks of LISTING_BLOCK, so that a list of a million rows needs no memory for a million.
+ * O1  Rows are given out in blocks of LISTING_BLOCK, so that a list of a million rows needs no
+ *     memory for a million.
  * O2  JSON names are stable; titles are for people and are not.
  */
 #pragma once
@@ -37,14 +39,15 @@ struct cell {
     const char *const *items;
     size_t n_items;
 };
-#define CELL_NONE          ((struct cell){ .kind = CELL_KIND_NONE }) /* "-", null */
-#define CELL_TEXT(t)       ((struct cell){ .kind = CELL_KIND_TEXT, .text = (t) })
-#define CELL_NUMBER(n)     ((struct cell){ .kind = CELL_KIND_NUMBER, .number = (n) })
-#define CELL_SHOWN(n, t)   ((struct cell){ .kind = CELL_KIND_NUMBER, .number = (n), .text = (t) })
-#define CELL_REAL(d, t)    ((struct cell){ .kind = CELL_KIND_REAL, .real = (d), .text = (t) })
-#define CELL_FLAG(b)       ((struct cell){ .kind = CELL_KIND_FLAG, .number = (b) })
-#define CELL_LIST(list, n) ((struct cell){ .kind = CELL_KIND_LIST, .items = (list), .n_items = (n) })
-#define CELL_REF(r)        ((struct cell){ .kind = CELL_KIND_REF, .number = (r) })
+#define CELL_NONE        ((struct cell){ .kind = CELL_KIND_NONE }) /* "-", null */
+#define CELL_TEXT(t)     ((struct cell){ .kind = CELL_KIND_TEXT, .text = (t) })
+#define CELL_NUMBER(n)   ((struct cell){ .kind = CELL_KIND_NUMBER, .number = (n) })
+#define CELL_SHOWN(n, t) ((struct cell){ .kind = CELL_KIND_NUMBER, .number = (n), .text = (t) })
+#define CELL_REAL(d, t)  ((struct cell){ .kind = CELL_KIND_REAL, .real = (d), .text = (t) })
+#define CELL_FLAG(b)     ((struct cell){ .kind = CELL_KIND_FLAG, .number = (b) })
+#define CELL_LIST(list, n)                                                                         \
+    ((struct cell){ .kind = CELL_KIND_LIST, .items = (list), .n_items = (n) })
+#define CELL_REF(r) ((struct cell){ .kind = CELL_KIND_REF, .number = (r) })
 
 struct column {
     const char *title; /* in capitals */
@@ -67,8 +70,8 @@ struct listing {
 };
 
 /* A document of its own, with the rows under `key`. */
-void listing_begin(struct listing *listing, struct ctl *ctl, const char *key, const struct column *columns,
-                   size_t n_columns);
+void listing_begin(struct listing *listing, struct ctl *ctl, const char *key,
+                   const struct column *columns, size_t n_columns);
 void listing_add(struct listing *listing, const struct cell *cells);
 /* A row with nothing but a heading in its first column; not in JSON. */
 void listing_heading(struct listing *listing, const char *title);
@@ -96,7 +99,8 @@ struct properties {
     bool failed;
 };
 void properties_begin(struct properties *properties, struct ctl *ctl, const char *key);
-void properties_add(struct properties *properties, const char *title, const char *key, struct cell cell);
+void properties_add(struct properties *properties, const char *title, const char *key,
+                    struct cell cell);
 int properties_end(struct properties *properties);
 
 /* One cell as a member of an object or an array. */

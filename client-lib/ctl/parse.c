@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the command line to a command, its options and its words.
  *
- * Options are long, may stand anywhere before "--", as --name=VALUE or --name VALUE; names are exact.  A value that may
- * be left out is written --name=VALUE only.
+ * Options are long, may stand anywhere before "--", as --name=VALUE or --name VALUE; names are
+ * exact. A value that may be left out is written --name=VALUE only.
  */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/suggest.h"
@@ -21,8 +21,8 @@ static int parse_option(struct ctl *ctl, int argc, char **argv, int *at)
             continue;
         if (!option_table[o].argument) {
             if (equals)
-                return ctl_fail(ctl, CTL_USAGE, "--%s: it takes no value. Write it without '%s'", option_table[o].name,
-                                equals);
+                return ctl_fail(ctl, CTL_USAGE, "--%s: it takes no value. Write it without '%s'",
+                                option_table[o].name, equals);
             ctl->option[o] = "";
             return 0;
         }
@@ -35,18 +35,20 @@ static int parse_option(struct ctl *ctl, int argc, char **argv, int *at)
             return 0;
         }
         if (*at + 1 >= argc)
-            return ctl_fail(ctl, CTL_USAGE, "--%s: its value is missing. Write --%s %s", option_table[o].name,
-                            option_table[o].name, option_table[o].argument);
+            return ctl_fail(ctl, CTL_USAGE, "--%s: its value is missing. Write --%s %s",
+                            option_table[o].name, option_table[o].name, option_table[o].argument);
         ctl->option[o] = argv[++*at];
         return 0;
     }
 
-    snprintf(written, sizeof(written), "%.*s", n < sizeof(written) ? (int)n : (int)sizeof(written) - 1, name);
+    snprintf(written, sizeof(written), "%.*s",
+             n < sizeof(written) ? (int)n : (int)sizeof(written) - 1, name);
     suggestion_init(&near, written);
     for (int o = 0; o < OPTION_N; o++)
         suggestion_offer(&near, option_table[o].name);
     if (near.best)
-        return ctl_fail(ctl, CTL_USAGE, "--%s: there is no such option. Did you mean --%s?", written, near.best);
+        return ctl_fail(ctl, CTL_USAGE, "--%s: there is no such option. Did you mean --%s?",
+                        written, near.best);
     return ctl_fail(ctl, CTL_USAGE, "--%s: there is no such option. See odeonctl help", written);
 }
 
@@ -67,7 +69,8 @@ static int parse_options(struct ctl *ctl, int argc, char **argv)
             if (code)
                 return code;
         } else if (options && argv[i][0] == '-' && argv[i][1]) {
-            return ctl_fail(ctl, CTL_USAGE, "%s: options have long names here. See odeonctl help", argv[i]);
+            return ctl_fail(ctl, CTL_USAGE, "%s: options have long names here. See odeonctl help",
+                            argv[i]);
         } else {
             ctl->words[n++] = argv[i];
         }
@@ -84,7 +87,8 @@ static int parse_unknown_noun(struct ctl *ctl, const char *noun)
     for (size_t i = 0; i < command_table_n; i++)
         suggestion_offer(&near, command_table[i].noun);
     if (near.best)
-        return ctl_fail(ctl, CTL_USAGE, "%s: there is no such command. Did you mean %s?", noun, near.best);
+        return ctl_fail(ctl, CTL_USAGE, "%s: there is no such command. Did you mean %s?", noun,
+                        near.best);
     return ctl_fail(ctl, CTL_USAGE, "%s: there is no such command. odeonctl help lists them", noun);
 }
 
@@ -101,15 +105,19 @@ static int parse_unknown_verb(struct ctl *ctl, const char *noun, const char *ver
         if (strcmp(c->noun, noun) || !c->verb)
             continue;
         suggestion_offer(&near, c->verb);
-        used += (size_t)snprintf(verbs + used, sizeof(verbs) - used, "%s%s", used ? ", " : "", c->verb);
+        used +=
+            (size_t)snprintf(verbs + used, sizeof(verbs) - used, "%s%s", used ? ", " : "", c->verb);
         if (used >= sizeof(verbs))
             break;
     }
     if (!verb)
-        return ctl_fail(ctl, CTL_USAGE, "%s: it needs a verb. Write one of %s after it", noun, verbs);
+        return ctl_fail(ctl, CTL_USAGE, "%s: it needs a verb. Write one of %s after it", noun,
+                        verbs);
     if (near.best)
-        return ctl_fail(ctl, CTL_USAGE, "%s %s: there is no such verb. Did you mean %s?", noun, verb, near.best);
-    return ctl_fail(ctl, CTL_USAGE, "%s %s: there is no such verb. There are %s", noun, verb, verbs);
+        return ctl_fail(ctl, CTL_USAGE, "%s %s: there is no such verb. Did you mean %s?", noun,
+                        verb, near.best);
+    return ctl_fail(ctl, CTL_USAGE, "%s %s: there is no such verb. There are %s", noun, verb,
+                    verbs);
 }
 
 /* The command's name as written in messages. */
@@ -127,20 +135,25 @@ static int parse_check(struct ctl *ctl)
     parse_name(c, name, sizeof(name));
     for (int o = 0; o < OPTION_N; o++)
         if (ctl->option[o] && !command_allows(c, (enum option)o))
-            return ctl_fail(ctl, CTL_USAGE, "%s: --%s does not belong to it. See odeonctl help %s", name,
-                            option_table[o].name, name);
+            return ctl_fail(ctl, CTL_USAGE, "%s: --%s does not belong to it. See odeonctl help %s",
+                            name, option_table[o].name, name);
     if (ctl->n_words < c->words_min)
-        return ctl_fail(ctl, CTL_USAGE, "%s: an argument is missing. Write odeonctl %s %s", name, name, c->arguments);
+        return ctl_fail(ctl, CTL_USAGE, "%s: an argument is missing. Write odeonctl %s %s", name,
+                        name, c->arguments);
     if (ctl->n_words > c->words_max)
-        return ctl_fail(ctl, CTL_USAGE, "%s: '%s' is one argument too many. Write odeonctl %s%s%s", name,
-                        ctl->words[c->words_max], name, *c->arguments ? " " : "", c->arguments);
+        return ctl_fail(ctl, CTL_USAGE, "%s: '%s' is one argument too many. Write odeonctl %s%s%s",
+                        name, ctl->words[c->words_max], name, *c->arguments ? " " : "",
+                        c->arguments);
 
-    if (ctl->option[OPTION_LIMIT] && (!ctl_number_parse(ctl->option[OPTION_LIMIT], &ctl->limit) || !ctl->limit))
+    if (ctl->option[OPTION_LIMIT] &&
+        (!ctl_number_parse(ctl->option[OPTION_LIMIT], &ctl->limit) || !ctl->limit))
         return ctl_fail(ctl, CTL_USAGE, "--limit: '%s' is not a number of rows. Write 1 or more",
                         ctl->option[OPTION_LIMIT]);
     if (ctl->option[OPTION_AFTER] && !ctl_number_parse(ctl->option[OPTION_AFTER], &ctl->after))
-        return ctl_fail(ctl, CTL_USAGE, "--after: '%s' is not a key. Write the number that the list before ended with",
-                        ctl->option[OPTION_AFTER]);
+        return ctl_fail(
+            ctl, CTL_USAGE,
+            "--after: '%s' is not a key. Write the number that the list before ended with",
+            ctl->option[OPTION_AFTER]);
     return 0;
 }
 
@@ -164,7 +177,8 @@ int command_parse(struct ctl *ctl, int argc, char **argv, bool *ret_finished)
     }
     if (!ctl->n_words) {
         if (!ctl->option[OPTION_HELP])
-            return ctl_fail(ctl, CTL_USAGE, "no command: nothing to do. odeonctl help lists the commands");
+            return ctl_fail(ctl, CTL_USAGE,
+                            "no command: nothing to do. odeonctl help lists the commands");
         help_show_program(ctl);
         *ret_finished = true;
         return 0;

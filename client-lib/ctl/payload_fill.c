@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int fill_fail(char *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int fill_fail(char *error, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 static int fill_fail(char *error, int code, const char *format, ...)
 {
@@ -28,7 +29,9 @@ static int fill_fail(char *error, int code, const char *format, ...)
 
 static const char *type_name(const struct payload_type *type)
 {
-    static const char *const signed_names[] = { [1] = "int8_t", [2] = "int16_t", [4] = "int32_t", [8] = "int64_t" };
+    static const char *const signed_names[] = {
+        [1] = "int8_t", [2] = "int16_t", [4] = "int32_t", [8] = "int64_t"
+    };
     static const char *const unsigned_names[] = {
         [1] = "uint8_t", [2] = "uint16_t", [4] = "uint32_t", [8] = "uint64_t"
     };
@@ -63,8 +66,8 @@ void payload_layout_describe(const struct payload_layout *layout, char *text, si
             snprintf(length, sizeof(length), "[%u]", f->count);
         else if (f->array)
             snprintf(length, sizeof(length), "[]");
-        used += (size_t)snprintf(text + used, size - used, "%s%s (%s%s)", i ? ", " : "", f->name, type_name(&f->type),
-                                 length);
+        used += (size_t)snprintf(text + used, size - used, "%s%s (%s%s)", i ? ", " : "", f->name,
+                                 type_name(&f->type), length);
     }
 }
 
@@ -91,7 +94,8 @@ static int parse_integer(const char *value, bool *ret_negative, uint64_t *ret_ma
             digit = (uint64_t)(tolower((unsigned char)*value) - 'a') + 10;
         else
             return -EINVAL;
-        if (__builtin_mul_overflow(magnitude, base, &magnitude) || __builtin_add_overflow(magnitude, digit, &magnitude))
+        if (__builtin_mul_overflow(magnitude, base, &magnitude) ||
+            __builtin_add_overflow(magnitude, digit, &magnitude))
             return -ERANGE;
     }
     *ret_magnitude = magnitude;
@@ -109,12 +113,16 @@ static int fill_integer(const struct payload_field *f, const char *value, void *
 
     r = parse_integer(value, &negative, &magnitude);
     if (r == -EINVAL)
-        return fill_fail(error, r, "'%s' is not a value of %s, which is a %s. Write a decimal or 0x hexadecimal number",
-                         value, f->name, type_name(&f->type));
+        return fill_fail(
+            error, r,
+            "'%s' is not a value of %s, which is a %s. Write a decimal or 0x hexadecimal number",
+            value, f->name, type_name(&f->type));
     if (r == -ERANGE || magnitude > (negative ? lowest : highest))
-        return fill_fail(error, -ERANGE,
-                         "%s is out of the range of %s, which is a %s. Write a number from %s%" PRIu64 " to %" PRIu64,
-                         value, f->name, type_name(&f->type), lowest ? "-" : "", lowest, highest);
+        return fill_fail(
+            error, -ERANGE,
+            "%s is out of the range of %s, which is a %s. Write a number from %s%" PRIu64
+            " to %" PRIu64,
+            value, f->name, type_name(&f->type), lowest ? "-" : "", lowest, highest);
     number = negative ? 0 - magnitude : magnitude;
     memcpy(at, &number, f->type.size); /* both architectures are little endian */
     return 0;
@@ -131,12 +139,15 @@ static int fill_float(const struct payload_field *f, const char *value, void *at
     else
         number = strtod(value, &end);
     if (end == value || *end)
-        return fill_fail(error, -EINVAL, "'%s' is not a value of %s, which is a %s. Write a number like 1.5 or 2e-3",
-                         value, f->name, type_name(&f->type));
+        return fill_fail(
+            error, -EINVAL,
+            "'%s' is not a value of %s, which is a %s. Write a number like 1.5 or 2e-3", value,
+            f->name, type_name(&f->type));
     if ((isinf(number) && !strpbrk(value, "nN")) ||
         (f->type.size == 4 && isfinite(number) && fabs(number) > (double)FLT_MAX))
-        return fill_fail(error, -ERANGE, "%s is out of the range of %s, which is a %s. Write a smaller number", value,
-                         f->name, type_name(&f->type));
+        return fill_fail(error, -ERANGE,
+                         "%s is out of the range of %s, which is a %s. Write a smaller number",
+                         value, f->name, type_name(&f->type));
     if (f->type.size == 4) {
         single = (float)number;
         memcpy(at, &single, sizeof(single));
@@ -151,7 +162,8 @@ static int fill_bool(const struct payload_field *f, const char *value, void *at,
     bool yes = !strcmp(value, "true") || !strcmp(value, "yes") || !strcmp(value, "1");
 
     if (!yes && strcmp(value, "false") != 0 && strcmp(value, "no") != 0 && strcmp(value, "0") != 0)
-        return fill_fail(error, -EINVAL, "'%s' is not a value of %s, which is a bool. Write true or false", value,
+        return fill_fail(error, -EINVAL,
+                         "'%s' is not a value of %s, which is a bool. Write true or false", value,
                          f->name);
     *(uint8_t *)at = yes;
     return 0;
@@ -162,10 +174,10 @@ static int fill_ref(const struct payload_field *f, const char *value, void *at, 
     odeon_ref ref;
 
     if (!ctl_ref_parse(value, &ref))
-        return fill_fail(
-            error, -EINVAL,
-            "'%s' is not a value of %s, which is a reference. Write SLOT.GENERATION, as odeonctl actor list shows it",
-            value, f->name);
+        return fill_fail(error, -EINVAL,
+                         "'%s' is not a value of %s, which is a reference. Write SLOT.GENERATION, "
+                         "as odeonctl actor list shows it",
+                         value, f->name);
     memcpy(at, &ref, sizeof(ref));
     return 0;
 }
@@ -184,17 +196,20 @@ static int fill_element(const struct payload_field *f, const char *value, void *
         return fill_ref(f, value, at, error);
     case PAYLOAD_CHAR:
         if (strlen(value) != 1)
-            return fill_fail(error, -EINVAL, "'%s' is not a value of %s, which is a char. Write one character", value,
-                             f->name);
+            return fill_fail(error, -EINVAL,
+                             "'%s' is not a value of %s, which is a char. Write one character",
+                             value, f->name);
         *(char *)at = *value;
         return 0;
     }
-    return fill_fail(error, -ENOTSUP, "%s has a type that cannot be filled. Send the message from a program", f->name);
+    return fill_fail(error, -ENOTSUP,
+                     "%s has a type that cannot be filled. Send the message from a program",
+                     f->name);
 }
 
 /* Elements joined with commas.  `count`: how many there is room for. */
-static int fill_list(const struct payload_field *f, const char *value, uint8_t *at, size_t count, size_t *ret_n,
-                     char *error)
+static int fill_list(const struct payload_field *f, const char *value, uint8_t *at, size_t count,
+                     size_t *ret_n, char *error)
 {
     char *copy = strdup(value), *rest = copy, *element;
     size_t n = 0;
@@ -204,7 +219,9 @@ static int fill_list(const struct payload_field *f, const char *value, uint8_t *
         return fill_fail(error, -ENOMEM, "no memory. Free memory and try again");
     while (!r && *value && (element = strsep(&rest, ","))) {
         if (n == count) {
-            r = fill_fail(error, -ERANGE, "there are more values for %s than its %zu. Leave some out", f->name, count);
+            r = fill_fail(error, -ERANGE,
+                          "there are more values for %s than its %zu. Leave some out", f->name,
+                          count);
             break;
         }
         r = fill_element(f, element, at + n * f->type.size, error);
@@ -216,7 +233,8 @@ static int fill_list(const struct payload_field *f, const char *value, uint8_t *
 }
 
 /* One field of a payload with room for PAYLOAD_BYTES_MAX; a tail moves *size. */
-static int fill_field(const struct payload_field *f, const char *value, uint8_t *payload, size_t *size, char *error)
+static int fill_field(const struct payload_field *f, const char *value, uint8_t *payload,
+                      size_t *size, char *error)
 {
     size_t room = f->count ? f->count : (PAYLOAD_BYTES_MAX - f->offset) / f->type.size;
     uint8_t *at = payload + f->offset;
@@ -230,13 +248,15 @@ static int fill_field(const struct payload_field *f, const char *value, uint8_t 
         if (r)
             return r;
     } else if (f->count && n >= room) {
-        return fill_fail(
-            error, -ERANGE,
-            "the %zu characters are more than %s holds. Write %zu at most (one byte stays for the final NUL)", n,
-            f->name, room - 1);
+        return fill_fail(error, -ERANGE,
+                         "the %zu characters are more than %s holds. Write %zu at most (one byte "
+                         "stays for the final NUL)",
+                         n, f->name, room - 1);
     } else if (n > room) {
-        return fill_fail(error, -EMSGSIZE, "the %zu characters of %s are more than a message holds. Write %zu at most",
-                         n, f->name, room);
+        return fill_fail(
+            error, -EMSGSIZE,
+            "the %zu characters of %s are more than a message holds. Write %zu at most", n, f->name,
+            room);
     } else {
         memcpy(at, value, n);
     }
@@ -251,27 +271,29 @@ static int fill_unknown(const struct payload_layout *layout, const char *name, c
     struct suggestion near;
 
     if (!layout->n)
-        return fill_fail(error, -ENOENT, "there is no field '%.63s': the message has none. Send it without fields",
+        return fill_fail(error, -ENOENT,
+                         "there is no field '%.63s': the message has none. Send it without fields",
                          name);
     suggestion_init(&near, name);
     for (size_t i = 0; i < layout->n; i++)
         suggestion_offer(&near, layout->fields[i].name);
     payload_layout_describe(layout, list, sizeof(list));
     if (near.best)
-        return fill_fail(error, -ENOENT, "there is no field '%.63s'. Did you mean %s? There are %s", name, near.best,
-                         list);
+        return fill_fail(error, -ENOENT, "there is no field '%.63s'. Did you mean %s? There are %s",
+                         name, near.best, list);
     return fill_fail(error, -ENOENT, "there is no field '%.63s'. There are %s", name, list);
 }
 
-static int fill_word(const struct payload_layout *layout, const char *word, bool *given, uint8_t *payload, size_t *size,
-                     char *error)
+static int fill_word(const struct payload_layout *layout, const char *word, bool *given,
+                     uint8_t *payload, size_t *size, char *error)
 {
     const char *equals = strchr(word, '=');
     char name[PAYLOAD_NAME_MAX + 2];
     size_t n;
 
     if (!equals || equals == word)
-        return fill_fail(error, -EINVAL, "'%.63s' is not of the form FIELD=VALUE. Write it so", word);
+        return fill_fail(error, -EINVAL, "'%.63s' is not of the form FIELD=VALUE. Write it so",
+                         word);
     n = (size_t)(equals - word);
     snprintf(name, sizeof(name), "%.*s", n < sizeof(name) ? (int)n : (int)sizeof(name) - 1, word);
     for (size_t i = 0; i < layout->n; i++) {
@@ -285,8 +307,9 @@ static int fill_word(const struct payload_layout *layout, const char *word, bool
     return fill_unknown(layout, name, error);
 }
 
-int payload_fill(const struct payload_layout *layout, char *const *words, size_t n_words, uint32_t size_min,
-                 void **ret_payload, size_t *ret_size, char error[static PAYLOAD_ERROR_TEXT])
+int payload_fill(const struct payload_layout *layout, char *const *words, size_t n_words,
+                 uint32_t size_min, void **ret_payload, size_t *ret_size,
+                 char error[static PAYLOAD_ERROR_TEXT])
 {
     size_t size = layout->has_tail ? layout->tail_offset : layout->size;
     bool given[PAYLOAD_FIELDS_MAX] = { false };
@@ -295,8 +318,10 @@ int payload_fill(const struct payload_layout *layout, char *const *words, size_t
 
     error[0] = '\0';
     if (size_min > PAYLOAD_BYTES_MAX)
-        return fill_fail(error, -EMSGSIZE,
-                         "it is registered with %u bytes, more than a message holds. Send it from a program", size_min);
+        return fill_fail(
+            error, -EMSGSIZE,
+            "it is registered with %u bytes, more than a message holds. Send it from a program",
+            size_min);
     if (size < size_min)
         size = size_min;
     payload = calloc(1, PAYLOAD_BYTES_MAX);
@@ -313,8 +338,8 @@ int payload_fill(const struct payload_layout *layout, char *const *words, size_t
     return 0;
 }
 
-int payload_parse_hex(char *const *words, size_t n_words, uint8_t *bytes, size_t bytes_max, size_t *ret_size,
-                      char error[static PAYLOAD_ERROR_TEXT])
+int payload_parse_hex(char *const *words, size_t n_words, uint8_t *bytes, size_t bytes_max,
+                      size_t *ret_size, char error[static PAYLOAD_ERROR_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
     size_t size = 0;
@@ -330,11 +355,13 @@ int payload_parse_hex(char *const *words, size_t n_words, uint8_t *bytes, size_t
             const char *low = at[1] ? strchr(digits, tolower((unsigned char)at[1])) : NULL;
 
             if (!high || !low)
-                return fill_fail(error, -EINVAL,
-                                 "'%.63s' is not an even number of hexadecimal digits. Write two for each byte",
-                                 words[i]);
+                return fill_fail(
+                    error, -EINVAL,
+                    "'%.63s' is not an even number of hexadecimal digits. Write two for each byte",
+                    words[i]);
             if (size == bytes_max)
-                return fill_fail(error, -E2BIG, "there are more than %zu bytes. Leave some out", bytes_max);
+                return fill_fail(error, -E2BIG, "there are more than %zu bytes. Leave some out",
+                                 bytes_max);
             bytes[size++] = (uint8_t)((high - digits) << 4 | (low - digits));
         }
     }

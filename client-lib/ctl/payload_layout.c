@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The layout of a struct from the text of its body (payload.h).
  *
- * The text is a macro argument turned into a string: tokens with single spaces at most, no comments, no line ends.
+ * The text is a macro argument turned into a string: tokens with single spaces at most, no
+ * comments, no line ends.
  */
 #include "client-lib/ctl/payload.h"
 
@@ -20,7 +21,8 @@ struct scan {
     uint32_t alignment; /* of the struct */
 };
 
-static int scan_fail(struct scan *s, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int scan_fail(struct scan *s, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 static int scan_fail(struct scan *s, int code, const char *format, ...)
 {
@@ -47,7 +49,8 @@ static bool scan_accept(struct scan *s, char c)
     return true;
 }
 
-/* An identifier into `word`; its length there, 0: there is none.  One that is too long is cut to one byte too many. */
+/* An identifier into `word`; its length there, 0: there is none. One that is too long is cut to one
+ * byte too many. */
 enum { WORD_SIZE = PAYLOAD_NAME_MAX + 2 };
 static size_t scan_word(struct scan *s, char word[static WORD_SIZE])
 {
@@ -80,7 +83,8 @@ static const struct named_type {
     { "odeon_ref", { PAYLOAD_REF, 8 } },
 };
 
-/* The words before a declarator: how often each of C's basic ones came, and a name that stands alone. */
+/* The words before a declarator: how often each of C's basic ones came, and a name that stands
+ * alone. */
 struct specifiers {
     unsigned n_char, n_short, n_int, n_long, n_signed, n_unsigned, n_double;
     const struct named_type *named;
@@ -88,15 +92,16 @@ struct specifiers {
 
 static int specifiers_resolve(const struct specifiers *p, struct payload_type *ret)
 {
-    bool basic = p->n_char || p->n_short || p->n_int || p->n_long || p->n_signed || p->n_unsigned || p->n_double;
+    bool basic = p->n_char || p->n_short || p->n_int || p->n_long || p->n_signed || p->n_unsigned ||
+                 p->n_double;
     enum payload_kind kind = p->n_unsigned ? PAYLOAD_UNSIGNED : PAYLOAD_SIGNED;
 
     if (p->named) {
         *ret = p->named->type;
         return basic ? -EINVAL : 0;
     }
-    if (!basic || p->n_signed + p->n_unsigned > 1 || p->n_char > 1 || p->n_short > 1 || p->n_int > 1 || p->n_long > 2 ||
-        p->n_double > 1)
+    if (!basic || p->n_signed + p->n_unsigned > 1 || p->n_char > 1 || p->n_short > 1 ||
+        p->n_int > 1 || p->n_long > 2 || p->n_double > 1)
         return -EINVAL;
     if (p->n_double) {
         *ret = (struct payload_type){ PAYLOAD_FLOAT, 8 };
@@ -120,8 +125,9 @@ static bool specifiers_take(struct specifiers *p, const char *word)
         const char *name;
         unsigned *count;
     } basic[] = {
-        { "char", &p->n_char },     { "short", &p->n_short },       { "int", &p->n_int },       { "long", &p->n_long },
-        { "signed", &p->n_signed }, { "unsigned", &p->n_unsigned }, { "double", &p->n_double },
+        { "char", &p->n_char },     { "short", &p->n_short },   { "int", &p->n_int },
+        { "long", &p->n_long },     { "signed", &p->n_signed }, { "unsigned", &p->n_unsigned },
+        { "double", &p->n_double },
     };
 
     if (!strcmp(word, "const") || !strcmp(word, "volatile"))
@@ -156,20 +162,26 @@ static int scan_type(struct scan *s, struct payload_type *ret, char word[static 
 named:
     if (!n) {
         if (!*word)
-            return scan_fail(s, -EINVAL,
-                             "a field's type is expected at '%.20s'. The message's declaration is not plain C", s->at);
+            return scan_fail(
+                s, -EINVAL,
+                "a field's type is expected at '%.20s'. The message's declaration is not plain C",
+                s->at);
         return scan_fail(s, -ENOTSUP,
-                         "the type '%s' cannot be laid out here. Use integers, floats, bool and arrays of them, or "
+                         "the type '%s' cannot be laid out here. Use integers, floats, bool and "
+                         "arrays of them, or "
                          "send it from a program",
                          word);
     }
     r = specifiers_resolve(&p, ret);
     if (r == -ENOTSUP)
-        return scan_fail(s, r, "the type 'long double' cannot be laid out here. Send the message from a program");
-    if (r)
         return scan_fail(
-            s, r, "the type of a field before '%.20s' is not one of C's. The message's declaration is not plain C",
-            *word ? word : s->at);
+            s, r,
+            "the type 'long double' cannot be laid out here. Send the message from a program");
+    if (r)
+        return scan_fail(s, r,
+                         "the type of a field before '%.20s' is not one of C's. The message's "
+                         "declaration is not plain C",
+                         *word ? word : s->at);
     return 0;
 }
 
@@ -186,7 +198,8 @@ static int scan_array(struct scan *s, const char *name, uint32_t *ret_count)
     scan_skip(s);
     if (!isdigit((unsigned char)*s->at))
         return scan_fail(s, -ENOTSUP,
-                         "the length of '%s' is not a number in the message's declaration. Write it there as a number, "
+                         "the length of '%s' is not a number in the message's declaration. Write "
+                         "it there as a number, "
                          "or send from a program",
                          name);
     errno = 0;
@@ -196,36 +209,42 @@ static int scan_array(struct scan *s, const char *name, uint32_t *ret_count)
         s->at++;
     if (!scan_accept(s, ']'))
         return scan_fail(s, -ENOTSUP,
-                         "the length of '%s' is not a plain number in the message's declaration. Write it there as a "
+                         "the length of '%s' is not a plain number in the message's declaration. "
+                         "Write it there as a "
                          "number, or send from a program",
                          name);
     if (errno || !count || count > PAYLOAD_BYTES_MAX)
-        return scan_fail(s, -EINVAL,
-                         "the length of '%s' is none that a message can have. Messages have %d bytes at most", name,
-                         PAYLOAD_BYTES_MAX);
+        return scan_fail(
+            s, -EINVAL,
+            "the length of '%s' is none that a message can have. Messages have %d bytes at most",
+            name, PAYLOAD_BYTES_MAX);
     *ret_count = (uint32_t)count;
     return 0;
 }
 
-static int layout_add(struct scan *s, const char *name, const struct payload_type *type, bool array, uint32_t count)
+static int layout_add(struct scan *s, const char *name, const struct payload_type *type, bool array,
+                      uint32_t count)
 {
     struct payload_layout *l = s->layout;
     uint32_t offset = (s->end + type->size - 1) / type->size * type->size;
     struct payload_field *f;
 
     if (l->has_tail)
-        return scan_fail(s, -EINVAL, "'%s' follows the tail '%s'. A tail is always the last field", name,
-                         l->fields[l->n - 1].name);
+        return scan_fail(s, -EINVAL, "'%s' follows the tail '%s'. A tail is always the last field",
+                         name, l->fields[l->n - 1].name);
     if (l->n >= PAYLOAD_FIELDS_MAX)
         return scan_fail(s, -ENOTSUP, "the message has more than %d fields. Send it from a program",
                          PAYLOAD_FIELDS_MAX);
     if ((uint64_t)offset + (uint64_t)count * type->size > PAYLOAD_BYTES_MAX)
         return scan_fail(s, -EINVAL,
-                         "the fields up to '%s' have more bytes than a message can. Messages have %d bytes at most",
+                         "the fields up to '%s' have more bytes than a message can. Messages have "
+                         "%d bytes at most",
                          name, PAYLOAD_BYTES_MAX);
     for (size_t i = 0; i < l->n; i++)
         if (!strcmp(l->fields[i].name, name))
-            return scan_fail(s, -EINVAL, "there are two fields '%s'. The message's declaration is not plain C", name);
+            return scan_fail(s, -EINVAL,
+                             "there are two fields '%s'. The message's declaration is not plain C",
+                             name);
 
     f = &l->fields[l->n++];
     *f = (struct payload_field){ .type = *type, .offset = offset, .count = count, .array = array };
@@ -238,7 +257,8 @@ static int layout_add(struct scan *s, const char *name, const struct payload_typ
 }
 
 /* name[, name[3]]; after a type. */
-static int scan_declarators(struct scan *s, const struct payload_type *type, char word[static WORD_SIZE])
+static int scan_declarators(struct scan *s, const struct payload_type *type,
+                            char word[static WORD_SIZE])
 {
     bool given = *word != '\0';
 
@@ -249,26 +269,32 @@ static int scan_declarators(struct scan *s, const struct payload_type *type, cha
         int r;
 
         if (scan_accept(s, '*'))
-            return scan_fail(
-                s, -ENOTSUP,
-                "the message has a pointer field, which means nothing in another process. Change its declaration");
+            return scan_fail(s, -ENOTSUP,
+                             "the message has a pointer field, which means nothing in another "
+                             "process. Change its declaration");
         n = given ? strlen(word) : scan_word(s, word);
         if (!n)
-            return scan_fail(s, -EINVAL,
-                             "a field's name is expected at '%.20s'. The message's declaration is not plain C", s->at);
+            return scan_fail(
+                s, -EINVAL,
+                "a field's name is expected at '%.20s'. The message's declaration is not plain C",
+                s->at);
         if (n > PAYLOAD_NAME_MAX)
-            return scan_fail(s, -ENOTSUP, "the name '%s...' is too long. Field names have %d bytes at most", word,
-                             PAYLOAD_NAME_MAX);
+            return scan_fail(s, -ENOTSUP,
+                             "the name '%s...' is too long. Field names have %d bytes at most",
+                             word, PAYLOAD_NAME_MAX);
         if (scan_accept(s, '[')) {
             array = true;
             r = scan_array(s, word, &count);
             if (r)
                 return r;
             if (scan_accept(s, '['))
-                return scan_fail(s, -ENOTSUP, "'%s' is an array of arrays. Send the message from a program", word);
+                return scan_fail(s, -ENOTSUP,
+                                 "'%s' is an array of arrays. Send the message from a program",
+                                 word);
         }
         if (scan_accept(s, ':'))
-            return scan_fail(s, -ENOTSUP, "'%s' is a bit field. Send the message from a program", word);
+            return scan_fail(s, -ENOTSUP, "'%s' is a bit field. Send the message from a program",
+                             word);
         r = layout_add(s, word, type, array, count);
         if (r)
             return r;
@@ -276,7 +302,8 @@ static int scan_declarators(struct scan *s, const struct payload_type *type, cha
             return 0;
         if (!scan_accept(s, ','))
             return scan_fail(s, -ENOTSUP,
-                             "what follows '%s' at '%.20s' is not understood. Use plain fields, or send from a program",
+                             "what follows '%s' at '%.20s' is not understood. Use plain fields, or "
+                             "send from a program",
                              word, s->at);
     }
 }
@@ -301,16 +328,20 @@ static int scan_fields(struct scan *s)
             return r;
     }
     if (braces != scan_accept(s, '}'))
-        return scan_fail(s, -EINVAL,
-                         "the braces around the fields do not match. The message's declaration is not plain C");
+        return scan_fail(
+            s, -EINVAL,
+            "the braces around the fields do not match. The message's declaration is not plain C");
     scan_skip(s);
     if (*s->at)
-        return scan_fail(s, -EINVAL,
-                         "there is more after the fields: '%.20s'. The message's declaration is not plain C", s->at);
+        return scan_fail(
+            s, -EINVAL,
+            "there is more after the fields: '%.20s'. The message's declaration is not plain C",
+            s->at);
     return 0;
 }
 
-int payload_layout_parse(const char *text, struct payload_layout **ret, char error[static PAYLOAD_ERROR_TEXT])
+int payload_layout_parse(const char *text, struct payload_layout **ret,
+                         char error[static PAYLOAD_ERROR_TEXT])
 {
     struct scan s = { .at = text, .error = error, .alignment = 1 };
     int r;
@@ -342,20 +373,25 @@ void payload_layout_free(struct payload_layout *layout)
     free(layout);
 }
 
-int payload_layout_check(const struct payload_layout *layout, uint32_t registered_size, bool registered_tail,
-                         char error[static PAYLOAD_ERROR_TEXT])
+int payload_layout_check(const struct payload_layout *layout, uint32_t registered_size,
+                         bool registered_tail, char error[static PAYLOAD_ERROR_TEXT])
 {
     error[0] = '\0';
     if (layout->has_tail != registered_tail) {
-        snprintf(error, PAYLOAD_ERROR_TEXT, "its fields %s a tail, but it is registered %s one. Send it from a program",
-                 layout->has_tail ? "end in" : "do not end in", registered_tail ? "with" : "without");
+        snprintf(error, PAYLOAD_ERROR_TEXT,
+                 "its fields %s a tail, but it is registered %s one. Send it from a program",
+                 layout->has_tail ? "end in" : "do not end in",
+                 registered_tail ? "with" : "without");
         return -EBADMSG;
     }
-    /* a message with a tail may be registered with the bytes before its tail, or with the struct's, padding included */
-    if (registered_size == layout->size || (layout->has_tail && registered_size == layout->tail_offset))
+    /* a message with a tail may be registered with the bytes before its tail, or with the struct's,
+     * padding included */
+    if (registered_size == layout->size ||
+        (layout->has_tail && registered_size == layout->tail_offset))
         return 0;
     snprintf(error, PAYLOAD_ERROR_TEXT,
-             "its fields have %u bytes as laid out here, but it is registered with %u. It may be packed or aligned "
+             "its fields have %u bytes as laid out here, but it is registered with %u. It may be "
+             "packed or aligned "
              "otherwise; send it from a program",
              layout->size, registered_size);
     return -EBADMSG;

@@ -36,8 +36,8 @@ bool ctl_ref_parse(const char *text, odeon_ref *ret_ref)
         return false;
     memcpy(head, text, (size_t)(dot - text));
     head[dot - text] = '\0';
-    if (!ctl_number_parse(head, &slot) || !ctl_number_parse(dot + 1, &generation) || slot > UINT32_MAX ||
-        generation > UINT32_MAX)
+    if (!ctl_number_parse(head, &slot) || !ctl_number_parse(dot + 1, &generation) ||
+        slot > UINT32_MAX || generation > UINT32_MAX)
         return false;
     *ret_ref = generation << 32 | slot;
     return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* References and numbers as people write them: SLOT.GENERATION, both decimal.  No state, any thread. */
+/* References and numbers as people write them: SLOT.GENERATION, both decimal. No state, any
+ * thread. */
 #pragma once
 
 #include <odeon/message.h>

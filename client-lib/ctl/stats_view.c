@@ -32,32 +32,39 @@ static const char *const group_paper_titles[] = { "Actors Created",
                                                   "Steal Failures (failed swaps / lost race)",
                                                   "Messages Stolen",
                                                   "Average Steal Size" };
-static const char *const group_work[] = {
-    "messages_processed", "gulped_messages", "steals", "actors_ended", "tail_appends", "flushes", "flushed_messages",
-    "batches_parked",     "lock_contended",  NULL
+static const char *const group_work[] = { "messages_processed",
+                                          "gulped_messages",
+                                          "steals",
+                                          "actors_ended",
+                                          "tail_appends",
+                                          "flushes",
+                                          "flushed_messages",
+                                          "batches_parked",
+                                          "lock_contended",
+                                          NULL };
+static const char *const group_steal[] = {
+    "searches",          "sources_moved",       "visits",
+    "follow_moves",      "steal_attempts_core", "steal_attempts_l2",
+    "steal_attempts_l3", "steal_attempts_node", "steal_attempts_machine",
+    "steals_core",       "steals_l2",           "steals_l3",
+    "steals_node",       "steals_machine",      NULL
 };
-static const char *const group_steal[] = { "searches",
-                                           "sources_moved",
-                                           "visits",
-                                           "follow_moves",
-                                           "steal_attempts_core",
-                                           "steal_attempts_l2",
-                                           "steal_attempts_l3",
-                                           "steal_attempts_node",
-                                           "steal_attempts_machine",
-                                           "steals_core",
-                                           "steals_l2",
-                                           "steals_l3",
-                                           "steals_node",
-                                           "steals_machine",
+static const char *const group_ports[] = { "port_batches",
+                                           "port_messages",
+                                           "port_deliveries",
+                                           "port_backlogged",
+                                           "ports_broken",
+                                           "clients_held",
                                            NULL };
-static const char *const group_ports[] = { "port_batches",    "port_messages", "port_deliveries",
-                                           "port_backlogged", "ports_broken",  "clients_held",
+static const char *const group_sleep[] = { "parks",
+                                           "parks_moderate",
+                                           "relaxed_timeouts",
+                                           "wakeups_sent",
+                                           "wakeups_received",
+                                           "wakeups_useful",
+                                           "wakeups_spurious",
+                                           "client_wakeups",
                                            NULL };
-static const char *const group_sleep[] = {
-    "parks",          "parks_moderate",   "relaxed_timeouts", "wakeups_sent", "wakeups_received",
-    "wakeups_useful", "wakeups_spurious", "client_wakeups",   NULL
-};
 static const char *const group_else[] = { "redeliveries",
                                           "dead_letters",
                                           "dead_letters_dropped",
@@ -68,12 +75,9 @@ static const char *const group_else[] = { "redeliveries",
                                           NULL };
 
 const struct stats_group stats_groups[] = {
-    { "The scheduler", group_paper },
-    { "Work", group_work },
-    { "Stealing", group_steal },
-    { "Ports", group_ports },
-    { "Sleeping", group_sleep },
-    { "What went otherwise", group_else },
+    { "The scheduler", group_paper }, { "Work", group_work },
+    { "Stealing", group_steal },      { "Ports", group_ports },
+    { "Sleeping", group_sleep },      { "What went otherwise", group_else },
 };
 const size_t stats_groups_n = sizeof(stats_groups) / sizeof(stats_groups[0]);
 
@@ -120,10 +124,10 @@ int stats_open(struct ctl *ctl, bool quiet, struct odeon_stats **ret)
     if (r < 0 && quiet)
         code = CTL_UNREACHABLE;
     else if (r == -ENOENT)
-        code = ctl_fail(
-            ctl, CTL_UNREACHABLE,
-            "cannot read the statistics: no service has left any (%s). Start odeond, or name its file with --stats",
-            shown);
+        code = ctl_fail(ctl, CTL_UNREACHABLE,
+                        "cannot read the statistics: no service has left any (%s). Start odeond, "
+                        "or name its file with --stats",
+                        shown);
     else if (r < 0) {
         code = ctl_refuse(ctl, r, "cannot read the statistics (%s)", shown);
         if (r != -EPROTO && r != -EACCES && r != -EPERM)
@@ -138,12 +142,14 @@ static bool process_is_gone(uint32_t pid)
     return pid > INT32_MAX || (kill((pid_t)pid, 0) < 0 && errno == ESRCH);
 }
 
-/* What the segment says may be older than the death of who wrote it: processes are looked for, too. */
+/* What the segment says may be older than the death of who wrote it: processes are looked for,
+ * too. */
 static void snapshot_judge(struct snapshot *s)
 {
     const struct odeon_stats_service *v = &s->service;
 
-    s->supervisor_down = !strcmp(v->state_name, "stopped") || !v->supervisor_pid || process_is_gone(v->supervisor_pid);
+    s->supervisor_down = !strcmp(v->state_name, "stopped") || !v->supervisor_pid ||
+                         process_is_gone(v->supervisor_pid);
     s->down = s->supervisor_down || !strcmp(v->state_name, "executor-down") ||
               (v->executor_pid && process_is_gone(v->executor_pid));
 }
@@ -230,7 +236,8 @@ double snapshot_value(const struct snapshot *snapshot, int worker, size_t figure
     return snapshot->values[block * snapshot->n + figure];
 }
 
-static double snapshot_count(const struct snapshot *now, const struct snapshot *before, int worker, const char *name)
+static double snapshot_count(const struct snapshot *now, const struct snapshot *before, int worker,
+                             const char *name)
 {
     double new = snapshot_value(now, worker, snapshot_find(now, name));
     double old = snapshot_value(before, worker, snapshot_find(before, name));
@@ -238,7 +245,8 @@ static double snapshot_count(const struct snapshot *now, const struct snapshot *
     return new >= old ? new - old : new;
 }
 
-double snapshot_difference(const struct snapshot *now, const struct snapshot *before, int worker, size_t figure)
+double snapshot_difference(const struct snapshot *now, const struct snapshot *before, int worker,
+                           size_t figure)
 {
     static const struct {
         const char *name, *numerator, *denominator;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `odeonctl stats` shows: snapshots of the statistics segment, and which figure is called what.
+/* What `odeonctl stats` shows: snapshots of the statistics segment, and which figure is called
+ * what.
  *
  * Owned by the command, one thread.
  *
- * V1  A snapshot keeps nothing of the segment: it may be compared with one of a segment that was made anew.
+ * V1  A snapshot keeps nothing of the segment: it may be compared with one of a segment that was
+ *     made anew.
  * V2  Figures are found by name; those of a newer service are shown, too, under "Other".
  */
 #pragma once
@@ -36,7 +38,8 @@ struct snapshot {
     int *cpus;      /* [n_workers], -1: none */
 };
 
-/* Opens the segment that the options name; 0, or the exit code, after a message (none when `quiet`). */
+/* Opens the segment that the options name; 0, or the exit code, after a message (none when
+ * `quiet`). */
 int stats_open(struct ctl *ctl, bool quiet, struct odeon_stats **ret);
 /* 0, -ENOMEM, -EPROTO: the figures make no sense. */
 int snapshot_take(struct odeon_stats *stats, bool workers, struct snapshot **ret);
@@ -46,9 +49,10 @@ void snapshot_free(struct snapshot *snapshot); /* NULL is fine */
 size_t snapshot_find(const struct snapshot *snapshot, const char *name);
 /* `worker` < 0: all together.  0 when there is no such figure. */
 double snapshot_value(const struct snapshot *snapshot, int worker, size_t figure);
-/* Counts between two snapshots; when the segment was made anew between them, the whole new value.  Derived figures:
- * over that time alone.  Gauges: the value. */
-double snapshot_difference(const struct snapshot *now, const struct snapshot *before, int worker, size_t figure);
+/* Counts between two snapshots; when the segment was made anew between them, the whole new value.
+ * Derived figures: over that time alone. Gauges: the value. */
+double snapshot_difference(const struct snapshot *now, const struct snapshot *before, int worker,
+                           size_t figure);
 
 /* How a person calls it: the paper's name, or the figure's own. */
 const char *stats_title(const char *name);

@@ -28,7 +28,8 @@ size_t suggest_distance(const char *a, const char *b)
         now[0] = i;
         for (size_t j = 1; j <= m; j++) {
             now[j] = min3(before[j] + 1, now[j - 1] + 1, before[j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && swap[j - 2] + 1 < now[j])
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                swap[j - 2] + 1 < now[j])
                 now[j] = swap[j - 2] + 1;
         }
     }
@@ -45,8 +46,9 @@ void suggestion_offer(struct suggestion *suggestion, const char *candidate)
     size_t n = strlen(suggestion->word), distance;
 
     if (n < 2)
-        return;                                             /* anything is near a single letter */
-    if (n >= 3 && !strncmp(suggestion->word, candidate, n)) /* a beginning is as near as a slip of the pen */
+        return; /* anything is near a single letter */
+    /* a beginning is as near as a slip of the pen */
+    if (n >= 3 && !strncmp(suggestion->word, candidate, n))
         distance = 1;
     else
         distance = suggest_distance(suggestion->word, candidate);

@@ -17,5 +17,6 @@ void suggestion_init(struct suggestion *suggestion, const char *word);
 /* `candidate` must live as long as the suggestion. */
 void suggestion_offer(struct suggestion *suggestion, const char *candidate);
 
-/* Changes (insert, drop, replace, swap neighbours) between two words; long ones count as far apart. */
+/* Changes (insert, drop, replace, swap neighbours) between two words; long ones count as far
+ * apart. */
 size_t suggest_distance(const char *a, const char *b);

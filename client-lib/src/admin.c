@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Administration: requests that change something, and the service's status.  Listings are in admin_list.c.  Any thread.
+/* Administration: requests that change something, and the service's status. Listings are in
+ * admin_list.c. Any thread.
  */
 #include <errno.h>
 
@@ -125,7 +126,8 @@ static int check_reconfigured(const struct odeon_reconfigured *ret)
 {
     if (ret && ret->struct_size < sizeof(*ret))
         return error_set(-EINVAL,
-                         "odeon_admin_executor_set: struct_size is %u, sizeof (struct odeon_reconfigured) was expected",
+                         "odeon_admin_executor_set: struct_size is %u, sizeof (struct "
+                         "odeon_reconfigured) was expected",
                          ret->struct_size);
     return 0;
 }
@@ -137,8 +139,8 @@ static void fill_reconfigured(const Odeon__Reconfigured *reply, struct odeon_rec
     ret->moved = reply ? reply->moved : 0;
 }
 
-int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys, const char *const *values, size_t n,
-                             struct odeon_reconfigured *ret)
+int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys,
+                             const char *const *values, size_t n, struct odeon_reconfigured *ret)
 {
     Odeon__Setting settings[SETTINGS_MAX], *pointers[SETTINGS_MAX];
     Odeon__ExecutorSet body = ODEON__EXECUTOR_SET__INIT;
@@ -151,11 +153,13 @@ int odeon_admin_executor_set(struct odeon_client *client, const char *const *key
     if (result < 0)
         return result;
     if (n == 0 || n > SETTINGS_MAX || !keys || !values)
-        return error_set(-EINVAL, "odeon_admin_executor_set: %zu settings were given, 1 to %d are possible", n,
-                         SETTINGS_MAX);
+        return error_set(-EINVAL,
+                         "odeon_admin_executor_set: %zu settings were given, 1 to %d are possible",
+                         n, SETTINGS_MAX);
     for (size_t i = 0; i < n; i++) {
         if (!keys[i] || !values[i])
-            return error_set_literal(-EINVAL, "odeon_admin_executor_set: a key or a value is missing");
+            return error_set_literal(-EINVAL,
+                                     "odeon_admin_executor_set: a key or a value is missing");
         odeon__setting__init(&settings[i]);
         settings[i].key = (char *)(uintptr_t)keys[i];
         settings[i].value = (char *)(uintptr_t)values[i];
@@ -227,17 +231,19 @@ int odeon_admin_message_find(struct odeon_client *client, const char *name, uint
     return finish(info, &answer, (void **)ret);
 }
 
-int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref, const char *message, const void *payload,
-                           size_t size)
+int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
+                           const void *payload, size_t size)
 {
     Odeon__ActorSend body = ODEON__ACTOR_SEND__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
     int result = client_check(client);
 
     if (result == 0 && (!message || (!payload && size > 0)))
-        result = error_set_literal(-EINVAL, "odeon_admin_actor_send: no message type, or a payload without address");
+        result = error_set_literal(
+            -EINVAL, "odeon_admin_actor_send: no message type, or a payload without address");
     if (result == 0 && size > ODEON_PAYLOAD_MAX)
-        result = error_set(-EMSGSIZE, "a payload of %zu bytes: at most %d can be sent", size, ODEON_PAYLOAD_MAX);
+        result = error_set(-EMSGSIZE, "a payload of %zu bytes: at most %d can be sent", size,
+                           ODEON_PAYLOAD_MAX);
     if (result < 0)
         return result;
     body.ref = ref;
@@ -256,10 +262,10 @@ int odeon_admin_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeo
     int result = client_check(client);
 
     if (result == 0 && how != ODEON_DELETE && how != ODEON_DESTROY && how != ODEON_FINISHED)
-        result = error_set(
-            -EINVAL,
-            "odeon_admin_actor_stop: an actor stops by ODEON_DELETE, ODEON_DESTROY or ODEON_FINISHED, not by %d",
-            (int)how);
+        result = error_set(-EINVAL,
+                           "odeon_admin_actor_stop: an actor stops by ODEON_DELETE, ODEON_DESTROY "
+                           "or ODEON_FINISHED, not by %d",
+                           (int)how);
     if (result < 0)
         return result;
     body.ref = ref;
@@ -299,7 +305,8 @@ int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const cha
         detail->state_size = reply->state_size;
         detail->queue_bytes = reply->queue_bytes;
         admin_fill_actor(detail, reply->actor, &detail->actor);
-        detail->accepts = admin_copy_strings(detail, reply->accepts, reply->n_accepts, &detail->n_accepts);
+        detail->accepts =
+            admin_copy_strings(detail, reply->accepts, reply->n_accepts, &detail->n_accepts);
     }
     return finish(detail, &answer, (void **)ret);
 }

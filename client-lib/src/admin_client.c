@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Administration of clients: one of them, with what its user has of each quota; throwing one out.  Any thread. */
+/* Administration of clients: one of them, with what its user has of each quota; throwing one out.
+ * Any thread. */
 #include <errno.h>
 
 #include <odeon/admin.h>
@@ -28,7 +29,8 @@ static void fill_usage(struct odeon_client_detail *detail, const Odeon__ClientSh
     }
 }
 
-int odeon_admin_client_show(struct odeon_client *client, uint32_t id, struct odeon_client_detail **ret)
+int odeon_admin_client_show(struct odeon_client *client, uint32_t id,
+                            struct odeon_client_detail **ret)
 {
     Odeon__ClientShow body = ODEON__CLIENT_SHOW__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
@@ -54,9 +56,10 @@ int odeon_admin_client_show(struct odeon_client *client, uint32_t id, struct ode
         detail->client = admin_client_info(detail, reply->client);
         fill_usage(detail, reply);
     }
-    result = !reply->client                    ? error_set_literal(-EPROTO, "the service's answer lacks the client")
-             : !detail || arena_failed(detail) ? error_set_literal(-ENOMEM, "no memory for the service's answer")
-                                               : 0;
+    result = !reply->client ? error_set_literal(-EPROTO, "the service's answer lacks the client")
+             : !detail || arena_failed(detail)
+                 ? error_set_literal(-ENOMEM, "no memory for the service's answer")
+                 : 0;
     client_answer_fini(&answer);
     if (result < 0)
         odeon_free(detail);

@@ -9,7 +9,8 @@
 #include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
 
-static void fill_letter(void *result, const Odeon__DeadLetter *from, struct odeon_dead_letter_info *to)
+static void fill_letter(void *result, const Odeon__DeadLetter *from,
+                        struct odeon_dead_letter_info *to)
 {
     *to = (struct odeon_dead_letter_info){
         .id = from->id,
@@ -35,7 +36,8 @@ static int finish(void *result, struct client_answer *answer, void **ret)
     return 0;
 }
 
-int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
+int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                                 struct odeon_list **ret)
 {
     Odeon__Page page = ODEON__PAGE__INIT;
     Odeon__DeadLetterList body = ODEON__DEAD_LETTER_LIST__INIT;
@@ -62,14 +64,16 @@ int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after, ui
         list->more = reply->more;
         list->next = after;
         for (; list->rows && list->n < reply->n_letters; list->n++) {
-            fill_letter(list, reply->letters[list->n], (struct odeon_dead_letter_info *)list->rows + list->n);
+            fill_letter(list, reply->letters[list->n],
+                        (struct odeon_dead_letter_info *)list->rows + list->n);
             list->next = reply->letters[list->n]->id + 1;
         }
     }
     return finish(list, &answer, (void **)ret);
 }
 
-int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id, struct odeon_dead_letter_detail **ret)
+int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id,
+                                 struct odeon_dead_letter_detail **ret)
 {
     Odeon__DeadLetterShow body = ODEON__DEAD_LETTER_SHOW__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
@@ -100,16 +104,20 @@ int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id, struc
     return finish(detail, &answer, (void **)ret);
 }
 
-static int check_done(const struct odeon_client *client, const struct odeon_dead_letters_done *ret, const uint64_t *ids, size_t n)
+static int check_done(const struct odeon_client *client, const struct odeon_dead_letters_done *ret,
+                      const uint64_t *ids, size_t n)
 {
     if (!ret || ret->struct_size < sizeof(*ret))
-        return error_set(-EINVAL, "struct_size is %u, sizeof (struct odeon_dead_letters_done) was expected", ret ? ret->struct_size : 0);
+        return error_set(-EINVAL,
+                         "struct_size is %u, sizeof (struct odeon_dead_letters_done) was expected",
+                         ret ? ret->struct_size : 0);
     if (n > 0 && !ids)
         return error_set_literal(-EINVAL, "dead letters were counted, and not given");
     return client_check(client);
 }
 
-static int ask_done(struct odeon_client *client, Odeon__Request *request, struct odeon_dead_letters_done *ret)
+static int ask_done(struct odeon_client *client, Odeon__Request *request,
+                    struct odeon_dead_letters_done *ret)
 {
     struct client_answer answer;
     int result = client_call(client, request, ODEON__REPLY__BODY_DEAD_LETTERS_DONE, &answer);
@@ -123,8 +131,8 @@ static int ask_done(struct odeon_client *client, Odeon__Request *request, struct
     return 0;
 }
 
-int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *ids, size_t n, odeon_ref to,
-                                   struct odeon_dead_letters_done *ret)
+int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *ids, size_t n,
+                                   odeon_ref to, struct odeon_dead_letters_done *ret)
 {
     Odeon__DeadLetterReplay body = ODEON__DEAD_LETTER_REPLAY__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
@@ -140,7 +148,8 @@ int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *
     return ask_done(client, &request, ret);
 }
 
-int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n, struct odeon_dead_letters_done *ret)
+int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n,
+                                  struct odeon_dead_letters_done *ret)
 {
     Odeon__DeadLetterPurge body = ODEON__DEAD_LETTER_PURGE__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;

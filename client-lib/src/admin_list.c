@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Administration: pages of listings.  Any thread.
  *
- * `next` of a page is what the service takes as "rows after this": the last row's key (clients: id; actors: slot + 1;
+ * `next` of a page is what the service takes as "rows after this": the last row's key (clients: id;
+ * actors: slot + 1;
  * queues: id + 1),
  * or the number of rows so far where rows have no key of their own (plugins, actor types).
  */
@@ -39,8 +40,9 @@ void admin_fill_actor(void *result, const Odeon__Actor *from, struct odeon_actor
 }
 
 /* Asks for a page: `page` has been put into the request. */
-static int ask_page(struct odeon_client *client, Odeon__Request *request, Odeon__Reply__BodyCase expected,
-                    struct odeon_list **ret, struct client_answer *ret_answer)
+static int ask_page(struct odeon_client *client, Odeon__Request *request,
+                    Odeon__Reply__BodyCase expected, struct odeon_list **ret,
+                    struct client_answer *ret_answer)
 {
     if (!ret)
         return error_set_literal(-EINVAL, "no place for the list");
@@ -71,7 +73,8 @@ static int finish(struct odeon_list *list, struct client_answer *answer, struct 
     return 0;
 }
 
-int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
+int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                            struct odeon_list **ret)
 {
     Odeon__Page page = ODEON__PAGE__INIT;
     Odeon__PluginList body = ODEON__PLUGIN_LIST__INIT;
@@ -106,7 +109,8 @@ int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_
     return finish(list, &answer, ret);
 }
 
-int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
+int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                          struct odeon_list **ret)
 {
     Odeon__Page page = ODEON__PAGE__INIT;
     Odeon__TypeList body = ODEON__TYPE_LIST__INIT;
@@ -146,8 +150,8 @@ int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t 
     return finish(list, &answer, ret);
 }
 
-int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64_t after, uint32_t rows,
-                           struct odeon_list **ret)
+int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64_t after,
+                           uint32_t rows, struct odeon_list **ret)
 {
     Odeon__Page page = ODEON__PAGE__INIT;
     Odeon__ActorList body = ODEON__ACTOR_LIST__INIT;
@@ -171,12 +175,13 @@ int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64
     for (size_t i = 0; list && i < list->n; i++)
         admin_fill_actor(list, reply->actors[i], (struct odeon_actor_info *)list->rows + i);
     if (list)
-        list->next = list->n ? (uint64_t)actor_ref_slot(reply->actors[list->n - 1]->ref) + 1 : after;
+        list->next =
+            list->n ? (uint64_t)actor_ref_slot(reply->actors[list->n - 1]->ref) + 1 : after;
     return finish(list, &answer, ret);
 }
 
-int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64_t after, uint32_t rows,
-                           struct odeon_list **ret)
+int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64_t after,
+                           uint32_t rows, struct odeon_list **ret)
 {
     Odeon__Page page = ODEON__PAGE__INIT;
     Odeon__QueueList body = ODEON__QUEUE_LIST__INIT;
@@ -232,7 +237,8 @@ struct odeon_client_info admin_client_info(void *arena, const Odeon__Client *fro
     };
 }
 
-int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
+int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                            struct odeon_list **ret)
 {
     Odeon__Page page = ODEON__PAGE__INIT;
     Odeon__ClientList body = ODEON__CLIENT_LIST__INIT;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What results of several calls consist of: rows of listings as the control protocol brings them, copied into a result.
+/* What results of several calls consist of: rows of listings as the control protocol brings them,
+ * copied into a result.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results that are freed as a whole; see arena.h.  One thread touches a result: the one that made it, then its user. */
+/* Results that are freed as a whole; see arena.h. One thread touches a result: the one that made
+ * it, then its user. */
 #include "client-lib/src/arena.h"
 
 #include <stdalign.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls: a correlated post, and waiting for its reply while keeping what else arrives.  The port's owning thread. */
+/* Calls: a correlated post, and waiting for its reply while keeping what else arrives. The port's
+ * owning thread. */
 #include "client-lib/src/port.h"
 
 #include <errno.h>
@@ -29,9 +30,10 @@ static int keep(struct odeon_port *port, const struct odeon_delivery *delivery)
     return 0;
 }
 
-/* What a delivery is to the call: its outcome, or -EAGAIN for something else, which has been kept or dropped; -ENOBUFS,
- * -ENOMEM: it should have been kept and could not be. */
-static int judge(struct odeon_port *port, uint64_t correlation, const struct odeon_delivery *delivery)
+/* What a delivery is to the call: its outcome, or -EAGAIN for something else, which has been kept
+ * or dropped; -ENOBUFS, -ENOMEM: it should have been kept and could not be. */
+static int judge(struct odeon_port *port, uint64_t correlation,
+                 const struct odeon_delivery *delivery)
 {
     int result = -EAGAIN;
 
@@ -53,7 +55,8 @@ static int judge(struct odeon_port *port, uint64_t correlation, const struct ode
 }
 
 /* Takes what has arrived: an outcome, -EAGAIN: the reply is not among it, or an error. */
-static int look_for_reply(struct odeon_port *port, uint64_t correlation, struct odeon_delivery *ret_reply)
+static int look_for_reply(struct odeon_port *port, uint64_t correlation,
+                          struct odeon_delivery *ret_reply)
 {
     uint64_t before = port->delivery_taken;
     int result;
@@ -87,7 +90,8 @@ static int wait_for_reply(struct odeon_port *port, uint64_t correlation, int64_t
         if (result >= 0)
             return result;
         if (result == -ENOBUFS || result == -ENOMEM) {
-            error_set(result, "the call was given up: deliveries that wait for odeon_receive() fill the memory that is "
+            error_set(result, "the call was given up: deliveries that wait for odeon_receive() "
+                              "fill the memory that is "
                               "set aside for them");
             return ODEON_CALL_EXPIRED;
         }
@@ -95,22 +99,24 @@ static int wait_for_reply(struct odeon_port *port, uint64_t correlation, int64_t
     }
 }
 
-int odeon_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size, int64_t timeout_ns,
-               struct odeon_delivery *ret_reply)
+int odeon_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size,
+               int64_t timeout_ns, struct odeon_delivery *ret_reply)
 {
     uint64_t correlation;
     int64_t deadline_ns;
     int result;
 
     if (!port || !ret_reply || (!data && size > 0))
-        return error_set_literal(-EINVAL, "odeon_call: no port, no place for the reply, or a payload without address");
-    if (port->kept_bytes > KEPT_BYTES_MAX)
         return error_set_literal(
-            -ENOBUFS, "deliveries that arrived during earlier calls wait: take them with odeon_receive() first");
+            -EINVAL, "odeon_call: no port, no place for the reply, or a payload without address");
+    if (port->kept_bytes > KEPT_BYTES_MAX)
+        return error_set_literal(-ENOBUFS, "deliveries that arrived during earlier calls wait: "
+                                           "take them with odeon_receive() first");
     *ret_reply = (struct odeon_delivery){ 0 };
     correlation = PORT_CORRELATION_CALL | ++port->last_call;
     deadline_ns = deadline_after(timeout_ns);
-    result = port_post_until(port, to, type, ENVELOPE_CORRELATED, correlation, data, size, deadline_ns);
+    result =
+        port_post_until(port, to, type, ENVELOPE_CORRELATED, correlation, data, size, deadline_ns);
     if (result < 0)
         return result;
     result = wait_for_reply(port, correlation, deadline_ns, ret_reply);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connecting, saying hello, and leaving.  The round trips themselves are in request.c; invariants in connect.h. */
+/* Connecting, saying hello, and leaving. The round trips themselves are in request.c; invariants in
+ * connect.h. */
 #include "client-lib/src/connect.h"
 
 #include <errno.h>
@@ -19,7 +20,8 @@ enum { ALIVE_BYTES = 4096 }; /* the kernel rounds up to its page */
 
 static int alive_new(const _Atomic uint32_t **ret_alive)
 {
-    _Atomic uint32_t *word = mmap(NULL, ALIVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    _Atomic uint32_t *word =
+        mmap(NULL, ALIVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int error;
 
     if (word == MAP_FAILED)
@@ -38,13 +40,19 @@ static int explain_connect(int error, const char *path)
 {
     switch (error) {
     case -ENOENT:
-        return error_set(error, "no service at %s: the socket does not exist; start odeond, or set ODEON_SOCKET", path);
-    case -ECONNREFUSED:
         return error_set(
-            error, "no service at %s: nobody listens on the socket; odeond has stopped or is just starting", path);
+            error, "no service at %s: the socket does not exist; start odeond, or set ODEON_SOCKET",
+            path);
+    case -ECONNREFUSED:
+        return error_set(error,
+                         "no service at %s: nobody listens on the socket; odeond has stopped or is "
+                         "just starting",
+                         path);
     case -EACCES:
     case -EPERM:
-        return error_set(-EACCES, "not allowed to use %s: run as the user that owns the socket, or as root", path);
+        return error_set(-EACCES,
+                         "not allowed to use %s: run as the user that owns the socket, or as root",
+                         path);
     case -EPROTOTYPE:
     case -ENOTSOCK:
         return error_set(-EPROTO, "%s is not a control socket of odeond", path);
@@ -60,7 +68,8 @@ int client_open_socket(const char *path, bool now, int *ret_socket)
     int fd, result;
 
     if (length == 0 || length >= sizeof(address.sun_path))
-        return error_set(-ENAMETOOLONG, "the socket's path has %zu bytes, 1 to %zu are possible: %s", length,
+        return error_set(-ENAMETOOLONG,
+                         "the socket's path has %zu bytes, 1 to %zu are possible: %s", length,
                          sizeof(address.sun_path) - 1, path);
     memcpy(address.sun_path, path, length + 1);
     fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (now ? SOCK_NONBLOCK : 0), 0);
@@ -80,8 +89,8 @@ int client_open_socket(const char *path, bool now, int *ret_socket)
     return 0;
 }
 
-static void fill_hello(const struct odeon_client *client, Odeon__Resume *resume, Odeon__Hello *hello,
-                       Odeon__Request *request)
+static void fill_hello(const struct odeon_client *client, Odeon__Resume *resume,
+                       Odeon__Hello *hello, Odeon__Request *request)
 {
     odeon__hello__init(hello);
     odeon__request__init(request);
@@ -126,10 +135,11 @@ static int say_hello(struct odeon_client *client)
         return result;
     if (answer.reply->hello->protocol != ODEON_PROTOCOL_VERSION)
         result = error_set(-EPROTO,
-                           "the service (version %s) speaks protocol %u, this library (version %s) protocol %d: use "
+                           "the service (version %s) speaks protocol %u, this library (version %s) "
+                           "protocol %d: use "
                            "those of one release",
-                           answer.reply->hello->service, answer.reply->hello->protocol, ODEON_VERSION,
-                           ODEON_PROTOCOL_VERSION);
+                           answer.reply->hello->service, answer.reply->hello->protocol,
+                           ODEON_VERSION, ODEON_PROTOCOL_VERSION);
     client_take_identity(client, answer.reply->hello);
     client_answer_fini(&answer);
     return result;
@@ -201,15 +211,16 @@ int client_check(const struct odeon_client *client)
     if (!client)
         return error_set_literal(-EINVAL, "no client was given");
     if (atomic_load_explicit(client->alive, memory_order_relaxed) == 0)
-        return error_set(-ECHILD,
-                         "the connection belongs to process %d, of which this one is a fork: connect again here",
-                         (int)client->pid);
+        return error_set(
+            -ECHILD,
+            "the connection belongs to process %d, of which this one is a fork: connect again here",
+            (int)client->pid);
     return 0;
 }
 
-/* The end of a connection says everything to the odeond at its other end.  Where that one has died, the next one learns
- * it from the ports' memory when it starts, or, when it has started already, from a greeting that ends with its
- * connection. */
+/* The end of a connection says everything to the odeond at its other end. Where that one has died,
+ * the next one learns it from the ports' memory when it starts, or, when it has started already,
+ * from a greeting that ends with its connection. */
 static void take_leave(struct odeon_client *client)
 {
     for (struct odeon_port *port = client->ports; port; port = port->next)
@@ -225,8 +236,9 @@ struct odeon_client *odeon_disconnect(struct odeon_client *client)
 {
     if (!client)
         return NULL;
-    /* No request to close each port: the end of the connection says so.  In a forked child this gives back memory and
-     * descriptors and tells nobody; the mutex may be held by a thread that does not exist here, so it is not asked. */
+    /* No request to close each port: the end of the connection says so. In a forked child this
+     * gives back memory and descriptors and tells nobody; the mutex may be held by a thread that
+     * does not exist here, so it is not asked. */
     if (client_check(client) == 0)
         take_leave(client);
     while (client->ports) {

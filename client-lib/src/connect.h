@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The control connection: what the parts of the library share of `struct odeon_client`.
  *
- * Threads: any.  `mutex` is held for a whole round trip and guards everything below it; `names` has a lock of its own,
- * so that a look into the table does not wait for another thread's round trip.
+ * Threads: any. `mutex` is held for a whole round trip and guards everything below it; `names` has
+ * a lock of its own, so that a look into the table does not wait for another thread's round trip.
  *
- * C1  One request is under way at a time; a record with its id answers it, records with id 0 (events) may come at any
- *     time.
+ * C1  One request is under way at a time; a record with its id answers it, records with id 0
+ *     (events) may come at any time.
  * C2  Once `lost` is set no request leaves any more, and every port of the client is closed.
- * C3  `alive` lies on a page that the kernel empties in a forked child: 0 there, 1 here.  No call of getpid() on hot
- *     paths, and no way of forking goes unnoticed.
- * C4  A connection that ends without a word to a service whose state outlives it (`instance` is not 0) is not lost: the
- *     client is away, its ports go on, and whoever looks or waits next takes a step towards a new connection.
- * C5  A port is among the claims of every greeting that is sent after its answer has come: one that was opened before
- *     a greeting and is listed after it is not the client's any more (`hellos`).
+ * C3  `alive` lies on a page that the kernel empties in a forked child: 0 there, 1 here.  No call
+ *     of getpid() on hot paths, and no way of forking goes unnoticed.
+ * C4  A connection that ends without a word to a service whose state outlives it (`instance` is not
+ *     0) is not lost: the client is away, its ports go on, and whoever looks or waits next takes a
+ *     step towards a new connection.
+ * C5  A port is among the claims of every greeting that is sent after its answer has come: one that
+ *     was opened before a greeting and is listed after it is not the client's any more (`hellos`).
  */
 #pragma once
 
@@ -46,8 +47,8 @@ struct odeon_client {
     enum client_link link;
     uint64_t instance, epoch; /* as the service has said; instance 0: its state ends with it */
     uint8_t token[PORT_TOKEN_BYTES]; /* proves the client to the next odeond */
-    uint64_t hellos;          /* that were sent (C5) */
-    int64_t patience_ns;      /* how long to stay away at most; below 0: for ever */
+    uint64_t hellos;                 /* that were sent (C5) */
+    int64_t patience_ns;             /* how long to stay away at most; below 0: for ever */
     int64_t away_ns, retry_ns, retry_wait_ns;
     int lost; /* C2: 0 or why, negative errno */
     uint64_t last_id;
@@ -56,7 +57,8 @@ struct odeon_client {
     struct wire_frame *frame;
 };
 
-/* What a request brought.  answer_fini() frees it and closes descriptors that were not taken (set to -1). */
+/* What a request brought. answer_fini() frees it and closes descriptors that were not taken (set to
+ * -1). */
 struct client_answer {
     Odeon__Reply *reply;
     size_t n_fds;
@@ -65,27 +67,32 @@ struct client_answer {
 };
 void client_answer_fini(struct client_answer *answer);
 
-/* One round trip.  0: the reply has the expected body; the service's or the connection's error otherwise, with its text
- * set. `ret_answer` NULL: only the result matters. */
-int client_call(struct odeon_client *client, Odeon__Request *request, Odeon__Reply__BodyCase expected,
-                struct client_answer *ret_answer);
+/* One round trip. 0: the reply has the expected body; the service's or the connection's error
+ * otherwise, with its text set. `ret_answer` NULL: only the result matters. */
+int client_call(struct odeon_client *client, Odeon__Request *request,
+                Odeon__Reply__BodyCase expected, struct client_answer *ret_answer);
 
-/* The same for what is not worth waiting for: nothing happens while the client is away, and no error is told. */
+/* The same for what is not worth waiting for: nothing happens while the client is away, and no
+ * error is told. */
 void client_call_now(struct odeon_client *client, Odeon__Request *request);
 
 /* 0; -EINVAL: NULL; -ECHILD: made by the parent of this process.  Sets the text. */
 int client_check(const struct odeon_client *client);
 
-/* Takes events that have arrived, without waiting; leaves it to a thread that is in a round trip. */
+/* Takes events that have arrived, without waiting; leaves it to a thread that is in a round
+ * trip. */
 void client_poll_events(struct odeon_client *client);
 
-/* connect.c: a blocking socket, connected; `now`: -EAGAIN instead of waiting for the service to accept. */
+/* connect.c: a blocking socket, connected; `now`: -EAGAIN instead of waiting for the service to
+ * accept. */
 int client_open_socket(const char *path, bool now, int *ret_socket);
 /* What the service says about this client. */
 void client_take_identity(struct odeon_client *client, const Odeon__HelloReply *hello);
-/* With a new id; the answer is to be received.  Under the mutex, or before anybody else has the client. */
+/* With a new id; the answer is to be received. Under the mutex, or before anybody else has the
+ * client. */
 int client_send_hello(struct odeon_client *client, Odeon__Resume *resume);
 
-/* False (C5): the service has given up the port meanwhile, since nobody claimed it; open another. */
+/* False (C5): the service has given up the port meanwhile, since nobody claimed it; open
+ * another. */
 bool client_add_port(struct odeon_client *client, struct odeon_port *port, uint64_t hellos);
 void client_remove_port(struct odeon_client *client, struct odeon_port *port);

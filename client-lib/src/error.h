@@ -5,7 +5,8 @@
  */
 #pragma once
 
-/* Both return `error`, a negative errno, so that a failing function ends with "return error_set(...)". */
+/* Both return `error`, a negative errno, so that a failing function ends with "return
+ * error_set(...)". */
 int error_set(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Without formatting, for conditions that a caller may poll for ("ring full"): costs two stores. */
 int error_set_literal(int error, const char *literal);

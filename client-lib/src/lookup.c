@@ -8,7 +8,8 @@
 #include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
 
-/* Arguments are checked here where the answer would be less clear from afar; the service checks everything again. */
+/* Arguments are checked here where the answer would be less clear from afar; the service checks
+ * everything again. */
 static int check_name(const char *what, const char *name)
 {
     size_t length = name ? strnlen(name, ODEON_NAME_MAX + 1) : 0;
@@ -16,7 +17,8 @@ static int check_name(const char *what, const char *name)
     if (length == 0)
         return error_set(-EINVAL, "%s: no name was given", what);
     if (length > ODEON_NAME_MAX)
-        return error_set(-EINVAL, "%s: the name is longer than %d bytes: %.80s", what, ODEON_NAME_MAX, name);
+        return error_set(-EINVAL, "%s: the name is longer than %d bytes: %.80s", what,
+                         ODEON_NAME_MAX, name);
     return 0;
 }
 
@@ -25,20 +27,22 @@ static int check_type(const struct odeon_message_type *type)
     int result;
 
     if (!type || type->struct_size < offsetof(struct odeon_message_type, id))
-        return error_set_literal(-EINVAL, "message type: no description was given, or struct_size is not set");
+        return error_set_literal(
+            -EINVAL, "message type: no description was given, or struct_size is not set");
     result = check_name("message type", type->name);
     if (result < 0)
         return result;
     if (type->fields && strnlen(type->fields, ODEON_FIELDS_MAX + 1) > ODEON_FIELDS_MAX)
-        return error_set(-EINVAL, "message type %s: its fields take more than %d bytes as written", type->name,
-                         ODEON_FIELDS_MAX);
+        return error_set(-EINVAL, "message type %s: its fields take more than %d bytes as written",
+                         type->name, ODEON_FIELDS_MAX);
     if (type->size > ODEON_PAYLOAD_MAX)
-        return error_set(-EMSGSIZE, "message type %s: %u bytes, at most %d can be sent", type->name, type->size,
-                         ODEON_PAYLOAD_MAX);
+        return error_set(-EMSGSIZE, "message type %s: %u bytes, at most %d can be sent", type->name,
+                         type->size, ODEON_PAYLOAD_MAX);
     return 0;
 }
 
-int odeon_message_id(struct odeon_client *client, const struct odeon_message_type *type, uint32_t *ret_id)
+int odeon_message_id(struct odeon_client *client, const struct odeon_message_type *type,
+                     uint32_t *ret_id)
 {
     Odeon__MessageType described = ODEON__MESSAGE_TYPE__INIT;
     Odeon__MessageTypeIntern intern = ODEON__MESSAGE_TYPE_INTERN__INIT;
@@ -72,7 +76,8 @@ int odeon_message_id(struct odeon_client *client, const struct odeon_message_typ
     id = answer.reply->message_type->id;
     client_answer_fini(&answer);
     if (id == 0 || id > UINT16_MAX)
-        return error_set(-EPROTO, "the service gave message type %s the impossible id %u", type->name, id);
+        return error_set(-EPROTO, "the service gave message type %s the impossible id %u",
+                         type->name, id);
     names_add(&client->names, type, id);
     *ret_id = id;
     return 0;
@@ -107,8 +112,8 @@ int odeon_lookup(struct odeon_client *client, const char *name, odeon_ref *ret_r
     return ask_ref(client, &request, ret_ref);
 }
 
-int odeon_spawn(struct odeon_client *client, const char *type, const char *name, const void *args, size_t args_size,
-                odeon_ref *ret_ref)
+int odeon_spawn(struct odeon_client *client, const char *type, const char *name, const void *args,
+                size_t args_size, odeon_ref *ret_ref)
 {
     return odeon_admin_actor_spawn(client, type, name, args, args_size, NULL, ret_ref);
 }
@@ -117,7 +122,8 @@ static int fill_where(const struct odeon_spawn_where *where, Odeon__Spawn *spawn
 {
     if (where->struct_size < sizeof(*where))
         return error_set(-EINVAL,
-                         "odeon_admin_actor_spawn: struct_size is %u, sizeof (struct odeon_spawn_where) was expected",
+                         "odeon_admin_actor_spawn: struct_size is %u, sizeof (struct "
+                         "odeon_spawn_where) was expected",
                          where->struct_size);
     spawn->place = (uint32_t)where->where;
     if (where->where == ODEON_WHERE_NODE)
@@ -127,8 +133,9 @@ static int fill_where(const struct odeon_spawn_where *where, Odeon__Spawn *spawn
     return 0;
 }
 
-int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const char *name, const void *args,
-                            size_t args_size, const struct odeon_spawn_where *where, odeon_ref *ret_ref)
+int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const char *name,
+                            const void *args, size_t args_size,
+                            const struct odeon_spawn_where *where, odeon_ref *ret_ref)
 {
     Odeon__Spawn spawn = ODEON__SPAWN__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
@@ -143,9 +150,10 @@ int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const
     if (result < 0)
         return result;
     if (args_size > ODEON_SPAWN_ARGS_MAX)
-        return error_set(
-            -E2BIG, "odeon_spawn: %zu bytes of arguments, at most %d are kept with an actor; send it a message instead",
-            args_size, ODEON_SPAWN_ARGS_MAX);
+        return error_set(-E2BIG,
+                         "odeon_spawn: %zu bytes of arguments, at most %d are kept with an actor; "
+                         "send it a message instead",
+                         args_size, ODEON_SPAWN_ARGS_MAX);
     if (args_size > 0 && !args)
         return error_set_literal(-EINVAL, "odeon_spawn: arguments have a size but no address");
     spawn.type = (char *)(uintptr_t)type;
@@ -166,10 +174,10 @@ int odeon_plugin_load(struct odeon_client *client, const char *path)
     if (result < 0)
         return result;
     if (!path || path[0] != '/')
-        return error_set(
-            -EINVAL,
-            "odeon_plugin_load: the service has another working directory, so the path must begin with '/': %s",
-            path ? path : "(none)");
+        return error_set(-EINVAL,
+                         "odeon_plugin_load: the service has another working directory, so the "
+                         "path must begin with '/': %s",
+                         path ? path : "(none)");
     load.path = (char *)(uintptr_t)path;
     request.body_case = ODEON__REQUEST__BODY_PLUGIN_LOAD;
     request.plugin_load = &load;

@@ -7,7 +7,8 @@
 
 enum {
     NAMES_SIZE_FIRST = 64,
-    NAMES_SIZE_MAX = ODEON_MESSAGE_TYPES_MAX * 8, /* a process that brings more descriptions asks more often */
+    /* a process that brings more descriptions asks more often */
+    NAMES_SIZE_MAX = ODEON_MESSAGE_TYPES_MAX * 8,
 };
 
 void names_init(struct names *names)
@@ -22,8 +23,10 @@ void names_fini(struct names *names)
     free(names->entries);
 }
 
-/* The type's entry, or the free one where it belongs.  There is always a free one: at most half is used. */
-static struct name_entry *entry_of(struct name_entry *entries, size_t size, const struct odeon_message_type *type)
+/* The type's entry, or the free one where it belongs. There is always a free one: at most half is
+ * used. */
+static struct name_entry *entry_of(struct name_entry *entries, size_t size,
+                                   const struct odeon_message_type *type)
 {
     size_t at = (size_t)((uintptr_t)type * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (size - 1);
 

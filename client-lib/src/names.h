@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ids of message types, by the address of their descriptions.
  *
- * Any thread; a lock of its own, held for a look only.  Names and versions are kept beside the address: a description
- * that was unloaded may have left its address to another one.
+ * Any thread; a lock of its own, held for a look only. Names and versions are kept beside the
+ * address: a description that was unloaded may have left its address to another one.
  */
 #pragma once
 
@@ -22,7 +22,8 @@ struct name_entry {
 
 struct names {
     pthread_mutex_t mutex;
-    struct name_entry *entries; /* open addressing; `size` is a power of two, at most half of it used */
+    /* open addressing; `size` is a power of two, at most half of it used */
+    struct name_entry *entries;
     size_t size, used;
 };
 

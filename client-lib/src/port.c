@@ -17,19 +17,22 @@
 #include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
 
-/* A smaller ring than the protocol's smallest is taken, too: what it holds is the service's to decide. */
+/* A smaller ring than the protocol's smallest is taken, too: what it holds is the service's to
+ * decide. */
 static int check_ring(const char *what, uint64_t bytes, uint32_t offset, size_t words)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
     if (bytes == 0 || bytes > ODEON_RING_MAX || (bytes & (bytes - 1)) != 0 || bytes % page != 0)
         return error_set(-EPROTO,
-                         "the service offers a %s ring of %llu bytes: not a power of two of whole pages up to %d", what,
-                         (unsigned long long)bytes, ODEON_RING_MAX);
+                         "the service offers a %s ring of %llu bytes: not a power of two of whole "
+                         "pages up to %d",
+                         what, (unsigned long long)bytes, ODEON_RING_MAX);
     if (offset < words || offset % page != 0)
-        return error_set(
-            -EPROTO, "the service offers a %s ring at offset %u: not behind the port's words at a page (%llu bytes)",
-            what, offset, (unsigned long long)page);
+        return error_set(-EPROTO,
+                         "the service offers a %s ring at offset %u: not behind the port's words "
+                         "at a page (%llu bytes)",
+                         what, offset, (unsigned long long)page);
     return 0;
 }
 
@@ -40,15 +43,19 @@ static int check_memory(const char *what, int fd, uint64_t bytes)
     struct stat status;
 
     if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW))
-        return error_set(-EPROTO, "the service's %s memory is not a memory file sealed against shrinking and growing",
-                         what);
+        return error_set(
+            -EPROTO,
+            "the service's %s memory is not a memory file sealed against shrinking and growing",
+            what);
     if (fstat(fd, &status) < 0 || (uint64_t)status.st_size < bytes)
-        return error_set(-EPROTO, "the service's %s memory is shorter than the %llu bytes it is said to have", what,
-                         (unsigned long long)bytes);
+        return error_set(
+            -EPROTO, "the service's %s memory is shorter than the %llu bytes it is said to have",
+            what, (unsigned long long)bytes);
     return 0;
 }
 
-static int map_twice(int fd, uint32_t offset, uint64_t ring, int protection, void **ret_mapping, size_t *ret_size)
+static int map_twice(int fd, uint32_t offset, uint64_t ring, int protection, void **ret_mapping,
+                     size_t *ret_size)
 {
     size_t once = offset + (size_t)ring, size = once + (size_t)ring;
     uint8_t *base = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -57,7 +64,8 @@ static int map_twice(int fd, uint32_t offset, uint64_t ring, int protection, voi
     if (base == MAP_FAILED)
         return error_set(-errno, "no address space for a port: %s", error_describe(-errno));
     if (mmap(base, once, protection, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
-        mmap(base + once, (size_t)ring, protection, MAP_SHARED | MAP_FIXED, fd, (off_t)offset) == MAP_FAILED) {
+        mmap(base + once, (size_t)ring, protection, MAP_SHARED | MAP_FIXED, fd, (off_t)offset) ==
+            MAP_FAILED) {
         error = -errno;
         munmap(base, size);
         return error_set(error, "cannot map a port's memory: %s", error_describe(error));
@@ -69,26 +77,33 @@ static int map_twice(int fd, uint32_t offset, uint64_t ring, int protection, voi
 
 static int check_plan(const struct port_plan *plan)
 {
-    int result = check_ring("submission", plan->submission_bytes, plan->submission_offset, sizeof(struct port_client));
+    int result = check_ring("submission", plan->submission_bytes, plan->submission_offset,
+                            sizeof(struct port_client));
 
     if (result == 0)
-        result = check_ring("delivery", plan->delivery_bytes, plan->delivery_offset, sizeof(struct port_executor));
+        result = check_ring("delivery", plan->delivery_bytes, plan->delivery_offset,
+                            sizeof(struct port_executor));
     if (result == 0)
-        result = check_memory("client", plan->client_memory, plan->submission_offset + plan->submission_bytes);
+        result = check_memory("client", plan->client_memory,
+                              plan->submission_offset + plan->submission_bytes);
     if (result == 0)
-        result = check_memory("executor", plan->executor_memory, plan->delivery_offset + plan->delivery_bytes);
+        result = check_memory("executor", plan->executor_memory,
+                              plan->delivery_offset + plan->delivery_bytes);
     if (result == 0 && (plan->payload_max == 0 || plan->payload_max > ODEON_PAYLOAD_MAX))
-        result = error_set(-EPROTO, "the service allows payloads of %u bytes: this library knows 1 to %d",
+        result = error_set(-EPROTO,
+                           "the service allows payloads of %u bytes: this library knows 1 to %d",
                            plan->payload_max, ODEON_PAYLOAD_MAX);
     if (result == 0 && plan->actors_max == 0)
         result = error_set_literal(-EPROTO, "the service has room for no actors");
     return result;
 }
 
-/* The cursors go on where they are: a port is empty when it is new, and may be in use when it is mapped again. */
+/* The cursors go on where they are: a port is empty when it is new, and may be in use when it is
+ * mapped again. */
 static int port_read_cursors(struct odeon_port *port)
 {
-    port->submission_head = atomic_load_explicit(&port->theirs->submission_head, memory_order_acquire);
+    port->submission_head =
+        atomic_load_explicit(&port->theirs->submission_head, memory_order_acquire);
     port->submission_tail = port->submission_published =
         atomic_load_explicit(&port->mine->submission_tail, memory_order_relaxed);
     port->delivery_tail = atomic_load_explicit(&port->theirs->delivery_tail, memory_order_acquire);
@@ -103,12 +118,12 @@ static int port_read_cursors(struct odeon_port *port)
 
 static int port_map(struct odeon_port *port, const struct port_plan *plan)
 {
-    int result = map_twice(plan->client_memory, plan->submission_offset, plan->submission_bytes, PROT_READ | PROT_WRITE,
-                           &port->mapping[0], &port->mapping_size[0]);
+    int result = map_twice(plan->client_memory, plan->submission_offset, plan->submission_bytes,
+                           PROT_READ | PROT_WRITE, &port->mapping[0], &port->mapping_size[0]);
 
     if (result == 0)
-        result = map_twice(plan->executor_memory, plan->delivery_offset, plan->delivery_bytes, PROT_READ,
-                           &port->mapping[1], &port->mapping_size[1]);
+        result = map_twice(plan->executor_memory, plan->delivery_offset, plan->delivery_bytes,
+                           PROT_READ, &port->mapping[1], &port->mapping_size[1]);
     if (result < 0)
         return result;
     port->mine = port->mapping[0];
@@ -196,7 +211,8 @@ void port_mark_closed(struct odeon_port *port, int error, const char *reason)
 int port_distrust(struct odeon_port *port, const char *what)
 {
     port_mark_closed(port, -EPROTO, what);
-    return error_set(-EPROTO, "the port is closed: %s; this is a fault of the service, please report it", what);
+    return error_set(
+        -EPROTO, "the port is closed: %s; this is a fault of the service, please report it", what);
 }
 
 int port_explain(struct odeon_port *port)
@@ -208,18 +224,20 @@ int port_explain(struct odeon_port *port)
         client_poll_events(port->client); /* the reason is on its way there */
     closed = atomic_load_explicit(&port->closed, memory_order_acquire);
     if (closed == -EPROTO)
-        return error_set(-EPROTO, "the port is closed: %s; this is a fault of the service, please report it",
+        return error_set(-EPROTO,
+                         "the port is closed: %s; this is a fault of the service, please report it",
                          port->reason);
     if (closed != 0)
         return error_set(closed, "the port is closed: %s", port->reason);
-    return error_set(-EPIPE, "the service has closed the port because of what this process wrote into it: %s",
-                     port_broken_name(broken));
+    return error_set(
+        -EPIPE, "the service has closed the port because of what this process wrote into it: %s",
+        port_broken_name(broken));
 }
 
 int port_explain_fork(void)
 {
-    return error_set_literal(
-        -ECHILD, "the port belongs to the process of which this one is a fork: connect and open a port here");
+    return error_set_literal(-ECHILD, "the port belongs to the process of which this one is a "
+                                      "fork: connect and open a port here");
 }
 
 uint32_t port_wait_word(struct odeon_port *port, enum port_wait kind)
@@ -233,7 +251,8 @@ void port_ring_doorbell(const struct odeon_port *port)
     uint64_t one = 1;
     ssize_t written;
 
-    /* -EAGAIN: its count is at the top, which is an edge as well as any other to those who watch it */
+    /* -EAGAIN: its count is at the top, which is an edge as well as any other to those who watch
+     * it */
     do
         written = write(port->doorbell, &one, sizeof(one));
     while (written < 0 && errno == EINTR);

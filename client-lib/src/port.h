@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A port on the client's side.  proto/port_layout.h is the law (P1 to P4); this is what the owning thread keeps of its
- * own.
+/* A port on the client's side. proto/port_layout.h is the law (P1 to P4); this is what the owning
+ * thread keeps of its own.
  *
- * Threads: one at a time, except `closing`, `closed` and `reason`, which a thread that reads events may set: the first
- * one does.
+ * Threads: one at a time, except `closing`, `closed` and `reason`, which a thread that reads events
+ * may set: the first one does.
  *
- * L1  submission_head <= submission_published <= submission_tail <= submission_head + submission_size.  `published` is
- * what the shared word says, `tail` goes further by what is reserved. L2  delivery_released <= delivery_taken <=
- * delivery_tail <= delivery_released + delivery_size. L3  What lies between delivery_released and delivery_taken has
- * been handed out when `lent`; when not `lent` the two are equal. L4  Every kept delivery came before every one that is
- * still in the ring. L5  Memory that the executor writes is believed only after it was compared with L1 and L2; else
- * the port closes with -EPROTO. The executor is trusted, so this finds mistakes, not attacks: a record may be read
- * twice.
+ * L1  submission_head <= submission_published <= submission_tail <= submission_head +
+ * submission_size.  `published` is what the shared word says, `tail` goes further by what is
+ * reserved. L2  delivery_released <= delivery_taken <= delivery_tail <= delivery_released +
+ * delivery_size. L3  What lies between delivery_released and delivery_taken has been handed out
+ * when `lent`; when not `lent` the two are equal. L4  Every kept delivery came before every one
+ * that is still in the ring. L5  Memory that the executor writes is believed only after it was
+ * compared with L1 and L2; else the port closes with -EPROTO. The executor is trusted, so this
+ * finds mistakes, not attacks: a record may be read twice.
  */
 #pragma once
 
@@ -45,8 +46,8 @@ struct odeon_port {
     uint8_t *submission;
     uint64_t submission_size, submission_tail, submission_published, submission_head;
     const _Atomic uint32_t *alive; /* the client's, see C3 in connect.h */
-    _Atomic int closed;            /* 0, -EPIPE, -EPROTO; release after `reason`, read with acquire */
-    _Atomic int closing;           /* 1: somebody writes, or has written, `reason` */
+    _Atomic int closed;  /* 0, -EPIPE, -EPROTO; release after `reason`, read with acquire */
+    _Atomic int closing; /* 1: somebody writes, or has written, `reason` */
     uint32_t actors_max, payload_max;
     int doorbell;
 
@@ -81,8 +82,10 @@ struct port_plan {
     uint8_t token[PORT_TOKEN_BYTES];
 };
 
-/* Checks everything about the plan, maps the memory, and takes over doorbell and pipe (sets them to -1 in the plan);
- * the memory's descriptors stay the caller's.  -EPROTO with a text: something about it is impossible. */
+/* Checks everything about the plan, maps the memory, and takes over doorbell and pipe (sets them to
+ * -1 in the plan);
+ * the memory's descriptors stay the caller's. -EPROTO with a text: something about it is
+ * impossible. */
 int port_new(struct port_plan *plan, const _Atomic uint32_t *alive, struct odeon_port **ret_port);
 /* Leaves word in the port's memory that the client has closed it. */
 void port_depart(struct odeon_port *port);
@@ -91,9 +94,11 @@ void port_free(struct odeon_port *port);
 
 /* The first reason stays.  Any thread. */
 void port_mark_closed(struct odeon_port *port, int error, const char *reason);
-/* The owning thread found executor memory in an impossible state (L5).  Returns -EPROTO with its text. */
+/* The owning thread found executor memory in an impossible state (L5). Returns -EPROTO with its
+ * text. */
 int port_distrust(struct odeon_port *port, const char *what);
-/* Why the port cannot be used: -EPIPE or -EPROTO with its text.  For a port that is not port_open(). */
+/* Why the port cannot be used: -EPIPE or -EPROTO with its text. For a port that is not
+ * port_open(). */
 int port_explain(struct odeon_port *port);
 /* A new value for a waiting word. */
 uint32_t port_wait_word(struct odeon_port *port, enum port_wait kind);
@@ -106,24 +111,25 @@ static inline bool port_forked(const struct odeon_port *port)
 }
 int port_explain_fork(void);
 
-/* Neither the executor nor an event has closed it, a moment ago.  Acquire: who sees it closed sees all that was
- * delivered before. */
+/* Neither the executor nor an event has closed it, a moment ago. Acquire: who sees it closed sees
+ * all that was delivered before. */
 static inline bool port_open(const struct odeon_port *port)
 {
     return atomic_load_explicit(&port->closed, memory_order_acquire) == 0 &&
            atomic_load_explicit(&port->theirs->broken, memory_order_acquire) == PORT_OK;
 }
 
-/* post.c.  Room for a record of `size` bytes behind the header, correlation id included when the flag says so; the
- * header is filled in, and *ret_payload is where the message goes.  Errors of odeon_post(). */
-int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags, uint64_t correlation, size_t size,
-                 void **ret_payload);
+/* post.c. Room for a record of `size` bytes behind the header, correlation id included when the
+ * flag says so; the header is filled in, and *ret_payload is where the message goes. Errors of
+ * odeon_post(). */
+int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
+                 uint64_t correlation, size_t size, void **ret_payload);
 /* Posts with a deadline; `flags` 0 or ENVELOPE_CORRELATED. */
-int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags, uint64_t correlation,
-                    const void *data, size_t size, int64_t deadline_ns);
+int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
+                    uint64_t correlation, const void *data, size_t size, int64_t deadline_ns);
 
-/* receive.c.  The next delivery of the ring: 1; 0: none; -EPROTO.  Does not look whether the port is open, does not set
- * `lent`. */
+/* receive.c. The next delivery of the ring: 1; 0: none; -EPROTO. Does not look whether the port is
+ * open, does not set `lent`. */
 int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery);
 /* Waits until the ring has one: 1; 0: the deadline has passed; -EPIPE, -EPROTO. */
 int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns);

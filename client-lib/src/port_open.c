@@ -22,14 +22,16 @@ static int take_options(const struct odeon_port_options *options, struct odeon_p
         return 0;
     if (options->struct_size < OPTIONS_LEAST)
         return error_set(-EINVAL,
-                         "odeon_port_open: options.struct_size is %u, sizeof (struct odeon_port_options) was expected",
+                         "odeon_port_open: options.struct_size is %u, sizeof (struct "
+                         "odeon_port_options) was expected",
                          options->struct_size);
     if (options->struct_size > 4096)
         return error_set_literal(-EINVAL, "odeon_port_open: options.struct_size has not been set");
     for (size_t i = sizeof(*options); i < options->struct_size; i++)
         if (bytes[i] != 0)
             return error_set_literal(
-                -E2BIG, "odeon_port_open: an option is set that this version of the library does not know");
+                -E2BIG,
+                "odeon_port_open: an option is set that this version of the library does not know");
     memcpy(ret, options, options->struct_size < sizeof(*ret) ? options->struct_size : sizeof(*ret));
     if (ret->reserved != 0)
         return error_set_literal(-EINVAL, "odeon_port_open: options.reserved is not 0");
@@ -45,8 +47,8 @@ static int take_fd(struct client_answer *answer, size_t index)
     return fd;
 }
 
-static int port_new_from_answer(struct odeon_client *client, struct client_answer *answer, bool pipe,
-                                struct odeon_port **ret_port)
+static int port_new_from_answer(struct odeon_client *client, struct client_answer *answer,
+                                bool pipe, struct odeon_port **ret_port)
 {
     const Odeon__PortOpenReply *reply = answer->reply->port_open;
     struct port_plan plan = {
@@ -62,11 +64,11 @@ static int port_new_from_answer(struct odeon_client *client, struct client_answe
     int result;
 
     if (answer->n_fds != (pipe ? 4 : 3))
-        return error_set(-EPROTO, "the service sent %zu descriptors with a port, %d were expected", answer->n_fds,
-                         pipe ? 4 : 3);
+        return error_set(-EPROTO, "the service sent %zu descriptors with a port, %d were expected",
+                         answer->n_fds, pipe ? 4 : 3);
     if (reply->token.len != sizeof(plan.token))
-        return error_set(-EPROTO, "the service sent a port's token of %zu bytes, %zu were expected", reply->token.len,
-                         sizeof(plan.token));
+        return error_set(-EPROTO, "the service sent a port's token of %zu bytes, %zu were expected",
+                         reply->token.len, sizeof(plan.token));
     memcpy(plan.token, reply->token.data, sizeof(plan.token));
     plan.client_memory = answer->fds[0]; /* stay with the answer: a mapping needs no descriptor */
     plan.executor_memory = answer->fds[1];
@@ -93,7 +95,8 @@ static void ask_close(struct odeon_client *client, uint32_t id)
 }
 
 /* One port.  1 (C5): the service went and came meanwhile, try again. */
-static int open_once(struct odeon_client *client, Odeon__Request *request, bool pipe, struct odeon_port **ret_port)
+static int open_once(struct odeon_client *client, Odeon__Request *request, bool pipe,
+                     struct odeon_port **ret_port)
 {
     struct client_answer answer;
     struct odeon_port *port = NULL;
@@ -122,7 +125,8 @@ static int open_once(struct odeon_client *client, Odeon__Request *request, bool 
     return result;
 }
 
-int odeon_port_open(struct odeon_client *client, const struct odeon_port_options *options, struct odeon_port **ret_port)
+int odeon_port_open(struct odeon_client *client, const struct odeon_port_options *options,
+                    struct odeon_port **ret_port)
 {
     Odeon__PortOpen open = ODEON__PORT_OPEN__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
@@ -184,7 +188,8 @@ int odeon_port_fd(const struct odeon_port *port)
     if (!port)
         return error_set_literal(-EINVAL, "odeon_port_fd: no port was given");
     if (port->pipe < 0)
-        return error_set_literal(-ENOTSUP, "the port was opened without a pipe: set odeon_port_options.pipe to 1");
+        return error_set_literal(
+            -ENOTSUP, "the port was opened without a pipe: set odeon_port_options.pipe to 1");
     return port->pipe;
 }
 

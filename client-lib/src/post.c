@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The submission ring: reserving, committing, waiting for room.  The owning thread alone.
  *
- * odeon_post() costs: two looks whether the port is open, one comparison for room, the copy, one release store, one
- * full barrier and one look at need_wakeup.  No allocation; no system call unless the executor asked for the doorbell.
+ * odeon_post() costs: two looks whether the port is open, one comparison for room, the copy, one
+ * release store, one full barrier and one look at need_wakeup. No allocation; no system call unless
+ * the executor asked for the doorbell.
  */
 #include "client-lib/src/port.h"
 
@@ -16,8 +17,8 @@ enum {
     BEHAVIOUR_UNKNOWN = 255
 }; /* this side does not know the receiver's actor type: the executor finds the behaviour */
 
-/* Reads the executor's cursor again.  Acquire: read of what the executor released after it had copied the records (P1),
- * so the bytes in front of it may be overwritten. */
+/* Reads the executor's cursor again. Acquire: read of what the executor released after it had
+ * copied the records (P1), so the bytes in front of it may be overwritten. */
 static int refresh_head(struct odeon_port *port)
 {
     uint64_t head = atomic_load_explicit(&port->theirs->submission_head, memory_order_acquire);
@@ -44,22 +45,25 @@ static inline int find_room(struct odeon_port *port, uint64_t bytes)
     return error_set_literal(-EAGAIN, "the port's submission ring is full");
 }
 
-static int explain_arguments(const struct odeon_port *port, odeon_ref to, uint32_t type, size_t size)
+static int explain_arguments(const struct odeon_port *port, odeon_ref to, uint32_t type,
+                             size_t size)
 {
     if (type == 0 || type > UINT16_MAX)
-        return error_set(-EINVAL, "%u is no message type: use the id from odeon_message_id()", type);
+        return error_set(-EINVAL, "%u is no message type: use the id from odeon_message_id()",
+                         type);
     if (size > port->payload_max)
-        return error_set(-EMSGSIZE, "a payload of %zu bytes: at most %u can be posted", size, port->payload_max);
+        return error_set(-EMSGSIZE, "a payload of %zu bytes: at most %u can be posted", size,
+                         port->payload_max);
     if (actor_ref_generation(to) == 0 || actor_ref_slot(to) >= port->actors_max)
         return error_set(-ESRCH, "no actor can have the reference %#llx", (unsigned long long)to);
-    return error_set(
-        -EMSGSIZE,
-        "a payload of %zu bytes does not fit into the port's ring of %llu bytes: open the port with a larger one", size,
-        (unsigned long long)port->submission_size);
+    return error_set(-EMSGSIZE,
+                     "a payload of %zu bytes does not fit into the port's ring of %llu bytes: open "
+                     "the port with a larger one",
+                     size, (unsigned long long)port->submission_size);
 }
 
-int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags, uint64_t correlation, size_t size,
-                 void **ret_payload)
+int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
+                 uint64_t correlation, size_t size, void **ret_payload)
 {
     uint64_t prefix = flags & ENVELOPE_CORRELATED ? sizeof(correlation) : 0;
     uint64_t bytes = envelope_size(size + prefix);
@@ -77,7 +81,8 @@ int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t f
     result = find_room(port, bytes);
     if (result < 0)
         return result;
-    record = (struct envelope *)(port->submission + (port->submission_tail & (port->submission_size - 1)));
+    record = (struct envelope *)(port->submission +
+                                 (port->submission_tail & (port->submission_size - 1)));
     *record = (struct envelope){
         .to = to,
         .type = (uint16_t)type,
@@ -98,16 +103,17 @@ static inline void publish(struct odeon_port *port)
         return;
     port->submission_published = port->submission_tail;
     /* P2: publish the records, read by the executor's acquire of the tail */
-    atomic_store_explicit(&port->mine->submission_tail, port->submission_tail, memory_order_release);
-    /* P4: the executor sets need_wakeup, full barrier, looks at the tail again.  Either it sees the tail or this sees
-     * the word. */
+    atomic_store_explicit(&port->mine->submission_tail, port->submission_tail,
+                          memory_order_release);
+    /* P4: the executor sets need_wakeup, full barrier, looks at the tail again.  Either it sees the
+     * tail or this sees the word. */
     full_barrier();
     if (atomic_load_explicit(&port->theirs->need_wakeup, memory_order_relaxed) != 0)
         port_ring_doorbell(port);
 }
 
-static inline int post(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags, uint64_t correlation,
-                       const void *data, size_t size)
+static inline int post(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
+                       uint64_t correlation, const void *data, size_t size)
 {
     void *payload = NULL;
     int result = port_reserve(port, to, type, flags, correlation, size, &payload);
@@ -144,15 +150,17 @@ static int spin_for_room(struct odeon_port *port, uint64_t bytes)
 }
 
 /* Sleeps once, until the executor has taken something, the deadline, or the slice's end. */
-static int sleep_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns, int64_t slice_ns)
+static int sleep_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns,
+                          int64_t slice_ns)
 {
     uint32_t seen = atomic_load_explicit(&port->theirs->room_futex, memory_order_acquire);
     int result;
 
-    /* P4: set the word, full barrier, look again; the executor publishes its head, full barrier, looks at the word and
-     * then counts room_futex up.  `seen` was read before: a count that goes up from here on lets the wait return at
-     * once. */
-    atomic_store_explicit(&port->mine->room_wait, port_wait_word(port, PORT_WAIT_FUTEX), memory_order_relaxed);
+    /* P4: set the word, full barrier, look again; the executor publishes its head, full barrier,
+     * looks at the word and then counts room_futex up.  `seen` was read before: a count that goes
+     * up from here on lets the wait return at once. */
+    atomic_store_explicit(&port->mine->room_wait, port_wait_word(port, PORT_WAIT_FUTEX),
+                          memory_order_relaxed);
     full_barrier();
     result = has_room(port, bytes);
     if (result == 0 && port_open(port))
@@ -173,9 +181,9 @@ static int wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadli
         if (!port_open(port))
             return port_explain(port);
         if (deadline_ns != DEADLINE_NEVER && monotonic_ns() >= deadline_ns)
-            return error_set_literal(
-                -ETIMEDOUT,
-                "the port's submission ring stayed full: the service takes less than is posted, or stands still");
+            return error_set_literal(-ETIMEDOUT,
+                                     "the port's submission ring stayed full: the service takes "
+                                     "less than is posted, or stands still");
         result = sleep_for_room(port, bytes, deadline_ns, slice_ns);
         if (result == 0 && port->client)
             client_poll_events(port->client); /* is the service still there? */
@@ -184,8 +192,8 @@ static int wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadli
     return result < 0 ? result : 0;
 }
 
-int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags, uint64_t correlation,
-                    const void *data, size_t size, int64_t deadline_ns)
+int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
+                    uint64_t correlation, const void *data, size_t size, int64_t deadline_ns)
 {
     uint64_t bytes = envelope_size(size + (flags & ENVELOPE_CORRELATED ? sizeof(correlation) : 0));
     int result;
@@ -204,7 +212,8 @@ static int check_data(const struct odeon_port *port, const void *data, size_t si
 {
     if (port && (data || size == 0))
         return 0;
-    return error_set_literal(-EINVAL, port ? "a payload has a size but no address" : "no port was given");
+    return error_set_literal(-EINVAL,
+                             port ? "a payload has a size but no address" : "no port was given");
 }
 
 int odeon_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size)
@@ -214,31 +223,35 @@ int odeon_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void 
     return result < 0 ? result : post(port, to, type, 0, 0, data, size);
 }
 
-int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size,
-                    int64_t timeout_ns)
+int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                    size_t size, int64_t timeout_ns)
 {
     int result = check_data(port, data, size);
 
     if (result == 0)
         result = post(port, to, type, 0, 0, data, size);
     /* the clock is read only when it is needed */
-    return result != -EAGAIN ? result : port_post_until(port, to, type, 0, 0, data, size, deadline_after(timeout_ns));
+    return result != -EAGAIN
+               ? result
+               : port_post_until(port, to, type, 0, 0, data, size, deadline_after(timeout_ns));
 }
 
-int odeon_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t type, uint64_t correlation, const void *data,
-                          size_t size)
+int odeon_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t type,
+                          uint64_t correlation, const void *data, size_t size)
 {
     int result = check_data(port, data, size);
 
     if (result < 0)
         return result;
     if (correlation == 0 || correlation & PORT_CORRELATION_CALL)
-        return error_set_literal(-EINVAL,
-                                 "a correlation id is neither 0 nor has its highest bit set: those are odeon_call()'s");
+        return error_set_literal(
+            -EINVAL,
+            "a correlation id is neither 0 nor has its highest bit set: those are odeon_call()'s");
     return post(port, to, type, ENVELOPE_CORRELATED, correlation, data, size);
 }
 
-int odeon_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size)
+int odeon_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                      size_t size)
 {
     int result = check_data(port, data, size);
 

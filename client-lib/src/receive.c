@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The delivery ring: taking, giving back, waiting.  The owning thread alone; port.h has the invariants (L2 to L5). */
+/* The delivery ring: taking, giving back, waiting. The owning thread alone; port.h has the
+ * invariants (L2 to L5). */
 #include "client-lib/src/port.h"
 
 #include <errno.h>
@@ -17,12 +18,13 @@ static int refresh_tail(struct odeon_port *port)
 
     if (port->delivery_taken != port->delivery_tail)
         return 1;
-    /* P2 for the other direction: read of the records that the executor's release of its tail published */
+    /* P2 for the other direction: read of the records that the executor's release of its tail
+     *    published */
     tail = atomic_load_explicit(&port->theirs->delivery_tail, memory_order_acquire);
     if (tail == port->delivery_tail)
         return 0;
-    if (tail - port->delivery_released > port->delivery_size || tail - port->delivery_tail > port->delivery_size ||
-        (tail & 7) != 0)
+    if (tail - port->delivery_released > port->delivery_size ||
+        tail - port->delivery_tail > port->delivery_size || (tail & 7) != 0)
         return port_distrust(port, "its delivery tail left the ring");
     port->delivery_tail = tail;
     return 1;
@@ -42,7 +44,8 @@ int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery)
         return port_distrust(port, "a delivery is cut off");
     memcpy(&envelope, record, sizeof(envelope));
     prefix = envelope.flags & ENVELOPE_CORRELATED ? sizeof(uint64_t) : 0;
-    if (envelope.type == MESSAGE_TYPE_NONE || envelope.length < prefix || envelope_record_size(&envelope) > left)
+    if (envelope.type == MESSAGE_TYPE_NONE || envelope.length < prefix ||
+        envelope_record_size(&envelope) > left)
         return port_distrust(port, "a delivery's header is impossible");
     *ret_delivery = (struct odeon_delivery){
         .from = envelope.from,
@@ -52,12 +55,13 @@ int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery)
         .data = record + sizeof(envelope) + prefix,
     };
     if (prefix)
-        memcpy(&ret_delivery->correlation, record + sizeof(envelope), sizeof(ret_delivery->correlation));
+        memcpy(&ret_delivery->correlation, record + sizeof(envelope),
+               sizeof(ret_delivery->correlation));
     if (envelope.type == MESSAGE_TYPE_REFUSAL) {
         if (ret_delivery->size < sizeof(struct refusal))
             return port_distrust(port, "a refusal is cut off");
-        memcpy(&ret_delivery->correlation, &((const struct refusal *)ret_delivery->data)->correlation,
-               sizeof(uint64_t));
+        memcpy(&ret_delivery->correlation,
+               &((const struct refusal *)ret_delivery->data)->correlation, sizeof(uint64_t));
     }
     port->delivery_taken += envelope_record_size(&envelope);
     return 1;
@@ -75,9 +79,10 @@ static void release_room(struct odeon_port *port)
     if (port->delivery_released == port->delivery_taken)
         return;
     port->delivery_released = port->delivery_taken;
-    /* P1: publish that nothing in front of the head is read any more; the executor's acquire of the head lets it write
-     * there */
-    atomic_store_explicit(&port->mine->delivery_head, port->delivery_released, memory_order_release);
+    /* P1: publish that nothing in front of the head is read any more; the executor's acquire of the
+     * head lets it write there */
+    atomic_store_explicit(&port->mine->delivery_head, port->delivery_released,
+                          memory_order_release);
     /* as P4: the executor sets `backlog`, full barrier, looks at the head again */
     full_barrier();
     if (atomic_load_explicit(&port->theirs->backlog, memory_order_relaxed) != 0)
@@ -134,7 +139,8 @@ int odeon_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
         return result;
     result = receive(port, ret_delivery);
     if (result == 0 && !port_open(port)) {
-        /* what was delivered before the end is received before the end: look once more, after having seen it */
+        /* what was delivered before the end is received before the end: look once more, after
+         * having seen it */
         result = receive(port, ret_delivery);
         if (result == 0)
             result = port_explain(port);
@@ -161,10 +167,11 @@ static int sleep_for_delivery(struct odeon_port *port, int64_t deadline_ns, int6
     uint32_t seen = atomic_load_explicit(&port->theirs->delivery_futex, memory_order_acquire);
     int result;
 
-    /* P4: set the word, full barrier, look again; the executor publishes its tail, full barrier, looks at the word and
-     * then counts delivery_futex up.  `seen` was read before: a count that goes up from here on lets the wait return at
-     * once. */
-    atomic_store_explicit(&port->mine->delivery_wait, port_wait_word(port, PORT_WAIT_FUTEX), memory_order_relaxed);
+    /* P4: set the word, full barrier, look again; the executor publishes its tail, full barrier,
+     * looks at the word and then counts delivery_futex up.  `seen` was read before: a count that
+     * goes up from here on lets the wait return at once. */
+    atomic_store_explicit(&port->mine->delivery_wait, port_wait_word(port, PORT_WAIT_FUTEX),
+                          memory_order_relaxed);
     full_barrier();
     result = refresh_tail(port);
     if (result == 0 && port_open(port))
@@ -191,7 +198,8 @@ int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns)
     return result;
 }
 
-int odeon_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery, int64_t timeout_ns)
+int odeon_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery,
+                       int64_t timeout_ns)
 {
     int result = odeon_receive(port, ret_delivery);
     int64_t deadline_ns;
@@ -242,9 +250,10 @@ int odeon_port_arm(struct odeon_port *port)
     if (port_forked(port))
         return port_explain_fork();
     ended = drain_pipe(port);
-    /* P4, as in sleep_for_delivery(); the executor writes a byte to the pipe.  Drained before armed: a byte that comes
-     * after that belongs to this arming. */
-    atomic_store_explicit(&port->mine->delivery_wait, port_wait_word(port, PORT_WAIT_PIPE), memory_order_relaxed);
+    /* P4, as in sleep_for_delivery(); the executor writes a byte to the pipe. Drained before armed:
+     * a byte that comes after that belongs to this arming. */
+    atomic_store_explicit(&port->mine->delivery_wait, port_wait_word(port, PORT_WAIT_PIPE),
+                          memory_order_relaxed);
     full_barrier();
     result = !STAILQ_EMPTY(&port->kept) ? 1 : refresh_tail(port);
     if (result != 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Coming back after the end of odeond; see reconnect.h.
  *
- * Ports need none of this to go on: the next executor has them from odeond, which has them from the service manager.
- * What comes back is the control connection, and with it the client's right to its ports, which it proves by their
- * tokens.
+ * Ports need none of this to go on: the next executor has them from odeond, which has them from the
+ * service manager. What comes back is the control connection, and with it the client's right to its
+ * ports, which it proves by their tokens.
  */
 #include "client-lib/src/reconnect.h"
 
@@ -59,11 +59,13 @@ int client_break(struct odeon_client *client, const char *why)
 }
 
 /* The ports that the client goes on with.  How many. */
-static size_t list_claims(const struct odeon_client *client, Odeon__PortClaim *claims, Odeon__PortClaim **list)
+static size_t list_claims(const struct odeon_client *client, Odeon__PortClaim *claims,
+                          Odeon__PortClaim **list)
 {
     size_t n = 0;
 
-    for (struct odeon_port *port = client->ports; port && n < ODEON_PORTS_PER_CLIENT_MAX; port = port->next) {
+    for (struct odeon_port *port = client->ports; port && n < ODEON_PORTS_PER_CLIENT_MAX;
+         port = port->next) {
         if (!port_open(port))
             continue;
         odeon__port_claim__init(&claims[n]);
@@ -114,7 +116,8 @@ static int take_welcome(struct odeon_client *client, const Odeon__HelloReply *he
     client->link = LINK_UP;
     for (struct odeon_port *port = client->ports; port; port = port->next)
         if (!is_among(hello, port->id))
-            port_mark_closed(port, -EPIPE, "the service closed the port while its client was not connected");
+            port_mark_closed(port, -EPIPE,
+                             "the service closed the port while its client was not connected");
     return 0;
 }
 
@@ -129,7 +132,8 @@ static int take_refusal(struct odeon_client *client, const Odeon__Reply *reply)
     case -ESTALE:
         return client_lose(client, -ECONNRESET, reply->text);
     default:
-        return client_lose(client, reply->error, *reply->text ? reply->text : "the service refuses this client");
+        return client_lose(client, reply->error,
+                           *reply->text ? reply->text : "the service refuses this client");
     }
 }
 
@@ -142,8 +146,10 @@ static int take_answer(struct odeon_client *client)
         return result; /* -EAGAIN, or broken again */
     if (answer.reply->error < 0)
         result = take_refusal(client, answer.reply);
-    else if (answer.reply->id != client->last_id || answer.reply->body_case != ODEON__REPLY__BODY_HELLO)
-        result = client_lose(client, -EPROTO, "the service answered a greeting with something else");
+    else if (answer.reply->id != client->last_id ||
+             answer.reply->body_case != ODEON__REPLY__BODY_HELLO)
+        result =
+            client_lose(client, -EPROTO, "the service answered a greeting with something else");
     else
         result = take_welcome(client, answer.reply->hello);
     client_answer_fini(&answer);
@@ -182,7 +188,8 @@ int client_wait_back(struct odeon_client *client)
     int result;
 
     while ((result = client_come_back(client)) == -EAGAIN) {
-        struct pollfd look = { .fd = client->link == LINK_GREETING ? client->socket : -1, .events = POLLIN };
+        struct pollfd look = { .fd = client->link == LINK_GREETING ? client->socket : -1,
+                               .events = POLLIN };
         int64_t now_ns = monotonic_ns(), wait_ns = RETRY_MAX_NS;
 
         if (client->link == LINK_AWAY)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Round trips on the control connection, and the events that come between; see connect.h.
  *
- * The socket blocks: a request is answered when the service answers it.  Whatever makes it uncertain which record
- * answers which request (a record that does not parse, is too large, or has a strange id) ends the connection (C2).
+ * The socket blocks: a request is answered when the service answers it. Whatever makes it uncertain
+ * which record answers which request (a record that does not parse, is too large, or has a strange
+ * id) ends the connection (C2).
  */
 #include "client-lib/src/request.h"
 
@@ -39,10 +40,11 @@ int client_receive_reply(struct odeon_client *client, bool wait, struct client_a
     if (result == -EAGAIN && !wait)
         return result;
     if (result == 0)
-        return client_break(client,
-                            "the service has closed the connection: odeond has stopped, or has turned this client out");
+        return client_break(client, "the service has closed the connection: odeond has stopped, or "
+                                    "has turned this client out");
     if (result == -EPROTO)
-        return client_lose(client, -EPROTO, "the service sent a record that is larger than the protocol allows");
+        return client_lose(client, -EPROTO,
+                           "the service sent a record that is larger than the protocol allows");
     if (result < 0)
         return client_break(client, "the connection to the service has failed");
     ret_answer->reply = odeon__reply__unpack(NULL, frame->size, frame->data);
@@ -51,12 +53,14 @@ int client_receive_reply(struct odeon_client *client, bool wait, struct client_a
     if (!ret_answer->reply) {
         wire_close_fds(ret_answer->fds, ret_answer->n_fds);
         *ret_answer = (struct client_answer){ 0 };
-        return client_lose(client, -EPROTO, "the service sent a record that this library cannot parse");
+        return client_lose(client, -EPROTO,
+                           "the service sent a record that this library cannot parse");
     }
     return 0;
 }
 
-/* A record with id 0: an event; or, with an error, the service's last word before it closes the connection. */
+/* A record with id 0: an event; or, with an error, the service's last word before it closes the
+ * connection. */
 static int handle_unasked(struct odeon_client *client, const Odeon__Reply *reply)
 {
     if (reply->event)
@@ -67,7 +71,8 @@ static int handle_unasked(struct odeon_client *client, const Odeon__Reply *reply
                        *reply->text ? reply->text : "the service ends the connection");
 }
 
-static int judge_reply(const struct client_answer *answer, Odeon__Reply__BodyCase expected, bool fds_lost)
+static int judge_reply(const struct client_answer *answer, Odeon__Reply__BodyCase expected,
+                       bool fds_lost)
 {
     const Odeon__Reply *reply = answer->reply;
 
@@ -77,18 +82,19 @@ static int judge_reply(const struct client_answer *answer, Odeon__Reply__BodyCas
         return error_set(error, "%s", *reply->text ? reply->text : error_describe(error));
     }
     if (reply->body_case != expected)
-        return error_set(-EPROTO, "the service answered with something else than was asked for (%d for %d)",
+        return error_set(-EPROTO,
+                         "the service answered with something else than was asked for (%d for %d)",
                          (int)reply->body_case, (int)expected);
     if (fds_lost)
-        return error_set_literal(-EMFILE,
-                                 "the answer's descriptors were lost: too many files are open in this process");
+        return error_set_literal(
+            -EMFILE, "the answer's descriptors were lost: too many files are open in this process");
     return 0;
 }
 
-/* One try on a connection that is up.  The reply is in `answer`, or the connection has ended; `ret_sent`: the request
- * may have reached the service. */
-static int try_request(struct odeon_client *client, Odeon__Request *request, struct client_answer *answer,
-                       bool *ret_sent)
+/* One try on a connection that is up. The reply is in `answer`, or the connection has ended;
+ * `ret_sent`: the request may have reached the service. */
+static int try_request(struct odeon_client *client, Odeon__Request *request,
+                       struct client_answer *answer, bool *ret_sent)
 {
     int result;
 
@@ -96,7 +102,8 @@ static int try_request(struct odeon_client *client, Odeon__Request *request, str
     result = wire_send(client->socket, &request->base, client->frame);
     *ret_sent = result == 0;
     if (result == -EMSGSIZE)
-        return error_set_literal(-EMSGSIZE, "the request is larger than the control protocol allows");
+        return error_set_literal(-EMSGSIZE,
+                                 "the request is larger than the control protocol allows");
     /* -EPIPE and -ECONNRESET: what the service said before it closed may still lie in the socket */
     if (result < 0 && result != -EPIPE && result != -ECONNRESET)
         return client_lose(client, result, error_describe(result));
@@ -105,7 +112,8 @@ static int try_request(struct odeon_client *client, Odeon__Request *request, str
         if (result < 0 || answer->reply->id == request->id)
             return result;
         if (answer->reply->id != 0)
-            result = client_lose(client, -EPROTO, "the service answered a request that was not made");
+            result =
+                client_lose(client, -EPROTO, "the service answered a request that was not made");
         else
             result = handle_unasked(client, answer->reply);
         client_answer_fini(answer);
@@ -114,8 +122,8 @@ static int try_request(struct odeon_client *client, Odeon__Request *request, str
     }
 }
 
-/* Doing it twice is as good as once.  A port that was opened and whose answer did not come is closed by the service:
- * nobody claims it. */
+/* Doing it twice is as good as once. A port that was opened and whose answer did not come is closed
+ * by the service: nobody claims it. */
 static bool is_repeatable(const Odeon__Request *request)
 {
     switch (request->body_case) {
@@ -138,8 +146,8 @@ static bool is_repeatable(const Odeon__Request *request)
 }
 
 /* Under the mutex, which is given away while the service is not there. */
-static int round_trip(struct odeon_client *client, Odeon__Request *request, Odeon__Reply__BodyCase expected,
-                      struct client_answer *answer)
+static int round_trip(struct odeon_client *client, Odeon__Request *request,
+                      Odeon__Reply__BodyCase expected, struct client_answer *answer)
 {
     for (;;) {
         bool sent = false;
@@ -155,14 +163,15 @@ static int round_trip(struct odeon_client *client, Odeon__Request *request, Odeo
         if (client->lost || client->link == LINK_UP)
             return result;
         if (sent && !is_repeatable(request))
-            return error_set_literal(-ECONNRESET,
-                                     "odeond ended while the request was under way; whether it was carried out is not "
-                                     "known: look, then ask again");
+            return error_set_literal(
+                -ECONNRESET,
+                "odeond ended while the request was under way; whether it was carried out is not "
+                "known: look, then ask again");
     }
 }
 
-int client_call(struct odeon_client *client, Odeon__Request *request, Odeon__Reply__BodyCase expected,
-                struct client_answer *ret_answer)
+int client_call(struct odeon_client *client, Odeon__Request *request,
+                Odeon__Reply__BodyCase expected, struct client_answer *ret_answer)
 {
     struct client_answer answer = { 0 };
     int result = client_check(client);
@@ -199,7 +208,8 @@ void client_poll_events(struct odeon_client *client)
         return;
     if (client->lost == 0 && client->link != LINK_UP)
         client_come_back(client);
-    while (client->lost == 0 && client->link == LINK_UP && client_receive_reply(client, false, &answer) == 0) {
+    while (client->lost == 0 && client->link == LINK_UP &&
+           client_receive_reply(client, false, &answer) == 0) {
         if (answer.reply->id == 0)
             handle_unasked(client, answer.reply);
         else

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the statistics segment (proto/stats_layout.h, S1 to S4): a read-only mapping and names.
  *
- * Which counters there are is the segment's to say (S3); this library's own list gives documentation, tells gauges from
- * counters and knows the derived figures, which come last and only when the segment has both of their counters.
+ * Which counters there are is the segment's to say (S3); this library's own list gives
+ * documentation, tells gauges from counters and knows the derived figures, which come last and only
+ * when the segment has both of their counters.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,14 +26,16 @@ struct known_stat {
 };
 
 static const struct known_stat known[] = {
-#define STAT(name, doc)                                 { #name, doc, NULL, NULL, ODEON_STATS_COUNTER },
-#define STAT_GAUGE(name, doc)                           { #name, doc, NULL, NULL, ODEON_STATS_GAUGE },
-#define STAT_DERIVED(name, numerator, denominator, doc) { #name, doc, #numerator, #denominator, ODEON_STATS_DERIVED },
+#define STAT(name, doc)       { #name, doc, NULL, NULL, ODEON_STATS_COUNTER },
+#define STAT_GAUGE(name, doc) { #name, doc, NULL, NULL, ODEON_STATS_GAUGE },
+#define STAT_DERIVED(name, numerator, denominator, doc)                                            \
+    { #name, doc, #numerator, #denominator, ODEON_STATS_DERIVED },
 #include "proto/stats.def"
 };
 
 /* The first release's struct ends here. */
-#define SERVICE_SIZE_FIRST (offsetof(struct odeon_stats_service, recovery_last_ns) + sizeof(uint64_t))
+#define SERVICE_SIZE_FIRST                                                                         \
+    (offsetof(struct odeon_stats_service, recovery_last_ns) + sizeof(uint64_t))
 
 enum { KNOWN_N = sizeof(known) / sizeof(known[0]) };
 
@@ -78,7 +81,8 @@ static void take_names(struct odeon_stats *stats)
     for (size_t i = 0; i < KNOWN_N; i++) {
         struct derived *derived = &stats->derived[stats->n_derived];
 
-        if (known[i].kind != ODEON_STATS_DERIVED || !find_slot(stats, known[i].numerator, &derived->numerator) ||
+        if (known[i].kind != ODEON_STATS_DERIVED ||
+            !find_slot(stats, known[i].numerator, &derived->numerator) ||
             !find_slot(stats, known[i].denominator, &derived->denominator))
             continue;
         derived->known = &known[i];
@@ -95,18 +99,23 @@ static int check_header(struct odeon_stats *stats, const char *path)
     if (atomic_load_explicit(&header->magic, memory_order_acquire) != STATS_MAGIC)
         return error_set(-EPROTO, "%s is not a statistics segment, or is just being made", path);
     if (header->version != STATS_VERSION)
-        return error_set(
-            -EPROTO, "%s has statistics of version %u, this library (%s) reads version %d: use those of one release",
-            path, header->version, ODEON_VERSION, STATS_VERSION);
+        return error_set(-EPROTO,
+                         "%s has statistics of version %u, this library (%s) reads version %d: use "
+                         "those of one release",
+                         path, header->version, ODEON_VERSION, STATS_VERSION);
     stats->n_stats = header->n_stats;
     stats->worker_offset = header->worker_offset;
     stats->worker_size = header->worker_size;
     stats->n_blocks = header->workers_max + 1;
     if (header->header_size < sizeof(*header) || stats->n_stats > STATS_SLOTS ||
-        stats->worker_size < sizeof(struct stats_worker) || stats->worker_size % alignof(struct stats_worker) != 0 ||
-        stats->worker_offset < header->header_size || stats->worker_offset % alignof(struct stats_worker) != 0 ||
-        stats->n_blocks == 0 || stats->worker_offset + (uint64_t)stats->worker_size * stats->n_blocks > stats->size)
-        return error_set(-EPROTO, "%s: the statistics segment's header contradicts itself or the file's size", path);
+        stats->worker_size < sizeof(struct stats_worker) ||
+        stats->worker_size % alignof(struct stats_worker) != 0 ||
+        stats->worker_offset < header->header_size ||
+        stats->worker_offset % alignof(struct stats_worker) != 0 || stats->n_blocks == 0 ||
+        stats->worker_offset + (uint64_t)stats->worker_size * stats->n_blocks > stats->size)
+        return error_set(
+            -EPROTO, "%s: the statistics segment's header contradicts itself or the file's size",
+            path);
     return 0;
 }
 
@@ -118,10 +127,15 @@ static int map_file(struct odeon_stats *stats, const char *path)
 
     if (fd < 0)
         return errno == ENOENT
-                   ? error_set(-ENOENT, "no statistics at %s: no service has run here, or ODEON_STATS is needed", path)
+                   ? error_set(
+                         -ENOENT,
+                         "no statistics at %s: no service has run here, or ODEON_STATS is needed",
+                         path)
                    : error_set(-errno, "cannot open %s: %s", path, error_describe(-errno));
-    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || (uint64_t)status.st_size < sizeof(struct stats_header)) {
-        result = error_set(-EPROTO, "%s is not a statistics segment: no regular file, or too short", path);
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+        (uint64_t)status.st_size < sizeof(struct stats_header)) {
+        result = error_set(-EPROTO, "%s is not a statistics segment: no regular file, or too short",
+                           path);
     } else {
         void *mapping = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
 
@@ -139,7 +153,8 @@ static int map_file(struct odeon_stats *stats, const char *path)
 /* $ODEON_STATS, else `stats` beside $ODEON_SOCKET, else the default. */
 static const char *default_path(char *buffer, size_t size)
 {
-    const char *path = secure_getenv("ODEON_STATS"), *socket = secure_getenv("ODEON_SOCKET"), *slash;
+    const char *path = secure_getenv("ODEON_STATS"), *socket = secure_getenv("ODEON_SOCKET"),
+               *slash;
 
     if (path && *path)
         return path;
@@ -200,7 +215,8 @@ const char *odeon_stats_name(const struct odeon_stats *stats, size_t index)
 {
     if (index >= odeon_stats_n(stats))
         return NULL;
-    return index < stats->n_stats ? stats->names[index] : stats->derived[index - stats->n_stats].known->name;
+    return index < stats->n_stats ? stats->names[index]
+                                  : stats->derived[index - stats->n_stats].known->name;
 }
 
 const char *odeon_stats_doc(const struct odeon_stats *stats, size_t index)
@@ -217,7 +233,8 @@ enum odeon_stats_kind odeon_stats_kind(const struct odeon_stats *stats, size_t i
     return stat ? stat->kind : ODEON_STATS_COUNTER;
 }
 
-/* A caller counts today's workers and the control thread behind them; that one's block is the last of all. */
+/* A caller counts today's workers and the control thread behind them; that one's block is the last
+ * of all. */
 static uint32_t block_of(const struct odeon_stats *stats, int worker)
 {
     uint32_t workers = atomic_load_explicit(&stats->header->n_workers, memory_order_relaxed);
@@ -238,9 +255,11 @@ static uint64_t count_of(const struct odeon_stats *stats, int worker, uint32_t s
 
     if (worker >= 0)
         return (uint32_t)worker < stats->n_blocks
-                   ? atomic_load_explicit(&worker_of(stats, block_of(stats, worker))->value[slot], memory_order_relaxed)
+                   ? atomic_load_explicit(&worker_of(stats, block_of(stats, worker))->value[slot],
+                                          memory_order_relaxed)
                    : 0;
-    /* all blocks, not just those of today's workers: a total never falls when workers are taken away */
+    /* all blocks, not just those of today's workers: a total never falls when workers are taken
+     * away */
     for (uint32_t i = 0; i < stats->n_blocks; i++)
         sum += atomic_load_explicit(&worker_of(stats, i)->value[slot], memory_order_relaxed);
     return sum;
@@ -254,7 +273,9 @@ double odeon_stats_value(struct odeon_stats *stats, int worker, size_t index)
         const struct derived *derived = &stats->derived[index - stats->n_stats];
         uint64_t denominator = count_of(stats, worker, derived->denominator);
 
-        return denominator ? (double)count_of(stats, worker, derived->numerator) / (double)denominator : 0;
+        return denominator
+                   ? (double)count_of(stats, worker, derived->numerator) / (double)denominator
+                   : 0;
     }
     if (worker < 0 && odeon_stats_kind(stats, index) == ODEON_STATS_GAUGE)
         return 0;
@@ -267,15 +288,20 @@ int odeon_stats_cpu(struct odeon_stats *stats, int worker)
 
     if (!stats || worker < 0 || (uint32_t)worker >= stats->n_blocks)
         return -1;
-    cpu = atomic_load_explicit(&worker_of(stats, block_of(stats, worker))->cpu, memory_order_relaxed);
+    cpu =
+        atomic_load_explicit(&worker_of(stats, block_of(stats, worker))->cpu, memory_order_relaxed);
     return cpu > INT32_MAX ? -1 : (int)cpu;
 }
 
 static const char *state_name(uint32_t state)
 {
     static const char *const names[] = {
-        [SERVICE_STARTING] = "starting", [SERVICE_RECOVERING] = "recovering",       [SERVICE_RUNNING] = "running",
-        [SERVICE_DRAINING] = "draining", [SERVICE_EXECUTOR_DOWN] = "executor-down", [SERVICE_STOPPED] = "stopped",
+        [SERVICE_STARTING] = "starting",
+        [SERVICE_RECOVERING] = "recovering",
+        [SERVICE_RUNNING] = "running",
+        [SERVICE_DRAINING] = "draining",
+        [SERVICE_EXECUTOR_DOWN] = "executor-down",
+        [SERVICE_STOPPED] = "stopped",
     };
 
     return state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
@@ -299,7 +325,8 @@ static void fill_recovery(struct odeon_stats_service *service, const struct stat
     service->recovered_redeliveries = TOTAL(redeliveries);
     service->recovered_faults = TOTAL(faults);
 #undef TOTAL
-    service->recovery_last_ns = atomic_load_explicit(&header->recovery_last.duration_ns, memory_order_relaxed);
+    service->recovery_last_ns =
+        atomic_load_explicit(&header->recovery_last.duration_ns, memory_order_relaxed);
 }
 
 int odeon_stats_service(struct odeon_stats *stats, struct odeon_stats_service *ret_service)
@@ -308,13 +335,15 @@ int odeon_stats_service(struct odeon_stats *stats, struct odeon_stats_service *r
     const struct stats_header *header;
 
     if (!stats || !ret_service)
-        return error_set_literal(-EINVAL, "odeon_stats_service: no reader, or no place for the answer");
+        return error_set_literal(-EINVAL,
+                                 "odeon_stats_service: no reader, or no place for the answer");
     /* the caller was compiled with an older header: it gets the fields that it knows */
     if (ret_service->struct_size < sizeof(service))
         service.struct_size = ret_service->struct_size;
     if (service.struct_size < SERVICE_SIZE_FIRST)
         return error_set(-EINVAL,
-                         "odeon_stats_service: struct_size is %u, sizeof (struct odeon_stats_service) was expected",
+                         "odeon_stats_service: struct_size is %u, sizeof (struct "
+                         "odeon_stats_service) was expected",
                          service.struct_size);
     header = stats->header;
 #define NOW(field) atomic_load_explicit(&header->field, memory_order_relaxed)

@@ -6,7 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void futex_wait_shared(const _Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns, int64_t slice_ns)
+void futex_wait_shared(const _Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns,
+                       int64_t slice_ns)
 {
     int64_t left_ns = slice_ns;
     struct timespec timeout;

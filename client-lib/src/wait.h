@@ -12,10 +12,12 @@
 #define DEADLINE_NEVER INT64_MAX
 
 enum {
-    WAIT_SPIN_NS = 5000,            /* how long a wait looks by itself before it goes to sleep */
-    WAIT_SLICE_FIRST_NS = 50000000, /* how long it sleeps before it looks whether the service still lives, ... */
+    WAIT_SPIN_NS = 5000, /* how long a wait looks by itself before it goes to sleep */
+    /* how long it sleeps before it looks whether the service still lives, ... */
+    WAIT_SLICE_FIRST_NS = 50000000,
     WAIT_SLICE_MAX_NS =
-        1000000000, /* ... doubled each time up to this: a waiting client costs one short look a second */
+        /* ... doubled each time up to this: a waiting client costs one short look a second */
+    1000000000,
 };
 
 static inline int64_t monotonic_ns(void)
@@ -47,8 +49,8 @@ static inline void cpu_relax(void)
 #endif
 }
 
-/* The full barrier of P4.  ThreadSanitizer knows no fences; a read-modify-write orders as much on the machines it runs
- * on. */
+/* The full barrier of P4. ThreadSanitizer knows no fences; a read-modify-write orders as much on
+ * the machines it runs on. */
 #if defined(__SANITIZE_THREAD__)
 #define WAIT_HAVE_TSAN 1
 #elif defined(__has_feature)
@@ -67,6 +69,7 @@ static inline void full_barrier(void)
 #endif
 }
 
-/* Sleeps while *word == seen, at most until the deadline and at most slice_ns.  Returns early for any reason: the
- * caller looks again at what it waits for. */
-void futex_wait_shared(const _Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns, int64_t slice_ns);
+/* Sleeps while *word == seen, at most until the deadline and at most slice_ns. Returns early for
+ * any reason: the caller looks again at what it waits for. */
+void futex_wait_shared(const _Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns,
+                       int64_t slice_ns);

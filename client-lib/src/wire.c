@@ -38,7 +38,8 @@ static void frame_take_fds(struct wire_frame *frame, struct msghdr *header)
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
             continue;
         n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        if (n > WIRE_FDS_MAX - frame->n_fds) /* cannot be: the control buffer has no room for more */
+        /* cannot be: the control buffer has no room for more */
+        if (n > WIRE_FDS_MAX - frame->n_fds)
             n = WIRE_FDS_MAX - frame->n_fds;
         memcpy(frame->fds + frame->n_fds, CMSG_DATA(c), n * sizeof(int));
         frame->n_fds += n;
@@ -52,9 +53,10 @@ int wire_receive(int socket, struct wire_frame *frame, bool wait)
         char bytes[CMSG_SPACE(sizeof(int) * WIRE_FDS_MAX)];
     } control;
     struct iovec part = { .iov_base = frame->data, .iov_len = sizeof(frame->data) };
-    struct msghdr header = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-    };
+    struct msghdr header = { .msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control) };
     ssize_t got;
 
     frame->size = 0;

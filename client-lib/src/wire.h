@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One protobuf message, with descriptors, as one record of the control connection.
  *
- * No state of its own: the caller owns socket and frame and sees to it that one thread at a time uses them.
+ * No state of its own: the caller owns socket and frame and sees to it that one thread at a time
+ * uses them.
  */
 #pragma once
 
@@ -22,10 +23,11 @@ struct wire_frame {
     uint8_t data[ODEON_CONTROL_FRAME_MAX];
 };
 
-/* 0; -EMSGSIZE: packs to more than a record holds; other negative errno.  `frame` is only used as room. */
+/* 0; -EMSGSIZE: packs to more than a record holds; other negative errno. `frame` is only used as
+ * room. */
 int wire_send(int socket, const ProtobufCMessage *message, struct wire_frame *frame);
-/* 1: a record, its descriptors are the caller's; 0: end of file; -EAGAIN with `wait` false; -EPROTO: the record was too
- * large and is lost; other negative errno. */
+/* 1: a record, its descriptors are the caller's; 0: end of file; -EAGAIN with `wait` false;
+ * -EPROTO: the record was too large and is lost; other negative errno. */
 int wire_receive(int socket, struct wire_frame *frame, bool wait);
 /* Closes the frame's descriptors that were not taken (set to -1). */
 void wire_close_fds(int *fds, size_t n_fds);

@@ -23,7 +23,8 @@ struct reader {
     char *text;
 };
 
-static int __attribute__((format(printf, 3, 4))) fail(struct reader *reader, int error, const char *format, ...)
+static int __attribute__((format(printf, 3, 4)))
+fail(struct reader *reader, int error, const char *format, ...)
 {
     char what[CONFIG_TEXT_MAX];
     va_list args;
@@ -84,12 +85,14 @@ static int read_line(struct reader *reader, char *line)
         return read_section(reader, line);
     equals = strchr(line, '=');
     if (!equals)
-        return fail(reader, -EINVAL, "expected key = value, a [section] or a comment: '%.60s'", line);
+        return fail(reader, -EINVAL, "expected key = value, a [section] or a comment: '%.60s'",
+                    line);
     *equals = '\0';
     key = trim(line);
     value = trim(equals + 1);
     if (!key_is_valid(key, strlen(key)))
-        return fail(reader, -EINVAL, "'%.60s' is not a key: letters, digits, '-', '_' and '.'", key);
+        return fail(reader, -EINVAL, "'%.60s' is not a key: letters, digits, '-', '_' and '.'",
+                    key);
     r = reader->set(reader->userdata, reader->section, key, value, reason);
     if (r == -ENOENT && reason[0] == '\0')
         return fail(reader, r, "unknown key '%.60s'", key);
@@ -98,15 +101,18 @@ static int read_line(struct reader *reader, char *line)
     return 0;
 }
 
-int config_read_text(const char *label, const char *content, size_t size, const char *const *sections,
-                     config_set_fn set, void *userdata, char *text)
+int config_read_text(const char *label, const char *content, size_t size,
+                     const char *const *sections, config_set_fn set, void *userdata, char *text)
 {
-    struct reader reader = { .label = label, .sections = sections, .set = set, .userdata = userdata, .text = text };
+    struct reader reader = {
+        .label = label, .sections = sections, .set = set, .userdata = userdata, .text = text
+    };
     char line[CONFIG_LINE_MAX];
 
     while (size > 0) {
         const char *newline = memchr(content, '\n', size);
-        size_t length = newline ? (size_t)(newline - content) : size, step = length + (newline ? 1 : 0);
+        size_t length = newline ? (size_t)(newline - content) : size,
+               step = length + (newline ? 1 : 0);
         int r;
 
         reader.line++;
@@ -141,7 +147,8 @@ static int load(const char *path, char **ret_content, size_t *ret_size, char *te
     if (!S_ISREG(st.st_mode) || st.st_size > CONFIG_FILE_MAX) {
         r = S_ISREG(st.st_mode) ? -EFBIG : -EINVAL;
         snprintf(text, CONFIG_TEXT_MAX, "%.300s: %s", path,
-                 r == -EFBIG ? "larger than a configuration file can be (1 MiB)" : "not a regular file");
+                 r == -EFBIG ? "larger than a configuration file can be (1 MiB)"
+                             : "not a regular file");
         goto end;
     }
     content = malloc(CONFIG_FILE_MAX);
@@ -174,7 +181,8 @@ end:
     return r;
 }
 
-int config_read_file(const char *path, const char *const *sections, config_set_fn set, void *userdata, char *text)
+int config_read_file(const char *path, const char *const *sections, config_set_fn set,
+                     void *userdata, char *text)
 {
     char *content = NULL;
     size_t size = 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events that have an entry in the message catalogue (systemd/odeon.catalog): one message id each, a field for
- * log_fields() or the event of log_event().
+/* The events that have an entry in the message catalogue (systemd/odeon.catalog): one message id
+ * each, a field for log_fields() or the event of log_event().
  *
- * An id never changes its meaning and is never used again: programs wait for it (journalctl MESSAGE_ID=...).  A new event gets a
- * new id (`systemd-id128 new`), an entry in the catalogue, and a place in the table of docs/operations.md; tests/law/catalogue.sh
- * sees that none is missing, here or there, and that each one is used.
+ * An id never changes its meaning and is never used again: programs wait for it (journalctl
+ * MESSAGE_ID=...). A new event gets a new id (`systemd-id128 new`), an entry in the catalogue, and
+ * a place in the table of docs/operations.md; tests/law/catalogue.sh sees that none is missing,
+ * here or there, and that each one is used.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of the control protocol; the interface is in frame.h.  Stateless: any thread, one at a time per socket. */
+/* Records of the control protocol; the interface is in frame.h. Stateless: any thread, one at a
+ * time per socket. */
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -73,7 +74,8 @@ static void frame_collect_fds(struct frame *frame, struct msghdr *record)
     }
 }
 
-/* An empty record and the end of file look the same to recvmsg(); only after the latter has the other side hung up. */
+/* An empty record and the end of file look the same to recvmsg(); only after the latter has the
+ * other side hung up. */
 static int peer_is_gone(int socket)
 {
     struct pollfd p = { .fd = socket, .events = POLLRDHUP };
@@ -81,7 +83,8 @@ static int peer_is_gone(int socket)
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
 }
 
-/* Without room for them the kernel lets go of the descriptors itself: they never come into this process. */
+/* Without room for them the kernel lets go of the descriptors itself: they never come into this
+ * process. */
 static int receive(int socket, struct frame *frame, bool take_fds)
 {
     struct iovec part = { frame->data, sizeof(frame->data) };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One protobuf message, with descriptors, as one record of a SOCK_SEQPACKET socket.
  *
- * No buffering: a record that does not fit into the socket's buffer now is -EAGAIN for a non-blocking socket; the caller queues.
+ * No buffering: a record that does not fit into the socket's buffer now is -EAGAIN for a
+ * non-blocking socket; the caller queues.
  */
 #pragma once
 
@@ -21,14 +22,16 @@ struct frame {
     uint8_t data[ODEON_CONTROL_FRAME_MAX];
 };
 
-/* 0; -EAGAIN; -EMSGSIZE: packs to more than ODEON_CONTROL_FRAME_MAX; other negative errno.  The descriptors stay the caller's. */
+/* 0; -EAGAIN; -EMSGSIZE: packs to more than ODEON_CONTROL_FRAME_MAX; other negative errno. The
+ * descriptors stay the caller's. */
 int frame_send(int socket, const ProtobufCMessage *message, const int *fds, size_t n_fds);
 /* The same for bytes that are packed already. */
 int frame_send_packed(int socket, const void *data, size_t size, const int *fds, size_t n_fds);
-/* 1: a record (an empty one has size 0); 0: end of file; -EAGAIN; -EMSGSIZE: the record was larger, it is dropped; -EPROTO: too
- * many descriptors. */
+/* 1: a record (an empty one has size 0); 0: end of file; -EAGAIN; -EMSGSIZE: the record was larger,
+ * it is dropped; -EPROTO: too many descriptors. */
 int frame_receive(int socket, struct frame *frame);
-/* The same from a peer who may send no descriptors: -EPROTO when it did, and none has been taken in. */
+/* The same from a peer who may send no descriptors: -EPROTO when it did, and none has been taken
+ * in. */
 int frame_receive_data(int socket, struct frame *frame);
 /* Closes the descriptors that were not taken. */
 void frame_fini(struct frame *frame);

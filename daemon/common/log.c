@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Log lines; the interface is in log.h.
  *
- * State is set once by log_open(), before any thread is started, and only read afterwards.  A line is put together on
- * the caller's stack and leaves with one system call, so that lines of several threads do not mix.
+ * State is set once by log_open(), before any thread is started, and only read afterwards. A line
+ * is put together on the caller's stack and leaves with one system call, so that lines of several
+ * threads do not mix.
  *
- * L1  No control character of a message reaches the terminal: names that clients chose are printed, too.
+ * L1  No control character of a message reaches the terminal: names that clients chose are printed,
+ *     too.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -30,7 +32,8 @@ static struct {
     bool to_journal;
 } state = { .identifier = "odeon", .max = LOG_LEVEL_INFO };
 
-/* systemd sets JOURNAL_STREAM to device and inode of the stream that it connected; a redirected stderr has others. */
+/* systemd sets JOURNAL_STREAM to device and inode of the stream that it connected; a redirected
+ * stderr has others. */
 static bool stderr_is_journal(void)
 {
     const char *value = getenv("JOURNAL_STREAM");
@@ -100,8 +103,8 @@ static void write_to_stderr(enum log_level level, const char *const *fields, con
     clock_gettime(CLOCK_REALTIME, &now);
     if (localtime_r(&now.tv_sec, &local))
         strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &local);
-    n = snprintf(line, room, "%s.%03ld %s[%d]: %s%s", stamp, now.tv_nsec / 1000000, state.identifier, (int)getpid(),
-                 level_name(level), text);
+    n = snprintf(line, room, "%s.%03ld %s[%d]: %s%s", stamp, now.tv_nsec / 1000000,
+                 state.identifier, (int)getpid(), level_name(level), text);
     used = n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
     for (int i = 0; fields && fields[i]; i++) {
         if (strncmp(fields[i], "MESSAGE_ID=", strlen("MESSAGE_ID=")) == 0)

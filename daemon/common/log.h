@@ -7,17 +7,25 @@
 
 #include <stdarg.h>
 
-enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_NOTICE = 5, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
+enum log_level {
+    LOG_LEVEL_ERROR = 3,
+    LOG_LEVEL_WARNING = 4,
+    LOG_LEVEL_NOTICE = 5,
+    LOG_LEVEL_INFO = 6,
+    LOG_LEVEL_DEBUG = 7
+};
 
 /* `identifier` appears before each line; lines above `max` (less important) are dropped. */
 void log_open(const char *identifier, enum log_level max);
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* With journal fields: NULL-terminated list of "KEY=value" strings (keys in capitals).  On stderr the fields are appended,
- * but for the message id, which is for programs. */
-void log_fields(enum log_level level, const char *const *fields, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* With journal fields: NULL-terminated list of "KEY=value" strings (keys in capitals). On stderr
+ * the fields are appended, but for the message id, which is for programs. */
+void log_fields(enum log_level level, const char *const *fields, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* An event that the message catalogue explains (events.h) and that has no other fields. */
-#define log_event(level, event, ...) log_fields(level, (const char *const[]){ event, NULL }, __VA_ARGS__)
+#define log_event(level, event, ...)                                                               \
+    log_fields(level, (const char *const[]){ event, NULL }, __VA_ARGS__)
 
 #define log_error(...)   log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_LEVEL_WARNING, __VA_ARGS__)

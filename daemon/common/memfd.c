@@ -25,7 +25,8 @@ static int create(const char *name, unsigned wish)
         fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -errno;
-    /* Whoever holds a read-only descriptor could open the file again for writing if its mode let him. */
+    /* Whoever holds a read-only descriptor could open the file again for writing if its mode let
+     * him. */
     if (fchmod(fd, wish == MFD_EXEC ? 0700 : 0600) < 0) {
         int r = -errno;
 

@@ -3,9 +3,9 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <linux/mman.h> /* MADV_COLLAPSE: the C library may be older than the kernel */
 #include <stdlib.h>
 #include <string.h>
-#include <linux/mman.h> /* MADV_COLLAPSE: the C library may be older than the kernel */
 #include <sys/mman.h>
 
 #include "daemon/engine/outbox.h"
@@ -32,8 +32,8 @@ int actors_init(struct engine *e)
     return 0;
 }
 
-/* Once, and not for khugepaged to go on with: it looks through a process at the lowest priority, and one that ends has to wait until it has let
- * go.  Kernels before 6.1 have nothing else. */
+/* Once, and not for khugepaged to go on with: it looks through a process at the lowest priority,
+ * and one that ends has to wait until it has let go. Kernels before 6.1 have nothing else. */
 static void table_widen(void *table, uint64_t bytes, uint64_t used)
 {
     uint64_t now = (used + HUGE_PAGE - 1) & ~(uint64_t)(HUGE_PAGE - 1);
@@ -51,7 +51,8 @@ void actors_widen(struct engine *e)
 static void state_give_back(struct engine *e, struct worker *w, uint32_t slot)
 {
     void *state = e->actor_states[slot];
-    const struct actor_type *type = load_relaxed(&e->types[actor_key_type(load_relaxed(&e->actors[slot].key))]);
+    const struct actor_type *type =
+        load_relaxed(&e->types[actor_key_type(load_relaxed(&e->actors[slot].key))]);
     if (state && type && state != &no_state && type->restart != RESTART_KEEP)
         state_free(&e->states, &w->states, state, type->state_size);
 }
@@ -60,8 +61,10 @@ void actors_fini(struct engine *e)
 {
     size_t n = e->config.actors_max;
     if (e->recovered) /* else nothing has a state, and nothing in the segment is to be believed */
-        for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high); slot++)
-            state_give_back(e, e->control, slot); /* the process ends: no fini is owed, the actors live on in the segment */
+        for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high);
+             slot++)
+            /* the process ends: no fini is owed, the actors live on in the segment */
+            state_give_back(e, e->control, slot);
     if (e->actors && e->actors != MAP_FAILED)
         munmap(e->actors, n * sizeof(struct actor));
     if (e->actor_states && e->actor_states != MAP_FAILED)
@@ -94,15 +97,19 @@ void actors_rebuild(struct engine *e)
         uint32_t generation = slot_word_generation(word);
         switch (slot_word_state(word)) {
         case ACTOR_SLOT_LIVE:
-            store_relaxed(&e->actors[slot].key, actor_key(generation, s->actors[slot].queue, slot_word_type(word), kind_at_spawn(e, slot_word_type(word))));
+            store_relaxed(&e->actors[slot].key,
+                          actor_key(generation, s->actors[slot].queue, slot_word_type(word),
+                                    kind_at_spawn(e, slot_word_type(word))));
             type_live_add(e->control, slot_word_type(word), 1);
             placement_actor_found(e, s->actors[slot].queue, slot_word_type(word));
             break;
         case ACTOR_SLOT_PORT:
-            store_relaxed(&e->actors[slot].key, actor_key(generation, s->actors[slot].queue, 0, ACTOR_PORT));
+            store_relaxed(&e->actors[slot].key,
+                          actor_key(generation, s->actors[slot].queue, 0, ACTOR_PORT));
             break;
         default:
-            store_relaxed(&e->actors[slot].key, actor_key(generation, NO_DESTINATION, 0, ACTOR_FREE));
+            store_relaxed(&e->actors[slot].key,
+                          actor_key(generation, NO_DESTINATION, 0, ACTOR_FREE));
             if (slot >= ODEON_PORTS_MAX)
                 e->slots_free[e->n_slots_free++] = slot;
             break;
@@ -151,8 +158,8 @@ bool actors_name_is_good(const char *name)
     if (n == 0 || n > ODEON_NAME_MAX)
         return false;
     for (size_t i = 0; i < n; i++)
-        if (!((name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z') || (name[i] >= '0' && name[i] <= '9') ||
-              strchr("_.-/:", name[i])))
+        if (!((name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z') ||
+              (name[i] >= '0' && name[i] <= '9') || strchr("_.-/:", name[i])))
             return false;
     return true;
 }
@@ -170,11 +177,14 @@ static bool name_is_live(const struct engine *e, uint64_t ref)
     if (unlikely(actor_ref_slot(ref) >= e->config.actors_max))
         return false; /* of a damaged entry */
     uint64_t word = load_relaxed(&e->segment.actors[actor_ref_slot(ref)].word);
-    return ref != 0 && slot_word_state(word) == ACTOR_SLOT_LIVE && slot_word_generation(word) == actor_ref_generation(ref);
+    return ref != 0 && slot_word_state(word) == ACTOR_SLOT_LIVE &&
+           slot_word_generation(word) == actor_ref_generation(ref);
 }
 
-/* Linear probing; an entry is never emptied, only taken over from an actor that has ended.  Under names_mutex. */
-static struct segment_name *name_find(struct engine *e, const char *name, struct segment_name **ret_room)
+/* Linear probing; an entry is never emptied, only taken over from an actor that has ended. Under
+ * names_mutex. */
+static struct segment_name *name_find(struct engine *e, const char *name,
+                                      struct segment_name **ret_room)
 {
     struct segment_name *room = NULL;
     uint32_t at = name_hash(name) % ODEON_NAMES_MAX;
@@ -204,7 +214,8 @@ int actors_lookup(struct worker *w, const char *name, actor_ref *ret_ref)
     actor_ref ref = entry ? load_relaxed(&entry->ref) : 0;
     /* before its spawn commits, only the spawner itself finds it */
     uint32_t slot = actor_ref_slot(ref);
-    bool exists = entry && (e->segment.actors[slot].spawn_worker == w->id || actors_is_committed(e, slot));
+    bool exists =
+        entry && (e->segment.actors[slot].spawn_worker == w->id || actors_is_committed(e, slot));
     pthread_mutex_unlock(&e->names_mutex);
     if (!exists)
         return -ENOENT;
@@ -221,8 +232,10 @@ static inline void args_copy(uint8_t *to, const uint8_t *from, size_t size)
         *to++ = *from++;
 }
 
-/* The slot's word is stored last; a name entry counts only once its slot is live with this generation. */
-static int slot_reserve(struct worker *w, const struct spawn_request *request, uint32_t slot, uint32_t generation, uint32_t queue)
+/* The slot's word is stored last; a name entry counts only once its slot is live with this
+ * generation. */
+static int slot_reserve(struct worker *w, const struct spawn_request *request, uint32_t slot,
+                        uint32_t generation, uint32_t queue)
 {
     struct engine *e = w->engine;
     struct segment_actor *durable = &e->segment.actors[slot];
@@ -236,7 +249,8 @@ static int slot_reserve(struct worker *w, const struct spawn_request *request, u
     durable->spawn_count = w->spawned_count = commit_count(w);
     durable->spawned_by = request->spawned_by;
     durable->account = request->account;
-    args_copy(e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, request->args, request->args_size);
+    args_copy(e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, request->args,
+              request->args_size);
     int r = 0;
     if (request->name) {
         pthread_mutex_lock(&e->names_mutex);
@@ -289,7 +303,8 @@ static int spawn_reserve(struct worker *w, const struct spawn_request *request, 
     }
     w->n_slot_cache--;
     *ret_ref = actor_ref_make(slot, generation);
-    store_release(&e->actors[slot].key, actor_key(generation, queue, request->type, kind_at_spawn(e, request->type)));
+    store_release(&e->actors[slot].key,
+                  actor_key(generation, queue, request->type, kind_at_spawn(e, request->type)));
     turn_newborn(w, *ret_ref, queue, request->spawned_by);
     return 0;
 }
@@ -312,8 +327,10 @@ int actors_spawn(struct worker *w, const struct spawn_request *request, actor_re
         turn_newborn_settle(w, 0);
     type_live_add(w, request->type, 1);
     if (w->is_detached)
-        full_barrier(); /* retiring a type does not wait for these threads: one of the two sees the other */
-    int r = load_acquire(&e->spawnable[request->type]) ? spawn_reserve(w, request, ret_ref) : -ENOENT;
+        /* retiring a type does not wait for these threads: one of the two sees the other */
+        full_barrier();
+    int r =
+        load_acquire(&e->spawnable[request->type]) ? spawn_reserve(w, request, ret_ref) : -ENOENT;
     if (r < 0) {
         type_live_add(w, request->type, -1);
         return r;
@@ -326,7 +343,8 @@ bool actors_is_committed(struct engine *e, uint32_t slot)
 {
     const struct segment_actor *durable = &e->segment.actors[slot];
     uint32_t id = durable->spawn_worker;
-    /* acquire: the spawner's flip; whoever got the reference by a message got it behind that flip anyway */
+    /* acquire: the spawner's flip; whoever got the reference by a message got it behind that flip
+     * anyway */
     return id >= e->segment.n_ids || segment_count(&e->segment.workers[id]) != durable->spawn_count;
 }
 
@@ -369,7 +387,8 @@ void actors_make_port(struct engine *e, uint32_t port, actor_ref ref)
     durable->spawned_by = 0;
     durable->spawn_worker = UINT32_MAX; /* no commit stands behind it */
     store_release(&durable->word, slot_word(actor_ref_generation(ref), 0, ACTOR_SLOT_PORT));
-    store_release(&e->actors[port].key, actor_key(actor_ref_generation(ref), destination, 0, ACTOR_PORT));
+    store_release(&e->actors[port].key,
+                  actor_key(actor_ref_generation(ref), destination, 0, ACTOR_PORT));
 }
 
 void actors_end_port(struct worker *w, actor_ref ref)
@@ -384,12 +403,14 @@ void *actors_state_new(struct worker *w, struct actor_type *type)
     void *state = w->state_kept[type->id];
     if (likely(!state))
         return state_new(&w->engine->states, &w->states, type->state_size);
-    w->state_kept[type->id] = *(void **)state; /* a kept state's first word links it to the next one */
+    /* a kept state's first word links it to the next one */
+    w->state_kept[type->id] = *(void **)state;
     memset(state, 0, type->state_size);
     return state;
 }
 
-void actors_state_drop(struct worker *w, struct actor_type *type, void *state, enum engine_allocation how)
+void actors_state_drop(struct worker *w, struct actor_type *type, void *state,
+                       enum engine_allocation how)
 {
     if (state == &no_state || type->restart == RESTART_KEEP)
         return;

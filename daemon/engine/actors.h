@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Actors: slots, names, spawning and ending (docs/engine.md, First messages).
  *
- * Threads: spawn and end by whichever worker id runs the turn; names under a mutex; slots out of a worker's own cache, beyond
- * that under a mutex.
+ * Threads: spawn and end by whichever worker id runs the turn; names under a mutex; slots out of a
+ * worker's own cache, beyond that under a mutex.
  *
- * A1  A slot's word is LIVE from before the commit that spawns its actor; the spawn tag tells whether that commit came.  A slot
- *     whose tag equals its worker's count was never committed [SLOT_NOTAG].
- * A2  An actor is initialised by the first message that reaches it, whichever that is; the init record only makes sure that one
- *     does.  So nothing that can reach an actor can reach it before its init, whatever way it travelled.
+ * A1  A slot's word is LIVE from before the commit that spawns its actor; the spawn tag tells
+ *     whether that commit came.  A slot whose tag equals its worker's count was never committed
+ *     [SLOT_NOTAG].
+ * A2  An actor is initialised by the first message that reaches it, whichever that is; the init
+ *     record only makes sure that one does.  So nothing that can reach an actor can reach it before
+ *     its init, whatever way it travelled.
  * A3  Ending is a redo: after the commit that says so, by generation [REDO_BLIND].
  */
 #pragma once
@@ -16,7 +18,8 @@
 
 int actors_init(struct engine *engine);
 void actors_fini(struct engine *engine);
-/* Large pages for what senders and workers look up of receivers: one TLB entry for many of them.  Workers may be running. */
+/* Large pages for what senders and workers look up of receivers: one TLB entry for many of them.
+ * Workers may be running. */
 void actors_widen(struct engine *engine);
 /* The free slots that this id has set aside go back to the common stock.  Its thread has ended. */
 void actors_slots_return(struct worker *w);
@@ -49,10 +52,11 @@ void actors_end_port(struct worker *w, actor_ref ref);
 
 /* State of an actor: zeroed, from the type's kept storage when there is some. */
 void *actors_state_new(struct worker *w, struct actor_type *type);
-void actors_state_drop(struct worker *w, struct actor_type *type, void *state, enum engine_allocation how);
+void actors_state_drop(struct worker *w, struct actor_type *type, void *state,
+                       enum engine_allocation how);
 
-/* Frees what is kept for a type: its next version may have larger states.  The worker is gone, or has passed a quiescent point since
- * the type was made unavailable. */
+/* Frees what is kept for a type: its next version may have larger states. The worker is gone, or
+ * has passed a quiescent point since the type was made unavailable. */
 void actors_state_forget(struct worker *w, const struct actor_type *type);
 
 /* {generation, type, state} of a slot's word. */

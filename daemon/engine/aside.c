@@ -25,7 +25,8 @@ static uint32_t queue_of(const struct engine *e, actor_ref ref)
 static void kind_set(struct actor *actor, enum actor_kind kind)
 {
     uint64_t key = load_relaxed(&actor->key);
-    store_release(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key), actor_key_type(key), kind));
+    store_release(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key),
+                                         actor_key_type(key), kind));
 }
 
 /* ---- records for who is set aside ---- */
@@ -64,7 +65,8 @@ enum aside_verdict aside_look(struct worker *w, struct actor *actor, actor_ref r
 bool aside_is_full(const struct engine *e, actor_ref ref)
 {
     uint32_t aside = queue_of(e, ref);
-    return aside != NO_QUEUE && queue_backlog_bytes(&e->segment.queues[aside]) > e->segment.header->limit_bytes;
+    return aside != NO_QUEUE &&
+           queue_backlog_bytes(&e->segment.queues[aside]) > e->segment.header->limit_bytes;
 }
 
 void aside_send_on(struct worker *w, const struct envelope *envelope, actor_ref ref)
@@ -80,8 +82,10 @@ void aside_send_on(struct worker *w, const struct envelope *envelope, actor_ref 
 /* A2.  The words that two queues have behind the exchange; who runs them is one and the same. */
 void aside_redo(struct engine *e, const struct segment_commit *slot)
 {
-    struct segment_queue *queue = &e->segment.queues[slot->redo], *aside = &e->segment.queues[slot->source - 1];
-    unsigned in_queue = queue_active(load_relaxed(&queue->sel)) ^ 1, in_aside = queue_active(load_relaxed(&aside->sel)) ^ 1;
+    struct segment_queue *queue = &e->segment.queues[slot->redo],
+                         *aside = &e->segment.queues[slot->source - 1];
+    unsigned in_queue = queue_active(load_relaxed(&queue->sel)) ^ 1,
+             in_aside = queue_active(load_relaxed(&aside->sel)) ^ 1;
     store_relaxed(&queue->window[in_queue], slot->port_generation >> 16);
     store_relaxed(&queue->len[in_queue], (uint64_t)slot->port << 3);
     store_relaxed(&queue->cursor, 0);
@@ -131,7 +135,8 @@ static const char *stuck_find(struct engine *e, struct worker *w, actor_ref ref,
     ret->behind = ret->cursor + envelope_record_size(envelope);
     ret->actor = &e->actors[actor_ref_slot(ref)];
     uint64_t key = load_relaxed(&ret->actor->key);
-    if (envelope->to != ref || actor_key_generation(key) != actor_ref_generation(ref) || actor_key_destination(key) != w->queue)
+    if (envelope->to != ref || actor_key_generation(key) != actor_ref_generation(ref) ||
+        actor_key_destination(key) != w->queue)
         return "it runs another actor by now";
     if (actor_key_kind(key) != ACTOR_LIVE && actor_key_kind(key) != ACTOR_NEW)
         return "the actor's state is kept in the segment";
@@ -146,12 +151,14 @@ static bool last_one_back(struct engine *e, struct worker *w, uint32_t queue_id)
     actor_ref ref = load_relaxed(&e->aside[w->id]);
     struct actor *actor = &e->actors[actor_ref_slot(ref)];
     uint64_t key = load_relaxed(&actor->key);
-    if (ref == 0 || actor_key_generation(key) != actor_ref_generation(ref) || actor_key_kind(key) != ACTOR_ASIDE)
+    if (ref == 0 || actor_key_generation(key) != actor_ref_generation(ref) ||
+        actor_key_kind(key) != ACTOR_ASIDE)
         return true;
     uint32_t its = actor_key_destination(key);
     uint64_t own = load_acquire(&e->sources[its].own);
     bool held = its == queue_id;
-    if (held ? w->sent_aside : own_is_running(own) || !owner_take(&e->sources[its], own_worker(own), w->id))
+    if (held ? w->sent_aside
+             : own_is_running(own) || !owner_take(&e->sources[its], own_worker(own), w->id))
         return false;
     kind_set(actor, w->actor_states[actor - w->actors] ? ACTOR_LIVE : ACTOR_NEW);
     if (!held) {
@@ -162,16 +169,20 @@ static bool last_one_back(struct engine *e, struct worker *w, uint32_t queue_id)
     return true;
 }
 
-/* What the handler has sent is at the outbox's beginning, and what was before it is gone: `committed` bytes.  The run that goes on across
- * that boundary gets a header of its own. */
+/* What the handler has sent is at the outbox's beginning, and what was before it is gone:
+ * `committed` bytes. The run that goes on across that boundary gets a header of its own. */
 static void outbox_cut(struct worker *w, uint64_t committed)
 {
     uint64_t at = 0, shift = 0;
     while (at < committed) {
         const struct outbox_run *run = (const struct outbox_run *)(w->outbox + at);
-        uint64_t from = at + sizeof(*run), end = from == w->run_at ? w->out : from + run->bytes * UINT64_C(8);
+        uint64_t from = at + sizeof(*run),
+                 end = from == w->run_at ? w->out : from + run->bytes * UINT64_C(8);
         if (end > committed) {
-            struct outbox_run header = { .destination = run->destination, .bytes = end == w->out ? 0 : (uint32_t)((end - committed) >> 3) };
+            struct outbox_run header = { .destination = run->destination,
+                                         .bytes = end == w->out
+                                                      ? 0
+                                                      : (uint32_t)((end - committed) >> 3) };
             memcpy(w->outbox, &header, sizeof(header));
             shift = sizeof(header);
         }
@@ -193,7 +204,8 @@ static void flush_committed(struct engine *e, struct worker *w, const struct stu
     w->out = committed;
     outbox_flush_from(w, 1);
     w->recovering = false;
-    commit_flip(w, w->source, stuck->cursor, stuck->tail, 0, 0, 0); /* B2: before any of it is overwritten */
+    /* B2: before any of it is overwritten */
+    commit_flip(w, w->source, stuck->cursor, stuck->tail, 0, 0, 0);
     INJECT(ASIDE);
     w->out = all;
     if (all == committed)
@@ -206,7 +218,8 @@ static void flush_committed(struct engine *e, struct worker *w, const struct stu
         if (destination >= e->segment.dead_letters)
             continue;
         if (destination >= e->segment.n_queues) {
-            source_signal(e, e->control, engine_source_of_port(e, destination - e->segment.n_queues));
+            source_signal(e, e->control,
+                          engine_source_of_port(e, destination - e->segment.n_queues));
             continue;
         }
         uint32_t mailbox = segment_mailbox(&e->segment, destination);
@@ -219,18 +232,22 @@ static void flush_committed(struct engine *e, struct worker *w, const struct stu
 /* Both queues are ours: the held worker's own word says so of the first. */
 static void exchange(struct engine *e, struct worker *w, const struct stuck *stuck)
 {
-    unsigned in_queue = queue_active(load_relaxed(&stuck->queue->sel)) ^ 1, in_aside = queue_active(load_relaxed(&stuck->aside->sel)) ^ 1;
-    uint32_t with_record = load_relaxed(&stuck->queue->window[in_queue]), empty = load_relaxed(&stuck->aside->window[in_aside]);
+    unsigned in_queue = queue_active(load_relaxed(&stuck->queue->sel)) ^ 1,
+             in_aside = queue_active(load_relaxed(&stuck->aside->sel)) ^ 1;
+    uint32_t with_record = load_relaxed(&stuck->queue->window[in_queue]),
+             empty = load_relaxed(&stuck->aside->window[in_aside]);
     uint64_t rest = stuck->tail - stuck->behind, out = commit_out(w->slot);
     memcpy(segment_window(&e->segment, stuck->aside_id, in_aside), w->batch + stuck->behind, rest);
     crash_order();
-    commit_aside(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, stuck->queue_id, rest, with_record, empty);
+    commit_aside(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, stuck->queue_id, rest,
+                 with_record, empty);
     INJECT(ASIDE);
     aside_redo(e, w->slot);
     w->wrap = 0;
     commit_flip(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, 0, 0);
     INJECT(ASIDE);
-    struct window_history *a = &e->windows[2 * stuck->queue_id + in_queue], *b = &e->windows[2 * stuck->aside_id + in_aside], c = *a;
+    struct window_history *a = &e->windows[2 * stuck->queue_id + in_queue],
+                          *b = &e->windows[2 * stuck->aside_id + in_aside], c = *a;
     *a = *b;
     *b = c;
 }
@@ -266,7 +283,8 @@ static void give_away(struct engine *e, uint32_t id)
     }
 }
 
-int aside_set(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns, const char **reterr_text)
+int aside_set(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns,
+              const char **reterr_text)
 {
     struct worker *w = e->workers[id];
     struct stuck stuck;
@@ -331,16 +349,19 @@ void aside_rebuild(struct engine *e)
         uint32_t sel = load_relaxed(&queue->sel);
         unsigned active = queue_active(sel), buffer = active;
         uint64_t at = 0;
-        if (queue_has_batch(sel) && load_relaxed(&queue->cursor) < load_relaxed(&queue->len[active ^ 1])) {
+        if (queue_has_batch(sel) &&
+            load_relaxed(&queue->cursor) < load_relaxed(&queue->len[active ^ 1])) {
             buffer = active ^ 1;
             at = load_relaxed(&queue->cursor);
         } else if (load_relaxed(&queue->len[active]) == 0) {
             continue;
         }
-        actor_ref ref = ((const struct envelope *)(segment_window(s, s->aside_first + i, buffer) + at))->to;
+        actor_ref ref =
+            ((const struct envelope *)(segment_window(s, s->aside_first + i, buffer) + at))->to;
         struct actor *actor = &e->actors[actor_ref_slot(ref)];
         uint64_t key = load_relaxed(&actor->key);
-        if (actor_key_generation(key) != actor_ref_generation(ref) || actor_key_kind(key) != ACTOR_NEW)
+        if (actor_key_generation(key) != actor_ref_generation(ref) ||
+            actor_key_kind(key) != ACTOR_NEW)
             continue; /* it has ended: dead letters */
         store_relaxed(&e->aside[i], ref);
         kind_set(actor, ACTOR_ASIDE);

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names for what the engine does with atomic words.  docs/memory-orders.md lists the pairs.
  *
- * The executor dies between two instructions, so what a crash leaves is decided by the order in which the compiler put the
- * stores.  crash_order() keeps it: no store moves across it.  It costs no instruction.
+ * The executor dies between two instructions, so what a crash leaves is decided by the order in
+ * which the compiler put the stores. crash_order() keeps it: no store moves across it. It costs no
+ * instruction.
  */
 #pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define load_relaxed(p)       atomic_load_explicit((p), memory_order_relaxed)
-#define load_acquire(p)       atomic_load_explicit((p), memory_order_acquire)
-#define store_relaxed(p, v)   atomic_store_explicit((p), (v), memory_order_relaxed)
-#define store_release(p, v)   atomic_store_explicit((p), (v), memory_order_release)
-#define crash_order()         atomic_signal_fence(memory_order_seq_cst)
+#define load_relaxed(p)     atomic_load_explicit((p), memory_order_relaxed)
+#define load_acquire(p)     atomic_load_explicit((p), memory_order_acquire)
+#define store_relaxed(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
+#define store_release(p, v) atomic_store_explicit((p), (v), memory_order_release)
+#define crash_order()       atomic_signal_fence(memory_order_seq_cst)
 
-/* A full barrier behind an atomic exchange or compare-and-swap that was itself seq_cst: x86's locked instructions are one. */
+/* A full barrier behind an atomic exchange or compare-and-swap that was itself seq_cst: x86's
+ * locked instructions are one. */
 static inline void full_barrier_after_exchange(void)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)

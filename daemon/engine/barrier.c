@@ -27,7 +27,8 @@ static void stand(struct worker *w, uint32_t epoch, uint32_t also)
 {
     struct engine *e = w->engine;
     w->pause_begin_ns = engine_now_ns();
-    store_release(&w->paused_at, epoch); /* read (acquire) by barrier_close: all that this worker did is done */
+    /* read (acquire) by barrier_close: all that this worker did is done */
+    store_release(&w->paused_at, epoch);
     word_wake(&w->paused_at);
     for (uint32_t now; (now = load_acquire(&e->pause)) == epoch || now == also;) /* G2 */
         word_wait(&e->pause, now, NULL);
@@ -54,8 +55,8 @@ uint32_t barrier_next(struct engine *e)
     return (load_relaxed(&e->pause) + 1) | 1;
 }
 
-/* False: the time is over.  A worker that runs a batch is made to look behind its present message, again and again: what it stores
- * itself meanwhile may hide the first time. */
+/* False: the time is over. A worker that runs a batch is made to look behind its present message,
+ * again and again: what it stores itself meanwhile may hide the first time. */
 static bool wait_for(struct worker *w, uint32_t epoch, uint64_t until)
 {
     for (uint32_t at; (at = load_acquire(&w->paused_at)) != epoch;) {
@@ -64,7 +65,8 @@ static bool wait_for(struct worker *w, uint32_t epoch, uint64_t until)
             return false;
         store_relaxed(&w->out_wanted, 0);
         uint64_t left = until - now < NUDGE_NS ? until - now : NUDGE_NS;
-        struct timespec timeout = { .tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000) };
+        struct timespec timeout = { .tv_sec = (time_t)(left / 1000000000),
+                                    .tv_nsec = (long)(left % 1000000000) };
         word_wait(&w->paused_at, at, &timeout);
     }
     return true;
@@ -76,15 +78,19 @@ static void let_go(struct engine *e)
     word_wake(&e->pause);
 }
 
-/* Who holds up the others: the one that did at the try before, if it is not here again; else anybody may only be late. */
-static uint32_t who_is_missing(struct engine *e, uint32_t n, uint32_t epoch, uint32_t late, uint32_t last_time)
+/* Who holds up the others: the one that did at the try before, if it is not here again; else
+ * anybody may only be late. */
+static uint32_t who_is_missing(struct engine *e, uint32_t n, uint32_t epoch, uint32_t late,
+                               uint32_t last_time)
 {
-    return last_time < n && load_acquire(&e->workers[last_time]->paused_at) != epoch ? last_time : late;
+    return last_time < n && load_acquire(&e->workers[last_time]->paused_at) != epoch ? last_time
+                                                                                     : late;
 }
 
 int barrier_close(struct engine *e, uint32_t n, uint64_t timeout_ns, uint32_t *stuck)
 {
-    uint64_t now = engine_now_ns(), until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
+    uint64_t now = engine_now_ns(),
+             until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
     uint32_t epoch = barrier_next(e);
     atomic_store_explicit(&e->pause, epoch, memory_order_seq_cst);
     full_barrier(); /* G3 */

@@ -2,8 +2,8 @@
 #include "daemon/engine/delivery.h"
 
 #include <assert.h>
-#include <linux/futex.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,14 +15,16 @@
 
 enum { DRAIN_FLUSHES = 64 }; /* of about 16 KiB each, before other sources are looked at */
 
-/* Room in the ring by the client's head, looked at again only when the last one believed does not suffice. */
+/* Room in the ring by the client's head, looked at again only when the last one believed does not
+ * suffice. */
 static bool ring_has_room(struct port *port, struct segment_port *durable, uint64_t bytes)
 {
     uint64_t dtail = load_relaxed(&durable->dtail), believed = load_relaxed(&port->delivery_head);
     if (dtail - believed + bytes <= port->delivery_bytes)
         return true;
     CLIENT_LOAD(WORD, &port->client_words->delivery_head);
-    uint64_t head = load_acquire(&port->client_words->delivery_head); /* pairs with the client's release of what it has read */
+    /* pairs with the client's release of what it has read */
+    uint64_t head = load_acquire(&port->client_words->delivery_head);
     if (head - believed > dtail - believed || head % 8) {
         if (load_relaxed(&port->broken) == PORT_OK)
             store_relaxed(&port->broken, PORT_BROKEN_HEAD);
@@ -45,7 +47,8 @@ static void client_wake(struct worker *w, struct port *port)
         ssize_t r = write(port->pipe_fd, "", 1); /* full: it is readable already */
         (void)r;
     } else {
-        (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL,
+                      NULL, 0);
     }
     stat_add(w, STAT_client_wakeups, 1);
 }
@@ -55,9 +58,11 @@ struct group_result {
     uint64_t taken, gone, dropped;
 };
 
-/* Copies the group's records for the port's present client to `base` + length; what a bound or another client refuses is counted. */
-static struct group_result group_deliver(struct worker *w, const struct outbox_group *group, actor_ref ref, uint8_t *base,
-                                         uint64_t length, uint64_t mask, uint64_t limit)
+/* Copies the group's records for the port's present client to `base` + length; what a bound or
+ * another client refuses is counted. */
+static struct group_result group_deliver(struct worker *w, const struct outbox_group *group,
+                                         actor_ref ref, uint8_t *base, uint64_t length,
+                                         uint64_t mask, uint64_t limit)
 {
     struct group_result result = { .length = length };
     uint32_t run = group->first;
@@ -82,12 +87,13 @@ static struct group_result group_deliver(struct worker *w, const struct outbox_g
     return result;
 }
 
-static struct group_result deliver_to_ring(struct worker *w, uint32_t step, const struct outbox_group *group, struct port *port,
+static struct group_result deliver_to_ring(struct worker *w, uint32_t step,
+                                           const struct outbox_group *group, struct port *port,
                                            struct segment_port *durable)
 {
     uint64_t dtail = load_relaxed(&durable->dtail);
-    struct group_result result =
-        group_deliver(w, group, durable->ref, port->delivery, dtail, port->delivery_bytes - 1, UINT64_MAX);
+    struct group_result result = group_deliver(w, group, durable->ref, port->delivery, dtail,
+                                               port->delivery_bytes - 1, UINT64_MAX);
     if (SEEDED(ring_late))
         store_release(&durable->dtail, result.length);
     INJECT(COPIED);
@@ -96,7 +102,8 @@ static struct group_result deliver_to_ring(struct worker *w, uint32_t step, cons
     store_release(&durable->dtail, result.length); /* D3 */
     crash_order();
     /* seq_cst: publish P2 for the client, and the barrier of P4 before looking at delivery_wait */
-    atomic_exchange_explicit(&port->executor_words->delivery_tail, result.length, memory_order_seq_cst);
+    atomic_exchange_explicit(&port->executor_words->delivery_tail, result.length,
+                             memory_order_seq_cst);
     full_barrier_after_exchange();
     INJECT(PUBLISHED);
     client_wake(w, port);
@@ -107,26 +114,31 @@ static struct group_result deliver_to_ring(struct worker *w, uint32_t step, cons
 /* What the active buffer may hold (D5).  Twice the limit while the runner has not looked yet. */
 static uint64_t backlog_most(const struct port *port)
 {
-    return port->overflow == PORT_OVERFLOW_DROP_OLDEST ? 2 * port->backlog_bytes : port->backlog_bytes;
+    return port->overflow == PORT_OVERFLOW_DROP_OLDEST ? 2 * port->backlog_bytes
+                                                       : port->backlog_bytes;
 }
 
 static void count_dropped(struct worker *w, struct port *port, enum stat_index why, uint64_t n)
 {
     stat_add(w, why, n);
-    atomic_fetch_add_explicit(&port->executor_words->dropped, n, memory_order_relaxed); /* for its client */
+    /* for its client */
+    atomic_fetch_add_explicit(&port->executor_words->dropped, n, memory_order_relaxed);
 }
 
 /* What an append to the backlog leaves to be told to the port's runner (D6). */
 enum to_tell { TELL_NOTHING, TELL_IF_NO_BATCH, TELL };
 
-static struct group_result deliver_to_backlog(struct worker *w, uint32_t step, const struct outbox_group *group, struct port *port,
-                                              struct segment_port *durable, struct segment_queue *backlog, enum to_tell *ret_tell)
+static struct group_result deliver_to_backlog(struct worker *w, uint32_t step,
+                                              const struct outbox_group *group, struct port *port,
+                                              struct segment_port *durable,
+                                              struct segment_queue *backlog, enum to_tell *ret_tell)
 {
     struct engine *e = w->engine;
     unsigned active = queue_active(load_relaxed(&backlog->sel));
     uint64_t length = load_relaxed(&backlog->len[active]);
-    struct group_result result = group_deliver(w, group, durable->ref, segment_window(&e->segment, group->destination, active), length,
-                                               UINT64_MAX, backlog_most(port));
+    struct group_result result = group_deliver(
+        w, group, durable->ref, segment_window(&e->segment, group->destination, active), length,
+        UINT64_MAX, backlog_most(port));
     journal_arm(w, step, group->destination, result.length);
     store_release(&backlog->len[active], result.length);
     crash_order();
@@ -137,7 +149,8 @@ static struct group_result deliver_to_backlog(struct worker *w, uint32_t step, c
         store_relaxed(&port->executor_words->backlog, 1);
     else
         *ret_tell = TELL_NOTHING;
-    if (unlikely(result.dropped > 0) && port->overflow == PORT_OVERFLOW_DISCONNECT && !load_relaxed(&port->slow)) {
+    if (unlikely(result.dropped > 0) && port->overflow == PORT_OVERFLOW_DISCONNECT &&
+        !load_relaxed(&port->slow)) {
         store_release(&port->slow, 1); /* read (acquire) by the runner, who is signalled */
         *ret_tell = TELL;
     }
@@ -157,15 +170,20 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
     INJECT(LOCK);
     struct group_result result = { .gone = 0 };
     enum to_tell tell = TELL_NOTHING;
-    /* acquire: what waits for an earlier port of this number finds the next one whole, which is opened without the lock */
+    /* acquire: what waits for an earlier port of this number finds the next one whole, which is
+     * opened without the lock */
     if (load_acquire(&port->state) == PORT_OPEN) {
-        bool draining = w->source == group->destination + 1; /* these records come from the backlog themselves */
-        bool to_backlog = (!draining && queue_has_work(backlog)) || !ring_has_room(port, durable, outbox_group_bytes(w, group)); /* D2 */
+        /* these records come from the backlog themselves */
+        bool draining = w->source == group->destination + 1;
+        /* D2 */
+        bool to_backlog = (!draining && queue_has_work(backlog)) ||
+                          !ring_has_room(port, durable, outbox_group_bytes(w, group));
         result = to_backlog ? deliver_to_backlog(w, step, group, port, durable, backlog, &tell)
                             : deliver_to_ring(w, step, group, port, durable);
     } else {
         /* nothing to publish, but the step is done: recovery goes on behind it */
-        journal_arm(w, step, group->destination, load_relaxed(&backlog->len[queue_active(load_relaxed(&backlog->sel))]));
+        journal_arm(w, step, group->destination,
+                    load_relaxed(&backlog->len[queue_active(load_relaxed(&backlog->sel))]));
         result = group_deliver(w, group, 0, NULL, 0, 0, 0); /* counts */
     }
     queue_unlock(backlog);
@@ -176,7 +194,8 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
     if (result.dropped)
         count_dropped(w, port, STAT_backlog_dropped, result.dropped);
     /* D6: the unlock was the barrier */
-    if (tell == TELL_NOTHING || w->recovering || (tell == TELL_IF_NO_BATCH && queue_has_batch(load_acquire(&backlog->sel))))
+    if (tell == TELL_NOTHING || w->recovering ||
+        (tell == TELL_IF_NO_BATCH && queue_has_batch(load_acquire(&backlog->sel))))
         return;
     source_signal(e, w, engine_source_of_port(e, index));
 }
@@ -186,15 +205,18 @@ bool delivery_backlog_waits(struct engine *e, uint32_t index)
     return queue_has_work(&e->segment.queues[segment_port_destination(&e->segment, index)]);
 }
 
-/* Takes records from the backlog's batch into the outbox as far as the ring has room.  False: no room for the next one. */
-static bool drain_some(struct worker *w, struct port *port, struct segment_port *durable, uint32_t destination)
+/* Takes records from the backlog's batch into the outbox as far as the ring has room. False: no
+ * room for the next one. */
+static bool drain_some(struct worker *w, struct port *port, struct segment_port *durable,
+                       uint32_t destination)
 {
     uint64_t taken = 0;
     while (w->cursor < w->tail && w->out < OUTBOX_FLUSH_BYTES) {
         const struct envelope *envelope = (const struct envelope *)(w->batch + w->cursor);
         uint64_t size = envelope_record_size(envelope);
         queue_lock(&w->engine->segment.queues[destination], w->id);
-        bool room = load_relaxed(&port->state) != PORT_OPEN || ring_has_room(port, durable, taken + size);
+        bool room =
+            load_relaxed(&port->state) != PORT_OPEN || ring_has_room(port, durable, taken + size);
         queue_unlock(&w->engine->segment.queues[destination]);
         if (!room)
             return taken > 0;
@@ -205,7 +227,8 @@ static bool drain_some(struct worker *w, struct port *port, struct segment_port 
     return true;
 }
 
-/* D5: the batch is attached; its oldest records go, as many as newer ones wait for above the limit. */
+/* D5: the batch is attached; its oldest records go, as many as newer ones wait for above the
+ * limit. */
 static void drop_oldest(struct worker *w, struct port *port, struct segment_queue *backlog)
 {
     uint64_t limit = port->backlog_bytes, newer = queue_backlog_bytes(backlog), n = 0;
@@ -220,13 +243,16 @@ static void drop_oldest(struct worker *w, struct port *port, struct segment_queu
     count_dropped(w, port, STAT_backlog_dropped_oldest, n);
 }
 
-/* The oldest record that waits; NULL: its batch is at its end.  The caller runs the port, and nothing is attached. */
-static const struct envelope *oldest_waiting(const struct segment *segment, uint32_t destination, struct segment_queue *backlog)
+/* The oldest record that waits; NULL: its batch is at its end. The caller runs the port, and
+ * nothing is attached. */
+static const struct envelope *oldest_waiting(const struct segment *segment, uint32_t destination,
+                                             struct segment_queue *backlog)
 {
     uint32_t sel = load_relaxed(&backlog->sel);
     unsigned active = queue_active(sel);
     if (!queue_has_batch(sel))
-        return (const struct envelope *)segment_window(segment, destination, active); /* published: queue_has_work() was the acquire */
+        /* published: queue_has_work() was the acquire */
+        return (const struct envelope *)segment_window(segment, destination, active);
     uint64_t cursor = load_relaxed(&backlog->cursor);
     if (cursor == load_relaxed(&backlog->len[active ^ 1]))
         return NULL;
@@ -234,7 +260,8 @@ static const struct envelope *oldest_waiting(const struct segment *segment, uint
 }
 
 /* D7.  False: there is no room for anything, and the client will say when there is. */
-static bool drain_can_begin(struct worker *w, struct port *port, struct segment_port *durable, uint32_t destination)
+static bool drain_can_begin(struct worker *w, struct port *port, struct segment_port *durable,
+                            uint32_t destination)
 {
     struct segment_queue *backlog = &w->engine->segment.queues[destination];
     const struct envelope *oldest = oldest_waiting(&w->engine->segment, destination, backlog);

@@ -71,7 +71,8 @@ static void *slot_main(void *argument)
         }
         if (slot->ended) {
             slot->ended = false;
-            store_release(&slot->taken, 0); /* N1; read (acquire) by detached_take and by detached_runs_type */
+            /* N1; read (acquire) by detached_take and by detached_runs_type */
+            store_release(&slot->taken, 0);
         }
     }
     store_relaxed(&w->stats->value[STAT_state], WORKER_STOPPED);
@@ -79,17 +80,20 @@ static void *slot_main(void *argument)
     return NULL;
 }
 
-/* One thread a slot: engine_start may look at a slot that a worker, started just before, has taken and is starting. */
+/* One thread a slot: engine_start may look at a slot that a worker, started just before, has taken
+ * and is starting. */
 static int slot_start(struct engine *e, uint32_t index)
 {
     struct detached *slot = &e->detached[index];
     uint32_t none = THREAD_NONE;
     /* relaxed: only who is to make it; what the thread reads, its creation orders */
-    if (!atomic_compare_exchange_strong_explicit(&slot->has_thread, &none, THREAD_BEGINS, memory_order_relaxed, memory_order_relaxed))
+    if (!atomic_compare_exchange_strong_explicit(&slot->has_thread, &none, THREAD_BEGINS,
+                                                 memory_order_relaxed, memory_order_relaxed))
         return 0;
     struct worker *w = slot_worker(e, index);
     int r = -pthread_create(&w->thread, NULL, slot_main, w);
-    store_release(&slot->has_thread, r == 0 ? THREAD_RUNS : THREAD_NONE); /* read (acquire) by detached_join_all: the handle stands */
+    /* read (acquire) by detached_join_all: the handle stands */
+    store_release(&slot->has_thread, r == 0 ? THREAD_RUNS : THREAD_NONE);
     return r;
 }
 
@@ -101,7 +105,8 @@ int detached_take(struct worker *w, uint32_t type, uint32_t *ret_queue)
     for (uint32_t index = 0; index < e->segment.detached_max; index++) {
         uint32_t none = 0;
         /* acquire: what the slot's last actor and its maker left; seq_cst: N3 */
-        if (!atomic_compare_exchange_strong_explicit(&e->detached[index].taken, &none, type, memory_order_seq_cst, memory_order_relaxed))
+        if (!atomic_compare_exchange_strong_explicit(&e->detached[index].taken, &none, type,
+                                                     memory_order_seq_cst, memory_order_relaxed))
             continue;
         full_barrier_after_exchange();
         int r = load_relaxed(&e->spawnable[type]) ? 0 : -ENOENT;
@@ -135,7 +140,7 @@ void detached_signal(struct engine *e, struct worker *me, uint32_t id, uint32_t 
     struct worker *w = e->workers[id];
     ready_set(w->ready, queue);
     if (w == me)
-        return; /* it looks before it sleeps */
+        return;     /* it looks before it sleeps */
     full_barrier(); /* N2 */
     struct detached *slot = &e->detached[id - e->segment.workers_max];
     if (load_relaxed(&slot->asleep)) {
@@ -148,7 +153,8 @@ int detached_start_all(struct engine *e)
 {
     int r = 0;
     for (uint32_t index = 0; r == 0 && index < e->segment.detached_max; index++)
-        if (load_relaxed(&e->detached[index].taken) || urgent_mailbox_has_work(e, e->segment.detached_first + index))
+        if (load_relaxed(&e->detached[index].taken) ||
+            urgent_mailbox_has_work(e, e->segment.detached_first + index))
             r = slot_start(e, index);
     return r;
 }

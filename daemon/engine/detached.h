@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Actors with a thread of their own, for handlers that block (docs/engine.md, Detached actors).
  *
- * Slot i has the worker id workers_max + i, with commit record and outbox as a worker, and runs message queue detached(i) and nothing
- * else.  Its thread is made for the first actor that takes the slot, sleeps on a futex when there is nothing to run, and is kept for the
- * next one.  It neither steals nor stands at the barrier.
+ * Slot i has the worker id workers_max + i, with commit record and outbox as a worker, and runs
+ * message queue detached(i) and nothing else. Its thread is made for the first actor that takes the
+ * slot, sleeps on a futex when there is nothing to run, and is kept for the next one. It neither
+ * steals nor stands at the barrier.
  *
- * Threads: take, give_back by whoever spawns; signal by whoever has appended; ended by the slot's thread (before the start, the control thread);
+ * Threads: take, give_back by whoever spawns; signal by whoever has appended; ended by the slot's
+ * thread (before the start, the control thread);
  * start and join by the control thread.
  *
- * N1  `taken` is 0 or the type of the one actor that has the slot, from before its queue can have anything until its thread is behind
- *     the run that ended it [FREE_EARLY].
- * N2  Signal: bit, barrier, then `asleep` is looked at [DET_BARRIER].  Thread: `asleep`, barrier, then the bit [SLEEP_ORDER].
- * N3  A type is retired only when no slot is taken by it: its thread may still be at the type's code when its last actor counts as
- *     ended.  Taking: type into `taken`, barrier, is the type still there?  Retiring: type gone, barrier, `taken` [RETIRE_ORDER].
+ * N1  `taken` is 0 or the type of the one actor that has the slot, from before its queue can have
+ *     anything until its thread is behind the run that ended it [FREE_EARLY].
+ * N2  Signal: bit, barrier, then `asleep` is looked at [DET_BARRIER].  Thread: `asleep`, barrier,
+ *     then the bit [SLEEP_ORDER].
+ * N3  A type is retired only when no slot is taken by it: its thread may still be at the type's
+ *     code when its last actor counts as ended.  Taking: type into `taken`, barrier, is the type
+ *     still there?  Retiring: type gone, barrier, `taken` [RETIRE_ORDER].
  */
 #pragma once
 
 #include "daemon/engine/core.h"
 
-/* A free slot for an actor of this type, with its thread.  -ENOSPC: all are taken; -ENOENT: the type is going; -EAGAIN: no thread to be had. */
+/* A free slot for an actor of this type, with its thread. -ENOSPC: all are taken; -ENOENT: the type
+ * is going; -EAGAIN: no thread to be had. */
 int detached_take(struct worker *w, uint32_t type, uint32_t *ret_queue);
 void detached_give_back(struct engine *engine, uint32_t slot);
 void detached_ended(struct worker *w, uint32_t slot);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The engine as its process sees it: one segment, its workers, types, actors and ports.
  *
- * Order of a start (there is no other way to start than recovery; a first start recovers an empty segment):
- *     engine_open -> engine_port_add for every port that lives -> engine_recover -> types are registered ->
- *     engine_start -> ... -> engine_drain -> engine_stop -> engine_close
+ * Order of a start (there is no other way to start than recovery; a first start recovers an empty
+ * segment):
+ *     engine_open -> engine_port_add for every port that lives -> engine_recover -> types are
+ *     registered -> engine_start -> ... -> engine_drain -> engine_stop -> engine_close
  *
- * Threads: all functions here belong to one thread, the control thread, unless they say otherwise.  It appends with a worker
- * id of its own (the one after the last worker and the last detached actor).
+ * Threads: all functions here belong to one thread, the control thread, unless they say otherwise.
+ * It appends with a worker id of its own (the one after the last worker and the last detached
+ * actor).
  *
  * Errors: 0 or a positive documented value; negative errno otherwise.
  */
@@ -21,11 +23,22 @@
 
 struct engine;
 
-enum steal_policy_id { STEAL_NONE, STEAL_RANDOM, STEAL_ROUND_ROBIN, STEAL_LONGEST_VICTIM, STEAL_FULLEST, STEAL_LOCALITY, STEAL_SHARE, STEAL_N };
-/* What becomes of a stolen source: the thief's, or back to its home after one run (soft pinning). */
+enum steal_policy_id {
+    STEAL_NONE,
+    STEAL_RANDOM,
+    STEAL_ROUND_ROBIN,
+    STEAL_LONGEST_VICTIM,
+    STEAL_FULLEST,
+    STEAL_LOCALITY,
+    STEAL_SHARE,
+    STEAL_N
+};
+/* What becomes of a stolen source: the thief's, or back to its home after one run (soft
+ * pinning). */
 enum steal_mode { STEAL_KEEP, STEAL_VISIT, STEAL_MODE_N };
 
-/* 0, or -EINVAL for a name that is none: "none", "random", "round-robin", "longest-victim", "fullest", "locality", "share". */
+/* 0, or -EINVAL for a name that is none: "none", "random", "round-robin", "longest-victim",
+ * "fullest", "locality", "share". */
 int steal_policy_parse(const char *name, enum steal_policy_id *ret_id);
 const char *steal_policy_name(enum steal_policy_id id);
 /* "keep", "visit" */
@@ -33,10 +46,18 @@ int steal_mode_parse(const char *name, enum steal_mode *ret_mode);
 const char *steal_mode_name(enum steal_mode mode);
 
 /* How far two workers are from each other: what they share. */
-enum engine_distance { DISTANCE_SELF, DISTANCE_CORE, DISTANCE_L2, DISTANCE_L3, DISTANCE_NODE, DISTANCE_MACHINE, DISTANCE_N };
+enum engine_distance {
+    DISTANCE_SELF,
+    DISTANCE_CORE,
+    DISTANCE_L2,
+    DISTANCE_L3,
+    DISTANCE_NODE,
+    DISTANCE_MACHINE,
+    DISTANCE_N
+};
 
-/* What a behaviour is handed.  The public plugin header declares the same layout under its own name; the executor asserts
- * that the two are one. */
+/* What a behaviour is handed. The public plugin header declares the same layout under its own name;
+ * the executor asserts that the two are one. */
 struct engine_context {
     const void *host;
     actor_ref self;
@@ -55,10 +76,16 @@ struct engine_context {
     uint32_t reserved_end;
 };
 
-enum engine_allocation { ALLOCATION_NODELETE, ALLOCATION_DELETE, ALLOCATION_DESTROY, ALLOCATION_FINISHED };
+enum engine_allocation {
+    ALLOCATION_NODELETE,
+    ALLOCATION_DELETE,
+    ALLOCATION_DESTROY,
+    ALLOCATION_FINISHED
+};
 
 typedef int (*engine_behaviour_fn)(void *self, const void *message, struct engine_context *ctx);
-typedef int (*engine_init_fn)(void *self, const void *args, size_t args_size, struct engine_context *ctx);
+typedef int (*engine_init_fn)(void *self, const void *args, size_t args_size,
+                              struct engine_context *ctx);
 typedef void (*engine_fini_fn)(void *self, struct engine_context *ctx);
 
 struct engine_behaviour {
@@ -71,19 +98,28 @@ struct engine_behaviour {
 /* What becomes of an actor when the executor has died.
  * INIT  zeroed state, init again with the spawn arguments
  * STOP  it has ended
- * KEEP  it goes on with its state as of its last committed message; at most durable_bytes of it, and no pointers in it */
+ * KEEP  it goes on with its state as of its last committed message; at most durable_bytes of it,
+ *       and no pointers in it */
 enum engine_restart { RESTART_INIT, RESTART_STOP, RESTART_KEEP };
 
 /* What becomes of a message for an actor whose queue is at its limit.
  * REJECT       the sender is told: -EAGAIN to a handler, a refusal to a client
  * DROP_NEWEST  it is forgotten
- * DROP_OLDEST  it is taken; what has waited longest is forgotten instead.  Above twice the limit as DROP_NEWEST
+ * DROP_OLDEST  it is taken; what has waited longest is forgotten instead.  Above twice the limit as
+ *     DROP_NEWEST
  * STALL        a client's waits in its ring, with all behind it; -EAGAIN to a handler
  * "reject", "drop-newest", "drop-oldest", "stall" */
-enum engine_overflow { OVERFLOW_POLICY_REJECT, OVERFLOW_POLICY_DROP_NEWEST, OVERFLOW_POLICY_DROP_OLDEST, OVERFLOW_POLICY_STALL, OVERFLOW_POLICY_N };
+enum engine_overflow {
+    OVERFLOW_POLICY_REJECT,
+    OVERFLOW_POLICY_DROP_NEWEST,
+    OVERFLOW_POLICY_DROP_OLDEST,
+    OVERFLOW_POLICY_STALL,
+    OVERFLOW_POLICY_N
+};
 const char *engine_overflow_name(enum engine_overflow policy);
 
-/* A type as its plugin brings it.  The engine copies it; functions must stay until engine_actor_type_retire() has said 0. */
+/* A type as its plugin brings it. The engine copies it; functions must stay until
+ * engine_actor_type_retire() has said 0. */
 struct engine_actor_type_info {
     const char *name;
     const char *plugin;
@@ -107,54 +143,70 @@ struct engine_config {
     uint64_t outbox_bytes;  /* window of a worker's outbox */
     uint64_t backlog_bytes; /* limit of a port's backlog */
     uint64_t dlq_bytes;
-    uint64_t durable_bytes; /* largest state of an actor that is kept over crashes, at most ODEON_DURABLE_MAX; 0: there are none */
-    uint32_t throughput;    /* messages of a bounded gulp */
+    /* largest state of an actor that is kept over crashes, at most ODEON_DURABLE_MAX; 0: there are
+     * none */
+    uint64_t durable_bytes;
+    uint32_t throughput; /* messages of a bounded gulp */
     uint32_t attempts_max;
     enum steal_policy_id stealing;
     enum steal_mode mode;
-    uint32_t steal_sources; /* at most so many sources a steal, and at most half of the victim's; 0 is 1 */
-    /* Idle: looks without a pause for spin_ns, then moderate_sleeps parks of at most moderate_ns each, then parks of at most
-     * relaxed_ns, 0: until woken.  Wake-ups end all of them at once. */
+    /* at most so many sources a steal, and at most half of the victim's; 0 is 1 */
+    uint32_t steal_sources;
+    /* Idle: looks without a pause for spin_ns, then moderate_sleeps parks of at most moderate_ns
+     * each, then parks of at most relaxed_ns, 0: until woken. Wake-ups end all of them at once. */
     uint64_t spin_ns;
     uint32_t moderate_sleeps;
     uint64_t moderate_ns, relaxed_ns;
-    /* Handlers that do not return: told after the first, ended with the executor after the second; 0: never. */
+    /* Handlers that do not return: told after the first, ended with the executor after the second;
+     * 0: never. */
     uint64_t stall_warn_ns, stall_kill_ns;
-    /* Placement, as data.  All arrays have workers_max elements; NULL: unbound, one node, all at the same distance. */
-    uint32_t workers_max;     /* room for workers that come later; 0: n_workers */
-    uint32_t detached_max;    /* room for actors with a thread of their own */
-    const int *cpus;          /* CPU to bind to, -1 none.  Bound by `bind` on the worker's own thread */
-    const int *nodes;         /* memory node of each, -1 unknown */
+    /* Placement, as data. All arrays have workers_max elements; NULL: unbound, one node, all at the
+     * same distance. */
+    uint32_t workers_max;  /* room for workers that come later; 0: n_workers */
+    uint32_t detached_max; /* room for actors with a thread of their own */
+    const int *cpus;  /* CPU to bind to, -1 none.  Bound by `bind` on the worker's own thread */
+    const int *nodes; /* memory node of each, -1 unknown */
     const uint8_t *distances; /* [workers_max][workers_max], enum engine_distance */
-    /* Called on its own thread; ids from workers_max on are detached actors': anywhere the service may run.  0; may be NULL */
+    /* Called on its own thread; ids from workers_max on are detached actors': anywhere the service
+     * may run. 0; may be NULL */
     int (*bind)(void *userdata, unsigned worker);
-    /* Binds memory that a worker of this node (-1: unknown) uses most; negative errno is counted, not fatal; may be NULL */
+    /* Binds memory that a worker of this node (-1: unknown) uses most; negative errno is counted,
+     * not fatal; may be NULL */
     int (*bind_memory)(void *userdata, void *address, uint64_t bytes, int node);
-    /* Is this code that a handler consists of?  Called from a signal's handler.  NULL: nobody can be set aside */
+    /* Is this code that a handler consists of? Called from a signal's handler. NULL: nobody can be
+     * set aside */
     bool (*is_handler)(void *userdata, const void *pc);
     void *userdata;
-    const void *host;       /* goes into every context */
-    /* Where a fault happened, as text (segment_layout.h); called in the signal handler of the thread that failed, whose stack may be
-     * in ruins.  `instruction` 0: where the caller is.  May be NULL */
-    void (*trace)(uint64_t instruction, char build_id[ENGINE_BUILD_ID_MAX], char trace[ENGINE_TRACE_MAX]);
+    const void *host; /* goes into every context */
+    /* Where a fault happened, as text (segment_layout.h); called in the signal handler of the
+     * thread that failed, whose stack may be in ruins. `instruction` 0: where the caller is. May be
+     * NULL */
+    void (*trace)(uint64_t instruction, char build_id[ENGINE_BUILD_ID_MAX],
+                  char trace[ENGINE_TRACE_MAX]);
 };
 
-/* Opens the segment behind `segment_fd`: formats it when its first page is zero and extends the file to its size unless it
- * is sealed, else checks magic, version, layout hash and the table sizes against `config`.
- * -EPROTO: a segment of another layout (left untouched; *reterr_text says both); the caller keeps its descriptors. */
-int engine_open(const struct engine_config *config, int segment_fd, int stats_fd, struct engine **ret_engine, const char **reterr_text);
+/* Opens the segment behind `segment_fd`: formats it when its first page is zero and extends the
+ * file to its size unless it is sealed, else checks magic, version, layout hash and the table sizes
+ * against `config`.
+ * -EPROTO: a segment of another layout (left untouched; *reterr_text says both); the caller keeps
+ * its descriptors. */
+int engine_open(const struct engine_config *config, int segment_fd, int stats_fd,
+                struct engine **ret_engine, const char **reterr_text);
 struct engine *engine_close(struct engine *engine);
-/* A child that a handler forks does not inherit the segment: should it go on as if it were the executor, it ends at its first commit. */
+/* A child that a handler forks does not inherit the segment: should it go on as if it were the
+ * executor, it ends at its first commit. */
 void engine_hide_from_children(struct engine *engine);
-/* Bytes that a segment for `config` needs: what the supervisor makes the memfd, before sealing it. */
+/* Bytes that a segment for `config` needs: what the supervisor makes the memfd, before sealing
+ * it. */
 uint64_t engine_segment_size(const struct engine_config *config);
 
 enum { ENGINE_DAMAGE_MAX = 160 };
 
 /* What recovery found.  The totals since the segment was made are in the statistics segment. */
 struct engine_recovery {
-    uint64_t boots, running_handlers, unflushed_outboxes, armed_journals, held_locks, parked_batches, attached_batches, ports_attached,
-        spawns_undone, states_undone, redeliveries, faults, duration_ns;
+    uint64_t boots, running_handlers, unflushed_outboxes, armed_journals, held_locks,
+        parked_batches, attached_batches, ports_attached, spawns_undone, states_undone,
+        redeliveries, faults, duration_ns;
     char damage[ENGINE_DAMAGE_MAX];
 };
 /* What a fault record of the previous run says (0 workers: none).  Text for the log. */
@@ -171,30 +223,38 @@ int engine_recover(struct engine *engine, struct engine_recovery *ret_report);
 int engine_fault_get(const struct engine *engine, unsigned index, struct engine_fault *ret_fault);
 
 int engine_start(struct engine *engine);
-/* Large pages for the tables of actors.  For a while after the start: clearing one, let alone making room for it, is more than all the rest of
- * a recovery may take. */
+/* Large pages for the tables of actors. For a while after the start: clearing one, let alone making
+ * room for it, is more than all the rest of a recovery may take. */
 void engine_widen(struct engine *engine);
-/* Waits until nothing is queued and nobody runs, or the timeout; ports are no longer taken from when `stop`.
+/* Waits until nothing is queued and nobody runs, or the timeout; ports are no longer taken from
+ * when `stop`.
  * 0: empty; 1: not.  *ret_unreceived: messages still queued. */
 int engine_drain(struct engine *engine, uint64_t timeout_ns, bool stop, uint64_t *ret_unreceived);
-void engine_stop(struct engine *engine); /* workers end after their current message; the segment is marked clean */
+/* workers end after their current message; the segment is marked clean */
+void engine_stop(struct engine *engine);
 
-/* Message types.  -EBADMSG: known under this name and version with another size, tail or fields; -ENOSPC; -EINVAL: bad name. */
+/* Message types. -EBADMSG: known under this name and version with another size, tail or fields;
+ * -ENOSPC; -EINVAL: bad name. */
 struct engine_message_type {
     uint16_t id;
     uint32_t version, size, has_tail;
     const char *name, *fields;
 };
-int engine_message_type_intern(struct engine *engine, const char *name, uint32_t version, uint32_t size, bool has_tail, const char *fields,
-                               uint16_t *ret_id);
-int engine_message_type_find(struct engine *engine, const char *name, uint32_t version, struct engine_message_type *ret_type); /* version 0: newest */
-int engine_message_type_get(struct engine *engine, uint16_t id, struct engine_message_type *ret_type);
+int engine_message_type_intern(struct engine *engine, const char *name, uint32_t version,
+                               uint32_t size, bool has_tail, const char *fields, uint16_t *ret_id);
+/* version 0: newest */
+int engine_message_type_find(struct engine *engine, const char *name, uint32_t version,
+                             struct engine_message_type *ret_type);
+int engine_message_type_get(struct engine *engine, uint16_t id,
+                            struct engine_message_type *ret_type);
 
-/* Actor types.  -EEXIST: a type of this name is loaded already; -ENOSPC; -E2BIG: a state to be kept that is larger than durable_bytes; -EBADMSG:
- * actors of this name live whose kept state has another size, or is not to be kept any more.  The id is the same over restarts. */
-int engine_actor_type_register(struct engine *engine, const struct engine_actor_type_info *info, uint32_t *ret_id);
-/* Makes the type unavailable and waits until every worker has passed a quiescent point, so that its code can go.
- * -EBUSY: actors of it live, *ret_live says how many. */
+/* Actor types. -EEXIST: a type of this name is loaded already; -ENOSPC; -E2BIG: a state to be kept
+ * that is larger than durable_bytes; -EBADMSG: actors of this name live whose kept state has
+ * another size, or is not to be kept any more. The id is the same over restarts. */
+int engine_actor_type_register(struct engine *engine, const struct engine_actor_type_info *info,
+                               uint32_t *ret_id);
+/* Makes the type unavailable and waits until every worker has passed a quiescent point, so that its
+ * code can go. -EBUSY: actors of it live, *ret_live says how many. */
 int engine_actor_type_retire(struct engine *engine, uint32_t id, uint64_t *ret_live);
 /* Thread-safe. 0 or -ENOENT. */
 int engine_actor_type_find(struct engine *engine, const char *name, uint32_t *ret_id);
@@ -207,24 +267,36 @@ struct engine_actor_type_view {
     bool loaded, quarantined;
     uint64_t live;
 };
-/* A handler of the type has been blamed for a crash.  True: by now as often as `limit` (0: never enough) within `window_ns`, and the type is not run
- * any more: what is sent to its actors becomes dead letters, until it is released.  After recovery, before the start. */
-bool engine_actor_type_crashed(struct engine *engine, uint32_t id, uint64_t now_ns, uint64_t window_ns, uint32_t limit);
+/* A handler of the type has been blamed for a crash. True: by now as often as `limit` (0: never
+ * enough) within `window_ns`, and the type is not run any more: what is sent to its actors becomes
+ * dead letters, until it is released. After recovery, before the start. */
+bool engine_actor_type_crashed(struct engine *engine, uint32_t id, uint64_t now_ns,
+                               uint64_t window_ns, uint32_t limit);
 /* 0: it was in quarantine and is run again; 1: it was not. */
 int engine_actor_type_release(struct engine *engine, uint32_t id);
 /* id from 1; -ENOENT: no such id (ids are dense: the first one missing is the end). */
-int engine_actor_type_get(struct engine *engine, uint32_t id, struct engine_actor_type_view *ret_type);
+int engine_actor_type_get(struct engine *engine, uint32_t id,
+                          struct engine_actor_type_view *ret_type);
 
 /* Where a new actor is to live, for life.
  * SPREAD   the next worker's next queue, round robin
- * NEAR     the queue of the actor that spawns; SPREAD without one, and for children of a detached actor
+ * NEAR     the queue of the actor that spawns; SPREAD without one, and for children of a detached
+ *     actor
  * NODE     round robin over the workers of memory node `place`; -ENODEV: none runs there
- * PINNED   run by worker `place` alone, or by the next one (ENGINE_ANYWHERE); -ENODEV: that worker does not run.  When it goes later, another
- *          one alone runs it until it is back
+ * PINNED   run by worker `place` alone, or by the next one (ENGINE_ANYWHERE); -ENODEV: that worker
+ *          does not run.  When it goes later, another one alone runs it until it is back
  * FOLLOW   run by whoever sends to it while it is idle
- * DETACHED by a thread of its own: its handlers may block.  -ENOSPC: detached_max are alive; -EAGAIN: no thread to be had
- * Other values: -EINVAL. */
-enum engine_placement { PLACE_SPREAD, PLACE_NEAR, PLACE_NODE, PLACE_PINNED, PLACE_FOLLOW, PLACE_DETACHED, PLACE_N };
+ * DETACHED by a thread of its own: its handlers may block. -ENOSPC: detached_max are alive;
+ * -EAGAIN: no thread to be had Other values: -EINVAL. */
+enum engine_placement {
+    PLACE_SPREAD,
+    PLACE_NEAR,
+    PLACE_NODE,
+    PLACE_PINNED,
+    PLACE_FOLLOW,
+    PLACE_DETACHED,
+    PLACE_N
+};
 #define ENGINE_ANYWHERE UINT32_MAX
 struct engine_spawn {
     enum engine_placement placement;
@@ -235,11 +307,15 @@ struct engine_spawn {
     uint32_t account; /* kept with it; 0: nobody's */
 };
 
-/* Actors, by the control thread.  spawn: -ENOENT no such type, -EEXIST name taken, -E2BIG, -ENOSPC, -EINVAL bad name. */
-int engine_actor_spawn(struct engine *engine, uint32_t type, const char *name, const void *args, size_t args_size, actor_ref *ret_ref);
-int engine_actor_spawn_placed(struct engine *engine, uint32_t type, const struct engine_spawn *spawn, actor_ref *ret_ref);
+/* Actors, by the control thread. spawn: -ENOENT no such type, -EEXIST name taken, -E2BIG, -ENOSPC,
+ * -EINVAL bad name. */
+int engine_actor_spawn(struct engine *engine, uint32_t type, const char *name, const void *args,
+                       size_t args_size, actor_ref *ret_ref);
+int engine_actor_spawn_placed(struct engine *engine, uint32_t type,
+                              const struct engine_spawn *spawn, actor_ref *ret_ref);
 /* -ESRCH: no such actor; -EAGAIN: its queue is at the limit; -EMSGSIZE. */
-int engine_actor_send(struct engine *engine, actor_ref to, uint16_t type, const void *payload, size_t size);
+int engine_actor_send(struct engine *engine, actor_ref to, uint16_t type, const void *payload,
+                      size_t size);
 int engine_actor_lookup(struct engine *engine, const char *name, actor_ref *ret_ref); /* -ENOENT */
 struct engine_actor_view {
     actor_ref ref, spawned_by;
@@ -253,10 +329,12 @@ struct engine_actor_view {
 bool engine_actor_lives(const struct engine *engine, actor_ref ref);
 /* The first live actor at `slot` or behind it; -ENOENT: none. */
 int engine_actor_next(struct engine *engine, uint32_t slot, struct engine_actor_view *ret_actor);
-int engine_actor_get(struct engine *engine, actor_ref ref, struct engine_actor_view *ret_actor); /* -ESRCH */
+/* -ESRCH */
+int engine_actor_get(struct engine *engine, actor_ref ref, struct engine_actor_view *ret_actor);
 
-/* Message queues; -ENOENT behind the last one.  `worker` runs it at present, `home` is whose it is; of a worker that does not run: retired, which
- * ends with its last actor.  `place`: worker (ordinary, pinned), or number within its kind. */
+/* Message queues; -ENOENT behind the last one. `worker` runs it at present, `home` is whose it is;
+ * of a worker that does not run: retired, which ends with its last actor. `place`: worker
+ * (ordinary, pinned), or number within its kind. */
 struct engine_queue_view {
     const char *kind; /* "ordinary", "pinned", "follow", "aside", "detached" */
     uint32_t queue, place, worker, home, actors;
@@ -269,43 +347,56 @@ int engine_queue_get(struct engine *engine, uint32_t queue, struct engine_queue_
 struct engine_dead_letter {
     uint64_t id, time_ns; /* CLOCK_REALTIME */
     actor_ref to, from;
-    uint32_t message_type, actor_type, reason, attempts, size; /* actor_type 0: the receiver had ended */
+    /* actor_type 0: the receiver had ended */
+    uint32_t message_type, actor_type, reason, attempts, size;
 };
 /* Those with the id `from` or a later one, at most `n`. */
-size_t engine_dead_letters_list(struct engine *engine, uint64_t from, struct engine_dead_letter *rows, size_t n, bool *ret_more);
-int engine_dead_letter_get(struct engine *engine, uint64_t id, struct engine_dead_letter *ret, uint8_t payload[ODEON_PAYLOAD_MAX]); /* -ENOENT */
-/* By id, or all of them (n 0).  What is replayed comes behind what waits for its receiver (`to` 0), or for another actor, as if it were new; it stays where
- * that has ended (gone), or its queue is at its limit (full).  more: the outbox is, call again. */
+size_t engine_dead_letters_list(struct engine *engine, uint64_t from,
+                                struct engine_dead_letter *rows, size_t n, bool *ret_more);
+/* -ENOENT */
+int engine_dead_letter_get(struct engine *engine, uint64_t id, struct engine_dead_letter *ret,
+                           uint8_t payload[ODEON_PAYLOAD_MAX]);
+/* By id, or all of them (n 0). What is replayed comes behind what waits for its receiver (`to` 0),
+ * or for another actor, as if it were new; it stays where that has ended (gone), or its queue is at
+ * its limit (full). more: the outbox is, call again. */
 struct engine_dead_letters_done {
     uint64_t done, gone, full;
     bool more;
 };
-void engine_dead_letters_purge(struct engine *engine, const uint64_t *ids, size_t n, struct engine_dead_letters_done *ret_done);
-void engine_dead_letters_replay(struct engine *engine, const uint64_t *ids, size_t n, actor_ref to, struct engine_dead_letters_done *ret_done);
+void engine_dead_letters_purge(struct engine *engine, const uint64_t *ids, size_t n,
+                               struct engine_dead_letters_done *ret_done);
+void engine_dead_letters_replay(struct engine *engine, const uint64_t *ids, size_t n, actor_ref to,
+                                struct engine_dead_letters_done *ret_done);
 
-/* Ports.  The engine maps the descriptors (and keeps copies of doorbell and pipe); the caller may close its own.
- * Before engine_recover(): a port that the segment knows in this generation keeps its cursors; ports that it knows and that are
- * not added by then are forgotten.  -EBADFD: a descriptor is not sealed or too small; -EEXIST. */
+/* Ports. The engine maps the descriptors (and keeps copies of doorbell and pipe); the caller may
+ * close its own. Before engine_recover(): a port that the segment knows in this generation keeps
+ * its cursors; ports that it knows and that are not added by then are forgotten. -EBADFD: a
+ * descriptor is not sealed or too small; -EEXIST. */
 struct engine_port_info {
     uint32_t id, generation, client;
     uint64_t submission_bytes, delivery_bytes;
     int client_fd, executor_fd, doorbell_fd, pipe_fd; /* pipe_fd -1: none */
-    uint32_t overflow; /* enum port_overflow: deliveries beyond backlog_bytes */
+    uint32_t overflow;      /* enum port_overflow: deliveries beyond backlog_bytes */
     uint64_t backlog_bytes; /* of this one, at most those of the configuration; 0: as many */
     bool may_not_stop;      /* messages that end their receiver are refused */
     bool rated;             /* nothing is taken from it but what engine_port_grant() allows */
-    bool closing;      /* its client has gone: only what a former executor has left of it is drained; -ENOENT: nothing */
+    /* its client has gone: only what a former executor has left of it is drained; -ENOENT:
+     * nothing */
+    bool closing;
 };
 int engine_port_add(struct engine *engine, const struct engine_port_info *info, actor_ref *ret_ref);
 /* Drains what was published, then closes: ENGINE_EVENT_PORT_REMOVED follows. */
 int engine_port_remove(struct engine *engine, uint32_t id, uint32_t generation);
 
-/* Rates of posting: ENGINE_EVENT_PORT_SPENT says that a rated port has no grant left and waits for more.  -ENOENT: no such port. */
+/* Rates of posting: ENGINE_EVENT_PORT_SPENT says that a rated port has no grant left and waits for
+ * more. -ENOENT: no such port. */
 struct engine_port_rate {
-    uint64_t taken, left; /* records since it was opened; those that may be taken without a further grant */
+    /* records since it was opened; those that may be taken without a further grant */
+    uint64_t taken, left;
     bool rated, spent;
 };
-int engine_port_rate(struct engine *engine, uint32_t id, uint32_t generation, struct engine_port_rate *ret_rate);
+int engine_port_rate(struct engine *engine, uint32_t id, uint32_t generation,
+                     struct engine_port_rate *ret_rate);
 int engine_port_grant(struct engine *engine, uint32_t id, uint32_t generation, uint64_t records);
 int engine_port_set_rated(struct engine *engine, uint32_t id, uint32_t generation, bool rated);
 
@@ -315,17 +406,19 @@ void engine_set_throughput(struct engine *engine, uint32_t messages);
 void engine_set_stall_limits(struct engine *engine, uint64_t warn_ns, uint64_t kill_ns);
 const struct engine_config *engine_get_config(const struct engine *engine);
 
-/* Everything that can change while messages flow, in one transaction: n_workers (up to workers_max), stealing, mode,
- * steal_sources, throughput, the idle intervals, cpus, nodes and distances are taken from `config`, whose other members must be those of
- * engine_get_config().  Workers meet at a barrier, ownership is redrawn, they go on.
- * 0; -EINVAL: a value out of range or not changeable, *reterr_text says which; -EBUSY: worker ret_change->stuck runs a handler that did not
- * return within the time: nothing has changed. */
+/* Everything that can change while messages flow, in one transaction: n_workers (up to
+ * workers_max), stealing, mode, steal_sources, throughput, the idle intervals, cpus, nodes and
+ * distances are taken from `config`, whose other members must be those of engine_get_config().
+ * Workers meet at a barrier, ownership is redrawn, they go on.
+ * 0; -EINVAL: a value out of range or not changeable, *reterr_text says which; -EBUSY: worker
+ * ret_change->stuck runs a handler that did not return within the time: nothing has changed. */
 struct engine_change {
     uint64_t pause_ns; /* from the first worker that stopped to the last that went on */
     uint64_t moved;    /* sources that changed their owner */
     uint32_t stuck;
 };
-int engine_reconfigure(struct engine *engine, const struct engine_config *config, uint64_t timeout_ns, struct engine_change *ret_change,
+int engine_reconfigure(struct engine *engine, const struct engine_config *config,
+                       uint64_t timeout_ns, struct engine_change *ret_change,
                        const char **reterr_text);
 
 /* What a running worker has in hand just now, for people: a hint.  -ENOENT: no such worker. */
@@ -334,66 +427,94 @@ struct engine_worker_view {
     uint32_t type;   /* the actor's */
     uint32_t message_type;
 };
-int engine_worker_get(struct engine *engine, uint32_t worker, struct engine_worker_view *ret_worker);
-/* The worker has been running a handler of this actor for long: it alone goes on with it; the rest of the batch, and what comes for the
- * other actors of the queue, is run by others, where stealing allows that.  Waits up to the timeout for the thread to stand.  0; negative: it cannot be done (now),
- * *reterr_text says why: -EAGAIN, -EBUSY, -ETIMEDOUT, -ENOTSUP; -ENOENT: no such worker. */
-int engine_worker_set_aside(struct engine *engine, uint32_t worker, actor_ref actor, uint64_t timeout_ns, const char **reterr_text);
+int engine_worker_get(struct engine *engine, uint32_t worker,
+                      struct engine_worker_view *ret_worker);
+/* The worker has been running a handler of this actor for long: it alone goes on with it; the rest
+ * of the batch, and what comes for the other actors of the queue, is run by others, where stealing
+ * allows that. Waits up to the timeout for the thread to stand. 0; negative: it cannot be done
+ * (now), *reterr_text says why: -EAGAIN, -EBUSY, -ETIMEDOUT, -ENOTSUP; -ENOENT: no such worker. */
+int engine_worker_set_aside(struct engine *engine, uint32_t worker, actor_ref actor,
+                            uint64_t timeout_ns, const char **reterr_text);
 
-/* Whether a worker gets on, for a watchdog: `moves` is another number after any message and after any pass over its sources. */
+/* Whether a worker gets on, for a watchdog: `moves` is another number after any message and after
+ * any pass over its sources. */
 struct engine_worker_progress {
     uint64_t moves;
     bool rests;      /* it sleeps, or is stopped: it has nothing to do */
     bool in_handler; /* it runs a batch: between two messages, or in a behaviour */
 };
-int engine_worker_get_progress(struct engine *engine, uint32_t worker, struct engine_worker_progress *ret_progress);
+int engine_worker_get_progress(struct engine *engine, uint32_t worker,
+                               struct engine_worker_progress *ret_progress);
 
-/* Handlers that do not return.  When the descriptor is readable, the look is due; it may end the process, having told why. */
-enum engine_stall_what { ENGINE_STALL_WARN, ENGINE_STALL_ASIDE, ENGINE_STALL_KILL, ENGINE_STALL_GONE };
+/* Handlers that do not return. When the descriptor is readable, the look is due; it may end the
+ * process, having told why. */
+enum engine_stall_what {
+    ENGINE_STALL_WARN,
+    ENGINE_STALL_ASIDE,
+    ENGINE_STALL_KILL,
+    ENGINE_STALL_GONE
+};
 struct engine_stall {
     enum engine_stall_what what;
     uint32_t worker, type, message_type; /* actor 0: type and message type cannot be told */
     actor_ref actor;
     uint64_t age_ns, cpu_ns; /* since it was noticed; of that on a processor */
     char state;              /* the thread's, the kernel's letter; '?' */
-    int aside;               /* of WARN: 0: the actor has been set aside; negative: not (yet), aside_text says why.  ASIDE: it has been now */
+    /* of WARN: 0: the actor has been set aside; negative: not (yet), aside_text says why. ASIDE: it
+     * has been now */
+    int aside;
     const char *aside_text;
 };
 typedef void (*engine_stall_fn)(void *userdata, const struct engine_stall *stall);
 int engine_watch_fd(const struct engine *engine);
 void engine_watch_look(struct engine *engine, engine_stall_fn tell, void *userdata);
 
-/* For what stands between plugins and the C library; any thread, also in a signal handler.  A handler that ends the process: the first of them
- * does not return when one calls it. */
+/* For what stands between plugins and the C library; any thread, also in a signal handler. A
+ * handler that ends the process: the first of them does not return when one calls it. */
 void engine_handler_exits(void);
 bool engine_thread_is_worker(void);
 bool engine_signal_is_fault(int signal);
 
-/* What happened on workers.  The descriptor is readable when there are events; engine_event_next clears it. */
-enum engine_event_kind { ENGINE_EVENT_PORT_REMOVED, ENGINE_EVENT_PORT_BROKEN, ENGINE_EVENT_PORT_SPENT };
+/* What happened on workers. The descriptor is readable when there are events; engine_event_next
+ * clears it. */
+enum engine_event_kind {
+    ENGINE_EVENT_PORT_REMOVED,
+    ENGINE_EVENT_PORT_BROKEN,
+    ENGINE_EVENT_PORT_SPENT
+};
 struct engine_event {
     enum engine_event_kind kind;
     uint32_t port, generation, why; /* why: enum port_broken */
 };
 int engine_event_fd(const struct engine *engine);
 bool engine_event_next(struct engine *engine, struct engine_event *ret_event);
-/* A removed port's memory may wait for a worker that runs a long handler.  Gives back what can be; true: some waits, to be called again. */
+/* A removed port's memory may wait for a worker that runs a long handler. Gives back what can be;
+ * true: some waits, to be called again. */
 bool engine_collect(struct engine *engine);
 
-/* Called by behaviours through the host table, on their worker's thread with the context they were handed.  Results as in
- * the public plugin header. */
-int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size);
-/* The same for a message without payload, and for one of exactly 8 bytes: `kind` is type | behaviour << 32. */
+/* Called by behaviours through the host table, on their worker's thread with the context they were
+ * handed. Results as in the public plugin header. */
+int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour,
+                    const void *data, size_t size);
+/* The same for a message without payload, and for one of exactly 8 bytes: `kind` is type |
+ * behaviour << 32. */
 int engine_ctx_signal(struct engine_context *ctx, actor_ref to, uint64_t kind);
 int engine_ctx_send_word(struct engine_context *ctx, actor_ref to, uint64_t kind, uint64_t word);
-int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *head, size_t head_size,
-                         const void *tail, size_t tail_size);
-/* Into the receiver's urgent lane: overtakes what waits in its queue.  To a client: as engine_ctx_send. */
-int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size);
-int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size, const void *tail, size_t tail_size);
+int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type,
+                         uint32_t behaviour, const void *head, size_t head_size, const void *tail,
+                         size_t tail_size);
+/* Into the receiver's urgent lane: overtakes what waits in its queue. To a client: as
+ * engine_ctx_send. */
+int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t type,
+                           uint32_t behaviour, const void *data, size_t size);
+int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size,
+                     const void *tail, size_t tail_size);
 /* As engine_actor_spawn_placed; -ESRCH: no such type. */
-int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn, actor_ref *ret_ref);
+int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn,
+                     actor_ref *ret_ref);
 int engine_ctx_lookup(struct engine_context *ctx, const char *name, actor_ref *ret_ref);
 int engine_ctx_find_type(struct engine_context *ctx, const char *name, uint32_t *ret_id);
-/* Names of the running actor's type and plugin, for log lines.  Valid until the behaviour returns. */
-void engine_ctx_describe(struct engine_context *ctx, const char **ret_type, const char **ret_plugin);
+/* Names of the running actor's type and plugin, for log lines.  Valid until the behaviour
+ * returns. */
+void engine_ctx_describe(struct engine_context *ctx, const char **ret_type,
+                         const char **ret_plugin);

@@ -5,12 +5,12 @@
 #include <errno.h>
 
 #include "daemon/engine/actors.h"
-#include "daemon/engine/durable.h"
 #include "daemon/engine/commit.h"
+#include "daemon/engine/durable.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/placement.h"
-#include "daemon/engine/turn.h"
 #include "daemon/engine/queue.h"
+#include "daemon/engine/turn.h"
 
 /* The control thread is attached to nothing: its commit is its sends. */
 static void control_commit(struct engine *e)
@@ -26,13 +26,15 @@ static void control_commit(struct engine *e)
     w->n_logged = w->n_flushed = 0;
 }
 
-int engine_actor_spawn(struct engine *e, uint32_t type, const char *name, const void *args, size_t args_size, actor_ref *ret_ref)
+int engine_actor_spawn(struct engine *e, uint32_t type, const char *name, const void *args,
+                       size_t args_size, actor_ref *ret_ref)
 {
     struct engine_spawn spawn = { .name = name, .args = args, .args_size = args_size };
     return engine_actor_spawn_placed(e, type, &spawn, ret_ref);
 }
 
-int engine_actor_spawn_placed(struct engine *e, uint32_t type, const struct engine_spawn *spawn, actor_ref *ret_ref)
+int engine_actor_spawn_placed(struct engine *e, uint32_t type, const struct engine_spawn *spawn,
+                              actor_ref *ret_ref)
 {
     struct spawn_request request = {
         .type = type,
@@ -49,7 +51,8 @@ int engine_actor_spawn_placed(struct engine *e, uint32_t type, const struct engi
     return r;
 }
 
-int engine_actor_send(struct engine *e, actor_ref to, uint16_t type, const void *payload, size_t size)
+int engine_actor_send(struct engine *e, actor_ref to, uint16_t type, const void *payload,
+                      size_t size)
 {
     uint32_t slot = actor_ref_slot(to);
     if (slot >= e->config.actors_max || to == 0)
@@ -76,9 +79,14 @@ static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view
     if (kind == ACTOR_FREE)
         return false;
     const struct segment_actor *durable = &e->segment.actors[slot];
-    uint32_t queue = actor_key_destination(key), source = queue < e->segment.n_mailboxes ? queue : engine_source_of_port(e, queue - e->segment.n_queues);
+    uint32_t queue = actor_key_destination(key),
+             source = queue < e->segment.n_mailboxes
+                          ? queue
+                          : engine_source_of_port(e, queue - e->segment.n_queues);
     uint32_t name = durable->name;
-    bool is_new = kind == ACTOR_NEW || (kind == ACTOR_KEPT && !durable_is_initialised(e, slot, actor_key_generation(key)));
+    bool is_new =
+        kind == ACTOR_NEW ||
+        (kind == ACTOR_KEPT && !durable_is_initialised(e, slot, actor_key_generation(key)));
     *ret = (struct engine_actor_view){
         .ref = actor_ref_make(slot, actor_key_generation(key)),
         .spawned_by = durable->spawned_by,
@@ -86,7 +94,9 @@ static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view
         .queue = queue,
         .worker = own_worker(load_relaxed(&e->sources[source].own)),
         .name = name > 0 && name <= ODEON_NAMES_MAX ? e->segment.names[name - 1].name : "",
-        .state = kind == ACTOR_PORT ? "port" : is_new ? "new" : "live",
+        .state = kind == ACTOR_PORT ? "port"
+                 : is_new           ? "new"
+                                    : "live",
         .queue_bytes = queue_backlog_bytes(&e->segment.queues[queue]),
         .account = kind == ACTOR_PORT ? 0 : durable->account,
     };
@@ -99,7 +109,8 @@ bool engine_actor_lives(const struct engine *e, actor_ref ref)
     if (slot >= e->config.actors_max)
         return false;
     uint64_t key = load_relaxed(&e->actors[slot].key);
-    return actor_key_generation(key) == actor_ref_generation(ref) && actor_key_kind(key) != ACTOR_FREE;
+    return actor_key_generation(key) == actor_ref_generation(ref) &&
+           actor_key_kind(key) != ACTOR_FREE;
 }
 
 int engine_actor_next(struct engine *e, uint32_t slot, struct engine_actor_view *ret)
@@ -120,10 +131,11 @@ int engine_actor_get(struct engine *e, actor_ref ref, struct engine_actor_view *
 
 int engine_queue_get(struct engine *e, uint32_t queue, struct engine_queue_view *ret)
 {
-    static const char *const kinds[] = {
-        [QUEUE_ORDINARY] = "ordinary", [QUEUE_PINNED] = "pinned", [QUEUE_FOLLOW] = "follow", [QUEUE_ASIDE] = "aside",
-        [QUEUE_DETACHED] = "detached"
-    };
+    static const char *const kinds[] = { [QUEUE_ORDINARY] = "ordinary",
+                                         [QUEUE_PINNED] = "pinned",
+                                         [QUEUE_FOLLOW] = "follow",
+                                         [QUEUE_ASIDE] = "aside",
+                                         [QUEUE_DETACHED] = "detached" };
     if (queue >= e->segment.n_mailboxes)
         return -ENOENT;
     uint32_t place;
@@ -138,7 +150,8 @@ int engine_queue_get(struct engine *e, uint32_t queue, struct engine_queue_view 
         .actors = placement_live(e, queue),
         .retired = (range == QUEUE_ORDINARY || range == QUEUE_PINNED) && place >= engine_workers(e),
         .bytes = queue_backlog_bytes(&e->segment.queues[queue]),
-        .urgent_bytes = queue_backlog_bytes(&e->segment.queues[segment_urgent_queue(&e->segment, queue)]),
+        .urgent_bytes =
+            queue_backlog_bytes(&e->segment.queues[segment_urgent_queue(&e->segment, queue)]),
     };
     return 0;
 }

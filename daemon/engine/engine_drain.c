@@ -17,7 +17,8 @@ static uint64_t queue_count_messages(struct engine *e, uint32_t id)
     for (unsigned buffer = 0; buffer < 2; buffer++) {
         const uint8_t *base = segment_window(&e->segment, id, buffer);
         bool batch = buffer != queue_active(sel);
-        uint64_t at = batch ? load_relaxed(&queue->cursor) : 0, end = load_acquire(&queue->len[buffer]);
+        uint64_t at = batch ? load_relaxed(&queue->cursor) : 0,
+                 end = load_acquire(&queue->len[buffer]);
         uint64_t wrap = batch ? load_relaxed(&queue->wrap) : 0;
         for (; at < wrap; n++)
             at += envelope_record_size((const struct envelope *)(base + at));
@@ -52,7 +53,8 @@ int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret
     uint64_t until = engine_now_ns() + timeout_ns;
     struct timespec pause = { .tv_nsec = 200 * 1000 };
     int r = 1, quiet = 0;
-    if (stop && timeout_ns > 0) /* what clients have published is accepted: take it first, for half of the time */
+    /* what clients have published is accepted: take it first, for half of the time */
+    if (stop && timeout_ns > 0)
         while (!ports_are_drained(e) && engine_now_ns() < until - timeout_ns / 2)
             nanosleep(&pause, NULL);
     if (stop)
@@ -65,7 +67,8 @@ int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret
         else
             nanosleep(&pause, NULL);
     } while (r != 0 && engine_now_ns() < until);
-    if (stop && !ports_are_drained(e)) /* published too late to be taken, or by clients that do not stop */
+    /* published too late to be taken, or by clients that do not stop */
+    if (stop && !ports_are_drained(e))
         r = 1;
     uint64_t unreceived = 0;
     if (r != 0)

@@ -20,7 +20,8 @@ int engine_port_remove(struct engine *e, uint32_t id, uint32_t generation)
     return port_remove(e, id, generation);
 }
 
-void engine_push_event(struct engine *e, enum engine_event_kind kind, uint32_t port, uint32_t generation, uint32_t why)
+void engine_push_event(struct engine *e, enum engine_event_kind kind, uint32_t port,
+                       uint32_t generation, uint32_t why)
 {
     pthread_mutex_lock(&e->events_mutex);
     if (e->n_events == e->events_capacity) {
@@ -32,7 +33,9 @@ void engine_push_event(struct engine *e, enum engine_event_kind kind, uint32_t p
         }
     }
     if (e->n_events < e->events_capacity)
-        e->events[e->n_events++] = (struct engine_event){ .kind = kind, .port = port, .generation = generation, .why = why };
+        e->events[e->n_events++] = (struct engine_event){
+            .kind = kind, .port = port, .generation = generation, .why = why
+        };
     pthread_mutex_unlock(&e->events_mutex);
     uint64_t one = 1;
     ssize_t r = write(e->event_fd, &one, sizeof(one));
@@ -63,7 +66,8 @@ bool engine_event_next(struct engine *e, struct engine_event *ret_event)
     }
     pthread_mutex_unlock(&e->events_mutex);
     if (found && ret_event->kind == ENGINE_EVENT_PORT_REMOVED) {
-        /* Workers may still hold pointers into its memory until they have passed a quiescent point. */
+        /* Workers may still hold pointers into its memory until they have passed a quiescent
+         * point. */
         port_reap(e, ret_event->port, worker_quiesce(e, 200 * 1000 * 1000));
     }
     return found;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making and unmaking an engine: what it allocates, in which order, and what it takes of the statistics file. */
+/* Making and unmaking an engine: what it allocates, in which order, and what it takes of the
+ * statistics file. */
 #include "daemon/engine/engine.h"
 
 #include <errno.h>
@@ -44,13 +45,16 @@ static int config_check(const struct engine_config *c, const char **reterr_text)
         *reterr_text = "size of the actor table out of range";
     else if (c->outbox_bytes < 2 * OUTBOX_SYSTEM_BYTES || c->outbox_bytes > COMMIT_OUT_MAX)
         *reterr_text = "size of an outbox out of range: at most 1 GiB";
-    else if (c->limit_bytes < 4096 || c->backlog_bytes < ENVELOPE_SIZE_MAX || c->dlq_bytes < ENVELOPE_SIZE_MAX)
+    else if (c->limit_bytes < 4096 || c->backlog_bytes < ENVELOPE_SIZE_MAX ||
+             c->dlq_bytes < ENVELOPE_SIZE_MAX)
         *reterr_text = "a limit is too small";
     else if (c->durable_bytes > ODEON_DURABLE_MAX)
         *reterr_text = "a state that is kept over crashes has at most 4096 bytes";
-    else if (c->limit_bytes > COMMIT_WINDOW_MAX / 2 || c->backlog_bytes > COMMIT_WINDOW_MAX / 4 || c->dlq_bytes > COMMIT_WINDOW_MAX / 2 ||
+    else if (c->limit_bytes > COMMIT_WINDOW_MAX / 2 || c->backlog_bytes > COMMIT_WINDOW_MAX / 4 ||
+             c->dlq_bytes > COMMIT_WINDOW_MAX / 2 ||
              segment_message_window_bytes(c) >= COMMIT_WINDOW_MAX)
-        *reterr_text = "a queue's window is too large: twice its limit and the outboxes of all workers together must be below 32 GiB";
+        *reterr_text = "a queue's window is too large: twice its limit and the outboxes of all "
+                       "workers together must be below 32 GiB";
     else
         return 0;
     return -EINVAL;
@@ -75,7 +79,8 @@ static int stats_map(struct engine *e, int fd)
     return 0;
 }
 
-int engine_open(const struct engine_config *config, int segment_fd, int stats_fd, struct engine **ret_engine, const char **reterr_text)
+int engine_open(const struct engine_config *config, int segment_fd, int stats_fd,
+                struct engine **ret_engine, const char **reterr_text)
 {
     *reterr_text = "";
     int r = config_check(config, reterr_text);

@@ -32,8 +32,8 @@ const struct engine_config *engine_get_config(const struct engine *e)
 /* NULL: nothing but what can change is different. */
 static const char *change_find_fixed(const struct engine_config *is, const struct engine_config *to)
 {
-#define FIXED(member, name)                                                                                                             \
-    if (is->member != to->member)                                                                                                       \
+#define FIXED(member, name)                                                                        \
+    if (is->member != to->member)                                                                  \
     return name " cannot change while the engine runs: it takes effect at the next start"
     if (to->workers_max != 0 && is->workers_max != to->workers_max)
         return "workers-max cannot change while the engine runs: the segment was made for it";
@@ -46,8 +46,8 @@ static const char *change_find_fixed(const struct engine_config *is, const struc
     FIXED(durable_bytes, "the room for kept states");
     FIXED(attempts_max, "the number of attempts");
     FIXED(detached_max, "the number of detached actors");
-    if (is->bind != to->bind || is->bind_memory != to->bind_memory || is->userdata != to->userdata || is->host != to->host ||
-        is->trace != to->trace)
+    if (is->bind != to->bind || is->bind_memory != to->bind_memory ||
+        is->userdata != to->userdata || is->host != to->host || is->trace != to->trace)
         return "functions and their data cannot change while the engine runs";
 #undef FIXED
     return NULL;
@@ -66,8 +66,8 @@ static const char *change_find_wrong(const struct engine *e, const struct engine
     return change_find_fixed(&e->config, to);
 }
 
-int engine_reconfigure(struct engine *e, const struct engine_config *config, uint64_t timeout_ns, struct engine_change *ret_change,
-                       const char **reterr_text)
+int engine_reconfigure(struct engine *e, const struct engine_config *config, uint64_t timeout_ns,
+                       struct engine_change *ret_change, const char **reterr_text)
 {
     *reterr_text = "";
     const char *wrong = change_find_wrong(e, config);

@@ -24,10 +24,10 @@ uint64_t engine_now_ns(void)
 static void recovery_publish(struct engine *e, const struct engine_recovery *r)
 {
     struct stats_recovery *last = &e->stats->recovery_last, *total = &e->stats->recovery_total;
-#define PUBLISH(field)                                                                                                                  \
-    do {                                                                                                                                \
-        store_relaxed(&last->field, r->field);                                                                                          \
-        store_relaxed(&total->field, load_relaxed(&total->field) + r->field);                                                           \
+#define PUBLISH(field)                                                                             \
+    do {                                                                                           \
+        store_relaxed(&last->field, r->field);                                                     \
+        store_relaxed(&total->field, load_relaxed(&total->field) + r->field);                      \
     } while (0)
     PUBLISH(running_handlers);
     PUBLISH(unflushed_outboxes);
@@ -47,7 +47,8 @@ static void recovery_publish(struct engine *e, const struct engine_recovery *r)
     stat_add(e->control, STAT_redeliveries, r->redeliveries);
 }
 
-/* Created less ended is what lives: spawns that were undone, and counts that died with their worker, are put right here. */
+/* Created less ended is what lives: spawns that were undone, and counts that died with their
+ * worker, are put right here. */
 static void counts_settle(struct engine *e)
 {
     int64_t created = 0, ended = 0, live = 0;
@@ -58,7 +59,8 @@ static void counts_settle(struct engine *e)
     for (uint32_t type = 0; type < ODEON_ACTOR_TYPES_MAX; type++)
         live += load_relaxed(&e->control->type_live[type]);
     int64_t missing = live - (created - ended);
-    stat_add(e->control, missing > 0 ? STAT_actors_created : STAT_actors_ended, (uint64_t)(missing > 0 ? missing : -missing));
+    stat_add(e->control, missing > 0 ? STAT_actors_created : STAT_actors_ended,
+             (uint64_t)(missing > 0 ? missing : -missing));
 }
 
 int engine_recover(struct engine *e, struct engine_recovery *ret_report)

@@ -14,7 +14,8 @@
 #include "daemon/engine/durable.h"
 
 static _Thread_local struct worker *this_worker;
-static _Thread_local volatile sig_atomic_t reporting; /* a fault while a fault is being reported ends at once */
+/* a fault while a fault is being reported ends at once */
+static _Thread_local volatile sig_atomic_t reporting;
 static pthread_key_t thread_end;
 static pid_t executor_pid;
 
@@ -34,13 +35,15 @@ static uint64_t instruction_of(const void *context)
 }
 
 /* Async-signal-safe: stores to the segment.  `info` and `context`: of a signal, else NULL. */
-static void record(struct worker *w, enum segment_fault_kind kind, int signal, const siginfo_t *info, const void *context)
+static void record(struct worker *w, enum segment_fault_kind kind, int signal,
+                   const siginfo_t *info, const void *context)
 {
     if (!w || w->queue == NO_QUEUE || !load_relaxed(&w->durable->turn))
         return;
     struct segment_fault *fault = &w->durable->fault;
     const struct envelope *running = (const struct envelope *)(w->batch + commit_cursor(w->slot));
-    uint32_t slot = actor_ref_slot(running->to); /* between two messages there may be anything behind the cursor */
+    /* between two messages there may be anything behind the cursor */
+    uint32_t slot = actor_ref_slot(running->to);
     uint64_t key = slot < w->actors_max ? load_relaxed(&w->actors[slot].key) : 0;
     fault->kind = (uint32_t)kind;
     fault->signal = (uint32_t)signal;
@@ -51,13 +54,15 @@ static void record(struct worker *w, enum segment_fault_kind kind, int signal, c
     fault->message_type = running->type;
     fault->actor_type = actor_key_type(key);
     fault->in_init = actor_key_kind(key) == ACTOR_NEW ||
-                     (actor_key_kind(key) == ACTOR_KEPT && !durable_is_initialised(w->engine, slot, actor_key_generation(key)));
+                     (actor_key_kind(key) == ACTOR_KEPT &&
+                      !durable_is_initialised(w->engine, slot, actor_key_generation(key)));
     fault->build_id[0] = fault->trace[0] = '\0';
     crash_order();
     fault->tag = commit_count(w);
     crash_order();
     stat_add(w, STAT_faults, 1);
-    if (w->engine->config.trace && w == this_worker && kind != FAULT_THREAD_ENDED) /* another's stack cannot be walked from here */
+    /* another's stack cannot be walked from here */
+    if (w->engine->config.trace && w == this_worker && kind != FAULT_THREAD_ENDED)
         w->engine->config.trace(fault->instruction, fault->build_id, fault->trace);
 }
 
@@ -69,14 +74,15 @@ static _Noreturn void die_by(int signal)
     } by_default; /* the kernel's structure */
     uint64_t only = UINT64_C(1) << (signal - 1);
     syscall(SYS_rt_sigaction, signal, &by_default, NULL, sizeof(only));
-    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &only, NULL, sizeof(only)); /* a handler may have blocked it */
+    /* a handler may have blocked it */
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &only, NULL, sizeof(only));
     raise(signal);
     for (;;)
         syscall(SYS_exit_group, EXIT_FAILURE);
 }
 
-/* A signal from outside may come to a thread that has just begun: AddressSanitizer does not know its stack yet, and would report that where
- * it tidies up before a call that does not return. */
+/* A signal from outside may come to a thread that has just begun: AddressSanitizer does not know
+ * its stack yet, and would report that where it tidies up before a call that does not return. */
 #define ON_ANY_STACK __attribute__((no_sanitize("address")))
 
 /* No core: nothing is broken, and a dump of all that is mapped takes long. */
@@ -111,8 +117,8 @@ void fault_end_worker(struct worker *w, uint64_t count, enum segment_fault_kind 
     die_without_core();
 }
 
-/* exit() and quick_exit() in a handler come here, too; what else wants to be called at the process's end has no business with a worker that is in a
- * turn. */
+/* exit() and quick_exit() in a handler come here, too; what else wants to be called at the
+ * process's end has no business with a worker that is in a turn. */
 void engine_handler_exits(void)
 {
     if (!this_worker || getpid() != executor_pid)
@@ -152,7 +158,8 @@ struct worker *fault_this_worker(void)
 
 void fault_install(void)
 {
-    struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+    struct sigaction action = { .sa_sigaction = on_fault,
+                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
     sigemptyset(&action.sa_mask);
     if (executor_pid == 0) {
         (void)pthread_key_create(&thread_end, on_thread_end);

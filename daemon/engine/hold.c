@@ -14,7 +14,8 @@
 
 #define HOLD_SIGNAL (SIGRTMIN + 5)
 
-extern const char __executable_start[], etext[]; /* by the linker: the code of the engine, and of all that it is linked into */
+/* by the linker: the code of the engine, and of all that it is linked into */
+extern const char __executable_start[], etext[];
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t while_it_is, const struct timespec *timeout)
 {
@@ -32,7 +33,8 @@ struct walk {
     bool begun, inside_handler, decided;
 };
 
-/* H1.  Unwinding needs no lock and no memory: tables are found by the dynamic linker's lock-free look-up. */
+/* H1.  Unwinding needs no lock and no memory: tables are found by the dynamic linker's lock-free
+ *      look-up. */
 static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *frame, void *userdata)
 {
     struct walk *walk = userdata;
@@ -69,9 +71,12 @@ static void on_hold(int signal, siginfo_t *info, void *context)
     if (w && load_acquire(&w->hold) == HOLD_ASKED) {
         struct walk walk = { .engine = w->engine, .from = interrupted_at(context) };
         (void)_Unwind_Backtrace(walk_frame, &walk);
-        uint32_t asked = HOLD_ASKED, answer = walk.decided && walk.inside_handler ? HOLD_HELD : HOLD_REFUSED;
-        /* release: what the worker did is the holder's to see; acquire: so is what the holder did, behind the wait */
-        if (atomic_compare_exchange_strong_explicit(&w->hold, &asked, answer, memory_order_acq_rel, memory_order_relaxed)) {
+        uint32_t asked = HOLD_ASKED,
+                 answer = walk.decided && walk.inside_handler ? HOLD_HELD : HOLD_REFUSED;
+        /* release: what the worker did is the holder's to see; acquire: so is what the holder did,
+         * behind the wait */
+        if (atomic_compare_exchange_strong_explicit(&w->hold, &asked, answer, memory_order_acq_rel,
+                                                    memory_order_relaxed)) {
             futex_wake(&w->hold);
             while (load_acquire(&w->hold) == HOLD_HELD)
                 futex_wait(&w->hold, HOLD_HELD, NULL);
@@ -82,7 +87,8 @@ static void on_hold(int signal, siginfo_t *info, void *context)
 
 void hold_install(void)
 {
-    struct sigaction action = { .sa_sigaction = on_hold, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
+    struct sigaction action = { .sa_sigaction = on_hold,
+                                .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
     sigfillset(&action.sa_mask);
     sigaction(HOLD_SIGNAL, &action, NULL);
 }
@@ -98,9 +104,12 @@ int hold_begin(struct engine *e, struct worker *w, uint64_t timeout_ns)
         return -EAGAIN;
     }
     while (load_acquire(&w->hold) == HOLD_ASKED && (now = engine_now_ns()) < until)
-        futex_wait(&w->hold, HOLD_ASKED, &(struct timespec){ .tv_sec = (time_t)((until - now) / 1000000000), .tv_nsec = (long)((until - now) % 1000000000) });
+        futex_wait(&w->hold, HOLD_ASKED,
+                   &(struct timespec){ .tv_sec = (time_t)((until - now) / 1000000000),
+                                       .tv_nsec = (long)((until - now) % 1000000000) });
     uint32_t state = HOLD_ASKED;
-    if (atomic_compare_exchange_strong_explicit(&w->hold, &state, HOLD_NONE, memory_order_acq_rel, memory_order_acquire))
+    if (atomic_compare_exchange_strong_explicit(&w->hold, &state, HOLD_NONE, memory_order_acq_rel,
+                                                memory_order_acquire))
         return -ETIMEDOUT; /* H3 */
     if (state == HOLD_HELD)
         return 0;

@@ -14,14 +14,15 @@
 _Atomic int64_t inject_countdown[INJECT_N];
 
 static const char *const point_names[INJECT_N] = {
-    [INJECT_HANDLER] = "handler",     [INJECT_OUTBOX] = "outbox",       [INJECT_LOCK] = "lock",
-    [INJECT_COPIED] = "copied",       [INJECT_JOURNAL] = "journal",     [INJECT_PUBLISHED] = "published",
-    [INJECT_STEP] = "step",           [INJECT_PARKED] = "parked",       [INJECT_RELEASE] = "release",
-    [INJECT_PORT] = "port",           [INJECT_RECOVERY] = "recovery",   [INJECT_MARKED] = "marked",
-    [INJECT_UNDO] = "undo",           [INJECT_ASIDE] = "aside",
+    [INJECT_HANDLER] = "handler", [INJECT_OUTBOX] = "outbox",     [INJECT_LOCK] = "lock",
+    [INJECT_COPIED] = "copied",   [INJECT_JOURNAL] = "journal",   [INJECT_PUBLISHED] = "published",
+    [INJECT_STEP] = "step",       [INJECT_PARKED] = "parked",     [INJECT_RELEASE] = "release",
+    [INJECT_PORT] = "port",       [INJECT_RECOVERY] = "recovery", [INJECT_MARKED] = "marked",
+    [INJECT_UNDO] = "undo",       [INJECT_ASIDE] = "aside",
 };
 
-/* One point of the list is armed for this process's life, drawn at random: each start tries another. */
+/* One point of the list is armed for this process's life, drawn at random: each start tries
+ * another. */
 void inject_setup(void)
 {
     const char *list = getenv("ODEON_INJECT");
@@ -35,7 +36,8 @@ void inject_setup(void)
         return;
     char *words[64];
     unsigned n = 0;
-    for (char *save = NULL, *word = strtok_r(copy, ",", &save); word && n < 64; word = strtok_r(NULL, ",", &save))
+    for (char *save = NULL, *word = strtok_r(copy, ",", &save); word && n < 64;
+         word = strtok_r(NULL, ",", &save))
         words[n++] = word;
     if (n > 0) {
         char *word = words[(unsigned)rand_r(&seed) % n];
@@ -45,7 +47,8 @@ void inject_setup(void)
             *colon = '\0';
         for (int i = 0; i < INJECT_N; i++)
             if (point_names[i] && strcmp(word, point_names[i]) == 0 && mean > 0)
-                atomic_store(&inject_countdown[i], 1 + (int64_t)((uint64_t)rand_r(&seed) % (uint64_t)(2 * mean)));
+                atomic_store(&inject_countdown[i],
+                             1 + (int64_t)((uint64_t)rand_r(&seed) % (uint64_t)(2 * mean)));
     }
     free(copy);
 }

@@ -49,7 +49,8 @@ static void describe(const struct letter *letter, struct engine_dead_letter *ret
     };
 }
 
-size_t engine_dead_letters_list(struct engine *e, uint64_t from, struct engine_dead_letter *rows, size_t n, bool *ret_more)
+size_t engine_dead_letters_list(struct engine *e, uint64_t from, struct engine_dead_letter *rows,
+                                size_t n, bool *ret_more)
 {
     struct segment_queue *queue = letters_queue(e);
     struct letter letter;
@@ -70,7 +71,8 @@ size_t engine_dead_letters_list(struct engine *e, uint64_t from, struct engine_d
     return found;
 }
 
-int engine_dead_letter_get(struct engine *e, uint64_t id, struct engine_dead_letter *ret, uint8_t payload[ODEON_PAYLOAD_MAX])
+int engine_dead_letter_get(struct engine *e, uint64_t id, struct engine_dead_letter *ret,
+                           uint8_t payload[ODEON_PAYLOAD_MAX])
 {
     struct segment_queue *queue = letters_queue(e);
     struct letter letter;
@@ -82,7 +84,10 @@ int engine_dead_letter_get(struct engine *e, uint64_t id, struct engine_dead_let
     for (uint64_t at = 0; r < 0 && letter_at(base, at, end, &letter); at += letter.size)
         if (letter.header->id == id) {
             describe(&letter, ret);
-            memcpy(payload, (const uint8_t *)envelope_payload(letter.envelope) + letter.envelope->length - ret->size, ret->size);
+            memcpy(payload,
+                   (const uint8_t *)envelope_payload(letter.envelope) + letter.envelope->length -
+                       ret->size,
+                   ret->size);
             r = 0;
         }
     queue_unlock(queue);
@@ -113,7 +118,8 @@ static bool replay(struct engine *e, const struct sweep *sweep, const struct let
     struct worker *w = e->control;
     actor_ref to = sweep->to ? sweep->to : letter->envelope->to;
     uint32_t slot = actor_ref_slot(to);
-    uint64_t key = slot < e->config.actors_max ? load_relaxed(&e->actors[slot].key) : 0, size = envelope_record_size(letter->envelope);
+    uint64_t key = slot < e->config.actors_max ? load_relaxed(&e->actors[slot].key) : 0,
+             size = envelope_record_size(letter->envelope);
     if (actor_key_generation(key) != actor_ref_generation(to) || !actor_key_lives(key)) {
         sweep->done->gone++;
         return false;
@@ -144,7 +150,8 @@ static void sel_store(struct segment_queue *queue, unsigned active)
 
 void letters_redo(struct engine *e)
 {
-    const struct segment_commit *slot = segment_commit_valid(&e->segment.workers[e->segment.n_ids - 1]);
+    const struct segment_commit *slot =
+        segment_commit_valid(&e->segment.workers[e->segment.n_ids - 1]);
     if (slot->redo && slot->redo_how == COMMIT_LETTERS && !SEEDED(letters_redo))
         sel_store(letters_queue(e), (unsigned)slot->redo - 1);
 }
@@ -153,11 +160,14 @@ void letters_redo(struct engine *e)
 static void give_back(struct engine *e, unsigned buffer)
 {
     enum { PAGE = 4096 };
-    uint64_t base = (uint64_t)(uintptr_t)segment_window(&e->segment, e->segment.dead_letters, buffer);
+    uint64_t base =
+        (uint64_t)(uintptr_t)segment_window(&e->segment, e->segment.dead_letters, buffer);
     uint64_t from = (base + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    uint64_t to = (base + segment_window_bytes(&e->segment, e->segment.dead_letters)) & ~(uint64_t)(PAGE - 1);
+    uint64_t to =
+        (base + segment_window_bytes(&e->segment, e->segment.dead_letters)) & ~(uint64_t)(PAGE - 1);
     if (to > from)
-        (void)madvise((void *)(uintptr_t)from, to - from, MADV_REMOVE); /* refused where pages are of another size: they are used again */
+        /* refused where pages are of another size: they are used again */
+        (void)madvise((void *)(uintptr_t)from, to - from, MADV_REMOVE);
 }
 
 static void sweep_run(struct engine *e, const struct sweep *sweep)
@@ -192,18 +202,21 @@ static void sweep_run(struct engine *e, const struct sweep *sweep)
     commit_flip(w, 0, 0, 0, 0, 0, 0);
     outbox_reset(w);
     give_back(e, active);
-    stat_add(w, sweep->replay ? STAT_dead_letters_replayed : STAT_dead_letters_purged, sweep->done->done);
+    stat_add(w, sweep->replay ? STAT_dead_letters_replayed : STAT_dead_letters_purged,
+             sweep->done->done);
     stat_add(w, STAT_messages_sent, w->n_logged);
     w->n_logged = w->n_flushed = 0;
 }
 
-void engine_dead_letters_purge(struct engine *e, const uint64_t *ids, size_t n, struct engine_dead_letters_done *ret_done)
+void engine_dead_letters_purge(struct engine *e, const uint64_t *ids, size_t n,
+                               struct engine_dead_letters_done *ret_done)
 {
     *ret_done = (struct engine_dead_letters_done){ 0 };
     sweep_run(e, &(struct sweep){ .ids = ids, .n = n, .done = ret_done });
 }
 
-void engine_dead_letters_replay(struct engine *e, const uint64_t *ids, size_t n, actor_ref to, struct engine_dead_letters_done *ret_done)
+void engine_dead_letters_replay(struct engine *e, const uint64_t *ids, size_t n, actor_ref to,
+                                struct engine_dead_letters_done *ret_done)
 {
     *ret_done = (struct engine_dead_letters_done){ 0 };
     sweep_run(e, &(struct sweep){ .ids = ids, .n = n, .replay = true, .to = to, .done = ret_done });

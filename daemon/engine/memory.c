@@ -46,7 +46,8 @@ static void bind(struct engine *e, uint32_t id, void *address, uint64_t bytes)
 {
     if (!e->config.bind_memory || id >= e->segment.workers_max)
         return;
-    int node = e->config.nodes ? e->nodes[id] : -1; /* unknown: the segment may still know what an earlier run has asked for */
+    /* unknown: the segment may still know what an earlier run has asked for */
+    int node = e->config.nodes ? e->nodes[id] : -1;
     if (e->config.bind_memory(e->config.userdata, address, bytes, node) < 0)
         e->binds_failed++;
 }
@@ -54,13 +55,18 @@ static void bind(struct engine *e, uint32_t id, void *address, uint64_t bytes)
 void memory_bind_segment(struct engine *e)
 {
     const struct segment *s = &e->segment;
-    uint64_t queue_bytes = 2 * s->header->window_bytes; /* both buffers lie together, and so do a worker's queues */
+    /* both buffers lie together, and so do a worker's queues */
+    uint64_t queue_bytes = 2 * s->header->window_bytes;
     for (uint32_t id = 0; id < s->workers_max; id++) {
-        bind(e, id, segment_window(s, id * s->queues_per_worker, 0), s->queues_per_worker * queue_bytes);
+        bind(e, id, segment_window(s, id * s->queues_per_worker, 0),
+             s->queues_per_worker * queue_bytes);
         bind(e, id, segment_window(s, s->pinned_first + id, 0), queue_bytes);
-        bind(e, id, segment_window(s, segment_urgent_queue(s, id * s->queues_per_worker), 0), s->queues_per_worker * queue_bytes);
-        bind(e, id, segment_window(s, segment_urgent_queue(s, s->pinned_first + id), 0), queue_bytes);
-        bind(e, id, segment_window(s, segment_urgent_queue(s, s->aside_first + id), 0), queue_bytes);
+        bind(e, id, segment_window(s, segment_urgent_queue(s, id * s->queues_per_worker), 0),
+             s->queues_per_worker * queue_bytes);
+        bind(e, id, segment_window(s, segment_urgent_queue(s, s->pinned_first + id), 0),
+             queue_bytes);
+        bind(e, id, segment_window(s, segment_urgent_queue(s, s->aside_first + id), 0),
+             queue_bytes);
         bind(e, id, segment_window(s, s->aside_first + id, 0), queue_bytes);
         bind(e, id, segment_outbox(s, id), s->header->outbox_bytes);
     }

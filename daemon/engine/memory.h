@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On which memory node the workers' memory lies, by way of engine_config.bind_memory; and the engine's own copies of the places.
+/* On which memory node the workers' memory lies, by way of engine_config.bind_memory; and the
+ * engine's own copies of the places.
  *
  * Threads: the control thread; the copies are read by workers, which stand while they change.
  */

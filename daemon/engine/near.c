@@ -34,7 +34,9 @@ enum engine_distance near_distance(const struct engine *e, uint32_t from, uint32
     if (!e->config.distances)
         return node_of(e, from) == node_of(e, to) ? DISTANCE_NODE : DISTANCE_MACHINE;
     uint8_t distance = e->config.distances[(size_t)from * room + to];
-    return distance == DISTANCE_SELF ? DISTANCE_CORE : distance < DISTANCE_N ? (enum engine_distance)distance : DISTANCE_MACHINE;
+    return distance == DISTANCE_SELF ? DISTANCE_CORE
+           : distance < DISTANCE_N   ? (enum engine_distance)distance
+                                     : DISTANCE_MACHINE;
 }
 
 static void list_build(struct engine *e, uint32_t id)
@@ -58,7 +60,8 @@ void near_build(struct engine *e)
         uint32_t same = 0;
         while (same < id && node_of(e, same) != node_of(e, id))
             same++;
-        store_relaxed(&e->workers[id]->near->node, same < id ? load_relaxed(&e->workers[same]->near->node) : n_nodes++);
+        store_relaxed(&e->workers[id]->near->node,
+                      same < id ? load_relaxed(&e->workers[same]->near->node) : n_nodes++);
         list_build(e, id);
     }
 }

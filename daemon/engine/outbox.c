@@ -7,11 +7,13 @@
 #include <time.h>
 
 #include "daemon/engine/delivery.h"
+#include "daemon/engine/seed.h"
 #include "daemon/engine/urgent.h"
 #include "daemon/engine/wake.h"
-#include "daemon/engine/seed.h"
 
-enum { RUNS_PER_FLUSH = OUTBOX_FLUSH_BYTES / (sizeof(struct outbox_run) + sizeof(struct envelope)) + 64 };
+enum {
+    RUNS_PER_FLUSH = OUTBOX_FLUSH_BYTES / (sizeof(struct outbox_run) + sizeof(struct envelope)) + 64
+};
 
 int outbox_init(struct worker *w)
 {
@@ -58,7 +60,9 @@ void outbox_reset(struct worker *w)
 static void runs_grow(struct worker *w)
 {
     struct outbox_link *runs = realloc(w->runs, 2ul * w->runs_capacity * sizeof(*runs));
-    assert(runs); /* 12 bytes a run of at least 32: no more than half of the outbox's own size, which was granted */
+    /* 12 bytes a run of at least 32: no more than half of the outbox's own size, which was
+     * granted */
+    assert(runs);
     w->runs = runs;
     w->runs_capacity *= 2;
 }
@@ -76,16 +80,21 @@ void outbox_group(struct worker *w, uint64_t out)
         const struct outbox_run *header = (const struct outbox_run *)(w->outbox + at);
         uint64_t rest = out - at - sizeof(*header);
         /* the last run's length was not stored, or is of a longer, uncommitted log */
-        uint64_t bytes = header->bytes && header->bytes * UINT64_C(8) < rest ? header->bytes * UINT64_C(8) : rest;
+        uint64_t bytes = header->bytes && header->bytes * UINT64_C(8) < rest
+                             ? header->bytes * UINT64_C(8)
+                             : rest;
         uint32_t destination = header->destination;
         assert(destination <= w->engine->segment.dead_letters);
         if (unlikely(n_runs == w->runs_capacity))
             runs_grow(w);
         at += sizeof(*header);
-        w->runs[n_runs] = (struct outbox_link){ .at = (uint32_t)(at >> 3), .bytes = (uint32_t)(bytes >> 3) };
+        w->runs[n_runs] =
+            (struct outbox_link){ .at = (uint32_t)(at >> 3), .bytes = (uint32_t)(bytes >> 3) };
         uint32_t group = w->group_of[destination];
         if (group == 0) {
-            w->groups[w->n_groups++] = (struct outbox_group){ .destination = destination, .first = n_runs, .last = n_runs };
+            w->groups[w->n_groups++] = (struct outbox_group){ .destination = destination,
+                                                              .first = n_runs,
+                                                              .last = n_runs };
             w->group_of[destination] = (uint16_t)w->n_groups;
         } else {
             w->runs[w->groups[group - 1].last].next = n_runs;
@@ -122,7 +131,8 @@ static void swap_first_two(uint8_t *at, uint64_t bytes)
     }
 }
 
-static uint64_t group_copy(struct worker *w, const struct outbox_group *group, uint8_t *base, uint64_t length, uint64_t window)
+static uint64_t group_copy(struct worker *w, const struct outbox_group *group, uint8_t *base,
+                           uint64_t length, uint64_t window)
 {
     uint32_t run = group->first;
     do {
@@ -162,13 +172,15 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
         store_release(&queue->len[active], length + outbox_group_bytes(w, group));
     if (SEEDED(arm_first))
         journal_arm(w, step, destination, length + outbox_group_bytes(w, group));
-    length = group_copy(w, group, segment_window(&e->segment, destination, active), length, e->segment.header->window_bytes - ENVELOPE_SIZE_MAX);
+    length = group_copy(w, group, segment_window(&e->segment, destination, active), length,
+                        e->segment.header->window_bytes - ENVELOPE_SIZE_MAX);
     if (SEEDED(journal_late))
         store_release(&queue->len[active], length);
     INJECT(COPIED);
     journal_arm(w, step, destination, length);
     INJECT(JOURNAL);
-    store_release(&queue->len[active], length); /* publish Q2, read by queue_gulp under the lock and by hints */
+    /* publish Q2, read by queue_gulp under the lock and by hints */
+    store_release(&queue->len[active], length);
     crash_order();
     INJECT(PUBLISHED);
     if (unlikely(mailbox != destination) && !SEEDED(urgent_late))
@@ -193,15 +205,20 @@ static uint64_t realtime_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-static void letter_begin(const struct engine *e, struct segment_dead_letter *header, uint64_t id, uint64_t now_ns, const struct envelope *envelope)
+static void letter_begin(const struct engine *e, struct segment_dead_letter *header, uint64_t id,
+                         uint64_t now_ns, const struct envelope *envelope)
 {
     uint32_t slot = actor_ref_slot(envelope->to);
     uint64_t key = slot < e->config.actors_max ? load_relaxed(&e->actors[slot].key) : 0;
-    bool is_there = actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_lives(key);
-    *header = (struct segment_dead_letter){ .id = id, .time_ns = now_ns, .actor_type = is_there ? actor_key_type(key) : 0 };
+    bool is_there =
+        actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_lives(key);
+    *header = (struct segment_dead_letter){ .id = id,
+                                            .time_ns = now_ns,
+                                            .actor_type = is_there ? actor_key_type(key) : 0 };
 }
 
-/* One step: the dead letters, which nobody runs.  What does not fit any more is dropped and counted. */
+/* One step: the dead letters, which nobody runs. What does not fit any more is dropped and
+ * counted. */
 static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct outbox_group *group)
 {
     struct engine *e = w->engine;
@@ -219,7 +236,8 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
         for (const uint8_t *end = at + bytes; at < end;) {
             uint64_t size = envelope_record_size((const struct envelope *)at);
             if (length + sizeof(struct segment_dead_letter) + size <= limit) {
-                letter_begin(e, (struct segment_dead_letter *)(base + length), ++last, now_ns, (const struct envelope *)at);
+                letter_begin(e, (struct segment_dead_letter *)(base + length), ++last, now_ns,
+                             (const struct envelope *)at);
                 length += sizeof(struct segment_dead_letter);
                 memcpy(base + length, at, size);
                 length += size;

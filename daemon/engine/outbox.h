@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The outbox: a worker's log of what its handlers sent, and the flush that carries it to the receivers (docs/engine.md,
- * Sends; docs/commit-protocol.md, Flush).
+/* The outbox: a worker's log of what its handlers sent, and the flush that carries it to the
+ * receivers (docs/engine.md, Sends; docs/commit-protocol.md, Flush).
  *
  * Threads: a worker's own; in recovery, the control thread in the name of each.
  *
- * B1  A record's destination is fixed when it is written [DEST_LATE]: grouping gives the same steps before and after a crash.
+ * B1  A record's destination is fixed when it is written [DEST_LATE]: grouping gives the same steps
+ *     before and after a crash.
  * B2  Bytes below the committed length change only after a flip with out = 0 [OUT_REUSE].
- * B3  In a flush step the journal is armed after the copy and before the publish, inside the lock [J_BEFORECOPY, J_AFTER]; two
- *     entries alternate [J_TORN]; the tag is the commit count [J_NOTAG]; it stays armed behind the unlock [J_DISARM].
- * B4  A window holds twice its limit (overflow.h, X2) plus all outboxes, so that a flush into a message queue always fits.
+ * B3  In a flush step the journal is armed after the copy and before the publish, inside the lock
+ *     [J_BEFORECOPY, J_AFTER]; two entries alternate [J_TORN]; the tag is the commit count
+ *     [J_NOTAG]; it stays armed behind the unlock [J_DISARM].
+ * B4  A window holds twice its limit (overflow.h, X2) plus all outboxes, so that a flush into a
+ *     message queue always fits.
  */
 #pragma once
 
@@ -19,21 +22,23 @@
 #include "daemon/engine/queue.h"
 
 enum {
-    OUTBOX_FLUSH_BYTES = 16384,                                  /* flush at a message boundary above this: within the L1 cache */
-    OUTBOX_SMALL_BYTES = 64,                                     /* a run's header and a small record */
-    OUTBOX_SYSTEM_BYTES = 2 * (ODEON_PAYLOAD_MAX + 4096),        /* kept for refusals and dead letters of the engine's own */
+    OUTBOX_FLUSH_BYTES = 16384, /* flush at a message boundary above this: within the L1 cache */
+    OUTBOX_SMALL_BYTES = 64,    /* a run's header and a small record */
+    /* kept for refusals and dead letters of the engine's own */
+    OUTBOX_SYSTEM_BYTES = 2 * (ODEON_PAYLOAD_MAX + 4096),
 };
 
 int outbox_init(struct worker *w);
 void outbox_fini(struct worker *w);
 /* Groups the log up to `out` by destination. */
 void outbox_group(struct worker *w, uint64_t out);
-/* Groups the log, and appends all groups from step `first` (1 = all) to their destinations.  The log is committed, the caller flips
- * with out = 0 afterwards, and then calls outbox_reset(). */
+/* Groups the log, and appends all groups from step `first` (1 = all) to their destinations. The log
+ * is committed, the caller flips with out = 0 afterwards, and then calls outbox_reset(). */
 void outbox_flush_from(struct worker *w, uint32_t first);
 void outbox_reset(struct worker *w);
 
-/* The loop of the turns looks at the next flush, as usual.  Whoever stored 0 meanwhile wants a look now, for what is read behind this. */
+/* The loop of the turns looks at the next flush, as usual. Whoever stored 0 meanwhile wants a look
+ * now, for what is read behind this. */
 static inline void outbox_want(struct worker *w)
 {
     if (likely(load_relaxed(&w->out_wanted) == OUTBOX_FLUSH_BYTES))
@@ -43,13 +48,15 @@ static inline void outbox_want(struct worker *w)
 }
 
 /* Arms the journal for a step; the length of `destination` will be `length` once published. */
-static inline void journal_arm(struct worker *w, uint32_t step, uint32_t destination, uint64_t length)
+static inline void journal_arm(struct worker *w, uint32_t step, uint32_t destination,
+                               uint64_t length)
 {
     struct segment_journal_entry *entry = &w->durable->entry[SEEDED(one_entry) ? 0 : step & 1];
     entry->destination = destination;
     entry->length = length;
     crash_order();
-    store_release(&w->durable->arm, commit_count(w) << JOURNAL_STEP_BITS | (step & JOURNAL_STEP_MASK));
+    store_release(&w->durable->arm,
+                  commit_count(w) << JOURNAL_STEP_BITS | (step & JOURNAL_STEP_MASK));
     crash_order();
 }
 
@@ -65,8 +72,8 @@ static inline void outbox_run_begin(struct worker *w, uint32_t destination)
     w->run_destination = destination;
 }
 
-/* Room for an envelope of `size` bytes; the caller has checked that it fits (outbox_fits), and fills it.  A record for the
- * destination of the last one just goes behind it. */
+/* Room for an envelope of `size` bytes; the caller has checked that it fits (outbox_fits), and
+ * fills it. A record for the destination of the last one just goes behind it. */
 static inline struct envelope *outbox_append(struct worker *w, uint32_t destination, uint64_t size)
 {
     if (unlikely(w->run_destination != destination))
@@ -82,7 +89,8 @@ static inline bool outbox_fits(const struct worker *w, uint64_t size)
     return w->out + sizeof(struct outbox_run) + size <= w->out_limit;
 }
 
-static inline const struct envelope *outbox_run_envelopes(const struct worker *w, uint32_t run, uint64_t *ret_bytes)
+static inline const struct envelope *outbox_run_envelopes(const struct worker *w, uint32_t run,
+                                                          uint64_t *ret_bytes)
 {
     *ret_bytes = (uint64_t)w->runs[run].bytes << 3;
     return (const struct envelope *)(w->outbox + ((uint64_t)w->runs[run].at << 3));
@@ -91,16 +99,18 @@ static inline const struct envelope *outbox_run_envelopes(const struct worker *w
 /* Bytes of a group's envelopes. */
 uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *group);
 
-/* Is the destination below its limit?  Looked at when a flush interval first sends there: a window has room for all outboxes beyond
- * it (B4). */
+/* Is the destination below its limit? Looked at when a flush interval first sends there: a window
+ * has room for all outboxes beyond it (B4). */
 static inline bool outbox_look_for_room(struct worker *w, uint32_t destination)
 {
     const struct segment *segment = &w->engine->segment;
     if (likely(w->has_room[destination]))
         return true;
-    if (unlikely(destination < segment->n_queues && queue_backlog_bytes(&segment->queues[destination]) > segment->header->limit_bytes))
+    if (unlikely(destination < segment->n_queues &&
+                 queue_backlog_bytes(&segment->queues[destination]) > segment->header->limit_bytes))
         return false;
-    w->has_room[destination] = destination < segment->n_queues; /* a port's bound is applied when it is delivered to */
+    /* a port's bound is applied when it is delivered to */
+    w->has_room[destination] = destination < segment->n_queues;
     return true;
 }
 
@@ -108,6 +118,8 @@ static inline bool outbox_look_for_room(struct worker *w, uint32_t destination)
 static inline bool outbox_urgent_fits(const struct worker *w, uint32_t destination, uint64_t size)
 {
     const struct segment *segment = &w->engine->segment;
-    uint64_t limit = segment->header->limit_bytes < ODEON_URGENT_BYTES ? segment->header->limit_bytes : ODEON_URGENT_BYTES;
+    uint64_t limit = segment->header->limit_bytes < ODEON_URGENT_BYTES
+                         ? segment->header->limit_bytes
+                         : ODEON_URGENT_BYTES;
     return queue_backlog_bytes(&segment->queues[destination]) + w->sent_urgent + size <= limit;
 }

@@ -41,14 +41,16 @@ void overflow_set_policy(struct engine *e, uint32_t type, enum engine_overflow p
         store_relaxed(&e->drops_oldest, 1);
 }
 
-/* Of the receiver's type; who does not live has none.  From the segment: a type's private half may be on its way out. */
+/* Of the receiver's type; who does not live has none. From the segment: a type's private half may
+ * be on its way out. */
 static enum engine_overflow policy_of(const struct engine *e, actor_ref to, uint32_t destination)
 {
     uint64_t key = load_relaxed(&e->actors[actor_ref_slot(to)].key);
-    if (actor_key_generation(key) != actor_ref_generation(to) || actor_key_destination(key) != destination ||
-        !actor_key_lives(key))
+    if (actor_key_generation(key) != actor_ref_generation(to) ||
+        actor_key_destination(key) != destination || !actor_key_lives(key))
         return OVERFLOW_POLICY_REJECT;
-    return (enum engine_overflow)load_relaxed(&e->segment.actor_types[actor_key_type(key)].overflow);
+    return (enum engine_overflow)load_relaxed(
+        &e->segment.actor_types[actor_key_type(key)].overflow);
 }
 
 static enum overflow_verdict refuse_full(struct worker *w)
@@ -57,13 +59,16 @@ static enum overflow_verdict refuse_full(struct worker *w)
     return OVERFLOW_REFUSE;
 }
 
-enum overflow_verdict overflow_decide(struct worker *w, actor_ref to, uint16_t message_type, uint32_t destination)
+enum overflow_verdict overflow_decide(struct worker *w, actor_ref to, uint16_t message_type,
+                                      uint32_t destination)
 {
     struct engine *e = w->engine;
-    bool droppable = message_type >= MESSAGE_TYPE_FIRST_USER; /* nobody's wish to stop an actor is dropped in silence */
+    /* nobody's wish to stop an actor is dropped in silence */
+    bool droppable = message_type >= MESSAGE_TYPE_FIRST_USER;
     switch (policy_of(e, to, destination)) {
     case OVERFLOW_POLICY_DROP_OLDEST:
-        if (queue_backlog_bytes(&e->segment.queues[destination]) <= 2 * e->segment.header->limit_bytes)
+        if (queue_backlog_bytes(&e->segment.queues[destination]) <=
+            2 * e->segment.header->limit_bytes)
             return OVERFLOW_TAKE; /* X2 */
         __attribute__((fallthrough));
     case OVERFLOW_POLICY_DROP_NEWEST:
@@ -100,8 +105,9 @@ bool overflow_stall(struct worker *w, uint32_t id, uint32_t destination)
     struct engine *e = w->engine;
     struct port *port = &e->ports[id];
     store_relaxed(&port->stalled_on, destination + 1);
-    store_release(&e->stalls[destination], 1); /* [STALL_FLAG]; read (acquire) by overflow_unstall */
-    full_barrier();                            /* [STALL_RECHECK] */
+    /* [STALL_FLAG]; read (acquire) by overflow_unstall */
+    store_release(&e->stalls[destination], 1);
+    full_barrier(); /* [STALL_RECHECK] */
     if (queue_backlog_bytes(&e->segment.queues[destination]) <= e->segment.header->limit_bytes) {
         store_relaxed(&port->stalled_on, 0);
         return false;
@@ -113,13 +119,16 @@ bool overflow_stall(struct worker *w, uint32_t id, uint32_t destination)
 void overflow_unstall(struct worker *w, uint32_t queue)
 {
     struct engine *e = w->engine;
-    /* [STALL_TAKE]; acquire: the ports whose flag this was; one that comes behind sets it again, and sees the buffer empty */
+    /* [STALL_TAKE]; acquire: the ports whose flag this was; one that comes behind sets it again,
+     * and sees the buffer empty */
     (void)atomic_exchange_explicit(&e->stalls[queue], 0, memory_order_acq_rel);
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
         uint32_t waits = queue + 1;
         if (load_relaxed(&e->ports[id].stalled_on) == waits &&
-            atomic_compare_exchange_strong_explicit(&e->ports[id].stalled_on, &waits, 0, memory_order_seq_cst, memory_order_relaxed)) {
-            full_barrier_after_exchange(); /* [STALL_BIT]; and behind it its owner word is read, as behind any publish [PUB_OWN] */
+            atomic_compare_exchange_strong_explicit(&e->ports[id].stalled_on, &waits, 0,
+                                                    memory_order_seq_cst, memory_order_relaxed)) {
+            /* [STALL_BIT]; and behind it its owner word is read, as behind any publish [PUB_OWN] */
+            full_barrier_after_exchange();
             source_signal(e, w, engine_source_of_port(e, id));
         }
     }
@@ -128,7 +137,8 @@ void overflow_unstall(struct worker *w, uint32_t queue)
 static bool may_drop(const struct engine *e, const struct envelope *envelope, uint32_t queue)
 {
     return (envelope->flags & ENVELOPE_DROPPED) ||
-           (envelope->type >= MESSAGE_TYPE_FIRST_USER && policy_of(e, envelope->to, queue) == OVERFLOW_POLICY_DROP_OLDEST);
+           (envelope->type >= MESSAGE_TYPE_FIRST_USER &&
+            policy_of(e, envelope->to, queue) == OVERFLOW_POLICY_DROP_OLDEST);
 }
 
 void overflow_mark_oldest(struct worker *w, uint32_t queue)

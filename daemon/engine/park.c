@@ -14,7 +14,8 @@
 #include "daemon/engine/seed.h"
 #include "daemon/engine/steal.h"
 
-enum { STALL_LOOK_NS = 10 * 1000 * 1000 }; /* how long a polled port may wait for an owner that is stuck */
+/* how long a polled port may wait for an owner that is stuck */
+enum { STALL_LOOK_NS = 10 * 1000 * 1000 };
 enum { EVENT_WAKE, EVENT_DOORBELL, EVENT_STALL };
 
 static uint64_t event_data(unsigned kind, uint32_t index)
@@ -54,7 +55,8 @@ int park_worker_init(struct worker *w)
         return -errno;
     int r = watch(w->epoll_fd, w->wake_fd, EPOLLIN | EPOLLET, event_data(EVENT_WAKE, 0));
     if (r == 0)
-        r = watch(w->epoll_fd, w->engine->stall_fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE, event_data(EVENT_STALL, 0));
+        r = watch(w->epoll_fd, w->engine->stall_fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE,
+                  event_data(EVENT_STALL, 0));
     return r;
 }
 
@@ -69,7 +71,8 @@ void park_worker_fini(struct worker *w)
 
 int park_watch_doorbell_by(struct worker *w, uint32_t port, int fd)
 {
-    int r = watch(w->epoll_fd, fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE, event_data(EVENT_DOORBELL, port));
+    int r = watch(w->epoll_fd, fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE,
+                  event_data(EVENT_DOORBELL, port));
     return r == -EEXIST ? 0 : r;
 }
 
@@ -96,7 +99,8 @@ void park_unwatch_doorbell(struct engine *e, int fd)
 
 bool park_worker_sleeps(struct engine *e, uint32_t worker)
 {
-    return (load_acquire(&e->sleepers[worker / 64]) >> (worker % 64)) & 1; /* pairs with setting the bit: it has let go of everything */
+    /* pairs with setting the bit: it has let go of everything */
+    return (load_acquire(&e->sleepers[worker / 64]) >> (worker % 64)) & 1;
 }
 
 void park_wake_sleeper(struct engine *e, uint32_t worker)
@@ -120,7 +124,8 @@ void park_forget(struct engine *e)
 
 static void stall_arm(struct engine *e)
 {
-    if (load_relaxed(&e->stall_armed) || atomic_exchange_explicit(&e->stall_armed, 1, memory_order_relaxed))
+    if (load_relaxed(&e->stall_armed) ||
+        atomic_exchange_explicit(&e->stall_armed, 1, memory_order_relaxed))
         return;
     struct itimerspec when = { .it_value.tv_nsec = STALL_LOOK_NS };
     (void)timerfd_settime(e->stall_fd, 0, &when, NULL);
@@ -131,7 +136,8 @@ void park_watch_arm(struct engine *e)
     if (atomic_exchange_explicit(&e->watch_armed, 1, memory_order_seq_cst)) /* WA1 */
         return;
     uint64_t period_ns = load_relaxed(&e->watch_period_ns);
-    struct itimerspec when = { .it_value = { .tv_sec = (time_t)(period_ns / 1000000000), .tv_nsec = (long)(period_ns % 1000000000) } };
+    struct itimerspec when = { .it_value = { .tv_sec = (time_t)(period_ns / 1000000000),
+                                             .tv_nsec = (long)(period_ns % 1000000000) } };
     (void)timerfd_settime(e->watch_fd, 0, &when, NULL);
 }
 
@@ -153,8 +159,9 @@ void park_begin_run(struct worker *w, uint32_t source)
 {
     struct engine *e = w->engine;
     bool searched = w->searcher;
-    full_barrier_after_exchange(); /* [BUSY_ORDER]: behind the compare-and-swap that took the source */
-    if (searched) {                /* [SEARCH_ORDER] before the look */
+    /* [BUSY_ORDER]: behind the compare-and-swap that took the source */
+    full_barrier_after_exchange();
+    if (searched) { /* [SEARCH_ORDER] before the look */
         search_end(w);
         full_barrier_after_exchange();
         stat_add(w, STAT_wakeups_useful, w->told);
@@ -167,7 +174,8 @@ void park_begin_run(struct worker *w, uint32_t source)
     if (has_hot_ports(w))
         stall_arm(e); /* K4 */
     uint32_t victim = w->id;
-    if (!(searched && steal_look(w, &victim)) && !mask_has_for_others(w, source)) /* [SEARCH_END]: the wake chain; [RUN_LOOK] */
+    /* [SEARCH_END]: the wake chain; [RUN_LOOK] */
+    if (!(searched && steal_look(w, &victim)) && !mask_has_for_others(w, source))
         return;
     wake_one(e, w, victim);
 }
@@ -188,7 +196,8 @@ void park_end_run(struct worker *w)
 enum { GOT_EVENT = 1, GOT_TOKEN = 2 };
 #define WITHOUT_LIMIT UINT64_MAX
 
-/* What has happened: GOT_EVENT, GOT_TOKEN (somebody claimed our sleepers bit, and this is his wake-up), 0. */
+/* What has happened: GOT_EVENT, GOT_TOKEN (somebody claimed our sleepers bit, and this is his
+ * wake-up), 0. */
 static unsigned take_event(struct worker *w, const struct epoll_event *event)
 {
     struct engine *e = w->engine;
@@ -207,7 +216,8 @@ static unsigned take_event(struct worker *w, const struct epoll_event *event)
     }
 }
 
-/* All of them: a doorbell's edge comes to one worker, and what is left here would wait for this one, who may hang in the next handler. */
+/* All of them: a doorbell's edge comes to one worker, and what is left here would wait for this
+ * one, who may hang in the next handler. */
 static unsigned take_events(struct worker *w, uint64_t limit_ns)
 {
     enum { AT_ONCE = 16 };
@@ -215,10 +225,12 @@ static unsigned take_events(struct worker *w, uint64_t limit_ns)
     unsigned got = 0;
     int n;
     do {
-        struct timespec limit = { .tv_sec = (time_t)(limit_ns / 1000000000), .tv_nsec = (long)(limit_ns % 1000000000) };
+        struct timespec limit = { .tv_sec = (time_t)(limit_ns / 1000000000),
+                                  .tv_nsec = (long)(limit_ns % 1000000000) };
         /* The ordinary calls are the old ones: valgrind, for one, does not know the newer one. */
-        n = limit_ns == WITHOUT_LIMIT || limit_ns == 0 ? epoll_wait(w->epoll_fd, events, AT_ONCE, limit_ns ? -1 : 0)
-                                                       : epoll_pwait2(w->epoll_fd, events, AT_ONCE, &limit, NULL);
+        n = limit_ns == WITHOUT_LIMIT || limit_ns == 0
+                ? epoll_wait(w->epoll_fd, events, AT_ONCE, limit_ns ? -1 : 0)
+                : epoll_pwait2(w->epoll_fd, events, AT_ONCE, &limit, NULL);
         if (n < 0 && errno == EBADF)
             abort(); /* somebody has closed what is not his: a start makes it anew */
         for (int i = 0; i < n; i++)
@@ -245,31 +257,36 @@ static void take_token(struct worker *w)
 
 enum look { LOOK_STAY_AWAKE, LOOK_SLEEP };
 
-/* The last look, behind the sleepers bit.  LOOK_SLEEP also when somebody has claimed the bit: his wake-up ends the sleep at once. */
+/* The last look, behind the sleepers bit. LOOK_SLEEP also when somebody has claimed the bit: his
+ * wake-up ends the sleep at once. */
 static enum look last_look(struct worker *w)
 {
     struct engine *e = w->engine;
-    if ((!SEEDED(park_look) && !mask_is_empty(w)) || engine_wants_halt(e)) /* [PARK_OWN, CMN_PARK], [PARK_PAUSE]; a searcher stays one [PARK_DEBT] */
+    /* [PARK_OWN, CMN_PARK], [PARK_PAUSE]; a searcher stays one [PARK_DEBT] */
+    if ((!SEEDED(park_look) && !mask_is_empty(w)) || engine_wants_halt(e))
         return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
     if (w->searcher) { /* [SEARCH_PARK] behind the flag, before the look at the others */
         search_end(w);
         w->told = false;
     }
     full_barrier();
-    if (!mask_common_is_empty(e)) /* [CMN_BUSY] its appender relied on the search that has just ended */
+    /* [CMN_BUSY] its appender relied on the search that has just ended */
+    if (!mask_common_is_empty(e))
         return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
     uint32_t victim, none = 0;
     if (load_relaxed(&e->stealing) == STEAL_NONE || !steal_look(w, &victim)) /* [PARK_BUSY] */
         return LOOK_SLEEP;
-    if (!atomic_compare_exchange_strong_explicit(near_searching(e, w), &none, 1, memory_order_seq_cst, memory_order_relaxed))
+    if (!atomic_compare_exchange_strong_explicit(near_searching(e, w), &none, 1,
+                                                 memory_order_seq_cst, memory_order_relaxed))
         return LOOK_SLEEP; /* that searcher looks again when it ends, and finds our bit */
     w->searcher = true;
     store_relaxed(&w->hint, victim + 1);
     return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
 }
 
-/* Until a token comes, or there is something to do or the limit is reached, and the bit could be claimed back.  Never leaves with a token
- * under way: its sender has perhaps counted us as a searcher. */
+/* Until a token comes, or there is something to do or the limit is reached, and the bit could be
+ * claimed back. Never leaves with a token under way: its sender has perhaps counted us as a
+ * searcher. */
 static enum park_end sleep_until_woken(struct worker *w, uint64_t limit_ns)
 {
     struct engine *e = w->engine;

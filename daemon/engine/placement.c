@@ -43,12 +43,14 @@ uint32_t placement_home(struct engine *e, uint32_t source, uint32_t n)
 
 void placement_init(struct engine *e)
 {
-    static const unsigned flags[] = {
-        [QUEUE_ORDINARY] = 0, [QUEUE_PINNED] = SOURCE_FIXED, [QUEUE_FOLLOW] = SOURCE_FOLLOW, [QUEUE_ASIDE] = 0,
-        [QUEUE_DETACHED] = SOURCE_FIXED
-    };
+    static const unsigned flags[] = { [QUEUE_ORDINARY] = 0,
+                                      [QUEUE_PINNED] = SOURCE_FIXED,
+                                      [QUEUE_FOLLOW] = SOURCE_FOLLOW,
+                                      [QUEUE_ASIDE] = 0,
+                                      [QUEUE_DETACHED] = SOURCE_FIXED };
     for (uint32_t queue = 0, index; queue < e->segment.n_mailboxes; queue++)
-        source_place(e, queue, placement_home(e, queue, engine_workers(e)), flags[segment_queue_range(&e->segment, queue, &index)]);
+        source_place(e, queue, placement_home(e, queue, engine_workers(e)),
+                     flags[segment_queue_range(&e->segment, queue, &index)]);
 }
 
 /* ---- new actors ---- */
@@ -66,12 +68,14 @@ static uint32_t choose_spread(struct worker *w)
     return worker * k + queue;
 }
 
-/* The spawner's own queue; of a worker that has gone, the ones who took it over have queues of their own (M2). */
+/* The spawner's own queue; of a worker that has gone, the ones who took it over have queues of
+ * their own (M2). */
 static uint32_t choose_near(struct worker *w)
 {
     const struct segment *s = &w->engine->segment;
     uint32_t index;
-    if (likely(w->queue < engine_workers(w->engine) * s->queues_per_worker)) /* an ordinary queue of a worker that runs */
+    /* an ordinary queue of a worker that runs */
+    if (likely(w->queue < engine_workers(w->engine) * s->queues_per_worker))
         return w->queue;
     if (w->queue == NO_QUEUE)
         return choose_spread(w);
@@ -84,7 +88,8 @@ static uint32_t choose_near(struct worker *w)
     default:
         if (index < engine_workers(w->engine))
             return w->queue;
-        return load_relaxed(&w->engine->sources[w->queue].home) * s->queues_per_worker + w->queue % s->queues_per_worker;
+        return load_relaxed(&w->engine->sources[w->queue].home) * s->queues_per_worker +
+               w->queue % s->queues_per_worker;
     }
 }
 

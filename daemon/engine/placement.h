@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which queue an actor gets, and whose a source is (docs/engine.md, Placement).
  *
- * Threads: placement_choose and the counts by whoever spawns or ends an actor; the rest by the control thread, before the start or while
- * all workers stand.
+ * Threads: placement_choose and the counts by whoever spawns or ends an actor; the rest by the
+ * control thread, before the start or while all workers stand.
  *
  * M1  An actor's queue is for life: what a worker's going changes is who runs the queue.
- * M2  New actors go to queues of workers that run (a detached thread that spawns while the number changes may still see the old one).
- * M3  The queues of a worker that does not run belong to others, in turn, those of its memory node first.
+ * M2  New actors go to queues of workers that run (a detached thread that spawns while the number
+ *     changes may still see the old one).
+ * M3  The queues of a worker that does not run belong to others, in turn, those of its memory node
+ *     first.
  */
 #pragma once
 
@@ -18,7 +20,8 @@ void placement_init(struct engine *engine);
 /* Whose this source is while `n` workers run. */
 uint32_t placement_home(struct engine *engine, uint32_t source, uint32_t n);
 
-/* The queue for a new actor, which counts as one of its from now on.  -EINVAL, -ENODEV, -ENOSPC, -EAGAIN as engine.h says. */
+/* The queue for a new actor, which counts as one of its from now on. -EINVAL, -ENODEV, -ENOSPC,
+ * -EAGAIN as engine.h says. */
 int placement_choose(struct worker *w, const struct spawn_request *request, uint32_t *ret_queue);
 /* Actors of a message queue, spawned and not ended; a snapshot, for the control thread. */
 uint32_t placement_live(struct engine *engine, uint32_t queue);

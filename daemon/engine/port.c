@@ -3,8 +3,8 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <linux/futex.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,7 +23,8 @@
 enum {
     PORT_BATCH_RECORDS = 1024,
     PORT_COLD_POLLS = 20000,
-    DIRECT_BYTES = 1024, /* a record of so many may be taken directly: one is, several are worth a flush */
+    /* a record of so many may be taken directly: one is, several are worth a flush */
+    DIRECT_BYTES = 1024,
 };
 
 static uint64_t published_tail(struct port *port)
@@ -46,15 +47,18 @@ static bool port_has_work(struct engine *e, uint32_t id)
     bool waits = port_waits(port);
     if (load_relaxed(&port->closing) && !waits)
         return true;
-    if (load_relaxed(&port->executor_words->backlog) && load_relaxed(&port->client_words->delivery_head) != load_relaxed(&port->delivery_head))
+    if (load_relaxed(&port->executor_words->backlog) &&
+        load_relaxed(&port->client_words->delivery_head) != load_relaxed(&port->delivery_head))
         return true;
-    return !waits && published_tail(port) != load_relaxed(&e->segment.ports[id].pcur) && !load_relaxed(&e->ports_stopped);
+    return !waits && published_tail(port) != load_relaxed(&e->segment.ports[id].pcur) &&
+           !load_relaxed(&e->ports_stopped);
 }
 
 bool port_is_drained(struct engine *e, uint32_t id)
 {
     struct port *port = &e->ports[id];
-    return load_acquire(&port->state) != PORT_OPEN || published_tail(port) == load_relaxed(&e->segment.ports[id].pcur);
+    return load_acquire(&port->state) != PORT_OPEN ||
+           published_tail(port) == load_relaxed(&e->segment.ports[id].pcur);
 }
 
 static const uint8_t *record_at(const struct port *port, uint64_t cursor)
@@ -77,11 +81,13 @@ static struct envelope header_fetch(const uint8_t *at)
     return copy.envelope;
 }
 
-static enum port_broken header_check(const struct engine *e, const struct envelope *h, uint64_t available)
+static enum port_broken header_check(const struct engine *e, const struct envelope *h,
+                                     uint64_t available)
 {
     if (h->type == MESSAGE_TYPE_NONE)
         return PORT_BROKEN_HEADER;
-    if (h->length > ODEON_PAYLOAD_MAX + 8u * (h->flags & ENVELOPE_CORRELATED) || envelope_record_size(h) > available)
+    if (h->length > ODEON_PAYLOAD_MAX + 8u * (h->flags & ENVELOPE_CORRELATED) ||
+        envelope_record_size(h) > available)
         return PORT_BROKEN_LENGTH;
     if ((h->flags & ~(unsigned)ENVELOPE_CLIENT_MAY_SET) || h->attempts || h->reserved)
         return PORT_BROKEN_HEADER;
@@ -115,20 +121,31 @@ static uint64_t correlation_fetch(const uint8_t *at, const struct envelope *h)
     return ((const volatile uint64_t *)at)[3];
 }
 
-static void refuse(struct worker *w, uint32_t id, const uint8_t *at, const struct envelope *h, enum envelope_reason reason)
+static void refuse(struct worker *w, uint32_t id, const uint8_t *at, const struct envelope *h,
+                   enum envelope_reason reason)
 {
-    struct refusal refusal = { .correlation = correlation_fetch(at, h), .to = h->to, .type = h->type, .reason = (uint16_t)reason };
-    struct envelope *out = outbox_append(w, segment_port_destination(&w->engine->segment, id), envelope_size(sizeof(refusal)));
-    *out = (struct envelope){ .to = w->engine->segment.ports[id].ref, .from = h->to, .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal) };
+    struct refusal refusal = { .correlation = correlation_fetch(at, h),
+                               .to = h->to,
+                               .type = h->type,
+                               .reason = (uint16_t)reason };
+    struct envelope *out = outbox_append(w, segment_port_destination(&w->engine->segment, id),
+                                         envelope_size(sizeof(refusal)));
+    *out = (struct envelope){ .to = w->engine->segment.ports[id].ref,
+                              .from = h->to,
+                              .type = MESSAGE_TYPE_REFUSAL,
+                              .length = sizeof(refusal) };
     memcpy(envelope_payload(out), &refusal, sizeof(refusal));
     stat_add(w, STAT_refusals, 1);
 }
 
 /* Why a record cannot go to its receiver. */
-static enum envelope_reason route_reason(const struct engine *e, const struct port *port, const struct envelope *h, uint64_t key)
+static enum envelope_reason route_reason(const struct engine *e, const struct port *port,
+                                         const struct envelope *h, uint64_t key)
 {
-    bool built_in = h->type >= MESSAGE_TYPE_POISON_DELETE && h->type <= MESSAGE_TYPE_POISON_FINISHED && !port->may_not_stop;
-    if (actor_key_generation(key) != actor_ref_generation(h->to) || actor_key_kind(key) == ACTOR_FREE)
+    bool built_in = h->type >= MESSAGE_TYPE_POISON_DELETE &&
+                    h->type <= MESSAGE_TYPE_POISON_FINISHED && !port->may_not_stop;
+    if (actor_key_generation(key) != actor_ref_generation(h->to) ||
+        actor_key_kind(key) == ACTOR_FREE)
         return REASON_NO_SUCH_ACTOR;
     if (actor_key_kind(key) == ACTOR_PORT || (h->type < MESSAGE_TYPE_FIRST_USER && !built_in) ||
         h->type >= load_relaxed(&e->segment.header->n_message_types))
@@ -137,19 +154,22 @@ static enum envelope_reason route_reason(const struct engine *e, const struct po
 }
 
 /* A record's copy as its receiver gets it; `h` is its header as it was checked. */
-static void record_copy(const struct engine *e, uint32_t id, const uint8_t *at, const struct envelope *h, struct envelope *out)
+static void record_copy(const struct engine *e, uint32_t id, const uint8_t *at,
+                        const struct envelope *h, struct envelope *out)
 {
     *out = *h;
-    out->from = e->segment.ports[id].ref; /* E3 */
-    out->flags &= (uint8_t)~ENVELOPE_URGENT;  /* it says so where it lies */
+    out->from = e->segment.ports[id].ref;    /* E3 */
+    out->flags &= (uint8_t)~ENVELOPE_URGENT; /* it says so where it lies */
     CLIENT_LOAD(PAYLOAD, at + sizeof(*h));
     if (h->length)
         memcpy(envelope_payload(out), at + sizeof(*h), envelope_record_size(h) - sizeof(*h));
 }
 
-/* One record from the ring into the outbox, unless its receiver's queue is full and it waits here: then there is no more of the batch.
- * What its receiver makes of it is found out when it is run.  `h`: the copy of its header. */
-static inline enum port_broken route(struct worker *w, uint32_t id, struct port *port, const struct envelope *h)
+/* One record from the ring into the outbox, unless its receiver's queue is full and it waits here:
+ * then there is no more of the batch. What its receiver makes of it is found out when it is run.
+ * `h`: the copy of its header. */
+static inline enum port_broken route(struct worker *w, uint32_t id, struct port *port,
+                                     const struct envelope *h)
 {
     struct engine *e = w->engine;
     const uint8_t *at = record_at(port, w->cursor);
@@ -164,11 +184,13 @@ static inline enum port_broken route(struct worker *w, uint32_t id, struct port 
     if (urgent)
         destination = segment_urgent_queue(&e->segment, destination);
     enum overflow_verdict verdict = OVERFLOW_TAKE;
-    if (reason == REASON_NONE && unlikely(actor_key_kind(key) == ACTOR_ASIDE) && aside_is_full(e, h->to)) {
+    if (reason == REASON_NONE && unlikely(actor_key_kind(key) == ACTOR_ASIDE) &&
+        aside_is_full(e, h->to)) {
         stat_add(w, STAT_refused_full, 1);
         reason = REASON_QUEUE_FULL;
     }
-    if (reason == REASON_NONE && unlikely(urgent ? !outbox_urgent_fits(w, destination, size) : !outbox_look_for_room(w, destination)))
+    if (reason == REASON_NONE && unlikely(urgent ? !outbox_urgent_fits(w, destination, size)
+                                                 : !outbox_look_for_room(w, destination)))
         verdict = overflow_decide(w, h->to, h->type, destination);
     if (unlikely(verdict == OVERFLOW_STALL) && overflow_stall(w, id, destination)) {
         w->tail = w->cursor;
@@ -219,35 +241,43 @@ static void publish_head(struct worker *w, struct port *port, uint64_t head)
     wake_for_room(w, port);
 }
 
-/* A single record (`h`: the copy of its header) whose receiver's queue is ours, idle and empty, becomes that queue's batch at once, without
- * outbox, lock and gulp: the queue, which the caller then runs; -1: it takes the long way.  Nothing of this port waits in the outbox: it is
- * empty. */
-static int64_t take_directly(struct worker *w, uint32_t id, struct port *port, const struct envelope *h, uint64_t head, uint64_t tail)
+/* A single record (`h`: the copy of its header) whose receiver's queue is ours, idle and empty,
+ * becomes that queue's batch at once, without outbox, lock and gulp: the queue, which the caller
+ * then runs; -1: it takes the long way. Nothing of this port waits in the outbox: it is empty. */
+static int64_t take_directly(struct worker *w, uint32_t id, struct port *port,
+                             const struct envelope *h, uint64_t head, uint64_t tail)
 {
     struct engine *e = w->engine;
     if (header_check(e, h, tail - head) != PORT_OK || envelope_record_size(h) != tail - head ||
         (h->flags & ENVELOPE_URGENT && !SEEDED(urgent_direct)))
-        return -1; /* an urgent one would be in the ordinary lane, and the next urgent one before it */
+        /* an urgent one would be in the ordinary lane, and the next urgent one before it */
+        return -1;
     uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h->to)].key);
     uint32_t destination = actor_key_destination(key);
     if (route_reason(e, port, h, key) != REASON_NONE || destination >= e->segment.n_mailboxes ||
-        load_relaxed(&e->sources[destination].own) != own_idle(w->id) || !owner_take(&e->sources[destination], w->id, w->id))
+        load_relaxed(&e->sources[destination].own) != own_idle(w->id) ||
+        !owner_take(&e->sources[destination], w->id, w->id))
         return -1;
     struct segment_queue *queue = &e->segment.queues[destination];
     unsigned active = queue_active(load_relaxed(&queue->sel));
-    if (queue_has_work(queue) || urgent_waits(e, destination)) { /* behind the compare-and-swap [DIRECT_NONEMPTY] */
-        if (source_release(w, destination, source_goes_to(w, destination), true) && urgent_mailbox_has_work(e, destination))
+    /* behind the compare-and-swap [DIRECT_NONEMPTY] */
+    if (queue_has_work(queue) || urgent_waits(e, destination)) {
+        if (source_release(w, destination, source_goes_to(w, destination), true) &&
+            urgent_mailbox_has_work(e, destination))
             source_hand_back(e, w, destination);
         return -1;
     }
-    record_copy(e, id, record_at(port, head), h, (struct envelope *)segment_window(&e->segment, destination, active ^ 1));
+    record_copy(e, id, record_at(port, head), h,
+                (struct envelope *)segment_window(&e->segment, destination, active ^ 1));
     if (SEEDED(direct_early))
         queue_begin_batch(queue, tail - head);
-    commit_direct(w, destination + 1, tail - head, id, load_relaxed(&e->segment.ports[id].generation), tail);
+    commit_direct(w, destination + 1, tail - head, id,
+                  load_relaxed(&e->segment.ports[id].generation), tail);
     INJECT(PORT);
     queue_begin_batch(queue, tail - head); /* behind the flip [DIRECT_EARLY] */
     INJECT(PORT);
-    store_release(&e->segment.ports[id].pcur, tail); /* before the port is given back [DIRECT_LATE] */
+    /* before the port is given back [DIRECT_LATE] */
+    store_release(&e->segment.ports[id].pcur, tail);
     crash_order();
     publish_head(w, port, tail);
     port_rate_count(port, 1);
@@ -259,9 +289,10 @@ static int64_t take_directly(struct worker *w, uint32_t id, struct port *port, c
     return destination;
 }
 
-/* A batch of the submission ring: attach, route, commit, flush, detach, and only then the visible head.  `known`: the copy of the first
- * header, if it has been fetched (R1). */
-static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port, const struct envelope *known, uint64_t head, uint64_t tail,
+/* A batch of the submission ring: attach, route, commit, flush, detach, and only then the visible
+ * head. `known`: the copy of the first header, if it has been fetched (R1). */
+static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
+                               const struct envelope *known, uint64_t head, uint64_t tail,
                                uint64_t records)
 {
     struct segment_port *durable = &w->engine->segment.ports[id];
@@ -296,8 +327,9 @@ static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
     return why;
 }
 
-/* The end: nobody delivers to it behind the lock, its reference is dead.  The owner word becomes nobody's, and stays running: no worker
- * looks again, and bits that are left are passed on to nobody. */
+/* The end: nobody delivers to it behind the lock, its reference is dead. The owner word becomes
+ * nobody's, and stays running: no worker looks again, and bits that are left are passed on to
+ * nobody. */
 static void retire(struct worker *w, uint32_t id, struct port *port, enum port_broken why)
 {
     struct engine *e = w->engine;
@@ -311,12 +343,15 @@ static void retire(struct worker *w, uint32_t id, struct port *port, enum port_b
         store_release(&port->executor_words->broken, why);
         atomic_fetch_add_explicit(&port->executor_words->delivery_futex, 1, memory_order_release);
         atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
-        (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-        (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL,
+                      NULL, 0);
+        (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL,
+                      0);
     }
     actors_end_port(w, durable->ref);
     w->hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
-    store_release(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY)); /* before the control thread may give the port away again */
+    /* before the control thread may give the port away again */
+    store_release(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
     if (why != PORT_OK)
         engine_push_event(e, ENGINE_EVENT_PORT_BROKEN, id, port->generation, why);
     engine_push_event(e, ENGINE_EVENT_PORT_REMOVED, id, port->generation, why);
@@ -332,7 +367,8 @@ static void make_hot(struct worker *w, uint32_t id, struct port *port)
     }
 }
 
-/* Who visits a port makes it cold, and its home finds out by the bell: nobody polls it in between (R3). */
+/* Who visits a port makes it cold, and its home finds out by the bell: nobody polls it in between
+ * (R3). */
 static void release(struct worker *w, uint32_t id, uint32_t to, bool left)
 {
     struct engine *e = w->engine;
@@ -361,9 +397,11 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     if (delivery_backlog_waits(e, id))
         delivery_drain(w, id);
     bool slow = load_acquire(&port->slow);
-    bool closing = slow || load_acquire(&port->closing); /* before the tail: what a client published before it died is below it */
+    /* before the tail: what a client published before it died is below it */
+    bool closing = slow || load_acquire(&port->closing);
     uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = published_tail(port);
-    if (closing && !port->closing_seen) { /* a client that goes on publishing without its connection does not keep the port */
+    /* a client that goes on publishing without its connection does not keep the port */
+    if (closing && !port->closing_seen) {
         port->closing_seen = true;
         port->closing_tail = tail;
     }
@@ -373,8 +411,10 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     bool stopped = load_relaxed(&e->ports_stopped) && !closing;
     if (why == PORT_OK && (tail - head > port->submission_bytes || tail % 8))
         why = PORT_BROKEN_TAIL;
-    /* R3 holds for the one who has it now: a thief may find nothing (the owner was quicker), and its victim has gone cold since */
-    if (likely(to == w->id) && (load_relaxed(&port->executor_words->need_wakeup) == 0 || (tail != head && !stopped)))
+    /* R3 holds for the one who has it now: a thief may find nothing (the owner was quicker), and
+     *    its victim has gone cold since */
+    if (likely(to == w->id) &&
+        (load_relaxed(&port->executor_words->need_wakeup) == 0 || (tail != head && !stopped)))
         make_hot(w, id, port);
     uint64_t records = why == PORT_OK && tail != head && !stopped ? port_rate_left(w, id) : 0;
     if (records > 0) {
@@ -392,7 +432,8 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
         retire(w, id, port, why == PORT_OK && slow ? PORT_BROKEN_SLOW : why);
         return -1;
     }
-    release(w, id, to, !port_waits(port) && (closing || (head != published_tail(port) && !stopped)));
+    release(w, id, to,
+            !port_waits(port) && (closing || (head != published_tail(port) && !stopped)));
     return queue;
 }
 
@@ -474,7 +515,8 @@ int64_t port_steal_from(struct worker *thief, uint32_t victim)
         return -1;
     for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
         for (uint64_t bits = load_relaxed(&e->ports_open[word]); bits; bits &= bits - 1) {
-            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits), source = engine_source_of_port(e, id);
+            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits),
+                     source = engine_source_of_port(e, id);
             if (load_relaxed(&e->sources[source].own) != own_idle(victim) || !port_has_work(e, id))
                 continue;
             store_relaxed(&thief->busy, 1); /* [BUSY_ORDER] */
@@ -491,7 +533,8 @@ void port_rescue(struct worker *w)
     for (uint32_t v = 0; v < engine_workers(e); v++) {
         struct worker *victim = e->workers[v];
         uint64_t count = segment_count(victim->durable);
-        bool stuck = v != w->id && load_relaxed(&victim->busy) && count == load_relaxed(&victim->count_seen);
+        bool stuck =
+            v != w->id && load_relaxed(&victim->busy) && count == load_relaxed(&victim->count_seen);
         store_relaxed(&victim->count_seen, count);
         if (!stuck)
             continue;
@@ -507,15 +550,18 @@ void port_publish_cursors(struct engine *e, uint32_t id)
 {
     struct port *port = &e->ports[id];
     struct segment_port *durable = &e->segment.ports[id];
-    store_release(&port->executor_words->submission_head, load_relaxed(&durable->pcur)); /* [R_NOHEAD] */
-    store_release(&port->executor_words->delivery_tail, load_relaxed(&durable->dtail)); /* [R_NOVTAIL] */
+    /* [R_NOHEAD] */
+    store_release(&port->executor_words->submission_head, load_relaxed(&durable->pcur));
+    /* [R_NOVTAIL] */
+    store_release(&port->executor_words->delivery_tail, load_relaxed(&durable->dtail));
     store_release(&port->executor_words->need_wakeup, 1);
     store_release(&port->executor_words->backlog, delivery_backlog_waits(e, id));
     store_release(&port->executor_words->epoch, (uint32_t)load_relaxed(&e->segment.header->boots));
     /* A client that slept through the change of executor looks again. */
     atomic_fetch_add_explicit(&port->executor_words->delivery_futex, 1, memory_order_release);
     atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
-    (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL, NULL,
+                  0);
     (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     if (port->pipe_fd >= 0) {
         ssize_t r = write(port->pipe_fd, "", 1);

@@ -46,7 +46,8 @@ void port_rate_reset(struct port *port, bool rated)
 static struct port *find(struct engine *e, uint32_t id, uint32_t generation)
 {
     struct port *port = id < ODEON_PORTS_MAX ? &e->ports[id] : NULL;
-    return port && load_relaxed(&port->state) != PORT_FREE && port->generation == generation ? port : NULL;
+    return port && load_relaxed(&port->state) != PORT_FREE && port->generation == generation ? port
+                                                                                             : NULL;
 }
 
 /* Behind what lets it go on: G2. */
@@ -76,13 +77,15 @@ int engine_port_set_rated(struct engine *e, uint32_t id, uint32_t generation, bo
     if (!port)
         return -ENOENT;
     if (rated && !load_relaxed(&port->rated))
-        store_relaxed(&port->granted, load_relaxed(&port->taken)); /* the runner may take some more meanwhile: it owes them */
+        /* the runner may take some more meanwhile: it owes them */
+        store_relaxed(&port->granted, load_relaxed(&port->taken));
     store_relaxed(&port->rated, rated);
     go_on(e, port, id);
     return 0;
 }
 
-int engine_port_rate(struct engine *e, uint32_t id, uint32_t generation, struct engine_port_rate *ret)
+int engine_port_rate(struct engine *e, uint32_t id, uint32_t generation,
+                     struct engine_port_rate *ret)
 {
     const struct port *port = find(e, id, generation);
     if (!port)

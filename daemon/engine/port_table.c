@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports coming and going: mapping a client's memory, the durable entry, the actor slot that stands for it.  Control thread. */
+/* Ports coming and going: mapping a client's memory, the durable entry, the actor slot that stands
+ * for it. Control thread. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,12 +17,14 @@
 /* A ring mapped twice in a row behind its page of words, so that no record wraps. */
 static int map_memory(int fd, uint64_t ring_bytes, void **ret_words, uint8_t **ret_ring)
 {
-    uint8_t *base = mmap(NULL, PORT_RING_OFFSET + 2 * ring_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *base = mmap(NULL, PORT_RING_OFFSET + 2 * ring_bytes, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
         return -errno;
     int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
     if (mmap(base, PORT_RING_OFFSET + ring_bytes, prot, flags, fd, 0) == MAP_FAILED ||
-        mmap(base + PORT_RING_OFFSET + ring_bytes, ring_bytes, prot, flags, fd, PORT_RING_OFFSET) == MAP_FAILED) {
+        mmap(base + PORT_RING_OFFSET + ring_bytes, ring_bytes, prot, flags, fd, PORT_RING_OFFSET) ==
+            MAP_FAILED) {
         int r = -errno;
         munmap(base, PORT_RING_OFFSET + 2 * ring_bytes);
         return r;
@@ -98,7 +101,8 @@ static void durable_make(struct engine *e, uint32_t id)
     struct segment_queue *backlog = &e->segment.queues[segment_port_destination(&e->segment, id)];
     store_relaxed(&durable->generation, 0);
     crash_order();
-    store_relaxed(&backlog->sel, 0); /* first: a batch of the port before must not be there with half of its words (verify.c) */
+    /* first: a batch of the port before must not be there with half of its words (verify.c) */
+    store_relaxed(&backlog->sel, 0);
     crash_order();
     store_relaxed(&backlog->len[0], 0);
     store_relaxed(&backlog->len[1], 0);
@@ -117,27 +121,33 @@ static void durable_make(struct engine *e, uint32_t id)
 
 static bool durable_matches(const struct segment_port *durable, const struct engine_port_info *info)
 {
-    return load_relaxed(&durable->generation) == info->generation && durable->submission_bytes == info->submission_bytes &&
+    return load_relaxed(&durable->generation) == info->generation &&
+           durable->submission_bytes == info->submission_bytes &&
            durable->delivery_bytes == info->delivery_bytes;
 }
 
-/* Owner and words of a port whose durable entry stands.  Its bell may have rung before anybody watched: it is looked at once. */
+/* Owner and words of a port whose durable entry stands. Its bell may have rung before anybody
+ * watched: it is looked at once. */
 static void port_open(struct engine *e, uint32_t id)
 {
     struct port *port = &e->ports[id];
     uint64_t dtail = load_relaxed(&e->segment.ports[id].dtail);
-    store_relaxed(&port->delivery_head, dtail > port->delivery_bytes ? dtail - port->delivery_bytes : 0);
+    store_relaxed(&port->delivery_head,
+                  dtail > port->delivery_bytes ? dtail - port->delivery_bytes : 0);
     if (e->recovered)
         port_publish_cursors(e, id);
-    source_place(e, engine_source_of_port(e, id), placement_home(e, engine_source_of_port(e, id), engine_workers(e)), 0);
+    source_place(e, engine_source_of_port(e, id),
+                 placement_home(e, engine_source_of_port(e, id), engine_workers(e)), 0);
     store_release(&port->state, PORT_OPEN);
-    atomic_fetch_or_explicit(&e->ports_open[id / 64], UINT64_C(1) << (id % 64), memory_order_relaxed);
+    atomic_fetch_or_explicit(&e->ports_open[id / 64], UINT64_C(1) << (id % 64),
+                             memory_order_relaxed);
 }
 
 int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *ret_ref)
 {
-    if (info->id >= ODEON_PORTS_MAX || info->generation == 0 || !ring_size_is_good(info->submission_bytes) ||
-        !ring_size_is_good(info->delivery_bytes) || info->overflow >= PORT_OVERFLOW_N)
+    if (info->id >= ODEON_PORTS_MAX || info->generation == 0 ||
+        !ring_size_is_good(info->submission_bytes) || !ring_size_is_good(info->delivery_bytes) ||
+        info->overflow >= PORT_OVERFLOW_N)
         return -EINVAL;
     struct port *port = &e->ports[info->id];
     if (load_relaxed(&port->state) != PORT_FREE)
@@ -146,14 +156,16 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
         memfd_check(info->executor_fd, PORT_RING_OFFSET + info->delivery_bytes) < 0)
         return -EBADFD;
     struct segment_port *durable = &e->segment.ports[info->id];
-    /* Drained and forgotten by an executor that died before it was heard: its records must not be taken a second time. */
+    /* Drained and forgotten by an executor that died before it was heard: its records must not be
+     * taken a second time. */
     if (info->closing && !durable_matches(durable, info))
         return -ENOENT;
     port_reset(port);
     port->generation = info->generation;
     port->client = info->client;
     port->overflow = info->overflow;
-    port->backlog_bytes = info->backlog_bytes ? info->backlog_bytes : e->segment.header->backlog_bytes;
+    port->backlog_bytes =
+        info->backlog_bytes ? info->backlog_bytes : e->segment.header->backlog_bytes;
     if (port->backlog_bytes > e->segment.header->backlog_bytes)
         port->backlog_bytes = e->segment.header->backlog_bytes; /* what the window has room for */
     port->may_not_stop = info->may_not_stop;
@@ -173,7 +185,8 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
         *ret_ref = durable->ref;
         port_open(e, info->id);
     } else {
-        /* What the segment says of this index belongs to an earlier port: recovery finishes that one first. */
+        /* What the segment says of this index belongs to an earlier port: recovery finishes that
+         * one first. */
         *ret_ref = actors_port_ref_next(e, info->id);
         store_relaxed(&port->state, PORT_PENDING);
     }
@@ -193,7 +206,8 @@ void port_open_pending(struct engine *e)
 
 int port_remove(struct engine *e, uint32_t id, uint32_t generation)
 {
-    if (id >= ODEON_PORTS_MAX || load_relaxed(&e->ports[id].state) == PORT_FREE || e->ports[id].generation != generation)
+    if (id >= ODEON_PORTS_MAX || load_relaxed(&e->ports[id].state) == PORT_FREE ||
+        e->ports[id].generation != generation)
         return -ENOENT;
     store_release(&e->ports[id].closing, 1);
     full_barrier();
@@ -202,7 +216,8 @@ int port_remove(struct engine *e, uint32_t id, uint32_t generation)
     return 0;
 }
 
-/* Memory of ports that have gone, which a worker may still look at: it had not come by when its end was waited for. */
+/* Memory of ports that have gone, which a worker may still look at: it had not come by when its end
+ * was waited for. */
 struct port_lost {
     struct port_lost *next;
     struct port memory; /* its mappings and descriptors alone */
@@ -214,7 +229,9 @@ struct port_lost {
 static void lost_keep(struct engine *e, const struct port *port)
 {
     uint32_t n = engine_workers(e);
-    struct port_lost *lost = aligned_alloc(alignof(struct port_lost), (sizeof(*lost) + n * sizeof(lost->passes[0]) + 63) & ~(size_t)63);
+    struct port_lost *lost =
+        aligned_alloc(alignof(struct port_lost),
+                      (sizeof(*lost) + n * sizeof(lost->passes[0]) + 63) & ~(size_t)63);
     if (!lost)
         return; /* then it is given up */
     lost->memory = *port;
@@ -255,9 +272,11 @@ void port_reap(struct engine *e, uint32_t id, bool unmap)
     if (load_relaxed(&port->state) != PORT_DEAD)
         return;
     park_unwatch_doorbell(e, port->doorbell_fd);
-    atomic_fetch_and_explicit(&e->ports_open[id / 64], ~(UINT64_C(1) << (id % 64)), memory_order_relaxed);
-    /* The durable entry stays until the index is used again, or recovery forgets it: who has not heard of the end before a kill adds the port
-     * once more, and what was taken from it must not be taken again. */
+    atomic_fetch_and_explicit(&e->ports_open[id / 64], ~(UINT64_C(1) << (id % 64)),
+                              memory_order_relaxed);
+    /* The durable entry stays until the index is used again, or recovery forgets it: who has not
+     * heard of the end before a kill adds the port once more, and what was taken from it must not
+     * be taken again. */
     if (unmap)
         port_unmap(port);
     else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The contended side of a queue's lock: a short spin, then a futex.  The waiters bit is kept by whoever had to wait, so that
- * the next waiter is woken, too. */
+/* The contended side of a queue's lock: a short spin, then a futex. The waiters bit is kept by
+ * whoever had to wait, so that the next waiter is woken, too. */
 #include "daemon/engine/queue.h"
 
 #include <linux/futex.h>
@@ -20,21 +20,23 @@ bool queue_lock_slow(struct segment_queue *queue, uint32_t id)
     for (int i = 0; i < LOCK_SPINS; i++) {
         expected = 0;
         if (load_relaxed(&queue->lock) == 0 &&
-            atomic_compare_exchange_weak_explicit(&queue->lock, &expected, id + 1, memory_order_acquire, memory_order_relaxed))
+            atomic_compare_exchange_weak_explicit(&queue->lock, &expected, id + 1,
+                                                  memory_order_acquire, memory_order_relaxed))
             return true;
         cpu_relax();
     }
     for (;;) {
         expected = load_relaxed(&queue->lock);
         if (expected == 0) {
-            if (atomic_compare_exchange_strong_explicit(&queue->lock, &expected, (id + 1) | LOCK_WAITERS, memory_order_acquire,
-                                                        memory_order_relaxed))
+            if (atomic_compare_exchange_strong_explicit(&queue->lock, &expected,
+                                                        (id + 1) | LOCK_WAITERS,
+                                                        memory_order_acquire, memory_order_relaxed))
                 return true;
             continue;
         }
-        if (!(expected & LOCK_WAITERS) &&
-            !atomic_compare_exchange_strong_explicit(&queue->lock, &expected, expected | LOCK_WAITERS, memory_order_relaxed,
-                                                     memory_order_relaxed))
+        if (!(expected & LOCK_WAITERS) && !atomic_compare_exchange_strong_explicit(
+                                              &queue->lock, &expected, expected | LOCK_WAITERS,
+                                              memory_order_relaxed, memory_order_relaxed))
             continue;
         lock_wait(queue, expected | LOCK_WAITERS);
     }

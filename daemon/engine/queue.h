@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A message queue's durable words: lock, gulp, release (docs/engine.md, Queues).
  *
- * Threads: the lock by any worker id; gulp and the batch's words by the worker whose id and running bit are in the source's
- * owner word (owner.h).
+ * Threads: the lock by any worker id; gulp and the batch's words by the worker whose id and running
+ * bit are in the source's owner word (owner.h).
  *
- * Q1  The lock word names its holder from the compare-and-swap that took it to the exchange that gives it up: recovery reads
- *     it as evidence.
- * Q2  A length is published (release) after the bytes below it; read (acquire) by the gulp, under the same lock.
- * Q3  unlock is a full barrier: what comes after it (reading the owner word, [PUB_OWN]) is not done before the publish.
+ * Q1  The lock word names its holder from the compare-and-swap that took it to the exchange that
+ *     gives it up: recovery reads it as evidence.
+ * Q2  A length is published (release) after the bytes below it; read (acquire) by the gulp, under
+ *     the same lock.
+ * Q3  unlock is a full barrier: what comes after it (reading the owner word, [PUB_OWN]) is not done
+ *     before the publish.
  */
 #pragma once
 
@@ -24,7 +26,8 @@ void queue_unlock_wake(struct segment_queue *queue);
 static inline bool queue_lock(struct segment_queue *queue, uint32_t id)
 {
     uint32_t expected = 0;
-    if (likely(atomic_compare_exchange_strong_explicit(&queue->lock, &expected, id + 1, memory_order_acquire, memory_order_relaxed)))
+    if (likely(atomic_compare_exchange_strong_explicit(&queue->lock, &expected, id + 1,
+                                                       memory_order_acquire, memory_order_relaxed)))
         return false;
     return queue_lock_slow(queue, id);
 }
@@ -59,7 +62,8 @@ static inline uint64_t queue_backlog_bytes(struct segment_queue *queue)
     return load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]);
 }
 
-/* Runner only, no batch present, active buffer not empty: what was active becomes the batch, with one store of sel. */
+/* Runner only, no batch present, active buffer not empty: what was active becomes the batch, with
+ * one store of sel. */
 static inline void queue_gulp(struct segment_queue *queue, uint32_t id)
 {
     queue_lock(queue, id);
@@ -68,8 +72,8 @@ static inline void queue_gulp(struct segment_queue *queue, uint32_t id)
     queue_unlock(queue);
 }
 
-/* Runner only, no batch present: one of `bytes`, written into the inactive buffer, is.  Senders under the lock look at the active bit
- * alone, which stays. */
+/* Runner only, no batch present: one of `bytes`, written into the inactive buffer, is. Senders
+ * under the lock look at the active bit alone, which stays. */
 static inline void queue_begin_batch(struct segment_queue *queue, uint64_t bytes)
 {
     uint32_t sel = load_relaxed(&queue->sel);
@@ -81,7 +85,8 @@ static inline void queue_begin_batch(struct segment_queue *queue, uint64_t bytes
     store_release(&queue->sel, sel | SEL_BATCH);
 }
 
-/* Runner only, the batch is consumed.  The order matters to recovery: the batch bit goes last [LEN_LATE]. */
+/* Runner only, the batch is consumed. The order matters to recovery: the batch bit goes last
+ * [LEN_LATE]. */
 static inline void queue_release_batch(struct segment_queue *queue)
 {
     uint32_t sel = load_relaxed(&queue->sel);
@@ -92,7 +97,8 @@ static inline void queue_release_batch(struct segment_queue *queue)
     store_release(&queue->sel, sel & ~(uint32_t)SEL_BATCH);
 }
 
-static inline void queue_park_batch(struct segment_queue *queue, uint64_t cursor, uint64_t tail, uint64_t wrap)
+static inline void queue_park_batch(struct segment_queue *queue, uint64_t cursor, uint64_t tail,
+                                    uint64_t wrap)
 {
     uint32_t sel = load_relaxed(&queue->sel);
     store_relaxed(&queue->len[queue_active(sel) ^ 1], tail);

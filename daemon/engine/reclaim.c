@@ -30,9 +30,11 @@ void reclaim_close(struct engine *e)
     e->windows = NULL;
 }
 
-/* Everything behind twice the recent need.  madvise(MADV_REMOVE) is fallocate(FALLOC_FL_PUNCH_HOLE) on whatever is mapped there: it
- * needs no descriptor of the segment, which the engine does not keep. */
-static void give_back(struct worker *w, struct window_history *history, uint8_t *base, uint64_t window_bytes, uint32_t keep)
+/* Everything behind twice the recent need. madvise(MADV_REMOVE) is fallocate(FALLOC_FL_PUNCH_HOLE)
+ * on whatever is mapped there: it needs no descriptor of the segment, which the engine does not
+ * keep. */
+static void give_back(struct worker *w, struct window_history *history, uint8_t *base,
+                      uint64_t window_bytes, uint32_t keep)
 {
     uint32_t behind = 2 * history->need > keep ? 2 * history->need : keep;
     uint64_t bytes = (uint64_t)(history->resident - behind) * RECLAIM_PAGE;
@@ -41,16 +43,19 @@ static void give_back(struct worker *w, struct window_history *history, uint8_t 
         stat_add(w, STAT_windows_reclaimed, 1);
         stat_add(w, STAT_bytes_reclaimed, known ? bytes : 0);
     }
-    *history = (struct window_history){ .resident = behind }; /* refused (pages of another size, or locked): not tried until it has grown again */
+    /* refused (pages of another size, or locked): not tried until it has grown again */
+    *history = (struct window_history){ .resident = behind };
 }
 
 void reclaim_queue(struct worker *w, uint32_t queue, unsigned buffer)
 {
     const struct segment *segment = &w->engine->segment;
-    give_back(w, &w->engine->windows[2 * queue + buffer], segment_window(segment, queue, buffer), segment->header->window_bytes, RECLAIM_QUEUE_PAGES);
+    give_back(w, &w->engine->windows[2 * queue + buffer], segment_window(segment, queue, buffer),
+              segment->header->window_bytes, RECLAIM_QUEUE_PAGES);
 }
 
 void reclaim_outbox(struct worker *w)
 {
-    give_back(w, &w->out_window, w->outbox, w->engine->segment.header->outbox_bytes, RECLAIM_OUTBOX_PAGES);
+    give_back(w, &w->out_window, w->outbox, w->engine->segment.header->outbox_bytes,
+              RECLAIM_OUTBOX_PAGES);
 }

@@ -45,7 +45,8 @@ static void workers_dismiss(struct engine *e, uint32_t from, uint32_t to)
     }
 }
 
-/* What can fail: threads for workers [from, to), which stand at the coming pause from the beginning, and their doorbells. */
+/* What can fail: threads for workers [from, to), which stand at the coming pause from the
+ * beginning, and their doorbells. */
 static int workers_enlist(struct engine *e, uint32_t from, uint32_t to)
 {
     for (uint32_t id = from; id < to; id++) {
@@ -72,7 +73,8 @@ static void places_apply(struct engine *e, const struct engine_config *config)
 {
     for (uint32_t id = 0; id < e->segment.workers_max; id++) {
         struct worker *w = e->workers[id];
-        int cpu = config->cpus ? config->cpus[id] : -1, node = config->nodes ? config->nodes[id] : -1;
+        int cpu = config->cpus ? config->cpus[id] : -1,
+            node = config->nodes ? config->nodes[id] : -1;
         w->rebind = w->rebind || w->cpu != cpu;
         w->cpu = cpu;
         store_relaxed(&w->node, node);
@@ -99,7 +101,8 @@ static void config_apply(struct engine *e, const struct engine_config *config)
     engine_set_throughput(e, config->throughput);
 }
 
-/* X2.  To its home: when that has changed, when its owner does not run any more, or when from now on nobody takes anything from anybody. */
+/* X2.  To its home: when that has changed, when its owner does not run any more, or when from now
+ *      on nobody takes anything from anybody. */
 static bool source_move(struct engine *e, uint32_t id, bool all_home)
 {
     struct source *source = &e->sources[id];
@@ -108,7 +111,7 @@ static bool source_move(struct engine *e, uint32_t id, bool all_home)
     bool moves = home != load_relaxed(&source->home) || owner >= engine_workers(e) || all_home;
     store_relaxed(&source->home, (uint16_t)home);
     if (own_is_running(own) || !moves || owner == home)
-        return false; /* running: a port that is dead, or is none */
+        return false;                                /* running: a port that is dead, or is none */
     (void)ready_clear(e->workers[owner]->ready, id); /* X4 */
     store_release(&source->own, own_idle(home));
     return true;
@@ -118,7 +121,8 @@ static bool source_has_work(struct engine *e, uint32_t id)
 {
     if (id < e->segment.n_mailboxes)
         return urgent_mailbox_has_work(e, id);
-    return load_relaxed(&e->ports[id - e->segment.n_mailboxes].state) == PORT_OPEN; /* its new owner looks, and makes it hot or has it ring */
+    /* its new owner looks, and makes it hot or has it ring */
+    return load_relaxed(&e->ports[id - e->segment.n_mailboxes].state) == PORT_OPEN;
 }
 
 static uint64_t sources_redraw(struct engine *e, bool all_home)
@@ -131,7 +135,8 @@ static uint64_t sources_redraw(struct engine *e, bool all_home)
     full_barrier(); /* X3 */
     for (uint32_t id = 0; id < e->n_sources; id++)
         if ((id < detached || id >= e->segment.n_mailboxes) && source_has_work(e, id))
-            source_hand_back(e, e->control, id); /* nobody sleeps: a bit, by the rules of the policy */
+            /* nobody sleeps: a bit, by the rules of the policy */
+            source_hand_back(e, e->control, id);
     return moved;
 }
 
@@ -176,9 +181,11 @@ static int all_stand(struct engine *e, uint32_t before, uint32_t after, uint32_t
     return r;
 }
 
-int reconfigure_run(struct engine *e, const struct engine_config *config, uint64_t timeout_ns, struct engine_change *ret_change)
+int reconfigure_run(struct engine *e, const struct engine_config *config, uint64_t timeout_ns,
+                    struct engine_change *ret_change)
 {
-    uint32_t before = engine_workers(e), after = config->n_workers, most = before > after ? before : after;
+    uint32_t before = engine_workers(e), after = config->n_workers,
+             most = before > after ? before : after;
     memset(ret_change, 0, sizeof(*ret_change));
     if (!e->started) { /* nobody runs: there is nobody to wait for */
         ret_change->moved = change_apply(e, config);
@@ -186,7 +193,9 @@ int reconfigure_run(struct engine *e, const struct engine_config *config, uint64
     }
     int r;
     ret_change->stuck = UINT32_MAX;
-    for (uint64_t until = engine_now_ns() + timeout_ns; (r = all_stand(e, before, after, &ret_change->stuck)) == -EBUSY && engine_now_ns() < until;) {
+    for (uint64_t until = engine_now_ns() + timeout_ns;
+         (r = all_stand(e, before, after, &ret_change->stuck)) == -EBUSY &&
+         engine_now_ns() < until;) {
         struct timespec pause = { .tv_nsec = STAND_NS };
         nanosleep(&pause, NULL);
     }

@@ -25,11 +25,13 @@
 static uint32_t armed_step(struct segment_worker *durable)
 {
     uint64_t arm = load_relaxed(&durable->arm), count = segment_count(durable);
-    return arm >> JOURNAL_STEP_BITS == (count & (UINT64_MAX >> JOURNAL_STEP_BITS)) ? (uint32_t)(arm & JOURNAL_STEP_MASK) : 0;
+    return arm >> JOURNAL_STEP_BITS == (count & (UINT64_MAX >> JOURNAL_STEP_BITS))
+               ? (uint32_t)(arm & JOURNAL_STEP_MASK)
+               : 0;
 }
 
-/* Pass 1: an armed step whose lock is still its worker's is published, whether or not it had been; no lengths are compared
- * [R_LENCMP].  Then, and only then, its lock. */
+/* Pass 1: an armed step whose lock is still its worker's is published, whether or not it had been;
+ * no lengths are compared [R_LENCMP]. Then, and only then, its lock. */
 static void roll_forward(struct engine *e, uint32_t id, struct engine_recovery *report)
 {
     struct segment_worker *durable = &e->segment.workers[id];
@@ -77,7 +79,8 @@ static void undo_spawns(struct engine *e, struct engine_recovery *report)
         if (word == 0)
             continue;
         if (slot_word_state(word) == ACTOR_SLOT_LIVE && !actors_is_committed(e, slot)) {
-            store_relaxed(&durable->word, slot_word(generation_next(slot_word_generation(word)), 0, ACTOR_SLOT_FREE));
+            store_relaxed(&durable->word, slot_word(generation_next(slot_word_generation(word)), 0,
+                                                    ACTOR_SLOT_FREE));
             report->spawns_undone++;
         }
     }
@@ -102,8 +105,10 @@ static void remember_fault(struct engine *e, uint32_t id, const struct segment_f
         .instruction = fault->instruction,
         .actor = fault->actor,
     };
-    if (fault->actor_type > 0 && fault->actor_type < load_relaxed(&e->segment.header->n_actor_types)) {
-        memcpy(f->actor_type, e->segment.actor_types[fault->actor_type].name, sizeof(f->actor_type));
+    if (fault->actor_type > 0 &&
+        fault->actor_type < load_relaxed(&e->segment.header->n_actor_types)) {
+        memcpy(f->actor_type, e->segment.actor_types[fault->actor_type].name,
+               sizeof(f->actor_type));
         memcpy(f->plugin, e->segment.actor_types[fault->actor_type].plugin, sizeof(f->plugin));
     }
     memcpy(f->build_id, fault->build_id, sizeof(f->build_id) - 1);
@@ -115,19 +120,22 @@ static void remember_fault(struct engine *e, uint32_t id, const struct segment_f
 }
 
 /* Pass 4b: what was running.  Values, not increments: V1.  True: it did not return. */
-static bool blame(struct engine *e, uint32_t id, struct segment_commit *slot, struct engine_recovery *report)
+static bool blame(struct engine *e, uint32_t id, struct segment_commit *slot,
+                  struct engine_recovery *report)
 {
     struct segment_worker *durable = &e->segment.workers[id];
     uint64_t count = segment_count(durable);
     if (slot->source == 0 || slot->source > e->segment.n_queues || !load_relaxed(&durable->turn))
         return false;
-    bool second = slot->wrap == 0 || commit_cursor(slot) == slot->wrap; /* behind the first piece comes the second, which may be empty */
+    /* behind the first piece comes the second, which may be empty */
+    bool second = slot->wrap == 0 || commit_cursor(slot) == slot->wrap;
     uint64_t cursor = slot->wrap && second ? 0 : commit_cursor(slot);
     if (second && cursor == commit_tail(slot))
         return false;
     uint32_t queue = slot->source - 1;
     unsigned inactive = queue_active(load_relaxed(&e->segment.queues[queue].sel)) ^ 1;
-    struct envelope *envelope = (struct envelope *)(segment_window(&e->segment, queue, inactive) + cursor);
+    struct envelope *envelope =
+        (struct envelope *)(segment_window(&e->segment, queue, inactive) + cursor);
     if (!SEEDED(unmarked))
         envelope->flags |= ENVELOPE_REDELIVERED;
     report->running_handlers++;
@@ -136,7 +144,8 @@ static bool blame(struct engine *e, uint32_t id, struct segment_commit *slot, st
     if (blamed) {
         envelope->attempts = (uint8_t)durable->fault.attempts;
         if (envelope->type >= MESSAGE_TYPE_FIRST_USER) /* an init record keeps its mark */
-            envelope->flags = (uint8_t)((envelope->flags & ~ENVELOPE_INIT) | (durable->fault.in_init ? ENVELOPE_INIT : 0));
+            envelope->flags = (uint8_t)((envelope->flags & ~ENVELOPE_INIT) |
+                                        (durable->fault.in_init ? ENVELOPE_INIT : 0));
         report->faults++;
         remember_fault(e, id, &durable->fault);
     }
@@ -148,22 +157,25 @@ static void redo_end(struct engine *e, const struct segment_commit *slot)
 {
     if (slot->redo && slot->redo_how == COMMIT_POSTPONED)
         postpone_redo(e, slot);
-    if (!slot->redo || slot->redo_how == COMMIT_DIRECT || slot->redo_how == COMMIT_ASIDE || slot->redo_how == COMMIT_POSTPONED ||
-        slot->redo_how == COMMIT_LETTERS)
+    if (!slot->redo || slot->redo_how == COMMIT_DIRECT || slot->redo_how == COMMIT_ASIDE ||
+        slot->redo_how == COMMIT_POSTPONED || slot->redo_how == COMMIT_LETTERS)
         return;
     struct segment_actor *durable = &e->segment.actors[actor_ref_slot(slot->redo)];
     uint64_t word = load_relaxed(&durable->word);
-    if (slot_word_generation(word) == actor_ref_generation(slot->redo) && slot_word_state(word) != ACTOR_SLOT_FREE)
-        store_relaxed(&durable->word, slot_word(generation_next(slot_word_generation(word)), 0, ACTOR_SLOT_FREE));
+    if (slot_word_generation(word) == actor_ref_generation(slot->redo) &&
+        slot_word_state(word) != ACTOR_SLOT_FREE)
+        store_relaxed(&durable->word,
+                      slot_word(generation_next(slot_word_generation(word)), 0, ACTOR_SLOT_FREE));
     crash_order();
 }
 
-/* A record taken straight from its port: the port's cursor is behind it, or further [DIRECT_PCUR], and its batch present
- * [DIRECT_NOBATCH], whether or not that had been stored. */
+/* A record taken straight from its port: the port's cursor is behind it, or further [DIRECT_PCUR],
+ * and its batch present [DIRECT_NOBATCH], whether or not that had been stored. */
 static void redo_direct(struct engine *e, const struct segment_commit *slot)
 {
     struct segment_port *port = &e->segment.ports[slot->port];
-    if (load_relaxed(&port->generation) == slot->port_generation && slot->redo > load_relaxed(&port->pcur))
+    if (load_relaxed(&port->generation) == slot->port_generation &&
+        slot->redo > load_relaxed(&port->pcur))
         store_relaxed(&port->pcur, slot->redo);
     crash_order();
     struct segment_queue *queue = &e->segment.queues[slot->source - 1];
@@ -173,7 +185,8 @@ static void redo_direct(struct engine *e, const struct segment_commit *slot)
 }
 
 /* Pass 4e: where the attached source stood. */
-static void store_cursor(struct engine *e, const struct segment_commit *slot, struct engine_recovery *report)
+static void store_cursor(struct engine *e, const struct segment_commit *slot,
+                         struct engine_recovery *report)
 {
     if (slot->source == 0)
         return;
@@ -185,13 +198,15 @@ static void store_cursor(struct engine *e, const struct segment_commit *slot, st
         queue_park_batch(queue, commit_cursor(slot), commit_tail(slot), slot->wrap);
         report->attached_batches++;
     } else {
-        store_relaxed(&e->segment.ports[source - e->segment.dead_letters - 1].pcur, commit_cursor(slot));
+        store_relaxed(&e->segment.ports[source - e->segment.dead_letters - 1].pcur,
+                      commit_cursor(slot));
         report->ports_attached++;
     }
     crash_order();
 }
 
-/* Pass 4: in the worker's name, with its lock word and journal [R_NOLOCK]; the flip last [R_FLIPEARLY]. */
+/* Pass 4: in the worker's name, with its lock word and journal [R_NOLOCK]; the flip last
+ * [R_FLIPEARLY]. */
 static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery *report)
 {
     struct worker *w = e->workers[id];
@@ -200,7 +215,7 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     uint32_t step = armed_step(w->durable);
     if (slot.source && slot.redo_how == COMMIT_ASIDE)
         aside_redo(e, &slot); /* before anything is looked for in these queues */
-    if (durable_undo(e, id)) /* a */
+    if (durable_undo(e, id))  /* a */
         report->states_undone++;
     bool hung = blame(e, id, &slot, report);
     if (!SEEDED(no_redo))
@@ -220,7 +235,8 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     if (slot.source && slot.redo_how == COMMIT_DIRECT)
         redo_direct(e, &slot);
     if (hung) {
-        store_relaxed(&w->durable->turn, 0); /* before the flip: what is first then has not been running */
+        /* before the flip: what is first then has not been running */
+        store_relaxed(&w->durable->turn, 0);
         if (postpone_move(w))
             slot = *w->slot;
     }
@@ -228,7 +244,8 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     w->source = 0;
     if (slot.source || commit_out(&slot) || slot.redo)
         commit_flip(w, 0, 0, 0, 0, 0, 0);
-    store_relaxed(&w->durable->turn, 0); /* behind the flip: until then it speaks of what was attached */
+    /* behind the flip: until then it speaks of what was attached */
+    store_relaxed(&w->durable->turn, 0);
 }
 
 /* Pass 7. */
@@ -239,14 +256,16 @@ static void rebuild(struct engine *e, struct engine_recovery *report)
     for (uint32_t i = 0; i < s->dead_letters; i++) {
         struct segment_queue *queue = &s->queues[i];
         uint32_t sel = load_relaxed(&queue->sel);
-        if (!queue_has_batch(sel)) { /* L1, whatever these words have become: what is sent next begins where they say */
+        /* L1, whatever these words have become: what is sent next begins where they say */
+        if (!queue_has_batch(sel)) {
             store_relaxed(&queue->len[queue_active(sel) ^ 1], 0);
             store_relaxed(&queue->cursor, 0);
             store_relaxed(&queue->wrap, 0);
         } else {
             report->parked_batches++;
         }
-        if (i >= s->n_queues || !queue_has_work(queue)) /* a backlog is looked at by whoever runs its port */
+        /* a backlog is looked at by whoever runs its port */
+        if (i >= s->n_queues || !queue_has_work(queue))
             continue;
         if (i >= s->n_mailboxes)
             store_relaxed(&e->urgent[segment_mailbox(s, i)], 1); /* G4 */
@@ -256,7 +275,8 @@ static void rebuild(struct engine *e, struct engine_recovery *report)
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
         uint32_t source = engine_source_of_port(e, id);
         if (load_relaxed(&e->ports[id].state) != PORT_OPEN) {
-            store_relaxed(&e->sources[source].own, own_running(OWN_NOBODY)); /* nobody's until it is added */
+            /* nobody's until it is added */
+            store_relaxed(&e->sources[source].own, own_running(OWN_NOBODY));
             continue;
         }
         port_publish_cursors(e, id); /* pass 5 */
@@ -266,17 +286,21 @@ static void rebuild(struct engine *e, struct engine_recovery *report)
     }
 }
 
-/* Ports whose client has gone while no executor ran, and that the supervisor does not know any more. */
+/* Ports whose client has gone while no executor ran, and that the supervisor does not know any
+ * more. */
 static void forget_ports(struct engine *e)
 {
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
         struct segment_port *durable = &e->segment.ports[id];
-        if (load_relaxed(&durable->generation) == 0 || load_relaxed(&e->ports[id].state) == PORT_OPEN)
+        if (load_relaxed(&durable->generation) == 0 ||
+            load_relaxed(&e->ports[id].state) == PORT_OPEN)
             continue;
         struct segment_actor *slot = &e->segment.actors[actor_ref_slot(durable->ref)];
         uint64_t word = load_relaxed(&slot->word);
-        if (slot_word_generation(word) == actor_ref_generation(durable->ref) && slot_word_state(word) == ACTOR_SLOT_PORT)
-            store_relaxed(&slot->word, slot_word(generation_next(slot_word_generation(word)), 0, ACTOR_SLOT_FREE));
+        if (slot_word_generation(word) == actor_ref_generation(durable->ref) &&
+            slot_word_state(word) == ACTOR_SLOT_PORT)
+            store_relaxed(&slot->word, slot_word(generation_next(slot_word_generation(word)), 0,
+                                                 ACTOR_SLOT_FREE));
         crash_order();
         store_relaxed(&durable->generation, 0);
     }
@@ -313,7 +337,9 @@ int recover_run(struct engine *e, struct engine_recovery *report)
         struct segment_queue *queue = &e->segment.queues[i];
         uint32_t sel = load_relaxed(&queue->sel);
         assert(load_relaxed(&queue->lock) == 0);
-        assert(queue_has_batch(sel) || i == e->segment.dead_letters || load_relaxed(&queue->len[queue_active(sel) ^ 1]) == 0); /* L1 */
+        /* L1 */
+        assert(queue_has_batch(sel) || i == e->segment.dead_letters ||
+               load_relaxed(&queue->len[queue_active(sel) ^ 1]) == 0);
     }
     report->boots = load_relaxed(&e->segment.header->boots);
     report->duration_ns = engine_now_ns() - started;

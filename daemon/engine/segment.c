@@ -17,7 +17,8 @@ static uint64_t page_up(uint64_t bytes)
     return (bytes + PAGE - 1) & ~(PAGE - 1);
 }
 
-/* Of one buffer: policy drop-oldest lets it grow to twice the limit, until the port is run (delivery.h, D5). */
+/* Of one buffer: policy drop-oldest lets it grow to twice the limit, until the port is run
+ * (delivery.h, D5). */
 static uint64_t backlog_window(const struct segment_header *h)
 {
     return 2 * h->backlog_bytes;
@@ -44,7 +45,8 @@ static void layout_compute(const struct engine_config *config, struct segment_he
     h->queues_per_worker = config->queues_per_worker;
     h->detached_max = config->detached_max;
     h->n_ids = h->workers_max + h->detached_max + 1;
-    h->n_mailboxes = h->workers_max * (h->queues_per_worker + 2) + ODEON_FOLLOW_QUEUES + h->detached_max;
+    h->n_mailboxes =
+        h->workers_max * (h->queues_per_worker + 2) + ODEON_FOLLOW_QUEUES + h->detached_max;
     h->n_queues = 2 * h->n_mailboxes;
     h->actors_max = config->actors_max;
     h->limit_bytes = config->limit_bytes;
@@ -52,9 +54,11 @@ static void layout_compute(const struct engine_config *config, struct segment_he
     h->backlog_bytes = page_up(config->backlog_bytes);
     h->dlq_bytes = page_up(config->dlq_bytes);
     h->durable_bytes = config->durable_bytes;
-    h->state_stride = config->durable_bytes ? line_up(sizeof(struct segment_state) + config->durable_bytes) : 0;
+    h->state_stride =
+        config->durable_bytes ? line_up(sizeof(struct segment_state) + config->durable_bytes) : 0;
     h->undo_stride = line_up(sizeof(struct segment_undo) + config->durable_bytes);
-    /* A sender is refused above the limit, and some only above twice the limit: all outboxes may still come on top (outbox.h, B4). */
+    /* A sender is refused above the limit, and some only above twice the limit: all outboxes may
+     * still come on top (outbox.h, B4). */
     h->window_bytes = page_up(2 * h->limit_bytes + h->n_ids * h->outbox_bytes + ENVELOPE_SIZE_MAX);
 
 #define PLACE(field, bytes) (h->field = at, at = page_up(at + (uint64_t)(bytes)))
@@ -90,48 +94,60 @@ uint64_t segment_message_window_bytes(const struct engine_config *config)
     return h.window_bytes;
 }
 
-static int segment_check(const struct segment_header *ours, const struct segment_header *theirs, const char **reterr_text)
+static int segment_check(const struct segment_header *ours, const struct segment_header *theirs,
+                         const char **reterr_text)
 {
     if (theirs->version != ours->version || theirs->layout_hash != ours->layout_hash) {
         *reterr_text = "the segment was made by a build with another layout";
         return -EPROTO;
     }
-    if (theirs->workers_max != ours->workers_max || theirs->queues_per_worker != ours->queues_per_worker ||
-        theirs->detached_max != ours->detached_max || theirs->n_ids != ours->n_ids || theirs->n_queues != ours->n_queues || theirs->actors_max != ours->actors_max ||
+    if (theirs->workers_max != ours->workers_max ||
+        theirs->queues_per_worker != ours->queues_per_worker ||
+        theirs->detached_max != ours->detached_max || theirs->n_ids != ours->n_ids ||
+        theirs->n_queues != ours->n_queues || theirs->actors_max != ours->actors_max ||
         theirs->limit_bytes != ours->limit_bytes || theirs->outbox_bytes != ours->outbox_bytes ||
         theirs->backlog_bytes != ours->backlog_bytes || theirs->dlq_bytes != ours->dlq_bytes ||
         theirs->durable_bytes != ours->durable_bytes || theirs->size != ours->size) {
-        *reterr_text = "the segment was made with other sizes (workers-max, queues-per-worker, detached, actors or a bytes setting)";
+        *reterr_text = "the segment was made with other sizes (workers-max, queues-per-worker, "
+                       "detached, actors or a bytes setting)";
         return -EPROTO;
     }
     /* Strides, offsets: all that follows from these sizes. */
-    if (memcmp(&theirs->version, &ours->version, offsetof(struct segment_header, boots) - offsetof(struct segment_header, version)) != 0) {
+    if (memcmp(&theirs->version, &ours->version,
+               offsetof(struct segment_header, boots) - offsetof(struct segment_header, version)) !=
+        0) {
         *reterr_text = "the segment's header is damaged: its tables are not where they must be";
         return -EPROTO;
     }
     return 0;
 }
 
-/* The header is written in full before its magic: a kill in between leaves a segment that is formatted again. */
+/* The header is written in full before its magic: a kill in between leaves a segment that is
+ * formatted again. */
 static void segment_format(struct segment_header *header, const struct segment_header *computed)
 {
-    memcpy((uint8_t *)header + sizeof(header->magic), (const uint8_t *)computed + sizeof(header->magic),
+    memcpy((uint8_t *)header + sizeof(header->magic),
+           (const uint8_t *)computed + sizeof(header->magic),
            sizeof(*header) - sizeof(header->magic));
     store_relaxed(&header->n_message_types, MESSAGE_TYPE_FIRST_USER);
     store_relaxed(&header->n_actor_types, 1);
     store_relaxed(&header->slots_high, ODEON_PORTS_MAX);
     store_relaxed(&header->clean, 1);
-    struct segment_worker *workers = (struct segment_worker *)((uint8_t *)header + computed->workers_offset);
-    for (uint32_t id = 0; id < computed->n_ids; id++) /* counts begin at 1: 0 is a record that is being filled */
+    struct segment_worker *workers =
+        (struct segment_worker *)((uint8_t *)header + computed->workers_offset);
+    /* counts begin at 1: 0 is a record that is being filled */
+    for (uint32_t id = 0; id < computed->n_ids; id++)
         store_relaxed(&workers[id].slot[0].what, commit_what(0, 1));
-    struct segment_queue *queues = (struct segment_queue *)((uint8_t *)header + computed->queues_offset);
+    struct segment_queue *queues =
+        (struct segment_queue *)((uint8_t *)header + computed->queues_offset);
     for (uint32_t i = 0; i < 2 * computed->n_queues; i++)
         store_relaxed(&queues[i / 2].window[i % 2], i);
     crash_order();
     store_release(&header->magic, SEGMENT_MAGIC);
 }
 
-int segment_open(struct segment *segment, const struct engine_config *config, int fd, const char **reterr_text)
+int segment_open(struct segment *segment, const struct engine_config *config, int fd,
+                 const char **reterr_text)
 {
     struct segment_header computed;
     struct stat st;
@@ -141,8 +157,10 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
     if ((uint64_t)st.st_size < computed.size) {
         uint64_t magic = 0; /* what begins with anything is not ours to grow */
         if (pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic != 0) {
-            *reterr_text = magic == SEGMENT_MAGIC ? "the segment was made with other sizes (workers-max, queues-per-worker, detached, actors or a bytes setting)"
-                                                  : "not an engine segment";
+            *reterr_text = magic == SEGMENT_MAGIC
+                               ? "the segment was made with other sizes (workers-max, "
+                                 "queues-per-worker, detached, actors or a bytes setting)"
+                               : "not an engine segment";
             return -EPROTO;
         }
         if (ftruncate(fd, (off_t)computed.size) < 0) {
@@ -150,19 +168,23 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
             return errno == EPERM ? -EPROTO : -errno;
         }
     }
-    uint8_t *base = mmap(NULL, computed.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    uint8_t *base =
+        mmap(NULL, computed.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (base == MAP_FAILED) {
         *reterr_text = "the segment cannot be mapped";
         return -errno;
     }
-    (void)madvise(base + computed.outboxes_offset, computed.size - computed.outboxes_offset, MADV_DONTDUMP);
+    (void)madvise(base + computed.outboxes_offset, computed.size - computed.outboxes_offset,
+                  MADV_DONTDUMP);
     struct segment_header *header = (struct segment_header *)base;
     uint64_t magic = load_acquire(&header->magic);
     if (magic == 0 && load_relaxed(&header->boots) == 0) {
         segment_format(header, &computed);
     } else {
         int r = -EPROTO;
-        *reterr_text = magic ? "not an engine segment" : "the segment's header is damaged: it has been in use, and its magic number is gone";
+        *reterr_text = magic ? "not an engine segment"
+                             : "the segment's header is damaged: it has been in use, and its magic "
+                               "number is gone";
         if (magic == SEGMENT_MAGIC)
             r = segment_check(&computed, header, reterr_text);
         if (r < 0) {
@@ -192,8 +214,10 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
         .detached_max = computed.detached_max,
         .pinned_first = computed.workers_max * computed.queues_per_worker,
         .follow_first = computed.workers_max * (computed.queues_per_worker + 1),
-        .aside_first = computed.workers_max * (computed.queues_per_worker + 1) + ODEON_FOLLOW_QUEUES,
-        .detached_first = computed.workers_max * (computed.queues_per_worker + 2) + ODEON_FOLLOW_QUEUES,
+        .aside_first =
+            computed.workers_max * (computed.queues_per_worker + 1) + ODEON_FOLLOW_QUEUES,
+        .detached_first =
+            computed.workers_max * (computed.queues_per_worker + 2) + ODEON_FOLLOW_QUEUES,
     };
     return 0;
 }
@@ -209,9 +233,11 @@ uint8_t *segment_window(const struct segment *segment, uint32_t queue, unsigned 
 {
     const struct segment_header *h = segment->header;
     if (queue < segment->n_queues)
-        return segment->base + h->windows_offset + load_relaxed(&segment->queues[queue].window[buffer]) * h->window_bytes;
+        return segment->base + h->windows_offset +
+               load_relaxed(&segment->queues[queue].window[buffer]) * h->window_bytes;
     if (queue < segment->dead_letters)
-        return segment->base + h->backlogs_offset + (2 * (uint64_t)(queue - segment->n_queues) + buffer) * backlog_window(h);
+        return segment->base + h->backlogs_offset +
+               (2 * (uint64_t)(queue - segment->n_queues) + buffer) * backlog_window(h);
     return segment->base + h->dlq_offset + buffer * h->dlq_bytes;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mapped engine segment: sizes, offsets, checks on opening (docs/shared-memory.md).  Owned by the engine; every thread of the
- * executor reads the pointers, nobody changes them after segment_open().
+/* The mapped engine segment: sizes, offsets, checks on opening (docs/shared-memory.md). Owned by
+ * the engine; every thread of the executor reads the pointers, nobody changes them after
+ * segment_open().
  *
  * What it does not do: give the tables a meaning; that is queue, actors, outbox, port and recover.
  */
@@ -17,7 +18,8 @@ struct segment {
     uint64_t size;
     struct segment_header *header;
     struct segment_worker *workers;
-    struct segment_queue *queues; /* Q message queues (mailboxes, then their urgent lanes), P backlogs, 1 of dead letters */
+    /* Q message queues (mailboxes, then their urgent lanes), P backlogs, 1 of dead letters */
+    struct segment_queue *queues;
     struct segment_actor *actors;
     uint8_t *args;
     uint8_t *states;
@@ -27,14 +29,16 @@ struct segment {
     struct segment_port *ports;
     uint32_t n_queues, n_mailboxes, n_ids, dead_letters; /* dead_letters: id of that queue */
     uint32_t workers_max, queues_per_worker, detached_max;
-    uint32_t pinned_first, follow_first, aside_first, detached_first; /* where these ranges of mailboxes begin */
+    /* where these ranges of mailboxes begin */
+    uint32_t pinned_first, follow_first, aside_first, detached_first;
 };
 
 /* What a mailbox is for: who may run it follows from that (placement.h). */
 enum queue_range { QUEUE_ORDINARY, QUEUE_PINNED, QUEUE_FOLLOW, QUEUE_ASIDE, QUEUE_DETACHED };
 
 uint64_t segment_size(const struct engine_config *config);
-int segment_open(struct segment *segment, const struct engine_config *config, int fd, const char **reterr_text);
+int segment_open(struct segment *segment, const struct engine_config *config, int fd,
+                 const char **reterr_text);
 void segment_close(struct segment *segment);
 
 /* Bytes of one buffer of a message queue in a segment for `config`. */
@@ -49,7 +53,8 @@ uint8_t *segment_outbox(const struct segment *segment, uint32_t id);
 
 static inline struct segment_undo *segment_undo(const struct segment *segment, uint32_t id)
 {
-    return (struct segment_undo *)(segment->base + segment->header->undos_offset + id * segment->header->undo_stride);
+    return (struct segment_undo *)(segment->base + segment->header->undos_offset +
+                                   id * segment->header->undo_stride);
 }
 
 /* A worker's valid record; its own thread's, or recovery's. */
@@ -58,27 +63,36 @@ static inline struct segment_commit *segment_commit_valid(struct segment_worker 
     struct segment_commit *a = &worker->slot[0], *b = &worker->slot[1];
     uint64_t low_a = atomic_load_explicit(&a->what, memory_order_relaxed) & COMMIT_LOW_MASK;
     uint64_t low_b = atomic_load_explicit(&b->what, memory_order_relaxed) & COMMIT_LOW_MASK;
-    return low_b != 0 && (low_a == 0 || atomic_load_explicit(&b->high, memory_order_relaxed) + low_b > atomic_load_explicit(&a->high, memory_order_relaxed) + low_a) ? b : a;
+    return low_b != 0 &&
+                   (low_a == 0 || atomic_load_explicit(&b->high, memory_order_relaxed) + low_b >
+                                      atomic_load_explicit(&a->high, memory_order_relaxed) + low_a)
+               ? b
+               : a;
 }
 
-/* The count that a record stands for, 0: it is being filled.  It is read again if it has been changed meanwhile. */
+/* The count that a record stands for, 0: it is being filled. It is read again if it has been
+ * changed meanwhile. */
 static inline uint64_t segment_commit_count(const struct segment_commit *slot)
 {
-    uint64_t what, high, again = atomic_load_explicit(&slot->what, memory_order_acquire); /* behind it, what the flip committed */
+    /* behind it, what the flip committed */
+    uint64_t what, high, again = atomic_load_explicit(&slot->what, memory_order_acquire);
     do {
         what = again;
         high = atomic_load_explicit(&slot->high, memory_order_relaxed);
         atomic_thread_fence(memory_order_acquire);
         again = atomic_load_explicit(&slot->what, memory_order_acquire);
-    } while ((again & COMMIT_LOW_MASK) < (what & COMMIT_LOW_MASK)); /* it only grows, unless the record is being filled */
+        /* it only grows, unless the record is being filled */
+    } while ((again & COMMIT_LOW_MASK) < (what & COMMIT_LOW_MASK));
     uint64_t low = what & COMMIT_LOW_MASK;
     return low ? high + low : 0;
 }
 
-/* The count, for other threads: at least what it was when the call began, whatever the worker does meanwhile.  Two looks are not enough: the
- * first record may be that of two flips ago, and the second one be filled by the time it is looked at.  Three are.  If the second record was
- * valid when the call began, it is found so, or it is being filled, and the first one has been flipped to; if the first one was, it is found
- * so, or the same holds the other way round.  When both have been met while they were filled, the call begins again. */
+/* The count, for other threads: at least what it was when the call began, whatever the worker does
+ * meanwhile. Two looks are not enough: the first record may be that of two flips ago, and the
+ * second one be filled by the time it is looked at. Three are. If the second record was valid when
+ * the call began, it is found so, or it is being filled, and the first one has been flipped to; if
+ * the first one was, it is found so, or the same holds the other way round. When both have been met
+ * while they were filled, the call begins again. */
 static inline uint64_t segment_count(const struct segment_worker *worker)
 {
     uint64_t first, second, again;
@@ -91,8 +105,10 @@ static inline uint64_t segment_count(const struct segment_worker *worker)
     return count > first ? count : first;
 }
 
-/* The range of a mailbox; *ret_index: of its worker (ordinary, pinned, aside), else within its range. */
-static inline enum queue_range segment_queue_range(const struct segment *segment, uint32_t queue, uint32_t *ret_index)
+/* The range of a mailbox; *ret_index: of its worker (ordinary, pinned, aside), else within its
+ * range. */
+static inline enum queue_range segment_queue_range(const struct segment *segment, uint32_t queue,
+                                                   uint32_t *ret_index)
 {
     if (queue < segment->pinned_first) {
         *ret_index = queue / segment->queues_per_worker;

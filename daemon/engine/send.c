@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What behaviours call through the host table, engine.h's engine_ctx_*: sends, replies, spawns, and who they are.
+/* What behaviours call through the host table, engine.h's engine_ctx_*: sends, replies, spawns, and
+ * who they are.
  *
- * Threads: a worker's own, from within a turn; the control thread's sends come this way, too.  Where a record goes is turn.h's (U3, U5);
+ * Threads: a worker's own, from within a turn; the control thread's sends come this way, too. Where
+ * a record goes is turn.h's (U3, U5);
  * here is the short way there, and the general one.
  */
 #include <errno.h>
@@ -13,7 +15,8 @@
 #include "daemon/engine/turn.h"
 
 /* 1: to be appended all the same; 0: dropped; negative: refused. */
-static int send_at_limit(struct worker *w, actor_ref to, uint64_t meta, uint32_t destination, uint64_t size)
+static int send_at_limit(struct worker *w, actor_ref to, uint64_t meta, uint32_t destination,
+                         uint64_t size)
 {
     if (outbox_fits(w, size))
         return overflow_send(w, to, (uint16_t)meta, destination);
@@ -21,7 +24,8 @@ static int send_at_limit(struct worker *w, actor_ref to, uint64_t meta, uint32_t
     return -ENOBUFS;
 }
 
-static inline struct envelope *send_begin(struct worker *w, struct envelope *at, actor_ref to, uint64_t meta)
+static inline struct envelope *send_begin(struct worker *w, struct envelope *at, actor_ref to,
+                                          uint64_t meta)
 {
     uint64_t *words = envelope_words(at);
     words[0] = to;
@@ -30,23 +34,27 @@ static inline struct envelope *send_begin(struct worker *w, struct envelope *at,
     return at;
 }
 
-/* A dead letter at once, whatever waits anywhere: a queue that would only pass it on can be full.  Its sender is an actor, and is sent no
- * refusal. */
-static struct envelope *send_to_nobody(struct worker *w, actor_ref to, uint64_t meta, uint64_t size, int *ret_error)
+/* A dead letter at once, whatever waits anywhere: a queue that would only pass it on can be full.
+ * Its sender is an actor, and is sent no refusal. */
+static struct envelope *send_to_nobody(struct worker *w, actor_ref to, uint64_t meta, uint64_t size,
+                                       int *ret_error)
 {
     if (!outbox_fits(w, size)) {
         w->n_failed++;
         *ret_error = -ENOBUFS;
         return NULL;
     }
-    struct envelope *out = send_begin(w, outbox_append(w, w->engine->segment.dead_letters, size), to, meta);
+    struct envelope *out =
+        send_begin(w, outbox_append(w, w->engine->segment.dead_letters, size), to, meta);
     out->reserved = REASON_NO_SUCH_ACTOR;
     stat_add(w, STAT_dead_letters, 1);
     return out;
 }
 
-/* Where a record of `size` bytes for `to` goes, its header written; NULL and *ret_error, which is 0 if it is dropped. */
-static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta, uint64_t size, int *ret_error)
+/* Where a record of `size` bytes for `to` goes, its header written; NULL and *ret_error, which is 0
+ * if it is dropped. */
+static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta, uint64_t size,
+                                   int *ret_error)
 {
     uint32_t slot = actor_ref_slot(to);
     struct engine *e = w->engine;
@@ -57,14 +65,15 @@ static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta
     uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
     if (unlikely(destination == NO_DESTINATION))
         return send_to_nobody(w, to, meta, size, ret_error);
-    if (unlikely(!turn_has_room(w, destination, size)) && (*ret_error = send_at_limit(w, to, meta, destination, size)) <= 0)
+    if (unlikely(!turn_has_room(w, destination, size)) &&
+        (*ret_error = send_at_limit(w, to, meta, destination, size)) <= 0)
         return NULL;
     return send_begin(w, turn_place(w, destination, size), to, meta);
 }
 
 /* The general form: a correlation id in front, a tail behind. */
-static int send_pieces(struct worker *w, actor_ref to, uint64_t meta, uint64_t correlation, const void *head, size_t head_size,
-                       const void *tail, size_t tail_size)
+static int send_pieces(struct worker *w, actor_ref to, uint64_t meta, uint64_t correlation,
+                       const void *head, size_t head_size, const void *tail, size_t tail_size)
 {
     if (unlikely(head_size > ODEON_PAYLOAD_MAX || tail_size > ODEON_PAYLOAD_MAX - head_size))
         return -EMSGSIZE;
@@ -80,7 +89,8 @@ static int send_pieces(struct worker *w, actor_ref to, uint64_t meta, uint64_t c
     }
     uint8_t *payload = envelope_payload(out);
     if (length)
-        ((uint64_t *)payload)[(length - 1) / 8] = 0; /* padding carries nothing of what lay here before */
+        /* padding carries nothing of what lay here before */
+        ((uint64_t *)payload)[(length - 1) / 8] = 0;
     if (correlation) {
         out->flags = ENVELOPE_CORRELATED | ENVELOPE_REPLY;
         memcpy(payload, &correlation, sizeof(correlation));
@@ -92,37 +102,45 @@ static int send_pieces(struct worker *w, actor_ref to, uint64_t meta, uint64_t c
     return 0;
 }
 
-static __attribute__((noinline)) int send_otherwise(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour,
+static __attribute__((noinline)) int send_otherwise(struct engine_context *ctx, actor_ref to,
+                                                    uint32_t type, uint32_t behaviour,
                                                     const void *data, size_t size)
 {
     struct worker *w = worker_of_context(ctx);
     if (w->newborn && size <= ODEON_PAYLOAD_MAX) {
         bool spared = turn_newborn_settle(w, to);
-        int r = engine_ctx_send(ctx, to, type, behaviour, data, size); /* the short ways are open again */
+        /* the short ways are open again */
+        int r = engine_ctx_send(ctx, to, type, behaviour, data, size);
         if (unlikely(spared && r < 0))
             turn_newborn_again(w, to);
         return r;
     }
-    return send_pieces(worker_of_context(ctx), to, envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, data, size, NULL, 0);
+    return send_pieces(worker_of_context(ctx), to,
+                       envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, data, size, NULL, 0);
 }
 
 /* Where a small record goes: the short ways.  NULL: it is not as simple as that. */
-static inline struct envelope *send_short(struct worker *w, actor_ref to, uint64_t meta, uint64_t size)
+static inline struct envelope *send_short(struct worker *w, actor_ref to, uint64_t meta,
+                                          uint64_t size)
 {
     uint32_t slot = actor_ref_slot(to);
     if (unlikely(slot >= w->actors_max))
         return NULL;
     uint32_t destination = actor_key_destination(load_relaxed(&w->actors[slot].key));
     struct envelope *at;
-    if (likely(destination == w->queue && load_relaxed(w->active_len) == 0 && w->tail + size <= w->tail_limit)) {
+    if (likely(destination == w->queue && load_relaxed(w->active_len) == 0 &&
+               w->tail + size <= w->tail_limit)) {
         at = (struct envelope *)(w->batch + w->tail);
         w->tail += size;
         w->n_tail_appends += ODEON_STATISTICS;
     } else {
-        if (unlikely(w->out >= w->out_room || to == 0)) /* closed, then 0 (U5); nobody, who has the number of a client's slot */
+        /* closed, then 0 (U5); nobody, who has the number of a client's slot */
+        if (unlikely(w->out >= w->out_room || to == 0))
             return NULL;
         if (destination != w->run_destination) {
-            if (unlikely(destination == NO_DESTINATION || (destination == w->queue && w->ring != 0) || !outbox_look_for_room(w, destination)))
+            if (unlikely(destination == NO_DESTINATION ||
+                         (destination == w->queue && w->ring != 0) ||
+                         !outbox_look_for_room(w, destination)))
                 return NULL; /* ... or the tail is not closed yet, or the queue is full */
             outbox_run_begin(w, destination);
         }
@@ -133,11 +151,14 @@ static inline struct envelope *send_short(struct worker *w, actor_ref to, uint64
     return send_begin(w, at, to, meta);
 }
 
-int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size)
+int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour,
+                    const void *data, size_t size)
 {
     if (unlikely(size & ~UINT64_C(24))) /* other than 0, 8, 16, 24 bytes: no padding to clear */
         return send_otherwise(ctx, to, type, behaviour, data, size);
-    struct envelope *at = send_short(worker_of_context(ctx), to, envelope_meta((uint16_t)type, size, behaviour & 0xff), sizeof(*at) + size);
+    struct envelope *at =
+        send_short(worker_of_context(ctx), to,
+                   envelope_meta((uint16_t)type, size, behaviour & 0xff), sizeof(*at) + size);
     if (unlikely(!at))
         return send_otherwise(ctx, to, type, behaviour, data, size);
     uint64_t *payload = envelope_payload(at);
@@ -157,27 +178,34 @@ int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uin
 
 int engine_ctx_signal(struct engine_context *ctx, actor_ref to, uint64_t kind)
 {
-    if (unlikely(!send_short(worker_of_context(ctx), to, kind & META_KIND, sizeof(struct envelope))))
+    if (unlikely(
+            !send_short(worker_of_context(ctx), to, kind & META_KIND, sizeof(struct envelope))))
         return send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), NULL, 0);
     return 0;
 }
 
 int engine_ctx_send_word(struct engine_context *ctx, actor_ref to, uint64_t kind, uint64_t word)
 {
-    struct envelope *at = send_short(worker_of_context(ctx), to, (kind & META_KIND) | sizeof(word) << 16, sizeof(*at) + sizeof(word));
+    struct envelope *at =
+        send_short(worker_of_context(ctx), to, (kind & META_KIND) | sizeof(word) << 16,
+                   sizeof(*at) + sizeof(word));
     if (unlikely(!at))
         return send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), &word, sizeof(word));
     *(uint64_t *)envelope_payload(at) = word;
     return 0;
 }
 
-int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *head, size_t head_size,
-                         const void *tail, size_t tail_size)
+int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type,
+                         uint32_t behaviour, const void *head, size_t head_size, const void *tail,
+                         size_t tail_size)
 {
-    return send_pieces(worker_of_context(ctx), to, envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, head, head_size, tail, tail_size);
+    return send_pieces(worker_of_context(ctx), to,
+                       envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, head, head_size, tail,
+                       tail_size);
 }
 
-int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size)
+int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t type,
+                           uint32_t behaviour, const void *data, size_t size)
 {
     struct worker *w = worker_of_context(ctx);
     const struct engine *e = w->engine;
@@ -187,7 +215,8 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
     if (unlikely(slot >= e->config.actors_max || actor_ref_generation(to) == 0))
         return -ESRCH;
     uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
-    if (unlikely(destination >= e->segment.n_mailboxes)) /* a client, which receives in one order, or nobody */
+    /* a client, which receives in one order, or nobody */
+    if (unlikely(destination >= e->segment.n_mailboxes))
         return engine_ctx_send(ctx, to, type, behaviour, data, size);
     destination = segment_urgent_queue(&e->segment, destination);
     if (unlikely(w->newborn))
@@ -199,7 +228,8 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
             return r;
     }
     uint64_t meta = envelope_meta((uint16_t)type, size, behaviour & 0xff);
-    uint64_t *payload = envelope_payload(send_begin(w, outbox_append(w, destination, bytes), to, meta));
+    uint64_t *payload =
+        envelope_payload(send_begin(w, outbox_append(w, destination, bytes), to, meta));
     if (size) {
         payload[(size - 1) / 8] = 0; /* padding carries nothing of what lay here before */
         memcpy(payload, data, size);
@@ -209,15 +239,18 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
     return 0;
 }
 
-int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size, const void *tail, size_t tail_size)
+int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head, size_t head_size,
+                     const void *tail, size_t tail_size)
 {
     if (ctx->sender == 0)
         return -ENOTCONN;
-    return send_pieces(worker_of_context(ctx), ctx->sender, envelope_meta((uint16_t)type, 0, BEHAVIOUR_NONE), ctx->correlation, head,
+    return send_pieces(worker_of_context(ctx), ctx->sender,
+                       envelope_meta((uint16_t)type, 0, BEHAVIOUR_NONE), ctx->correlation, head,
                        head_size, tail, tail_size);
 }
 
-int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn, actor_ref *ret_ref)
+int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn,
+                     actor_ref *ret_ref)
 {
     struct spawn_request request = {
         .type = type,
@@ -245,7 +278,8 @@ int engine_ctx_find_type(struct engine_context *ctx, const char *name, uint32_t 
 void engine_ctx_describe(struct engine_context *ctx, const char **ret_type, const char **ret_plugin)
 {
     struct engine *e = worker_of_context(ctx)->engine;
-    const struct actor_type *type = load_relaxed(&e->types[actor_key_type(load_relaxed(&e->actors[actor_ref_slot(ctx->self)].key))]);
+    const struct actor_type *type = load_relaxed(
+        &e->types[actor_key_type(load_relaxed(&e->actors[actor_ref_slot(ctx->self)].key))]);
     *ret_type = type ? type->name : "";
     *ret_plugin = type ? type->plugin : "";
 }

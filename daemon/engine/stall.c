@@ -22,7 +22,8 @@ enum {
     PERIOD_MOST_NS = 200 * 1000 * 1000,
     ASIDE_TRIES = 10, /* the thread may be in a system call of the engine's just then */
     HOLD_NS = 50 * 1000 * 1000,
-    GRACE_NS = 500 * 1000 * 1000, /* for the signal to reach a condemned handler; then its record is written for it */
+    /* for the signal to reach a condemned handler; then its record is written for it */
+    GRACE_NS = 500 * 1000 * 1000,
 };
 
 int stall_open(struct engine *e)
@@ -47,7 +48,9 @@ void engine_set_stall_limits(struct engine *e, uint64_t warn, uint64_t kill)
     e->config.stall_warn_ns = warn;
     e->config.stall_kill_ns = kill;
     uint64_t period = least / PARTS;
-    store_relaxed(&e->watch_period_ns, period < PERIOD_LEAST_NS ? PERIOD_LEAST_NS : period > PERIOD_MOST_NS ? PERIOD_MOST_NS : period);
+    store_relaxed(&e->watch_period_ns, period < PERIOD_LEAST_NS  ? PERIOD_LEAST_NS
+                                       : period > PERIOD_MOST_NS ? PERIOD_MOST_NS
+                                                                 : period);
     store_relaxed(&e->watch_armed, 1);
     if (!least)
         return; /* WA1 */
@@ -70,7 +73,9 @@ static bool thread_is_gone(const struct worker *w)
 /* What it has used of processors; 0: not to be told. */
 static uint64_t thread_cpu_ns(const struct worker *w)
 {
-    enum { PER_THREAD_SCHED = 6 }; /* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED: what pthread_getcpuclockid() makes, of a living thread's id */
+    /* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED: what pthread_getcpuclockid() makes, of a living
+     * thread's id */
+    enum { PER_THREAD_SCHED = 6 };
     struct timespec used;
     if (clock_gettime((clockid_t)((~(unsigned)thread_id(w) << 3) | PER_THREAD_SCHED), &used) < 0)
         return 0;
@@ -103,7 +108,8 @@ static void forget(struct worker *w, struct stall_watch *watch, uint64_t count)
     *watch = (struct stall_watch){ .count = count };
 }
 
-static void describe(struct engine *e, struct worker *w, const struct stall_watch *watch, struct engine_stall *ret)
+static void describe(struct engine *e, struct worker *w, const struct stall_watch *watch,
+                     struct engine_stall *ret)
 {
     struct engine_worker_view view;
     *ret = (struct engine_stall){ .worker = w->id, .age_ns = watch->age_ns, .state = '?' };
@@ -115,14 +121,16 @@ static void describe(struct engine *e, struct worker *w, const struct stall_watc
 }
 
 /* Older than `limit_ns`?  WA2 */
-static bool is_overdue(const struct stall_watch *watch, uint64_t limit_ns, const struct engine_stall *stall, uint64_t period_ns)
+static bool is_overdue(const struct stall_watch *watch, uint64_t limit_ns,
+                       const struct engine_stall *stall, uint64_t period_ns)
 {
     if (limit_ns == 0 || watch->age_ns < limit_ns)
         return false;
     return stall->state != 'R' || stall->cpu_ns + 2 * period_ns >= limit_ns;
 }
 
-/* WA3.  With its own signal, so that the record says where it hangs; without, when it has blocked that. */
+/* WA3.  With its own signal, so that the record says where it hangs; without, when it has blocked
+ *       that. */
 static void condemn(struct worker *w, struct stall_watch *watch)
 {
     if (!watch->condemned) {
@@ -135,7 +143,8 @@ static void condemn(struct worker *w, struct stall_watch *watch)
 }
 
 /* The others of its queue go on without it.  Its flips are no progress of the handler. */
-static void try_aside(struct engine *e, struct worker *w, struct stall_watch *watch, struct engine_stall *stall)
+static void try_aside(struct engine *e, struct worker *w, struct stall_watch *watch,
+                      struct engine_stall *stall)
 {
     watch->aside_tries++;
     stall->aside = aside_set(e, w->id, stall->actor, HOLD_NS, &stall->aside_text);
@@ -145,7 +154,8 @@ static void try_aside(struct engine *e, struct worker *w, struct stall_watch *wa
         watch->count = segment_count(w->durable);
 }
 
-static void look_at(struct engine *e, struct worker *w, struct stall_watch *watch, uint64_t step_ns, engine_stall_fn tell, void *userdata)
+static void look_at(struct engine *e, struct worker *w, struct stall_watch *watch, uint64_t step_ns,
+                    engine_stall_fn tell, void *userdata)
 {
     uint64_t count = segment_count(w->durable), period_ns = load_relaxed(&e->watch_period_ns);
     struct engine_stall stall;
@@ -163,7 +173,8 @@ static void look_at(struct engine *e, struct worker *w, struct stall_watch *watc
         fault_end_worker(w, watch->count, FAULT_THREAD_ENDED);
     }
     uint64_t warn_ns = e->config.stall_warn_ns, kill_ns = e->config.stall_kill_ns;
-    bool is_old = (warn_ns && !watch->told && watch->age_ns >= warn_ns) || (kill_ns && watch->age_ns >= kill_ns);
+    bool is_old = (warn_ns && !watch->told && watch->age_ns >= warn_ns) ||
+                  (kill_ns && watch->age_ns >= kill_ns);
     if (!is_old && watch->told && watch->aside_tries < ASIDE_TRIES) {
         describe(e, w, watch, &stall);
         try_aside(e, w, watch, &stall);
@@ -215,7 +226,8 @@ void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
     uint64_t step_ns = now - e->watch_looked_ns;
     e->watch_looked_ns = now;
     for (uint32_t id = 0; id < engine_workers(e); id++)
-        look_at(e, e->workers[id], &e->watches[id], step_ns < most ? step_ns : most, tell, userdata);
+        look_at(e, e->workers[id], &e->watches[id], step_ns < most ? step_ns : most, tell,
+                userdata);
     if (e->config.stall_warn_ns == 0 && e->config.stall_kill_ns == 0)
         return;
     store_relaxed(&e->watch_armed, 0); /* WA1 */

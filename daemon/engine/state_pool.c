@@ -7,7 +7,8 @@
 enum {
     CHUNK_BYTES = 64 * 1024,
     CHUNK_HEADER_BYTES = 64,
-    POOL_MAX = 4096, /* free states of a class that a worker keeps; half of them go to the stock at once */
+    /* free states of a class that a worker keeps; half of them go to the stock at once */
+    POOL_MAX = 4096,
 };
 
 /* Sanitizers see what is used after its end only when every state has memory of its own. */
@@ -65,7 +66,8 @@ static void chunk_cut(struct state_stock *stock, struct state_list *list, size_t
         list_push(list, chunk + CHUNK_HEADER_BYTES + n * bytes);
 }
 
-static __attribute__((noinline)) void pool_refill(struct state_stock *stock, struct state_list *list, unsigned class)
+static __attribute__((noinline)) void pool_refill(struct state_stock *stock,
+                                                  struct state_list *list, unsigned class)
 {
     pthread_mutex_lock(&stock->mutex);
     struct state_list *more = &stock->free[class];
@@ -76,7 +78,8 @@ static __attribute__((noinline)) void pool_refill(struct state_stock *stock, str
     pthread_mutex_unlock(&stock->mutex);
 }
 
-static __attribute__((noinline)) void pool_spill(struct state_stock *stock, struct state_list *list, unsigned class)
+static __attribute__((noinline)) void pool_spill(struct state_stock *stock, struct state_list *list,
+                                                 unsigned class)
 {
     pthread_mutex_lock(&stock->mutex);
     while (list->n > POOL_MAX / 2)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of actors' states: small ones from pools by size, so that states which are used together lie together and an actor's making
- * and ending costs no allocator; large ones from the allocator.
+/* Memory of actors' states: small ones from pools by size, so that states which are used together
+ * lie together and an actor's making and ending costs no allocator; large ones from the allocator.
  *
- * Threads: a worker's pool is its own; what one has too much of goes, many at a time, to the engine's stock, under its mutex, and from
- * there to whoever has none: an actor may end elsewhere than where it began.
+ * Threads: a worker's pool is its own; what one has too much of goes, many at a time, to the
+ * engine's stock, under its mutex, and from there to whoever has none: an actor may end elsewhere
+ * than where it began.
  *
- * S1  Memory of a pool is cut from chunks that live as long as the engine: it is used again, and given back at the end.
+ * S1  Memory of a pool is cut from chunks that live as long as the engine: it is used again, and
+ *     given back at the end.
  * S2  What is handed out is zeroed.
- * S3  ... and aligned to 16 bytes if its size is a multiple of that, else to 8: a type's size is a multiple of its alignment.
+ * S3  ... and aligned to 16 bytes if its size is a multiple of that, else to 8: a type's size is a
+ *     multiple of its alignment.
  */
 #pragma once
 

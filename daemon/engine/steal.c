@@ -30,14 +30,18 @@ void steal_close(struct engine *e)
     e->common = e->fixed = NULL;
 }
 
-/* Nothing is moved for it: W1.  Who looked for a last time under the old policy has its sleepers bit set by then, and is woken. */
-void steal_set(struct engine *e, enum steal_policy_id policy, enum steal_mode mode, uint32_t sources)
+/* Nothing is moved for it: W1. Who looked for a last time under the old policy has its sleepers bit
+ * set by then, and is woken. */
+void steal_set(struct engine *e, enum steal_policy_id policy, enum steal_mode mode,
+               uint32_t sources)
 {
     store_relaxed(&e->steal_sources, sources ? sources : 1);
     if (policy == STEAL_SHARE)
         store_relaxed(&e->common_used, 1);
-    full_barrier(); /* who sets a common bit finds everybody looking at it, or still among the sleepers */
-    store_relaxed(&e->placing, (mode == STEAL_VISIT ? PLACING_HOME : 0) | (policy == STEAL_SHARE ? PLACING_COMMON : 0));
+    /* who sets a common bit finds everybody looking at it, or still among the sleepers */
+    full_barrier();
+    store_relaxed(&e->placing, (mode == STEAL_VISIT ? PLACING_HOME : 0) |
+                                   (policy == STEAL_SHARE ? PLACING_COMMON : 0));
     store_relaxed(&e->stealing, policy);
     full_barrier();
     for (uint32_t id = 0; id < engine_workers(e); id++)
@@ -47,7 +51,8 @@ void steal_set(struct engine *e, enum steal_policy_id policy, enum steal_mode mo
 
 static bool source_is_idle_at(const struct engine *e, uint32_t source, uint32_t victim)
 {
-    return load_relaxed(&e->sources[source].own) == own_idle(victim) && !(e->sources[source].flags & SOURCE_FIXED);
+    return load_relaxed(&e->sources[source].own) == own_idle(victim) &&
+           !(e->sources[source].flags & SOURCE_FIXED);
 }
 
 static uint64_t stealable_bits(const struct engine *e, uint32_t victim, uint32_t word)
@@ -138,10 +143,14 @@ static bool move_source(struct worker *thief, uint32_t v, uint32_t source)
 static void count_steal(struct worker *thief, uint32_t v)
 {
     stat_add(thief, STAT_steals, 1);
-    stat_add(thief, (enum stat_index)(STAT_steals_core + near_distance(thief->engine, thief->id, v) - DISTANCE_CORE), 1);
+    stat_add(thief,
+             (enum stat_index)(STAT_steals_core + near_distance(thief->engine, thief->id, v) -
+                               DISTANCE_CORE),
+             1);
 }
 
-/* Any of the victim's ready sources that nobody runs.  A victim that shows nothing is no attempt. */
+/* Any of the victim's ready sources that nobody runs.  A victim that shows nothing is no
+ * attempt. */
 static int64_t steal_from(struct worker *thief, uint32_t v)
 {
     struct engine *e = thief->engine;
@@ -172,7 +181,10 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
     if (!seen)
         return -1;
     stat_add(thief, STAT_steal_attempts, 1);
-    stat_add(thief, (enum stat_index)(STAT_steal_attempts_core + near_distance(e, thief->id, v) - DISTANCE_CORE), 1);
+    stat_add(thief,
+             (enum stat_index)(STAT_steal_attempts_core + near_distance(e, thief->id, v) -
+                               DISTANCE_CORE),
+             1);
     if (taken >= 0) {
         count_steal(thief, v);
         return taken;
@@ -186,7 +198,8 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
 int64_t steal_try(struct worker *thief)
 {
     struct engine *e = thief->engine;
-    const struct steal_policy *policy = steal_policy_get((enum steal_policy_id)load_relaxed(&e->stealing));
+    const struct steal_policy *policy =
+        steal_policy_get((enum steal_policy_id)load_relaxed(&e->stealing));
     if (!policy || policy == &steal_none || engine_workers(e) < 2)
         return -1;
     stat_add(thief, STAT_searches, 1);

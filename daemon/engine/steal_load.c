@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policies that look for the busiest: longest-victim (thesis, "Victim Selection": the worker whose own last attempt to steal is the longest
- * ago) and fullest (most ready bits).  The next best follows when one has nothing to take. */
+/* Policies that look for the busiest: longest-victim (thesis, "Victim Selection": the worker whose
+ * own last attempt to steal is the longest ago) and fullest (most ready bits). The next best
+ * follows when one has nothing to take. */
 #include "daemon/engine/steal_policy.h"
 
 /* All others in the order of the ids behind the thief's, each with its weight. */
-static void begin(struct worker *thief, struct steal_round *round, uint64_t (*weigh)(const struct engine *e, uint32_t victim))
+static void begin(struct worker *thief, struct steal_round *round,
+                  uint64_t (*weigh)(const struct engine *e, uint32_t victim))
 {
     const struct engine *e = thief->engine;
     round->n = 0;
@@ -43,7 +45,8 @@ static uint64_t weigh_ready(const struct engine *e, uint32_t victim)
 {
     uint64_t n = 0;
     for (uint32_t word = 0; word * 64 < e->n_sources; word++)
-        n += (uint64_t)__builtin_popcountll(load_relaxed(&e->workers[victim]->ready[word]) & ~load_relaxed(&e->fixed[word]));
+        n += (uint64_t)__builtin_popcountll(load_relaxed(&e->workers[victim]->ready[word]) &
+                                            ~load_relaxed(&e->fixed[word]));
     return n;
 }
 
@@ -57,5 +60,6 @@ static void fullest_begin(struct worker *thief, struct steal_round *round)
     begin(thief, round, weigh_ready);
 }
 
-const struct steal_policy steal_longest_victim = { "longest-victim", longest_victim_begin, heaviest_next };
+const struct steal_policy steal_longest_victim = { "longest-victim", longest_victim_begin,
+                                                   heaviest_next };
 const struct steal_policy steal_fullest = { "fullest", fullest_begin, heaviest_next };

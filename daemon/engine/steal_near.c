@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policies that draw lots: random, among all others; locality, among those at one distance, the nearest first (weighted stealing of the
- * locality-guided scheduler: a group gets as many attempts as it has members, and each round begins with the nearest again). */
+/* Policies that draw lots: random, among all others; locality, among those at one distance, the
+ * nearest first (weighted stealing of the locality-guided scheduler: a group gets as many attempts
+ * as it has members, and each round begins with the nearest again). */
 #include "daemon/engine/near.h"
 #include "daemon/engine/steal_policy.h"
 

@@ -15,7 +15,9 @@ static const struct steal_policy *const policies[STEAL_N] = {
     [STEAL_SHARE] = &steal_share,
 };
 
-static const char *const mode_names[STEAL_MODE_N] = { [STEAL_KEEP] = "keep", [STEAL_VISIT] = "visit" };
+static const char *const mode_names[STEAL_MODE_N] = {
+    [STEAL_KEEP] = "keep", [STEAL_VISIT] = "visit"
+};
 
 const struct steal_policy *steal_policy_get(enum steal_policy_id id)
 {

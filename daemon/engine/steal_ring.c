@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policies that look at nothing: none; round-robin (Mercury: each engine has a victim counter of its own); share, whose work lies
- * in the common mask where everybody takes it, and whose victims are what is left: the private bits of workers that do not get to them. */
+/* Policies that look at nothing: none; round-robin (Mercury: each engine has a victim counter of
+ * its own); share, whose work lies in the common mask where everybody takes it, and whose victims
+ * are what is left: the private bits of workers that do not get to them. */
 #include "daemon/engine/steal_policy.h"
 
 static void none_begin(struct worker *thief, struct steal_round *round)
@@ -22,7 +23,8 @@ static void ring_begin(struct worker *thief, struct steal_round *round)
     round->at = thief->victim_next;
 }
 
-/* The counter stands behind whoever was tried last, so that the next round does not begin with the same one. */
+/* The counter stands behind whoever was tried last, so that the next round does not begin with the
+ * same one. */
 static int ring_next(struct worker *thief, struct steal_round *round)
 {
     uint32_t n_workers = engine_workers(thief->engine);

@@ -12,7 +12,8 @@
 
 static struct actor_type *actor_type_of(const struct worker *w, const struct actor *actor)
 {
-    return load_relaxed(&w->types[actor_key_type(load_relaxed(&actor->key))]); /* not NULL while an actor of it lives */
+    /* not NULL while an actor of it lives */
+    return load_relaxed(&w->types[actor_key_type(load_relaxed(&actor->key))]);
 }
 
 static inline void **actor_state(const struct worker *w, const struct actor *actor)
@@ -37,12 +38,14 @@ void turn_flush(struct worker *w)
     INJECT(OUTBOX);
     outbox_flush_from(w, 1);
     outbox_reset(w);
-    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0); /* B2: before the next record is written */
+    /* B2: before the next record is written */
+    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
 }
 
 /* ---- messages that are not simply run ---- */
 
-/* U1, of a message that is not plain.  In full when the batch has gone on at the beginning of its buffer, or more was sent than fits. */
+/* U1, of a message that is not plain. In full when the batch has gone on at the beginning of its
+ * buffer, or more was sent than fits. */
 static void turn_commit(struct worker *w, uint64_t cursor)
 {
     if (unlikely(w->newborn))
@@ -53,8 +56,10 @@ static void turn_commit(struct worker *w, uint64_t cursor)
         commit_message(w, cursor);
 }
 
-/* The record ends here: to its client as a refusal, else to the dead letters, with the reason in the reserved byte. */
-static void dead_letter(struct worker *w, const struct envelope *envelope, enum envelope_reason reason)
+/* The record ends here: to its client as a refusal, else to the dead letters, with the reason in
+ * the reserved byte. */
+static void dead_letter(struct worker *w, const struct envelope *envelope,
+                        enum envelope_reason reason)
 {
     if (w->newborn) /* of an init that then failed */
         turn_newborn_settle(w, 0);
@@ -65,14 +70,19 @@ static void dead_letter(struct worker *w, const struct envelope *envelope, enum 
     uint32_t from = actor_ref_slot(envelope->from);
     if (envelope->from && from < e->config.actors_max) {
         uint64_t key = load_relaxed(&e->actors[from].key);
-        if (actor_key_kind(key) == ACTOR_PORT && actor_key_generation(key) == actor_ref_generation(envelope->from)) {
-            struct refusal refusal = { .to = envelope->to, .type = envelope->type, .reason = (uint16_t)reason };
+        if (actor_key_kind(key) == ACTOR_PORT &&
+            actor_key_generation(key) == actor_ref_generation(envelope->from)) {
+            struct refusal refusal = { .to = envelope->to,
+                                       .type = envelope->type,
+                                       .reason = (uint16_t)reason };
             if (envelope->flags & ENVELOPE_CORRELATED && envelope->length >= 8)
                 memcpy(&refusal.correlation, envelope_payload(envelope), 8);
-            struct envelope *out = outbox_append(w, actor_key_destination(key), envelope_size(sizeof(refusal)));
-            *out = (struct envelope){
-                .to = envelope->from, .from = envelope->to, .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal)
-            };
+            struct envelope *out =
+                outbox_append(w, actor_key_destination(key), envelope_size(sizeof(refusal)));
+            *out = (struct envelope){ .to = envelope->from,
+                                      .from = envelope->to,
+                                      .type = MESSAGE_TYPE_REFUSAL,
+                                      .length = sizeof(refusal) };
             memcpy(envelope_payload(out), &refusal, sizeof(refusal));
             stat_add(w, STAT_refusals, 1);
             return;
@@ -84,8 +94,10 @@ static void dead_letter(struct worker *w, const struct envelope *envelope, enum 
     out->reserved = (uint8_t)reason;
 }
 
-/* The actor has ended with this message: fini belongs to the turn, the slot goes after the commit (A3). */
-static void actor_end(struct worker *w, struct actor *actor, actor_ref ref, enum engine_allocation how, uint64_t cursor)
+/* The actor has ended with this message: fini belongs to the turn, the slot goes after the commit
+ * (A3). */
+static void actor_end(struct worker *w, struct actor *actor, actor_ref ref,
+                      enum engine_allocation how, uint64_t cursor)
 {
     void *state = *actor_state(w, actor);
     struct actor_type *type = state ? actor_type_of(w, actor) : NULL;
@@ -101,14 +113,16 @@ static void actor_end(struct worker *w, struct actor *actor, actor_ref ref, enum
     actors_free_slot(w, ref);
     if (type)
         actors_state_drop(w, type, state, how);
-    /* the record goes on naming the actor: its slot has another generation by now, so that a redo does nothing */
+    /* the record goes on naming the actor: its slot has another generation by now, so that a redo
+     * does nothing */
 }
 
 /* A guessed reference to an actor that does not exist yet? */
 static bool is_uncommitted(struct worker *w, uint32_t slot)
 {
     const struct segment_actor *durable = &w->engine->segment.actors[slot];
-    return durable->spawn_worker == w->id ? durable->spawn_count == commit_count(w) : !actors_is_committed(w->engine, slot);
+    return durable->spawn_worker == w->id ? durable->spawn_count == commit_count(w)
+                                          : !actors_is_committed(w->engine, slot);
 }
 
 static int actor_init(struct worker *w, const struct actor_type *type, uint32_t slot, void *state)
@@ -118,7 +132,8 @@ static int actor_init(struct worker *w, const struct actor_type *type, uint32_t 
         return 0;
     actor_ref sender = w->ctx.sender;
     w->ctx.sender = s->actors[slot].spawned_by;
-    int r = type->init(state, s->args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, s->actors[slot].args_size, &w->ctx);
+    int r = type->init(state, s->args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX,
+                       s->actors[slot].args_size, &w->ctx);
     w->ctx.sender = sender;
     return r;
 }
@@ -130,7 +145,8 @@ static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, a
     uint32_t slot = actor_ref_slot(ref);
     if (is_uncommitted(w, slot))
         return REASON_NO_SUCH_ACTOR;
-    struct actor_type *type = load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
+    struct actor_type *type =
+        load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
     if (!type)
         return REASON_TYPE_NOT_LOADED;
     if (unlikely(load_relaxed(&e->segment.actor_types[type->id].quarantined)))
@@ -142,12 +158,15 @@ static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, a
     if (actor_init(w, type, slot, state) != 0)
         return REASON_INIT_FAILED;
     uint64_t key = load_relaxed(&actor->key);
-    if (likely(actor_key_kind(key) == ACTOR_NEW)) /* it may have been set aside while it was initialised */
-        store_release(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key), actor_key_type(key), ACTOR_LIVE));
+    /* it may have been set aside while it was initialised */
+    if (likely(actor_key_kind(key) == ACTOR_NEW))
+        store_release(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key),
+                                             actor_key_type(key), ACTOR_LIVE));
     return REASON_NONE;
 }
 
-/* The same of an actor whose state is kept, before each of its messages: what the turn does to the state can be undone from here on. */
+/* The same of an actor whose state is kept, before each of its messages: what the turn does to the
+ * state can be undone from here on. */
 static enum envelope_reason kept_begin(struct worker *w, struct actor *actor, actor_ref ref)
 {
     struct engine *e = w->engine;
@@ -155,7 +174,8 @@ static enum envelope_reason kept_begin(struct worker *w, struct actor *actor, ac
     bool is_new = !durable_is_initialised(e, slot, generation);
     if (is_new && is_uncommitted(w, slot))
         return REASON_NO_SUCH_ACTOR;
-    struct actor_type *type = load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
+    struct actor_type *type =
+        load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
     if (!type)
         return REASON_TYPE_NOT_LOADED;
     if (unlikely(load_relaxed(&e->segment.actor_types[type->id].quarantined)))
@@ -171,7 +191,8 @@ static enum envelope_reason kept_begin(struct worker *w, struct actor *actor, ac
     return REASON_NONE;
 }
 
-static engine_behaviour_fn behaviour_find(const struct actor_type *type, const struct envelope *envelope, uint64_t length,
+static engine_behaviour_fn behaviour_find(const struct actor_type *type,
+                                          const struct envelope *envelope, uint64_t length,
                                           enum envelope_reason *ret_reason)
 {
     *ret_reason = REASON_NOT_ACCEPTED;
@@ -181,7 +202,8 @@ static engine_behaviour_fn behaviour_find(const struct actor_type *type, const s
     const struct behaviour_shape *shape = &type->shapes[index];
     if (!type->behaviours[index].run)
         return NULL;
-    *ret_reason = length >= shape->size && length - shape->size <= shape->slack ? REASON_NONE : REASON_BAD_SIZE;
+    *ret_reason = length >= shape->size && length - shape->size <= shape->slack ? REASON_NONE
+                                                                                : REASON_BAD_SIZE;
     return *ret_reason == REASON_NONE ? type->behaviours[index].run : NULL;
 }
 
@@ -198,14 +220,16 @@ static void context_set(struct worker *w, const struct envelope *envelope, uint6
     w->ctx.attempts = envelope->attempts;
 }
 
-static void turn_end(struct worker *w, struct actor *actor, const struct envelope *envelope, int result, uint64_t cursor)
+static void turn_end(struct worker *w, struct actor *actor, const struct envelope *envelope,
+                     int result, uint64_t cursor)
 {
     if (likely(result == ALLOCATION_NODELETE)) {
         INJECT(HANDLER);
         turn_commit(w, cursor);
     } else {
-        enum engine_allocation how = result == ALLOCATION_DESTROY || result == ALLOCATION_FINISHED ? (enum engine_allocation)result
-                                                                                                    : ALLOCATION_DELETE;
+        enum engine_allocation how = result == ALLOCATION_DESTROY || result == ALLOCATION_FINISHED
+                                         ? (enum engine_allocation)result
+                                         : ALLOCATION_DELETE;
         actor_end(w, actor, envelope->to, how, cursor);
     }
 }
@@ -213,12 +237,15 @@ static void turn_end(struct worker *w, struct actor *actor, const struct envelop
 static bool is_new(const struct worker *w, uint64_t key, actor_ref ref)
 {
     return actor_key_kind(key) == ACTOR_NEW ||
-           (actor_key_kind(key) == ACTOR_KEPT && !durable_is_initialised(w->engine, actor_ref_slot(ref), actor_ref_generation(ref)));
+           (actor_key_kind(key) == ACTOR_KEPT &&
+            !durable_is_initialised(w->engine, actor_ref_slot(ref), actor_ref_generation(ref)));
 }
 
-/* A correlated message, a first message, a built-in one, one to an actor whose state is kept, one that cannot be run.  `begun`: the receiver's init has been tried with
- * this message, and this is why it failed. */
-static void turn_special(struct worker *w, const struct envelope *envelope, struct actor *actor, enum envelope_reason begun, uint64_t cursor)
+/* A correlated message, a first message, a built-in one, one to an actor whose state is kept, one
+ * that cannot be run. `begun`: the receiver's init has been tried with this message, and this is
+ * why it failed. */
+static void turn_special(struct worker *w, const struct envelope *envelope, struct actor *actor,
+                         enum envelope_reason begun, uint64_t cursor)
 {
     struct engine *e = w->engine;
     if (unlikely(envelope->flags & ENVELOPE_DROPPED)) {
@@ -229,8 +256,10 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
     uint64_t prefix = envelope->flags & ENVELOPE_CORRELATED && envelope->length >= 8 ? 8 : 0;
     uint64_t key = actor ? load_acquire(&actor->key) : 0;
     enum envelope_reason reason = REASON_NONE;
-    bool is_here = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_destination(key) == w->queue;
-    bool is_aside = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_kind(key) == ACTOR_ASIDE;
+    bool is_here = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) &&
+                   actor_key_destination(key) == w->queue;
+    bool is_aside = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) &&
+                    actor_key_kind(key) == ACTOR_ASIDE;
     if (unlikely(is_aside)) {
         enum aside_verdict verdict = aside_look(w, actor, envelope->to);
         if (verdict != ASIDE_RUN) {
@@ -266,15 +295,19 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
             result = envelope->type - MESSAGE_TYPE_POISON_DELETE + ALLOCATION_DELETE;
             break;
         default:
-            behaviour = behaviour_find(actor_type_of(w, actor), envelope, envelope->length - prefix, &reason);
+            behaviour = behaviour_find(actor_type_of(w, actor), envelope, envelope->length - prefix,
+                                       &reason);
             if (behaviour)
-                result = behaviour(*actor_state(w, actor), (const uint8_t *)envelope_payload(envelope) + prefix, &w->ctx);
+                result = behaviour(*actor_state(w, actor),
+                                   (const uint8_t *)envelope_payload(envelope) + prefix, &w->ctx);
             break;
         }
     }
     if (reason != REASON_NONE && envelope->type != MESSAGE_TYPE_INIT)
         dead_letter(w, envelope, reason);
-    if (reason == REASON_INIT_FAILED || (reason == REASON_ATTEMPTS && (envelope->flags & ENVELOPE_INIT) && is_new(w, key, envelope->to)))
+    if (reason == REASON_INIT_FAILED ||
+        (reason == REASON_ATTEMPTS && (envelope->flags & ENVELOPE_INIT) &&
+         is_new(w, key, envelope->to)))
         result = ALLOCATION_DELETE; /* cannot begin: the actor ends; its fini is not owed */
     if (reason == REASON_INIT_FAILED && *actor_state(w, actor)) {
         actors_state_drop(w, actor_type_of(w, actor), *actor_state(w, actor), ALLOCATION_DELETE);
@@ -291,10 +324,12 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
 
 /* ---- the loop ---- */
 
-/* Tails and senders that do not know the receiver's index are plain messages, too; only the look-up is longer. */
+/* Tails and senders that do not know the receiver's index are plain messages, too; only the look-up
+ * is longer. */
 static engine_behaviour_fn plain_behaviour(const struct actor_type *type, uint64_t meta)
 {
-    if (meta >> 40 || (uint16_t)meta < MESSAGE_TYPE_FIRST_USER || (uint16_t)meta >= ODEON_MESSAGE_TYPES_MAX)
+    if (meta >> 40 || (uint16_t)meta < MESSAGE_TYPE_FIRST_USER ||
+        (uint16_t)meta >= ODEON_MESSAGE_TYPES_MAX)
         return NULL;
     uint8_t index = type->index_of[(uint16_t)meta];
     const struct behaviour_shape *shape = &type->shapes[index];
@@ -303,7 +338,8 @@ static engine_behaviour_fn plain_behaviour(const struct actor_type *type, uint64
 }
 
 /* The behaviour to run, NULL: something is special about this record. */
-static inline engine_behaviour_fn behaviour_of(const struct worker *w, const struct actor *actor, uint64_t want, uint64_t meta)
+static inline engine_behaviour_fn behaviour_of(const struct worker *w, const struct actor *actor,
+                                               uint64_t want, uint64_t meta)
 {
     uint64_t key = load_relaxed(&actor->key);
     if (unlikely((key & ~ACTOR_KEY_TYPE_MASK) != want))
@@ -344,7 +380,10 @@ bool turn_newborn_settle(struct worker *w, actor_ref to)
     store_relaxed(&w->out_wanted, w->held_out_wanted);
     w->out_room = w->out_limit - OUTBOX_SMALL_BYTES;
     if (!spared) {
-        struct envelope init = { .to = w->newborn, .from = w->newborn_by, .type = MESSAGE_TYPE_INIT, .flags = ENVELOPE_INIT };
+        struct envelope init = { .to = w->newborn,
+                                 .from = w->newborn_by,
+                                 .type = MESSAGE_TYPE_INIT,
+                                 .flags = ENVELOPE_INIT };
         *turn_place(w, w->newborn_queue, envelope_size(0)) = init;
     }
     w->newborn = 0;
@@ -374,15 +413,18 @@ static void batch_unwrap(struct worker *w)
     commit_flip(w, w->source, 0, w->tail, w->out, 0, 0);
 }
 
-/* What the receivers of later messages will need, if the messages up to there are as long as this one: `ahead` bytes off, and half as far.
- * In a burst to one actor there is nothing to fetch.  Prefetching what is none any more would be harmless. */
+/* What the receivers of later messages will need, if the messages up to there are as long as this
+ * one: `ahead` bytes off, and half as far. In a burst to one actor there is nothing to fetch.
+ * Prefetching what is none any more would be harmless. */
 enum { PREFETCH_MESSAGES = 12, PREFETCH_SIZE_MAX = 64 };
-static inline void prefetch_ahead(const struct worker *w, const uint8_t *envelope, uint64_t ahead, actor_ref to)
+static inline void prefetch_ahead(const struct worker *w, const uint8_t *envelope, uint64_t ahead,
+                                  actor_ref to)
 {
 #ifdef COMMIT_TSAN /* a record that is none any more may name another worker's actor */
     (void)w, (void)envelope, (void)ahead, (void)to;
 #else
-    actor_ref far = *(const actor_ref *)(envelope + ahead), near = *(const actor_ref *)(envelope + ahead / 2);
+    actor_ref far = *(const actor_ref *)(envelope + ahead),
+              near = *(const actor_ref *)(envelope + ahead / 2);
     if (far != to) {
         __builtin_prefetch(&w->actors[actor_ref_slot(far)]);
         __builtin_prefetch(&w->actor_states[actor_ref_slot(far)]);
@@ -435,22 +477,30 @@ static bool loop_look(struct turn_loop *loop, struct worker *w)
     return w->cursor != loop->bound && loop->low != loop->stop && !worker_wants_halt(w);
 }
 
-/* A plain message to an actor that has not been initialised yet: it is now.  The behaviour to run, or NULL. */
-static __attribute__((noinline)) engine_behaviour_fn loop_begin(struct worker *w, struct actor *actor, const uint64_t *words,
+/* A plain message to an actor that has not been initialised yet: it is now. The behaviour to run,
+ * or NULL. */
+static __attribute__((noinline)) engine_behaviour_fn loop_begin(struct worker *w,
+                                                                struct actor *actor,
+                                                                const uint64_t *words,
                                                                 enum envelope_reason *ret_reason)
 {
-    uint64_t to = words[0], meta = words[2], want = (to & UINT64_C(0xffffffff00000000)) | (w->key_live ^ ACTOR_LIVE ^ ACTOR_NEW);
-    if ((load_acquire(&actor->key) & ~ACTOR_KEY_TYPE_MASK) != want || meta >> 40 || (uint16_t)meta < MESSAGE_TYPE_FIRST_USER)
+    uint64_t to = words[0], meta = words[2],
+             want = (to & UINT64_C(0xffffffff00000000)) | (w->key_live ^ ACTOR_LIVE ^ ACTOR_NEW);
+    if ((load_acquire(&actor->key) & ~ACTOR_KEY_TYPE_MASK) != want || meta >> 40 ||
+        (uint16_t)meta < MESSAGE_TYPE_FIRST_USER)
         return NULL;
     w->ctx.self = to;
     w->ctx.sender = words[1];
     w->ctx.meta = meta;
     *ret_reason = actor_begin(w, actor, to);
-    return *ret_reason == REASON_NONE ? behaviour_of(w, actor, want ^ ACTOR_NEW ^ ACTOR_LIVE, meta) : NULL;
+    return *ret_reason == REASON_NONE ? behaviour_of(w, actor, want ^ ACTOR_NEW ^ ACTOR_LIVE, meta)
+                                      : NULL;
 }
 
-/* A message that is not plain (`actor` is its receiver's slot), or one that has been run and ended its actor (`actor` NULL). */
-static __attribute__((noinline)) void loop_special(struct turn_loop *loop, struct worker *w, struct actor *actor, enum envelope_reason begun,
+/* A message that is not plain (`actor` is its receiver's slot), or one that has been run and ended
+ * its actor (`actor` NULL). */
+static __attribute__((noinline)) void loop_special(struct turn_loop *loop, struct worker *w,
+                                                   struct actor *actor, enum envelope_reason begun,
                                                    int result)
 {
     struct envelope *envelope = (struct envelope *)(w->batch + w->cursor);
@@ -478,12 +528,15 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             struct envelope *envelope = (struct envelope *)(w->batch + cursor);
             const uint64_t *words = envelope_words(envelope);
             uint64_t to = words[0], meta = words[2];
-            /* Messages come in bursts: what was found out about the one before holds for the next one to the same actor, of the same kind. */
+            /* Messages come in bursts: what was found out about the one before holds for the next
+             * one to the same actor, of the same kind. */
             if (to != w->ctx.self || meta != w->ctx.meta) {
                 size = envelope_size((uint16_t)(meta >> 16));
                 ahead = size <= PREFETCH_SIZE_MAX ? PREFETCH_MESSAGES * size : COMMIT_WINDOW_MAX;
-                struct actor *actor = &w->actors[actor_ref_slot(to)]; /* in range: checked where the record was made */
-                run = behaviour_of(w, actor, (to & UINT64_C(0xffffffff00000000)) | w->key_live, meta);
+                /* in range: checked where the record was made */
+                struct actor *actor = &w->actors[actor_ref_slot(to)];
+                run =
+                    behaviour_of(w, actor, (to & UINT64_C(0xffffffff00000000)) | w->key_live, meta);
                 if (unlikely(!run)) {
                     enum envelope_reason begun = REASON_NONE;
                     run = loop_begin(w, actor, words, &begun);
@@ -512,13 +565,17 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             if (unlikely(w->out >= load_relaxed(&w->out_wanted) || SEEDED(two_stores))) {
                 if (w->newborn)
                     turn_newborn_settle(w, 0);
-                commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0); /* with all that can have changed */
+                /* with all that can have changed */
+                commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
                 w->cursor = cursor;
                 break;
             }
-            commit_store(w->slot, commit_where(cursor, w->tail), commit_what(w->out, loop.low)); /* U1 */
+            /* U1 */
+            commit_store(w->slot, commit_where(cursor, w->tail), commit_what(w->out, loop.low));
             if (cursor == loop.bound)
-                loop.bound = w->tail; /* which appends have moved, unless the batch ends here, or goes on at the beginning */
+                /* which appends have moved, unless the batch ends here, or goes on at the
+                 * beginning */
+                loop.bound = w->tail;
             if (unlikely(cursor >= loop.bound || loop.low == loop.stop)) {
                 w->cursor = cursor;
                 break;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Message and actor types: the segment's tables keep name and id together over restarts, private memory holds the code.
+/* Message and actor types: the segment's tables keep name and id together over restarts, private
+ * memory holds the code.
  *
- * Threads: written by the control thread; ids below the published counts and loaded type pointers may be read by all.
+ * Threads: written by the control thread; ids below the published counts and loaded type pointers
+ * may be read by all.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +18,8 @@
 
 enum { RETIRE_WAIT_NS = 1000 * 1000 * 1000 };
 
-static void view_message_type(const struct segment_message_type *durable, uint16_t id, struct engine_message_type *ret)
+static void view_message_type(const struct segment_message_type *durable, uint16_t id,
+                              struct engine_message_type *ret)
 {
     *ret = (struct engine_message_type){
         .id = id,
@@ -36,12 +39,16 @@ int engine_message_type_get(struct engine *e, uint16_t id, struct engine_message
     return 0;
 }
 
-int engine_message_type_find(struct engine *e, const char *name, uint32_t version, struct engine_message_type *ret)
+int engine_message_type_find(struct engine *e, const char *name, uint32_t version,
+                             struct engine_message_type *ret)
 {
     int r = -ENOENT;
-    for (uint32_t id = MESSAGE_TYPE_FIRST_USER; id < load_acquire(&e->segment.header->n_message_types); id++) {
+    for (uint32_t id = MESSAGE_TYPE_FIRST_USER;
+         id < load_acquire(&e->segment.header->n_message_types); id++) {
         const struct segment_message_type *durable = &e->segment.message_types[id];
-        if (strcmp(durable->name, name) == 0 && (version == 0 ? (r < 0 || durable->version > ret->version) : durable->version == version)) {
+        if (strcmp(durable->name, name) == 0 &&
+            (version == 0 ? (r < 0 || durable->version > ret->version)
+                          : durable->version == version)) {
             view_message_type(durable, (uint16_t)id, ret);
             r = 0;
         }
@@ -49,11 +56,12 @@ int engine_message_type_find(struct engine *e, const char *name, uint32_t versio
     return r;
 }
 
-int engine_message_type_intern(struct engine *e, const char *name, uint32_t version, uint32_t size, bool has_tail, const char *fields,
-                               uint16_t *ret_id)
+int engine_message_type_intern(struct engine *e, const char *name, uint32_t version, uint32_t size,
+                               bool has_tail, const char *fields, uint16_t *ret_id)
 {
     struct engine_message_type known;
-    if (!actors_name_is_good(name) || version == 0 || size > ODEON_PAYLOAD_MAX || strnlen(fields, ODEON_FIELDS_MAX + 1) > ODEON_FIELDS_MAX)
+    if (!actors_name_is_good(name) || version == 0 || size > ODEON_PAYLOAD_MAX ||
+        strnlen(fields, ODEON_FIELDS_MAX + 1) > ODEON_FIELDS_MAX)
         return -EINVAL;
     if (engine_message_type_find(e, name, version, &known) == 0) {
         if (known.size != size || !known.has_tail != !has_tail || strcmp(known.fields, fields) != 0)
@@ -98,7 +106,8 @@ static int type_id(struct engine *e, const struct engine_actor_type_info *info, 
     if (info->restart == RESTART_KEEP && info->state_size > e->segment.header->durable_bytes)
         return -E2BIG;
     bool keeps = info->restart == RESTART_KEEP, kept = durable->restart == RESTART_KEEP;
-    if (id < n && (keeps || kept) && (keeps != kept || info->state_size != durable->state_size) && type_live(e, id) > 0)
+    if (id < n && (keeps || kept) && (keeps != kept || info->state_size != durable->state_size) &&
+        type_live(e, id) > 0)
         return -EBADMSG;
     durable->version = info->version;
     durable->state_size = info->state_size;
@@ -137,26 +146,33 @@ static struct actor_type *type_new(const struct engine_actor_type_info *info, ui
         const struct engine_behaviour *b = &info->behaviours[i];
         listed[i] = *b;
         type->index_of[b->message_type] = (uint8_t)i;
-        type->shapes[i] = (struct behaviour_shape){ .message_type = b->message_type, .size = b->size, .slack = b->has_tail ? UINT16_MAX : 0 };
-        type->behaviours[i] = (struct behaviour_slot){ .meta = envelope_meta(b->message_type, b->size, i), .run = b->run };
+        type->shapes[i] = (struct behaviour_shape){ .message_type = b->message_type,
+                                                    .size = b->size,
+                                                    .slack = b->has_tail ? UINT16_MAX : 0 };
+        type->behaviours[i] =
+            (struct behaviour_slot){ .meta = envelope_meta(b->message_type, b->size, i),
+                                     .run = b->run };
     }
     return type;
 }
 
-/* Live actors of a stop-at-crash type, left over from before this start: they end now, before anybody can reach them. */
+/* Live actors of a stop-at-crash type, left over from before this start: they end now, before
+ * anybody can reach them. */
 static void end_left_over(struct engine *e, uint32_t id)
 {
-    for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high); slot++) {
+    for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high);
+         slot++) {
         uint64_t word = load_relaxed(&e->segment.actors[slot].word);
         if (slot_word_state(word) == ACTOR_SLOT_LIVE && slot_word_type(word) == id)
             actors_free_slot(e->control, actor_ref_make(slot, slot_word_generation(word)));
     }
 }
 
-int engine_actor_type_register(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
+int engine_actor_type_register(struct engine *e, const struct engine_actor_type_info *info,
+                               uint32_t *ret_id)
 {
-    if (!actors_name_is_good(info->name) || !actors_name_is_good(info->plugin) || info->n_behaviours > ODEON_BEHAVIOURS_MAX ||
-        (unsigned)info->overflow >= OVERFLOW_POLICY_N)
+    if (!actors_name_is_good(info->name) || !actors_name_is_good(info->plugin) ||
+        info->n_behaviours > ODEON_BEHAVIOURS_MAX || (unsigned)info->overflow >= OVERFLOW_POLICY_N)
         return -EINVAL;
     for (uint32_t i = 0; i < info->n_behaviours; i++)
         if (info->behaviours[i].message_type >= ODEON_MESSAGE_TYPES_MAX || !info->behaviours[i].run)
@@ -170,7 +186,7 @@ int engine_actor_type_register(struct engine *e, const struct engine_actor_type_
         return -ENOMEM;
     if (info->restart == RESTART_STOP && !e->started)
         end_left_over(e, id);
-    store_release(&e->types[id], type); /* read (acquire) by an actor's first message */
+    store_release(&e->types[id], type);     /* read (acquire) by an actor's first message */
     store_release(&e->spawnable[id], type); /* read (acquire) by spawn */
     *ret_id = id;
     return 0;
@@ -252,7 +268,8 @@ int engine_actor_type_get(struct engine *e, uint32_t id, struct engine_actor_typ
     return 0;
 }
 
-bool engine_actor_type_crashed(struct engine *e, uint32_t id, uint64_t now_ns, uint64_t window_ns, uint32_t limit)
+bool engine_actor_type_crashed(struct engine *e, uint32_t id, uint64_t now_ns, uint64_t window_ns,
+                               uint32_t limit)
 {
     if (id == 0 || id >= load_relaxed(&e->segment.header->n_actor_types))
         return false;
@@ -274,6 +291,7 @@ int engine_actor_type_release(struct engine *e, uint32_t id)
     durable->crashes = 0;
     if (!load_relaxed(&durable->quarantined))
         return 1;
-    store_relaxed(&durable->quarantined, 0); /* whoever runs the next message sees it, or the one after */
+    /* whoever runs the next message sees it, or the one after */
+    store_relaxed(&durable->quarantined, 0);
     return 0;
 }

@@ -15,13 +15,17 @@ static_assert(PIECE_BYTES >= ENVELOPE_SIZE_MAX, "a piece holds a record");
 
 uint64_t walk_record_size(uint64_t meta, uint64_t left)
 {
-    uint64_t length = (uint16_t)(meta >> 16), most = ODEON_PAYLOAD_MAX + (meta >> 40 & ENVELOPE_CORRELATED ? 8u : 0u);
-    return (uint16_t)meta != MESSAGE_TYPE_NONE && length <= most && envelope_size(length) <= left ? envelope_size(length) : 0;
+    uint64_t length = (uint16_t)(meta >> 16),
+             most = ODEON_PAYLOAD_MAX + (meta >> 40 & ENVELOPE_CORRELATED ? 8u : 0u);
+    return (uint16_t)meta != MESSAGE_TYPE_NONE && length <= most && envelope_size(length) <= left
+               ? envelope_size(length)
+               : 0;
 }
 
-/* What holds for a record holds for the next one with the same third word: then nothing that is loaded says where the one behind it begins, and
- * the processor need not wait for it. */
-uint64_t walk_records(uint32_t actors_max, const uint8_t *base, uint64_t at, uint64_t stop, uint64_t end, actor_ref least)
+/* What holds for a record holds for the next one with the same third word: then nothing that is
+ * loaded says where the one behind it begins, and the processor need not wait for it. */
+uint64_t walk_records(uint32_t actors_max, const uint8_t *base, uint64_t at, uint64_t stop,
+                      uint64_t end, actor_ref least)
 {
     uint64_t last = MESSAGE_TYPE_NONE, size = UINT64_MAX;
     while (at < stop && end - at >= sizeof(struct envelope)) {
@@ -63,7 +67,8 @@ int walk_add(struct walk *walk, struct walk_piece what)
     int r = 0;
     what.more = true;
     if (size > 0)
-        for (uint64_t step = PIECE_BYTES / size * size; r == 0 && what.end - what.from > step; what.from = what.stop) {
+        for (uint64_t step = PIECE_BYTES / size * size; r == 0 && what.end - what.from > step;
+             what.from = what.stop) {
             what.stop = what.from + step;
             r = piece_add(walk, &what);
         }
@@ -77,11 +82,13 @@ static uint64_t piece_walk(const struct walk *walk, const struct walk_piece *pie
     return walk_records(walk->actors_max, piece->base, at, piece->stop, piece->end, piece->least);
 }
 
-/* relaxed: who has which piece is all that it says; pthread_create() and pthread_join() order the pieces. */
+/* relaxed: who has which piece is all that it says; pthread_create() and pthread_join() order the
+ * pieces. */
 static void *pieces_walk(void *userdata)
 {
     struct walk *walk = userdata;
-    for (uint32_t i; (i = atomic_fetch_add_explicit(&walk->next, 1, memory_order_relaxed)) < walk->n;)
+    for (uint32_t i;
+         (i = atomic_fetch_add_explicit(&walk->next, 1, memory_order_relaxed)) < walk->n;)
         walk->pieces[i].reached = piece_walk(walk, &walk->pieces[i], walk->pieces[i].from);
     return NULL;
 }
@@ -118,7 +125,8 @@ const struct walk_piece *walk_all(struct walk *walk, uint64_t *ret_at)
 {
     pthread_t helpers[HELPERS_MAX];
     uint32_t n = 0, wanted = helpers_wanted(walk);
-    while (n < wanted && pthread_create(&helpers[n], NULL, pieces_walk, walk) == 0) /* the fewer, the longer */
+    /* the fewer, the longer */
+    while (n < wanted && pthread_create(&helpers[n], NULL, pieces_walk, walk) == 0)
         n++;
     pieces_walk(walk);
     while (n > 0)

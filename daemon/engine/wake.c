@@ -20,18 +20,21 @@ bool sleeper_claim(struct engine *e, uint32_t worker)
     uint64_t bit = UINT64_C(1) << (worker % 64);
     if (!(load_relaxed(&e->sleepers[worker / 64]) & bit))
         return false;
-    return (atomic_fetch_and_explicit(&e->sleepers[worker / 64], ~bit, memory_order_seq_cst) & bit) != 0;
+    return (atomic_fetch_and_explicit(&e->sleepers[worker / 64], ~bit, memory_order_seq_cst) &
+            bit) != 0;
 }
 
 void wake(struct worker *w)
 {
     uint64_t one = 1;
-    ssize_t r = write(w->wake_fd, &one, sizeof(one)); /* EAGAIN: the counter is full, so it is readable */
+    /* EAGAIN: the counter is full, so it is readable */
+    ssize_t r = write(w->wake_fd, &one, sizeof(one));
     (void)r;
 }
 
-/* Reads the searchers of the sleeper's node first, then claims, then counts on its behalf: the other order loses a wake-up [CLAIM_FIRST].
- * A node that is left out has a searcher, and that one looks again when it ends. */
+/* Reads the searchers of the sleeper's node first, then claims, then counts on its behalf: the
+ * other order loses a wake-up [CLAIM_FIRST]. A node that is left out has a searcher, and that one
+ * looks again when it ends. */
 void wake_one(struct engine *e, struct worker *me, uint32_t victim)
 {
     if (load_relaxed(&e->stealing) == STEAL_NONE || victim >= engine_workers(e))
@@ -40,7 +43,8 @@ void wake_one(struct engine *e, struct worker *me, uint32_t victim)
     for (uint32_t i = 0, n = near_n(from); i < n; i++) {
         struct worker *sleeper = e->workers[near_id(from, i)];
         _Atomic uint32_t *searching = near_searching(e, sleeper);
-        if (atomic_load_explicit(searching, memory_order_seq_cst) != 0 || !sleeper_claim(e, sleeper->id))
+        if (atomic_load_explicit(searching, memory_order_seq_cst) != 0 ||
+            !sleeper_claim(e, sleeper->id))
             continue;
         atomic_fetch_add_explicit(searching, 1, memory_order_seq_cst);
         store_relaxed(&sleeper->hint, victim + 1);
@@ -57,27 +61,33 @@ static bool is_fixed(const struct engine *e, uint32_t source)
 }
 
 /* Into one mask, then K2's barrier, then its owner or a helper. */
-static void set_and_wake(struct engine *e, struct worker *me, _Atomic uint64_t *mask, uint32_t source, uint32_t owner_id)
+static void set_and_wake(struct engine *e, struct worker *me, _Atomic uint64_t *mask,
+                         uint32_t source, uint32_t owner_id)
 {
     struct worker *owner = e->workers[owner_id];
     ready_set(mask, source); /* [BIT_FIRST] */
     if (owner == me)
-        return; /* its next begin_run or park looks */
+        return;     /* its next begin_run or park looks */
     full_barrier(); /* [BIT_WAKE] */
     if (sleeper_claim(e, owner_id)) {
         stat_add(me, STAT_wakeups_sent, 1);
         wake(owner);
-    } else if (load_relaxed(&owner->busy) && load_relaxed(&e->sources[source].own) == own_idle(owner_id) && !is_fixed(e, source)) {
-        wake_one(e, me, owner_id); /* [APP_BUSY]: a source that is being run is looked at by its runner */
+    } else if (load_relaxed(&owner->busy) &&
+               load_relaxed(&e->sources[source].own) == own_idle(owner_id) &&
+               !is_fixed(e, source)) {
+        /* [APP_BUSY]: a source that is being run is looked at by its runner */
+        wake_one(e, me, owner_id);
     }
 }
 
-/* Idle at another worker who does not know of any work in it: ours [FOLLOW_BIT].  Who appended meanwhile and read the old owner published
- * before our compare-and-swap, and our bit comes behind it. */
+/* Idle at another worker who does not know of any work in it: ours [FOLLOW_BIT]. Who appended
+ * meanwhile and read the old owner published before our compare-and-swap, and our bit comes behind
+ * it. */
 static bool follow(struct engine *e, struct worker *me, uint32_t source, uint64_t own)
 {
     uint32_t from = own_worker(own);
-    if (own_is_running(own) || from == me->id || me->id >= engine_workers(e) || ready_is_set(e->workers[from]->ready, source) ||
+    if (own_is_running(own) || from == me->id || me->id >= engine_workers(e) ||
+        ready_is_set(e->workers[from]->ready, source) ||
         !owner_move(&e->sources[source], from, me->id))
         return false;
     ready_set(me->ready, source);
@@ -88,7 +98,8 @@ static bool follow(struct engine *e, struct worker *me, uint32_t source, uint64_
 /* A running source's bit goes to its runner even under share: others could only pass it on. */
 static _Atomic uint64_t *mask_for(struct engine *e, uint64_t own, unsigned flags)
 {
-    bool common = unlikely(load_relaxed(&e->placing) & PLACING_COMMON) && !own_is_running(own) && !(flags & (SOURCE_FIXED | SOURCE_FOLLOW));
+    bool common = unlikely(load_relaxed(&e->placing) & PLACING_COMMON) && !own_is_running(own) &&
+                  !(flags & (SOURCE_FIXED | SOURCE_FOLLOW));
     return common ? e->common : e->workers[own_worker(own)]->ready;
 }
 
@@ -96,7 +107,8 @@ void source_signal(struct engine *e, struct worker *me, uint32_t source)
 {
     /* [PUB_OWN]: the caller's unlock was the barrier behind its publish */
     uint64_t own = load_acquire(&e->sources[source].own);
-    if (unlikely(own_worker(own) >= engine_workers(e))) { /* a port on its way out; a worker that has gone: its successor was told (reconfigure.h) */
+    /* a port on its way out; a worker that has gone: its successor was told (reconfigure.h) */
+    if (unlikely(own_worker(own) >= engine_workers(e))) {
         if (own_worker(own) >= e->segment.workers_max && own_worker(own) < e->control->id)
             detached_signal(e, me, own_worker(own), source);
         return;
@@ -114,13 +126,15 @@ void source_hand_back(struct engine *e, struct worker *me, uint32_t source)
 {
     uint64_t own = load_acquire(&e->sources[source].own);
     if (own_worker(own) < engine_workers(e))
-        set_and_wake(e, me, mask_for(e, own, load_relaxed(&e->sources[source].flags)), source, own_worker(own));
+        set_and_wake(e, me, mask_for(e, own, load_relaxed(&e->sources[source].flags)), source,
+                     own_worker(own));
 }
 
 void source_pass_on(struct engine *e, struct worker *me, uint32_t source)
 {
     uint64_t own = load_acquire(&e->sources[source].own);
-    /* "mine, running" while nothing is run: a port that has ended, whose bit would come back to me for ever */
+    /* "mine, running" while nothing is run: a port that has ended, whose bit would come back to me
+     * for ever */
     if (own_worker(own) < engine_workers(e) && own != own_running(me->id))
         set_and_wake(e, me, e->workers[own_worker(own)]->ready, source, own_worker(own));
 }
@@ -140,7 +154,8 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
         stat_add(w, STAT_visits, 1);
         return true;
     }
-    bool common = unlikely(load_relaxed(&e->placing) & PLACING_COMMON) && !(load_relaxed(&s->flags) & (SOURCE_FIXED | SOURCE_FOLLOW));
+    bool common = unlikely(load_relaxed(&e->placing) & PLACING_COMMON) &&
+                  !(load_relaxed(&s->flags) & (SOURCE_FIXED | SOURCE_FOLLOW));
     if (left && !common && !SEEDED(no_park_bit))
         ready_set(w->ready, source); /* [PARK_BIT], [REL_LOOK] */
     owner_release(s, w->id);
@@ -158,13 +173,16 @@ void source_place(struct engine *e, uint32_t source, uint32_t owner, unsigned fl
         atomic_fetch_or_explicit(&e->fixed[source / 64], bit, memory_order_relaxed);
     else
         atomic_fetch_and_explicit(&e->fixed[source / 64], ~bit, memory_order_relaxed);
-    store_release(&e->sources[source].own, own_idle(owner)); /* a port's pointers before it can be run */
+    /* a port's pointers before it can be run */
+    store_release(&e->sources[source].own, own_idle(owner));
 }
 
 static uint64_t mask_word(const struct worker *w, uint32_t word)
 {
     uint64_t bits = load_relaxed(&w->ready[word]);
-    return likely(!load_relaxed(&w->engine->common_used)) ? bits : bits | load_relaxed(&w->engine->common[word]);
+    return likely(!load_relaxed(&w->engine->common_used))
+               ? bits
+               : bits | load_relaxed(&w->engine->common[word]);
 }
 
 bool mask_is_empty(const struct worker *w)

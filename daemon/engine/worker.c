@@ -25,13 +25,14 @@
 enum {
     DOORBELL_POLL_NS = 50 * 1000, /* a busy worker looks at cold ports' doorbells this often */
     FRUITLESS_ROUNDS = 2,         /* before it tries to steal (thesis, "Stealing Mechanism") */
-    SEARCH_LOOKS = 16,            /* at what is our own, between the first two looks at the others */
-    SEARCH_LOOKS_MAX = 128,       /* twice as many each time, up to so many: a few microseconds */
+    SEARCH_LOOKS = 16,      /* at what is our own, between the first two looks at the others */
+    SEARCH_LOOKS_MAX = 128, /* twice as many each time, up to so many: a few microseconds */
 };
 
 int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
 {
-    size_t mask_bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127, own_bytes = (sizeof(struct worker) + 127) & ~(size_t)127;
+    size_t mask_bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127,
+           own_bytes = (sizeof(struct worker) + 127) & ~(size_t)127;
     struct worker *w = memory_alloc(e, id, own_bytes + mask_bytes);
     if (!w)
         return -ENOMEM;
@@ -53,7 +54,8 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->random = (id + 1) * UINT64_C(0x9e3779b97f4a7c15);
     w->spawn_next = w->spread_worker = id;
     w->epoll_fd = w->wake_fd = -1;
-    w->stats = (struct stats_worker *)((uint8_t *)e->stats + STATS_WORKER_OFFSET) + (id + 1 < e->segment.n_ids ? id : STATS_CONTROL_BLOCK);
+    w->stats = (struct stats_worker *)((uint8_t *)e->stats + STATS_WORKER_OFFSET) +
+               (id + 1 < e->segment.n_ids ? id : STATS_CONTROL_BLOCK);
     w->cpu = w->is_thread && e->config.cpus ? e->config.cpus[id] : -1;
     store_relaxed(&w->node, w->is_thread && e->config.nodes ? e->config.nodes[id] : -1);
     w->state_kept = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->state_kept));
@@ -106,7 +108,7 @@ static void attach(struct worker *w, uint32_t mailbox, uint32_t id, struct segme
     w->wrap = load_relaxed(&queue->wrap);
     w->ring = load_relaxed(&queue->ring);
     if (unlikely(urgent)) {
-        w->ring = 0; /* closed: G5 of urgent.h */
+        w->ring = 0;           /* closed: G5 of urgent.h */
     } else if (w->ring == 0) { /* gulped just now, or by an executor that is no more */
         w->ring = turn_ring_bytes(w, w->wrap > w->tail ? w->wrap : w->tail);
         store_relaxed(&queue->ring, w->ring);
@@ -131,7 +133,8 @@ static uint64_t count_records(const uint8_t *batch, uint64_t cursor, uint64_t ta
 static void detach(struct worker *w, struct segment_queue *queue, uint32_t id, bool done)
 {
     if (!SEEDED(own_early))
-        turn_flush(w); /* before own goes idle: the next runner's sends must not overtake ours [REL_FLUSH] */
+        /* before own goes idle: the next runner's sends must not overtake ours [REL_FLUSH] */
+        turn_flush(w);
     INJECT(RELEASE);
     if (SEEDED(own_early)) {
         owner_release(&w->engine->sources[id], w->id);
@@ -154,15 +157,16 @@ static void detach(struct worker *w, struct segment_queue *queue, uint32_t id, b
 
 static void release(struct worker *w, uint32_t id, bool left)
 {
-    if (source_release(w, id, source_goes_to(w, id), left) && urgent_mailbox_has_work(w->engine, id))
+    if (source_release(w, id, source_goes_to(w, id), left) &&
+        urgent_mailbox_has_work(w->engine, id))
         source_hand_back(w->engine, w, id); /* [VISIT_RECHECK] */
 }
 
 /* What a run of a mailbox has come to. */
 struct mailbox_run {
-    uint32_t id;  /* of the mailbox: another one behind a message that has been set aside */
-    uint64_t n;   /* messages, so far */
-    bool left;    /* in its ordinary queue */
+    uint32_t id; /* of the mailbox: another one behind a message that has been set aside */
+    uint64_t n;  /* messages, so far */
+    bool left;   /* in its ordinary queue */
 };
 
 /* The ordinary lane, at most `limit` messages. */
@@ -193,12 +197,14 @@ static void run_ordinary(struct worker *w, struct mailbox_run *run, bool stolen,
     uint64_t n = turn_run_batch(w, limit);
     run->n += n;
     appended = load_relaxed(&w->stats->value[STAT_tail_appends]) - appended;
-    if (unlikely(w->queue != id)) { /* it has been set aside with one message (aside.h): this is the queue of that */
+    /* it has been set aside with one message (aside.h): this is the queue of that */
+    if (unlikely(w->queue != id)) {
         run->id = id = w->queue;
         queue = &e->segment.queues[id];
     }
     stat_add(w, STAT_gulps, gulped);
-    stat_add(w, STAT_gulped_messages, n - appended); /* over the life of the batch: all that it held less what was appended */
+    /* over the life of the batch: all that it held less what was appended */
+    stat_add(w, STAT_gulped_messages, n - appended);
     bool done = w->cursor == w->tail && w->wrap == 0;
     if (!done)
         stat_add(w, STAT_batches_parked, 1);
@@ -219,7 +225,9 @@ static void run_urgent(struct worker *w, struct mailbox_run *run, uint64_t limit
         if (load_acquire(&queue->len[queue_active(load_relaxed(&queue->sel))]) == 0)
             return;
         queue_gulp(queue, w->id);
-        store_relaxed(&queue->ring, load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel)) ^ 1])); /* how far it was touched */
+        /* how far it was touched */
+        store_relaxed(&queue->ring,
+                      load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel)) ^ 1]));
     }
     attach(w, mailbox, id, queue);
     uint64_t n = turn_run_batch(w, limit);
@@ -262,7 +270,8 @@ static void port_serve(struct worker *w, uint32_t port)
     int64_t queue = port_run(w, port, true);
     if (queue < 0)
         return;
-    park_begin_run(w, (uint32_t)queue); /* a run of its own: the port may have become a polled one, or others may have work by now */
+    /* a run of its own: the port may have become a polled one, or others may have work by now */
+    park_begin_run(w, (uint32_t)queue);
     run_queue(w, (uint32_t)queue, false);
 }
 
@@ -297,12 +306,14 @@ static int64_t mask_next(const struct worker *w, const _Atomic uint64_t *mask, u
     return -1;
 }
 
-/* A bit of the own mask, cleared before the owner word is tried [CLEAR_FIRST]; -1: none.  Goes round, so that no source starves. */
+/* A bit of the own mask, cleared before the owner word is tried [CLEAR_FIRST]; -1: none. Goes
+ * round, so that no source starves. */
 static int64_t take_own(struct worker *w)
 {
     for (int64_t source; (source = mask_next(w, w->ready, &w->scan_from)) >= 0;) {
-        if (!(SEEDED(bit_late) && source < w->engine->segment.n_mailboxes) && !ready_clear(w->ready, (uint32_t)source))
-            continue; /* a thief's, who cleared it */
+        if (!(SEEDED(bit_late) && source < w->engine->segment.n_mailboxes) &&
+            !ready_clear(w->ready, (uint32_t)source))
+            continue;               /* a thief's, who cleared it */
         store_relaxed(&w->busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
         if (likely(owner_take(&w->engine->sources[source], w->id, w->id)))
             return source;
@@ -315,7 +326,8 @@ static int64_t take_own(struct worker *w)
     return -1;
 }
 
-/* A bit of the common mask: whoever had the source last, it is ours if nobody runs it (and it has not become a fixed one since). */
+/* A bit of the common mask: whoever had the source last, it is ours if nobody runs it (and it has
+ * not become a fixed one since). */
 static int64_t take_common(struct worker *w)
 {
     struct engine *e = w->engine;
@@ -323,7 +335,8 @@ static int64_t take_common(struct worker *w)
         if (!ready_clear(e->common, (uint32_t)source))
             continue;
         uint64_t own = load_relaxed(&e->sources[source].own);
-        bool mine = own_worker(own) == w->id || !(load_relaxed(&e->sources[source].flags) & SOURCE_FIXED);
+        bool mine =
+            own_worker(own) == w->id || !(load_relaxed(&e->sources[source].flags) & SOURCE_FIXED);
         store_relaxed(&w->busy, 1);
         if (mine && !own_is_running(own) && owner_take(&e->sources[source], own_worker(own), w->id))
             return source;
@@ -354,8 +367,10 @@ static int64_t try_steal(struct worker *w)
     if (!w->searcher) {
         _Atomic uint32_t *searching = near_searching(e, w);
         uint32_t none = 0;
-        if (load_relaxed(&e->stealing) == STEAL_NONE || engine_workers(e) < 2 || load_relaxed(searching) != 0 ||
-            !atomic_compare_exchange_strong_explicit(searching, &none, 1, memory_order_seq_cst, memory_order_relaxed))
+        if (load_relaxed(&e->stealing) == STEAL_NONE || engine_workers(e) < 2 ||
+            load_relaxed(searching) != 0 ||
+            !atomic_compare_exchange_strong_explicit(searching, &none, 1, memory_order_seq_cst,
+                                                     memory_order_relaxed))
             return -1; /* one searcher a node */
         w->searcher = true;
     }
@@ -380,8 +395,8 @@ static bool work_once(struct worker *w)
 
 /* ---- nothing to do ---- */
 
-/* Without a pause for spin_ns: looks at the own mask and the polled ports all the time, at the others and the clock now and then, and more
- * and more rarely.  True: something was run. */
+/* Without a pause for spin_ns: looks at the own mask and the polled ports all the time, at the
+ * others and the clock now and then, and more and more rarely. True: something was run. */
 static bool search(struct worker *w)
 {
     struct engine *e = w->engine;
@@ -402,8 +417,9 @@ static bool search(struct worker *w)
     return false;
 }
 
-/* One step of being idle: the search, when something was found or a wake-up came since the last time; then a short sleep, so many
- * times; then a long one.  The look everywhere that follows a sleep is the caller's next one. */
+/* One step of being idle: the search, when something was found or a wake-up came since the last
+ * time; then a short sleep, so many times; then a long one. The look everywhere that follows a
+ * sleep is the caller's next one. */
 static void idle(struct worker *w)
 {
     struct engine *e = w->engine;
@@ -453,7 +469,8 @@ static void *worker_main(void *argument)
     store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
     uint32_t rounds = 0;
     while (goes_on(w)) {
-        store_release(&w->passes, load_relaxed(&w->passes) + 1); /* a quiescent point; read (acquire) by worker_quiesce */
+        /* a quiescent point; read (acquire) by worker_quiesce */
+        store_release(&w->passes, load_relaxed(&w->passes) + 1);
         if (w->stalled) {
             w->stalled = false;
             port_rescue(w);

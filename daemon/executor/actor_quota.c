@@ -66,7 +66,8 @@ static void add(struct actor_quota *quota, struct engine *engine, uint32_t accou
     if (a)
         a->refs[a->n++] = ref;
     else
-        log_warning("no memory to count the actors of user %u: it may have one more than its quota", account - 1);
+        log_warning("no memory to count the actors of user %u: it may have one more than its quota",
+                    account - 1);
 }
 
 /* What former executors have left. */
@@ -77,7 +78,8 @@ static void learn(struct actor_quota *quota, struct engine *engine)
     if (quota->known)
         return;
     quota->known = true;
-    for (uint32_t slot = 0; engine_actor_next(engine, slot, &view) == 0; slot = actor_ref_slot(view.ref) + 1)
+    for (uint32_t slot = 0; engine_actor_next(engine, slot, &view) == 0;
+         slot = actor_ref_slot(view.ref) + 1)
         if (view.account)
             add(quota, engine, view.account, view.ref);
 }
@@ -93,7 +95,8 @@ size_t actor_quota_count(struct actor_quota *quota, struct engine *engine, uint3
     return a ? a->n : 0;
 }
 
-bool actor_quota_allows(struct actor_quota *quota, struct engine *engine, uint32_t account, uint64_t limit)
+bool actor_quota_allows(struct actor_quota *quota, struct engine *engine, uint32_t account,
+                        uint64_t limit)
 {
     struct actor_account *a;
 
@@ -102,7 +105,8 @@ bool actor_quota_allows(struct actor_quota *quota, struct engine *engine, uint32
     return (a ? a->n : 0) < limit || actor_quota_count(quota, engine, account) < limit;
 }
 
-void actor_quota_add(struct actor_quota *quota, struct engine *engine, uint32_t account, actor_ref ref)
+void actor_quota_add(struct actor_quota *quota, struct engine *engine, uint32_t account,
+                     actor_ref ref)
 {
     if (quota->known) /* otherwise it is found in the segment when somebody asks */
         add(quota, engine, account, ref);

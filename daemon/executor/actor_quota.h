@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The quota of actors: which of them each user's clients have asked for.
  *
- * Control thread.  An actor's user is kept with it in the segment, so that an executor that is started again knows; the lists here are made
- * of that when they are first needed.  What actors spawn themselves is nobody's.
+ * Control thread. An actor's user is kept with it in the segment, so that an executor that is
+ * started again knows; the lists here are made of that when they are first needed. What actors
+ * spawn themselves is nobody's.
  *
- * T1  A list holds every actor of its user that lives, and some that have ended: those are left out when it has grown by half, and when
- *     its user is at the quota, at most every 10 ms.  So an actor that has ended counts for 10 ms more at most.
+ * T1  A list holds every actor of its user that lives, and some that have ended: those are left out
+ *     when it has grown by half, and when its user is at the quota, at most every 10 ms.  So an
+ *     actor that has ended counts for 10 ms more at most.
  */
 #pragma once
 
@@ -35,6 +37,8 @@ static inline uint32_t actor_account_of(uid_t uid)
 /* Actors of the user, as in T1. */
 size_t actor_quota_count(struct actor_quota *quota, struct engine *engine, uint32_t account);
 /* The same, exactly when it would be `limit` or more and the last look is not too recent. */
-bool actor_quota_allows(struct actor_quota *quota, struct engine *engine, uint32_t account, uint64_t limit);
-void actor_quota_add(struct actor_quota *quota, struct engine *engine, uint32_t account, actor_ref ref);
+bool actor_quota_allows(struct actor_quota *quota, struct engine *engine, uint32_t account,
+                        uint64_t limit);
+void actor_quota_add(struct actor_quota *quota, struct engine *engine, uint32_t account,
+                     actor_ref ref);
 void actor_quota_fini(struct actor_quota *quota);

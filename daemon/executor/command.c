@@ -35,11 +35,12 @@ static const struct command {
     { ODEON__REQUEST__BODY_EXECUTOR_SET, command_executor_set },
 };
 
-static int command_dispatch(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                            struct reply *reply)
+static int command_dispatch(struct executor *executor, const Odeon__Request *request,
+                            struct frame *frame, struct reply *reply)
 {
     /* Plugins come before workers at a start; everything else wants a running engine. */
-    bool early = executor->state == EXECUTOR_PLUGINS && request->body_case == ODEON__REQUEST__BODY_PLUGIN_LOAD;
+    bool early = executor->state == EXECUTOR_PLUGINS &&
+                 request->body_case == ODEON__REQUEST__BODY_PLUGIN_LOAD;
 
     if (executor->state != EXECUTOR_RUNNING && !early)
         return explain_set(&reply->explain, -EAGAIN, "the executor is %s: try again",
@@ -47,8 +48,9 @@ static int command_dispatch(struct executor *executor, const Odeon__Request *req
     for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
         if (commands[i].body == request->body_case)
             return commands[i].run(executor, request, frame, reply);
-    return explain_set(&reply->explain, -ENOSYS,
-                       "this executor does not know the request: client and service are of different versions");
+    return explain_set(
+        &reply->explain, -ENOSYS,
+        "this executor does not know the request: client and service are of different versions");
 }
 
 static void command_report(struct executor *executor, uint64_t command, struct reply *reply)
@@ -59,16 +61,19 @@ static void command_report(struct executor *executor, uint64_t command, struct r
     report.reply = &reply->message;
     report.body_case = ODEON__REPORT__BODY_REPLY;
     if (odeon__report__get_packed_size(&report) > ODEON_CONTROL_FRAME_MAX) {
-        explain_set(&reply->explain, -EMSGSIZE,
-                    "the answer does not fit into one frame of the control protocol: ask for fewer rows");
+        explain_set(
+            &reply->explain, -EMSGSIZE,
+            "the answer does not fit into one frame of the control protocol: ask for fewer rows");
         reply_refuse(reply, -EMSGSIZE);
     }
     control_send(executor->control, &report);
 }
 
-void command_run(struct executor *executor, uint64_t command, const Odeon__Request *request, struct frame *frame)
+void command_run(struct executor *executor, uint64_t command, const Odeon__Request *request,
+                 struct frame *frame)
 {
-    bool awaited = executor->state == EXECUTOR_PLUGINS && request->body_case == ODEON__REQUEST__BODY_PLUGIN_LOAD;
+    bool awaited = executor->state == EXECUTOR_PLUGINS &&
+                   request->body_case == ODEON__REQUEST__BODY_PLUGIN_LOAD;
     struct reply reply;
     int r;
 

@@ -8,7 +8,8 @@
 #include "daemon/executor/command_type.h"
 #include "daemon/executor/ref_text.h"
 
-int command_lookup(struct executor *executor, const Odeon__Request *request, struct frame *frame, struct reply *reply)
+int command_lookup(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                   struct reply *reply)
 {
     actor_ref ref = 0;
     int r;
@@ -16,7 +17,8 @@ int command_lookup(struct executor *executor, const Odeon__Request *request, str
     (void)frame;
     r = engine_actor_lookup(executor->engine, request->lookup->name, &ref);
     if (r == -ENOENT)
-        return explain_set(&reply->explain, r, "no actor is registered as '%.64s'", request->lookup->name);
+        return explain_set(&reply->explain, r, "no actor is registered as '%.64s'",
+                           request->lookup->name);
     return r < 0 ? r : reply_ref(reply, ref);
 }
 
@@ -30,7 +32,8 @@ static const char *actor_type_name(const struct executor *executor, uint32_t typ
     return engine_actor_type_get(executor->engine, type, &view) == 0 ? view.name : "";
 }
 
-static void actor_row_init(const struct executor *executor, const struct engine_actor_view *actor, Odeon__Actor *row)
+static void actor_row_init(const struct executor *executor, const struct engine_actor_view *actor,
+                           Odeon__Actor *row)
 {
     struct engine_queue_view queue;
 
@@ -47,8 +50,8 @@ static void actor_row_init(const struct executor *executor, const struct engine_
 }
 
 /* `type_name` "": all.  0: *ret_type is the wanted one, or UINT32_MAX for all. */
-static int actor_filter_parse(const struct executor *executor, const char *type_name, struct explain *explain,
-                              uint32_t *ret_type)
+static int actor_filter_parse(const struct executor *executor, const char *type_name,
+                              struct explain *explain, uint32_t *ret_type)
 {
     struct engine_actor_type_view type;
 
@@ -60,15 +63,16 @@ static int actor_filter_parse(const struct executor *executor, const char *type_
         return 0;
     }
     if (type_find(executor, type_name, &type) < 0)
-        return explain_set(explain, -ENOENT, "there is no actor type '%.64s': 'type list' shows those that are",
+        return explain_set(explain, -ENOENT,
+                           "there is no actor type '%.64s': 'type list' shows those that are",
                            type_name);
     *ret_type = type.id;
     return 0;
 }
 
 /* `after`: the first slot to look at. */
-int command_actor_list(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                       struct reply *reply)
+int command_actor_list(struct executor *executor, const Odeon__Request *request,
+                       struct frame *frame, struct reply *reply)
 {
     const Odeon__Page *page = request->actor_list->page;
     size_t n_rows = reply_page_rows(page);
@@ -111,12 +115,14 @@ static int actor_get(const struct executor *executor, actor_ref ref, struct expl
     int r = engine_actor_get(executor->engine, ref, ret_actor);
 
     if (r == -ESRCH)
-        return explain_set(explain, r, "there is no actor " REF_FORMAT ": it has ended or never was", REF_ARGS(ref));
+        return explain_set(explain, r,
+                           "there is no actor " REF_FORMAT ": it has ended or never was",
+                           REF_ARGS(ref));
     return r;
 }
 
-int command_actor_show(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                       struct reply *reply)
+int command_actor_show(struct executor *executor, const Odeon__Request *request,
+                       struct frame *frame, struct reply *reply)
 {
     const Odeon__ActorShow *show = request->actor_show;
     Odeon__ActorShowReply *body = reply_alloc(reply, sizeof(*body));
@@ -130,7 +136,8 @@ int command_actor_show(struct executor *executor, const Odeon__Request *request,
     if (!body || !row)
         return -ENOMEM;
     if (ref == 0 && engine_actor_lookup(executor->engine, show->name, &ref) < 0)
-        return explain_set(&reply->explain, -ENOENT, "no actor is registered as '%.64s'", show->name);
+        return explain_set(&reply->explain, -ENOENT, "no actor is registered as '%.64s'",
+                           show->name);
     r = actor_get(executor, ref, &reply->explain, &actor);
     if (r < 0)
         return r == -ESRCH ? -ENOENT : r; /* by reference as by name */
@@ -147,24 +154,29 @@ int command_actor_show(struct executor *executor, const Odeon__Request *request,
     return 0;
 }
 
-/* What an actor takes under a message's name: of several versions the one that it has a behaviour for. */
+/* What an actor takes under a message's name: of several versions the one that it has a behaviour
+ * for. */
 static const struct engine_behaviour *behaviour_find(const struct executor *executor,
-                                                     const struct engine_actor_type_view *type, const char *message)
+                                                     const struct engine_actor_type_view *type,
+                                                     const char *message)
 {
     for (uint32_t i = 0; i < type->n_behaviours; i++) {
         struct engine_message_type known;
 
-        if (engine_message_type_get(executor->engine, type->behaviours[i].message_type, &known) == 0 &&
+        if (engine_message_type_get(executor->engine, type->behaviours[i].message_type, &known) ==
+                0 &&
             strcmp(known.name, message) == 0)
             return &type->behaviours[i];
     }
     return NULL;
 }
 
-static int check_payload(const char *message, size_t size, size_t needed, bool has_tail, struct explain *explain)
+static int check_payload(const char *message, size_t size, size_t needed, bool has_tail,
+                         struct explain *explain)
 {
     if (size > ODEON_PAYLOAD_MAX)
-        return explain_set(explain, -EMSGSIZE, "%zu bytes of payload: at most %d are allowed", size, ODEON_PAYLOAD_MAX);
+        return explain_set(explain, -EMSGSIZE, "%zu bytes of payload: at most %d are allowed", size,
+                           ODEON_PAYLOAD_MAX);
     if (has_tail ? size < needed : size != needed)
         return explain_set(explain, -EINVAL, "message %s has %s%zu bytes, %zu were given", message,
                            has_tail ? "at least " : "", needed, size);
@@ -180,10 +192,13 @@ static int send_check(const struct executor *executor, const struct engine_actor
     struct engine_message_type message;
 
     if (engine_message_type_find(executor->engine, send->message, 0, &message) < 0)
-        return explain_set(explain, -ENOENT,
-                           "no message type '%.64s' is known: 'actor show' lists what an actor accepts", send->message);
+        return explain_set(
+            explain, -ENOENT,
+            "no message type '%.64s' is known: 'actor show' lists what an actor accepts",
+            send->message);
     if (actor->type == 0) {
-        /* A port takes anything; where a tail begins is not known here, so only its end is checked. */
+        /* A port takes anything; where a tail begins is not known here, so only its end is
+         * checked. */
         *ret_type = message.id;
         return check_payload(message.name, send->payload.len, message.has_tail ? 0 : message.size,
                              message.has_tail != 0, explain);
@@ -192,11 +207,13 @@ static int send_check(const struct executor *executor, const struct engine_actor
         return explain_set(explain, -EHOSTDOWN, "the actor cannot run: its plugin is not loaded");
     behaviour = behaviour_find(executor, &type, send->message);
     if (!behaviour)
-        return explain_set(explain, -EOPNOTSUPP,
-                           "actors of type %s do not accept %s: 'actor show' lists what they accept", type.name,
-                           message.name);
+        return explain_set(
+            explain, -EOPNOTSUPP,
+            "actors of type %s do not accept %s: 'actor show' lists what they accept", type.name,
+            message.name);
     *ret_type = behaviour->message_type;
-    return check_payload(message.name, send->payload.len, behaviour->size, behaviour->has_tail != 0, explain);
+    return check_payload(message.name, send->payload.len, behaviour->size, behaviour->has_tail != 0,
+                         explain);
 }
 
 static int send_finish(struct reply *reply, int error, actor_ref ref)
@@ -205,22 +222,26 @@ static int send_finish(struct reply *reply, int error, actor_ref ref)
     case 0:
         return reply_ok(reply);
     case -ESRCH:
-        return explain_set(&reply->explain, error, "there is no actor " REF_FORMAT ": it has ended or never was",
+        return explain_set(&reply->explain, error,
+                           "there is no actor " REF_FORMAT ": it has ended or never was",
                            REF_ARGS(ref));
     case -EAGAIN:
-        return explain_set(&reply->explain, error, "the queue of actor " REF_FORMAT " is at its limit: try again later",
+        return explain_set(&reply->explain, error,
+                           "the queue of actor " REF_FORMAT " is at its limit: try again later",
                            REF_ARGS(ref));
     case -EMSGSIZE:
-        return explain_set(&reply->explain, error, "the message is too large: at most %d bytes are allowed",
+        return explain_set(&reply->explain, error,
+                           "the message is too large: at most %d bytes are allowed",
                            ODEON_PAYLOAD_MAX);
     default:
-        return explain_set(&reply->explain, error, "nothing could be sent to actor " REF_FORMAT ": %s", REF_ARGS(ref),
+        return explain_set(&reply->explain, error,
+                           "nothing could be sent to actor " REF_FORMAT ": %s", REF_ARGS(ref),
                            strerror(-error));
     }
 }
 
-int command_actor_send(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                       struct reply *reply)
+int command_actor_send(struct executor *executor, const Odeon__Request *request,
+                       struct frame *frame, struct reply *reply)
 {
     const Odeon__ActorSend *send = request->actor_send;
     struct engine_actor_view actor;
@@ -238,8 +259,8 @@ int command_actor_send(struct executor *executor, const Odeon__Request *request,
     return send_finish(reply, r, send->ref);
 }
 
-int command_actor_stop(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                       struct reply *reply)
+int command_actor_stop(struct executor *executor, const Odeon__Request *request,
+                       struct frame *frame, struct reply *reply)
 {
     static const uint16_t poison[] = {
         [ALLOCATION_DELETE] = MESSAGE_TYPE_POISON_DELETE,
@@ -253,13 +274,15 @@ int command_actor_stop(struct executor *executor, const Odeon__Request *request,
     (void)frame;
     if (stop->how < ALLOCATION_DELETE || stop->how > ALLOCATION_FINISHED)
         return explain_set(&reply->explain, -EINVAL,
-                           "%u is no way to stop an actor: 1 deletes, 2 destroys, 3 finishes it", stop->how);
+                           "%u is no way to stop an actor: 1 deletes, 2 destroys, 3 finishes it",
+                           stop->how);
     r = actor_get(executor, stop->ref, &reply->explain, &actor);
     if (r < 0)
         return r;
     if (actor.type == 0)
         return explain_set(&reply->explain, -EOPNOTSUPP,
-                           REF_FORMAT " is a client's port, not an actor: its client closes it", REF_ARGS(stop->ref));
+                           REF_FORMAT " is a client's port, not an actor: its client closes it",
+                           REF_ARGS(stop->ref));
     r = engine_actor_send(executor->engine, stop->ref, poison[stop->how], NULL, 0);
     return send_finish(reply, r, stop->ref);
 }

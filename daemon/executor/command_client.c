@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor's part of what is told of a client: actors and posts.  The supervisor has asked, and adds its own. */
+/* The executor's part of what is told of a client: actors and posts. The supervisor has asked, and
+ * adds its own. */
 #include <errno.h>
 
 #include "daemon/executor/command.h"
@@ -28,8 +29,8 @@ static uint64_t count_posts(const struct executor *executor, const Odeon__Client
     return n;
 }
 
-int command_client_show(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                        struct reply *reply)
+int command_client_show(struct executor *executor, const Odeon__Request *request,
+                        struct frame *frame, struct reply *reply)
 {
     const Odeon__ClientShow *show = request->client_show;
     Odeon__ClientShowReply *body = reply_alloc(reply, sizeof(*body));
@@ -42,7 +43,8 @@ int command_client_show(struct executor *executor, const Odeon__Request *request
         return -ENOMEM;
     odeon__client_show_reply__init(body);
     actors->user_only = true;
-    actors->user = actor_quota_count(&executor->actor_quota, executor->engine, actor_account_of(show->uid));
+    actors->user =
+        actor_quota_count(&executor->actor_quota, executor->engine, actor_account_of(show->uid));
     posts->client_only = true;
     posts->per_second = true;
     posts->client = count_posts(executor, show);

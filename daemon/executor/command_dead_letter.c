@@ -8,7 +8,8 @@
 #include "daemon/executor/command.h"
 #include "daemon/executor/ref_text.h"
 
-static int letter_row(const struct executor *executor, const struct engine_dead_letter *letter, struct reply *reply, Odeon__DeadLetter *row)
+static int letter_row(const struct executor *executor, const struct engine_dead_letter *letter,
+                      struct reply *reply, Odeon__DeadLetter *row)
 {
     struct engine_message_type message;
     struct engine_actor_type_view type;
@@ -25,14 +26,15 @@ static int letter_row(const struct executor *executor, const struct engine_dead_
         row->message = reply_string(message.name);
     else
         row->message = reply_string(letter->message_type == MESSAGE_TYPE_INIT ? "init" : "poison");
-    if (letter->actor_type && engine_actor_type_get(executor->engine, letter->actor_type, &type) == 0)
+    if (letter->actor_type &&
+        engine_actor_type_get(executor->engine, letter->actor_type, &type) == 0)
         row->type = reply_strdup(reply, type.name);
     return row->type ? 0 : -ENOMEM;
 }
 
 /* `after`: the first id to look at. */
-int command_dead_letter_list(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                             struct reply *reply)
+int command_dead_letter_list(struct executor *executor, const Odeon__Request *request,
+                             struct frame *frame, struct reply *reply)
 {
     const Odeon__Page *page = request->dead_letter_list->page;
     size_t n_rows = reply_page_rows(page), n;
@@ -61,8 +63,8 @@ int command_dead_letter_list(struct executor *executor, const Odeon__Request *re
     return 0;
 }
 
-int command_dead_letter_show(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                             struct reply *reply)
+int command_dead_letter_show(struct executor *executor, const Odeon__Request *request,
+                             struct frame *frame, struct reply *reply)
 {
     Odeon__DeadLetter *body = reply_alloc(reply, sizeof(*body));
     uint8_t *payload = reply_alloc(reply, ODEON_PAYLOAD_MAX);
@@ -73,7 +75,9 @@ int command_dead_letter_show(struct executor *executor, const Odeon__Request *re
     if (!body || !payload)
         return -ENOMEM;
     if (engine_dead_letter_get(executor->engine, id, &letter, payload) < 0)
-        return explain_set(&reply->explain, -ENOENT, "there is no dead letter %" PRIu64 ": 'dlq list' shows those that are", id);
+        return explain_set(&reply->explain, -ENOENT,
+                           "there is no dead letter %" PRIu64 ": 'dlq list' shows those that are",
+                           id);
     if (letter_row(executor, &letter, reply, body) < 0)
         return -ENOMEM;
     body->payload.data = payload;
@@ -98,21 +102,25 @@ static int answer_done(struct reply *reply, const struct engine_dead_letters_don
     return 0;
 }
 
-static int check_ids(const struct executor *executor, const uint64_t *ids, size_t n, struct explain *explain)
+static int check_ids(const struct executor *executor, const uint64_t *ids, size_t n,
+                     struct explain *explain)
 {
     for (size_t i = 0; i < n; i++) {
         struct engine_dead_letter letter;
         bool more;
 
-        if (engine_dead_letters_list(executor->engine, ids[i], &letter, 1, &more) == 0 || letter.id != ids[i])
-            return explain_set(explain, -ENOENT, "there is no dead letter %" PRIu64 ": nothing has been done, 'dlq list' shows those that are",
+        if (engine_dead_letters_list(executor->engine, ids[i], &letter, 1, &more) == 0 ||
+            letter.id != ids[i])
+            return explain_set(explain, -ENOENT,
+                               "there is no dead letter %" PRIu64
+                               ": nothing has been done, 'dlq list' shows those that are",
                                ids[i]);
     }
     return 0;
 }
 
-int command_dead_letter_replay(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                               struct reply *reply)
+int command_dead_letter_replay(struct executor *executor, const Odeon__Request *request,
+                               struct frame *frame, struct reply *reply)
 {
     const Odeon__DeadLetterReplay *replay = request->dead_letter_replay;
     struct engine_dead_letters_done done, sum = { 0 };
@@ -123,18 +131,23 @@ int command_dead_letter_replay(struct executor *executor, const Odeon__Request *
     r = check_ids(executor, replay->ids, replay->n_ids, &reply->explain);
     if (r < 0)
         return r;
-    if (replay->to && (engine_actor_get(executor->engine, replay->to, &actor) < 0 || actor.type == 0))
-        return explain_set(&reply->explain, -ESRCH, "there is no actor " REF_FORMAT ": it has ended or never was", REF_ARGS(replay->to));
+    if (replay->to &&
+        (engine_actor_get(executor->engine, replay->to, &actor) < 0 || actor.type == 0))
+        return explain_set(&reply->explain, -ESRCH,
+                           "there is no actor " REF_FORMAT ": it has ended or never was",
+                           REF_ARGS(replay->to));
     do {
         engine_dead_letters_replay(executor->engine, replay->ids, replay->n_ids, replay->to, &done);
-        sum = (struct engine_dead_letters_done){ .done = sum.done + done.done, .gone = done.gone, .full = done.full };
+        sum = (struct engine_dead_letters_done){ .done = sum.done + done.done,
+                                                 .gone = done.gone,
+                                                 .full = done.full };
     } while (done.more && done.done > 0);
     log_notice("%" PRIu64 " dead letters have been replayed", sum.done);
     return answer_done(reply, &sum);
 }
 
-int command_dead_letter_purge(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                              struct reply *reply)
+int command_dead_letter_purge(struct executor *executor, const Odeon__Request *request,
+                              struct frame *frame, struct reply *reply)
 {
     const Odeon__DeadLetterPurge *purge = request->dead_letter_purge;
     struct engine_dead_letters_done done;

@@ -9,7 +9,8 @@
 #include "daemon/executor/command.h"
 #include "daemon/executor/reconfigure.h"
 
-static Odeon__Setting *setting_row(const struct executor *executor, struct reply *reply, unsigned index, int *ret_error)
+static Odeon__Setting *setting_row(const struct executor *executor, struct reply *reply,
+                                   unsigned index, int *ret_error)
 {
     struct setting_view view, initial;
     Odeon__Setting *row;
@@ -33,8 +34,8 @@ static Odeon__Setting *setting_row(const struct executor *executor, struct reply
     return row;
 }
 
-int command_executor_show(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                          struct reply *reply)
+int command_executor_show(struct executor *executor, const Odeon__Request *request,
+                          struct frame *frame, struct reply *reply)
 {
     Odeon__ExecutorShowReply *body = reply_alloc(reply, sizeof(*body));
     Odeon__Setting **rows = reply_alloc(reply, ODEON_PAGE_ROWS_MAX * sizeof(*rows));
@@ -59,8 +60,10 @@ int command_executor_show(struct executor *executor, const Odeon__Request *reque
     body->boots = (uint32_t)executor->recovery.boots;
     body->restarts = executor->recovery.boots > 0 ? executor->recovery.boots - 1 : 0;
     if (executor->stats) {
-        body->reconfigurations = atomic_load_explicit(&executor->stats->reconfigurations, memory_order_relaxed);
-        body->reconfigure_last_ns = atomic_load_explicit(&executor->stats->pause_last_ns, memory_order_relaxed);
+        body->reconfigurations =
+            atomic_load_explicit(&executor->stats->reconfigurations, memory_order_relaxed);
+        body->reconfigure_last_ns =
+            atomic_load_explicit(&executor->stats->pause_last_ns, memory_order_relaxed);
         body->reconfigure_longest_ns =
             atomic_load_explicit(&executor->stats->pause_longest_ns, memory_order_relaxed);
     }
@@ -70,21 +73,23 @@ int command_executor_show(struct executor *executor, const Odeon__Request *reque
 }
 
 /* The pairs of a request, which own the strings.  0, or a refusal. */
-static int set_pairs(const Odeon__ExecutorSet *set, struct setting_pair pairs[static ODEON_PAGE_ROWS_MAX],
-                     struct explain *explain)
+static int set_pairs(const Odeon__ExecutorSet *set,
+                     struct setting_pair pairs[static ODEON_PAGE_ROWS_MAX], struct explain *explain)
 {
     if (set->n_settings == 0)
         return explain_set(explain, -EINVAL, "no setting was named: give KEY=VALUE");
     if (set->n_settings > ODEON_PAGE_ROWS_MAX)
-        return explain_set(explain, -EINVAL, "%zu settings at once: at most %d are allowed", set->n_settings,
-                           ODEON_PAGE_ROWS_MAX);
+        return explain_set(explain, -EINVAL, "%zu settings at once: at most %d are allowed",
+                           set->n_settings, ODEON_PAGE_ROWS_MAX);
     for (size_t i = 0; i < set->n_settings; i++)
-        pairs[i] = (struct setting_pair){ .key = set->settings[i]->key, .value = set->settings[i]->value };
+        pairs[i] =
+            (struct setting_pair){ .key = set->settings[i]->key, .value = set->settings[i]->value };
     return 0;
 }
 
 /* An ok with what the change took. */
-static int set_answer(struct reply *reply, const struct settings_change *change, const struct engine_change *done)
+static int set_answer(struct reply *reply, const struct settings_change *change,
+                      const struct engine_change *done)
 {
     Odeon__Reconfigured *body = reply_alloc(reply, sizeof(*body));
     char **later = reply_alloc(reply, (change->n_later + 1) * sizeof(*later));
@@ -110,8 +115,8 @@ static bool is_later(const struct settings_change *change, const char *key)
     return false;
 }
 
-int command_executor_set(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                         struct reply *reply)
+int command_executor_set(struct executor *executor, const Odeon__Request *request,
+                         struct frame *frame, struct reply *reply)
 {
     const Odeon__ExecutorSet *set = request->executor_set;
     struct setting_pair pairs[ODEON_PAGE_ROWS_MAX];
@@ -122,7 +127,8 @@ int command_executor_set(struct executor *executor, const Odeon__Request *reques
     (void)frame;
     r = set_pairs(set, pairs, &reply->explain);
     if (r == 0)
-        r = settings_change(&executor->settings, pairs, set->n_settings, set->later, &change, &reply->explain);
+        r = settings_change(&executor->settings, pairs, set->n_settings, set->later, &change,
+                            &reply->explain);
     if (r == 0)
         r = reconfigure(executor, &change, &done, &reply->explain);
     if (r < 0)

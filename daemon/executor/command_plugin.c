@@ -8,7 +8,8 @@
 #include "daemon/common/log.h"
 #include "daemon/executor/command.h"
 
-static Odeon__Plugin *plugin_row(const struct executor *executor, const struct plugin *plugin, struct reply *reply)
+static Odeon__Plugin *plugin_row(const struct executor *executor, const struct plugin *plugin,
+                                 struct reply *reply)
 {
     Odeon__Plugin *row = reply_alloc(reply, sizeof(*row));
     unsigned n = plugin_count_types(plugin);
@@ -38,8 +39,9 @@ static void log_plugin(const struct plugin *plugin)
     const char *const fields[] = { CATALOGUE_PLUGIN_LOADED, field, NULL };
 
     snprintf(field, sizeof(field), "ODEON_PLUGIN=%s", plugin_get_name(plugin));
-    log_fields(LOG_LEVEL_NOTICE, fields, "plugin %s %s loaded from %s: %u actor types", plugin_get_name(plugin),
-               plugin_get_version(plugin), plugin_get_label(plugin), plugin_count_types(plugin));
+    log_fields(LOG_LEVEL_NOTICE, fields, "plugin %s %s loaded from %s: %u actor types",
+               plugin_get_name(plugin), plugin_get_version(plugin), plugin_get_label(plugin),
+               plugin_count_types(plugin));
 }
 
 /* Should it be the end of the process, odeond knows by whom. */
@@ -49,8 +51,8 @@ static void loading_publish(struct executor *executor, uint32_t place)
         atomic_store_explicit(&executor->stats->plugin_loading, place, memory_order_relaxed);
 }
 
-int command_plugin_load(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                        struct reply *reply)
+int command_plugin_load(struct executor *executor, const Odeon__Request *request,
+                        struct frame *frame, struct reply *reply)
 {
     const char *label = request->plugin_load->path;
     const struct plugin *plugin = NULL;
@@ -58,8 +60,10 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
     int r;
 
     if (fd < 0)
-        return explain_set(&reply->explain, -EBADF, "the request to load a plugin came without the plugin's file");
-    loading_publish(executor, executor->state == EXECUTOR_PLUGINS ? ++executor->started_plugins : 0);
+        return explain_set(&reply->explain, -EBADF,
+                           "the request to load a plugin came without the plugin's file");
+    loading_publish(executor,
+                    executor->state == EXECUTOR_PLUGINS ? ++executor->started_plugins : 0);
     r = plugin_load(executor->plugins, fd, label, &reply->explain, &plugin);
     loading_publish(executor, 0);
     if (r < 0) {
@@ -68,7 +72,8 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
         return r;
     }
     executor_publish_plugins(executor);
-    if (executor->state == EXECUTOR_RUNNING) /* anew, by somebody who knows: what its types did before is forgotten */
+    /* anew, by somebody who knows: what its types did before is forgotten */
+    if (executor->state == EXECUTOR_RUNNING)
         for (unsigned i = 0; i < plugin_count_types(plugin); i++)
             (void)engine_actor_type_release(executor->engine, plugin_get_type(plugin, i));
     log_plugin(plugin);
@@ -79,8 +84,8 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
     return 0;
 }
 
-int command_plugin_unload(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                          struct reply *reply)
+int command_plugin_unload(struct executor *executor, const Odeon__Request *request,
+                          struct frame *frame, struct reply *reply)
 {
     const char *name = request->plugin_unload->name;
     int r;
@@ -95,8 +100,8 @@ int command_plugin_unload(struct executor *executor, const Odeon__Request *reque
 }
 
 /* `after` counts the plugins that earlier pages had. */
-int command_plugin_list(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                        struct reply *reply)
+int command_plugin_list(struct executor *executor, const Odeon__Request *request,
+                        struct frame *frame, struct reply *reply)
 {
     const Odeon__Page *page = request->plugin_list->page;
     size_t n_rows = reply_page_rows(page);

@@ -29,8 +29,8 @@ static bool kind_is_known(const char *kind)
 }
 
 /* `after`: the first id to look at. */
-int command_queue_list(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                       struct reply *reply)
+int command_queue_list(struct executor *executor, const Odeon__Request *request,
+                       struct frame *frame, struct reply *reply)
 {
     const Odeon__Page *page = request->queue_list->page;
     const char *kind = request->queue_list->kind;
@@ -44,8 +44,10 @@ int command_queue_list(struct executor *executor, const Odeon__Request *request,
     if (!body || !rows || !storage)
         return -ENOMEM;
     if (!kind_is_known(kind))
-        return explain_set(&reply->explain, -EINVAL,
-                           "'%.64s' is no kind of queue: there are ordinary, pinned, follow and detached ones", kind);
+        return explain_set(
+            &reply->explain, -EINVAL,
+            "'%.64s' is no kind of queue: there are ordinary, pinned, follow and detached ones",
+            kind);
     odeon__queue_list_reply__init(body);
     body->queues = rows;
     for (uint64_t id = page ? page->after : 0;

@@ -11,13 +11,16 @@
 static int spawn_place(const Odeon__Spawn *spawn, struct engine_spawn *ret, struct explain *explain)
 {
     static const enum engine_placement placements[] = {
-        [ODEON__PLACE__PLACE_ANY] = PLACE_SPREAD,        [ODEON__PLACE__PLACE_NODE] = PLACE_NODE,
-        [ODEON__PLACE__PLACE_PINNED] = PLACE_PINNED,     [ODEON__PLACE__PLACE_FOLLOW] = PLACE_FOLLOW,
+        [ODEON__PLACE__PLACE_ANY] = PLACE_SPREAD,
+        [ODEON__PLACE__PLACE_NODE] = PLACE_NODE,
+        [ODEON__PLACE__PLACE_PINNED] = PLACE_PINNED,
+        [ODEON__PLACE__PLACE_FOLLOW] = PLACE_FOLLOW,
         [ODEON__PLACE__PLACE_DETACHED] = PLACE_DETACHED,
     };
 
     if (spawn->place >= sizeof(placements) / sizeof(placements[0]))
-        return explain_set(explain, -EINVAL, "%u is no place for an actor that this service knows", spawn->place);
+        return explain_set(explain, -EINVAL, "%u is no place for an actor that this service knows",
+                           spawn->place);
     ret->placement = placements[spawn->place];
     if (ret->placement == PLACE_NODE)
         ret->place = spawn->node;
@@ -26,23 +29,28 @@ static int spawn_place(const Odeon__Spawn *spawn, struct engine_spawn *ret, stru
     return 0;
 }
 
-static int refuse_no_room(const struct executor *executor, const struct engine_spawn *spawn, struct explain *explain)
+static int refuse_no_room(const struct executor *executor, const struct engine_spawn *spawn,
+                          struct explain *explain)
 {
     if (spawn->placement == PLACE_DETACHED)
-        return explain_set(explain, -ENOSPC,
-                           "no thread for another actor of its own: setting detached allows %" PRIu64
-                           ", or all actors and names are in use",
-                           executor->settings.detached);
+        return explain_set(
+            explain, -ENOSPC,
+            "no thread for another actor of its own: setting detached allows %" PRIu64
+            ", or all actors and names are in use",
+            executor->settings.detached);
     return explain_set(explain, -ENOSPC,
-                       "no room for another actor, or another name: %" PRIu64 " actors and %d names are allowed",
+                       "no room for another actor, or another name: %" PRIu64
+                       " actors and %d names are allowed",
                        executor->settings.actors, ODEON_NAMES_MAX);
 }
 
-static int refuse_no_place(const struct executor *executor, const struct engine_spawn *spawn, struct explain *explain)
+static int refuse_no_place(const struct executor *executor, const struct engine_spawn *spawn,
+                           struct explain *explain)
 {
     if (spawn->placement == PLACE_NODE)
         return explain_set(explain, -ENODEV, "no worker runs on memory node %u", spawn->place);
-    return explain_set(explain, -ENODEV, "worker %u does not run: workers are numbered from 0 to %" PRIu64,
+    return explain_set(explain, -ENODEV,
+                       "worker %u does not run: workers are numbered from 0 to %" PRIu64,
                        spawn->place, executor->settings.workers - 1);
 }
 
@@ -51,7 +59,8 @@ static int check_quota(struct executor *executor, uint32_t account, struct expla
 {
     uint64_t limit = executor->settings.quota_actors;
 
-    if (!executor->asker.bound || actor_quota_allows(&executor->actor_quota, executor->engine, account, limit))
+    if (!executor->asker.bound ||
+        actor_quota_allows(&executor->actor_quota, executor->engine, account, limit))
         return 0;
     return explain_set(explain, -EDQUOT,
                        "clients of user %u have spawned %" PRIu64
@@ -59,27 +68,32 @@ static int check_quota(struct executor *executor, uint32_t account, struct expla
                        executor->asker.uid, limit);
 }
 
-static int refuse(const struct executor *executor, int error, const char *type, const struct engine_spawn *spawn,
-                  struct explain *explain)
+static int refuse(const struct executor *executor, int error, const char *type,
+                  const struct engine_spawn *spawn, struct explain *explain)
 {
     switch (error) {
     case -EEXIST:
-        return explain_set(explain, error, "an actor is registered as '%.64s' already: stop it or choose another name",
-                           spawn->name);
+        return explain_set(
+            explain, error,
+            "an actor is registered as '%.64s' already: stop it or choose another name",
+            spawn->name);
     case -EINVAL:
-        return explain_set(explain, error,
-                           "'%.64s' is no name for an actor: 1 to %d letters, digits, '_', '.' or '-' make one",
-                           spawn->name ? spawn->name : "", ODEON_NAME_MAX);
+        return explain_set(
+            explain, error,
+            "'%.64s' is no name for an actor: 1 to %d letters, digits, '_', '.' or '-' make one",
+            spawn->name ? spawn->name : "", ODEON_NAME_MAX);
     case -ENOSPC:
         return refuse_no_room(executor, spawn, explain);
     case -ENODEV:
         return refuse_no_place(executor, spawn, explain);
     default:
-        return explain_set(explain, error, "an actor of type %s cannot be made: %s", type, strerror(-error));
+        return explain_set(explain, error, "an actor of type %s cannot be made: %s", type,
+                           strerror(-error));
     }
 }
 
-int command_spawn(struct executor *executor, const Odeon__Request *request, struct frame *frame, struct reply *reply)
+int command_spawn(struct executor *executor, const Odeon__Request *request, struct frame *frame,
+                  struct reply *reply)
 {
     const Odeon__Spawn *asked = request->spawn;
     struct engine_actor_type_view type;
@@ -91,14 +105,17 @@ int command_spawn(struct executor *executor, const Odeon__Request *request, stru
 
     (void)frame;
     if (type_find(executor, asked->type, &type) < 0)
-        return explain_set(&reply->explain, -ENOENT, "there is no actor type '%.64s': load the plugin that has it",
+        return explain_set(&reply->explain, -ENOENT,
+                           "there is no actor type '%.64s': load the plugin that has it",
                            asked->type);
     if (!type.loaded)
-        return explain_set(&reply->explain, -ENOENT,
-                           "the actor type %s is known, but its plugin %s is not loaded: load it first", type.name,
-                           type.plugin);
+        return explain_set(
+            &reply->explain, -ENOENT,
+            "the actor type %s is known, but its plugin %s is not loaded: load it first", type.name,
+            type.plugin);
     if (spawn.args_size > ODEON_SPAWN_ARGS_MAX)
-        return explain_set(&reply->explain, -E2BIG, "%zu bytes of arguments: at most %d are allowed", spawn.args_size,
+        return explain_set(&reply->explain, -E2BIG,
+                           "%zu bytes of arguments: at most %d are allowed", spawn.args_size,
                            ODEON_SPAWN_ARGS_MAX);
     r = spawn_place(asked, &spawn, &reply->explain);
     if (r < 0)
@@ -110,5 +127,6 @@ int command_spawn(struct executor *executor, const Odeon__Request *request, stru
     r = engine_actor_spawn_placed(executor->engine, type.id, &spawn, &ref);
     if (r == 0 && spawn.account)
         actor_quota_add(&executor->actor_quota, executor->engine, spawn.account, ref);
-    return r == 0 ? reply_ref(reply, ref) : refuse(executor, r, asked->type, &spawn, &reply->explain);
+    return r == 0 ? reply_ref(reply, ref)
+                  : refuse(executor, r, asked->type, &spawn, &reply->explain);
 }

@@ -32,23 +32,26 @@ static int check_message_type(const Odeon__MessageType *type, struct explain *ex
     if (!type)
         return explain_set(explain, -EINVAL, "the request names no message type");
     if (name_check(type->name) < 0)
-        return explain_set(explain, -EINVAL,
-                           "message type '%.64s': 1 to %d letters, digits, '_', '.' or '-' make a name", type->name,
-                           ODEON_NAME_MAX);
+        return explain_set(
+            explain, -EINVAL,
+            "message type '%.64s': 1 to %d letters, digits, '_', '.' or '-' make a name",
+            type->name, ODEON_NAME_MAX);
     if (type->version == 0)
-        return explain_set(explain, -EINVAL, "message %s has version 0: versions begin with 1", type->name);
+        return explain_set(explain, -EINVAL, "message %s has version 0: versions begin with 1",
+                           type->name);
     if (type->size > ODEON_PAYLOAD_MAX)
-        return explain_set(explain, -EMSGSIZE, "message %s has %u bytes: at most %d are allowed", type->name,
-                           type->size, ODEON_PAYLOAD_MAX);
+        return explain_set(explain, -EMSGSIZE, "message %s has %u bytes: at most %d are allowed",
+                           type->name, type->size, ODEON_PAYLOAD_MAX);
     if (strlen(type->fields) > ODEON_FIELDS_MAX)
         return explain_set(explain, -EINVAL,
-                           "message %s: the description of its fields is too long: at most %d characters are allowed",
+                           "message %s: the description of its fields is too long: at most %d "
+                           "characters are allowed",
                            type->name, ODEON_FIELDS_MAX);
     return 0;
 }
 
-int command_message_type_intern(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                                struct reply *reply)
+int command_message_type_intern(struct executor *executor, const Odeon__Request *request,
+                                struct frame *frame, struct reply *reply)
 {
     const Odeon__MessageType *type = request->message_type_intern->type;
     struct engine_message_type known;
@@ -59,21 +62,26 @@ int command_message_type_intern(struct executor *executor, const Odeon__Request 
     r = check_message_type(type, &reply->explain);
     if (r < 0)
         return r;
-    if (!executor->asker.may_register && engine_message_type_find(executor->engine, type->name, type->version, &known) < 0)
-        return explain_set(&reply->explain, -EACCES,
-                           "message %s version %u is not known here, and making it known needs the role register",
-                           type->name, type->version);
-    r = engine_message_type_intern(executor->engine, type->name, type->version, type->size, type->tail, type->fields,
-                                   &id);
-    if (r == -EBADMSG && engine_message_type_find(executor->engine, type->name, type->version, &known) == 0)
-        return explain_set(&reply->explain, r,
-                           "message %s version %u has %u bytes%s and the fields '%s' here, but is known with %u "
-                           "bytes%s and the fields '%s': "
-                           "compile both sides with the same header",
-                           type->name, type->version, type->size, type->tail ? " and a tail" : "", type->fields,
-                           known.size, known.has_tail ? " and a tail" : "", known.fields);
+    if (!executor->asker.may_register &&
+        engine_message_type_find(executor->engine, type->name, type->version, &known) < 0)
+        return explain_set(
+            &reply->explain, -EACCES,
+            "message %s version %u is not known here, and making it known needs the role register",
+            type->name, type->version);
+    r = engine_message_type_intern(executor->engine, type->name, type->version, type->size,
+                                   type->tail, type->fields, &id);
+    if (r == -EBADMSG &&
+        engine_message_type_find(executor->engine, type->name, type->version, &known) == 0)
+        return explain_set(
+            &reply->explain, r,
+            "message %s version %u has %u bytes%s and the fields '%s' here, but is known with %u "
+            "bytes%s and the fields '%s': "
+            "compile both sides with the same header",
+            type->name, type->version, type->size, type->tail ? " and a tail" : "", type->fields,
+            known.size, known.has_tail ? " and a tail" : "", known.fields);
     if (r == -ENOSPC)
-        return explain_set(&reply->explain, r, "no room for message %s: %d message types are known, which is the limit",
+        return explain_set(&reply->explain, r,
+                           "no room for message %s: %d message types are known, which is the limit",
                            type->name, ODEON_MESSAGE_TYPES_MAX);
     if (r < 0)
         return r;
@@ -81,8 +89,8 @@ int command_message_type_intern(struct executor *executor, const Odeon__Request 
     return r < 0 ? r : reply_message_type(reply, &known);
 }
 
-int command_message_type_find(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                              struct reply *reply)
+int command_message_type_find(struct executor *executor, const Odeon__Request *request,
+                              struct frame *frame, struct reply *reply)
 {
     const Odeon__MessageTypeFind *find = request->message_type_find;
     struct engine_message_type type;
@@ -91,16 +99,18 @@ int command_message_type_find(struct executor *executor, const Odeon__Request *r
     (void)frame;
     r = engine_message_type_find(executor->engine, find->name, find->version, &type);
     if (r == -ENOENT && find->version == 0)
-        return explain_set(&reply->explain, r,
-                           "no message type '%.64s' is known: a plugin or client that uses it makes it known",
-                           find->name);
+        return explain_set(
+            &reply->explain, r,
+            "no message type '%.64s' is known: a plugin or client that uses it makes it known",
+            find->name);
     if (r == -ENOENT)
-        return explain_set(&reply->explain, r, "no message type '%.64s' of version %u is known", find->name,
-                           find->version);
+        return explain_set(&reply->explain, r, "no message type '%.64s' of version %u is known",
+                           find->name, find->version);
     return r < 0 ? r : reply_message_type(reply, &type);
 }
 
-int type_find(const struct executor *executor, const char *name, struct engine_actor_type_view *ret_view)
+int type_find(const struct executor *executor, const char *name,
+              struct engine_actor_type_view *ret_view)
 {
     for (uint32_t id = 1; engine_actor_type_get(executor->engine, id, ret_view) == 0; id++)
         if (strcmp(ret_view->name, name) == 0)
@@ -108,8 +118,8 @@ int type_find(const struct executor *executor, const char *name, struct engine_a
     return -ENOENT;
 }
 
-char **type_accepts(const struct executor *executor, const struct engine_actor_type_view *view, struct reply *reply,
-                    size_t *ret_n)
+char **type_accepts(const struct executor *executor, const struct engine_actor_type_view *view,
+                    struct reply *reply, size_t *ret_n)
 {
     char **accepts = reply_alloc(reply, (view->n_behaviours + 1) * sizeof(*accepts));
 
@@ -119,7 +129,8 @@ char **type_accepts(const struct executor *executor, const struct engine_actor_t
     for (uint32_t i = 0; i < view->n_behaviours; i++) {
         struct engine_message_type message;
 
-        if (engine_message_type_get(executor->engine, view->behaviours[i].message_type, &message) == 0)
+        if (engine_message_type_get(executor->engine, view->behaviours[i].message_type, &message) ==
+            0)
             accepts[(*ret_n)++] = reply_string(message.name);
     }
     return accepts;
@@ -137,8 +148,8 @@ static const char *restart_name(enum engine_restart restart)
     }
 }
 
-static Odeon__ActorType *type_row(const struct executor *executor, const struct engine_actor_type_view *view,
-                                  struct reply *reply)
+static Odeon__ActorType *type_row(const struct executor *executor,
+                                  const struct engine_actor_type_view *view, struct reply *reply)
 {
     Odeon__ActorType *row = reply_alloc(reply, sizeof(*row));
 
@@ -174,8 +185,9 @@ int command_type_list(struct executor *executor, const Odeon__Request *request, 
         return -ENOMEM;
     odeon__type_list_reply__init(body);
     body->types = rows;
-    for (uint64_t id = after + 1;
-         after < ODEON_ACTOR_TYPES_MAX && engine_actor_type_get(executor->engine, (uint32_t)id, &view) == 0; id++) {
+    for (uint64_t id = after + 1; after < ODEON_ACTOR_TYPES_MAX &&
+                                  engine_actor_type_get(executor->engine, (uint32_t)id, &view) == 0;
+         id++) {
         Odeon__ActorType *row = type_row(executor, &view, reply);
 
         if (!row)
@@ -190,17 +202,20 @@ int command_type_list(struct executor *executor, const Odeon__Request *request, 
     return 0;
 }
 
-int command_type_release(struct executor *executor, const Odeon__Request *request, struct frame *frame,
-                         struct reply *reply)
+int command_type_release(struct executor *executor, const Odeon__Request *request,
+                         struct frame *frame, struct reply *reply)
 {
     const char *name = request->type_release->name;
     struct engine_actor_type_view view;
 
     (void)frame;
     if (type_find(executor, name, &view) < 0)
-        return explain_set(&reply->explain, -ENOENT, "no actor type '%.64s' is known: 'type list' shows those that are", name);
+        return explain_set(&reply->explain, -ENOENT,
+                           "no actor type '%.64s' is known: 'type list' shows those that are",
+                           name);
     if (engine_actor_type_release(executor->engine, view.id) != 0)
-        return explain_set(&reply->explain, -EALREADY, "actor type %s is not in quarantine", view.name);
+        return explain_set(&reply->explain, -EALREADY, "actor type %s is not in quarantine",
+                           view.name);
     log_notice("actor type %s is run again", view.name);
     return reply_ok(reply);
 }

@@ -6,7 +6,9 @@
 #include "daemon/executor/reply.h"
 
 /* By name, also when the type's plugin is not loaded now.  -ENOENT. */
-int type_find(const struct executor *executor, const char *name, struct engine_actor_type_view *ret_view);
-/* Names of the messages that actors of the type accept, in the reply's memory; NULL: there is none. */
-char **type_accepts(const struct executor *executor, const struct engine_actor_type_view *view, struct reply *reply,
-                    size_t *ret_n);
+int type_find(const struct executor *executor, const char *name,
+              struct engine_actor_type_view *ret_view);
+/* Names of the messages that actors of the type accept, in the reply's memory; NULL: there is
+ * none. */
+char **type_accepts(const struct executor *executor, const struct engine_actor_type_view *view,
+                    struct reply *reply, size_t *ret_n);

@@ -18,7 +18,8 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CONTAIN 0
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
 #define CONTAIN 0
 #endif
 #endif
@@ -68,9 +69,11 @@ IN_PLACE_OF_LIBC int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 
 IN_PLACE_OF_LIBC int sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
-    int (*next)(int, const struct sigaction *, struct sigaction *) = atomic_load_explicit(&next_sigaction, memory_order_relaxed);
+    int (*next)(int, const struct sigaction *, struct sigaction *) =
+        atomic_load_explicit(&next_sigaction, memory_order_relaxed);
 
-    if (action && atomic_load_explicit(&begun, memory_order_relaxed) && engine_signal_is_fault(signal)) {
+    if (action && atomic_load_explicit(&begun, memory_order_relaxed) &&
+        engine_signal_is_fault(signal)) {
         errno = EPERM;
         return -1;
     }
@@ -95,7 +98,8 @@ static _Atomic uint64_t guarded[GUARDED_MAX / 64]; /* control thread; handlers r
 
 static bool is_guarded(unsigned fd)
 {
-    return fd < GUARDED_MAX && (atomic_load_explicit(&guarded[fd / 64], memory_order_relaxed) >> (fd % 64) & 1);
+    return fd < GUARDED_MAX &&
+           (atomic_load_explicit(&guarded[fd / 64], memory_order_relaxed) >> (fd % 64) & 1);
 }
 
 IN_PLACE_OF_LIBC int close(int fd)
@@ -105,7 +109,8 @@ IN_PLACE_OF_LIBC int close(int fd)
             errno = EBADF;
             return -1;
         }
-        atomic_fetch_and_explicit(&guarded[fd / 64], ~(UINT64_C(1) << (fd % 64)), memory_order_relaxed);
+        atomic_fetch_and_explicit(&guarded[fd / 64], ~(UINT64_C(1) << (fd % 64)),
+                                  memory_order_relaxed);
     }
     return (int)syscall(SYS_close, fd);
 }
@@ -119,7 +124,8 @@ IN_PLACE_OF_LIBC int close_range(unsigned from, unsigned to, int flags)
         errno = EINVAL;
         return -1;
     }
-    for (unsigned fd = from; engine_thread_is_worker() && r == 0 && fd <= to && fd < GUARDED_MAX; fd++)
+    for (unsigned fd = from; engine_thread_is_worker() && r == 0 && fd <= to && fd < GUARDED_MAX;
+         fd++)
         if (is_guarded(fd)) {
             r = fd > from ? (int)syscall(SYS_close_range, from, fd - 1, flags) : 0;
             from = fd + 1;
@@ -140,7 +146,8 @@ void contain_guard_descriptors(void)
         unsigned fd = (unsigned)atoi(entry->d_name);
 
         if (entry->d_name[0] != '.' && fd < GUARDED_MAX && (int)fd != dirfd(open_ones))
-            atomic_fetch_or_explicit(&guarded[fd / 64], UINT64_C(1) << (fd % 64), memory_order_relaxed);
+            atomic_fetch_or_explicit(&guarded[fd / 64], UINT64_C(1) << (fd % 64),
+                                     memory_order_relaxed);
     }
     if (open_ones)
         closedir(open_ones);

@@ -64,7 +64,8 @@ static void control_close(struct control *control, const char *why)
 
 static void control_dispatch(struct control *control)
 {
-    Odeon__Command *command = odeon__command__unpack(NULL, control->frame.size, control->frame.data);
+    Odeon__Command *command =
+        odeon__command__unpack(NULL, control->frame.size, control->frame.data);
 
     if (command)
         control->handlers->command(control->userdata, command, &control->frame);
@@ -75,7 +76,9 @@ static void control_dispatch(struct control *control)
 
 static void control_read(struct control *control)
 {
-    for (unsigned i = 0; i < COMMANDS_PER_TURN && control->n_waiting < CONTROL_WAITING_MAX && !control->closed; i++) {
+    for (unsigned i = 0;
+         i < COMMANDS_PER_TURN && control->n_waiting < CONTROL_WAITING_MAX && !control->closed;
+         i++) {
         int r = frame_receive(control->socket, &control->frame);
 
         if (r == -EAGAIN)
@@ -122,7 +125,8 @@ static void control_on_poll(uv_poll_t *poll, int status, int events)
 
     if (events & UV_WRITABLE && control_write(control) < 0)
         status = UV_EPIPE;
-    /* What the supervisor wrote before its end is still read: readable and disconnected come together. */
+    /* What the supervisor wrote before its end is still read: readable and disconnected come
+     * together. */
     if (status == 0 && events & UV_READABLE)
         control_read(control);
     else if (status < 0 || events & UV_DISCONNECT)
@@ -200,8 +204,8 @@ static int check_socket(int socket)
     return 0;
 }
 
-int control_new(uv_loop_t *loop, int socket, const struct control_handlers *handlers, void *userdata,
-                struct control **ret_control)
+int control_new(uv_loop_t *loop, int socket, const struct control_handlers *handlers,
+                void *userdata, struct control **ret_control)
 {
     struct control *control;
     int r = check_socket(socket);

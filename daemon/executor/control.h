@@ -20,13 +20,14 @@ enum { CONTROL_WAITING_MAX = 1024 };
 
 struct control_handlers {
     void (*command)(void *userdata, const Odeon__Command *command, struct frame *frame);
-    /* End of file, a broken socket, or a command or report that would be lost: whoever waits for it would wait for ever. */
+    /* End of file, a broken socket, or a command or report that would be lost: whoever waits for it
+     * would wait for ever. */
     void (*closed)(void *userdata, const char *why);
 };
 
 /* `socket` becomes the control's.  -ENOTSOCK, -EPROTOTYPE: not a SOCK_SEQPACKET socket. */
-int control_new(uv_loop_t *loop, int socket, const struct control_handlers *handlers, void *userdata,
-                struct control **ret_control);
+int control_new(uv_loop_t *loop, int socket, const struct control_handlers *handlers,
+                void *userdata, struct control **ret_control);
 /* The loop has to run once more for the handle to close. */
 struct control *control_free(struct control *control);
 void control_send(struct control *control, const Odeon__Report *report);

@@ -14,6 +14,6 @@ struct cpu_list {
     int cpus[ODEON_WORKERS_MAX];
 };
 
-/* 0; -EINVAL: not such a list, or a CPU named twice; -ERANGE: a number above CPU_NUMBER_MAX; -E2BIG: more CPUs than
- * there can be workers. */
+/* 0; -EINVAL: not such a list, or a CPU named twice; -ERANGE: a number above CPU_NUMBER_MAX;
+ * -E2BIG: more CPUs than there can be workers. */
 int cpu_list_parse(const char *text, struct cpu_list *ret_list);

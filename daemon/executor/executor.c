@@ -78,8 +78,10 @@ static void on_command(void *userdata, const Odeon__Command *command, struct fra
         command_run(executor, command->id, command->request, frame);
         break;
     default:
-        log_error("the supervisor has sent a command that this executor does not know: are they of one version?");
-        executor_report_error(executor, command->id, -ENOSYS, "this executor does not know the command");
+        log_error("the supervisor has sent a command that this executor does not know: are they of "
+                  "one version?");
+        executor_report_error(executor, command->id, -ENOSYS,
+                              "this executor does not know the command");
         break;
     }
 }
@@ -157,7 +159,8 @@ int executor_run(int control_fd)
     r = control_flush(executor->control, FLUSH_MS);
     if (r < 0)
         log_error("the last reports did not reach the supervisor: %s", strerror(-r));
-    /* A start that failed half-way may have left workers running: as crash-only as any other end. */
+    /* A start that failed half-way may have left workers running: as crash-only as any other
+     * end. */
     if (executor->state == EXECUTOR_RUNNING)
         _exit(EXIT_FAILURE);
     status = executor->exit_status;

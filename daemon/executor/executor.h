@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The executor's process: its parts, and the order in which they come to life.
  *
- * One control thread runs the event loop and owns everything here; workers see the engine, the host table and the
- * topology's plan.
+ * One control thread runs the event loop and owns everything here; workers see the engine, the host
+ * table and the topology's plan.
  *
  * States, in this order only:
  *     WAITING    for Start
@@ -11,12 +11,13 @@
  *     RUNNING    Report.ready has been sent
  *     STOPPING   drained for good; the loop is about to end
  *
- * X1  The supervisor's end is ours: end of file on the control socket ends the process at once, mid-message if need be.
- * Recovery is what starts mean here, so there is nothing to save.
+ * X1  The supervisor's end is ours: end of file on the control socket ends the process at once,
+ * mid-message if need be. Recovery is what starts mean here, so there is nothing to save.
  *
- * X2  One executor at a time has the segment: it holds a record lock on the segment's file from before it looks at it to its
- * end.  A lock of the process, not of the open file: a child that a plugin forks does not have it, and whoever waits for it
- * learns who holds it.  It ends when any descriptor of the file is closed: segment_fd is the only one, and stays open.
+ * X2  One executor at a time has the segment: it holds a record lock on the segment's file from
+ * before it looks at it to its end.  A lock of the process, not of the open file: a child that a
+ * plugin forks does not have it, and whoever waits for it learns who holds it.  It ends when any
+ * descriptor of the file is closed: segment_fd is the only one, and stays open.
  */
 #pragma once
 
@@ -35,7 +36,13 @@
 #include "daemon/executor/topology_watch.h"
 #include "proto/stats_layout.h"
 
-enum executor_state { EXECUTOR_WAITING, EXECUTOR_PORTS, EXECUTOR_PLUGINS, EXECUTOR_RUNNING, EXECUTOR_STOPPING };
+enum executor_state {
+    EXECUTOR_WAITING,
+    EXECUTOR_PORTS,
+    EXECUTOR_PLUGINS,
+    EXECUTOR_RUNNING,
+    EXECUTOR_STOPPING
+};
 
 /* A port that goes: the command to answer when it has gone. */
 struct executor_removal {
@@ -66,7 +73,7 @@ struct executor {
     struct engine *engine;
     struct host *host;
     struct plugin_registry *plugins;
-    struct stats_header *stats;    /* NULL: none */
+    struct stats_header *stats; /* NULL: none */
     struct engine_recovery recovery;
 
     uint64_t moves[ODEON_WORKERS_MAX]; /* of each worker, at the supervisor's last ping */
@@ -95,7 +102,8 @@ int executor_run(int control_fd);
 /* Shows readers of the statistics how far the start has come, and when that was. */
 void executor_publish_step(struct executor *executor, enum start_step step, uint64_t when_ns);
 /* Answers a command with an error. */
-void executor_report_error(struct executor *executor, uint64_t command, int error, const char *text);
+void executor_report_error(struct executor *executor, uint64_t command, int error,
+                           const char *text);
 /* Shows how workers steal to readers of the statistics. */
 void executor_publish_mode(struct executor *executor);
 /* Shows the number of loaded plugins to readers of the statistics. */

@@ -22,7 +22,8 @@ static void explain_append(struct explain *explain, const char *format, va_list 
         explain->length += (size_t)n;
     } else {
         explain->length = sizeof(explain->text) - 1;
-        memcpy(explain->text + sizeof(explain->text) - sizeof(ellipsis), ellipsis, sizeof(ellipsis));
+        memcpy(explain->text + sizeof(explain->text) - sizeof(ellipsis), ellipsis,
+               sizeof(ellipsis));
     }
     /* E3 */
     for (unsigned char *c = (unsigned char *)added; *c; c++)

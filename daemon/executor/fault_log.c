@@ -14,14 +14,14 @@
 
 void fault_log_recovery(const struct engine_recovery *r)
 {
-    log_info(
-        "start %" PRIu64 ", recovered in %" PRIu64 " us: running handlers %" PRIu64 ", unflushed outboxes %" PRIu64
-        ", armed journals %" PRIu64 ", held locks %" PRIu64 ", parked batches %" PRIu64 ", attached batches %" PRIu64
-        ", ports attached %" PRIu64 ", spawns undone %" PRIu64 ", states undone %" PRIu64
-        ", redeliveries %" PRIu64 ", faults %" PRIu64,
-        r->boots, r->duration_ns / 1000, r->running_handlers, r->unflushed_outboxes, r->armed_journals, r->held_locks,
-        r->parked_batches, r->attached_batches, r->ports_attached, r->spawns_undone, r->states_undone,
-        r->redeliveries, r->faults);
+    log_info("start %" PRIu64 ", recovered in %" PRIu64 " us: running handlers %" PRIu64
+             ", unflushed outboxes %" PRIu64 ", armed journals %" PRIu64 ", held locks %" PRIu64
+             ", parked batches %" PRIu64 ", attached batches %" PRIu64 ", ports attached %" PRIu64
+             ", spawns undone %" PRIu64 ", states undone %" PRIu64 ", redeliveries %" PRIu64
+             ", faults %" PRIu64,
+             r->boots, r->duration_ns / 1000, r->running_handlers, r->unflushed_outboxes,
+             r->armed_journals, r->held_locks, r->parked_batches, r->attached_batches,
+             r->ports_attached, r->spawns_undone, r->states_undone, r->redeliveries, r->faults);
 }
 
 /* "crashed", or what it did instead of returning. */
@@ -42,9 +42,12 @@ static const char *what_it_did(const struct engine_fault *f)
 
 static void fault_log_one(const struct engine_fault *f, uint32_t attempts_max)
 {
-    char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32], actor[64], message[ODEON_NAME_MAX + 32];
+    char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32], actor[64],
+        message[ODEON_NAME_MAX + 32];
     char build[ENGINE_BUILD_ID_MAX + 32], trace[ENGINE_TRACE_MAX + 32];
-    const char *const fields[] = { CATALOGUE_HANDLER_CRASHED, plugin, type, actor, message, build, trace, NULL };
+    const char *const fields[] = {
+        CATALOGUE_HANDLER_CRASHED, plugin, type, actor, message, build, trace, NULL
+    };
     const char *signal_name = f->signal ? sigabbrev_np((int)f->signal) : NULL;
     char where[96] = "", number[16];
 
@@ -56,12 +59,17 @@ static void fault_log_one(const struct engine_fault *f, uint32_t attempts_max)
     snprintf(build, sizeof(build), "ODEON_BUILD_ID=%s", f->build_id);
     snprintf(trace, sizeof(trace), "ODEON_BACKTRACE=%s", f->trace);
     if (f->signal)
-        snprintf(where, sizeof(where), ", signal %s%s, address 0x%" PRIx64 ", instruction 0x%" PRIx64, signal_name ? "SIG" : "",
-                 signal_name ? signal_name : number, f->address, f->instruction);
+        snprintf(where, sizeof(where),
+                 ", signal %s%s, address 0x%" PRIx64 ", instruction 0x%" PRIx64,
+                 signal_name ? "SIG" : "", signal_name ? signal_name : number, f->address,
+                 f->instruction);
     log_fields(LOG_LEVEL_WARNING, fields,
-               "plugin %s %s: actor type %s, actor " REF_FORMAT ", message %s, worker %u%s, attempt %u of %u%s", f->plugin,
-               what_it_did(f), f->actor_type, REF_ARGS(f->actor), f->message, f->worker, where, f->attempts, attempts_max,
-               f->attempts >= attempts_max ? ": the message is a dead letter now" : ": it will be tried again");
+               "plugin %s %s: actor type %s, actor " REF_FORMAT
+               ", message %s, worker %u%s, attempt %u of %u%s",
+               f->plugin, what_it_did(f), f->actor_type, REF_ARGS(f->actor), f->message, f->worker,
+               where, f->attempts, attempts_max,
+               f->attempts >= attempts_max ? ": the message is a dead letter now"
+                                           : ": it will be tried again");
 }
 
 static void quarantine_log(const struct engine_fault *f, const struct settings *settings)
@@ -72,9 +80,11 @@ static void quarantine_log(const struct engine_fault *f, const struct settings *
     snprintf(plugin, sizeof(plugin), "ODEON_PLUGIN=%s", f->plugin);
     snprintf(type, sizeof(type), "ODEON_ACTOR_TYPE=%s", f->actor_type);
     log_fields(LOG_LEVEL_ERROR, fields,
-               "actor type %s of plugin %s has crashed the executor %" PRIu64 " times within %" PRIu64
-               " s: it is not run any more, its messages become dead letters until 'odeonctl type release %s'",
-               f->actor_type, f->plugin, settings->quarantine_crashes, settings->quarantine_window_s, f->actor_type);
+               "actor type %s of plugin %s has crashed the executor %" PRIu64
+               " times within %" PRIu64 " s: it is not run any more, its messages become dead "
+               "letters until 'odeonctl type release %s'",
+               f->actor_type, f->plugin, settings->quarantine_crashes,
+               settings->quarantine_window_s, f->actor_type);
 }
 
 void fault_log_faults(struct engine *engine, const struct settings *settings)
@@ -84,7 +94,8 @@ void fault_log_faults(struct engine *engine, const struct settings *settings)
 
     for (unsigned i = 0; engine_fault_get(engine, i, &fault) == 0; i++) {
         fault_log_one(&fault, config->attempts_max);
-        if (engine_actor_type_crashed(engine, fault.type, uv_hrtime(), settings->quarantine_window_s * UINT64_C(1000000000),
+        if (engine_actor_type_crashed(engine, fault.type, uv_hrtime(),
+                                      settings->quarantine_window_s * UINT64_C(1000000000),
                                       (uint32_t)settings->quarantine_crashes))
             quarantine_log(&fault, settings);
     }

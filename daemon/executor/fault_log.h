@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recovery found, told in the log: one line for the recovery, one for each fault that was blamed on a message.
- * Control thread only. */
+/* What a recovery found, told in the log: one line for the recovery, one for each fault that was
+ * blamed on a message. Control thread only. */
 #pragma once
 
 #include "daemon/engine/engine.h"

@@ -15,11 +15,13 @@
 #include "daemon/executor/ref_text.h"
 
 /* H1 */
-#define SAME_FIELD(a, b)                                                                                               \
-    static_assert(offsetof(struct odeon_context, a) == offsetof(struct engine_context, b) &&                           \
-                      sizeof(((struct odeon_context *)0)->a) == sizeof(((struct engine_context *)0)->b),               \
+#define SAME_FIELD(a, b)                                                                           \
+    static_assert(offsetof(struct odeon_context, a) == offsetof(struct engine_context, b) &&       \
+                      sizeof(((struct odeon_context *)0)->a) ==                                    \
+                          sizeof(((struct engine_context *)0)->b),                                 \
                   "a plugin's context is the engine's: " #a)
-static_assert(sizeof(struct odeon_context) == sizeof(struct engine_context), "a plugin's context is the engine's");
+static_assert(sizeof(struct odeon_context) == sizeof(struct engine_context),
+              "a plugin's context is the engine's");
 SAME_FIELD(host, host);
 SAME_FIELD(self, self);
 SAME_FIELD(sender, sender);
@@ -30,19 +32,25 @@ SAME_FIELD(redelivered, redelivered);
 SAME_FIELD(attempts, attempts);
 SAME_FIELD(worker, worker);
 /* Constants that plugins pass and the engine understands. */
-static_assert(ODEON_NODELETE == (int)ALLOCATION_NODELETE && ODEON_DELETE == (int)ALLOCATION_DELETE &&
-                  ODEON_DESTROY == (int)ALLOCATION_DESTROY && ODEON_FINISHED == (int)ALLOCATION_FINISHED,
+static_assert(ODEON_NODELETE == (int)ALLOCATION_NODELETE &&
+                  ODEON_DELETE == (int)ALLOCATION_DELETE &&
+                  ODEON_DESTROY == (int)ALLOCATION_DESTROY &&
+                  ODEON_FINISHED == (int)ALLOCATION_FINISHED,
               "allocation results");
 static_assert(ODEON_MSG_POISON_DELETE == (int)MESSAGE_TYPE_POISON_DELETE &&
                   ODEON_MSG_POISON_DESTROY == (int)MESSAGE_TYPE_POISON_DESTROY &&
                   ODEON_MSG_POISON_FINISHED == (int)MESSAGE_TYPE_POISON_FINISHED,
               "poison messages");
 static_assert(ODEON_RESTART_INIT == (int)RESTART_INIT && ODEON_RESTART_STOP == (int)RESTART_STOP &&
-                  ODEON_RESTART_KEEP == (int)RESTART_KEEP, "restart policies");
-static_assert(ODEON_OVERFLOW_REJECT == (int)OVERFLOW_POLICY_REJECT && ODEON_OVERFLOW_DROP_NEWEST == (int)OVERFLOW_POLICY_DROP_NEWEST &&
-                  ODEON_OVERFLOW_DROP_OLDEST == (int)OVERFLOW_POLICY_DROP_OLDEST && ODEON_OVERFLOW_STALL == (int)OVERFLOW_POLICY_STALL,
+                  ODEON_RESTART_KEEP == (int)RESTART_KEEP,
+              "restart policies");
+static_assert(ODEON_OVERFLOW_REJECT == (int)OVERFLOW_POLICY_REJECT &&
+                  ODEON_OVERFLOW_DROP_NEWEST == (int)OVERFLOW_POLICY_DROP_NEWEST &&
+                  ODEON_OVERFLOW_DROP_OLDEST == (int)OVERFLOW_POLICY_DROP_OLDEST &&
+                  ODEON_OVERFLOW_STALL == (int)OVERFLOW_POLICY_STALL,
               "overflow policies");
-static_assert(ODEON_LOG_ERROR == (int)LOG_LEVEL_ERROR && ODEON_LOG_DEBUG == (int)LOG_LEVEL_DEBUG, "log levels");
+static_assert(ODEON_LOG_ERROR == (int)LOG_LEVEL_ERROR && ODEON_LOG_DEBUG == (int)LOG_LEVEL_DEBUG,
+              "log levels");
 
 enum { LOG_TEXT_MAX = 4096 };
 
@@ -51,7 +59,8 @@ struct host {
     struct message_pool *pool;
 };
 
-/* Plugins see their struct, the engine its own; H1 makes them one.  The project is compiled without strict aliasing. */
+/* Plugins see their struct, the engine its own; H1 makes them one. The project is compiled without
+ * strict aliasing. */
 static struct engine_context *engine_ctx(struct odeon_context *ctx)
 {
     return (struct engine_context *)ctx;
@@ -63,15 +72,17 @@ static struct host *ctx_host(struct odeon_context *ctx)
 }
 
 /* Sends are thin on purpose: compilers make jumps of them. */
-/* The calls that are made for every message go straight to the engine: the two signatures differ only in the name of what H1
- * makes one struct. */
-typedef int (*host_send_fn)(struct odeon_context *, odeon_ref, uint32_t, uint32_t, const void *, size_t);
+/* The calls that are made for every message go straight to the engine: the two signatures differ
+ * only in the name of what H1 makes one struct. */
+typedef int (*host_send_fn)(struct odeon_context *, odeon_ref, uint32_t, uint32_t, const void *,
+                            size_t);
 typedef int (*host_signal_fn)(struct odeon_context *, odeon_ref, uint64_t);
 typedef int (*host_send_word_fn)(struct odeon_context *, odeon_ref, uint64_t, uint64_t);
 static const union {
     int (*engine)(struct engine_context *, actor_ref, uint32_t, uint32_t, const void *, size_t);
     host_send_fn host;
-} direct_send = { .engine = engine_ctx_send }, direct_send_urgent = { .engine = engine_ctx_send_urgent };
+} direct_send = { .engine = engine_ctx_send },
+  direct_send_urgent = { .engine = engine_ctx_send_urgent };
 static const union {
     int (*engine)(struct engine_context *, actor_ref, uint64_t);
     host_signal_fn host;
@@ -81,10 +92,12 @@ static const union {
     host_send_word_fn host;
 } direct_send_word = { .engine = engine_ctx_send_word };
 
-static int host_send_tail(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *head,
-                          size_t head_size, const void *tail, size_t tail_size)
+static int host_send_tail(struct odeon_context *ctx, odeon_ref to, uint32_t type,
+                          uint32_t behaviour, const void *head, size_t head_size, const void *tail,
+                          size_t tail_size)
 {
-    return engine_ctx_send_tail(engine_ctx(ctx), to, type, behaviour, head, head_size, tail, tail_size);
+    return engine_ctx_send_tail(engine_ctx(ctx), to, type, behaviour, head, head_size, tail,
+                                tail_size);
 }
 
 static int host_reply(struct odeon_context *ctx, uint32_t type, const void *data, size_t size)
@@ -92,8 +105,8 @@ static int host_reply(struct odeon_context *ctx, uint32_t type, const void *data
     return engine_ctx_reply(engine_ctx(ctx), type, data, size, NULL, 0);
 }
 
-static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void *head, size_t head_size,
-                           const void *tail, size_t tail_size)
+static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void *head,
+                           size_t head_size, const void *tail, size_t tail_size)
 {
     return engine_ctx_reply(engine_ctx(ctx), type, head, head_size, tail, tail_size);
 }
@@ -105,18 +118,20 @@ enum { SPAWN_OPTIONS_SIZE_FIRST = offsetof(struct odeon_spawn_options, place) };
 static int spawn_read(const struct odeon_spawn_options *options, struct engine_spawn *ret_spawn)
 {
     static const enum engine_placement placements[] = {
-        [ODEON_PLACE_SPREAD] = PLACE_SPREAD, [ODEON_PLACE_HERE] = PLACE_NEAR,        [ODEON_PLACE_NODE] = PLACE_NODE,
-        [ODEON_PLACE_PINNED] = PLACE_PINNED, [ODEON_PLACE_PINNED_TO] = PLACE_PINNED, [ODEON_PLACE_FOLLOW] = PLACE_FOLLOW,
+        [ODEON_PLACE_SPREAD] = PLACE_SPREAD,     [ODEON_PLACE_HERE] = PLACE_NEAR,
+        [ODEON_PLACE_NODE] = PLACE_NODE,         [ODEON_PLACE_PINNED] = PLACE_PINNED,
+        [ODEON_PLACE_PINNED_TO] = PLACE_PINNED,  [ODEON_PLACE_FOLLOW] = PLACE_FOLLOW,
         [ODEON_PLACE_DETACHED] = PLACE_DETACHED,
     };
-    /* field by field: the plugin has just written them so, and a wider load would have to wait for its stores */
+    /* field by field: the plugin has just written them so, and a wider load would have to wait for
+     * its stores */
     bool full = options->struct_size == sizeof(*options);
     uint32_t placement = options->placement, place = full ? options->place : 0;
 
     if (!full && options->struct_size != SPAWN_OPTIONS_SIZE_FIRST)
         return -EINVAL;
-    if (placement >= sizeof(placements) / sizeof(placements[0]) || (options->args_size > 0 && !options->args) ||
-        (full && options->reserved))
+    if (placement >= sizeof(placements) / sizeof(placements[0]) ||
+        (options->args_size > 0 && !options->args) || (full && options->reserved))
         return -EINVAL;
     if (options->args_size > ODEON_SPAWN_ARGS_MAX)
         return -E2BIG;
@@ -128,8 +143,8 @@ static int spawn_read(const struct odeon_spawn_options *options, struct engine_s
     return 0;
 }
 
-static int host_spawn(struct odeon_context *ctx, uint32_t type, const struct odeon_spawn_options *options,
-                      odeon_ref *ret_ref)
+static int host_spawn(struct odeon_context *ctx, uint32_t type,
+                      const struct odeon_spawn_options *options, odeon_ref *ret_ref)
 {
     struct engine_spawn spawn = { .placement = PLACE_SPREAD };
     actor_ref ref = 0;
@@ -202,8 +217,8 @@ static void host_log(struct odeon_context *ctx, uint32_t level, const char *text
                    line);
 }
 
-static struct odeon_message_object *host_message_new(struct odeon_context *ctx, const struct odeon_message_type *type,
-                                                     size_t tail_size)
+static struct odeon_message_object *
+host_message_new(struct odeon_context *ctx, const struct odeon_message_type *type, size_t tail_size)
 {
     return message_object_new(ctx_host(ctx)->pool, ctx->worker, type, tail_size);
 }
@@ -230,9 +245,12 @@ static void host_message_free(struct odeon_context *ctx, struct odeon_message_ob
         return;
     r = message_object_free(ctx_host(ctx)->pool, ctx->worker, object);
     if (r < 0)
-        host_log_actor(ctx, LOG_LEVEL_ERROR, "message_free: this is no message object, or it has been freed already");
-    else if (r > 0 && (r & (r - 1)) == 0) /* the first, second, fourth, ... one: all are counted, few are told */
-        host_log_actor(ctx, LOG_LEVEL_WARNING, "a message object was freed without ever having been sent");
+        host_log_actor(ctx, LOG_LEVEL_ERROR,
+                       "message_free: this is no message object, or it has been freed already");
+    /* the first, second, fourth, ... one: all are counted, few are told */
+    else if (r > 0 && (r & (r - 1)) == 0)
+        host_log_actor(ctx, LOG_LEVEL_WARNING,
+                       "a message object was freed without ever having been sent");
 }
 
 static uint64_t host_now_ns(struct odeon_context *ctx)
@@ -302,8 +320,8 @@ uint64_t host_count_unsent(const struct host *host)
     return totals.made - totals.sent;
 }
 
-/* Function types that differ in the name of one struct only (H1).  By way of void (*)(void), which compilers accept as
- * "I mean it". */
+/* Function types that differ in the name of one struct only (H1). By way of void (*)(void), which
+ * compilers accept as "I mean it". */
 engine_behaviour_fn host_adapt_behaviour(odeon_behaviour_fn run)
 {
     return (engine_behaviour_fn)(void (*)(void))run;

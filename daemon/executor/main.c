@@ -19,17 +19,18 @@ enum { EXIT_USAGE = 2, CONTROL_FD_DEFAULT = 3 };
 
 static void print_usage(FILE *out)
 {
-    fprintf(out, "usage: odeon-executor [--control-fd N] [--log-level error|warning|notice|info|debug]\n"
-                 "       odeon-executor --print-segment-size [--set KEY=VALUE ...]\n"
-                 "\n"
-                 "Runs actors for odeond, which starts it: it is of no use by itself.\n"
-                 "\n"
-                 "  --print-segment-size [--set KEY=VALUE ...]\n"
-                 "                   print the bytes of memory that these settings need, and exit\n"
-                 "  --control-fd N   descriptor of the connection to odeond (default 3)\n"
-                 "  --log-level L    least important lines to log (default info)\n"
-                 "  --version        print the version\n"
-                 "  --help           print this\n");
+    fprintf(out,
+            "usage: odeon-executor [--control-fd N] [--log-level error|warning|notice|info|debug]\n"
+            "       odeon-executor --print-segment-size [--set KEY=VALUE ...]\n"
+            "\n"
+            "Runs actors for odeond, which starts it: it is of no use by itself.\n"
+            "\n"
+            "  --print-segment-size [--set KEY=VALUE ...]\n"
+            "                   print the bytes of memory that these settings need, and exit\n"
+            "  --control-fd N   descriptor of the connection to odeond (default 3)\n"
+            "  --log-level L    least important lines to log (default info)\n"
+            "  --version        print the version\n"
+            "  --help           print this\n");
 }
 
 static bool parse_fd(const char *text, int *ret_fd)
@@ -51,8 +52,9 @@ static bool parse_level(const char *text, enum log_level *ret_level)
         const char *name;
         enum log_level level;
     } levels[] = {
-        { "error", LOG_LEVEL_ERROR }, { "warning", LOG_LEVEL_WARNING }, { "notice", LOG_LEVEL_NOTICE },
-        { "info", LOG_LEVEL_INFO },   { "debug", LOG_LEVEL_DEBUG },
+        { "error", LOG_LEVEL_ERROR },   { "warning", LOG_LEVEL_WARNING },
+        { "notice", LOG_LEVEL_NOTICE }, { "info", LOG_LEVEL_INFO },
+        { "debug", LOG_LEVEL_DEBUG },
     };
 
     for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
@@ -63,8 +65,9 @@ static bool parse_level(const char *text, enum log_level *ret_level)
     return false;
 }
 
-/* The terminal's and the service manager's signals reach every process of the service; here the supervisor decides,
- * since it has to drain first.  SIGKILL and the supervisor's death always end us. */
+/* The terminal's and the service manager's signals reach every process of the service; here the
+ * supervisor decides, since it has to drain first. SIGKILL and the supervisor's death always end
+ * us. */
 static void ignore_signals(void)
 {
     static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
@@ -90,7 +93,8 @@ static bool parse_pair(char *text, struct arguments *arguments)
     if (!equals || arguments->n_pairs == ODEON_PAGE_ROWS_MAX)
         return false;
     *equals = '\0';
-    arguments->pairs[arguments->n_pairs++] = (struct setting_pair){ .key = text, .value = equals + 1 };
+    arguments->pairs[arguments->n_pairs++] =
+        (struct setting_pair){ .key = text, .value = equals + 1 };
     return true;
 }
 

@@ -14,10 +14,15 @@
 #include "proto/bounds.h"
 
 /* Words that memory which is no object hardly holds. */
-enum object_state { OBJECT_LIVE = 0x6f626a31, OBJECT_FINISHED = 0x6f626a32, OBJECT_FREE = 0x6f626a33 };
+enum object_state {
+    OBJECT_LIVE = 0x6f626a31,
+    OBJECT_FINISHED = 0x6f626a32,
+    OBJECT_FREE = 0x6f626a33
+};
 
 struct object {
-    struct odeon_message_object public; /* what the plugin sees, and may have written anything into */
+    /* what the plugin sees, and may have written anything into */
+    struct odeon_message_object public;
     uint32_t state;
     uint16_t type;
     bool sent;
@@ -49,7 +54,8 @@ struct message_pool {
 /* One writer (M2): a plain addition, relaxed since nothing hangs on the order. */
 static void count(_Atomic uint64_t *counter)
 {
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
 }
 
 int message_pool_new(unsigned n_workers, struct message_pool **ret_pool)
@@ -138,7 +144,8 @@ static void kept_put(struct pool_worker *worker, struct object *object)
     kept->n++;
 }
 
-/* What a plugin never sends or frees is counted and reported at the end (Drained.messages_unsent): no second report of it. */
+/* What a plugin never sends or frees is counted and reported at the end (Drained.messages_unsent):
+ * no second report of it. */
 #ifdef __SANITIZE_ADDRESS__
 void __lsan_ignore_object(const void *object);
 #define leak_is_reported_elsewhere(object) __lsan_ignore_object(object)
@@ -147,13 +154,15 @@ void __lsan_ignore_object(const void *object);
 #endif
 
 struct odeon_message_object *message_object_new(struct message_pool *pool, unsigned worker,
-                                                const struct odeon_message_type *type, size_t tail_size)
+                                                const struct odeon_message_type *type,
+                                                size_t tail_size)
 {
     struct pool_worker *w = pool_get_worker(pool, worker);
     struct object *o;
     size_t capacity;
 
-    if (!type || type->id == 0 || type->id >= ODEON_MESSAGE_TYPES_MAX || (tail_size > 0 && !type->has_tail)) {
+    if (!type || type->id == 0 || type->id >= ODEON_MESSAGE_TYPES_MAX ||
+        (tail_size > 0 && !type->has_tail)) {
         errno = EINVAL;
         return NULL;
     }
@@ -171,7 +180,9 @@ struct odeon_message_object *message_object_new(struct message_pool *pool, unsig
         leak_is_reported_elsewhere(o);
     }
     memset(o->payload, 0, o->capacity);
-    o->public = (struct odeon_message_object){ .type = type, .allocation = ODEON_NODELETE, .payload = o->payload };
+    o->public = (struct odeon_message_object){ .type = type,
+                                               .allocation = ODEON_NODELETE,
+                                               .payload = o->payload };
     o->state = OBJECT_LIVE;
     o->type = (uint16_t)type->id;
     o->sent = false;
@@ -185,7 +196,8 @@ static struct object *object_from_public(const struct odeon_message_object *obje
     return (struct object *)((uintptr_t)object - offsetof(struct object, public));
 }
 
-int message_object_check(struct message_pool *pool, const struct odeon_message_object *object, size_t size)
+int message_object_check(struct message_pool *pool, const struct odeon_message_object *object,
+                         size_t size)
 {
     const struct object *o = object_from_public(object);
 
@@ -199,7 +211,8 @@ int message_object_check(struct message_pool *pool, const struct odeon_message_o
     return 0;
 }
 
-void message_object_sent(struct message_pool *pool, unsigned worker, struct odeon_message_object *object)
+void message_object_sent(struct message_pool *pool, unsigned worker,
+                         struct odeon_message_object *object)
 {
     struct pool_worker *w = pool_get_worker(pool, worker);
     struct object *o = object_from_public(object);
@@ -229,7 +242,8 @@ void message_object_sent(struct message_pool *pool, unsigned worker, struct odeo
     }
 }
 
-int message_object_free(struct message_pool *pool, unsigned worker, struct odeon_message_object *object)
+int message_object_free(struct message_pool *pool, unsigned worker,
+                        struct odeon_message_object *object)
 {
     struct pool_worker *w = pool_get_worker(pool, worker);
     struct object *o = object_from_public(object);
@@ -246,7 +260,8 @@ int message_object_free(struct message_pool *pool, unsigned worker, struct odeon
     return unsent;
 }
 
-void message_pool_get_totals(const struct message_pool *pool, struct message_pool_totals *ret_totals)
+void message_pool_get_totals(const struct message_pool *pool,
+                             struct message_pool_totals *ret_totals)
 {
     *ret_totals = (struct message_pool_totals){ 0 };
     for (unsigned i = 0; i < pool->n_workers; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See plugin.h.  The order of a load: file -> loader -> descriptor -> names free? -> messages -> the plugin's init ->
- * types.  The plugin's own init comes before its types can be seen: workers run, and whoever finds a type may spawn at
- * once. */
+/* See plugin.h. The order of a load: file -> loader -> descriptor -> names free? -> messages -> the
+ * plugin's init -> types. The plugin's own init comes before its types can be seen: workers run,
+ * and whoever finds a type may spawn at once. */
 #include "daemon/executor/plugin.h"
 
 #include <dlfcn.h>
@@ -28,7 +28,7 @@ struct plugin_type {
 struct plugin {
     enum plugin_state state;
     bool initialised; /* its init has said yes: fini is owed */
-    bool borrowed;    /* the loader had this very file already: the code belongs to another plugin */
+    bool borrowed; /* the loader had this very file already: the code belongs to another plugin */
     int fd;
     void *handle;
     const struct odeon_plugin *descriptor;
@@ -47,7 +47,8 @@ struct plugin_registry {
 
 /* ---- one plugin, undone in any state */
 
-/* Code whose unloading the loader declines (it may: unique symbols, NODELETE) keeps its descriptor, see L2. */
+/* Code whose unloading the loader declines (it may: unique symbols, NODELETE) keeps its descriptor,
+ * see L2. */
 static void plugin_unmap(struct plugin *plugin)
 {
     void *still = NULL;
@@ -59,7 +60,8 @@ static void plugin_unmap(struct plugin *plugin)
     }
     if (still) {
         (void)dlclose(still);
-        log_warning("plugin file %s stays mapped: it was built in a way that forbids unloading", plugin->label);
+        log_warning("plugin file %s stays mapped: it was built in a way that forbids unloading",
+                    plugin->label);
     } else if (plugin->fd >= 0) {
         close(plugin->fd);
     }
@@ -90,8 +92,9 @@ static const char *loader_reason(const char *error, const char *path)
     return strncmp(error, path, n) == 0 && strncmp(error + n, ": ", 2) == 0 ? error + n + 2 : error;
 }
 
-/* The descriptor's file under a name that no file has had before: the loader remembers each name of what it has mapped, also the one under
- * which a mapped file was asked for again, and a descriptor's number comes back. */
+/* The descriptor's file under a name that no file has had before: the loader remembers each name of
+ * what it has mapped, also the one under which a mapped file was asked for again, and a
+ * descriptor's number comes back. */
 static void plugin_name_file(struct plugin *plugin)
 {
     static uint32_t loads; /* the control thread's */
@@ -112,18 +115,21 @@ static int plugin_map(struct plugin *plugin, struct explain *explain)
     if (!plugin->handle) {
         error = dlerror();
         return explain_set(explain, -EINVAL, "the plugin cannot be loaded: %s",
-                           error ? loader_reason(error, plugin->path) : "the loader does not say why");
+                           error ? loader_reason(error, plugin->path)
+                                 : "the loader does not say why");
     }
     plugin->descriptor = dlsym(plugin->handle, ODEON_PLUGIN_SYMBOL);
     if (!plugin->descriptor)
-        return explain_set(explain, -EINVAL,
-                           "the file is a shared object but no plugin: it exports no symbol %s (ODEON_PLUGIN(...) "
-                           "makes it; is it hidden?)",
-                           ODEON_PLUGIN_SYMBOL);
+        return explain_set(
+            explain, -EINVAL,
+            "the file is a shared object but no plugin: it exports no symbol %s (ODEON_PLUGIN(...) "
+            "makes it; is it hidden?)",
+            ODEON_PLUGIN_SYMBOL);
     return plugin_descriptor_check(plugin->descriptor, explain);
 }
 
-static struct plugin *registry_find(const struct plugin_registry *registry, const char *name, unsigned *ret_index)
+static struct plugin *registry_find(const struct plugin_registry *registry, const char *name,
+                                    unsigned *ret_index)
 {
     for (unsigned i = 0; i < registry->n; i++)
         if (strcmp(registry->plugins[i]->descriptor->name, name) == 0) {
@@ -148,9 +154,10 @@ static int check_names_free(const struct plugin_registry *registry, const struct
     const struct plugin *other = registry_find(registry, d->name, NULL);
 
     if (other)
-        return explain_set(explain, -EEXIST,
-                           "a plugin named %s is loaded already (version %s, from %s): unload it first", d->name,
-                           other->descriptor->version, other->label);
+        return explain_set(
+            explain, -EEXIST,
+            "a plugin named %s is loaded already (version %s, from %s): unload it first", d->name,
+            other->descriptor->version, other->label);
     for (uint32_t i = 0; i < d->n_types; i++) {
         struct engine_actor_type_view view;
         uint32_t id;
@@ -158,10 +165,10 @@ static int check_names_free(const struct plugin_registry *registry, const struct
         if (engine_actor_type_find(registry->engine, d->types[i]->name, &id) < 0 ||
             engine_actor_type_get(registry->engine, id, &view) < 0 || !view.loaded)
             continue;
-        return explain_set(
-            explain, -EEXIST,
-            "plugin %s: the actor type %s is loaded already, by plugin %s: one of them has to be renamed", d->name,
-            view.name, view.plugin);
+        return explain_set(explain, -EEXIST,
+                           "plugin %s: the actor type %s is loaded already, by plugin %s: one of "
+                           "them has to be renamed",
+                           d->name, view.name, view.plugin);
     }
     return 0;
 }
@@ -171,7 +178,8 @@ static int intern_message(struct engine *engine, struct odeon_message_type *m, c
 {
     struct engine_message_type known;
     uint16_t id;
-    int r = engine_message_type_intern(engine, m->name, m->version, m->size, m->has_tail != 0, m->fields, &id);
+    int r = engine_message_type_intern(engine, m->name, m->version, m->size, m->has_tail != 0,
+                                       m->fields, &id);
 
     if (r == 0) {
         m->id = id;
@@ -179,20 +187,25 @@ static int intern_message(struct engine *engine, struct odeon_message_type *m, c
     }
     if (r == -EBADMSG && engine_message_type_find(engine, m->name, m->version, &known) == 0)
         return explain_set(explain, r,
-                           "plugin %s: message %s version %u has %u bytes%s and the fields '%s', but is known with %u "
+                           "plugin %s: message %s version %u has %u bytes%s and the fields '%s', "
+                           "but is known with %u "
                            "bytes%s and the fields "
                            "'%s': give the changed message another version",
-                           plugin, m->name, m->version, m->size, m->has_tail ? " and a tail" : "", m->fields,
-                           known.size, known.has_tail ? " and a tail" : "", known.fields);
+                           plugin, m->name, m->version, m->size, m->has_tail ? " and a tail" : "",
+                           m->fields, known.size, known.has_tail ? " and a tail" : "",
+                           known.fields);
     if (r == -ENOSPC)
-        return explain_set(explain, r,
-                           "plugin %s: no room for message %s: %d message types are known, which is the limit", plugin,
-                           m->name, ODEON_MESSAGE_TYPES_MAX);
-    return explain_set(explain, r, "plugin %s: message %s cannot be registered: %s", plugin, m->name, strerror(-r));
+        return explain_set(
+            explain, r,
+            "plugin %s: no room for message %s: %d message types are known, which is the limit",
+            plugin, m->name, ODEON_MESSAGE_TYPES_MAX);
+    return explain_set(explain, r, "plugin %s: message %s cannot be registered: %s", plugin,
+                       m->name, strerror(-r));
 }
 
 /* Those of the list and, should one be missing there, those that behaviours name. */
-static int intern_messages(struct engine *engine, const struct odeon_plugin *d, struct explain *explain)
+static int intern_messages(struct engine *engine, const struct odeon_plugin *d,
+                           struct explain *explain)
 {
     size_t n = plugin_descriptor_count_messages(d);
     int r;
@@ -215,7 +228,8 @@ static int intern_messages(struct engine *engine, const struct odeon_plugin *d, 
     return 0;
 }
 
-static int plugin_type_init(struct plugin_type *type, const struct odeon_plugin *d, const struct odeon_actor_type *t)
+static int plugin_type_init(struct plugin_type *type, const struct odeon_plugin *d,
+                            const struct odeon_actor_type *t)
 {
     type->behaviours = calloc(t->n_behaviours + 1, sizeof(*type->behaviours));
     if (!type->behaviours)
@@ -269,14 +283,16 @@ static const char *register_error(int error)
     case -E2BIG:
         return "its state is to be kept over crashes and is larger than the setting durable-bytes";
     case -EBADMSG:
-        return "actors of it live whose kept state has another size (stop them first, or give the new type another name)";
+        return "actors of it live whose kept state has another size (stop them first, or give the "
+               "new type another name)";
     default:
         return strerror(-error);
     }
 }
 
 /* All or nothing; the actors' ids go back into the plugin before anybody can run it. */
-static int plugin_register_types(struct engine *engine, struct plugin *plugin, struct explain *explain)
+static int plugin_register_types(struct engine *engine, struct plugin *plugin,
+                                 struct explain *explain)
 {
     for (unsigned i = 0; i < plugin->n_types; i++) {
         struct plugin_type *type = &plugin->types[i];
@@ -305,7 +321,8 @@ static bool plugin_has_registered(const struct plugin *plugin)
     return false;
 }
 
-static int plugin_start(struct plugin_registry *registry, struct plugin *plugin, struct explain *explain)
+static int plugin_start(struct plugin_registry *registry, struct plugin *plugin,
+                        struct explain *explain)
 {
     const struct odeon_plugin *d = plugin->descriptor;
     int r = check_names_free(registry, d, explain);
@@ -320,21 +337,24 @@ static int plugin_start(struct plugin_registry *registry, struct plugin *plugin,
         return explain_set(explain, r, "plugin %s: no memory for its actor types", d->name);
     r = d->init ? d->init(host_get_table(registry->host)) : 0;
     if (r != 0)
-        return explain_set(explain, -EINVAL, "plugin %s: its init has failed with %d%s%s: nothing of it has been kept",
-                           d->name, r, r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
+        return explain_set(
+            explain, -EINVAL,
+            "plugin %s: its init has failed with %d%s%s: nothing of it has been kept", d->name, r,
+            r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
     plugin->initialised = true;
     return plugin_register_types(registry->engine, plugin, explain);
 }
 
-int plugin_load(struct plugin_registry *registry, int fd, const char *label, struct explain *explain,
-                const struct plugin **ret_plugin)
+int plugin_load(struct plugin_registry *registry, int fd, const char *label,
+                struct explain *explain, const struct plugin **ret_plugin)
 {
     struct plugin *plugin;
     int r;
 
     r = plugin_check_file(fd, explain);
     if (r == 0 && registry->n == ODEON_PLUGINS_MAX)
-        r = explain_set(explain, -ENOSPC, "%u plugins are loaded, which is the limit: unload one first", registry->n);
+        r = explain_set(explain, -ENOSPC,
+                        "%u plugins are loaded, which is the limit: unload one first", registry->n);
     plugin = r == 0 ? calloc(1, sizeof(*plugin)) : NULL;
     if (!plugin) {
         close(fd);
@@ -348,10 +368,11 @@ int plugin_load(struct plugin_registry *registry, int fd, const char *label, str
     if (r == 0)
         r = plugin_start(registry, plugin, explain);
     if (r < 0) {
-        /* A type that could not be taken back is in use: its code has to stay.  Rare (somebody spawned in between), and
-         * said. */
+        /* A type that could not be taken back is in use: its code has to stay. Rare (somebody
+         * spawned in between), and said. */
         if (plugin_has_registered(plugin))
-            explain_add(explain, "; actors of it have been made meanwhile: it stays mapped until the service restarts");
+            explain_add(explain, "; actors of it have been made meanwhile: it stays mapped until "
+                                 "the service restarts");
         else
             plugin_free(plugin);
         return r;
@@ -365,17 +386,20 @@ int plugin_load(struct plugin_registry *registry, int fd, const char *label, str
 
 /* ---- unloading */
 
-static int check_blockers(const struct plugin_registry *registry, const struct plugin *plugin, struct explain *explain)
+static int check_blockers(const struct plugin_registry *registry, const struct plugin *plugin,
+                          struct explain *explain)
 {
     unsigned n = 0;
 
     for (unsigned i = 0; i < plugin->n_types; i++) {
         struct engine_actor_type_view view;
 
-        if (engine_actor_type_get(registry->engine, plugin->types[i].id, &view) < 0 || view.live == 0)
+        if (engine_actor_type_get(registry->engine, plugin->types[i].id, &view) < 0 ||
+            view.live == 0)
             continue;
         if (n++ == 0)
-            explain_set(explain, -EBUSY, "plugin %s cannot be unloaded: ", plugin->descriptor->name);
+            explain_set(explain, -EBUSY,
+                        "plugin %s cannot be unloaded: ", plugin->descriptor->name);
         explain_add(explain, "%s%" PRIu64 " live actor%s of type %s", n > 1 ? ", " : "", view.live,
                     view.live == 1 ? "" : "s", view.name);
     }
@@ -385,15 +409,18 @@ static int check_blockers(const struct plugin_registry *registry, const struct p
     return -EBUSY;
 }
 
-/* Types retired before one that came to life in between are registered again, under their old ids. */
-static void plugin_reactivate(struct plugin_registry *registry, struct plugin *plugin, unsigned n_retired)
+/* Types retired before one that came to life in between are registered again, under their old
+ * ids. */
+static void plugin_reactivate(struct plugin_registry *registry, struct plugin *plugin,
+                              unsigned n_retired)
 {
     for (unsigned i = 0; i < n_retired; i++) {
-        int r = engine_actor_type_register(registry->engine, &plugin->types[i].info, &plugin->types[i].id);
+        int r = engine_actor_type_register(registry->engine, &plugin->types[i].info,
+                                           &plugin->types[i].id);
 
         if (r < 0)
-            log_error("plugin %s: actor type %s could not be made available again: %s", plugin->descriptor->name,
-                      plugin->types[i].info.name, strerror(-r));
+            log_error("plugin %s: actor type %s could not be made available again: %s",
+                      plugin->descriptor->name, plugin->types[i].info.name, strerror(-r));
     }
     plugin->state = PLUGIN_ACTIVE;
 }
@@ -405,7 +432,8 @@ int plugin_unload(struct plugin_registry *registry, const char *name, struct exp
     int r;
 
     if (!plugin)
-        return explain_set(explain, -ENOENT, "no plugin named '%.64s' is loaded: 'plugin list' shows those that are",
+        return explain_set(explain, -ENOENT,
+                           "no plugin named '%.64s' is loaded: 'plugin list' shows those that are",
                            name);
     r = check_blockers(registry, plugin, explain);
     if (r < 0)
@@ -419,17 +447,19 @@ int plugin_unload(struct plugin_registry *registry, const char *name, struct exp
             continue;
         plugin_reactivate(registry, plugin, i);
         if (r == -EBUSY && live == 0)
-            return explain_set(
-                explain, r,
-                "plugin %s cannot be unloaded: a handler has been running for long, and nobody can tell whether it is "
-                "in the plugin's code: try again when it has returned",
-                name);
+            return explain_set(explain, r,
+                               "plugin %s cannot be unloaded: a handler has been running for long, "
+                               "and nobody can tell whether it is "
+                               "in the plugin's code: try again when it has returned",
+                               name);
         if (r == -EBUSY)
             return explain_set(explain, r,
-                               "plugin %s cannot be unloaded: %" PRIu64 " actors of type %s have just been made", name,
-                               live, plugin->types[i].info.name);
-        return explain_set(explain, r, "plugin %s cannot be unloaded: its actor type %s cannot be retired: %s", name,
-                           plugin->types[i].info.name, strerror(-r));
+                               "plugin %s cannot be unloaded: %" PRIu64
+                               " actors of type %s have just been made",
+                               name, live, plugin->types[i].info.name);
+        return explain_set(explain, r,
+                           "plugin %s cannot be unloaded: its actor type %s cannot be retired: %s",
+                           name, plugin->types[i].info.name, strerror(-r));
     }
     memmove(&registry->plugins[index], &registry->plugins[index + 1],
             (registry->n - index - 1) * sizeof(registry->plugins[0]));
@@ -440,7 +470,8 @@ int plugin_unload(struct plugin_registry *registry, const char *name, struct exp
 
 /* ---- the registry */
 
-int plugin_registry_new(struct engine *engine, const struct host *host, struct plugin_registry **ret_registry)
+int plugin_registry_new(struct engine *engine, const struct host *host,
+                        struct plugin_registry **ret_registry)
 {
     struct plugin_registry *registry = calloc(1, sizeof(*registry));
 
@@ -459,7 +490,8 @@ struct plugin_registry *plugin_registry_free(struct plugin_registry *registry)
     while (registry->n > 0) {
         struct plugin *plugin = registry->plugins[--registry->n];
 
-        plugin->handle = NULL; /* stays mapped: what it left running, or told atexit(), may still look at its code */
+        /* stays mapped: what it left running, or told atexit(), may still look at its code */
+        plugin->handle = NULL;
         plugin_free(plugin);
     }
     free(registry);

@@ -3,10 +3,11 @@
  *
  * Owned by the executor, control thread only.
  *
- * L1  A plugin is in the registry from the moment its types are registered until they are retired: no half-loaded
- * plugin is listed. L2  The loader knows files by their names, and remembers all names of what it has mapped: each load
- * has one of its own (a descriptor's number alone comes back). L3  A load that is refused leaves no code mapped and no
- * type registered; interned message types stay (their ids are for ever).
+ * L1  A plugin is in the registry from the moment its types are registered until they are retired:
+ * no half-loaded plugin is listed. L2  The loader knows files by their names, and remembers all
+ * names of what it has mapped: each load has one of its own (a descriptor's number alone comes
+ * back). L3  A load that is refused leaves no code mapped and no type registered; interned message
+ * types stay (their ids are for ever).
  */
 #pragma once
 
@@ -22,15 +23,17 @@ struct plugin_registry;
 enum plugin_state { PLUGIN_LOADING, PLUGIN_ACTIVE, PLUGIN_RETIRED };
 
 /* Neither engine nor host become the registry's. */
-int plugin_registry_new(struct engine *engine, const struct host *host, struct plugin_registry **ret_registry);
-/* Calls the fini of each plugin; no behaviour may run any more.  Code stays mapped: the process is about to end. */
+int plugin_registry_new(struct engine *engine, const struct host *host,
+                        struct plugin_registry **ret_registry);
+/* Calls the fini of each plugin; no behaviour may run any more. Code stays mapped: the process is
+ * about to end. */
 struct plugin_registry *plugin_registry_free(struct plugin_registry *registry);
 
 /* Takes `fd`, whatever becomes of it.  `label`: where it came from, for people.
- * -EINVAL: refused; -EEXIST: plugin or actor type is loaded already; -ENOSPC; -EBADMSG: a message type is known
- * otherwise. */
-int plugin_load(struct plugin_registry *registry, int fd, const char *label, struct explain *explain,
-                const struct plugin **ret_plugin);
+ * -EINVAL: refused; -EEXIST: plugin or actor type is loaded already; -ENOSPC; -EBADMSG: a message
+ * type is known otherwise. */
+int plugin_load(struct plugin_registry *registry, int fd, const char *label,
+                struct explain *explain, const struct plugin **ret_plugin);
 /* -ENOENT; -EBUSY: the text lists everything that is in the way. */
 int plugin_unload(struct plugin_registry *registry, const char *name, struct explain *explain);
 
@@ -39,7 +42,8 @@ unsigned plugin_registry_count(const struct plugin_registry *registry);
 const struct plugin *plugin_registry_get(const struct plugin_registry *registry, unsigned index);
 
 /* The plugin whose code the loader knows by this name; NULL: none. */
-const char *plugin_registry_name_of(const struct plugin_registry *registry, const char *loader_name);
+const char *plugin_registry_name_of(const struct plugin_registry *registry,
+                                    const char *loader_name);
 
 const char *plugin_get_name(const struct plugin *plugin);
 const char *plugin_get_version(const struct plugin *plugin);

@@ -89,22 +89,25 @@ static int read_exactly(int fd, void *data, size_t size, uint64_t offset)
 
 static int check_file(int fd, uint64_t *ret_size, struct explain *explain)
 {
-    /* Anything that can still be written, or cut short, makes what follows worthless: it is mapped, not copied. */
+    /* Anything that can still be written, or cut short, makes what follows worthless: it is mapped,
+     * not copied. */
     const int needed = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
     struct stat st;
     int seals;
 
     if (fstat(fd, &st) < 0)
-        return explain_set(explain, -errno, "the plugin's file cannot be examined: %s", strerror(errno));
+        return explain_set(explain, -errno, "the plugin's file cannot be examined: %s",
+                           strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return explain_set(explain, -EINVAL,
-                           "the plugin is not a regular file but %s: give the path of a shared object",
-                           S_ISDIR(st.st_mode) ? "a directory" : "something else");
-    seals = fcntl(fd, F_GET_SEALS);
-    if (seals < 0 || (seals & needed) != needed)
         return explain_set(
             explain, -EINVAL,
-            "the plugin's file is not a memory file sealed against writing: the executor takes no other");
+            "the plugin is not a regular file but %s: give the path of a shared object",
+            S_ISDIR(st.st_mode) ? "a directory" : "something else");
+    seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || (seals & needed) != needed)
+        return explain_set(explain, -EINVAL,
+                           "the plugin's file is not a memory file sealed against writing: the "
+                           "executor takes no other");
     *ret_size = (uint64_t)st.st_size;
     return 0;
 }
@@ -112,49 +115,61 @@ static int check_file(int fd, uint64_t *ret_size, struct explain *explain)
 static int check_identification(const unsigned char *ident, struct explain *explain)
 {
     if (memcmp(ident, ELFMAG, SELFMAG) != 0)
+        return explain_set(explain, -EINVAL,
+                           "the plugin is not an ELF file: it begins with %02x %02x %02x %02x, a "
+                           "shared object with 7f 45 4c 46",
+                           ident[0], ident[1], ident[2], ident[3]);
+    if (ident[EI_CLASS] != ELFCLASS64)
         return explain_set(
             explain, -EINVAL,
-            "the plugin is not an ELF file: it begins with %02x %02x %02x %02x, a shared object with 7f 45 4c 46",
-            ident[0], ident[1], ident[2], ident[3]);
-    if (ident[EI_CLASS] != ELFCLASS64)
-        return explain_set(explain, -EINVAL,
-                           "the plugin's ELF class is %u (%s), ours is %u (64 bit): compile it for 64 bit",
-                           ident[EI_CLASS], ident[EI_CLASS] == ELFCLASS32 ? "32 bit" : "unknown", (unsigned)ELFCLASS64);
+            "the plugin's ELF class is %u (%s), ours is %u (64 bit): compile it for 64 bit",
+            ident[EI_CLASS], ident[EI_CLASS] == ELFCLASS32 ? "32 bit" : "unknown",
+            (unsigned)ELFCLASS64);
     if (ident[EI_DATA] != OUR_BYTE_ORDER)
-        return explain_set(explain, -EINVAL, "the plugin's byte order is %u, ours is %u: compile it for this machine",
+        return explain_set(explain, -EINVAL,
+                           "the plugin's byte order is %u, ours is %u: compile it for this machine",
                            ident[EI_DATA], OUR_BYTE_ORDER);
     if (ident[EI_VERSION] != EV_CURRENT)
-        return explain_set(explain, -EINVAL, "the plugin's ELF version is %u, ours is %u", ident[EI_VERSION],
-                           (unsigned)EV_CURRENT);
+        return explain_set(explain, -EINVAL, "the plugin's ELF version is %u, ours is %u",
+                           ident[EI_VERSION], (unsigned)EV_CURRENT);
     return 0;
 }
 
 static int check_header(const Elf64_Ehdr *header, uint64_t size, struct explain *explain)
 {
     if (header->e_machine != OUR_MACHINE)
-        return explain_set(explain, -EINVAL,
-                           "the plugin's machine is %u (%s), ours is %u (%s): compile it for this machine",
-                           header->e_machine, machine_name(header->e_machine), OUR_MACHINE, machine_name(OUR_MACHINE));
+        return explain_set(
+            explain, -EINVAL,
+            "the plugin's machine is %u (%s), ours is %u (%s): compile it for this machine",
+            header->e_machine, machine_name(header->e_machine), OUR_MACHINE,
+            machine_name(OUR_MACHINE));
     if (header->e_type != ET_DYN)
-        return explain_set(explain, -EINVAL, "the plugin's file type is %u (%s), ours is %u (%s): link it with -shared",
-                           header->e_type, file_type_name(header->e_type), (unsigned)ET_DYN, file_type_name(ET_DYN));
+        return explain_set(
+            explain, -EINVAL,
+            "the plugin's file type is %u (%s), ours is %u (%s): link it with -shared",
+            header->e_type, file_type_name(header->e_type), (unsigned)ET_DYN,
+            file_type_name(ET_DYN));
     if (header->e_phentsize != sizeof(Elf64_Phdr))
-        return explain_set(explain, -EINVAL,
-                           "the plugin's program headers have %u bytes each, ours %zu: the file is damaged",
-                           header->e_phentsize, sizeof(Elf64_Phdr));
+        return explain_set(
+            explain, -EINVAL,
+            "the plugin's program headers have %u bytes each, ours %zu: the file is damaged",
+            header->e_phentsize, sizeof(Elf64_Phdr));
     if (header->e_phnum == 0 || header->e_phnum > PROGRAM_HEADERS_MAX)
+        return explain_set(
+            explain, -EINVAL,
+            "the plugin has %u program headers, from 1 to %d are allowed: the file is damaged",
+            header->e_phnum, PROGRAM_HEADERS_MAX);
+    if (header->e_phoff > size ||
+        size - header->e_phoff < (uint64_t)header->e_phnum * sizeof(Elf64_Phdr))
         return explain_set(explain, -EINVAL,
-                           "the plugin has %u program headers, from 1 to %d are allowed: the file is damaged",
-                           header->e_phnum, PROGRAM_HEADERS_MAX);
-    if (header->e_phoff > size || size - header->e_phoff < (uint64_t)header->e_phnum * sizeof(Elf64_Phdr))
-        return explain_set(explain, -EINVAL,
-                           "the plugin's program headers begin at byte %" PRIu64 " and end beyond the file's %" PRIu64
-                           " bytes: the file is cut short",
+                           "the plugin's program headers begin at byte %" PRIu64
+                           " and end beyond the file's %" PRIu64 " bytes: the file is cut short",
                            header->e_phoff, size);
     return 0;
 }
 
-static int check_segments(const Elf64_Phdr *segments, unsigned n, uint64_t size, struct explain *explain)
+static int check_segments(const Elf64_Phdr *segments, unsigned n, uint64_t size,
+                          struct explain *explain)
 {
     bool has_load = false, has_dynamic = false;
 
@@ -162,8 +177,9 @@ static int check_segments(const Elf64_Phdr *segments, unsigned n, uint64_t size,
         const Elf64_Phdr *s = &segments[i];
 
         if (s->p_type == PT_INTERP)
-            return explain_set(explain, -EINVAL,
-                               "the plugin is a program, not a shared object: link it with -shared, without -pie");
+            return explain_set(
+                explain, -EINVAL,
+                "the plugin is a program, not a shared object: link it with -shared, without -pie");
         if (s->p_type != PT_LOAD && s->p_type != PT_DYNAMIC)
             continue;
         if (s->p_offset > size || s->p_filesz > size - s->p_offset)
@@ -171,15 +187,19 @@ static int check_segments(const Elf64_Phdr *segments, unsigned n, uint64_t size,
                                "the plugin's segment %u takes %" PRIu64 " bytes from byte %" PRIu64
                                ", the file has %" PRIu64 ": it is cut short",
                                i, s->p_filesz, s->p_offset, size);
-        if (s->p_type == PT_LOAD && (s->p_filesz > s->p_memsz || s->p_vaddr > UINT64_MAX - s->p_memsz))
-            return explain_set(explain, -EINVAL,
-                               "the plugin's segment %u does not fit its own memory: the file is damaged", i);
+        if (s->p_type == PT_LOAD &&
+            (s->p_filesz > s->p_memsz || s->p_vaddr > UINT64_MAX - s->p_memsz))
+            return explain_set(
+                explain, -EINVAL,
+                "the plugin's segment %u does not fit its own memory: the file is damaged", i);
         has_load |= s->p_type == PT_LOAD;
         has_dynamic |= s->p_type == PT_DYNAMIC;
     }
     if (!has_load || !has_dynamic)
-        return explain_set(explain, -EINVAL, "the plugin has no %s segment: it is no shared object that can be loaded",
-                           has_load ? "dynamic" : "loadable");
+        return explain_set(
+            explain, -EINVAL,
+            "the plugin has no %s segment: it is no shared object that can be loaded",
+            has_load ? "dynamic" : "loadable");
     return 0;
 }
 
@@ -195,8 +215,9 @@ int plugin_check_file(int fd, struct explain *explain)
         return r;
     if (size < sizeof(header))
         return explain_set(explain, -EINVAL,
-                           "the plugin is not an ELF file: it has %" PRIu64 " bytes, an ELF header alone has %zu", size,
-                           sizeof(header));
+                           "the plugin is not an ELF file: it has %" PRIu64
+                           " bytes, an ELF header alone has %zu",
+                           size, sizeof(header));
     r = read_exactly(fd, &header, sizeof(header), 0);
     if (r < 0)
         return explain_set(explain, r, "the plugin's file cannot be read: %s", strerror(-r));
@@ -208,6 +229,7 @@ int plugin_check_file(int fd, struct explain *explain)
         return r;
     r = read_exactly(fd, segments, header.e_phnum * sizeof(segments[0]), header.e_phoff);
     if (r < 0)
-        return explain_set(explain, r, "the plugin's program headers cannot be read: %s", strerror(-r));
+        return explain_set(explain, r, "the plugin's program headers cannot be read: %s",
+                           strerror(-r));
     return check_segments(segments, header.e_phnum, size, explain);
 }

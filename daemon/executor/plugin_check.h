@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a plugin's file is, before the loader sees it.
  *
- * The dynamic loader trusts what it maps: a truncated file is a bus error, a file for another machine a riddle.  This
- * looks at the file through its descriptor, with bounds, and names field, theirs and ours.  No state, any thread.
+ * The dynamic loader trusts what it maps: a truncated file is a bus error, a file for another
+ * machine a riddle. This looks at the file through its descriptor, with bounds, and names field,
+ * theirs and ours. No state, any thread.
  */
 #pragma once
 

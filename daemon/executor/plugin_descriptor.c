@@ -35,9 +35,10 @@ static const char *name_show(const char *name)
 
 static int refuse_name(const char *what, const char *name, struct explain *explain)
 {
-    return explain_set(explain, -EINVAL,
-                       "%s: the name '%.64s' is not allowed: 1 to %d letters, digits, '_', '.' or '-' make a name",
-                       what, name_show(name), ODEON_NAME_MAX);
+    return explain_set(
+        explain, -EINVAL,
+        "%s: the name '%.64s' is not allowed: 1 to %d letters, digits, '_', '.' or '-' make a name",
+        what, name_show(name), ODEON_NAME_MAX);
 }
 
 size_t plugin_descriptor_count_messages(const struct odeon_plugin *d)
@@ -59,52 +60,58 @@ uint32_t message_type_least_size(const struct odeon_message_type *type)
     return type->has_tail ? type->tail_offset : type->size;
 }
 
-static int check_message(const struct odeon_message_type *m, const char *plugin, struct explain *explain)
+static int check_message(const struct odeon_message_type *m, const char *plugin,
+                         struct explain *explain)
 {
     if (m->struct_size != sizeof(*m))
         return explain_set(explain, -EINVAL,
-                           "plugin %s: a message type's struct_size is %u, ours is %zu: compile the plugin with this "
+                           "plugin %s: a message type's struct_size is %u, ours is %zu: compile "
+                           "the plugin with this "
                            "version's headers",
                            plugin, m->struct_size, sizeof(*m));
     if (name_check(m->name) < 0)
         return refuse_name("a message type", m->name, explain);
     if (m->version == 0)
-        return explain_set(explain, -EINVAL, "plugin %s: message %s has version 0: versions begin with 1", plugin,
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: message %s has version 0: versions begin with 1", plugin,
                            m->name);
     if (m->size > ODEON_PAYLOAD_MAX)
-        return explain_set(explain, -EINVAL, "plugin %s: message %s has %u bytes: at most %d are allowed", plugin,
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: message %s has %u bytes: at most %d are allowed", plugin,
                            m->name, m->size, ODEON_PAYLOAD_MAX);
     if (m->has_tail > 1 || (m->has_tail && m->tail_offset > m->size))
-        return explain_set(
-            explain, -EINVAL,
-            "plugin %s: message %s has a tail at byte %u of %u: it must begin inside the struct or right behind it",
-            plugin, m->name, m->tail_offset, m->size);
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: message %s has a tail at byte %u of %u: it must begin "
+                           "inside the struct or right behind it",
+                           plugin, m->name, m->tail_offset, m->size);
     if (!m->fields || strnlen(m->fields, ODEON_FIELDS_MAX + 1) > ODEON_FIELDS_MAX)
-        return explain_set(
-            explain, -EINVAL,
-            "plugin %s: message %s: the description of its fields is %s: at most %d characters are allowed", plugin,
-            m->name, m->fields ? "too long" : "missing", ODEON_FIELDS_MAX);
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: message %s: the description of its fields is %s: at most %d "
+                           "characters are allowed",
+                           plugin, m->name, m->fields ? "too long" : "missing", ODEON_FIELDS_MAX);
     return 0;
 }
 
-static int check_behaviours(const struct odeon_actor_type *t, const char *plugin, struct explain *explain)
+static int check_behaviours(const struct odeon_actor_type *t, const char *plugin,
+                            struct explain *explain)
 {
     for (uint32_t i = 0; i < t->n_behaviours; i++) {
         const struct odeon_behaviour *b = &t->behaviours[i];
         int r;
 
         if (!b->message || !b->run)
-            return explain_set(explain, -EINVAL, "plugin %s: actor type %s: behaviour %u has no %s", plugin, t->name, i,
-                               b->message ? "function" : "message type");
+            return explain_set(explain, -EINVAL, "plugin %s: actor type %s: behaviour %u has no %s",
+                               plugin, t->name, i, b->message ? "function" : "message type");
         r = check_message(b->message, plugin, explain);
         if (r < 0)
             return r;
         for (uint32_t j = 0; j < i; j++) {
             const struct odeon_message_type *other = t->behaviours[j].message;
 
-            if (other == b->message ||
-                (strcmp(other->name, b->message->name) == 0 && other->version == b->message->version))
-                return explain_set(explain, -EINVAL, "plugin %s: actor type %s has two behaviours for message %s",
+            if (other == b->message || (strcmp(other->name, b->message->name) == 0 &&
+                                        other->version == b->message->version))
+                return explain_set(explain, -EINVAL,
+                                   "plugin %s: actor type %s has two behaviours for message %s",
                                    plugin, t->name, other->name);
         }
     }
@@ -114,42 +121,48 @@ static int check_behaviours(const struct odeon_actor_type *t, const char *plugin
 static int check_type(const struct odeon_actor_type *t, const char *plugin, struct explain *explain)
 {
     if (t->struct_size != sizeof(*t))
-        return explain_set(
-            explain, -EINVAL,
-            "plugin %s: an actor type's struct_size is %u, ours is %zu: compile the plugin with this version's headers",
-            plugin, t->struct_size, sizeof(*t));
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: an actor type's struct_size is %u, ours is %zu: compile the "
+                           "plugin with this version's headers",
+                           plugin, t->struct_size, sizeof(*t));
     if (name_check(t->name) < 0)
         return refuse_name("an actor type", t->name, explain);
     if (t->behaviour_size != sizeof(struct odeon_behaviour))
-        return explain_set(explain, -EINVAL, "plugin %s: actor type %s: behaviour_size is %u, ours is %zu", plugin,
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: actor type %s: behaviour_size is %u, ours is %zu", plugin,
                            t->name, t->behaviour_size, sizeof(struct odeon_behaviour));
     if (t->state_size > ODEON_STATE_MAX)
-        return explain_set(
-            explain, -EINVAL,
-            "plugin %s: actor type %s: state_size is %u: at most %d bytes are allowed, allocate more in init", plugin,
-            t->name, t->state_size, ODEON_STATE_MAX);
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: actor type %s: state_size is %u: at most %d bytes are "
+                           "allowed, allocate more in init",
+                           plugin, t->name, t->state_size, ODEON_STATE_MAX);
     if (t->n_behaviours > ODEON_BEHAVIOURS_MAX)
-        return explain_set(explain, -EINVAL, "plugin %s: actor type %s has %u behaviours: at most %d are allowed",
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: actor type %s has %u behaviours: at most %d are allowed",
                            plugin, t->name, t->n_behaviours, ODEON_BEHAVIOURS_MAX);
     if (t->n_behaviours > 0 && !t->behaviours)
-        return explain_set(explain, -EINVAL, "plugin %s: actor type %s has %u behaviours at no address", plugin,
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: actor type %s has %u behaviours at no address", plugin,
                            t->name, t->n_behaviours);
     if (t->restart > ODEON_RESTART_KEEP)
-        return explain_set(explain, -EINVAL, "plugin %s: actor type %s: restart policy %u is unknown", plugin, t->name,
-                           t->restart);
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: actor type %s: restart policy %u is unknown", plugin,
+                           t->name, t->restart);
     if (t->overflow > ODEON_OVERFLOW_STALL)
-        return explain_set(explain, -EINVAL, "plugin %s: actor type %s: overflow policy %u is unknown", plugin, t->name,
-                           t->overflow);
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: actor type %s: overflow policy %u is unknown", plugin,
+                           t->name, t->overflow);
     return check_behaviours(t, plugin, explain);
 }
 
 static int check_types(const struct odeon_plugin *d, struct explain *explain)
 {
     if (d->n_types > ODEON_PLUGIN_TYPES_MAX)
-        return explain_set(explain, -EINVAL, "plugin %s has %u actor types: at most %d are allowed", d->name,
-                           d->n_types, ODEON_PLUGIN_TYPES_MAX);
+        return explain_set(explain, -EINVAL, "plugin %s has %u actor types: at most %d are allowed",
+                           d->name, d->n_types, ODEON_PLUGIN_TYPES_MAX);
     if (d->n_types > 0 && !d->types)
-        return explain_set(explain, -EINVAL, "plugin %s has %u actor types at no address", d->name, d->n_types);
+        return explain_set(explain, -EINVAL, "plugin %s has %u actor types at no address", d->name,
+                           d->n_types);
     for (uint32_t i = 0; i < d->n_types; i++) {
         int r;
 
@@ -160,8 +173,8 @@ static int check_types(const struct odeon_plugin *d, struct explain *explain)
             return r;
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(d->types[j]->name, d->types[i]->name) == 0)
-                return explain_set(explain, -EINVAL, "plugin %s has two actor types named %s", d->name,
-                                   d->types[i]->name);
+                return explain_set(explain, -EINVAL, "plugin %s has two actor types named %s",
+                                   d->name, d->types[i]->name);
     }
     return 0;
 }
@@ -171,10 +184,12 @@ static int check_messages(const struct odeon_plugin *d, struct explain *explain)
     size_t n = plugin_descriptor_count_messages(d);
 
     if (n > ODEON_MESSAGE_TYPES_MAX)
-        return explain_set(explain, -EINVAL, "plugin %s has %zu message types: at most %d are allowed", d->name, n,
+        return explain_set(explain, -EINVAL,
+                           "plugin %s has %zu message types: at most %d are allowed", d->name, n,
                            ODEON_MESSAGE_TYPES_MAX);
     if (n > 0 && !d->messages)
-        return explain_set(explain, -EINVAL, "plugin %s has %zu message types at no address", d->name, n);
+        return explain_set(explain, -EINVAL, "plugin %s has %zu message types at no address",
+                           d->name, n);
     for (size_t i = 0; i < n; i++) {
         const struct odeon_message_type *m = plugin_descriptor_get_message(d, i);
         int r;
@@ -183,7 +198,8 @@ static int check_messages(const struct odeon_plugin *d, struct explain *explain)
         if (!m && d->n_messages == 0)
             continue;
         if (!m)
-            return explain_set(explain, -EINVAL, "plugin %s: message type %zu is missing", d->name, i);
+            return explain_set(explain, -EINVAL, "plugin %s: message type %zu is missing", d->name,
+                               i);
         r = check_message(m, d->name, explain);
         if (r < 0)
             return r;
@@ -197,22 +213,24 @@ static int check_abi(const struct odeon_plugin *d, struct explain *explain)
     static const char remedy[] = "compile the plugin with this version's headers";
 
     if (d->struct_size < offsetof(struct odeon_plugin, context_size))
-        return explain_set(explain, -EINVAL, "the plugin's struct_size is %u, ours is %zu: %s", d->struct_size,
-                           sizeof(*d), remedy);
+        return explain_set(explain, -EINVAL, "the plugin's struct_size is %u, ours is %zu: %s",
+                           d->struct_size, sizeof(*d), remedy);
     if (d->abi_major != ODEON_PLUGIN_ABI_MAJOR)
-        return explain_set(explain, -EINVAL, "the plugin's abi_major is %u, ours is %d: %s", d->abi_major,
-                           ODEON_PLUGIN_ABI_MAJOR, remedy);
+        return explain_set(explain, -EINVAL, "the plugin's abi_major is %u, ours is %d: %s",
+                           d->abi_major, ODEON_PLUGIN_ABI_MAJOR, remedy);
     if (d->abi_minor > ODEON_PLUGIN_ABI_MINOR)
-        return explain_set(explain, -EINVAL, "the plugin's abi_minor is %u, ours is %d: update the service, or %s",
+        return explain_set(explain, -EINVAL,
+                           "the plugin's abi_minor is %u, ours is %d: update the service, or %s",
                            d->abi_minor, ODEON_PLUGIN_ABI_MINOR, remedy);
     if (d->struct_size != sizeof(*d))
-        return explain_set(explain, -EINVAL, "the plugin's struct_size is %u, ours is %zu: %s", d->struct_size,
-                           sizeof(*d), remedy);
+        return explain_set(explain, -EINVAL, "the plugin's struct_size is %u, ours is %zu: %s",
+                           d->struct_size, sizeof(*d), remedy);
     if (d->context_size != sizeof(struct odeon_context))
-        return explain_set(explain, -EINVAL, "the plugin's context_size is %u, ours is %zu: %s", d->context_size,
-                           sizeof(struct odeon_context), remedy);
+        return explain_set(explain, -EINVAL, "the plugin's context_size is %u, ours is %zu: %s",
+                           d->context_size, sizeof(struct odeon_context), remedy);
     if (d->message_type_size != sizeof(struct odeon_message_type))
-        return explain_set(explain, -EINVAL, "the plugin's message_type_size is %u, ours is %zu: %s",
+        return explain_set(explain, -EINVAL,
+                           "the plugin's message_type_size is %u, ours is %zu: %s",
                            d->message_type_size, sizeof(struct odeon_message_type), remedy);
     return 0;
 }

@@ -3,8 +3,8 @@
  *
  * Pure functions of the descriptor; control thread, or a test.
  *
- * D1  What plugin_descriptor_check() accepts can be walked without further checks: no NULL, no length beyond its bound,
- * no name twice.
+ * D1  What plugin_descriptor_check() accepts can be walked without further checks: no NULL, no
+ * length beyond its bound, no name twice.
  */
 #pragma once
 
@@ -16,7 +16,8 @@
 int plugin_descriptor_check(const struct odeon_plugin *descriptor, struct explain *explain);
 /* Messages of the descriptor, by index below _count(); NULL: a gap that the linker left. */
 size_t plugin_descriptor_count_messages(const struct odeon_plugin *descriptor);
-struct odeon_message_type *plugin_descriptor_get_message(const struct odeon_plugin *descriptor, size_t index);
+struct odeon_message_type *plugin_descriptor_get_message(const struct odeon_plugin *descriptor,
+                                                         size_t index);
 /* Bytes that every message of the type has at least: the struct up to its tail. */
 uint32_t message_type_least_size(const struct odeon_message_type *type);
 /* Letters, digits, '_', '.', '-'; 1 to ODEON_NAME_MAX characters. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See ports.h.
  *
- * A removal is asked of the engine once and answered when its event comes.  A port that comes with `closing` set (its
- * client had died while the previous executor drained it) is removed as soon as workers run; that is reported with the
- * PortAdd's id, unless a PortRemove for it comes first, which then gets the answer.  At once where the former executor had
- * removed it, and died before that was heard. */
+ * A removal is asked of the engine once and answered when its event comes. A port that comes with
+ * `closing` set (its client had died while the previous executor drained it) is removed as soon as
+ * workers run; that is reported with the PortAdd's id, unless a PortRemove for it comes first,
+ * which then gets the answer. At once where the former executor had removed it, and died before
+ * that was heard. */
 #include "daemon/executor/ports.h"
 
 #include <errno.h>
@@ -18,7 +19,8 @@
 
 enum { COLLECT_MS = 100 };
 
-static struct executor_removal *removal_find(struct executor *executor, uint32_t port, uint32_t generation)
+static struct executor_removal *removal_find(struct executor *executor, uint32_t port,
+                                             uint32_t generation)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX; i++) {
         struct executor_removal *removal = &executor->removals[i];
@@ -29,16 +31,17 @@ static struct executor_removal *removal_find(struct executor *executor, uint32_t
     return NULL;
 }
 
-static struct executor_removal *removal_add(struct executor *executor, uint32_t port, uint32_t generation,
-                                            uint64_t command)
+static struct executor_removal *removal_add(struct executor *executor, uint32_t port,
+                                            uint32_t generation, uint64_t command)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX; i++) {
         struct executor_removal *removal = &executor->removals[i];
 
         if (removal->active)
             continue;
-        *removal =
-            (struct executor_removal){ .port = port, .generation = generation, .command = command, .active = true };
+        *removal = (struct executor_removal){
+            .port = port, .generation = generation, .command = command, .active = true
+        };
         return removal;
     }
     return NULL;
@@ -65,11 +68,14 @@ static void removal_ask(struct executor *executor, struct executor_removal *remo
     }
     removal->active = false;
     executor_report_error(executor, removal->command, r,
-                          r == -ENOENT ? "there is no such port of this generation" : "the port cannot be removed");
+                          r == -ENOENT ? "there is no such port of this generation"
+                                       : "the port cannot be removed");
 }
 
-/* The descriptors by their place in the frame; the pipe comes last and only when the command says so. */
-static int port_info_init(struct engine_port_info *info, const Odeon__PortAdd *add, struct frame *frame)
+/* The descriptors by their place in the frame; the pipe comes last and only when the command says
+ * so. */
+static int port_info_init(struct engine_port_info *info, const Odeon__PortAdd *add,
+                          struct frame *frame)
 {
     *info = (struct engine_port_info){
         .id = add->port_id,
@@ -84,7 +90,8 @@ static int port_info_init(struct engine_port_info *info, const Odeon__PortAdd *a
         .doorbell_fd = frame_take_fd(frame, 2),
         .pipe_fd = add->pipe ? frame_take_fd(frame, 3) : -1,
     };
-    return info->client_fd < 0 || info->executor_fd < 0 || info->doorbell_fd < 0 || (add->pipe && info->pipe_fd < 0)
+    return info->client_fd < 0 || info->executor_fd < 0 || info->doorbell_fd < 0 ||
+                   (add->pipe && info->pipe_fd < 0)
                ? -EBADF
                : 0;
 }
@@ -115,7 +122,8 @@ static const char *add_error_text(int error)
 {
     switch (error) {
     case -EBADF:
-        return "a port needs the descriptors of client memory, executor memory and doorbell, and of the pipe if it has "
+        return "a port needs the descriptors of client memory, executor memory and doorbell, and "
+               "of the pipe if it has "
                "one";
     case -EBADFD:
         return "a descriptor of the port is no sealed memory of the port's size";
@@ -128,11 +136,13 @@ static const char *add_error_text(int error)
     }
 }
 
-/* Recovery forgets what the segment has of a port that is not there, and with it how far its client's records have been taken. */
+/* Recovery forgets what the segment has of a port that is not there, and with it how far its
+ * client's records have been taken. */
 static void end_without_port(const Odeon__PortAdd *add, int error)
 {
-    log_error("port %u of client %u cannot be mapped (%s): the executor ends before it recovers, its segment stays as it is", add->port_id,
-              add->client_id, strerror(-error));
+    log_error("port %u of client %u cannot be mapped (%s): the executor ends before it recovers, "
+              "its segment stays as it is",
+              add->port_id, add->client_id, strerror(-error));
     _exit(EXIT_FAILURE);
 }
 
@@ -141,7 +151,8 @@ static bool is_shortage(int error)
     return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -ENOSPC;
 }
 
-void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd *add, struct frame *frame)
+void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd *add,
+               struct frame *frame)
 {
     struct engine_port_info info;
     actor_ref ref = 0;
@@ -165,11 +176,13 @@ void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd
     } else if (r == -ENOENT && add->closing) {
         report_removed(executor, command);
     } else {
-        log_error("port %u of client %u cannot be opened: %s", add->port_id, add->client_id, add_error_text(r));
+        log_error("port %u of client %u cannot be opened: %s", add->port_id, add->client_id,
+                  add_error_text(r));
         executor_report_error(executor, command, r, add_error_text(r));
     }
     if (r == 0 && add->closing) {
-        struct executor_removal *removal = removal_add(executor, add->port_id, add->generation, command);
+        struct executor_removal *removal =
+            removal_add(executor, add->port_id, add->generation, command);
 
         if (removal && executor->state == EXECUTOR_RUNNING)
             removal_ask(executor, removal);
@@ -214,7 +227,8 @@ static void on_port_broken(struct executor *executor, const struct engine_event 
     Odeon__PortFault fault = ODEON__PORT_FAULT__INIT;
 
     log_warning("port %u has been closed for what its client %s: %s", event->port,
-                event->why == PORT_BROKEN_SLOW ? "did not receive" : "wrote", port_broken_name(event->why));
+                event->why == PORT_BROKEN_SLOW ? "did not receive" : "wrote",
+                port_broken_name(event->why));
     fault.port_id = event->port;
     fault.generation = event->generation;
     fault.why = event->why;

@@ -4,7 +4,9 @@
 
 #include "daemon/executor/executor.h"
 
-void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd *add, struct frame *frame);
+void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd *add,
+               struct frame *frame);
 void ports_remove(struct executor *executor, uint64_t command, const Odeon__PortRemove *remove);
-/* Workers have begun to run: takes the engine's events from now on, and asks for the removals that had to wait. */
+/* Workers have begun to run: takes the engine's events from now on, and asks for the removals that
+ * had to wait. */
 int ports_start(struct executor *executor);

@@ -48,7 +48,8 @@ static void serve(struct executor *executor, uint32_t index)
     if (port->waits)
         wait_for(rate, wait_ns);
     else
-        (void)engine_port_grant(executor->engine, index, port->generation, n); /* gone: its removal follows */
+        /* gone: its removal follows */
+        (void)engine_port_grant(executor->engine, index, port->generation, n);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -91,8 +92,8 @@ void post_rate_add(struct executor *executor, const struct engine_port_info *inf
     if (rate->rates.per_second != executor->settings.quota_posts)
         rates_set(&rate->rates, executor->settings.quota_posts, uv_hrtime());
     rates_add(&rate->rates, info->id, info->client, uid, uv_hrtime());
-    rate->ports[info->id] =
-        (struct post_rate_port){ .bound = rate->rates.of_port[info->id] != NULL, .generation = info->generation };
+    rate->ports[info->id] = (struct post_rate_port){ .bound = rate->rates.of_port[info->id] != NULL,
+                                                     .generation = info->generation };
 }
 
 void post_rate_remove(struct executor *executor, uint32_t index, uint32_t generation)

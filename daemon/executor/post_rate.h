@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The quota of posts: ports whose users are bound are granted records as their users' rate allows (rate.h, engine/port_rate.h).
+/* The quota of posts: ports whose users are bound are granted records as their users' rate allows
+ * (rate.h, engine/port_rate.h).
  *
- * Control thread.  Nothing is periodic: a port that has used up its grant says so, and a timer runs only while one waits.
+ * Control thread. Nothing is periodic: a port that has used up its grant says so, and a timer runs
+ * only while one waits.
  */
 #pragma once
 

@@ -2,13 +2,15 @@
 /* See progress.h. */
 #include "daemon/executor/progress.h"
 
-/* A worker that has not moved is held by what it runs.  Whether it gets a processor is not asked: it has the same share as the thread
- * that asks, and that one has just run. */
+/* A worker that has not moved is held by what it runs. Whether it gets a processor is not asked: it
+ * has the same share as the thread that asks, and that one has just run. */
 static void count_held(struct executor *executor, Odeon__Pong *pong)
 {
     struct engine_worker_progress progress;
 
-    for (uint32_t id = 0; id < ODEON_WORKERS_MAX && engine_worker_get_progress(executor->engine, id, &progress) == 0; id++) {
+    for (uint32_t id = 0;
+         id < ODEON_WORKERS_MAX && engine_worker_get_progress(executor->engine, id, &progress) == 0;
+         id++) {
         bool moved = progress.moves != executor->moves[id];
 
         executor->moves[id] = progress.moves;

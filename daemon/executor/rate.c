@@ -143,8 +143,9 @@ uint64_t rates_take(struct rates *rates, uint32_t port, uint64_t now_ns, uint64_
     wanted = at_least_one(part(rates, client->user) * GRANT_S);
     least = at_least_one(wanted / 2); /* not one by one */
     if (client->tokens + client->user->pool < least) {
-        *ret_wait_ns =
-            (uint64_t)((least - client->tokens - client->user->pool) / part(rates, client->user) * SECOND_NS) + 1;
+        *ret_wait_ns = (uint64_t)((least - client->tokens - client->user->pool) /
+                                  part(rates, client->user) * SECOND_NS) +
+                       1;
         return 0;
     }
     if (wanted > client->tokens + client->user->pool)

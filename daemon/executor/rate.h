@@ -3,10 +3,13 @@
  *
  * Control thread.  docs/operations.md, Quotas.
  *
- * R1  What a user accrues goes to its clients in equal parts.  What a client has not used up to a tenth of a second's worth flows over
- *     into the user's pool, out of which each of its clients may take.  So a client that stays below its part never waits for one that
- *     does not, and one that is alone has all of it.
- * R2  In the long run a user's ports are granted no more than the rate, whatever its clients do: what one leaves goes to the pool, a new client brings nothing, and a user is remembered until the pool would be full anyway.
+ * R1  What a user accrues goes to its clients in equal parts.  What a client has not used up to a
+ *     tenth of a second's worth flows over into the user's pool, out of which each of its clients
+ *     may take.  So a client that stays below its part never waits for one that does not, and one
+ *     that is alone has all of it.
+ * R2  In the long run a user's ports are granted no more than the rate, whatever its clients do:
+ *     what one leaves goes to the pool, a new client brings nothing, and a user is remembered until
+ *     the pool would be full anyway.
  */
 #pragma once
 
@@ -39,5 +42,6 @@ struct rates {
 void rates_set(struct rates *rates, uint64_t per_second, uint64_t now_ns);
 void rates_add(struct rates *rates, uint32_t port, uint32_t client, uid_t uid, uint64_t now_ns);
 void rates_remove(struct rates *rates, uint32_t port, uint64_t now_ns);
-/* Records that the port may take, some milliseconds' worth; 0: none before *ret_wait_ns have passed. */
+/* Records that the port may take, some milliseconds' worth; 0: none before *ret_wait_ns have
+ * passed. */
 uint64_t rates_take(struct rates *rates, uint32_t port, uint64_t now_ns, uint64_t *ret_wait_ns);

@@ -7,8 +7,10 @@
 
 #include "daemon/executor/ref_text.h"
 
-/* `again`: settings that have been in force: a CPU that has gone since is no reason to refuse them. */
-static int plan_workers(struct executor *executor, const struct settings *settings, bool again, struct explain *explain)
+/* `again`: settings that have been in force: a CPU that has gone since is no reason to refuse
+ * them. */
+static int plan_workers(struct executor *executor, const struct settings *settings, bool again,
+                        struct explain *explain)
 {
     struct topology_request request = {
         .affinity = settings->affinity,
@@ -29,9 +31,12 @@ static int explain_stuck(const struct executor *executor, uint32_t worker, struc
     explain_set(explain, -EBUSY, "worker %u", worker);
     if (engine_worker_get(executor->engine, worker, &view) == 0 && view.actor != 0 &&
         engine_actor_type_get(executor->engine, view.type, &type) == 0)
-        explain_add(explain, " has been running a handler of actor type %s (actor " REF_FORMAT ", plugin %s) and",
+        explain_add(explain,
+                    " has been running a handler of actor type %s (actor " REF_FORMAT
+                    ", plugin %s) and",
                     type.name, REF_ARGS(view.actor), type.plugin);
-    explain_add(explain, " did not stop within %d s: nothing has been changed, try again when it is through",
+    explain_add(explain,
+                " did not stop within %d s: nothing has been changed, try again when it is through",
                 RECONFIGURE_TIMEOUT_MS / 1000);
     return -EBUSY;
 }
@@ -41,7 +46,8 @@ static int explain_engine(const struct executor *executor, int error, const char
 {
     if (error == -EBUSY)
         return explain_stuck(executor, done->stuck, explain);
-    return explain_set(explain, error, "the engine refuses the change: %s", text && *text ? text : strerror(-error));
+    return explain_set(explain, error, "the engine refuses the change: %s",
+                       text && *text ? text : strerror(-error));
 }
 
 /* What workers need not stop for, and must not: one may hang, and this be meant to end it. */
@@ -56,11 +62,12 @@ static bool is_for_no_worker(const struct settings *is, const struct settings_ch
     return !change->replan && memcmp(&to, is, sizeof(to)) == 0;
 }
 
-int reconfigure(struct executor *executor, const struct settings_change *change, struct engine_change *ret_done,
-                struct explain *explain)
+int reconfigure(struct executor *executor, const struct settings_change *change,
+                struct engine_change *ret_done, struct explain *explain)
 {
     struct engine_config config = *engine_get_config(executor->engine);
-    const struct topology_plan *plan = topology_get_plan(executor->topology); /* the engine makes copies */
+    /* the engine makes copies */
+    const struct topology_plan *plan = topology_get_plan(executor->topology);
     struct explain undo; /* nobody reads it: the places that were in force can be planned again */
     const char *text = NULL;
     int r;
@@ -80,7 +87,8 @@ int reconfigure(struct executor *executor, const struct settings_change *change,
         config.nodes = plan->nodes;
         config.distances = plan->distances;
     }
-    r = engine_reconfigure(executor->engine, &config, RECONFIGURE_TIMEOUT_MS * UINT64_C(1000000), ret_done, &text);
+    r = engine_reconfigure(executor->engine, &config, RECONFIGURE_TIMEOUT_MS * UINT64_C(1000000),
+                           ret_done, &text);
     if (r < 0) {
         if (change->replan)
             (void)plan_workers(executor, &executor->settings, true, &undo);

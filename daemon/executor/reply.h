@@ -3,9 +3,9 @@
  *
  * On the stack of whoever answers a request; control thread only.
  *
- * A1  Everything that the message points to lives until reply_fini(): in the reply's own memory, or in the engine's and
- * plugins' tables, which the control thread alone changes. A2  A page is cut where the next row might not fit into one
- * frame.
+ * A1  Everything that the message points to lives until reply_fini(): in the reply's own memory, or
+ * in the engine's and plugins' tables, which the control thread alone changes. A2  A page is cut
+ * where the next row might not fit into one frame.
  */
 #pragma once
 
@@ -26,7 +26,8 @@ void reply_fini(struct reply *reply);
 /* Zeroed memory of the reply's; NULL: there is none. */
 void *reply_alloc(struct reply *reply, size_t size);
 char *reply_strdup(struct reply *reply, const char *text);
-/* Error and text of a refusal, from reply->explain or, when that is empty, strerror().  Takes the body away. */
+/* Error and text of a refusal, from reply->explain or, when that is empty, strerror(). Takes the
+ * body away. */
 void reply_refuse(struct reply *reply, int error);
 
 /* How many rows a page asks for, within the bounds. */

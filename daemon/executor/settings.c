@@ -25,9 +25,9 @@ enum setting_kind {
 #define GIB(n) (UINT64_C(n) << 30)
 
 /* The least window must hold two of the largest records. */
-#define WINDOW_BYTES_MIN KIB(128)
-#define WINDOW_ROUNDING_BYTES MIB(2) /* pages of each outbox, and one record */
-#define OUTBOX_BYTES_MIN KIB(144) /* the engine keeps 72 KiB of it for itself */
+#define WINDOW_BYTES_MIN      KIB(128)
+#define WINDOW_ROUNDING_BYTES MIB(2)   /* pages of each outbox, and one record */
+#define OUTBOX_BYTES_MIN      KIB(144) /* the engine keeps 72 KiB of it for itself */
 
 static const struct setting {
     const char *key;
@@ -39,34 +39,45 @@ static const struct setting {
 } table[] = {
     { "workers", SETTING_NUMBER, true, offsetof(struct settings, workers), 0, 1, ODEON_WORKERS_MAX,
       "worker threads; default: one for each core that the service may use" },
-    { "workers-max", SETTING_NUMBER, false, offsetof(struct settings, workers_max), 0, 1, ODEON_WORKERS_MAX,
-      "worker threads that there is room for; default: workers, or the cores that may be used if they are more" },
-    { "queues-per-worker", SETTING_NUMBER, false, offsetof(struct settings, queues_per_worker), 16, 1, ODEON_QUEUES_MAX,
-      "message queues of each worker; every actor belongs to one of them" },
-    { "actors", SETTING_NUMBER, false, offsetof(struct settings, actors), ODEON_ACTORS_DEFAULT, 512, ODEON_ACTORS_MAX,
-      "actors that can exist at once, ports of clients included" },
-    { "limit-bytes", SETTING_BYTES, false, offsetof(struct settings, limit_bytes), ODEON_LIMIT_BYTES_DEFAULT, KIB(4),
-      GIB(8), "bytes that may wait in one queue before sends to it are refused" },
-    { "outbox-bytes", SETTING_BYTES, false, offsetof(struct settings, outbox_bytes), ODEON_OUTBOX_BYTES_DEFAULT,
-      OUTBOX_BYTES_MIN, ODEON_OUTBOX_BYTES_MAX, "bytes that the handlers of one worker may send before they are flushed" },
-    { "backlog-bytes", SETTING_BYTES, false, offsetof(struct settings, backlog_bytes), ODEON_BACKLOG_BYTES_DEFAULT,
-      ODEON_BACKLOG_BYTES_MIN, GIB(4), "bytes that may wait for one port whose client does not receive" },
-    { "dead-letter-bytes", SETTING_BYTES, false, offsetof(struct settings, dead_letter_bytes), ODEON_DLQ_BYTES_DEFAULT,
-      WINDOW_BYTES_MIN, GIB(4), "bytes of dead letters that are kept" },
-    { "durable-bytes", SETTING_BYTES, false, offsetof(struct settings, durable_bytes), ODEON_DURABLE_DEFAULT, 0,
-      ODEON_DURABLE_MAX, "largest state of an actor that is kept over crashes, in bytes" },
-    { "throughput", SETTING_NUMBER, true, offsetof(struct settings, throughput), 4096, 1, UINT32_MAX,
-      "messages of one queue that a worker runs before it looks at its other queues" },
-    { "attempts", SETTING_NUMBER, false, offsetof(struct settings, attempts), ODEON_ATTEMPTS_DEFAULT, 1, UINT8_MAX,
+    { "workers-max", SETTING_NUMBER, false, offsetof(struct settings, workers_max), 0, 1,
+      ODEON_WORKERS_MAX,
+      "worker threads that there is room for; default: workers, or the cores that may be used if "
+      "they are more" },
+    { "queues-per-worker", SETTING_NUMBER, false, offsetof(struct settings, queues_per_worker), 16,
+      1, ODEON_QUEUES_MAX, "message queues of each worker; every actor belongs to one of them" },
+    { "actors", SETTING_NUMBER, false, offsetof(struct settings, actors), ODEON_ACTORS_DEFAULT, 512,
+      ODEON_ACTORS_MAX, "actors that can exist at once, ports of clients included" },
+    { "limit-bytes", SETTING_BYTES, false, offsetof(struct settings, limit_bytes),
+      ODEON_LIMIT_BYTES_DEFAULT, KIB(4), GIB(8),
+      "bytes that may wait in one queue before sends to it are refused" },
+    { "outbox-bytes", SETTING_BYTES, false, offsetof(struct settings, outbox_bytes),
+      ODEON_OUTBOX_BYTES_DEFAULT, OUTBOX_BYTES_MIN, ODEON_OUTBOX_BYTES_MAX,
+      "bytes that the handlers of one worker may send before they are flushed" },
+    { "backlog-bytes", SETTING_BYTES, false, offsetof(struct settings, backlog_bytes),
+      ODEON_BACKLOG_BYTES_DEFAULT, ODEON_BACKLOG_BYTES_MIN, GIB(4),
+      "bytes that may wait for one port whose client does not receive" },
+    { "dead-letter-bytes", SETTING_BYTES, false, offsetof(struct settings, dead_letter_bytes),
+      ODEON_DLQ_BYTES_DEFAULT, WINDOW_BYTES_MIN, GIB(4), "bytes of dead letters that are kept" },
+    { "durable-bytes", SETTING_BYTES, false, offsetof(struct settings, durable_bytes),
+      ODEON_DURABLE_DEFAULT, 0, ODEON_DURABLE_MAX,
+      "largest state of an actor that is kept over crashes, in bytes" },
+    { "throughput", SETTING_NUMBER, true, offsetof(struct settings, throughput), 4096, 1,
+      UINT32_MAX, "messages of one queue that a worker runs before it looks at its other queues" },
+    { "attempts", SETTING_NUMBER, false, offsetof(struct settings, attempts),
+      ODEON_ATTEMPTS_DEFAULT, 1, UINT8_MAX,
       "crashes of a handler on one message before the message becomes a dead letter" },
-    { "stealing", SETTING_STEALING, true, 0, 0, 0, 0, "policy by which idle workers choose a victim" },
+    { "stealing", SETTING_STEALING, true, 0, 0, 0, 0,
+      "policy by which idle workers choose a victim" },
     { "steal-mode", SETTING_STEAL_MODE, true, 0, 0, 0, 0,
-      "what becomes of a stolen queue: keep (it is the thief's) or visit (it goes home after one run)" },
-    { "steal-sources", SETTING_NUMBER, true, offsetof(struct settings, steal_sources), 1, 1, ODEON_QUEUES_MAX,
+      "what becomes of a stolen queue: keep (it is the thief's) or visit (it goes home after one "
+      "run)" },
+    { "steal-sources", SETTING_NUMBER, true, offsetof(struct settings, steal_sources), 1, 1,
+      ODEON_QUEUES_MAX,
       "queues that a steal takes at most, and never more than half of the victim's" },
     { "spin-us", SETTING_NUMBER, true, offsetof(struct settings, spin_us), 50, 0, 1000000,
       "microseconds that a worker without work goes on looking before it sleeps" },
-    { "moderate-sleeps", SETTING_NUMBER, true, offsetof(struct settings, moderate_sleeps), 0, 0, 1000000,
+    { "moderate-sleeps", SETTING_NUMBER, true, offsetof(struct settings, moderate_sleeps), 0, 0,
+      1000000,
       "short sleeps, each followed by a look everywhere, before a worker sleeps for long" },
     { "moderate-us", SETTING_NUMBER, true, offsetof(struct settings, moderate_us), 50, 1, 1000000,
       "microseconds of such a short sleep, at most" },
@@ -77,19 +88,25 @@ static const struct setting {
     { "smt", SETTING_YES_NO, true, offsetof(struct settings, smt), 0, 0, 0,
       "whether affinity auto uses all hardware threads of a core: yes or no" },
     { "memory", SETTING_MEMORY, false, 0, 0, 0, 0,
-      "nodes on which queues and outboxes lie: local (their worker's), interleave, or first-touch" },
-    { "detached", SETTING_NUMBER, false, offsetof(struct settings, detached), 8, 0, SETTINGS_DETACHED_MAX,
-      "actors that can have a thread of their own" },
-    { "stall-warn-ms", SETTING_NUMBER, true, offsetof(struct settings, stall_warn_ms), 1000, 0, 86400000,
+      "nodes on which queues and outboxes lie: local (their worker's), interleave, or "
+      "first-touch" },
+    { "detached", SETTING_NUMBER, false, offsetof(struct settings, detached), 8, 0,
+      SETTINGS_DETACHED_MAX, "actors that can have a thread of their own" },
+    { "stall-warn-ms", SETTING_NUMBER, true, offsetof(struct settings, stall_warn_ms), 1000, 0,
+      86400000,
       "milliseconds after which a handler that has not returned is named in the log; 0: never" },
-    { "stall-kill-ms", SETTING_NUMBER, true, offsetof(struct settings, stall_kill_ms), 0, 0, 86400000,
-      "milliseconds after which such a handler is ended with its executor, as if it had crashed; 0: never" },
-    { "quarantine-crashes", SETTING_NUMBER, true, offsetof(struct settings, quarantine_crashes), 10, 0, 1000000,
-      "crashes of a type's handlers within quarantine-window-s after which the type is not run any more; 0: never" },
-    { "quarantine-window-s", SETTING_NUMBER, true, offsetof(struct settings, quarantine_window_s), 60, 1, 86400,
-      "seconds within which those crashes count, from the first of them" },
-    { "quota-actors", SETTING_NUMBER, true, offsetof(struct settings, quota_actors), 65536, 0, ODEON_ACTORS_MAX,
-      "actors that clients of one user can have spawned at once" },
+    { "stall-kill-ms", SETTING_NUMBER, true, offsetof(struct settings, stall_kill_ms), 0, 0,
+      86400000,
+      "milliseconds after which such a handler is ended with its executor, as if it had crashed; "
+      "0: never" },
+    { "quarantine-crashes", SETTING_NUMBER, true, offsetof(struct settings, quarantine_crashes), 10,
+      0, 1000000,
+      "crashes of a type's handlers within quarantine-window-s after which the type is not run any "
+      "more; 0: never" },
+    { "quarantine-window-s", SETTING_NUMBER, true, offsetof(struct settings, quarantine_window_s),
+      60, 1, 86400, "seconds within which those crashes count, from the first of them" },
+    { "quota-actors", SETTING_NUMBER, true, offsetof(struct settings, quota_actors), 65536, 0,
+      ODEON_ACTORS_MAX, "actors that clients of one user can have spawned at once" },
     { "quota-posts", SETTING_NUMBER, true, offsetof(struct settings, quota_posts), 0, 0, UINT32_MAX,
       "records a second that are taken from the ports of one user; 0: as many as come" },
 };
@@ -113,7 +130,8 @@ static const struct setting *setting_find(const char *key)
     return NULL;
 }
 
-/* Workers and detached actors share their numbers: where nobody has said how many of the latter, workers go before. */
+/* Workers and detached actors share their numbers: where nobody has said how many of the latter,
+ * workers go before. */
 static void settings_make_room(struct settings *settings)
 {
     if (settings->workers_max + settings->detached > ODEON_WORKERS_MAX)
@@ -164,27 +182,30 @@ static int number_parse(const char *text, bool bytes, uint64_t *ret_number)
     return 0;
 }
 
-static int setting_parse_number(struct settings *settings, const struct setting *setting, const char *value,
-                                struct explain *explain)
+static int setting_parse_number(struct settings *settings, const struct setting *setting,
+                                const char *value, struct explain *explain)
 {
     bool bytes = setting->kind == SETTING_BYTES;
     uint64_t number = 0;
     int r = number_parse(value, bytes, &number);
 
     if (r == -EINVAL)
-        return explain_set(explain, -EINVAL,
-                           "setting %s: '%.64s' is not a number%s: give one from %" PRIu64 " to %" PRIu64, setting->key,
-                           value, bytes ? " of bytes (a suffix K, M or G is understood)" : "", setting->min,
-                           setting->max);
+        return explain_set(
+            explain, -EINVAL,
+            "setting %s: '%.64s' is not a number%s: give one from %" PRIu64 " to %" PRIu64,
+            setting->key, value, bytes ? " of bytes (a suffix K, M or G is understood)" : "",
+            setting->min, setting->max);
     if (r < 0 || number < setting->min || number > setting->max)
         return explain_set(explain, -ERANGE,
-                           "setting %s: %.64s is out of range: from %" PRIu64 " to %" PRIu64 " is allowed",
+                           "setting %s: %.64s is out of range: from %" PRIu64 " to %" PRIu64
+                           " is allowed",
                            setting->key, value, setting->min, setting->max);
     *setting_number(settings, setting) = number;
     return 0;
 }
 
-static int setting_parse_stealing(struct settings *settings, const char *value, struct explain *explain)
+static int setting_parse_stealing(struct settings *settings, const char *value,
+                                  struct explain *explain)
 {
     enum steal_policy_id id;
 
@@ -194,63 +215,72 @@ static int setting_parse_stealing(struct settings *settings, const char *value, 
     }
     explain_set(explain, -EINVAL, "setting stealing: '%.64s' is no policy: one of", value);
     for (unsigned i = 0; i < STEAL_N; i++)
-        explain_add(explain, "%s %s", i == 0 ? "" : ",", steal_policy_name((enum steal_policy_id)i));
+        explain_add(explain, "%s %s", i == 0 ? "" : ",",
+                    steal_policy_name((enum steal_policy_id)i));
     explain_add(explain, " is allowed");
     return -EINVAL;
 }
 
-static int setting_parse_steal_mode(struct settings *settings, const char *value, struct explain *explain)
+static int setting_parse_steal_mode(struct settings *settings, const char *value,
+                                    struct explain *explain)
 {
     if (steal_mode_parse(value, &settings->steal_mode) < 0)
-        return explain_set(explain, -EINVAL, "setting steal-mode: '%.64s' is neither keep nor visit", value);
+        return explain_set(explain, -EINVAL,
+                           "setting steal-mode: '%.64s' is neither keep nor visit", value);
     return 0;
 }
 
-static int setting_parse_affinity(struct settings *settings, const char *value, struct explain *explain)
+static int setting_parse_affinity(struct settings *settings, const char *value,
+                                  struct explain *explain)
 {
     struct cpu_list list;
 
     if (strlen(value) >= sizeof(settings->affinity))
-        return explain_set(explain, -ERANGE, "setting affinity: %zu characters are too long: at most %zu are allowed",
+        return explain_set(explain, -ERANGE,
+                           "setting affinity: %zu characters are too long: at most %zu are allowed",
                            strlen(value), sizeof(settings->affinity) - 1);
     if (strcmp(value, "auto") != 0 && strcmp(value, "none") != 0) {
         int r = cpu_list_parse(value, &list);
 
         if (r == -EINVAL)
-            return explain_set(
-                explain, r,
-                "setting affinity: '%.64s' is neither auto, none nor a list of different CPUs such as 0,2,4-7", value);
+            return explain_set(explain, r,
+                               "setting affinity: '%.64s' is neither auto, none nor a list of "
+                               "different CPUs such as 0,2,4-7",
+                               value);
         if (r < 0)
-            return explain_set(
-                explain, -ERANGE,
-                "setting affinity: '%.64s' is out of range: at most %d CPUs with numbers up to %d are allowed", value,
-                ODEON_WORKERS_MAX, CPU_NUMBER_MAX);
+            return explain_set(explain, -ERANGE,
+                               "setting affinity: '%.64s' is out of range: at most %d CPUs with "
+                               "numbers up to %d are allowed",
+                               value, ODEON_WORKERS_MAX, CPU_NUMBER_MAX);
     }
     strcpy(settings->affinity, value);
     return 0;
 }
 
-static int setting_parse_yes_no(struct settings *settings, const struct setting *setting, const char *value,
-                                struct explain *explain)
+static int setting_parse_yes_no(struct settings *settings, const struct setting *setting,
+                                const char *value, struct explain *explain)
 {
     bool yes = strcmp(value, "yes") == 0;
 
     if (!yes && strcmp(value, "no") != 0)
-        return explain_set(explain, -EINVAL, "setting %s: '%.64s' is neither yes nor no", setting->key, value);
+        return explain_set(explain, -EINVAL, "setting %s: '%.64s' is neither yes nor no",
+                           setting->key, value);
     *setting_flag(settings, setting) = yes;
     return 0;
 }
 
-static int setting_parse_memory(struct settings *settings, const char *value, struct explain *explain)
+static int setting_parse_memory(struct settings *settings, const char *value,
+                                struct explain *explain)
 {
     if (memory_policy_parse(value, &settings->memory) < 0)
-        return explain_set(explain, -EINVAL, "setting memory: '%.64s' is none of local, interleave and first-touch",
+        return explain_set(explain, -EINVAL,
+                           "setting memory: '%.64s' is none of local, interleave and first-touch",
                            value);
     return 0;
 }
 
-static int setting_parse(struct settings *settings, const struct setting *setting, const char *value,
-                         struct explain *explain)
+static int setting_parse(struct settings *settings, const struct setting *setting,
+                         const char *value, struct explain *explain)
 {
     switch (setting->kind) {
     case SETTING_NUMBER:
@@ -278,7 +308,8 @@ static int setting_unknown(const char *key, const char *value, struct explain *e
     return -EINVAL;
 }
 
-int settings_parse(struct settings *settings, const char *key, const char *value, struct explain *explain)
+int settings_parse(struct settings *settings, const char *key, const char *value,
+                   struct explain *explain)
 {
     const struct setting *setting = setting_find(key);
 
@@ -295,8 +326,8 @@ static bool setting_given(const struct setting_pair *pairs, size_t n_pairs, cons
     return false;
 }
 
-int settings_read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs, unsigned cores,
-                        unsigned threads, struct explain *explain)
+int settings_read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs,
+                        unsigned cores, unsigned threads, struct explain *explain)
 {
     struct settings machine;
 
@@ -308,12 +339,14 @@ int settings_read_start(struct settings *settings, const struct setting_pair *pa
             return r;
     }
     settings_init(&machine, settings->smt ? threads : cores);
-    if (setting_given(pairs, n_pairs, "detached") && machine.workers > ODEON_WORKERS_MAX - settings->detached)
+    if (setting_given(pairs, n_pairs, "detached") &&
+        machine.workers > ODEON_WORKERS_MAX - settings->detached)
         machine.workers = ODEON_WORKERS_MAX - settings->detached;
     if (!setting_given(pairs, n_pairs, "workers"))
         settings->workers = machine.workers;
     if (!setting_given(pairs, n_pairs, "workers-max"))
-        settings->workers_max = settings->workers > machine.workers ? settings->workers : machine.workers;
+        settings->workers_max =
+            settings->workers > machine.workers ? settings->workers : machine.workers;
     if (!setting_given(pairs, n_pairs, "detached"))
         settings_make_room(settings);
     return settings_check(settings, explain);
@@ -322,29 +355,34 @@ int settings_read_start(struct settings *settings, const struct setting_pair *pa
 int settings_check(const struct settings *settings, struct explain *explain)
 {
     if (settings->workers > settings->workers_max)
-        return explain_set(explain, -ERANGE,
-                           "setting workers: %" PRIu64 " are more than workers-max = %" PRIu64
-                           " has room for, which the configuration says at the start of the service",
-                           settings->workers, settings->workers_max);
+        return explain_set(
+            explain, -ERANGE,
+            "setting workers: %" PRIu64 " are more than workers-max = %" PRIu64
+            " has room for, which the configuration says at the start of the service",
+            settings->workers, settings->workers_max);
     if (settings->workers_max + settings->detached > ODEON_WORKERS_MAX)
         return explain_set(explain, -ERANGE,
-                           "settings workers-max = %" PRIu64 " and detached = %" PRIu64 " make %" PRIu64
+                           "settings workers-max = %" PRIu64 " and detached = %" PRIu64
+                           " make %" PRIu64
                            " threads: at most %d are allowed, lower one of the two",
-                           settings->workers_max, settings->detached, settings->workers_max + settings->detached,
-                           ODEON_WORKERS_MAX);
+                           settings->workers_max, settings->detached,
+                           settings->workers_max + settings->detached, ODEON_WORKERS_MAX);
     if (settings->workers_max * settings->queues_per_worker > ODEON_QUEUES_MAX)
         return explain_set(explain, -ERANGE,
-                           "settings workers-max = %" PRIu64 " and queues-per-worker = %" PRIu64 " make %" PRIu64
-                           " queues: at most %d are allowed, lower one of the two",
+                           "settings workers-max = %" PRIu64 " and queues-per-worker = %" PRIu64
+                           " make %" PRIu64 " queues: at most %d are allowed, lower one of the two",
                            settings->workers_max, settings->queues_per_worker,
                            settings->workers_max * settings->queues_per_worker, ODEON_QUEUES_MAX);
-    uint64_t window = 2 * settings->limit_bytes + (settings->workers_max + settings->detached + 1) * settings->outbox_bytes;
+    uint64_t window = 2 * settings->limit_bytes +
+                      (settings->workers_max + settings->detached + 1) * settings->outbox_bytes;
     if (window + WINDOW_ROUNDING_BYTES > ODEON_WINDOW_BYTES_MAX)
         return explain_set(explain, -ERANGE,
-                           "settings limit-bytes = %" PRIu64 ", twice, and outbox-bytes = %" PRIu64 ", for each of %" PRIu64
-                           " threads, make queues of %" PRIu64 " bytes: less than %" PRIu64 " are allowed, lower one of the two",
-                           settings->limit_bytes, settings->outbox_bytes, settings->workers_max + settings->detached + 1,
-                           window, ODEON_WINDOW_BYTES_MAX);
+                           "settings limit-bytes = %" PRIu64 ", twice, and outbox-bytes = %" PRIu64
+                           ", for each of %" PRIu64 " threads, make queues of %" PRIu64
+                           " bytes: less than %" PRIu64 " are allowed, lower one of the two",
+                           settings->limit_bytes, settings->outbox_bytes,
+                           settings->workers_max + settings->detached + 1, window,
+                           ODEON_WINDOW_BYTES_MAX);
     return 0;
 }
 
@@ -394,7 +432,8 @@ int settings_show(const struct settings *settings, unsigned index, struct settin
     if (index >= N_SETTINGS)
         return -ENOENT;
     setting = &table[index];
-    *ret_view = (struct setting_view){ .key = setting->key, .doc = setting->doc, .live = setting->live };
+    *ret_view =
+        (struct setting_view){ .key = setting->key, .doc = setting->doc, .live = setting->live };
     switch (setting->kind) {
     case SETTING_NUMBER:
     case SETTING_BYTES:
@@ -406,16 +445,19 @@ int settings_show(const struct settings *settings, unsigned index, struct settin
                  *(const bool *)((const char *)settings + setting->offset) ? "yes" : "no");
         break;
     case SETTING_STEALING:
-        snprintf(ret_view->value, sizeof(ret_view->value), "%s", steal_policy_name(settings->stealing));
+        snprintf(ret_view->value, sizeof(ret_view->value), "%s",
+                 steal_policy_name(settings->stealing));
         break;
     case SETTING_STEAL_MODE:
-        snprintf(ret_view->value, sizeof(ret_view->value), "%s", steal_mode_name(settings->steal_mode));
+        snprintf(ret_view->value, sizeof(ret_view->value), "%s",
+                 steal_mode_name(settings->steal_mode));
         break;
     case SETTING_AFFINITY:
         snprintf(ret_view->value, sizeof(ret_view->value), "%s", settings->affinity);
         break;
     case SETTING_MEMORY:
-        snprintf(ret_view->value, sizeof(ret_view->value), "%s", memory_policy_name(settings->memory));
+        snprintf(ret_view->value, sizeof(ret_view->value), "%s",
+                 memory_policy_name(settings->memory));
         break;
     }
     return 0;

@@ -52,12 +52,14 @@ struct setting_pair {
 /* Defaults; `default_workers` is what the machine suggests. */
 void settings_init(struct settings *settings, unsigned default_workers);
 /* Sets one key.  -EINVAL: unknown key, or a value that cannot be read; -ERANGE: out of range. */
-int settings_parse(struct settings *settings, const char *key, const char *value, struct explain *explain);
-/* All that a start was given, over the defaults of a machine with so many cores and hardware threads: `workers` and
- * `workers-max` follow those where nothing was said.  Ends with settings_check(); errors as there and settings_parse().
+int settings_parse(struct settings *settings, const char *key, const char *value,
+                   struct explain *explain);
+/* All that a start was given, over the defaults of a machine with so many cores and hardware
+ * threads: `workers` and `workers-max` follow those where nothing was said. Ends with
+ * settings_check(); errors as there and settings_parse().
  */
-int settings_read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs, unsigned cores,
-                        unsigned threads, struct explain *explain);
+int settings_read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs,
+                        unsigned cores, unsigned threads, struct explain *explain);
 /* What no single key can tell: -ERANGE. */
 int settings_check(const struct settings *settings, struct explain *explain);
 /* Whether there is such a key and it can be changed while workers run (settings_change.h). */

@@ -11,19 +11,23 @@ static int change_later(struct settings_change *change, const struct setting_pai
 {
     if (!later)
         return explain_set(explain, -EBUSY,
-                           "setting %s cannot be changed while the service runs: put %s = %.64s into the configuration "
+                           "setting %s cannot be changed while the service runs: put %s = %.64s "
+                           "into the configuration "
                            "and restart it",
                            pair->key, pair->key, pair->value);
     if (change->n_later == SETTINGS_LATER_MAX)
-        return explain_set(explain, -E2BIG, "more than %d settings that wait for the next start", SETTINGS_LATER_MAX);
+        return explain_set(explain, -E2BIG, "more than %d settings that wait for the next start",
+                           SETTINGS_LATER_MAX);
     change->later[change->n_later++] = pair->key;
     return 0;
 }
 
-int settings_change(const struct settings *settings, const struct setting_pair *pairs, size_t n_pairs, bool later,
-                    struct settings_change *ret_change, struct explain *explain)
+int settings_change(const struct settings *settings, const struct setting_pair *pairs,
+                    size_t n_pairs, bool later, struct settings_change *ret_change,
+                    struct explain *explain)
 {
-    struct settings next = *settings; /* with those that wait, too: the next start has to be possible */
+    /* with those that wait, too: the next start has to be possible */
+    struct settings next = *settings;
     int r;
 
     memset(ret_change, 0, sizeof(*ret_change));
@@ -43,7 +47,7 @@ int settings_change(const struct settings *settings, const struct setting_pair *
     r = settings_check(&ret_change->settings, explain);
     if (r == 0)
         r = settings_check(&next, explain);
-    ret_change->replan =
-        ret_change->settings.smt != settings->smt || strcmp(ret_change->settings.affinity, settings->affinity) != 0;
+    ret_change->replan = ret_change->settings.smt != settings->smt ||
+                         strcmp(ret_change->settings.affinity, settings->affinity) != 0;
     return r;
 }

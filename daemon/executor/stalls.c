@@ -15,7 +15,8 @@ static const char *what_it_does(const struct engine_stall *stall)
     if (stall->what == ENGINE_STALL_GONE)
         return "ended";
     if (stall->state == 'R')
-        return stall->cpu_ns * 2 >= stall->age_ns ? "computing" : "computing, with little of a processor";
+        return stall->cpu_ns * 2 >= stall->age_ns ? "computing"
+                                                  : "computing, with little of a processor";
     return stall->state == '?' ? "doing nobody knows what" : "blocked";
 }
 
@@ -29,17 +30,23 @@ static const char *what_follows(const struct engine_stall *stall)
     case ENGINE_STALL_GONE:
         return ": its thread is gone, the executor ends with it";
     default:
-        return stall->aside == 0 ? ": it is set aside, the other actors of its queue go on" : ": the other actors of its queue wait for it";
+        return stall->aside == 0 ? ": it is set aside, the other actors of its queue go on"
+                                 : ": the other actors of its queue wait for it";
     }
 }
 
 static void on_stall(void *userdata, const struct engine_stall *stall)
 {
     const struct executor *executor = userdata;
-    char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32], actor[64], message[ODEON_NAME_MAX + 32], worker[32];
-    const char *const fields[] = { CATALOGUE_HANDLER_STALLED, plugin, type, actor, message, worker, NULL };
+    char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32], actor[64],
+        message[ODEON_NAME_MAX + 32], worker[32];
+    const char *const fields[] = {
+        CATALOGUE_HANDLER_STALLED, plugin, type, actor, message, worker, NULL
+    };
     struct engine_actor_type_view view = { .name = "unknown", .plugin = "unknown" };
-    struct engine_message_type message_type = { .name = stall->message_type == MESSAGE_TYPE_INIT ? "init" : "unknown" };
+    struct engine_message_type message_type = { .name = stall->message_type == MESSAGE_TYPE_INIT
+                                                            ? "init"
+                                                            : "unknown" };
 
     if (stall->actor)
         (void)engine_actor_type_get(executor->engine, stall->type, &view);
@@ -50,10 +57,12 @@ static void on_stall(void *userdata, const struct engine_stall *stall)
     snprintf(message, sizeof(message), "ODEON_MESSAGE=%s", message_type.name);
     snprintf(worker, sizeof(worker), "ODEON_WORKER=%" PRIu32, stall->worker);
     log_fields(LOG_LEVEL_WARNING, fields,
-               "a handler of plugin %s has not returned for %" PRIu64 " ms: actor type %s, actor " REF_FORMAT ", message %s, worker %" PRIu32
+               "a handler of plugin %s has not returned for %" PRIu64
+               " ms: actor type %s, actor " REF_FORMAT ", message %s, worker %" PRIu32
                ", %s (%" PRIu64 " ms on a processor)%s",
-               view.plugin, stall->age_ns / 1000000, view.name, REF_ARGS(stall->actor), message_type.name, stall->worker, what_it_does(stall),
-               stall->cpu_ns / 1000000, what_follows(stall));
+               view.plugin, stall->age_ns / 1000000, view.name, REF_ARGS(stall->actor),
+               message_type.name, stall->worker, what_it_does(stall), stall->cpu_ns / 1000000,
+               what_follows(stall));
 }
 
 static void on_due(uv_poll_t *poll, int status, int events)

@@ -25,7 +25,8 @@
 /* How long the loop may stand still for one look at a draining engine. */
 #define DRAIN_SLICE_NS UINT64_C(10000000)
 
-/* How long a former executor may take to end: its odeond has died, and the kernel is about to end it, too. */
+/* How long a former executor may take to end: its odeond has died, and the kernel is about to end
+ * it, too. */
 #define LOCK_TIMEOUT_NS UINT64_C(5000000000)
 
 /* Large pages come when the first messages have gone through. */
@@ -43,15 +44,18 @@ void start_fail(struct executor *executor, int error, const char *text)
 
 /* ---- open */
 
-/* What a start does with settings before it looks at anything else; also for somebody who only asks. */
+/* What a start does with settings before it looks at anything else; also for somebody who only
+ * asks. */
 static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs, bool restart,
-                               struct settings *settings, struct topology **ret_topology, struct explain *explain)
+                               struct settings *settings, struct topology **ret_topology,
+                               struct explain *explain)
 {
     struct topology_request request;
     int r = topology_new(ret_topology);
 
     if (r < 0)
-        return explain_set(explain, r, "hwloc cannot tell which processors there are: %s", strerror(-r));
+        return explain_set(explain, r, "hwloc cannot tell which processors there are: %s",
+                           strerror(-r));
     r = settings_read_start(settings, pairs, n_pairs, topology_get_cores(*ret_topology),
                             topology_get_threads(*ret_topology), explain);
     if (r < 0)
@@ -66,7 +70,8 @@ static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs,
     return topology_plan_workers(*ret_topology, &request, explain);
 }
 
-int start_segment_size(const struct setting_pair *pairs, size_t n_pairs, struct explain *explain, uint64_t *ret_bytes)
+int start_segment_size(const struct setting_pair *pairs, size_t n_pairs, struct explain *explain,
+                       uint64_t *ret_bytes)
 {
     struct topology *topology = NULL;
     struct engine_config config;
@@ -81,17 +86,19 @@ int start_segment_size(const struct setting_pair *pairs, size_t n_pairs, struct 
     return r;
 }
 
-static int start_settings(struct executor *executor, const Odeon__Start *start, bool restart, struct explain *explain)
+static int start_settings(struct executor *executor, const Odeon__Start *start, bool restart,
+                          struct explain *explain)
 {
     struct setting_pair pairs[ODEON_PAGE_ROWS_MAX];
     int r;
 
     if (start->n_settings > ODEON_PAGE_ROWS_MAX)
-        return explain_set(explain, -ERANGE, "Start has %zu settings: at most %d are allowed", start->n_settings,
-                           ODEON_PAGE_ROWS_MAX);
+        return explain_set(explain, -ERANGE, "Start has %zu settings: at most %d are allowed",
+                           start->n_settings, ODEON_PAGE_ROWS_MAX);
     for (size_t i = 0; i < start->n_settings; i++)
         pairs[i] = (struct setting_pair){ start->settings[i]->key, start->settings[i]->value };
-    r = start_read_settings(pairs, start->n_settings, restart, &executor->settings, &executor->topology, explain);
+    r = start_read_settings(pairs, start->n_settings, restart, &executor->settings,
+                            &executor->topology, explain);
     if (r < 0)
         return r;
     (void)settings_read_start(&executor->defaults, NULL, 0, topology_get_cores(executor->topology),
@@ -102,7 +109,8 @@ static int start_settings(struct executor *executor, const Odeon__Start *start, 
 
 static void start_config(struct executor *executor, struct engine_config *ret_config)
 {
-    const struct topology_plan *plan = topology_get_plan(executor->topology); /* the engine makes copies */
+    /* the engine makes copies */
+    const struct topology_plan *plan = topology_get_plan(executor->topology);
 
     settings_get_config(&executor->settings, ret_config);
     ret_config->cpus = plan->cpus;
@@ -129,7 +137,8 @@ static void start_stats(struct executor *executor, int stats_fd)
         executor->stats = map;
 }
 
-/* Somebody has run on it: what has become of the machine since then must not keep the service from going on. */
+/* Somebody has run on it: what has become of the machine since then must not keep the service from
+ * going on. */
 static bool segment_is_used(int fd)
 {
     uint64_t magic = 0;
@@ -137,7 +146,8 @@ static bool segment_is_used(int fd)
     return pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic != 0;
 }
 
-/* X2.  Also where the former executor is dying of its odeond's death: a core dump takes its time. */
+/* X2.  Also where the former executor is dying of its odeond's death: a core dump takes its
+ * time. */
 static int start_lock(int segment_fd, struct explain *explain)
 {
     uint64_t deadline = uv_hrtime() + LOCK_TIMEOUT_NS;
@@ -148,19 +158,21 @@ static int start_lock(int segment_fd, struct explain *explain)
         if (fcntl(segment_fd, F_SETLK, &lock) == 0)
             return 0;
         if (errno != EAGAIN && errno != EACCES)
-            return explain_set(explain, -errno, "the engine's segment cannot be locked: %s", strerror(errno));
+            return explain_set(explain, -errno, "the engine's segment cannot be locked: %s",
+                               strerror(errno));
         if (uv_hrtime() >= deadline)
             break;
         nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
     }
     if (fcntl(segment_fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
         lock.l_pid = 0;
-    return explain_set(explain, -EBUSY, "the engine's segment is in use by another executor, process %d",
+    return explain_set(explain, -EBUSY,
+                       "the engine's segment is in use by another executor, process %d",
                        (int)lock.l_pid);
 }
 
-static int start_open(struct executor *executor, const Odeon__Start *start, int segment_fd, int stats_fd,
-                      struct explain *explain)
+static int start_open(struct executor *executor, const Odeon__Start *start, int segment_fd,
+                      int stats_fd, struct explain *explain)
 {
     struct engine_config config;
     const char *text = NULL;
@@ -168,10 +180,12 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     int r;
 
     if (segment_fd < 0 || stats_fd < 0)
-        return explain_set(explain, -EBADF,
-                           "Start needs two descriptors: the engine's segment and the statistics segment");
+        return explain_set(
+            explain, -EBADF,
+            "Start needs two descriptors: the engine's segment and the statistics segment");
     if (start->ports > ODEON_PORTS_MAX || start->plugins > ODEON_PLUGINS_MAX)
-        return explain_set(explain, -ERANGE, "Start announces %u ports and %u plugins: at most %d and %d are allowed",
+        return explain_set(explain, -ERANGE,
+                           "Start announces %u ports and %u plugins: at most %d and %d are allowed",
                            start->ports, start->plugins, ODEON_PORTS_MAX, ODEON_PLUGINS_MAX);
     r = start_lock(segment_fd, explain);
     if (r == 0)
@@ -179,17 +193,23 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     if (r < 0)
         return r;
     placed_ns = uv_hrtime();
-    r = host_new((unsigned)(executor->settings.workers_max + executor->settings.detached), &executor->host);
+    r = host_new((unsigned)(executor->settings.workers_max + executor->settings.detached),
+                 &executor->host);
     if (r < 0)
-        return explain_set(explain, r, "no memory for %" PRIu64 " workers", executor->settings.workers_max);
+        return explain_set(explain, r, "no memory for %" PRIu64 " workers",
+                           executor->settings.workers_max);
     start_config(executor, &config);
     r = engine_open(&config, segment_fd, stats_fd, &executor->engine, &text);
     if (r < 0)
-        return explain_set(explain, r, "the engine's segment cannot be opened: %s", text ? text : strerror(-r));
+        return explain_set(explain, r, "the engine's segment cannot be opened: %s",
+                           text ? text : strerror(-r));
     engine_hide_from_children(executor->engine);
-    /* The engine has given the file its size if it had none: from here on it keeps it.  -EPERM: sealed already. */
-    if (fcntl(segment_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0 && errno != EPERM)
-        return explain_set(explain, -errno, "the engine's segment cannot be sealed: %s", strerror(errno));
+    /* The engine has given the file its size if it had none: from here on it keeps it. -EPERM:
+     * sealed already. */
+    if (fcntl(segment_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0 &&
+        errno != EPERM)
+        return explain_set(explain, -errno, "the engine's segment cannot be sealed: %s",
+                           strerror(errno));
     start_stats(executor, stats_fd);
     executor_publish_step(executor, START_ENTERED, executor->entered_ns);
     executor_publish_step(executor, START_PLACED, placed_ns);
@@ -201,13 +221,15 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     return 0;
 }
 
-void start_begin(struct executor *executor, uint64_t command, const Odeon__Start *start, struct frame *frame)
+void start_begin(struct executor *executor, uint64_t command, const Odeon__Start *start,
+                 struct frame *frame)
 {
     struct explain explain;
     int segment_fd, stats_fd, r;
 
     if (executor->state != EXECUTOR_WAITING) {
-        executor_report_error(executor, command, -EALREADY, "the executor has been started already");
+        executor_report_error(executor, command, -EALREADY,
+                              "the executor has been started already");
         return;
     }
     explain_init(&explain);
@@ -225,7 +247,8 @@ void start_begin(struct executor *executor, uint64_t command, const Odeon__Start
     }
     executor->state = EXECUTOR_PORTS;
     executor->awaited_plugins = start->plugins;
-    executor->awaited_ports = start->ports + 1; /* as if Start were one of them: no port is the usual number */
+    /* as if Start were one of them: no port is the usual number */
+    executor->awaited_ports = start->ports + 1;
     start_port_done(executor);
 }
 
@@ -241,9 +264,12 @@ void start_port_done(struct executor *executor)
     r = engine_recover(executor->engine, &executor->recovery);
     if (r < 0) {
         if (r == -EPROTO)
-            snprintf(text, sizeof(text), "the engine's segment is damaged, and is left as it is: %s", executor->recovery.damage);
+            snprintf(text, sizeof(text),
+                     "the engine's segment is damaged, and is left as it is: %s",
+                     executor->recovery.damage);
         else
-            snprintf(text, sizeof(text), "the engine's segment cannot be recovered: %s", strerror(-r));
+            snprintf(text, sizeof(text), "the engine's segment cannot be recovered: %s",
+                     strerror(-r));
         start_fail(executor, r, text);
         return;
     }
@@ -263,20 +289,20 @@ void start_plugin_done(struct executor *executor)
         start_plugins(executor);
 }
 
-/* Actors whose plugin did not come back wait: their messages become dead letters with a reason, which somebody should
- * know of. */
+/* Actors whose plugin did not come back wait: their messages become dead letters with a reason,
+ * which somebody should know of. */
 static void log_types_missing(const struct executor *executor)
 {
     struct engine_actor_type_view view;
 
     for (uint32_t id = 1; engine_actor_type_get(executor->engine, id, &view) == 0; id++)
         if (!view.loaded && view.live > 0)
-            log_warning("%" PRIu64 " actors of type %s cannot run: their plugin %s is not loaded", view.live, view.name,
-                        view.plugin);
+            log_warning("%" PRIu64 " actors of type %s cannot run: their plugin %s is not loaded",
+                        view.live, view.name, view.plugin);
 }
 
-/* What follows from the machine when nobody says it must be the same for the segment's later executors, whatever
- * becomes of the machine and of the other settings. */
+/* What follows from the machine when nobody says it must be the same for the segment's later
+ * executors, whatever becomes of the machine and of the other settings. */
 static void report_ready(struct executor *executor)
 {
     enum { KEPT = 3 };
@@ -317,7 +343,8 @@ static void start_plugins(struct executor *executor)
 
     log_types_missing(executor);
     executor_publish_step(executor, START_LOADED, uv_hrtime());
-    executor_publish_plugins(executor); /* before anything can fail: what a fault is told by is learned here */
+    /* before anything can fail: what a fault is told by is learned here */
+    executor_publish_plugins(executor);
     contain_begin(); /* recovery has set the engine's own handlers */
     r = engine_start(executor->engine);
     if (r < 0) {
@@ -339,8 +366,9 @@ static void start_plugins(struct executor *executor)
                              executor->watch_fd);
     if (r < 0)
         log_warning("changes of processors are not noticed: %s", strerror(-r));
-    log_info("%" PRIu64 " workers, %" PRIu64 " queues each, %u plugins, stealing %s", executor->settings.workers,
-             executor->settings.queues_per_worker, plugin_registry_count(executor->plugins),
+    log_info("%" PRIu64 " workers, %" PRIu64 " queues each, %u plugins, stealing %s",
+             executor->settings.workers, executor->settings.queues_per_worker,
+             plugin_registry_count(executor->plugins),
              steal_policy_name(executor->settings.stealing));
     report_ready(executor);
     uv_timer_start(&executor->widen_timer, on_widen, WIDEN_MS, 0);
@@ -356,16 +384,18 @@ static void report_drained(struct executor *executor, bool complete, uint64_t un
     drained.complete = complete;
     drained.unreceived = unreceived;
     drained.messages_unsent = host_count_unsent(executor->host);
-    log_info("%s: %" PRIu64 " messages sent but not received, %" PRIu64 " message objects never sent",
-             complete ? "drained" : "draining has run out of time", unreceived, drained.messages_unsent);
+    log_info(
+        "%s: %" PRIu64 " messages sent but not received, %" PRIu64 " message objects never sent",
+        complete ? "drained" : "draining has run out of time", unreceived, drained.messages_unsent);
     report.id = executor->drain_command;
     report.drained = &drained;
     report.body_case = ODEON__REPORT__BODY_DRAINED;
     control_send(executor->control, &report);
 }
 
-/* Everything has been said by now, and the segment is good at any instruction.  The bare system call: threads are still
- * running, so nothing that hooks into a process's end has any business here. */
+/* Everything has been said by now, and the segment is good at any instruction. The bare system
+ * call: threads are still running, so nothing that hooks into a process's end has any business
+ * here. */
 static void on_alarm(int signal)
 {
     (void)signal;
@@ -385,9 +415,9 @@ static void stop_workers(struct executor *executor)
     uv_stop(&executor->loop);
 }
 
-/* While the executor goes on, it drains a slice at a time, so that requests are still answered.  At the end there is
- * nothing else to do, and the engine divides the time between what clients have published and what is queued: it gets
- * all of it at once. */
+/* While the executor goes on, it drains a slice at a time, so that requests are still answered. At
+ * the end there is nothing else to do, and the engine divides the time between what clients have
+ * published and what is queued: it gets all of it at once. */
 static void on_drain_timer(uv_timer_t *timer)
 {
     struct executor *executor = timer->data;
@@ -415,7 +445,8 @@ void drain_begin(struct executor *executor, uint64_t command, const Odeon__Drain
         return;
     }
     if (executor->draining) {
-        executor_report_error(executor, command, -EALREADY, "the executor is being drained already");
+        executor_report_error(executor, command, -EALREADY,
+                              "the executor is being drained already");
         return;
     }
     if (drain->stop)
@@ -423,6 +454,7 @@ void drain_begin(struct executor *executor, uint64_t command, const Odeon__Drain
     executor->draining = true;
     executor->drain_stop = drain->stop;
     executor->drain_command = command;
-    executor->drain_deadline_ns = drain->timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + drain->timeout_ns;
+    executor->drain_deadline_ns =
+        drain->timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + drain->timeout_ns;
     uv_timer_start(&executor->drain_timer, on_drain_timer, 0, 0);
 }

@@ -8,22 +8,24 @@
 #include "daemon/common/log.h"
 #include "daemon/executor/topology_private.h"
 
-/* hwloc's allowed set knows control groups; what the process was bound to at its start (taskset, systemd's
- * CPUAffinity=) is meant as a limit, too. */
+/* hwloc's allowed set knows control groups; what the process was bound to at its start (taskset,
+ * systemd's CPUAffinity=) is meant as a limit, too. */
 static void topology_restrict(hwloc_topology_t hwloc)
 {
     hwloc_bitmap_t bound = hwloc_bitmap_alloc();
 
-    if (bound && hwloc_topology_is_thissystem(hwloc) && hwloc_get_cpubind(hwloc, bound, HWLOC_CPUBIND_PROCESS) == 0)
+    if (bound && hwloc_topology_is_thissystem(hwloc) &&
+        hwloc_get_cpubind(hwloc, bound, HWLOC_CPUBIND_PROCESS) == 0)
         (void)hwloc_topology_restrict(hwloc, bound, 0);
     hwloc_bitmap_free(bound);
 }
 
-/* Restarts should be quick: what plans do not need is not discovered.  The component x86 asks every processor from a
- * thread bound to it; on Linux the kernel has told all of that already. */
+/* Restarts should be quick: what plans do not need is not discovered. The component x86 asks every
+ * processor from a thread bound to it; on Linux the kernel has told all of that already. */
 static int topology_load(hwloc_topology_t hwloc)
 {
-    static const hwloc_obj_type_t kept[] = { HWLOC_OBJ_PACKAGE, HWLOC_OBJ_CORE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE };
+    static const hwloc_obj_type_t kept[] = { HWLOC_OBJ_PACKAGE, HWLOC_OBJ_CORE, HWLOC_OBJ_L2CACHE,
+                                             HWLOC_OBJ_L3CACHE };
 
     if (hwloc_topology_set_all_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_NONE) < 0)
         return -errno;
@@ -83,7 +85,8 @@ unsigned topology_get_threads(const struct topology *topology)
     return topology_count_threads(topology->hwloc);
 }
 
-int topology_plan_workers(struct topology *topology, const struct topology_request *request, struct explain *explain)
+int topology_plan_workers(struct topology *topology, const struct topology_request *request,
+                          struct explain *explain)
 {
     struct topology_plan plan;
     int r = topology_make_plan(topology->hwloc, request, &plan, explain);
@@ -107,14 +110,16 @@ void topology_log_notes(const struct topology *topology, unsigned n_workers)
     const struct topology_plan *plan = &topology->wish;
 
     if (plan->n_cpus > 0 && n_workers > plan->n_cpus)
-        log_warning("%u workers are more than there are CPUs for them (%u): some share one", n_workers, plan->n_cpus);
+        log_warning("%u workers are more than there are CPUs for them (%u): some share one",
+                    n_workers, plan->n_cpus);
     for (unsigned i = 0; i < plan->n_workers && i < n_workers; i++)
         if (plan->cpus[i] != topology->plan.cpus[i])
             topology_log_moved(i, plan->cpus[i], topology->plan.cpus[i]);
-    for (hwloc_obj_t node = hwloc_get_next_obj_by_type(topology->hwloc, HWLOC_OBJ_NUMANODE, NULL); node;
-         node = hwloc_get_next_obj_by_type(topology->hwloc, HWLOC_OBJ_NUMANODE, node))
+    for (hwloc_obj_t node = hwloc_get_next_obj_by_type(topology->hwloc, HWLOC_OBJ_NUMANODE, NULL);
+         node; node = hwloc_get_next_obj_by_type(topology->hwloc, HWLOC_OBJ_NUMANODE, node))
         if (!topology_node_has_cpus(topology->hwloc, node))
-            log_notice("memory node %u has no processor of its own that the service may use: no worker runs there, and "
+            log_notice("memory node %u has no processor of its own that the service may use: no "
+                       "worker runs there, and "
                        "no queue lies there",
                        node->os_index);
 }

@@ -41,7 +41,8 @@ static int entry_bind(struct topology *topology, unsigned worker)
         r = thread_bind(topology, thread->id, cpu);
     thread->cpu = r == 0 ? cpu : -1;
     if (r < 0 && cpu >= 0)
-        log_warning("worker %u cannot be bound to CPU %d (%s): it goes on unbound", worker, cpu, strerror(-r));
+        log_warning("worker %u cannot be bound to CPU %d (%s): it goes on unbound", worker, cpu,
+                    strerror(-r));
     return r;
 }
 
@@ -73,10 +74,12 @@ int topology_bind(void *userdata, unsigned worker)
 void topology_log_moved(unsigned worker, int before, int now)
 {
     if (now < 0)
-        log_warning("CPU %d may not be used any more, nor any other of the configuration: worker %u goes on unbound",
+        log_warning("CPU %d may not be used any more, nor any other of the configuration: worker "
+                    "%u goes on unbound",
                     before, worker);
     else
-        log_warning("CPU %d may not be used any more: worker %u goes on on CPU %d", before, worker, now);
+        log_warning("CPU %d may not be used any more: worker %u goes on on CPU %d", before, worker,
+                    now);
 }
 
 static void refresh_log(unsigned worker, int wished, int before, int now)
@@ -106,8 +109,8 @@ void topology_update_plan(struct topology *topology)
     hwloc_bitmap_free(usable);
 }
 
-/* The kernel forgets a thread's binding when its CPU goes, and on a change of the cpuset everybody's: all are bound
- * anew. */
+/* The kernel forgets a thread's binding when its CPU goes, and on a change of the cpuset
+ * everybody's: all are bound anew. */
 unsigned topology_refresh(struct topology *topology)
 {
     struct topology_plan before = topology->plan;

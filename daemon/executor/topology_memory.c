@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Binding of memory.  See topology.h.
  *
- * The engine's windows are shared mappings of one file in memory.  There the kernel keeps a policy with the file, by
- * range, and beside it one per mapping: windows that lie side by side and get the same policy stay one mapping, so
- * their number is that of changes of node along the segment.
+ * The engine's windows are shared mappings of one file in memory. There the kernel keeps a policy
+ * with the file, by range, and beside it one per mapping: windows that lie side by side and get the
+ * same policy stay one mapping, so their number is that of changes of node along the segment.
  *
- * Flags: neither STRICT (a full node must not end in a kill: with BIND hwloc then asks for a preference) nor MIGRATE
- * (what a restart finds is used where it lies; to move it would mean to walk through all of it).
+ * Flags: neither STRICT (a full node must not end in a kill: with BIND hwloc then asks for a
+ * preference) nor MIGRATE (what a restart finds is used where it lies; to move it would mean to
+ * walk through all of it).
  */
 #include <errno.h>
 
@@ -27,10 +28,11 @@ static void memory_add_worker_nodes(struct topology *topology, hwloc_nodeset_t s
     pthread_mutex_unlock(&topology->lock);
 }
 
-static int memory_set(struct topology *topology, void *address, uint64_t bytes, hwloc_const_nodeset_t set,
-                      hwloc_membind_policy_t policy)
+static int memory_set(struct topology *topology, void *address, uint64_t bytes,
+                      hwloc_const_nodeset_t set, hwloc_membind_policy_t policy)
 {
-    if (hwloc_set_area_membind(topology->hwloc, address, bytes, set, policy, HWLOC_MEMBIND_BYNODESET) < 0)
+    if (hwloc_set_area_membind(topology->hwloc, address, bytes, set, policy,
+                               HWLOC_MEMBIND_BYNODESET) < 0)
         return errno > 0 ? -errno : -EIO;
     return 0;
 }
@@ -51,7 +53,8 @@ int topology_bind_memory(void *userdata, void *address, uint64_t bytes, int node
     } else if (topology->memory == MEMORY_LOCAL && node >= 0) {
         hwloc_bitmap_set(set, (unsigned)node);
     }
-    /* The file outlives the process and keeps what an earlier run has asked for: nothing is to be said, too. */
+    /* The file outlives the process and keeps what an earlier run has asked for: nothing is to be
+     * said, too. */
     if (hwloc_bitmap_iszero(set)) {
         policy = HWLOC_MEMBIND_DEFAULT;
         hwloc_bitmap_copy(set, hwloc_topology_get_topology_nodeset(topology->hwloc));

@@ -13,15 +13,16 @@
 
 /* ---- CPUs */
 
-/* The allowed CPU of the core with this index, -1: it has not so many.  By logical order, which keeps neighbours
- * together. */
+/* The allowed CPU of the core with this index, -1: it has not so many. By logical order, which
+ * keeps neighbours together. */
 static int core_cpu(hwloc_topology_t hwloc, hwloc_obj_t core, unsigned index)
 {
     hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(hwloc);
     int n = hwloc_get_nbobjs_inside_cpuset_by_type(hwloc, core->cpuset, HWLOC_OBJ_PU);
 
     for (int i = 0; i < n; i++) {
-        hwloc_obj_t pu = hwloc_get_obj_inside_cpuset_by_type(hwloc, core->cpuset, HWLOC_OBJ_PU, (unsigned)i);
+        hwloc_obj_t pu =
+            hwloc_get_obj_inside_cpuset_by_type(hwloc, core->cpuset, HWLOC_OBJ_PU, (unsigned)i);
 
         if (pu && hwloc_bitmap_isset(allowed, pu->os_index) && index-- == 0)
             return (int)pu->os_index;
@@ -29,11 +30,12 @@ static int core_cpu(hwloc_topology_t hwloc, hwloc_obj_t core, unsigned index)
     return -1;
 }
 
-/* One hardware thread of each core; machines of which hwloc knows no cores are taken CPU by CPU.  Appends to `list` as
- * far as there is room; the number found. */
+/* One hardware thread of each core; machines of which hwloc knows no cores are taken CPU by CPU.
+ * Appends to `list` as far as there is room; the number found. */
 static unsigned plan_list_threads(hwloc_topology_t hwloc, unsigned index, struct cpu_list *list)
 {
-    hwloc_obj_type_t type = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+    hwloc_obj_type_t type =
+        hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
     unsigned n = 0;
 
     for (hwloc_obj_t core = hwloc_get_next_obj_by_type(hwloc, type, NULL); core;
@@ -65,7 +67,8 @@ unsigned topology_count_threads(hwloc_topology_t hwloc)
     return n > 0 ? n : 1;
 }
 
-static int plan_check_list(hwloc_topology_t hwloc, const struct cpu_list *list, struct explain *explain)
+static int plan_check_list(hwloc_topology_t hwloc, const struct cpu_list *list,
+                           struct explain *explain)
 {
     hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(hwloc);
     char *text = NULL;
@@ -75,17 +78,18 @@ static int plan_check_list(hwloc_topology_t hwloc, const struct cpu_list *list, 
             continue;
         if (hwloc_bitmap_list_asprintf(&text, allowed) < 0)
             text = NULL;
-        explain_set(explain, -EINVAL,
-                    "setting affinity: CPU %d is not there or the service may not use it: allowed are %s",
-                    list->cpus[i], text ? text : "unknown");
+        explain_set(
+            explain, -EINVAL,
+            "setting affinity: CPU %d is not there or the service may not use it: allowed are %s",
+            list->cpus[i], text ? text : "unknown");
         free(text);
         return -EINVAL;
     }
     return 0;
 }
 
-static int plan_list(hwloc_topology_t hwloc, const struct topology_request *request, struct cpu_list *ret_list,
-                     struct explain *explain)
+static int plan_list(hwloc_topology_t hwloc, const struct topology_request *request,
+                     struct cpu_list *ret_list, struct explain *explain)
 {
     int r;
 
@@ -93,21 +97,23 @@ static int plan_list(hwloc_topology_t hwloc, const struct topology_request *requ
     if (strcmp(request->affinity, "none") == 0)
         return 0;
     if (strcmp(request->affinity, "auto") == 0) {
-        for (unsigned index = 0; plan_list_threads(hwloc, index, ret_list) > 0 && request->smt; index++)
+        for (unsigned index = 0; plan_list_threads(hwloc, index, ret_list) > 0 && request->smt;
+             index++)
             ;
         return 0;
     }
     r = cpu_list_parse(request->affinity, ret_list);
     if (r < 0)
-        return explain_set(explain, r, "setting affinity: '%.64s' cannot be read as a list of CPUs", request->affinity);
+        return explain_set(explain, r, "setting affinity: '%.64s' cannot be read as a list of CPUs",
+                           request->affinity);
     return request->restart ? 0 : plan_check_list(hwloc, ret_list, explain);
 }
 
 /* ---- memory nodes */
 
-/* hwloc places a node without processors beside its nearest neighbour, with the neighbour's processors as its own.  The
- * kernel knows better; where it is not the machine in question, nodes with processors have the lower numbers (Linux
- * numbers them first). */
+/* hwloc places a node without processors beside its nearest neighbour, with the neighbour's
+ * processors as its own. The kernel knows better; where it is not the machine in question, nodes
+ * with processors have the lower numbers (Linux numbers them first). */
 static bool node_is_of_cpu(hwloc_topology_t hwloc, unsigned node, int cpu)
 {
     char path[64];
@@ -125,13 +131,14 @@ int topology_node_of_cpu(hwloc_topology_t hwloc, int cpu)
          node = hwloc_get_next_obj_by_type(hwloc, HWLOC_OBJ_NUMANODE, node)) {
         int weight = hwloc_bitmap_weight(node->cpuset);
 
-        if (!hwloc_bitmap_isset(node->cpuset, (unsigned)cpu) || !hwloc_bitmap_isset(allowed, node->os_index) ||
-            node->attr->numanode.local_memory == 0)
+        if (!hwloc_bitmap_isset(node->cpuset, (unsigned)cpu) ||
+            !hwloc_bitmap_isset(allowed, node->os_index) || node->attr->numanode.local_memory == 0)
             continue;
         if (node_is_of_cpu(hwloc, node->os_index, cpu))
             return (int)node->os_index;
         /* The narrowest one around the CPU, and of equal ones the lowest number. */
-        if (best < 0 || weight < best_weight || (weight == best_weight && (int)node->os_index < best)) {
+        if (best < 0 || weight < best_weight ||
+            (weight == best_weight && (int)node->os_index < best)) {
             best = (int)node->os_index;
             best_weight = weight;
         }
@@ -143,7 +150,8 @@ bool topology_node_has_cpus(hwloc_topology_t hwloc, hwloc_obj_t node)
 {
     int cpu;
 
-    for (cpu = hwloc_bitmap_first(node->cpuset); cpu >= 0; cpu = hwloc_bitmap_next(node->cpuset, cpu))
+    for (cpu = hwloc_bitmap_first(node->cpuset); cpu >= 0;
+         cpu = hwloc_bitmap_next(node->cpuset, cpu))
         if (topology_node_of_cpu(hwloc, cpu) == (int)node->os_index)
             return true;
     return false;
@@ -158,7 +166,8 @@ static hwloc_obj_t cpu_get_shared(hwloc_topology_t hwloc, int cpu, hwloc_obj_typ
     return pu ? hwloc_get_ancestor_obj_by_type(hwloc, type, pu) : NULL;
 }
 
-static enum engine_distance cpu_distance(hwloc_topology_t hwloc, int a, int node_a, int b, int node_b)
+static enum engine_distance cpu_distance(hwloc_topology_t hwloc, int a, int node_a, int b,
+                                         int node_b)
 {
     static const struct {
         hwloc_obj_type_t type;
@@ -171,7 +180,8 @@ static enum engine_distance cpu_distance(hwloc_topology_t hwloc, int a, int node
 
     /* Who is not bound may be anywhere. */
     if (a < 0 || b < 0)
-        return hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_NUMANODE) > 1 ? DISTANCE_MACHINE : DISTANCE_NODE;
+        return hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_NUMANODE) > 1 ? DISTANCE_MACHINE
+                                                                       : DISTANCE_NODE;
     if (a == b)
         return DISTANCE_CORE;
     for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
@@ -193,8 +203,8 @@ static void plan_set_places(hwloc_topology_t hwloc, struct topology_plan *plan)
     for (unsigned i = 0; i < n; i++) {
         plan->distances[i * n + i] = DISTANCE_SELF;
         for (unsigned j = 0; j < i; j++) {
-            uint8_t distance =
-                (uint8_t)cpu_distance(hwloc, plan->cpus[i], plan->nodes[i], plan->cpus[j], plan->nodes[j]);
+            uint8_t distance = (uint8_t)cpu_distance(hwloc, plan->cpus[i], plan->nodes[i],
+                                                     plan->cpus[j], plan->nodes[j]);
 
             plan->distances[i * n + j] = plan->distances[j * n + i] = distance;
         }
@@ -203,14 +213,15 @@ static void plan_set_places(hwloc_topology_t hwloc, struct topology_plan *plan)
 
 /* ---- plans */
 
-int topology_make_plan(hwloc_topology_t hwloc, const struct topology_request *request, struct topology_plan *ret_plan,
-                       struct explain *explain)
+int topology_make_plan(hwloc_topology_t hwloc, const struct topology_request *request,
+                       struct topology_plan *ret_plan, struct explain *explain)
 {
     struct cpu_list list;
     int r;
 
     if (request->n_workers < 1 || request->n_workers > ODEON_WORKERS_MAX)
-        return explain_set(explain, -ERANGE, "%u workers are out of range: from 1 to %d are allowed",
+        return explain_set(explain, -ERANGE,
+                           "%u workers are out of range: from 1 to %d are allowed",
                            request->n_workers, ODEON_WORKERS_MAX);
     r = plan_list(hwloc, request, &list, explain);
     if (r < 0)
@@ -232,9 +243,10 @@ static unsigned plan_count_workers(const struct topology_plan *plan, int cpu)
     return n;
 }
 
-/* Of the CPUs that the wish names and that can be used; the plan already says where the others are. */
-static int replan_substitute(const struct topology_plan *wish, hwloc_const_bitmap_t usable, int node,
-                             const struct topology_plan *plan)
+/* Of the CPUs that the wish names and that can be used; the plan already says where the others
+ * are. */
+static int replan_substitute(const struct topology_plan *wish, hwloc_const_bitmap_t usable,
+                             int node, const struct topology_plan *plan)
 {
     unsigned best_load = 0;
     int best = -1, best_near = 0;
@@ -255,8 +267,8 @@ static int replan_substitute(const struct topology_plan *wish, hwloc_const_bitma
     return best;
 }
 
-unsigned topology_replan(hwloc_topology_t hwloc, const struct topology_plan *wish, hwloc_const_bitmap_t usable,
-                         struct topology_plan *ret_plan)
+unsigned topology_replan(hwloc_topology_t hwloc, const struct topology_plan *wish,
+                         hwloc_const_bitmap_t usable, struct topology_plan *ret_plan)
 {
     unsigned moved = 0;
 

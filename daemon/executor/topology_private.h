@@ -16,7 +16,8 @@ struct topology_thread {
     int cpu;  /* it was bound to, -1: none */
 };
 
-/* As many as the kernel can be built for.  hwloc's own functions know no CPU that has come after it was loaded. */
+/* As many as the kernel can be built for. hwloc's own functions know no CPU that has come after it
+ * was loaded. */
 union cpu_mask {
     cpu_set_t set;
     unsigned long words[(CPU_NUMBER_MAX + 1) / (8 * sizeof(unsigned long))];

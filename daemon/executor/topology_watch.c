@@ -10,8 +10,8 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* The kernel works some changes of cpusets off later, and forgets bindings when it does: so long after the last write
- * they are looked at once more. */
+/* The kernel works some changes of cpusets off later, and forgets bindings when it does: so long
+ * after the last write they are looked at once more. */
 enum { SETTLE_MS = 200 };
 
 static bool watch_add(const struct topology_watch *watch, const char *path)
@@ -19,7 +19,8 @@ static bool watch_add(const struct topology_watch *watch, const char *path)
     return inotify_add_watch(watch->fd, path, IN_MODIFY) >= 0;
 }
 
-/* Also those of no plan, which may come later.  The first CPU often cannot be taken offline and has no such file. */
+/* Also those of no plan, which may come later. The first CPU often cannot be taken offline and has
+ * no such file. */
 static unsigned watch_add_cpus(const struct topology_watch *watch)
 {
     DIR *folder = opendir("/sys/devices/system/cpu");
@@ -56,7 +57,8 @@ static unsigned watch_add_cgroup(const struct topology_watch *watch, const char 
     }
 }
 
-/* Lines of /proc/self/cgroup: "0::/path" for the one hierarchy of version 2, "N:cpuset:/path" for version 1. */
+/* Lines of /proc/self/cgroup: "0::/path" for the one hierarchy of version 2, "N:cpuset:/path" for
+ * version 1. */
 static unsigned watch_add_cgroups(const struct topology_watch *watch)
 {
     FILE *file = fopen("/proc/self/cgroup", "re");
@@ -66,7 +68,8 @@ static unsigned watch_add_cgroups(const struct topology_watch *watch)
     if (!file)
         return 0;
     while (fgets(line, sizeof(line), file)) {
-        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        char *controllers = strchr(line, ':'),
+             *path = controllers ? strchr(controllers + 1, ':') : NULL;
 
         if (!path)
             continue;
@@ -101,7 +104,8 @@ static void on_written(uv_poll_t *poll, int status, int events)
     uv_timer_start(&watch->timer, on_settled, SETTLE_MS, 0);
 }
 
-int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct topology *topology, int fd)
+int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct topology *topology,
+                         int fd)
 {
     int r;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notices that CPUs of the plan come and go while workers run, without looking for it: administrators write to files of
- * the kernel (cpuN/online, a cgroup's cpuset.cpus), and inotify tells when they have.
+/* Notices that CPUs of the plan come and go while workers run, without looking for it:
+ * administrators write to files of the kernel (cpuN/online, a cgroup's cpuset.cpus), and inotify
+ * tells when they have.
  *
- * Owned by the control thread, in its loop.  A CPU that goes without anybody writing (taken by a hypervisor, say) is
- * noticed at the next write of this kind.
+ * Owned by the control thread, in its loop. A CPU that goes without anybody writing (taken by a
+ * hypervisor, say) is noticed at the next write of this kind.
  */
 #pragma once
 
@@ -20,8 +21,10 @@ struct topology_watch {
     bool active;
 };
 
-/* Takes `fd`, an inotify instance that somebody else holds, too, and that may know of an earlier executor's watches; -1: makes one.  0, also
- * where there is nothing to watch; negative errno: nothing is watched. */
-int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct topology *topology, int fd);
+/* Takes `fd`, an inotify instance that somebody else holds, too, and that may know of an earlier
+ * executor's watches; -1: makes one. 0, also where there is nothing to watch; negative errno:
+ * nothing is watched. */
+int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct topology *topology,
+                         int fd);
 /* The handles are closed in the loop's next round; without a start nothing happens. */
 void topology_watch_stop(struct topology_watch *watch);

@@ -22,7 +22,8 @@ struct module_table {
 };
 
 static struct module_table tables[2];
-static struct module_table *_Atomic published; /* TR1: store release, read (acquire) by trace_write */
+/* TR1: store release, read (acquire) by trace_write */
+static struct module_table *_Atomic published;
 
 /* ---- learning */
 
@@ -46,11 +47,13 @@ static void note_read(struct module *module, const uint8_t *note, size_t size)
 {
     while (size >= sizeof(ElfW(Nhdr))) {
         const ElfW(Nhdr) *header = (const void *)note;
-        size_t name = (header->n_namesz + 3u) & ~(size_t)3, all = sizeof(*header) + name + ((header->n_descsz + 3u) & ~(size_t)3);
+        size_t name = (header->n_namesz + 3u) & ~(size_t)3,
+               all = sizeof(*header) + name + ((header->n_descsz + 3u) & ~(size_t)3);
 
         if (all > size)
             return;
-        if (header->n_type == NT_GNU_BUILD_ID && header->n_namesz == 4 && memcmp(header + 1, "GNU", 4) == 0) {
+        if (header->n_type == NT_GNU_BUILD_ID && header->n_namesz == 4 &&
+            memcmp(header + 1, "GNU", 4) == 0) {
             build_id_write(module->build_id, note + sizeof(*header) + name, header->n_descsz);
             return;
         }
@@ -59,10 +62,15 @@ static void note_read(struct module *module, const uint8_t *note, size_t size)
     }
 }
 
-static void name_set(struct module *module, const char *path, const struct plugin_registry *registry)
+static void name_set(struct module *module, const char *path,
+                     const struct plugin_registry *registry)
 {
-    const char *plugin = registry ? plugin_registry_name_of(registry, path) : NULL, *slash = strrchr(path, '/');
-    const char *name = plugin ? plugin : path[0] == '\0' ? "odeon-executor" : slash ? slash + 1 : path;
+    const char *plugin = registry ? plugin_registry_name_of(registry, path) : NULL,
+               *slash = strrchr(path, '/');
+    const char *name = plugin            ? plugin
+                       : path[0] == '\0' ? "odeon-executor"
+                       : slash           ? slash + 1
+                                         : path;
 
     module->is_plugin = plugin != NULL;
     snprintf(module->name, sizeof(module->name), "%s", name);
@@ -157,8 +165,10 @@ static char *write_frame(char *at, const char *end, const struct module *module,
     return write_text(at, end, " ");
 }
 
-/* Where the frames that matter begin: at the instruction, behind those of the signal handler; else with the plugin's. */
-static int frames_begin(const struct module_table *table, void *const *frames, int n, uint64_t instruction)
+/* Where the frames that matter begin: at the instruction, behind those of the signal handler; else
+ * with the plugin's. */
+static int frames_begin(const struct module_table *table, void *const *frames, int n,
+                        uint64_t instruction)
 {
     for (int i = 0; i < n; i++) {
         uint64_t address = (uint64_t)(uintptr_t)frames[i];
@@ -170,7 +180,8 @@ static int frames_begin(const struct module_table *table, void *const *frames, i
     return n;
 }
 
-void trace_write(uint64_t instruction, char build_id[ENGINE_BUILD_ID_MAX], char trace[ENGINE_TRACE_MAX])
+void trace_write(uint64_t instruction, char build_id[ENGINE_BUILD_ID_MAX],
+                 char trace[ENGINE_TRACE_MAX])
 {
     const struct module_table *table = atomic_load_explicit(&published, memory_order_acquire);
     const struct module *blamed = NULL;

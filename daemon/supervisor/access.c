@@ -66,8 +66,8 @@ static int add_name(struct access_list *list, enum role role, const char *name, 
         return 0;
     }
     if ((group ? list->n_groups : list->n_users) == ACCESS_NAMES_MAX) {
-        snprintf(text, ACCESS_TEXT_MAX, "role-%s: more than %d %s; make a group of them", role_name(role),
-                 ACCESS_NAMES_MAX, group ? "groups" : "users");
+        snprintf(text, ACCESS_TEXT_MAX, "role-%s: more than %d %s; make a group of them",
+                 role_name(role), ACCESS_NAMES_MAX, group ? "groups" : "users");
         return -EINVAL;
     }
     if (group && access_find_group(name + 1, &list->groups[list->n_groups]) == 0) {
@@ -78,7 +78,8 @@ static int add_name(struct access_list *list, enum role role, const char *name, 
         list->n_users++;
         return 0;
     }
-    snprintf(text, ACCESS_TEXT_MAX, "role-%s: there is no %s '%.64s'; '*' is everybody, '@' stands before a group",
+    snprintf(text, ACCESS_TEXT_MAX,
+             "role-%s: there is no %s '%.64s'; '*' is everybody, '@' stands before a group",
              role_name(role), group ? "group" : "user", group ? name + 1 : name);
     return -EINVAL;
 }

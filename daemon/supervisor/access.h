@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Roles: who may ask for what (docs/operations.md, Access).
  *
- * Part of the configuration; a value, copied with it.  Names are looked up when the configuration is read, so that admitting a client
- * asks nobody.  Event loop thread only.
+ * Part of the configuration; a value, copied with it. Names are looked up when the configuration is
+ * read, so that admitting a client asks nobody. Event loop thread only.
  *
  * A1  Root and the service's own user have every role, whatever is configured.
  * A2  A request that roles.c does not list needs the highest role.
@@ -23,7 +23,12 @@ enum role {
     ROLE_RECONFIGURE, /* change settings, throw out clients */
     ROLE_N
 };
-enum { ROLES_ALL = (1 << ROLE_N) - 1, ROLES_TEXT_MAX = 64, ACCESS_NAMES_MAX = 32, ACCESS_TEXT_MAX = 320 };
+enum {
+    ROLES_ALL = (1 << ROLE_N) - 1,
+    ROLES_TEXT_MAX = 64,
+    ACCESS_NAMES_MAX = 32,
+    ACCESS_TEXT_MAX = 320
+};
 #define ACCESS_GROUP "odeon-admin" /* has every role where nothing else is configured */
 
 struct access_list {
@@ -34,12 +39,14 @@ struct access_list {
 };
 struct access {
     struct access_list lists[ROLE_N];
-    bool overflow_user; /* whoever a user namespace has no number for is let in as the user that the kernel shows instead */
+    /* whoever a user namespace has no number for is let in as the user that the kernel shows
+     * instead */
+    bool overflow_user;
 };
 
 void access_init(struct access *access);
-/* "*", users, and groups with '@', by name or number, between commas or blanks.  0, or -EINVAL with a reason in `text`
- * (ACCESS_TEXT_MAX). */
+/* "*", users, and groups with '@', by name or number, between commas or blanks. 0, or -EINVAL with
+ * a reason in `text` (ACCESS_TEXT_MAX). */
 int access_set(struct access *access, enum role role, const char *value, char *text);
 /* By name or number.  0 or -ENOENT. */
 int access_find_group(const char *name, gid_t *ret_gid);

@@ -87,11 +87,13 @@ bool quotas_bind(const struct quotas *quotas, uid_t uid)
     return quotas->everybody || (uid != 0 && uid != geteuid());
 }
 
-uint64_t account_room(const struct account *account, const struct quotas *quotas, const struct holding *own,
-                      enum quota what)
+uint64_t account_room(const struct account *account, const struct quotas *quotas,
+                      const struct holding *own, enum quota what)
 {
-    uint64_t limit = quotas->limits[what], used = account->used.amounts[what], has = own->amounts[what];
-    uint64_t left = limit > used ? limit - used : 0, n = account->used.amounts[QUOTA_CLIENTS], share, room;
+    uint64_t limit = quotas->limits[what], used = account->used.amounts[what],
+             has = own->amounts[what];
+    uint64_t left = limit > used ? limit - used : 0, n = account->used.amounts[QUOTA_CLIENTS],
+             share, room;
 
     if (!quotas_bind(quotas, account->uid))
         return UINT64_MAX;

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accounts: what each user has of the service, and how much it may have (docs/operations.md, Quotas).
+/* Accounts: what each user has of the service, and how much it may have (docs/operations.md,
+ * Quotas).
  *
- * An account comes with a user's first client and goes with the last thing that is charged to it, which may be a port that is still
- * drained when all clients have gone.  Event loop thread only.
+ * An account comes with a user's first client and goes with the last thing that is charged to it,
+ * which may be a port that is still drained when all clients have gone. Event loop thread only.
  *
- * Q1  What is charged is given back once, by whoever holds it: clients themselves, ports their rings and backlogs.
- * Q2  A client of a user with n clients may have an n-th of what the others have left, and a first port as long as there is one: what
- *     one client takes leaves the others between an n-th and an n*n-th.
- * Q3  Root and the service's own user are counted and not bound, unless the configuration binds all.
+ * Q1  What is charged is given back once, by whoever holds it: clients themselves, ports their
+ *     rings and backlogs.
+ * Q2  A client of a user with n clients may have an n-th of what the others have left, and a first
+ *     port as long as there is one: what one client takes leaves the others between an n-th and an
+ *     n*n-th.
+ * Q3  Root and the service's own user are counted and not bound, unless the configuration binds
+ *     all.
  * Q4  An offender is named in the log at once, then once a minute with the number of refusals.
  */
 #pragma once
@@ -23,8 +27,9 @@ enum { ACCOUNT_TEXT_MAX = 320 };
 struct quotas {
     uint64_t limits[QUOTA_N];
     uint64_t requests; /* of one client, a second; 0: any number */
-    uint64_t hold_ms;  /* the longest of an offender (offenders.h); 0: nobody is held back.  Binds everybody */
-    bool everybody;    /* Q3 */
+    /* the longest of an offender (offenders.h); 0: nobody is held back.  Binds everybody */
+    uint64_t hold_ms;
+    bool everybody; /* Q3 */
 };
 /* What one client, or one port, has of its user's. */
 struct holding {
@@ -48,8 +53,10 @@ void account_settle(struct accounts *accounts, uid_t uid);
 void accounts_fini(struct accounts *accounts);
 
 bool quotas_bind(const struct quotas *quotas, uid_t uid);
-/* How much more of it a client may have that has `own` of it; UINT64_MAX: as much as it likes (Q2). */
-uint64_t account_room(const struct account *account, const struct quotas *quotas, const struct holding *own, enum quota what);
+/* How much more of it a client may have that has `own` of it; UINT64_MAX: as much as it likes
+ * (Q2). */
+uint64_t account_room(const struct account *account, const struct quotas *quotas,
+                      const struct holding *own, enum quota what);
 void account_charge(struct account *account, const struct holding *holding);
 /* The holding is empty afterwards. */
 void account_discharge(struct account *account, struct holding *holding);

@@ -22,24 +22,29 @@ enum { REFUSALS_MAX = 3 }; /* then it is gone on without the plugin */
 static void on_plugin_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
 {
     struct supervisor *supervisor = userdata;
-    struct plugin *plugin = &supervisor->plugins.list[request->tag]; /* the list does not change during a start */
+    /* the list does not change during a start */
+    struct plugin *plugin = &supervisor->plugins.list[request->tag];
 
     if (reply->error == 0 && reply->body_case == ODEON__REPLY__BODY_PLUGIN && reply->plugin) {
         plugin->loaded = true;
         plugin->refusals = 0;
         if (plugin_store_set_name(plugin, reply->plugin->name) < 0)
             log_error("plugin %s: no memory for its name: it cannot be unloaded", plugin->path);
-        registry_set_plugin_name(&supervisor->persist.registry, plugin->serial, reply->plugin->name);
+        registry_set_plugin_name(&supervisor->persist.registry, plugin->serial,
+                                 reply->plugin->name);
         return;
     }
     if (reply->error == -ECONNRESET || reply->error == -ESHUTDOWN ||
         supervisor->boot.start_refused) /* the executor's end has its own line in the log */
         return;
-    log_error("plugin %s is not loaded: %s", plugin->path, reply->text[0] ? reply->text : strerror(-reply->error));
+    log_error("plugin %s is not loaded: %s", plugin->path,
+              reply->text[0] ? reply->text : strerror(-reply->error));
     if (supervisor->boot.boots > 0 && ++plugin->refusals < REFUSALS_MAX)
-        executor_kill(&supervisor->executor); /* its actors have messages, and the loader took it before: it may lack memory alone */
+        /* its actors have messages, and the loader took it before: it may lack memory alone */
+        executor_kill(&supervisor->executor);
     else if (supervisor->boot.boots == 0 && supervisor->persist.resumed)
-        persist_refuse(supervisor, "a plugin that the former service had is refused; its actors could not run");
+        persist_refuse(supervisor,
+                       "a plugin that the former service had is refused; its actors could not run");
     else if (supervisor->boot.boots == 0)
         supervisor_fail(supervisor, "a configured plugin was refused; repair or remove it");
 }
@@ -59,9 +64,11 @@ static void send_plugin(struct supervisor *supervisor, size_t index)
         request->id = 1;
         request->body_case = ODEON__REQUEST__BODY_PLUGIN_LOAD;
         request->plugin_load = load;
-        r = executor_ask(&supervisor->executor,
-                         &(struct executor_ask){
-                             .tag = index, .request = request, .fd = fd, .now = true, .done = on_plugin_answer });
+        r = executor_ask(&supervisor->executor, &(struct executor_ask){ .tag = index,
+                                                                        .request = request,
+                                                                        .fd = fd,
+                                                                        .now = true,
+                                                                        .done = on_plugin_answer });
     } else {
         free(request);
         free(load);
@@ -70,7 +77,8 @@ static void send_plugin(struct supervisor *supervisor, size_t index)
             close(fd);
     }
     if (r < 0) { /* the executor waits for as many as Start has announced */
-        log_error("plugin %s cannot be sent to the executor: %s: it is started again", plugin->path, strerror(-r));
+        log_error("plugin %s cannot be sent to the executor: %s: it is started again", plugin->path,
+                  strerror(-r));
         executor_kill(&supervisor->executor);
     }
 }
@@ -139,12 +147,14 @@ static void on_restart(uv_timer_t *timer)
 
 static void schedule_restart(struct supervisor *supervisor, uint64_t ready_for_ns)
 {
-    uint64_t wait_ms =
-        backoff_next_ns(&supervisor->boot.backoff, ready_for_ns, supervisor->config.restart_delay_max_ns) / 1000000;
+    uint64_t wait_ms = backoff_next_ns(&supervisor->boot.backoff, ready_for_ns,
+                                       supervisor->config.restart_delay_max_ns) /
+                       1000000;
 
     if (wait_ms > 0)
         log_event(LOG_LEVEL_WARNING, CATALOGUE_EXECUTOR_DELAYED,
-                  "the executor has died %u times in a row: the next start is in %llu ms; messages wait, and the "
+                  "the executor has died %u times in a row: the next start is in %llu ms; messages "
+                  "wait, and the "
                   "service does not give up",
                   supervisor->boot.backoff.failures, (unsigned long long)wait_ms);
     uv_timer_start(&supervisor->boot.timer, on_restart, wait_ms, 0);
@@ -166,7 +176,8 @@ static void on_ready(struct supervisor *supervisor, const Odeon__Report *report)
     struct boot *boot = &supervisor->boot;
 
     boot->start_id = 0;
-    if (supervisor->exit_status != 0) /* the service has failed meanwhile, over a plugin: this one is being killed */
+    /* the service has failed meanwhile, over a plugin: this one is being killed */
+    if (supervisor->exit_status != 0)
         return;
     boot->ready_ns = uv_hrtime();
     safe_mode_on_ready(supervisor);
@@ -184,7 +195,8 @@ static void on_ready(struct supervisor *supervisor, const Odeon__Report *report)
         notify_ready(supervisor);
         start_delay_forget(supervisor->runtime.dir);
     } else {
-        log_event(LOG_LEVEL_NOTICE, CATALOGUE_EXECUTOR_BACK, "the executor is back (start %u)", boot->boots);
+        log_event(LOG_LEVEL_NOTICE, CATALOGUE_EXECUTOR_BACK, "the executor is back (start %u)",
+                  boot->boots);
         tell_restarted(supervisor);
     }
     shutdown_on_ready(supervisor);
@@ -193,19 +205,22 @@ static void on_ready(struct supervisor *supervisor, const Odeon__Report *report)
 /* The executor ends after that by itself. */
 static void on_start_refused(struct supervisor *supervisor, const Odeon__Report *report)
 {
-    const char *why = report->text[0] ? report->text : strerror(report->error < 0 ? -report->error : EPROTO);
+    const char *why =
+        report->text[0] ? report->text : strerror(report->error < 0 ? -report->error : EPROTO);
 
     supervisor->boot.start_id = 0;
     supervisor->boot.start_refused = true;
     log_error("the executor refuses to start: %s", why);
     if (report->error == -EBUSY) /* a former executor is still dying: tried again */
         return;
-    /* Neither another layout nor settings that do not fit get better by trying; messages may lie in the segment, so
-     * this is said and not hidden behind an empty new one. */
+    /* Neither another layout nor settings that do not fit get better by trying; messages may lie in
+     * the segment, so this is said and not hidden behind an empty new one. */
     if (supervisor->boot.boots == 0 && supervisor->persist.resumed)
         persist_refuse(supervisor, why);
     else if (report->error == -EPROTO || supervisor->boot.boots == 0)
-        supervisor_fail(supervisor, "the executor cannot use the engine segment or the settings; the log says why");
+        supervisor_fail(
+            supervisor,
+            "the executor cannot use the engine segment or the settings; the log says why");
 }
 
 static void on_quota_hit(struct supervisor *supervisor, const Odeon__QuotaHit *hit)
@@ -229,7 +244,8 @@ static void on_report(void *userdata, const Odeon__Report *report)
             on_start_refused(supervisor, report);
         return;
     }
-    if (supervisor->boot.start_refused) /* it has not taken the ports either, which says nothing about them */
+    /* it has not taken the ports either, which says nothing about them */
+    if (supervisor->boot.start_refused)
         return;
     if (report->body_case == ODEON__REPORT__BODY_QUOTA_HIT) {
         on_quota_hit(supervisor, report->quota_hit);
@@ -238,7 +254,8 @@ static void on_report(void *userdata, const Odeon__Report *report)
     if (ports_handle_report(supervisor, report) || shutdown_handle_report(supervisor, report) ||
         watchdog_handle_report(supervisor, report))
         return;
-    log_debug("a report of the executor is about nothing known (command %llu)", (unsigned long long)report->id);
+    log_debug("a report of the executor is about nothing known (command %llu)",
+              (unsigned long long)report->id);
 }
 
 static void on_exited(void *userdata, int wait_status)
@@ -267,7 +284,8 @@ static void on_exited(void *userdata, int wait_status)
               "the executor has died: %s; it is started again and goes on where it was", how);
     safe_mode_on_exit(supervisor);
     boot->restarts++;
-    atomic_store_explicit(&supervisor->stats.header->executor_restarts, boot->restarts, memory_order_relaxed);
+    atomic_store_explicit(&supervisor->stats.header->executor_restarts, boot->restarts,
+                          memory_order_relaxed);
     supervisor_set_state(supervisor, SERVICE_EXECUTOR_DOWN);
     supervisor_update_counts(supervisor);
     schedule_restart(supervisor, ready_for_ns);
@@ -278,7 +296,8 @@ const struct executor_ops boot_executor_ops = { .report = on_report, .exited = o
 void boot_init(struct supervisor *supervisor)
 {
     supervisor->boot = (struct boot){
-        .restarts = atomic_load_explicit(&supervisor->stats.header->executor_restarts, memory_order_relaxed),
+        .restarts = atomic_load_explicit(&supervisor->stats.header->executor_restarts,
+                                         memory_order_relaxed),
         .watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC),
     };
     uv_timer_init(&supervisor->loop, &supervisor->boot.timer);

@@ -69,8 +69,8 @@ static void drop_first(struct channel *channel)
 static int flush(struct channel *channel)
 {
     while (channel->first) {
-        int r = frame_send_packed(channel->fd, channel->first->data, channel->first->size, channel->first->fds,
-                                  channel->first->n_fds);
+        int r = frame_send_packed(channel->fd, channel->first->data, channel->first->size,
+                                  channel->first->fds, channel->first->n_fds);
 
         if (r == -EAGAIN)
             return r;
@@ -97,8 +97,10 @@ static void receive(struct channel *channel, int frames_max)
 {
     struct frame frame;
 
-    for (int i = 0; i < frames_max && channel->reading && !channel->failed && !channel->closed; i++) {
-        int r = channel->takes_fds ? frame_receive(channel->fd, &frame) : frame_receive_data(channel->fd, &frame);
+    for (int i = 0; i < frames_max && channel->reading && !channel->failed && !channel->closed;
+         i++) {
+        int r = channel->takes_fds ? frame_receive(channel->fd, &frame)
+                                   : frame_receive_data(channel->fd, &frame);
 
         if (r == -EAGAIN)
             return;
@@ -128,8 +130,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     update_events(channel);
 }
 
-struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max, const struct channel_ops *ops,
-                            void *userdata)
+struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max,
+                            const struct channel_ops *ops, void *userdata)
 {
     struct channel *channel = calloc(1, sizeof(*channel));
 
@@ -150,7 +152,8 @@ struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max, con
     return channel;
 }
 
-static int enqueue(struct channel *channel, const ProtobufCMessage *message, size_t size, const int *fds, size_t n_fds)
+static int enqueue(struct channel *channel, const ProtobufCMessage *message, size_t size,
+                   const int *fds, size_t n_fds)
 {
     struct queued *queued;
 
@@ -181,7 +184,8 @@ static int enqueue(struct channel *channel, const ProtobufCMessage *message, siz
     return 0;
 }
 
-int channel_send(struct channel *channel, const ProtobufCMessage *message, const int *fds, size_t n_fds)
+int channel_send(struct channel *channel, const ProtobufCMessage *message, const int *fds,
+                 size_t n_fds)
 {
     size_t size = protobuf_c_message_get_packed_size(message);
 
@@ -245,9 +249,11 @@ void channel_free(struct channel *channel, void (*freed)(void *userdata))
     channel->freed = freed;
     while (channel->first)
         drop_first(channel);
-    /* Closing a socket with unread records would hand its peer a reset in the place of our last answer. */
+    /* Closing a socket with unread records would hand its peer a reset in the place of our last
+     * answer. */
     shutdown(channel->fd, SHUT_RD);
-    for (int i = 0; i < DRAIN_RECORDS_MAX && recv(channel->fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC) > 0; i++)
+    for (int i = 0;
+         i < DRAIN_RECORDS_MAX && recv(channel->fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC) > 0; i++)
         ;
     uv_close((uv_handle_t *)&channel->poll, on_closed);
     close(channel->fd);

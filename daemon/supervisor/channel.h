@@ -4,7 +4,8 @@
  * Owned by the connection's object (client, executor).  Event loop thread only.
  *
  * C1  on_error is called at most once; afterwards, and after channel_free(), no callback comes.
- * C2  Frames leave in the order of channel_send(); descriptors that wait in the queue are duplicates.
+ * C2  Frames leave in the order of channel_send(); descriptors that wait in the queue are
+ *     duplicates.
  */
 #pragma once
 
@@ -20,23 +21,30 @@ struct channel;
 struct channel_ops {
     /* The callee takes the descriptors that it wants; the others are closed. */
     void (*on_frame)(void *userdata, struct frame *frame);
-    /* 0: end of file.  -EMSGSIZE: a record was too large.  -EPROTO: too many descriptors.  Others: the socket failed. */
+    /* 0: end of file. -EMSGSIZE: a record was too large. -EPROTO: too many descriptors. Others: the
+     * socket failed. */
     void (*on_error)(void *userdata, int error);
 };
 
-/* Takes `fd`, which must be non-blocking, when it succeeds.  NULL: no memory, or the loop refused the descriptor. */
-struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max, const struct channel_ops *ops, void *userdata);
-/* 0; -EMSGSIZE: packs to more than a frame; -ENOBUFS: the queue is at its limit; other negative errno: the socket failed (the
- * end of file follows by itself). */
-int channel_send(struct channel *channel, const ProtobufCMessage *message, const int *fds, size_t n_fds);
-/* Whether descriptors are taken in, as they are from the start; where not, one that comes ends the connection (-EPROTO). */
+/* Takes `fd`, which must be non-blocking, when it succeeds. NULL: no memory, or the loop refused
+ * the descriptor. */
+struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max,
+                            const struct channel_ops *ops, void *userdata);
+/* 0; -EMSGSIZE: packs to more than a frame; -ENOBUFS: the queue is at its limit; other negative
+ * errno: the socket failed (the end of file follows by itself). */
+int channel_send(struct channel *channel, const ProtobufCMessage *message, const int *fds,
+                 size_t n_fds);
+/* Whether descriptors are taken in, as they are from the start; where not, one that comes ends the
+ * connection (-EPROTO). */
 void channel_allow_descriptors(struct channel *channel, bool allow);
 /* Stops and goes on reading: back-pressure. */
 void channel_set_reading(struct channel *channel, bool reading);
-/* Whether the end of one that is not read from is noticed all the same; what it had sent before it is lost then. */
+/* Whether the end of one that is not read from is noticed all the same; what it had sent before it
+ * is lost then. */
 void channel_watch_end(struct channel *channel, bool watch);
-/* Hands over everything that has arrived, up to the end of file if it is there: for a peer that has died. */
+/* Hands over everything that has arrived, up to the end of file if it is there: for a peer that has
+ * died. */
 void channel_receive_rest(struct channel *channel);
-/* Sends what the socket takes, closes.  `freed` (may be NULL) is called when the last reference to `userdata` is gone.  NULL is
- * fine. */
+/* Sends what the socket takes, closes. `freed` (may be NULL) is called when the last reference to
+ * `userdata` is gone. NULL is fine. */
 void channel_free(struct channel *channel, void (*freed)(void *userdata));

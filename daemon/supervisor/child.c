@@ -15,7 +15,8 @@
 
 #include "daemon/supervisor/child.h"
 
-int child_find_program(const char *given, char *path, size_t path_size, char *text, size_t text_size)
+int child_find_program(const char *given, char *path, size_t path_size, char *text,
+                       size_t text_size)
 {
     /* from our own directory: where it was built, where it is installed */
     static const char *const places[] = { ".", ODEON_LIBEXEC_DIR };
@@ -39,7 +40,8 @@ int child_find_program(const char *given, char *path, size_t path_size, char *te
             access(path, X_OK) == 0)
             return 0;
     snprintf(text, text_size,
-             "no executor: looked for odeon-executor in %.200s and %s of it; give its path with --executor",
+             "no executor: looked for odeon-executor in %.200s and %s of it; give its path with "
+             "--executor",
              slash ? own : "the program's directory", ODEON_LIBEXEC_DIR);
     return -ENOENT;
 }
@@ -71,13 +73,14 @@ void child_describe_status(int wait_status, char *text, size_t size)
     if (WIFEXITED(wait_status))
         snprintf(text, size, "exit status %d", WEXITSTATUS(wait_status));
     else if (WIFSIGNALED(wait_status))
-        snprintf(text, size, "signal %d (%s%s)", WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)),
-                 WCOREDUMP(wait_status) ? ", core dumped" : "");
+        snprintf(text, size, "signal %d (%s%s)", WTERMSIG(wait_status),
+                 strsignal(WTERMSIG(wait_status)), WCOREDUMP(wait_status) ? ", core dumped" : "");
     else
         snprintf(text, size, "wait status 0x%x", (unsigned)wait_status);
 }
 
-/* Between fork and exec: async-signal-safe calls only.  Returns when something failed; errno says what. */
+/* Between fork and exec: async-signal-safe calls only. Returns when something failed; errno says
+ * what. */
 static void become_program(char *const *argv, pid_t parent, char **environment)
 {
     struct sigaction normal = { .sa_handler = SIG_DFL };
@@ -99,10 +102,12 @@ static void become_program(char *const *argv, pid_t parent, char **environment)
     execve(argv[0], argv, environment);
 }
 
-/* Puts the control socket on descriptor 3 and the pipe that reports a failed exec on 4; nothing else stays open. */
+/* Puts the control socket on descriptor 3 and the pipe that reports a failed exec on 4; nothing
+ * else stays open. */
 static int arrange_descriptors(int control_fd, int report_fd)
 {
-    int control = fcntl(control_fd, F_DUPFD_CLOEXEC, 8), report = fcntl(report_fd, F_DUPFD_CLOEXEC, 8);
+    int control = fcntl(control_fd, F_DUPFD_CLOEXEC, 8),
+        report = fcntl(report_fd, F_DUPFD_CLOEXEC, 8);
 
     if (control < 0 || report < 0 || dup2(control, CHILD_CONTROL_FD) < 0 ||
         dup3(report, CHILD_CONTROL_FD + 1, O_CLOEXEC) < 0)

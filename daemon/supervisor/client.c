@@ -58,8 +58,8 @@ void clients_tell(struct supervisor *supervisor, Odeon__Event *event)
 
 const char *client_describe(const struct client *client, char *text, size_t size)
 {
-    snprintf(text, size, "client %u (%s%sprocess %d, user %u)", client->id, client->name, client->name[0] ? ", " : "",
-             (int)client->pid, client->uid);
+    snprintf(text, size, "client %u (%s%sprocess %d, user %u)", client->id, client->name,
+             client->name[0] ? ", " : "", (int)client->pid, client->uid);
     return text;
 }
 
@@ -82,7 +82,8 @@ static void update_reading(struct client *client)
     if (client->dropped)
         return;
     channel_watch_end(client->channel, client->held_until_ns > 0);
-    channel_set_reading(client->channel, !client->throttled && client->n_requests < CLIENT_REQUESTS_MAX);
+    channel_set_reading(client->channel,
+                        !client->throttled && client->n_requests < CLIENT_REQUESTS_MAX);
 }
 
 bool client_is_bound(const struct client *client)
@@ -98,7 +99,8 @@ void client_blame(struct client *client, const char *what)
     if (!account || !account_blame(account, uv_hrtime(), &more))
         return;
     if (more > 0)
-        log_about(client, LOG_LEVEL_WARNING, "%s; its user was refused %llu times more since that was last told", what,
+        log_about(client, LOG_LEVEL_WARNING,
+                  "%s; its user was refused %llu times more since that was last told", what,
                   (unsigned long long)more);
     else
         log_about(client, LOG_LEVEL_WARNING, "%s", what);
@@ -131,7 +133,8 @@ static void on_refill(uv_timer_t *timer)
         refill(client, now);
         if (client->held_until_ns <= now)
             client->held_until_ns = 0;
-        client->throttled = client->held_until_ns > 0 || (client_pays(client) && client->tokens < 1);
+        client->throttled =
+            client->held_until_ns > 0 || (client_pays(client) && client->tokens < 1);
         any |= client->throttled;
         update_reading(client);
     }
@@ -168,8 +171,8 @@ static void hold(struct client *client, uint64_t until_ns)
 {
     if (client->held_until_ns == 0) {
         stats_file_count(&client->supervisor->stats, STAT_clients_held);
-        client_blame(client,
-                     "is listened to only after a while: its process offends again and again (offender-hold-ms)");
+        client_blame(client, "is listened to only after a while: its process offends again and "
+                             "again (offender-hold-ms)");
     }
     client->held_until_ns = until_ns;
     throttle(client);
@@ -183,12 +186,14 @@ static uint64_t hold_max_ns(const struct supervisor *supervisor)
 void clients_note_offence(struct supervisor *supervisor, pid_t pid, uid_t uid)
 {
     struct offenders *offenders = &supervisor->clients.offenders;
-    uint64_t now = uv_hrtime(), until = offenders_note(offenders, pid, uid, now, hold_max_ns(supervisor));
+    uint64_t now = uv_hrtime(),
+             until = offenders_note(offenders, pid, uid, now, hold_max_ns(supervisor));
 
     if (until <= now)
         return;
     for (struct client *client = supervisor->clients.first; client; client = client->next)
-        if (client->pid == pid && client->uid == uid && client->channel && client->held_until_ns < until)
+        if (client->pid == pid && client->uid == uid && client->channel &&
+            client->held_until_ns < until)
             hold(client, until);
 }
 
@@ -197,7 +202,8 @@ static void hold_newcomer(struct client *client)
 {
     struct offenders *offenders = &client->supervisor->clients.offenders;
     uint64_t now = uv_hrtime();
-    uint64_t until = offenders_admit(offenders, client->pid, client->uid, now, hold_max_ns(client->supervisor));
+    uint64_t until =
+        offenders_admit(offenders, client->pid, client->uid, now, hold_max_ns(client->supervisor));
 
     if (until > now)
         hold(client, until);
@@ -226,7 +232,8 @@ static void on_error(void *userdata, int error)
         client_refuse(client, 0, error,
                       client->roles & 1U << ROLE_LOAD
                           ? "a request with more than %d descriptors; the connection is closed"
-                          : "a request with descriptors, which take the role load to send; the connection is closed",
+                          : "a request with descriptors, which take the role load to send; the "
+                            "connection is closed",
                       FRAME_FDS_MAX);
     if (error == -EMSGSIZE)
         client_throw_out(client, "sent a record that is too large");
@@ -330,7 +337,8 @@ int client_restore(struct supervisor *supervisor, const struct registry_client *
     client->id = entry->id;
     client->pid = (pid_t)entry->pid;
     client->uid = entry->uid;
-    client->peer = (struct peer){ .pid = client->pid, .uid = client->uid, .gid = entry->gid, .pidfd = -1 };
+    client->peer =
+        (struct peer){ .pid = client->pid, .uid = client->uid, .gid = entry->gid, .pidfd = -1 };
     set_roles(client);
     memcpy(client->token, entry->token, sizeof(client->token));
     memcpy(client->name, entry->name, sizeof(client->name) - 1);
@@ -427,7 +435,8 @@ void client_set_hello(struct client *client, const char *name, const char *libra
     log_about(client, LOG_LEVEL_DEBUG, "said hello, library %s", client->library);
 }
 
-/* Its ports stay on the account until they are drained.  One without a connection is not on it itself. */
+/* Its ports stay on the account until they are drained. One without a connection is not on it
+ * itself. */
 static void close_account(struct client *client)
 {
     struct accounts *accounts = &client->supervisor->accounts;

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clients: one object a control connection.  Event loop thread only.
  *
- * A client is identified by what the kernel says about its end of the socket; its name is for people.  It dies with the end of its
- * connection; while no odeond runs, with its process (persist.h, R2).
+ * A client is identified by what the kernel says about its end of the socket; its name is for
+ * people. It dies with the end of its connection; while no odeond runs, with its process
+ * (persist.h, R2).
  *
- * K1  A client's queue of answers is bounded; one that does not read is disconnected, nobody waits for it.
- * K2  A client with CLIENT_REQUESTS_MAX unanswered requests is not read from until some are answered.
+ * K1  A client's queue of answers is bounded; one that does not read is disconnected, nobody waits
+ *     for it.
+ * K2  A client with CLIENT_REQUESTS_MAX unanswered requests is not read from until some are
+ *     answered.
  * K3  Ids are not used twice in the life of the service's state.
- * K4  A client that another odeond has left has no connection until it comes back; nothing is sent to it.
+ * K4  A client that another odeond has left has no connection until it comes back; nothing is sent
+ *     to it.
  * K5  After client_drop() the object lives until the event loop's next turn; `dropped` says so.
- * K6  A client that asks for more than its user's quota-requests a second is not read from until the second allows it; its socket is
- *     full then, and it waits in its own send().
- * K7  A client whose process offends again and again is not read from until its hold is over (offenders.h).  Its end is noticed all the
- *     same, so that who comes back at once cannot fill the service with connections that it has left.
+ * K6  A client that asks for more than its user's quota-requests a second is not read from until
+ *     the second allows it; its socket is full then, and it waits in its own send().
+ * K7  A client whose process offends again and again is not read from until its hold is over
+ *     (offenders.h).  Its end is noticed all the same, so that who comes back at once cannot fill
+ *     the service with connections that it has left.
  */
 #pragma once
 
@@ -36,9 +41,10 @@ struct supervisor;
 struct client {
     struct client *next;
     struct supervisor *supervisor;
-    struct channel *channel; /* NULL: it was connected to the former odeond, and has not come back yet */
-    uv_poll_t *end;          /* of its process, then */
-    int pidfd;               /* -1: not needed */
+    /* NULL: it was connected to the former odeond, and has not come back yet */
+    struct channel *channel;
+    uv_poll_t *end; /* of its process, then */
+    int pidfd;      /* -1: not needed */
     uint32_t id;
     pid_t pid;
     uid_t uid;
@@ -51,10 +57,10 @@ struct client {
     uint64_t connected_ns; /* CLOCK_MONOTONIC */
     uint32_t n_ports;      /* also those that the executor still drains */
     uint32_t n_broken_ports;
-    uint32_t n_requests;   /* unanswered ones */
-    struct holding held;   /* of its user's account, by itself and by its ports */
-    double tokens;         /* requests that it may make now (K6) */
-    uint64_t tokens_ns;    /* when that was so */
+    uint32_t n_requests;    /* unanswered ones */
+    struct holding held;    /* of its user's account, by itself and by its ports */
+    double tokens;          /* requests that it may make now (K6) */
+    uint64_t tokens_ns;     /* when that was so */
     uint64_t held_until_ns; /* K7; 0: it is not held back */
     bool throttled;         /* K6, K7 */
 };
@@ -74,12 +80,14 @@ struct client *clients_find(struct clients *clients, uint32_t id);
 /* To everybody who has said hello. */
 void clients_tell(struct supervisor *supervisor, Odeon__Event *event);
 
-/* The configuration says otherwise who may do what: what clients have already stays, what they ask for from now on is judged anew. */
+/* The configuration says otherwise who may do what: what clients have already stays, what they ask
+ * for from now on is judged anew. */
 void clients_update_roles(struct supervisor *supervisor);
 
 /* Takes `fd` and what the peer has.  0 or negative errno (then they are released). */
 int client_add(struct supervisor *supervisor, int fd, struct peer *peer);
-/* One that another odeond has left.  Takes `pidfd` when it succeeds; its end is the end of the process. */
+/* One that another odeond has left. Takes `pidfd` when it succeeds; its end is the end of the
+ * process. */
 struct registry_client;
 int client_restore(struct supervisor *supervisor, const struct registry_client *entry, int pidfd);
 /* `client` becomes what `former`, which goes, was. */
@@ -103,7 +111,8 @@ void client_refuse(struct client *client, uint64_t request_id, int error, const 
 void client_tell(struct client *client, Odeon__Event *event);
 /* Whether its user's quotas are enforced. */
 bool client_is_bound(const struct client *client);
-/* It has been refused something for its user's quota, or slowed down: said in the log, not too often. */
+/* It has been refused something for its user's quota, or slowed down: said in the log, not too
+ * often. */
 void client_blame(struct client *client, const char *what);
 /* A request goes on its way, or has been answered (K2). */
 void client_begin_request(struct client *client);

@@ -8,7 +8,8 @@
 #include "daemon/supervisor/supervisor.h"
 
 /* False: it was refused, and is gone. */
-static bool resume(struct supervisor *supervisor, struct client *client, const Odeon__Request *request)
+static bool resume(struct supervisor *supervisor, struct client *client,
+                   const Odeon__Request *request)
 {
     char text[REGISTRY_TEXT_MAX];
     int r = persist_resume_client(supervisor, client, request->hello->resume, text);
@@ -20,18 +21,20 @@ static bool resume(struct supervisor *supervisor, struct client *client, const O
     return false;
 }
 
-static size_t list_ports(const struct supervisor *supervisor, const struct client *client, uint32_t *ids)
+static size_t list_ports(const struct supervisor *supervisor, const struct client *client,
+                         uint32_t *ids)
 {
     size_t n = 0;
 
     for (uint32_t i = 0; i < ODEON_PORTS_MAX && n < ODEON_PORTS_PER_CLIENT_MAX; i++)
-        if (supervisor->ports.ports[i].state == PORT_OPEN && supervisor->ports.ports[i].client_id == client->id)
+        if (supervisor->ports.ports[i].state == PORT_OPEN &&
+            supervisor->ports.ports[i].client_id == client->id)
             ids[n++] = i;
     return n;
 }
 
-static void command_hello(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
-                          struct frame *frame)
+static void command_hello(struct supervisor *supervisor, struct client *client,
+                          Odeon__Request **request, struct frame *frame)
 {
     const Odeon__Hello *hello = (*request)->hello;
     Odeon__Reply reply = ODEON__REPLY__INIT;
@@ -40,15 +43,16 @@ static void command_hello(struct supervisor *supervisor, struct client *client, 
 
     (void)frame;
     if (client->said_hello) {
-        client_refuse(client, (*request)->id, -EALREADY, "hello was said already; one connection is one client");
+        client_refuse(client, (*request)->id, -EALREADY,
+                      "hello was said already; one connection is one client");
         return;
     }
     if (hello->protocol != ODEON_PROTOCOL_VERSION) {
-        client_refuse(
-            client, (*request)->id, -EPROTONOSUPPORT,
-            "the client speaks version %u of the protocol, the service (odeond %s) version %d; use a library of the "
-            "service's release",
-            hello->protocol, ODEON_VERSION, ODEON_PROTOCOL_VERSION);
+        client_refuse(client, (*request)->id, -EPROTONOSUPPORT,
+                      "the client speaks version %u of the protocol, the service (odeond %s) "
+                      "version %d; use a library of the "
+                      "service's release",
+                      hello->protocol, ODEON_VERSION, ODEON_PROTOCOL_VERSION);
         client_drop(client, "speaks another version of the protocol");
         return;
     }
@@ -113,8 +117,8 @@ static void refuse_role(struct client *client, const Odeon__Request *request)
 
     client_refuse(client, request->id, -EACCES,
                   "%s needs %s %s; user %u has here: %s; odeond.conf says who has which role",
-                  request_name(request->body_case), choice, roles_describe(roles, needed), client->uid,
-                  roles_describe(client->roles, has));
+                  request_name(request->body_case), choice, roles_describe(roles, needed),
+                  client->uid, roles_describe(client->roles, has));
 }
 
 static void dispatch(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
@@ -133,8 +137,8 @@ static void dispatch(struct supervisor *supervisor, struct client *client, Odeon
         return;
     }
     if (frame->n_fds > n_fds_max) {
-        client_refuse(client, (*request)->id, -EINVAL, "%zu descriptors came with a request that takes %u",
-                      frame->n_fds, n_fds_max);
+        client_refuse(client, (*request)->id, -EINVAL,
+                      "%zu descriptors came with a request that takes %u", frame->n_fds, n_fds_max);
         return;
     }
     handle(supervisor, client, request, frame);
@@ -146,20 +150,23 @@ static bool check(struct client *client, const Odeon__Request *request, const st
     if (!request || request->id == 0) {
         client_refuse(client, 0, -EBADMSG,
                       frame->size == 0 ? "an empty record; the connection is closed"
-                      : request        ? "a request without an id; the connection is closed"
-                                       : "a record of %zu bytes that is no request; the connection is closed",
+                      : request
+                          ? "a request without an id; the connection is closed"
+                          : "a record of %zu bytes that is no request; the connection is closed",
                       frame->size);
         client_throw_out(client, "sent a record that is no request");
         return false;
     }
     if (!client->said_hello && request->body_case != ODEON__REQUEST__BODY_HELLO) {
-        client_refuse(client, request->id, -EPROTO, "the first request must be hello; the connection is closed");
+        client_refuse(client, request->id, -EPROTO,
+                      "the first request must be hello; the connection is closed");
         client_throw_out(client, "did not say hello");
         return false;
     }
     if (request->body_case == ODEON__REQUEST__BODY__NOT_SET) {
         client_refuse(client, request->id, -ENOSYS,
-                      "odeond %s does not know this request; it may be of a newer release", ODEON_VERSION);
+                      "odeond %s does not know this request; it may be of a newer release",
+                      ODEON_VERSION);
         return false;
     }
     return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients as others see them: list, show, kick.  All but the executor's figures are answered also while it is down. */
+/* Clients as others see them: list, show, kick. All but the executor's figures are answered also
+ * while it is down. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,11 @@
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/supervisor.h"
 
-enum { ROWS_DEFAULT = 64, REPLY_ROOM = 64 /* for what surrounds the rows in a frame */, USAGES_MAX = 8 };
+enum {
+    ROWS_DEFAULT = 64,
+    REPLY_ROOM = 64 /* for what surrounds the rows in a frame */,
+    USAGES_MAX = 8
+};
 
 static void fill_row(const struct client *client, Odeon__Client *row, char roles[ROLES_TEXT_MAX])
 {
@@ -34,8 +39,8 @@ static const struct client *next_row(const struct client *client, uint64_t after
     return client;
 }
 
-void command_client_list(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
-                         struct frame *frame)
+void command_client_list(struct supervisor *supervisor, struct client *client,
+                         Odeon__Request **request, struct frame *frame)
 {
     const Odeon__Page *page = (*request)->client_list->page;
     uint32_t wanted = page && page->rows ? page->rows : ROWS_DEFAULT;
@@ -74,7 +79,8 @@ static struct client *find_other(struct client *asker, uint64_t request_id, uint
     struct client *other = clients_find(&asker->supervisor->clients, id);
 
     if (!other || !other->said_hello)
-        client_refuse(asker, request_id, -ENOENT, "there is no client %u; odeonctl client list shows who is there", id);
+        client_refuse(asker, request_id, -ENOENT,
+                      "there is no client %u; odeonctl client list shows who is there", id);
     return other && other->said_hello ? other : NULL;
 }
 
@@ -122,11 +128,14 @@ static void on_show(void *userdata, struct executor_request *request, Odeon__Rep
     shown = find_other(asker, request->tag, request->request->client_show->id);
     if (shown)
         send_show(asker, request->tag, shown,
-                  reply->error == 0 && reply->body_case == ODEON__REPLY__BODY_CLIENT_SHOW ? reply->client_show : NULL);
+                  reply->error == 0 && reply->body_case == ODEON__REPLY__BODY_CLIENT_SHOW
+                      ? reply->client_show
+                      : NULL);
 }
 
 /* The executor does not know whose a port is. */
-static int name_ports(const struct supervisor *supervisor, const struct client *shown, Odeon__ClientShow *show)
+static int name_ports(const struct supervisor *supervisor, const struct client *shown,
+                      Odeon__ClientShow *show)
 {
     free(show->ports);
     show->n_ports = 0;
@@ -134,7 +143,8 @@ static int name_ports(const struct supervisor *supervisor, const struct client *
     if (!show->ports)
         return -ENOMEM;
     show->uid = shown->uid;
-    for (uint32_t i = 0; i < ODEON_PORTS_MAX && show->n_ports < 2 * ODEON_PORTS_PER_CLIENT_MAX; i++) {
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX && show->n_ports < 2 * ODEON_PORTS_PER_CLIENT_MAX;
+         i++) {
         const struct port *port = &supervisor->ports.ports[i];
 
         if (port->state != PORT_OPEN || port->client_id != shown->id)
@@ -145,8 +155,8 @@ static int name_ports(const struct supervisor *supervisor, const struct client *
     return 0;
 }
 
-void command_client_show(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
-                         struct frame *frame)
+void command_client_show(struct supervisor *supervisor, struct client *client,
+                         Odeon__Request **request, struct frame *frame)
 {
     struct client *shown = find_other(client, (*request)->id, (*request)->client_show->id);
 
@@ -161,8 +171,8 @@ void command_client_show(struct supervisor *supervisor, struct client *client, O
         command_ask_executor(client, request, -1, on_show);
 }
 
-void command_client_kick(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
-                         struct frame *frame)
+void command_client_kick(struct supervisor *supervisor, struct client *client,
+                         Odeon__Request **request, struct frame *frame)
 {
     struct client *other = find_other(client, (*request)->id, (*request)->client_kick->id);
     Odeon__Reply reply = ODEON__REPLY__INIT;

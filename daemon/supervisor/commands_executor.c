@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests that the executor answers: passed on and back without a look inside, but for what must survive a restart:
- * plugins and changed settings.
+/* Requests that the executor answers: passed on and back without a look inside, but for what must
+ * survive a restart: plugins and changed settings.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,20 +9,22 @@
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/supervisor.h"
 
-static void remember_plugin(struct supervisor *supervisor, struct executor_request *request, const Odeon__Reply *reply)
+static void remember_plugin(struct supervisor *supervisor, struct executor_request *request,
+                            const Odeon__Reply *reply)
 {
     struct plugin *plugin;
 
     if (reply->body_case != ODEON__REPLY__BODY_PLUGIN || !reply->plugin || request->fd < 0)
         return;
-    plugin =
-        plugin_store_add(&supervisor->plugins, reply->plugin->name, request->request->plugin_load->path, request->fd);
+    plugin = plugin_store_add(&supervisor->plugins, reply->plugin->name,
+                              request->request->plugin_load->path, request->fd);
     request->fd = -1;
     if (plugin) {
         plugin->loaded = true;
         persist_keep_plugin(supervisor, plugin);
     } else {
-        log_error("plugin %s is loaded, but there is no room to keep its file: a restart of the executor will lose it",
+        log_error("plugin %s is loaded, but there is no room to keep its file: a restart of the "
+                  "executor will lose it",
                   reply->plugin->name);
     }
 }
@@ -38,7 +40,8 @@ static void forget_plugin(struct supervisor *supervisor, const char *name)
 }
 
 /* What a success changes in the start of the next executor. */
-static void note_success(struct supervisor *supervisor, struct executor_request *request, const Odeon__Reply *reply)
+static void note_success(struct supervisor *supervisor, struct executor_request *request,
+                         const Odeon__Reply *reply)
 {
     const Odeon__Request *asked = request->request;
 
@@ -75,7 +78,8 @@ static void on_answer(void *userdata, struct executor_request *request, Odeon__R
 }
 
 void command_ask_executor(struct client *client, Odeon__Request **request, int fd,
-                          void (*done)(void *userdata, struct executor_request *request, Odeon__Reply *reply))
+                          void (*done)(void *userdata, struct executor_request *request,
+                                       Odeon__Reply *reply))
 {
     struct executor_ask ask = { .asker = { .client_id = client->id,
                                            .uid = client->uid,
@@ -94,17 +98,21 @@ void command_ask_executor(struct client *client, Odeon__Request **request, int f
         return;
     client_end_request(client);
     if (r == -EBUSY)
-        client_refuse(client, ask.tag, r, "%d requests wait for the executor already; try again later",
+        client_refuse(client, ask.tag, r,
+                      "%d requests wait for the executor already; try again later",
                       EXECUTOR_REQUESTS_MAX);
     else if (r == -EMSGSIZE)
-        client_refuse(client, ask.tag, r,
-                      "the request is too large to be passed on; leave some bytes of the frame's %d free",
-                      ODEON_CONTROL_FRAME_MAX);
+        client_refuse(
+            client, ask.tag, r,
+            "the request is too large to be passed on; leave some bytes of the frame's %d free",
+            ODEON_CONTROL_FRAME_MAX);
     else
-        client_refuse(client, ask.tag, r, "the request cannot be passed to the executor: %s", strerror(-r));
+        client_refuse(client, ask.tag, r, "the request cannot be passed to the executor: %s",
+                      strerror(-r));
 }
 
-static bool refuse_when_stopping(struct supervisor *supervisor, struct client *client, const Odeon__Request *request)
+static bool refuse_when_stopping(struct supervisor *supervisor, struct client *client,
+                                 const Odeon__Request *request)
 {
     if (!supervisor->stopping)
         return false;
@@ -120,8 +128,8 @@ void command_forward(struct supervisor *supervisor, struct client *client, Odeon
         command_ask_executor(client, request, -1, on_answer);
 }
 
-void command_plugin_load(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
-                         struct frame *frame)
+void command_plugin_load(struct supervisor *supervisor, struct client *client,
+                         Odeon__Request **request, struct frame *frame)
 {
     char text[PLUGIN_TEXT_MAX];
     int fd;

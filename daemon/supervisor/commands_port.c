@@ -15,13 +15,15 @@ static uint64_t backlog_setting(const struct supervisor *supervisor)
     const char *value = settings_get(&supervisor->settings, "backlog-bytes");
     uint64_t bytes;
 
-    return value && config_parse_bytes(value, 0, UINT64_MAX, &bytes) == 0 ? bytes : ODEON_BACKLOG_BYTES_DEFAULT;
+    return value && config_parse_bytes(value, 0, UINT64_MAX, &bytes) == 0
+               ? bytes
+               : ODEON_BACKLOG_BYTES_DEFAULT;
 }
 
-/* What the port takes of its user's account.  A backlog may be smaller than the setting's; rings are what was asked
- * for. */
-static int judge(struct supervisor *supervisor, struct client *client, const Odeon__Request *request,
-                 struct holding *want)
+/* What the port takes of its user's account. A backlog may be smaller than the setting's; rings are
+ * what was asked for. */
+static int judge(struct supervisor *supervisor, struct client *client,
+                 const Odeon__Request *request, struct holding *want)
 {
     const struct account *account = account_find(&supervisor->accounts, client->uid);
     const struct quotas *quotas = &supervisor->config.quotas;
@@ -36,15 +38,17 @@ static int judge(struct supervisor *supervisor, struct client *client, const Ode
         room = account_room(account, quotas, &client->held, (enum quota)i);
         if (least <= room)
             continue;
-        client_refuse(
-            client, request->id, -EDQUOT,
-            "user %u has %llu of %llu %s (quota-%s), and this one of its %llu clients may have %llu more, not "
-            "%llu; close a port, or ask for smaller rings",
-            client->uid, (unsigned long long)account->used.amounts[i], (unsigned long long)quotas->limits[i],
-            quota_name((enum quota)i), quota_name((enum quota)i),
-            (unsigned long long)account->used.amounts[QUOTA_CLIENTS], (unsigned long long)room,
-            (unsigned long long)least);
-        snprintf(what, sizeof(what), "is refused a port: its user's quota-%s", quota_name((enum quota)i));
+        client_refuse(client, request->id, -EDQUOT,
+                      "user %u has %llu of %llu %s (quota-%s), and this one of its %llu clients "
+                      "may have %llu more, not "
+                      "%llu; close a port, or ask for smaller rings",
+                      client->uid, (unsigned long long)account->used.amounts[i],
+                      (unsigned long long)quotas->limits[i], quota_name((enum quota)i),
+                      quota_name((enum quota)i),
+                      (unsigned long long)account->used.amounts[QUOTA_CLIENTS],
+                      (unsigned long long)room, (unsigned long long)least);
+        snprintf(what, sizeof(what), "is refused a port: its user's quota-%s",
+                 quota_name((enum quota)i));
         client_blame(client, what);
         return -EDQUOT;
     }
@@ -52,8 +56,9 @@ static int judge(struct supervisor *supervisor, struct client *client, const Ode
 }
 
 /* Where its memory cannot be made, the port has not been known to anybody. */
-static void begin_open(struct supervisor *supervisor, struct client *client, const Odeon__Request *request,
-                       struct port *port, uint64_t submission_bytes, uint64_t delivery_bytes)
+static void begin_open(struct supervisor *supervisor, struct client *client,
+                       const Odeon__Request *request, struct port *port, uint64_t submission_bytes,
+                       uint64_t delivery_bytes)
 {
     int r = port_make_memory(port, submission_bytes, delivery_bytes, request->port_open->pipe);
     const char *what = "memory for the port";
@@ -76,8 +81,8 @@ static void begin_open(struct supervisor *supervisor, struct client *client, con
     ports_open(supervisor, port);
 }
 
-void command_port_open(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
-                       struct frame *frame)
+void command_port_open(struct supervisor *supervisor, struct client *client,
+                       Odeon__Request **request, struct frame *frame)
 {
     uint64_t submission_bytes = (*request)->port_open->submission_bytes,
              delivery_bytes = (*request)->port_open->delivery_bytes;
@@ -103,7 +108,8 @@ void command_port_open(struct supervisor *supervisor, struct client *client, Ode
     }
     if (client->n_ports >= ODEON_PORTS_PER_CLIENT_MAX) {
         client_refuse(client, (*request)->id, -EMFILE,
-                      "this client has %u ports, the most that one can have (those that are still being drained "
+                      "this client has %u ports, the most that one can have (those that are still "
+                      "being drained "
                       "count); close one",
                       client->n_ports);
         return;
@@ -113,7 +119,8 @@ void command_port_open(struct supervisor *supervisor, struct client *client, Ode
         return;
     port = port_table_allocate(&supervisor->ports, client->id);
     if (!port) {
-        client_refuse(client, (*request)->id, -ENFILE, "the service has %d ports, the most that it can have; close one",
+        client_refuse(client, (*request)->id, -ENFILE,
+                      "the service has %d ports, the most that it can have; close one",
                       ODEON_PORTS_MAX);
         return;
     }
@@ -124,8 +131,8 @@ void command_port_open(struct supervisor *supervisor, struct client *client, Ode
     begin_open(supervisor, client, *request, port, submission_bytes, delivery_bytes);
 }
 
-void command_port_close(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
-                        struct frame *frame)
+void command_port_close(struct supervisor *supervisor, struct client *client,
+                        Odeon__Request **request, struct frame *frame)
 {
     uint32_t index = (*request)->port_close->port_id;
     struct port *port = port_table_find_of_client(&supervisor->ports, index, client->id);

@@ -8,12 +8,14 @@
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/supervisor.h"
 
-void command_status(struct supervisor *supervisor, struct client *client, Odeon__Request **request, struct frame *frame)
+void command_status(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
+                    struct frame *frame)
 {
     const struct stats_header *header = supervisor->stats.header;
     Odeon__Reply reply = ODEON__REPLY__INIT;
     Odeon__StatusReply body = ODEON__STATUS_REPLY__INIT;
-    char stealing[sizeof(header->stealing_name)], steal_mode[sizeof(header->steal_mode_name)], roles[ROLES_TEXT_MAX];
+    char stealing[sizeof(header->stealing_name)], steal_mode[sizeof(header->steal_mode_name)],
+        roles[ROLES_TEXT_MAX];
 
     (void)frame;
     memcpy(stealing, header->stealing_name, sizeof(stealing));
@@ -37,7 +39,8 @@ void command_status(struct supervisor *supervisor, struct client *client, Odeon_
     body.steal_mode = steal_mode;
     body.reconfigurations = atomic_load_explicit(&header->reconfigurations, memory_order_relaxed);
     body.reconfigure_last_ns = atomic_load_explicit(&header->pause_last_ns, memory_order_relaxed);
-    body.reconfigure_longest_ns = atomic_load_explicit(&header->pause_longest_ns, memory_order_relaxed);
+    body.reconfigure_longest_ns =
+        atomic_load_explicit(&header->pause_longest_ns, memory_order_relaxed);
     body.runtime_dir = supervisor->runtime.dir;
     body.your_id = client->id;
     body.your_uid = client->uid;

@@ -28,7 +28,8 @@ static void finish(struct executor *executor, struct executor_request *request, 
     request_free(request);
 }
 
-static void finish_with_error(struct executor *executor, struct executor_request *request, int error, const char *text)
+static void finish_with_error(struct executor *executor, struct executor_request *request,
+                              int error, const char *text)
 {
     Odeon__Reply reply = ODEON__REPLY__INIT;
 
@@ -72,7 +73,8 @@ static void on_frame(void *userdata, struct frame *frame)
     struct executor_request *request;
 
     if (!report) {
-        log_error("the executor sent a report that cannot be read (%zu bytes): it is stopped and started again",
+        log_error("the executor sent a report that cannot be read (%zu bytes): it is stopped and "
+                  "started again",
                   frame->size);
         executor_kill(executor);
         return;
@@ -83,7 +85,8 @@ static void on_frame(void *userdata, struct frame *frame)
     else if (report->body_case == ODEON__REPORT__BODY_REPLY && report->reply)
         finish(executor, request, report->reply);
     else
-        finish_with_error(executor, request, report->error < 0 ? report->error : -EPROTO, report->text);
+        finish_with_error(executor, request, report->error < 0 ? report->error : -EPROTO,
+                          report->text);
     odeon__report__free_unpacked(report, NULL);
 }
 
@@ -100,7 +103,8 @@ static void on_error(void *userdata, int error)
     struct executor *executor = userdata;
 
     if (error < 0) {
-        log_error("connection to the executor: %s: it is stopped and started again", strerror(-error));
+        log_error("connection to the executor: %s: it is stopped and started again",
+                  strerror(-error));
         executor_kill(executor);
     }
     /* normally its end follows at once */
@@ -120,12 +124,14 @@ static void on_exit_of_child(void *userdata, int wait_status)
     }
     executor->state = EXECUTOR_DOWN;
     fail_sent(executor, -ECONNRESET,
-              "the executor was restarted while the request was running; whether it was carried out is not known: "
+              "the executor was restarted while the request was running; whether it was carried "
+              "out is not known: "
               "look, then ask again");
     executor->ops->exited(executor->userdata, wait_status);
 }
 
-void executor_init(struct executor *executor, uv_loop_t *loop, const struct executor_ops *ops, void *userdata)
+void executor_init(struct executor *executor, uv_loop_t *loop, const struct executor_ops *ops,
+                   void *userdata)
 {
     *executor = (struct executor){ .loop = loop, .ops = ops, .userdata = userdata };
     executor->sent_end = &executor->sent;
@@ -189,7 +195,8 @@ void executor_kill(struct executor *executor)
     child_kill(&executor->child, SIGKILL);
 }
 
-static int send_command(struct executor *executor, Odeon__Command *command, const int *fds, size_t n_fds)
+static int send_command(struct executor *executor, Odeon__Command *command, const int *fds,
+                        size_t n_fds)
 {
     if (!executor->channel)
         return -EPIPE;
@@ -197,16 +204,18 @@ static int send_command(struct executor *executor, Odeon__Command *command, cons
     return channel_send(executor->channel, &command->base, fds, n_fds);
 }
 
-uint64_t executor_send(struct executor *executor, Odeon__Command *command, const int *fds, size_t n_fds)
+uint64_t executor_send(struct executor *executor, Odeon__Command *command, const int *fds,
+                       size_t n_fds)
 {
     int r = send_command(executor, command, fds, n_fds);
 
     if (r == 0)
         return command->id;
-    /* A broken connection is the executor's end, which is reported by itself; anything else would leave it half
-     * informed. */
+    /* A broken connection is the executor's end, which is reported by itself; anything else would
+     * leave it half informed. */
     if (r != -EPIPE && r != -ECONNRESET) {
-        log_error("a command to the executor cannot be sent: %s: it is stopped and started again", strerror(-r));
+        log_error("a command to the executor cannot be sent: %s: it is stopped and started again",
+                  strerror(-r));
         executor_kill(executor);
     }
     return 0;
@@ -259,13 +268,15 @@ void executor_set_ready(struct executor *executor)
             return;
         }
         if (r < 0)
-            finish_with_error(executor, request, r, "the request could not be sent to the executor");
+            finish_with_error(executor, request, r,
+                              "the request could not be sent to the executor");
     }
 }
 
 int executor_ask(struct executor *executor, const struct executor_ask *ask)
 {
-    struct executor_request *request = executor->n_requests < EXECUTOR_REQUESTS_MAX ? malloc(sizeof(*request)) : NULL;
+    struct executor_request *request =
+        executor->n_requests < EXECUTOR_REQUESTS_MAX ? malloc(sizeof(*request)) : NULL;
     int r;
 
     if (!request) {
@@ -274,14 +285,17 @@ int executor_ask(struct executor *executor, const struct executor_ask *ask)
             close(ask->fd);
         return executor->n_requests < EXECUTOR_REQUESTS_MAX ? -ENOMEM : -EBUSY;
     }
-    *request = (struct executor_request){
-        .asker = ask->asker, .tag = ask->tag, .request = ask->request, .fd = ask->fd, .done = ask->done
-    };
+    *request = (struct executor_request){ .asker = ask->asker,
+                                          .tag = ask->tag,
+                                          .request = ask->request,
+                                          .fd = ask->fd,
+                                          .done = ask->done };
     if (ask->now || (executor->state == EXECUTOR_READY && !executor->waiting))
         r = send_request(executor, request);
     else
         r = -EPIPE;
-    if (!ask->now && (r == -EPIPE || r == -ECONNRESET)) { /* what belongs to this start is no concern of the next one's */
+    /* what belongs to this start is no concern of the next one's */
+    if (!ask->now && (r == -EPIPE || r == -ECONNRESET)) {
         append_waiting(executor, request);
     } else if (r < 0) {
         request_free(request);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor as a partner: its process, the control connection, and the requests that wait for its answers.
+/* The executor as a partner: its process, the control connection, and the requests that wait for
+ * its answers.
  *
- * Owned by the supervisor; event loop thread only.  What to send at a start and when to start again is boot.c's.
+ * Owned by the supervisor; event loop thread only. What to send at a start and when to start again
+ * is boot.c's.
  *
- * E1  Every request ends in exactly one call of its `done`: with the executor's answer; with -ECONNRESET when the executor died
- *     after it had been sent; with -ESHUTDOWN at the end of the service.
+ * E1  Every request ends in exactly one call of its `done`: with the executor's answer; with
+ *     -ECONNRESET when the executor died after it had been sent; with -ESHUTDOWN at the end of the
+ *     service.
  * E2  A request that has not been sent when the executor dies waits for the next one.
- * E3  Command ids are never used twice, also over restarts: a late answer cannot be taken for another one's.
+ * E3  Command ids are never used twice, also over restarts: a late answer cannot be taken for
+ *     another one's.
  */
 #pragma once
 
@@ -36,11 +40,11 @@ struct executor_asker {
 
 struct executor_request {
     struct executor_request *next;
-    uint64_t id;        /* of the command; 0: not sent */
+    uint64_t id; /* of the command; 0: not sent */
     struct executor_asker asker;
-    uint64_t tag;       /* the asker's: a client's request id */
+    uint64_t tag; /* the asker's: a client's request id */
     Odeon__Request *request;
-    int fd;             /* -1: none */
+    int fd; /* -1: none */
     /* May take `fd` (and set it to -1) and change `reply`; both are freed afterwards. */
     void (*done)(void *userdata, struct executor_request *request, Odeon__Reply *reply);
 };
@@ -48,7 +52,8 @@ struct executor_request {
 struct executor_ops {
     /* A report that answers no request. */
     void (*report)(void *userdata, const Odeon__Report *report);
-    /* The process has ended; what it had reported before was handed over, its requests have been answered. */
+    /* The process has ended; what it had reported before was handed over, its requests have been
+     * answered. */
     void (*exited)(void *userdata, int wait_status);
 };
 
@@ -66,7 +71,8 @@ struct executor {
     void *userdata;
 };
 
-void executor_init(struct executor *executor, uv_loop_t *loop, const struct executor_ops *ops, void *userdata);
+void executor_init(struct executor *executor, uv_loop_t *loop, const struct executor_ops *ops,
+                   void *userdata);
 /* Ends every request with -ESHUTDOWN and closes the handles; the process must have ended. */
 void executor_fini(struct executor *executor);
 
@@ -76,11 +82,14 @@ int executor_start(struct executor *executor, const char *program, const char *l
 void executor_set_ready(struct executor *executor);
 void executor_kill(struct executor *executor);
 
-/* Sends a command of the supervisor's own.  Its id, or 0: it could not be sent (the log says why). */
-uint64_t executor_send(struct executor *executor, Odeon__Command *command, const int *fds, size_t n_fds);
+/* Sends a command of the supervisor's own.  Its id, or 0: it could not be sent (the log says
+ * why). */
+uint64_t executor_send(struct executor *executor, Odeon__Command *command, const int *fds,
+                       size_t n_fds);
 
-/* Asks, now or as soon as the executor is ready (`now`: although it is not).  Takes `request` and `fd` in any case.
- * 0; -EBUSY: too many wait already; -ENOMEM; -EMSGSIZE: does not fit into a frame. */
+/* Asks, now or as soon as the executor is ready (`now`: although it is not). Takes `request` and
+ * `fd` in any case. 0; -EBUSY: too many wait already; -ENOMEM; -EMSGSIZE: does not fit into a
+ * frame. */
 struct executor_ask {
     struct executor_asker asker;
     uint64_t tag;

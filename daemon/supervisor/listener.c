@@ -32,40 +32,48 @@ static void refuse(int fd, int error, const char *text)
 }
 
 /* 0: the peer is let in. */
-static int judge(const struct supervisor *supervisor, const struct peer *peer, char text[REFUSAL_MAX])
+static int judge(const struct supervisor *supervisor, const struct peer *peer,
+                 char text[REFUSAL_MAX])
 {
-    const struct account *known = account_find(&supervisor->accounts, peer->uid), nothing = { .uid = peer->uid };
+    const struct account *known = account_find(&supervisor->accounts, peer->uid),
+                         nothing = { .uid = peer->uid };
     const struct access *access = &supervisor->config.access;
     const struct quotas *quotas = &supervisor->config.quotas;
-    uint32_t most = ODEON_CLIENTS_MAX - (quotas_bind(quotas, peer->uid) ? ODEON_CLIENTS_RESERVED : 0);
+    uint32_t most =
+        ODEON_CLIENTS_MAX - (quotas_bind(quotas, peer->uid) ? ODEON_CLIENTS_RESERVED : 0);
 
     if (access_roles(access, peer) == 0) {
         if (access_is_overflow_user(peer->uid) && !access->overflow_user)
             snprintf(text, REFUSAL_MAX,
-                     "user %u is the one whom a user namespace has no number for: it is let in where overflow-user = "
+                     "user %u is the one whom a user namespace has no number for: it is let in "
+                     "where overflow-user = "
                      "yes in odeond.conf says so",
                      peer->uid);
         else
             snprintf(text, REFUSAL_MAX,
-                     "user %u may not use this service: it has no role here; role-observe and role-post in odeond.conf "
+                     "user %u may not use this service: it has no role here; role-observe and "
+                     "role-post in odeond.conf "
                      "say who has",
                      peer->uid);
         return -EACCES;
     }
     if (account_room(known ? known : &nothing, quotas, &nothing.used, QUOTA_CLIENTS) == 0) {
-        snprintf(text, REFUSAL_MAX, "user %u has %llu clients, its quota (quota-clients); try again when one has gone",
+        snprintf(text, REFUSAL_MAX,
+                 "user %u has %llu clients, its quota (quota-clients); try again when one has gone",
                  peer->uid, (unsigned long long)quotas->limits[QUOTA_CLIENTS]);
         return -EDQUOT;
     }
     if (supervisor->clients.n - supervisor->clients.n_absent >= most) {
-        snprintf(text, REFUSAL_MAX, "the service has %u clients, the most that it takes; try again when one has gone",
+        snprintf(text, REFUSAL_MAX,
+                 "the service has %u clients, the most that it takes; try again when one has gone",
                  supervisor->clients.n);
         return -EUSERS;
     }
     return 0;
 }
 
-/* A user who is refused has no account here; who knocks again and again is told of once a minute (account.h, Q4). */
+/* A user who is refused has no account here; who knocks again and again is told of once a minute
+ * (account.h, Q4). */
 static void blame(struct supervisor *supervisor, const struct peer *peer, const char *why)
 {
     struct listener *listener = &supervisor->listener;
@@ -81,9 +89,10 @@ static void blame(struct supervisor *supervisor, const struct peer *peer, const 
     if (!account_blame(stranger ? stranger : &listener->other_strangers, uv_hrtime(), &more))
         return;
     snprintf(pid, sizeof(pid), "ODEON_CLIENT_PID=%d", (int)peer->pid);
-    log_fields(LOG_LEVEL_WARNING, fields,
-               "a connection of process %d, user %u, is refused (and %llu since that was last told): %s",
-               (int)peer->pid, peer->uid, (unsigned long long)more, why);
+    log_fields(
+        LOG_LEVEL_WARNING, fields,
+        "a connection of process %d, user %u, is refused (and %llu since that was last told): %s",
+        (int)peer->pid, peer->uid, (unsigned long long)more, why);
 }
 
 static void admit(struct supervisor *supervisor, int fd)
@@ -149,7 +158,8 @@ int listener_start(struct supervisor *supervisor, int fd)
     uv_timer_init(&supervisor->loop, &listener->pause);
     listener->poll.data = listener->pause.data = supervisor;
     listener->open = true;
-    peer_allow_descriptors(fd, false); /* who is accepted inherits it: nothing comes before it is known who that is */
+    /* who is accepted inherits it: nothing comes before it is known who that is */
+    peer_allow_descriptors(fd, false);
     return uv_poll_start(&listener->poll, UV_READABLE, on_connection);
 }
 

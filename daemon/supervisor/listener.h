@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admits clients: accepts connections, looks at who they are, refuses with a reason.  Event loop thread only. */
+/* Admits clients: accepts connections, looks at who they are, refuses with a reason. Event loop
+ * thread only. */
 #pragma once
 
 #include <stdbool.h>

@@ -21,9 +21,11 @@ void notify_format_status(const struct supervisor *supervisor, char *text, size_
     char workers[32], plugins[32], clients[32];
     enum service_state state = supervisor_get_state(supervisor);
 
-    counted(workers, sizeof(workers), atomic_load_explicit(&supervisor->stats.header->n_workers, memory_order_relaxed),
+    counted(workers, sizeof(workers),
+            atomic_load_explicit(&supervisor->stats.header->n_workers, memory_order_relaxed),
             "worker");
-    counted(plugins, sizeof(plugins), (uint32_t)plugin_store_count_loaded(&supervisor->plugins), "plugin");
+    counted(plugins, sizeof(plugins), (uint32_t)plugin_store_count_loaded(&supervisor->plugins),
+            "plugin");
     counted(clients, sizeof(clients), supervisor->clients.n, "client");
     if (state == SERVICE_RUNNING)
         snprintf(text, size, "%s, %s, %s", workers, plugins, clients);

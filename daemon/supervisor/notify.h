@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the service manager is told, but for its watchdog (watchdog.h).  Without one, nothing happens.  Event loop thread only. */
+/* What the service manager is told, but for its watchdog (watchdog.h). Without one, nothing
+ * happens. Event loop thread only. */
 #pragma once
 
 #include <stdbool.h>

@@ -30,7 +30,8 @@ static struct offender *find(struct offenders *offenders, pid_t pid, uid_t uid, 
 }
 
 /* F4 */
-static struct offender *find_or_add(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns)
+static struct offender *find_or_add(struct offenders *offenders, pid_t pid, uid_t uid,
+                                    uint64_t now_ns)
 {
     struct offender *offender = find(offenders, pid, uid, now_ns), *oldest = &offenders->list[0];
 
@@ -46,12 +47,14 @@ static struct offender *find_or_add(struct offenders *offenders, pid_t pid, uid_
 /* F3 */
 static void hold(struct offender *offender, uint64_t now_ns, uint64_t hold_ns, uint64_t hold_max_ns)
 {
-    uint64_t end = later(offender->until_ns, now_ns) + hold_ns, last = now_ns + OFFENDERS_HOLDS_MAX * hold_max_ns;
+    uint64_t end = later(offender->until_ns, now_ns) + hold_ns,
+             last = now_ns + OFFENDERS_HOLDS_MAX * hold_max_ns;
 
     offender->until_ns = end < last ? end : last;
 }
 
-uint64_t offenders_note(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns, uint64_t hold_max_ns)
+uint64_t offenders_note(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns,
+                        uint64_t hold_max_ns)
 {
     struct offender *offender = find_or_add(offenders, pid, uid, now_ns);
     uint64_t hold_ns = OFFENDERS_FIRST_HOLD_MS * UINT64_C(1000000);
@@ -78,7 +81,8 @@ static unsigned count_processes(const struct offenders *offenders, uid_t uid, ui
     return n;
 }
 
-uint64_t offenders_admit(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns, uint64_t hold_max_ns)
+uint64_t offenders_admit(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns,
+                         uint64_t hold_max_ns)
 {
     struct offender *offender = find(offenders, pid, uid, now_ns);
 

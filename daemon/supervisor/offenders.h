@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Offenders: processes that have lately written what no client may write, and until when they are not listened to.
+/* Offenders: processes that have lately written what no client may write, and until when they are
+ * not listened to.
  *
- * Whoever breaks a port is thrown out at once and may come back at once; each round costs the executor mappings that are made and
- * unmapped under its workers, and whoever does nothing else all day takes that time from the others.  So a process that offends more
- * than twice within a second is read from again only after a while: 10 ms, 20, 40, … up to what `offender-hold-ms` says.  Others of its
- * user, who are other processes, are not held back.
+ * Whoever breaks a port is thrown out at once and may come back at once; each round costs the
+ * executor mappings that are made and unmapped under its workers, and whoever does nothing else all
+ * day takes that time from the others. So a process that offends more than twice within a second is
+ * read from again only after a while: 10 ms, 20, 40, … up to what `offender-hold-ms` says. Others
+ * of its user, who are other processes, are not held back.
  *
  * Owned by the clients.  Event loop thread only; the clock is the caller's.
  *
- * F1  Only a process that has offended is held, with all of its connections, until OFFENDERS_MEMORY_NS have gone by without an offence
- *     and without a hold.  A process number that is given again so soon costs the newcomer one wait, the longest of which is F3.
- * F2  A user of whom so many processes have offended lately that the next one is likely to do so, too (OFFENDERS_PROCESSES), has its
- *     new connections let in one after the other: those that it had before are left alone.
- * F3  Holds of one process, and waits of one user, follow each other: who prepares many offences and commits them at once has won
- *     nothing.  All together reach no further than OFFENDERS_HOLDS_MAX of the longest hold into the future.
+ * F1  Only a process that has offended is held, with all of its connections, until
+ *     OFFENDERS_MEMORY_NS have gone by without an offence and without a hold.  A process number
+ *     that is given again so soon costs the newcomer one wait, the longest of which is F3.
+ * F2  A user of whom so many processes have offended lately that the next one is likely to do so,
+ *     too (OFFENDERS_PROCESSES), has its new connections let in one after the other: those that it
+ *     had before are left alone.
+ * F3  Holds of one process, and waits of one user, follow each other: who prepares many offences
+ *     and commits them at once has won nothing.  All together reach no further than
+ *     OFFENDERS_HOLDS_MAX of the longest hold into the future.
  * F4  The table is bounded; who offended longest ago is forgotten first.
  */
 #pragma once
@@ -43,6 +48,8 @@ struct offenders {
 };
 
 /* An offence.  Until when the process is not to be listened to; `now_ns`: it need not wait. */
-uint64_t offenders_note(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns, uint64_t hold_max_ns);
+uint64_t offenders_note(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns,
+                        uint64_t hold_max_ns);
 /* A new connection: likewise. */
-uint64_t offenders_admit(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns, uint64_t hold_max_ns);
+uint64_t offenders_admit(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns,
+                         uint64_t hold_max_ns);

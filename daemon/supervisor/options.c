@@ -28,7 +28,8 @@ static const char usage[] =
     "  --version           print the version and exit\n"
     "  --help              print this and exit\n"
     "\n"
-    "SIGTERM and SIGINT stop the service after the executor has worked off what it was sent; a second one stops at "
+    "SIGTERM and SIGINT stop the service after the executor has worked off what it was sent; a "
+    "second one stops at "
     "once.\n"
     "SIGHUP reads the configuration again and applies what can change at run time.\n";
 
@@ -106,17 +107,20 @@ static int set_log_level(struct config *config, const char *value, char *text)
     int r = parse_log_level(value, &config->log_level);
 
     if (r < 0)
-        snprintf(text, CONFIG_TEXT_MAX, "log-level: '%.60s' is not one of error, warning, notice, info, debug", value);
+        snprintf(text, CONFIG_TEXT_MAX,
+                 "log-level: '%.60s' is not one of error, warning, notice, info, debug", value);
     return r;
 }
 
-static int set_milliseconds(const char *key, const char *value, uint64_t max, uint64_t *ret_ns, char *text)
+static int set_milliseconds(const char *key, const char *value, uint64_t max, uint64_t *ret_ns,
+                            char *text)
 {
     uint64_t number;
     int r = config_parse_u64(value, 0, max, &number);
 
     if (r < 0) {
-        snprintf(text, CONFIG_TEXT_MAX, "%s: '%.60s' is not a number of milliseconds from 0 to %llu", key, value,
+        snprintf(text, CONFIG_TEXT_MAX,
+                 "%s: '%.60s' is not a number of milliseconds from 0 to %llu", key, value,
                  (unsigned long long)max);
         return r;
     }
@@ -131,7 +135,8 @@ static int set_drain_timeout(struct config *config, const char *value, char *tex
 
 static int set_restart_delay(struct config *config, const char *value, char *text)
 {
-    return set_milliseconds("restart-delay-max-ms", value, 600000, &config->restart_delay_max_ns, text);
+    return set_milliseconds("restart-delay-max-ms", value, 600000, &config->restart_delay_max_ns,
+                            text);
 }
 
 static int set_executor_path(struct config *config, const char *value, char *text)
@@ -172,7 +177,8 @@ static const struct {
     { "plugin", add_plugin },
 };
 
-static int set_key(void *userdata, const char *section, const char *key, const char *value, char *text)
+static int set_key(void *userdata, const char *section, const char *key, const char *value,
+                   char *text)
 {
     struct config *config = userdata;
     int r;
@@ -187,7 +193,8 @@ static int set_key(void *userdata, const char *section, const char *key, const c
     }
     r = settings_set(&config->executor, key, value);
     if (r < 0)
-        snprintf(text, CONFIG_TEXT_MAX, "%.60s: %s", key, r == -ENOSPC ? "too many settings" : strerror(-r));
+        snprintf(text, CONFIG_TEXT_MAX, "%.60s: %s", key,
+                 r == -ENOSPC ? "too many settings" : strerror(-r));
     return r;
 }
 
@@ -288,7 +295,8 @@ static int fill_defaults(struct options *options)
         return -ENOMEM;
     if (!options->config_path && set_string(&options->config_path, ODEON_CONFIG_FILE) < 0)
         return -ENOMEM;
-    if (!options->socket_path && asprintf(&options->socket_path, "%s/control.sock", options->runtime_dir) < 0) {
+    if (!options->socket_path &&
+        asprintf(&options->socket_path, "%s/control.sock", options->runtime_dir) < 0) {
         options->socket_path = NULL;
         return -ENOMEM;
     }
@@ -317,7 +325,8 @@ enum options_result options_parse(struct options *options, int argc, char **argv
         r = parse_option(options, option);
     }
     if (r == 0 && optind < argc) {
-        snprintf(text, OPTIONS_TEXT_MAX, "'%.200s': odeond takes options only (odeond --help)", argv[optind]);
+        snprintf(text, OPTIONS_TEXT_MAX, "'%.200s': odeond takes options only (odeond --help)",
+                 argv[optind]);
         return OPTIONS_USAGE;
     }
     if (r == 0)

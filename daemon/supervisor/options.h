@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What odeond was told: command line and configuration file.
  *
- * The command line wins over the file.  It is parsed once; the file again at each reload, into a fresh struct config, so that a
- * mistake in it changes nothing.  Event loop thread only.
+ * The command line wins over the file. It is parsed once; the file again at each reload, into a
+ * fresh struct config, so that a mistake in it changes nothing. Event loop thread only.
  */
 #pragma once
 
@@ -25,8 +25,8 @@ struct config {
     char *executor_path; /* NULL: searched */
     struct access access;
     struct quotas quotas;
-    unsigned socket_mode;    /* of the control socket that odeond makes itself */
-    int64_t socket_group;    /* -1: its own */
+    unsigned socket_mode; /* of the control socket that odeond makes itself */
+    int64_t socket_group; /* -1: its own */
     size_t n_plugins;
     char *plugins[PLUGINS_CONFIGURED_MAX];
     struct settings executor;
@@ -44,16 +44,18 @@ struct options {
 
 enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_USAGE };
 
-/* OPTIONS_DONE: help or version were printed; OPTIONS_USAGE: `text` (OPTIONS_TEXT_MAX) says what is wrong. */
+/* OPTIONS_DONE: help or version were printed; OPTIONS_USAGE: `text` (OPTIONS_TEXT_MAX) says what is
+ * wrong. */
 enum options_result options_parse(struct options *options, int argc, char **argv, char *text);
 void options_fini(struct options *options);
 
-/* The keys about who may do what, and how much (options_access.c).  -ENOENT: none of them, and no text. */
+/* The keys about who may do what, and how much (options_access.c). -ENOENT: none of them, and no
+ * text. */
 void options_access_init(struct config *config);
 int options_access_set(struct config *config, const char *key, const char *value, char *text);
 
-/* Defaults, then the file, then the command line.  A missing file is fine unless it was asked for.  0, or negative errno with a
- * reason in `text`. */
+/* Defaults, then the file, then the command line. A missing file is fine unless it was asked for.
+ * 0, or negative errno with a reason in `text`. */
 int config_load(struct config *config, const struct options *options, char *text);
 void config_fini(struct config *config);
 const char *config_log_level_name(enum log_level level);

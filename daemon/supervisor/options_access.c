@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of the configuration that says who may use the service, for what, and how much of it; the interface is in
- * options.h. */
+/* The part of the configuration that says who may use the service, for what, and how much of it;
+ * the interface is in options.h. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -34,12 +34,13 @@ static const struct {
     bool bytes;
     uint64_t initial, max;
 } quota_keys[] = {
-    { "quota-clients", offsetof(struct quotas, limits[QUOTA_CLIENTS]), false, 256, ODEON_CLIENTS_MAX },
+    { "quota-clients", offsetof(struct quotas, limits[QUOTA_CLIENTS]), false, 256,
+      ODEON_CLIENTS_MAX },
     { "quota-ports", offsetof(struct quotas, limits[QUOTA_PORTS]), false, 64, ODEON_PORTS_MAX },
-    { "quota-ring-bytes", offsetof(struct quotas, limits[QUOTA_RING_BYTES]), true, UINT64_C(256) << 20,
-      UINT64_C(1) << 36 },
-    { "quota-backlog-bytes", offsetof(struct quotas, limits[QUOTA_BACKLOG_BYTES]), true, UINT64_C(1) << 30,
-      UINT64_C(1) << 40 },
+    { "quota-ring-bytes", offsetof(struct quotas, limits[QUOTA_RING_BYTES]), true,
+      UINT64_C(256) << 20, UINT64_C(1) << 36 },
+    { "quota-backlog-bytes", offsetof(struct quotas, limits[QUOTA_BACKLOG_BYTES]), true,
+      UINT64_C(1) << 30, UINT64_C(1) << 40 },
     { "quota-requests", offsetof(struct quotas, requests), false, 2000, 1000000 },
     { "offender-hold-ms", offsetof(struct quotas, hold_ms), false, 100, 1000 },
 };
@@ -53,11 +54,13 @@ static uint64_t *quota_at(struct quotas *quotas, size_t i)
 static int set_quota(struct quotas *quotas, size_t i, const char *value, char *text)
 {
     uint64_t *to = quota_at(quotas, i), max = quota_keys[i].max;
-    int r = quota_keys[i].bytes ? config_parse_bytes(value, 0, max, to) : config_parse_u64(value, 0, max, to);
+    int r = quota_keys[i].bytes ? config_parse_bytes(value, 0, max, to)
+                                : config_parse_u64(value, 0, max, to);
 
     if (r < 0)
-        snprintf(text, CONFIG_TEXT_MAX, "%s: '%.60s' is not a number%s from 0 to %llu", quota_keys[i].key, value,
-                 quota_keys[i].bytes ? " of bytes" : "", (unsigned long long)max);
+        snprintf(text, CONFIG_TEXT_MAX, "%s: '%.60s' is not a number%s from 0 to %llu",
+                 quota_keys[i].key, value, quota_keys[i].bytes ? " of bytes" : "",
+                 (unsigned long long)max);
     return r;
 }
 
@@ -66,7 +69,8 @@ static int set_quotas_bind(struct quotas *quotas, const char *value, char *text)
     quotas->everybody = strcmp(value, "all") == 0;
     if (quotas->everybody || strcmp(value, "others") == 0)
         return 0;
-    snprintf(text, CONFIG_TEXT_MAX, "quotas-bind: '%.60s' is neither others (than root and the service's user) nor all",
+    snprintf(text, CONFIG_TEXT_MAX,
+             "quotas-bind: '%.60s' is neither others (than root and the service's user) nor all",
              value);
     return -EINVAL;
 }
@@ -80,7 +84,8 @@ static int set_socket_mode(struct config *config, const char *value, char *text)
     for (; value[n] >= '0' && value[n] <= '7' && n < 5; n++)
         mode = mode * 8 + (unsigned)(value[n] - '0');
     if (n < 3 || value[n] != '\0' || (mode & ~0666U) || (mode & 0600) != 0600) {
-        snprintf(text, CONFIG_TEXT_MAX, "socket-mode: '%.60s' is not a mode such as 0600, 0660 or 0666", value);
+        snprintf(text, CONFIG_TEXT_MAX,
+                 "socket-mode: '%.60s' is not a mode such as 0600, 0660 or 0666", value);
         return -EINVAL;
     }
     config->socket_mode = mode;

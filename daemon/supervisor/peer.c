@@ -11,7 +11,8 @@
 
 #include "daemon/supervisor/peer.h"
 
-/* Younger than the C library's headers: from kernels 6.5 and 6.16 on; earlier ones answer ENOPROTOOPT. */
+/* Younger than the C library's headers: from kernels 6.5 and 6.16 on; earlier ones answer
+ * ENOPROTOOPT. */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
@@ -23,7 +24,8 @@ static int read_groups(struct peer *peer, int socket)
 {
     socklen_t size = 0;
 
-    /* The kernel says how much there is when the room is too small; a peer's groups do not change. */
+    /* The kernel says how much there is when the room is too small; a peer's groups do not
+     * change. */
     if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) == 0)
         return 0;
     if (errno != ERANGE)

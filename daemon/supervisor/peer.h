@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is at the other end of a connection, in the kernel's words: those of the moment at which it connected.
+/* Who is at the other end of a connection, in the kernel's words: those of the moment at which it
+ * connected.
  *
  * Owned by the client.  Event loop thread only.
  *
  * E1  Nothing that the peer says enters here.
- * E2  The process id is for people: its process may have ended, and the number may be another's.  `command` was read while it was still
- *     the peer's, where the kernel lets that be known (pidfd), and is empty otherwise.
+ * E2  The process id is for people: its process may have ended, and the number may be another's.
+ *     `command` was read while it was still the peer's, where the kernel lets that be known
+ *     (pidfd), and is empty otherwise.
  */
 #pragma once
 
@@ -28,5 +30,6 @@ int peer_read(struct peer *peer, int socket);
 void peer_fini(struct peer *peer);
 bool peer_is_in_group(const struct peer *peer, gid_t group);
 
-/* Whether the peer may send descriptors.  Where the kernel cannot be told, nothing happens: who receives takes none. */
+/* Whether the peer may send descriptors. Where the kernel cannot be told, nothing happens: who
+ * receives takes none. */
 void peer_allow_descriptors(int socket, bool allow);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What outlives odeond: keeping it and forgetting it; the interface is in persist.h.  Taking it up again is in
- * resume.c. */
+/* What outlives odeond: keeping it and forgetting it; the interface is in persist.h. Taking it up
+ * again is in resume.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,8 @@ void persist_end(struct supervisor *supervisor)
     if (!persist_is_on(supervisor))
         return;
     if (!persist->refused) /* R1 */
-        atomic_store_explicit(&persist->registry.map->header.clean, supervisor->exit_status == 0, memory_order_release);
+        atomic_store_explicit(&persist->registry.map->header.clean, supervisor->exit_status == 0,
+                              memory_order_release);
     registry_close(&persist->registry);
     persist->store.enabled = false;
 }
@@ -93,10 +94,11 @@ void persist_refuse(struct supervisor *supervisor, const char *why)
         return;
     supervisor->persist.refused = true;
     log_error("%s", why);
-    log_event(
-        LOG_LEVEL_ERROR, CATALOGUE_STATE_REFUSED,
-        "the state of the former service is kept, nothing of it is touched, and nobody is served.  Start the build "
-        "and the settings that it belongs to; or give it up: odeond --discard-state, or systemctl stop");
+    log_event(LOG_LEVEL_ERROR, CATALOGUE_STATE_REFUSED,
+              "the state of the former service is kept, nothing of it is touched, and nobody is "
+              "served.  Start the build "
+              "and the settings that it belongs to; or give it up: odeond --discard-state, or "
+              "systemctl stop");
     supervisor->exit_status = 1;
     supervisor_stop_listening(supervisor);
     if (supervisor->persist.store.enabled)
@@ -126,7 +128,8 @@ static int push_port(const struct store *store, const struct port *port)
     list_fds(port, fds);
     for (size_t i = 0; i < PORT_PARTS && r == 0; i++)
         if (fds[i] >= 0)
-            r = store_push(store, fds[i], "port-%u-%u-%s", port->index, port->generation, port_parts[i]);
+            r = store_push(store, fds[i], "port-%u-%u-%s", port->index, port->generation,
+                           port_parts[i]);
     return r;
 }
 
@@ -234,10 +237,12 @@ void persist_keep_plugin(struct supervisor *supervisor, struct plugin *plugin)
     if (r == 0)
         r = store_barrier(&persist->store);
     if (r == 0)
-        r = registry_put_plugin(&persist->registry, plugin->serial, plugin->name, plugin->path, plugin->configured);
+        r = registry_put_plugin(&persist->registry, plugin->serial, plugin->name, plugin->path,
+                                plugin->configured);
     if (r == 0)
         return;
-    log_error("plugin %s cannot be kept: %s: a restart of odeond will lose it", plugin->path, strerror(-r));
+    log_error("plugin %s cannot be kept: %s: a restart of odeond will lose it", plugin->path,
+              strerror(-r));
     store_remove(&persist->store, "plugin-%u", plugin->serial);
 }
 

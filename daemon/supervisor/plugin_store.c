@@ -29,7 +29,8 @@ static int check_file(int fd, const char *path, char *text)
     if (S_ISLNK(st.st_mode))
         return refuse(text, -ELOOP, path, "is a symbolic link; give the path of the file itself");
     if (!S_ISREG(st.st_mode))
-        return refuse(text, -EINVAL, path, "is not a regular file; give the path of a shared object");
+        return refuse(text, -EINVAL, path,
+                      "is not a regular file; give the path of a shared object");
     if (st.st_size == 0)
         return refuse(text, -ENOEXEC, path, "is empty");
     if ((uint64_t)st.st_size > PLUGIN_FILE_MAX)
@@ -43,8 +44,9 @@ static int open_path(const char *path, char *text)
     int fd;
 
     if (path[0] != '/')
-        return refuse(text, -EINVAL, path,
-                      "is not an absolute path; the service has another working directory than you");
+        return refuse(
+            text, -EINVAL, path,
+            "is not an absolute path; the service has another working directory than you");
     fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd >= 0)
         return fd;
@@ -53,11 +55,14 @@ static int open_path(const char *path, char *text)
         return refuse(text, -ELOOP, path, "is a symbolic link; give the path of the file itself");
     case ENOENT:
         return refuse(text, -ENOENT, path,
-                      "does not exist for the service, which may have a /tmp of its own and see no home directories");
+                      "does not exist for the service, which may have a /tmp of its own and see no "
+                      "home directories");
     case EACCES:
-        return refuse(text, -EACCES, path, "cannot be read by the service; pass a descriptor, or change its mode");
+        return refuse(text, -EACCES, path,
+                      "cannot be read by the service; pass a descriptor, or change its mode");
     case ENXIO:
-        return refuse(text, -EINVAL, path, "is not a regular file; give the path of a shared object");
+        return refuse(text, -EINVAL, path,
+                      "is not a regular file; give the path of a shared object");
     default: {
         int error = errno;
 
@@ -85,7 +90,8 @@ int plugin_copy(const char *path, int fd, char *text)
     return copy;
 }
 
-struct plugin *plugin_store_add(struct plugin_store *store, const char *name, const char *path, int fd)
+struct plugin *plugin_store_add(struct plugin_store *store, const char *name, const char *path,
+                                int fd)
 {
     struct plugin *plugin = &store->list[store->n];
     char *own_name = NULL, *own_path = NULL;

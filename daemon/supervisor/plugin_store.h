@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plugins that are loaded again after a restart of the executor: sealed copies of their files, in the order of loading.
+/* The plugins that are loaded again after a restart of the executor: sealed copies of their files,
+ * in the order of loading.
  *
- * A copy, because the file at the path may change or go: a restart must bring back the code that ran.  odeond never maps it.
- * Event loop thread only.
+ * A copy, because the file at the path may change or go: a restart must bring back the code that
+ * ran. odeond never maps it. Event loop thread only.
  */
 #pragma once
 
@@ -19,12 +20,12 @@ struct plugin {
     char *name; /* as the executor reported it; NULL: it has not been loaded yet */
     char *path;
     int fd;
-    bool loaded; /* in the executor that runs now */
-    bool left_out;    /* of later starts (safe_mode.h) */
-    unsigned crashes; /* of the executor while it was loaded at a start, in a row */
+    bool loaded;       /* in the executor that runs now */
+    bool left_out;     /* of later starts (safe_mode.h) */
+    unsigned crashes;  /* of the executor while it was loaded at a start, in a row */
     unsigned refusals; /* in a row, by executors that were to go on with it */
-    bool configured; /* the configuration names it */
-    uint32_t serial; /* of its descriptor in the store; 0: it is in none */
+    bool configured;   /* the configuration names it */
+    uint32_t serial;   /* of its descriptor in the store; 0: it is in none */
 };
 
 struct plugin_store {
@@ -32,15 +33,17 @@ struct plugin_store {
     struct plugin list[ODEON_PLUGINS_MAX];
 };
 
-/* A sealed copy of the file at `path` or, when `fd` is not -1, behind `fd`, which stays the caller's.  The descriptor, or negative
- * errno with a reason in `text`. */
+/* A sealed copy of the file at `path` or, when `fd` is not -1, behind `fd`, which stays the
+ * caller's. The descriptor, or negative errno with a reason in `text`. */
 int plugin_copy(const char *path, int fd, char *text);
 
 /* Takes `fd`.  The plugin, or NULL: no room or memory (`fd` is closed). */
-struct plugin *plugin_store_add(struct plugin_store *store, const char *name, const char *path, int fd);
+struct plugin *plugin_store_add(struct plugin_store *store, const char *name, const char *path,
+                                int fd);
 int plugin_store_set_name(struct plugin *plugin, const char *name);
 struct plugin *plugin_store_find(struct plugin_store *store, const char *name);
-struct plugin *plugin_store_find_path(struct plugin_store *store, const char *path); /* the first one */
+/* the first one */
+struct plugin *plugin_store_find_path(struct plugin_store *store, const char *path);
 void plugin_store_remove(struct plugin_store *store, struct plugin *plugin);
 size_t plugin_store_count_loaded(const struct plugin_store *store);
 void plugin_store_fini(struct plugin_store *store);

@@ -16,7 +16,8 @@
 
 static void forget_descriptors(struct port *port)
 {
-    port->client_fd = port->executor_fd = port->doorbell_fd = port->pipe_read_fd = port->pipe_write_fd = -1;
+    port->client_fd = port->executor_fd = port->doorbell_fd = port->pipe_read_fd =
+        port->pipe_write_fd = -1;
 }
 
 void port_table_init(struct port_table *table)
@@ -55,7 +56,8 @@ struct port *port_table_allocate(struct port_table *table, uint32_t client_id)
     return NULL;
 }
 
-struct port *port_table_restore(struct port_table *table, uint32_t index, const struct registry_port *entry)
+struct port *port_table_restore(struct port_table *table, uint32_t index,
+                                const struct registry_port *entry)
 {
     struct port *port = &table->ports[index];
     bool open = atomic_load_explicit(&entry->state, memory_order_acquire) == REGISTRY_OPEN;
@@ -71,7 +73,8 @@ struct port *port_table_restore(struct port_table *table, uint32_t index, const 
                            .uid = entry->uid,
                            .may_not_stop = entry->may_not_stop != 0,
                            .held.amounts = { [QUOTA_PORTS] = 1,
-                                             [QUOTA_RING_BYTES] = entry->submission_bytes + entry->delivery_bytes,
+                                             [QUOTA_RING_BYTES] =
+                                                 entry->submission_bytes + entry->delivery_bytes,
                                              [QUOTA_BACKLOG_BYTES] = entry->backlog_bytes },
                            .actors_max = entry->actors_max,
                            .known = true };
@@ -83,8 +86,8 @@ struct port *port_table_restore(struct port_table *table, uint32_t index, const 
 
 void port_table_release(struct port_table *table, struct port *port)
 {
-    int *const fds[] = { &port->client_fd, &port->executor_fd, &port->doorbell_fd, &port->pipe_read_fd,
-                         &port->pipe_write_fd };
+    int *const fds[] = { &port->client_fd, &port->executor_fd, &port->doorbell_fd,
+                         &port->pipe_read_fd, &port->pipe_write_fd };
 
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (*fds[i] >= 0)
@@ -137,8 +140,9 @@ static int check_size(const char *name, uint64_t *bytes, char *text)
     if (*bytes >= ODEON_RING_MIN && *bytes <= ODEON_RING_MAX && (*bytes & (*bytes - 1)) == 0)
         return 0;
     snprintf(text, PORT_TEXT_MAX,
-             "%s of %llu bytes: a ring's size is a power of two from %d to %d, or 0 for the default (%d)", name,
-             (unsigned long long)*bytes, ODEON_RING_MIN, ODEON_RING_MAX, ODEON_RING_DEFAULT);
+             "%s of %llu bytes: a ring's size is a power of two from %d to %d, or 0 for the "
+             "default (%d)",
+             name, (unsigned long long)*bytes, ODEON_RING_MIN, ODEON_RING_MAX, ODEON_RING_DEFAULT);
     return -EINVAL;
 }
 
@@ -158,7 +162,8 @@ static int keep(int *to, int fd)
     return 0;
 }
 
-int port_make_memory(struct port *port, uint64_t submission_bytes, uint64_t delivery_bytes, bool pipe)
+int port_make_memory(struct port *port, uint64_t submission_bytes, uint64_t delivery_bytes,
+                     bool pipe)
 {
     int r;
 
@@ -166,10 +171,12 @@ int port_make_memory(struct port *port, uint64_t submission_bytes, uint64_t deli
     port->delivery_bytes = delivery_bytes;
     if (getrandom(port->token, sizeof(port->token), 0) != (ssize_t)sizeof(port->token))
         return -EIO;
-    r = keep(&port->client_fd, memfd_make_sealed("odeon-port-client", PORT_RING_OFFSET + submission_bytes));
+    r = keep(&port->client_fd,
+             memfd_make_sealed("odeon-port-client", PORT_RING_OFFSET + submission_bytes));
     if (r < 0)
         return r;
-    r = keep(&port->executor_fd, memfd_make_sealed("odeon-port-executor", PORT_RING_OFFSET + delivery_bytes));
+    r = keep(&port->executor_fd,
+             memfd_make_sealed("odeon-port-executor", PORT_RING_OFFSET + delivery_bytes));
     if (r < 0)
         return r;
     port->doorbell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

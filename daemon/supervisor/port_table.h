@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ports of all clients: numbers, memory, descriptors.
  *
- * A port's descriptors are kept until the executor has said that it is done with the port, whatever happens to client and
- * executors meanwhile: what the client had published is still consumed.  Event loop thread only.
+ * A port's descriptors are kept until the executor has said that it is done with the port, whatever
+ * happens to client and executors meanwhile: what the client had published is still consumed. Event
+ * loop thread only.
  *
  * T1  An index is given again only after port_release(), and then with another generation.
  * T2  A port's memory never changes its size: both files are sealed before anybody else sees them.
@@ -26,21 +27,23 @@ enum { PORT_TOKEN_SIZE = 16, PORT_TEXT_MAX = 256 };
 
 struct port {
     enum port_state state;
-    uid_t uid;            /* whose account pays, also when the client has gone */
-    pid_t pid;            /* who answers for what is written in it, likewise; 0: not known */
-    struct holding held;  /* of it */
-    bool may_not_stop;    /* its client had not the role `register` */
+    uid_t uid;           /* whose account pays, also when the client has gone */
+    pid_t pid;           /* who answers for what is written in it, likewise; 0: not known */
+    struct holding held; /* of it */
+    bool may_not_stop;   /* its client had not the role `register` */
     uint32_t index, generation, client_id;
     uint64_t submission_bytes, delivery_bytes, ref;
-    uint32_t overflow; /* enum port_overflow */
-    uint32_t actors_max;  /* as the executor said; 0: it did not */
-    uint64_t request_id;  /* of the PortOpen that waits */
-    bool known;           /* some executor may have heard of it */
-    uint64_t add_id;      /* commands to the executor that runs now; 0: not sent */
+    uint32_t overflow;   /* enum port_overflow */
+    uint32_t actors_max; /* as the executor said; 0: it did not */
+    uint64_t request_id; /* of the PortOpen that waits */
+    bool known;          /* some executor may have heard of it */
+    uint64_t add_id;     /* commands to the executor that runs now; 0: not sent */
     uint64_t remove_id;
     uint8_t token[PORT_TOKEN_SIZE];
     int client_fd, executor_fd, doorbell_fd;
-    int pipe_read_fd, pipe_write_fd; /* -1: no pipe.  The reading end is kept, so that the executor never writes into a broken pipe */
+    /* -1: no pipe.  The reading end is kept, so that the executor never writes into a broken
+     * pipe */
+    int pipe_read_fd, pipe_write_fd;
 };
 
 struct port_table {
@@ -52,21 +55,26 @@ void port_table_init(struct port_table *table);
 void port_table_fini(struct port_table *table);
 /* A port in state PORT_OPENING without memory, or NULL: all are in use. */
 struct port *port_table_allocate(struct port_table *table, uint32_t client_id);
-/* A port that another odeond has left, without its descriptors: PORT_OPEN or PORT_CLOSING, known to executors. */
+/* A port that another odeond has left, without its descriptors: PORT_OPEN or PORT_CLOSING, known to
+ * executors. */
 struct registry_port;
-struct port *port_table_restore(struct port_table *table, uint32_t index, const struct registry_port *entry);
+struct port *port_table_restore(struct port_table *table, uint32_t index,
+                                const struct registry_port *entry);
 /* Closes what it has; the index can be given again. */
 void port_table_release(struct port_table *table, struct port *port);
 /* NULL: no such port in use. */
 struct port *port_table_find(struct port_table *table, uint32_t index, uint32_t generation);
 /* A port that this client has open; NULL: it has none of this number. */
-struct port *port_table_find_of_client(struct port_table *table, uint32_t index, uint32_t client_id);
+struct port *port_table_find_of_client(struct port_table *table, uint32_t index,
+                                       uint32_t client_id);
 /* By the command of the running executor that named it. */
 struct port *port_table_find_command(struct port_table *table, uint64_t id);
 
 /* 0 in a size: the default.  0, or -EINVAL with a reason in `text` (PORT_TEXT_MAX). */
 int port_check_sizes(uint64_t *submission_bytes, uint64_t *delivery_bytes, char *text);
-/* Token, memory, doorbell and, if asked for, the pipe.  0 or negative errno; what was made is the table's to release. */
-int port_make_memory(struct port *port, uint64_t submission_bytes, uint64_t delivery_bytes, bool pipe);
+/* Token, memory, doorbell and, if asked for, the pipe. 0 or negative errno; what was made is the
+ * table's to release. */
+int port_make_memory(struct port *port, uint64_t submission_bytes, uint64_t delivery_bytes,
+                     bool pipe);
 /* Largest payload of a record that fits the port's submission ring. */
 uint32_t port_payload_max(const struct port *port);

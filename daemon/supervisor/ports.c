@@ -130,7 +130,8 @@ void ports_close_of_client(struct supervisor *supervisor, uint32_t client_id)
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
         struct port *port = &supervisor->ports.ports[i];
 
-        if ((port->state == PORT_OPENING || port->state == PORT_OPEN) && port->client_id == client_id)
+        if ((port->state == PORT_OPENING || port->state == PORT_OPEN) &&
+            port->client_id == client_id)
             ports_close(supervisor, port);
     }
 }
@@ -161,18 +162,20 @@ static void answer_open(struct supervisor *supervisor, struct port *port)
     client_end_request(client);
     read_only = memfd_reopen_read_only(port->executor_fd);
     if (read_only < 0) {
-        client_refuse(client, port->request_id, read_only, "the port's memory cannot be opened for reading: %s",
-                      strerror(-read_only));
+        client_refuse(client, port->request_id, read_only,
+                      "the port's memory cannot be opened for reading: %s", strerror(-read_only));
         ports_close(supervisor, port);
         return;
     }
     port->state = PORT_OPEN;
-    registry_set_port(&supervisor->persist.registry, port->index, REGISTRY_OPEN); /* G3: before its client hears of it */
+    /* G3: before its client hears of it */
+    registry_set_port(&supervisor->persist.registry, port->index, REGISTRY_OPEN);
     fill_open_reply(port, &body);
     reply.id = port->request_id;
     reply.body_case = ODEON__REPLY__BODY_PORT_OPEN;
     reply.port_open = &body;
-    client_send(client, &reply, (int[]){ port->client_fd, read_only, port->doorbell_fd, port->pipe_read_fd },
+    client_send(client, &reply,
+                (int[]){ port->client_fd, read_only, port->doorbell_fd, port->pipe_read_fd },
                 port->pipe_read_fd >= 0 ? 4 : 3);
     close(read_only);
     supervisor_update_counts(supervisor);
@@ -194,10 +197,12 @@ static void tell_broken(struct supervisor *supervisor, const struct port *port, 
     client_tell(client, &event);
 }
 
-static void on_added(struct supervisor *supervisor, struct port *port, const Odeon__RefReply *answer)
+static void on_added(struct supervisor *supervisor, struct port *port,
+                     const Odeon__RefReply *answer)
 {
     if (port->ref && port->ref != answer->ref)
-        log_error("port %u of client %u has another reference after the restart: answers to it will not arrive",
+        log_error("port %u of client %u has another reference after the restart: answers to it "
+                  "will not arrive",
                   port->index, port->client_id);
     port->ref = answer->ref;
     port->actors_max = answer->actors_max;
@@ -207,10 +212,12 @@ static void on_added(struct supervisor *supervisor, struct port *port, const Ode
 }
 
 /* The executor does not have the port (any more). */
-static void on_refused(struct supervisor *supervisor, struct port *port, const Odeon__Report *report)
+static void on_refused(struct supervisor *supervisor, struct port *port,
+                       const Odeon__Report *report)
 {
     struct client *client = clients_find(&supervisor->clients, port->client_id);
-    const char *why = report->text[0] ? report->text : strerror(report->error < 0 ? -report->error : EPROTO);
+    const char *why =
+        report->text[0] ? report->text : strerror(report->error < 0 ? -report->error : EPROTO);
 
     if (report->id == port->remove_id && report->id != port->add_id) {
         log_debug("port %u: the executor has not removed it: %s", port->index, why);
@@ -219,10 +226,11 @@ static void on_refused(struct supervisor *supervisor, struct port *port, const O
         client_refuse(client, port->request_id, report->error < 0 ? report->error : -EPROTO,
                       "the port cannot be opened: %s", why);
     } else if (port->state == PORT_CLOSING) {
-        log_warning("port %u of client %u, which is closed, is not drained: %s", port->index, port->client_id, why);
+        log_warning("port %u of client %u, which is closed, is not drained: %s", port->index,
+                    port->client_id, why);
     } else {
-        log_error("port %u of client %u is lost: the executor did not take it again: %s", port->index, port->client_id,
-                  why);
+        log_error("port %u of client %u is lost: the executor did not take it again: %s",
+                  port->index, port->client_id, why);
         tell_broken(supervisor, port, why);
     }
     release(supervisor, port);
@@ -244,11 +252,13 @@ static void on_fault(struct supervisor *supervisor, const Odeon__PortFault *faul
         snprintf(pid, sizeof(pid), "ODEON_CLIENT_PID=%d", (int)client->pid);
         log_fields(LOG_LEVEL_WARNING, fields, "port %u of %s is closed: %s (%s)", port->index,
                    client_describe(client, who, sizeof(who)),
-                   fault->why == PORT_BROKEN_SLOW ? "its client did not receive, and that is what it asked for"
-                                                  : "its client wrote what no record can be",
+                   fault->why == PORT_BROKEN_SLOW
+                       ? "its client did not receive, and that is what it asked for"
+                       : "its client wrote what no record can be",
                    reason);
     } else {
-        log_warning("port %u of client %u, which has gone, is broken (%s)", port->index, port->client_id, reason);
+        log_warning("port %u of client %u, which has gone, is broken (%s)", port->index,
+                    port->client_id, reason);
     }
     if (fault->why != PORT_BROKEN_SLOW) /* who is deaf tells no lies */
         clients_note_offence(supervisor, port->pid, port->uid);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports between clients and executor: what goes to the executor and what comes back.  The table itself is port_table.h's.
- * Event loop thread only.
+/* Ports between clients and executor: what goes to the executor and what comes back. The table
+ * itself is port_table.h's. Event loop thread only.
  *
- * O1  While an executor is starting, ports are told to it only as part of its start; whatever changes meanwhile is made good when
- *     it is ready (ports_sync).
- * O2  A port is released when the executor has reported it removed, or refused to know it; or when none has ever heard of it.
+ * O1  While an executor is starting, ports are told to it only as part of its start; whatever
+ *     changes meanwhile is made good when it is ready (ports_sync).
+ * O2  A port is released when the executor has reported it removed, or refused to know it; or when
+ *     none has ever heard of it.
  */
 #pragma once
 
@@ -14,7 +15,8 @@
 struct supervisor;
 struct client;
 
-/* Of a start: all that are in use. Returns their number; ports_send_all() must follow in the same turn. */
+/* Of a start: all that are in use. Returns their number; ports_send_all() must follow in the same
+ * turn. */
 uint32_t ports_count(const struct supervisor *supervisor);
 void ports_send_all(struct supervisor *supervisor);
 /* The executor is ready: what changed while it started. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The registry; the interface is in registry.h, the layout and G1 to G6 in proto/registry_layout.h.
  *
- * Release stores order what a successor sees: it is another process, which begins after this one's end, so the order of
- * this thread's stores is all that counts, and nobody reads beside it.
+ * Release stores order what a successor sees: it is another process, which begins after this one's
+ * end, so the order of this thread's stores is all that counts, and nobody reads beside it.
  */
 #include <errno.h>
 #include <odeon/version.h>
@@ -30,7 +30,8 @@ static uint32_t get_state(const _Atomic uint32_t *state)
 
 static int map_file(struct registry_file *file)
 {
-    void *map = mmap(NULL, sizeof(struct registry), PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
+    void *map =
+        mmap(NULL, sizeof(struct registry), PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
 
     if (map == MAP_FAILED)
         return -errno;
@@ -49,7 +50,8 @@ int registry_make(struct registry_file *file, uint64_t instance)
     struct registry *map;
     int r;
 
-    *file = (struct registry_file){ .fd = memfd_make_sealed("odeon-registry", sizeof(struct registry)) };
+    *file = (struct registry_file){ .fd = memfd_make_sealed("odeon-registry",
+                                                            sizeof(struct registry)) };
     if (file->fd < 0)
         return file->fd;
     r = map_file(file);
@@ -82,18 +84,21 @@ int registry_open(struct registry_file *file, int fd, char *text)
     char why[256];
 
     *file = (struct registry_file){ .fd = fd };
-    if (n != (ssize_t)sizeof(head) || atomic_load_explicit(&head.magic, memory_order_relaxed) != REGISTRY_MAGIC)
+    if (n != (ssize_t)sizeof(head) ||
+        atomic_load_explicit(&head.magic, memory_order_relaxed) != REGISTRY_MAGIC)
         return refuse(file, text, "what the service manager kept as 'registry' is none");
     if (head.version != REGISTRY_VERSION || head.layout_hash != REGISTRY_LAYOUT_HASH) {
         snprintf(why, sizeof(why),
-                 "the kept registry is of layout %u (%016llx), written by odeond %.31s; this odeond, %s, has layout "
+                 "the kept registry is of layout %u (%016llx), written by odeond %.31s; this "
+                 "odeond, %s, has layout "
                  "%u (%016llx)",
                  head.version, (unsigned long long)head.layout_hash, head.service, ODEON_VERSION,
                  (unsigned)REGISTRY_VERSION, (unsigned long long)REGISTRY_LAYOUT_HASH);
         return refuse(file, text, why);
     }
     if (memfd_check(fd, sizeof(struct registry)) < 0 || map_file(file) < 0)
-        return refuse(file, text, "the kept registry cannot be mapped, or is shorter than its layout");
+        return refuse(file, text,
+                      "the kept registry cannot be mapped, or is shorter than its layout");
     begin_epoch(file->map);
     return 0;
 }
@@ -112,7 +117,8 @@ void registry_close(struct registry_file *file)
 static struct registry_client *find_client(const struct registry_file *file, uint32_t id)
 {
     for (uint32_t i = 0; file->map && i < ODEON_CLIENTS_MAX; i++)
-        if (get_state(&file->map->clients[i].state) != REGISTRY_FREE && file->map->clients[i].id == id)
+        if (get_state(&file->map->clients[i].state) != REGISTRY_FREE &&
+            file->map->clients[i].id == id)
             return &file->map->clients[i];
     return NULL;
 }
@@ -196,7 +202,8 @@ void registry_set_port(struct registry_file *file, uint32_t index, enum registry
         set_state(&file->map->ports[index].state, state);
 }
 
-void registry_set_port_ref(struct registry_file *file, uint32_t index, uint64_t ref, uint32_t actors_max)
+void registry_set_port_ref(struct registry_file *file, uint32_t index, uint64_t ref,
+                           uint32_t actors_max)
 {
     if (!file->map)
         return;
@@ -209,18 +216,22 @@ void registry_set_port_ref(struct registry_file *file, uint32_t index, uint64_t 
 static struct registry_plugin *find_plugin(const struct registry_file *file, uint32_t serial)
 {
     for (uint32_t i = 0; file->map && i < ODEON_PLUGINS_MAX; i++)
-        if (get_state(&file->map->plugins[i].state) != REGISTRY_FREE && file->map->plugins[i].serial == serial)
+        if (get_state(&file->map->plugins[i].state) != REGISTRY_FREE &&
+            file->map->plugins[i].serial == serial)
             return &file->map->plugins[i];
     return NULL;
 }
 
 uint32_t registry_next_plugin(struct registry_file *file)
 {
-    return file->map ? atomic_fetch_add_explicit(&file->map->header.last_plugin, 1, memory_order_relaxed) + 1 : 0;
+    return file->map ? atomic_fetch_add_explicit(&file->map->header.last_plugin, 1,
+                                                 memory_order_relaxed) +
+                           1
+                     : 0;
 }
 
-int registry_put_plugin(struct registry_file *file, uint32_t serial, const char *name, const char *path,
-                        bool configured)
+int registry_put_plugin(struct registry_file *file, uint32_t serial, const char *name,
+                        const char *path, bool configured)
 {
     if (!file->map)
         return 0;
@@ -313,7 +324,9 @@ int registry_get_settings(const struct registry_file *file, struct settings *set
 
     if (!file->map)
         return 0;
-    copy = &file->map->settings[atomic_load_explicit(&file->map->header.settings_copy, memory_order_acquire) & 1];
+    copy = &file->map->settings[atomic_load_explicit(&file->map->header.settings_copy,
+                                                     memory_order_acquire) &
+                                1];
     for (uint32_t i = 0; i < copy->n; i++) {
         const char *key = next_word(copy, &at), *value = key ? next_word(copy, &at) : NULL;
         int r = value ? settings_set(settings, key, value) : -EPROTO;

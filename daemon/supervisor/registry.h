@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing and reading the registry: layout and invariants are in proto/registry_layout.h.
  *
- * `map` is NULL where there is no store to keep it in; then every function that writes does nothing, and those that find
- * something find nothing.  Event loop thread only.
+ * `map` is NULL where there is no store to keep it in; then every function that writes does
+ * nothing, and those that find something find nothing. Event loop thread only.
  */
 #pragma once
 
@@ -21,26 +21,31 @@ struct registry_file {
 
 /* A new one; `instance` 0: with a name of its own.  0 or negative errno. */
 int registry_make(struct registry_file *file, uint64_t instance);
-/* One that another odeond has left.  Takes `fd`.  -EPROTO with a reason in `text`: of another layout. */
+/* One that another odeond has left. Takes `fd`. -EPROTO with a reason in `text`: of another
+ * layout. */
 int registry_open(struct registry_file *file, int fd, char *text);
 /* What happens from here on is not recorded: it is left as it is. */
 void registry_close(struct registry_file *file);
 
-/* G2, for clients.  0 or -ENOSPC.  One that is there is overwritten: only name and library can differ. */
+/* G2, for clients. 0 or -ENOSPC. One that is there is overwritten: only name and library can
+ * differ. */
 int registry_put_client(struct registry_file *file, const struct registry_client *client);
 void registry_free_client(struct registry_file *file, uint32_t id);
 bool registry_has_client(const struct registry_file *file, uint32_t id);
 void registry_note_client_id(struct registry_file *file, uint32_t id);
 
 /* G2, for ports. */
-void registry_put_port(struct registry_file *file, uint32_t index, const struct registry_port *port);
+void registry_put_port(struct registry_file *file, uint32_t index,
+                       const struct registry_port *port);
 void registry_set_port(struct registry_file *file, uint32_t index, enum registry_state state);
-void registry_set_port_ref(struct registry_file *file, uint32_t index, uint64_t ref, uint32_t actors_max);
+void registry_set_port_ref(struct registry_file *file, uint32_t index, uint64_t ref,
+                           uint32_t actors_max);
 
 /* A serial that no plugin has had; 0 without a registry. */
 uint32_t registry_next_plugin(struct registry_file *file);
 /* 0, -ENOSPC, -ENAMETOOLONG. */
-int registry_put_plugin(struct registry_file *file, uint32_t serial, const char *name, const char *path, bool configured);
+int registry_put_plugin(struct registry_file *file, uint32_t serial, const char *name,
+                        const char *path, bool configured);
 void registry_set_plugin_name(struct registry_file *file, uint32_t serial, const char *name);
 void registry_free_plugin(struct registry_file *file, uint32_t serial);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the configuration again; the interface is in reload.h.
  *
- * The executor's settings that differ from those of the last reading go to it as one ExecutorSet, which is one
- * transaction, all or nothing; those that can only be set at a start are checked by it and wait.  The supervisor's own
- * follow when that has succeeded.
+ * The executor's settings that differ from those of the last reading go to it as one ExecutorSet,
+ * which is one transaction, all or nothing; those that can only be set at a start are checked by it
+ * and wait. The supervisor's own follow when that has succeeded.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,16 +32,19 @@ static void warn_about_the_rest(const struct config *old, const struct config *n
     for (size_t i = 0; i < old->n_plugins && !plugins_differ; i++)
         plugins_differ = strcmp(old->plugins[i], new->plugins[i]) != 0;
     if (plugins_differ)
-        log_warning("reload: the list of plugins is read at the start of the service only; use odeonctl plugin load "
+        log_warning("reload: the list of plugins is read at the start of the service only; use "
+                    "odeonctl plugin load "
                     "and unload");
     if (!old->executor_path != !new->executor_path ||
         (old->executor_path && strcmp(old->executor_path, new->executor_path) != 0))
         log_warning("reload: the path of the executor is read at the start of the service only");
     if (old->socket_mode != new->socket_mode || old->socket_group != new->socket_group)
-        log_warning("reload: mode and group of the control socket are read at the start of the service only");
+        log_warning("reload: mode and group of the control socket are read at the start of the "
+                    "service only");
     for (size_t i = 0; i < old->executor.n; i++)
         if (!settings_get(&new->executor, old->executor.list[i].key))
-            log_warning("reload: %s is no longer configured; its value stays until the service is restarted",
+            log_warning("reload: %s is no longer configured; its value stays until the service is "
+                        "restarted",
                         old->executor.list[i].key);
 }
 
@@ -54,7 +57,8 @@ static void apply(struct supervisor *supervisor)
     *new = old; /* end() frees it */
     log_open("odeond", supervisor->config.log_level);
     clients_update_roles(supervisor);
-    log_event(LOG_LEVEL_NOTICE, CATALOGUE_RELOAD_APPLIED, "the configuration has been read again and applied");
+    log_event(LOG_LEVEL_NOTICE, CATALOGUE_RELOAD_APPLIED,
+              "the configuration has been read again and applied");
     end(supervisor);
 }
 
@@ -64,11 +68,13 @@ static void tell_outcome(struct supervisor *supervisor, const Odeon__Reconfigure
         const char *value = settings_get(&supervisor->reload.wanted->executor, outcome->later[i]);
 
         if (value)
-            log_warning("reload: %s = %s takes effect when the service is started again", outcome->later[i], value);
+            log_warning("reload: %s = %s takes effect when the service is started again",
+                        outcome->later[i], value);
     }
     if (outcome && outcome->pause_ns > 0)
         log_notice("reload: workers stood still for %llu us, %llu queues moved",
-                   (unsigned long long)(outcome->pause_ns / 1000), (unsigned long long)outcome->moved);
+                   (unsigned long long)(outcome->pause_ns / 1000),
+                   (unsigned long long)outcome->moved);
 }
 
 static void on_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
@@ -87,7 +93,8 @@ static void on_answer(void *userdata, struct executor_request *request, Odeon__R
 }
 
 /* Those of `wanted` that `config` has otherwise or not at all.  NULL: no memory. */
-static Odeon__ExecutorSet *make_difference(const struct settings *config, const struct settings *wanted)
+static Odeon__ExecutorSet *make_difference(const struct settings *config,
+                                           const struct settings *wanted)
 {
     Odeon__ExecutorSet *set = calloc(1, sizeof(*set));
 
@@ -122,7 +129,8 @@ fail:
 /* 1: the executor was asked; 0: nothing to ask; negative errno. */
 static int ask_executor(struct supervisor *supervisor)
 {
-    Odeon__ExecutorSet *set = make_difference(&supervisor->config.executor, &supervisor->reload.wanted->executor);
+    Odeon__ExecutorSet *set =
+        make_difference(&supervisor->config.executor, &supervisor->reload.wanted->executor);
     Odeon__Request *request = malloc(sizeof(*request));
     int r;
 
@@ -137,7 +145,8 @@ static int ask_executor(struct supervisor *supervisor)
     request->id = 1;
     request->body_case = ODEON__REQUEST__BODY_EXECUTOR_SET;
     request->executor_set = set;
-    r = executor_ask(&supervisor->executor, &(struct executor_ask){ .request = request, .fd = -1, .done = on_answer });
+    r = executor_ask(&supervisor->executor,
+                     &(struct executor_ask){ .request = request, .fd = -1, .done = on_answer });
     return r < 0 ? r : 1;
 }
 

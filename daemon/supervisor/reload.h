@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the configuration again (SIGHUP): all of it is applied, or nothing and the log says why.  Event loop thread only. */
+/* Reading the configuration again (SIGHUP): all of it is applied, or nothing and the log says why.
+ * Event loop thread only. */
 #pragma once
 
 #include <stdbool.h>

@@ -18,7 +18,8 @@
 
 /* ---- settings */
 
-/* The configuration as it was when it was last read by the former service: a later reload finds what has changed. */
+/* The configuration as it was when it was last read by the former service: a later reload finds
+ * what has changed. */
 static int make_known(struct config *config, const struct settings *in_force)
 {
     struct settings known = { 0 };
@@ -35,8 +36,8 @@ static int make_known(struct config *config, const struct settings *in_force)
     return r;
 }
 
-/* After a crash everything is as it was.  After an orderly end the configuration, which may have been edited for this
- * start, wins; what it does not mention stays. */
+/* After a crash everything is as it was. After an orderly end the configuration, which may have
+ * been edited for this start, wins; what it does not mention stays. */
 static int restore_settings(struct supervisor *supervisor)
 {
     struct persist *persist = &supervisor->persist;
@@ -87,7 +88,8 @@ static int restore_plugin(struct supervisor *supervisor, const struct registry_p
     }
     if (twin)
         drop_plugin(supervisor, twin);
-    plugin = plugin_store_add(&supervisor->plugins, entry->name[0] ? entry->name : NULL, entry->path, fd);
+    plugin = plugin_store_add(&supervisor->plugins, entry->name[0] ? entry->name : NULL,
+                              entry->path, fd);
     if (!plugin)
         return -ENOMEM;
     plugin->serial = entry->serial;
@@ -95,7 +97,8 @@ static int restore_plugin(struct supervisor *supervisor, const struct registry_p
     return 0;
 }
 
-/* After an orderly end the files of configured plugins are read again, like the rest of the configuration. */
+/* After an orderly end the files of configured plugins are read again, like the rest of the
+ * configuration. */
 static void refresh_plugin(struct supervisor *supervisor, const char *path)
 {
     struct plugin *old = plugin_store_find_path(&supervisor->plugins, path), *plugin;
@@ -108,12 +111,14 @@ static void refresh_plugin(struct supervisor *supervisor, const char *path)
     }
     plugin = plugin_store_add(&supervisor->plugins, old->name, path, fd);
     if (!plugin) {
-        log_warning("plugin %s: no room for its file: the copy that the former service had is used", path);
+        log_warning("plugin %s: no room for its file: the copy that the former service had is used",
+                    path);
         return;
     }
     plugin->configured = true;
     drop_plugin(supervisor,
-                plugin_store_find_path(&supervisor->plugins, path)); /* the first of this path: the old one */
+                /* the first of this path: the old one */
+                plugin_store_find_path(&supervisor->plugins, path));
 }
 
 static int restore_plugins(struct supervisor *supervisor)
@@ -142,7 +147,8 @@ static int restore_plugins(struct supervisor *supervisor)
 
 static int take_part(struct supervisor *supervisor, const struct port *port, const char *part)
 {
-    return store_take(&supervisor->persist.store, "port-%u-%u-%s", port->index, port->generation, part);
+    return store_take(&supervisor->persist.store, "port-%u-%u-%s", port->index, port->generation,
+                      part);
 }
 
 static bool is_complete(const struct port *port, bool pipe)
@@ -163,7 +169,8 @@ static int charge(struct supervisor *supervisor, const struct port *port)
 }
 
 /* 0, also when it is lost; -ENOMEM. */
-static int restore_port(struct supervisor *supervisor, uint32_t index, const struct registry_port *entry)
+static int restore_port(struct supervisor *supervisor, uint32_t index,
+                        const struct registry_port *entry)
 {
     struct port *port = port_table_restore(&supervisor->ports, index, entry);
 
@@ -174,7 +181,8 @@ static int restore_port(struct supervisor *supervisor, uint32_t index, const str
     port->pipe_write_fd = take_part(supervisor, port, "in");
     if (is_complete(port, entry->pipe))
         return charge(supervisor, port);
-    log_error("port %u of client %u is lost: the store has not all of its descriptors", index, port->client_id);
+    log_error("port %u of client %u is lost: the store has not all of its descriptors", index,
+              port->client_id);
     persist_forget_port(supervisor, port);
     port_table_release(&supervisor->ports, port);
     return 0;
@@ -198,7 +206,8 @@ static int restore_ports(struct supervisor *supervisor)
 static bool has_open_port(const struct supervisor *supervisor, uint32_t client_id)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
-        if (supervisor->ports.ports[i].state == PORT_OPEN && supervisor->ports.ports[i].client_id == client_id)
+        if (supervisor->ports.ports[i].state == PORT_OPEN &&
+            supervisor->ports.ports[i].client_id == client_id)
             return true;
     return false;
 }
@@ -210,8 +219,8 @@ static int restore_client(struct supervisor *supervisor, const struct registry_c
 
     if (pidfd >= 0 && has_open_port(supervisor, entry->id))
         return client_restore(supervisor, entry, pidfd);
-    log_info("client %u (%.63s, process %u) has left nothing that could be gone on with", entry->id, entry->name,
-             entry->pid);
+    log_info("client %u (%.63s, process %u) has left nothing that could be gone on with", entry->id,
+             entry->name, entry->pid);
     if (pidfd >= 0) {
         close(pidfd);
         store_remove(&supervisor->persist.store, "client-%u", entry->id);
@@ -230,7 +239,8 @@ int persist_restore_clients(struct supervisor *supervisor)
 
     if (!persist->resumed || persist->refused)
         return 0;
-    supervisor->clients.last_id = atomic_load_explicit(&map->header.last_client, memory_order_relaxed);
+    supervisor->clients.last_id =
+        atomic_load_explicit(&map->header.last_client, memory_order_relaxed);
     for (uint32_t i = 0; i < ODEON_CLIENTS_MAX && r == 0; i++)
         if (atomic_load_explicit(&map->clients[i].state, memory_order_acquire) != REGISTRY_FREE)
             r = restore_client(supervisor, &map->clients[i]);
@@ -244,22 +254,27 @@ int persist_restore_clients(struct supervisor *supervisor)
     }
     nobodys = store_drop_rest(&persist->store);
     log_event(LOG_LEVEL_NOTICE, CATALOGUE_STATE_RESUMED,
-              "going on with the state of the former service: start %llu, %u clients, %u ports, %zu plugins%s",
-              (unsigned long long)map->header.epoch, supervisor->clients.n, supervisor->ports.n_used,
-              supervisor->plugins.n, nobodys ? "; descriptors that were nobody's are dropped" : "");
+              "going on with the state of the former service: start %llu, %u clients, %u ports, "
+              "%zu plugins%s",
+              (unsigned long long)map->header.epoch, supervisor->clients.n,
+              supervisor->ports.n_used, supervisor->plugins.n,
+              nobodys ? "; descriptors that were nobody's are dropped" : "");
     return 0;
 }
 
-/* Read from the file: odeond maps nothing that a client can write (V1).  A client that lies closes its own port. */
+/* Read from the file: odeond maps nothing that a client can write (V1). A client that lies closes
+ * its own port. */
 static bool has_departed(const struct port *port)
 {
     uint32_t word = 0;
 
-    return pread(port->client_fd, &word, sizeof(word), offsetof(struct port_client, departed)) == sizeof(word) &&
+    return pread(port->client_fd, &word, sizeof(word), offsetof(struct port_client, departed)) ==
+               sizeof(word) &&
            word != 0;
 }
 
-/* After the socket listens: a client leaves word first and then tries to connect, so that one of the two is found. */
+/* After the socket listens: a client leaves word first and then tries to connect, so that one of
+ * the two is found. */
 void persist_close_departed(struct supervisor *supervisor)
 {
     struct client *next;
@@ -308,7 +323,8 @@ static int resume(struct supervisor *supervisor)
     if (r == 0)
         r = restore_ports(supervisor);
     if (r < 0)
-        log_error("the state of the former service cannot be taken up now, it stays as it is: %s", strerror(-r));
+        log_error("the state of the former service cannot be taken up now, it stays as it is: %s",
+                  strerror(-r));
     return r;
 }
 
@@ -327,7 +343,8 @@ static int take_state(struct supervisor *supervisor)
         persist_refuse(supervisor, text);
         return 0;
     }
-    if (!atomic_load_explicit(&persist->registry.map->header.settled, memory_order_acquire)) { /* G7 */
+    /* G7 */
+    if (!atomic_load_explicit(&persist->registry.map->header.settled, memory_order_acquire)) {
         uint64_t instance = persist->registry.map->header.instance;
 
         registry_close(&persist->registry);
@@ -382,28 +399,34 @@ static int refuse(char *text, int error, const char *why)
 static bool is_claimed(const struct port *port, const Odeon__Resume *resume)
 {
     for (size_t i = 0; i < resume->n_ports; i++)
-        if (resume->ports[i]->port_id == port->index && same_token(port->token, &resume->ports[i]->token))
+        if (resume->ports[i]->port_id == port->index &&
+            same_token(port->token, &resume->ports[i]->token))
             return true;
     return false;
 }
 
-int persist_resume_client(struct supervisor *supervisor, struct client *client, const Odeon__Resume *resume, char *text)
+int persist_resume_client(struct supervisor *supervisor, struct client *client,
+                          const Odeon__Resume *resume, char *text)
 {
     struct client *former;
 
-    if (!persist_is_on(supervisor) || resume->instance != supervisor->persist.registry.map->header.instance)
+    if (!persist_is_on(supervisor) ||
+        resume->instance != supervisor->persist.registry.map->header.instance)
         return refuse(text, -ESTALE,
-                      "the service has begun anew: nothing of what this client had with the former one is left; "
+                      "the service has begun anew: nothing of what this client had with the former "
+                      "one is left; "
                       "connect again");
     former = clients_find(&supervisor->clients, resume->client_id);
     if (!former) /* it had no ports, or has been turned out: it begins anew */
         return 0;
     if (!same_token(former->token, &resume->token))
-        return refuse(text, -EACCES, "this is not the client that it claims to be: its token is another");
+        return refuse(text, -EACCES,
+                      "this is not the client that it claims to be: its token is another");
     if (former->channel)
         return refuse(text, -EBUSY, "the client that is claimed is connected");
     if (former->uid != client->uid || former->pid != client->pid)
-        return refuse(text, -EACCES, "the client that is claimed is another process, or another user's");
+        return refuse(text, -EACCES,
+                      "the client that is claimed is another process, or another user's");
     client_adopt(client, former);
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
         struct port *port = &supervisor->ports.ports[i];

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which role a request needs; the interface is in access.h.  A request that has no line here needs the highest (A2). */
+/* Which role a request needs; the interface is in access.h. A request that has no line here needs
+ * the highest (A2). */
 #include <stdio.h>
 #include <string.h>
 
 #include "daemon/supervisor/access.h"
 
 static const char *const names[ROLE_N] = {
-    [ROLE_OBSERVE] = "observe",         [ROLE_POST] = "post", [ROLE_REGISTER] = "register", [ROLE_LOAD] = "load",
+    [ROLE_OBSERVE] = "observe",         [ROLE_POST] = "post",
+    [ROLE_REGISTER] = "register",       [ROLE_LOAD] = "load",
     [ROLE_RECONFIGURE] = "reconfigure",
 };
 
@@ -18,8 +20,8 @@ enum {
     RECONFIGURE = 1 << ROLE_RECONFIGURE,
 };
 
-/* Making a message type known needs `register`; who posts asks for one that is known already: the executor tells the
- * two apart. */
+/* Making a message type known needs `register`; who posts asks for one that is known already: the
+ * executor tells the two apart. */
 static const struct {
     Odeon__Request__BodyCase body;
     unsigned roles;

@@ -17,7 +17,8 @@
 #include "daemon/common/log.h"
 #include "daemon/supervisor/runtime.h"
 
-static int __attribute__((format(printf, 3, 4))) fail(char *text, int error, const char *format, ...)
+static int __attribute__((format(printf, 3, 4)))
+fail(char *text, int error, const char *format, ...)
 {
     va_list args;
 
@@ -37,23 +38,26 @@ static int make_directory(const char *dir, char *text)
         return 0;
     }
     if (errno != EEXIST)
-        return fail(text, -errno, "runtime directory %.200s: %s; make its parent first, or give another --runtime-dir",
-                    dir, strerror(errno));
+        return fail(
+            text, -errno,
+            "runtime directory %.200s: %s; make its parent first, or give another --runtime-dir",
+            dir, strerror(errno));
     if (stat(dir, &st) < 0)
         return fail(text, -errno, "runtime directory %.200s: %s", dir, strerror(errno));
     if (!S_ISDIR(st.st_mode))
         return fail(text, -ENOTDIR, "runtime directory %.200s: not a directory", dir);
     if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))
-        log_warning(
-            "the runtime directory %s can be written by others, who could put their socket in the place of this one",
-            dir);
+        log_warning("the runtime directory %s can be written by others, who could put their socket "
+                    "in the place of this one",
+                    dir);
     return 0;
 }
 
 enum { CHILD_GONE_MS = 2000, LOOK_MS = 10 };
 
-/* One that is killed while it makes its executor has gone, and the child holds the lock with it until it becomes a
- * program, which on a busy machine is not at once: that is waited for.  `ret_pid`: who has it, or "". */
+/* One that is killed while it makes its executor has gone, and the child holds the lock with it
+ * until it becomes a program, which on a busy machine is not at once: that is waited for.
+ * `ret_pid`: who has it, or "". */
 static int lock_when_free(int fd, char *ret_pid, size_t size)
 {
     for (unsigned waited_ms = 0;; waited_ms += LOOK_MS) {
@@ -66,7 +70,8 @@ static int lock_when_free(int fd, char *ret_pid, size_t size)
         got = pread(fd, ret_pid, size - 1, 0);
         ret_pid[got > 0 ? got : 0] = '\0';
         ret_pid[strcspn(ret_pid, "\n")] = '\0';
-        if (waited_ms >= CHILD_GONE_MS || (ret_pid[0] && !(kill(atoi(ret_pid), 0) < 0 && errno == ESRCH)))
+        if (waited_ms >= CHILD_GONE_MS ||
+            (ret_pid[0] && !(kill(atoi(ret_pid), 0) < 0 && errno == ESRCH)))
             return -EBUSY;
         nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000 }, NULL);
     }
@@ -84,7 +89,8 @@ static int take_lock(struct runtime *runtime, char *text)
         return fail(text, -errno, "%.200s: %s", path, strerror(errno));
     r = lock_when_free(runtime->lock_fd, pid, sizeof(pid));
     if (r == -EBUSY)
-        return fail(text, r, "another odeond%s%s runs on %.200s; stop it, or give another --runtime-dir",
+        return fail(text, r,
+                    "another odeond%s%s runs on %.200s; stop it, or give another --runtime-dir",
                     pid[0] ? ", process " : "", pid, runtime->dir);
     if (r < 0)
         return fail(text, r, "%.200s: %s", path, strerror(-r));
@@ -99,12 +105,14 @@ int runtime_open(struct runtime *runtime, const char *dir, const char *socket_pa
 {
     int r;
 
-    *runtime = (struct runtime){ .lock_fd = -1, .listen_fd = -1, .socket_mode = 0600, .socket_group = -1 };
+    *runtime =
+        (struct runtime){ .lock_fd = -1, .listen_fd = -1, .socket_mode = 0600, .socket_group = -1 };
     r = make_directory(dir, text);
     if (r == 0) {
         runtime->dir = realpath(dir, NULL); /* clients are told the path of the statistics */
         runtime->socket_path = strdup(socket_path);
-        if (!runtime->dir || !runtime->socket_path || asprintf(&runtime->stats_path, "%s/stats", runtime->dir) < 0) {
+        if (!runtime->dir || !runtime->socket_path ||
+            asprintf(&runtime->stats_path, "%s/stats", runtime->dir) < 0) {
             runtime->stats_path = NULL;
             r = fail(text, -ENOMEM, "%.200s: %s", dir, strerror(ENOMEM));
         }
@@ -124,17 +132,19 @@ static int take_passed_socket(struct runtime *runtime, int passed_fd, char *text
     return 0;
 }
 
-/* We hold the directory's lock, but --socket may point elsewhere: a socket on which somebody listens is not ours to
- * remove. */
+/* We hold the directory's lock, but --socket may point elsewhere: a socket on which somebody
+ * listens is not ours to remove. */
 static int remove_stale_socket(const struct sockaddr_un *address, char *text)
 {
     struct stat st;
     int probe, error;
 
     if (lstat(address->sun_path, &st) < 0)
-        return errno == ENOENT ? 0 : fail(text, -errno, "%s: %s", address->sun_path, strerror(errno));
+        return errno == ENOENT ? 0
+                               : fail(text, -errno, "%s: %s", address->sun_path, strerror(errno));
     if (!S_ISSOCK(st.st_mode))
-        return fail(text, -EEXIST, "%s exists and is not a socket; remove it, or give another --socket",
+        return fail(text, -EEXIST,
+                    "%s exists and is not a socket; remove it, or give another --socket",
                     address->sun_path);
     probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (probe < 0)
@@ -144,7 +154,8 @@ static int remove_stale_socket(const struct sockaddr_un *address, char *text)
     if (error == 0 || error == EAGAIN)
         return fail(text, -EADDRINUSE, "another process listens on %s", address->sun_path);
     if (unlink(address->sun_path) < 0 && errno != ENOENT)
-        return fail(text, -errno, "%s: left behind and cannot be removed: %s", address->sun_path, strerror(errno));
+        return fail(text, -errno, "%s: left behind and cannot be removed: %s", address->sun_path,
+                    strerror(errno));
     return 0;
 }
 
@@ -154,9 +165,12 @@ static int verify_socket(struct runtime *runtime, char *text)
 
     if (lstat(runtime->socket_path, &st) < 0)
         return fail(text, -errno, "%.200s: %s", runtime->socket_path, strerror(errno));
-    if (!S_ISSOCK(st.st_mode) || (st.st_mode & 07777) != runtime->socket_mode || st.st_uid != geteuid())
-        return fail(text, -EPERM, "%.200s: expected a socket of this user with mode %04o, found mode %04o of user %u",
-                    runtime->socket_path, runtime->socket_mode, st.st_mode & 07777, st.st_uid);
+    if (!S_ISSOCK(st.st_mode) || (st.st_mode & 07777) != runtime->socket_mode ||
+        st.st_uid != geteuid())
+        return fail(
+            text, -EPERM,
+            "%.200s: expected a socket of this user with mode %04o, found mode %04o of user %u",
+            runtime->socket_path, runtime->socket_mode, st.st_mode & 07777, st.st_uid);
     runtime->socket_device = st.st_dev;
     runtime->socket_inode = st.st_ino;
     runtime->socket_is_ours = true;
@@ -166,11 +180,13 @@ static int verify_socket(struct runtime *runtime, char *text)
 /* It is made for its owner alone; nobody listens yet when others are let in. */
 static int open_socket_to_group(const struct runtime *runtime, char *text)
 {
-    if (runtime->socket_group >= 0 && lchown(runtime->socket_path, (uid_t)-1, (gid_t)runtime->socket_group) < 0)
-        return fail(text, -errno, "%.200s: it cannot be given to group %u (socket-group): %s", runtime->socket_path,
-                    (unsigned)runtime->socket_group, strerror(errno));
+    if (runtime->socket_group >= 0 &&
+        lchown(runtime->socket_path, (uid_t)-1, (gid_t)runtime->socket_group) < 0)
+        return fail(text, -errno, "%.200s: it cannot be given to group %u (socket-group): %s",
+                    runtime->socket_path, (unsigned)runtime->socket_group, strerror(errno));
     if (runtime->socket_mode != 0600 && chmod(runtime->socket_path, runtime->socket_mode) < 0)
-        return fail(text, -errno, "%.200s: its mode cannot be set: %s", runtime->socket_path, strerror(errno));
+        return fail(text, -errno, "%.200s: its mode cannot be set: %s", runtime->socket_path,
+                    strerror(errno));
     return 0;
 }
 
@@ -191,7 +207,8 @@ static int make_socket(struct runtime *runtime, char *text)
     if (runtime->listen_fd < 0)
         return fail(text, -errno, "socket: %s", strerror(errno));
     mask = umask(0177);
-    r = bind(runtime->listen_fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+    r = bind(runtime->listen_fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno
+                                                                                         : 0;
     umask(mask);
     if (r < 0)
         return fail(text, r, "control socket %.200s: %s", runtime->socket_path, strerror(-r));
@@ -202,21 +219,23 @@ static int make_socket(struct runtime *runtime, char *text)
     if (r < 0)
         return r;
     if (listen(runtime->listen_fd, SOMAXCONN) < 0)
-        return fail(text, -errno, "control socket %.200s: %s", runtime->socket_path, strerror(errno));
+        return fail(text, -errno, "control socket %.200s: %s", runtime->socket_path,
+                    strerror(errno));
     return 0;
 }
 
 int runtime_listen(struct runtime *runtime, int passed_fd, char *text)
 {
-    return passed_fd >= 0 ? take_passed_socket(runtime, passed_fd, text) : make_socket(runtime, text);
+    return passed_fd >= 0 ? take_passed_socket(runtime, passed_fd, text)
+                          : make_socket(runtime, text);
 }
 
 void runtime_stop_listening(struct runtime *runtime)
 {
     struct stat st;
 
-    if (runtime->socket_is_ours && lstat(runtime->socket_path, &st) == 0 && st.st_dev == runtime->socket_device &&
-        st.st_ino == runtime->socket_inode)
+    if (runtime->socket_is_ours && lstat(runtime->socket_path, &st) == 0 &&
+        st.st_dev == runtime->socket_device && st.st_ino == runtime->socket_inode)
         unlink(runtime->socket_path);
     runtime->socket_is_ours = false;
     if (runtime->listen_fd >= 0)
@@ -232,5 +251,6 @@ void runtime_close(struct runtime *runtime)
     free(runtime->dir);
     free(runtime->socket_path);
     free(runtime->stats_path);
-    *runtime = (struct runtime){ .lock_fd = -1, .listen_fd = -1, .socket_mode = 0600, .socket_group = -1 };
+    *runtime =
+        (struct runtime){ .lock_fd = -1, .listen_fd = -1, .socket_mode = 0600, .socket_group = -1 };
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime directory: lock, control socket.
  *
- * One odeond owns a directory: it holds an exclusive flock() on DIR/lock as long as it lives, and only under it touches what
- * lies there.  The socket's mode is 0600 from the moment it has a name.
+ * One odeond owns a directory: it holds an exclusive flock() on DIR/lock as long as it lives, and
+ * only under it touches what lies there. The socket's mode is 0600 from the moment it has a name.
  */
 #pragma once
 
@@ -15,15 +15,15 @@ enum { RUNTIME_TEXT_MAX = 512 };
 struct runtime {
     char *dir, *socket_path, *stats_path;
     int lock_fd, listen_fd;
-    bool socket_is_ours; /* made by us, not passed in: removed at the end */
-    unsigned socket_mode;  /* of one that we make: 0600 until the caller says otherwise */
-    int64_t socket_group;  /* -1: as it comes */
+    bool socket_is_ours;  /* made by us, not passed in: removed at the end */
+    unsigned socket_mode; /* of one that we make: 0600 until the caller says otherwise */
+    int64_t socket_group; /* -1: as it comes */
     dev_t socket_device;
     ino_t socket_inode;
 };
 
-/* Makes the directory if it is missing and takes the lock.  0, or negative errno with a reason in `text`; -EBUSY: another odeond
- * has it. */
+/* Makes the directory if it is missing and takes the lock. 0, or negative errno with a reason in
+ * `text`; -EBUSY: another odeond has it. */
 int runtime_open(struct runtime *runtime, const char *dir, const char *socket_path, char *text);
 /* Takes the listening socket that the service manager made, or makes one (`passed_fd` -1). */
 int runtime_listen(struct runtime *runtime, int passed_fd, char *text);

@@ -18,18 +18,21 @@ static struct plugin *plugin_started(struct supervisor *supervisor, uint32_t pla
 
 void safe_mode_on_exit(struct supervisor *supervisor)
 {
-    uint32_t place = atomic_exchange_explicit(&supervisor->stats.header->plugin_loading, 0, memory_order_relaxed);
+    uint32_t place = atomic_exchange_explicit(&supervisor->stats.header->plugin_loading, 0,
+                                              memory_order_relaxed);
     struct plugin *plugin = place > 0 ? plugin_started(supervisor, place) : NULL;
 
     if (!plugin)
         return;
     plugin->left_out = ++plugin->crashes >= SAFE_MODE_CRASHES;
     if (plugin->left_out)
-        log_error("plugin %s has ended the executor %u times while it was loaded: it is left out; what is sent to its actors becomes dead "
+        log_error("plugin %s has ended the executor %u times while it was loaded: it is left out; "
+                  "what is sent to its actors becomes dead "
                   "letters. Load a repaired one with 'odeonctl plugin load'",
                   plugin->path, plugin->crashes);
     else
-        log_warning("the executor has ended while it loaded plugin %s (%u of %d)", plugin->path, plugin->crashes, SAFE_MODE_CRASHES);
+        log_warning("the executor has ended while it loaded plugin %s (%u of %d)", plugin->path,
+                    plugin->crashes, SAFE_MODE_CRASHES);
 }
 
 void safe_mode_on_ready(struct supervisor *supervisor)

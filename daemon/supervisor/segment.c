@@ -118,7 +118,8 @@ static ssize_t read_answer(int pipe, char *answer)
     return (ssize_t)got;
 }
 
-int segment_ask_size(const char *program, const struct settings *settings, uint64_t *ret_size, char *text)
+int segment_ask_size(const char *program, const struct settings *settings, uint64_t *ret_size,
+                     char *text)
 {
     char **argv = make_arguments(program, settings), answer[ANSWER_MAX] = "";
     int pipe = -1, status = 0, r;
@@ -147,15 +148,17 @@ int segment_ask_size(const char *program, const struct settings *settings, uint6
 
         child_describe_status(status, how, sizeof(how));
         snprintf(text, SEGMENT_TEXT_MAX,
-                 "the executor refused the settings (%.150s --print-segment-size: %s); its reason is above", program,
-                 how);
+                 "the executor refused the settings (%.150s --print-segment-size: %s); its reason "
+                 "is above",
+                 program, how);
         return -EINVAL;
     }
     answer[strcspn(answer, "\n")] = '\0';
     r = config_parse_u64(answer, 4096, UINT64_C(1) << 46, ret_size);
     if (r < 0)
         snprintf(text, SEGMENT_TEXT_MAX,
-                 "%.200s --print-segment-size: '%.60s' is no possible size; is it the executor?", program, answer);
+                 "%.200s --print-segment-size: '%.60s' is no possible size; is it the executor?",
+                 program, answer);
     return r;
 }
 
@@ -164,6 +167,7 @@ int segment_make(uint64_t size, char *text)
     int fd = memfd_make_sealed("odeon-segment", size);
 
     if (fd < 0)
-        snprintf(text, SEGMENT_TEXT_MAX, "engine segment of %llu bytes: %s", (unsigned long long)size, strerror(-fd));
+        snprintf(text, SEGMENT_TEXT_MAX, "engine segment of %llu bytes: %s",
+                 (unsigned long long)size, strerror(-fd));
     return fd;
 }

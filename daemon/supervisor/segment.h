@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine segment, as a piece of memory: its size is the executor's knowledge, its life the supervisor's. */
+/* The engine segment, as a piece of memory: its size is the executor's knowledge, its life the
+ * supervisor's. */
 #pragma once
 
 #include <stdint.h>
@@ -8,8 +9,10 @@
 
 enum { SEGMENT_TEXT_MAX = 512 };
 
-/* Runs `program --print-segment-size --set KEY=VALUE...`; what it has to say against the settings goes to our stderr.
- * 0, or negative errno with a reason in `text`; -EINVAL: the executor refused the settings. */
-int segment_ask_size(const char *program, const struct settings *settings, uint64_t *ret_size, char *text);
+/* Runs `program --print-segment-size --set KEY=VALUE...`; what it has to say against the settings
+ * goes to our stderr. 0, or negative errno with a reason in `text`; -EINVAL: the executor refused
+ * the settings. */
+int segment_ask_size(const char *program, const struct settings *settings, uint64_t *ret_size,
+                     char *text);
 /* A sealed memory file of that size: the descriptor, or negative errno with a reason in `text`. */
 int segment_make(uint64_t size, char *text);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The executor's settings as odeond carries them: ordered pairs of strings, each key once.
  *
- * odeond gives them no meaning.  They come from the configuration file and the command line, follow what clients change while
- * the service runs, and go to each executor that is started.  Event loop thread only.
+ * odeond gives them no meaning. They come from the configuration file and the command line, follow
+ * what clients change while the service runs, and go to each executor that is started. Event loop
+ * thread only.
  */
 #pragma once
 

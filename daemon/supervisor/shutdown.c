@@ -9,8 +9,10 @@
 #include "daemon/supervisor/shutdown.h"
 #include "daemon/supervisor/supervisor.h"
 
-#define GRACE_NS  UINT64_C(10000000000) /* for the executor's own end, after the time to drain; a machine may stand still meanwhile */
-#define REPEAT_NS UINT64_C(200000000)  /* one wish may arrive twice: sent to the process and to its group */
+/* for the executor's own end, after the time to drain; a machine may stand still meanwhile */
+#define GRACE_NS UINT64_C(10000000000)
+/* one wish may arrive twice: sent to the process and to its group */
+#define REPEAT_NS UINT64_C(200000000)
 
 static void on_timeout(uv_timer_t *timer)
 {
@@ -39,7 +41,8 @@ static void send_drain(struct supervisor *supervisor)
     Odeon__Drain drain = ODEON__DRAIN__INIT;
     uint64_t now = uv_hrtime();
 
-    drain.timeout_ns = supervisor->shutdown.deadline_ns > now ? supervisor->shutdown.deadline_ns - now : 0;
+    drain.timeout_ns =
+        supervisor->shutdown.deadline_ns > now ? supervisor->shutdown.deadline_ns - now : 0;
     drain.stop = true;
     command.body_case = ODEON__COMMAND__BODY_DRAIN;
     command.drain = &drain;
@@ -79,7 +82,8 @@ void shutdown_begin(struct supervisor *supervisor, const char *why)
         supervisor_finish(supervisor);
         return;
     }
-    uv_timer_start(&shutdown->timer, on_timeout, (supervisor->config.drain_timeout_ns + GRACE_NS) / 1000000, 0);
+    uv_timer_start(&shutdown->timer, on_timeout,
+                   (supervisor->config.drain_timeout_ns + GRACE_NS) / 1000000, 0);
     if (supervisor->executor.state == EXECUTOR_READY)
         send_drain(supervisor);
 }
@@ -112,20 +116,23 @@ void shutdown_on_exit(struct supervisor *supervisor, int wait_status)
     struct shutdown *shutdown = &supervisor->shutdown;
     char how[96];
 
-    if (supervisor->exit_status != 0) { /* supervisor_fail() has said why; nothing was to be drained */
+    /* supervisor_fail() has said why; nothing was to be drained */
+    if (supervisor->exit_status != 0) {
         supervisor_finish(supervisor);
         return;
     }
     child_describe_status(wait_status, how, sizeof(how));
     if (!shutdown->drained)
         log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED,
-                  "the executor has ended (%s) before it had drained: what was still queued is %s", how,
-                  persist_is_on(supervisor) ? "kept for a restart, lost with a stop" : "lost");
+                  "the executor has ended (%s) before it had drained: what was still queued is %s",
+                  how, persist_is_on(supervisor) ? "kept for a restart, lost with a stop" : "lost");
     else if (shutdown->unreceived > 0)
-        log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED, "%" PRIu64 " messages sent but not received%s",
-                  shutdown->unreceived, shutdown->complete ? "" : ": the time to drain was over");
+        log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED,
+                  "%" PRIu64 " messages sent but not received%s", shutdown->unreceived,
+                  shutdown->complete ? "" : ": the time to drain was over");
     else if (!shutdown->complete)
-        log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED, "not drained: the time to drain was over");
+        log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED,
+                  "not drained: the time to drain was over");
     else
         log_event(LOG_LEVEL_NOTICE, CATALOGUE_SERVICE_DRAINED,
                   "drained: every message that was sent has been received");

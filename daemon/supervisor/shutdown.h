@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of the service: no new clients, the executor works off what it was sent, then everything goes.  Event loop thread only.
+/* The end of the service: no new clients, the executor works off what it was sent, then everything
+ * goes. Event loop thread only.
  *
  * A second signal, not within a moment of the first, ends it at once: the executor is killed.
  */

@@ -54,7 +54,8 @@ int start_delay_wait(unsigned starts)
 {
     struct backoff backoff = { .failures = starts > 0 ? starts - 1 : 0 };
     uint64_t wait_ns = backoff_next_ns(&backoff, 0, WAIT_MAX_NS);
-    struct timespec wait = { .tv_sec = (time_t)(wait_ns / 1000000000), .tv_nsec = (long)(wait_ns % 1000000000) };
+    struct timespec wait = { .tv_sec = (time_t)(wait_ns / 1000000000),
+                             .tv_nsec = (long)(wait_ns % 1000000000) };
     sigset_t stops, before;
     int signal;
 

@@ -46,17 +46,21 @@ static void import_counters(struct stats_header *to, const struct stats_header *
                 continue;
             for (uint64_t w = 0; w <= ODEON_WORKERS_MAX && w <= from->workers_max; w++) {
                 uint64_t at = from->worker_offset + w * from->worker_size;
-                const struct stats_worker *old = (const struct stats_worker *)((const char *)from + at);
-                struct stats_worker *new = (struct stats_worker *)((char *)to + STATS_WORKER_OFFSET) + w;
+                const struct stats_worker *old =
+                    (const struct stats_worker *)((const char *)from + at);
+                struct stats_worker *new =
+                    (struct stats_worker *)((char *)to + STATS_WORKER_OFFSET) + w;
 
                 if (at + (k + 1) * sizeof(uint64_t) <= size)
-                    atomic_store_explicit(&new->value[i], atomic_load_explicit(&old->value[k], memory_order_relaxed),
-                                          memory_order_relaxed);
+                    atomic_store_explicit(
+                        &new->value[i], atomic_load_explicit(&old->value[k], memory_order_relaxed),
+                        memory_order_relaxed);
             }
         }
 }
 
-/* What else counts over all executors of a segment.  Only of the same version: these have no names. */
+/* What else counts over all executors of a segment.  Only of the same version: these have no
+ * names. */
 static void import_header(struct stats_header *to, const struct stats_header *from)
 {
     if (from->version != STATS_VERSION)
@@ -131,11 +135,13 @@ int stats_file_make(struct stats_file *file, const char *path, int former)
 
 uint64_t stats_file_count_actors(const struct stats_file *file)
 {
-    const struct stats_worker *blocks = (const struct stats_worker *)((const char *)file->header + STATS_WORKER_OFFSET);
+    const struct stats_worker *blocks =
+        (const struct stats_worker *)((const char *)file->header + STATS_WORKER_OFFSET);
     uint64_t created = 0, ended = 0;
 
     for (unsigned i = 0; i <= ODEON_WORKERS_MAX; i++) {
-        created += atomic_load_explicit(&blocks[i].value[STAT_actors_created], memory_order_relaxed);
+        created +=
+            atomic_load_explicit(&blocks[i].value[STAT_actors_created], memory_order_relaxed);
         ended += atomic_load_explicit(&blocks[i].value[STAT_actors_ended], memory_order_relaxed);
     }
     return created > ended ? created - ended : 0;
@@ -143,10 +149,12 @@ uint64_t stats_file_count_actors(const struct stats_file *file)
 
 void stats_file_count(struct stats_file *file, enum stat_index stat)
 {
-    struct stats_worker *blocks = (struct stats_worker *)((char *)file->header + STATS_WORKER_OFFSET);
+    struct stats_worker *blocks =
+        (struct stats_worker *)((char *)file->header + STATS_WORKER_OFFSET);
     _Atomic uint64_t *value = &blocks[STATS_CONTROL_BLOCK].value[stat];
 
-    atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
 }
 
 void stats_file_fini(struct stats_file *file)

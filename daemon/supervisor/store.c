@@ -33,7 +33,8 @@ int store_open(struct store *store, bool enabled)
             free(names[i]);
             continue;
         }
-        store->intake[store->n++] = (struct stored){ .name = names[i], .fd = SD_LISTEN_FDS_START + i };
+        store->intake[store->n++] =
+            (struct stored){ .name = names[i], .fd = SD_LISTEN_FDS_START + i };
     }
     free(names);
     return store->intake ? 0 : -ENOMEM;
@@ -93,7 +94,8 @@ size_t store_drop_rest(struct store *store)
 
     for (size_t i = 0; i < store->n; i++)
         if (store->intake[i].fd >= 0) {
-            log_debug("descriptor %s of the store is nobody's: it is dropped", store->intake[i].name);
+            log_debug("descriptor %s of the store is nobody's: it is dropped",
+                      store->intake[i].name);
             store_remove(store, "%s", store->intake[i].name);
             close(store->intake[i].fd);
             store->intake[i].fd = -1;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The service manager's descriptor store: what lies there outlives odeond, and comes back to the next one by name.
+/* The service manager's descriptor store: what lies there outlives odeond, and comes back to the
+ * next one by name.
  *
- * Without a service manager, or in the foreground, there is none, and every function does nothing.  Whether the manager
- * has room (FileDescriptorStoreMax=) cannot be asked; one that has not forgets what it is given.  Event loop thread only.
+ * Without a service manager, or in the foreground, there is none, and every function does nothing.
+ * Whether the manager has room (FileDescriptorStoreMax=) cannot be asked; one that has not forgets
+ * what it is given. Event loop thread only.
  *
- * D1  Descriptors are kept with FDPOLL=0: what hangs up or ends, as the pidfd of a client does, stays until it is removed.
+ * D1  Descriptors are kept with FDPOLL=0: what hangs up or ends, as the pidfd of a client does,
+ *     stays until it is removed.
  * D2  After store_barrier() has returned 0, what was pushed before is in the store.
  * D3  What the intake holds and nobody took leaves the store.
  */
@@ -41,6 +44,8 @@ size_t store_drop_rest(struct store *store);
 void store_forget_rest(struct store *store);
 
 /* 0 or negative errno.  The descriptor stays the caller's. */
-int store_push(const struct store *store, int fd, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int store_push(const struct store *store, int fd, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 int store_barrier(const struct store *store);
-void store_remove(const struct store *store, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void store_remove(const struct store *store, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));

@@ -42,7 +42,8 @@ void supervisor_set_state(struct supervisor *supervisor, enum service_state stat
 
 enum service_state supervisor_get_state(const struct supervisor *supervisor)
 {
-    return (enum service_state)atomic_load_explicit(&supervisor->stats.header->service_state, memory_order_relaxed);
+    return (enum service_state)atomic_load_explicit(&supervisor->stats.header->service_state,
+                                                    memory_order_relaxed);
 }
 
 uint32_t supervisor_count_ports(const struct supervisor *supervisor)
@@ -59,8 +60,10 @@ void supervisor_update_counts(struct supervisor *supervisor)
     struct stats_header *header = supervisor->stats.header;
 
     atomic_store_explicit(&header->n_clients, supervisor->clients.n, memory_order_relaxed);
-    atomic_store_explicit(&header->n_ports, supervisor_count_ports(supervisor), memory_order_relaxed);
-    atomic_store_explicit(&header->n_plugins, (uint32_t)plugin_store_count_loaded(&supervisor->plugins),
+    atomic_store_explicit(&header->n_ports, supervisor_count_ports(supervisor),
+                          memory_order_relaxed);
+    atomic_store_explicit(&header->n_plugins,
+                          (uint32_t)plugin_store_count_loaded(&supervisor->plugins),
                           memory_order_relaxed);
     notify_update(supervisor);
 }
@@ -76,7 +79,9 @@ static bool is_later(const Odeon__Reconfigured *answer, const char *key)
 static void note_setting(struct supervisor *supervisor, const Odeon__Setting *setting)
 {
     if (settings_set(&supervisor->settings, setting->key, setting->value) < 0)
-        log_error("setting %s is in force, but cannot be kept: a restart of the executor will lose it", setting->key);
+        log_error(
+            "setting %s is in force, but cannot be kept: a restart of the executor will lose it",
+            setting->key);
 }
 
 static void keep_settings(struct supervisor *supervisor)
@@ -203,7 +208,8 @@ static int make_memory(struct supervisor *supervisor)
         log_error("%s", text);
     if (r < 0 || supervisor->options.check)
         return r;
-    r = stats_file_make(&supervisor->stats, supervisor->runtime.stats_path, supervisor->persist.stats_fd);
+    r = stats_file_make(&supervisor->stats, supervisor->runtime.stats_path,
+                        supervisor->persist.stats_fd);
     if (supervisor->persist.stats_fd >= 0)
         close(supervisor->persist.stats_fd);
     supervisor->persist.stats_fd = -1;
@@ -215,7 +221,8 @@ static int make_memory(struct supervisor *supervisor)
 static int open_runtime(struct supervisor *supervisor)
 {
     char text[RUNTIME_TEXT_MAX] = "";
-    int r = runtime_open(&supervisor->runtime, supervisor->options.runtime_dir, supervisor->options.socket_path, text);
+    int r = runtime_open(&supervisor->runtime, supervisor->options.runtime_dir,
+                         supervisor->options.socket_path, text);
 
     if (r < 0)
         log_error("%s", text);
@@ -228,7 +235,9 @@ static int start_serving(struct supervisor *supervisor)
     int r = persist_restore_clients(supervisor);
 
     if (r < 0) {
-        log_error("the clients of the former service cannot be taken up now, they stay as they are: %s", strerror(-r));
+        log_error(
+            "the clients of the former service cannot be taken up now, they stay as they are: %s",
+            strerror(-r));
         return r;
     }
     if (supervisor->persist.refused)
@@ -251,7 +260,8 @@ static int start_serving(struct supervisor *supervisor)
     persist_close_departed(supervisor);
     r = boot_begin(supervisor);
     if (r < 0)
-        log_error("the executor cannot be started: %s: %s", supervisor->executor_path, strerror(-r));
+        log_error("the executor cannot be started: %s: %s", supervisor->executor_path,
+                  strerror(-r));
     return r;
 }
 
@@ -371,8 +381,10 @@ int supervisor_run(struct options *options)
     }
     supervisor->options = *options;
     *options = (struct options){ 0 };
-    supervisor->runtime.lock_fd = supervisor->runtime.listen_fd = supervisor->stats.fd = supervisor->segment_fd = -1;
-    supervisor->persist.stats_fd = supervisor->persist.listener_fd = supervisor->persist.registry.fd = -1;
+    supervisor->runtime.lock_fd = supervisor->runtime.listen_fd = supervisor->stats.fd =
+        supervisor->segment_fd = -1;
+    supervisor->persist.stats_fd = supervisor->persist.listener_fd =
+        supervisor->persist.registry.fd = -1;
     supervisor->started_ns = uv_hrtime();
     clients_init(&supervisor->clients);
     port_table_init(&supervisor->ports);

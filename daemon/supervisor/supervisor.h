@@ -3,8 +3,9 @@
  *
  * One thread, one event loop.  Parts talk through this struct; each file owns its part and says so.
  *
- * Start: what a former service has left with the service manager, runtime directory and lock, size and memory of the engine
- * segment, statistics file, copies of the configured plugins, control socket, event loop, executor.  End: the reverse.
+ * Start: what a former service has left with the service manager, runtime directory and lock, size
+ * and memory of the engine segment, statistics file, copies of the configured plugins, control
+ * socket, event loop, executor. End: the reverse.
  *
  * V1  No plugin and no client memory is ever mapped here.
  */
@@ -32,8 +33,9 @@
 
 struct supervisor {
     struct options options;
-    struct config config;     /* as last read */
-    struct settings settings; /* what the next executor is started with: the configuration's, and what was changed since */
+    struct config config; /* as last read */
+    /* what the next executor is started with: the configuration's, and what was changed since */
+    struct settings settings;
     char executor_path[PATH_MAX];
     uv_loop_t loop;
     uv_signal_t signals[3];
@@ -67,8 +69,9 @@ const char *supervisor_state_name(enum service_state state);
 void supervisor_update_counts(struct supervisor *supervisor);
 uint32_t supervisor_count_ports(const struct supervisor *supervisor); /* open ones */
 
-/* Settings that an executor has accepted while it ran: the next one starts with them.  Not those that the answer (NULL:
- * it lists none) says wait for the next start of the service: the segment that executors share was made without them.
+/* Settings that an executor has accepted while it ran: the next one starts with them. Not those
+ * that the answer (NULL: it lists none) says wait for the next start of the service: the segment
+ * that executors share was made without them.
  */
 void supervisor_note_settings(struct supervisor *supervisor, const Odeon__ExecutorSet *set,
                               const Odeon__Reconfigured *answer);

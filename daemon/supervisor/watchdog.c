@@ -29,7 +29,9 @@ static void withhold(struct supervisor *supervisor, const char *why)
 
     if (!watchdog->withheld)
         log_event(LOG_LEVEL_WARNING, CATALOGUE_WATCHDOG_WITHHELD,
-                  "the watchdog is not fed: %s; if that lasts, the service manager starts the service again", why);
+                  "the watchdog is not fed: %s; if that lasts, the service manager starts the "
+                  "service again",
+                  why);
     watchdog->withheld = true;
 }
 
@@ -47,7 +49,8 @@ static void on_look(uv_timer_t *timer)
 {
     struct supervisor *supervisor = timer->data;
     struct watchdog *watchdog = &supervisor->watchdog;
-    bool started = supervisor->boot.boots != watchdog->boots, silent = watchdog->ping_id != 0 && !started;
+    bool started = supervisor->boot.boots != watchdog->boots,
+         silent = watchdog->ping_id != 0 && !started;
 
     watchdog->boots = supervisor->boot.boots;
     if (supervisor->stopping || started)
@@ -77,11 +80,13 @@ bool watchdog_handle_report(struct supervisor *supervisor, const Odeon__Report *
     if (!pong) {
         withhold(supervisor, "the executor does not understand the question whether it is there");
     } else if (pong->held_elsewhere > 0) {
-        snprintf(why, sizeof(why), "%" PRIu32 " of %" PRIu32 " workers stand still, and in no handler",
+        snprintf(why, sizeof(why),
+                 "%" PRIu32 " of %" PRIu32 " workers stand still, and in no handler",
                  pong->held_elsewhere, pong->workers);
         withhold(supervisor, why);
     } else if (pong->held_in_handlers > 0 && pong->held_in_handlers == pong->workers) {
-        snprintf(why, sizeof(why), "all %" PRIu32 " workers are in handlers that do not return", pong->workers);
+        snprintf(why, sizeof(why), "all %" PRIu32 " workers are in handlers that do not return",
+                 pong->workers);
         withhold(supervisor, why);
     } else {
         feed(supervisor);

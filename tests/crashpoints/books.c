@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What must be true, whatever instruction the last process was killed at.
  *
- * K1  Of each row every number comes to its receiver, one after the other, once; or once more, marked as redelivered, as often in all as
- *     there are workers that may have been killed in a handler.  To a client never twice.
+ * K1  Of each row every number comes to its receiver, one after the other, once; or once more,
+ *     marked as redelivered, as often in all as there are workers that may have been killed in a
+ *     handler.  To a client never twice.
  * K2  Dead letters and refusals are rows, too.
- * K3  Behind recovery: no lock, no attached source, no length without a batch (L1), what clients see is what is durable.
- * K4  At rest: nothing in any buffer, no ready bit missing, no port's record untaken, as many actors of each type as there should be.
+ * K3  Behind recovery: no lock, no attached source, no length without a batch (L1), what clients
+ *     see is what is durable.
+ * K4  At rest: nothing in any buffer, no ready bit missing, no port's record untaken, as many
+ *     actors of each type as there should be.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +45,8 @@ void row_note(uint32_t index, uint64_t number, bool redelivered)
     bool again = number == row->last && redelivered;
     bool next = number == row->last + 1 || (row->flags & ROW_MAY_SKIP && number > row->last);
     if (!again && !next)
-        fail("row %u: %llu after %llu%s", index, (unsigned long long)number, (unsigned long long)row->last, redelivered ? ", redelivered" : "");
+        fail("row %u: %llu after %llu%s", index, (unsigned long long)number,
+             (unsigned long long)row->last, redelivered ? ", redelivered" : "");
     if (again && row->flags & ROW_CLIENT)
         fail("row %u: %llu is delivered twice", index, (unsigned long long)number);
     row->taken += !again;
@@ -64,27 +68,34 @@ void books_after_recovery(struct engine *e)
         if (load_relaxed(&queue->lock))
             fail("queue %u: its lock is held by %u", i, load_relaxed(&queue->lock));
         if (!queue_has_batch(sel) && i < s->n_queues &&
-            (load_relaxed(&queue->len[queue_active(sel) ^ 1]) || load_relaxed(&queue->cursor) || load_relaxed(&queue->wrap)))
+            (load_relaxed(&queue->len[queue_active(sel) ^ 1]) || load_relaxed(&queue->cursor) ||
+             load_relaxed(&queue->wrap)))
             fail("queue %u: no batch, and a length", i);
-        if (load_relaxed(&queue->len[0]) % 8 || load_relaxed(&queue->len[1]) % 8 || (i < s->dead_letters && load_relaxed(&queue->cursor) % 8))
+        if (load_relaxed(&queue->len[0]) % 8 || load_relaxed(&queue->len[1]) % 8 ||
+            (i < s->dead_letters && load_relaxed(&queue->cursor) % 8))
             fail("queue %u: a length that no record has", i);
     }
     for (uint32_t id = 0; id < s->n_ids; id++) {
         const struct segment_commit *slot = segment_commit_valid(&s->workers[id]);
         if (slot->source || commit_out(slot) || load_relaxed(&s->workers[id].turn))
-            fail("worker %u is still attached to %u, outbox %llu", id, slot->source, (unsigned long long)commit_out(slot));
+            fail("worker %u is still attached to %u, outbox %llu", id, slot->source,
+                 (unsigned long long)commit_out(slot));
     }
     for (uint32_t id = 0; id < N_PORTS; id++) {
         if (load_relaxed(&e->ports[id].state) != PORT_OPEN)
             continue;
         const struct port_executor *words = e->ports[id].executor_words;
         struct segment_port *durable = &s->ports[id];
-        if (load_relaxed(&words->submission_head) != load_relaxed(&durable->pcur) || load_relaxed(&words->delivery_tail) != load_relaxed(&durable->dtail))
-            fail("port %u: head %llu of %llu, tail %llu of %llu", id, (unsigned long long)load_relaxed(&words->submission_head),
-                 (unsigned long long)load_relaxed(&durable->pcur), (unsigned long long)load_relaxed(&words->delivery_tail),
+        if (load_relaxed(&words->submission_head) != load_relaxed(&durable->pcur) ||
+            load_relaxed(&words->delivery_tail) != load_relaxed(&durable->dtail))
+            fail("port %u: head %llu of %llu, tail %llu of %llu", id,
+                 (unsigned long long)load_relaxed(&words->submission_head),
+                 (unsigned long long)load_relaxed(&durable->pcur),
+                 (unsigned long long)load_relaxed(&words->delivery_tail),
                  (unsigned long long)load_relaxed(&durable->dtail));
         if (!ledger->client[id].closing && ledger->client[id].head > load_relaxed(&durable->dtail))
-            fail("port %u: its client has read to %llu of %llu", id, (unsigned long long)ledger->client[id].head,
+            fail("port %u: its client has read to %llu of %llu", id,
+                 (unsigned long long)ledger->client[id].head,
                  (unsigned long long)load_relaxed(&durable->dtail));
     }
 }
@@ -101,12 +112,15 @@ static void dead_letters_note(struct engine *e)
         const struct segment_dead_letter *letter = (const struct segment_dead_letter *)(base + at);
         const struct envelope *envelope = (const struct envelope *)(letter + 1);
         if (letter->id <= last || letter->id > load_relaxed(&queue->cursor))
-            fail("dead letter %llu comes behind %llu", (unsigned long long)letter->id, (unsigned long long)last);
+            fail("dead letter %llu comes behind %llu", (unsigned long long)letter->id,
+                 (unsigned long long)last);
         last = letter->id;
         const struct item *item = envelope_payload(envelope);
-        if (envelope->type != item_type || envelope->length < sizeof(*item) || item->row >= N_ROWS || !(ledger->row[item->row].flags & ROW_DEAD))
-            fail("a dead letter of type %u, %u bytes, row %u, reason %s", envelope->type, envelope->length,
-                 envelope->length >= sizeof(*item) ? item->row : 0, envelope_reason_name(envelope->reserved));
+        if (envelope->type != item_type || envelope->length < sizeof(*item) ||
+            item->row >= N_ROWS || !(ledger->row[item->row].flags & ROW_DEAD))
+            fail("a dead letter of type %u, %u bytes, row %u, reason %s", envelope->type,
+                 envelope->length, envelope->length >= sizeof(*item) ? item->row : 0,
+                 envelope_reason_name(envelope->reserved));
         row_note(item->row, item->number, false);
         at += sizeof(*letter) + envelope_record_size(envelope);
     }
@@ -117,11 +131,15 @@ static void rows_check(void)
     for (uint32_t i = 0; i < N_ROWS; i++) {
         const struct row *row = &ledger->row[i];
         if (row->taken < row->least)
-            fail("row %u: %llu came, at least %llu should have", i, (unsigned long long)row->taken, (unsigned long long)row->least);
-        if (row->flags & ROW_PREFIX ? row->last < row->accepted || row->last > row->end : row->last != row->end)
-            fail("row %u ends with %llu, not %llu", i, (unsigned long long)row->last, (unsigned long long)row->end);
+            fail("row %u: %llu came, at least %llu should have", i, (unsigned long long)row->taken,
+                 (unsigned long long)row->least);
+        if (row->flags & ROW_PREFIX ? row->last < row->accepted || row->last > row->end
+                                    : row->last != row->end)
+            fail("row %u ends with %llu, not %llu", i, (unsigned long long)row->last,
+                 (unsigned long long)row->end);
         if (row->flags & ROW_WHOLE && row->last != 0 && row->last != row->end)
-            fail("row %u ends with %llu of %llu", i, (unsigned long long)row->last, (unsigned long long)row->end);
+            fail("row %u ends with %llu of %llu", i, (unsigned long long)row->last,
+                 (unsigned long long)row->end);
     }
 }
 
@@ -131,17 +149,20 @@ static void actors_check(struct engine *e)
         struct engine_actor_type_view view;
         must("type", engine_actor_type_get(e, cast_type[i], &view));
         if (view.live < ledger->live[i] || view.live > ledger->live[i] + ledger->live_more[i])
-            fail("%llu actors of type %s, not %llu", (unsigned long long)view.live, view.name, (unsigned long long)ledger->live[i]);
+            fail("%llu actors of type %s, not %llu", (unsigned long long)view.live, view.name,
+                 (unsigned long long)ledger->live[i]);
     }
     uint64_t slots = 0, live = 0, more = 0;
-    for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high); slot++)
+    for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high);
+         slot++)
         slots += slot_word_state(load_relaxed(&e->segment.actors[slot].word)) != ACTOR_SLOT_FREE;
     for (uint32_t i = 0; i < N_CAST; i++) {
         live += ledger->live[i];
         more += ledger->live_more[i];
     }
     if (slots < live || slots > live + more)
-        fail("%llu slots are taken, by %llu actors", (unsigned long long)slots, (unsigned long long)live);
+        fail("%llu slots are taken, by %llu actors", (unsigned long long)slots,
+             (unsigned long long)live);
 }
 
 /* K4 */
@@ -155,8 +176,10 @@ void books_at_rest(struct engine *e)
             fail("queue %u is not empty, and nobody is told to look", i);
     }
     for (uint32_t id = 0; id < N_PORTS; id++)
-        if (ledger->client[id].open && !ledger->client[id].closing && load_relaxed(&s->ports[id].pcur) != ledger->client[id].tail)
-            fail("port %u: %llu of %llu bytes are taken", id, (unsigned long long)load_relaxed(&s->ports[id].pcur),
+        if (ledger->client[id].open && !ledger->client[id].closing &&
+            load_relaxed(&s->ports[id].pcur) != ledger->client[id].tail)
+            fail("port %u: %llu of %llu bytes are taken", id,
+                 (unsigned long long)load_relaxed(&s->ports[id].pcur),
                  (unsigned long long)ledger->client[id].tail);
     dead_letters_note(e);
     rows_check();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The actors and clients of the scenes.  What an actor does depends on its spawn arguments and the item alone, so that it does the same
- * when it is run again; what it must not forget is in its plan. */
+/* The actors and clients of the scenes. What an actor does depends on its spawn arguments and the
+ * item alone, so that it does the same when it is run again; what it must not forget is in its
+ * plan. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +35,8 @@ static struct item item_take(const void *message, size_t size)
         fail("an item of row %u has %zu bytes", item.row, size);
     const uint8_t *tail = (const uint8_t *)message + sizeof(item);
     size -= sizeof(item); /* compared in few instructions: they are stepped through */
-    if (size > 0 && (tail[0] != pattern(item.row, item.number) || memcmp(tail, tail + 1, size - 1) != 0))
+    if (size > 0 &&
+        (tail[0] != pattern(item.row, item.number) || memcmp(tail, tail + 1, size - 1) != 0))
         fail("row %u: the bytes of number %u are another's", item.row, item.number);
     return item;
 }
@@ -47,11 +49,13 @@ static void send_item(struct engine_context *ctx, actor_ref to, uint32_t row, ui
     uint32_t size = ledger->row[row].size;
     if (ledger->row[row].flags & ROW_URGENT) {
         uint8_t record[sizeof(item) + URGENT_TAIL_MAX];
-        must("urgent send", engine_ctx_send_urgent(ctx, to, item_type, 0, record, item_fill(record, row, number)));
+        must("urgent send",
+             engine_ctx_send_urgent(ctx, to, item_type, 0, record, item_fill(record, row, number)));
         return;
     }
     int r = size == 0 ? engine_ctx_send(ctx, to, item_type, 0, &item, sizeof(item))
-                      : engine_ctx_send_tail(ctx, to, item_type, 0, &item, sizeof(item), tail_of(row, number, size), size);
+                      : engine_ctx_send_tail(ctx, to, item_type, 0, &item, sizeof(item),
+                                             tail_of(row, number, size), size);
     must("send", r);
 }
 
@@ -59,14 +63,17 @@ static struct item item_note(const void *message, const struct engine_context *c
 {
     struct item item = item_take(message, ctx->message_size);
     if (ctx->attempts > ledger->attempts_max)
-        fail("row %u: number %u has %u attempts, and has not faulted as often", item.row, item.number, ctx->attempts);
+        fail("row %u: number %u has %u attempts, and has not faulted as often", item.row,
+             item.number, ctx->attempts);
     row_note(item.row, item.number, ctx->redelivered);
     return item;
 }
 
 /* ---- actors ---- */
 
-enum { STATE_BYTES = 320 }; /* of the allocator: the pool's first block is cut in thousands of instructions that nobody needs to see */
+/* of the allocator: the pool's first block is cut in thousands of instructions that nobody needs to
+ * see */
+enum { STATE_BYTES = 320 };
 static_assert(STATE_BYTES >= sizeof(struct plan), "a plan is a state");
 
 static int keep_arguments(void *self, const void *args, size_t size, struct engine_context *ctx)
@@ -113,7 +120,8 @@ bool cast_is_stuck_handler(void *userdata, const void *pc)
     return (const char *)pc >= __start_stuck_handlers && (const char *)pc < __stop_stuck_handlers;
 }
 
-__attribute__((section("stuck_handlers"), noinline)) static int on_item_stuck(void *self, const void *message, struct engine_context *ctx)
+__attribute__((section("stuck_handlers"), noinline)) static int
+on_item_stuck(void *self, const void *message, struct engine_context *ctx)
 {
     (void)self;
     item_note(message, ctx);
@@ -123,7 +131,8 @@ __attribute__((section("stuck_handlers"), noinline)) static int on_item_stuck(vo
     return ALLOCATION_NODELETE;
 }
 
-/* The first time it gets its second item it is found to hang, as stall.c says it, and it is for a kill to come or not to come. */
+/* The first time it gets its second item it is found to hang, as stall.c says it, and it is for a
+ * kill to come or not to come. */
 static int on_item_hung(void *self, const void *message, struct engine_context *ctx)
 {
     (void)self;
@@ -132,7 +141,9 @@ static int on_item_hung(void *self, const void *message, struct engine_context *
     if (item.number != 2 || ctx->redelivered)
         return ALLOCATION_NODELETE;
     struct segment_fault *fault = &w->durable->fault;
-    *fault = (struct segment_fault){ .kind = FAULT_STALLED, .attempts = 1, .actor = ctx->self, .message_type = item_type };
+    *fault = (struct segment_fault){
+        .kind = FAULT_STALLED, .attempts = 1, .actor = ctx->self, .message_type = item_type
+    };
     crash_order();
     fault->tag = commit_count(w);
     crash_order();
@@ -148,20 +159,22 @@ static int kept_init(void *self, const void *args, size_t size, struct engine_co
     return keep_arguments(&kept->plan, args, size, ctx);
 }
 
-/* Its state says that all items before have been taken, whatever happened in between, and this one has not. */
+/* Its state says that all items before have been taken, whatever happened in between, and this one
+ * has not. */
 static int on_item_kept(void *self, const void *message, struct engine_context *ctx)
 {
     struct kept *kept = self;
     struct item item = item_note(message, ctx);
     bool guest = kept->plan.stop_at == 1; /* of one item, whatever its number */
     if (kept->begun != 1 || kept->last != (guest ? 0 : item.number - 1))
-        fail("row %u: number %u, and the kept state is at %llu, %llu inits", item.row, item.number, (unsigned long long)kept->last,
-             (unsigned long long)kept->begun);
+        fail("row %u: number %u, and the kept state is at %llu, %llu inits", item.row, item.number,
+             (unsigned long long)kept->last, (unsigned long long)kept->begun);
     for (uint32_t i = 0; i < kept->plan.n; i++) {
         send_item(ctx, kept->plan.out[i].to, kept->plan.out[i].row, item.number);
         kept->last = item.number; /* in the middle: behind one send, before another */
     }
-    return kept->plan.stop_at && item.number >= kept->plan.stop_at ? ALLOCATION_DELETE : ALLOCATION_NODELETE;
+    return kept->plan.stop_at && item.number >= kept->plan.stop_at ? ALLOCATION_DELETE
+                                                                   : ALLOCATION_NODELETE;
 }
 
 /* The first destination is the guest's, its row the guest's own. */
@@ -170,8 +183,12 @@ static void spawn_guest(struct engine_context *ctx, const struct plan *plan, uin
     struct plan its = { .n = 1 };
     char name[32];
     actor_ref guest;
-    struct engine_spawn spawn = { .placement = number % 2 ? PLACE_NEAR : PLACE_SPREAD, .args = &its, .args_size = sizeof(its) };
-    enum cast_type type = plan->act == ACT_SPAWN_FAILING ? CAST_FAILING : plan->act == ACT_SPAWN_KEPT ? CAST_KEPT : CAST_GUEST;
+    struct engine_spawn spawn = { .placement = number % 2 ? PLACE_NEAR : PLACE_SPREAD,
+                                  .args = &its,
+                                  .args_size = sizeof(its) };
+    enum cast_type type = plan->act == ACT_SPAWN_FAILING ? CAST_FAILING
+                          : plan->act == ACT_SPAWN_KEPT  ? CAST_KEPT
+                                                         : CAST_GUEST;
     its.stop_at = 1; /* of one that is kept */
     its.out[0].to = plan->out[0].to;
     its.out[0].row = plan->out[0].row;
@@ -207,28 +224,44 @@ void cast_register(struct engine *e)
         enum engine_overflow overflow;
         enum engine_restart restart;
     } cast[N_CAST] = {
-        [CAST_RELAY] = { "relay", STATE_BYTES, keep_arguments, on_item_relay, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_RELAY] = { "relay", STATE_BYTES, keep_arguments, on_item_relay,
+                         OVERFLOW_POLICY_REJECT, RESTART_INIT },
         [CAST_SINK] = { "sink", 0, NULL, on_item_sink, OVERFLOW_POLICY_REJECT, RESTART_INIT },
-        [CAST_GUEST] = { "guest", STATE_BYTES, keep_arguments, on_item_guest, OVERFLOW_POLICY_REJECT, RESTART_INIT },
-        [CAST_FAILING] = { "failing", STATE_BYTES, fail_to_begin, on_item_sink, OVERFLOW_POLICY_REJECT, RESTART_INIT },
-        [CAST_OLDEST] = { "oldest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_OLDEST, RESTART_INIT },
-        [CAST_NEWEST] = { "newest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_NEWEST, RESTART_INIT },
+        [CAST_GUEST] = { "guest", STATE_BYTES, keep_arguments, on_item_guest,
+                         OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_FAILING] = { "failing", STATE_BYTES, fail_to_begin, on_item_sink,
+                           OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_OLDEST] = { "oldest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_OLDEST,
+                          RESTART_INIT },
+        [CAST_NEWEST] = { "newest", 0, NULL, on_item_sink, OVERFLOW_POLICY_DROP_NEWEST,
+                          RESTART_INIT },
         [CAST_STALL] = { "stall", 0, NULL, on_item_sink, OVERFLOW_POLICY_STALL, RESTART_INIT },
-        [CAST_KEPT] = { "kept", sizeof(struct kept), kept_init, on_item_kept, OVERFLOW_POLICY_REJECT, RESTART_KEEP },
+        [CAST_KEPT] = { "kept", sizeof(struct kept), kept_init, on_item_kept,
+                        OVERFLOW_POLICY_REJECT, RESTART_KEEP },
         [CAST_HUNG] = { "hung", 0, NULL, on_item_hung, OVERFLOW_POLICY_REJECT, RESTART_INIT },
         [CAST_STUCK] = { "stuck", 0, NULL, on_item_stuck, OVERFLOW_POLICY_REJECT, RESTART_INIT },
     };
-    must("message type", engine_message_type_intern(e, "item", 1, sizeof(struct item), true, "", &item_type));
+    must("message type",
+         engine_message_type_intern(e, "item", 1, sizeof(struct item), true, "", &item_type));
     for (unsigned i = 0; i < N_CAST; i++) {
-        struct engine_behaviour behaviour = { item_type, sizeof(struct item), true, cast[i].on_item };
-        struct engine_actor_type_info info = { .name = cast[i].name, .plugin = "cast", .version = 1, .state_size = cast[i].state_size,
-                                               .overflow = cast[i].overflow, .restart = cast[i].restart, .n_behaviours = 1, .behaviours = &behaviour, .init = cast[i].init };
+        struct engine_behaviour behaviour = { item_type, sizeof(struct item), true,
+                                              cast[i].on_item };
+        struct engine_actor_type_info info = { .name = cast[i].name,
+                                               .plugin = "cast",
+                                               .version = 1,
+                                               .state_size = cast[i].state_size,
+                                               .overflow = cast[i].overflow,
+                                               .restart = cast[i].restart,
+                                               .n_behaviours = 1,
+                                               .behaviours = &behaviour,
+                                               .init = cast[i].init };
         must("actor type", engine_actor_type_register(e, &info, &cast_type[i]));
     }
 }
 
 /* Others are spawned on the way, until one is in that queue; they stay, and are sent nothing. */
-actor_ref cast_spawn(struct engine *e, enum cast_type type, uint32_t queue, const void *args, size_t size)
+actor_ref cast_spawn(struct engine *e, enum cast_type type, uint32_t queue, const void *args,
+                     size_t size)
 {
     struct engine_actor_view view;
     actor_ref ref = 0;
@@ -287,7 +320,8 @@ void client_books(uint32_t id, actor_ref to, uint32_t row, uint32_t n, bool corr
 {
     struct client_book *book = &ledger->client[id];
     for (uint32_t i = 0; i < n; i++)
-        book->post[book->n_posts++] = (struct post){ .to = to, .row = row, .correlated = correlated };
+        book->post[book->n_posts++] =
+            (struct post){ .to = to, .row = row, .correlated = correlated };
 }
 
 static void ring_bell(struct life *life, uint32_t id)
@@ -296,7 +330,8 @@ static void ring_bell(struct life *life, uint32_t id)
     uint32_t source = engine_source_of_port(e, id);
     uint32_t owner = own_worker(load_relaxed(&e->sources[source].own));
     if (owner != OWN_NOBODY)
-        ready_set(e->workers[owner]->ready, source); /* what a worker does that finds the doorbell rung */
+        /* what a worker does that finds the doorbell rung */
+        ready_set(e->workers[owner]->ready, source);
 }
 
 bool client_post(struct life *life, uint32_t id)
@@ -307,10 +342,14 @@ bool client_post(struct life *life, uint32_t id)
     const struct post *post = &book->post[book->posted];
     uint32_t prefix = post->correlated ? 8 : 0, number = (uint32_t)++book->next[post->row];
     uint64_t correlation = (uint64_t)post->row << 32 | number;
-    struct envelope *at = (struct envelope *)(life->port[id].submission + (book->tail & (PORT_RING - 1)));
+    struct envelope *at =
+        (struct envelope *)(life->port[id].submission + (book->tail & (PORT_RING - 1)));
     size_t size = item_fill((uint8_t *)envelope_payload(at) + prefix, post->row, number);
-    *at = (struct envelope){ .to = post->to, .type = item_type, .length = (uint16_t)(prefix + size),
-                             .behaviour = BEHAVIOUR_NONE, .flags = post->correlated ? ENVELOPE_CORRELATED : 0 };
+    *at = (struct envelope){ .to = post->to,
+                             .type = item_type,
+                             .length = (uint16_t)(prefix + size),
+                             .behaviour = BEHAVIOUR_NONE,
+                             .flags = post->correlated ? ENVELOPE_CORRELATED : 0 };
     at->flags |= ledger->row[post->row].flags & ROW_URGENT ? ENVELOPE_URGENT : 0;
     memcpy(envelope_payload(at), &correlation, prefix);
     book->posted++;
@@ -330,7 +369,8 @@ static void delivery_note(uint32_t id, const struct envelope *envelope)
         const struct refusal *refusal = envelope_payload(envelope);
         uint32_t row = (uint32_t)(refusal->correlation >> 32);
         if (row >= N_ROWS || !(ledger->row[row].flags & ROW_REFUSED))
-            fail("port %u: a refusal of row %u, %s", id, row, envelope_reason_name(refusal->reason));
+            fail("port %u: a refusal of row %u, %s", id, row,
+                 envelope_reason_name(refusal->reason));
         row_note(row, (uint32_t)refusal->correlation, false);
         return;
     }
@@ -343,11 +383,14 @@ static void delivery_note(uint32_t id, const struct envelope *envelope)
 bool client_read(struct life *life, uint32_t id)
 {
     struct client_book *book = &ledger->client[id];
-    uint64_t tail = book->open ? load_acquire(&life->port[id].executor->delivery_tail) : book->head, from = book->head;
+    uint64_t tail = book->open ? load_acquire(&life->port[id].executor->delivery_tail) : book->head,
+             from = book->head;
     if (tail - book->head > PORT_RING)
-        fail("port %u: the delivery ring goes from %llu to %llu", id, (unsigned long long)book->head, (unsigned long long)tail);
+        fail("port %u: the delivery ring goes from %llu to %llu", id,
+             (unsigned long long)book->head, (unsigned long long)tail);
     while (book->head != tail) {
-        const struct envelope *at = (const struct envelope *)(life->port[id].delivery + (book->head & (PORT_RING - 1)));
+        const struct envelope *at =
+            (const struct envelope *)(life->port[id].delivery + (book->head & (PORT_RING - 1)));
         delivery_note(id, at);
         book->head += envelope_record_size(at);
     }

@@ -57,7 +57,8 @@ bool child_well(pid_t pid, const struct world *world, const char *what, char *fa
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;
     if (WIFSIGNALED(status))
-        snprintf(failure, room, "%s: ended by signal %d (%s)", what, WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(failure, room, "%s: ended by signal %d (%s)", what, WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
     else
         snprintf(failure, room, "%s: %s", what, child_failure(world));
     return false;
@@ -126,7 +127,8 @@ void place_text(uint64_t at, char *text, size_t room)
     }
     at -= first;
     snprintf(text, room, "+%#llx", (unsigned long long)at);
-    snprintf(command, sizeof(command), "addr2line -f -e /proc/%d/exe %#llx 2>/dev/null", (int)getpid(), (unsigned long long)at);
+    snprintf(command, sizeof(command), "addr2line -f -e /proc/%d/exe %#llx 2>/dev/null",
+             (int)getpid(), (unsigned long long)at);
     FILE *names = popen(command, "re"); /* of this very program: no input of anybody's */
     if (names && fscanf(names, "%31s", from) == 1)
         snprintf(text, room, "%s +%#llx", from, (unsigned long long)at);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The crash-point driver: one routine of the engine is run instruction by instruction; whatever shared memory holds between two of them
- * is what a kill there would leave, and is recovered from, by another process, to the end (docs/testing.md, Crash points).
+/* The crash-point driver: one routine of the engine is run instruction by instruction; whatever
+ * shared memory holds between two of them is what a kill there would leave, and is recovered from,
+ * by another process, to the end (docs/testing.md, Crash points).
  *
  *   world.c     what outlives a process: segment, ports' memory, ledger; images of it
  *   cast.c      the actors and clients that send numbered items to each other
@@ -9,15 +10,18 @@
  *   child.c     the processes that live such lives
  *   step.c      the tracer of routines
  *   states.c    the states that have been met, and the way back to each
- *   recovery.c  every state is recovered from, and that recovery's states are, until there is none that is new
+ *   recovery.c every state is recovered from, and that recovery's states are, until there is none
+ *   that is new
  *   stores.c    a recovery, from store to store
  *   scenes_*.c  the routines
  *   main.c      the test program
  *
- * A kill leaves shared memory as it is and nothing else, so points between which it does not change are one state, and each state is
- * recovered from once.  The last point of each scene is a real SIGKILL, behind which the memory is compared with the image.
+ * A kill leaves shared memory as it is and nothing else, so points between which it does not change
+ * are one state, and each state is recovered from once. The last point of each scene is a real
+ * SIGKILL, behind which the memory is compared with the image.
  *
- * Threads: none; processes work side by side, and share states.c's memory.  Only a routine's process is traced.
+ * Threads: none; processes work side by side, and share states.c's memory. Only a routine's process
+ * is traced.
  */
 #pragma once
 
@@ -35,7 +39,12 @@
 /* ---- world.c ---- */
 
 enum { PAGE = 4096, N_WORKERS = 2, N_PORTS = 2, PORT_RING = ODEON_RING_MIN };
-enum region_id { REGION_SEGMENT, REGION_LEDGER, REGION_PORT, N_REGIONS = REGION_PORT + 2 * N_PORTS };
+enum region_id {
+    REGION_SEGMENT,
+    REGION_LEDGER,
+    REGION_PORT,
+    N_REGIONS = REGION_PORT + 2 * N_PORTS
+};
 
 struct region {
     int fd;
@@ -51,7 +60,7 @@ struct image {
     struct piece {
         uint32_t region;
         uint64_t at, bytes, content; /* `content`: where in the image */
-    } *piece;
+    } * piece;
     uint32_t n, room;
     uint64_t blocks[N_REGIONS]; /* what the files held: more or less of it is a change */
     uint64_t bytes, bytes_room;
@@ -71,13 +80,16 @@ static inline uint64_t where_of(uint32_t region, uint64_t byte)
 {
     return (uint64_t)region << WHERE_BITS | byte;
 }
-/* What a word adds to the hash of the world that it is in: nothing, if it is 0.  A world's hash is the sum. */
+/* What a word adds to the hash of the world that it is in: nothing, if it is 0. A world's hash is
+ * the sum. */
 uint64_t word_hash(uint64_t where, uint64_t value);
 uint64_t image_hash(const struct image *image);
 struct recording;
 /* The words that differ go into the recording. */
-void page_changes(uint64_t where, const void *before, const void *after, struct recording *recording);
-void image_changes(const struct image *before, const struct image *after, struct recording *recording);
+void page_changes(uint64_t where, const void *before, const void *after,
+                  struct recording *recording);
+void image_changes(const struct image *before, const struct image *after,
+                   struct recording *recording);
 
 /* ---- states.c ---- */
 
@@ -86,7 +98,8 @@ enum { CHANGES_MAX = 1 << 20, MARKS_MAX = 1 << 16, LENGTHS = 8192 };
 struct change {
     uint64_t where, value;
 };
-/* A run in the making: the words that it has changed, and a mark wherever the world is another than at the mark before. */
+/* A run in the making: the words that it has changed, and a mark wherever the world is another than
+ * at the mark before. */
 struct recording {
     uint64_t points, hash, marked;
     uint32_t n_changes, n_marks;
@@ -137,7 +150,7 @@ enum row_flags {
 /* Numbered items from one sender to one receiver. */
 struct row {
     uint64_t last, end, least, taken, accepted; /* `least`: of ROW_MAY_SKIP, so many must come */
-    uint32_t flags, size; /* bytes behind an item */
+    uint32_t flags, size;                       /* bytes behind an item */
 };
 
 struct post {
@@ -154,14 +167,27 @@ struct client_book {
     struct post post[N_POSTS];
 };
 
-enum cast_type { CAST_RELAY, CAST_SINK, CAST_GUEST, CAST_FAILING, CAST_OLDEST, CAST_NEWEST, CAST_STALL, CAST_KEPT, CAST_STUCK, CAST_HUNG, N_CAST };
+enum cast_type {
+    CAST_RELAY,
+    CAST_SINK,
+    CAST_GUEST,
+    CAST_FAILING,
+    CAST_OLDEST,
+    CAST_NEWEST,
+    CAST_STALL,
+    CAST_KEPT,
+    CAST_STUCK,
+    CAST_HUNG,
+    N_CAST
+};
 
 struct ledger {
     char failure[512];
     uint64_t redelivered, redelivered_max;
     uint64_t attempts_max; /* so often a message may have been blamed */
     actor_ref actor[N_ACTORS];
-    uint64_t live[N_CAST], live_more[N_CAST]; /* at the end; so many more may have come about, of a spawn that was not seen to return */
+    /* at the end; so many more may have come about, of a spawn that was not seen to return */
+    uint64_t live[N_CAST], live_more[N_CAST];
     struct row row[N_ROWS];
     struct client_book client[N_PORTS];
 };
@@ -180,9 +206,17 @@ void books_at_rest(struct engine *e);
 struct item {
     uint32_t row, number;
 };
-/* What a relay does with each item: its arguments at spawn, so that it is the same after a restart. */
+/* What a relay does with each item: its arguments at spawn, so that it is the same after a
+ * restart. */
 enum { PLAN_OUTS = 8 };
-enum plan_act { ACT_SEND, ACT_SPAWN, ACT_SPAWN_NAMED, ACT_SPAWN_FAILING, ACT_SPAWN_TALK, ACT_SPAWN_KEPT };
+enum plan_act {
+    ACT_SEND,
+    ACT_SPAWN,
+    ACT_SPAWN_NAMED,
+    ACT_SPAWN_FAILING,
+    ACT_SPAWN_TALK,
+    ACT_SPAWN_KEPT
+};
 struct plan {
     uint32_t act, stop_at, n, reserved;
     struct {
@@ -201,7 +235,8 @@ extern uint16_t item_type;
 extern uint32_t cast_type[N_CAST];
 void cast_register(struct engine *e);
 /* An actor of this type in that queue. */
-actor_ref cast_spawn(struct engine *e, enum cast_type type, uint32_t queue, const void *args, size_t size);
+actor_ref cast_spawn(struct engine *e, enum cast_type type, uint32_t queue, const void *args,
+                     size_t size);
 /* An item with the bytes that its row has behind it; its size. */
 size_t item_fill(uint8_t *record, uint32_t row, uint32_t number);
 /* The next items of a row, by the control thread; `accepted` follows. */
@@ -239,7 +274,8 @@ void life_open(struct life *life, struct world *world);
 void life_recover(struct life *life);
 void life_close(struct life *life);
 void life_port_add(struct life *life, uint32_t id);
-/* Runs every source that has its ready bit set, once, under the worker in whose mask it is.  True: there was one. */
+/* Runs every source that has its ready bit set, once, under the worker in whose mask it is. True:
+ * there was one. */
 bool life_run_ready(struct life *life);
 void life_run_queue(struct life *life, uint32_t queue, uint32_t worker);
 void life_run_port(struct life *life, uint32_t port, uint32_t worker);
@@ -252,16 +288,23 @@ const struct engine_config *life_config(void);
 
 struct scene {
     const char *name;
-    void (*setup)(struct life *life);   /* from an empty world; leaves the one that the routine begins with.  NULL: the routine is a first start */
+    /* from an empty world; leaves the one that the routine begins with. NULL: the routine is a
+     * first start */
+    void (*setup)(struct life *life);
     void (*prepare)(struct life *life); /* of the traced process, before it is stepped */
     void (*routine)(struct life *life); /* stepped */
     uint32_t in_doubt;                  /* so many messages may be run twice */
     bool quick;                         /* in the test run, too */
-    void (*other)(struct life *life);   /* a second thread's routine, which stands at a chosen point meanwhile */
-    bool live;                          /* the routine is surrounded by threads that run: killed at some points, in a life of its own each */
+    /* a second thread's routine, which stands at a chosen point meanwhile */
+    void (*other)(struct life *life);
+    /* the routine is surrounded by threads that run: killed at some points, in a life of its own
+     * each */
+    bool live;
 };
 
-extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[], scenes_letters[], scenes_client[]; /* each ends with one without a name */
+/* each ends with one without a name */
+extern const struct scene scenes_turn[], scenes_port[], scenes_limits[], scenes_threads[],
+    scenes_letters[], scenes_client[];
 
 /* ---- child.c ---- */
 
@@ -303,26 +346,34 @@ struct tally {
 };
 
 void step_init(void);
-/* Every instruction of the scene's routine.  With a second thread: as often as that one has states, `stride` apart, and stands in each of
- * them in turn.  Of a live one: so many points, as far from each other. */
-void step_scene(const struct scene *scene, uint32_t stride, uint32_t live_points, struct tally *tally);
-/* The same without recovering from them: the scene's states are added (states.c), and what they begin with is returned; NULL: a failure. */
+/* Every instruction of the scene's routine. With a second thread: as often as that one has states,
+ * `stride` apart, and stands in each of them in turn. Of a live one: so many points, as far from
+ * each other. */
+void step_scene(const struct scene *scene, uint32_t stride, uint32_t live_points,
+                struct tally *tally);
+/* The same without recovering from them: the scene's states are added (states.c), and what they
+ * begin with is returned; NULL: a failure. */
 const struct image *step_states(const struct scene *scene, uint32_t stride, struct tally *tally);
 
 /* ---- recovery.c ---- */
 
 /* How much of it. */
 struct recovery_extent {
-    uint32_t pairs;   /* stride of second threads, 0: none */
-    uint32_t stride;  /* of the routine's states */
-    uint32_t depth;   /* so many recoveries are killed, one after the other, at most */
-    uint32_t stepped; /* of so many runs from a routine's state one is repeated instruction by instruction, and must leave the same; 0: none */
+    uint32_t pairs;  /* stride of second threads, 0: none */
+    uint32_t stride; /* of the routine's states */
+    uint32_t depth;  /* so many recoveries are killed, one after the other, at most */
+    /* of so many runs from a routine's state one is repeated instruction by instruction, and must
+     * leave the same; 0: none */
+    uint32_t stepped;
 };
 struct recovery_tally {
-    struct tally once, again; /* points are stores; of recovery of a routine's states, and of all that come behind */
-    uint64_t runs[2], stepped, left; /* `left`: states that are not run from, because of the depth */
+    /* points are stores; of recovery of a routine's states, and of all that come behind */
+    struct tally once, again;
+    /* `left`: states that are not run from, because of the depth */
+    uint64_t runs[2], stepped, left;
     uint32_t deepest;
 };
 /* `jobs` processes side by side; `progress`: lines on standard error, now and then. */
 void recovery_init(unsigned jobs, bool progress);
-void recovery_scene(const struct scene *scene, const struct recovery_extent *extent, struct recovery_tally *tally);
+void recovery_scene(const struct scene *scene, const struct recovery_extent *extent,
+                    struct recovery_tally *tally);

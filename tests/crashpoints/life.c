@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An executor without threads: one thread runs what has its ready bit set, under the id of the worker in whose mask it is. */
+/* An executor without threads: one thread runs what has its ready bit set, under the id of the
+ * worker in whose mask it is. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -34,10 +35,13 @@ const struct engine_config *life_config(void)
 
 static uint8_t *map_twice(int fd)
 {
-    uint8_t *base = mmap(NULL, PORT_RING_OFFSET + 2 * PORT_RING, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *base =
+        mmap(NULL, PORT_RING_OFFSET + 2 * PORT_RING, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
-    if (base == MAP_FAILED || mmap(base, PORT_RING_OFFSET + PORT_RING, prot, flags, fd, 0) == MAP_FAILED ||
-        mmap(base + PORT_RING_OFFSET + PORT_RING, PORT_RING, prot, flags, fd, PORT_RING_OFFSET) == MAP_FAILED)
+    if (base == MAP_FAILED ||
+        mmap(base, PORT_RING_OFFSET + PORT_RING, prot, flags, fd, 0) == MAP_FAILED ||
+        mmap(base + PORT_RING_OFFSET + PORT_RING, PORT_RING, prot, flags, fd, PORT_RING_OFFSET) ==
+            MAP_FAILED)
         fail("a port's memory cannot be mapped");
     return base;
 }
@@ -72,13 +76,15 @@ void life_open(struct life *life, struct world *world)
     *life = (struct life){ .world = world };
     ledger = (struct ledger *)world->region[REGION_LEDGER].map;
     for (uint32_t id = 0; id < N_PORTS; id++) {
-        uint8_t *client = map_twice(world->region[REGION_PORT + 2 * id].fd), *executor = map_twice(world->region[REGION_PORT + 2 * id + 1].fd);
+        uint8_t *client = map_twice(world->region[REGION_PORT + 2 * id].fd),
+                *executor = map_twice(world->region[REGION_PORT + 2 * id + 1].fd);
         life->port[id].words = (struct port_client *)client;
         life->port[id].submission = client + PORT_RING_OFFSET;
         life->port[id].executor = (const struct port_executor *)executor;
         life->port[id].delivery = executor + PORT_RING_OFFSET;
     }
-    int r = engine_open(life_config(), world->region[REGION_SEGMENT].fd, world->stats_fd, &life->engine, &text);
+    int r = engine_open(life_config(), world->region[REGION_SEGMENT].fd, world->stats_fd,
+                        &life->engine, &text);
     if (r < 0)
         fail("engine_open: %s: %s", strerror(-r), text);
     for (uint32_t id = 0; id < N_PORTS; id++)

@@ -2,10 +2,11 @@
 /* crashpoints [--quick] [--recovery] [--jobs N] [--only TEXT] [--list]
  * crashpoints_seeded [--only TEXT]
  *
- * TAP: a line for each routine, with the instructions behind which it was killed and the states of the world that these left.
- * --quick: what belongs to the test run.  --recovery: recovery itself, and recovery of recovery, by so many processes (as many as there
- * are processors), with lines on standard error that tell how far it is.  The other program: a line for each deliberate bug of seed.h,
- * which at least one point must find. */
+ * TAP: a line for each routine, with the instructions behind which it was killed and the states of
+ * the world that these left. --quick: what belongs to the test run. --recovery: recovery itself,
+ * and recovery of recovery, by so many processes (as many as there are processors), with lines on
+ * standard error that tell how far it is. The other program: a line for each deliberate bug of
+ * seed.h, which at least one point must find. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 #include "crash.h"
 #include "daemon/engine/seed.h"
 
-static const struct scene *const acts[] = { scenes_turn, scenes_port, scenes_limits, scenes_threads, scenes_letters, scenes_client };
+static const struct scene *const acts[] = { scenes_turn,    scenes_port,    scenes_limits,
+                                            scenes_threads, scenes_letters, scenes_client };
 
 static struct {
     unsigned tests, failed;
@@ -25,8 +27,8 @@ static struct {
 static void tell(const char *name, const char *of, const struct tally *tally, const char *more)
 {
     bool good = tally->failure[0] == '\0' && tally->points > 0;
-    printf("%sok %u - %s%s # points=%llu states=%llu%s\n", good ? "" : "not ", ++sum.tests, of, name, (unsigned long long)tally->points,
-           (unsigned long long)tally->states, more);
+    printf("%sok %u - %s%s # points=%llu states=%llu%s\n", good ? "" : "not ", ++sum.tests, of,
+           name, (unsigned long long)tally->points, (unsigned long long)tally->states, more);
     if (!good)
         printf("# %s\n", tally->failure[0] ? tally->failure : "nothing was stepped");
     fflush(stdout);
@@ -42,7 +44,10 @@ static const struct {
     const char *name, *scene;
     bool recovery; /* a kill inside recovery finds it */
 } seeds[] = {
-#define SEED_OF(name, ...) { SEED_##name, #name, __VA_ARGS__ }
+#define SEED_OF(name, ...)                                                                         \
+    {                                                                                              \
+        SEED_##name, #name, __VA_ARGS__                                                            \
+    }
     SEED_OF(journal_late, "sends to other queues", false),
     SEED_OF(two_stores, "sends to other queues", false),
     SEED_OF(locks_first, "sends to other queues", false),
@@ -81,13 +86,15 @@ static void run_seeds(const char *only)
             continue;
         seed_chosen = seeds[i].bug;
         if (seeds[i].recovery) {
-            recovery_scene(scene_find(seeds[i].scene), &(struct recovery_extent){ .stride = 1, .depth = 1 }, &recovery);
+            recovery_scene(scene_find(seeds[i].scene),
+                           &(struct recovery_extent){ .stride = 1, .depth = 1 }, &recovery);
             tally = recovery.once;
         } else {
             step_scene(scene_find(seeds[i].scene), 1, 1, &tally);
         }
         bool found = tally.points > 0 && tally.failure[0];
-        printf("%sok %u - %s is found\n# %s\n", found ? "" : "not ", ++sum.tests, seeds[i].name, found ? tally.failure : "it survived");
+        printf("%sok %u - %s is found\n# %s\n", found ? "" : "not ", ++sum.tests, seeds[i].name,
+               found ? tally.failure : "it survived");
         fflush(stdout);
         sum.failed += !found;
         sum.points += tally.points;
@@ -98,15 +105,18 @@ static void run_seeds(const char *only)
 
 static void run_recovery(const struct scene *scene, bool quick)
 {
-    static const struct recovery_extent some = { .stride = 8, .depth = 2 }, all = { .pairs = 24, .stride = 1, .depth = 5, .stepped = 50 };
+    static const struct recovery_extent some = { .stride = 8, .depth = 2 }, all = {
+        .pairs = 24, .stride = 1, .depth = 5, .stepped = 50
+    };
     struct recovery_tally tally;
     char more[2][128];
     if (scene->live || !scene->setup || (scene->other && quick))
         return;
     recovery_scene(scene, quick ? &some : &all, &tally);
-    snprintf(more[0], sizeof(more[0]), " runs=%llu stepped=%llu", (unsigned long long)tally.runs[0], (unsigned long long)tally.stepped);
-    snprintf(more[1], sizeof(more[1]), " runs=%llu deepest=%u left=%llu", (unsigned long long)tally.runs[1], tally.deepest,
-             (unsigned long long)tally.left);
+    snprintf(more[0], sizeof(more[0]), " runs=%llu stepped=%llu", (unsigned long long)tally.runs[0],
+             (unsigned long long)tally.stepped);
+    snprintf(more[1], sizeof(more[1]), " runs=%llu deepest=%u left=%llu",
+             (unsigned long long)tally.runs[1], tally.deepest, (unsigned long long)tally.left);
     tell(scene->name, "recovery of: ", &tally.once, more[0]);
     if (tally.once.failure[0] == '\0' && tally.once.states > 0)
         tell(scene->name, "recovery of recovery of: ", &tally.again, more[1]);
@@ -140,7 +150,9 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
             only = argv[++i];
         } else {
-            fprintf(stderr, "usage: crashpoints [--quick] [--recovery] [--jobs N] [--only TEXT] [--list]\n");
+            fprintf(
+                stderr,
+                "usage: crashpoints [--quick] [--recovery] [--jobs N] [--only TEXT] [--list]\n");
             return 2;
         }
     }
@@ -169,7 +181,8 @@ int main(int argc, char **argv)
         return 0;
 #endif
     clock_gettime(CLOCK_MONOTONIC, &ended);
-    printf("1..%u\n# total points=%llu states=%llu seconds=%.1f\n", sum.tests, (unsigned long long)sum.points, (unsigned long long)sum.states,
+    printf("1..%u\n# total points=%llu states=%llu seconds=%.1f\n", sum.tests,
+           (unsigned long long)sum.points, (unsigned long long)sum.states,
            (double)(ended.tv_sec - began.tv_sec) + (double)(ended.tv_nsec - began.tv_nsec) / 1e9);
     return sum.failed || !sum.tests ? 1 : 0;
 }

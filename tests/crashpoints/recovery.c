@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recovery, killed anywhere, recovered from, killed again: from each state of a routine recovery runs from store to store; each state that
- * it leaves on its way and that is not known yet is recovered from, to the end and the books, and is itself one that such a run begins
- * with.  That goes on until no recovery leaves anything new: then recovery has been killed behind each of its stores, any number of times
- * in a row; or to a depth that was asked for, because ids of dead letters, of which a kill may skip some, never come to an end.
+/* Recovery, killed anywhere, recovered from, killed again: from each state of a routine recovery
+ * runs from store to store; each state that it leaves on its way and that is not known yet is
+ * recovered from, to the end and the books, and is itself one that such a run begins with. That
+ * goes on until no recovery leaves anything new: then recovery has been killed behind each of its
+ * stores, any number of times in a row; or to a depth that was asked for, because ids of dead
+ * letters, of which a kill may skip some, never come to an end.
  *
- * The states of one depth are shared out among `jobs` processes; the next depth begins when all are done.
+ * The states of one depth are shared out among `jobs` processes; the next depth begins when all are
+ * done.
  *
- * R1  A run changes the world by the stores that are recorded, and by nothing else: behind it the hash of the world is the sum of them.
+ * R1  A run changes the world by the stores that are recorded, and by nothing else: behind it the
+ *     hash of the world is the sum of them.
  * R2  What is recorded is what single steps see: some runs are repeated by them. */
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +35,7 @@ struct job {
     struct image image[2];
     struct counts {
         _Atomic uint64_t points[2], runs[2], states[2], stepped;
-    } *counts;
+    } * counts;
 };
 static struct job jobs[JOBS_MAX];
 static unsigned n_jobs;
@@ -42,7 +46,7 @@ static double began, level_began;
 static struct {
     _Atomic uint32_t next, failed;
     char failure[1024];
-} *shared;
+} * shared;
 
 static struct {
     const struct scene *scene;
@@ -53,7 +57,8 @@ static struct {
 
 static void count(_Atomic uint64_t *counter, uint64_t n)
 {
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+                          memory_order_relaxed);
 }
 
 /* ---- one state ---- */
@@ -63,13 +68,16 @@ static void state_fail(uint32_t index, const char *what)
 {
     char text[700] = "";
     uint32_t nobody = 0;
-    if (!atomic_compare_exchange_strong_explicit(&shared->failed, &nobody, 1, memory_order_relaxed, memory_order_relaxed))
+    if (!atomic_compare_exchange_strong_explicit(&shared->failed, &nobody, 1, memory_order_relaxed,
+                                                 memory_order_relaxed))
         return;
     for (uint32_t i = index; i != STATE_BASE; i = states_get(i)->parent) {
         char place[96];
         size_t used = strlen(text);
         place_text(states_get(i)->at, place, sizeof(place));
-        snprintf(text + used, sizeof(text) - used, "%s %s of %s", used ? ", before that" : "killed at", place, states_get(i)->depth ? "recovery" : "the routine");
+        snprintf(text + used, sizeof(text) - used, "%s %s of %s",
+                 used ? ", before that" : "killed at", place,
+                 states_get(i)->depth ? "recovery" : "the routine");
     }
     snprintf(shared->failure, sizeof(shared->failure), "%s: %.300s", text, what);
 }
@@ -175,7 +183,8 @@ static bool state_run(struct job *job, uint32_t index)
     }
     count(&job->counts->points[state->depth > 0], job->recording->points);
     count(&job->counts->runs[state->depth > 0], 1);
-    if (HAVE_STORES && extent->stepped && state->depth == 0 && index / extent->stride % extent->stepped == 0 && !record_repeat(job, index))
+    if (HAVE_STORES && extent->stepped && state->depth == 0 &&
+        index / extent->stride % extent->stepped == 0 && !record_repeat(job, index))
         return false;
     states_add(job->recording, index, state->depth + 1);
     return true;
@@ -190,7 +199,8 @@ static __attribute__((noreturn)) void job_main(struct job *job)
     uint32_t index;
     bool good = true;
     while (good && !atomic_load_explicit(&shared->failed, memory_order_relaxed) &&
-           (index = atomic_fetch_add_explicit(&shared->next, 1, memory_order_relaxed)) < level.end) {
+           (index = atomic_fetch_add_explicit(&shared->next, 1, memory_order_relaxed)) <
+               level.end) {
         uint32_t depth = states_get(index)->depth;
         if (depth == 0 && index % extent->stride != 0)
             continue;
@@ -218,12 +228,17 @@ static void progress_show(void)
             runs += atomic_load_explicit(&jobs[i].counts->runs[again], memory_order_relaxed);
             points += atomic_load_explicit(&jobs[i].counts->points[again], memory_order_relaxed);
         }
-    uint32_t next = atomic_load_explicit(&shared->next, memory_order_relaxed), known = states_count();
+    uint32_t next = atomic_load_explicit(&shared->next, memory_order_relaxed),
+             known = states_count();
     next = next < level.end ? next : level.end;
     uint32_t done = next - level.first + (next == level.first);
-    fprintf(stderr, "# %.0f s: recovery of: %s: %llu points, %llu states, %llu runs; %u deep, %u of %u, %u known to come: %.0f s at least\n", now() - began,
-            level.scene->name, (unsigned long long)points, (unsigned long long)states, (unsigned long long)runs, states_get(level.first)->depth,
-            next - level.first, level.end - level.first, known - level.end, (now() - level_began) * (known - next) / done);
+    fprintf(stderr,
+            "# %.0f s: recovery of: %s: %llu points, %llu states, %llu runs; %u deep, %u of %u, %u "
+            "known to come: %.0f s at least\n",
+            now() - began, level.scene->name, (unsigned long long)points,
+            (unsigned long long)states, (unsigned long long)runs, states_get(level.first)->depth,
+            next - level.first, level.end - level.first, known - level.end,
+            (now() - level_began) * (known - next) / done);
 }
 
 static void on_alarm(int signal_number)
@@ -293,10 +308,12 @@ static void tally_sum(struct recovery_tally *tally)
         tally->deepest = states_get(level.end - 1)->depth;
     if (tally->deepest == level.extent->depth)
         tally->left = level.end - level.first;
-    memcpy(tally->deepest > 1 ? tally->again.failure : tally->once.failure, shared->failure, sizeof(shared->failure));
+    memcpy(tally->deepest > 1 ? tally->again.failure : tally->once.failure, shared->failure,
+           sizeof(shared->failure));
 }
 
-void recovery_scene(const struct scene *scene, const struct recovery_extent *extent, struct recovery_tally *tally)
+void recovery_scene(const struct scene *scene, const struct recovery_extent *extent,
+                    struct recovery_tally *tally)
 {
     *tally = (struct recovery_tally){ 0 };
     const struct image *base = step_states(scene, extent->pairs, &tally->once);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's own posting, killed: what was published is consumed, nothing else, and what a call returned for was published.  And the
- * first start of all, from a segment of zeros. */
+/* The library's own posting, killed: what was published is consumed, nothing else, and what a call
+ * returned for was published. And the first start of all, from a segment of zeros. */
 #include <string.h>
 #include <unistd.h>
 
@@ -44,7 +44,8 @@ static void post_one(uint32_t index)
     uint8_t record[sizeof(struct item) + 64];
     struct row *row = &ledger->row[index];
     item_fill(record, index, (uint32_t)row->accepted + 1);
-    must("post", odeon_post(port, ledger->actor[0], item_type, record, sizeof(struct item) + row->size));
+    must("post",
+         odeon_post(port, ledger->actor[0], item_type, record, sizeof(struct item) + row->size));
     row->accepted++;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dead letters that people list, replay and purge; an actor with a thread of its own, whose turns are run here in that thread's name; queues
- * that others run and hand back, or take from the common mask. */
+/* Dead letters that people list, replay and purge; an actor with a thread of its own, whose turns
+ * are run here in that thread's name; queues that others run and hand back, or take from the common
+ * mask. */
 #include "crash.h"
 #include "daemon/engine/owner.h"
 #include "daemon/engine/queue.h"
@@ -23,7 +24,8 @@ static void setup_letters(struct life *life)
     struct plan plan = { .act = ACT_SEND };
     row_expect(0, 2 * N_ITEMS, 0, 0);
     for (uint32_t row = REPLAYED; row <= N_KINDS; row++) {
-        row_expect(row, 2 * N_ITEMS, ROW_DEAD | (row == PURGED ? ROW_PREFIX | ROW_WHOLE : 0), row == KEPT ? 200 : 0);
+        row_expect(row, 2 * N_ITEMS, ROW_DEAD | (row == PURGED ? ROW_PREFIX | ROW_WHOLE : 0),
+                   row == KEPT ? 200 : 0);
         plan_out(&plan, nobody(row), row);
     }
     ledger->actor[1] = sink_make(life, 2);
@@ -39,7 +41,9 @@ static size_t letters_for(struct life *life, uint32_t row, uint64_t *ids)
 {
     struct engine_dead_letter letter[N_KINDS * 2 * N_ITEMS];
     bool more;
-    size_t n = engine_dead_letters_list(life->engine, 0, letter, sizeof(letter) / sizeof(letter[0]), &more), found = 0;
+    size_t n = engine_dead_letters_list(life->engine, 0, letter, sizeof(letter) / sizeof(letter[0]),
+                                        &more),
+           found = 0;
     for (size_t i = 0; i < n; i++)
         if (letter[i].to == nobody(row))
             ids[found++] = letter[i].id;
@@ -71,8 +75,11 @@ static void setup_detached(struct life *life)
     row_expect(2, 3, 0, 100);
     plan_out(&plan, sink_make(life, 0), 1);
     plan_out(&plan, sink_make(life, 3), 2);
-    struct engine_spawn spawn = { .placement = PLACE_DETACHED, .args = &plan, .args_size = sizeof(plan) };
-    must("spawn", engine_actor_spawn_placed(life->engine, cast_type[CAST_RELAY], &spawn, &ledger->actor[0]));
+    struct engine_spawn spawn = { .placement = PLACE_DETACHED,
+                                  .args = &plan,
+                                  .args_size = sizeof(plan) };
+    must("spawn",
+         engine_actor_spawn_placed(life->engine, cast_type[CAST_RELAY], &spawn, &ledger->actor[0]));
     life_quiesce(life);
     cast_send(life->engine, ledger->actor[0], 0, 4);
 }
@@ -104,7 +111,8 @@ static void prepare_visit(struct life *life)
     engine_set_throughput(life->engine, 2);
 }
 
-/* Worker 1 is the guest; the batch that it leaves is at home again, and so is one that it has finished. */
+/* Worker 1 is the guest; the batch that it leaves is at home again, and so is one that it has
+ * finished. */
 static void visit(struct life *life)
 {
     life_run_queue(life, 0, 1);
@@ -127,7 +135,8 @@ static void share(struct life *life)
     for (uint32_t turns = 0; turns < 3; turns++)
         for (uint32_t source = 0; source < e->segment.n_mailboxes; source++) {
             uint64_t own = load_relaxed(&e->sources[source].own);
-            if (ready_clear(e->common, source) && owner_take(&e->sources[source], own_worker(own), turns % N_WORKERS))
+            if (ready_clear(e->common, source) &&
+                owner_take(&e->sources[source], own_worker(own), turns % N_WORKERS))
                 worker_run_queue(e->workers[turns % N_WORKERS], source);
         }
 }

@@ -60,7 +60,8 @@ static void setup_newest(struct life *life)
     handler_scene(life, CAST_NEWEST, ROW_MAY_SKIP | ROW_PREFIX);
 }
 
-/* A client's records for a full queue come back, or wait, or are forgotten; behind a kill they may find room. */
+/* A client's records for a full queue come back, or wait, or are forgotten; behind a kill they may
+ * find room. */
 static void client_scene(struct life *life, enum cast_type type, uint32_t flags)
 {
     ledger->client[0].generation = 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports: what clients post on its way in, what they are sent on its way out, and ports coming and going. */
+/* Ports: what clients post on its way in, what they are sent on its way out, and ports coming and
+ * going. */
 #include <string.h>
 
 #include "crash.h"
@@ -41,7 +42,8 @@ static void setup_ingest(struct life *life)
     row_expect(4, 2, ROW_CLIENT, 30);
     actor_ref gone = actor_ref_make(400, 7);
     plan_out(&answer, ledger->client[0].ref, 4);
-    actor_ref to[4] = { sink_make(life, 0), sink_make(life, 1), gone, relay_make(life, 2, &answer) };
+    actor_ref to[4] = { sink_make(life, 0), sink_make(life, 1), gone,
+                        relay_make(life, 2, &answer) };
     life_quiesce(life);
     for (uint32_t i = 0; i < 2; i++)
         for (uint32_t row = 0; row < 4; row++)
@@ -210,7 +212,8 @@ static void reopen(struct life *life)
 const struct scene scenes_port[] = {
     { "ingest", setup_ingest, NULL, run_port_0, 1, true, NULL, false },
     { "urgent posts", setup_urgent_posts, NULL, run_port_0, 1, true, NULL, false },
-    { "ingest with a flush on the way", setup_ingest_long, NULL, run_port_0, 1, false, NULL, false },
+    { "ingest with a flush on the way", setup_ingest_long, NULL, run_port_0, 1, false, NULL,
+      false },
     { "direct gulp", setup_direct, NULL, run_port_0, 1, true, NULL, false },
     { "delivery to the ring", setup_deliver, NULL, run_queue_0, 1, true, NULL, false },
     { "delivery to the backlog", setup_backlog, NULL, run_queue_0, 1, true, NULL, false },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More than one thread: two that meet at a queue or a port, the second standing at a chosen point; an actor set aside while its handler runs;
- * workers that run while the control thread changes their number, or stops them. */
+/* More than one thread: two that meet at a queue or a port, the second standing at a chosen point;
+ * an actor set aside while its handler runs; workers that run while the control thread changes
+ * their number, or stops them. */
 #include <string.h>
 #include <time.h>
 
@@ -24,7 +25,8 @@ static void run_port_0(struct life *life)
     life_run_port(life, 0, 0);
 }
 
-/* Relays in queues 0 and 2, run by workers 0 and 1, send to each other's queue, to a third, and, if there is one, to a port. */
+/* Relays in queues 0 and 2, run by workers 0 and 1, send to each other's queue, to a third, and, if
+ * there is one, to a port. */
 static void setup_two(struct life *life, actor_ref port)
 {
     struct plan plan[2] = { { .act = ACT_SEND }, { .act = ACT_SEND } };
@@ -158,11 +160,15 @@ static void stop(struct life *life)
 }
 
 const struct scene scenes_threads[] = {
-    { "two workers send to each other", setup_two_queues, NULL, run_queue_0, 2, true, run_queue_2, false },
-    { "two workers send to a port", setup_two_to_a_port, NULL, run_queue_0, 2, false, run_queue_2, false },
-    { "a port is taken from, another sends", setup_port_and_sender, NULL, run_port_0, 2, true, run_queue_2, false },
+    { "two workers send to each other", setup_two_queues, NULL, run_queue_0, 2, true, run_queue_2,
+      false },
+    { "two workers send to a port", setup_two_to_a_port, NULL, run_queue_0, 2, false, run_queue_2,
+      false },
+    { "a port is taken from, another sends", setup_port_and_sender, NULL, run_port_0, 2, true,
+      run_queue_2, false },
     { "an actor is set aside", setup_aside, prepare_aside, set_aside, 1, true, NULL, false },
-    { "workers run, their number changes", setup_live, prepare_live, reconfigure, 2, true, NULL, true },
+    { "workers run, their number changes", setup_live, prepare_live, reconfigure, 2, true, NULL,
+      true },
     { "workers run, and are stopped", setup_live, prepare_live, stop, 2, false, NULL, true },
     { .name = NULL },
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns: gulp, tail append, the outbox and its flush, spawn and stop, park, steal, release.  Worker 0 has queues 0 and 1, worker 1 has 2 and 3. */
+/* Turns: gulp, tail append, the outbox and its flush, spawn and stop, park, steal, release. Worker
+ * 0 has queues 0 and 1, worker 1 has 2 and 3. */
 #include <string.h>
 
 #include "crash.h"
@@ -99,8 +100,8 @@ static void spawn_scene(struct life *life, enum plan_act act, uint32_t n)
 {
     bool fails = act == ACT_SPAWN_FAILING;
     row_expect(0, n, 0, 0);
-    row_expect(1, fails ? 0 : n, 0, 0);             /* what guests say */
-    row_expect(2, n, fails ? ROW_DEAD : 0, 0);      /* what guests are told */
+    row_expect(1, fails ? 0 : n, 0, 0);        /* what guests say */
+    row_expect(2, n, fails ? ROW_DEAD : 0, 0); /* what guests are told */
     row_expect(3, act == ACT_SPAWN_TALK ? n : 0, 0, 0);
     struct plan plan = { .act = act };
     plan_out(&plan, sink_make(life, 2), 1);
@@ -134,7 +135,8 @@ static void setup_spawn_kept(struct life *life)
     spawn_scene(life, ACT_SPAWN_KEPT, 3);
 }
 
-/* States that are kept: one sends to the other, and both elsewhere; the second ends with its last item. */
+/* States that are kept: one sends to the other, and both elsewhere; the second ends with its last
+ * item. */
 static void setup_kept(struct life *life)
 {
     struct plan second = { .act = ACT_SEND, .stop_at = 3 }, first = { .act = ACT_SEND };
@@ -152,7 +154,8 @@ static void setup_kept(struct life *life)
     ledger->live[CAST_KEPT]--;
 }
 
-/* A kill while it hangs: the rest of the batch, with what the relay before it has sent behind it, is run before it is tried again. */
+/* A kill while it hangs: the rest of the batch, with what the relay before it has sent behind it,
+ * is run before it is tried again. */
 static void setup_hung(struct life *life)
 {
     struct plan plan = { .act = ACT_SEND };
@@ -187,7 +190,8 @@ static void setup_stop(struct life *life)
     ledger->live[CAST_RELAY]--;
 }
 
-/* Each item of the batch makes urgent ones: for others of the same queue, which are run in its middle, for a kept state, and elsewhere. */
+/* Each item of the batch makes urgent ones: for others of the same queue, which are run in its
+ * middle, for a kept state, and elsewhere. */
 static void setup_urgent(struct life *life)
 {
     struct plan plan = { .act = ACT_SEND }, its = { .act = ACT_SEND };
@@ -263,7 +267,8 @@ static void control_spawns(struct life *life)
     struct plan plan = { .act = ACT_SEND };
     plan_out(&plan, ledger->actor[1], 1);
     cast_send(e, ledger->actor[0], 0, 2);
-    must("spawn", engine_actor_spawn(e, cast_type[CAST_GUEST], "named", &plan, sizeof(plan), &guest));
+    must("spawn",
+         engine_actor_spawn(e, cast_type[CAST_GUEST], "named", &plan, sizeof(plan), &guest));
     must("spawn", engine_actor_spawn(e, cast_type[CAST_GUEST], NULL, &plan, sizeof(plan), &guest));
 }
 

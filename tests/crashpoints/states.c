@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The states of the world that a scene's processes have left: which of them are known, and how to come back to each.
+/* The states of the world that a scene's processes have left: which of them are known, and how to
+ * come back to each.
  *
- * A state is not kept as an image.  It is what its run had begun with (another state, or the scene's base) and the words that the run had
- * changed until then; all states of a run share one list of changes.
+ * A state is not kept as an image. It is what its run had begun with (another state, or the scene's
+ * base) and the words that the run had changed until then; all states of a run share one list of
+ * changes.
  *
  * All of it is in memory that the driver's processes share: they find states side by side.
  *
- * S1  A hash is entered once (compare and exchange): of two processes that meet a state, one adds it.
- * S2  A state is read by other processes when the one that added it has ended, or been waited for; nothing here is changed afterwards. */
+ * S1  A hash is entered once (compare and exchange): of two processes that meet a state, one adds
+ *     it.
+ * S2  A state is read by other processes when the one that added it has ended, or been waited for;
+ *     nothing here is changed afterwards. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +27,12 @@ static struct {
     struct state state[STATES_MAX];
     _Atomic uint64_t table[TABLE]; /* hashes; 0: free */
     struct change change[CHANGES_KEPT];
-} *all;
+} * all;
 
 void *states_map(size_t bytes)
 {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+                    -1, 0);
     if (at == MAP_FAILED) {
         perror("mmap");
         exit(2);
@@ -79,7 +84,9 @@ bool states_enter(uint64_t hash)
     hash += hash == 0;
     for (uint64_t i = hash % TABLE;; i = (i + 1) % TABLE) {
         uint64_t there = 0;
-        if (atomic_compare_exchange_strong_explicit(&all->table[i], &there, hash, memory_order_relaxed, memory_order_relaxed)) /* S1 */
+        /* S1 */
+        if (atomic_compare_exchange_strong_explicit(&all->table[i], &there, hash,
+                                                    memory_order_relaxed, memory_order_relaxed))
             return true;
         if (there == hash)
             return false;
@@ -110,7 +117,8 @@ void recording_mark(struct recording *recording, uint64_t at)
     if (recording->n_marks == MARKS_MAX)
         too_many();
     recording->marked = recording->hash;
-    recording->mark[recording->n_marks++] = (struct mark){ .hash = recording->hash, .at = at, .n_changes = recording->n_changes };
+    recording->mark[recording->n_marks++] =
+        (struct mark){ .hash = recording->hash, .at = at, .n_changes = recording->n_changes };
 }
 
 void states_add(struct recording *recording, uint32_t parent, uint32_t depth)
@@ -146,7 +154,8 @@ static void changes_apply(uint32_t index, const struct world *world)
         changes_apply(state->parent, world);
     for (uint64_t i = 0; i < state->n_changes; i++) {
         const struct change *change = &all->change[state->changes_at + i];
-        memcpy(world->region[change->where >> WHERE_BITS].map + (change->where & WHERE_MASK), &change->value, sizeof(change->value));
+        memcpy(world->region[change->where >> WHERE_BITS].map + (change->where & WHERE_MASK),
+               &change->value, sizeof(change->value));
     }
 }
 

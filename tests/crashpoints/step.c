@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tracer: a process runs a routine, one instruction at a time; each state of the world that it leaves is recovered from, by another
- * process, in a world of its own; or it is added to the states that recovery.c begins with. */
+/* The tracer: a process runs a routine, one instruction at a time; each state of the world that it
+ * leaves is recovered from, by another process, in a world of its own; or it is added to the states
+ * that recovery.c begins with. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -125,7 +126,8 @@ static bool state_check(const struct walk *walk, uint64_t hash, uint64_t at)
     if (child_well(pid, &checked, "recovered", failure, sizeof(failure)))
         return true;
     place_text(at, place, sizeof(place));
-    snprintf(tally->failure, sizeof(tally->failure), "killed at %s, point %llu of the routine: %s", place, (unsigned long long)tally->points, failure);
+    snprintf(tally->failure, sizeof(tally->failure), "killed at %s, point %llu of the routine: %s",
+             place, (unsigned long long)tally->points, failure);
     return false;
 }
 
@@ -150,7 +152,8 @@ static bool state_look(const struct walk *walk, pid_t pid, bool *ret_changed)
 static bool walk_fail(const struct walk *walk, pid_t pid, int status, const char *what)
 {
     struct tally *tally = walk->tally;
-    snprintf(tally->failure, sizeof(tally->failure), "%s: status %x: %s", what, (unsigned)status, child_failure(&stage));
+    snprintf(tally->failure, sizeof(tally->failure), "%s: status %x: %s", what, (unsigned)status,
+             child_failure(&stage));
     if (WIFSTOPPED(status)) {
         kill(pid, SIGKILL);
         (void)waitpid(pid, &status, 0);
@@ -176,7 +179,8 @@ static bool walk_run(const struct walk *walk)
     kill(pid, SIGKILL);
     (void)waitpid(pid, &status, 0);
     if (good && image_differs(&images[0], &stage)) {
-        snprintf(walk->tally->failure, sizeof(walk->tally->failure), "a SIGKILL changes what the process had stored");
+        snprintf(walk->tally->failure, sizeof(walk->tally->failure),
+                 "a SIGKILL changes what the process had stored");
         return false;
     }
     return good;
@@ -253,8 +257,10 @@ static bool pair_begin(struct stepped *main_one, struct stepped *other)
 {
     int status;
     unsigned begun = 0;
-    if (waitpid(main_one->id, &status, 0) != main_one->id || !WIFSTOPPED(status) || WSTOPSIG(status) != BEGIN ||
-        ptrace(PTRACE_SETOPTIONS, main_one->id, NULL, (void *)(uintptr_t)(PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)) < 0 ||
+    if (waitpid(main_one->id, &status, 0) != main_one->id || !WIFSTOPPED(status) ||
+        WSTOPSIG(status) != BEGIN ||
+        ptrace(PTRACE_SETOPTIONS, main_one->id, NULL,
+               (void *)(uintptr_t)(PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)) < 0 ||
         ptrace(PTRACE_CONT, main_one->id, NULL, NULL) < 0)
         return false;
     while (begun < 2) {
@@ -264,7 +270,8 @@ static bool pair_begin(struct stepped *main_one, struct stepped *other)
         if (WSTOPSIG(status) == BEGIN)
             begun++;
         else
-            (void)ptrace(PTRACE_CONT, who, NULL, NULL); /* of a clone, and the new one's first stop */
+            /* of a clone, and the new one's first stop */
+            (void)ptrace(PTRACE_CONT, who, NULL, NULL);
         if (who != main_one->id)
             other->id = who;
     }
@@ -272,7 +279,8 @@ static bool pair_begin(struct stepped *main_one, struct stepped *other)
 }
 
 /* One step of one of the two. */
-static bool pair_step(const struct walk *walk, struct stepped *one, struct stepped *second, bool *ret_changed)
+static bool pair_step(const struct walk *walk, struct stepped *one, struct stepped *second,
+                      bool *ret_changed)
 {
     *ret_changed = false;
     int signal = thread_step(one);
@@ -280,12 +288,14 @@ static bool pair_step(const struct walk *walk, struct stepped *one, struct stepp
         signal = thread_step(second); /* it holds what the first one wants */
     if (signal == SIGTRAP || signal == END)
         return state_look(walk, one->id, ret_changed);
-    snprintf(walk->tally->failure, sizeof(walk->tally->failure), "two threads: signal %d, point %llu: %s", signal,
+    snprintf(walk->tally->failure, sizeof(walk->tally->failure),
+             "two threads: signal %d, point %llu: %s", signal,
              (unsigned long long)walk->tally->points, child_failure(&stage));
     return false;
 }
 
-/* The other goes on to its n-th state, then the routine runs, then the other.  False: a failure, or (*ret_last) there is no such state. */
+/* The other goes on to its n-th state, then the routine runs, then the other. False: a failure, or
+ * (*ret_last) there is no such state. */
 static bool pair_run(const struct walk *walk, uint32_t n, bool *ret_last)
 {
     struct stepped main_one = { 0 }, other = { 0 };
@@ -297,7 +307,8 @@ static bool pair_run(const struct walk *walk, uint32_t n, bool *ret_last)
         traced_main(walk->scene);
     good = pair_begin(&main_one, &other);
     if (!good)
-        snprintf(walk->tally->failure, sizeof(walk->tally->failure), "the two threads did not begin: %s", child_failure(&stage));
+        snprintf(walk->tally->failure, sizeof(walk->tally->failure),
+                 "the two threads did not begin: %s", child_failure(&stage));
     walk_begin(walk);
     while (good && n > 0 && !other.ended) {
         good = pair_step(walk, &other, &main_one, &changed);
@@ -356,10 +367,12 @@ static void live_kill(const struct walk *walk, uint32_t points)
         (void)state_check(walk, image_hash(&images[0]), 0);
     }
     if (all <= 0)
-        snprintf(tally->failure, sizeof(tally->failure), "the routine did not run: %s", child_failure(&stage));
+        snprintf(tally->failure, sizeof(tally->failure), "the routine did not run: %s",
+                 child_failure(&stage));
 }
 
-void step_scene(const struct scene *scene, uint32_t stride, uint32_t live_points, struct tally *tally)
+void step_scene(const struct scene *scene, uint32_t stride, uint32_t live_points,
+                struct tally *tally)
 {
     const struct walk walk = { .scene = scene, .tally = tally, .check = true };
     *tally = (struct tally){ 0 };

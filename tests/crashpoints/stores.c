@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From store to store, without stepping through what lies between: the world is mapped read-only, so that each store into it faults; the
- * handler lets that one instruction pass, records what it has changed, and makes the page read-only again.  What lies between two stores
- * has stored nothing, so a kill there leaves the same.  Elsewhere than on x86-64 the driver steps.
+/* From store to store, without stepping through what lies between: the world is mapped read-only,
+ * so that each store into it faults; the handler lets that one instruction pass, records what it
+ * has changed, and makes the page read-only again. What lies between two stores has stored nothing,
+ * so a kill there leaves the same. Elsewhere than on x86-64 the driver steps.
  *
- * To pass one instruction takes the trap flag the first time; that tells how long the instruction is.  From then on a plain move to memory
- * is done here, and behind any other a breakpoint is put: a single step is what a hypervisor looks at, and takes ten times as long.
+ * To pass one instruction takes the trap flag the first time; that tells how long the instruction
+ * is. From then on a plain move to memory is done here, and behind any other a breakpoint is put: a
+ * single step is what a hypervisor looks at, and takes ten times as long.
  *
  * The process itself does all of it; one thread. */
 #include <signal.h>
@@ -18,9 +20,16 @@
 
 #if defined(__x86_64__)
 
-enum { OPEN_MAX_PAGES = 4, TRAP_FLAG = 0x100, BREAKPOINT = 0xcc, LENGTH_MAX = 15, TEXT_PAGES_MAX = 64 };
+enum {
+    OPEN_MAX_PAGES = 4,
+    TRAP_FLAG = 0x100,
+    BREAKPOINT = 0xcc,
+    LENGTH_MAX = 15,
+    TEXT_PAGES_MAX = 64
+};
 
-/* A mapping of (a part of) a region; of a ring's second mapping, what lies behind the region's end is its ring once more. */
+/* A mapping of (a part of) a region; of a ring's second mapping, what lies behind the region's end
+ * is its ring once more. */
 static struct closed {
     uint8_t *from;
     uint64_t bytes;
@@ -33,7 +42,8 @@ static const struct region *regions;
 static uint64_t region_byte(const struct closed *in, const uint8_t *at)
 {
     uint64_t byte = (uint64_t)(at - in->from);
-    return in->region >= REGION_PORT && byte >= PORT_RING_OFFSET + PORT_RING ? byte - PORT_RING : byte;
+    return in->region >= REGION_PORT && byte >= PORT_RING_OFFSET + PORT_RING ? byte - PORT_RING
+                                                                             : byte;
 }
 
 /* By the present instruction: it may store across a boundary. */
@@ -67,22 +77,30 @@ static bool text_open(uint8_t *code)
     for (unsigned i = 0; i < n_text_pages; i++)
         if (text_page[i] == page)
             return true;
-    if (n_text_pages == TEXT_PAGES_MAX || mprotect(page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
+    if (n_text_pages == TEXT_PAGES_MAX ||
+        mprotect(page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
         return false;
     text_page[n_text_pages++] = page;
     return true;
 }
 
-/* What a plain move stores (88, 89, C6, C7): its register's value, or what the instruction ends with.  0: it is another instruction. */
-static unsigned move_value(const ucontext_t *u, const uint8_t *code, uint64_t length, uint64_t *ret_value)
+/* What a plain move stores (88, 89, C6, C7): its register's value, or what the instruction ends
+ * with. 0: it is another instruction. */
+static unsigned move_value(const ucontext_t *u, const uint8_t *code, uint64_t length,
+                           uint64_t *ret_value)
 {
-    static const int registers[] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                                     REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15 };
+    static const int registers[] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+                                     REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                     REG_R12, REG_R13, REG_R14, REG_R15 };
     const uint8_t *end = code + length;
     bool narrow = *code == 0x66;
     code += narrow;
     uint8_t rex = (*code & 0xf0) == 0x40 ? *code++ : 0;
-    unsigned size = (*code & 1) == 0 ? 1 : rex & 8 ? 8 : narrow ? 2 : 4, index = (code[1] >> 3 & 7) | (rex & 4) << 1;
+    unsigned size = (*code & 1) == 0 ? 1
+                    : rex & 8        ? 8
+                    : narrow         ? 2
+                                     : 4,
+             index = (code[1] >> 3 & 7) | (rex & 4) << 1;
     if (*code == 0x89 || (*code == 0x88 && rex)) {
         *ret_value = (uint64_t)u->uc_mcontext.gregs[registers[index]];
     } else if (*code == 0xc6 || *code == 0xc7) {
@@ -143,8 +161,10 @@ static void has_passed(ucontext_t *u)
         return;
     }
     u->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
-    if (behind > instruction && behind - instruction <= LENGTH_MAX && !is_repeated((const uint8_t *)instruction))
-        record->length[instruction % LENGTHS] = (struct length){ .at = instruction, .bytes = behind - instruction };
+    if (behind > instruction && behind - instruction <= LENGTH_MAX &&
+        !is_repeated((const uint8_t *)instruction))
+        record->length[instruction % LENGTHS] =
+            (struct length){ .at = instruction, .bytes = behind - instruction };
 }
 
 /* ---- stores ---- */
@@ -169,7 +189,8 @@ static void on_store(int signal_number, siginfo_t *info, void *context)
     uint8_t *page = (uint8_t *)((uintptr_t)info->si_addr & ~(uintptr_t)(PAGE - 1));
     (void)signal_number;
     for (unsigned i = 0; i < n_closed; i++)
-        if (page >= closed[i].from && page < closed[i].from + closed[i].bytes && n_opened < OPEN_MAX_PAGES) {
+        if (page >= closed[i].from && page < closed[i].from + closed[i].bytes &&
+            n_opened < OPEN_MAX_PAGES) {
             if (move_do(u, &closed[i], info->si_addr))
                 return;
             page_open(&closed[i], page);
@@ -186,7 +207,8 @@ static void on_stored(int signal_number, siginfo_t *info, void *context)
     (void)info;
     while (n_opened > 0) {
         n_opened--;
-        page_changes(opened[n_opened].where, opened[n_opened].before, opened[n_opened].page, record);
+        page_changes(opened[n_opened].where, opened[n_opened].before, opened[n_opened].page,
+                     record);
         protection(opened[n_opened].page, PROT_READ);
     }
     record->points++;
@@ -208,15 +230,18 @@ void stores_begin(struct life *life, struct recording *recording)
     record = recording;
     regions = life->world->region;
     for (unsigned i = 0; i < 2; i++) {
-        struct sigaction action = { .sa_sigaction = i == 0 ? on_store : on_stored, .sa_flags = SA_SIGINFO };
+        struct sigaction action = { .sa_sigaction = i == 0 ? on_store : on_stored,
+                                    .sa_flags = SA_SIGINFO };
         sigemptyset(&action.sa_mask);
         sigaction(signals[i], &action, NULL);
     }
     range_close(e->segment.base, e->segment.size, REGION_SEGMENT);
     for (uint32_t id = 0; id < N_PORTS; id++)
         if (e->ports[id].client_words) {
-            range_close(e->ports[id].client_words, PORT_RING_OFFSET + 2 * PORT_RING, REGION_PORT + 2 * id);
-            range_close(e->ports[id].executor_words, PORT_RING_OFFSET + 2 * PORT_RING, REGION_PORT + 2 * id + 1);
+            range_close(e->ports[id].client_words, PORT_RING_OFFSET + 2 * PORT_RING,
+                        REGION_PORT + 2 * id);
+            range_close(e->ports[id].executor_words, PORT_RING_OFFSET + 2 * PORT_RING,
+                        REGION_PORT + 2 * id + 1);
         }
 }
 

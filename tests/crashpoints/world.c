@@ -30,14 +30,16 @@ static void region_make(struct region *region, const char *name, uint64_t bytes)
     region->bytes = bytes;
     region->fd = memfd_make_sealed(name, bytes);
     check(name, region->fd >= 0);
-    region->map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, region->fd, 0);
+    region->map =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, region->fd, 0);
     check(name, region->map != MAP_FAILED);
 }
 
 void world_make(struct world *world)
 {
     region_make(&world->region[REGION_SEGMENT], "segment", engine_segment_size(life_config()));
-    region_make(&world->region[REGION_LEDGER], "ledger", (sizeof(struct ledger) + PAGE - 1) & ~(uint64_t)(PAGE - 1));
+    region_make(&world->region[REGION_LEDGER], "ledger",
+                (sizeof(struct ledger) + PAGE - 1) & ~(uint64_t)(PAGE - 1));
     for (unsigned i = 0; i < 2 * N_PORTS; i++)
         region_make(&world->region[REGION_PORT + i], "port", PORT_RING_OFFSET + PORT_RING);
     for (unsigned i = 0; i < N_PORTS; i++)
@@ -74,7 +76,8 @@ static void piece_add(struct image *image, uint32_t region, uint64_t at, const u
             image->piece = realloc(image->piece, image->room * sizeof(*image->piece));
             check("image", image->piece != NULL);
         }
-        image->piece[image->n++] = (struct piece){ .region = region, .at = at, .bytes = PAGE, .content = image->bytes };
+        image->piece[image->n++] =
+            (struct piece){ .region = region, .at = at, .bytes = PAGE, .content = image->bytes };
     }
     image->bytes += PAGE;
 }
@@ -99,7 +102,8 @@ static bool pieces_differ(const struct image *image, const struct world *world)
 {
     for (uint32_t i = 0; i < image->n; i++) {
         const struct piece *piece = &image->piece[i];
-        if (memcmp(image->content + piece->content, world->region[piece->region].map + piece->at, piece->bytes) != 0)
+        if (memcmp(image->content + piece->content, world->region[piece->region].map + piece->at,
+                   piece->bytes) != 0)
             return true;
     }
     return false;
@@ -116,23 +120,31 @@ bool image_differs(const struct image *image, const struct world *world)
 void image_restore(const struct image *image, const struct world *world)
 {
     for (uint32_t r = 0; r < N_REGIONS; r++)
-        check("punch", fallocate(world->region[r].fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)world->region[r].bytes) == 0);
+        check("punch", fallocate(world->region[r].fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                                 (off_t)world->region[r].bytes) == 0);
     for (uint32_t i = 0; i < image->n; i++) {
         const struct piece *piece = &image->piece[i];
-        check("pwrite", pwrite(world->region[piece->region].fd, image->content + piece->content, piece->bytes, (off_t)piece->at) == (ssize_t)piece->bytes);
+        check("pwrite", pwrite(world->region[piece->region].fd, image->content + piece->content,
+                               piece->bytes, (off_t)piece->at) == (ssize_t)piece->bytes);
     }
 }
 
 /* ---- what a state is known by ---- */
 
-/* Words that count starts of an executor: whether there was one before is all that the engine makes of its own, and clients compare theirs
- * for being equal.  Words that count wake-ups: a client sleeps on them.  Otherwise no two recoveries would leave the same. */
+/* Words that count starts of an executor: whether there was one before is all that the engine makes
+ * of its own, and clients compare theirs for being equal. Words that count wake-ups: a client
+ * sleeps on them. Otherwise no two recoveries would leave the same. */
 static uint64_t word_known_by(uint64_t where, uint64_t value)
 {
-    const uint64_t boots = where_of(REGION_SEGMENT, offsetof(struct segment_header, boots)), low = UINT32_MAX;
-    const uint64_t epoch = offsetof(struct port_executor, epoch), futexes = offsetof(struct port_executor, delivery_futex);
-    static_assert(offsetof(struct port_executor, room_futex) == offsetof(struct port_executor, delivery_futex) + 4, "one word");
-    const bool executors = where >> WHERE_BITS >= REGION_PORT && (where >> WHERE_BITS) % 2 != REGION_PORT % 2;
+    const uint64_t boots = where_of(REGION_SEGMENT, offsetof(struct segment_header, boots)),
+                   low = UINT32_MAX;
+    const uint64_t epoch = offsetof(struct port_executor, epoch),
+                   futexes = offsetof(struct port_executor, delivery_futex);
+    static_assert(offsetof(struct port_executor, room_futex) ==
+                      offsetof(struct port_executor, delivery_futex) + 4,
+                  "one word");
+    const bool executors =
+        where >> WHERE_BITS >= REGION_PORT && (where >> WHERE_BITS) % 2 != REGION_PORT % 2;
     if (where == boots)
         return value > 0;
     if (executors && (where & WHERE_MASK) == epoch)
@@ -170,11 +182,13 @@ uint64_t image_hash(const struct image *image)
     uint64_t hash = 0;
     for (uint32_t i = 0; i < image->n; i++)
         for (uint64_t page = 0; page < image->piece[i].bytes; page += PAGE)
-            hash += page_hash(image->piece[i].region, image->piece[i].at + page, image->content + image->piece[i].content + page);
+            hash += page_hash(image->piece[i].region, image->piece[i].at + page,
+                              image->content + image->piece[i].content + page);
     return hash;
 }
 
-void page_changes(uint64_t where, const void *before, const void *after, struct recording *recording)
+void page_changes(uint64_t where, const void *before, const void *after,
+                  struct recording *recording)
 {
     const uint64_t *from = before, *to = after;
     for (unsigned i = 0; i < PAGE / 8; i++)
@@ -185,7 +199,8 @@ void page_changes(uint64_t where, const void *before, const void *after, struct 
 /* The page of an image behind those that have been taken of it: *piece and *page go on. */
 static uint64_t page_at(const struct image *image, uint32_t piece, uint64_t page)
 {
-    return piece < image->n ? where_of(image->piece[piece].region, image->piece[piece].at + page) : UINT64_MAX;
+    return piece < image->n ? where_of(image->piece[piece].region, image->piece[piece].at + page)
+                            : UINT64_MAX;
 }
 
 static const uint8_t *page_take(const struct image *image, uint32_t *piece, uint64_t *page)
@@ -200,13 +215,15 @@ static const uint8_t *page_take(const struct image *image, uint32_t *piece, uint
     return at;
 }
 
-void image_changes(const struct image *before, const struct image *after, struct recording *recording)
+void image_changes(const struct image *before, const struct image *after,
+                   struct recording *recording)
 {
     static const uint8_t none[PAGE] __attribute__((aligned(8)));
     uint32_t piece[2] = { 0 };
     uint64_t page[2] = { 0 };
     for (;;) {
-        uint64_t from = page_at(before, piece[0], page[0]), to = page_at(after, piece[1], page[1]), where = from < to ? from : to;
+        uint64_t from = page_at(before, piece[0], page[0]), to = page_at(after, piece[1], page[1]),
+                 where = from < to ? from : to;
         if (where == UINT64_MAX)
             return;
         const uint8_t *old = from == where ? page_take(before, &piece[0], &page[0]) : none;

@@ -25,7 +25,8 @@ static struct change changes[WORLD_CHANGES];
 static uint32_t n_changes, n_loads;
 static uint8_t loaded[WORLD_RING / 8]; /* header words of this visit */
 
-/* The world is not taken down, and much of it hangs on memory that is mapped, where the leak detector does not look. */
+/* The world is not taken down, and much of it hangs on memory that is mapped, where the leak
+ * detector does not look. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -45,9 +46,11 @@ void fuzz_client_load(enum client_load kind, const volatile void *at)
     n_loads++;
     for (uint32_t i = 0; i < n_changes; i++)
         if (changes[i].n == n_loads) {
-            uint64_t where = changes[i].near ? offset + 8 * (changes[i].offset % 8) : changes[i].offset;
+            uint64_t where =
+                changes[i].near ? offset + 8 * (changes[i].offset % 8) : changes[i].offset;
 
-            memcpy((uint8_t *)world_hostile()->mine + where % (CLIENT_BYTES - 8), &changes[i].value, 8);
+            memcpy((uint8_t *)world_hostile()->mine + where % (CLIENT_BYTES - 8), &changes[i].value,
+                   8);
         }
     if (kind == CLIENT_LOAD_HEADER) {
         uint64_t word = (offset - PORT_RING_OFFSET) % WORLD_RING / 8;
@@ -67,7 +70,8 @@ void world_change(uint32_t n, bool near, uint64_t offset, uint64_t value)
 
 static void check_sender(const struct engine_context *ctx)
 {
-    FUZZ_EXPECT(ctx->sender == world.client[WORLD_HONEST].ref || ctx->sender == world.client[WORLD_HOSTILE].ref);
+    FUZZ_EXPECT(ctx->sender == world.client[WORLD_HONEST].ref ||
+                ctx->sender == world.client[WORLD_HOSTILE].ref);
     FUZZ_EXPECT(ctx->self == world.echo);
 }
 
@@ -115,15 +119,18 @@ static uint16_t message(const char *name, uint32_t size, bool tail)
 
 static void *map_twice(int fd)
 {
-    uint8_t *base = mmap(NULL, CLIENT_BYTES + WORLD_RING, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *base =
+        mmap(NULL, CLIENT_BYTES + WORLD_RING, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int protection = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
 
     FUZZ_EXPECT(base != MAP_FAILED && mmap(base, CLIENT_BYTES, protection, flags, fd, 0) == base);
-    FUZZ_EXPECT(mmap(base + CLIENT_BYTES, WORLD_RING, protection, flags, fd, PORT_RING_OFFSET) == base + CLIENT_BYTES);
+    FUZZ_EXPECT(mmap(base + CLIENT_BYTES, WORLD_RING, protection, flags, fd, PORT_RING_OFFSET) ==
+                base + CLIENT_BYTES);
     return base;
 }
 
-/* With the memory of its predecessor, which is zeroed: making files for each input would be most of the work. */
+/* With the memory of its predecessor, which is zeroed: making files for each input would be most of
+ * the work. */
 static void client_open(uint32_t id)
 {
     struct world_client *c = &world.client[id];
@@ -178,8 +185,9 @@ static void make(void)
         .throughput = 64,
         .attempts_max = 3,
     };
-    FUZZ_EXPECT(engine_open(&world.config, memfd_make_sealed("segment", engine_segment_size(&world.config)),
-                            memfd_make_sealed("stats", STATS_SEGMENT_SIZE), &world.engine, &text) == 0);
+    FUZZ_EXPECT(
+        engine_open(&world.config, memfd_make_sealed("segment", engine_segment_size(&world.config)),
+                    memfd_make_sealed("stats", STATS_SEGMENT_SIZE), &world.engine, &text) == 0);
     FUZZ_EXPECT(engine_recover(world.engine, &report) == 0);
     world.number = message("number", 8, false);
     world.bulk = message("bulk", 0, true);
@@ -189,9 +197,12 @@ static void make(void)
         { world.bulk, 0, true, on_bulk },
         { world.flood, 8, false, on_flood },
     };
-    const struct engine_actor_type_info info = {
-        .name = "echo", .plugin = "fuzz", .version = 1, .state_size = 8, .n_behaviours = 3, .behaviours = behaviours
-    };
+    const struct engine_actor_type_info info = { .name = "echo",
+                                                 .plugin = "fuzz",
+                                                 .version = 1,
+                                                 .state_size = 8,
+                                                 .n_behaviours = 3,
+                                                 .behaviours = behaviours };
     FUZZ_EXPECT(engine_actor_type_register(world.engine, &info, &world.type) == 0);
     FUZZ_EXPECT(engine_actor_spawn(world.engine, world.type, NULL, NULL, 0, &world.dead) == 0);
     spawn_echo();
@@ -217,7 +228,8 @@ struct world_client *world_hostile(void)
 void world_put(struct world_client *c, const struct envelope *envelope, struct input *payload)
 {
     uint8_t *at = c->submission + (c->tail & (WORLD_RING - 1));
-    struct input part = input_part(payload, envelope->length < WORLD_RING / 2 ? envelope->length : 0);
+    struct input part =
+        input_part(payload, envelope->length < WORLD_RING / 2 ? envelope->length : 0);
 
     memcpy(at, envelope, sizeof(*envelope));
     memcpy(at + sizeof(*envelope), part.data, part.left);
@@ -239,11 +251,14 @@ static void check_deliveries(struct world_client *c, uint64_t before)
     if (tail - before > WORLD_RING)
         return; /* a head that moved on meanwhile has had the first of them overwritten */
     while (before != tail) {
-        const struct envelope *e = (const struct envelope *)(c->delivery + (before & (WORLD_RING - 1)));
+        const struct envelope *e =
+            (const struct envelope *)(c->delivery + (before & (WORLD_RING - 1)));
 
         FUZZ_EXPECT(tail - before >= sizeof(*e) && envelope_record_size(e) <= tail - before);
-        FUZZ_EXPECT(e->to == c->ref && e->type != MESSAGE_TYPE_NONE && e->length <= ODEON_PAYLOAD_MAX + 8);
-        FUZZ_EXPECT(e->type == MESSAGE_TYPE_REFUSAL || e->from == world.echo || e->from == world.former);
+        FUZZ_EXPECT(e->to == c->ref && e->type != MESSAGE_TYPE_NONE &&
+                    e->length <= ODEON_PAYLOAD_MAX + 8);
+        FUZZ_EXPECT(e->type == MESSAGE_TYPE_REFUSAL || e->from == world.echo ||
+                    e->from == world.former);
         if (c == &world.client[WORLD_HONEST]) { /* E4 */
             FUZZ_EXPECT(e->type == world.number && e->length == 8);
             FUZZ_EXPECT(*(const uint64_t *)envelope_payload(e) == ++world.answered);
@@ -287,7 +302,8 @@ static bool port_waits(uint32_t id)
 {
     struct engine *e = world.engine;
 
-    return ready_clear(e->workers[0]->ready, engine_source_of_port(e, id)) || !port_is_drained(e, id);
+    return ready_clear(e->workers[0]->ready, engine_source_of_port(e, id)) ||
+           !port_is_drained(e, id);
 }
 
 static void run(uint32_t id)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An engine without threads for the fuzzers of rings: two clients of it, one honest and one that is played by the input, and actors that
- * check what they are given.
+/* An engine without threads for the fuzzers of rings: two clients of it, one honest and one that is
+ * played by the input, and actors that check what they are given.
  *
- * One thread plays worker 0, the control thread and both clients.  The world is made once and lives for all inputs; a port that was
- * closed is opened again with the next generation.
+ * One thread plays worker 0, the control thread and both clients. The world is made once and lives
+ * for all inputs; a port that was closed is opened again with the next generation.
  *
  * E1  A behaviour is run with messages of its type's size from a port that exists.
  * E2  A header word of the hostile ring is loaded once a visit (port.h, R1).
@@ -45,11 +45,12 @@ struct world *world_get(void);
 struct world_client *world_hostile(void);
 void world_put(struct world_client *client, const struct envelope *envelope, struct input *payload);
 void world_publish(struct world_client *client, uint64_t tail);
-/* Before the n-th load from client memory from now on, `value` is written at `offset` of its memory (words, then ring); or, with
- * `near`, at so many words behind what is loaded. */
+/* Before the n-th load from client memory from now on, `value` is written at `offset` of its memory
+ * (words, then ring); or, with `near`, at so many words behind what is loaded. */
 void world_change(uint32_t n, bool near, uint64_t offset, uint64_t value);
 
 /* Visits the hostile port and runs what came of it, until nothing is left; E1 to E3. */
 void world_run(void);
-/* An honest message and its answer (E4); then the hostile port is opened anew if it has been closed. */
+/* An honest message and its answer (E4); then the hostile port is opened anew if it has been
+ * closed. */
 void world_end(void);

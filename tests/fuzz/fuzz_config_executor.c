@@ -32,7 +32,8 @@ void fuzz_config_end(void)
         FUZZ_EXPECT((unsigned char)explain.text[i] >= 0x20 && explain.text[i] != 0x7f);
     if (r == 0) {
         settings_get_config(&settings, &config);
-        FUZZ_EXPECT(config.n_workers >= 1 && config.workers_max + config.detached_max <= ODEON_WORKERS_MAX);
+        FUZZ_EXPECT(config.n_workers >= 1 &&
+                    config.workers_max + config.detached_max <= ODEON_WORKERS_MAX);
     }
     n_pairs = 0;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The control protocol as odeond takes it: records of two clients, and reports of an executor, in any order, raw or made up from the
- * protocol's own description; answers are read and must parse.
+/* The control protocol as odeond takes it: records of two clients, and reports of an executor, in
+ * any order, raw or made up from the protocol's own description; answers are read and must parse.
  *
- * The supervisor is the real one but for what it starts and maps: no executor process, no socket in the file system.  One loop for
- * all inputs; each begins with two new clients and ends when nothing of them is left.
+ * The supervisor is the real one but for what it starts and maps: no executor process, no socket in
+ * the file system. One loop for all inputs; each begins with two new clients and ends when nothing
+ * of them is left.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -57,13 +58,15 @@ static void start(void)
     log_open("fuzz", LOG_LEVEL_ERROR);
     supervisor.options = (struct options){ .config_path = path, .argc = 1, .argv = argv };
     FUZZ_EXPECT(config_load(&supervisor.config, &supervisor.options, text) == 0); /* the defaults */
-    supervisor.config.quotas.hold_ms = 0; /* all inputs come from one process, which offends without end */
+    /* all inputs come from one process, which offends without end */
+    supervisor.config.quotas.hold_ms = 0;
     FUZZ_EXPECT(registry_make(&supervisor.persist.registry, 0) == 0);
     supervisor.persist.stats_fd = supervisor.persist.listener_fd = -1;
     FUZZ_EXPECT(uv_loop_init(&supervisor.loop) == 0);
     supervisor.runtime.stats_path = strdup("/run/odeon/stats");
     supervisor.runtime.dir = strdup("/run/odeon");
-    supervisor.runtime.lock_fd = supervisor.runtime.listen_fd = supervisor.stats.fd = supervisor.segment_fd = -1;
+    supervisor.runtime.lock_fd = supervisor.runtime.listen_fd = supervisor.stats.fd =
+        supervisor.segment_fd = -1;
     supervisor.stats.header =
         mmap(NULL, STATS_SEGMENT_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     clients_init(&supervisor.clients);
@@ -85,7 +88,8 @@ static int connect_channel(int *ret_ours)
 
 static void begin(void)
 {
-    static const struct channel_ops ops = { .on_frame = on_executor_frame, .on_error = on_executor_error };
+    static const struct channel_ops ops = { .on_frame = on_executor_frame,
+                                            .on_error = on_executor_error };
 
     for (int i = 0; i < CLIENTS; i++) {
         int fd = connect_channel(&clients[i]);
@@ -93,8 +97,8 @@ static void begin(void)
 
         FUZZ_EXPECT(peer_read(&peer, fd) == 0 && client_add(&supervisor, fd, &peer) == 0);
     }
-    supervisor.executor.channel =
-        channel_new(&supervisor.loop, connect_channel(&executor), SIZE_MAX, &ops, &supervisor.executor);
+    supervisor.executor.channel = channel_new(&supervisor.loop, connect_channel(&executor),
+                                              SIZE_MAX, &ops, &supervisor.executor);
     FUZZ_EXPECT(supervisor.executor.channel);
     supervisor.executor.state = EXECUTOR_READY;
 }
@@ -105,7 +109,8 @@ static void read_all(int fd, const ProtobufCMessageDescriptor *descriptor)
     static struct frame frame;
 
     while (frame_receive(fd, &frame) == 1) {
-        ProtobufCMessage *message = protobuf_c_message_unpack(descriptor, NULL, frame.size, frame.data);
+        ProtobufCMessage *message =
+            protobuf_c_message_unpack(descriptor, NULL, frame.size, frame.data);
 
         FUZZ_EXPECT(message);
         protobuf_c_message_free_unpacked(message, NULL);
@@ -177,7 +182,8 @@ static void step(struct input *input)
         turn();
         break;
     default: {
-        Odeon__Request *request = (Odeon__Request *)message_fill(&odeon__request__descriptor, input);
+        Odeon__Request *request =
+            (Odeon__Request *)message_fill(&odeon__request__descriptor, input);
 
         if (what & 0x40)
             request->id++;
@@ -194,12 +200,14 @@ static void end(void)
         close(clients[i]);
     for (int i = 0; i < CLIENTS; i++)
         uv_run(&supervisor.loop, UV_RUN_NOWAIT);
-    clients_drop_all(&supervisor); /* those whose end is not read because of too many open requests */
+    /* those whose end is not read because of too many open requests */
+    clients_drop_all(&supervisor);
     read_all(executor, &odeon__command__descriptor);
     channel_free(supervisor.executor.channel, NULL);
     supervisor.executor.channel = NULL;
     close(executor);
-    /* the next executor of a service would take these over; here the next input must not find them */
+    /* the next executor of a service would take these over; here the next input must not find
+     * them */
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
         if (supervisor.ports.ports[i].state != PORT_FREE)
             port_table_release(&supervisor.ports, &supervisor.ports.ports[i]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deliveries to a client that says of its delivery ring what it likes: its head, its waiting words, also while the executor looks.  Its
- * records are good ones, and ask for more answers than ring and backlog hold.  What must hold is in engine_world.h.
+/* Deliveries to a client that says of its delivery ring what it likes: its head, its waiting words,
+ * also while the executor looks. Its records are good ones, and ask for more answers than ring and
+ * backlog hold. What must hold is in engine_world.h.
  */
 #include "tests/fuzz/engine_world.h"
 
@@ -61,7 +62,8 @@ static void step(struct world *w, struct input *input)
         break;
     case 5:
         word = input_u8(input);
-        world_change(word, false, offsetof(struct port_client, delivery_head), head(what >> 3, input));
+        world_change(word, false, offsetof(struct port_client, delivery_head),
+                     head(what >> 3, input));
         break;
     case 6:
         word = input_u8(input);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plugin's descriptor: whatever numbers and strings a plugin may have in it, behind pointers that are good or NULL (a wild one
- * cannot be told from a good one; the plugin's code could do worse).
+/* A plugin's descriptor: whatever numbers and strings a plugin may have in it, behind pointers that
+ * are good or NULL (a wild one cannot be told from a good one; the plugin's code could do worse).
  *
  * Strings lie in memory of exactly the length that the check may look at, with or without an end.
  */
@@ -15,7 +15,8 @@ enum { MESSAGES = 6, TYPES = 4, BEHAVIOURS = 6, STRINGS = 3 * MESSAGES + TYPES +
 static void *strings[STRINGS];
 static size_t n_strings;
 
-/* NULL; a good name; or `size` bytes of the input, without a zero unless there is one among them. */
+/* NULL; a good name; or `size` bytes of the input, without a zero unless there is one among
+ * them. */
 static char *make_string(struct input *input, size_t size)
 {
     static const char *const good[] = { "counter", "count", "a.b-c_d", "x" };
@@ -66,8 +67,8 @@ static void make_message(struct input *input, struct odeon_message_type *m)
     m->fields = make_string(input, ODEON_FIELDS_MAX + 1);
 }
 
-static void make_type(struct input *input, struct odeon_actor_type *t, struct odeon_behaviour *behaviours,
-                      struct odeon_message_type *messages)
+static void make_type(struct input *input, struct odeon_actor_type *t,
+                      struct odeon_behaviour *behaviours, struct odeon_message_type *messages)
 {
     uint32_t n = input_u8(input) % (BEHAVIOURS + 1);
 
@@ -86,7 +87,8 @@ static void make_type(struct input *input, struct odeon_actor_type *t, struct od
     t->overflow = number(input, 0);
     t->behaviour_size = number(input, sizeof(struct odeon_behaviour));
     t->behaviours = input_u8(input) == 255 ? NULL : behaviours;
-    t->n_behaviours = input_u8(input) < 250 ? n : ODEON_BEHAVIOURS_MAX + 1 + input_u32(input) % 1000000;
+    t->n_behaviours =
+        input_u8(input) < 250 ? n : ODEON_BEHAVIOURS_MAX + 1 + input_u32(input) % 1000000;
 }
 
 /* What the loader does with a descriptor that was accepted. */
@@ -99,12 +101,14 @@ static void use(const struct odeon_plugin *d)
         const struct odeon_message_type *m = plugin_descriptor_get_message(d, i);
 
         if (m)
-            FUZZ_EXPECT(strlen(m->name) <= ODEON_NAME_MAX && strlen(m->fields) <= ODEON_FIELDS_MAX &&
+            FUZZ_EXPECT(strlen(m->name) <= ODEON_NAME_MAX &&
+                        strlen(m->fields) <= ODEON_FIELDS_MAX &&
                         message_type_least_size(m) <= ODEON_PAYLOAD_MAX);
     }
     for (uint32_t i = 0; i < d->n_types; i++)
         for (uint32_t j = 0; j < d->types[i]->n_behaviours; j++)
-            FUZZ_EXPECT(d->types[i]->behaviours[j].run && name_check(d->types[i]->behaviours[j].message->name) == 0);
+            FUZZ_EXPECT(d->types[i]->behaviours[j].run &&
+                        name_check(d->types[i]->behaviours[j].message->name) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -134,13 +138,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     d.message_type_size = number(&input, sizeof(struct odeon_message_type));
     d.name = make_string(&input, ODEON_NAME_MAX + 1);
     d.version = make_string(&input, ODEON_NAME_MAX + 1);
-    /* lengths beyond what is there would be wild pointers; those beyond the bounds are refused before they are used */
-    d.n_types = input_u8(&input) < 250 ? input_u8(&input) % (TYPES + 1) : ODEON_PLUGIN_TYPES_MAX + 1 + input_u16(&input);
+    /* lengths beyond what is there would be wild pointers; those beyond the bounds are refused
+     * before they are used */
+    d.n_types = input_u8(&input) < 250 ? input_u8(&input) % (TYPES + 1)
+                                       : ODEON_PLUGIN_TYPES_MAX + 1 + input_u16(&input);
     d.types = input_u8(&input) == 255 ? NULL : type_list;
     d.messages = input_u8(&input) == 255 ? NULL : message_list;
     if (input_u8(&input) & 1)
-        d.n_messages =
-            input_u8(&input) < 250 ? input_u8(&input) % (MESSAGES + 1) : ODEON_MESSAGE_TYPES_MAX + 1 + input_u16(&input);
+        d.n_messages = input_u8(&input) < 250 ? input_u8(&input) % (MESSAGES + 1)
+                                              : ODEON_MESSAGE_TYPES_MAX + 1 + input_u16(&input);
     else
         d.messages_end = d.messages ? d.messages + input_u8(&input) % (MESSAGES + 1) : NULL;
     explain_init(&explain);

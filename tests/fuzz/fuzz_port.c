@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The consumer of a submission ring against a client that writes what it likes, where it likes, also between any two loads of the
- * executor.  What must hold is in engine_world.h.
+/* The consumer of a submission ring against a client that writes what it likes, where it likes,
+ * also between any two loads of the executor. What must hold is in engine_world.h.
  */
 #include "tests/fuzz/engine_world.h"
 
@@ -26,7 +26,9 @@ static actor_ref receiver(struct world *w, uint8_t which)
 static struct envelope record(struct world *w, struct input *input)
 {
     uint8_t how = input_u8(input), kind = input_u8(input);
-    struct envelope e = { .to = receiver(w, how), .type = w->number, .length = 8, .behaviour = kind >> 4 };
+    struct envelope e = {
+        .to = receiver(w, how), .type = w->number, .length = 8, .behaviour = kind >> 4
+    };
 
     switch (kind % 8) {
     case 0:

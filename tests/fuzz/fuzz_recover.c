@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recovery of a damaged segment: the image of one that a killed executor left behind (tests/unit/segment_state.h) with words, or bytes,
- * of the input written over it.
+/* Recovery of a damaged segment: the image of one that a killed executor left behind
+ * (tests/unit/segment_state.h) with words, or bytes, of the input written over it.
  *
- * It is refused with a reason, and has not been changed; or it is recovered, and what is run then are messages of their type's size to
- * actors that live; it comes to an end; and everything that lists shows can be read.
+ * It is refused with a reason, and has not been changed; or it is recovered, and what is run then
+ * are messages of their type's size to actors that live; it comes to an end; and everything that
+ * lists shows can be read.
  */
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -45,7 +46,8 @@ static struct engine *engine;
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-    return "detect_leaks=0"; /* much hangs on memory that is mapped, where the leak detector does not look */
+    /* much hangs on memory that is mapped, where the leak detector does not look */
+    return "detect_leaks=0";
 }
 
 static int on_number(void *self, const void *message, struct engine_context *ctx)
@@ -77,8 +79,14 @@ static uint32_t register_types(void)
     for (int i = 0; i < 2; i++) {
         const struct engine_behaviour behaviour = { number, 8, false, on_number };
         const struct engine_actor_type_info info = {
-            .name = names[i], .plugin = "fuzz", .version = 1, .state_size = STATE_KEPT_BYTES, .init = on_init,
-            .restart = i == 0 ? RESTART_KEEP : RESTART_INIT, .n_behaviours = 1, .behaviours = &behaviour,
+            .name = names[i],
+            .plugin = "fuzz",
+            .version = 1,
+            .state_size = STATE_KEPT_BYTES,
+            .init = on_init,
+            .restart = i == 0 ? RESTART_KEEP : RESTART_INIT,
+            .n_behaviours = 1,
+            .behaviours = &behaviour,
         };
         uint32_t id = 0;
         if (engine_actor_type_register(engine, &info, &id) == 0 && i == 0)
@@ -101,9 +109,15 @@ static void make_port(void)
     uint64_t bytes = PORT_RING_OFFSET + ODEON_RING_MIN;
 
     port = (struct engine_port_info){
-        .id = STATE_PORT, .generation = 1, .client = 1, .submission_bytes = ODEON_RING_MIN, .delivery_bytes = ODEON_RING_MIN,
-        .client_fd = memfd_make_sealed("client", bytes), .executor_fd = memfd_make_sealed("executor", bytes),
-        .doorbell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), .pipe_fd = -1,
+        .id = STATE_PORT,
+        .generation = 1,
+        .client = 1,
+        .submission_bytes = ODEON_RING_MIN,
+        .delivery_bytes = ODEON_RING_MIN,
+        .client_fd = memfd_make_sealed("client", bytes),
+        .executor_fd = memfd_make_sealed("executor", bytes),
+        .doorbell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
+        .pipe_fd = -1,
     };
     port_memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, port.client_fd, 0);
     FUZZ_EXPECT(port_memory != MAP_FAILED);
@@ -117,7 +131,8 @@ static void make(void)
 
     segment_fd = memfd_create("segment", MFD_CLOEXEC);
     stats_fd = memfd_make_sealed("stats", STATS_SEGMENT_SIZE);
-    FUZZ_EXPECT(engine_open(&config, segment_fd, stats_fd, &engine, &text) == 0 && engine_recover(engine, &report) == 0);
+    FUZZ_EXPECT(engine_open(&config, segment_fd, stats_fd, &engine, &text) == 0 &&
+                engine_recover(engine, &report) == 0);
     uint32_t type = register_types();
     for (int i = 0; i < STATE_QUEUES; i++) {
         struct engine_actor_view view;
@@ -150,11 +165,13 @@ static uint64_t field(struct input *input)
     return input_u64(input);
 }
 
-/* A word of what recovery looks at: everything lies in the first bytes of pages that exist, or anywhere in one of them. */
+/* A word of what recovery looks at: everything lies in the first bytes of pages that exist, or
+ * anywhere in one of them. */
 static void damage(struct input *input)
 {
     uint8_t what = input_u8(input);
-    off_t page = image[input_u8(input) % n_image].at, at = page + (what & 0x80 ? input_u16(input) % PAGE : 4 * (input_u8(input) % 128));
+    off_t page = image[input_u8(input) % n_image].at,
+          at = page + (what & 0x80 ? input_u16(input) % PAGE : 4 * (input_u8(input) % 128));
     size_t bytes = (size_t)1 << (what % 4);
     uint64_t value = field(input);
 
@@ -163,7 +180,8 @@ static void damage(struct input *input)
 
 static void lay_image(struct input *input)
 {
-    FUZZ_EXPECT(ftruncate(segment_fd, 0) == 0 && ftruncate(segment_fd, (off_t)engine_segment_size(&config)) == 0);
+    FUZZ_EXPECT(ftruncate(segment_fd, 0) == 0 &&
+                ftruncate(segment_fd, (off_t)engine_segment_size(&config)) == 0);
     for (size_t i = 0; i < n_image; i++)
         FUZZ_EXPECT(pwrite(segment_fd, image[i].bytes, PAGE, image[i].at) == PAGE);
     for (int i = 0; i < DAMAGES_MAX && input->left > 0; i++)
@@ -202,11 +220,13 @@ static void check_lists(void)
     struct engine_fault fault;
     actor_ref ref;
 
-    for (uint32_t slot = 0; engine_actor_next(engine, slot, &actor) == 0; slot = actor_ref_slot(actor.ref) + 1)
+    for (uint32_t slot = 0; engine_actor_next(engine, slot, &actor) == 0;
+         slot = actor_ref_slot(actor.ref) + 1)
         FUZZ_EXPECT(strnlen(actor.name, ODEON_NAME_MAX + 1) <= ODEON_NAME_MAX);
     for (uint32_t id = 1; engine_actor_type_get(engine, id, &type) == 0; id++)
         FUZZ_EXPECT(strnlen(type.name, ODEON_NAME_MAX + 1) <= ODEON_NAME_MAX);
-    for (uint16_t id = MESSAGE_TYPE_FIRST_USER; engine_message_type_get(engine, id, &message) == 0; id++)
+    for (uint16_t id = MESSAGE_TYPE_FIRST_USER; engine_message_type_get(engine, id, &message) == 0;
+         id++)
         FUZZ_EXPECT(strnlen(message.name, ODEON_NAME_MAX + 1) <= ODEON_NAME_MAX);
     for (unsigned i = 0; engine_fault_get(engine, i, &fault) == 0; i++)
         FUZZ_EXPECT(strnlen(fault.plugin, sizeof(fault.plugin)) < sizeof(fault.plugin));
@@ -223,7 +243,8 @@ static void run(void)
         FUZZ_EXPECT(round < RUNS_MAX);
         more = false;
         for (uint32_t source = 0; source < n_mailboxes + ODEON_PORTS_MAX; source++) {
-            bool waits = source < n_mailboxes ? urgent_mailbox_has_work(engine, source) : ready_clear(w->ready, source);
+            bool waits = source < n_mailboxes ? urgent_mailbox_has_work(engine, source)
+                                              : ready_clear(w->ready, source);
             if (!waits || !owner_take(&engine->sources[source], 0, 0))
                 continue;
             int64_t queue = source < n_mailboxes ? source : port_run(w, source - n_mailboxes, true);
@@ -245,7 +266,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         make();
     lay_image(&input);
     uint64_t before = sum(), tail = STATE_PORT_TAIL;
-    bool was_new = header_word(offsetof(struct segment_header, magic)) == 0 && header_word(offsetof(struct segment_header, boots)) == 0;
+    bool was_new = header_word(offsetof(struct segment_header, magic)) == 0 &&
+                   header_word(offsetof(struct segment_header, boots)) == 0;
     memset(port_memory, 0, PORT_RING_OFFSET);
     memcpy(port_memory, &tail, sizeof(tail));
     int r = engine_open(&config, segment_fd, stats_fd, &engine, &text);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client library against a service that answers anything: records raw or made up from the protocol's description, descriptors that
- * are memory files of the right kind, of another, or none.
+/* The client library against a service that answers anything: records raw or made up from the
+ * protocol's description, descriptors that are memory files of the right kind, of another, or none.
  *
- * connect() is ours (--wrap): it puts one end of a socket pair in the place of the library's socket.  All answers lie in it before the
- * library asks; behind them is the end of file.
+ * connect() is ours (--wrap): it puts one end of a socket pair in the place of the library's
+ * socket. All answers lie in it before the library asks; behind them is the end of file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,8 @@ static int descriptor(uint8_t kind, unsigned index)
     case 2:
         return eventfd(0, EFD_CLOEXEC);
     default:
-        return index < 2 ? memory(PORT_RING_OFFSET + RING, true) : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        return index < 2 ? memory(PORT_RING_OFFSET + RING, true)
+                         : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     }
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See message_fill.h.  The input says of each field whether it is there; of a oneof, which member; long lists and deep nesting end by
- * themselves, as the input does. */
+/* See message_fill.h. The input says of each field whether it is there; of a oneof, which member;
+ * long lists and deep nesting end by themselves, as the input does. */
 #include "tests/fuzz/message_fill.h"
 
 enum { LIST_MAX = 4, BYTES_MAX = 300, DEPTH_MAX = 4 };
 
-static ProtobufCMessage *fill(const ProtobufCMessageDescriptor *descriptor, struct input *input, int depth);
+static ProtobufCMessage *fill(const ProtobufCMessageDescriptor *descriptor, struct input *input,
+                              int depth);
 
 static void *zeroed(size_t n, size_t size)
 {
@@ -61,7 +62,8 @@ static size_t element_size(const ProtobufCFieldDescriptor *field)
     }
 }
 
-static void fill_element(const ProtobufCFieldDescriptor *field, void *at, struct input *input, int depth)
+static void fill_element(const ProtobufCFieldDescriptor *field, void *at, struct input *input,
+                         int depth)
 {
     ProtobufCBinaryData bytes;
     struct input part;
@@ -90,7 +92,8 @@ static void fill_element(const ProtobufCFieldDescriptor *field, void *at, struct
     }
 }
 
-static void fill_field(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field, struct input *input, int depth)
+static void fill_field(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
+                       struct input *input, int depth)
 {
     uint8_t *at = (uint8_t *)message + field->offset;
     size_t n;
@@ -113,7 +116,8 @@ static void fill_field(ProtobufCMessage *message, const ProtobufCFieldDescriptor
     *(size_t *)(void *)((uint8_t *)message + field->quantifier_offset) = n;
 }
 
-static ProtobufCMessage *fill(const ProtobufCMessageDescriptor *descriptor, struct input *input, int depth)
+static ProtobufCMessage *fill(const ProtobufCMessageDescriptor *descriptor, struct input *input,
+                              int depth)
 {
     ProtobufCMessage *message = zeroed(1, descriptor->sizeof_message);
     unsigned n_oneof = 0, chosen;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any message of the control protocol from an input: its fields by what protobuf-c knows of them. */
+/* Any message of the control protocol from an input: its fields by what protobuf-c knows of
+ * them. */
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>

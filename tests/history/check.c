@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The history checker: pairs in a hash table, the fate of each number in two bits (history.h, H1 to H5). */
+/* The history checker: pairs in a hash table, the fate of each number in two bits (history.h, H1 to
+ * H5). */
 #include "tests/history/history.h"
 
 #include <inttypes.h>
@@ -8,7 +9,10 @@
 #include <string.h>
 
 enum fate { FATE_NONE, FATE_RUN, FATE_REFUSED, FATE_DROPPED };
-enum { FATES_A_WORD = 32, JUMP_MAX = 1 << 24 /* a number so far above the last one is damage, not a gap */ };
+enum {
+    FATES_A_WORD = 32,
+    JUMP_MAX = 1 << 24 /* a number so far above the last one is damage, not a gap */
+};
 
 struct pair {
     uint64_t sender, receiver;
@@ -54,15 +58,16 @@ static void *memory(void *old, size_t n, size_t size)
 }
 
 static void __attribute__((format(printf, 4, 5)))
-found(struct history_verdict *verdict, enum history_wrong wrong, const struct pair *pair, const char *format, ...)
+found(struct history_verdict *verdict, enum history_wrong wrong, const struct pair *pair,
+      const char *format, ...)
 {
     verdict->wrong[wrong]++;
     if (verdict->first[0])
         return;
     int n = snprintf(verdict->first, sizeof(verdict->first), "%s: ", names[wrong]);
     if (pair)
-        n += snprintf(verdict->first + n, sizeof(verdict->first) - (size_t)n, "from %" PRIx64 " to %" PRIx64 ": ",
-                      pair->sender, pair->receiver);
+        n += snprintf(verdict->first + n, sizeof(verdict->first) - (size_t)n,
+                      "from %" PRIx64 " to %" PRIx64 ": ", pair->sender, pair->receiver);
     va_list args;
     va_start(args, format);
     vsnprintf(verdict->first + n, sizeof(verdict->first) - (size_t)n, format, args);
@@ -71,12 +76,15 @@ found(struct history_verdict *verdict, enum history_wrong wrong, const struct pa
 
 /* ---- pairs ---- */
 
-static struct pair *pair_slot(struct pair *pairs, uint64_t capacity, uint64_t sender, uint64_t receiver, uint16_t lane)
+static struct pair *pair_slot(struct pair *pairs, uint64_t capacity, uint64_t sender,
+                              uint64_t receiver, uint16_t lane)
 {
-    uint64_t hash = (sender * UINT64_C(0x9e3779b97f4a7c15) ^ (receiver + lane)) * UINT64_C(0xff51afd7ed558ccd);
+    uint64_t hash =
+        (sender * UINT64_C(0x9e3779b97f4a7c15) ^ (receiver + lane)) * UINT64_C(0xff51afd7ed558ccd);
     for (uint64_t at = hash ^ hash >> 32;; at++) {
         struct pair *pair = &pairs[at & (capacity - 1)];
-        if (!pair->used || (pair->sender == sender && pair->receiver == receiver && pair->lane == lane))
+        if (!pair->used ||
+            (pair->sender == sender && pair->receiver == receiver && pair->lane == lane))
             return pair;
     }
 }
@@ -100,10 +108,13 @@ static struct pair *pair_of(struct history *history, const struct history_record
 {
     if (history->so_far.pairs * 2 >= history->capacity)
         pairs_grow(history);
-    struct pair *pair = pair_slot(history->pairs, history->capacity, record->sender, record->receiver, record->lane);
+    struct pair *pair = pair_slot(history->pairs, history->capacity, record->sender,
+                                  record->receiver, record->lane);
     if (!pair->used) {
-        *pair =
-            (struct pair){ .sender = record->sender, .receiver = record->receiver, .lane = record->lane, .used = true };
+        *pair = (struct pair){ .sender = record->sender,
+                               .receiver = record->receiver,
+                               .lane = record->lane,
+                               .used = true };
         history->so_far.pairs++;
     }
     return pair;
@@ -112,8 +123,9 @@ static struct pair *pair_of(struct history *history, const struct history_record
 static enum fate fate_of(const struct pair *pair, uint64_t number)
 {
     uint64_t at = number - 1;
-    return at / FATES_A_WORD < pair->words ? (enum fate)(pair->fates[at / FATES_A_WORD] >> at % FATES_A_WORD * 2 & 3)
-                                           : FATE_NONE;
+    return at / FATES_A_WORD < pair->words
+               ? (enum fate)(pair->fates[at / FATES_A_WORD] >> at % FATES_A_WORD * 2 & 3)
+               : FATE_NONE;
 }
 
 static void fate_set(struct pair *pair, uint64_t number, enum fate fate)
@@ -132,49 +144,55 @@ static void fate_set(struct pair *pair, uint64_t number, enum fate fate)
 
 /* ---- records ---- */
 
-static void note_run_again(struct history *history, const struct pair *pair, const struct history_record *record)
+static void note_run_again(struct history *history, const struct pair *pair,
+                           const struct history_record *record)
 {
     if (!record->redelivered)
-        found(&history->so_far, HISTORY_DOUBLED, pair, "%" PRIu64 " was run again, and not marked", record->sequence);
+        found(&history->so_far, HISTORY_DOUBLED, pair, "%" PRIu64 " was run again, and not marked",
+              record->sequence);
     else if (record->sequence != pair->last)
-        found(&history->so_far, HISTORY_DOUBLED, pair, "%" PRIu64 " was run again behind %" PRIu64, record->sequence,
-              pair->last);
+        found(&history->so_far, HISTORY_DOUBLED, pair, "%" PRIu64 " was run again behind %" PRIu64,
+              record->sequence, pair->last);
     else if (record->attempt < pair->attempt)
-        found(&history->so_far, HISTORY_MISMARKED, pair, "%" PRIu64 ": attempt %u behind attempt %u", record->sequence,
-              record->attempt, pair->attempt);
+        found(&history->so_far, HISTORY_MISMARKED, pair,
+              "%" PRIu64 ": attempt %u behind attempt %u", record->sequence, record->attempt,
+              pair->attempt);
     else
         history->so_far.redelivered++;
 }
 
-static void note_run(struct history *history, struct pair *pair, const struct history_record *record)
+static void note_run(struct history *history, struct pair *pair,
+                     const struct history_record *record)
 {
     enum fate fate = fate_of(pair, record->sequence);
     if (record->attempt > 0 && !record->redelivered)
-        found(&history->so_far, HISTORY_MISMARKED, pair, "%" PRIu64 ": attempt %u without a mark", record->sequence,
-              record->attempt);
+        found(&history->so_far, HISTORY_MISMARKED, pair, "%" PRIu64 ": attempt %u without a mark",
+              record->sequence, record->attempt);
     if (fate == FATE_RUN)
         note_run_again(history, pair, record);
     else if (fate != FATE_NONE)
-        found(&history->so_far, HISTORY_CONTRADICTED, pair, "%" PRIu64 " was %s, and run", record->sequence,
-              fate == FATE_REFUSED ? "refused" : "dropped");
+        found(&history->so_far, HISTORY_CONTRADICTED, pair, "%" PRIu64 " was %s, and run",
+              record->sequence, fate == FATE_REFUSED ? "refused" : "dropped");
     if (fate == FATE_RUN || fate == FATE_NONE)
         pair->attempt = record->attempt;
     if (fate != FATE_NONE)
         return;
     if (record->sequence < pair->last)
-        found(&history->so_far, HISTORY_REORDERED, pair, "%" PRIu64 " was run behind %" PRIu64, record->sequence,
-              pair->last);
+        found(&history->so_far, HISTORY_REORDERED, pair, "%" PRIu64 " was run behind %" PRIu64,
+              record->sequence, pair->last);
     else
         pair->last = record->sequence;
     fate_set(pair, record->sequence, FATE_RUN);
     history->so_far.run++;
 }
 
-static void note_not_run(struct history *history, struct pair *pair, uint64_t number, enum fate fate)
+static void note_not_run(struct history *history, struct pair *pair, uint64_t number,
+                         enum fate fate)
 {
     const char *word = fate == FATE_REFUSED ? "refused" : "dropped";
     if (fate_of(pair, number) != FATE_NONE) {
-        found(&history->so_far, HISTORY_CONTRADICTED, pair, "%" PRIu64 " was %s, and has a fate", number, word);
+        found(&history->so_far, HISTORY_CONTRADICTED, pair, "%" PRIu64 " was %s, and has a fate",
+              number, word);
         return;
     }
     fate_set(pair, number, fate);
@@ -185,7 +203,8 @@ static void note_not_run(struct history *history, struct pair *pair, uint64_t nu
 static void note_sent(struct history *history, struct pair *pair, uint64_t number)
 {
     if (number <= pair->sent) {
-        found(&history->so_far, HISTORY_MISNUMBERED, pair, "%" PRIu64 " was sent behind %" PRIu64, number, pair->sent);
+        found(&history->so_far, HISTORY_MISNUMBERED, pair, "%" PRIu64 " was sent behind %" PRIu64,
+              number, pair->sent);
         return;
     }
     history->so_far.sent += number - pair->sent;
@@ -207,15 +226,15 @@ void history_add(struct history *history, const struct history_record *record)
     }
     struct pair *pair = pair_of(history, record);
     if (record->sequence == 0 || record->sequence > highest(pair) + JUMP_MAX) {
-        found(&history->so_far, HISTORY_DAMAGED, pair, "a record with number %" PRIu64 " behind %" PRIu64,
-              record->sequence, highest(pair));
+        found(&history->so_far, HISTORY_DAMAGED, pair,
+              "a record with number %" PRIu64 " behind %" PRIu64, record->sequence, highest(pair));
         return;
     }
     switch (record->kind) {
     case HISTORY_BEGUN:
         if (record->sequence <= pair->sent)
-            found(&history->so_far, HISTORY_MISNUMBERED, pair, "%" PRIu64 " was begun behind %" PRIu64,
-                  record->sequence, pair->sent);
+            found(&history->so_far, HISTORY_MISNUMBERED, pair,
+                  "%" PRIu64 " was begun behind %" PRIu64, record->sequence, pair->sent);
         else if (record->sequence > pair->begun)
             pair->begun = record->sequence;
         break;
@@ -240,7 +259,8 @@ void history_add(struct history *history, const struct history_record *record)
 /* ---- the verdict ---- */
 
 /* What is missing of a pair; `verdict` gets what is there and must not be. */
-static uint64_t pair_judge(const struct pair *pair, struct history_verdict *verdict, uint64_t *ret_first)
+static uint64_t pair_judge(const struct pair *pair, struct history_verdict *verdict,
+                           uint64_t *ret_first)
 {
     uint64_t missing = 0, in_doubt = 0;
     for (uint64_t number = 1; number <= pair->sent; number++)
@@ -251,9 +271,11 @@ static uint64_t pair_judge(const struct pair *pair, struct history_verdict *verd
             continue;
         in_doubt++;
         if (number > pair->begun)
-            found(verdict, HISTORY_PHANTOM, pair, "%" PRIu64 " is there and was never sent", number);
+            found(verdict, HISTORY_PHANTOM, pair, "%" PRIu64 " is there and was never sent",
+                  number);
         else if (number != pair->sent + in_doubt)
-            found(verdict, HISTORY_PHANTOM, pair, "%" PRIu64 " is there, and one before it is not", number);
+            found(verdict, HISTORY_PHANTOM, pair, "%" PRIu64 " is there, and one before it is not",
+                  number);
     }
     verdict->in_doubt += in_doubt;
     return missing;
@@ -266,7 +288,9 @@ bool history_judge(const struct history *history, struct history_verdict *ret_ve
     uint64_t missing = 0, number = 0;
     for (uint64_t i = 0; i < history->capacity; i++) {
         uint64_t first_of_pair = 0,
-                 n = history->pairs[i].used ? pair_judge(&history->pairs[i], &verdict, &first_of_pair) : 0;
+                 n = history->pairs[i].used
+                         ? pair_judge(&history->pairs[i], &verdict, &first_of_pair)
+                         : 0;
         if (n && !first) {
             first = &history->pairs[i];
             number = first_of_pair;
@@ -275,12 +299,13 @@ bool history_judge(const struct history *history, struct history_verdict *ret_ve
     }
     if (missing > history->drops) {
         found(&verdict, HISTORY_LOST, first,
-              "%" PRIu64 " (%" PRIu64 " in all are missing, %" PRIu64 " drops were counted)", number, missing,
-              history->drops);
+              "%" PRIu64 " (%" PRIu64 " in all are missing, %" PRIu64 " drops were counted)",
+              number, missing, history->drops);
         verdict.wrong[HISTORY_LOST] = missing - history->drops;
     } else if (missing < history->drops) {
-        found(&verdict, HISTORY_UNBALANCED, NULL, "%" PRIu64 " drops were counted, %" PRIu64 " numbers are missing",
-              history->drops, missing);
+        found(&verdict, HISTORY_UNBALANCED, NULL,
+              "%" PRIu64 " drops were counted, %" PRIu64 " numbers are missing", history->drops,
+              missing);
         verdict.wrong[HISTORY_UNBALANCED] = history->drops - missing;
     }
     verdict.dropped += missing < history->drops ? missing : history->drops;
@@ -296,10 +321,10 @@ bool history_is_right(const struct history *history)
 void history_print(const struct history_verdict *verdict, FILE *to)
 {
     fprintf(to,
-            "history=%s pairs=%" PRIu64 " sent=%" PRIu64 " run=%" PRIu64 " refused=%" PRIu64 " dropped=%" PRIu64
-            " redelivered=%" PRIu64 " in_doubt=%" PRIu64,
-            verdict->first[0] ? "WRONG" : "ok", verdict->pairs, verdict->sent, verdict->run, verdict->refused,
-            verdict->dropped, verdict->redelivered, verdict->in_doubt);
+            "history=%s pairs=%" PRIu64 " sent=%" PRIu64 " run=%" PRIu64 " refused=%" PRIu64
+            " dropped=%" PRIu64 " redelivered=%" PRIu64 " in_doubt=%" PRIu64,
+            verdict->first[0] ? "WRONG" : "ok", verdict->pairs, verdict->sent, verdict->run,
+            verdict->refused, verdict->dropped, verdict->redelivered, verdict->in_doubt);
     for (int i = 0; i < HISTORY_WRONG_N; i++)
         if (verdict->wrong[i])
             fprintf(to, " %s=%" PRIu64, names[i], verdict->wrong[i]);

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Histories: what senders and receivers of numbered messages have seen, and whether it can have been.
+/* Histories: what senders and receivers of numbered messages have seen, and whether it can have
+ * been.
  *
- * Each sender numbers what it sends to a receiver from 1, without gaps, and each of both notes what happens: a record
- * per event.  The checker takes records in any order between senders and receivers; those of one sender for one
- * receiver, and those of one receiver from one sender, must come as they happened.  It takes O(1) for a record, and
- * O(n) for all; two bits a number are kept.
+ * Each sender numbers what it sends to a receiver from 1, without gaps, and each of both notes what
+ * happens: a record per event. The checker takes records in any order between senders and
+ * receivers; those of one sender for one receiver, and those of one receiver from one sender, must
+ * come as they happened. It takes O(1) for a record, and O(n) for all; two bits a number are kept.
  *
  * What must hold, for each pair of sender and receiver (and lane):
- *   H1  Each number that was accepted has exactly one fate: run, refused, or dropped.  Drops of which only the sum is
- * known (a counter of the service) must be exactly as many as are missing. H2  A number is run once.  It may be run
- * again only with the mark `redelivered`, before any later one of the pair: the executor has died in it. H3  Numbers
- * are run in ascending order. H4  Nothing is run that was not sent.  What its sender had begun to send when it was
- * killed may be there or not, but only as a prefix. H5  `attempt` (faults of earlier runs) is above 0 only with the
- * mark, and does not fall.
+ *   H1  Each number that was accepted has exactly one fate: run, refused, or dropped.  Drops of
+ *       which only the sum is
+ * known (a counter of the service) must be exactly as many as are missing. H2 A number is run once.
+ * It may be run again only with the mark `redelivered`, before any later one of the pair: the
+ * executor has died in it. H3 Numbers are run in ascending order. H4 Nothing is run that was not
+ * sent. What its sender had begun to send when it was killed may be there or not, but only as a
+ * prefix. H5 `attempt` (faults of earlier runs) is above 0 only with the mark, and does not fall.
  *
  * A checker, and a log, belong to one thread at a time. */
 #pragma once
@@ -71,25 +73,30 @@ bool history_is_right(const struct history *history);
 /* The verdict over all that was added; more may follow.  True: all is as it must be. */
 bool history_judge(const struct history *history, struct history_verdict *ret_verdict);
 const char *history_wrong_name(enum history_wrong wrong);
-void history_print(const struct history_verdict *verdict, FILE *to); /* one line, `history=ok …` or `history=WRONG …` */
+/* one line, `history=ok …` or `history=WRONG …` */
+void history_print(const struct history_verdict *verdict, FILE *to);
 
-static inline void history_note(struct history *history, enum history_kind kind, uint64_t sender, uint64_t receiver,
-                                uint64_t sequence)
+static inline void history_note(struct history *history, enum history_kind kind, uint64_t sender,
+                                uint64_t receiver, uint64_t sequence)
 {
-    history_add(history, &(struct history_record){
-                             .sender = sender, .receiver = receiver, .sequence = sequence, .kind = (uint8_t)kind });
+    history_add(history, &(struct history_record){ .sender = sender,
+                                                   .receiver = receiver,
+                                                   .sequence = sequence,
+                                                   .kind = (uint8_t)kind });
 }
 
 /* ---- log.c ---- */
 
-/* Records in a file, mapped: whoever writes may be killed at any moment, and what it had noted is there.  One writer at
- * a time; a file that is there is continued. */
+/* Records in a file, mapped: whoever writes may be killed at any moment, and what it had noted is
+ * there. One writer at a time; a file that is there is continued. */
 struct history_log;
 
 struct history_log *history_log_open(const char *path,
-                                     uint64_t capacity); /* NULL and errno; the file takes room as it fills */
+                                     /* NULL and errno; the file takes room as it fills */
+                                     uint64_t capacity);
 struct history_log *history_log_close(struct history_log *log);
 void history_log_note(struct history_log *log,
-                      const struct history_record *record); /* beyond the capacity: counted, and damage */
+                      /* beyond the capacity: counted, and damage */
+                      const struct history_record *record);
 /* Adds a log's records.  0; negative errno: no such file, or no log. */
 int history_add_log(struct history *history, const char *path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logs of histories: a file that is mapped, a head and records.  A record counts once it is whole: the count is stored
- * behind it, so that a writer may be killed between any two instructions.  */
+/* Logs of histories: a file that is mapped, a head and records. A record counts once it is whole:
+ * the count is stored behind it, so that a writer may be killed between any two instructions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -31,13 +31,15 @@ static size_t log_size(uint64_t capacity)
     return sizeof(struct log_head) + capacity * sizeof(struct history_record);
 }
 
-static int log_map(struct history_log *log, const char *path, int flags, int protection, uint64_t capacity)
+static int log_map(struct history_log *log, const char *path, int flags, int protection,
+                   uint64_t capacity)
 {
     struct stat st;
     int fd = open(path, flags | O_CLOEXEC, 0600), r = 0;
     if (fd < 0)
         return -errno;
-    if (fstat(fd, &st) < 0 || (st.st_size == 0 && capacity && ftruncate(fd, (off_t)log_size(capacity)) < 0) ||
+    if (fstat(fd, &st) < 0 ||
+        (st.st_size == 0 && capacity && ftruncate(fd, (off_t)log_size(capacity)) < 0) ||
         fstat(fd, &st) < 0)
         r = -errno;
     else if ((size_t)st.st_size < sizeof(struct log_head))

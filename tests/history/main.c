@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history LOG...: judges logs together.  One line; exit status 0: right, 1: wrong, 2: not readable. */
+/* history LOG...: judges logs together.  One line; exit status 0: right, 1: wrong, 2: not
+ * readable. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The history checker on histories that are right, and on such as have been doctored: each must be found, by its name.
+/* The history checker on histories that are right, and on such as have been doctored: each must be
+ * found, by its name.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,14 +19,17 @@ static const char *command;
 static struct history_record records[RECORDS + 8];
 static size_t n_records;
 
-static struct history_record *put(enum history_kind kind, uint64_t sender, uint64_t receiver, uint64_t sequence)
+static struct history_record *put(enum history_kind kind, uint64_t sender, uint64_t receiver,
+                                  uint64_t sequence)
 {
-    records[n_records] =
-        (struct history_record){ .sender = sender, .receiver = receiver, .sequence = sequence, .kind = (uint8_t)kind };
+    records[n_records] = (struct history_record){
+        .sender = sender, .receiver = receiver, .sequence = sequence, .kind = (uint8_t)kind
+    };
     return &records[n_records++];
 }
 
-/* Everybody sends to everybody, receivers are some numbers behind; some are refused, some are run twice with the mark.
+/* Everybody sends to everybody, receivers are some numbers behind; some are refused, some are run
+ * twice with the mark.
  */
 static void make_right(void)
 {
@@ -38,11 +42,12 @@ static void make_right(void)
             }
 }
 
-static struct history_record *record_of(enum history_kind kind, uint64_t sender, uint64_t receiver, uint64_t sequence)
+static struct history_record *record_of(enum history_kind kind, uint64_t sender, uint64_t receiver,
+                                        uint64_t sequence)
 {
     for (size_t i = 0; i < n_records; i++)
-        if (records[i].kind == kind && records[i].sender == sender && records[i].receiver == receiver &&
-            records[i].sequence == sequence)
+        if (records[i].kind == kind && records[i].sender == sender &&
+            records[i].receiver == receiver && records[i].sequence == sequence)
             return &records[i];
     abort(); /* the test is wrong */
 }
@@ -66,9 +71,10 @@ static void expect_wrong(enum history_wrong wrong, uint64_t times)
 
     for (int i = 0; i < HISTORY_WRONG_N; i++)
         if (verdict.wrong[i] != (i == (int)wrong ? times : 0))
-            fail_msg("%s: %llu (%s)", history_wrong_name((enum history_wrong)i), (unsigned long long)verdict.wrong[i],
-                     verdict.first);
-    assert_memory_equal(verdict.first, history_wrong_name(wrong), strlen(history_wrong_name(wrong)));
+            fail_msg("%s: %llu (%s)", history_wrong_name((enum history_wrong)i),
+                     (unsigned long long)verdict.wrong[i], verdict.first);
+    assert_memory_equal(verdict.first, history_wrong_name(wrong),
+                        strlen(history_wrong_name(wrong)));
 }
 
 static void expect_right(void)
@@ -108,7 +114,8 @@ static void test_lost(void **state)
 static void test_last_one_lost(void **state)
 {
     (void)state;
-    *record_of(HISTORY_RUN, SENDERS, RECEIVERS, NUMBERS) = (struct history_record){ .kind = HISTORY_DROPS };
+    *record_of(HISTORY_RUN, SENDERS, RECEIVERS, NUMBERS) =
+        (struct history_record){ .kind = HISTORY_DROPS };
     expect_wrong(HISTORY_LOST, 1);
 }
 
@@ -160,7 +167,8 @@ static void test_phantom(void **state)
 static void test_wrong_receiver(void **state)
 {
     (void)state;
-    record_of(HISTORY_RUN, 4, 1, NUMBERS)->receiver = RECEIVERS + 1; /* of the pair with that one, nothing was sent */
+    /* of the pair with that one, nothing was sent */
+    record_of(HISTORY_RUN, 4, 1, NUMBERS)->receiver = RECEIVERS + 1;
     struct history_verdict verdict = judge();
     assert_int_equal(verdict.wrong[HISTORY_LOST], 1);
     assert_int_equal(verdict.wrong[HISTORY_PHANTOM], 1);
@@ -208,8 +216,8 @@ static void test_sent_twice(void **state)
     expect_wrong(HISTORY_MISNUMBERED, 1);
 }
 
-/* What its sender had begun when it was killed: nothing of it, a part, all of it; but no part without the part before
- * it. */
+/* What its sender had begun when it was killed: nothing of it, a part, all of it; but no part
+ * without the part before it. */
 static void test_in_doubt(void **state)
 {
     (void)state;
@@ -237,7 +245,8 @@ static void test_drops_that_are_counted(void **state)
     (void)state;
     record_of(HISTORY_RUN, 2, 3, 1000)->kind = HISTORY_DROPPED;
     expect_right();
-    *record_of(HISTORY_RUN, 2, 3, 1001) = (struct history_record){ .kind = HISTORY_DROPS, .sequence = 1 };
+    *record_of(HISTORY_RUN, 2, 3, 1001) =
+        (struct history_record){ .kind = HISTORY_DROPS, .sequence = 1 };
     expect_right();
     assert_int_equal(judge().dropped, 2);
     put(HISTORY_DROPS, 0, 0, 1);
@@ -264,7 +273,8 @@ static void test_no_records(void **state)
     expect_wrong(HISTORY_DAMAGED, 1);
 }
 
-/* A log that is written by a process that is killed in the middle, and continued; the command that judges it. */
+/* A log that is written by a process that is killed in the middle, and continued; the command that
+ * judges it. */
 static void test_log(void **state)
 {
     char path[] = "/tmp/odeon-history.XXXXXX", line[256];
@@ -279,7 +289,8 @@ static void test_log(void **state)
         assert_true(child >= 0);
         if (child == 0) {
             struct history_log *log = history_log_open(path, RECORDS);
-            for (size_t i = part ? n_records / 2 : 0; log && i < (part ? n_records : n_records / 2); i++)
+            for (size_t i = part ? n_records / 2 : 0; log && i < (part ? n_records : n_records / 2);
+                 i++)
                 history_log_note(log, &records[i]);
             kill(getpid(), SIGKILL);
         }

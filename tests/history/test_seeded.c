@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The history checker against services that are broken on purpose: executors with one bug each (daemon/engine/seed.h)
- * lose, double, reorder, hide a refusal, or do not mark what is run again.  Each must be found, and the same executor
- * without a bug must not. */
+/* The history checker against services that are broken on purpose: executors with one bug each
+ * (daemon/engine/seed.h) lose, double, reorder, hide a refusal, or do not mark what is run again.
+ * Each must be found, and the same executor without a bug must not. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -35,8 +35,9 @@ static void trial_begin(struct trial *t, const char *seed)
     *t = (struct trial){ .history = history_new() };
     if (seed)
         setenv("ODEON_SEED", seed, 1);
-    service_start(&t->service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=1", "--executor",
-                                                      TEST_SEEDED, "--plugin", TEST_WITNESS, NULL });
+    service_start(&t->service, (const char *const[]){
+                                   SMALL_SERVICE, "--set", "restart-delay-max-ms=1", "--executor",
+                                   TEST_SEEDED, "--plugin", TEST_WITNESS, NULL });
     unsetenv("ODEON_SEED");
     snprintf(t->path, sizeof(t->path), "%s/history", t->service.dir);
     t->client = service_connect(&t->service, "history");
@@ -52,7 +53,8 @@ static void post(struct trial *t, odeon_ref to, uint64_t stream, uint64_t n, boo
     struct witness_number number = { .stream = stream, .n = n, .dwells = dwells };
 
     history_note(t->history, HISTORY_BEGUN, stream, stream, n);
-    assert_int_equal(odeon_post_wait(t->port, to, t->number, &number, sizeof(number), SECONDS(PATIENCE_S)), 0);
+    assert_int_equal(
+        odeon_post_wait(t->port, to, t->number, &number, sizeof(number), SECONDS(PATIENCE_S)), 0);
     history_note(t->history, HISTORY_SENT, stream, stream, n);
 }
 
@@ -75,16 +77,18 @@ static bool receive_refusals(struct trial *t)
     return marked;
 }
 
-/* Until a refusal has come back from there, and so all that was posted before has been run.  One may be lost, or not be told. */
+/* Until a refusal has come back from there, and so all that was posted before has been run. One may
+ * be lost, or not be told. */
 static void wait_behind(struct trial *t, odeon_ref actor)
 {
     struct witness_unwanted unwanted = { .n = 0 };
     uint64_t marker = MARKERS, looks = 0;
 
-    assert_true(wait_until(((looks++ % 20 == 0 ? (void)odeon_post_correlated(t->port, actor, t->unwanted, marker++,
-                                                                            &unwanted, sizeof(unwanted))
-                                               : (void)0),
-                            receive_refusals(t))));
+    assert_true(wait_until(
+        ((looks++ % 20 == 0 ? (void)odeon_post_correlated(t->port, actor, t->unwanted, marker++,
+                                                          &unwanted, sizeof(unwanted))
+                            : (void)0),
+         receive_refusals(t))));
 }
 
 /* Every fourth is of a type that the receiver does not take; its number is the correlation. */
@@ -94,8 +98,8 @@ static void post_unwanted(struct trial *t, uint64_t n)
     int r;
 
     history_note(t->history, HISTORY_BEGUN, STREAM_REFUSED, STREAM_REFUSED, n);
-    assert_true(
-        wait_until((r = odeon_post_correlated(t->port, t->log, t->unwanted, n, &unwanted, sizeof(unwanted))) == 0));
+    assert_true(wait_until((r = odeon_post_correlated(t->port, t->log, t->unwanted, n, &unwanted,
+                                                      sizeof(unwanted))) == 0));
     history_note(t->history, HISTORY_SENT, STREAM_REFUSED, STREAM_REFUSED, n);
     receive_refusals(t);
 }
@@ -231,8 +235,9 @@ static void test_unmarked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_none),         cmocka_unit_test(test_lose_run),       cmocka_unit_test(test_copy_twice),
-        cmocka_unit_test(test_newest_first), cmocka_unit_test(test_silent_refusal), cmocka_unit_test(test_unmarked),
+        cmocka_unit_test(test_none),           cmocka_unit_test(test_lose_run),
+        cmocka_unit_test(test_copy_twice),     cmocka_unit_test(test_newest_first),
+        cmocka_unit_test(test_silent_refusal), cmocka_unit_test(test_unmarked),
     };
 
     return cmocka_run_group_tests_name("history_seeded", tests, NULL, NULL);

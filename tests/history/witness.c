@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The witness: `witness_relay` hands numbers on to the actor of its arguments, `witness_log` notes them in the file of
- * its arguments. What it notes outlives the executor, so that a second run of a message is seen. */
+/* The witness: `witness_relay` hands numbers on to the actor of its arguments, `witness_log` notes
+ * them in the file of its arguments. What it notes outlives the executor, so that a second run of a
+ * message is seen. */
 #include "witness.h"
 
 #include <errno.h>
@@ -21,7 +22,8 @@ ODEON_INIT(witness_relay, odeon_ref)
 
 ODEON_RECEIVE(witness_relay, witness_number)
 {
-    odeon_send_any(ctx, self->next, witness_number, .stream = msg->stream, .n = msg->n, .dwells = msg->dwells);
+    odeon_send_any(ctx, self->next, witness_number, .stream = msg->stream, .n = msg->n,
+                   .dwells = msg->dwells);
     return ODEON_NODELETE;
 }
 

@@ -4,8 +4,8 @@
 
 #include <odeon/message.h>
 
-/* `stream` names sender and receiver in the log; `dwells`: the behaviour goes on behind its note until there is a file called as the log
- * with WITNESS_GO behind it. */
+/* `stream` names sender and receiver in the log; `dwells`: the behaviour goes on behind its note
+ * until there is a file called as the log with WITNESS_GO behind it. */
 #define WITNESS_GO ".go"
 ODEON_MESSAGE(witness_number, 1, { uint64_t stream, n, dwells; });
 ODEON_MESSAGE(witness_unwanted, 1, { uint64_t n; }); /* nobody takes it */

@@ -79,8 +79,9 @@ void raw_expect_error(struct raw *raw, uint64_t id, int error, const char *text)
     if (raw_receive(raw, &answer) == 0)
         fail_msg("the service has closed the connection without a word (expected: %s)", text);
     if (answer.reply->id != id || answer.reply->error != error || !strstr(answer.reply->text, text))
-        fail_msg("answer %llu, error %d, '%s'; expected: %llu, %d, '%s'", (unsigned long long)answer.reply->id,
-                 answer.reply->error, answer.reply->text, (unsigned long long)id, error, text);
+        fail_msg("answer %llu, error %d, '%s'; expected: %llu, %d, '%s'",
+                 (unsigned long long)answer.reply->id, answer.reply->error, answer.reply->text,
+                 (unsigned long long)id, error, text);
     raw_answer_fini(&answer);
 }
 
@@ -89,7 +90,8 @@ void raw_expect_end(struct raw *raw)
     struct raw_answer answer;
 
     if (raw_receive(raw, &answer) != 0)
-        fail_msg("the connection was to be closed; error %d, '%s'", answer.reply->error, answer.reply->text);
+        fail_msg("the connection was to be closed; error %d, '%s'", answer.reply->error,
+                 answer.reply->text);
 }
 
 void raw_expect_alive(struct raw *raw)
@@ -132,7 +134,8 @@ static uint8_t *map_ring(int fd, uint64_t ring, int protection)
 
     assert_true(base != MAP_FAILED);
     assert_true(mmap(base, once, protection, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED);
-    assert_true(mmap(base + once, ring, protection, MAP_SHARED | MAP_FIXED, fd, PORT_RING_OFFSET) != MAP_FAILED);
+    assert_true(mmap(base + once, ring, protection, MAP_SHARED | MAP_FIXED, fd, PORT_RING_OFFSET) !=
+                MAP_FAILED);
     return base;
 }
 
@@ -149,7 +152,8 @@ void raw_port_open(struct raw_port *port, const struct service *service, uint64_
     request.port_open = &open;
     raw_send(&port->raw, &request, NULL, 0);
     assert_int_equal(raw_receive(&port->raw, &answer), 1);
-    while (answer.reply->id == 0 && answer.reply->event) { /* the executor may be restarted meanwhile */
+    /* the executor may be restarted meanwhile */
+    while (answer.reply->id == 0 && answer.reply->event) {
         raw_answer_fini(&answer);
         assert_int_equal(raw_receive(&port->raw, &answer), 1);
     }
@@ -162,8 +166,10 @@ void raw_port_open(struct raw_port *port, const struct service *service, uint64_
     port->executor_memory = frame_take_fd(&answer.frame, 1);
     port->doorbell = frame_take_fd(&answer.frame, 2);
     raw_answer_fini(&answer);
-    port->mine = (struct port_client *)(void *)map_ring(port->client_memory, ring_bytes, PROT_READ | PROT_WRITE);
-    port->theirs = (struct port_executor *)(void *)map_ring(port->executor_memory, ring_bytes, PROT_READ);
+    port->mine = (struct port_client *)(void *)map_ring(port->client_memory, ring_bytes,
+                                                        PROT_READ | PROT_WRITE);
+    port->theirs =
+        (struct port_executor *)(void *)map_ring(port->executor_memory, ring_bytes, PROT_READ);
     port->submission = (uint8_t *)port->mine + PORT_RING_OFFSET;
     port->delivery = (const uint8_t *)port->theirs + PORT_RING_OFFSET;
 }
@@ -205,7 +211,8 @@ void raw_port_receive(struct raw_port *port, struct envelope *envelope, void *pa
 {
     const uint8_t *at = port->delivery + (port->taken & (port->size - 1));
 
-    if (!wait_until(atomic_load_explicit(&port->theirs->delivery_tail, memory_order_acquire) != port->taken))
+    if (!wait_until(atomic_load_explicit(&port->theirs->delivery_tail, memory_order_acquire) !=
+                    port->taken))
         fail_msg("nothing is delivered");
     memcpy(envelope, at, sizeof(*envelope));
     if (payload)

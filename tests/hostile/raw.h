@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client without the library: it says on the control connection what it likes, and maps the memory of its port
- * itself.
+/* A client without the library: it says on the control connection what it likes, and maps the
+ * memory of its port itself.
  *
  * One thread.  What must work (connecting, sending) fails the test when it does not.
  */
@@ -33,7 +33,8 @@ void raw_close(struct raw *raw);
 /* Gives the request the next id. */
 void raw_send(struct raw *raw, Odeon__Request *request, const int *fds, size_t n_fds);
 void raw_send_bytes(struct raw *raw, const void *data, size_t size);
-/* 1: a record; 0: the service has closed the connection.  Nothing within the test's patience fails the test. */
+/* 1: a record; 0: the service has closed the connection. Nothing within the test's patience fails
+ * the test. */
 int raw_receive(struct raw *raw, struct raw_answer *answer);
 void raw_answer_fini(struct raw_answer *answer);
 /* The answer to the last request has this error, and `text` is in its text. */

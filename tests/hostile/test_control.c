@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad clients on the control connection: each gets a clear answer, and a bystander's traffic goes on. */
+/* Bad clients on the control connection: each gets a clear answer, and a bystander's traffic goes
+ * on. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +24,10 @@ static struct numbers bystander;
 static int setup(void **state)
 {
     (void)state;
-    /* what is tried here are thousands of offences of one process: its waits (test_offenders.c) would be all that one saw */
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "offender-hold-ms=0", "--plugin", TEST_PROBE, NULL });
+    /* what is tried here are thousands of offences of one process: its waits (test_offenders.c)
+     * would be all that one saw */
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "offender-hold-ms=0",
+                                                   "--plugin", TEST_PROBE, NULL });
     numbers_start(&bystander, &service, 64);
     numbers_wait(&bystander, 100);
     return 0;
@@ -45,7 +48,8 @@ static int check_bystander(void **state)
 {
     (void)state;
     numbers_wait(&bystander, 100);
-    assert_true(wait_until(service_state(&service).clients == 1 && service_state(&service).ports == 1));
+    assert_true(
+        wait_until(service_state(&service).clients == 1 && service_state(&service).ports == 1));
     return 0;
 }
 
@@ -265,7 +269,8 @@ static void test_too_many_ports(void **state)
     raw_close(&raw);
 }
 
-/* All ports that there are: the next one is refused, the ports in use are not disturbed, and the room comes back. */
+/* All ports that there are: the next one is refused, the ports in use are not disturbed, and the
+ * room comes back. */
 static void test_all_ports_taken(void **state)
 {
     enum { CLIENTS = ODEON_PORTS_MAX / ODEON_PORTS_PER_CLIENT_MAX + 1 };
@@ -294,7 +299,8 @@ static void test_all_ports_taken(void **state)
         opened += !full;
     }
     numbers_wait(&bystander, 100);
-    assert_in_range(opened, ODEON_PORTS_MAX - 40, ODEON_PORTS_MAX - 1); /* earlier ones may be on their way out */
+    /* earlier ones may be on their way out */
+    assert_in_range(opened, ODEON_PORTS_MAX - 40, ODEON_PORTS_MAX - 1);
     while (clients > 0)
         raw_close(&raws[--clients]);
 }
@@ -315,7 +321,9 @@ static void test_gone_before_the_answer(void **state)
 
 static void test_bad_port_requests(void **state)
 {
-    static const uint64_t sizes[] = { 1, 4096, 100000, UINT64_C(1) << 27, UINT64_MAX, UINT64_C(1) << 63 };
+    static const uint64_t sizes[] = { 1,          4096,
+                                      100000,     UINT64_C(1) << 27,
+                                      UINT64_MAX, UINT64_C(1) << 63 };
     Odeon__Request request = ODEON__REQUEST__INIT;
     Odeon__PortClose close = ODEON__PORT_CLOSE__INIT;
     struct raw raw = raw_connect(&service);
@@ -396,11 +404,13 @@ static void test_descriptors_that_nobody_asked_for(void **state)
     } control = { 0 };
     uint8_t bytes[64];
     struct iovec part = { bytes, pack_status(bytes, 77) };
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)
-    };
-    control.header =
-        (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int) * 20), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+    struct msghdr message = { .msg_iov = &part,
+                              .msg_iovlen = 1,
+                              .msg_control = control.bytes,
+                              .msg_controllen = sizeof(control.bytes) };
+    control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int) * 20),
+                                       .cmsg_level = SOL_SOCKET,
+                                       .cmsg_type = SCM_RIGHTS };
     for (int i = 0; i < 20; i++)
         memcpy(CMSG_DATA(&control.header) + (size_t)i * sizeof(int), &null, sizeof(int));
     assert_true(sendmsg(raw.fd, &message, MSG_NOSIGNAL) > 0);
@@ -435,7 +445,8 @@ static void test_one_that_never_reads(void **state)
     raw_close(&raw);
 }
 
-/* Many requests to the executor at once: all are answered, in order, and the others get their turn. */
+/* Many requests to the executor at once: all are answered, in order, and the others get their
+ * turn. */
 static void test_many_requests_at_once(void **state)
 {
     Odeon__Request request = ODEON__REQUEST__INIT;
@@ -537,7 +548,8 @@ static void test_senseless_requests(void **state)
     raw_close(&raw);
 }
 
-/* One that fills the table of clients: the next is refused with a reason, and the room comes back. */
+/* One that fills the table of clients: the next is refused with a reason, and the room comes
+ * back. */
 static void test_too_many_clients(void **state)
 {
     static struct raw raws[ODEON_CLIENTS_MAX];

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One of 64 clients does not receive any more, or one of 64 actors never returns: the others go on, and every drop or
- * refusal is counted.
+/* One of 64 clients does not receive any more, or one of 64 actors never returns: the others go on,
+ * and every drop or refusal is counted.
  *
- * Each client posts numbers to an echo of its own and has a window of them under way; the one in question is posted for
- * as often as the others are on the average, whether it takes its answers or not.  The others' rate is held against
- * that of as many others beside one who behaves (drop), or beside one worker less and nobody who hangs (hang):
- * `bench=crowd` lines.  Asserted are the books; the ratio with --strict (tests/crowd.sh).
+ * Each client posts numbers to an echo of its own and has a window of them under way; the one in
+ * question is posted for as often as the others are on the average, whether it takes its answers or
+ * not. The others' rate is held against that of as many others beside one who behaves (drop), or
+ * beside one worker less and nobody who hangs (hang): `bench=crowd` lines. Asserted are the books;
+ * the ratio with --strict (tests/crowd.sh).
  *
  * So that the two differ in nothing else:
- * - both services are up at a time, one of them stopped, and a slice of the one is compared with the next slice of the
- *   other: what the machine is doing besides hits both.  A ratio is the median over many pairs of slices;
- * - this thread makes the same calls for the same number of messages in both, but for what cannot be taken: answers of
- *   the deaf one;
- * - this thread never sleeps.  As many workers run as there are processors beside it, two at most, and they spin
- * (spin-us) for longer than a round of the crowd takes: else a service is ten times as fast in one slice as in the
- * next, as it happens that its workers sleep, or share a processor with this thread, in either service. */
+ * - both services are up at a time, one of them stopped, and a slice of the one is compared with
+ *   the next slice of the other: what the machine is doing besides hits both.  A ratio is the
+ *   median over many pairs of slices;
+ * - this thread makes the same calls for the same number of messages in both, but for what cannot
+ *   be taken: answers of the deaf one;
+ * - this thread never sleeps.  As many workers run as there are processors beside it, two at most,
+ * and they spin (spin-us) for longer than a round of the crowd takes: else a service is ten times
+ * as fast in one slice as in the next, as it happens that its workers sleep, or share a processor
+ * with this thread, in either service. */
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -47,7 +50,8 @@ struct crowd {
     struct service service;
     struct member member[CROWD];
     uint32_t number, hang;
-    uint64_t owed; /* posts by others that the odd one has not been posted for, times as many others */
+    /* posts by others that the odd one has not been posted for, times as many others */
+    uint64_t owed;
 };
 
 static double seconds = 0.5; /* of either service, in slices */
@@ -67,10 +71,12 @@ static void crowd_begin(struct crowd *c, unsigned n_workers)
 
     memset(c, 0, sizeof(*c));
     snprintf(workers, sizeof(workers), "workers=%u", n_workers);
-    service_start(&c->service, (const char *const[]){
-                                   "--set", workers, "--set", "queues-per-worker=16", "--set", "actors=1024", "--set",
-                                   "affinity=none", "--set", "stall-warn-ms=50", "--set", "spin-us=5000", "--set",
-                                   "limit-bytes=1M", "--set", "backlog-bytes=128K", "--plugin", TEST_CROWD, NULL });
+    service_start(&c->service,
+                  (const char *const[]){ "--set", workers, "--set", "queues-per-worker=16", "--set",
+                                         "actors=1024", "--set", "affinity=none", "--set",
+                                         "stall-warn-ms=50", "--set", "spin-us=5000", "--set",
+                                         "limit-bytes=1M", "--set", "backlog-bytes=128K",
+                                         "--plugin", TEST_CROWD, NULL });
     for (unsigned i = 0; i < CROWD; i++) {
         struct odeon_port_options options = { .struct_size = sizeof(options),
                                               .submission_bytes = 1 << 16,
@@ -162,7 +168,8 @@ static double run(struct crowd *c, enum how odd, double how_long)
     return (double)(after - before) * 1e9 / (double)(time_ns() - begin);
 }
 
-/* Everybody's books, and those of the one who did not behave: nothing is missing that was not counted. */
+/* Everybody's books, and those of the one who did not behave: nothing is missing that was not
+ * counted. */
 static void settle(struct crowd *c, enum how odd)
 {
     for (unsigned i = 0; i < CROWD; i++) {
@@ -170,7 +177,8 @@ static void settle(struct crowd *c, enum how odd)
 
         if (i == ODD && odd == HUNG)
             continue;
-        assert_true(wait_until((take(m), m->answered + m->refused + odeon_port_dropped(m->port) == m->posted)));
+        assert_true(wait_until(
+            (take(m), m->answered + m->refused + odeon_port_dropped(m->port) == m->posted)));
         if (i != ODD || odd == HONEST)
             assert_int_equal(odeon_port_dropped(m->port) + m->refused, 0);
     }
@@ -179,13 +187,15 @@ static void settle(struct crowd *c, enum how odd)
     if (odd == HUNG) { /* what was not refused waits, in its own queue or beside it */
         struct member *m = &c->member[ODD];
 
-        assert_true(
-            wait_until((take(m), service_figure(&c->service, "refusals") == m->refused + odeon_port_dropped(m->port))));
+        assert_true(wait_until((take(m), service_figure(&c->service, "refusals") ==
+                                             m->refused + odeon_port_dropped(m->port))));
         assert_int_equal(m->answered, 0);
         assert_true(m->refused > 0 && m->refused + odeon_port_dropped(m->port) <= m->posted);
-        assert_true(wait_until(service_figure(&c->service, "set_aside") >= 1)); /* and who got no processor for so long */
+        /* and who got no processor for so long */
+        assert_true(wait_until(service_figure(&c->service, "set_aside") >= 1));
     }
-    assert_int_equal(service_figure(&c->service, "backlog_dropped"), odeon_port_dropped(c->member[ODD].port));
+    assert_int_equal(service_figure(&c->service, "backlog_dropped"),
+                     odeon_port_dropped(c->member[ODD].port));
     assert_int_equal(service_state(&c->service).executor_restarts, 0);
 }
 
@@ -228,7 +238,8 @@ static void crowd_prepare(struct crowd *c, enum how odd, unsigned n_workers)
     if (odd == HUNG) {
         struct crowd_hang hang = { 0 };
 
-        assert_int_equal(odeon_post(c->member[ODD].port, c->member[ODD].echo, c->hang, &hang, sizeof(hang)), 0);
+        assert_int_equal(
+            odeon_post(c->member[ODD].port, c->member[ODD].echo, c->hang, &hang, sizeof(hang)), 0);
         assert_true(wait_until(service_figure(&c->service, "handler_stalls") >= 1));
     }
     fill(c, odd);
@@ -285,7 +296,8 @@ static void compare(const char *what, enum how odd, unsigned n_workers, unsigned
     for (unsigned i = 0; i < pairs; i++)
         ratios[i] = one(odd, n_workers, n_workers_beside, &rate);
     ratio = median(ratios, pairs);
-    printf("# bench=crowd odd=%s members=%d workers=%u others_per_s=%.0f ratio=%.3f from=%.3f to=%.3f at_least=0.98 "
+    printf("# bench=crowd odd=%s members=%d workers=%u others_per_s=%.0f ratio=%.3f from=%.3f "
+           "to=%.3f at_least=0.98 "
            "pairs=%u\n",
            what, CROWD, n_workers, rate, ratio, ratios[0], ratios[pairs - 1], pairs);
     if (strict)

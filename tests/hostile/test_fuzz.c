@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client that writes at random for some seconds, into its rings, its words and the control connection, while another
- * one's traffic has to be complete and in order.  The seed is printed; ODEON_TEST_SEED=N repeats a run's choices. */
+/* A client that writes at random for some seconds, into its rings, its words and the control
+ * connection, while another one's traffic has to be complete and in order. The seed is printed;
+ * ODEON_TEST_SEED=N repeats a run's choices. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
@@ -72,7 +73,8 @@ static void put_record(struct fuzz *fuzz, struct raw_port *port)
         break;
     case 3:
         envelope.type = (uint16_t)random_next();
-        if (envelope.type == fuzz->work_type || envelope.type == fuzz->crash_type) /* which would do as they are told */
+        /* which would do as they are told */
+        if (envelope.type == fuzz->work_type || envelope.type == fuzz->crash_type)
             envelope.type = fuzz->types[0];
         break;
     case 4:
@@ -116,7 +118,8 @@ static void scribble(struct raw_port *port)
 /* All of it, or the port is broken. */
 static bool is_taken(struct raw_port *port)
 {
-    return atomic_load(&port->theirs->submission_head) == port->tail || atomic_load(&port->theirs->broken) != PORT_OK;
+    return atomic_load(&port->theirs->submission_head) == port->tail ||
+           atomic_load(&port->theirs->broken) != PORT_OK;
 }
 
 /* One port's life: until it is broken, or for some hundred steps. */
@@ -130,7 +133,8 @@ static void fuzz_port(struct fuzz *fuzz)
     while (steps-- > 0 && atomic_load(&port.theirs->broken) == PORT_OK) {
         if (published == port.tail && random_below(50) && !wait_until(is_taken(&port)))
             fail_msg("what was published lies there: tail %llu, head %llu, need_wakeup %u",
-                     (unsigned long long)published, (unsigned long long)atomic_load(&port.theirs->submission_head),
+                     (unsigned long long)published,
+                     (unsigned long long)atomic_load(&port.theirs->submission_head),
                      atomic_load(&port.theirs->need_wakeup));
         for (uint64_t n = random_below(20); n > 0; n--)
             put_record(fuzz, &port);
@@ -176,9 +180,10 @@ static void begin(struct fuzz *fuzz)
     *fuzz = (struct fuzz){ 0 };
     random_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time_ns() * 2 + 1;
     print_message("# fuzz: seed %llu\n", (unsigned long long)random_state);
-    service_start(&fuzz->service, (const char *const[]){ SMALL_SERVICE, "--set", "backlog-bytes=144K", "--set",
-                                                         "restart-delay-max-ms=20", "--set", "offender-hold-ms=0",
-                                                         "--plugin", TEST_PROBE, "--log-level", "notice", NULL });
+    service_start(&fuzz->service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "backlog-bytes=144K", "--set",
+                                         "restart-delay-max-ms=20", "--set", "offender-hold-ms=0",
+                                         "--plugin", TEST_PROBE, "--log-level", "notice", NULL });
     fuzz->client = service_connect(&fuzz->service, "fuzz");
     numbers_start(&fuzz->bystander, &fuzz->service, 64);
     fuzz->receivers[0] = spawn(fuzz->client, "probe_echo", NULL, NULL, 0);
@@ -200,18 +205,20 @@ static void begin(struct fuzz *fuzz)
 static void end(struct fuzz *fuzz, uint64_t kills)
 {
     numbers_wait(&fuzz->bystander, 200);
-    print_message(
-        "# fuzz: %llu records through %llu ports, %llu of them broken, %llu refusals, %llu kills; beside them "
-        "%llu numbers in order\n",
-        (unsigned long long)fuzz->records, (unsigned long long)fuzz->ports,
-        (unsigned long long)service_figure(&fuzz->service, "ports_broken"),
-        (unsigned long long)service_figure(&fuzz->service, "refusals"), (unsigned long long)kills,
-        (unsigned long long)atomic_load(&fuzz->bystander.received));
+    print_message("# fuzz: %llu records through %llu ports, %llu of them broken, %llu refusals, "
+                  "%llu kills; beside them "
+                  "%llu numbers in order\n",
+                  (unsigned long long)fuzz->records, (unsigned long long)fuzz->ports,
+                  (unsigned long long)service_figure(&fuzz->service, "ports_broken"),
+                  (unsigned long long)service_figure(&fuzz->service, "refusals"),
+                  (unsigned long long)kills,
+                  (unsigned long long)atomic_load(&fuzz->bystander.received));
     assert_true(service_figure(&fuzz->service, "ports_broken") > 0);
     assert_true(service_figure(&fuzz->service, "refusals") > 0);
     numbers_finish(&fuzz->bystander);
     odeon_disconnect(fuzz->client);
-    assert_true(wait_until(service_state(&fuzz->service).ports == 0 && service_state(&fuzz->service).clients == 0));
+    assert_true(wait_until(service_state(&fuzz->service).ports == 0 &&
+                           service_state(&fuzz->service).clients == 0));
     assert_int_equal(service_state(&fuzz->service).executor_restarts, kills); /* by nothing else */
     assert_int_equal(service_stop(&fuzz->service, SIGTERM), 0);
     service_end(&fuzz->service);
@@ -259,8 +266,8 @@ static void test_random_writes_and_kills(void **state)
     while (goes_on(&fuzz, until) || kills < 2) {
         struct odeon_stats_service service = service_state(&fuzz.service);
 
-        if (time_ns() > next && service.executor_pid != 0 && (pid_t)service.executor_pid != former &&
-            strcmp(service.state_name, "running") == 0) {
+        if (time_ns() > next && service.executor_pid != 0 &&
+            (pid_t)service.executor_pid != former && strcmp(service.state_name, "running") == 0) {
             former = (pid_t)service.executor_pid;
             assert_int_equal(kill(former, SIGKILL), 0);
             kills++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small windows make the limits real: a handler that sends more than its outbox holds, a queue at its limit, a client
- * that does not receive.  The offender is told, it is counted, nobody else notices. */
+/* Small windows make the limits real: a handler that sends more than its outbox holds, a queue at
+ * its limit, a client that does not receive. The offender is told, it is counted, nobody else
+ * notices. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,7 +15,11 @@
 #include "tests/system/numbers.h"
 #include "tests/system/probe.h"
 
-enum { OUTBOX = 144 << 10, /* the least; half of it is the engine's own */ BACKLOG = 144 << 10, RING = 1 << 16 };
+enum {
+    OUTBOX = 144 << 10,
+    /* the least; half of it is the engine's own */ BACKLOG = 144 << 10,
+    RING = 1 << 16
+};
 
 static struct service service;
 static struct numbers bystander;
@@ -22,7 +27,8 @@ static struct odeon_client *client;
 
 static void start(const char *setting)
 {
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", setting, "--plugin", TEST_PROBE, NULL });
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", setting, "--plugin",
+                                                   TEST_PROBE, NULL });
     client = service_connect(&service, "limits");
     numbers_start(&bystander, &service, 16);
     numbers_wait(&bystander, 100);
@@ -79,7 +85,8 @@ static void test_greedy_handler_gets_an_error(void **state)
         assert_int_equal(odeon_post(port, greedy, go_id, &go, sizeof(go)), 0);
         uint64_t received = 0;
         struct greedy_told told = { 0 };
-        assert_int_equal(odeon_call(port, greedy, ask_id, NULL, 0, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REPLY);
+        assert_int_equal(odeon_call(port, greedy, ask_id, NULL, 0, SECONDS(PATIENCE_S), &reply),
+                         ODEON_CALL_REPLY);
         memcpy(&told, reply.data, sizeof(told));
         odeon_release(port);
         assert_int_equal(told.error, -ENOBUFS);
@@ -107,7 +114,8 @@ static odeon_ref spawn_apart(uint32_t *ret_queue)
 
     assert_int_equal(odeon_admin_actor_list(client, NULL, 0, 0, &list), 0);
     for (size_t i = 0; i < list->n; i++)
-        if (((const struct odeon_actor_info *)list->rows)[i].queue < 64) /* ports have numbers behind the queues */
+        /* ports have numbers behind the queues */
+        if (((const struct odeon_actor_info *)list->rows)[i].queue < 64)
             used |= UINT64_C(1) << ((const struct odeon_actor_info *)list->rows)[i].queue;
     odeon_list_free(list);
     for (int i = 0; i < 32; i++) {
@@ -123,16 +131,18 @@ static odeon_ref spawn_apart(uint32_t *ret_queue)
     return ODEON_NOBODY;
 }
 
-/* How many the ledger has counted.  A question that its queue has no room for is asked again, and counted as refused.
+/* How many the ledger has counted. A question that its queue has no room for is asked again, and
+ * counted as refused.
  */
-static uint64_t count_in(struct odeon_port *port, odeon_ref ledger, uint32_t ask_type, uint64_t *refusals)
+static uint64_t count_in(struct odeon_port *port, odeon_ref ledger, uint32_t ask_type,
+                         uint64_t *refusals)
 {
     struct odeon_delivery delivery;
     uint64_t count;
     int outcome;
 
-    while ((outcome = odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &delivery)) ==
-           ODEON_CALL_REFUSED) {
+    while ((outcome = odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S),
+                                 &delivery)) == ODEON_CALL_REFUSED) {
         odeon_release(port);
         ++*refusals;
     }
@@ -142,8 +152,8 @@ static uint64_t count_in(struct odeon_port *port, odeon_ref ledger, uint32_t ask
     return count;
 }
 
-/* Blocks for a ledger that is busy for so long.  False: on a slow machine they took longer, and the ledger may have
- * gone on. */
+/* Blocks for a ledger that is busy for so long. False: on a slow machine they took longer, and the
+ * ledger may have gone on. */
 static bool post_while_it_works(struct odeon_port *port, odeon_ref ledger, unsigned n, uint64_t ns)
 {
     uint32_t work_type = message_id(client, odeon_message_of(probe_work)),
@@ -156,7 +166,8 @@ static bool post_while_it_works(struct odeon_port *port, odeon_ref ledger, unsig
     for (unsigned i = 0; i < n; i++) {
         assert_int_equal(odeon_post(port, ledger, block_type, &block, sizeof(block)), 0);
         /* one at a time: the limit is looked at when a batch comes, and a batch is taken whole */
-        assert_true(wait_until(atomic_load(&port->theirs->submission_head) == port->submission_published));
+        assert_true(
+            wait_until(atomic_load(&port->theirs->submission_head) == port->submission_published));
     }
     return time_ns() - begin < (int64_t)ns;
 }
@@ -177,7 +188,8 @@ static void test_queue_at_its_limit_refuses(void **state)
     ask_type = message_id(client, odeon_message_of(probe_ask));
     ledger = spawn_apart(&queue);
     port = port_open_or_fail(client, RING, 1 << 20, false);
-    assert_int_equal(ctl_set(&service, (char[512]){ "" }, 512, "stall-warn-ms=0"), 0); /* it is not set aside, however long it takes */
+    /* it is not set aside, however long it takes */
+    assert_int_equal(ctl_set(&service, (char[512]){ "" }, 512, "stall-warn-ms=0"), 0);
     for (uint64_t ns = 500 * UINT64_C(1000000);; ns *= 2) {
         refusals = service_figure(&service, "refusals");
         before = count_in(port, ledger, ask_type, &refusals);
@@ -232,11 +244,13 @@ static void test_client_that_does_not_receive(void **state)
     port = port_open_or_fail(client, RING, RING, false);
     assert_int_equal(odeon_post(port, echo, flood_type, &flood, sizeof(flood)), 0);
     assert_true(wait_until(service_figure(&service, "backlog_dropped") > 0));
-    /* the echo has sent it all when it answers another port; what it sends is on its way when it answers a second time
+    /* the echo has sent it all when it answers another port; what it sends is on its way when it
+     * answers a second time
      */
     struct odeon_port *other = port_open_or_fail(client, RING, RING, false);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(odeon_call(other, echo, number_type, &number, sizeof(number), SECONDS(PATIENCE_S), &delivery),
+        assert_int_equal(odeon_call(other, echo, number_type, &number, sizeof(number),
+                                    SECONDS(PATIENCE_S), &delivery),
                          ODEON_CALL_REPLY);
         odeon_release(other);
     }
@@ -257,7 +271,8 @@ static void test_client_that_does_not_receive(void **state)
     assert_int_equal(service_figure(&service, "backlog_dropped"), dropped);
     /* the port goes on as if nothing had been */
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(odeon_call(port, echo, number_type, &number, sizeof(number), SECONDS(PATIENCE_S), &delivery),
+        assert_int_equal(odeon_call(port, echo, number_type, &number, sizeof(number),
+                                    SECONDS(PATIENCE_S), &delivery),
                          ODEON_CALL_REPLY);
         odeon_release(port);
     }
@@ -288,8 +303,8 @@ static void test_client_that_goes_while_it_is_flooded(void **state)
     end();
 }
 
-/* A handler that never returns takes a worker, and no more: the others run everything else, ports included, and the end
- * is in order and says what was left. */
+/* A handler that never returns takes a worker, and no more: the others run everything else, ports
+ * included, and the end is in order and says what was left. */
 static void test_handler_that_never_returns(void **state)
 {
     static const struct odeon_message_type hang_type = {
@@ -330,9 +345,9 @@ static void test_handler_that_never_returns(void **state)
     for (int round = 0; round < 20; round++) {
         numbers_wait(&bystander, 50);
         for (int i = 0; i < 8; i++) {
-            assert_int_equal(
-                odeon_call(ports[i], echo, number_id, &number, sizeof(number), SECONDS(PATIENCE_S), &reply),
-                ODEON_CALL_REPLY);
+            assert_int_equal(odeon_call(ports[i], echo, number_id, &number, sizeof(number),
+                                        SECONDS(PATIENCE_S), &reply),
+                             ODEON_CALL_REPLY);
             odeon_release(ports[i]);
         }
     }
@@ -343,7 +358,8 @@ static void test_handler_that_never_returns(void **state)
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     /* the one that runs, and what is behind it */
     assert_true(service_state(&service).unreceived >= 1);
-    assert_true(service_log_has(&service, " messages sent but not received: the time to drain was over"));
+    assert_true(
+        service_log_has(&service, " messages sent but not received: the time to drain was over"));
     service_end(&service);
 }
 

@@ -2,9 +2,9 @@
 /* Who offends again and again waits before it is listened to again, and nobody else does
  * (daemon/supervisor/offenders.h).
  *
- * The offender is a process of its own: the one that runs the tests is an honest one of the same user.  It says in
- * shared memory how far it has come.  That somebody waits is seen by the counter, and by time that must have gone by;
- * that somebody does not, by the counter alone.
+ * The offender is a process of its own: the one that runs the tests is an honest one of the same
+ * user. It says in shared memory how far it has come. That somebody waits is seen by the counter,
+ * and by time that must have gone by; that somebody does not, by the counter alone.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -25,8 +25,8 @@
 #include "tests/system/numbers.h"
 
 enum { RING = 1 << 16, OFFENCES = 8, PREPARED = 10, LEFT = 50, PROCESSES = 16 };
-/* What the offences of either kind must bring together: less than they do, or than a pause in which they were forgotten
- * (a second). */
+/* What the offences of either kind must bring together: less than they do, or than a pause in which
+ * they were forgotten (a second). */
 #define ROUNDS_WAIT   MILLISECONDS(10 + 20 + 40 + 80 + 100 + 100)
 #define PREPARED_WAIT SECONDS(1)
 
@@ -46,7 +46,8 @@ static pid_t offender_pid;
 static void __attribute__((noreturn)) live(pid_t parent, void (*act)(void))
 {
     /* an expectation that fails there ends the process, not the test */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setenv("CMOCKA_TEST_ABORT", "1", 1) < 0)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+        setenv("CMOCKA_TEST_ABORT", "1", 1) < 0)
         _exit(1);
     act();
     _exit(0);
@@ -115,7 +116,8 @@ static void come_to(int step)
         pause_briefly();
 }
 
-/* Many at once, prepared before: then a request that must wait long, and connections that it leaves behind. */
+/* Many at once, prepared before: then a request that must wait long, and connections that it leaves
+ * behind. */
 static void leave_connections(void)
 {
     static struct raw_port ports[PREPARED];
@@ -128,7 +130,8 @@ static void leave_connections(void)
     offender->began_ns = time_ns();
     for (int i = 0; i < PREPARED; i++)
         break_port(&ports[i]);
-    for (int i = 0; i < PREPARED; i++) { /* it is told of each all the same, while it is held back */
+    /* it is told of each all the same, while it is held back */
+    for (int i = 0; i < PREPARED; i++) {
         struct raw_answer answer;
 
         assert_int_equal(raw_receive(&ports[i].raw, &answer), 1);
@@ -184,7 +187,8 @@ static void offend_as_many(void)
 static int setup(void **state)
 {
     (void)state;
-    offender = mmap(NULL, sizeof(*offender), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    offender =
+        mmap(NULL, sizeof(*offender), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(offender != MAP_FAILED);
     return 0;
 }
@@ -197,7 +201,8 @@ static int teardown(void **state)
 
 static void begin(const char *hold)
 {
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", hold, "--plugin", TEST_PROBE, NULL });
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", hold, "--plugin",
+                                                   TEST_PROBE, NULL });
     numbers_start(&bystander, &service, 64);
     numbers_wait(&bystander, 100);
 }
@@ -262,8 +267,8 @@ static void test_nonsense_waits_too(void **state)
     end();
 }
 
-/* A hold of seconds: others are served meanwhile, what the offender leaves behind goes at once, and the service's end
- * waits for nobody. */
+/* A hold of seconds: others are served meanwhile, what the offender leaves behind goes at once, and
+ * the service's end waits for nobody. */
 static void test_nobody_waits_for_the_held(void **state)
 {
     uint32_t clients;
@@ -282,7 +287,8 @@ static void test_nobody_waits_for_the_held(void **state)
     assert_true(wait_until(service_state(&service).clients == clients + 1));
     answered = atomic_load(&offender->answered);
     named = service_log_count(&service, "sent a record that is no request");
-    if (time_ns() - offender->began_ns < PREPARED_WAIT) { /* a machine that is slower than that shows nothing here */
+    /* a machine that is slower than that shows nothing here */
+    if (time_ns() - offender->began_ns < PREPARED_WAIT) {
         assert_false(answered);
         assert_int_equal(named, 0); /* nobody has listened to those that have gone */
     }
@@ -294,7 +300,8 @@ static void test_nobody_waits_for_the_held(void **state)
     end();
 }
 
-/* They cannot be told from the next one of their user; from those who were there before they can. */
+/* They cannot be told from the next one of their user; from those who were there before they
+ * can. */
 static void test_many_processes_hold_newcomers(void **state)
 {
     int64_t end_ns = time_ns() + SECONDS(PATIENCE_S);
@@ -305,7 +312,8 @@ static void test_many_processes_hold_newcomers(void **state)
     begin("offender-hold-ms=100");
     before = raw_connect(&service);
     raw_hello(&before);
-    do { /* once, on a machine that is not so slow that they are forgotten before the next one comes */
+    /* once, on a machine that is not so slow that they are forgotten before the next one comes */
+    do {
         offender_start(offend_as_many);
         offender_end();
         odeon_disconnect(service_connect(&service, "newcomer"));

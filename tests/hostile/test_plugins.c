@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad plugins and bad paths: each is refused with a text that names what is wrong, nothing of it stays, traffic goes
- * on. */
+/* Bad plugins and bad paths: each is refused with a text that names what is wrong, nothing of it
+ * stays, traffic goes on. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@ static struct odeon_client *client;
 static int setup(void **state)
 {
     (void)state;
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, "--plugin",
-                                                   TEST_PLUGINS "/good.so", NULL });
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE,
+                                                   "--plugin", TEST_PLUGINS "/good.so", NULL });
     client = service_connect(&service, "plugins");
     numbers_start(&bystander, &service, 64);
     numbers_wait(&bystander, 100);
@@ -60,7 +60,8 @@ static void expect_refused(const char *path, const char *text)
     int r = odeon_plugin_load(client, path);
 
     if (r >= 0 || !strstr(odeon_error_text(), text))
-        fail_msg("%s: %d, '%s'; expected a text with '%s'", path, r, r < 0 ? odeon_error_text() : "", text);
+        fail_msg("%s: %d, '%s'; expected a text with '%s'", path, r,
+                 r < 0 ? odeon_error_text() : "", text);
     check_unharmed();
 }
 
@@ -95,9 +96,10 @@ static void test_bad_plugins(void **state)
     }
 }
 
-/* A file of the service's directory, made of the good plugin's bytes, changed at one place and cut. */
-static const char *make_file(const char *name, const char *from, size_t keep, size_t offset, const void *patch,
-                             size_t patch_size)
+/* A file of the service's directory, made of the good plugin's bytes, changed at one place and
+ * cut. */
+static const char *make_file(const char *name, const char *from, size_t keep, size_t offset,
+                             const void *patch, size_t patch_size)
 {
     static char path[128];
     static unsigned char bytes[1 << 20];
@@ -132,22 +134,27 @@ static void test_damaged_files(void **state)
     uint64_t far = UINT64_C(1) << 40;
 
     (void)state;
-    expect_refused(make_file("machine.so", GOOD, SIZE_MAX, offsetof(Elf64_Ehdr, e_machine), &machine, 2), machine_text);
+    expect_refused(
+        make_file("machine.so", GOOD, SIZE_MAX, offsetof(Elf64_Ehdr, e_machine), &machine, 2),
+        machine_text);
     expect_refused(make_file("class.so", GOOD, SIZE_MAX, EI_CLASS, "\1", 1), "32 bit");
     expect_refused(make_file("order.so", GOOD, SIZE_MAX, EI_DATA, "\2", 1), "byte order");
-    expect_refused(make_file("object.so", GOOD, SIZE_MAX, offsetof(Elf64_Ehdr, e_type), &object, 2), "an object file");
+    expect_refused(make_file("object.so", GOOD, SIZE_MAX, offsetof(Elf64_Ehdr, e_type), &object, 2),
+                   "an object file");
     expect_refused(make_file("header.so", GOOD, 40, 0, "", 0), "not an ELF file: it has 40 bytes");
     expect_refused(make_file("cut.so", GOOD, 400, 0, "", 0), "cut short");
     expect_refused(make_file("half.so", GOOD, 5000, 0, "", 0), "cut short");
-    expect_refused(make_file("far.so", GOOD, SIZE_MAX, offsetof(Elf64_Ehdr, e_phoff), &far, 8), "cut short");
-    expect_refused(make_file("magic.so", GOOD, SIZE_MAX, 0, "#!/b", 4), "not an ELF file: it begins with 23 21 2f 62");
+    expect_refused(make_file("far.so", GOOD, SIZE_MAX, offsetof(Elf64_Ehdr, e_phoff), &far, 8),
+                   "cut short");
+    expect_refused(make_file("magic.so", GOOD, SIZE_MAX, 0, "#!/b", 4),
+                   "not an ELF file: it begins with 23 21 2f 62");
     expect_refused(make_file("empty.so", GOOD, 0, 0, "", 0), "is empty");
     expect_refused(TEST_ODEOND, "link it with -shared");
 }
 
-/* Bytes turned at random: refused or loaded, whatever the loader thinks of it, but never the end of the supervisor;
- * what the dynamic loader itself does with a damaged file is its own affair, so only the headers that are checked are
- * touched. */
+/* Bytes turned at random: refused or loaded, whatever the loader thinks of it, but never the end of
+ * the supervisor; what the dynamic loader itself does with a damaged file is its own affair, so
+ * only the headers that are checked are touched. */
 static void test_damaged_headers(void **state)
 {
     unsigned seed = 7;
@@ -159,7 +166,8 @@ static void test_damaged_headers(void **state)
         for (size_t i = 0; i < sizeof(garbage); i++)
             garbage[i] = (unsigned char)rand_r(&seed);
         /* identification and what says where the program headers are */
-        static const size_t at[] = { 0, 4, 16, offsetof(Elf64_Ehdr, e_phoff), offsetof(Elf64_Ehdr, e_phentsize) - 4 };
+        static const size_t at[] = { 0, 4, 16, offsetof(Elf64_Ehdr, e_phoff),
+                                     offsetof(Elf64_Ehdr, e_phentsize) - 4 };
         const char *path = make_file("garbage.so", GOOD, SIZE_MAX, at[round % 5], garbage, 8);
         assert_true(odeon_plugin_load(client, path) < 0);
         assert_true(strlen(odeon_error_text()) > 20);
@@ -199,9 +207,10 @@ static void test_bad_descriptors(void **state)
     static const struct {
         const char *path;
         int flags;
-    } bad[] = {
-        { "/tmp", O_RDONLY | O_DIRECTORY }, { "/dev/null", O_RDONLY }, { GOOD, O_PATH }, { "/dev/zero", O_RDWR }
-    };
+    } bad[] = { { "/tmp", O_RDONLY | O_DIRECTORY },
+                { "/dev/null", O_RDONLY },
+                { GOOD, O_PATH },
+                { "/dev/zero", O_RDWR } };
     Odeon__Request request = ODEON__REQUEST__INIT;
     Odeon__PluginLoad load = ODEON__PLUGIN_LOAD__INIT;
     struct raw raw = raw_connect(&service);
@@ -243,12 +252,14 @@ static void test_bad_plugin_at_start(void **state)
 
     (void)state;
     service_make_dir(&other);
-    service_spawn(&other, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PLUGINS "/wrong_abi.so", NULL });
+    service_spawn(&other, (const char *const[]){ SMALL_SERVICE, "--plugin",
+                                                 TEST_PLUGINS "/wrong_abi.so", NULL });
     assert_int_not_equal(service_wait_end(&other), 0);
     assert_true(service_log_has(&other, "abi_major is 2, ours is 1"));
     service_end(&other);
     service_make_dir(&other);
-    service_spawn(&other, (const char *const[]){ SMALL_SERVICE, "--plugin", "/no/such/plugin.so", NULL });
+    service_spawn(&other,
+                  (const char *const[]){ SMALL_SERVICE, "--plugin", "/no/such/plugin.so", NULL });
     assert_int_not_equal(service_wait_end(&other), 0);
     assert_true(service_log_has(&other, "/no/such/plugin.so does not exist"));
     service_end(&other);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of settings in a storm, by several clients at once, good and bad ones mixed; while a handler hangs; out of
- * range. A bystander's numbers go round all the time. */
+/* Changes of settings in a storm, by several clients at once, good and bad ones mixed; while a
+ * handler hangs; out of range. A bystander's numbers go round all the time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,10 +31,12 @@ static struct odeon_client *client;
 static int setup(void **state)
 {
     (void)state;
-    service_start(&service, (const char *const[]){ "--set", "workers=3", "--set", "workers-max=4", "--set",
-                                                   "queues-per-worker=2", "--set", "actors=1024", "--set",
-                                                   "affinity=none", "--set", "throughput=64", "--set", "moderate-us=64",
-                                                   "--plugin", TEST_PROBE, "--plugin", TEST_STUCK, NULL });
+    service_start(&service,
+                  (const char *const[]){ "--set", "workers=3", "--set", "workers-max=4", "--set",
+                                         "queues-per-worker=2", "--set", "actors=1024", "--set",
+                                         "affinity=none", "--set", "throughput=64", "--set",
+                                         "moderate-us=64", "--plugin", TEST_PROBE, "--plugin",
+                                         TEST_STUCK, NULL });
     client = service_connect(&service, "hostile");
     numbers_start(&bystander, &service, 64);
     numbers_wait(&bystander, 100);
@@ -61,7 +63,8 @@ static int check_bystander(void **state)
 }
 
 /* The values of two settings at one moment; any thread.  False: the request failed. */
-static bool show_two(struct odeon_client *asks, const char *a, const char *b, uint64_t *ret_a, uint64_t *ret_b)
+static bool show_two(struct odeon_client *asks, const char *a, const char *b, uint64_t *ret_a,
+                     uint64_t *ret_b)
 {
     struct odeon_executor_info *info = NULL;
 
@@ -86,17 +89,23 @@ struct stormer {
     char wrong[256];
 };
 
-/* Two settings in one change, always the same number, and a third one; every third change has a bad one behind them. */
+/* Two settings in one change, always the same number, and a third one; every third change has a bad
+ * one behind them. */
 static void storm_once(struct stormer *s, unsigned i)
 {
-    static const char *const policies[] = { "random", "round-robin", "longest-victim", "fullest", "locality",
-                                            "share",  "none" };
-    static const char *const bad[][2] = {
-        { "workers", "5" }, { "workers", "0" }, { "stealing", "greedy" }, { "colour", "red" }, { "actors", "2048" }
-    };
+    static const char *const policies[] = { "random",  "round-robin", "longest-victim",
+                                            "fullest", "locality",    "share",
+                                            "none" };
+    static const char *const bad[][2] = { { "workers", "5" },
+                                          { "workers", "0" },
+                                          { "stealing", "greedy" },
+                                          { "colour", "red" },
+                                          { "actors", "2048" } };
     char number[32], workers[16];
-    const char *keys[] = { "throughput", "moderate-us", i % 2 ? "workers" : "stealing", bad[i % 5][0] };
-    const char *values[] = { number, number, i % 2 ? workers : policies[(i + s->index) % 7], bad[i % 5][1] };
+    const char *keys[] = { "throughput", "moderate-us", i % 2 ? "workers" : "stealing",
+                           bad[i % 5][0] };
+    const char *values[] = { number, number, i % 2 ? workers : policies[(i + s->index) % 7],
+                             bad[i % 5][1] };
     bool is_bad = i % 3 == 2;
     int r;
 
@@ -119,8 +128,8 @@ static void *storm(void *argument)
 
         storm_once(s, i);
         if (!show_two(s->client, "throughput", "moderate-us", &a, &b) || a != b)
-            snprintf(s->wrong, sizeof(s->wrong), "half of a change: %llu and %llu", (unsigned long long)a,
-                     (unsigned long long)b);
+            snprintf(s->wrong, sizeof(s->wrong), "half of a change: %llu and %llu",
+                     (unsigned long long)a, (unsigned long long)b);
         s->seen++;
     }
     return NULL;
@@ -164,7 +173,8 @@ static odeon_ref hanger_spawn(void)
     odeon_ref ref = ODEON_NOBODY;
 
     page = service_map_page(&service, args.page, sizeof(args.page), sizeof(*page));
-    if (odeon_admin_actor_spawn(client, "stuck_hanger", NULL, &args, sizeof(args), &where, &ref) < 0)
+    if (odeon_admin_actor_spawn(client, "stuck_hanger", NULL, &args, sizeof(args), &where, &ref) <
+        0)
         fail_msg("spawning: %s", odeon_error_text());
     return ref;
 }
@@ -178,13 +188,14 @@ static void *try_in_vain(void *argument)
     /* another worker is named when it has had no processor all the time */
     (void)wait_until((r = odeon_admin_executor_set(s->client, keys, values, 2, NULL)) != -EBUSY ||
                      strstr(odeon_error_text(), "worker 2 "));
-    if (r != -EBUSY || !strstr(odeon_error_text(), "worker 2 ") || !strstr(odeon_error_text(), "stuck_hanger"))
+    if (r != -EBUSY || !strstr(odeon_error_text(), "worker 2 ") ||
+        !strstr(odeon_error_text(), "stuck_hanger"))
         snprintf(s->wrong, sizeof(s->wrong), "%d: %s", r, r < 0 ? odeon_error_text() : "taken");
     return NULL;
 }
 
-/* Each request is refused and names who holds it up; nothing has changed; messages go on meanwhile, and once the
- * handler has returned, so do changes. */
+/* Each request is refused and names who holds it up; nothing has changed; messages go on meanwhile,
+ * and once the handler has returned, so do changes. */
 static void hang_and_storm(odeon_ref hanger, struct odeon_port *port, uint64_t blocks)
 {
     struct stormer stormers[3];
@@ -193,18 +204,22 @@ static void hang_and_storm(odeon_ref hanger, struct odeon_port *port, uint64_t b
     uint64_t before, received, throughput = 0, workers = 0;
 
     atomic_store(&page->release, 0);
-    assert_int_equal(
-        executor_set(client, (const char *const[]){ "workers", "throughput" }, (const char *const[]){ "3", "64" }, 2),
-        0);
+    assert_int_equal(executor_set(client, (const char *const[]){ "workers", "throughput" },
+                                  (const char *const[]){ "3", "64" }, 2),
+                     0);
     before = service_state(&service).reconfigurations;
-    assert_int_equal(odeon_post(port, hanger, message_id(client, odeon_message_of(stuck_hang)), &hang, sizeof(hang)),
+    assert_int_equal(odeon_post(port, hanger, message_id(client, odeon_message_of(stuck_hang)),
+                                &hang, sizeof(hang)),
                      0);
     assert_true(wait_until(atomic_load(&page->entered) == entered + 1));
     received = atomic_load(&bystander.received);
-    do { /* hundreds each time, if all stood all the time; a million, if they do not, and less on a slow machine */
+    /* hundreds each time, if all stood all the time; a million, if they do not, and less on a slow
+     * machine */
+    do {
         for (unsigned i = 0; i < 3; i++) {
             stormers[i] = (struct stormer){ .client = service_connect(&service, "in vain") };
-            assert_int_equal(pthread_create(&stormers[i].thread, NULL, try_in_vain, &stormers[i]), 0);
+            assert_int_equal(pthread_create(&stormers[i].thread, NULL, try_in_vain, &stormers[i]),
+                             0);
         }
         for (unsigned i = 0; i < 3; i++) {
             assert_int_equal(pthread_join(stormers[i].thread, NULL), 0);
@@ -215,12 +230,14 @@ static void hang_and_storm(odeon_ref hanger, struct odeon_port *port, uint64_t b
         refused += 3;
     } while (refused < 15 && atomic_load(&bystander.received) - received <= 10000);
     received = atomic_load(&bystander.received) - received;
-    print_message("# bystander: %llu messages during %u refused changes\n", (unsigned long long)received, refused);
+    print_message("# bystander: %llu messages during %u refused changes\n",
+                  (unsigned long long)received, refused);
     assert_true(received > 10000);
     numbers_wait(&bystander, 500); /* the handler hangs still */
     assert_int_equal(atomic_load(&page->left), entered);
     assert_true(service_state(&service).reconfigurations == before);
-    assert_true(show_two(client, "throughput", "workers", &throughput, &workers) && throughput == 64 && workers == 3);
+    assert_true(show_two(client, "throughput", "workers", &throughput, &workers) &&
+                throughput == 64 && workers == 3);
     atomic_store(&page->release, 1);
     syscall(SYS_futex, &page->release, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     assert_true(wait_until(odeon_admin_executor_set(client, (const char *const[]){ "workers" },
@@ -234,7 +251,9 @@ static void test_while_a_handler_hangs(void **state)
     struct odeon_port *port = port_open_or_fail(client, 0, 0, false);
 
     (void)state;
-    assert_int_equal(executor_set(client, (const char *const[]){ "workers" }, (const char *const[]){ "3" }, 1), 0);
+    assert_int_equal(
+        executor_set(client, (const char *const[]){ "workers" }, (const char *const[]){ "3" }, 1),
+        0);
     odeon_ref hanger = hanger_spawn();
     hang_and_storm(hanger, port, 0);
     hang_and_storm(hanger, port, 1);
@@ -244,10 +263,11 @@ static void test_while_a_handler_hangs(void **state)
 
 /* ---- out of range ---- */
 
-static void expect_refused(const char *const *keys, const char *const *values, size_t n, const char *what)
+static void expect_refused(const char *const *keys, const char *const *values, size_t n,
+                           const char *what)
 {
-    uint64_t before = service_state(&service).reconfigurations, throughput = 0, spin = 0, after_throughput = 1,
-             after_spin = 1;
+    uint64_t before = service_state(&service).reconfigurations, throughput = 0, spin = 0,
+             after_throughput = 1, after_spin = 1;
     int r;
 
     assert_true(show_two(client, "throughput", "spin-us", &throughput, &spin));
@@ -302,7 +322,8 @@ static void test_values_out_of_range(void **state)
     memset(long_word, '1', sizeof(long_word) - 1);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         for (unsigned first = 0; first < 2; first++) { /* before and behind a good one */
-            const char *keys[] = { first ? bad[i][0] : "throughput", first ? "throughput" : bad[i][0] };
+            const char *keys[] = { first ? bad[i][0] : "throughput",
+                                   first ? "throughput" : bad[i][0] };
             const char *values[] = { first ? bad[i][1] : "123", first ? "123" : bad[i][1] };
 
             expect_refused(keys, values, 2, bad[i][0]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients that write into their port's memory what no library writes.  Each harms itself alone: one counted event, a
- * reason for the offender, and a bystander whose traffic is complete and in order. */
+/* Clients that write into their port's memory what no library writes. Each harms itself alone: one
+ * counted event, a reason for the offender, and a bystander whose traffic is complete and in
+ * order. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
@@ -57,7 +58,9 @@ static int teardown(void **state)
 
 static struct envelope number_envelope(odeon_ref to)
 {
-    return (struct envelope){ .to = to, .type = number_type, .length = sizeof(struct probe_number), .behaviour = 255 };
+    return (struct envelope){
+        .to = to, .type = number_type, .length = sizeof(struct probe_number), .behaviour = 255
+    };
 }
 
 static void put_number(struct raw_port *port, uint64_t n)
@@ -96,11 +99,12 @@ static struct counts count(void)
 {
     return (struct counts){ .broken = service_figure(&service, "ports_broken"),
                             .refusals = service_figure(&service, "refusals"),
-                            .logged =
-                                service_log_count(&service, "is closed: its client wrote what no record can be") };
+                            .logged = service_log_count(
+                                &service, "is closed: its client wrote what no record can be") };
 }
 
-/* One counted event, the reason on the connection and in the memory, a line in the log, and the bystander goes on. */
+/* One counted event, the reason on the connection and in the memory, a line in the log, and the
+ * bystander goes on. */
 static void expect_broken(struct raw_port *port, enum port_broken why, struct counts before)
 {
     struct raw_answer answer;
@@ -140,16 +144,32 @@ static const struct attack attacks[] = {
     { "length beyond the tail by a word", PORT_BROKEN_LENGTH, { .length = 8 }, false, 24 },
     { "half a header", PORT_BROKEN_LENGTH, { .length = 16 }, false, 8 },
     { "zero header", PORT_BROKEN_HEADER, { .length = 0 }, true, 24 },
-    { "flag redelivered", PORT_BROKEN_HEADER, { .length = 16, .flags = ENVELOPE_REDELIVERED }, false, 0 },
+    { "flag redelivered",
+      PORT_BROKEN_HEADER,
+      { .length = 16, .flags = ENVELOPE_REDELIVERED },
+      false,
+      0 },
     { "flag init", PORT_BROKEN_HEADER, { .length = 16, .flags = ENVELOPE_INIT }, false, 0 },
     { "flag dropped", PORT_BROKEN_HEADER, { .length = 16, .flags = ENVELOPE_DROPPED }, false, 0 },
     { "flag reserved", PORT_BROKEN_HEADER, { .length = 16, .flags = 0x40 }, false, 0 },
-    { "the other flag reserved, with one that is allowed", PORT_BROKEN_HEADER, { .length = 16, .flags = 0x80 | ENVELOPE_URGENT }, false, 0 },
+    { "the other flag reserved, with one that is allowed",
+      PORT_BROKEN_HEADER,
+      { .length = 16, .flags = 0x80 | ENVELOPE_URGENT },
+      false,
+      0 },
     { "flags all", PORT_BROKEN_HEADER, { .length = 16, .flags = 0xff }, false, 0 },
     { "attempts", PORT_BROKEN_HEADER, { .length = 16, .attempts = 2 }, false, 0 },
-    { "a length that a correlated record alone may have", PORT_BROKEN_LENGTH, { .length = ODEON_PAYLOAD_MAX + 8 }, false, 0 },
+    { "a length that a correlated record alone may have",
+      PORT_BROKEN_LENGTH,
+      { .length = ODEON_PAYLOAD_MAX + 8 },
+      false,
+      0 },
     { "reserved byte", PORT_BROKEN_HEADER, { .length = 16, .reserved = 1 }, false, 0 },
-    { "slot one beyond the table", PORT_BROKEN_SLOT, { .to = UINT64_C(1) << 32 | ACTORS, .length = 16 }, false, 0 },
+    { "slot one beyond the table",
+      PORT_BROKEN_SLOT,
+      { .to = UINT64_C(1) << 32 | ACTORS, .length = 16 },
+      false,
+      0 },
     { "slot far beyond the table", PORT_BROKEN_SLOT, { .to = UINT64_MAX, .length = 16 }, false, 0 },
     { "tail far beyond the ring", PORT_BROKEN_TAIL, { .length = 16 }, false, INT64_C(1) << 40 },
     { "tail one word beyond the ring", PORT_BROKEN_TAIL, { .length = 16 }, false, RING + 8 },
@@ -173,15 +193,17 @@ static void test_bad_records_and_tails(void **state)
             envelope.type = number_type;
             envelope.to = envelope.to ? envelope.to : echo;
         }
-        /* the payload is what lies there; a length that reaches over the whole ring is not written */
+        /* the payload is what lies there; a length that reaches over the whole ring is not
+         * written */
         memcpy(port.submission + (tail & (RING - 1)), &envelope, sizeof(envelope));
-        raw_port_publish(&port, tail + (attack->publish ? (uint64_t)attack->publish : envelope_record_size(&envelope)));
+        raw_port_publish(&port, tail + (attack->publish ? (uint64_t)attack->publish
+                                                        : envelope_record_size(&envelope)));
         expect_broken(&port, attack->why, before);
     }
 }
 
-/* What is good before the bad record is processed, what comes behind it is not.  (Answers are lost: their port is
- * closed.) */
+/* What is good before the bad record is processed, what comes behind it is not. (Answers are lost:
+ * their port is closed.) */
 static void test_good_records_before_a_bad_one_count(void **state)
 {
     odeon_ref ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
@@ -202,8 +224,8 @@ static void test_good_records_before_a_bad_one_count(void **state)
     raw_port_put(&port, &envelope, &number);
     raw_port_publish(&port, port.tail);
     expect_broken(&port, PORT_BROKEN_HEADER, before);
-    assert_int_equal(odeon_call(witness, ledger, message_id(client, odeon_message_of(probe_ask)), NULL, 0,
-                                SECONDS(PATIENCE_S), &told),
+    assert_int_equal(odeon_call(witness, ledger, message_id(client, odeon_message_of(probe_ask)),
+                                NULL, 0, SECONDS(PATIENCE_S), &told),
                      ODEON_CALL_REPLY);
     assert_int_equal(((const struct probe_told *)told.data)->count, 10);
     odeon_port_close(witness);
@@ -223,14 +245,16 @@ static void test_library_tells_why(void **state)
     atomic_store(&port->mine->submission_tail, 12345);
     port_ring_doorbell(port);
     assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), -EPIPE);
-    assert_true(wait_until(odeon_port_check(port) == -EPIPE && strstr(odeon_error_text(), "bad-tail")));
+    assert_true(
+        wait_until(odeon_port_check(port) == -EPIPE && strstr(odeon_error_text(), "bad-tail")));
     assert_int_equal(odeon_post(port, echo, number_type, &number, sizeof(number)), -EPIPE);
     assert_int_equal(odeon_port_arm(port), -EPIPE);
     assert_true(wait_until(service_figure(&service, "ports_broken") == broken + 1));
     odeon_port_close(port);
     /* the client's other ports live */
     port = port_open_or_fail(client, RING, RING, false);
-    assert_int_equal(odeon_call(port, echo, number_type, &number, sizeof(number), SECONDS(PATIENCE_S), &delivery),
+    assert_int_equal(odeon_call(port, echo, number_type, &number, sizeof(number),
+                                SECONDS(PATIENCE_S), &delivery),
                      ODEON_CALL_REPLY);
     odeon_port_close(port);
 }
@@ -274,7 +298,9 @@ static void test_refused_records(void **state)
     check_refusal(&envelope, REASON_NO_SUCH_ACTOR);
     envelope = number_envelope(odeon_port_ref(port)); /* somebody else's port */
     check_refusal(&envelope, REASON_NOT_ACCEPTED);
-    static const uint16_t built_in[] = { MESSAGE_TYPE_INIT, MESSAGE_TYPE_REFUSAL, 6, 15, 4095, 4096, 65535 };
+    static const uint16_t built_in[] = {
+        MESSAGE_TYPE_INIT, MESSAGE_TYPE_REFUSAL, 6, 15, 4095, 4096, 65535
+    };
     for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++) {
         envelope = number_envelope(echo);
         envelope.type = built_in[i];
@@ -310,13 +336,15 @@ static void test_refused_records(void **state)
     odeon_port_close(port);
 }
 
-/* The flag and the order to stop, by hand: the library has no such call.  The actor ends; what had not reached it is refused, whichever lane
- * it is in, and each record has one fate. */
+/* The flag and the order to stop, by hand: the library has no such call. The actor ends; what had
+ * not reached it is refused, whichever lane it is in, and each record has one fate. */
 static void test_urgent_poison(void **state)
 {
     enum { N = 200 };
     odeon_ref victim = spawn(client, "probe_echo", NULL, NULL, 0);
-    struct envelope envelope = number_envelope(victim), poison = { .to = victim, .type = MESSAGE_TYPE_POISON_DELETE, .flags = ENVELOPE_URGENT, .behaviour = 255 };
+    struct envelope envelope = number_envelope(victim), poison = {
+        .to = victim, .type = MESSAGE_TYPE_POISON_DELETE, .flags = ENVELOPE_URGENT, .behaviour = 255
+    };
     unsigned echoed = 0, refused = 0;
     struct raw_port port;
 
@@ -387,7 +415,8 @@ static void check_delivery_head(uint64_t garbage, bool behind)
     struct envelope envelope = {
         .to = echo, .type = flood_type, .length = sizeof(struct probe_flood), .behaviour = 255
     };
-    struct probe_flood flood = { .count = 100 }; /* 100 KiB into 64 KiB: the executor has to look at the head */
+    /* 100 KiB into 64 KiB: the executor has to look at the head */
+    struct probe_flood flood = { .count = 100 };
     struct raw_port port;
 
     open_and_use(&port);
@@ -418,7 +447,8 @@ static void *spin(void *userdata)
 {
     struct spinner *spinner = userdata;
 
-    for (uint32_t i = 0; !atomic_load_explicit(&spinner->stop, memory_order_relaxed); i = i * 1664525 + 1013904223) {
+    for (uint32_t i = 0; !atomic_load_explicit(&spinner->stop, memory_order_relaxed);
+         i = i * 1664525 + 1013904223) {
         atomic_store_explicit(&spinner->port->mine->delivery_wait, i, memory_order_relaxed);
         atomic_store_explicit(&spinner->port->mine->room_wait, i >> 3, memory_order_relaxed);
         if ((i & 0xfff) == 0)
@@ -453,10 +483,12 @@ static void test_waiting_words_garbage(void **state)
 
 /* ---- descriptors ---- */
 
-/* This client and the bystander, and the bystander's port: those of earlier tests may be on their way out. */
+/* This client and the bystander, and the bystander's port: those of earlier tests may be on their
+ * way out. */
 static void wait_for_base_line(void)
 {
-    assert_true(wait_until(service_state(&service).clients == 2 && service_state(&service).ports == 1));
+    assert_true(
+        wait_until(service_state(&service).clients == 2 && service_state(&service).ports == 1));
 }
 
 static void test_hole_in_the_ring(void **state)
@@ -472,8 +504,9 @@ static void test_hole_in_the_ring(void **state)
     while (port.tail < 3 * 4096)
         put_number(&port, port.tail);
     raw_port_publish(&port, port.tail);
-    assert_int_equal(
-        fallocate(port.client_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, PORT_RING_OFFSET + 4096, 4096), 0);
+    assert_int_equal(fallocate(port.client_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                               PORT_RING_OFFSET + 4096, 4096),
+                     0);
     assert_int_equal(kill(executor, SIGCONT), 0);
     expect_broken(&port, PORT_BROKEN_HEADER, before);
 }
@@ -486,7 +519,9 @@ static void test_hole_in_the_words(void **state)
     open_and_use(&port);
     struct counts before = count();
     /* the tail is 0 now, behind what was taken */
-    assert_int_equal(fallocate(port.client_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, PORT_RING_OFFSET), 0);
+    assert_int_equal(fallocate(port.client_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                               PORT_RING_OFFSET),
+                     0);
     raw_port_ring(&port);
     expect_broken(&port, PORT_BROKEN_TAIL, before);
 }
@@ -515,7 +550,8 @@ static void test_doorbell_filled_and_blocking(void **state)
 
     (void)state;
     open_and_use(&port);
-    assert_int_equal(read(port.doorbell, &was, sizeof(was)), sizeof(was)); /* it was rung, so it is not 0 */
+    /* it was rung, so it is not 0 */
+    assert_int_equal(read(port.doorbell, &was, sizeof(was)), sizeof(was));
     assert_int_equal(write(port.doorbell, &full, sizeof(full)), sizeof(full));
     assert_int_equal(fcntl(port.doorbell, F_SETFL, fcntl(port.doorbell, F_GETFL) & ~O_NONBLOCK), 0);
     put_number(&port, 5);

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients that do one hostile thing at full speed, from a process of their own, and come back at once when they are thrown out, while
- * two honest clients go on calling.  The service lives, each offence is answered soon and named, nobody else loses anything.
+/* Clients that do one hostile thing at full speed, from a process of their own, and come back at
+ * once when they are thrown out, while two honest clients go on calling. The service lives, each
+ * offence is answered soon and named, nobody else loses anything.
  *
- *   test_storm                   each attack for a while (ODEON_STORM_SECONDS, default 2; the random words five times as long).  The
- *                                offender is never held back: it can do its worst
- *   test_storm --compare ROUNDS  random words, with the holds that the service has by itself (ODEON_STORM_HOLD_MS: others), against a
- *                                process that burns as much CPU time as the offender did, and one that burns all it gets, in turn;
- *                                once with one process that comes back, once with another one each time;
- *                                honest clients' p99, medians, and the ratio to the equal burner's: exit status 1 above 1.25
+ *   test_storm                   each attack for a while (ODEON_STORM_SECONDS, default 2; the
+ *                                random words five times as long).  The offender is never held
+ *                                back: it can do its worst
+ *   test_storm --compare ROUNDS random words, with the holds that the service has by itself
+ *   (ODEON_STORM_HOLD_MS: others), against a
+ *                                process that burns as much CPU time as the offender did, and one
+ *                                that burns all it gets, in turn; once with one process that comes
+ *                                back, once with another one each time;
+ *                                honest clients' p99, medians, and the ratio to the equal burner's:
+ *                                exit status 1 above 1.25
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +40,13 @@
 #include "tests/system/numbers.h"
 #include "tests/system/probe.h"
 
-enum { RING = 1 << 16, MEMORY = PORT_RING_OFFSET + RING, CALLERS = 2, SAMPLES_MAX = 1 << 20, WORDS_A_LOOK = 4096 };
+enum {
+    RING = 1 << 16,
+    MEMORY = PORT_RING_OFFSET + RING,
+    CALLERS = 2,
+    SAMPLES_MAX = 1 << 20,
+    WORDS_A_LOOK = 4096
+};
 
 static struct service service;
 static struct numbers bystander;
@@ -52,7 +63,8 @@ struct offender {
 };
 typedef void (*attack_fn)(struct offender *offender, struct raw_port *port);
 
-/* The run compares (`--compare`).  It has no bystander then: one that never pauses decides by itself how long the callers wait. */
+/* The run compares (`--compare`). It has no bystander then: one that never pauses decides by itself
+ * how long the callers wait. */
 static int n_rounds;
 
 static struct offender *offender;
@@ -63,13 +75,13 @@ static struct {
     int64_t piece_ns, period_ns; /* of the burner */
 } burning;
 
-#define OFFENDER_EXPECT(condition)                                                                                     \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "offender: %s:%d: %s\n", __FILE__, __LINE__, #condition);                                  \
-            atomic_store(&o->failed, __LINE__);                                                                        \
-            _exit(1);                                                                                                  \
-        }                                                                                                              \
+#define OFFENDER_EXPECT(condition)                                                                 \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "offender: %s:%d: %s\n", __FILE__, __LINE__, #condition);              \
+            atomic_store(&o->failed, __LINE__);                                                    \
+            _exit(1);                                                                              \
+        }                                                                                          \
     } while (0)
 
 static uint64_t random_word(struct offender *o)
@@ -112,26 +124,33 @@ static void write_words(struct offender *o, struct raw_port *port)
 
 static void good_record(struct raw_port *port, uint64_t n)
 {
-    struct envelope envelope = { .to = echo, .type = number_type, .length = sizeof(struct probe_number), .behaviour = 255 };
+    struct envelope envelope = {
+        .to = echo, .type = number_type, .length = sizeof(struct probe_number), .behaviour = 255
+    };
     struct probe_number number = { .n = n };
 
-    if (port->tail - atomic_load_explicit(&port->theirs->submission_head, memory_order_acquire) > RING / 2)
+    if (port->tail - atomic_load_explicit(&port->theirs->submission_head, memory_order_acquire) >
+        RING / 2)
         return;
     raw_port_put(port, &envelope, &number);
     atomic_store_explicit(&port->mine->submission_tail, port->tail, memory_order_seq_cst);
     /* takes whatever is there: its answers are not looked at */
-    atomic_store_explicit(&port->mine->delivery_head, atomic_load_explicit(&port->theirs->delivery_tail, memory_order_acquire), memory_order_release);
+    atomic_store_explicit(&port->mine->delivery_head,
+                          atomic_load_explicit(&port->theirs->delivery_tail, memory_order_acquire),
+                          memory_order_release);
 }
 
 /* S2: pages of its memory go, while good records are posted in between. */
 static void punch_holes(struct offender *o, struct raw_port *port)
 {
-    for (uint64_t n = 0; !thrown_out(port) && !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
+    for (uint64_t n = 0; !thrown_out(port) && !atomic_load_explicit(&o->stop, memory_order_relaxed);
+         n++) {
         off_t page = (off_t)(random_word(o) % (MEMORY / 4096)) * 4096;
 
         good_record(port, n);
         raw_port_ring(port);
-        OFFENDER_EXPECT(fallocate(port->client_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, page, 4096) == 0);
+        OFFENDER_EXPECT(fallocate(port->client_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                  page, 4096) == 0);
         atomic_fetch_add_explicit(&o->deeds, 1, memory_order_relaxed);
     }
     atomic_fetch_add(&o->offences, thrown_out(port));
@@ -149,10 +168,12 @@ static void change_sizes(struct offender *o, struct raw_port *port)
         OFFENDER_EXPECT(size == MEMORY || ftruncate(port->client_memory, size) < 0);
         OFFENDER_EXPECT(ftruncate(port->executor_memory, size) < 0);
         OFFENDER_EXPECT(fallocate(port->client_memory, FALLOC_FL_COLLAPSE_RANGE, 0, 4096) < 0);
-        OFFENDER_EXPECT(fallocate(port->executor_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) < 0);
+        OFFENDER_EXPECT(fallocate(port->executor_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                  0, 4096) < 0);
         OFFENDER_EXPECT(fcntl(port->client_memory, F_ADD_SEALS, F_SEAL_WRITE) < 0);
         OFFENDER_EXPECT(madvise(port->theirs, 4096, MADV_REMOVE) < 0);
-        OFFENDER_EXPECT(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, port->executor_memory, 0) == MAP_FAILED);
+        OFFENDER_EXPECT(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, port->executor_memory, 0) ==
+                        MAP_FAILED);
         OFFENDER_EXPECT(!thrown_out(port));
         atomic_fetch_add_explicit(&o->deeds, 7, memory_order_relaxed);
     }
@@ -168,7 +189,8 @@ static void ring_only(struct offender *o, struct raw_port *port)
     OFFENDER_EXPECT(!thrown_out(port));
 }
 
-/* S6: the bell is made blocking and full, and the other way round, while records come: whoever read or wrote it would stand still. */
+/* S6: the bell is made blocking and full, and the other way round, while records come: whoever read
+ *     or wrote it would stand still. */
 static void flip_flags(struct offender *o, struct raw_port *port)
 {
     int flags = fcntl(port->doorbell, F_GETFL);
@@ -185,7 +207,8 @@ static void flip_flags(struct offender *o, struct raw_port *port)
     OFFENDER_EXPECT(!thrown_out(port));
 }
 
-/* Waiting words that say something else at every look, and wake-ups and waits on words of others. */
+/* Waiting words that say something else at every look, and wake-ups and waits on words of
+ * others. */
 static void forge_words(struct offender *o, struct raw_port *port)
 {
     for (uint64_t n = 0; !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
@@ -195,7 +218,8 @@ static void forge_words(struct offender *o, struct raw_port *port)
             uint64_t word = random_word(o);
 
             atomic_store_explicit(&port->mine->delivery_wait, (uint32_t)word, memory_order_relaxed);
-            atomic_store_explicit(&port->mine->room_wait, (uint32_t)(word >> 32), memory_order_relaxed);
+            atomic_store_explicit(&port->mine->room_wait, (uint32_t)(word >> 32),
+                                  memory_order_relaxed);
         }
         (void)syscall(SYS_futex, &port->theirs->delivery_futex, FUTEX_WAKE, 1000, NULL, NULL, 0);
         (void)syscall(SYS_futex, &port->mine->submission_tail, FUTEX_WAKE, 1000, NULL, NULL, 0);
@@ -212,17 +236,20 @@ static int64_t own_cpu_ns(void)
     return now.tv_sec * SECONDS(1) + now.tv_nsec;
 }
 
-/* What takes the offender's place in a comparison: the same words, into memory of its own, in pieces of CPU time. */
+/* What takes the offender's place in a comparison: the same words, into memory of its own, in
+ * pieces of CPU time. */
 static void burn(struct offender *o, struct raw_port *port)
 {
     static uint64_t words[MEMORY / 8];
     volatile uint64_t *at = words;
 
     (void)port;
-    for (int64_t piece = 1, began = time_ns(); !atomic_load_explicit(&o->stop, memory_order_relaxed); piece++) {
+    for (int64_t piece = 1, began = time_ns();
+         !atomic_load_explicit(&o->stop, memory_order_relaxed); piece++) {
         int64_t until;
 
-        while (own_cpu_ns() < piece * burning.piece_ns && !atomic_load_explicit(&o->stop, memory_order_relaxed))
+        while (own_cpu_ns() < piece * burning.piece_ns &&
+               !atomic_load_explicit(&o->stop, memory_order_relaxed))
             for (int i = 0; i < WORDS_A_LOOK; i++) {
                 uint64_t word = random_word(o);
 
@@ -230,7 +257,9 @@ static void burn(struct offender *o, struct raw_port *port)
             }
         until = began + piece * burning.period_ns - time_ns();
         if (until > 0)
-            nanosleep(&(struct timespec){ .tv_sec = until / SECONDS(1), .tv_nsec = until % SECONDS(1) }, NULL);
+            nanosleep(
+                &(struct timespec){ .tv_sec = until / SECONDS(1), .tv_nsec = until % SECONDS(1) },
+                NULL);
     }
 }
 
@@ -263,7 +292,8 @@ static void __attribute__((noreturn)) offend(attack_fn attack, pid_t parent)
     struct offender *o = offender;
 
     /* what it expects ends it, not the test */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || setenv("CMOCKA_TEST_ABORT", "1", 1) < 0)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+        setenv("CMOCKA_TEST_ABORT", "1", 1) < 0)
         _exit(1);
     while (!atomic_load(&o->stop))
         if (attack == burn)
@@ -295,9 +325,11 @@ static void offender_stop(void)
 
     atomic_store(&offender->stop, true);
     assert_int_equal(wait4(offender_pid, &status, 0, &used), offender_pid);
-    burning.cpu_ns = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECONDS(1) + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+    burning.cpu_ns = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * SECONDS(1) +
+                     (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
     if (status != 0)
-        fail_msg("the offender has ended with status %x, line %d", (unsigned)status, atomic_load(&offender->failed));
+        fail_msg("the offender has ended with status %x, line %d", (unsigned)status,
+                 atomic_load(&offender->failed));
 }
 
 /* ---- honest callers ---- */
@@ -322,12 +354,15 @@ static void *call_again_and_again(void *userdata)
         struct odeon_delivery answer;
         int64_t began = time_ns();
 
-        int outcome = odeon_call(c->port, echo, number_type, &number, sizeof(number), SECONDS(PATIENCE_S), &answer);
+        int outcome = odeon_call(c->port, echo, number_type, &number, sizeof(number),
+                                 SECONDS(PATIENCE_S), &answer);
         if (outcome != ODEON_CALL_REPLY || ((const struct probe_number *)answer.data)->n != c->n)
-            snprintf(c->wrong, sizeof(c->wrong), "call %zu ended with %d: %.100s", c->n, outcome, outcome < 0 ? odeon_error_text() : "another answer");
+            snprintf(c->wrong, sizeof(c->wrong), "call %zu ended with %d: %.100s", c->n, outcome,
+                     outcome < 0 ? odeon_error_text() : "another answer");
         c->ns[c->n++] = (uint32_t)(time_ns() - began);
         odeon_release(c->port);
-        nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL); /* as a client that has something else to do */
+        /* as a client that has something else to do */
+        nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
     }
     return NULL;
 }
@@ -338,7 +373,8 @@ static void callers_begin(void)
     for (int i = 0; i < CALLERS; i++) {
         callers[i].n = 0;
         callers[i].wrong[0] = '\0';
-        assert_int_equal(pthread_create(&callers[i].thread, NULL, call_again_and_again, &callers[i]), 0);
+        assert_int_equal(
+            pthread_create(&callers[i].thread, NULL, call_again_and_again, &callers[i]), 0);
     }
 }
 
@@ -368,7 +404,9 @@ static struct calls callers_end(void)
     }
     assert_true(n > 0);
     qsort(all, n, sizeof(*all), compare_u32);
-    return (struct calls){ .p99_us = all[n * 99 / 100] / 1e3, .p999_us = all[n * 999 / 1000] / 1e3, .n = n };
+    return (struct calls){ .p99_us = all[n * 99 / 100] / 1e3,
+                           .p999_us = all[n * 999 / 1000] / 1e3,
+                           .n = n };
 }
 
 /* ---- tests ---- */
@@ -394,10 +432,15 @@ static int setup(void **state)
     char setting[64];
 
     (void)state;
-    snprintf(setting, sizeof(setting), "offender-hold-ms=%.8s", hold ? hold : n_rounds ? "100" : "0");
-    offender = mmap(NULL, sizeof(*offender), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    snprintf(setting, sizeof(setting), "offender-hold-ms=%.8s",
+             hold       ? hold
+             : n_rounds ? "100"
+                        : "0");
+    offender =
+        mmap(NULL, sizeof(*offender), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(offender != MAP_FAILED);
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", setting, "--plugin", TEST_PROBE, NULL });
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", setting, "--plugin",
+                                                   TEST_PROBE, NULL });
     client = service_connect(&service, "honest");
     number_type = (uint16_t)message_id(client, odeon_message_of(probe_number));
     echo = spawn(client, "probe_echo", NULL, NULL, 0);
@@ -427,7 +470,8 @@ static int teardown(void **state)
 /* By odeond, which knows whose port it was. */
 static unsigned count_named(void)
 {
-    return service_log_count(&service, "wrote what no record can be") + service_log_count(&service, "which has gone, is broken");
+    return service_log_count(&service, "wrote what no record can be") +
+           service_log_count(&service, "which has gone, is broken");
 }
 
 /* The attack beside honest callers and a bystander; returns the callers' p99. */
@@ -452,13 +496,17 @@ static double storm(const char *name, attack_fn attack, double s)
         numbers_finish(&bystander);
     }
     assert_int_equal(service_executor(&service), executor);
-    printf("# bench=storm attack=%s seconds=%.0f deeds=%llu connects=%llu thrown_out=%llu slowest_answer_ms=%.2f honest_p99_us=%.0f "
+    printf("# bench=storm attack=%s seconds=%.0f deeds=%llu connects=%llu thrown_out=%llu "
+           "slowest_answer_ms=%.2f honest_p99_us=%.0f "
            "honest_p999_us=%.0f honest_calls_s=%.0f executor_cpu=%.2f offender_cpu=%.2f\n",
-           name, s, (unsigned long long)atomic_load(&offender->deeds), (unsigned long long)atomic_load(&offender->connects),
-           (unsigned long long)atomic_load(&offender->answered), (double)atomic_load(&offender->slowest_ns) / 1e6,
-           calls.p99_us, calls.p999_us, (double)calls.n / s, (double)cpu / (s * 1e9), (double)burning.cpu_ns / (s * 1e9));
+           name, s, (unsigned long long)atomic_load(&offender->deeds),
+           (unsigned long long)atomic_load(&offender->connects),
+           (unsigned long long)atomic_load(&offender->answered),
+           (double)atomic_load(&offender->slowest_ns) / 1e6, calls.p99_us, calls.p999_us,
+           (double)calls.n / s, (double)cpu / (s * 1e9), (double)burning.cpu_ns / (s * 1e9));
     fflush(stdout);
-    /* each that was thrown out has been counted and named; the last one may have gone before it was told */
+    /* each that was thrown out has been counted and named; the last one may have gone before it was
+     * told */
     uint64_t answered = atomic_load(&offender->answered);
     assert_true(wait_until(service_figure(&service, "ports_broken") - broken >= answered));
     assert_true(wait_until(count_named() - named >= answered));
@@ -472,7 +520,8 @@ static void test_random_words(void **state)
     assert_true(atomic_load(&offender->answered) > 0 && atomic_load(&offender->connects) > 1);
     /* all offences but the one that the end of the test cut short */
     assert_in_range(atomic_load(&offender->offences) - atomic_load(&offender->answered), 0, 1);
-    /* a second is what is promised; under load, what a test of this machine can promise is that it is not for ever */
+    /* a second is what is promised; under load, what a test of this machine can promise is that it
+     * is not for ever */
     assert_true(atomic_load(&offender->slowest_ns) < (uint64_t)SECONDS(PATIENCE_S));
 }
 
@@ -551,15 +600,19 @@ static void compare(const char *name)
     for (int i = 0; i < n; i++) {
         offended[i] = storm(name, write_words, seconds());
         if (atomic_load(&offender->slowest_ns) > (uint64_t)SECONDS(1))
-            fail_msg("an offence was answered after %.2f s", (double)atomic_load(&offender->slowest_ns) / 1e9);
+            fail_msg("an offence was answered after %.2f s",
+                     (double)atomic_load(&offender->slowest_ns) / 1e9);
         burnt[i] = storm_equal_burner(seconds());
         full[i] = storm_full_burner(seconds());
     }
     ratio = median(offended, n) / median(burnt, n);
-    printf("# bench=storm_compared attack=%s rounds=%d offender_p99_us=%.0f burner_p99_us=%.0f full_burner_p99_us=%.0f ratio=%.2f\n",
+    printf("# bench=storm_compared attack=%s rounds=%d offender_p99_us=%.0f burner_p99_us=%.0f "
+           "full_burner_p99_us=%.0f ratio=%.2f\n",
            name, n, median(offended, n), median(burnt, n), median(full, n), ratio);
     if (ratio > 1.25)
-        fail_msg("honest clients' p99 is %.2f times that beside an equal burner: at most 1.25 is promised", ratio);
+        fail_msg("honest clients' p99 is %.2f times that beside an equal burner: at most 1.25 is "
+                 "promised",
+                 ratio);
 }
 
 static void test_compared_with_a_burner(void **state)
@@ -579,11 +632,13 @@ static void test_many_processes_compared_with_a_burner(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_words), cmocka_unit_test(test_holes), cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_doorbell),     cmocka_unit_test(test_flags), cmocka_unit_test(test_futex_words),
+        cmocka_unit_test(test_random_words), cmocka_unit_test(test_holes),
+        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_doorbell),
+        cmocka_unit_test(test_flags),        cmocka_unit_test(test_futex_words),
     };
     const struct CMUnitTest comparison[] = { cmocka_unit_test(test_compared_with_a_burner),
-                                             cmocka_unit_test(test_many_processes_compared_with_a_burner) };
+                                             cmocka_unit_test(
+                                                 test_many_processes_compared_with_a_burner) };
 
     if (argc == 3 && strcmp(argv[1], "--compare") == 0 && (n_rounds = atoi(argv[2])) > 0)
         return cmocka_run_group_tests_name("storm compared", comparison, setup, teardown);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# catalogue.sh - events.h, its users, the message catalogue and its documentation name the same events.
+# catalogue.sh - events.h, its users, the message catalogue and its documentation name the same
+# events.
 #
 #   catalogue.sh SOURCE
 #

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The include graph against the law. Called by law.sh.
 #
-# Reads lines "FILE<tab>LINE<tab>QUOTE<tab>NAME"; needs -v layers=layers.txt, files=(the project's files), and
-# order=engine_order.txt. Prints "KIND<tab>violation": layer, system, unresolved, cycle, order.
+# Reads lines "FILE<tab>LINE<tab>QUOTE<tab>NAME"; needs -v layers=layers.txt, files=(the project's
+# files), and order=engine_order.txt. Prints "KIND<tab>violation": layer, system, unresolved, cycle,
+# order.
 
 function directory(path) { return sub(/\/[^\/]*$/, "", path) ? path : "." }
 
@@ -103,8 +104,8 @@ BEGIN {
         sub(/^[^ ]+ +/, "", line)
         allowed[l] = line
     }
-    # Libraries by layer. The engine is what the project exists for and uses none; what two processes agree on calls no
-    # system; nothing of the supervisor can map foreign code.
+    # Libraries by layer. The engine is what the project exists for and uses none; what two
+    # processes agree on calls no system; nothing of the supervisor can map foreign code.
     libraries = "^(uv|hwloc|hwloc/.*|protobuf-c/.*|systemd/.*|libsmartcols/.*|ncurses|cmocka|google/.*)\\.h$"
     banned["daemon/engine"] = libraries "|^dlfcn\\.h$"
     banned["proto"] = libraries "|^(dlfcn|stdlib|stdio|unistd|fcntl|pthread|sys/.*|linux/.*)\\.h$"

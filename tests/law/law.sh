@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# law.sh - checks that the tree is built as docs/architecture says: what may include what, and the rules of the house.
+# law.sh - checks that the tree is built as docs/architecture says: what may include what, and the
+# rules of the house.
 #
 #   law.sh [--build DIR] SOURCE [GROUP...]
 #
-# SOURCE is the root of the tree; --build a configured build of it, for generated headers and registered tests. GROUPs
-# (default: all): includes headers size top licence machine shell tests.
-# Prints TAP, each violation as a line "# FILE: what". Exit status 1 when a law is broken. tests/law/selftest.sh proves that
-# each law can be broken.
+# SOURCE is the root of the tree; --build a configured build of it, for generated headers and
+# registered tests. GROUPs (default: all): includes headers size top licence machine shell tests.
+# Prints TAP, each violation as a line "# FILE: what". Exit status 1 when a law is broken.
+# tests/law/selftest.sh proves that each law can be broken.
 set -uo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 BUILD=
@@ -91,7 +92,8 @@ check_headers()
     IFS=' ' read -ra CFLAGS < <(pkg-config --cflags libuv hwloc libprotobuf-c libsystemd smartcols cmocka 2>/dev/null; echo)
     while IFS= read -r header; do
         case $header in
-        client-lib/include/odeon/*_macros.h) continue ;; # the second half of another header, which is compiled
+        # the second half of another header, which is compiled
+        client-lib/include/odeon/*_macros.h) continue ;;
         esac
         compile_header "$header" "${CC:-cc}" c
         case $header in

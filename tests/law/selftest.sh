@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# selftest.sh - proves that law.sh sees: seeds one violation after the other into a copy of the tree, and wants each named.
+# selftest.sh - proves that law.sh sees: seeds one violation after the other into a copy of the
+# tree, and wants each named.
 #
 #   selftest.sh SOURCE
 #
@@ -25,7 +26,8 @@ verdict()
     fi
 }
 
-# seed GROUP FILE TEXT EXPECTED: with TEXT appended to FILE, the laws of GROUP are broken and a line "# FILE...EXPECTED" says so.
+# seed GROUP FILE TEXT EXPECTED: with TEXT appended to FILE, the laws of GROUP are broken and a line
+# "# FILE...EXPECTED" says so.
 seed()
 {
     local group=$1 file=$WORK/tree/$2 text=$3 expected=$4 rc=0 saved='' label=${3##*"$SPDX\n"}
@@ -58,7 +60,8 @@ seed includes daemon/supervisor/seed.c "$SPDX\n#include \"daemon/engine/engine.h
 seed includes daemon/supervisor/seed.c "$SPDX\n#include <odeon/plugin.h>" "daemon/supervisor must not include"
 seed includes daemon/supervisor/seed.c "$SPDX\n#include <dlfcn.h>" "does without <dlfcn.h>"
 seed includes daemon/common/seed.c "$SPDX\n#include \"seed_that_is_not_there.h\"" "no file of the project"
-printf '%s\n#include "seed_a.h"\n' "$SPDX" >"$WORK/tree/daemon/common/seed_b.h" # the first one of a circle is named
+# the first one of a circle is named
+printf '%s\n#include "seed_a.h"\n' "$SPDX" >"$WORK/tree/daemon/common/seed_b.h"
 seed includes daemon/common/seed_a.h "$SPDX\n#include \"seed_b.h\"" "seed_b.h -> daemon/common/seed_a.h"
 grep -q '^# daemon/common/seed_.*-> daemon/common/seed_' "$WORK/out"
 verdict $? "includes: a circle of two headers is named"

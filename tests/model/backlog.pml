@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * backlog.pml - who tells a port's runner that something waits behind a full delivery ring (daemon/engine/delivery.h, D6, D7).
+ * backlog.pml - who tells a port's runner that something waits behind a full delivery ring
+ * (daemon/engine/delivery.h, D6, D7).
  *
- * A workers deliver N records each to one port, under its lock: to the ring (K records), or, while something waits or there is no room, to the
- * backlog's active buffer. Only the first append to a buffer may tell the runner, and does not when, behind its unlock, the runner has a
- * batch in hand. The runner moves records from the backlog to the ring; without room for the oldest it attaches nothing, and a batch may be set
- * aside for want of room. The client takes what is in the ring when it likes, and rings if it sees that there is a backlog. A ready bit is
- * not overlooked (shown elsewhere: ready.pml): the runner is a process that waits for it.
+ * A workers deliver N records each to one port, under its lock: to the ring (K records), or, while
+ * something waits or there is no room, to the backlog's active buffer. Only the first append to a
+ * buffer may tell the runner, and does not when, behind its unlock, the runner has a batch in hand.
+ * The runner moves records from the backlog to the ring; without room for the oldest it attaches
+ * nothing, and a batch may be set aside for want of room. The client takes what is in the ring when
+ * it likes, and rings if it sees that there is a backlog. A ready bit is not overlooked (shown
+ * elsewhere: ready.pml): the runner is a process that waits for it.
  *
  * Shown: at the end the client has got everything.
  *
- * Mutants (each must fail): BL_EARLY (the batch bit is read before the append), BL_LOOK (the runner looks at what was appended before it
- * clears the bit), BL_HEAD (it looks for room before it says that there is a backlog, and attaches nothing), BL_LEAVE (the same where it sets
- * its batch aside; with -DOLDEST, policy drop-oldest, where the runner always attaches).
+ * Mutants (each must fail): BL_EARLY (the batch bit is read before the append), BL_LOOK (the runner
+ * looks at what was appended before it clears the bit), BL_HEAD (it looks for room before it says
+ * that there is a backlog, and attaches nothing), BL_LEAVE (the same where it sets its batch aside;
+ * with -DOLDEST, policy drop-oldest, where the runner always attaches).
  */
 #ifndef A
 #define A 2
@@ -134,4 +138,5 @@ end_full:
   od
 }
 proctype watch() { timeout -> assert(taken == A * N) }
-init { atomic { byte i; for (i : 1 .. A) { run worker() }; run runner(); run client(); run watch() } }
+init { atomic { byte i; for (i : 1 .. A) { run worker() }; run runner(); run client();
+    run watch() } }

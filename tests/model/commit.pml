@@ -2,35 +2,44 @@
  *
  * commit.pml - a message takes effect once, whatever instruction the process is killed at.
  *
- * The protocol of docs/commit-protocol.md for queues: flush with journal, gulp, attach, run and commit, tail append, park, release,
- * steal, undo, redo, spawn, and recovery. The whole process is killed at any store, up to CR times; recovery is killed at any of
- * its own stores, any number of times.
+ * The protocol of docs/commit-protocol.md for queues: flush with journal, gulp, attach, run and
+ * commit, tail append, park, release, steal, undo, redo, spawn, and recovery. The whole process is
+ * killed at any store, up to CR times; recovery is killed at any of its own stores, any number of
+ * times.
  *
- * Shown: every receiver takes every sender's records once, in order, none missing; no step of recovery is relied on to run only
- * once; at the end all queues are empty, all locks free, the spawned actor exists and the ended one has ended.
+ * Shown: every receiver takes every sender's records once, in order, none missing; no step of
+ * recovery is relied on to run only once; at the end all queues are empty, all locks free, the
+ * spawned actor exists and the ended one has ended.
  *
- * Durable   lock, sel = {act, bat}, len[2], cur, records; per worker two commit slots {queue, cursor, tail, out, redo} and the commit
- *           count (its low bit says which slot is valid), outbox, journal = two entries {destination, new length} and one arm word
- *           {count, step}, undo area with its tag; actor slot {state, tag}, generation, state st[].
+ * Durable   lock, sel = {act, bat}, len[2], cur, records; per worker two commit slots {queue,
+ *           cursor, tail, out, redo} and the commit count (its low bit says which slot is valid),
+ *           outbox, journal = two entries {destination, new length} and one arm word {count, step},
+ *           undo area with its tag; actor slot {state, tag}, generation, state st[].
  * Volatile  own words, workers' locals.
- * The 64-bit count is abstracted: "tag equals the committed count" is one bit (jok, uok, sok), set with the tag, cleared by every
- * flip. A record is pair*8 + seq, and st[pair] is the receiver's durable state, the last seq it took from that sender: the one
- * assertion seq == st + 1 is order, no loss and no repetition together. What a flip or a release makes unreachable is zeroed, and
+ * The 64-bit count is abstracted: "tag equals the committed count" is one bit (jok, uok, sok), set
+ * with the tag, cleared by every flip. A record is pair*8 + seq, and st[pair] is the receiver's
+ * durable state, the last seq it took from that sender: the one assertion seq == st + 1 is order,
+ * no loss and no repetition together. What a flip or a release makes unreachable is zeroed, and
  * reading a zero record is an error.
  *
- * CFG 0     q0: X, Z   q1: Y         X -> Y, X -> Z (own queue: tail append or active buffer), Y -> Z
+ * CFG 0     q0: X, Z   q1: Y         X -> Y, X -> Z (own queue: tail append or active buffer), Y ->
+ *           Z
  * CFG 1     q0: X  q1: Y  q2: Z      X -> Y, X -> Z, Y -> Z (two workers flush into q2)
- * CFG 2     q0: X, Z  q1: Y  q2: V   X -> Y, X -> Z, X -> V, Y -> V (three steps in one flush, own queue among them)
- * X's first message spawns Z, Y's last message ends Y. N messages for X, CR kills of the running process, W workers.
+ * CFG 2     q0: X, Z  q1: Y  q2: V   X -> Y, X -> Z, X -> V, Y -> V (three steps in one flush, own
+ *           queue among them) X's first message spawns Z, Y's last message ends Y. N messages for
+ *           X, CR kills of the running process, W workers.
  *
- * Mutants (-DNAME, each must fail), named like the rules in docs/commit-protocol.md sections 3 and 4:
+ * Mutants (-DNAME, each must fail), named like the rules in docs/commit-protocol.md sections 3 and
+ * 4:
  *   flush     J_AFTER J_TORN J_NOTAG J_BEFORECOPY J_DISARM OUT_REUSE DEST_LATE FLIP_NOLOCK
- *   commit    TWO_WORDS CUR_FIRST UNDO_LATE UNDO_NOCHECK UNDO_CURTAG REDO_BLIND SLOT_NOTAG TAIL_NONEMPTY TAIL_REOPEN
+ *   commit    TWO_WORDS CUR_FIRST UNDO_LATE UNDO_NOCHECK UNDO_CURTAG REDO_BLIND SLOT_NOTAG
+ *       TAIL_NONEMPTY TAIL_REOPEN
  *   release   REL_FLUSH DETACH_FIRST OWN_EARLY LEN_LATE STEAL_RUNNING
  *   recovery  R_LOCKFIRST R_ONEPASS R_LENCMP R_NOLOCK R_FLIPEARLY
  * Three of them need N=2 to show: REL_FLUSH TAIL_NONEMPTY TAIL_REOPEN.
  *
- * States: CR=1 N=1 1.2 million, CR=2 N=1 5 million, CR=0 N=2 4.5 million, CR=1 N=2 65 million; N=1 CFG=1 1.4, CFG=2 9 million.
+ * States: CR=1 N=1 1.2 million, CR=2 N=1 5 million, CR=0 N=2 4.5 million, CR=1 N=2 65 million; N=1
+ * CFG=1 1.4, CFG=2 9 million.
  */
 #ifndef W
 #define W 2
@@ -49,7 +58,7 @@
 #if CFG==0
 #define Q 2
 #define P 4
-#ifdef DEST_LATE                                /* destination looked up at flush: Y's records go elsewhere once Y has ended */
+#ifdef DEST_LATE /* destination looked up at flush: Y's records go elsewhere once Y has ended */
 #define DQ(p) ((p) == 1 && !gen -> 1 : 0)
 #else
 #define DQ(p) ((p) == 1 -> 1 : 0)
@@ -112,14 +121,16 @@ bool up = true; bool rst[W]; byte crashes;
 inline fill(w, Q_, C_, T_, O_, R_) { d_step {
   x = w*2 + 1 - idx[w]; sq[x] = Q_; sc[x] = C_; sl[x] = T_; so[x] = O_; sr[x] = R_; x = 0 } }
 inline flip(w) { d_step {                      /* ONE store: count + 1 */
-  x = w*2 + idx[w]; sq[x] = 0; sc[x] = 0; sl[x] = 0; so[x] = 0; sr[x] = 0;    /* the old slot: unreachable now */
+  /* the old slot: unreachable now */
+  x = w*2 + idx[w]; sq[x] = 0; sc[x] = 0; sl[x] = 0; so[x] = 0; sr[x] = 0;
   idx[w] = 1 - idx[w]; JCLR(w); UCLR(w); SCLR(w);
   x = w*2 + idx[w];
   i = so[x]; do :: i < OC -> ob[w*OC+i] = 0; i++ :: else -> break od; i = 0; x = 0 } }
 inline commit(w, Q_, C_, T_, O_, R_) {
-#ifdef TWO_WORDS                               /* no slots: cursor and outbox length stored one after the other */
+#ifdef TWO_WORDS /* no slots: cursor and outbox length stored one after the other */
   d_step { x = w*2 + idx[w]; sq[x] = Q_; sc[x] = C_; sl[x] = T_; sr[x] = R_ };
-  d_step { so[x] = O_; JCLR(w); UCLR(w); SCLR(w); i = O_; do :: i < OC -> ob[w*OC+i] = 0; i++ :: else -> break od; i = 0; x = 0 }
+  d_step { so[x] = O_; JCLR(w); UCLR(w); SCLR(w); i = O_; do :: i < OC -> ob[w*OC+i] = 0;
+      i++ :: else -> break od; i = 0; x = 0 }
 #else
   fill(w, Q_, C_, T_, O_, R_); flip(w)
 #endif
@@ -133,7 +144,8 @@ inline nth(w, o_, s_, d_) { d_step { x = 0; b = 0; i = 0; d_ = 255;
            :: else fi; i++
      :: else -> break od; x = 0; b = 0; i = 0 } }
 inline copygroup(w, o_, d_, nl_) { d_step { nl_ = ln[ACT(d_)]; i = 0;
-  do :: i < o_ -> if :: DQ(ob[w*OC+i] >> 3) == d_ -> assert(nl_ < CAP); B(ACT(d_), nl_) = ob[w*OC+i]; nl_++ :: else fi; i++
+  do :: i < o_ -> if :: DQ(ob[w*OC+i] >> 3) == d_ -> assert(nl_ < CAP);
+      B(ACT(d_), nl_) = ob[w*OC+i]; nl_++ :: else fi; i++
      :: else -> break od; i = 0 } }
 
 inline flush(o_) {
@@ -142,8 +154,9 @@ inline flush(o_) {
   :: nth(me, o_, s, d);
      if :: d == 255 -> break :: else fi;
      atomic { lock[d] == 0 -> lock[d] = me+1 };
-#ifdef J_BEFORECOPY                            /* lock, arm, copy, publish: recovery rolls forward what was not copied */
-     d_step { i = 0; nl = ln[ACT(d)]; do :: i < o_ -> if :: DQ(ob[me*OC+i] >> 3) == d -> nl++ :: else fi; i++ :: else -> break od; i = 0;
+#ifdef J_BEFORECOPY /* lock, arm, copy, publish: recovery rolls forward what was not copied */
+     d_step { i = 0; nl = ln[ACT(d)]; do :: i < o_ -> if :: DQ(ob[me*OC+i] >> 3) == d ->
+         nl++ :: else fi; i++ :: else -> break od; i = 0;
        jd[me*2+JE(s)] = d; jn[me*2+JE(s)] = nl };
      d_step { jstep[me] = s; jok[me] = 1 };
 #endif
@@ -157,7 +170,7 @@ inline flush(o_) {
      d_step { jstep[me] = s; jok[me] = 1 };    /* arm: one store */
      ln[ACT(d)] = nl;                         /* publish */
 #endif
-#ifdef J_DISARM                                /* disarmed before the unlock: recovery cannot tell how far the flush was */
+#ifdef J_DISARM /* disarmed before the unlock: recovery cannot tell how far the flush was */
      d_step { jok[me] = 0; jstep[me] = 0 };
 #endif
      d_step { lock[d] = 0; s++; d = 0; nl = 0 }
@@ -169,13 +182,14 @@ inline send(p_) {
 #ifndef TAIL_NONEMPTY
      ln[ACT(q)] == 0 &&
 #endif
-     !tc -> assert(t < CAP); B(INA(q), t) = p_*8 + (m & 7); t++ }      /* tail append: beyond the committed tail */
+     /* tail append: beyond the committed tail */
+     !tc -> assert(t < CAP); B(INA(q), t) = p_*8 + (m & 7); t++ }
   :: atomic { else -> assert(o < OC); ob[me*OC+o] = p_*8 + (m & 7); o++;
 #ifndef TAIL_REOPEN
      tc = tc | (DQ(p_) == q)
 #endif
      }
-  :: atomic { DQ(p_) == q && !tc && ln[ACT(q)] == 0 ->                /* does not fit into the cache limit */
+  :: atomic { DQ(p_) == q && !tc && ln[ACT(q)] == 0 -> /* does not fit into the cache limit */
      assert(o < OC); ob[me*OC+o] = p_*8 + (m & 7); o++;
 #ifndef TAIL_REOPEN
      tc = 1
@@ -216,24 +230,27 @@ end_loop:
   commit(me, q+1, c, t, 0, 0);                 /* attach */
   do
   :: c < t ->
-     d_step { m = B(INA(q), c); assert(m != 0); assert(own[q] == me+1); assert((m & 7) == st[m>>3] + 1);
+     d_step { m = B(INA(q), c); assert(m != 0); assert(own[q] == me+1);
+         assert((m & 7) == st[m>>3] + 1);
        if :: (m >> 3) == 2 || (m >> 3) == 3 && CFG < 2 -> assert(slot == 1) :: else fi; INITRUN };
 #ifdef UNDO_LATE
      st[m>>3] = (m & 7);
      d_step { up_[me] = (m >> 3) + 1; uv[me] = (m & 7) - 1; uok[me] = 1 };
 #else
-     d_step { up_[me] = (m >> 3) + 1; uv[me] = st[m>>3] };             /* copy to the undo area (its tag is old: not valid) */
-     d_step { uok[me] = 1;                                             /* arm: tag = committed count */
+     /* copy to the undo area (its tag is old: not valid) */
+     d_step { up_[me] = (m >> 3) + 1; uv[me] = st[m>>3] };
+     d_step { uok[me] = 1; /* arm: tag = committed count */
 #ifdef UNDO_CURTAG
        utq[me] = q; utc[me] = c
 #endif
      };
-     st[m>>3] = (m & 7);                                               /* the handler changes its state ... */
+     st[m>>3] = (m & 7); /* the handler changes its state ... */
 #endif
      r = 0;
      if
      :: (m >> 3) == 0 ->
-        if :: (m & 7) == 1 -> d_step { assert(slot == 0); slot = 1; sok[me] = 1 } :: else fi;   /* ... spawns ... */
+        /* ... spawns ... */
+        if :: (m & 7) == 1 -> d_step { assert(slot == 0); slot = 1; sok[me] = 1 } :: else fi;
         send(1); send(2);                                              /* ... and sends */
 #if CFG==2
         send(3);
@@ -246,7 +263,7 @@ end_loop:
 #endif
      d_step { c++; m = 0 };
      commit(me, q+1, c, t, o, r);
-     if :: r -> d_step {                                               /* redo: after its flip, before the next one */
+     if :: r -> d_step { /* redo: after its flip, before the next one */
 #ifdef REDO_BLIND
                gen++; r = 0
 #else
@@ -255,12 +272,12 @@ end_loop:
                }
         :: else fi;
      if
-     :: o > 0 && c < t ->                                              /* flush at a message boundary */
+     :: o > 0 && c < t -> /* flush at a message boundary */
         flush(o);
 #ifdef OUT_REUSE
         d_step { i = 0; do :: i < OC -> ob[me*OC+i] = 0; i++ :: else -> break od; i = 0; o = 0 }
 #else
-        commit(me, q+1, c, t, 0, 0); o = 0                             /* reset: a flip; only then may the outbox be reused */
+        commit(me, q+1, c, t, 0, 0); o = 0 /* reset: a flip; only then may the outbox be reused */
 #endif
      :: true
      fi;
@@ -276,7 +293,8 @@ end_loop:
 #ifdef LEN_LATE
   cur[q] = 0; bat[q] = 0; ln[INA(q)] = 0;
 #else
-  d_step { i = 0; do :: i < CAP -> B(INA(q), i) = 0; i++ :: else -> break od; i = 0; ln[INA(q)] = 0 };
+  d_step { i = 0; do :: i < CAP -> B(INA(q), i) = 0; i++ :: else -> break od; i = 0;
+      ln[INA(q)] = 0 };
   cur[q] = 0;
   bat[q] = 0;
 #endif
@@ -313,7 +331,8 @@ next:
   atomic { q = 0; c = 0; t = 0; o = 0; tc = 0; rst[me] = true };
   goto end_loop
   } unless { !up };
-  d_step { q = 0; c = 0; t = 0; o = 0; m = 0; i = 0; x = 0; s = 0; d = 0; b = 0; nl = 0; tc = 0; r = 0; rst[me] = true };
+  d_step { q = 0; c = 0; t = 0; o = 0; m = 0; i = 0; x = 0; s = 0; d = 0; b = 0; nl = 0; tc = 0;
+      r = 0; rst[me] = true };
   up;
   goto W0
 }
@@ -334,12 +353,14 @@ again:
   do :: q < Q -> lock[q] = 0; KILL; q++ :: else -> break od; q = 0;
 #endif
 #ifndef R_ONEPASS
-  /* 1. every interrupted append of a flush: rolled forward, while the lock word still says whose it is */
+  /* 1. every interrupted append of a flush: rolled forward, while the lock word still says whose it
+   *    is */
   do
   :: w < W ->
      d = jd[w*2+JE(jstep[w])];
-#ifdef R_LENCMP                                /* published or not by comparing len with the journal; no lock owner */
-     if :: jok[w] && ln[ACT(d)] < jn[w*2+JE(jstep[w])] -> ln[ACT(d)] = jn[w*2+JE(jstep[w])]; KILL :: else fi;
+#ifdef R_LENCMP /* published or not by comparing len with the journal; no lock owner */
+     if :: jok[w] && ln[ACT(d)] < jn[w*2+JE(jstep[w])] -> ln[ACT(d)] = jn[w*2+JE(jstep[w])];
+         KILL :: else fi;
 #else
      if :: jok[w] && lock[d] == w+1 ->
            ln[ACT(d)] = jn[w*2+JE(jstep[w])]; KILL;
@@ -359,7 +380,8 @@ again:
      y = w*2 + idx[w];
 #ifdef R_ONEPASS
      d = jd[w*2+JE(jstep[w])];
-     if :: jok[w] && lock[d] == w+1 -> ln[ACT(d)] = jn[w*2+JE(jstep[w])]; KILL; lock[d] = 0; KILL :: else fi;
+     if :: jok[w] && lock[d] == w+1 -> ln[ACT(d)] = jn[w*2+JE(jstep[w])]; KILL; lock[d] = 0;
+         KILL :: else fi;
 #endif
      if
 #ifdef UNDO_NOCHECK
@@ -426,10 +448,12 @@ again:
   q = 0; do :: q < Q -> lock[q] = 0; KILL; q++ :: else -> break od;
 #endif
   w = 0;
-  d_step {                                     /* bytes beyond a len are garbage (ghost: zero them) */
+  d_step { /* bytes beyond a len are garbage (ghost: zero them) */
     w = 0;
-    do :: w < Q*2 -> i = ln[w]; do :: i < CAP -> B(w, i) = 0; i++ :: else -> break od; w++ :: else -> break od;
-    q = 0; do :: q < Q -> assert(lock[q] == 0); assert(bat[q] || (cur[q] == 0 && ln[INA(q)] == 0)); q++ :: else -> break od;
+    do :: w < Q*2 -> i = ln[w]; do :: i < CAP -> B(w, i) = 0; i++ :: else -> break od;
+        w++ :: else -> break od;
+    q = 0; do :: q < Q -> assert(lock[q] == 0); assert(bat[q] || (cur[q] == 0 && ln[INA(q)] == 0));
+        q++ :: else -> break od;
     w = 0; q = 0; i = 0; y = 0; x = 0; b = 0; up = true };
   goto end
 }
@@ -438,7 +462,8 @@ proctype watch() {
   timeout ->
   d_step {
     i = 0; do :: i < P -> assert(st[i] == N); i++ :: else -> break od;
-    i = 0; do :: i < Q -> assert(!bat[i] && lock[i] == 0 && cur[i] == 0 && ln[i*2] == 0 && ln[i*2+1] == 0 && own[i] == 0); i++ :: else -> break od;
+    i = 0; do :: i < Q -> assert(!bat[i] && lock[i] == 0 && cur[i] == 0 && ln[i*2] == 0 &&
+        ln[i*2+1] == 0 && own[i] == 0); i++ :: else -> break od;
     assert(slot == 1 && gen == 1) }
 }
 init {
@@ -446,7 +471,7 @@ init {
   atomic {
     i = 0; do :: i < W -> rst[i] = true; run worker(i); i++ :: else -> break od;
     i = 0;
-    if                                         /* seeds 1..N for X: all in the active buffer, or the first one gulped already */
+    if /* seeds 1..N for X: all in the active buffer, or the first one gulped already */
     :: do :: i < N -> B(0, i) = i+1; ln[0] = i+1; i++ :: else -> break od
     :: act[0] = 1; bat[0] = 1; B(0, 0) = 1; ln[0] = 1; i = 1;
        do :: i < N -> B(1, i-1) = i+1; ln[1] = i; i++ :: else -> break od

@@ -2,25 +2,33 @@
  *
  * commit_port.pml - the commit protocol where a client's port is the source or the destination.
  *
- * Companion of commit.pml: same rules, same abstraction of the commit count (docs/commit-protocol.md, "Ports as sources" and "Direct
- * gulp"). The client is a process of its own and survives every kill.
+ * Companion of commit.pml: same rules, same abstraction of the commit count
+ * (docs/commit-protocol.md, "Ports as sources" and "Direct gulp"). The client is a process of its
+ * own and survives every kill.
  *
- * Shown: a record the client posted reaches the actor once and in order, also by direct gulp; every reply reaches the client once and
- * in order; the visible head never leads the committed cursor; after recovery the client is told of all room and all replies.
+ * Shown: a record the client posted reaches the actor once and in order, also by direct gulp; every
+ * reply reaches the client once and in order; the visible head never leads the committed cursor;
+ * after recovery the client is told of all room and all replies.
  *
- * Client -> X (queue q0) -> client. Source 0 = q0, source 1 = the port; destination 0 = q0, destination 1 = the delivery ring.
- * Durable, in the executor's own table: pcur (cursor in the submission ring), dtail (tail of the delivery ring).
- * In client memory, copies: phead, vtail. Invariant: phead <= committed cursor, vtail <= dtail or the step is armed.
+ * Client -> X (queue q0) -> client. Source 0 = q0, source 1 = the port; destination 0 = q0,
+ * destination 1 = the delivery ring. Durable, in the executor's own table: pcur (cursor in the
+ * submission ring), dtail (tail of the delivery ring). In client memory, copies: phead, vtail.
+ * Invariant: phead <= committed cursor, vtail <= dtail or the step is armed.
  *
- * Direct gulp: a single record becomes q0's batch by one flip, whose slot also names the port's cursor behind it (sd; 0: no direct gulp).
- * The port is given back before the batch runs, so the other worker may take it, and move pcur on, while that slot is still the valid one.
- * Whether a single record goes directly or the long way is open, and so is which worker takes what: more than the engine does, which
- * goes directly only to queues of its own. Not here: the port's generation (the port is never closed), batches in two pieces.
+ * Direct gulp: a single record becomes q0's batch by one flip, whose slot also names the port's
+ * cursor behind it (sd; 0: no direct gulp). The port is given back before the batch runs, so the
+ * other worker may take it, and move pcur on, while that slot is still the valid one. Whether a
+ * single record goes directly or the long way is open, and so is which worker takes what: more than
+ * the engine does, which goes directly only to queues of its own. Not here: the port's generation
+ * (the port is never closed), batches in two pieces.
  *
  * Mutants (each must fail):
- *   direct gulp         DIRECT_NONEMPTY (the queue is not looked at), DIRECT_OUTBOX (with this port's records still in the outbox),
- *                       DIRECT_EARLY (batch bit before the flip), DIRECT_LATE (pcur behind the port's own word)
- *   its recovery        DIRECT_PCUR (the slot's cursor, not the greater one), DIRECT_NOBATCH (the batch bit is not set)
+ *   direct gulp         DIRECT_NONEMPTY (the queue is not looked at), DIRECT_OUTBOX (with this
+ *                       port's records still in the outbox),
+ *                       DIRECT_EARLY (batch bit before the flip), DIRECT_LATE (pcur behind the
+ *                       port's own word)
+ *   its recovery        DIRECT_PCUR (the slot's cursor, not the greater one), DIRECT_NOBATCH (the
+ *                       batch bit is not set)
  *   the port as source  HEAD_EARLY, and in recovery R_NOVTAIL R_NOHEAD
  * N=2 for DIRECT_NONEMPTY DIRECT_OUTBOX DIRECT_PCUR. The ones of commit.pml are not repeated here.
  *
@@ -41,7 +49,7 @@
 #define ACT act
 #define INA (1-act)
 #define B(h,i) buf[(h)*CAP + (i)]
-#define DQ(v) ((v) >> 3)                        /* record = pair*8 + seq; pair 0: to X, pair 1: to the client */
+#define DQ(v) ((v) >> 3) /* record = pair*8 + seq; pair 0: to X, pair 1: to the client */
 byte lock[2]; bit act; bit bat; byte ln[2]; byte cur; byte buf[2*CAP];
 byte pcur; byte dtail; byte st;
 bit idx[W]; byte sq[W*2]; byte sc[W*2]; byte sl[W*2]; byte so[W*2]; byte sd[W*2];
@@ -51,11 +59,14 @@ byte own[2];
 byte ring[R]; byte phead; byte ptail; byte dl[N+1]; byte vtail; byte got;
 bool up = true; bool rst[W]; byte crashes;
 
-inline fill(w, Q_, C_, T_, O_, D_) { d_step { x = w*2 + 1 - idx[w]; sq[x] = Q_; sc[x] = C_; sl[x] = T_; so[x] = O_; sd[x] = D_; x = 0 } }
+inline fill(w, Q_, C_, T_, O_, D_) { d_step { x = w*2 + 1 - idx[w]; sq[x] = Q_; sc[x] = C_;
+    sl[x] = T_; so[x] = O_; sd[x] = D_; x = 0 } }
 inline flip(w) { d_step {
   x = w*2 + idx[w]; sq[x] = 0; sc[x] = 0; sl[x] = 0; so[x] = 0; sd[x] = 0;
-  idx[w] = 1 - idx[w]; jok[w] = 0; jstep[w] = 0; jd[w*2] = 0; jd[w*2+1] = 0; jn[w*2] = 0; jn[w*2+1] = 0; uok[w] = 0; uv[w] = 0;
-  x = w*2 + idx[w]; i = so[x]; do :: i < OC -> ob[w*OC+i] = 0; i++ :: else -> break od; i = 0; x = 0 } }
+  idx[w] = 1 - idx[w]; jok[w] = 0; jstep[w] = 0; jd[w*2] = 0; jd[w*2+1] = 0; jn[w*2] = 0;
+      jn[w*2+1] = 0; uok[w] = 0; uv[w] = 0;
+  x = w*2 + idx[w]; i = so[x]; do :: i < OC -> ob[w*OC+i] = 0; i++ :: else -> break od; i = 0;
+      x = 0 } }
 inline commit(w, Q_, C_, T_, O_) { fill(w, Q_, C_, T_, O_, 0); flip(w) }
 inline nth(w, o_, s_, d_) { d_step { x = 0; b = 0; i = 0; d_ = 255;
   do :: i < o_ -> assert(ob[w*OC+i] != 0);
@@ -66,7 +77,8 @@ inline nth(w, o_, s_, d_) { d_step { x = 0; b = 0; i = 0; d_ = 255;
 inline copygroup(w, o_, d_, nl_) { d_step { i = 0; nl_ = (d_ == 0 -> ln[ACT] : dtail);
   do :: i < o_ -> if :: DQ(ob[w*OC+i]) == d_ ->
                         if :: d_ == 0 -> assert(nl_ < CAP); B(ACT, nl_) = ob[w*OC+i]
-                           :: else -> assert(nl_ <= N); dl[nl_] = ob[w*OC+i] fi; nl_++ :: else fi; i++
+                           :: else -> assert(nl_ <= N); dl[nl_] = ob[w*OC+i] fi; nl_++ :: else fi;
+                               i++
      :: else -> break od; i = 0 } }
 inline flush(o_) {
   s = 1;
@@ -84,12 +96,14 @@ inline flush(o_) {
   od; s = 0; d = 0
 }
 inline handler() {
-  d_step { assert(m != 0 && (m >> 3) == 0 && own[0] == me+1); assert((m & 7) == st + 1); uv[me] = st };
+  d_step { assert(m != 0 && (m >> 3) == 0 && own[0] == me+1); assert((m & 7) == st + 1);
+      uv[me] = st };
   uok[me] = 1;
   st = m;
   d_step { assert(o < OC); ob[me*OC+o] = 8 + m; o++; m = 0; c++ }
 }
-/* The record at the port's cursor c, the last one, becomes the batch of q0, whose own word is ours; behind it q0 is run, c and t its. */
+/* The record at the port's cursor c, the last one, becomes the batch of q0, whose own word is ours;
+ * behind it q0 is run, c and t its. */
 inline take_directly() {
   d_step { B(INA, 0) = ring[c % R]; assert(B(INA, 0) != 0) };
 #ifdef DIRECT_EARLY
@@ -114,12 +128,14 @@ W0:
   {
   up;
 end_loop:
-  atomic { if :: own[0] == 0 && WORK0 -> q = 0 :: own[1] == 0 && WORK1 -> q = 1 fi; own[q] = me+1; rst[me] = false };
+  atomic { if :: own[0] == 0 && WORK0 -> q = 0 :: own[1] == 0 && WORK1 -> q = 1 fi; own[q] = me+1;
+      rst[me] = false };
   if
   :: q == 1 ->
      d_step { c = pcur; t = ptail };
      if
-     :: atomic { t - c == 1 && own[0] == 0 -> own[0] = me+1 };           /* take the queue, then look whether it is empty */
+     /* take the queue, then look whether it is empty */
+     :: atomic { t - c == 1 && own[0] == 0 -> own[0] = me+1 };
         if
 #ifdef DIRECT_NONEMPTY
         :: true -> take_directly()
@@ -136,11 +152,12 @@ attach:
   if
   :: q == 1
   :: else ->
-     if :: !bat -> atomic { lock[0] == 0 -> lock[0] = me+1 }; d_step { assert(ln[INA] == 0 && cur == 0); act = 1-act; bat = 1 }; lock[0] = 0
+     if :: !bat -> atomic { lock[0] == 0 -> lock[0] = me+1 };
+         d_step { assert(ln[INA] == 0 && cur == 0); act = 1-act; bat = 1 }; lock[0] = 0
         :: else fi;
      d_step { c = cur; t = ln[INA] }
   fi;
-  commit(me, q+1, c, t, o);                                               /* o: not 0 in DIRECT_OUTBOX alone */
+  commit(me, q+1, c, t, o); /* o: not 0 in DIRECT_OUTBOX alone */
   do
   :: c < t ->
      if
@@ -153,7 +170,8 @@ attach:
         :: true
         fi;
 #endif
-        d_step { assert(ring[c % R] != 0 && o < OC); ob[me*OC+o] = ring[c % R]; o++; c++ };   /* route: beyond the committed length */
+        /* route: beyond the committed length */
+        d_step { assert(ring[c % R] != 0 && o < OC); ob[me*OC+o] = ring[c % R]; o++; c++ };
 #ifdef HEAD_EARLY
         phead = c;
 #endif
@@ -182,7 +200,8 @@ attach:
   atomic { q = 0; c = 0; t = 0; o = 0; rst[me] = true };
   goto end_loop
   } unless { !up };
-  d_step { q = 0; c = 0; t = 0; o = 0; m = 0; i = 0; x = 0; s = 0; d = 0; b = 0; nl = 0; rst[me] = true };
+  d_step { q = 0; c = 0; t = 0; o = 0; m = 0; i = 0; x = 0; s = 0; d = 0; b = 0; nl = 0;
+      rst[me] = true };
   up;
   goto W0
 }
@@ -193,7 +212,8 @@ end: do
      :: got < vtail -> d_step { assert(dl[got] == 8 + got + 1); got++ }
      od
 }
-proctype chaos() { end: do :: d_step { up && crashes < CR -> crashes++; up = false; own[0] = 0; own[1] = 0 } od }
+proctype chaos() { end: do :: d_step { up && crashes < CR -> crashes++; up = false; own[0] = 0;
+    own[1] = 0 } od }
 #define KILL if :: true -> goto again :: true fi
 proctype recovery() {
   byte w, s, d, b, nl, x, i, y;
@@ -258,16 +278,20 @@ again:
   :: else -> break
   od;
 #ifndef R_NOHEAD
-  assert(phead <= pcur); phead = pcur; KILL;   /* every port, attached or not: the client may be waiting for room */
+  /* every port, attached or not: the client may be waiting for room */
+  assert(phead <= pcur); phead = pcur; KILL;
 #endif
   w = 0;
   d_step {
-    do :: w < 2 -> i = ln[w]; do :: i < CAP -> B(w, i) = 0; i++ :: else -> break od; w++ :: else -> break od;
+    do :: w < 2 -> i = ln[w]; do :: i < CAP -> B(w, i) = 0; i++ :: else -> break od;
+        w++ :: else -> break od;
     i = dtail; do :: i <= N -> dl[i] = 0; i++ :: else -> break od;
     assert(lock[0] == 0 && lock[1] == 0 && (bat || (cur == 0 && ln[INA] == 0)) && vtail == dtail);
     w = 0; i = 0; y = 0; x = 0; up = true };
   goto end
 }
-proctype watch() { timeout -> assert(got == N && st == N && ptail == N && phead == N && pcur == N && dtail == N && !bat && ln[0] == 0 && ln[1] == 0) }
-init { byte i; atomic { i = 0; do :: i < W -> rst[i] = true; run worker(i); i++ :: else -> break od; i = 0;
+proctype watch() { timeout -> assert(got == N && st == N && ptail == N && phead == N && pcur == N &&
+    dtail == N && !bat && ln[0] == 0 && ln[1] == 0) }
+init { byte i; atomic { i = 0; do :: i < W -> rst[i] = true; run worker(i);
+    i++ :: else -> break od; i = 0;
   run client(); run chaos(); run recovery(); run watch() } }

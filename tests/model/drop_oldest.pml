@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * drop_oldest.pml - a full queue's oldest messages are dropped, whatever instruction the process is killed at.
+ * drop_oldest.pml - a full queue's oldest messages are dropped, whatever instruction the process is
+ * killed at.
  *
- * overflow_mark_oldest() in overflow.c: who attaches a batch longer than the limit, with nothing of it consumed, marks the oldest droppable
- * records until the rest is within the limit, one byte each, before he runs the first; a marked record is committed without being run. The
- * batch may be set aside at any message and be attached again. The process is killed at any store, up to CR times; the record at the
- * cursor is then marked as redelivered if handlers were running.
+ * overflow_mark_oldest() in overflow.c: who attaches a batch longer than the limit, with nothing of
+ * it consumed, marks the oldest droppable records until the rest is within the limit, one byte
+ * each, before he runs the first; a marked record is committed without being run. The batch may be
+ * set aside at any message and be attached again. The process is killed at any store, up to CR
+ * times; the record at the cursor is then marked as redelivered if handlers were running.
  *
  * Records 1..N of one batch; `keep` of them are of a type that is not dropped. Limit L records.
  *
- * Shown: no marked record is run, none of `keep` is dropped; what is run is run in order, once, but for the one that a kill interrupted; of
- * those that may go exactly as many go as are too many, and they are the oldest.
+ * Shown: no marked record is run, none of `keep` is dropped; what is run is run in order, once, but
+ * for the one that a kill interrupted; of those that may go exactly as many go as are too many, and
+ * they are the oldest.
  *
- * Mutants (each must fail): DROP_RUN (the first is run before it is marked), DROP_COUNT (marks that are there are not counted, after a
- * kill), DROP_BACK (recovery takes marks back), DROP_NEW (the newest are marked), DROP_CUR (dropped by moving the cursor, without a
- * commit). To mark again when something of the batch has been consumed finds nothing to do: -DDROP_LATE holds.
+ * Mutants (each must fail): DROP_RUN (the first is run before it is marked), DROP_COUNT (marks that
+ * are there are not counted, after a kill), DROP_BACK (recovery takes marks back), DROP_NEW (the
+ * newest are marked), DROP_CUR (dropped by moving the cursor, without a commit). To mark again when
+ * something of the batch has been consumed finds nothing to do: -DDROP_LATE holds.
  *
  * States: CR=2 N=5 L=2 0.01 million.
  */
@@ -128,12 +132,14 @@ proctype watch() {
   byte i, n;
   timeout ->
   d_step {
-    do :: i < N -> assert(mark[i] -> (ran[i] == 0 && gone[i] == 1 && !KEPT(i)) : (ran[i] > 0 && gone[i] == 0));
+    do :: i < N -> assert(mark[i] ->
+        (ran[i] == 0 && gone[i] == 1 && !KEPT(i)) : (ran[i] > 0 && gone[i] == 0));
           assert(ran[i] <= 1 + redelivered[i] * kills);
           n = n + mark[i]; i++
        :: else -> break od;
     assert(qcur == N && n == N - L);
     i = 0; n = 0;
-    do :: i < N -> if :: !KEPT(i) -> assert(!mark[i] || n == 0); n = n + !mark[i] :: else fi; i++ :: else -> break od }
+    do :: i < N -> if :: !KEPT(i) -> assert(!mark[i] || n == 0); n = n + !mark[i] :: else fi;
+        i++ :: else -> break od }
 }
 init { atomic { run runner(); run chaos(); run recovery(); run watch() } }

@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * durable.pml - a kept state, the message that changed it and what it sent commit together, in commit records as commit.h stores them.
+ * durable.pml - a kept state, the message that changed it and what it sent commit together, in
+ * commit records as commit.h stores them.
  *
- * commit.pml has a flip as one step and the undo area as one word. Here both are as in the code: a record {low, high of the count, source,
- * cursor, sends}; a message commits in place, by one store into the valid record; every other flip fills the other record word by word,
- * void meanwhile (low 0), and makes it valid by its last store, sometimes with a new high part; the greater count is the valid one. The
- * undo area has the state's header and two words, copied one by one, and a tag. The process is killed at any store, up to CR times,
- * recovery at any of its own, any number of times.
+ * commit.pml has a flip as one step and the undo area as one word. Here both are as in the code: a
+ * record {low, high of the count, source, cursor, sends}; a message commits in place, by one store
+ * into the valid record; every other flip fills the other record word by word, void meanwhile (low
+ * 0), and makes it valid by its last store, sometimes with a new high part; the greater count is
+ * the valid one. The undo area has the state's header and two words, copied one by one, and a tag.
+ * The process is killed at any store, up to CR times, recovery at any of its own, any number of
+ * times.
  *
- * A queue's batch of N messages for one actor, run by either of two workers, set aside in between. Each message stores its number into
- * both words of the state, one before and one behind its send; the first has init run, which makes the header 1. A flush is not modelled:
- * a record's sends are a total (commit.pml has the flush).
+ * A queue's batch of N messages for one actor, run by either of two workers, set aside in between.
+ * Each message stores its number into both words of the state, one before and one behind its send;
+ * the first has init run, which makes the header 1. A flush is not modelled: a record's sends are a
+ * total (commit.pml has the flush).
  *
- * Shown: behind each recovery, and at the end, both words of the state, the cursor and the sends are the same number, and the header
- * says whether there has been an init.
+ * Shown: behind each recovery, and at the end, both words of the state, the cursor and the sends
+ * are the same number, and the header says whether there has been an init.
  *
  * Mutants (each must fail):
- *   undo     UNDO_LATE (the state changes before the tag), UNDO_TAGFIRST (the tag before the copy), UNDO_NOCHECK (copied back whatever
- *            the tag is), UNDO_NOHEAD (without the header), UNDO_AFTER (recovery flips first)
- *   records  FILL_VALID (the valid record is filled), FILL_NOVOID (the other is not void meanwhile), TWO_WORDS (a message's cursor and
- *            its sends by two stores)
+ *   undo     UNDO_LATE (the state changes before the tag), UNDO_TAGFIRST (the tag before the copy),
+ *            UNDO_NOCHECK (copied back whatever the tag is), UNDO_NOHEAD (without the header),
+ *            UNDO_AFTER (recovery flips first)
+ *   records  FILL_VALID (the valid record is filled), FILL_NOVOID (the other is not void
+ *            meanwhile), TWO_WORDS (a message's cursor and its sends by two stores)
  *
  * States: CR=2 N=2 0.07 million.
  */
@@ -55,7 +60,8 @@ bool up = true; bool rested = true; byte crashes;
 #endif
 /* The form of all but messages. K: where recovery may be killed. */
 #define FLIP(w_, src_, cu_, se_, K) \
-  d_step { v = VALID(w_); nl = (lo[v] < HALF -> lo[v]+1 : 1); nh = (lo[v] < HALF -> hi[v] : hi[v]+1); x = FILLED(v) }; \
+  d_step { v = VALID(w_); nl = (lo[v] < HALF -> lo[v]+1 : 1); \
+      nh = (lo[v] < HALF -> hi[v] : hi[v]+1); x = FILLED(v) }; \
   VOID(x); K; \
   hi[x] = nh; K; \
   src[x] = src_; K; \
@@ -92,7 +98,7 @@ end_loop:
      utag[me] = COUNT(VALID(me));
 #endif
      if
-     :: head == 0 -> s0 = 0; s1 = 0; head = 1                           /* zeroed, init, and then it is the actor's */
+     :: head == 0 -> s0 = 0; s1 = 0; head = 1 /* zeroed, init, and then it is the actor's */
      :: else -> assert(s0 == c && s1 == c)
      fi;
      s0 = c+1;                                                          /* the handler */
@@ -106,7 +112,7 @@ end_loop:
      if :: true -> break :: true fi                                     /* the limit */
   :: else -> break
   od;
-  qcur = c;                                                             /* park; the record rules until the flip */
+  qcur = c; /* park; the record rules until the flip */
   qsent = o;
   FLIP(me, 0, 0, 0, skip);
   atomic { me = 0; c = 0; o = 0; rested = true };
@@ -153,5 +159,6 @@ again:
     r = 0; u = 0; z = 0; up = true };
   goto end
 }
-proctype watch() { timeout -> assert(qcur == N && qsent == N && s0 == N && s1 == N && head == 1 && src[VALID(0)] == 0 && src[VALID(1)] == 0) }
+proctype watch() { timeout -> assert(qcur == N && qsent == N && s0 == N && s1 == N && head == 1 &&
+    src[VALID(0)] == 0 && src[VALID(1)] == 0) }
 init { atomic { lo[0] = 1; lo[2] = 1; run executor(); run chaos(); run recovery(); run watch() } }

@@ -1,36 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * exchange.pml - an actor whose handler does not return is set aside, and, behind a kill, postponed, whatever instruction that is at.
+ * exchange.pml - an actor whose handler does not return is set aside, and, behind a kill,
+ * postponed, whatever instruction that is at.
  *
- * aside.c: a queue Q and worker 0's aside queue A exchange buffers. What is behind the running record is copied to A's empty buffer; one flip
- * (COMMIT_ASIDE) names the record in Q's buffer as a batch of A, and, as a redo, what the words of both queues become; these are stored one by
- * one; a second flip names the batch alone. Whoever runs Q sends on what it meets for that actor, and takes it back when A is empty.
- * postpone.c: recovery writes what the batch of a handler that hung had left, and the active buffer, once more behind the batch, that actor's
- * records last; one flip (COMMIT_POSTPONED) makes the copy the batch, and says, as a redo, that the active buffer is empty.
+ * aside.c: a queue Q and worker 0's aside queue A exchange buffers. What is behind the running
+ * record is copied to A's empty buffer; one flip (COMMIT_ASIDE) names the record in Q's buffer as a
+ * batch of A, and, as a redo, what the words of both queues become; these are stored one by one; a
+ * second flip names the batch alone. Whoever runs Q sends on what it meets for that actor, and
+ * takes it back when A is empty. postpone.c: recovery writes what the batch of a handler that hung
+ * had left, and the active buffer, once more behind the batch, that actor's records last; one flip
+ * (COMMIT_POSTPONED) makes the copy the batch, and says, as a redo, that the active buffer is
+ * empty.
  *
- * One sender: N messages to X, M to Y, all in Q; X's handler sends a third row to Y, into its own batch (tail append) or through its outbox.
- * Two workers run Q and A, and may stop behind any message; the control thread sets aside whom worker 0 runs, at any point inside its handler.
- * The process is killed at any store, up to CR times, found to hang or not, recovery at any of its own, any number of times. Appends, flushes
- * and flips are one step each (commit.pml, durable.pml).
+ * One sender: N messages to X, M to Y, all in Q; X's handler sends a third row to Y, into its own
+ * batch (tail append) or through its outbox. Two workers run Q and A, and may stop behind any
+ * message; the control thread sets aside whom worker 0 runs, at any point inside its handler. The
+ * process is killed at any store, up to CR times, found to hang or not, recovery at any of its own,
+ * any number of times. Appends, flushes and flips are one step each (commit.pml, durable.pml).
  *
- * Shown: each row comes in order, each number once, or once more, marked as redelivered, if it was running at a kill; no actor is run by two;
- * one kill marks one record a worker; in the end all has been run and nothing is left.
+ * Shown: each row comes in order, each number once, or once more, marked as redelivered, if it was
+ * running at a kill; no actor is run by two; one kill marks one record a worker; in the end all has
+ * been run and nothing is left.
  *
  * Mutants (each must fail):
- *   A1       ASIDE_TAIL (set aside though it has sent into its own batch), ASIDE_UNFLUSHED (what the messages before it sent stays in the
- *            outbox, while others run Q)
- *   A2       ASIDE_WORDS_FIRST (the words before the flip), ASIDE_NO_REDO (recovery does not store them), ASIDE_NO_SECOND (no second flip),
- *            ASIDE_OWN_EARLY (others may run Q before it), ASIDE_COPY_LATE (the copy behind the flip), ASIDE_BUSY (A is not empty)
+ *   A1       ASIDE_TAIL (set aside though it has sent into its own batch), ASIDE_UNFLUSHED (what
+ *            the messages before it sent stays in the outbox, while others run Q)
+ *   A2       ASIDE_WORDS_FIRST (the words before the flip), ASIDE_NO_REDO (recovery does not store
+ *            them), ASIDE_NO_SECOND (no second flip), ASIDE_OWN_EARLY (others may run Q before it),
+ *            ASIDE_COPY_LATE (the copy behind the flip), ASIDE_BUSY (A is not empty)
  *   A3       ASIDE_STALE (the worker goes on with the batch's end that it had)
- *   A4       ASIDE_HERE (records met in Q are run there), BACK_SENT (taken back with records for A in the outbox), BACK_RUNNING (taken back
- *            while A is being run), ASIDE_TWO (another actor is set aside, and the last one does not come back), BACK_HELD (it does, with records
- *            for A in the worker's outbox)
+ *   A4       ASIDE_HERE (records met in Q are run there), BACK_SENT (taken back with records for A
+ *            in the outbox), BACK_RUNNING (taken back while A is being run), ASIDE_TWO (another
+ *            actor is set aside, and the last one does not come back), BACK_HELD (it does, with
+ *            records for A in the worker's outbox)
  *   A5       ASIDE_FORGOT (nobody is set aside behind a crash)
- *   PP1      PP_EMPTY_FIRST (the active buffer is emptied before the flip), PP_IN_PLACE (rewritten in the batch's own place)
+ *   PP1      PP_EMPTY_FIRST (the active buffer is emptied before the flip), PP_IN_PLACE (rewritten
+ *       in the batch's own place)
  *   PP2      PP_NO_REDO (recovery does not empty it), PP_REDO_LATE (it does it behind the flushes)
- *   order    PP_ONE (only the record that hung goes last), PP_TURN (what is first then counts as running)
+ *   order    PP_ONE (only the record that hung goes last), PP_TURN (what is first then counts as
+ *       running)
  *
- * States: CR=1 N=2 M=1 35.1 million; X's first (-DFIRST) 16.5; X's handler sends nothing (-DQUIET) 3.2, both 1.1; CR=0 0.5; CR=0 N=4 -DQUIET 1.6.
+ * States: CR=1 N=2 M=1 35.1 million; X's first (-DFIRST) 16.5; X's handler sends nothing (-DQUIET)
+ * 3.2, both 1.1; CR=0 0.5; CR=0 N=4 -DQUIET 1.6.
  */
 #ifndef N
 #define N 2
@@ -70,10 +81,12 @@
 
 /* durable: queues; commit records, outboxes, what is running, what hung (with the present count) */
 byte win[4*CAP]; byte wdw[4]; byte fill[4]; bit act[2]; bit batch[2]; byte cur[2];
-byte src[2]; byte ccur[2]; byte ctail[2]; byte cout[2]; byte redo[2]; byte rest; byte wfull; byte wempty;
+byte src[2]; byte ccur[2]; byte ctail[2]; byte cout[2]; byte redo[2]; byte rest; byte wfull;
+    byte wempty;
 byte ob[2*CAP]; bit turn[2]; bit hung[2];
 /* the process's */
-byte own[2]; byte wq[2]; byte wtail[2]; byte wout[2]; bit used[2]; bit sent_on[2]; byte inside[2]; bit held;
+byte own[2]; byte wq[2]; byte wtail[2]; byte wout[2]; bit used[2]; bit sent_on[2]; byte inside[2];
+    bit held;
 byte aside; bit is_aside[3];                      /* whose A is; by actor */
 /* the world */
 byte last[3]; byte marks[2];
@@ -96,7 +109,8 @@ inline flush(w_, n_) {
   i = 0; cout[w_] = 0; hung[w_] = 0
 }
 inline flip(w_, src_, cur_, tail_, out_, redo_) {
-  src[w_] = src_; ccur[w_] = cur_; ctail[w_] = tail_; cout[w_] = out_; redo[w_] = redo_; hung[w_] = 0
+  src[w_] = src_; ccur[w_] = cur_; ctail[w_] = tail_; cout[w_] = out_; redo[w_] = redo_;
+      hung[w_] = 0
 }
 inline clean(q_, i_) { i = 0; do :: i < CAP -> REC(q_, i_, i) = 0; i++ :: else -> break od; i = 0 }
 
@@ -107,9 +121,11 @@ inline clean(q_, i_) { i = 0; do :: i < CAP -> REC(q_, i_, i) = 0; i++ :: else -
 #define X_NEXT true
 #define Y_NEXT true
 #endif
-#ifdef LATER                                       /* X has been set aside with its first; its second has been sent on, Y's and its third wait */
+/* X has been set aside with its first; its second has been sent on, Y's and its third wait */
+#ifdef LATER
 #define SENT N
-#define BEGIN last[0] = 1; last[2] = 1; aside = X; is_aside[X] = 1; append(A, TO_X + 2); append(Q, TO_Y + 1); append(Q, TO_X + 3);
+#define BEGIN last[0] = 1; last[2] = 1; aside = X; is_aside[X] = 1; append(A, TO_X + 2); \
+    append(Q, TO_Y + 1); append(Q, TO_X + 3);
 #else
 #define SENT 0
 #define BEGIN
@@ -135,7 +151,8 @@ end_loop:
     :: own[A] == 0 && WORK(A) -> wq[me] = A
     fi;
     own[wq[me]] = me+1 };
-  d_step { if :: !batch[wq[me]] -> act[wq[me]] = INACT(wq[me]); batch[wq[me]] = 1 :: else fi };   /* gulp */
+  /* gulp */
+  d_step { if :: !batch[wq[me]] -> act[wq[me]] = INACT(wq[me]); batch[wq[me]] = 1 :: else fi };
   d_step {                                                             /* attach */
     wtail[me] = fill[wq[me]*2 + INACT(wq[me])];
     flip(me, wq[me]+1, cur[wq[me]], wtail[me], 0, 0) };
@@ -175,7 +192,7 @@ end_loop:
         if
         :: ROW(r) == 0 && SENDS ->
            d_step {
-             (!held || me > 0) ->                                      /* it sends; when it is held it stands still */
+             (!held || me > 0) -> /* it sends; when it is held it stands still */
              if
              :: wq[me] == Q && !used[me] && wtail[me] < CAP && fill[Q*2 + act[Q]] == 0 ->
                 REC(Q, INACT(Q), wtail[me]) = X_TO_Y + NUMBER(r);
@@ -186,7 +203,8 @@ end_loop:
         fi;
         d_step {
           (!held || me > 0) ->
-          ccur[me] = ccur[me]+1; ctail[me] = wtail[me]; cout[me] = wout[me]; hung[me] = 0; inside[me] = 0 }
+          ccur[me] = ccur[me]+1; ctail[me] = wtail[me]; cout[me] = wout[me]; hung[me] = 0;
+              inside[me] = 0 }
      :: else ->
         d_step {                                                       /* sent on */
           ob[me*CAP + wout[me]] = ON + r; wout[me]++; sent_on[me] = 1;
@@ -196,7 +214,8 @@ end_loop:
   :: else -> break
   od;
   turn[me] = 0;
-  d_step { r = 0; here = 0; if :: wout[me] > 0 -> flush(me, wout[me]); wout[me] = 0 :: else fi; sent_on[me] = 0; used[me] = 0 };
+  d_step { r = 0; here = 0; if :: wout[me] > 0 -> flush(me, wout[me]); wout[me] = 0 :: else fi;
+      sent_on[me] = 0; used[me] = 0 };
   d_step {                                                             /* release, or park */
     if
     :: ccur[me] == wtail[me] ->
@@ -262,7 +281,8 @@ C0:
   {
   up;
 end_loop:
-  atomic { inside[0] > 0 && wq[0] == Q && A1 && own[A] == 0 && EMPTY && NOBODY -> held = 1; own[A] = 1 };
+  atomic { inside[0] > 0 && wq[0] == Q && A1 && own[A] == 0 && EMPTY && NOBODY -> held = 1;
+      own[A] = 1 };
   d_step { behind = ctail[0]; wfull = wdw[Q*2 + INACT(Q)]; wempty = wdw[A*2 + INACT(A)] };
 #ifndef ASIDE_UNFLUSHED
   d_step { if :: cout[0] > 0 -> flush_committed() :: else fi };
@@ -323,13 +343,16 @@ end:
 #else
 #define ITS_LATER(at_) (TO(REC(q, act[q], at_)) == to)
 #endif
-/* Those of the batch that are, or are not, to's, then those of the active buffer, from `behind` on. */
+/* Those of the batch that are, or are not, to's, then those of the active buffer, from `behind`
+ * on. */
 inline copy_those(its_) {
   i = ccur[w];
-  do :: i < ctail[w] -> if :: ITS(i) == its_ -> REC(q, INACT(q), behind) = REC(q, INACT(q), i); behind++ :: else fi; i++ :: else -> break od;
+  do :: i < ctail[w] -> if :: ITS(i) == its_ -> REC(q, INACT(q), behind) = REC(q, INACT(q), i);
+      behind++ :: else fi; i++ :: else -> break od;
   i = 0;
   do
-  :: i < fill[q*2 + act[q]] -> if :: ITS_LATER(i) == its_ -> REC(q, INACT(q), behind) = REC(q, act[q], i); behind++ :: else fi; i++
+  :: i < fill[q*2 + act[q]] -> if :: ITS_LATER(i) == its_ ->
+      REC(q, INACT(q), behind) = REC(q, act[q], i); behind++ :: else fi; i++
   :: else -> break
   od;
   i = 0
@@ -355,7 +378,8 @@ again:
     w = 0; i = 0; behind = 0; to = 0; hangs = 0;
     own[Q] = 0; own[A] = 0; held = 0; aside = 0; is_aside[X] = 0; is_aside[Y] = 0;
     do
-    :: w < 2 -> wq[w] = NONE; wtail[w] = 0; wout[w] = 0; used[w] = 0; sent_on[w] = 0; inside[w] = 0; w++
+    :: w < 2 -> wq[w] = NONE; wtail[w] = 0; wout[w] = 0; used[w] = 0; sent_on[w] = 0;
+        inside[w] = 0; w++
     :: else -> break
     od;
     w = 0; q = 0 };
@@ -367,7 +391,8 @@ again:
      if
      :: src[w] > 0 && turn[w] && ccur[w] < ctail[w] ->
         d_step {
-          if :: REC(q, INACT(q), ccur[w]) < MARK -> REC(q, INACT(q), ccur[w]) = REC(q, INACT(q), ccur[w]) + MARK; marks[w]++ :: else fi;
+          if :: REC(q, INACT(q), ccur[w]) < MARK ->
+              REC(q, INACT(q), ccur[w]) = REC(q, INACT(q), ccur[w]) + MARK; marks[w]++ :: else fi;
           to = TO(REC(q, INACT(q), ccur[w]));
           hangs = hung[w] };
         KILL
@@ -394,11 +419,13 @@ again:
 #endif
 #ifdef PP_IN_PLACE
               do
-              :: ctail[w] + i < behind -> REC(q, INACT(q), ccur[w] + i) = REC(q, INACT(q), ctail[w] + i); i++; KILL
+              :: ctail[w] + i < behind ->
+                 REC(q, INACT(q), ccur[w] + i) = REC(q, INACT(q), ctail[w] + i); i++; KILL
               :: else -> break
               od;
               i = 0;
-              d_step { behind = behind + ccur[w] - ctail[w]; flip(w, q+1, ccur[w], behind, 0, POSTPONED) }; KILL;
+              d_step { behind = behind + ccur[w] - ctail[w];
+                  flip(w, q+1, ccur[w], behind, 0, POSTPONED) }; KILL;
 #else
               d_step { flip(w, q+1, ctail[w], behind, 0, POSTPONED) }; KILL;
 #endif
@@ -441,7 +468,8 @@ again:
     assert((batch[Q] || fill[Q*2 + INACT(Q)] == 0) && (batch[A] || fill[A*2 + INACT(A)] == 0));
 #ifndef ASIDE_FORGOT
     if
-    :: batch[A] && cur[A] < fill[A*2 + INACT(A)] -> aside = TO(REC(A, INACT(A), cur[A])); is_aside[aside] = 1
+    :: batch[A] && cur[A] < fill[A*2 + INACT(A)] -> aside = TO(REC(A, INACT(A), cur[A]));
+        is_aside[aside] = 1
     :: else ->
        if :: fill[A*2 + act[A]] > 0 -> aside = TO(REC(A, act[A], 0)); is_aside[aside] = 1 :: else fi
     fi;
@@ -452,11 +480,13 @@ again:
 }
 proctype watch() {
   timeout ->
-  assert(last[0] == N && last[1] == M && last[2] == N * SENDS && !WORK(Q) && !WORK(A) && src[0] == 0 && src[1] == 0)
+  assert(last[0] == N && last[1] == M && last[2] == N * SENDS && !WORK(Q) && !WORK(A) &&
+    src[0] == 0 && src[1] == 0)
 }
 init {
   atomic {
     wdw[1] = 1; wdw[2] = 2; wdw[3] = 3; wq[0] = NONE; wq[1] = NONE;
     BEGIN
-    run sender(); run worker(0); run worker(1); run control(); run chaos(); run recovery(); run watch() }
+    run sender(); run worker(0); run worker(1); run control(); run chaos(); run recovery();
+        run watch() }
 }

@@ -1,35 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * giveaway.pml - what else a worker owns goes to the others when it hangs and its actor is set aside (A8 and A9 of daemon/engine/aside.h).
+ * giveaway.pml - what else a worker owns goes to the others when it hangs and its actor is set
+ * aside (A8 and A9 of daemon/engine/aside.h).
  *
- * Worker 0 hangs and owns a source R. The exchange of buffers is done (exchange.pml): what it runs is its aside queue A. The control thread holds
- * it inside its handler, says that it is away, lets it go, and moves what it owns idle to workers that are not away. Meanwhile messages come,
- * thieves steal, visitors send home, workers go to sleep, and worker 0 returns at any step, or never.
+ * Worker 0 hangs and owns a source R. The exchange of buffers is done (exchange.pml): what it runs
+ * is its aside queue A. The control thread holds it inside its handler, says that it is away, lets
+ * it go, and moves what it owns idle to workers that are not away. Meanwhile messages come, thieves
+ * steal, visitors send home, workers go to sleep, and worker 0 returns at any step, or never.
  *
  * Shown, whenever everything that can move has stopped:
- *   - each source is run by one worker at a time, and nothing waits in a source while all are parked, unless every worker hangs for ever;
- *   - nobody is counted as a searcher, and nothing is owned idle by a worker that is away, unless nobody was there for it;
- *   - with -DENDLESS (non-progress cycles): a worker that always has something of its own to run still runs what it was given.
+ *   - each source is run by one worker at a time, and nothing waits in a source while all are
+ *     parked, unless every worker hangs for ever;
+ *   - nobody is counted as a searcher, and nothing is owned idle by a worker that is away, unless
+ *     nobody was there for it;
+ *   - with -DENDLESS (non-progress cycles): a worker that always has something of its own to run
+ *     still runs what it was given.
  *
- * THE RULES (a name in brackets is a mutant -DNAME that must fail). Bits, claims, tokens, begin_run and park are as in gulp_steal_park.pml; a bit
- * that was cleared in vain is passed on.
+ * THE RULES (a name in brackets is a mutant -DNAME that must fail). Bits, claims, tokens, begin_run
+ * and park are as in gulp_steal_park.pml; a bit that was cleared in vain is passed on.
  *
  *   away(w)       aside[w], and A of w is being run by w
  *   set aside     aside[w] = 1; FENCE; only then is the handler let go, and looked what w owns
- *   give away     what is (w, idle), never what it runs [GIVE_RUNNING]: CAS to (next that is not away, idle); FENCE [GIVE_FENCE: the new
- *                 owner's bit is looked at before the move is seen]; signal, behind the move [GIVE_FIRST], always [GIVE_SILENT]. [GIVE_NOT: no such step]
- *   visit         (-DVISIT) to = home, unless that is away [AWAY_HOME]; (to, idle); FENCE; away by now: CAS (to, idle) -> (me, idle), own bit
- *                 [AWAY_LOOK]; else the look at the length and, if there is work, a signal
- *   port          (-DPORT) R is a port: its client tells nobody while `need` is 0, and then only who owns it polls. Nobody to give it to:
- *                 need = 1; FENCE; signal [GIVE_DEAF]: thieves look into the rings of workers that are busy and not away.
+ *   give away     what is (w, idle), never what it runs [GIVE_RUNNING]: CAS to (next that is not
+ *                 away, idle); FENCE [GIVE_FENCE: the new
+ *                 owner's bit is looked at before the move is seen]; signal, behind the move
+ *                 [GIVE_FIRST], always [GIVE_SILENT]. [GIVE_NOT: no such step]
+ *   visit         (-DVISIT) to = home, unless that is away [AWAY_HOME]; (to, idle); FENCE; away by
+ *                 now: CAS (to, idle) -> (me, idle), own bit [AWAY_LOOK]; else the look at the
+ *                 length and, if there is work, a signal
+ *   port          (-DPORT) R is a port: its client tells nobody while `need` is 0, and then only
+ *                 who owns it polls. Nobody to give it to: need = 1; FENCE; signal [GIVE_DEAF]:
+ *                 thieves look into the rings of workers that are busy and not away.
  *
- * Not here: crashes, who comes back to its queue (exchange.pml); the stall timer (port_source.pml): the control thread comes to every worker that
- * hangs. Looks at masks, and wake_one's claim, count and token, are single steps (gulp_steal_park.pml has them apart).
+ * Not here: crashes, who comes back to its queue (exchange.pml); the stall timer (port_source.pml):
+ * the control thread comes to every worker that hangs. Looks at masks, and wake_one's claim, count
+ * and token, are single steps (gulp_steal_park.pml has them apart).
  *
- * W workers  N messages from outside, for R  HANGS worker 0 never returns  BOTH worker 1 hangs as well, and returns
- * STALE a bit too many at worker 1
+ * W workers N messages from outside, for R HANGS worker 0 never returns BOTH worker 1 hangs as
+ * well, and returns STALE a bit too many at worker 1
  *
- * States: N=0 0.3 million; HANGS N=2 0.2, VISIT N=1 0.1, BOTH PORT N=1 0.7. Returning with a message, N=1: more than 40, not finished.
+ * States: N=0 0.3 million; HANGS N=2 0.2, VISIT N=1 0.1, BOTH PORT N=1 0.7. Returning with a
+ * message, N=1: more than 40, not finished.
  */
 #ifndef W
 #define W 2
@@ -76,14 +87,15 @@ bit forever[2]; bit gave; byte posting;
 #define CLAIM(s_) atomic { if :: asleep[s_] -> asleep[s_] = 0; ok = 1 :: else -> ok = 0 fi }
 #define SET_READY(w_,q_) rdy[w_] = rdy[w_] | BIT(q_)
 #define CLEAR_READY(w_,q_) rdy[w_] = rdy[w_] & (255 - BIT(q_))
-#define OWN_CAS(v_) atomic { if :: own[q] == v_ && !run_[q] -> own[q] = me; run_[q] = 1; ok = 1 :: else -> ok = 0 fi }
+#define OWN_CAS(v_) atomic { if :: own[q] == v_ && !run_[q] -> own[q] = me; run_[q] = 1; \
+    ok = 1 :: else -> ok = 0 fi }
 #ifdef PORT
 #define TOKEN(s_) tok[s_] = 1; waits[s_] = 0
 #else
 #define TOKEN(s_) tok[s_] = 1
 #endif
 
-inline wake_one() {                           /* claimed, counted and told in one step: gulp_steal_park.pml has them apart */
+inline wake_one() { /* claimed, counted and told in one step: gulp_steal_park.pml has them apart */
   if
   :: searching == 0 ->
      d_step {
@@ -115,7 +127,8 @@ inline look_others() {                        /* a ready source that is a busy w
     :: v < W ->
        x = 0;
        do
-       :: x < SOURCES -> if :: v != me && busy[v] && (rdy[v] & BIT(x)) && IS_OF(v, x) -> h = 1 :: else fi; x++
+       :: x < SOURCES -> if :: v != me && busy[v] && (rdy[v] & BIT(x)) && IS_OF(v, x) ->
+           h = 1 :: else fi; x++
        :: else -> break
        od;
        v++
@@ -244,7 +257,8 @@ top:
   atomic {
     x = 0;
     do :: x < SOURCES && !(rdy[me] & BIT((from + x) % SOURCES)) -> x++ :: else -> break od;
-    if :: x < SOURCES -> q = (from + x) % SOURCES; from = (q + 1) % SOURCES; CLEAR_READY(me, q); ok = 1 :: else fi;
+    if :: x < SOURCES -> q = (from + x) % SOURCES; from = (q + 1) % SOURCES; CLEAR_READY(me, q);
+        ok = 1 :: else fi;
     x = 0
   };
   if :: ok -> ok = 0 :: else -> goto search fi;
@@ -261,10 +275,11 @@ top:
   OWN_CAS(me);
   if
   :: ok -> ok = 0; goto start
-  :: else -> o = own[q]; SET_READY(o, q); if :: o != me -> notify(q) :: else fi; atomic { o = 0; q = 0 }; goto top
+  :: else -> o = own[q]; SET_READY(o, q); if :: o != me -> notify(q) :: else fi; atomic { o = 0;
+      q = 0 }; goto top
   fi;
 
-search:                                       /* one source of one victim, or none: the look in park is the guarantee */
+search: /* one source of one victim, or none: the look in park is the guarantee */
   atomic {
     if :: !srch && searching == 0 -> searching = 1; srch = 1 :: else fi;
     if
@@ -322,7 +337,8 @@ end_bell:
   if :: n -> n = 0; signal(R) :: else fi;
   if
   :: tok[me]
-  :: else -> if :: rdy[me] -> CLAIM(me); if :: ok -> ok = 0; goto top :: else -> goto wait fi :: else -> goto wait fi
+  :: else -> if :: rdy[me] -> CLAIM(me); if :: ok -> ok = 0; goto top :: else ->
+      goto wait fi :: else -> goto wait fi
   fi;
 #endif
 end_wait:
@@ -365,7 +381,8 @@ done:
 inline move_to(w_) {                          /* the next that is there: t; w_: nobody is */
   x = 0; t = w_;
   do
-  :: x < W && t == w_ -> x++; from = (from + 1) % W; if :: from != w_ && !AWAY(from) -> t = from :: else fi
+  :: x < W && t == w_ -> x++; from = (from + 1) % W; if :: from != w_ && !AWAY(from) ->
+      t = from :: else fi
   :: else -> break
   od;
   x = 0

@@ -2,83 +2,113 @@
  *
  * gulp_steal_park.pml - who runs which queue, who must be woken, who may sleep.
  *
- * Workers, queues, ready masks, bounded gulps, steals, searching, parking; appenders that are workers and one that is not; and
- * handlers that never return. Sequential consistency, but every load and store whose order matters is a step of its own.
- * (Memory orders are owed where the rules say FENCE.)
+ * Workers, queues, ready masks, bounded gulps, steals, searching, parking; appenders that are
+ * workers and one that is not; and handlers that never return. Sequential consistency, but every
+ * load and store whose order matters is a step of its own. (Memory orders are owed where the rules
+ * say FENCE.)
  *
  * Shown, whenever everything that can move has stopped ("timeout" below):
  *   - nothing is lost, nothing runs twice, a queue is run by one worker at a time and in order;
- *   - nothing is pending but in sources whose own running handler never returns: the other sources of a worker that hangs are
- *     taken over by workers that were asleep, busy or about to sleep, as long as one worker is left (no lost wake-up);
- *   - with -DIDLE (non-progress cycles): no worker goes round and round when there is nothing it can run.
+ *   - nothing is pending but in sources whose own running handler never returns: the other sources
+ *     of a worker that hangs are taken over by workers that were asleep, busy or about to sleep, as
+ *     long as one worker is left (no lost wake-up);
+ *   - with -DIDLE (non-progress cycles): no worker goes round and round when there is nothing it
+ *     can run.
  *
- * THE RULES (docs/engine.md tells them in prose; a name in brackets is a mutant -DNAME that breaks the rule and must fail).
+ * THE RULES (docs/engine.md tells them in prose; a name in brackets is a mutant -DNAME that breaks
+ * the rule and must fail).
  *
  *   own[q] = {worker, running}   rdy[w] = mask of sources that MAY have work (a hint)
- *   sleepers = a bit per worker; claim(s) = one atomic operation that clears it, true iff it was set; only the claimer writes the
- *   eventfd    busy[w] = from before the look of begin_run until after own went idle    searching = number of searchers
- *   FENCE = full barrier, store to load. "q is v's" = own[q] == (v, idle).
+ *   sleepers = a bit per worker; claim(s) = one atomic operation that clears it, true iff it was
+ *   set; only the claimer writes the
+ *   eventfd    busy[w] = from before the look of begin_run until after own went idle    searching =
+ *              number of searchers FENCE = full barrier, store to load. "q is v's" = own[q] == (v,
+ *              idle).
  *
- *   append(q)     lock; copy; publish len; unlock [FLIP_NOLOCK: the gulp must take that lock too]; FENCE; o = own[q].worker
- *                 [PUB_OWN]; set q in rdy[o], not before the publish [BIT_FIRST]; FENCE; only then look at anybody [BIT_WAKE];
- *                 notify(o, q). Every append does all of it.
- *   notify(o, q)  claim(o): write its eventfd [NOTIFY]. Else, if o is another worker, busy, and q is o's (read again now: a
- *                 running q needs no wake): wake_one(o) [APP_BUSY]. An awake worker that is not busy will look by itself.
- *   wake_one(v)   if somebody searches (NODES): nothing. Else claim a sleeper, then count it as searcher on its behalf, tell it "search, v
- *                 first", write its eventfd. In this order: counting first and taking it back when nobody sleeps makes others
- *                 skip their wake for nothing [CLAIM_FIRST].
- *   take(q)       clear q in rdy[me], at the latest before the look at len of release [CLEAR_FIRST]; compare-and-swap own[q]
- *                 (me, idle) -> (me, running); if that fails the bit is dropped (-DPASSON, handing it on, changes nothing).
- *   steal(v, q)   compare-and-swap own[q] (v, idle) -> (me, running), never from running [STEAL_RUNNING]; then run at once
- *                 [LAZY_STEAL]. Clearing q in rdy[v] is optional (-DNOCLEAR) but allowed only while q runs [CLEAR_AFTER].
- *   begin_run     busy[me] = 1 [BUSY_ORDER]; a searcher ends its search [SEARCH_ORDER]; FENCE; then, if anybody sleeps:
- *                 a searcher looks for any source that is a busy worker's and has its bit set, or any other bit of its own
- *                 mask, and calls wake_one for it [SEARCH_END]: the wake chain, and what makes "somebody searches" a reason to
- *                 wake nobody. Everyone else looks at the own mask only [RUN_LOOK]: posts made while this worker was awake and
- *                 not busy woke nobody.
- *   mid-batch     after a flush in the middle of a batch, before the next handler: look at the own mask again [MID_LOOK].
- *   release       batch done: if the active len is not 0, set q in rdy[me] [REL_LOOK]: the batch may have been a parked one, then
- *                 nobody gulped what lies behind it. Then own = (me, idle), then busy[me] = 0.
+ *   append(q)     lock; copy; publish len; unlock [FLIP_NOLOCK: the gulp must take that lock too];
+ *                 FENCE; o = own[q].worker
+ *                 [PUB_OWN]; set q in rdy[o], not before the publish [BIT_FIRST]; FENCE; only then
+ *                 look at anybody [BIT_WAKE]; notify(o, q). Every append does all of it.
+ *   notify(o, q) claim(o): write its eventfd [NOTIFY]. Else, if o is another worker, busy, and q is
+ *   o's (read again now: a
+ *                 running q needs no wake): wake_one(o) [APP_BUSY]. An awake worker that is not
+ *                 busy will look by itself.
+ *   wake_one(v)   if somebody searches (NODES): nothing. Else claim a sleeper, then count it as
+ *                 searcher on its behalf, tell it "search, v
+ *                 first", write its eventfd. In this order: counting first and taking it back when
+ *                 nobody sleeps makes others skip their wake for nothing [CLAIM_FIRST].
+ *   take(q)       clear q in rdy[me], at the latest before the look at len of release
+ *                 [CLEAR_FIRST]; compare-and-swap own[q]
+ *                 (me, idle) -> (me, running); if that fails the bit is dropped (-DPASSON, handing
+ *                 it on, changes nothing).
+ *   steal(v, q)   compare-and-swap own[q] (v, idle) -> (me, running), never from running
+ *                 [STEAL_RUNNING]; then run at once
+ *                 [LAZY_STEAL]. Clearing q in rdy[v] is optional (-DNOCLEAR) but allowed only while
+ *                 q runs [CLEAR_AFTER].
+ *   begin_run     busy[me] = 1 [BUSY_ORDER]; a searcher ends its search [SEARCH_ORDER]; FENCE;
+ *                 then, if anybody sleeps: a searcher looks for any source that is a busy worker's
+ *                 and has its bit set, or any other bit of its own mask, and calls wake_one for it
+ *                 [SEARCH_END]: the wake chain, and what makes "somebody searches" a reason to wake
+ *                 nobody. Everyone else looks at the own mask only [RUN_LOOK]: posts made while
+ *                 this worker was awake and not busy woke nobody.
+ *   mid-batch     after a flush in the middle of a batch, before the next handler: look at the own
+ *                 mask again [MID_LOOK].
+ *   release       batch done: if the active len is not 0, set q in rdy[me] [REL_LOOK]: the batch
+ *                 may have been a parked one, then nobody gulped what lies behind it. Then own =
+ *                 (me, idle), then busy[me] = 0.
  *   park batch    cursor; set q in rdy[me] [PARK_BIT]; own = (me, idle); busy[me] = 0.
- *   visit         (-DVISIT) own = (home, idle); FENCE; only then look at batch and len [VISIT_ORDER]; if there is work, set q in
- *                 rdy[home] and notify(home, q) [VISIT_RECHECK].
+ *   visit         (-DVISIT) own = (home, idle); FENCE; only then look at batch and len
+ *                 [VISIT_ORDER]; if there is work, set q in rdy[home] and notify(home, q)
+ *                 [VISIT_RECHECK].
  *   park          1. sleepers bit; FENCE [FLAG_LOOK]
- *                 2. look at the own mask [PARK_OWN]; a bit: claim(me) and go on, still the searcher if it was one [PARK_DEBT]
- *                 3. a searcher ends its search, now and not after the next look [SEARCH_PARK]; FENCE; look at the masks of all
- *                    busy workers for sources that are theirs [PARK_BUSY] [OWN_FILTER: without "are theirs" the bit of a source
- *                    that hangs while running keeps the parker awake for ever]
- *                 4. found one: become the searcher; if somebody else is: sleep, that one will look again. Then claim(me) and
- *                    visit; if the claim fails an eventfd write is on its way: wait for it.
+ *                 2. look at the own mask [PARK_OWN]; a bit: claim(me) and go on, still the
+ *                    searcher if it was one [PARK_DEBT]
+ *                 3. a searcher ends its search, now and not after the next look [SEARCH_PARK];
+ *                    FENCE; look at the masks of all busy workers for sources that are theirs
+ *                    [PARK_BUSY] [OWN_FILTER: without "are theirs" the bit of a source that hangs
+ *                    while running keeps the parker awake for ever]
+ *                 4. found one: become the searcher; if somebody else is: sleep, that one will look
+ *                    again. Then claim(me) and visit; if the claim fails an eventfd write is on its
+ *                    way: wait for it.
  *                 5. wait for the eventfd.
  *   search        may give up early or look at few victims: the look in park is the guarantee.
  *
  * MODES, each switched on by its name:
  *
- *   NODES=2       searching is a count for each node: a worker may search if nobody of its node does; wake_one passes over the sleepers of a node that has a
+ *   NODES=2       searching is a count for each node: a worker may search if nobody of its node
+ *                 does; wake_one passes over the sleepers of a node that has a
  *                 searcher, and counts in the sleeper's node [NODE_COUNT].
- *   MOD=k         a park may time out, k times in a row: claim(me), and on at the top; if the claim fails a token is under way: wait [TIMEOUT_CLAIM].
- *   KMOVE         a thief takes one source to run and then, before begin_run looks [MOVE_LOOK], as many idle ready ones as it likes:
- *                 own[r] (v, idle) -> (me, idle), never from running [MOVE_RUNNING]; r in rdy[me] [MOVE_BIT]; clear r in rdy[v];
- *                 FENCE; if r is v's again, set it there and notify [MOVE_BACK]. -DNOCLEAR, leaving the victim's bit alone, holds too.
- *   SHARE         an appender that finds the source idle sets its bit in the common mask cmn, else in its runner's mask. Everybody
- *                 takes from cmn: clear the bit, read own, CAS from whoever has it idle. "The own mask" is rdy[me] | cmn in
- *                 begin_run [CMN_RUN] and park [CMN_PARK]; park looks at cmn once more behind the end of its search [CMN_BUSY]: an
- *                 appender that saw the searcher has woken nobody. release: own idle, then the bit in cmn. A failed take is passed
- *                 on; dropping it holds as well (-DPASS_ON).  FLIP: the policy changes at any time, bits stay where they are.
- *   FIXED=mask    these queues belong to worker q % W for ever: no steal [FIXED_STEAL], and looks for helpers leave them out [FIXED_LOOK: a thief
+ *   MOD=k         a park may time out, k times in a row: claim(me), and on at the top; if the claim
+ *                 fails a token is under way: wait [TIMEOUT_CLAIM].
+ *   KMOVE         a thief takes one source to run and then, before begin_run looks [MOVE_LOOK], as
+ *                 many idle ready ones as it likes: own[r] (v, idle) -> (me, idle), never from
+ *                 running [MOVE_RUNNING]; r in rdy[me] [MOVE_BIT]; clear r in rdy[v];
+ *                 FENCE; if r is v's again, set it there and notify [MOVE_BACK]. -DNOCLEAR, leaving
+ *                 the victim's bit alone, holds too.
+ *   SHARE         an appender that finds the source idle sets its bit in the common mask cmn, else
+ *                 in its runner's mask. Everybody takes from cmn: clear the bit, read own, CAS from
+ *                 whoever has it idle. "The own mask" is rdy[me] | cmn in begin_run [CMN_RUN] and
+ *                 park [CMN_PARK]; park looks at cmn once more behind the end of its search
+ *                 [CMN_BUSY]: an appender that saw the searcher has woken nobody. release: own
+ *                 idle, then the bit in cmn. A failed take is passed on; dropping it holds as well
+ *                 (-DPASS_ON).  FLIP: the policy changes at any time, bits stay where they are.
+ *   FIXED=mask    these queues belong to worker q % W for ever: no steal [FIXED_STEAL], and looks
+ *                 for helpers leave them out [FIXED_LOOK: a thief
  *                 goes round for ever at the bit of a worker that hangs].
- *   FOLLOW=mask   a sending worker that finds own[q] idle at another one, without a ready bit there, takes it over: CAS (other, idle) -> (me, idle)
+ *   FOLLOW=mask   a sending worker that finds own[q] idle at another one, without a ready bit
+ *                 there, takes it over: CAS (other, idle) -> (me, idle)
  *                 [FOLLOW_RUNNING], then sets its own ready bit [FOLLOW_BIT].
  *
- * Not here: ports (port_source.pml), reconfiguration (reconfigure.pml), crashes (commit.pml), records that wait in an outbox while a later handler of the
- * same batch hangs.
+ * Not here: ports (port_source.pml), reconfiguration (reconfigure.pml), crashes (commit.pml),
+ * records that wait in an outbox while a later handler of the same batch hangs.
  *
- * W workers  Q queues  N posts from outside  F posts by handlers  STUCK handlers that may never return
- * HUNG: worker 0 owns all queues and hangs in queue 0 from the start (posts from outside go to the others).
- * IDLE: searches do not give up early; for the check of non-progress cycles.
+ * W workers Q queues N posts from outside F posts by handlers STUCK handlers that may never return
+ * HUNG: worker 0 owns all queues and hangs in queue 0 from the start (posts from outside go to the
+ * others). IDLE: searches do not give up early; for the check of non-progress cycles.
  *
- * States: W=2 Q=2 N=2 STUCK=1 5.2 million, N=3 51 million; W=3 Q=3 HUNG STUCK=1 N=2 8.9 million, N=3 112 million; W=3 Q=2 N=1 STUCK=1
- * 16 million (with N=2 more than 240 million: not finished, nothing found).
+ * States: W=2 Q=2 N=2 STUCK=1 5.2 million, N=3 51 million; W=3 Q=3 HUNG STUCK=1 N=2 8.9 million,
+ * N=3 112 million; W=3 Q=2 N=1 STUCK=1 16 million (with N=2 more than 240 million: not finished,
+ * nothing found).
  */
 #ifndef W
 #define W 2
@@ -139,12 +169,13 @@ bit lock[Q]; bit act[Q]; bit bat[Q]; byte ln[2*Q]; byte cur[Q]; byte buf[2*Q*CAP
 /* private memory: own and run_ are one word, always read and changed together */
 byte own[Q]; bit run_[Q]; byte rdy[W]; bit asleep[W]; bit busy[W]; byte searching[NODES];
 #ifdef FLIP
-byte cmn; bit share;                          /* the common mask; the policy, which may change at any time */
+byte cmn; bit share; /* the common mask; the policy, which may change at any time */
 #elif defined(SHARE)
 #define share 1
 byte cmn;
 #endif
-/* eventfd of a worker, and what the waker left for it: "you are a searcher, already counted", whom to visit */
+/* eventfd of a worker, and what the waker left for it: "you are a searcher, already counted", whom
+ * to visit */
 bit tok[W]; bit given[W]; byte hint[W];
 /* ghosts */
 byte posted[Q]; byte done_[Q]; byte inrun[Q]; byte stuck; byte stuckers; byte sent;
@@ -154,7 +185,8 @@ byte stuckw;
 
 #define CLAIM(s_) atomic { if :: asleep[s_] -> asleep[s_] = 0; ok = 1 :: else -> ok = 0 fi }
 
-inline claim_any() {                          /* the sleepers one by one, not in one snapshot, those of a node without a searcher */
+/* the sleepers one by one, not in one snapshot, those of a node without a searcher */
+inline claim_any() {
   s = 0; ok = 0;
   do
 #if NODES > 1
@@ -231,7 +263,7 @@ inline pass_on(q_) {                          /* a take that failed */
 }
 
 #if FOLLOW
-inline follow(q_) {                           /* the sender takes the source over, unless somebody runs it or will soon */
+inline follow(q_) { /* the sender takes the source over, unless somebody runs it or will soon */
   if
   :: me != NIL && o != me && IS_FOLLOW(q_) && !(rdy[o] & BIT(q_)) ->
 #ifdef FOLLOW_RUNNING
@@ -285,7 +317,7 @@ inline any_queue() {
 #endif
   fi
 }
-inline look_others() {                        /* a source that is a busy worker's: h = that worker */
+inline look_others() { /* a source that is a busy worker's: h = that worker */
   v = 0; h = NIL;
   do
   :: v < W && h == NIL ->
@@ -341,10 +373,11 @@ inline flush() {                              /* ob sends of the handlers, to qu
   do :: ob > 0 -> ob--; any_queue(); append(z); z = 0 :: else -> break od
 }
 #endif
-#define OWN_CAS(v_) atomic { if :: own[q] == v_ && !run_[q] -> own[q] = me; run_[q] = 1; ok = 1 :: else -> ok = 0 fi }
+#define OWN_CAS(v_) atomic { if :: own[q] == v_ && !run_[q] -> own[q] = me; run_[q] = 1; \
+    ok = 1 :: else -> ok = 0 fi }
 
 #ifdef KMOVE
-inline move_one() {                           /* one more source y of the victim: mine, idle, with its bit */
+inline move_one() { /* one more source y of the victim: mine, idle, with its bit */
 #ifdef MOVE_RUNNING
   atomic { if :: own[y] == v -> own[y] = me; run_[y] = 0; ok = 1 :: else -> ok = 0 fi };
 #else
@@ -403,7 +436,7 @@ end_hung: false
   fi;
 #endif
 
-idle:                                         /* my own mask, or the common one: test and clear a bit, then take */
+idle: /* my own mask, or the common one: test and clear a bit, then take */
   if
   :: atomic { rdy[me] & 1 -> CLEAR_READY(me, 0); q = 0 }
   :: atomic { rdy[me] & 2 -> CLEAR_READY(me, 1); q = 1 }
@@ -443,7 +476,8 @@ common:                                       /* whose ever it is */
 
 search:
   if
-  :: !srch -> atomic { if :: searching[NODE(me)] == 0 -> searching[NODE(me)] = 1; srch = 1 :: else fi }
+  :: !srch -> atomic { if :: searching[NODE(me)] == 0 -> searching[NODE(me)] = 1;
+      srch = 1 :: else fi }
   :: else
   fi;
   if :: !srch -> goto park :: else fi;        /* one searcher is enough */
@@ -462,7 +496,7 @@ search:
 #else
            :: m & BIT(q) ->
 #endif
-#ifdef LAZY_STEAL                             /* takes it over, neither runs it nor sets a bit of its own */
+#ifdef LAZY_STEAL /* takes it over, neither runs it nor sets a bit of its own */
               atomic { if :: own[q] == v && !run_[q] -> own[q] = me :: else fi };
 #else
 #ifdef STEAL_RUNNING
@@ -700,7 +734,7 @@ released:
   d_step { busy[me] = 0; q = 0 };
   goto idle
 }
-proctype outside() {                          /* a timer, a detached thread: appends, is no worker */
+proctype outside() { /* a timer, a detached thread: appends, is no worker */
   byte n, o, s, x, z, me = NIL; bit ok;
 #ifdef SHARE
   bit r;
@@ -716,7 +750,8 @@ proctype flip() { if :: share = 1 :: skip fi; share = 1 - share; share = 1 - sha
 proctype watch() {
   byte i;
   timeout -> d_step {
-    do :: i < Q -> assert(LEFT(i) || (posted[i] == done_[i] && !bat[i] && !run_[i])); i++ :: else -> break od;
+    do :: i < Q -> assert(LEFT(i) || (posted[i] == done_[i] && !bat[i] && !run_[i]));
+        i++ :: else -> break od;
     i = 0; do :: i < NODES -> assert(searching[i] == 0); i++ :: else -> break od }
 }
 init {
@@ -725,7 +760,8 @@ init {
 #ifdef HUNG
     stuck = 1; run_[0] = 1; busy[0] = 1;
 #else
-    i = 1; do :: i < Q -> if :: IS_FIXED(i) -> own[i] = i % W :: !IS_FIXED(i) -> own[i] = 0 :: !IS_FIXED(i) -> own[i] = 1 fi; i++ :: else -> break od;
+    i = 1; do :: i < Q -> if :: IS_FIXED(i) -> own[i] = i % W :: !IS_FIXED(i) ->
+        own[i] = 0 :: !IS_FIXED(i) -> own[i] = 1 fi; i++ :: else -> break od;
 #endif
     i = 0; do :: i < W -> run worker(i); i++ :: else -> break od;
     run outside(); run watch();

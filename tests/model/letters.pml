@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * letters.pml - dead letters are appended by flushes, and taken out by the control thread, whatever instruction the process is killed at.
+ * letters.pml - dead letters are appended by flushes, and taken out by the control thread, whatever
+ * instruction the process is killed at.
  *
- * letters.c: with the lock held, what stays is copied to the other buffer, what is replayed is in the control thread's outbox; one flip
- * (COMMIT_LETTERS) makes both the outbox and the other buffer true; then sel, then the old buffer's length are stored, and the lock is given
- * up. What is replayed is flushed behind that, and only the flip behind the flush ends the redo. A worker appends meanwhile, as outbox.c does:
- * copy, last id, journal, length. The process is killed at any store, up to CR times, recovery at any of its own, any number of times (between an id and its
+ * letters.c: with the lock held, what stays is copied to the other buffer, what is replayed is in
+ * the control thread's outbox; one flip (COMMIT_LETTERS) makes both the outbox and the other buffer
+ * true; then sel, then the old buffer's length are stored, and the lock is given up. What is
+ * replayed is flushed behind that, and only the flip behind the flush ends the redo. A worker
+ * appends meanwhile, as outbox.c does: copy, last id, journal, length. The process is killed at any
+ * store, up to CR times, recovery at any of its own, any number of times (between an id and its
  * letter once).
  *
- * A worker whose L messages each become a dead letter; S sweeps, each of letters that are chosen at will, to be replayed or forgotten. Not
- * modelled: the flush of what is replayed (one step; commit.pml has it), a flip's words (durable.pml), dropping what finds no room.
+ * A worker whose L messages each become a dead letter; S sweeps, each of letters that are chosen at
+ * will, to be replayed or forgotten. Not modelled: the flush of what is replayed (one step;
+ * commit.pml has it), a flip's words (durable.pml), dropping what finds no room.
  *
- * Shown: behind each recovery, and at the end, each letter is in exactly one place: the buffer, the committed outbox, its receiver, or
- * forgotten; in order; ids rise, and none is used twice.
+ * Shown: behind each recovery, and at the end, each letter is in exactly one place: the buffer, the
+ * committed outbox, its receiver, or forgotten; in order; ids rise, and none is used twice.
  *
  * Mutants (each must fail):
- *   DL1      LT_NOLOCK (swept without the lock), LT_SEL_FIRST (sel before the flip), LT_TWO_FLIPS (the outbox and the buffer by two flips),
- *            LT_LEN_LATE (the copy's length behind the flip), LT_GIVE_EARLY (the old buffer is given back before the flip), LT_SEL_LATE
- *            (the lock is given up before sel), LT_NO_REDO (recovery does not store sel), LT_REDO_LATE (recovery does it behind the flushes)
+ *   DL1      LT_NOLOCK (swept without the lock), LT_SEL_FIRST (sel before the flip), LT_TWO_FLIPS
+ *            (the outbox and the buffer by two flips), LT_LEN_LATE (the copy's length behind the
+ *            flip), LT_GIVE_EARLY (the old buffer is given back before the flip), LT_SEL_LATE (the
+ *            lock is given up before sel), LT_NO_REDO (recovery does not store sel), LT_REDO_LATE
+ *            (recovery does it behind the flushes)
  *   DL2      ID_LATE (the last id behind the length)
  *
  * States: CR=2 L=3 S=2 2 million.
@@ -35,7 +41,8 @@
 
 /* durable: the dead letters' queue; the worker's record, the control thread's */
 byte letter[2*L]; byte id[2*L]; byte size[2]; bit act; byte last; byte lock;
-byte consumed; bit out; bit armed; byte armlen;   /* out: letter `consumed` is in the outbox.  armed: with the present count */
+/* out: letter `consumed` is in the outbox.  armed: with the present count */
+byte consumed; bit out; bit armed; byte armlen;
 byte ob[L]; byte cout; byte redo;                 /* redo: the active buffer, and one */
 /* what the world has seen */
 byte got[L+1]; byte gone[L+1];
@@ -92,8 +99,10 @@ end_loop:
   goto W0
 }
 
-inline give_back(b_) { d_step { i = 0; do :: i < L -> letter[AT(b_, i)] = 0; id[AT(b_, i)] = 0; i++ :: else -> break od; i = 0 } }
-inline flush_replayed() { i = 0; do :: i < cout -> got[ob[i]]++; ob[i] = 0; i++ :: else -> break od; i = 0; cout = 0 }
+inline give_back(b_) { d_step { i = 0; do :: i < L -> letter[AT(b_, i)] = 0; id[AT(b_, i)] = 0;
+    i++ :: else -> break od; i = 0 } }
+inline flush_replayed() { i = 0; do :: i < cout -> got[ob[i]]++; ob[i] = 0;
+    i++ :: else -> break od; i = 0; cout = 0 }
 
 proctype control() {
   byte sweeps, i, n, k, kept, chosen; bit b, replay;
@@ -102,7 +111,8 @@ C0:
   up;
 end_loop:
   atomic { sweeps < S && size[act] > 0 -> sweeps++; if :: replay = 0 :: replay = 1 fi };
-  atomic { chosen < 7 -> chosen++; do :: chosen < 7 -> chosen++ :: break od };   /* a bit for each letter, in the order they stand */
+  /* a bit for each letter, in the order they stand */
+  atomic { chosen < 7 -> chosen++; do :: chosen < 7 -> chosen++ :: break od };
 #ifndef LT_NOLOCK
   atomic { lock == 0 -> lock = 2 };
 #endif
@@ -117,7 +127,7 @@ end_loop:
        i++
     :: else -> break
     od;
-    k = i; i = 0 };                                                   /* k: how many were looked at */
+    k = i; i = 0 }; /* k: how many were looked at */
 #ifndef LT_LEN_LATE
   size[1-b] = kept;
 #endif
@@ -132,8 +142,9 @@ end_loop:
 #endif
   d_step {
     if
-    :: !replay ->                                                     /* by this flip they are forgotten */
-       do :: i < k -> if :: (chosen >> i) & 1 -> gone[letter[AT(b, i)]]++ :: else fi; i++ :: else -> break od
+    :: !replay -> /* by this flip they are forgotten */
+       do :: i < k -> if :: (chosen >> i) & 1 -> gone[letter[AT(b, i)]]++ :: else fi;
+           i++ :: else -> break od
     :: else
     fi;
     i = 0; k = 0; cout = n; redo = (1-b) + 1 };
@@ -177,13 +188,14 @@ again:
 #ifndef LT_REDO_LATE
   letters_redo();
 #endif
-  if                                                                  /* the worker: what is armed is done */
+  if /* the worker: what is armed is done */
   :: out && !armed ->
      d_step { n = size[act]; letter[AT(act, n)] = consumed; id[AT(act, n)] = last+1 };
      lock = 1; KILL;
 #ifndef ID_LATE
      last = last+1;
-     if :: burnt < 1 -> burnt++; goto again :: true fi;               /* ids that nobody gets: no end of them would be no end of states */
+     /* ids that nobody gets: no end of them would be no end of states */
+     if :: burnt < 1 -> burnt++; goto again :: true fi;
 #endif
      d_step { armed = 1; armlen = n+1 }; KILL;
      size[act] = n+1; KILL;
@@ -202,5 +214,6 @@ again:
   d_step { check(); up = true };
   goto end
 }
-proctype watch() { byte i, n, k; timeout -> d_step { check(); assert(consumed == L && !out && cout == 0 && redo == 0 && lock == 0) } }
+proctype watch() { byte i, n, k; timeout -> d_step { check();
+    assert(consumed == L && !out && cout == 0 && redo == 0 && lock == 0) } }
 init { atomic { run worker(); run control(); run chaos(); run recovery(); run watch() } }

@@ -1,37 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * port_source.pml - ports as sources: who looks at a ring into which a client publishes without telling anybody.
+ * port_source.pml - ports as sources: who looks at a ring into which a client publishes without
+ * telling anybody.
  *
- * A client sets no ready bit and knows no worker: it stores its tail and, only if `need` stands, rings a doorbell. So the guarantee that
- * gulp_steal_park.pml has from ready bits must come from somewhere else: from an owner that polls (hot), from the doorbell (cold), from thieves that
- * look into the rings of busy workers, and from the stall timer when the owner hangs and everybody else sleeps.
+ * A client sets no ready bit and knows no worker: it stores its tail and, only if `need` stands,
+ * rings a doorbell. So the guarantee that gulp_steal_park.pml has from ready bits must come from
+ * somewhere else: from an owner that polls (hot), from the doorbell (cold), from thieves that look
+ * into the rings of busy workers, and from the stall timer when the owner hangs and everybody else
+ * sleeps.
  *
- * Shown, whenever everything that can move has stopped: all that was published is taken, once, in order, whoever hangs in a handler, as long as
- * one worker is left; nobody is counted as a searcher; the timer is not armed unless somebody is busy (an idle service makes no system call).
+ * Shown, whenever everything that can move has stopped: all that was published is taken, once, in
+ * order, whoever hangs in a handler, as long as one worker is left; nobody is counted as a
+ * searcher; the timer is not armed unless somebody is busy (an idle service makes no system call).
  *
- * THE RULES (docs/engine.md, Ports as sources, and Sleeping and waking; a name in brackets is a mutant -DNAME that must fail).
+ * THE RULES (docs/engine.md, Ports as sources, and Sleeping and waking; a name in brackets is a
+ * mutant -DNAME that must fail).
  *
- *   own, rdy, sleepers, searching, busy, claim, notify, wake_one, begin_run: as in gulp_steal_park.pml.
- *   need[p]      in memory that the client reads.  0 only while the owner has the port in hot[owner] and polls.
+ *   own, rdy, sleepers, searching, busy, claim, notify, wake_one, begin_run: as in
+ *   gulp_steal_park.pml.
+ *   need[p]      in memory that the client reads.  0 only while the owner has the port in
+ *                hot[owner] and polls.
  *   client       publish; FENCE; look at need [BELL_ORDER]; 1: ring.
- *   ring         an edge in the epolls of the workers, one after the other, up to and with the first that waits; if none waits: in all.
- *                Who fetches it signals the port's source: ready bit at its owner, FENCE, notify.  All edges are fetched.
- *   poll         own word not mine: out of hot.  Something published: own ready bit.  Idle for long: need = 1; FENCE; look again [COLD_LOOK, COLD_ORDER]; only
- *                if there is nothing: out of hot.
- *   run          need == 0 or something published: into hot, need = 0.  Take what is there; visible head; published more: own ready bit
- *                (a hint: the port is hot); own = (me, idle).  A thief that finds nothing and need == 0 polls from now on
- *                [THIEF_HOT]: its victim drops the port from its hot set.
- *   sleep        need = 1 for all hot ports that are mine; FENCE; look at them [SLEEP_COLD: no such step]; then the sleepers bit and the last look.
- *   steal        ready bits of the victim; then its ports that are idle and have something, as long as it is busy.
- *   stall timer  armed by a sleeper that sees somebody busy, each time before it waits [ARM_SLEEP], and by begin_run of a worker with hot
+ *   ring         an edge in the epolls of the workers, one after the other, up to and with the
+ *                first that waits; if none waits: in all. Who fetches it signals the port's source:
+ *                ready bit at its owner, FENCE, notify.  All edges are fetched.
+ *   poll         own word not mine: out of hot.  Something published: own ready bit.  Idle for
+ *                long: need = 1; FENCE; look again [COLD_LOOK, COLD_ORDER]; only if there is
+ *                nothing: out of hot.
+ *   run          need == 0 or something published: into hot, need = 0.  Take what is there; visible
+ *                head; published more: own ready bit (a hint: the port is hot); own = (me, idle).
+ *                A thief that finds nothing and need == 0 polls from now on [THIEF_HOT]: its victim
+ *                drops the port from its hot set.
+ *   sleep        need = 1 for all hot ports that are mine; FENCE; look at them [SLEEP_COLD: no such
+ *       step]; then the sleepers bit and the last look.
+ *   steal        ready bits of the victim; then its ports that are idle and have something, as long
+ *   as it is busy. stall timer  armed by a sleeper that sees somebody busy, each time before it
+ *   waits [ARM_SLEEP], and by begin_run of a worker with hot
  *                ports when somebody sleeps already [ARM_RUN].
- *                Its event makes the sleeper that gets it claim its bit and, awake, rescue: who is busy and has committed nothing since the
- *                last such look is stuck: take its ports that have something, and run them [RESCUE].
+ *                Its event makes the sleeper that gets it claim its bit and, awake, rescue: who is
+ *                busy and has committed nothing since the last such look is stuck: take its ports
+ *                that have something, and run them [RESCUE].
  *
  * Not here: refusals, closing, retiring, backlogs; a port is run without handlers (no direct run).
  *
- * W workers  P ports, port p first owned by worker p % W and hot or cold  N publications to each  J jobs that other sources bring to a worker while
- * it is awake  STUCK jobs that may never end
+ * W workers P ports, port p first owned by worker p % W and hot or cold N publications to each J
+ * jobs that other sources bring to a worker while it is awake STUCK jobs that may never end
  */
 #ifndef W
 #define W 2
@@ -58,8 +71,10 @@
 /* shared with clients */
 byte tail[P]; bit need[P];
 /* private memory; own and run_ are one word */
-byte head[P]; byte own[P]; bit run_[P]; byte rdy[W]; byte hot[W]; bit asleep[W]; bit busy[W]; byte searching; bit moved[W]; bit armed;
-/* the kernel: who waits in epoll, the edges in each epoll (a bit for each port, bit P: the timer), eventfd and what the waker left */
+byte head[P]; byte own[P]; bit run_[P]; byte rdy[W]; byte hot[W]; bit asleep[W]; bit busy[W];
+    byte searching; bit moved[W]; bit armed;
+/* the kernel: who waits in epoll, the edges in each epoll (a bit for each port, bit P: the timer),
+ * eventfd and what the waker left */
 bit waits[W]; byte ev[W]; bit tok[W]; bit given[W]; byte hint[W];
 /* ghosts */
 byte stuckers; byte jobs; byte fired; bit inrun[P];
@@ -68,7 +83,8 @@ byte stuckers; byte jobs; byte fired; bit inrun[P];
 #define SET_READY(w_,p_) rdy[w_] = rdy[w_] | BIT(p_)
 #define CLEAR_READY(w_,p_) rdy[w_] = rdy[w_] & (255 - BIT(p_))
 #define COOL(w_,p_) hot[w_] = hot[w_] & (255 - BIT(p_))
-#define OWN_CAS(p_,v_) atomic { if :: own[p_] == v_ && !run_[p_] -> own[p_] = me; run_[p_] = 1; ok = 1 :: else -> ok = 0 fi }
+#define OWN_CAS(p_,v_) atomic { if :: own[p_] == v_ && !run_[p_] -> own[p_] = me; run_[p_] = 1; \
+    ok = 1 :: else -> ok = 0 fi }
 
 inline edge(what_) {                          /* exclusive: any one that waits, else everybody */
   atomic {
@@ -87,8 +103,10 @@ inline edge(what_) {                          /* exclusive: any one that waits, 
 inline wake_one(v_) {
   if
   :: searching == 0 ->
-     d_step { s = 0; ok = 0; do :: s < W && !ok -> if :: asleep[s] -> asleep[s] = 0; ok = 1 :: else -> s++ fi :: else -> break od };
-     if :: ok -> searching++; d_step { hint[s] = v_; given[s] = 1; tok[s] = 1; waits[s] = 0 } :: else fi
+     d_step { s = 0; ok = 0; do :: s < W && !ok -> if :: asleep[s] -> asleep[s] = 0;
+         ok = 1 :: else -> s++ fi :: else -> break od };
+     if :: ok -> searching++; d_step { hint[s] = v_; given[s] = 1; tok[s] = 1;
+         waits[s] = 0 } :: else fi
   :: else
   fi;
   atomic { s = 0; ok = 0 }
@@ -107,14 +125,15 @@ inline signal(p_) {
   fi;
   o = 0
 }
-inline look_others() {                        /* a ready source that is a busy worker's: h = that worker */
+inline look_others() { /* a ready source that is a busy worker's: h = that worker */
   d_step {
     v = 0; h = NIL;
     do
     :: v < W ->
        x = 0;
        do
-       :: x < P -> if :: v != me && busy[v] && (rdy[v] & BIT(x)) && own[x] == v && !run_[x] -> h = v :: else fi; x++
+       :: x < P -> if :: v != me && busy[v] && (rdy[v] & BIT(x)) && own[x] == v && !run_[x] ->
+           h = v :: else fi; x++
        :: else -> break
        od;
        v++
@@ -123,7 +142,8 @@ inline look_others() {                        /* a ready source that is a busy w
     v = 0; x = 0 }
 }
 inline anybody_sleeps() {
-  d_step { s = 0; do :: s < W -> if :: asleep[s] -> ok = 1 :: else fi; s++ :: else -> break od; s = 0 }
+  d_step { s = 0; do :: s < W -> if :: asleep[s] -> ok = 1 :: else fi; s++ :: else -> break od;
+      s = 0 }
 }
 inline begin_run(except_) {
   h = NIL;
@@ -201,7 +221,7 @@ proctype worker(byte me) {
   bit ok, srch, stalled;
 
 loop:
-  if                                          /* now and then a busy worker looks at the doorbells */
+  if /* now and then a busy worker looks at the doorbells */
   :: ev[me] -> goto events_awake
   :: true
   fi;
@@ -257,7 +277,7 @@ start:
   run_port(p);
   atomic { busy[me] = 0; p = 0 };
   goto loop;
-job:                                          /* something else of mine: a handler, which may never return */
+job: /* something else of mine: a handler, which may never return */
   begin_run(0);
   if
   :: atomic { stuckers < STUCK -> stuckers++ };
@@ -272,7 +292,7 @@ progress_job:
 search:
   if :: !srch -> atomic { if :: searching == 0 -> searching = 1; srch = 1 :: else fi } :: else fi;
   if :: !srch -> goto park :: else fi;
-  atomic {                                    /* one source of one victim, or none: the look in park is the guarantee */
+  atomic { /* one source of one victim, or none: the look in park is the guarantee */
     if
     :: v = 0 :: v = 1
 #if W > 2
@@ -324,14 +344,16 @@ park:
 wait:
   h = 0;
 #ifndef ARM_SLEEP
-  d_step { v = 0; do :: v < W -> if :: v != me && busy[v] -> armed = 1 :: else fi; v++ :: else -> break od; v = 0 };
+  d_step { v = 0; do :: v < W -> if :: v != me && busy[v] -> armed = 1 :: else fi;
+      v++ :: else -> break od; v = 0 };
 #endif
   atomic { if :: tok[me] || ev[me] :: else -> waits[me] = 1 fi };
 end_wait:
   atomic {
     !waits[me] && (tok[me] || ev[me]) -> i = tok[me]; tok[me] = 0; got = ev[me]; ev[me] = 0;
     if
-    :: i && given[me] -> given[me] = 0; h = hint[me]; hint[me] = 0; if :: srch -> searching-- :: else -> srch = 1 fi
+    :: i && given[me] -> given[me] = 0; h = hint[me]; hint[me] = 0;
+        if :: srch -> searching-- :: else -> srch = 1 fi
     :: else
     fi };
   if
@@ -373,7 +395,7 @@ proctype client(byte p) {
   :: else -> break
   od
 }
-proctype timer() {                            /* goes off at any time, and for certain when nothing else moves */
+proctype timer() { /* goes off at any time, and for certain when nothing else moves */
   byte i, quiet;
   do
   :: atomic { armed && fired < FIRE -> fired++ }; edge(BIT(P))
@@ -390,7 +412,8 @@ proctype timer() {                            /* goes off at any time, and for c
 init {
   byte i;
   atomic {
-    i = 0; do :: i < P -> own[i] = i % W; if :: need[i] = 1 :: hot[i % W] = hot[i % W] | BIT(i) fi; i++ :: else -> break od;
+    i = 0; do :: i < P -> own[i] = i % W; if :: need[i] = 1 :: hot[i % W] = hot[i % W] | BIT(i) fi;
+        i++ :: else -> break od;
     i = 0; do :: i < W -> run worker(i); i++ :: else -> break od;
     i = 0; do :: i < P -> run client(i); i++ :: else -> break od;
     run timer() }

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rate.pml - a port that waits for a grant (docs/engine.md, Limits; daemon/engine/port_rate.h), with nobody who polls.
+ * rate.pml - a port that waits for a grant (docs/engine.md, Limits; daemon/engine/port_rate.h),
+ * with nobody who polls.
  *
- * One port with N records that may be taken one for each grant; a control thread that grants N in all, U of them whenever it likes and
- * the others when it has been told that the port is spent.  A runner that finds no grant says that the port is spent, and looks again;
- * the control thread grants, then takes `spent` away, and sets the ready bit when it was set. The port may also be run for other reasons
- * (D times).  That a ready bit is not overlooked is shown elsewhere (port_source.pml): here the runner is a process that waits for it.
+ * One port with N records that may be taken one for each grant; a control thread that grants N in
+ * all, U of them whenever it likes and the others when it has been told that the port is spent. A
+ * runner that finds no grant says that the port is spent, and looks again; the control thread
+ * grants, then takes `spent` away, and sets the ready bit when it was set. The port may also be run
+ * for other reasons (D times). That a ready bit is not overlooked is shown elsewhere
+ * (port_source.pml): here the runner is a process that waits for it.
  *
  * Shown: at the end everything has been taken, and never more than was granted.
  *
- * Mutants that must fail: SPENT_RECHECK (the runner does not look again), SPENT_FENCE (... or before `spent` can be seen: FENCE),
- * SPENT_ORDER (`spent` is taken away before the grant can be seen), SPENT_SILENT (it is taken away without a ready bit).
+ * Mutants that must fail: SPENT_RECHECK (the runner does not look again), SPENT_FENCE (... or
+ * before `spent` can be seen: FENCE), SPENT_ORDER (`spent` is taken away before the grant can be
+ * seen), SPENT_SILENT (it is taken away without a ready bit).
  */
 #ifndef N
 #define N 3

@@ -2,16 +2,19 @@
  *
  * ready.pml - the smallest form of "own word and ready mask": why a bit may be a mere hint.
  *
- * One own word {worker, running} per queue, a mask of ready bits per worker, a steal that is one compare-and-swap and runs at once.
- * Append: count; read own; set that worker's bit; wake it if it sleeps. Whole queues are drained, no handler hangs, nobody looks at
- * another worker's mask; gulp_steal_park.pml is the full thing (docs/engine.md).
+ * One own word {worker, running} per queue, a mask of ready bits per worker, a steal that is one
+ * compare-and-swap and runs at once. Append: count; read own; set that worker's bit; wake it if it
+ * sleeps. Whole queues are drained, no handler hangs, nobody looks at another worker's mask;
+ * gulp_steal_park.pml is the full thing (docs/engine.md).
  *
- * Shown: one worker at a time per queue; at the end nothing is pending. And which steps are spare in this form: handing a stale bit
- * on (-DNOFWD leaves it out) and looking again after a run (-DNORECHK), but only because EVERY append sets the bit. Once appends set
- * it on the change from empty to not empty only (-DEDGE), looking again is needed.
+ * Shown: one worker at a time per queue; at the end nothing is pending. And which steps are spare
+ * in this form: handing a stale bit on (-DNOFWD leaves it out) and looking again after a run
+ * (-DNORECHK), but only because EVERY append sets the bit. Once appends set it on the change from
+ * empty to not empty only (-DEDGE), looking again is needed.
  *
- * Mutants that must fail: EARLYREAD (own is read before the count is raised) and LAZYSTEAL (takes a queue over without running it),
- * both with NOFWD, since handing stale bits on would cover them up; STEALRUN (steals a running queue); EDGE with NORECHK.
+ * Mutants that must fail: EARLYREAD (own is read before the count is raised) and LAZYSTEAL (takes a
+ * queue over without running it), both with NOFWD, since handing stale bits on would cover them up;
+ * STEALRUN (steals a running queue); EDGE with NORECHK.
  *
  * States: W=2 Q=2 N=2 3.4 million, with EDGE 3.6; N=3 21 million, with EDGE 22 million.
  */
@@ -59,7 +62,8 @@ scan:
 again:  o = home[q];
         if
         :: o == me ->
-           atomic { if :: home[q] == me && !run_[q] -> run_[q] = true; ok = true :: else -> ok = false fi };
+           atomic { if :: home[q] == me && !run_[q] -> run_[q] = true;
+               ok = true :: else -> ok = false fi };
            if :: ok -> drain(q) :: else -> goto again fi
         :: else ->
 #ifndef NOFWD
@@ -85,9 +89,11 @@ again:  o = home[q];
         atomic { if :: home[q] == v && !run_[q] -> home[q] = me :: else fi }
 #else
 #ifdef STEALRUN    /* does not respect the running bit */
-        atomic { if :: home[q] == v -> home[q] = me; run_[q] = true; ok = true :: else -> ok = false fi };
+        atomic { if :: home[q] == v -> home[q] = me; run_[q] = true;
+            ok = true :: else -> ok = false fi };
 #else
-        atomic { if :: home[q] == v && !run_[q] -> home[q] = me; run_[q] = true; ok = true :: else -> ok = false fi };
+        atomic { if :: home[q] == v && !run_[q] -> home[q] = me; run_[q] = true;
+            ok = true :: else -> ok = false fi };
 #endif
         if :: ok -> drain(q); goto scan :: else fi
 #endif
@@ -97,7 +103,8 @@ again:  o = home[q];
   fi;
   asleep[me] = true;
   q = 0; got = false;
-  atomic { do :: q < Q -> if :: rdy[me*Q+q] -> got = true :: else fi; q++ :: else -> break od };  /* one 64-bit load */
+  /* one 64-bit load */
+  atomic { do :: q < Q -> if :: rdy[me*Q+q] -> got = true :: else fi; q++ :: else -> break od };
   if :: got -> asleep[me] = false; goto scan :: else fi;
 end_sleep:
   !asleep[me];

@@ -1,34 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reconfigure.pml - workers come and go while messages flow: the pause, the redrawing of ownership, and those whom the pause does not stop.
+ * reconfigure.pml - workers come and go while messages flow: the pause, the redrawing of ownership,
+ * and those whom the pause does not stop.
  *
- * Queues are counters here, looks at masks are single steps (gulp_steal_park.pml has them in detail). R reconfigures, workers run, search, park; D is
- * a detached thread, or anybody else outside the pause, that appends at any time.
+ * Queues are counters here, looks at masks are single steps (gulp_steal_park.pml has them in
+ * detail). R reconfigures, workers run, search, park; D is a detached thread, or anybody else
+ * outside the pause, that appends at any time.
  *
- * Shown, whenever everything that can move has stopped: R has come to its end (completed, or taken back: because a handler hung, or early); nothing is pending
- * but in the source of a handler that never returns; a queue is run by one worker at a time, and only by one that is active; nobody is counted as searcher.
- * At full stop: nobody runs, sleeps, or has a token under way.
+ * Shown, whenever everything that can move has stopped: R has come to its end (completed, or taken
+ * back: because a handler hung, or early); nothing is pending but in the source of a handler that
+ * never returns; a queue is run by one worker at a time, and only by one that is active; nobody is
+ * counted as searcher. At full stop: nobody runs, sleeps, or has a token under way.
  *
- * THE RULES (docs/models.md tells them in prose; a name in brackets is a mutant -DNAME that must fail)
+ * THE RULES (docs/models.md tells them in prose; a name in brackets is a mutant -DNAME that must
+ * fail)
  *
  *   pause        even: run; odd: the epoch of a wanted pause.  Written by R alone.
- *   worker       at the top of its loop, holding nothing: p = pause; odd: pat[me] = p; wait until pause != p; pat[me] = p + 1; id >= n: the thread ends.
- *   park         sleepers bit; FENCE; mask not empty, or pause odd: claim it back, or wait for the token [PARK_PAUSE].
- *   R1           the new threads, told the number p of the coming pause: they begin by standing at it, until it is over or taken back [NEW_EARLY: they begin
- *                at the top; NEW_LOOKS: made behind pause = p, they look themselves: one that comes after the pause was taken back runs, and never
- *                ends]. Then pause = p (odd), FENCE.
- *   R2           claim each sleeper; won: write its eventfd [WAKE_PARKED]; never without the claim [WAKE_UNCLAIMED].
- *   R3           wait until pat == p for all [STALE_JOIN: a counter instead of epochs].  Too long: pause = p + 1; new threads end. That is all.
- *   R4           full stop: nobody is a searcher, searching = 0 [RESET_SEARCH: not recomputed though a searcher's thread ends].
- *   R6           own words of queues whose home changed or whose owner goes: ready bit of the old owner cleared, then own stored [MOVE_RUNNING: before all have
- *                come].  FENCE.
- *   R8           then, for every queue that has work, the ready bit at its owner [SCAN_ORDER: looked at before own is stored; SCAN_ALL: only where
- *                the old owner had a bit; CLEAR_AFTER: the old owner's bit cleared behind that].
+ *   worker       at the top of its loop, holding nothing: p = pause; odd: pat[me] = p; wait until
+ *       pause != p; pat[me] = p + 1; id >= n: the thread ends.
+ *   park         sleepers bit; FENCE; mask not empty, or pause odd: claim it back, or wait for the
+ *       token [PARK_PAUSE].
+ *   R1           the new threads, told the number p of the coming pause: they begin by standing at
+ *                it, until it is over or taken back [NEW_EARLY: they begin at the top; NEW_LOOKS:
+ *                made behind pause = p, they look themselves: one that comes after the pause was
+ *                taken back runs, and never ends]. Then pause = p (odd), FENCE.
+ *   R2           claim each sleeper; won: write its eventfd [WAKE_PARKED]; never without the claim
+ *       [WAKE_UNCLAIMED].
+ *   R3           wait until pat == p for all [STALE_JOIN: a counter instead of epochs].  Too long:
+ *       pause = p + 1; new threads end. That is all.
+ *   R4           full stop: nobody is a searcher, searching = 0 [RESET_SEARCH: not recomputed
+ *       though a searcher's thread ends].
+ *   R6           own words of queues whose home changed or whose owner goes: ready bit of the old
+ *                owner cleared, then own stored [MOVE_RUNNING: before all have come].  FENCE.
+ *   R8           then, for every queue that has work, the ready bit at its owner [SCAN_ORDER:
+ *                looked at before own is stored; SCAN_ALL: only where the old owner had a bit;
+ *                CLEAR_AFTER: the old owner's bit cleared behind that].
  *   R9           pause = p + 1; wait for pat == p + 1; join.
- *   D            publish; FENCE; o = own; ready bit at o; FENCE; notify. The publish and R8's look are on the two sides of own: either D reads
- *                the new owner or R8 sees the message [PUB_OWN].
+ *   D            publish; FENCE; o = own; ready bit at o; FENCE; notify. The publish and R8's look
+ *                are on the two sides of own: either D reads the new owner or R8 sees the message
+ *                [PUB_OWN].
  *
- * W worker ids  Q queues  N posts by D  ROUNDS reconfigurations  EARLY pauses that are taken back with nobody stuck  STUCK handlers that may never return
+ * W worker ids Q queues N posts by D ROUNDS reconfigurations EARLY pauses that are taken back with
+ * nobody stuck STUCK handlers that may never return
  */
 #ifndef W
 #define W 2
@@ -53,10 +66,12 @@
 #define SET_READY(w_,q_) rdy[w_] = rdy[w_] | BIT(q_)
 #define CLEAR_READY(w_,q_) rdy[w_] = rdy[w_] & (255 - BIT(q_))
 #define CLAIM(s_) atomic { if :: asleep[s_] -> asleep[s_] = 0; ok = 1 :: else -> ok = 0 fi }
-#define OWN_CAS(v_) atomic { if :: own[q] == v_ && !run_[q] -> own[q] = me; run_[q] = 1; busy[me] = 1; ok = 1 :: else -> ok = 0 fi }
+#define OWN_CAS(v_) atomic { if :: own[q] == v_ && !run_[q] -> own[q] = me; run_[q] = 1; \
+    busy[me] = 1; ok = 1 :: else -> ok = 0 fi }
 
 byte todo[Q]; byte own[Q]; bit run_[Q]; byte home[Q];
-byte rdy[W]; bit asleep[W]; bit busy[W]; bit srch[W]; byte searching; bit tok[W]; bit given[W]; byte hint[W];
+byte rdy[W]; bit asleep[W]; bit busy[W]; bit srch[W]; byte searching; bit tok[W]; bit given[W];
+    byte hint[W];
 byte pause; byte pat[W]; byte n; bit alive[W];
 #ifdef STALE_JOIN
 byte joined;
@@ -67,7 +82,8 @@ byte stuck; byte stuckers; byte inrun[Q]; byte posted[Q]; byte done_[Q]; byte ea
 inline wake_one(v_) {
   if
   :: searching == 0 ->
-     d_step { s = 0; ok = 0; do :: s < W && !ok -> if :: asleep[s] -> asleep[s] = 0; ok = 1 :: else -> s++ fi :: else -> break od };
+     d_step { s = 0; ok = 0; do :: s < W && !ok -> if :: asleep[s] -> asleep[s] = 0;
+         ok = 1 :: else -> s++ fi :: else -> break od };
      if :: ok -> searching++; d_step { hint[s] = v_; given[s] = 1; tok[s] = 1 } :: else fi
   :: else
   fi;
@@ -87,7 +103,8 @@ inline look_others() {
     do
     :: v < n ->
        o = 0;
-       do :: o < Q -> if :: v != me && busy[v] && (rdy[v] & BIT(o)) && own[o] == v && !run_[o] -> h = v :: else fi; o++ :: else -> break od;
+       do :: o < Q -> if :: v != me && busy[v] && (rdy[v] & BIT(o)) && own[o] == v && !run_[o] ->
+           h = v :: else fi; o++ :: else -> break od;
        v++
     :: else -> break
     od;
@@ -141,7 +158,8 @@ end_stuck: false
   d_step { own[q] = me; run_[q] = 0; busy[me] = 0; q = 0 };
   goto top;
 search:
-  if :: !srch[me] -> atomic { if :: searching == 0 -> searching = 1; srch[me] = 1 :: else fi } :: else fi;
+  if :: !srch[me] -> atomic { if :: searching == 0 -> searching = 1;
+      srch[me] = 1 :: else fi } :: else fi;
   if :: !srch[me] -> goto park :: else fi;
   if                                          /* a victim and a source, or none */
   :: atomic { me != 0 && (rdy[0] & 1) -> v = 0; q = 0 }
@@ -169,14 +187,16 @@ park:
   :: h == NIL
   :: else ->
      atomic { if :: searching == 0 -> searching = 1; srch[me] = 1 :: else fi };
-     if :: srch[me] -> CLAIM(me); if :: ok -> atomic { ok = 0; h = 0 }; goto search :: else fi :: else fi
+     if :: srch[me] -> CLAIM(me); if :: ok -> atomic { ok = 0; h = 0 };
+         goto search :: else fi :: else fi
   fi;
 wait:
   h = 0;
 end_wait:
   atomic {
     tok[me] -> tok[me] = 0;
-    if :: given[me] -> given[me] = 0; hint[me] = 0; if :: srch[me] -> searching-- :: else -> srch[me] = 1 fi :: else fi };
+    if :: given[me] -> given[me] = 0; hint[me] = 0; if :: srch[me] -> searching-- :: else ->
+        srch[me] = 1 fi :: else fi };
   goto top;
 gone:
   skip
@@ -219,7 +239,8 @@ proctype outside() {                          /* D: no pause stops it */
 #endif
 inline new_threads() {
   i = n;
-  do :: i < to -> atomic { alive[i] = 1; pat[i] = 0; run worker(i, NEW_BEGINS) }; i++ :: else -> break od
+  do :: i < to -> atomic { alive[i] = 1; pat[i] = 0; run worker(i, NEW_BEGINS) };
+      i++ :: else -> break od
 }
 inline move(q_) {
   if
@@ -245,7 +266,8 @@ inline scan(q_) {
   if :: todo[q_] > 0 -> SET_READY(own[q_], q_) :: else fi
 #endif
 #ifdef CLEAR_AFTER
-  ; was = 0; do :: was < W -> if :: was != old[q_] :: else -> CLEAR_READY(was, q_) fi; was++ :: else -> break od; was = 0
+  ; was = 0; do :: was < W -> if :: was != old[q_] :: else -> CLEAR_READY(was, q_) fi;
+      was++ :: else -> break od; was = 0
 #endif
 }
 inline redraw() {
@@ -308,7 +330,8 @@ proctype reconfigure() {
      :: atomic { stuckers > 0 && !ALL_IN(p) }; goto back
      fi;
      d_step {                                 /* full stop */
-       do :: i < W -> assert(!asleep[i] && !tok[i] && !given[i] && !busy[i]); i++ :: else -> break od; i = 0;
+       do :: i < W -> assert(!asleep[i] && !tok[i] && !given[i] && !busy[i]);
+           i++ :: else -> break od; i = 0;
        assert(!run_[0] && !run_[1]) };
 #ifndef RESET_SEARCH
      searching = 0;
@@ -335,7 +358,8 @@ proctype watch() {
   byte i;
   timeout -> d_step {
     assert(finished && searching == 0);
-    do :: i < Q -> assert((stuck & BIT(i)) || (todo[i] == 0 && posted[i] == done_[i] && !run_[i] && own[i] < n)); i++ :: else -> break od }
+    do :: i < Q -> assert((stuck & BIT(i)) || (todo[i] == 0 && posted[i] == done_[i] && !run_[i] &&
+        own[i] < n)); i++ :: else -> break od }
 }
 init {
   byte i;

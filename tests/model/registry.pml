@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * registry.pml - a port outlives the service that made it, whatever store that service is killed at.
+ * registry.pml - a port outlives the service that made it, whatever store that service is killed
+ * at.
  *
- * One entry for a port in the registry (proto/registry_layout.h), its descriptors in the service manager's store, its entry in the engine
- * segment, and clients, one after the other, who ask for a port, post into it once, while a service runs or none does, and go. odeond is
- * killed at any store, up to CR times, and its executor with it; the next one takes what is there.
+ * One entry for a port in the registry (proto/registry_layout.h), its descriptors in the service
+ * manager's store, its entry in the engine segment, and clients, one after the other, who ask for a
+ * port, post into it once, while a service runs or none does, and go. odeond is killed at any
+ * store, up to CR times, and its executor with it; the next one takes what is there.
  *
- * open    generation = the entry's + 1; descriptors to the store, and wait until they are there; entry, state OPENING last; the executor is
- *         told; state OPEN; the client is told
- * close   the client is gone: state CLOSING; the executor takes what was posted, and ends the port; state FREE; descriptors leave the store
- * adopt   descriptors without an entry leave the store; OPENING becomes CLOSING: no client knows it; the executor is told of the rest; a
- *         client that connects again claims what it has, and what it does not claim is closed
- * add     the executor finds the segment's entry of this generation, with its cursor, or makes one that begins at 0
+ * open    generation = the entry's + 1; descriptors to the store, and wait until they are there;
+ *         entry, state OPENING last; the executor is told; state OPEN; the client is told
+ * close   the client is gone: state CLOSING; the executor takes what was posted, and ends the port;
+ *     state FREE; descriptors leave the store
+ * adopt   descriptors without an entry leave the store; OPENING becomes CLOSING: no client knows
+ *         it; the executor is told of the rest; a client that connects again claims what it has,
+ *         and what it does not claim is closed
+ * add     the executor finds the segment's entry of this generation, with its cursor, or makes one
+ *     that begins at 0
  *
- * Shown: who was given a port has it, with its descriptors, until he goes; what he posted is taken once; in the end there are no
- * descriptors that are nobody's.
+ * Shown: who was given a port has it, with its descriptors, until he goes; what he posted is taken
+ * once; in the end there are no descriptors that are nobody's.
  *
- * Mutants (each must fail): REG_BARRIER (the entry before the descriptors are in the store), REG_HANDOUT (the client is told before OPEN),
- * REG_FREE (descriptors leave before the entry goes), REG_REUSE (a freed entry's generation begins anew), REG_ORPHAN (descriptors without an
- * entry are kept), REG_CLAIM (what is not claimed is kept), REAP_FORGETS (the executor's entry goes when the port has ended, not when
- * another one comes). That OPENING is closed at once is not needed, since nobody claims it: -DREG_OPENING holds.
+ * Mutants (each must fail): REG_BARRIER (the entry before the descriptors are in the store),
+ * REG_HANDOUT (the client is told before OPEN), REG_FREE (descriptors leave before the entry goes),
+ * REG_REUSE (a freed entry's generation begins anew), REG_ORPHAN (descriptors without an entry are
+ * kept), REG_CLAIM (what is not claimed is kept), REAP_FORGETS (the executor's entry goes when the
+ * port has ended, not when another one comes). That OPENING is closed at once is not needed, since
+ * nobody claims it: -DREG_OPENING holds.
  *
  * States: C=2 CR=2 0.02 million.
  */
@@ -81,7 +88,8 @@ end_loop:
 #else
      g = gen + 1;
 #endif
-     d_step { assert(taken[g] == tail[g]); tail[g] = 0; taken[g] = 0; way[g] = 1 };    /* its memory is new */
+     /* its memory is new */
+     d_step { assert(taken[g] == tail[g]); tail[g] = 0; taken[g] = 0; way[g] = 1 };
 #ifndef REG_BARRIER
      store[g];                                 /* BARRIER=1 */
 #endif
@@ -96,9 +104,11 @@ end_loop:
      if :: d_step { wants -> wants = 0; has = g } :: else fi
 #endif
   :: state == OPEN && pcur < tail[gen] -> take()
-  :: state == OPEN && owner != who -> state = CLOSING          /* it has gone, perhaps while nobody was there to see it */
+  /* it has gone, perhaps while nobody was there to see it */
+  :: state == OPEN && owner != who -> state = CLOSING
 #ifndef REG_CLAIM
-  :: state == OPEN && owner == who && has != gen -> state = CLOSING   /* it is connected again, and does not claim it */
+  /* it is connected again, and does not claim it */
+  :: state == OPEN && owner == who && has != gen -> state = CLOSING
 #endif
   :: state == CLOSING ->
      do :: pcur < tail[gen] -> take() :: else -> break od;
@@ -121,12 +131,15 @@ end_loop:
   goto S0
 }
 /* What has been sent to the manager gets there, unless its sender is killed first: then perhaps. */
-proctype manager() { byte g; end: do :: atomic { up && way[gen+1] -> way[gen+1] = 0; store[gen+1] = 1 } :: atomic { up && way[gen] && gen > 0 -> way[gen] = 0; store[gen] = 1 } od }
+proctype manager() { byte g; end: do :: atomic { up && way[gen+1] -> way[gen+1] = 0;
+    store[gen+1] = 1 } :: atomic { up && way[gen] && gen > 0 -> way[gen] = 0; store[gen] = 1 } od }
 proctype client() {
 end:
   do
   :: left > 0 && has == 0 && !wants -> d_step { left--; wants = 1 }
-  :: has != 0 && tail[has] == 0 -> d_step { assert(!(up && adopted) || (state == OPEN && gen == has && store[has])); tail[has] = 1 }
+  :: has != 0 && tail[has] == 0 ->
+      d_step { assert(!(up && adopted) || (state == OPEN && gen == has && store[has]));
+      tail[has] = 1 }
   :: has != 0 -> d_step { has = 0; who++ }
   od
 }

@@ -1,20 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run.sh - checks the models in this folder with Spin, row by row, against what each row is expected to give.
+# run.sh - checks the models in this folder with Spin, row by row, against what each row is expected
+# to give.
 #
 # usage: run.sh [--quick|--full] [-j N] [-m MODEL]
 #   --quick   (default) every model exhaustively at its smaller sizes, and every mutant
 #   --full    the long rows too
-#   -j N      rows at a time (default 2); a quick row may take 3 GB of memory, a long one 7; rows marked "alone" run by themselves
+#   -j N      rows at a time (default 2); a quick row may take 3 GB of memory, a long one 7; rows
+#             marked "alone" run by themselves
 #   -m MODEL  only rows of this model, e.g. -m commit
 #
-# A row that must hold counts only if the whole state space was searched: no error, no limit of depth, memory or time reached.
-# A row that must fail counts only if Spin reports a violated assertion, an invalid end state or a non-progress cycle.
+# A row that must hold counts only if the whole state space was searched: no error, no limit of
+# depth, memory or time reached. A row that must fail counts only if Spin reports a violated
+# assertion, an invalid end state or a non-progress cycle.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 
-# expect: holds | breaks   search: safety | idle (non-progress cycles)   when: quick | full | alone (full, nothing beside it)
+# expect: holds | breaks   search: safety | idle (non-progress cycles)   when: quick | full | alone
+# (full, nothing beside it)
 rows() {
   cat <<'ROWS'
 holds  safety quick gulp_steal_park -DN=2
@@ -329,7 +333,8 @@ row() {
   case $when in quick) mem=3000 ;; full) mem=7000 limit=1800 ;; *) mem=13000 limit=3600 ;; esac
   [ "$expect" = breaks ] && opt=-O1
   if [ "$search" = idle ]; then cc+=(-DNP); else cc+=(-DSAFETY); fi
-  [[ " $* " = *" -DREVERSE "* ]] && cc+=(-DREVERSE)         # pan tries the transitions in the other order
+  # pan tries the transitions in the other order
+  [[ " $* " = *" -DREVERSE "* ]] && cc+=(-DREVERSE)
   mkdir "$dir" && cp "$here/$model.pml" "$dir" && cd "$dir" || exit 1
   trap '[ -n "$pid" ] && kill "$pid" 2>/dev/null; exit 1' TERM
   if spin -a "$@" "$model.pml" >log 2>&1 && gcc -w "$opt" "${cc[@]}" -DCOLLAPSE -DMEMLIM=$mem -o pan pan.c >>log 2>&1; then

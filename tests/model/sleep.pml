@@ -2,15 +2,19 @@
  *
  * sleep.pml - why stealing by swapping queue pointers does not go together with workers that sleep.
  *
- * W workers with R slots each; N messages from one producer to any queue; a worker that finds nothing sets its flag, looks again
- * and sleeps. Shown or refuted: when everything is blocked, nothing is pending (else a wake-up was lost); one worker at a time per
- * queue. The story is told in docs/why; the engine uses V=2.
- *  V=0  swap of two slots; an append wakes the worker noted as the queue's home: loses wake-ups, must fail
- *  V=1  the obvious repair: look again after a run and after a swap, wake the home: still loses wake-ups, must fail
- *  V=2  one own word {worker, running} per queue, a steal is one compare-and-swap on it, refused while the queue runs: holds
- *  V=3  the swap kept, home found by scanning all slots, everybody woken when a queue is in nobody's slot: holds, at that price
+ * W workers with R slots each; N messages from one producer to any queue; a worker that finds
+ * nothing sets its flag, looks again and sleeps. Shown or refuted: when everything is blocked,
+ * nothing is pending (else a wake-up was lost); one worker at a time per queue. The story is told
+ * in docs/why; the engine uses V=2.
+ *  V=0 swap of two slots; an append wakes the worker noted as the queue's home: loses wake-ups,
+ *  must fail
+ *  V=1 the obvious repair: look again after a run and after a swap, wake the home: still loses
+ *  wake-ups, must fail V=2 one own word {worker, running} per queue, a steal is one
+ *  compare-and-swap on it, refused while the queue runs: holds V=3 the swap kept, home found by
+ *  scanning all slots, everybody woken when a queue is in nobody's slot: holds, at that price
  *
- * KS steals per worker. States: V=2 W=2 N=3 7.7 million, V=2 W=3 N=1 KS=1 22 million, V=3 W=2 N=2 36 million, N=3 135 million.
+ * KS steals per worker. States: V=2 W=2 N=3 7.7 million, V=2 W=3 N=1 KS=1 22 million, V=3 W=2 N=2
+ * 36 million, N=3 135 million.
  */
 #ifndef W
 #define W 2
@@ -47,7 +51,8 @@ inline gulp(q) {                      /* transfer() + deliver loop + release */
     if :: being[q] -> b = 0
        :: else -> b = cnt[q]; cnt[q] = 0; being[q] = (b > 0)
 #if V==2
-       ; if :: home[q] != me -> cnt[q] = b; being[q] = false; b = 0 :: else fi   /* CAS (me,idle)->(me,running) failed */
+       /* CAS (me,idle)->(me,running) failed */
+       ; if :: home[q] != me -> cnt[q] = b; being[q] = false; b = 0 :: else fi
 #endif
     fi }
   if
@@ -88,7 +93,8 @@ scan:
   :: i < R ->
 #if V==2
      q = 0;
-     do :: q < Q -> if :: home[q] == me && cnt[q] > 0 -> gulp(q) :: else fi; q++ :: else -> break od;
+     do :: q < Q -> if :: home[q] == me && cnt[q] > 0 -> gulp(q) :: else fi;
+         q++ :: else -> break od;
      i = R
 #else
      q = slot[me*R+i];
@@ -153,9 +159,11 @@ scan:
   asleep[me] = true;
   i = 0; got = false;
 #if V==2
-  do :: i < Q -> if :: home[i] == me && cnt[i] > 0 -> got = true :: else fi; i++ :: else -> break od;
+  do :: i < Q -> if :: home[i] == me && cnt[i] > 0 -> got = true :: else fi;
+      i++ :: else -> break od;
 #else
-  do :: i < R -> q = slot[me*R+i]; if :: cnt[q] > 0 && !being[q] -> got = true :: else fi; i++ :: else -> break od;
+  do :: i < R -> q = slot[me*R+i]; if :: cnt[q] > 0 && !being[q] -> got = true :: else fi;
+      i++ :: else -> break od;
 #endif
   if :: got -> asleep[me] = false; goto scan :: else fi;
 end_sleep:

@@ -2,17 +2,20 @@
  *
  * stall.pml - ports that wait for a full queue (docs/engine.md, Limits), with nobody who polls.
  *
- * One queue, full as soon as something is in its active buffer; P ports with R records each for it. A port that finds it full says what
- * it waits for, sets the queue's flag, and looks at the length once more; whoever gulps looks at the flag behind the gulp, takes it
- * away, and sets the ready bits of the ports that wait. A port may also be run for other reasons (D times), and then tries again.
- * That queue and ports are run by one worker at a time, and that a ready bit is not overlooked, is shown elsewhere (gulp_steal_park.pml,
- * port_source.pml): here each has a process of its own that waits for its bit.
+ * One queue, full as soon as something is in its active buffer; P ports with R records each for it.
+ * A port that finds it full says what it waits for, sets the queue's flag, and looks at the length
+ * once more; whoever gulps looks at the flag behind the gulp, takes it away, and sets the ready
+ * bits of the ports that wait. A port may also be run for other reasons (D times), and then tries
+ * again. That queue and ports are run by one worker at a time, and that a ready bit is not
+ * overlooked, is shown elsewhere (gulp_steal_park.pml, port_source.pml): here each has a process of
+ * its own that waits for its bit.
  *
  * Shown: at the end everything has arrived.
  *
- * Mutants that must fail: STALL_RECHECK (the port does not look again), STALL_FENCE (... or before its flag can be seen: FENCE),
- * STALL_FLAG (the flag before the word), STALL_GULP (the flag is looked at before the gulp), STALL_TAKE (the flag is taken away behind
- * the look at the ports), STALL_BIT (the bit before the word is cleared).
+ * Mutants that must fail: STALL_RECHECK (the port does not look again), STALL_FENCE (... or before
+ * its flag can be seen: FENCE), STALL_FLAG (the flag before the word), STALL_GULP (the flag is
+ * looked at before the gulp), STALL_TAKE (the flag is taken away behind the look at the ports),
+ * STALL_BIT (the bit before the word is cleared).
  */
 #ifndef P
 #define P 2
@@ -71,7 +74,7 @@ end_idle:
      seen = flag;
      atomic { batch = length; length = 0 }
 #else
-     atomic { batch = length; length = 0 }   /* the gulp: under the lock, whose unlock is the FENCE */
+     atomic { batch = length; length = 0 } /* the gulp: under the lock, whose unlock is the FENCE */
      seen = flag;
 #endif
      if

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * swap_perm.pml - stealing by swapping queue pointers in shared memory, and a thief that dies inside the window.
+ * swap_perm.pml - stealing by swapping queue pointers in shared memory, and a thief that dies
+ * inside the window.
  *
- * W workers, R slots each, K attempts per worker: null the own slot, put the own queue into the victim's slot, put the victim's queue
- * into the own slot. The engine does not steal this way (one own word per queue instead: docs/why tells the story); bench/baseline
- * does.
+ * W workers, R slots each, K attempts per worker: null the own slot, put the own queue into the
+ * victim's slot, put the victim's queue into the own slot. The engine does not steal this way (one
+ * own word per queue instead: docs/why tells the story); bench/baseline does.
  *
- * Shown: no queue is ever in two slots, and when all thieves are done the slots hold every queue once.
+ * Shown: no queue is ever in two slots, and when all thieves are done the slots hold every queue
+ * once.
  * -DKILL: one thief may die at any step: must fail, its two queues can be lost.
- * -DKILL -DSCAV: a scavenger stops thieves, waits until none is inside the window and refills the empty slots: holds.
+ * -DKILL -DSCAV: a scavenger stops thieves, waits until none is inside the window and refills the
+ * empty slots: holds.
  *
  * States: W=2 R=2 K=2 2 million, W=3 R=1 K=1 KILL SCAV 3.9 million.
  */

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * urgent.pml - the urgent lane of one mailbox (daemon/engine/urgent.h; docs/engine.md, Urgent messages): two queues under one owner word, and
- * a byte that says that the urgent one has to be looked at.
+ * urgent.pml - the urgent lane of one mailbox (daemon/engine/urgent.h; docs/engine.md, Urgent
+ * messages): two queues under one owner word, and a byte that says that the urgent one has to be
+ * looked at.
  *
- * A appenders with U urgent messages each, one with O ordinary ones, W workers. An append: publish under the lock of its queue, for the
- * urgent one with the byte; unlock; behind it the owner word: a runner is asked to look; ready bit. A run: the urgent lane if the byte is set,
- * then the ordinary one, again while the byte is set; at most L messages, but one ordinary message a round; a batch of which something is
- * left is parked, and the ready bit set. Between two messages of an ordinary batch the runner looks if it has been asked to, and gives way if
- * the byte is set. That a ready bit is not overlooked, and who sleeps, is shown elsewhere (gulp_steal_park.pml): here it is taken together
- * with the owner word.
+ * A appenders with U urgent messages each, one with O ordinary ones, W workers. An append: publish
+ * under the lock of its queue, for the urgent one with the byte; unlock; behind it the owner word:
+ * a runner is asked to look; ready bit. A run: the urgent lane if the byte is set, then the
+ * ordinary one, again while the byte is set; at most L messages, but one ordinary message a round;
+ * a batch of which something is left is parked, and the ready bit set. Between two messages of an
+ * ordinary batch the runner looks if it has been asked to, and gives way if the byte is set. That a
+ * ready bit is not overlooked, and who sleeps, is shown elsewhere (gulp_steal_park.pml): here it is
+ * taken together with the owner word.
  *
- * Shown, when nothing moves any more: all has been run, and the byte is 0. At any time: an urgent queue that has anything in it, with lock and
- * owner word free, has its byte set (G2). And a runner that was asked to look does so before its next message but one (G3).
+ * Shown, when nothing moves any more: all has been run, and the byte is 0. At any time: an urgent
+ * queue that has anything in it, with lock and owner word free, has its byte set (G2). And a runner
+ * that was asked to look does so before its next message but one (G3).
  *
- * Mutants that must fail: URGENT_LATE (the byte behind the look at the owner word, as the seed urgent_late; G1), URGENT_FORGOT (a runner that
- * has consumed its urgent batch does not look at what came behind it, as the seed urgent_forgot; G2), URGENT_PARK (an urgent batch is parked without the byte; G2), URGENT_DEAF (the request is taken back
- * behind the look at the byte; G3). What holds as well: CLEAR_LATE (the byte is cleared behind the gulp); the look that URGENT_FORGOT leaves
- * out makes good what it wipes out.
+ * Mutants that must fail: URGENT_LATE (the byte behind the look at the owner word, as the seed
+ * urgent_late; G1), URGENT_FORGOT (a runner that has consumed its urgent batch does not look at
+ * what came behind it, as the seed urgent_forgot; G2), URGENT_PARK (an urgent batch is parked
+ * without the byte; G2), URGENT_DEAF (the request is taken back behind the look at the byte; G3).
+ * What holds as well: CLEAR_LATE (the byte is cleared behind the gulp); the look that URGENT_FORGOT
+ * leaves out makes good what it wipes out.
  */
 #ifndef A
 #define A 2
@@ -35,7 +41,8 @@
 #endif
 #define NOBODY 255
 
-/* The lanes, 0: ordinary, 1: urgent: ran <= got <= put. What lies between ran and got is the batch, behind that the active buffer. */
+/* The lanes, 0: ordinary, 1: urgent: ran <= got <= put. What lies between ran and got is the batch,
+ * behind that the active buffer. */
 byte put[2], got[2], ran[2];
 bool lock[2];
 bool urgent, ready;
@@ -69,7 +76,8 @@ proctype append(byte lane; byte n) {
   od
 }
 
-inline gulp(lane) { atomic { !lock[lane] -> lock[lane] = true } got[lane] = put[lane]; lock[lane] = false }
+inline gulp(lane) { atomic { !lock[lane] -> lock[lane] = true } got[lane] = put[lane];
+    lock[lane] = false }
 
 proctype worker(byte me) {
   byte did; bool go;

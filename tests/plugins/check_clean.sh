@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # check_clean.sh COMPILER INCLUDE-DIR SOURCE...
-# The macros and what is written with them compile without a warning, strictly by C17, unoptimised and optimised (some warnings
-# come only from the optimiser), for a shared object.
+# The macros and what is written with them compile without a warning, strictly by C17, unoptimised
+# and optimised (some warnings come only from the optimiser), for a shared object.
 set -u
 cc=$1
 include=$2

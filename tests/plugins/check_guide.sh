@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # check_guide.sh DOCUMENT EXAMPLES-DIR
-# Every block of C or C++ in the document says which file of the examples it is from (```c FILE), and is in there, line by line,
+# Every block of C or C++ in the document says which file of the examples it is from (```c FILE),
+# and is in there, line by line,
 # without a gap.  So what a reader copies is what the tests compile and run.
 set -u
 document=$1

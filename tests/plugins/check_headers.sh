@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # check_headers.sh C|CXX COMPILER INCLUDE-DIR
-# Every public header compiles alone, twice in a row, without a warning: in C17 and in C++17, strictly by the standard.  The macro
+# Every public header compiles alone, twice in a row, without a warning: in C17 and in C++17,
+# strictly by the standard.  The macro
 # headers are part of message.h and plugin.h, and C only.  In C++ all of them go together, too.
 set -u
 language=$1

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # check_plain.sh CXX INCLUDE-DIR SOURCE CLIENT
-# The plain layer from C++: SOURCE becomes a plugin that CLIENT, which is made for the plugin in C, can use; and nothing but the
-# descriptor is exported.
+# The plain layer from C++: SOURCE becomes a plugin that CLIENT, which is made for the plugin in C,
+# can use; and nothing but the descriptor is exported.
 set -u
 cxx=$1
 include=$2

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # check_refused.sh COMPILER INCLUDE-DIR SOURCE...
-# Each source must not compile, and the compiler must say every text of its EXPECT lines; with -DCORRECT it must compile
-# without a warning, so that it is refused for the reason meant and for no other.
+# Each source must not compile, and the compiler must say every text of its EXPECT lines; with
+# -DCORRECT it must compile without a warning, so that it is refused for the reason meant and for no
+# other.
 set -u
 cc=$1
 include=$2

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # check_wordcount.sh CLIENT PLUGIN
-# The word counter against coreutils, on texts made to be difficult: CLIENT is linked to inproc.c, so no service is needed.
+# The word counter against coreutils, on texts made to be difficult: CLIENT is linked to inproc.c,
+# so no service is needed.
 set -u
 client=$1
 plugin=$2
@@ -53,7 +54,8 @@ if ! cmp "$dir/ours" "$dir/theirs"; then
     failed=1
 fi
 
-# A crash in the middle: the counters lose what they have; that must be said, not printed.  (Lost memory is a leak here.)
+# A crash in the middle: the counters lose what they have; that must be said, not printed.  (Lost
+# memory is a leak here.)
 ASAN_OPTIONS=detect_leaks=0 INPROC_CRASH=30 "$client" "$dir/many" --plugin "$plugin" >"$dir/ours" 2>"$dir/err"
 code=$?
 if [ $code -ne 5 ] || [ -s "$dir/ours" ] || ! grep -q 'the result is incomplete' "$dir/err"; then

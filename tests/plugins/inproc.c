@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libodeon without a service: the client's interface over actors in the client's own process, run by the client's own
- * thread whenever it waits.  Plugins and clients are tested with it for what they do themselves: no queue limits, no
- * workers, no recovery; messages in one queue, first in, first out; what a behaviour sends goes into it when the
- * behaviour has returned.
+/* libodeon without a service: the client's interface over actors in the client's own process, run
+ * by the client's own thread whenever it waits. Plugins and clients are tested with it for what
+ * they do themselves: no queue limits, no workers, no recovery; messages in one queue, first in,
+ * first out; what a behaviour sends goes into it when the behaviour has returned.
  *
- * A test can set INPROC_CRASH=N: after N messages all actors lose their state and are initialised again, as after a
- * crash of the executor.
+ * A test can set INPROC_CRASH=N: after N messages all actors lose their state and are initialised
+ * again, as after a crash of the executor.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -95,13 +95,17 @@ static struct record *list_take(struct list *list)
     return record;
 }
 
-static struct record *record_new(odeon_ref to, odeon_ref from, uint32_t type, const void *head, size_t head_size,
-                                 const void *tail, size_t tail_size) /* tail NULL: left to be filled */
+static struct record *record_new(odeon_ref to, odeon_ref from, uint32_t type, const void *head,
+                                 size_t head_size,
+                                 /* tail NULL: left to be filled */
+                                 const void *tail, size_t tail_size)
 {
     struct record *record = malloc(sizeof(*record) + head_size + tail_size);
     if (record == NULL)
         abort();
-    *record = (struct record){ .to = to, .from = from, .type = type, .size = (uint32_t)(head_size + tail_size) };
+    *record = (struct record){
+        .to = to, .from = from, .type = type, .size = (uint32_t)(head_size + tail_size)
+    };
     if (head_size > 0)
         memcpy(record->data, head, head_size);
     if (tail != NULL)
@@ -115,15 +119,18 @@ static uint32_t intern(const struct odeon_message_type *type)
 {
     for (uint32_t i = 16; i < n_messages; i++)
         if (strcmp(messages[i]->name, type->name) == 0 && messages[i]->version == type->version)
-            return messages[i]->size == type->size && strcmp(messages[i]->fields, type->fields) == 0 ? i : 0;
+            return messages[i]->size == type->size && strcmp(messages[i]->fields, type->fields) == 0
+                       ? i
+                       : 0;
     if (n_messages == TYPES_MAX)
         abort();
     messages[n_messages] = type;
     return n_messages++;
 }
 
-static int host_send_tail(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *head,
-                          size_t head_size, const void *tail, size_t tail_size)
+static int host_send_tail(struct odeon_context *ctx, odeon_ref to, uint32_t type,
+                          uint32_t behaviour, const void *head, size_t head_size, const void *tail,
+                          size_t tail_size)
 {
     uint32_t slot = (uint32_t)to;
     if (head_size + tail_size > ODEON_PAYLOAD_LIMIT)
@@ -132,15 +139,17 @@ static int host_send_tail(struct odeon_context *ctx, odeon_ref to, uint32_t type
         return -ESRCH;
     if (type >= 16 && (type >= n_messages || head_size + tail_size < messages[type]->size))
         abort(); /* a plugin that sends what it has not described */
-    if (slot != PORT_SLOT && actors[slot].type != NULL && type >= 16 && behaviour != ODEON_BEHAVIOUR_UNKNOWN &&
-        (behaviour >= actors[slot].type->n_behaviours || actors[slot].type->behaviours[behaviour].message->id != type))
+    if (slot != PORT_SLOT && actors[slot].type != NULL && type >= 16 &&
+        behaviour != ODEON_BEHAVIOUR_UNKNOWN &&
+        (behaviour >= actors[slot].type->n_behaviours ||
+         actors[slot].type->behaviours[behaviour].message->id != type))
         abort(); /* a wrong behaviour index */
     list_add(&outbox, record_new(to, ctx->self, type, head, head_size, tail, tail_size));
     return 0;
 }
 
-static int host_send(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *data,
-                     size_t size)
+static int host_send(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
+                     const void *data, size_t size)
 {
     return host_send_tail(ctx, to, type, behaviour, data, size, NULL, 0);
 }
@@ -156,15 +165,16 @@ static int host_send_word(struct odeon_context *ctx, odeon_ref to, uint64_t kind
     return host_send(ctx, to, (uint32_t)kind, (uint32_t)(kind >> 32), &word, sizeof(word));
 }
 
-static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void *head, size_t head_size,
-                           const void *tail, size_t tail_size)
+static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void *head,
+                           size_t head_size, const void *tail, size_t tail_size)
 {
     if (ctx->sender == ODEON_NOBODY)
         return -ENOTCONN;
-    int r = host_send_tail(ctx, ctx->sender, type, ODEON_BEHAVIOUR_UNKNOWN, head, head_size, tail, tail_size);
+    int r = host_send_tail(ctx, ctx->sender, type, ODEON_BEHAVIOUR_UNKNOWN, head, head_size, tail,
+                           tail_size);
     if (r == 0) /* the last one of the outbox */
-        ((struct record *)(void *)((char *)outbox.last - offsetof(struct record, next)))->correlation =
-            ctx->correlation;
+        ((struct record *)(void *)((char *)outbox.last - offsetof(struct record, next)))
+            ->correlation = ctx->correlation;
     return r;
 }
 
@@ -173,7 +183,8 @@ static int host_reply(struct odeon_context *ctx, uint32_t type, const void *data
     return host_reply_tail(ctx, type, data, size, NULL, 0);
 }
 
-static int spawn(const struct odeon_actor_type *type, const void *args, size_t args_size, odeon_ref *ret_ref)
+static int spawn(const struct odeon_actor_type *type, const void *args, size_t args_size,
+                 odeon_ref *ret_ref)
 {
     if (n_actors >= actors_size) {
         actors_size = actors_size != 0 ? 2 * actors_size : 1024;
@@ -182,7 +193,9 @@ static int spawn(const struct odeon_actor_type *type, const void *args, size_t a
             abort();
     }
     struct actor *actor = &actors[n_actors];
-    *actor = (struct actor){ .type = type, .state = calloc(1, type->state_size + 1u), .args_size = args_size };
+    *actor = (struct actor){ .type = type,
+                             .state = calloc(1, type->state_size + 1u),
+                             .args_size = args_size };
     if (args_size > sizeof(actor->args) || actor->state == NULL)
         return fail(-E2BIG, "too many arguments");
     if (args_size > 0)
@@ -192,8 +205,8 @@ static int spawn(const struct odeon_actor_type *type, const void *args, size_t a
     return 0;
 }
 
-static int host_spawn(struct odeon_context *ctx, uint32_t type, const struct odeon_spawn_options *options,
-                      odeon_ref *ret_ref)
+static int host_spawn(struct odeon_context *ctx, uint32_t type,
+                      const struct odeon_spawn_options *options, odeon_ref *ret_ref)
 {
     (void)ctx;
     if (type == 0 || type >= n_types || options->struct_size != sizeof(*options))
@@ -226,8 +239,8 @@ static void host_log(struct odeon_context *ctx, uint32_t level, const char *text
     fprintf(stderr, "<%u> %s\n", level, text);
 }
 
-static struct odeon_message_object *host_message_new(struct odeon_context *ctx, const struct odeon_message_type *type,
-                                                     size_t tail_size)
+static struct odeon_message_object *
+host_message_new(struct odeon_context *ctx, const struct odeon_message_type *type, size_t tail_size)
 {
     (void)ctx;
     struct odeon_message_object *object = calloc(1, sizeof(*object) + type->size + tail_size);
@@ -252,7 +265,8 @@ static int host_message_send(struct odeon_context *ctx, odeon_ref to, uint32_t b
     if (r < 0)
         return r;
     object->sent = 1;
-    if ((object->allocation == ODEON_DELETE || object->allocation == ODEON_DESTROY) && object->fini != NULL)
+    if ((object->allocation == ODEON_DELETE || object->allocation == ODEON_DESTROY) &&
+        object->fini != NULL)
         object->fini(object->payload);
     if (object->allocation == ODEON_DELETE || object->allocation == ODEON_DESTROY)
         free(object);
@@ -279,8 +293,10 @@ static const struct odeon_host host = {
     .find_type = host_find_type,
     .stop = host_stop,
     .log = host_log,
-    .now_ns = host_now_ns,                    .message_new = host_message_new,
-    .message_send = host_message_send,        .message_free = host_message_free,
+    .now_ns = host_now_ns,
+    .message_new = host_message_new,
+    .message_send = host_message_send,
+    .message_free = host_message_free,
 };
 
 /* ---- running ---- */
@@ -338,12 +354,14 @@ static int run_one(void)
     if (actors[slot].type != NULL && !actors[slot].ready) {
         actors[slot].ready = 1;
         if (actors[slot].type->init != NULL &&
-            actors[slot].type->init(actors[slot].state, actors[slot].args, actors[slot].args_size, &ctx) < 0)
+            actors[slot].type->init(actors[slot].state, actors[slot].args, actors[slot].args_size,
+                                    &ctx) < 0)
             result = ODEON_FINISHED;
     }
     if (actors[slot].type == NULL) {
         fprintf(stderr, "dead letter of type %u to %u\n", record->type, slot);
-    } else if (record->type >= ODEON_MSG_POISON_DELETE && record->type <= ODEON_MSG_POISON_FINISHED) {
+    } else if (record->type >= ODEON_MSG_POISON_DELETE &&
+               record->type <= ODEON_MSG_POISON_FINISHED) {
         result = (int)record->type - ODEON_MSG_POISON_DELETE + 1;
     } else if (record->type >= 16 && result == ODEON_NODELETE) {
         const struct odeon_actor_type *type = actors[slot].type;
@@ -385,7 +403,8 @@ struct odeon_client *odeon_disconnect(struct odeon_client *client)
     return NULL;
 }
 
-int odeon_message_id(struct odeon_client *client, const struct odeon_message_type *type, uint32_t *ret_id)
+int odeon_message_id(struct odeon_client *client, const struct odeon_message_type *type,
+                     uint32_t *ret_id)
 {
     (void)client;
     *ret_id = intern(type);
@@ -399,7 +418,8 @@ int odeon_plugin_load(struct odeon_client *client, const char *path)
     const struct odeon_plugin *plugin = handle != NULL ? dlsym(handle, ODEON_PLUGIN_SYMBOL) : NULL;
     if (plugin == NULL)
         return fail(-EINVAL, dlerror());
-    struct odeon_message_type *const *end = plugin->n_messages > 0 ? plugin->messages + plugin->n_messages : plugin->messages_end;
+    struct odeon_message_type *const *end =
+        plugin->n_messages > 0 ? plugin->messages + plugin->n_messages : plugin->messages_end;
     for (struct odeon_message_type *const *m = plugin->messages; m < end; m++)
         if (((*m)->id = intern(*m)) == 0)
             return fail(-EBADMSG, "known with other fields");
@@ -412,8 +432,8 @@ int odeon_plugin_load(struct odeon_client *client, const char *path)
     return plugin->init != NULL ? plugin->init(&host) : 0;
 }
 
-int odeon_spawn(struct odeon_client *client, const char *type, const char *name, const void *args, size_t args_size,
-                odeon_ref *ret_ref)
+int odeon_spawn(struct odeon_client *client, const char *type, const char *name, const void *args,
+                size_t args_size, odeon_ref *ret_ref)
 {
     (void)client;
     (void)name;
@@ -423,7 +443,8 @@ int odeon_spawn(struct odeon_client *client, const char *type, const char *name,
     return spawn(types[id], args, args_size, ret_ref);
 }
 
-int odeon_port_open(struct odeon_client *client, const struct odeon_port_options *options, struct odeon_port **ret_port)
+int odeon_port_open(struct odeon_client *client, const struct odeon_port_options *options,
+                    struct odeon_port **ret_port)
 {
     (void)options;
     client->port.inbox = (struct list){ NULL, &client->port.inbox.first };
@@ -446,8 +467,8 @@ odeon_ref odeon_port_ref(const struct odeon_port *port)
     return (odeon_ref)1 << 32 | PORT_SLOT;
 }
 
-static int post(struct odeon_port *port, odeon_ref to, uint32_t type, uint64_t correlation, const void *data,
-                size_t size)
+static int post(struct odeon_port *port, odeon_ref to, uint32_t type, uint64_t correlation,
+                const void *data, size_t size)
 {
     if (size > ODEON_PAYLOAD_LIMIT)
         return fail(-EMSGSIZE, "too large");
@@ -462,8 +483,8 @@ int odeon_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void 
     return post(port, to, type, 0, data, size);
 }
 
-int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size,
-                    int64_t timeout_ns)
+int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                    size_t size, int64_t timeout_ns)
 {
     (void)timeout_ns;
     return post(port, to, type, 0, data, size);
@@ -511,7 +532,8 @@ int odeon_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
     return 1;
 }
 
-int odeon_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery, int64_t timeout_ns)
+int odeon_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery,
+                       int64_t timeout_ns)
 {
     (void)timeout_ns;
     int r = odeon_receive(port, ret_delivery);
@@ -527,8 +549,8 @@ void odeon_release(struct odeon_port *port)
     }
 }
 
-int odeon_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size, int64_t timeout_ns,
-               struct odeon_delivery *ret_reply)
+int odeon_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size,
+               int64_t timeout_ns, struct odeon_delivery *ret_reply)
 {
     uint64_t correlation = next_call++;
     int r = post(port, to, type, correlation, data, size);

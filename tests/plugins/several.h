@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of the plugin `several`, which uses every macro and has two source files, so that the tests can look at what
- * the macros make of it. */
+/* Messages of the plugin `several`, which uses every macro and has two source files, so that the
+ * tests can look at what the macros make of it. */
 #ifndef SEVERAL_H
 #define SEVERAL_H
 

@@ -25,7 +25,8 @@ ODEON_FINI(left)
 ODEON_RECEIVE(left, several_tick)
 {
     self->ticks++;
-    int r = odeon_spawn_into(ctx, &self->peer, right, .name = "peer", .placement = ODEON_PLACE_HERE);
+    int r =
+        odeon_spawn_into(ctx, &self->peer, right, .name = "peer", .placement = ODEON_PLACE_HERE);
     if (r < 0) {
         odeon_logf(ctx, ODEON_LOG_ERROR, "no peer: %d", r);
         return ODEON_FINISHED;
@@ -68,9 +69,10 @@ ODEON_RECEIVE(left, several_stop)
 }
 
 /* Not in the interface's order: the macro sorts them. */
-ODEON_HANDLERS(left, ODEON_ON(left, several_stop), ODEON_ON(left, several_text), ODEON_ON(left, several_tick),
-               ODEON_ON(left, several_point));
-ODEON_ACTOR_TYPE(left, ODEON_POLICY(ODEON_RESTART_STOP), ODEON_OVERFLOW(ODEON_OVERFLOW_DROP_OLDEST), ODEON_TYPE_VERSION(4));
+ODEON_HANDLERS(left, ODEON_ON(left, several_stop), ODEON_ON(left, several_text),
+               ODEON_ON(left, several_tick), ODEON_ON(left, several_point));
+ODEON_ACTOR_TYPE(left, ODEON_POLICY(ODEON_RESTART_STOP), ODEON_OVERFLOW(ODEON_OVERFLOW_DROP_OLDEST),
+                 ODEON_TYPE_VERSION(4));
 
 ODEON_STATELESS(bare);
 ODEON_RECEIVE(bare, several_tick)

@@ -36,11 +36,12 @@ ODEON_RECEIVE(right, several_tight)
 
 ODEON_RECEIVE(right, several_loose)
 {
-    return odeon_send_tail_any(ctx, ctx->sender, several_tight, msg->text, odeon_tail_size(ctx, msg),
-                               .at = (uint16_t)msg->at) < 0
+    return odeon_send_tail_any(ctx, ctx->sender, several_tight, msg->text,
+                               odeon_tail_size(ctx, msg), .at = (uint16_t)msg->at) < 0
                ? ODEON_FINISHED
                : ODEON_NODELETE;
 }
 
-ODEON_HANDLERS(right, ODEON_ON(right, several_point), ODEON_ON(right, several_tight), ODEON_ON(right, several_loose));
+ODEON_HANDLERS(right, ODEON_ON(right, several_point), ODEON_ON(right, several_tight),
+               ODEON_ON(right, several_loose));
 ODEON_ACTOR_TYPE(right);

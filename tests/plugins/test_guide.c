@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chat room of docs/plugins.md, linked to inproc.c: two clients' guests hear what one of them says, the log has it, the room
- * is full at its limit, and nobody is left when it is closed.  Argument: the plugin. */
+/* The chat room of docs/plugins.md, linked to inproc.c: two clients' guests hear what one of them
+ * says, the log has it, the room is full at its limit, and nobody is left when it is closed.
+ * Argument: the plugin. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,8 @@ static int64_t enter(struct odeon_port *port, odeon_ref room, odeon_ref *ret_gue
     const struct room_enter message = { .port = odeon_port_ref(port), .name = "somebody" };
     struct room_entered entered;
     struct odeon_delivery reply;
-    assert_int_equal(odeon_call(port, room, id_enter, &message, sizeof(message), -1, &reply), ODEON_CALL_REPLY);
+    assert_int_equal(odeon_call(port, room, id_enter, &message, sizeof(message), -1, &reply),
+                     ODEON_CALL_REPLY);
     assert_int_equal(reply.type, id_entered);
     memcpy(&entered, reply.data, sizeof(entered));
     odeon_release(port);

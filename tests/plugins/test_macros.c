@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the macros make: loads the plugin `several` (argument 1) as the host would and looks at its descriptor, then
- * runs its behaviours against a host table of our own that writes down every call.  One thread.
+/* What the macros make: loads the plugin `several` (argument 1) as the host would and looks at its
+ * descriptor, then runs its behaviours against a host table of our own that writes down every call.
+ * One thread.
  *
- * The messages of several.h are declared here, too, so this program has descriptions of its own: M1 says that those of
- * the plugin are others. */
+ * The messages of several.h are declared here, too, so this program has descriptions of its own: M1
+ * says that those of the plugin are others. */
 #include "several.h"
 
 #include <dlfcn.h>
@@ -49,16 +50,16 @@ static void add_bytes(struct call *call, const void *data, size_t size)
     call->size += size;
 }
 
-static int host_send(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *data,
-                     size_t size)
+static int host_send(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
+                     const void *data, size_t size)
 {
     (void)ctx;
     add_bytes(write_down("send", to, type, behaviour), data, size);
     return 0;
 }
 
-static int host_send_urgent(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
-                            const void *data, size_t size)
+static int host_send_urgent(struct odeon_context *ctx, odeon_ref to, uint32_t type,
+                            uint32_t behaviour, const void *data, size_t size)
 {
     (void)ctx;
     add_bytes(write_down("send_urgent", to, type, behaviour), data, size);
@@ -76,8 +77,9 @@ static int host_send_word(struct odeon_context *ctx, odeon_ref to, uint64_t kind
     return host_send(ctx, to, (uint32_t)kind, (uint32_t)(kind >> 32), &word, sizeof(word));
 }
 
-static int host_send_tail(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *head,
-                          size_t head_size, const void *tail, size_t tail_size)
+static int host_send_tail(struct odeon_context *ctx, odeon_ref to, uint32_t type,
+                          uint32_t behaviour, const void *head, size_t head_size, const void *tail,
+                          size_t tail_size)
 {
     (void)ctx;
     struct call *call = write_down("send_tail", to, type, behaviour);
@@ -92,8 +94,8 @@ static int host_reply(struct odeon_context *ctx, uint32_t type, const void *data
     return 0;
 }
 
-static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void *head, size_t head_size,
-                           const void *tail, size_t tail_size)
+static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void *head,
+                           size_t head_size, const void *tail, size_t tail_size)
 {
     struct call *call = write_down("reply_tail", ctx->sender, type, ODEON_BEHAVIOUR_UNKNOWN);
     add_bytes(call, head, head_size);
@@ -101,8 +103,8 @@ static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void 
     return 0;
 }
 
-static int host_spawn(struct odeon_context *ctx, uint32_t type, const struct odeon_spawn_options *options,
-                      odeon_ref *ret_ref)
+static int host_spawn(struct odeon_context *ctx, uint32_t type,
+                      const struct odeon_spawn_options *options, odeon_ref *ret_ref)
 {
     (void)ctx;
     assert_int_equal(options->struct_size, sizeof(*options));
@@ -145,8 +147,8 @@ static void host_log(struct odeon_context *ctx, uint32_t level, const char *text
     add_bytes(write_down("log", 0, level, 0), text, strlen(text) + 1);
 }
 
-static struct odeon_message_object *host_message_new(struct odeon_context *ctx, const struct odeon_message_type *type,
-                                                     size_t tail_size)
+static struct odeon_message_object *
+host_message_new(struct odeon_context *ctx, const struct odeon_message_type *type, size_t tail_size)
 {
     (void)ctx;
     struct odeon_message_object *object = calloc(1, sizeof(*object) + type->size + tail_size);
@@ -204,7 +206,9 @@ static struct odeon_context begin(uint64_t message_size)
 {
     n_calls = 0;
     answer = 0;
-    return (struct odeon_context){ .host = &host, .self = 42, .sender = 43, .message_size = message_size };
+    return (struct odeon_context){
+        .host = &host, .self = 42, .sender = 43, .message_size = message_size
+    };
 }
 
 static const struct odeon_actor_type *type_named(const char *name)
@@ -225,7 +229,8 @@ static struct odeon_message_type *message_named(const char *name)
     abort(); /* not reached */
 }
 
-static void expect_call(unsigned index, const char *what, odeon_ref to, uint32_t type, uint32_t behaviour, size_t size)
+static void expect_call(unsigned index, const char *what, odeon_ref to, uint32_t type,
+                        uint32_t behaviour, size_t size)
 {
     assert_true(index < n_calls);
     assert_string_equal(calls[index].what, what);
@@ -288,7 +293,8 @@ static void test_messages(void **state)
     }
 }
 
-/* M1, M2: seven messages, however often the section names them; and this program's own are others. */
+/* M1, M2: seven messages, however often the section names them; and this program's own are
+ * others. */
 static void test_one_description_in_a_shared_object(void **state)
 {
     (void)state;
@@ -297,7 +303,8 @@ static void test_one_description_in_a_shared_object(void **state)
     assert_true(plugin->messages_end - plugin->messages >= 7);
     assert_ptr_not_equal(message_named("several_point"), odeon_message_of(several_point));
 
-    /* both source files mean the same one: what `right` (one file) has seen is what `left` (the other) accepts */
+    /* both source files mean the same one: what `right` (one file) has seen is what `left` (the
+     * other) accepts */
     struct odeon_context ctx = begin(24);
     const struct odeon_message_type *seen = NULL;
     struct several_point point = { .x = 1 };
@@ -308,9 +315,11 @@ static void test_one_description_in_a_shared_object(void **state)
 
 static void test_nothing_exported(void **state)
 {
-    static const char *const hidden[] = { "__start_odeon_messages", "__stop_odeon_messages",
-                                          "odeon_type_of_left",     "odeon_message_type_of_several_point",
-                                          "odeon_init_of_left",     "odeon_plugin_init_" };
+    static const char *const hidden[] = {
+        "__start_odeon_messages", "__stop_odeon_messages",
+        "odeon_type_of_left",     "odeon_message_type_of_several_point",
+        "odeon_init_of_left",     "odeon_plugin_init_"
+    };
     for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
         assert_null(dlsym(*state, hidden[i]));
     assert_non_null(dlsym(*state, ODEON_PLUGIN_SYMBOL));
@@ -319,7 +328,8 @@ static void test_nothing_exported(void **state)
 static void test_behaviour_indices(void **state)
 {
     (void)state;
-    static const char *const order[] = { "several_tick", "several_point", "several_text", "several_stop" };
+    static const char *const order[] = { "several_tick", "several_point", "several_text",
+                                         "several_stop" };
     const struct odeon_actor_type *left = type_named("left");
     assert_int_equal(left->n_behaviours, 4);
     for (uint32_t i = 0; i < left->n_behaviours; i++) {
@@ -361,7 +371,8 @@ static void test_sends(void **state)
     assert_int_equal(n_calls, 10);
     expect_call(0, "spawn", ODEON_PLACE_HERE, type_named("right")->id, 0, 0);
     assert_int_equal(self.peer, 1001);
-    expect_call(1, "send", 1001, message_named("several_point")->id, 0, sizeof(struct several_point));
+    expect_call(1, "send", 1001, message_named("several_point")->id, 0,
+                sizeof(struct several_point));
     struct several_point point;
     memcpy(&point, calls[1].bytes, sizeof(point));
     assert_int_equal(point.x, 1);
@@ -376,9 +387,11 @@ static void test_sends(void **state)
     memcpy(&point, calls[6].bytes, sizeof(point));
     assert_int_equal(point.x, 5);
     assert_string_equal(point.label, "now");
-    expect_call(7, "send_urgent", 1001, message_named("several_array")->id, ODEON_BEHAVIOUR_UNKNOWN, 32);
+    expect_call(7, "send_urgent", 1001, message_named("several_array")->id, ODEON_BEHAVIOUR_UNKNOWN,
+                32);
     expect_call(8, "send_urgent", 42, message_named("several_stop")->id, 3, 0);
-    expect_call(9, "send_urgent", 42, message_named("several_tick")->id, ODEON_BEHAVIOUR_UNKNOWN, 0);
+    expect_call(9, "send_urgent", 42, message_named("several_tick")->id, ODEON_BEHAVIOUR_UNKNOWN,
+                0);
 }
 
 static void test_spawn_that_fails(void **state)
@@ -400,7 +413,8 @@ static void test_replies(void **state)
     struct left_view self = { .total = 1 };
     struct several_point point = { .x = 3, .y = 4 };
     left->behaviours[1].run(&self, &point, &ctx);
-    expect_call(0, "reply", 43, message_named("several_point")->id, ODEON_BEHAVIOUR_UNKNOWN, sizeof(point));
+    expect_call(0, "reply", 43, message_named("several_point")->id, ODEON_BEHAVIOUR_UNKNOWN,
+                sizeof(point));
     expect_call(1, "reply", 43, message_named("several_tick")->id, ODEON_BEHAVIOUR_UNKNOWN, 0);
     assert_int_equal(self.total, 13);
 
@@ -410,7 +424,8 @@ static void test_replies(void **state)
     memcpy(payload + sizeof(text), "tail", 4);
     ctx = begin(sizeof(payload));
     left->behaviours[2].run(&self, payload, &ctx);
-    expect_call(0, "reply_tail", 43, message_named("several_text")->id, ODEON_BEHAVIOUR_UNKNOWN, sizeof(payload));
+    expect_call(0, "reply_tail", 43, message_named("several_text")->id, ODEON_BEHAVIOUR_UNKNOWN,
+                sizeof(payload));
     assert_memory_equal(calls[0].bytes + sizeof(text), "tail", 4);
 }
 
@@ -425,7 +440,8 @@ static void test_stops(void **state)
 
     ctx = begin(0);
     assert_int_equal(type_named("bare")->behaviours[0].run(NULL, NULL, &ctx), ODEON_DESTROY);
-    expect_call(1, "spawn", ODEON_PLACE_SPREAD, type_named("left")->id, 0, sizeof(struct left_args));
+    expect_call(1, "spawn", ODEON_PLACE_SPREAD, type_named("left")->id, 0,
+                sizeof(struct left_args));
     expect_call(2, "find_type", 0, 0, 0, 0);
     expect_call(3, "spawn", ODEON_PLACE_SPREAD, 77, 0, 0);
     expect_call(4, "stop", 1001, ODEON_DELETE, 0, 0);
@@ -448,9 +464,11 @@ static void test_message_objects(void **state)
     static const unsigned char payload[] = { 9, 0, 'x', 'y' };
     ctx = begin(sizeof(payload));
     right->behaviours[1].run(&self, payload, &ctx);
-    expect_call(0, "message_send", 43, message_named("several_text")->id, 2, sizeof(struct several_text) + 2);
+    expect_call(0, "message_send", 43, message_named("several_text")->id, 2,
+                sizeof(struct several_text) + 2);
     assert_memory_equal(calls[0].bytes + sizeof(struct several_text), "xy", 2);
-    expect_call(1, "message_free", 0, 1, 0, 0); /* the wrong type was refused in between, without a call */
+    /* the wrong type was refused in between, without a call */
+    expect_call(1, "message_free", 0, 1, 0, 0);
     assert_int_equal(n_calls, 2);
 }
 

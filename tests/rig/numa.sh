@@ -4,25 +4,29 @@
 #
 #   numa.sh [options] -- COMMAND [ARGUMENT...]
 #
-#   --node CPUS:MIB    a node with so many processors (0: memory only) and so much memory (repeatable; default 1:512)
-#   --file PATH        put into /rig inside, where the command starts; of a program or library also what it is linked with
-#                      (repeatable)
-#   --tool NAME        a program of this machine that the command needs beside those of busybox, into /bin (repeatable)
+#   --node CPUS:MIB    a node with so many processors (0: memory only) and so much memory
+#                      (repeatable; default 1:512)
+#   --file PATH        put into /rig inside, where the command starts; of a program or library also
+#                      what it is linked with (repeatable)
+#   --tool NAME        a program of this machine that the command needs beside those of busybox,
+#                      into /bin (repeatable)
 #   --timeout S        for the command (default 60); --boot-timeout S (default 60)
 #   --console FILE     keeps what the kernel said
 #   --prepare          only fetches the kernel, then ends
 #   -q                 no line about how long each part took
 #
-# Exit status: the command's; 124: it ran into --timeout; 77: not possible here (the reason is printed); 125: the rig failed.
-# What the command prints comes out on stdout.
+# Exit status: the command's; 124: it ran into --timeout; 77: not possible here (the reason is
+# printed); 125: the rig failed. What the command prints comes out on stdout.
 #
-# How: qemu emulates the processors (no /dev/kvm, no privileges), and boots Debian's kernel for virtual machines with one
-# archive as its only file system: busybox, the files named, the libraries that they need. A serial line carries the output.
-# There is no disk, no network, no systemd; proc, sys, dev, cgroup2 and tmpfs on /run and /tmp are mounted. The kernel is
-# fetched as a package and kept unpacked in ODEON_RIG_CACHE (default /var/cache/odeon-rig, or ~/.cache/odeon-rig), 50 MB.
+# How: qemu emulates the processors (no /dev/kvm, no privileges), and boots Debian's kernel for
+# virtual machines with one archive as its only file system: busybox, the files named, the libraries
+# that they need. A serial line carries the output. There is no disk, no network, no systemd; proc,
+# sys, dev, cgroup2 and tmpfs on /run and /tmp are mounted. The kernel is fetched as a package and
+# kept unpacked in ODEON_RIG_CACHE (default /var/cache/odeon-rig, or ~/.cache/odeon-rig), 50 MB.
 #
-# What to know of it: processors are 5 to 13 times slower than real ones, system calls 5, fork and exec 40; all processors
-# share those of the machine around it, so nothing here can be a measurement.
+# What to know of it: processors are 5 to 13 times slower than real ones, system calls 5, fork and
+# exec 40; all processors share those of the machine around it, so nothing here can be a
+# measurement.
 set -euo pipefail
 
 die()
@@ -97,7 +101,8 @@ number()
     od -An "-tu$3" -j "$2" -N "$3" "$1" | tr -d ' '
 }
 
-# The header of a bzImage says where the compressed kernel lies; unpacked here, it need not be unpacked by slow processors.
+# The header of a bzImage says where the compressed kernel lies; unpacked here, it need not be
+# unpacked by slow processors.
 kernel_unpack()
 (
     local image=$1 start length magic
@@ -141,7 +146,8 @@ if [ -n "$PREPARE" ]; then exit 0; fi
 
 # ------------------------------------------------------------------ its file system
 
-# take PATH FOLDER: into the tree, with the libraries: the system's where the loader looks for them, others into /rig.
+# take PATH FOLDER: into the tree, with the libraries: the system's where the loader looks for them,
+# others into /rig.
 take()
 {
     local library to

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rig-numbers: a client that posts consecutive numbers through a relay to an echo, and counts what comes back otherwise
- * than once and in order.  It is started before a disturbance and ended after it; it is never started again.
+/* rig-numbers: a client that posts consecutive numbers through a relay to an echo, and counts what
+ * comes back otherwise than once and in order. It is started before a disturbance and ended after
+ * it; it is never started again.
  *
  *   rig-numbers PROGRESS [WINDOW [PATIENCE]]
  *
- * PROGRESS is a file that holds "POSTED RECEIVED" at any time, so that a test can tell that numbers flow.  At most
- * WINDOW (256) are under way.  SIGTERM: posts no more, waits for all that is under way, prints one line
+ * PROGRESS is a file that holds "POSTED RECEIVED" at any time, so that a test can tell that numbers
+ * flow. At most WINDOW (256) are under way. SIGTERM: posts no more, waits for all that is under
+ * way, prints one line
  *
  *   posted P, received R, missing M, repeated T, refused F
  *
- * and, as the checker of histories judges it (tests/history), ends with 0 if all are back, each once, in order.  What does
- * not come within PATIENCE (30) seconds after the last arrival counts as missing.  Needs the plugin `probe`.  One thread.
+ * and, as the checker of histories judges it (tests/history), ends with 0 if all are back, each
+ * once, in order. What does not come within PATIENCE (30) seconds after the last arrival counts as
+ * missing. Needs the plugin `probe`. One thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +85,8 @@ static int begin(struct numbers *numbers)
 static void show_progress(const struct numbers *numbers)
 {
     char line[64];
-    int n = snprintf(line, sizeof(line), "%020" PRIu64 " %020" PRIu64 "\n", numbers->posted, numbers->received);
+    int n = snprintf(line, sizeof(line), "%020" PRIu64 " %020" PRIu64 "\n", numbers->posted,
+                     numbers->received);
 
     if (pwrite(numbers->progress_fd, line, (size_t)n, 0) != n)
         perror("rig-numbers: progress");
@@ -184,8 +188,10 @@ int main(int argc, char **argv)
     run(&numbers);
     show_progress(&numbers);
     bool right = history_judge(numbers.history, &verdict);
-    printf("posted %" PRIu64 ", received %" PRIu64 ", missing %" PRIu64 ", repeated %" PRIu64 ", refused %" PRIu64 "\n",
-           numbers.posted, numbers.received, verdict.wrong[HISTORY_LOST], verdict.wrong[HISTORY_DOUBLED], numbers.refused);
+    printf("posted %" PRIu64 ", received %" PRIu64 ", missing %" PRIu64 ", repeated %" PRIu64
+           ", refused %" PRIu64 "\n",
+           numbers.posted, numbers.received, verdict.wrong[HISTORY_LOST],
+           verdict.wrong[HISTORY_DOUBLED], numbers.refused);
     if (!right)
         fprintf(stderr, "rig-numbers: %s\n", verdict.first);
     history_free(numbers.history);

@@ -1,33 +1,41 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# rig.sh - runs a command as root under a real, throw-away systemd, on a machine whose own PID 1 may be anything.
+# rig.sh - runs a command as root under a real, throw-away systemd, on a machine whose own PID 1 may
+# be anything.
 #
 #   rig.sh [options] -- COMMAND [ARGUMENT...]
 #
 #   --dir DIR          seen copy-on-write at /rig/src inside; the command starts there
-#   --out DIR          directory of this machine, mounted read-write at /rig/out (reports, cores); made if missing
+#   --out DIR          directory of this machine, mounted read-write at /rig/out (reports, cores);
+#                      made if missing
 #   --journal FILE     the whole journal is written there at the end
-#   --root TREE        boots this tree (another release's, say) instead of the machine's own root file system
+#   --root TREE        boots this tree (another release's, say) instead of the machine's own root
+#                      file system
 #   --env NAME=VALUE   a variable for the command (repeatable)
 #   --timeout S        for the command (default 600)
 #   --boot-timeout S   until systemd says that it runs (default 30)
 #   --tmpfs SIZE       ceiling of what may be written inside (default 4g; RAM)
 #   -q                 no line about how long each part took
 #
-# Exit status: the command's; 124: it ran into --timeout; 77: the rig is not possible here (the reason is printed);
-# 125: the rig itself failed.
+# Exit status: the command's; 124: it ran into --timeout; 77: the rig is not possible here (the
+# reason is printed); 125: the rig itself failed.
 #
-# How: systemd is PID 1 of fresh pid, mount, network, ipc, uts and cgroup namespaces. Its root is an overlay of this
-# machine's root and a tmpfs; /run, /tmp and /dev are its own; /sys and /proc/sys (but for net) are read-only; the network is
-# a loopback device; capabilities that reach the whole kernel (time, modules, raw I/O, reboot, audit) are gone for good. So
-# nothing that the command does reaches the machine, except what it writes to --out. Booting takes about half a second.
+# How: systemd is PID 1 of fresh pid, mount, network, ipc, uts and cgroup namespaces. Its root is an
+# overlay of this machine's root and a tmpfs; /run, /tmp and /dev are its own; /sys and /proc/sys
+# (but for net) are read-only; the network is a loopback device; capabilities that reach the whole
+# kernel (time, modules, raw I/O, reboot, audit) are gone for good. So nothing that the command does
+# reaches the machine, except what it writes to --out. Booting takes about half a second.
 #
 # What to know when a test behaves oddly in here (systemd 252):
-#  - the descriptor store outlives kill -9, the watchdog, restart and daemon-reexec; `systemctl stop` empties it;
-#  - where the machine's cgroup controllers are of version 1, MemoryMax, TasksMax, CPUQuota, AllowedCPUs and their kin are
-#    silently without effect; LimitNOFILE ends at 20000 and LimitMEMLOCK at 8 MiB;
-#  - RestrictFileSystems, SocketBindDeny and RestrictNetworkInterfaces never have an effect on Debian 12 (built without BPF);
-#  - a write to memory made executable fails with EPERM on 252, with EACCES on 257 (MemoryDenyWriteExecute);
+#  - the descriptor store outlives kill -9, the watchdog, restart and daemon-reexec; `systemctl
+#  stop` empties it;
+#  - where the machine's cgroup controllers are of version 1, MemoryMax, TasksMax, CPUQuota,
+#    AllowedCPUs and their kin are silently without effect; LimitNOFILE ends at 20000 and
+#    LimitMEMLOCK at 8 MiB;
+#  - RestrictFileSystems, SocketBindDeny and RestrictNetworkInterfaces never have an effect on
+#  Debian 12 (built without BPF);
+#  - a write to memory made executable fails with EPERM on 252, with EACCES on 257
+#  (MemoryDenyWriteExecute);
 #  - LeakSanitizer fails at exit under a hardened unit: test without leak detection;
 #  - a run that was killed leaves a cgroup and a folder in /tmp, which the next run removes.
 set -euo pipefail
@@ -47,7 +55,8 @@ now_ms()
     echo $((${EPOCHREALTIME/[.,]/} / 1000))
 }
 
-# ------------------------------------------------------------------ inside: PID 1 until systemd takes over
+# ------------------------------------------------------------------ inside: PID 1 until systemd
+# takes over
 
 # The machine's own units (databases, timers, terminals), and what has no sense without hardware.
 UNITS_OFF=(getty.target systemd-logind.service systemd-journald-audit.socket systemd-update-utmp.service

@@ -4,9 +4,10 @@
 #
 #   run.sh BUILD SCRIPT
 #
-# Makes a folder with the installed tree (tree/), the example and the script, and shows it to the rig copy-on-write. The
-# programs are found below BUILD by their names, so that the layout of a build is nobody's promise. Exit status: 77 when the
-# rig is not possible here (the reason is printed).
+# Makes a folder with the installed tree (tree/), the example and the script, and shows it to the
+# rig copy-on-write. The programs are found below BUILD by their names, so that the layout of a
+# build is nobody's promise. Exit status: 77 when the rig is not possible here (the reason is
+# printed).
 set -uo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 BUILD=$(realpath -e "${1-}") || exit 2

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# run_numa.sh - runs test_numa.sh in a machine of two nodes with two cores each, and a third node that has memory only.
+# run_numa.sh - runs test_numa.sh in a machine of two nodes with two cores each, and a third node
+# that has memory only.
 #
 #   run_numa.sh BUILD
 #

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# service.sh - what the scripts that run in the rig have in common: the installed service, its journal, numbers that flow through it.
-# Sourced, in the folder that run.sh has made.
+# service.sh - what the scripts that run in the rig have in common: the installed service, its
+# journal, numbers that flow through it. Sourced, in the folder that run.sh has made.
 # shellcheck source=tests/rig/tap.sh
 . ./tap.sh
 # shellcheck disable=SC2034 # used by those that source this

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# tap.sh - checks whose results are printed as TAP. Sourced by the tests that run inside a rig, from the folder they lie in.
+# tap.sh - checks whose results are printed as TAP. Sourced by the tests that run inside a rig, from
+# the folder they lie in.
 COUNT=0 BROKEN=0
 
 # check TEXT COMMAND...: one test; what the command prints is shown when it fails.

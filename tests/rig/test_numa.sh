@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# test_numa.sh - where workers run and memory lies. Runs inside the machine of numa.sh: nodes 0 and 1 with CPUs 0-1 and 2-3,
-# node 2 with memory only.
+# test_numa.sh - where workers run and memory lies. Runs inside the machine of numa.sh: nodes 0 and
+# 1 with CPUs 0-1 and 2-3, node 2 with memory only.
 #
-# Prints TAP. What the kernel says counts: /proc/PID/task for threads, /proc/PID/numa_maps for pages.
+# Prints TAP. What the kernel says counts: /proc/PID/task for threads, /proc/PID/numa_maps for
+# pages.
 set -uo pipefail
 EXECUTOR=''
 LOG=/tmp/log SEGMENT=memfd:odeon-segment CGROUP=/sys/fs/cgroup/odeon
@@ -72,7 +73,8 @@ workers_are_on()
     [ "$found" = "$1 " ]
 }
 
-# Every thread that is bound was seen on its CPU (field 39 of stat; the name is the only one with blanks).
+# Every thread that is bound was seen on its CPU (field 39 of stat; the name is the only one with
+# blanks).
 workers_run_there()
 {
     local task allowed on rc=0

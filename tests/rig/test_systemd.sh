@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# test_systemd.sh - the installed service under systemd. Runs inside the rig, in the folder that run.sh has made.
+# test_systemd.sh - the installed service under systemd. Runs inside the rig, in the folder that
+# run.sh has made.
 #
-# Prints TAP. Each check polls with a deadline where it has to wait; the order of the checks is the life of one service:
-# install, start, work, lose the executor, work on, stop, start again.
+# Prints TAP. Each check polls with a deadline where it has to wait; the order of the checks is the
+# life of one service: install, start, work, lose the executor, work on, stop, start again.
 set -uo pipefail
 export LC_ALL=C
 
@@ -60,7 +61,8 @@ count_words()
     grep -E '(^|[^0-9])6000[^0-9]+the([^a-z]|$)|(^|[^a-z])the[^0-9a-z]+6000([^0-9]|$)' "$text.out"
 }
 
-# The most exposed that the service may be, in tenths; what each thing left open is good for stands in the unit.
+# The most exposed that the service may be, in tenths; what each thing left open is good for stands
+# in the unit.
 exposed_little()
 {
     systemd-analyze security --no-pager --threshold=20 odeond

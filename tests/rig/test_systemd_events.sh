@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# test_systemd_events.sh - socket activation, reloads, starts that fail, and what the journal says of all that. Runs inside the rig, in the
-# folder that run.sh has made.
+# test_systemd_events.sh - socket activation, reloads, starts that fail, and what the journal says
+# of all that. Runs inside the rig, in the folder that run.sh has made.
 set -uo pipefail
 export LC_ALL=C
 # shellcheck source=tests/rig/service.sh
@@ -61,7 +61,8 @@ check "and answers" odeonctl status
 check "a user without a role is refused, and named by process" refused_by_pid
 check "a plugin is loaded" odeonctl plugin load "$PWD/probe.so"
 check "an actor is spawned" odeonctl actor spawn probe_ledger --name victim
-odeonctl actor send victim probe_crash attempts=1 >/dev/null 2>&1 # the executor may be gone before it has answered
+# the executor may be gone before it has answered
+odeonctl actor send victim probe_crash attempts=1 >/dev/null 2>&1
 check "plugin and actor type are fields of the journal" \
     eventually 30 journal_event "$(event HANDLER_CRASHED)" ODEON_PLUGIN=probe ODEON_ACTOR_TYPE=probe_ledger
 check "other types are not" no_journal_event "$(event HANDLER_CRASHED)" ODEON_ACTOR_TYPE=probe_echo

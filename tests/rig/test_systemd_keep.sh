@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# test_systemd_keep.sh - restarts and kills of odeond and executor lose nothing, double nothing, and no client is started again. Runs inside
-# the rig, in the folder that run.sh has made.
+# test_systemd_keep.sh - restarts and kills of odeond and executor lose nothing, double nothing, and
+# no client is started again. Runs inside the rig, in the folder that run.sh has made.
 #
 # One client, started once, posts numbers through all of it; its books are looked at in the end.
 set -uo pipefail
@@ -9,7 +9,8 @@ export LC_ALL=C
 # shellcheck source=tests/rig/service.sh
 . ./service.sh
 
-# after TEXT COMMAND...: something happens to the service while numbers flow; another odeond runs, and they go on.
+# after TEXT COMMAND...: something happens to the service while numbers flow; another odeond runs,
+# and they go on.
 after()
 {
     local text=$1 main
@@ -83,7 +84,8 @@ check "systemctl daemon-reexec" systemctl daemon-reexec
 check "... numbers go on" numbers_flow
 after "systemctl restart" systemctl restart odeond
 
-# What lies in the store does not fit a start: it is kept, whatever that start does, until one comes that it fits.
+# What lies in the store does not fit a start: it is kept, whatever that start does, until one comes
+# that it fits.
 check "the configuration wants other sizes" configure 'queues-per-worker = 3'
 check "systemctl restart" systemctl restart --no-block odeond
 check "... the state is refused" journal_event "$(event STATE_REFUSED)"

@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# test_systemd_package.sh - the Debian packages: installed, upgraded, removed, purged. Runs inside the rig, in the folder that run.sh has
-# made, with the packages of two builds in first/ and second/.
+# test_systemd_package.sh - the Debian packages: installed, upgraded, removed, purged. Runs inside
+# the rig, in the folder that run.sh has made, with the packages of two builds in first/ and
+# second/.
 set -uo pipefail
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 # shellcheck source=tests/rig/service.sh
 . ./service.sh
 CONFIGURATION=/etc/odeon/odeond.conf
 
-# What the packages could leave. Backups of user databases, dpkg's own records and the like are not theirs.
+# What the packages could leave. Backups of user databases, dpkg's own records and the like are not
+# theirs.
 list_files()
 {
     find /etc /usr /var /run/odeon -xdev 2>/dev/null |

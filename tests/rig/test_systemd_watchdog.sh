@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# test_systemd_watchdog.sh - when the watchdog fires, and when it must not. Runs inside the rig, in the folder that run.sh has made.
+# test_systemd_watchdog.sh - when the watchdog fires, and when it must not. Runs inside the rig, in
+# the folder that run.sh has made.
 #
-# The period is 3 s here: what must fire is waited for with far more patience, what must not fire is looked at for two periods.
+# The period is 3 s here: what must fire is waited for with far more patience, what must not fire is
+# looked at for two periods.
 set -uo pipefail
 export LC_ALL=C
 # shellcheck source=tests/rig/service.sh
@@ -66,7 +68,8 @@ check "and so is the other" busy 1 16
 check "the watchdog fires" eventually 60 is_above NRestarts 2
 check "the journal says that all workers are" journal_has 'all 2 workers are in handlers'
 
-# Nobody is blamed for a kill from outside, so these two would be run again, and again: such handlers are what stall-kill-ms is for.
+# Nobody is blamed for a kill from outside, so these two would be run again, and again: such
+# handlers are what stall-kill-ms is for.
 check "systemctl stop" systemctl stop odeond
 check "systemctl start" systemctl start odeond
 program=$(find /usr -name odeon-executor | head -n 1)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What one ctest test counts for: reads the log of `ctest -V` for a single test.
 #
-# Sourced by test.sh. ctest knows a program as one test; cmocka programs and TAP scripts hold many, which are counted one by
-# one. ctest's verdict (exit status, time limit, signal) goes over what the output claims: a program that failed counts at
-# least one failure.
+# Sourced by test.sh. ctest knows a program as one test; cmocka programs and TAP scripts hold many,
+# which are counted one by one. ctest's verdict (exit status, time limit, signal) goes over what the
+# output claims: a program that failed counts at least one failure.
 
 # count_output LOG NUMBER: what the test itself printed.
 count_output()

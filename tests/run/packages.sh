@@ -1,15 +1,19 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# The packages of Debian 12 that building, testing and the demonstration need, and their installation.
+# The packages of Debian 12 that building, testing and the demonstration need, and their
+# installation.
 #
-# Sourced by test.sh and demo.sh. Nothing is asked of the network when nothing is missing, so that a second run also works
-# without one. Sets no shell options, defines packages_* and PACKAGES_* only.
+# Sourced by test.sh and demo.sh. Nothing is asked of the network when nothing is missing, so that a
+# second run also works without one. Sets no shell options, defines packages_* and PACKAGES_* only.
 
 # shellcheck disable=SC2034 # used by those that source this
 PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler libprotobuf-c-dev libuv1-dev libhwloc-dev
     libsystemd-dev libsmartcols-dev libcmocka-dev)
-# g++ and clang compile the public headers and the plugins, clang and its run-time library the fuzzers, spin (which calls gcc) checks the models, systemd and dbus run in
-# the rig, qemu with busybox and a kernel that lz4 unpacks is its machine with several memory nodes; dpkg-dev and file make the packages that are installed there; scdoc makes the manual pages, so that mistakes in them are seen.
+# g++ and clang compile the public headers and the plugins, clang and its run-time library the
+# fuzzers, spin (which calls gcc) checks the models, systemd and dbus run in the rig, qemu with
+# busybox and a kernel that lz4 unpacks is its machine with several memory nodes; dpkg-dev and file
+# make the packages that are installed there; scdoc makes the manual pages, so that mistakes in them
+# are seen.
 # shellcheck disable=SC2034
 PACKAGES_TEST=(g++ clang libclang-rt-14-dev scdoc spin shellcheck systemd dbus libnss-systemd util-linux procps
     qemu-system-x86 busybox-static lz4 dpkg-dev file)
@@ -27,7 +31,8 @@ packages_missing()
     done
 }
 
-# packages_ensure NAME...: installs what is missing. Returns 1, with a message, when that is not possible.
+# packages_ensure NAME...: installs what is missing. Returns 1, with a message, when that is not
+# possible.
 packages_ensure()
 {
     local missing as_root=()
@@ -54,7 +59,8 @@ packages_ensure()
     fi
 }
 
-# One apt-get, quiet unless it fails; waits for another one that holds the lock. Uses packages_ensure's as_root.
+# One apt-get, quiet unless it fails; waits for another one that holds the lock. Uses
+# packages_ensure's as_root.
 packages_apt()
 {
     local log rc=0

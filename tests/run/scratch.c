@@ -52,7 +52,8 @@ static bool remove_if_stale(int parent, const char *name)
 
     if (folder < 0)
         return false;
-    if (fstat(folder, &st) == 0 && st.st_uid == geteuid() && flock(folder, LOCK_EX | LOCK_NB) == 0) {
+    if (fstat(folder, &st) == 0 && st.st_uid == geteuid() &&
+        flock(folder, LOCK_EX | LOCK_NB) == 0) {
         remove_content(folder, 0);
         removed = unlinkat(parent, name, AT_REMOVEDIR) == 0;
     }

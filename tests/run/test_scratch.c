@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders of tests that were killed go, those of tests that run stay: also while others are made and removed all the
- * time. */
+/* Folders of tests that were killed go, those of tests that run stay: also while others are made
+ * and removed all the time. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -80,7 +80,8 @@ static pid_t owner_begin(char path[256])
         if (!scratch_make(path))
             _exit(2);
         write_file(path, "log");
-        if (snprintf(inner, sizeof(inner), "%s/run", path) >= (int)sizeof(inner) || mkdir(inner, 0700) < 0)
+        if (snprintf(inner, sizeof(inner), "%s/run", path) >= (int)sizeof(inner) ||
+            mkdir(inner, 0700) < 0)
             _exit(2);
         write_file(inner, "lock");
         if (write(pipes[1], path, strlen(path) + 1) < 0)
@@ -122,10 +123,12 @@ static void test_killed(void **state)
     assert_false(is_there(second));
 }
 
-/* What has another name, is no folder, is a link, or is another user's (where that can be arranged). */
+/* What has another name, is no folder, is a link, or is another user's (where that can be
+ * arranged). */
 static void test_not_ours(void **state)
 {
-    static const char *const names[] = { "odeon-other", "odeon-test.file", "odeon-test.link", "odeon-test.foreign" };
+    static const char *const names[] = { "odeon-other", "odeon-test.file", "odeon-test.link",
+                                         "odeon-test.foreign" };
 
     (void)state;
     assert_int_equal(mkdir(in_parent(names[0]), 0700), 0);
@@ -189,7 +192,8 @@ static void test_races(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_killed), cmocka_unit_test(test_not_ours),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_killed),
+                                        cmocka_unit_test(test_not_ours),
                                         cmocka_unit_test(test_races) };
 
     return cmocka_run_group_tests(tests, make_parent, remove_parent);

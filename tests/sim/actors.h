@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The actors of a simulated engine: roots, which pass a message on to its next place, and children, made for one message. */
+/* The actors of a simulated engine: roots, which pass a message on to its next place, and children,
+ * made for one message. */
 #pragma once
 
 #include <stdint.h>
@@ -26,7 +27,8 @@ struct account {
 int64_t actors_amount(uint32_t number, uint32_t place);
 
 void actors_register(struct engine *engine);
-/* The children's type goes, if there are none just now, and comes back, as with another build of its plugin. */
+/* The children's type goes, if there are none just now, and comes back, as with another build of
+ * its plugin. */
 void actors_reload_children(struct engine *engine);
 void actors_fill(uint8_t *payload, uint16_t bytes);
 void actors_check_filler(uint16_t bytes, const uint8_t *payload);

@@ -12,11 +12,13 @@ static bool all_rest(const struct engine *e)
 {
     for (uint32_t i = 0; i < FIBERS_MAX; i++) {
         const struct fiber *f = &sim.fibers[i];
-        if (f->side != SIDE_ENGINE || f->state != FIBER_BLOCKED || f == workload.control || f->wait == WAIT_EPOLL)
+        if (f->side != SIDE_ENGINE || f->state != FIBER_BLOCKED || f == workload.control ||
+            f->wait == WAIT_EPOLL)
             continue;
         bool detached = false;
         for (uint32_t d = 0; d < e->segment.detached_max; d++)
-            detached = detached || (f->wait == WAIT_FUTEX && f->key == kernel_futex_key(&e->detached[d].asleep));
+            detached = detached || (f->wait == WAIT_FUTEX &&
+                                    f->key == kernel_futex_key(&e->detached[d].asleep));
         if (!detached)
             return false;
     }
@@ -27,7 +29,9 @@ static void check_queues(struct engine *e)
 {
     for (uint32_t id = 0; id < e->segment.n_queues; id++)
         if (queue_has_work(&e->segment.queues[id]))
-            sim_fail("lost wake-up: queue %u has work, owner word %#llx, and everybody sleeps", id, (unsigned long long)load_relaxed(&e->sources[segment_mailbox(&e->segment, id)].own));
+            sim_fail("lost wake-up: queue %u has work, owner word %#llx, and everybody sleeps", id,
+                     (unsigned long long)load_relaxed(
+                         &e->sources[segment_mailbox(&e->segment, id)].own));
 }
 
 static void check_port(struct engine *e, uint32_t id)
@@ -43,10 +47,13 @@ static void check_port(struct engine *e, uint32_t id)
     }
     if (load_relaxed(&port->closing))
         sim_fail("lost wake-up: port %u is to be closed, and everybody sleeps", id);
-    if (!load_relaxed(&e->ports_stopped) && load_relaxed(&port->client_words->submission_tail) != load_relaxed(&e->segment.ports[id].pcur))
-        sim_fail("lost wake-up: port %u has records, need_wakeup %u, and everybody sleeps", id, load_relaxed(&port->executor_words->need_wakeup));
+    if (!load_relaxed(&e->ports_stopped) && load_relaxed(&port->client_words->submission_tail) !=
+                                                load_relaxed(&e->segment.ports[id].pcur))
+        sim_fail("lost wake-up: port %u has records, need_wakeup %u, and everybody sleeps", id,
+                 load_relaxed(&port->executor_words->need_wakeup));
     uint64_t taken = load_relaxed(&port->client_words->delivery_head);
-    if (load_relaxed(&port->executor_words->backlog) && load_relaxed(&e->segment.ports[id].dtail) == taken)
+    if (load_relaxed(&port->executor_words->backlog) &&
+        load_relaxed(&e->segment.ports[id].dtail) == taken)
         sim_fail("lost wake-up: port %u has a backlog and an empty ring, and everybody sleeps", id);
 }
 
@@ -66,7 +73,8 @@ static void check_lost(struct workload_client *wc)
     if (!wc->client.listens || away == 0 || wc->presence != CLIENT_HERE)
         return;
     if (!workload_drops())
-        sim_fail("lost: client %u waits for %u messages, and nothing is under way", wc->client.info.id, away);
+        sim_fail("lost: client %u waits for %u messages, and nothing is under way",
+                 wc->client.info.id, away);
     wc->written_off += away;
     sim_unblock(wc->fiber);
 }
@@ -96,7 +104,8 @@ static void check_account(const struct engine *e, uint32_t index)
         for (uint32_t l = 0; l < workload.clients[c].n_lanes; l++) {
             const struct lane *lane = &workload.clients[c].lanes[l];
             for (uint32_t at = 0; at < lane->n_places; at++)
-                for (uint32_t number = 0; number < lane->posted && lane->roots[at] == index; number++)
+                for (uint32_t number = 0; number < lane->posted && lane->roots[at] == index;
+                     number++)
                     if (lane->seen[at][number] && number != lane->poison) {
                         want.ran++;
                         want.balance += actors_amount(number, at);
@@ -105,15 +114,16 @@ static void check_account(const struct engine *e, uint32_t index)
     if (want.ran == 0)
         return; /* it may not have been initialised */
     if (account->index != index || account->ran != want.ran || account->balance != want.balance)
-        sim_fail("account %u: %lld after %u messages, should be %lld after %u", index, (long long)account->balance, account->ran,
-                 (long long)want.balance, want.ran);
+        sim_fail("account %u: %lld after %u messages, should be %lld after %u", index,
+                 (long long)account->balance, account->ran, (long long)want.balance, want.ran);
 }
 
-/* H1: what did not come back was dropped, and counted.  A kill may have counted some of it twice; what a port drops is counted when it has
- * been dropped, so that a kill may come in between. */
+/* H1: what did not come back was dropped, and counted.  A kill may have counted some of it twice;
+ * what a port drops is counted when it has been dropped, so that a kill may come in between. */
 static void check_dropped(const struct engine *e)
 {
-    static const enum stat_index stats[] = { STAT_dropped_newest, STAT_dropped_oldest, STAT_backlog_dropped, STAT_backlog_dropped_oldest };
+    static const enum stat_index stats[] = { STAT_dropped_newest, STAT_dropped_oldest,
+                                             STAT_backlog_dropped, STAT_backlog_dropped_oldest };
     uint64_t counted = 0, missing = 0;
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         for (size_t i = 0; i < sizeof(stats) / sizeof(stats[0]); i++)
@@ -124,7 +134,8 @@ static void check_dropped(const struct engine *e)
     for (uint32_t i = 0; i < workload.n_clients; i++)
         exact = exact && !workload.clients[i].died;
     if (exact ? counted != missing : counted < missing && workload.port_overflow == OVERFLOW_NEVER)
-        sim_fail("%llu messages are missing, %llu are counted as dropped", (unsigned long long)missing, (unsigned long long)counted);
+        sim_fail("%llu messages are missing, %llu are counted as dropped",
+                 (unsigned long long)missing, (unsigned long long)counted);
 }
 
 /* H4: of all that was published, whoever is still there. */
@@ -133,7 +144,8 @@ static void check_consumed(const struct lane *lane, uint32_t client, uint32_t in
     for (uint32_t at = 0; at < lane->n_places; at++)
         for (uint32_t number = 0; number < lane->posted; number++)
             if (!lane->seen[at][number] && !(number == lane->poison && at > 0))
-                sim_fail("lost: client %u, lane %u, number %u was never run at place %u", client, index, number, at);
+                sim_fail("lost: client %u, lane %u, number %u was never run at place %u", client,
+                         index, number, at);
 }
 
 void check_empty(void)
@@ -148,7 +160,8 @@ void check_empty(void)
     for (uint32_t id = 0; id < e->segment.n_ids; id++) {
         const struct segment_commit *slot = segment_commit_valid(&e->segment.workers[id]);
         if (commit_out(slot) || slot->source)
-            sim_fail("left over: worker %u is attached to source %u with %llu bytes in its outbox", id, slot->source, (unsigned long long)commit_out(slot));
+            sim_fail("left over: worker %u is attached to source %u with %llu bytes in its outbox",
+                     id, slot->source, (unsigned long long)commit_out(slot));
     }
     check_dropped(e);
     for (uint32_t i = 0; i < workload.n_roots; i++)

@@ -19,8 +19,10 @@ static bool has_room(struct client *c, uint64_t bytes)
 {
     uint64_t head = load_acquire(&c->executor->submission_head); /* P1 */
     if (head > c->tail || head < c->room_head)
-        sim_fail("client %u: the submission head is at %llu; it was at %llu, and the tail is at %llu", c->info.id, (unsigned long long)head,
-                 (unsigned long long)c->room_head, (unsigned long long)c->tail);
+        sim_fail(
+            "client %u: the submission head is at %llu; it was at %llu, and the tail is at %llu",
+            c->info.id, (unsigned long long)head, (unsigned long long)c->room_head,
+            (unsigned long long)c->tail);
     c->room_head = head;
     return c->tail - head + bytes <= CLIENT_RING;
 }
@@ -40,10 +42,13 @@ static void wait_for_room(struct client *c, uint64_t bytes)
     }
 }
 
-void client_post(struct client *c, actor_ref to, uint16_t type, uint8_t flags, uint64_t correlation, const void *payload, uint16_t length)
+void client_post(struct client *c, actor_ref to, uint16_t type, uint8_t flags, uint64_t correlation,
+                 const void *payload, uint16_t length)
 {
     uint16_t prefix = correlation ? sizeof(correlation) : 0;
-    struct envelope header = { .to = to, .type = type, .length = (uint16_t)(prefix + length), .behaviour = 255 };
+    struct envelope header = {
+        .to = to, .type = type, .length = (uint16_t)(prefix + length), .behaviour = 255
+    };
     header.flags = flags | (correlation ? ENVELOPE_CORRELATED : 0);
     uint64_t bytes = envelope_record_size(&header);
     wait_for_room(c, bytes);
@@ -72,8 +77,10 @@ const struct envelope *client_next(struct client *c)
     if (tail == c->head)
         return NULL;
     if (tail - c->head > CLIENT_RING)
-        sim_fail("client %u: the delivery tail is at %llu, the head at %llu", c->info.id, (unsigned long long)tail, (unsigned long long)c->head);
-    const struct envelope *at = (const struct envelope *)(c->delivery + (c->head & (CLIENT_RING - 1)));
+        sim_fail("client %u: the delivery tail is at %llu, the head at %llu", c->info.id,
+                 (unsigned long long)tail, (unsigned long long)c->head);
+    const struct envelope *at =
+        (const struct envelope *)(c->delivery + (c->head & (CLIENT_RING - 1)));
     c->head += envelope_record_size(at);
     return at;
 }

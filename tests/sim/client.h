@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client of the engine: the words and rings of a port, used as libodeon uses them (client-lib/src/post.c, receive.c), but for its
- * limits in time: this one sleeps until it is woken.
+/* A client of the engine: the words and rings of a port, used as libodeon uses them
+ * (client-lib/src/post.c, receive.c), but for its limits in time: this one sleeps until it is
+ * woken.
  *
  * A fiber of its own each.  Its memory outlives the engine.
  */
@@ -32,7 +33,8 @@ void client_prepare(struct client *client, uint32_t id);
 /* The port's next generation, its memory empty. */
 void client_again(struct client *client);
 /* Waits until there is room.  `correlation` 0: none. */
-void client_post(struct client *client, actor_ref to, uint16_t type, uint8_t flags, uint64_t correlation, const void *payload, uint16_t length);
+void client_post(struct client *client, actor_ref to, uint16_t type, uint8_t flags,
+                 uint64_t correlation, const void *payload, uint16_t length);
 /* The next delivery, valid until the next call; NULL: none. */
 const struct envelope *client_next(struct client *client);
 void client_wait(struct client *client);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A simulated client's memory, which the engine maps, too: made once a process, emptied for each seed. */
+/* A simulated client's memory, which the engine maps, too: made once a process, emptied for each
+ * seed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -29,7 +30,8 @@ static void memory_make(struct memory *m, uint8_t *at)
     int flags = MAP_SHARED | MAP_FIXED_NOREPLACE, protection = PROT_READ | PROT_WRITE;
     m->fd = memfd_make_sealed("simulated", MEMORY_BYTES);
     if (m->fd < 0 || mmap(at, MEMORY_BYTES, protection, flags, m->fd, 0) != at ||
-        mmap(at + MEMORY_BYTES, CLIENT_RING, protection, flags, m->fd, PORT_RING_OFFSET) != at + MEMORY_BYTES)
+        mmap(at + MEMORY_BYTES, CLIENT_RING, protection, flags, m->fd, PORT_RING_OFFSET) !=
+            at + MEMORY_BYTES)
         cannot("simulate: a client's memory");
     m->words = at;
 }

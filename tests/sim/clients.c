@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clients of a simulated engine: post, receive, compare, and now and then die in the middle of it. */
+/* The clients of a simulated engine: post, receive, compare, and now and then die in the middle of
+ * it. */
 #include <string.h>
 
 #include "tests/sim/actors.h"
 
 static bool in_order(const struct lane *lane)
 {
-    return lane->child_at == lane->n_places && workload.overflow == OVERFLOW_NEVER && workload.port_overflow == OVERFLOW_NEVER;
+    return lane->child_at == lane->n_places && workload.overflow == OVERFLOW_NEVER &&
+           workload.port_overflow == OVERFLOW_NEVER;
 }
 
 static void number_ends(uint32_t client, uint32_t index, uint32_t number)
 {
     struct lane *lane = &workload.clients[client].lanes[index];
     if (number < lane->floor)
-        sim_fail("client %u, lane %u: number %u of its life before came to its new port", client, index, number);
+        sim_fail("client %u, lane %u: number %u of its life before came to its new port", client,
+                 index, number);
     if (lane->came[number])
         sim_fail("doubled: client %u, lane %u, number %u came back twice", client, index, number);
     lane->came[number] = true;
@@ -25,12 +28,16 @@ static void refusal_came(struct workload_client *wc, const struct envelope *reco
 {
     struct refusal refusal;
     memcpy(&refusal, envelope_payload(record), sizeof(refusal));
-    uint32_t index = (uint32_t)(refusal.correlation >> 32), number = (uint32_t)refusal.correlation - 1;
+    uint32_t index = (uint32_t)(refusal.correlation >> 32),
+             number = (uint32_t)refusal.correlation - 1;
     const struct lane *lane = &wc->lanes[index < wc->n_lanes ? index : 0];
     bool full = refusal.reason == REASON_QUEUE_FULL && workload.overflow != OVERFLOW_NEVER;
-    bool faulted = refusal.reason == REASON_ATTEMPTS && number == lane->poison && lane->faults >= workload.config.attempts_max;
-    if (!(full || faulted) || index >= wc->n_lanes || !lane->correlated || number >= lane->posted || refusal.to != workload.roots[lane->roots[0]].ref)
-        sim_fail("client %u got a refusal: %s, lane %u, number %u", wc->client.info.id, envelope_reason_name(refusal.reason), index, number);
+    bool faulted = refusal.reason == REASON_ATTEMPTS && number == lane->poison &&
+                   lane->faults >= workload.config.attempts_max;
+    if (!(full || faulted) || index >= wc->n_lanes || !lane->correlated || number >= lane->posted ||
+        refusal.to != workload.roots[lane->roots[0]].ref)
+        sim_fail("client %u got a refusal: %s, lane %u, number %u", wc->client.info.id,
+                 envelope_reason_name(refusal.reason), index, number);
     number_ends(wc->client.info.id, index, number);
 }
 
@@ -42,21 +49,27 @@ static void came_back(struct workload_client *wc, const struct envelope *record)
         return;
     }
     if (record->type != workload.message_type || record->length < sizeof(hop))
-        sim_fail("client %u got a record of type %u with %u bytes", wc->client.info.id, record->type, record->length);
+        sim_fail("client %u got a record of type %u with %u bytes", wc->client.info.id,
+                 record->type, record->length);
     memcpy(&hop, envelope_payload(record), sizeof(hop));
-    if (hop.client != wc->client.info.id || hop.lane >= wc->n_lanes || hop.number >= wc->lanes[hop.lane].posted)
-        sim_fail("client %u got what it did not send: client %u, lane %u, number %u", wc->client.info.id, hop.client, hop.lane, hop.number);
+    if (hop.client != wc->client.info.id || hop.lane >= wc->n_lanes ||
+        hop.number >= wc->lanes[hop.lane].posted)
+        sim_fail("client %u got what it did not send: client %u, lane %u, number %u",
+                 wc->client.info.id, hop.client, hop.lane, hop.number);
     actors_check_filler(record->length, envelope_payload(record));
     struct lane *lane = &wc->lanes[hop.lane];
     number_ends(hop.client, hop.lane, hop.number);
     if (hop.at != lane->n_places) { /* from a place whose next one was full */
         if (workload.overflow == OVERFLOW_NEVER)
-            sim_fail("client %u, lane %u: number %u came back from place %u", hop.client, hop.lane, hop.number, hop.at);
+            sim_fail("client %u, lane %u: number %u came back from place %u", hop.client, hop.lane,
+                     hop.number, hop.at);
         return;
     }
     lane->next += lane->next == lane->poison;
-    if (in_order(lane) ? hop.number != lane->next : lane->child_at == lane->n_places && hop.number < lane->next)
-        sim_fail("out of order or lost: client %u, lane %u: number %u came back, %u was next", hop.client, hop.lane, hop.number, lane->next);
+    if (in_order(lane) ? hop.number != lane->next
+                       : lane->child_at == lane->n_places && hop.number < lane->next)
+        sim_fail("out of order or lost: client %u, lane %u: number %u came back, %u was next",
+                 hop.client, hop.lane, hop.number, lane->next);
     lane->next = hop.number + 1;
 }
 
@@ -70,7 +83,12 @@ static void client_post_one(struct workload_client *wc, uint32_t index)
 {
     struct lane *lane = &wc->lanes[index];
     uint8_t payload[HOP_BYTES_MAX];
-    struct hop hop = { .origin = wc->client.ref, .client = wc->client.info.id, .lane = index, .number = lane->posted, .n = lane->n_places, .child_at = lane->child_at };
+    struct hop hop = { .origin = wc->client.ref,
+                       .client = wc->client.info.id,
+                       .lane = index,
+                       .number = lane->posted,
+                       .n = lane->n_places,
+                       .child_at = lane->child_at };
     for (uint32_t i = 0; i < lane->n_places; i++)
         hop.next[i] = workload.roots[lane->roots[i]].ref;
     memcpy(payload, &hop, sizeof(hop));
@@ -78,7 +96,8 @@ static void client_post_one(struct workload_client *wc, uint32_t index)
     lane->posted++; /* before it can come back */
     workload.messages++;
     uint64_t correlation = lane->correlated ? (uint64_t)index << 32 | lane->posted : 0;
-    client_post(&wc->client, hop.next[0], workload.message_type, lane->urgent ? ENVELOPE_URGENT : 0, correlation, payload, (uint16_t)lane->bytes);
+    client_post(&wc->client, hop.next[0], workload.message_type, lane->urgent ? ENVELOPE_URGENT : 0,
+                correlation, payload, (uint16_t)lane->bytes);
 }
 
 void workload_client_state(const struct workload_client *wc, uint32_t *ret_left, uint32_t *ret_away)

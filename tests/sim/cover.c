@@ -10,18 +10,45 @@ static const struct {
     const char *name;
     enum stat_index stat;
 } counters[] = {
-#define COUNTER(name) { #name, STAT_##name }
-    COUNTER(steals), COUNTER(sources_moved), COUNTER(visits), COUNTER(follow_moves), COUNTER(missed_gulps), COUNTER(tail_appends),
-    COUNTER(batches_parked), COUNTER(lock_contended), COUNTER(direct_gulps), COUNTER(port_backlogged), COUNTER(parks),
-    COUNTER(wakeups_useful), COUNTER(relaxed_timeouts), COUNTER(client_wakeups), COUNTER(windows_reclaimed), COUNTER(redeliveries),
-    COUNTER(refusals), COUNTER(sends_failed), COUNTER(dropped_newest), COUNTER(dropped_oldest), COUNTER(backlog_dropped), COUNTER(backlog_dropped_oldest), COUNTER(stalled), COUNTER(faults),
-    COUNTER(dead_letters), COUNTER(urgent_messages),
+#define COUNTER(name)                                                                              \
+    {                                                                                              \
+#name, STAT_##name                                                                         \
+    }
+    COUNTER(steals),
+    COUNTER(sources_moved),
+    COUNTER(visits),
+    COUNTER(follow_moves),
+    COUNTER(missed_gulps),
+    COUNTER(tail_appends),
+    COUNTER(batches_parked),
+    COUNTER(lock_contended),
+    COUNTER(direct_gulps),
+    COUNTER(port_backlogged),
+    COUNTER(parks),
+    COUNTER(wakeups_useful),
+    COUNTER(relaxed_timeouts),
+    COUNTER(client_wakeups),
+    COUNTER(windows_reclaimed),
+    COUNTER(redeliveries),
+    COUNTER(refusals),
+    COUNTER(sends_failed),
+    COUNTER(dropped_newest),
+    COUNTER(dropped_oldest),
+    COUNTER(backlog_dropped),
+    COUNTER(backlog_dropped_oldest),
+    COUNTER(stalled),
+    COUNTER(faults),
+    COUNTER(dead_letters),
+    COUNTER(urgent_messages),
 };
 enum { N_COUNTERS = sizeof(counters) / sizeof(counters[0]) };
 
-#define RECOVERY_FIELDS(F)                                                                                                              \
-    F(running_handlers) F(unflushed_outboxes) F(armed_journals) F(held_locks) F(parked_batches) F(attached_batches) F(ports_attached)   \
-    F(spawns_undone) F(states_undone)
+#define RECOVERY_FIELDS(F)                                                                         \
+    F(running_handlers)                                                                            \
+    F(unflushed_outboxes)                                                                          \
+    F(armed_journals)                                                                              \
+    F(held_locks) F(parked_batches) F(attached_batches) F(ports_attached) F(spawns_undone)         \
+        F(states_undone)
 #define NAME(field)  #field,
 #define INDEX(field) RECOVERED_##field,
 #define ADD(field)   recovered[RECOVERED_##field] += load_relaxed(&e->stats->recovery_total.field);

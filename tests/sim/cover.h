@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engines of all seeds have done together: a run in which something never happened has not tested it. */
+/* What the engines of all seeds have done together: a run in which something never happened has not
+ * tested it. */
 #pragma once
 
 #include <stdbool.h>

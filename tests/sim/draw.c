@@ -5,9 +5,13 @@
 #include "tests/sim/actors.h"
 #include "tests/sim/workload.h"
 
-/* All that is under way on urgent lanes fits into one: nothing is refused in a load that does not overflow. */
+/* All that is under way on urgent lanes fits into one: nothing is refused in a load that does not
+ * overflow. */
 enum { CLIENTS_DRAWN = 3, URGENT_NUMBERS_MAX = 36 };
-static_assert(CLIENTS_DRAWN * LANES_MAX * URGENT_NUMBERS_MAX * (sizeof(struct envelope) + sizeof(struct hop) + 48) <= ODEON_URGENT_BYTES, "room for all");
+static_assert(CLIENTS_DRAWN * LANES_MAX * URGENT_NUMBERS_MAX *
+                      (sizeof(struct envelope) + sizeof(struct hop) + 48) <=
+                  ODEON_URGENT_BYTES,
+              "room for all");
 
 static void lane_draw(struct lane *lane, struct sim_random *random)
 {
@@ -15,14 +19,21 @@ static void lane_draw(struct lane *lane, struct sim_random *random)
     for (uint32_t i = 0; i < lane->n_places; i++)
         lane->roots[i] = random_below(random, workload.n_roots);
     bool overflows = workload.overflow != OVERFLOW_NEVER;
-    lane->child_at = random_one_in(random, 3) && !overflows ? random_below(random, lane->n_places) : lane->n_places;
-    lane->numbers = 1 + random_below(random, random_one_in(random, 4) || overflows ? NUMBERS_MAX : 12);
-    lane->poison = workload.poisoned && random_one_in(random, 4) ? random_below(random, lane->numbers) : NUMBERS_MAX;
+    lane->child_at = random_one_in(random, 3) && !overflows ? random_below(random, lane->n_places)
+                                                            : lane->n_places;
+    lane->numbers =
+        1 + random_below(random, random_one_in(random, 4) || overflows ? NUMBERS_MAX : 12);
+    lane->poison = workload.poisoned && random_one_in(random, 4)
+                       ? random_below(random, lane->numbers)
+                       : NUMBERS_MAX;
     lane->correlated = overflows || lane->poison < NUMBERS_MAX || random_one_in(random, 4);
     lane->urgent = random_one_in(random, 3);
     if (lane->urgent && !overflows && lane->numbers > URGENT_NUMBERS_MAX)
         lane->numbers = URGENT_NUMBERS_MAX;
-    lane->bytes = (uint32_t)sizeof(struct hop) + random_below(random, random_one_in(random, 6) && !overflows && !lane->urgent ? HOP_BYTES_MAX - (uint32_t)sizeof(struct hop) + 1 : 40);
+    lane->bytes = (uint32_t)sizeof(struct hop) +
+                  random_below(random, random_one_in(random, 6) && !overflows && !lane->urgent
+                                           ? HOP_BYTES_MAX - (uint32_t)sizeof(struct hop) + 1
+                                           : 40);
 }
 
 static void client_draw(struct workload_client *wc, uint32_t id)
@@ -31,9 +42,12 @@ static void client_draw(struct workload_client *wc, uint32_t id)
     client_prepare(&wc->client, id);
     wc->random.state = random_next(random);
     wc->n_lanes = 1 + random_below(random, LANES_MAX);
-    wc->window = workload.overflow != OVERFLOW_NEVER ? 64u << random_below(random, 3) : 1u << random_below(random, 8);
+    wc->window = workload.overflow != OVERFLOW_NEVER ? 64u << random_below(random, 3)
+                                                     : 1u << random_below(random, 8);
     wc->burst = 1u << random_below(random, 5);
-    wc->client.info.overflow = workload.port_overflow == OVERFLOW_NEVER ? PORT_OVERFLOW_DROP_NEWEST : (uint32_t)workload.port_overflow;
+    wc->client.info.overflow = workload.port_overflow == OVERFLOW_NEVER
+                                   ? PORT_OVERFLOW_DROP_NEWEST
+                                   : (uint32_t)workload.port_overflow;
     wc->lazy = workload.overflow == OVERFLOW_NEVER && random_one_in(random, 8);
     if (wc->lazy)
         wc->window = 1024;
@@ -80,19 +94,27 @@ static void root_draw(struct workload_root *root, uint32_t index)
 {
     struct sim_random *random = &workload.random;
     enum engine_placement placement = (enum engine_placement)random_below(random, PLACE_N);
-    bool nowhere = placement == PLACE_NODE || (placement == PLACE_DETACHED && index >= workload.config.detached_max);
+    bool nowhere = placement == PLACE_NODE ||
+                   (placement == PLACE_DETACHED && index >= workload.config.detached_max);
     root->placement = nowhere ? PLACE_SPREAD : placement;
     root->kept = random_one_in(random, 3);
 }
 
 void workload_draw(uint64_t seed)
 {
-    static const int overflows[] = { OVERFLOW_POLICY_REJECT, OVERFLOW_POLICY_DROP_NEWEST, OVERFLOW_POLICY_DROP_OLDEST, OVERFLOW_POLICY_STALL, OVERFLOW_POLICY_STALL };
+    static const int overflows[] = { OVERFLOW_POLICY_REJECT, OVERFLOW_POLICY_DROP_NEWEST,
+                                     OVERFLOW_POLICY_DROP_OLDEST, OVERFLOW_POLICY_STALL,
+                                     OVERFLOW_POLICY_STALL };
     memset(&workload, 0, sizeof(workload));
     struct sim_random *random = &workload.random;
     random->state = seed ^ UINT64_C(0x5bd1e9955bd1e995);
-    workload.overflow = random_one_in(random, 4) ? overflows[random_below(random, sizeof(overflows) / sizeof(overflows[0]))] : OVERFLOW_NEVER;
-    workload.port_overflow = random_one_in(random, 6) ? (int)random_below(random, PORT_OVERFLOW_DISCONNECT) : OVERFLOW_NEVER;
+    workload.overflow =
+        random_one_in(random, 4)
+            ? overflows[random_below(random, sizeof(overflows) / sizeof(overflows[0]))]
+            : OVERFLOW_NEVER;
+    workload.port_overflow = random_one_in(random, 6)
+                                 ? (int)random_below(random, PORT_OVERFLOW_DISCONNECT)
+                                 : OVERFLOW_NEVER;
     workload.poisoned = workload.overflow == OVERFLOW_NEVER && random_one_in(random, 6);
     config_draw(&workload.config);
     workload.n_roots = 1 + random_below(random, ROOTS_MAX);

@@ -14,7 +14,7 @@ enum { STACK_BYTES = 256 * 1024, GUARD_BYTES = 4096 };
 static uint8_t *stacks[FIBERS_MAX];
 
 #if !defined(__x86_64__)
-#error "the simulator models the store order of x86-64, and its fibers change places by its instructions"
+#error "the simulator has the store order of x86-64, and its fibers use its instructions"
 #endif
 
 /* Saves what a function must keep, and goes on where the other one saved it. */
@@ -22,7 +22,8 @@ __asm__(".text\n"
         ".globl fiber_switch\n"
         ".type fiber_switch, @function\n"
         "fiber_switch:\n"
-        "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n    pushq %r13\n    pushq %r14\n    pushq %r15\n"
+        "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n    pushq %r13\n    pushq %r14\n    pushq "
+        "%r15\n"
         "    movq %rsp, (%rdi)\n"
         "    movq %rsi, %rsp\n"
         "    popq %r15\n    popq %r14\n    popq %r13\n    popq %r12\n    popq %rbx\n    popq %rbp\n"
@@ -33,7 +34,9 @@ static uint8_t *stack_of(uint32_t id)
 {
     if (!stacks[id]) {
         uint8_t *at = (uint8_t *)(uintptr_t)(STACKS_AT + id * UINT64_C(2) * STACK_BYTES);
-        uint8_t *stack = mmap(at, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        uint8_t *stack =
+            mmap(at, STACK_BYTES, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
         if (stack != at || mprotect(stack, GUARD_BYTES, PROT_NONE) < 0) {
             perror("simulate: a fiber's stack");
             exit(2);

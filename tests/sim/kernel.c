@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine asks the kernel and the thread library for: threads, locks, futexes, eventfd, timerfd, epoll, the clock.
+/* What the engine asks the kernel and the thread library for: threads, locks, futexes, eventfd,
+ * timerfd, epoll, the clock.
  *
- * A system call is one step, and empties the caller's store buffer.  epoll is Linux's as far as the engine uses it: an
- * edge is remembered for each epoll that watches; of those that watch exclusively, all that nobody sleeps in are told, up to the
- * first one in which somebody does (fs/eventpoll.c, ep_poll_callback).
+ * A system call is one step, and empties the caller's store buffer. epoll is Linux's as far as the
+ * engine uses it: an edge is remembered for each epoll that watches; of those that watch
+ * exclusively, all that nobody sleeps in are told, up to the first one in which somebody does
+ * (fs/eventpoll.c, ep_poll_callback).
  */
 #include "tests/sim/shim.h"
 
@@ -77,7 +79,8 @@ static void items_remove(int epoll, int object, int fd)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n_items; i++)
-        if (!((epoll < 0 || items[i].epoll == epoll) && (object < 0 || items[i].object == object) && (fd < 0 || items[i].fd == fd)))
+        if (!((epoll < 0 || items[i].epoll == epoll) && (object < 0 || items[i].object == object) &&
+              (fd < 0 || items[i].fd == fd)))
             items[kept++] = items[i];
     n_items = kept;
 }
@@ -166,7 +169,8 @@ int sim_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
     }
     bool known = false;
     for (uint32_t i = 0; i < n_items; i++)
-        known = known || (items[i].epoll == e && items[i].fd == fd && items[i].object == fds[target].object);
+        known = known ||
+                (items[i].epoll == e && items[i].fd == fd && items[i].object == fds[target].object);
     if (operation == EPOLL_CTL_DEL) {
         items_remove(e, -1, fd);
         errno = ENOENT;
@@ -179,9 +183,12 @@ int sim_epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
     if (n_items == ITEMS_MAX)
         sim_fail("more than %d watched descriptors", ITEMS_MAX);
     int object = fds[target].object;
-    items[n_items++] = (struct item){
-        .epoll = e, .object = object, .fd = fd, .events = event->events, .data = event->data, .ready = object_readable(&objects[object])
-    };
+    items[n_items++] = (struct item){ .epoll = e,
+                                      .object = object,
+                                      .fd = fd,
+                                      .events = event->events,
+                                      .data = event->data,
+                                      .ready = object_readable(&objects[object]) };
     if (object_readable(&objects[object]))
         (void)epoll_wake(e);
     return 0;
@@ -221,7 +228,8 @@ static int epoll_wait_until(int fd, struct epoll_event *events, int n, uint64_t 
 
 int sim_epoll_wait(int epoll, struct epoll_event *events, int n, int timeout_ms)
 {
-    return epoll_wait_until(epoll, events, n, timeout_ms < 0 ? SIM_NEVER : sim.now + (uint64_t)timeout_ms * 1000000);
+    return epoll_wait_until(epoll, events, n,
+                            timeout_ms < 0 ? SIM_NEVER : sim.now + (uint64_t)timeout_ms * 1000000);
 }
 
 static uint64_t duration_of(const struct timespec *t)
@@ -229,7 +237,8 @@ static uint64_t duration_of(const struct timespec *t)
     return (uint64_t)t->tv_sec * UINT64_C(1000000000) + (uint64_t)t->tv_nsec;
 }
 
-int sim_epoll_pwait2(int epoll, struct epoll_event *events, int n, const struct timespec *timeout, const sigset_t *mask)
+int sim_epoll_pwait2(int epoll, struct epoll_event *events, int n, const struct timespec *timeout,
+                     const sigset_t *mask)
 {
     (void)mask;
     return epoll_wait_until(epoll, events, n, timeout ? sim.now + duration_of(timeout) : SIM_NEVER);
@@ -344,7 +353,8 @@ int sim_clock_gettime(clockid_t clock, struct timespec *ret)
 {
     (void)clock;
     sim_step(STEP_PLACE, 0, false);
-    *ret = (struct timespec){ .tv_sec = (time_t)(sim.now / 1000000000), .tv_nsec = (long)(sim.now % 1000000000) };
+    *ret = (struct timespec){ .tv_sec = (time_t)(sim.now / 1000000000),
+                              .tv_nsec = (long)(sim.now % 1000000000) };
     return 0;
 }
 
@@ -365,7 +375,8 @@ uint64_t kernel_futex_key(const volatile void *word)
     return place ? place : (uint64_t)(uintptr_t)word;
 }
 
-static long futex(const volatile void *word, int operation, uint32_t value, const struct timespec *timeout)
+static long futex(const volatile void *word, int operation, uint32_t value,
+                  const struct timespec *timeout)
 {
     call();
     uint64_t key = kernel_futex_key(word);
@@ -407,7 +418,8 @@ long sim_syscall(long number, ...)
 
 /* ---- threads and locks ---- */
 
-int sim_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*main)(void *), void *argument)
+int sim_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*main)(void *),
+                       void *argument)
 {
     (void)attributes;
     call();

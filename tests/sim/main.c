@@ -5,8 +5,8 @@
  *     simulate --seed N --trace
  *     simulate --list
  *
- * --bug turns a deliberate bug of daemon/engine/seed.h on, --list names them; --all goes on behind a failing seed.
- * Exit status: 0 none failed, 1 one did, 2 could not run.
+ * --bug turns a deliberate bug of daemon/engine/seed.h on, --list names them; --all goes on behind
+ * a failing seed. Exit status: 0 none failed, 1 one did, 2 could not run.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -32,17 +32,22 @@ static const struct {
     const char *name;
     int bug;
 } bugs[] = {
-#define BUG(name) { #name, SEED_##name }
-    BUG(journal_late), BUG(own_early), BUG(two_stores), BUG(locks_first), BUG(undo_skipped), BUG(post_fence), BUG(cold_fence), BUG(bit_late),
-    BUG(urgent_late), BUG(urgent_forgot), BUG(urgent_direct),
-    BUG(journal_unchecked), BUG(unmarked), BUG(park_look), BUG(head_early), BUG(step_again),
-    BUG(visit_fence), BUG(no_park_bit),
+#define BUG(name)                                                                                  \
+    {                                                                                              \
+#name, SEED_##name                                                                         \
+    }
+    BUG(journal_late), BUG(own_early),     BUG(two_stores),    BUG(locks_first),
+    BUG(undo_skipped), BUG(post_fence),    BUG(cold_fence),    BUG(bit_late),
+    BUG(urgent_late),  BUG(urgent_forgot), BUG(urgent_direct), BUG(journal_unchecked),
+    BUG(unmarked),     BUG(park_look),     BUG(head_early),    BUG(step_again),
+    BUG(visit_fence),  BUG(no_park_bit),
 };
 
 /* The C library's, for assert(): the seed has failed, the next one may be run. */
 void __assert_fail(const char *assertion, const char *file, unsigned line, const char *function)
 {
-    sim_fail("assertion %s in %s, %s:%u", assertion, function, strrchr(file, '/') ? strrchr(file, '/') + 1 : file, line);
+    sim_fail("assertion %s in %s, %s:%u", assertion, function,
+             strrchr(file, '/') ? strrchr(file, '/') + 1 : file, line);
 }
 
 static void on_fault(int number)
@@ -107,45 +112,75 @@ static struct sim_trace_line trace_lines[TRACE_LINES];
 static void trace_tell(void)
 {
     extern const char __executable_start;
-    static const char *const kinds[] = { "", "load", "store", "rmw", "cas", "fence", "place", "relax", "kernel", "lock" };
+    static const char *const kinds[] = { "",      "load",  "store", "rmw",    "cas",
+                                         "fence", "place", "relax", "kernel", "lock" };
     for (uint64_t i = 1; i <= TRACE_LINES && sim.lines; i++) {
         const struct sim_trace_line *line = &sim.lines[(sim.steps + i) % TRACE_LINES];
         if (line->step)
-            printf("%" PRIu64 " %" PRIu64 " ns fiber=%u %s %#" PRIx64 " from=%#lx\n", line->step, line->now, line->fiber, kinds[line->kind], line->where,
+            printf("%" PRIu64 " %" PRIu64 " ns fiber=%u %s %#" PRIx64 " from=%#lx\n", line->step,
+                   line->now, line->fiber, kinds[line->kind], line->where,
                    (unsigned long)((const char *)line->caller - &__executable_start - 1));
     }
 }
 
 static void tell(void)
 {
-    printf("seed=%" PRIu64 " schedule=%s steps=%" PRIu64 " crashes=%u trace=%016" PRIx64 ": %s\n", sim.seed, schedule_name(), sim.steps,
-           sim.n_crashes, sim.trace, sim.failed ? sim.what : "fine");
+    printf("seed=%" PRIu64 " schedule=%s steps=%" PRIu64 " crashes=%u trace=%016" PRIx64 ": %s\n",
+           sim.seed, schedule_name(), sim.steps, sim.n_crashes, sim.trace,
+           sim.failed ? sim.what : "fine");
     fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        { "seed", required_argument, NULL, 's' }, { "from", required_argument, NULL, 'f' }, { "count", required_argument, NULL, 'c' },
-        { "seconds", required_argument, NULL, 't' }, { "list", no_argument, NULL, 'l' }, { "trace", no_argument, NULL, 'v' }, { "bug", required_argument, NULL, 'b' }, { "all", no_argument, NULL, 'a' }, { 0 },
+        { "seed", required_argument, NULL, 's' },
+        { "from", required_argument, NULL, 'f' },
+        { "count", required_argument, NULL, 'c' },
+        { "seconds", required_argument, NULL, 't' },
+        { "list", no_argument, NULL, 'l' },
+        { "trace", no_argument, NULL, 'v' },
+        { "bug", required_argument, NULL, 'b' },
+        { "all", no_argument, NULL, 'a' },
+        { 0 },
     };
-    uint64_t from = 1, count = 1, seconds = 0, failed = 0, steps = 0, crashes = 0, messages = 0, done = 0;
+    uint64_t from = 1, count = 1, seconds = 0, failed = 0, steps = 0, crashes = 0, messages = 0,
+             done = 0;
     bool one = false, all = false;
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;)
         switch (c) {
-        case 's': from = number_of(optarg); one = true; break;
-        case 'f': from = number_of(optarg); break;
-        case 'c': count = number_of(optarg); break;
-        case 't': seconds = number_of(optarg); count = UINT64_MAX; break;
-        case 'b': sim_seed_bug = bug_of(optarg); break;
-        case 'a': all = true; break;
-        case 'v': sim.lines = trace_lines; break;
-        case 'l': return bugs_list();
-        default: return 2;
+        case 's':
+            from = number_of(optarg);
+            one = true;
+            break;
+        case 'f':
+            from = number_of(optarg);
+            break;
+        case 'c':
+            count = number_of(optarg);
+            break;
+        case 't':
+            seconds = number_of(optarg);
+            count = UINT64_MAX;
+            break;
+        case 'b':
+            sim_seed_bug = bug_of(optarg);
+            break;
+        case 'a':
+            all = true;
+            break;
+        case 'v':
+            sim.lines = trace_lines;
+            break;
+        case 'l':
+            return bugs_list();
+        default:
+            return 2;
         }
     faults_catch();
     double started = seconds_now();
-    for (uint64_t i = 0; i < count && (seconds == 0 || seconds_now() - started < (double)seconds); i++) {
+    for (uint64_t i = 0; i < count && (seconds == 0 || seconds_now() - started < (double)seconds);
+         i++) {
         alarm(SEED_SECONDS);
         workload_run(from + i);
         alarm(0);
@@ -163,8 +198,9 @@ int main(int argc, char **argv)
     }
     fibers_free();
     if (!one)
-        printf("# seeds=%" PRIu64 " failed=%" PRIu64 " steps=%" PRIu64 " crashes=%" PRIu64 " messages=%" PRIu64 " seconds=%.1f\n", done, failed,
-               steps, crashes, messages, seconds_now() - started);
+        printf("# seeds=%" PRIu64 " failed=%" PRIu64 " steps=%" PRIu64 " crashes=%" PRIu64
+               " messages=%" PRIu64 " seconds=%.1f\n",
+               done, failed, steps, crashes, messages, seconds_now() - started);
     if (!one && !cover_tell() && done >= COVER_SEEDS && failed == 0) {
         puts("incomplete: one of these has never happened");
         return 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The engine's memory: at the same addresses in each run (M1), and gone with a crash (M4).
  *
- * What it allocates comes from an arena that only grows until the engine is closed; what it maps of files lies in a range of its own.
+ * What it allocates comes from an arena that only grows until the engine is closed; what it maps of
+ * files lies in a range of its own.
  */
 #include "tests/sim/shim.h"
 
@@ -29,7 +30,8 @@ static uint64_t maps_next;
 
 static void arena_make(void)
 {
-    arena = mmap((void *)ARENA_AT, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    arena = mmap((void *)ARENA_AT, ARENA_BYTES, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (arena != (void *)ARENA_AT) {
         perror("simulate: memory at a fixed address");
         exit(2);
@@ -90,7 +92,8 @@ void *sim_realloc(void *memory, size_t size)
     return larger;
 }
 
-/* What is freed is not used again before the engine is closed; who still looks at it finds garbage. */
+/* What is freed is not used again before the engine is closed; who still looks at it finds
+ * garbage. */
 void sim_free(void *memory)
 {
     uint64_t size;
@@ -129,7 +132,8 @@ int sim_munmap(void *address, size_t size)
         memset(address, GARBAGE, size);
         return 0;
     }
-    for (uint32_t i = 0; i < FIBERS_MAX; i++) /* the kernel interrupts all processors for it, which empties their store buffers */
+    /* the kernel interrupts all processors for it, which empties their store buffers */
+    for (uint32_t i = 0; i < FIBERS_MAX; i++)
         stores_empty(&sim.fibers[i]);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n_maps; i++)
@@ -160,5 +164,7 @@ uint64_t memory_place(const volatile void *address)
         found = map_has(&maps[i], at) ? &maps[i] : found;
     for (uint32_t i = 0; i < n_shared; i++)
         found = map_has(&shared[i], at) ? &shared[i] : found;
-    return found && found->fd >= 0 ? (uint64_t)(found->fd + 1) << 40 | (found->offset + (at - found->at)) : 0;
+    return found && found->fd >= 0
+               ? (uint64_t)(found->fd + 1) << 40 | (found->offset + (at - found->at))
+               : 0;
 }

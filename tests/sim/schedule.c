@@ -2,8 +2,9 @@
 /* Whose turn it is, what time it is, when the engine dies: all drawn from the seed.
  *
  * RANDOM      now and then (`gap` steps on average) any fiber that can run is given the processor.
- * PRIORITIES  the fiber with the highest priority runs until it blocks, or until its priority is lowered: at `changes` drawn steps, and
- *             when it only spins (probabilistic concurrency testing, Burckhardt et al., ASPLOS 2010).
+ * PRIORITIES  the fiber with the highest priority runs until it blocks, or until its priority is
+ *             lowered: at `changes` drawn steps, and when it only spins (probabilistic concurrency
+ *             testing, Burckhardt et al., ASPLOS 2010).
  *
  * Time passes by `tick_ns` a step, and at once to the next deadline when nobody can run.
  */
@@ -16,8 +17,8 @@
 #include "tests/sim/sim.h"
 
 enum {
-    TURN_STEPS_MAX = 4000,  /* who runs for so long without a pause is spinning */
-    CHANGE_STEPS = 60000,   /* PRIORITIES: so many steps, divided by `changes`, between two */
+    TURN_STEPS_MAX = 4000, /* who runs for so long without a pause is spinning */
+    CHANGE_STEPS = 60000,  /* PRIORITIES: so many steps, divided by `changes`, between two */
     LOOK_STEPS = 256,
     STEPS_MAX = 3000000,
     IDLES_MAX = 20000,
@@ -67,7 +68,8 @@ void sim_fail(const char *format, ...)
     va_end(arguments);
     sim.failed = true;
     if (!sim.current) { /* between two fibers: there is nothing to go back to */
-        printf("seed=%" PRIu64 " steps=%" PRIu64 ": %s, in the simulator itself\n", sim.seed, sim.steps, sim.what);
+        printf("seed=%" PRIu64 " steps=%" PRIu64 ": %s, in the simulator itself\n", sim.seed,
+               sim.steps, sim.what);
         fflush(stdout);
         _Exit(2);
     }
@@ -114,7 +116,8 @@ static struct fiber *choose(void)
         if (f->state != FIBER_READY)
             continue;
         n++;
-        if (!found || (sim.plan.kind == SCHEDULE_PRIORITIES ? f->priority > found->priority : random_below(&sim.chance, n) == 0))
+        if (!found || (sim.plan.kind == SCHEDULE_PRIORITIES ? f->priority > found->priority
+                                                            : random_below(&sim.chance, n) == 0))
             found = f;
     }
     return found;
@@ -137,13 +140,15 @@ static void lower(struct fiber *f)
     f->priority = --sim.lowest;
 }
 
-/* When to think again.  PRIORITIES: who blocks, wakes or spins makes a change; else kept stores are looked at. */
+/* When to think again. PRIORITIES: who blocks, wakes or spins makes a change; else kept stores are
+ * looked at. */
 static void plan_next(void)
 {
     if (sim.plan.kind == SCHEDULE_RANDOM)
         sim.decide_at = sim.steps + 1 + random_below(&sim.chance, 2 * sim.plan.gap);
     else
-        sim.decide_at = sim.change_at < sim.steps + LOOK_STEPS ? sim.change_at : sim.steps + LOOK_STEPS;
+        sim.decide_at =
+            sim.change_at < sim.steps + LOOK_STEPS ? sim.change_at : sim.steps + LOOK_STEPS;
 }
 
 static void plan_change(void)
@@ -163,13 +168,15 @@ static void stores_leave(void)
 
 static void decide(void)
 {
-    if (sim.plan.kind == SCHEDULE_PRIORITIES && (sim.steps >= sim.change_at || sim.steps - sim.current->since > TURN_STEPS_MAX)) {
+    if (sim.plan.kind == SCHEDULE_PRIORITIES &&
+        (sim.steps >= sim.change_at || sim.steps - sim.current->since > TURN_STEPS_MAX)) {
         lower(sim.current);
         plan_change();
     }
     plan_next();
     stores_leave();
-    if (random_one_in(&sim.chance, sim.plan.jump_one_in) && sim.next_deadline != SIM_NEVER && sim.next_deadline > sim.now)
+    if (random_one_in(&sim.chance, sim.plan.jump_one_in) && sim.next_deadline != SIM_NEVER &&
+        sim.next_deadline > sim.now)
         sim.now = sim.next_deadline;
     deadlines_pass();
     enter(choose());
@@ -206,7 +213,8 @@ void sim_step(unsigned what, uint64_t where, bool changes)
     sim.trace = (sim.trace ^ (where << 8 | what << 1 | changes)) * UINT64_C(0x100000001b3);
     sim.trace ^= sim.trace >> 29;
     if (sim.lines)
-        sim.lines[sim.steps % TRACE_LINES] = (struct sim_trace_line){ sim.steps, where, sim.now, sim.caller, sim.current->id, what };
+        sim.lines[sim.steps % TRACE_LINES] =
+            (struct sim_trace_line){ sim.steps, where, sim.now, sim.caller, sim.current->id, what };
     if (sim.steps >= sim.decide_at || sim.now >= sim.next_deadline)
         decide();
     if (sim.steps > sim.steps_max)
@@ -288,7 +296,9 @@ struct fiber *sim_spawn(enum sim_side side, void *(*main)(void *), void *argumen
         struct fiber *f = &sim.fibers[i];
         if (f->state != FIBER_FREE)
             continue;
-        *f = (struct fiber){ .id = i, .side = side, .main = main, .argument = argument, .deadline = SIM_NEVER };
+        *f = (struct fiber){
+            .id = i, .side = side, .main = main, .argument = argument, .deadline = SIM_NEVER
+        };
         f->priority = random_below(&sim.chance, 1 << 20) + 1;
         fiber_prepare(f, fiber_enter);
         make_ready(f, true);
@@ -301,8 +311,8 @@ struct fiber *sim_spawn(enum sim_side side, void *(*main)(void *), void *argumen
 
 enum { BOOT_MUTATIONS = 1600, RUN_MUTATIONS_LOG = 14 };
 
-/* After how many of the engine's changes it comes: now and then while the next engine is being opened and recovers, else some time behind that,
- * any order of magnitude. */
+/* After how many of the engine's changes it comes: now and then while the next engine is being
+ * opened and recovers, else some time behind that, any order of magnitude. */
 static void crash_plan(void)
 {
     sim.crash_at = UINT64_MAX;
@@ -321,7 +331,8 @@ void sim_booted(void)
     if (!sim.crash_behind_boot)
         return;
     sim.crash_behind_boot = false;
-    sim.crash_at = sim.mutations + 1 + random_below(&sim.chance, 2u << random_below(&sim.chance, RUN_MUTATIONS_LOG));
+    sim.crash_at = sim.mutations + 1 +
+                   random_below(&sim.chance, 2u << random_below(&sim.chance, RUN_MUTATIONS_LOG));
 }
 
 /* M4: what is under way to memory arrives, each fiber's stores in their order. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The simulator's own parts, as they see each other.  One OS thread; fibers take turns.
  *
- * M1  Everything that happens is a function of the seed: no clock, no address, no random number from outside (memory lies at fixed
- *     addresses; the trace's hash proves it).
+ * M1  Everything that happens is a function of the seed: no clock, no address, no random number
+ *     from outside (memory lies at fixed addresses; the trace's hash proves it).
  * M2  Fibers change places in sim_step() and where they block, nowhere else.
- * M3  Stores leave a fiber's store buffer in their order; its own loads see them at once; fences, locked instructions and system calls
- *     empty it: what x86-64 promises, no more.
- * M4  A crash ends all fibers of the engine's side between two of their steps; what was in their store buffers is in memory then, as
- *     a kill leaves it.  Clients, the segment and the rings go on.
+ * M3  Stores leave a fiber's store buffer in their order; its own loads see them at once; fences,
+ *     locked instructions and system calls empty it: what x86-64 promises, no more.
+ * M4  A crash ends all fibers of the engine's side between two of their steps; what was in their
+ *     store buffers is in memory then, as a kill leaves it.  Clients, the segment and the rings go
+ *     on.
  */
 #pragma once
 
@@ -28,7 +29,15 @@ bool random_one_in(struct sim_random *random, uint32_t n); /* 0: never */
 
 enum sim_side { SIDE_ENGINE, SIDE_CLIENT };
 enum fiber_state { FIBER_FREE, FIBER_READY, FIBER_BLOCKED, FIBER_ENDED };
-enum fiber_wait { WAIT_NONE, WAIT_FUTEX, WAIT_EPOLL, WAIT_LOCK, WAIT_JOIN, WAIT_SLEEP, WAIT_PARKED };
+enum fiber_wait {
+    WAIT_NONE,
+    WAIT_FUTEX,
+    WAIT_EPOLL,
+    WAIT_LOCK,
+    WAIT_JOIN,
+    WAIT_SLEEP,
+    WAIT_PARKED
+};
 
 enum { FIBERS_MAX = 40, STORES_MAX = 12, FIBER_LOCALS_MAX = 256 };
 
@@ -54,7 +63,8 @@ struct fiber {
     bool woken;
     bool faulting; /* in the engine's handler for a fault */
 
-    bool in_order; /* keeps nothing back: it reads as plain words what it has stored as atomic ones (recovery) */
+    /* keeps nothing back: it reads as plain words what it has stored as atomic ones (recovery) */
+    bool in_order;
     struct kept_store stores[STORES_MAX]; /* a ring: M3 */
     uint32_t first_store, n_stores;
     uint64_t stores_due; /* step at which the oldest leaves at the latest */
@@ -77,8 +87,9 @@ struct schedule {
     uint32_t changes;     /* PRIORITIES: how often one is lowered without a reason */
     uint32_t kept_one_in; /* 0: stores go to memory at once; n: all but one in n are kept back */
     uint32_t kept_steps;  /* ... for so long at most */
-    uint32_t jump_one_in; /* decisions at which time jumps to the next deadline although somebody could run */
-    uint32_t tick_ns;     /* of a step */
+    /* decisions at which time jumps to the next deadline although somebody could run */
+    uint32_t jump_one_in;
+    uint32_t tick_ns; /* of a step */
     uint32_t crashes;
     uint32_t thread_fails_one_in; /* threads that cannot be had; those of the start can */
 };
@@ -102,9 +113,10 @@ struct sim {
     uint64_t trace; /* hash of all steps */
     uint64_t mutations, crash_at, idles;
     uint32_t n_crashes;
-    uint32_t cut_faults; /* handlers whose fault another thread's end may have cut off before it was noted */
+    /* handlers whose fault another thread's end may have cut off before it was noted */
+    uint32_t cut_faults;
     int64_t lowest;
-    const void *caller; /* where the engine's code took the present step */
+    const void *caller;           /* where the engine's code took the present step */
     struct sim_trace_line *lines; /* the last ones, a ring; NULL: nobody wants to see them */
     bool failed, over, crashing, crash_behind_boot, booted;
     char what[400];
@@ -125,7 +137,8 @@ __attribute__((noreturn, format(printf, 1, 2))) void sim_fail(const char *format
 const char *schedule_name(void);
 
 struct fiber *sim_spawn(enum sim_side side, void *(*main)(void *), void *argument);
-/* A step of the running fiber; `changes`: it is about to change something that outlives the engine. */
+/* A step of the running fiber; `changes`: it is about to change something that outlives the
+ * engine. */
 void sim_step(unsigned what, uint64_t where, bool changes);
 void sim_note(uint64_t value); /* into the trace */
 void sim_yield(void);
@@ -140,7 +153,17 @@ void sim_booted(void);
 __attribute__((noreturn)) void sim_crash(void); /* the running fiber is one of the engine's */
 #define SIM_NEVER UINT64_MAX
 
-enum sim_step_kind { STEP_LOAD = 1, STEP_STORE, STEP_RMW, STEP_CAS, STEP_FENCE, STEP_PLACE, STEP_RELAX, STEP_KERNEL, STEP_LOCK };
+enum sim_step_kind {
+    STEP_LOAD = 1,
+    STEP_STORE,
+    STEP_RMW,
+    STEP_CAS,
+    STEP_FENCE,
+    STEP_PLACE,
+    STEP_RELAX,
+    STEP_KERNEL,
+    STEP_LOCK
+};
 
 /* ---- words.c ---- */
 
@@ -157,7 +180,8 @@ uint64_t kernel_next_deadline(void);
 void kernel_timers(void);
 int kernel_doorbell_new(void); /* a client's */
 void kernel_doorbell_close(int fd);
-/* The running handler touches what it must not: the engine's signal handler, and the end of the process. */
+/* The running handler touches what it must not: the engine's signal handler, and the end of the
+ * process. */
 __attribute__((noreturn)) void sim_fault(void);
 void kernel_doorbell_ring(int fd);
 uint64_t kernel_futex_key(const volatile void *word);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Atomic words, and the store buffers between a fiber and memory (M3).
  *
- * A store that is not seq_cst may be kept back: other fibers do not see it yet, its own loads do.  It leaves, oldest first, when its
- * fiber comes to a fence, a locked instruction or a system call, when the schedule feels like it, or when it is too old.
+ * A store that is not seq_cst may be kept back: other fibers do not see it yet, its own loads do.
+ * It leaves, oldest first, when its fiber comes to a fence, a locked instruction or a system call,
+ * when the schedule feels like it, or when it is too old.
  */
 #include "tests/sim/shim.h"
 
@@ -11,20 +12,32 @@
 uint64_t word_read(const volatile void *at, unsigned size)
 {
     switch (size) {
-    case 1: return *(const volatile uint8_t *)at;
-    case 2: return *(const volatile uint16_t *)at;
-    case 4: return *(const volatile uint32_t *)at;
-    default: return *(const volatile uint64_t *)at;
+    case 1:
+        return *(const volatile uint8_t *)at;
+    case 2:
+        return *(const volatile uint16_t *)at;
+    case 4:
+        return *(const volatile uint32_t *)at;
+    default:
+        return *(const volatile uint64_t *)at;
     }
 }
 
 static void word_write(volatile void *at, unsigned size, uint64_t value)
 {
     switch (size) {
-    case 1: *(volatile uint8_t *)at = (uint8_t)value; break;
-    case 2: *(volatile uint16_t *)at = (uint16_t)value; break;
-    case 4: *(volatile uint32_t *)at = (uint32_t)value; break;
-    default: *(volatile uint64_t *)at = value; break;
+    case 1:
+        *(volatile uint8_t *)at = (uint8_t)value;
+        break;
+    case 2:
+        *(volatile uint16_t *)at = (uint16_t)value;
+        break;
+    case 4:
+        *(volatile uint32_t *)at = (uint32_t)value;
+        break;
+    default:
+        *(volatile uint64_t *)at = value;
+        break;
     }
 }
 
@@ -46,7 +59,8 @@ void stores_empty(struct fiber *f)
 }
 
 /* Inlined, so that the caller is the engine's. */
-static inline __attribute__((always_inline)) void step(unsigned kind, const volatile void *at, bool changes)
+static inline __attribute__((always_inline)) void step(unsigned kind, const volatile void *at,
+                                                       bool changes)
 {
     sim.caller = __builtin_return_address(0);
     sim_step(kind, (uint64_t)(uintptr_t)at, changes);
@@ -66,12 +80,14 @@ uint64_t sim_load(const volatile void *at, unsigned size)
         uintptr_t from = (uintptr_t)store->at, want = (uintptr_t)at;
         if (want + size <= from || from + store->size <= want)
             continue;
-        if (want < from || want + size > from + store->size) { /* in part: the processor waits, too */
+        /* in part: the processor waits, too */
+        if (want < from || want + size > from + store->size) {
             stores_empty(f);
             break;
         }
         uint64_t half = store->value[want - from >= 8];
-        value = half >> ((want - from) % 8 * 8) & (size == 8 ? UINT64_MAX : (UINT64_C(1) << size * 8) - 1);
+        value = half >> ((want - from) % 8 * 8) &
+                (size == 8 ? UINT64_MAX : (UINT64_C(1) << size * 8) - 1);
         found = true;
     }
     if (!found)
@@ -88,8 +104,10 @@ static void keep(volatile void *at, unsigned size, uint64_t first, uint64_t seco
         stores_leave_one(f);
     if (f->n_stores == 0)
         f->stores_due = sim.steps + sim.plan.kept_steps;
-    f->stores[(f->first_store + f->n_stores++) % STORES_MAX] = (struct kept_store){ .at = at, .size = size, .value = { first, second } };
-    if (f->in_order || sim.plan.kept_one_in == 0 || random_one_in(&sim.chance, sim.plan.kept_one_in))
+    f->stores[(f->first_store + f->n_stores++) % STORES_MAX] =
+        (struct kept_store){ .at = at, .size = size, .value = { first, second } };
+    if (f->in_order || sim.plan.kept_one_in == 0 ||
+        random_one_in(&sim.chance, sim.plan.kept_one_in))
         stores_empty(f);
 }
 
@@ -114,11 +132,20 @@ uint64_t sim_read_modify_write(enum sim_rmw how, volatile void *at, unsigned siz
     stores_empty(sim.current);
     uint64_t old = word_read(at, size), new = value;
     switch (how) {
-    case SIM_EXCHANGE: break;
-    case SIM_ADD: new = old + value; break;
-    case SIM_SUB: new = old - value; break;
-    case SIM_OR: new = old | value; break;
-    case SIM_AND: new = old & value; break;
+    case SIM_EXCHANGE:
+        break;
+    case SIM_ADD:
+        new = old + value;
+        break;
+    case SIM_SUB:
+        new = old - value;
+        break;
+    case SIM_OR:
+        new = old | value;
+        break;
+    case SIM_AND:
+        new = old &value;
+        break;
     }
     word_write(at, size, new);
     sim_note(old);

@@ -54,12 +54,17 @@ static void root_make(uint32_t i)
     char name[16];
     actor_ref ref;
     snprintf(name, sizeof(name), "root%u", i);
-    struct engine_spawn spawn = { .placement = root->placement, .place = ENGINE_ANYWHERE, .name = name, .args = &i, .args_size = sizeof(i) };
+    struct engine_spawn spawn = { .placement = root->placement,
+                                  .place = ENGINE_ANYWHERE,
+                                  .name = name,
+                                  .args = &i,
+                                  .args_size = sizeof(i) };
     int r = engine_actor_lookup(workload.engine, name, &ref);
     while (r == -ENOENT || r == -EAGAIN) { /* EAGAIN: no thread for a detached one */
         if (workload.ready)
             break;
-        r = engine_actor_spawn_placed(workload.engine, root->kept ? workload.account_type : workload.root_type, &spawn, &ref);
+        r = engine_actor_spawn_placed(
+            workload.engine, root->kept ? workload.account_type : workload.root_type, &spawn, &ref);
     }
     if (r < 0)
         sim_fail("root actor %u: %s", i, strerror(-r));
@@ -104,7 +109,8 @@ static void clients_enter(void)
     (void)sim_wake(WAIT_PARKED, PARKED_CLIENTS, FIBERS_MAX);
 }
 
-/* As the supervisor does: whose client has died is closed, and given to the next one when the engine says that it is. */
+/* As the supervisor does: whose client has died is closed, and given to the next one when the
+ * engine says that it is. */
 static void clients_come_and_go(void)
 {
     struct engine_event event;
@@ -119,9 +125,11 @@ static void clients_come_and_go(void)
     }
     while (engine_event_next(workload.engine, &event)) {
         struct workload_client *wc = &workload.clients[event.port];
-        if (event.kind != ENGINE_EVENT_PORT_REMOVED || event.port >= workload.n_clients || wc->presence != CLIENT_LEAVING ||
-            event.generation != wc->client.info.generation || event.why != PORT_OK)
-            sim_fail("event %d of port %u, generation %u: %u", (int)event.kind, event.port, event.generation, event.why);
+        if (event.kind != ENGINE_EVENT_PORT_REMOVED || event.port >= workload.n_clients ||
+            wc->presence != CLIENT_LEAVING || event.generation != wc->client.info.generation ||
+            event.why != PORT_OK)
+            sim_fail("event %d of port %u, generation %u: %u", (int)event.kind, event.port,
+                     event.generation, event.why);
         wc->presence = CLIENT_GONE;
         workload.moved = sim.now;
         if (wc->done)
@@ -195,7 +203,8 @@ static void files_empty(void)
         segment_fd = memfd_create("simulated-segment", MFD_CLOEXEC);
         stats_fd = memfd_create("simulated-stats", MFD_CLOEXEC);
     }
-    if (segment_fd < 0 || stats_fd < 0 || ftruncate(segment_fd, 0) < 0 || ftruncate(stats_fd, 0) < 0) {
+    if (segment_fd < 0 || stats_fd < 0 || ftruncate(segment_fd, 0) < 0 ||
+        ftruncate(stats_fd, 0) < 0) {
         perror("simulate: the segment's file");
         exit(2);
     }
@@ -209,6 +218,7 @@ void workload_run(uint64_t seed)
     workload_draw(seed);
     control_begin();
     for (uint32_t i = 0; i < workload.n_clients; i++)
-        workload.clients[i].fiber = sim_spawn(SIDE_CLIENT, workload_client_main, &workload.clients[i]);
+        workload.clients[i].fiber =
+            sim_spawn(SIDE_CLIENT, workload_client_main, &workload.clients[i]);
     sim_run();
 }

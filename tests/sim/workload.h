@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a simulated engine is given to do, drawn from the seed, and what must come of it.
  *
- * Clients post numbered messages along lanes: each lane leads through up to three actors and back to its client, some of them as urgent
- * messages all the way.  One lane in three
- * has, at one of its places, a child made for each message, which passes it on and ends.  Some actors are accounts, whose state is kept:
- * the first place of a lane pays an amount, the second one receives it.
+ * Clients post numbered messages along lanes: each lane leads through up to three actors and back
+ * to its client, some of them as urgent messages all the way. One lane in three
+ * has, at one of its places, a child made for each message, which passes it on and ends. Some
+ * actors are accounts, whose state is kept: the first place of a lane pays an amount, the second
+ * one receives it.
  *
- * H1  Each number comes back once; in order, unless children carry it.  In a load that overflows (`overflow`) it may come back as a refusal,
- *     or from an actor that could not pass it on, or, if the policy of queues or ports drops, not at all; the engine has counted those.
- * H2  An actor sees each number of a place once, in order; a second time only if it is marked as redelivered, and the engine has died since.
- *     A kept state has not seen what is redelivered, and in the end is the sum of what its actor ran.
+ * H1  Each number comes back once; in order, unless children carry it.  In a load that overflows
+ *     (`overflow`) it may come back as a refusal, or from an actor that could not pass it on, or,
+ *     if the policy of queues or ports drops, not at all; the engine has counted those.
+ * H2  An actor sees each number of a place once, in order; a second time only if it is marked as
+ *     redelivered, and the engine has died since. A kept state has not seen what is redelivered,
+ *     and in the end is the sum of what its actor ran.
  * H3  When nobody can run, nobody sleeps who has something to do (check.h).
- * H4  What a client has published before it died is consumed, and answered to nobody; its port's next client gets nothing of it.
- * H5  A message with which a handler faults is tried as often as the settings say, and then refused; nothing else is blamed for it.
- * H6  In the end nothing is left: no record, no child, no descriptor; and an engine that was stopped has nothing to recover.
+ * H4  What a client has published before it died is consumed, and answered to nobody; its port's
+ *     next client gets nothing of it.
+ * H5  A message with which a handler faults is tried as often as the settings say, and then
+ *     refused; nothing else is blamed for it.
+ * H6  In the end nothing is left: no record, no child, no descriptor; and an engine that was
+ *     stopped has nothing to recover.
  */
 #pragma once
 
@@ -30,7 +36,9 @@ struct lane {
     uint32_t n_places, roots[PLACES_MAX];
     uint32_t child_at; /* place whose actor has a child pass it on; n_places: none */
     uint32_t numbers, bytes;
-    uint32_t poison; /* a number with which the first actor's handler faults, as often as it is tried; NUMBERS_MAX: none */
+    /* a number with which the first actor's handler faults, as often as it is tried; NUMBERS_MAX:
+     * none */
+    uint32_t poison;
     uint32_t faults;
     uint32_t floor;  /* numbers below are of a life before */
     bool urgent;     /* all the way, through urgent lanes */
@@ -38,11 +46,12 @@ struct lane {
     uint32_t posted, returned, next;
     bool came[NUMBERS_MAX];
     bool seen[PLACES_MAX][NUMBERS_MAX];
-    uint32_t last[PLACES_MAX]; /* number + 1 */
+    uint32_t last[PLACES_MAX];                 /* number + 1 */
     uint32_t seen_in[PLACES_MAX][NUMBERS_MAX]; /* crashes so far */
 };
 
-/* JOINING: its port is being opened again.  LEAVING: it has died, or has gone; its port is to be closed. */
+/* JOINING: its port is being opened again. LEAVING: it has died, or has gone; its port is to be
+ * closed. */
 enum presence { CLIENT_HERE, CLIENT_LEAVING, CLIENT_GONE, CLIENT_JOINING };
 enum { PARKED_CLIENTS = 1 };
 
@@ -51,7 +60,7 @@ struct workload_client {
     struct sim_random random;
     struct lane lanes[LANES_MAX];
     uint32_t n_lanes, window, burst;
-    bool lazy; /* seldom receives */
+    bool lazy;            /* seldom receives */
     uint32_t written_off; /* dropped: nothing is under way, and they have not come back */
     uint32_t life, lives, dies_after; /* posts, but for its last life */
     enum presence presence;
@@ -92,12 +101,14 @@ extern struct workload workload;
 
 static inline bool workload_drops(void)
 {
-    return workload.overflow == OVERFLOW_POLICY_DROP_NEWEST || workload.overflow == OVERFLOW_POLICY_DROP_OLDEST ||
+    return workload.overflow == OVERFLOW_POLICY_DROP_NEWEST ||
+           workload.overflow == OVERFLOW_POLICY_DROP_OLDEST ||
            workload.port_overflow != OVERFLOW_NEVER;
 }
 /* What is left to post, and what has not come back. */
-void workload_client_state(const struct workload_client *client, uint32_t *ret_left, uint32_t *ret_away);
-void workload_draw(uint64_t seed); /* draw.c */
+void workload_client_state(const struct workload_client *client, uint32_t *ret_left,
+                           uint32_t *ret_away);
+void workload_draw(uint64_t seed);        /* draw.c */
 void *workload_client_main(void *client); /* clients.c */
 void workload_client_rejoin(struct workload_client *client);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The soak's plugin (bank.h).  Whoever finds a number that cannot be next counts it as wrong, for ever: the states are kept. */
+/* The soak's plugin (bank.h). Whoever finds a number that cannot be next counts it as wrong, for
+ * ever: the states are kept. */
 #include "bank.h"
 
 #include <odeon/plugin.h>
@@ -24,11 +25,11 @@ ODEON_INIT(bank_teller, struct bank_args)
     return 0;
 }
 
-static void enter(struct bank_teller_state *self, struct odeon_context *ctx, const struct bank_transfer *transfer, odeon_ref account,
-                  int64_t amount)
+static void enter(struct bank_teller_state *self, struct odeon_context *ctx,
+                  const struct bank_transfer *transfer, odeon_ref account, int64_t amount)
 {
-    if (odeon_send_any(ctx, account, bank_entry, .origin = transfer->origin, .number = transfer->number, .amount = amount,
-                       .teller = self->index) < 0)
+    if (odeon_send_any(ctx, account, bank_entry, .origin = transfer->origin,
+                       .number = transfer->number, .amount = amount, .teller = self->index) < 0)
         self->told.failed++;
 }
 
@@ -76,16 +77,18 @@ ODEON_RECEIVE(bank_account, bank_entry)
     bank_line_enter(line, msg->number, msg->amount);
     self->statement.balance += msg->amount / 2;
     dawdle(msg->number + self->index);
-    self->statement.balance += msg->amount - msg->amount / 2; /* what is killed in between must not be seen */
-    if (odeon_send_any(ctx, msg->origin, bank_receipt, .number = msg->number, .amount = msg->amount, .teller = (uint32_t)msg->teller,
-                       .account = self->index) < 0)
+    /* what is killed in between must not be seen */
+    self->statement.balance += msg->amount - msg->amount / 2;
+    if (odeon_send_any(ctx, msg->origin, bank_receipt, .number = msg->number, .amount = msg->amount,
+                       .teller = (uint32_t)msg->teller, .account = self->index) < 0)
         self->statement.failed++;
     return ODEON_NODELETE;
 }
 
 ODEON_RECEIVE(bank_account, bank_ask)
 {
-    ctx->host->reply(ctx, odeon_message_of(bank_statement)->id, &self->statement, sizeof(self->statement));
+    ctx->host->reply(ctx, odeon_message_of(bank_statement)->id, &self->statement,
+                     sizeof(self->statement));
     return ODEON_NODELETE;
 }
 
@@ -104,7 +107,8 @@ ODEON_INIT(bank_forwarder, odeon_ref)
 
 ODEON_RECEIVE(bank_forwarder, bank_hop)
 {
-    if (odeon_send_any(ctx, self->next, bank_hop, .origin = msg->origin, .number = msg->number, .lane = msg->lane, .ask = msg->ask) < 0)
+    if (odeon_send_any(ctx, self->next, bank_hop, .origin = msg->origin, .number = msg->number,
+                       .lane = msg->lane, .ask = msg->ask) < 0)
         odeon_log(ctx, ODEON_LOG_ERROR, "a hop could not be handed on");
     return ODEON_NODELETE;
 }
@@ -122,8 +126,8 @@ ODEON_RECEIVE(bank_recorder, bank_hop)
             self->told.wrong++;
         self->told.last = msg->number;
     }
-    if (odeon_send_any(ctx, msg->origin, bank_hop, .origin = msg->origin, .number = self->told.last, .lane = msg->lane, .ask = msg->ask) <
-        0)
+    if (odeon_send_any(ctx, msg->origin, bank_hop, .origin = msg->origin, .number = self->told.last,
+                       .lane = msg->lane, .ask = msg->ask) < 0)
         self->told.failed++;
     return ODEON_NODELETE;
 }
@@ -136,4 +140,5 @@ ODEON_RECEIVE(bank_recorder, bank_ask)
 
 ODEON_HANDLERS(bank_recorder, ODEON_ON(bank_recorder, bank_hop), ODEON_ON(bank_recorder, bank_ask));
 ODEON_ACTOR_TYPE(bank_recorder, ODEON_POLICY(ODEON_RESTART_KEEP));
-ODEON_PLUGIN("bank", "1.0.0", ODEON_TYPE(bank_teller), ODEON_TYPE(bank_account), ODEON_TYPE(bank_forwarder), ODEON_TYPE(bank_recorder));
+ODEON_PLUGIN("bank", "1.0.0", ODEON_TYPE(bank_teller), ODEON_TYPE(bank_account),
+             ODEON_TYPE(bank_forwarder), ODEON_TYPE(bank_recorder));

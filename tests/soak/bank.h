@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the soak's plugin, its clients and its books share: messages, and what transfer a number stands for.
+/* What the soak's plugin, its clients and its books share: messages, and what transfer a number
+ * stands for.
  *
- * A client's transfers go to one of its tellers, which numbers nothing itself: transfer `number` of a teller is the same for everybody who
- * knows the run's seed.  The teller sends a debit and a credit to two accounts, each of which gives the client a receipt.  Hops go through
- * a lane of forwarders to a recorder and from there back to the client.  Tellers, accounts and recorders keep their states over crashes. */
+ * A client's transfers go to one of its tellers, which numbers nothing itself: transfer `number` of
+ * a teller is the same for everybody who knows the run's seed. The teller sends a debit and a
+ * credit to two accounts, each of which gives the client a receipt. Hops go through a lane of
+ * forwarders to a recorder and from there back to the client. Tellers, accounts and recorders keep
+ * their states over crashes. */
 #pragma once
 
 #include <odeon/message.h>
@@ -16,7 +19,8 @@ enum {
     BANK_LANES = BANK_CLIENTS * BANK_LANES_EACH,
     BANK_ACCOUNTS = 1000,
     BANK_ACTORS = 2000,
-    BANK_FORWARDERS = BANK_ACTORS - BANK_ACCOUNTS - BANK_TELLERS - BANK_LANES, /* the lanes have as many each, or one more */
+    /* the lanes have as many each, or one more */
+    BANK_FORWARDERS = BANK_ACTORS - BANK_ACCOUNTS - BANK_TELLERS - BANK_LANES,
     BANK_INITIAL = 1000000,
 };
 
@@ -42,14 +46,16 @@ ODEON_MESSAGE(bank_receipt, 1, {
     int64_t amount;
     uint32_t teller, account;
 });
-/* `ask` is handed on like any other; the recorder answers it with the last number that it has seen. */
+/* `ask` is handed on like any other; the recorder answers it with the last number that it has
+ * seen. */
 ODEON_MESSAGE(bank_hop, 1, {
     odeon_ref origin;
     uint64_t number;
     uint32_t lane, ask;
 });
 ODEON_SIGNAL(bank_ask, 1);
-ODEON_MESSAGE(bank_told, 1, { uint64_t last, wrong, failed, runs_again; }); /* by tellers, recorders */
+/* by tellers, recorders */
+ODEON_MESSAGE(bank_told, 1, { uint64_t last, wrong, failed, runs_again; });
 ODEON_MESSAGE(bank_statement, 1, {
     int64_t balance;
     uint64_t wrong, failed, runs_again;
@@ -80,10 +86,12 @@ static inline uint64_t bank_mix(uint64_t x)
 
 static inline struct bank_plan bank_plan_of(uint64_t seed, uint32_t teller, uint64_t number)
 {
-    uint64_t drawn = bank_mix(seed * UINT64_C(0x9e3779b97f4a7c15) + ((uint64_t)teller << 40) + number);
+    uint64_t drawn =
+        bank_mix(seed * UINT64_C(0x9e3779b97f4a7c15) + ((uint64_t)teller << 40) + number);
     uint32_t from = (uint32_t)(drawn % BANK_ACCOUNTS);
     return (struct bank_plan){ .from = from,
-                               .to = (uint32_t)((from + 1 + (drawn >> 20) % (BANK_ACCOUNTS - 1)) % BANK_ACCOUNTS),
+                               .to = (uint32_t)((from + 1 + (drawn >> 20) % (BANK_ACCOUNTS - 1)) %
+                                                BANK_ACCOUNTS),
                                .amount = 1 + (int64_t)((drawn >> 44) % 1000) };
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The soak's books at the end: each account's ledger must be what the transfers that its tellers have taken say, number by number. */
+/* The soak's books at the end: each account's ledger must be what the transfers that its tellers
+ * have taken say, number by number. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,10 +36,12 @@ static void expect_transfers(uint64_t seed, unsigned teller, uint64_t last)
     }
 }
 
-static void say_first(struct soak_verdict *verdict, const char *what, unsigned nth, uint64_t seen, uint64_t right)
+static void say_first(struct soak_verdict *verdict, const char *what, unsigned nth, uint64_t seen,
+                      uint64_t right)
 {
     if (!verdict->first[0])
-        snprintf(verdict->first, sizeof(verdict->first), "%s %u: %" PRIu64 " instead of %" PRIu64, what, nth, seen, right);
+        snprintf(verdict->first, sizeof(verdict->first), "%s %u: %" PRIu64 " instead of %" PRIu64,
+                 what, nth, seen, right);
 }
 
 static void count_difference(struct soak_verdict *verdict, uint64_t seen, uint64_t right)
@@ -48,8 +51,9 @@ static void count_difference(struct soak_verdict *verdict, uint64_t seen, uint64
 }
 
 /* A teller, or a recorder: it must have seen exactly what its client's book says. */
-static int judge_track(const struct soak_track *track, const char *what, unsigned nth, struct odeon_port *port, odeon_ref actor,
-                       uint32_t type, struct soak_verdict *verdict, uint64_t *ret_last)
+static int judge_track(const struct soak_track *track, const char *what, unsigned nth,
+                       struct odeon_port *port, odeon_ref actor, uint32_t type,
+                       struct soak_verdict *verdict, uint64_t *ret_last)
 {
     struct bank_told told;
     uint64_t sent = atomic_load(&track->sent);
@@ -59,7 +63,8 @@ static int judge_track(const struct soak_track *track, const char *what, unsigne
     if (told.last != sent)
         say_first(verdict, what, nth, told.last, sent);
     if (told.wrong || told.failed)
-        say_first(verdict, "numbers that could not be next, or sends that failed, at", nth, told.wrong + told.failed, 0);
+        say_first(verdict, "numbers that could not be next, or sends that failed, at", nth,
+                  told.wrong + told.failed, 0);
     count_difference(verdict, told.last, sent);
     verdict->wrong += told.wrong;
     verdict->failed += told.failed;
@@ -68,7 +73,8 @@ static int judge_track(const struct soak_track *track, const char *what, unsigne
     return 0;
 }
 
-static int judge_account(unsigned nth, struct odeon_port *port, odeon_ref actor, uint32_t type, struct soak_verdict *verdict)
+static int judge_account(unsigned nth, struct odeon_port *port, odeon_ref actor, uint32_t type,
+                         struct soak_verdict *verdict)
 {
     struct bank_statement statement;
     int64_t balance = BANK_INITIAL + expected_balance[nth];
@@ -82,10 +88,12 @@ static int judge_account(unsigned nth, struct odeon_port *port, odeon_ref actor,
         verdict->entries += line->count;
         if (seen->count != line->count)
             say_first(verdict, "entries in account", nth, seen->count, line->count);
-        right &= seen->last == line->last && seen->count == line->count && seen->digest == line->digest;
+        right &=
+            seen->last == line->last && seen->count == line->count && seen->digest == line->digest;
     }
     if (!right)
-        say_first(verdict, "balance of account", nth, (uint64_t)statement.balance, (uint64_t)balance);
+        say_first(verdict, "balance of account", nth, (uint64_t)statement.balance,
+                  (uint64_t)balance);
     verdict->accounts_wrong += !right;
     verdict->wrong += statement.wrong;
     verdict->failed += statement.failed;
@@ -94,7 +102,8 @@ static int judge_account(unsigned nth, struct odeon_port *port, odeon_ref actor,
     return 0;
 }
 
-int soak_books_judge(const struct soak_shared *shared, struct odeon_client *client, struct soak_verdict *ret_verdict)
+int soak_books_judge(const struct soak_shared *shared, struct odeon_client *client,
+                     struct soak_verdict *ret_verdict)
 {
     struct soak_verdict verdict = { .sum_expected = (int64_t)BANK_ACCOUNTS * BANK_INITIAL };
     struct odeon_port *port = NULL;
@@ -104,15 +113,15 @@ int soak_books_judge(const struct soak_shared *shared, struct odeon_client *clie
         r = odeon_message_id(client, odeon_message_of(bank_ask), &type);
     for (unsigned i = 0; r == 0 && i < BANK_TELLERS; i++) {
         uint64_t last = 0;
-        r = judge_track(&shared->books[i / BANK_TELLERS_EACH].tellers[i % BANK_TELLERS_EACH], "transfers of teller", i, port,
-                        shared->tellers[i], type, &verdict, &last);
+        r = judge_track(&shared->books[i / BANK_TELLERS_EACH].tellers[i % BANK_TELLERS_EACH],
+                        "transfers of teller", i, port, shared->tellers[i], type, &verdict, &last);
         expect_transfers(shared->seed, i, last);
         verdict.transfers += last;
     }
     for (unsigned i = 0; r == 0 && i < BANK_LANES; i++) {
         uint64_t last = 0;
-        r = judge_track(&shared->books[i / BANK_LANES_EACH].lanes[i % BANK_LANES_EACH], "hops of lane", i, port, shared->recorders[i], type,
-                        &verdict, &last);
+        r = judge_track(&shared->books[i / BANK_LANES_EACH].lanes[i % BANK_LANES_EACH],
+                        "hops of lane", i, port, shared->recorders[i], type, &verdict, &last);
         verdict.hops += last;
     }
     for (unsigned i = 0; r == 0 && i < BANK_ACCOUNTS; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the soak does to the service: kills at random moments, one at a time and two at once, and changes of settings under way. */
+/* What the soak does to the service: kills at random moments, one at a time and two at once, and
+ * changes of settings under way. */
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
@@ -16,9 +17,11 @@
 enum { PAUSE_MEAN_US = 300000 };
 
 static const char *const victim_names[] = {
-    "executor", "recovery", "client", "executor_and_client", "supervisor", "supervisor_boot", "restart", "supervisor_executor_client",
+    "executor",   "recovery",        "client",  "executor_and_client",
+    "supervisor", "supervisor_boot", "restart", "supervisor_executor_client",
 };
-static_assert(sizeof(victim_names) / sizeof(victim_names[0]) == SOAK_VICTIMS_N, "as in enum soak_victim");
+static_assert(sizeof(victim_names) / sizeof(victim_names[0]) == SOAK_VICTIMS_N,
+              "as in enum soak_victim");
 /* In a hundred; without a service manager those of the supervisor go to the executor. */
 static const unsigned weights[SOAK_VICTIMS_N] = { 33, 8, 32, 8, 8, 5, 2, 4 };
 
@@ -32,7 +35,8 @@ static enum soak_victim choose(struct soak_kills *kills)
     uint64_t drawn = soak_draw(&kills->seed, 100);
     for (int victim = 0; victim < SOAK_VICTIMS_N; victim++) {
         if (drawn < weights[victim])
-            return !kills->supervisor && victim >= SOAK_SUPERVISOR ? SOAK_EXECUTOR : (enum soak_victim)victim;
+            return !kills->supervisor && victim >= SOAK_SUPERVISOR ? SOAK_EXECUTOR
+                                                                   : (enum soak_victim)victim;
         drawn -= weights[victim];
     }
     return SOAK_EXECUTOR;
@@ -42,10 +46,13 @@ static enum soak_victim choose(struct soak_kills *kills)
 static pid_t executor_of(struct soak_kills *kills, struct service *service)
 {
     struct odeon_stats_service state;
-    return soak_state(service, &state) && (pid_t)state.executor_pid != kills->executor ? (pid_t)state.executor_pid : 0;
+    return soak_state(service, &state) && (pid_t)state.executor_pid != kills->executor
+               ? (pid_t)state.executor_pid
+               : 0;
 }
 
-static bool kill_executor(struct soak_kills *kills, struct service *service, struct manager *manager)
+static bool kill_executor(struct soak_kills *kills, struct service *service,
+                          struct manager *manager)
 {
     pid_t pid = executor_of(kills, service);
     if (!soak_kill_child(pid, manager_pid(manager)))
@@ -56,7 +63,8 @@ static bool kill_executor(struct soak_kills *kills, struct service *service, str
 }
 
 /* The next one is killed as soon as it is there, or a little later. */
-static bool kill_in_recovery(struct soak_kills *kills, struct service *service, struct manager *manager)
+static bool kill_in_recovery(struct soak_kills *kills, struct service *service,
+                             struct manager *manager)
 {
     int64_t end = time_ns() + SECONDS(2);
     if (!kill_executor(kills, service, manager))
@@ -85,14 +93,16 @@ static bool kill_supervisor(struct soak_kills *kills, struct manager *manager)
     return true;
 }
 
-/* As `systemctl restart`; it may take as long as the drain.  One that has just been started may not have got to its handlers yet: to end
- * by the signal is a good end for systemd, too.  One that a kill of a moment ago is just ending ends by that. */
+/* As `systemctl restart`; it may take as long as the drain. One that has just been started may not
+ * have got to its handlers yet: to end by the signal is a good end for systemd, too. One that a
+ * kill of a moment ago is just ending ends by that. */
 static bool restart_supervisor(struct soak_kills *kills, struct manager *manager)
 {
     int status = manager_restart(manager);
     kills->supervisors++;
     kills->signals++;
-    if (status != 0 && !(WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL))) {
+    if (status != 0 &&
+        !(WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL))) {
         kills->bad_ends++;
         kills->bad_status = status;
     }
@@ -111,7 +121,8 @@ static bool kill_supervisor_in_boot(struct soak_kills *kills, struct manager *ma
     return kill_supervisor(kills, manager);
 }
 
-void soak_kills_turn(struct soak_kills *kills, struct service *service, struct manager *manager, const pid_t *clients)
+void soak_kills_turn(struct soak_kills *kills, struct service *service, struct manager *manager,
+                     const pid_t *clients)
 {
     if (time_ns() < kills->next_ns)
         return;
@@ -167,7 +178,8 @@ static const struct {
 };
 enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
 
-/* A few at once.  A change that fails because nobody serves, or a worker waits for its turn too long, is nobody's fault. */
+/* A few at once. A change that fails because nobody serves, or a worker waits for its turn too
+ * long, is nobody's fault. */
 static void change_some(struct soak_changes *changes, struct odeon_client *client)
 {
     const char *keys[SETTINGS], *values[SETTINGS];
@@ -183,7 +195,8 @@ static void change_some(struct soak_changes *changes, struct odeon_client *clien
     changes->made += r == 0;
     changes->failed += r < 0;
     if ((r == -EINVAL || r == -ERANGE) && !changes->wrong[0]) {
-        snprintf(changes->wrong, sizeof(changes->wrong), "changing %s=%s: %s", keys[0], values[0], odeon_error_text());
+        snprintf(changes->wrong, sizeof(changes->wrong), "changing %s=%s: %s", keys[0], values[0],
+                 odeon_error_text());
         atomic_store(&changes->shared->broken, true);
     }
 }
@@ -197,7 +210,9 @@ void *soak_changes_main(void *argument)
             client = NULL;
         if (client)
             change_some(changes, client);
-        nanosleep(&(struct timespec){ .tv_nsec = (long)(5000000 + soak_draw(&changes->seed, 150000000)) }, NULL);
+        nanosleep(
+            &(struct timespec){ .tv_nsec = (long)(5000000 + soak_draw(&changes->seed, 150000000)) },
+            NULL);
     }
     odeon_disconnect(client);
     return NULL;

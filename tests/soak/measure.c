@@ -61,7 +61,8 @@ static void keep_least(uint64_t *least, uint64_t found)
     *least = found < *least ? found : *least;
 }
 
-/* What has been given up may be closed and unmapped a moment later: the least of many looks is what it has. */
+/* What has been given up may be closed and unmapped a moment later: the least of many looks is what
+ * it has. */
 static struct soak_process process_measure_settled(pid_t pid)
 {
     struct soak_process least = process_measure(pid);
@@ -94,7 +95,8 @@ static uint64_t waiting_bytes(struct odeon_client *client)
     return bytes;
 }
 
-/* What counts against the user's quotas, as its only client is told; UINT64_MAX: could not be asked. */
+/* What counts against the user's quotas, as its only client is told; UINT64_MAX: could not be
+ * asked. */
 static uint64_t accounts(struct odeon_client *client)
 {
     struct odeon_client_detail *detail = NULL;
@@ -115,15 +117,16 @@ static uint64_t accounts(struct odeon_client *client)
     return sum;
 }
 
-bool soak_measure_quiet(struct service *service, struct odeon_client *client, pid_t supervisor, struct soak_measure *ret)
+bool soak_measure_quiet(struct service *service, struct odeon_client *client, pid_t supervisor,
+                        struct soak_measure *ret)
 {
     struct odeon_stats_service state;
     int64_t end = time_ns() + SECONDS(QUIET_PATIENCE_S);
     bool quiet;
     do {
         ret->waiting_bytes = waiting_bytes(client);
-        quiet = soak_state(service, &state) && strcmp(state.state_name, "running") == 0 && state.clients == 1 && state.ports == 0 &&
-                ret->waiting_bytes == 0;
+        quiet = soak_state(service, &state) && strcmp(state.state_name, "running") == 0 &&
+                state.clients == 1 && state.ports == 0 && ret->waiting_bytes == 0;
         if (!quiet)
             pause_briefly();
     } while (!quiet && time_ns() < end);
@@ -144,19 +147,23 @@ static unsigned compare(const char *name, uint64_t base, uint64_t end, uint64_t 
     return grown;
 }
 
-static unsigned compare_process(const char *name, const struct soak_process *base, const struct soak_process *end, bool judge_memory)
+static unsigned compare_process(const char *name, const struct soak_process *base,
+                                const struct soak_process *end, bool judge_memory)
 {
     uint64_t any = judge_memory ? 0 : UINT64_MAX / 2;
     unsigned n = 0;
     printf("# base line of the %s:", name);
-    n += compare("memory_kib", base->memory_kib, end->memory_kib, base->memory_kib / 4 + MEMORY_SLACK_KIB + any);
+    n += compare("memory_kib", base->memory_kib, end->memory_kib,
+                 base->memory_kib / 4 + MEMORY_SLACK_KIB + any);
     n += compare("descriptors", base->descriptors, end->descriptors, 0);
-    n += compare("mappings", base->mappings, end->mappings, 4 + any); /* the allocator's own come and go */
+    /* the allocator's own come and go */
+    n += compare("mappings", base->mappings, end->mappings, 4 + any);
     printf("\n");
     return n;
 }
 
-unsigned soak_measure_compare(const struct soak_measure *base, const struct soak_measure *end, bool judge_memory)
+unsigned soak_measure_compare(const struct soak_measure *base, const struct soak_measure *end,
+                              bool judge_memory)
 {
     unsigned n = compare_process("supervisor", &base->supervisor, &end->supervisor, judge_memory);
     n += compare_process("executor", &base->executor, &end->executor, judge_memory);

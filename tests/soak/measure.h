@@ -12,10 +12,13 @@ struct soak_process {
 struct soak_measure {
     struct soak_process supervisor, executor;
     uint64_t clients, ports, actors, waiting_bytes; /* in all queues */
-    uint64_t accounts;                              /* what the service has written down to the user's quotas, all in one sum */
+    uint64_t accounts; /* what the service has written down to the user's quotas, all in one sum */
 };
 
 /* Once only the caller's client is left and nothing waits.  False: that did not happen in time. */
-bool soak_measure_quiet(struct service *service, struct odeon_client *client, pid_t supervisor, struct soak_measure *ret);
-/* Prints both, and says how many of the figures have grown; memory and mappings only if they are to be judged. */
-unsigned soak_measure_compare(const struct soak_measure *base, const struct soak_measure *end, bool judge_memory);
+bool soak_measure_quiet(struct service *service, struct odeon_client *client, pid_t supervisor,
+                        struct soak_measure *ret);
+/* Prints both, and says how many of the figures have grown; memory and mappings only if they are to
+ * be judged. */
+unsigned soak_measure_compare(const struct soak_measure *base, const struct soak_measure *end,
+                              bool judge_memory);

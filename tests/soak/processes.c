@@ -12,7 +12,8 @@ bool soak_state(const struct service *service, struct odeon_stats_service *ret_s
 {
     struct odeon_stats *stats = NULL;
     *ret_state = (struct odeon_stats_service){ .struct_size = sizeof(*ret_state) };
-    bool there = odeon_stats_open(service->stats, &stats) == 0 && odeon_stats_service(stats, ret_state) == 0;
+    bool there =
+        odeon_stats_open(service->stats, &stats) == 0 && odeon_stats_service(stats, ret_state) == 0;
     odeon_stats_close(stats);
     return there;
 }
@@ -37,7 +38,8 @@ bool soak_kill_child(pid_t pid, pid_t parent)
     int fd = pid > 0 && parent > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     if (fd < 0)
         return false;
-    bool killed = parent_of(pid) == parent && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+    bool killed =
+        parent_of(pid) == parent && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
     close(fd);
     return killed;
 }

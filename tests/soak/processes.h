@@ -4,7 +4,8 @@
 
 #include "tests/system/harness.h"
 
-/* From the statistics, whose file is another one after each start of the supervisor.  False: there is none at the moment. */
+/* From the statistics, whose file is another one after each start of the supervisor. False: there
+ * is none at the moment. */
 bool soak_state(const struct service *service, struct odeon_stats_service *ret_state);
 /* SIGKILL to a child of `parent`, and to nobody else who may have got the id meanwhile. */
 bool soak_kill_child(pid_t pid, pid_t parent);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The soak's proof: with an executor that changes kept states without a copy to go back to, the books do not balance.
+# The soak's proof: with an executor that changes kept states without a copy to go back to, the
+# books do not balance.
 #
 #   seeded.sh BUILD_DIR
 #

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The soak: clients, actors with kept states that do bank transfers, and kills of everybody at random (soak.h); then the books.
+/* The soak: clients, actors with kept states that do bank transfers, and kills of everybody at
+ * random (soak.h); then the books.
  *
  *     soak [--seconds N] [--seed N] [--spare-supervisor] [--executor FILE] [--sanitized]
  *
- * --spare-supervisor: odeond is not killed.  --executor: another one than this build's, for seeded bugs.
- * --sanitized: memory and mappings are a sanitizer's, and told only.  The last line is `soak=ok …` or
- * `soak=BROKEN …`.  Exit code: 0 fine, 1 a promise was broken or too little was hit, 2 could not run. */
+ * --spare-supervisor: odeond is not killed. --executor: another one than this build's, for seeded
+ * bugs. --sanitized: memory and mappings are a sanitizer's, and told only. The last line is
+ * `soak=ok …` or `soak=BROKEN …`. Exit code: 0 fine, 1 a promise was broken or too little was hit,
+ * 2 could not run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -29,9 +31,10 @@
 enum { WARM_UP_MS = 1000 };
 
 /* clang-format off */
-#define SOAK_SETTINGS                                                                                                                     \
-    "--set", "workers=2", "--set", "workers-max=4", "--set", "queues-per-worker=4", "--set", "actors=4096", "--set", "affinity=none",     \
-    "--set", "restart-delay-max-ms=1", "--set", "drain-timeout-ms=300", "--plugin", SOAK_BANK
+#define SOAK_SETTINGS                                                                              \
+    "--set", "workers=2", "--set", "workers-max=4", "--set", "queues-per-worker=4",                \
+        "--set", "actors=4096", "--set", "affinity=none", "--set", "restart-delay-max-ms=1",       \
+        "--set", "drain-timeout-ms=300", "--plugin", SOAK_BANK
 /* clang-format on */
 
 static struct options {
@@ -65,7 +68,8 @@ static void say_wrong(const char *what)
 
 /* ---- the bank ---- */
 
-/* An executor with injection points may die in the middle: what it has made then is nobody's, and stays. */
+/* An executor with injection points may die in the middle: what it has made then is nobody's, and
+ * stays. */
 static odeon_ref make(const char *type, const void *args, size_t size)
 {
     odeon_ref ref;
@@ -79,9 +83,12 @@ static odeon_ref make(const char *type, const void *args, size_t size)
 static void make_bank(void)
 {
     for (uint32_t i = 0; i < BANK_ACCOUNTS; i++)
-        shared->accounts[i] = make("bank_account", &(struct bank_args){ .balance = BANK_INITIAL, .index = i }, sizeof(struct bank_args));
+        shared->accounts[i] =
+            make("bank_account", &(struct bank_args){ .balance = BANK_INITIAL, .index = i },
+                 sizeof(struct bank_args));
     for (uint32_t i = 0; i < BANK_TELLERS; i++)
-        shared->tellers[i] = make("bank_teller", &(struct bank_args){ .index = i }, sizeof(struct bank_args));
+        shared->tellers[i] =
+            make("bank_teller", &(struct bank_args){ .index = i }, sizeof(struct bank_args));
     for (uint32_t i = 0; i < BANK_LANES; i++) {
         unsigned n = BANK_FORWARDERS / BANK_LANES + (i < BANK_FORWARDERS % BANK_LANES);
         shared->lanes[i] = shared->recorders[i] = make("bank_recorder", NULL, 0);
@@ -102,8 +109,9 @@ static void client_start(unsigned index)
     if (pid != 0)
         return;
     snprintf(number, sizeof(number), "%u", index);
-    if (dup2(shared_fd, SOAK_SHARED_FD) == SOAK_SHARED_FD && fcntl(SOAK_SHARED_FD, F_SETFD, 0) == 0 &&
-        prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
+    if (dup2(shared_fd, SOAK_SHARED_FD) == SOAK_SHARED_FD &&
+        fcntl(SOAK_SHARED_FD, F_SETFD, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
+        getppid() == parent)
         execl("/proc/self/exe", "soak-client", "--client", number, (char *)NULL);
     _exit(126);
 }
@@ -124,7 +132,8 @@ static unsigned clients_turn(void)
             n++;
         } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
             char what[320];
-            snprintf(what, sizeof(what), "client %u ended with status %#x: %s", i, (unsigned)status, shared->books[i].wrong);
+            snprintf(what, sizeof(what), "client %u ended with status %#x: %s", i, (unsigned)status,
+                     shared->books[i].wrong);
             say_wrong(what);
         }
     }
@@ -197,7 +206,8 @@ static struct soak_measure warm_up(void)
     struct odeon_stats_service state;
     clients_start();
     let_run(time_ns() + MILLISECONDS(WARM_UP_MS));
-    if (!soak_state(service, &state) || !soak_kill_child((pid_t)state.executor_pid, manager_pid(manager)))
+    if (!soak_state(service, &state) ||
+        !soak_kill_child((pid_t)state.executor_pid, manager_pid(manager)))
         say_wrong("there is no executor to kill");
     if (!options.spare_supervisor)
         manager_kill(manager);
@@ -207,8 +217,8 @@ static struct soak_measure warm_up(void)
     return measure();
 }
 
-/* More than these must have been made, or the run has shown nothing; in the short one of the test run, on a machine under load, less:
- * more than 1,000 in ten minutes. */
+/* More than these must have been made, or the run has shown nothing; in the short one of the test
+ * run, on a machine under load, less: more than 1,000 in ten minutes. */
 static uint64_t kills_needed(void)
 {
     return options.seconds >= 120 ? options.seconds * UINT64_C(5) / 3 : options.seconds / 4;
@@ -224,7 +234,8 @@ static void run(void)
     changes = (struct soak_changes){ .shared = shared, .seed = options.seed + 1 };
     pthread_create(&changer, NULL, soak_changes_main, &changes);
     /* on a machine under load longer, up to four times, until it has shown something */
-    while ((time_ns() < end || (kills.signals <= kills_needed() && time_ns() < end + 3 * SECONDS(options.seconds))) &&
+    while ((time_ns() < end ||
+            (kills.signals <= kills_needed() && time_ns() < end + 3 * SECONDS(options.seconds))) &&
            !atomic_load(&shared->broken)) {
         clients_turn();
         soak_kills_turn(&kills, service, manager, clients);
@@ -232,8 +243,10 @@ static void run(void)
         if (time_ns() - told < interval)
             continue;
         told = time_ns();
-        printf("# at=%.0fs kills=%" PRIu64 " (+%" PRIu64 ") received=%" PRIu64 " changes=%" PRIu64 "\n", (double)(told - began_ns) / 1e9,
-               kills.signals, kills.signals - signals, received(), changes.made);
+        printf("# at=%.0fs kills=%" PRIu64 " (+%" PRIu64 ") received=%" PRIu64 " changes=%" PRIu64
+               "\n",
+               (double)(told - began_ns) / 1e9, kills.signals, kills.signals - signals, received(),
+               changes.made);
         signals = kills.signals;
     }
     clients_stop();
@@ -254,13 +267,18 @@ static void look_for_others_deaths(unsigned starts_before)
         say_wrong(what);
     }
     if (starts > kills.supervisors) {
-        snprintf(what, sizeof(what), "the supervisor has died %u times by itself (%u crashes, %u other failures; else somebody has killed it)",
-                 starts - (unsigned)kills.supervisors, manager_crashes(manager), manager_failures(manager));
+        snprintf(what, sizeof(what),
+                 "the supervisor has died %u times by itself (%u crashes, %u other failures; else "
+                 "somebody has killed it)",
+                 starts - (unsigned)kills.supervisors, manager_crashes(manager),
+                 manager_failures(manager));
         say_wrong(what);
     }
     if (kills.bad_ends) {
-        snprintf(what, sizeof(what), "the supervisor did not end well when it was asked to, %" PRIu64 " times: status %#x", kills.bad_ends,
-                 (unsigned)kills.bad_status);
+        snprintf(what, sizeof(what),
+                 "the supervisor did not end well when it was asked to, %" PRIu64
+                 " times: status %#x",
+                 kills.bad_ends, (unsigned)kills.bad_status);
         say_wrong(what);
     }
 }
@@ -308,24 +326,27 @@ static unsigned report(const struct soak_measure *base, const struct soak_measur
     for (int victim = 0; victim < SOAK_VICTIMS_N; victim++)
         printf(" %s=%" PRIu64, soak_victim_name((enum soak_victim)victim), kills.made[victim]);
     printf(" starts_of_the_executor=%" PRIu64, soak_state(service, &state) ? state.boots : 0);
-    printf("\n# lives of clients=%" PRIu64 ", numbers in doubt: %" PRIu64 " were there, %" PRIu64 " were not; changes of settings=%" PRIu64
-           ", refused or interrupted=%" PRIu64 "\n",
+    printf("\n# lives of clients=%" PRIu64 ", numbers in doubt: %" PRIu64 " were there, %" PRIu64
+           " were not; changes of settings=%" PRIu64 ", refused or interrupted=%" PRIu64 "\n",
            lives, was_there, was_not, changes.made, changes.failed);
-    printf("# transfers=%" PRIu64 " entries=%" PRIu64 " hops=%" PRIu64 " messages that were run again=%" PRIu64 "\n", verdict.transfers,
-           verdict.entries, verdict.hops, verdict.runs_again);
-    printf("# sum=%" PRId64 " expected=%" PRId64 "%s%s\n", verdict.sum, verdict.sum_expected, verdict.first[0] ? "; first wrong: " : "",
-           verdict.first);
+    printf("# transfers=%" PRIu64 " entries=%" PRIu64 " hops=%" PRIu64
+           " messages that were run again=%" PRIu64 "\n",
+           verdict.transfers, verdict.entries, verdict.hops, verdict.runs_again);
+    printf("# sum=%" PRId64 " expected=%" PRId64 "%s%s\n", verdict.sum, verdict.sum_expected,
+           verdict.first[0] ? "; first wrong: " : "", verdict.first);
     unsigned grown = soak_measure_compare(base, end, !options.sanitized);
-    bool broken =
-        r < 0 || verdict.first[0] || verdict.accounts_wrong || verdict.sum != verdict.sum_expected || grown || atomic_load(&shared->broken);
+    bool broken = r < 0 || verdict.first[0] || verdict.accounts_wrong ||
+                  verdict.sum != verdict.sum_expected || grown || atomic_load(&shared->broken);
     unsigned lacking = broken ? 0 : missing(&verdict);
-    printf("soak=%s seed=%" PRIu64 " seconds=%u clients=%d actors=%d kept=%d kills=%" PRIu64 " transfers=%" PRIu64 " hops=%" PRIu64
-           " lost=%" PRIu64 " doubled=%" PRIu64 " wrong_numbers=%" PRIu64 " accounts_wrong=%" PRIu64 " sum_conserved=%s base_line=%s\n",
+    printf("soak=%s seed=%" PRIu64 " seconds=%u clients=%d actors=%d kept=%d kills=%" PRIu64
+           " transfers=%" PRIu64 " hops=%" PRIu64 " lost=%" PRIu64 " doubled=%" PRIu64
+           " wrong_numbers=%" PRIu64 " accounts_wrong=%" PRIu64 " sum_conserved=%s base_line=%s\n",
            broken    ? "BROKEN"
            : lacking ? "incomplete"
                      : "ok",
-           options.seed, options.seconds, BANK_CLIENTS, BANK_ACTORS, BANK_ACTORS - BANK_FORWARDERS, kills.signals, verdict.transfers,
-           verdict.hops, verdict.lost, verdict.doubled, verdict.wrong, verdict.accounts_wrong,
+           options.seed, options.seconds, BANK_CLIENTS, BANK_ACTORS, BANK_ACTORS - BANK_FORWARDERS,
+           kills.signals, verdict.transfers, verdict.hops, verdict.lost, verdict.doubled,
+           verdict.wrong, verdict.accounts_wrong,
            verdict.sum == verdict.sum_expected ? "yes" : "NO", grown ? "NOT-REACHED" : "reached");
     return broken || lacking;
 }
@@ -333,9 +354,12 @@ static unsigned report(const struct soak_measure *base, const struct soak_measur
 static void parse(int argc, char **argv)
 {
     static const struct option known[] = {
-        { "seconds", required_argument, NULL, 't' },    { "seed", required_argument, NULL, 's' },
-        { "spare-supervisor", no_argument, NULL, 'S' }, { "executor", required_argument, NULL, 'e' },
-        { "sanitized", no_argument, NULL, 'z' },        { NULL, 0, NULL, 0 },
+        { "seconds", required_argument, NULL, 't' },
+        { "seed", required_argument, NULL, 's' },
+        { "spare-supervisor", no_argument, NULL, 'S' },
+        { "executor", required_argument, NULL, 'e' },
+        { "sanitized", no_argument, NULL, 'z' },
+        { NULL, 0, NULL, 0 },
     };
     options.seed = (uint64_t)time_ns() & 0xffffffff;
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
@@ -360,7 +384,9 @@ static void parse(int argc, char **argv)
         }
     }
     if (options.seconds == 0 || optind != argc) {
-        fputs("usage: soak [--seconds N] [--seed N] [--spare-supervisor] [--executor FILE] [--sanitized]\n", stderr);
+        fputs("usage: soak [--seconds N] [--seed N] [--spare-supervisor] [--executor FILE] "
+              "[--sanitized]\n",
+              stderr);
         exit(2);
     }
 }
@@ -401,8 +427,10 @@ int main(int argc, char **argv)
     shared->seed = options.seed;
     kills = (struct soak_kills){ .seed = options.seed, .supervisor = !options.spare_supervisor };
     make_bank();
-    printf("# seed=%" PRIu64 " seconds=%u clients=%d actors=%d (%d with kept states) killed: executor, clients%s\n", options.seed,
-           options.seconds, BANK_CLIENTS, BANK_ACTORS, BANK_ACTORS - BANK_FORWARDERS, options.spare_supervisor ? "" : ", supervisor");
+    printf("# seed=%" PRIu64
+           " seconds=%u clients=%d actors=%d (%d with kept states) killed: executor, clients%s\n",
+           options.seed, options.seconds, BANK_CLIENTS, BANK_ACTORS, BANK_ACTORS - BANK_FORWARDERS,
+           options.spare_supervisor ? "" : ", supervisor");
     struct soak_measure base = warm_up();
     unsigned starts = manager_starts(manager);
     began_ns = time_ns();
@@ -414,7 +442,8 @@ int main(int argc, char **argv)
     if (failed) {
         char *log = service_read_log(service);
         size_t n = strlen(log), shown = 8000;
-        fprintf(stderr, "--- the end of the log of odeond\n%s---\n", n > shown ? log + n - shown : log);
+        fprintf(stderr, "--- the end of the log of odeond\n%s---\n",
+                n > shown ? log + n - shown : log);
         free(log);
     } else if (manager_stop(manager) != 0) {
         puts("# odeond did not end well");

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The message of the long run, and how everybody who sends or receives it is numbered, for its plugin and its clients.
+/* The message of the long run, and how everybody who sends or receives it is numbered, for its
+ * plugin and its clients.
  *
- * A lane is a path of stations (actors) that a client chooses and posts numbered hops along; the last station sends them back.
- * Whoever receives a hop checks two numbers: `number`, consecutive in its lane at each place of the path, and `pair`, consecutive from
- * this sender to this receiver, whatever the lane.
+ * A lane is a path of stations (actors) that a client chooses and posts numbered hops along; the
+ * last station sends them back. Whoever receives a hop checks two numbers: `number`, consecutive in
+ * its lane at each place of the path, and `pair`, consecutive from this sender to this receiver,
+ * whatever the lane.
  *
- * A peer is whoever sends or receives: the fixed stations first, then the ports, then the stations that come and go with a port. A
- * client's ports have lives, from 1; what was posted in one life may arrive while the next one is under way, so that the last
- * LANE_LIVES of them are counted apart. */
+ * A peer is whoever sends or receives: the fixed stations first, then the ports, then the stations
+ * that come and go with a port. A client's ports have lives, from 1; what was posted in one life
+ * may arrive while the next one is under way, so that the last LANE_LIVES of them are counted
+ * apart. */
 #ifndef LANES_H
 #define LANES_H
 
@@ -28,11 +31,13 @@ enum {
 ODEON_MESSAGE(lane_hop, 1, {
     odeon_ref origin; /* the client's port */
     odeon_ref path[4];
-    uint64_t number, pair;          /* pair 0: pairs are not counted (the executor is killed, and its actors forget) */
-    uint32_t life, lane;            /* of the port; of all lanes */
-    uint16_t peers[4];              /* those of the path */
-    uint16_t from, port;            /* who has sent it on; the client's */
-    uint8_t at, hops, flawed, rest; /* place in the path; its length; a station has seen something wrong */
+    /* pair 0: pairs are not counted (the executor is killed, and its actors forget) */
+    uint64_t number, pair;
+    uint32_t life, lane; /* of the port; of all lanes */
+    uint16_t peers[4];   /* those of the path */
+    uint16_t from, port; /* who has sent it on; the client's */
+    /* place in the path; its length; a station has seen something wrong */
+    uint8_t at, hops, flawed, rest;
 });
 ODEON_SIGNAL(lane_ask, 1);
 /* What a station has seen; `wrong` above 0: the first of these, in words. */
@@ -45,7 +50,8 @@ ODEON_INTERFACE(lane_station, lane_hop, lane_ask);
 /* Arguments of a station. */
 struct lane_station_args {
     uint32_t peer;
-    uint32_t forgets; /* the executor is killed: a number that is the first since the init is taken as it is */
+    /* the executor is killed: a number that is the first since the init is taken as it is */
+    uint32_t forgets;
 };
 
 /* A count of one life; a later life begins anew. */

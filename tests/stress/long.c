@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The long run: settings change every few milliseconds to seconds while numbered messages go between clients, ports that come and go, and
- * actors in all kinds of places.  Every receiver checks the numbers of its senders; at the end each station must have seen exactly
- * what was posted through it.
+/* The long run: settings change every few milliseconds to seconds while numbered messages go
+ * between clients, ports that come and go, and actors in all kinds of places. Every receiver checks
+ * the numbers of its senders; at the end each station must have seen exactly what was posted
+ * through it.
  *
  *     long --bin DIR --plugin FILE [--seconds N] [--seed N] [--kill]
  *
- * --kill: the executor is killed now and then, too; the plugin's state is volatile, so that stations then check what they have seen
- * since their last init, and clients check everything.  Exit code: 0 fine, 1 a promise was broken, 2 could not run. */
+ * --kill: the executor is killed now and then, too; the plugin's state is volatile, so that
+ * stations then check what they have seen since their last init, and clients check everything. Exit
+ * code: 0 fine, 1 a promise was broken, 2 could not run. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -72,8 +74,8 @@ static void become_service(pid_t parent)
     snprintf(config, sizeof(config), "%s/conf", long_run.directory);
     snprintf(workers_max, sizeof(workers_max), "workers-max=%d", WORKERS_MAX);
     snprintf(detached, sizeof(detached), "detached=%d", DETACHED);
-    if (!freopen(log, "a", stderr) || !freopen(log, "a", stdout) || !freopen(config, "a", stdin) || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
-        getppid() != parent)
+    if (!freopen(log, "a", stderr) || !freopen(log, "a", stdout) || !freopen(config, "a", stdin) ||
+        prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(2);
     char *const arguments[] = { odeond,
                                 (char *)"--foreground",
@@ -141,16 +143,21 @@ static void service_start(void)
     strcpy(long_run.directory, "/tmp/odeon-test.long-XXXXXX");
     if (!scratch_make(long_run.directory))
         exit(2);
-    snprintf(long_run.socket_path, sizeof(long_run.socket_path), "%s/control.sock", long_run.directory);
+    snprintf(long_run.socket_path, sizeof(long_run.socket_path), "%s/control.sock",
+             long_run.directory);
     snprintf(long_run.stats_path, sizeof(long_run.stats_path), "%s/stats", long_run.directory);
     service = fork();
     if (service == 0)
         become_service(parent);
-    for (int i = 0; i < PATIENCE_S * 100 && (odeon_stats_open(long_run.stats_path, &stats) < 0 || access(long_run.socket_path, F_OK) != 0); i++) {
+    for (int i = 0; i < PATIENCE_S * 100 && (odeon_stats_open(long_run.stats_path, &stats) < 0 ||
+                                             access(long_run.socket_path, F_OK) != 0);
+         i++) {
         stats = odeon_stats_close(stats);
         nap_us(10000);
     }
-    for (int i = 0; stats && i < PATIENCE_S * 100 && odeon_stats_service(stats, &state) == 0 && strcmp(state.state_name, "running") != 0; i++)
+    for (int i = 0; stats && i < PATIENCE_S * 100 && odeon_stats_service(stats, &state) == 0 &&
+                    strcmp(state.state_name, "running") != 0;
+         i++)
         nap_us(10000);
     if (!stats || strcmp(state.state_name, "running") != 0)
         cannot("the service does not start");
@@ -180,22 +187,26 @@ static void stations_spawn(struct odeon_client *client)
 {
     for (unsigned i = 0; i < LANE_STATIONS; i++) {
         struct lane_station_args args = { .peer = i, .forgets = long_run.kill };
-        struct odeon_spawn_where where = { .struct_size = sizeof(where), .worker = ODEON_WORKER_ANY };
+        struct odeon_spawn_where where = { .struct_size = sizeof(where),
+                                           .worker = ODEON_WORKER_ANY };
         where.where = i < LANE_STATIONS / 2           ? ODEON_WHERE_ANY
                       : i >= LANE_STATIONS - DETACHED ? ODEON_WHERE_DETACHED
                       : i % 2                         ? ODEON_WHERE_PINNED
                                                       : ODEON_WHERE_FOLLOW;
-        if (odeon_admin_actor_spawn(client, "lane_station", NULL, &args, sizeof(args), &where, &long_run.stations[i]) < 0)
+        if (odeon_admin_actor_spawn(client, "lane_station", NULL, &args, sizeof(args), &where,
+                                    &long_run.stations[i]) < 0)
             cannot("spawn");
     }
 }
 
-static bool station_ask(struct odeon_client *client, struct odeon_port *port, unsigned station, struct lane_told *told)
+static bool station_ask(struct odeon_client *client, struct odeon_port *port, unsigned station,
+                        struct lane_told *told)
 {
     struct odeon_delivery reply;
     uint32_t type;
     if (odeon_message_id(client, odeon_message_of(lane_ask), &type) < 0 ||
-        odeon_call(port, long_run.stations[station], type, NULL, 0, PATIENCE_S * INT64_C(1000000000), &reply) != ODEON_CALL_REPLY ||
+        odeon_call(port, long_run.stations[station], type, NULL, 0,
+                   PATIENCE_S * INT64_C(1000000000), &reply) != ODEON_CALL_REPLY ||
         reply.size != sizeof(*told))
         return false;
     memcpy(told, reply.data, sizeof(*told));
@@ -203,7 +214,8 @@ static bool station_ask(struct odeon_client *client, struct odeon_port *port, un
     return true;
 }
 
-/* Each station's count, against what the clients know; what was under way when ports were closed is waited for. */
+/* Each station's count, against what the clients know; what was under way when ports were closed is
+ * waited for. */
 static unsigned stations_check(struct odeon_client *client)
 {
     struct odeon_port *port = NULL;
@@ -217,12 +229,16 @@ static unsigned stations_check(struct odeon_client *client)
         bool asked;
         for (unsigned k = 0; k < LANE_CLIENTS; k++)
             expected += walkers[k].expected[i];
-        while ((asked = station_ask(client, port, i, &told)) && !long_run.kill && told.hops < expected && now_ns() < until)
+        while ((asked = station_ask(client, port, i, &told)) && !long_run.kill &&
+               told.hops < expected && now_ns() < until)
             nap_us(2000);
-        if (asked && told.wrong == 0 && told.failed == 0 && (told.hops == expected || long_run.kill))
+        if (asked && told.wrong == 0 && told.failed == 0 &&
+            (told.hops == expected || long_run.kill))
             continue;
-        printf("# station=%u %s expected=%" PRIu64 " seen=%" PRIu64 " wrong=%" PRIu64 " sends_failed=%" PRIu64 " %s\n", i,
-               asked ? "answers" : "does not answer", expected, told.hops, told.wrong, told.failed, told.first);
+        printf("# station=%u %s expected=%" PRIu64 " seen=%" PRIu64 " wrong=%" PRIu64
+               " sends_failed=%" PRIu64 " %s\n",
+               i, asked ? "answers" : "does not answer", expected, told.hops, told.wrong,
+               told.failed, told.first);
         wrong++;
     }
     odeon_port_close(port);
@@ -237,14 +253,17 @@ static void progress(const struct changes *changes)
     if (now - told_ns < interval * 1000000000)
         return;
     told_ns = now;
-    printf("# at=%.0fs changes=%" PRIu64 " messages=%.0f steals=%.0f visits=%.0f parks=%.0f longest_pause_us=%" PRIu64 "\n",
-           (double)(now - began_ns) / 1e9, changes->made, counter("messages_processed"), counter("steals"), counter("visits"),
-           counter("parks"), changes->pause_longest_ns / 1000);
+    printf("# at=%.0fs changes=%" PRIu64
+           " messages=%.0f steals=%.0f visits=%.0f parks=%.0f longest_pause_us=%" PRIu64 "\n",
+           (double)(now - began_ns) / 1e9, changes->made, counter("messages_processed"),
+           counter("steals"), counter("visits"), counter("parks"),
+           changes->pause_longest_ns / 1000);
 }
 
 /* What must have happened, or the run has shown nothing; short runs may miss some of it. */
-static const char *const needed[] = { "steals", "sources_moved",  "visits",           "follow_moves",
-                                      "parks",  "parks_moderate", "relaxed_timeouts", "wakeups_useful" };
+static const char *const needed[] = { "steals",           "sources_moved", "visits",
+                                      "follow_moves",     "parks",         "parks_moderate",
+                                      "relaxed_timeouts", "wakeups_useful" };
 
 static bool is_lacking(const char *name)
 {
@@ -261,12 +280,16 @@ static bool something_is_lacking(void)
 
 static unsigned report(const struct changes *changes)
 {
-    static const char *const shown[] = { "searches", "batches_parked", "dead_letters", "redeliveries", "sends_failed", "backlog_dropped" };
+    static const char *const shown[] = { "searches",     "batches_parked", "dead_letters",
+                                         "redeliveries", "sends_failed",   "backlog_dropped" };
     unsigned missing = 0;
-    printf("# changes=%" PRIu64 " of_workers=%" PRIu64 " refused_busy=%" PRIu64 " paused=%" PRIu64 " longest_pause_us=%" PRIu64
-           " mean_pause_us=%" PRIu64 " sources_drawn_anew=%" PRIu64 " kills=%u\n",
-           changes->made, changes->workers_changed, changes->busy, changes->paused, changes->pause_longest_ns / 1000,
-           changes->paused ? changes->pause_sum_ns / changes->paused / 1000 : 0, changes->moved, changes->kills);
+    printf("# changes=%" PRIu64 " of_workers=%" PRIu64 " refused_busy=%" PRIu64 " paused=%" PRIu64
+           " longest_pause_us=%" PRIu64 " mean_pause_us=%" PRIu64 " sources_drawn_anew=%" PRIu64
+           " kills=%u\n",
+           changes->made, changes->workers_changed, changes->busy, changes->paused,
+           changes->pause_longest_ns / 1000,
+           changes->paused ? changes->pause_sum_ns / changes->paused / 1000 : 0, changes->moved,
+           changes->kills);
     printf("# messages=%.0f", counter("messages_processed"));
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
         bool never = is_lacking(needed[i]);
@@ -284,8 +307,10 @@ static unsigned walkers_report(void)
     unsigned wrong = 0;
     for (unsigned i = 0; i < LANE_CLIENTS; i++) {
         const struct walker *w = &walkers[i];
-        printf("# client=%u posted=%" PRIu64 " returned=%" PRIu64 " ports=%u closed_at_once=%u under_way_then=%" PRIu64 " %s\n", i,
-               w->all_posted, w->all_received, w->life, w->closed_at_once, w->abandoned, w->wrong[0] ? w->wrong : "consecutive");
+        printf("# client=%u posted=%" PRIu64 " returned=%" PRIu64
+               " ports=%u closed_at_once=%u under_way_then=%" PRIu64 " %s\n",
+               i, w->all_posted, w->all_received, w->life, w->closed_at_once, w->abandoned,
+               w->wrong[0] ? w->wrong : "consecutive");
         wrong += w->wrong[0] != '\0';
     }
     return wrong;
@@ -294,18 +319,30 @@ static unsigned walkers_report(void)
 static void parse(int argc, char **argv)
 {
     static const struct option known[] = {
-        { "bin", required_argument, NULL, 'b' },  { "plugin", required_argument, NULL, 'p' }, { "seconds", required_argument, NULL, 't' },
-        { "seed", required_argument, NULL, 's' }, { "kill", no_argument, NULL, 'k' },         { NULL, 0, NULL, 0 },
+        { "bin", required_argument, NULL, 'b' },     { "plugin", required_argument, NULL, 'p' },
+        { "seconds", required_argument, NULL, 't' }, { "seed", required_argument, NULL, 's' },
+        { "kill", no_argument, NULL, 'k' },          { NULL, 0, NULL, 0 },
     };
     long_run.seed = (unsigned)now_ns();
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (c) {
-        case 'b': long_run.bin = optarg; break;
-        case 'p': long_run.plugin = optarg; break;
-        case 't': long_run.seconds = (unsigned)strtoul(optarg, NULL, 10); break;
-        case 's': long_run.seed = (unsigned)strtoul(optarg, NULL, 10); break;
-        case 'k': long_run.kill = true; break;
-        default: exit(2);
+        case 'b':
+            long_run.bin = optarg;
+            break;
+        case 'p':
+            long_run.plugin = optarg;
+            break;
+        case 't':
+            long_run.seconds = (unsigned)strtoul(optarg, NULL, 10);
+            break;
+        case 's':
+            long_run.seed = (unsigned)strtoul(optarg, NULL, 10);
+            break;
+        case 'k':
+            long_run.kill = true;
+            break;
+        default:
+            exit(2);
         }
     }
     if (!long_run.bin || !long_run.plugin || long_run.seconds == 0) {
@@ -325,7 +362,8 @@ static void run(struct changes *changes, struct odeon_client *client)
     if (long_run.kill)
         pthread_create(&killer, NULL, kills_main, changes);
     changes_make(changes, client, began_ns + long_run.seconds * UINT64_C(1000000000), progress);
-    for (int i = 0; i < 3 && something_is_lacking(); i++) /* a slow machine, or luck: it gets more time */
+    /* a slow machine, or luck: it gets more time */
+    for (int i = 0; i < 3 && something_is_lacking(); i++)
         changes_make(changes, client, now_ns() + long_run.seconds * UINT64_C(1000000000), progress);
     atomic_store(&long_run.stop, true);
     if (long_run.kill)
@@ -341,8 +379,9 @@ int main(int argc, char **argv)
     parse(argc, argv);
     setvbuf(stdout, NULL, _IOLBF, 0);
     service_start();
-    printf("# seed=%u seconds=%u clients=%d stations=%d workers_max=%d%s\n", long_run.seed, long_run.seconds, LANE_CLIENTS, LANE_STATIONS,
-           WORKERS_MAX, long_run.kill ? " with kills" : "");
+    printf("# seed=%u seconds=%u clients=%d stations=%d workers_max=%d%s\n", long_run.seed,
+           long_run.seconds, LANE_CLIENTS, LANE_STATIONS, WORKERS_MAX,
+           long_run.kill ? " with kills" : "");
     if (odeon_connect(long_run.socket_path, "long", &client) < 0)
         cannot("connect");
     stations_spawn(client);

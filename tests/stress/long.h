@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The long run: what its parts share (long.c: the service and the verdict; long_walker.c: clients; long_changes.c: changes and kills).
+/* The long run: what its parts share (long.c: the service and the verdict; long_walker.c: clients;
+ * long_changes.c: changes and kills).
  *
- * Threads: one per client, one that kills if that is asked for, and the main one, which changes settings. A walker is its thread's
- * until joined, but for the atomics. `long_run` is written before the threads begin, but for the atomics. */
+ * Threads: one per client, one that kills if that is asked for, and the main one, which changes
+ * settings. A walker is its thread's until joined, but for the atomics. `long_run` is written
+ * before the threads begin, but for the atomics. */
 #ifndef LONG_H
 #define LONG_H
 
@@ -45,10 +47,11 @@ struct walker {
     uint32_t type, life;
     odeon_ref guest; /* a station of this life's; ODEON_NOBODY: none */
     struct walker_lane lanes[LANES_EACH];
-    uint64_t sent_pairs[LANE_STATIONS + 1], got_pairs[LANE_STATIONS + 1]; /* of this life, the last one: the guest */
-    uint64_t posted, received;                                            /* in this life */
-    uint64_t expected[LANE_STATIONS];                                     /* hops that each station must have seen at the end */
-    uint64_t all_posted, all_received, abandoned;                         /* abandoned: under way when a port was closed */
+    /* of this life, the last one: the guest */
+    uint64_t sent_pairs[LANE_STATIONS + 1], got_pairs[LANE_STATIONS + 1];
+    uint64_t posted, received;        /* in this life */
+    uint64_t expected[LANE_STATIONS]; /* hops that each station must have seen at the end */
+    uint64_t all_posted, all_received, abandoned; /* abandoned: under way when a port was closed */
     unsigned closed_at_once;
     char wrong[256];
 };
@@ -62,7 +65,8 @@ struct changes {
 uint64_t now_ns(void);
 void nap_us(unsigned us);
 /* Says what is wrong, once, and has everybody end. */
-void say_wrong(char *wrong, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void say_wrong(char *wrong, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* For as long as the executor may be down: true until `call` has not failed, or it is of no use. */
 bool try_again(int r, uint64_t until_ns);
 
@@ -70,7 +74,8 @@ void walker_prepare(struct walker *walker, unsigned index, unsigned seed);
 void *walker_main(void *walker);
 
 /* Changes settings until `until_ns`; `progress` is called now and then. */
-void changes_make(struct changes *changes, struct odeon_client *client, uint64_t until_ns, void (*progress)(const struct changes *));
+void changes_make(struct changes *changes, struct odeon_client *client, uint64_t until_ns,
+                  void (*progress)(const struct changes *));
 /* Thread: kills the executor now and then. */
 void *kills_main(void *changes);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the long run does to the service: changes of several settings at once, at random, and kills of its executor. */
+/* What the long run does to the service: changes of several settings at once, at random, and kills
+ * of its executor. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,7 +9,8 @@
 
 #include "long.h"
 
-static const char *const policies[] = { "none", "random", "round-robin", "longest-victim", "fullest", "locality", "share" };
+static const char *const policies[] = { "none",    "random",   "round-robin", "longest-victim",
+                                        "fullest", "locality", "share" };
 enum { N_POLICIES = sizeof(policies) / sizeof(policies[0]), PAIRS_MAX = 12 };
 
 /* One transaction: keys and their values. */
@@ -80,7 +82,8 @@ static void describe(const struct change *change, char *text, size_t size)
         n += (size_t)snprintf(text + n, size - n, " %s=%s", change->keys[i], change->values[i]);
 }
 
-static void count_made(struct changes *changes, const struct change *change, const struct odeon_reconfigured *took)
+static void count_made(struct changes *changes, const struct change *change,
+                       const struct odeon_reconfigured *took)
 {
     changes->made++;
     changes->moved += took->moved;
@@ -93,8 +96,8 @@ static void count_made(struct changes *changes, const struct change *change, con
         changes->per_policy[change->policy]++;
 }
 
-/* Handlers of the plugin take microseconds, so that a worker that does not stop within the service's two seconds is late for the
- * machine's sake at most once or twice in a row. */
+/* Handlers of the plugin take microseconds, so that a worker that does not stop within the
+ * service's two seconds is late for the machine's sake at most once or twice in a row. */
 static bool change_make(struct changes *changes, struct odeon_client *client)
 {
     struct change change;
@@ -140,7 +143,8 @@ static void take_a_lull(void)
     nap_us(2000 + draw(30000));
 }
 
-void changes_make(struct changes *changes, struct odeon_client *client, uint64_t until_ns, void (*progress)(const struct changes *))
+void changes_make(struct changes *changes, struct odeon_client *client, uint64_t until_ns,
+                  void (*progress)(const struct changes *))
 {
     seed = long_run.seed;
     while (now_ns() < until_ns && !atomic_load(&long_run.broken)) {
@@ -163,7 +167,9 @@ void changes_make(struct changes *changes, struct odeon_client *client, uint64_t
 static uint32_t executor_pid(struct odeon_stats *stats)
 {
     struct odeon_stats_service state = { .struct_size = sizeof(state) };
-    return odeon_stats_service(stats, &state) == 0 && strcmp(state.state_name, "running") == 0 ? state.executor_pid : 0;
+    return odeon_stats_service(stats, &state) == 0 && strcmp(state.state_name, "running") == 0
+               ? state.executor_pid
+               : 0;
 }
 
 static bool wait_for_another(struct odeon_stats *stats, uint32_t former)

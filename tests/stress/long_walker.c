@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients of the long run: each has lanes through stations, posts numbered hops along them and checks what comes back (lanes.h).
- * Some keep their port, some close it after a while, half of the time with hops under way: these must still be run. */
+/* Clients of the long run: each has lanes through stations, posts numbered hops along them and
+ * checks what comes back (lanes.h). Some keep their port, some close it after a while, half of the
+ * time with hops under way: these must still be run. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,9 +18,12 @@ static unsigned draw(struct walker *w, unsigned below)
 void walker_prepare(struct walker *w, unsigned index, unsigned seed)
 {
     char name[32];
-    *w = (struct walker){ .index = index, .seed = seed * 31 + index, .visits = index >= LANE_CLIENTS / 2 };
+    *w = (struct walker){ .index = index,
+                          .seed = seed * 31 + index,
+                          .visits = index >= LANE_CLIENTS / 2 };
     snprintf(name, sizeof(name), "walker-%u", index);
-    if (odeon_connect(long_run.socket_path, name, &w->client) < 0 || odeon_message_id(w->client, odeon_message_of(lane_hop), &w->type) < 0)
+    if (odeon_connect(long_run.socket_path, name, &w->client) < 0 ||
+        odeon_message_id(w->client, odeon_message_of(lane_hop), &w->type) < 0)
         say_wrong(w->wrong, sizeof(w->wrong), "connecting: %s", odeon_error_text());
 }
 
@@ -32,13 +36,17 @@ static unsigned guest_peer(const struct walker *w)
 
 static bool guest_spawn(struct walker *w)
 {
-    static const enum odeon_where places[] = { ODEON_WHERE_ANY, ODEON_WHERE_ANY, ODEON_WHERE_PINNED, ODEON_WHERE_FOLLOW };
-    struct odeon_spawn_where where = { .struct_size = sizeof(where), .where = places[draw(w, 4)], .worker = ODEON_WORKER_ANY };
+    static const enum odeon_where places[] = { ODEON_WHERE_ANY, ODEON_WHERE_ANY, ODEON_WHERE_PINNED,
+                                               ODEON_WHERE_FOLLOW };
+    struct odeon_spawn_where where = { .struct_size = sizeof(where),
+                                       .where = places[draw(w, 4)],
+                                       .worker = ODEON_WORKER_ANY };
     struct lane_station_args args = { .peer = guest_peer(w), .forgets = long_run.kill };
     uint64_t until = now_ns() + PATIENCE_S * UINT64_C(1000000000);
     int r;
     do
-        r = odeon_admin_actor_spawn(w->client, "lane_station", NULL, &args, sizeof(args), &where, &w->guest);
+        r = odeon_admin_actor_spawn(w->client, "lane_station", NULL, &args, sizeof(args), &where,
+                                    &w->guest);
     while (try_again(r, until));
     if (r < 0)
         say_wrong(w->wrong, sizeof(w->wrong), "spawning: %s", odeon_error_text());
@@ -68,7 +76,9 @@ static void lane_choose(struct walker *w, struct walker_lane *lane, bool with_gu
 
 static bool life_begin(struct walker *w)
 {
-    struct odeon_port_options options = { .struct_size = sizeof(options), .submission_bytes = RING_BYTES, .delivery_bytes = RING_BYTES };
+    struct odeon_port_options options = { .struct_size = sizeof(options),
+                                          .submission_bytes = RING_BYTES,
+                                          .delivery_bytes = RING_BYTES };
     uint64_t until = now_ns() + PATIENCE_S * UINT64_C(1000000000);
     int r;
     w->life++;
@@ -125,34 +135,41 @@ static bool check_hop(struct walker *w, const struct odeon_delivery *d)
     struct lane_hop hop;
     if (d->type != w->type || d->size != sizeof(hop)) {
         const struct odeon_refusal *refusal = d->data;
-        say_wrong(w->wrong, sizeof(w->wrong), "a record of type %u with %u bytes (a refusal's reason: %u)", d->type, d->size,
+        say_wrong(w->wrong, sizeof(w->wrong),
+                  "a record of type %u with %u bytes (a refusal's reason: %u)", d->type, d->size,
                   d->type == ODEON_MSG_REFUSAL ? refusal->reason : 0U);
         return false;
     }
     memcpy(&hop, d->data, sizeof(hop));
     unsigned nth = hop.lane - w->index * LANES_EACH;
-    if (hop.life != w->life || nth >= LANES_EACH || hop.at != hop.hops || d->from != w->lanes[nth].path[hop.hops - 1]) {
-        say_wrong(w->wrong, sizeof(w->wrong), "a hop of lane %u, life %u (now %u), at %u of %u", hop.lane, hop.life, w->life, hop.at,
-                  hop.hops);
+    if (hop.life != w->life || nth >= LANES_EACH || hop.at != hop.hops ||
+        d->from != w->lanes[nth].path[hop.hops - 1]) {
+        say_wrong(w->wrong, sizeof(w->wrong), "a hop of lane %u, life %u (now %u), at %u of %u",
+                  hop.lane, hop.life, w->life, hop.at, hop.hops);
         return false;
     }
     struct walker_lane *lane = &w->lanes[nth];
     if (hop.number != lane->received + 1) {
-        say_wrong(w->wrong, sizeof(w->wrong), "lane %u: number %" PRIu64 " came where %" PRIu64 " was next: %s", hop.lane, hop.number,
-                  lane->received + 1, hop.number <= lane->received ? "doubled or out of order" : "lost or out of order");
+        say_wrong(w->wrong, sizeof(w->wrong),
+                  "lane %u: number %" PRIu64 " came where %" PRIu64 " was next: %s", hop.lane,
+                  hop.number, lane->received + 1,
+                  hop.number <= lane->received ? "doubled or out of order"
+                                               : "lost or out of order");
         return false;
     }
     lane->received++;
     w->received++;
     uint64_t *pair = &w->got_pairs[pair_index(hop.from)];
     if (hop.pair && hop.pair != *pair + 1) {
-        say_wrong(w->wrong, sizeof(w->wrong), "from station %u: number %" PRIu64 " of the pair came where %" PRIu64 " was next", hop.from,
-                  hop.pair, *pair + 1);
+        say_wrong(w->wrong, sizeof(w->wrong),
+                  "from station %u: number %" PRIu64 " of the pair came where %" PRIu64 " was next",
+                  hop.from, hop.pair, *pair + 1);
         return false;
     }
     *pair = hop.pair;
     if (hop.flawed)
-        say_wrong(w->wrong, sizeof(w->wrong), "a station on lane %u has seen something wrong", hop.lane);
+        say_wrong(w->wrong, sizeof(w->wrong), "a station on lane %u has seen something wrong",
+                  hop.lane);
     return !hop.flawed;
 }
 
@@ -211,7 +228,8 @@ static bool walker_post(struct walker *w)
     return true;
 }
 
-/* Posts and receives until the end of this life; all has come back then, or, `at_once`, whatever has. */
+/* Posts and receives until the end of this life; all has come back then, or, `at_once`, whatever
+ * has. */
 static bool life_run(struct walker *w, uint64_t end_ns, bool at_once)
 {
     uint64_t seen = 0, since = now_ns();
@@ -222,14 +240,16 @@ static bool life_run(struct walker *w, uint64_t end_ns, bool at_once)
         if (atomic_load(&long_run.broken))
             return false;
         bool posts = !over && !atomic_load(&long_run.lull);
-        if ((posts && !walker_post(w)) || !walker_receive(w, w->posted == w->received ? 200000 : 2000000))
+        if ((posts && !walker_post(w)) ||
+            !walker_receive(w, w->posted == w->received ? 200000 : 2000000))
             return false;
         if (w->received != seen || w->received == w->posted) {
             seen = w->received;
             since = now_ns();
         } else if (now_ns() - since > PATIENCE_S * UINT64_C(1000000000)) {
-            say_wrong(w->wrong, sizeof(w->wrong), "%" PRIu64 " of %" PRIu64 " have come back, then nothing for %d s: lost", w->received,
-                      w->posted, PATIENCE_S);
+            say_wrong(w->wrong, sizeof(w->wrong),
+                      "%" PRIu64 " of %" PRIu64 " have come back, then nothing for %d s: lost",
+                      w->received, w->posted, PATIENCE_S);
             return false;
         }
         if (draw(w, 200) == 0)
@@ -244,7 +264,8 @@ void *walker_main(void *argument)
         if (!life_begin(w))
             break;
         uint64_t length_ms = w->visits ? 20 + draw(w, 600) : UINT32_MAX;
-        bool at_once = w->visits && w->guest == ODEON_NOBODY && draw(w, 2); /* hops must not find that their station has ended */
+        /* hops must not find that their station has ended */
+        bool at_once = w->visits && w->guest == ODEON_NOBODY && draw(w, 2);
         bool well = life_run(w, now_ns() + length_ms * 1000000, at_once);
         w->closed_at_once += at_once;
         if (!life_end(w) || !well)

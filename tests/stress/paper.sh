@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# paper.sh BUILD: the paper's suite can be run, its lines say what they should, and figures come out of them. The times mean
-# nothing here. Needs two CPUs; 77: there is one.
+# paper.sh BUILD: the paper's suite can be run, its lines say what they should, and figures come out
+# of them. The times mean nothing here. Needs two CPUs; 77: there is one.
 set -uo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1

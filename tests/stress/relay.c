@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plugin of the kill torture: `relay_first` hands a hop on to the `relay_second` that it was spawned with, which hands it back to
- * its origin.  Some hops take a little while, so that kills find handlers running and thieves find queues waiting. */
+/* Plugin of the kill torture: `relay_first` hands a hop on to the `relay_second` that it was
+ * spawned with, which hands it back to its origin. Some hops take a little while, so that kills
+ * find handlers running and thieves find queues waiting. */
 #include "relay.h"
 
 #include <odeon/plugin.h>

@@ -5,7 +5,10 @@
 
 #include <odeon/message.h>
 
-ODEON_MESSAGE(relay_hop, 1, { odeon_ref origin; uint64_t number; });
+ODEON_MESSAGE(relay_hop, 1, {
+    odeon_ref origin;
+    uint64_t number;
+});
 ODEON_INTERFACE(relay_first, relay_hop);
 ODEON_INTERFACE(relay_second, relay_hop);
 

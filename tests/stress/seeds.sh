@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The torture's proof: executors with one deliberate bug each (daemon/engine/seed.h) must be found broken.
+# The torture's proof: executors with one deliberate bug each (daemon/engine/seed.h) must be found
+# broken.
 #
 #   seeds.sh BUILD_DIR [SEED...]
 #
-# Each is given eight chances of 200 kills, of which a machine that has time needs one; a bug that survives all of them fails the test.
+# Each is given eight chances of 200 kills, of which a machine that has time needs one; a bug that
+# survives all of them fails the test.
 set -u
 build=$(realpath -e "$1") || exit 2
 shift

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kill torture: clients post numbered messages that pass through two actors on different workers and come back, while the
- * executor is killed again and again.  Each client must see its own numbers consecutive: none missing, none twice, none out of
- * order.  What recovery found is printed, and what must have been hit at least once is checked.
+/* Kill torture: clients post numbered messages that pass through two actors on different workers
+ * and come back, while the executor is killed again and again. Each client must see its own numbers
+ * consecutive: none missing, none twice, none out of order. What recovery found is printed, and
+ * what must have been hit at least once is checked.
  *
- *     torture --bin DIR --plugin FILE [--executor FILE] [--kills N] [--clients N] [--need LIST] [--seed N]
+ *     torture --bin DIR --plugin FILE [--executor FILE] [--kills N] [--clients N] [--need LIST]
+ *     [--seed N]
  *             [--lopsided] [--by-signal]
  *
  * --by-signal counts only the kills that came from here, not those at injection points.
  *
- * The environment variable ODEON_INJECT reaches the executor: a test build then also kills itself at chosen points
- * (daemon/engine/seed.h).  Exit code: 0 fine, 1 a promise was broken, 2 could not run.
+ * The environment variable ODEON_INJECT reaches the executor: a test build then also kills itself
+ * at chosen points (daemon/engine/seed.h). Exit code: 0 fine, 1 a promise was broken, 2 could not
+ * run.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -34,7 +37,13 @@
 #include "tests/history/history.h"
 #include "tests/run/scratch.h"
 
-enum { CLIENTS_MAX = 16, OUTSTANDING_MAX = 100000, RING_BYTES = 65536, PATIENCE_MS = 60000, AGAIN = 5 };
+enum {
+    CLIENTS_MAX = 16,
+    OUTSTANDING_MAX = 100000,
+    RING_BYTES = 65536,
+    PATIENCE_MS = 60000,
+    AGAIN = 5
+};
 
 struct options {
     const char *bin, *plugin, *executor, *need;
@@ -51,11 +60,13 @@ struct sender {
     uint32_t type;
     uint64_t posted, received;
     struct history *history; /* of what it has posted and got back */
-    atomic_ullong fill; /* bytes in the submission ring when last looked at */
+    atomic_ullong fill;      /* bytes in the submission ring when last looked at */
     char broken[160];
 };
 
-static struct options options = { .kills = 200, .clients = 4, .need = "running,outbox,journal,lock,parked,steals,redeliveries" };
+static struct options options = {
+    .kills = 200, .clients = 4, .need = "running,outbox,journal,lock,parked,steals,redeliveries"
+};
 static char directory[64], socket_path[96], stats_path[96];
 static pid_t service = -1;
 static atomic_bool stop_posting, give_up, press; /* press: post as fast as the ring takes it */
@@ -83,8 +94,11 @@ static void service_start(void)
         return;
     if (!freopen(log, "a", stderr) || !freopen(log, "a", stdout))
         _exit(2);
-    const char *arguments[32] = { odeond, "--foreground", "--runtime-dir", directory, "--set", "workers=2", "--set", "throughput=64",
-                                  "--set", "restart-delay-max-ms=1", "--set", "spin-us=200", "--plugin", options.plugin };
+    const char *arguments[32] = {
+        odeond,      "--foreground", "--runtime-dir", directory,     "--set",
+        "workers=2", "--set",        "throughput=64", "--set",       "restart-delay-max-ms=1",
+        "--set",     "spin-us=200",  "--plugin",      options.plugin
+    };
     unsigned n = 14;
     if (options.executor) {
         arguments[n++] = "--executor";
@@ -125,7 +139,8 @@ static __attribute__((noreturn)) void cannot(const char *what)
 
 /* ---- clients ---- */
 
-/* An executor with injection points may die in the middle: what it has made then is nobody's, and stays. */
+/* An executor with injection points may die in the middle: what it has made then is nobody's, and
+ * stays. */
 static odeon_ref make(struct odeon_client *client, const char *type, const void *args, size_t size)
 {
     uint64_t until = now_ms() + PATIENCE_MS;
@@ -139,14 +154,17 @@ static odeon_ref make(struct odeon_client *client, const char *type, const void 
 static void sender_prepare(struct sender *s)
 {
     s->history = history_new();
-    struct odeon_port_options port = { .struct_size = sizeof(port), .submission_bytes = RING_BYTES, .delivery_bytes = RING_BYTES };
+    struct odeon_port_options port = { .struct_size = sizeof(port),
+                                       .submission_bytes = RING_BYTES,
+                                       .delivery_bytes = RING_BYTES };
     uint64_t until = now_ms() + PATIENCE_MS;
     odeon_ref second;
     if (odeon_connect(socket_path, "torture", &s->client) < 0)
         cannot("connect");
     if (odeon_message_id(s->client, odeon_message_of(relay_hop), &s->type) < 0)
         cannot("message type");
-    /* Actors go round the workers: a pair is spread over two, or, lopsided, all pairs lie on one, for the other one to steal. */
+    /* Actors go round the workers: a pair is spread over two, or, lopsided, all pairs lie on one,
+     * for the other one to steal. */
     second = make(s->client, "relay_second", NULL, 0);
     if (options.lopsided)
         (void)make(s->client, "relay_second", NULL, 0);
@@ -166,7 +184,8 @@ static bool sender_receive(struct sender *s)
     while ((r = odeon_receive(s->port, &d)) == 1) {
         struct relay_hop hop;
         if (d.type != s->type || d.size != sizeof(hop)) {
-            snprintf(s->broken, sizeof(s->broken), "got a record of type %u with %u bytes", d.type, d.size);
+            snprintf(s->broken, sizeof(s->broken), "got a record of type %u with %u bytes", d.type,
+                     d.size);
             return false;
         }
         memcpy(&hop, d.data, sizeof(hop));
@@ -184,7 +203,8 @@ static bool sender_receive(struct sender *s)
 static bool sender_post(struct sender *s)
 {
     unsigned burst = 0;
-    while (s->posted - s->received < OUTSTANDING_MAX || (atomic_load(&press) && burst++ < RING_BYTES / 32)) {
+    while (s->posted - s->received < OUTSTANDING_MAX ||
+           (atomic_load(&press) && burst++ < RING_BYTES / 32)) {
         struct relay_hop hop = { .origin = odeon_port_ref(s->port), .number = s->posted + 1 };
         history_note(s->history, HISTORY_BEGUN, s->first, s->first, hop.number);
         int r = odeon_post(s->port, s->first, s->type, &hop, sizeof(hop));
@@ -197,7 +217,9 @@ static bool sender_post(struct sender *s)
         history_note(s->history, HISTORY_SENT, s->first, s->first, hop.number);
         s->posted++;
     }
-    atomic_store(&s->fill, s->port->submission_tail - atomic_load_explicit(&s->port->theirs->submission_head, memory_order_acquire));
+    atomic_store(&s->fill,
+                 s->port->submission_tail -
+                     atomic_load_explicit(&s->port->theirs->submission_head, memory_order_acquire));
     return true;
 }
 
@@ -261,19 +283,26 @@ static unsigned missing(struct odeon_stats *stats, FILE *out)
         const char *name;
         double found;
     } rows[] = {
-        { "running", (double)s.recovered_running_handlers },  { "outbox", (double)s.recovered_unflushed_outboxes },
-        { "journal", (double)s.recovered_armed_journals },    { "lock", (double)s.recovered_held_locks },
-        { "parked", (double)s.recovered_parked_batches },     { "attached", (double)s.recovered_attached_batches },
-        { "ports", (double)s.recovered_ports_attached },      { "steals", counter(stats, "steals") },
-        { "redeliveries", (double)s.recovered_redeliveries }, { "backlogged", counter(stats, "port_backlogged") },
-        { "dropped", counter(stats, "backlog_dropped") },     { "dead_letters", counter(stats, "dead_letters") },
+        { "running", (double)s.recovered_running_handlers },
+        { "outbox", (double)s.recovered_unflushed_outboxes },
+        { "journal", (double)s.recovered_armed_journals },
+        { "lock", (double)s.recovered_held_locks },
+        { "parked", (double)s.recovered_parked_batches },
+        { "attached", (double)s.recovered_attached_batches },
+        { "ports", (double)s.recovered_ports_attached },
+        { "steals", counter(stats, "steals") },
+        { "redeliveries", (double)s.recovered_redeliveries },
+        { "backlogged", counter(stats, "port_backlogged") },
+        { "dropped", counter(stats, "backlog_dropped") },
+        { "dead_letters", counter(stats, "dead_letters") },
     };
     unsigned n = 0;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         bool never = strstr(options.need, rows[i].name) && rows[i].found <= 0;
         n += never;
         if (out)
-            fprintf(out, "%s%s=%.0f%s", i ? " " : "# found: ", rows[i].name, rows[i].found, never ? " (never hit)" : "");
+            fprintf(out, "%s%s=%.0f%s", i ? " " : "# found: ", rows[i].name, rows[i].found,
+                    never ? " (never hit)" : "");
     }
     if (out)
         fprintf(out, "\n");
@@ -321,7 +350,8 @@ static void kill_often(struct odeon_stats *stats, const struct sender *senders)
             half_full += half && rings_are_half_full(senders);
         }
         atomic_store(&press, false);
-        for (int i = 0; i < 5000 && odeon_stats_service(stats, &state) == 0 && state.executor_pid == pid; i++)
+        for (int i = 0;
+             i < 5000 && odeon_stats_service(stats, &state) == 0 && state.executor_pid == pid; i++)
             nap_us(200);
         if (kills % 20 == 0 && isatty(STDERR_FILENO))
             fprintf(stderr, "\rtorture: %u of %u kills", kills, options.kills);
@@ -332,28 +362,50 @@ static void kill_often(struct odeon_stats *stats, const struct sender *senders)
 static void parse(int argc, char **argv)
 {
     static const struct option known[] = {
-        { "bin", required_argument, NULL, 'b' },   { "plugin", required_argument, NULL, 'p' }, { "executor", required_argument, NULL, 'e' },
-        { "kills", required_argument, NULL, 'k' }, { "clients", required_argument, NULL, 'c' }, { "need", required_argument, NULL, 'n' },
-        { "seed", required_argument, NULL, 's' },  { "lopsided", no_argument, NULL, 'l' },
-        { "by-signal", no_argument, NULL, 'S' },   { NULL, 0, NULL, 0 },
+        { "bin", required_argument, NULL, 'b' },      { "plugin", required_argument, NULL, 'p' },
+        { "executor", required_argument, NULL, 'e' }, { "kills", required_argument, NULL, 'k' },
+        { "clients", required_argument, NULL, 'c' },  { "need", required_argument, NULL, 'n' },
+        { "seed", required_argument, NULL, 's' },     { "lopsided", no_argument, NULL, 'l' },
+        { "by-signal", no_argument, NULL, 'S' },      { NULL, 0, NULL, 0 },
     };
     options.seed = (unsigned)now_ms();
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (c) {
-        case 'b': options.bin = optarg; break;
-        case 'p': options.plugin = optarg; break;
-        case 'e': options.executor = optarg; break;
-        case 'k': options.kills = (unsigned)strtoul(optarg, NULL, 10); break;
-        case 'c': options.clients = (unsigned)strtoul(optarg, NULL, 10); break;
-        case 'n': options.need = optarg; break;
-        case 's': options.seed = (unsigned)strtoul(optarg, NULL, 10); break;
-        case 'l': options.lopsided = true; break;
-        case 'S': options.by_signal = true; break;
-        default: exit(2);
+        case 'b':
+            options.bin = optarg;
+            break;
+        case 'p':
+            options.plugin = optarg;
+            break;
+        case 'e':
+            options.executor = optarg;
+            break;
+        case 'k':
+            options.kills = (unsigned)strtoul(optarg, NULL, 10);
+            break;
+        case 'c':
+            options.clients = (unsigned)strtoul(optarg, NULL, 10);
+            break;
+        case 'n':
+            options.need = optarg;
+            break;
+        case 's':
+            options.seed = (unsigned)strtoul(optarg, NULL, 10);
+            break;
+        case 'l':
+            options.lopsided = true;
+            break;
+        case 'S':
+            options.by_signal = true;
+            break;
+        default:
+            exit(2);
         }
     }
     if (!options.bin || !options.plugin || options.clients == 0 || options.clients > CLIENTS_MAX) {
-        fputs("usage: torture --bin DIR --plugin FILE [--executor FILE] [--kills N] [--clients N] [--need LIST] [--seed N] [--lopsided] [--by-signal]\n", stderr);
+        fputs("usage: torture --bin DIR --plugin FILE [--executor FILE] [--kills N] [--clients N] "
+              "[--need LIST] [--seed N] [--lopsided] [--by-signal]\n",
+              stderr);
         exit(2);
     }
 }
@@ -405,6 +457,8 @@ int main(int argc, char **argv)
         odeon_disconnect(senders[i].client);
     odeon_stats_close(stats);
     clean_up();
-    printf("torture: %s\n", broken ? "BROKEN" : left_out ? "incomplete: not everything was hit" : "ok");
+    printf("torture: %s\n", broken     ? "BROKEN"
+                            : left_out ? "incomplete: not everything was hit"
+                                       : "ok");
     return broken || left_out ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many alike: each sends what it gets back to whoever sent it, but for one message that it never returns from. */
+/* Many alike: each sends what it gets back to whoever sent it, but for one message that it never
+ * returns from. */
 #pragma once
 
 #include <odeon/message.h>

@@ -24,7 +24,9 @@ static int *volatile nowhere;
 static struct faulty_page *page_map(const char *path)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    void *page = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(struct faulty_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *page =
+        fd < 0 ? MAP_FAILED
+               : mmap(NULL, sizeof(struct faulty_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     if (fd >= 0)
         close(fd);
@@ -174,6 +176,7 @@ ODEON_RECEIVE(faulty_actor, faulty_count)
     return ODEON_NODELETE;
 }
 
-ODEON_HANDLERS(faulty_actor, ODEON_ON(faulty_actor, faulty_do), ODEON_ON(faulty_actor, faulty_count));
+ODEON_HANDLERS(faulty_actor, ODEON_ON(faulty_actor, faulty_do),
+               ODEON_ON(faulty_actor, faulty_count));
 ODEON_ACTOR_TYPE(faulty_actor);
 ODEON_PLUGIN("faulty", "1.0.0", ODEON_TYPE(faulty_actor));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors that do to the process what handlers must not, when they are told to; and a page of shared memory through which the test sees what
- * has been run whatever becomes of the executor. */
+/* Actors that do to the process what handlers must not, when they are told to; and a page of shared
+ * memory through which the test sees what has been run whatever becomes of the executor. */
 #pragma once
 
 #include <odeon/message.h>
@@ -24,8 +24,8 @@ enum faulty_how {
     FAULTY_LOOP,     /* computing */
     FAULTY_FORK,     /* the child returns from the handler */
     FAULTY_CLOSE_ALL,
-    FAULTY_MASK,     /* blocks all signals, then as FAULTY_NULL */
-    FAULTY_HANDLER,  /* takes SIGSEGV for itself, then as FAULTY_NULL */
+    FAULTY_MASK,    /* blocks all signals, then as FAULTY_NULL */
+    FAULTY_HANDLER, /* takes SIGSEGV for itself, then as FAULTY_NULL */
     FAULTY_CHDIR,
     FAULTY_N
 };
@@ -35,7 +35,11 @@ ODEON_MESSAGE(faulty_do, 1, {
     uint32_t times; /* at so many attempts, then it is counted like any other */
 });
 ODEON_MESSAGE(faulty_count, 1, { uint64_t n; }); /* is counted, and must be the next */
-ODEON_MESSAGE(faulty_pass, 1, { odeon_ref to; uint64_t n, how; }); /* to a passer: sends a count on or, with how > 0, a do */
+/* to a passer: sends a count on or, with how > 0, a do */
+ODEON_MESSAGE(faulty_pass, 1, {
+    odeon_ref to;
+    uint64_t n, how;
+});
 ODEON_INTERFACE(faulty_actor, faulty_do, faulty_count);
 
 struct faulty_args {
@@ -48,5 +52,5 @@ struct faulty_page {
     _Atomic uint32_t entered, done;
     _Atomic uint64_t counted[8], last[8], out_of_order;
     _Atomic uint64_t mate_at_retry; /* last[1] when a message that had been blamed came again */
-    _Atomic uint32_t children; /* forked ones that went on as if they were the executor */
+    _Atomic uint32_t children;      /* forked ones that went on as if they were the executor */
 };

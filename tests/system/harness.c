@@ -25,7 +25,8 @@
 
 enum { SERVICES_MAX = 8, WORDS_MAX = 64 };
 
-/* What atexit() cleans up: copies, since a test that fails leaves its own behind on a stack that is no more. */
+/* What atexit() cleans up: copies, since a test that fails leaves its own behind on a stack that is
+ * no more. */
 static struct service running[SERVICES_MAX];
 
 int64_t time_ns(void)
@@ -48,7 +49,8 @@ static void remove_dir(const char *dir)
     if (!entries)
         return;
     for (struct dirent *entry; (entry = readdir(entries)) != NULL;)
-        unlinkat(dirfd(entries), entry->d_name, 0); /* `.` and `..` are directories: nothing happens */
+        /* `.` and `..` are directories: nothing happens */
+        unlinkat(dirfd(entries), entry->d_name, 0);
     closedir(entries);
     rmdir(dir);
 }
@@ -58,7 +60,8 @@ static void print_log(const struct service *service)
     char *log = service_read_log(service);
     size_t n = strlen(log), shown = 6000;
 
-    fprintf(stderr, "--- log of odeond%s\n%s---\n", n > shown ? " (its end)" : "", n > shown ? log + n - shown : log);
+    fprintf(stderr, "--- log of odeond%s\n%s---\n", n > shown ? " (its end)" : "",
+            n > shown ? log + n - shown : log);
     free(log);
 }
 
@@ -117,9 +120,11 @@ void service_make_dir(struct service *service)
     close(fd);
 }
 
-static void __attribute__((noreturn)) become_odeond(const struct service *service, char **words, pid_t parent)
+static void __attribute__((noreturn))
+become_odeond(const struct service *service, char **words, pid_t parent)
 {
-    int log = open(service->log, O_WRONLY | O_CREAT | O_APPEND, 0600), null = open("/dev/null", O_RDONLY);
+    int log = open(service->log, O_WRONLY | O_CREAT | O_APPEND, 0600),
+        null = open("/dev/null", O_RDONLY);
 
     if (log >= 0 && null >= 0 && dup2(log, 1) >= 0 && dup2(log, 2) >= 0 && dup2(null, 0) >= 0 &&
         prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
@@ -135,7 +140,8 @@ void service_spawn(struct service *service, const char *const *arguments)
     pid_t parent = getpid();
     unsigned n = 6;
 
-    snprintf(config, sizeof(config), "%s/conf", service->dir); /* empty: not what is installed on this machine */
+    /* empty: not what is installed on this machine */
+    snprintf(config, sizeof(config), "%s/conf", service->dir);
 
     for (; arguments && *arguments; arguments++) {
         assert_true(n < WORDS_MAX - 1);
@@ -152,7 +158,8 @@ static bool has_ended(struct service *service)
 {
     siginfo_t info = { 0 };
 
-    return waitid(P_PID, (id_t)service->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == service->pid;
+    return waitid(P_PID, (id_t)service->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == service->pid;
 }
 
 /* Ready: a client is admitted and the state is what it says. */
@@ -240,8 +247,8 @@ struct odeon_client *service_connect(const struct service *service, const char *
     return client;
 }
 
-struct odeon_port *port_open_or_fail(struct odeon_client *client, uint64_t submission_bytes, uint64_t delivery_bytes,
-                                     bool pipe)
+struct odeon_port *port_open_or_fail(struct odeon_client *client, uint64_t submission_bytes,
+                                     uint64_t delivery_bytes, bool pipe)
 {
     struct odeon_port_options options = { .struct_size = sizeof(options),
                                           .pipe = pipe,
@@ -263,7 +270,8 @@ uint32_t message_id(struct odeon_client *client, const struct odeon_message_type
     return id;
 }
 
-odeon_ref spawn(struct odeon_client *client, const char *type, const char *name, const void *args, size_t args_size)
+odeon_ref spawn(struct odeon_client *client, const char *type, const char *name, const void *args,
+                size_t args_size)
 {
     odeon_ref ref = ODEON_NOBODY;
 
@@ -367,7 +375,8 @@ static bool another_serves(struct service *service, pid_t former)
 {
     struct odeon_stats_service state = service_state(service);
 
-    return state.executor_pid != 0 && (pid_t)state.executor_pid != former && strcmp(state.state_name, "running") == 0;
+    return state.executor_pid != 0 && (pid_t)state.executor_pid != former &&
+           strcmp(state.state_name, "running") == 0;
 }
 
 void service_wait_executor(struct service *service, pid_t former)
@@ -389,7 +398,8 @@ int ctl(const struct service *service, char *output, size_t size, const char *fo
     va_start(args, format);
     vsnprintf(arguments, sizeof(arguments), format, args);
     va_end(args);
-    snprintf(command, sizeof(command), "exec '%s' --socket '%s' %s 2>&1", TEST_ODEONCTL, service->socket, arguments);
+    snprintf(command, sizeof(command), "exec '%s' --socket '%s' %s 2>&1", TEST_ODEONCTL,
+             service->socket, arguments);
     pipe = popen(command, "re");
     assert_non_null(pipe);
     output[0] = '\0';
@@ -403,7 +413,8 @@ int ctl(const struct service *service, char *output, size_t size, const char *fo
     return WEXITSTATUS(status);
 }
 
-int executor_set(struct odeon_client *client, const char *const *keys, const char *const *values, size_t n)
+int executor_set(struct odeon_client *client, const char *const *keys, const char *const *values,
+                 size_t n)
 {
     int r;
 
@@ -437,7 +448,8 @@ static bool read_stat(pid_t pid, char *ret_state, uint64_t *ret_ticks)
     close(fd);
     text[n > 0 ? n : 0] = '\0';
     at = strrchr(text, ')');
-    if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", ret_state, &user, &kernel) != 3)
+    if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", ret_state,
+                      &user, &kernel) != 3)
         return false;
     *ret_ticks = user + kernel;
     return true;
@@ -448,7 +460,9 @@ uint64_t process_cpu_ns(pid_t pid)
     uint64_t ticks = 0;
     char state;
 
-    return read_stat(pid, &state, &ticks) ? ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK)) : 0;
+    return read_stat(pid, &state, &ticks)
+               ? ticks * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK))
+               : 0;
 }
 
 bool process_lives(pid_t pid)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A private service for a test: odeond in the foreground with a runtime directory of its own, its clients, its log, its
- * figures.
+/* A private service for a test: odeond in the foreground with a runtime directory of its own, its
+ * clients, its log, its figures.
  *
- * Used by one thread, the one that runs the tests, except where a function says otherwise: cmocka's assertions work
- * there alone. What cannot be done fails the test that runs. No leftovers: odeond dies with the thread that started it,
- * the executor dies with odeond, and what is still there at exit is killed and removed. Folders of a test that is
- * killed go when the next one begins (tests/run/scratch.h).
+ * Used by one thread, the one that runs the tests, except where a function says otherwise: cmocka's
+ * assertions work there alone. What cannot be done fails the test that runs. No leftovers: odeond
+ * dies with the thread that started it, the executor dies with odeond, and what is still there at
+ * exit is killed and removed. Folders of a test that is killed go when the next one begins
+ * (tests/run/scratch.h).
  */
 #pragma once
 
@@ -18,7 +19,8 @@
 #include <odeon/client.h>
 #include <odeon/stats.h>
 
-/* How long a test waits for what must happen; far more than it takes, for slow machines and sanitizers. */
+/* How long a test waits for what must happen; far more than it takes, for slow machines and
+ * sanitizers. */
 enum { PATIENCE_S = 60 };
 
 #define MILLISECONDS(n) ((int64_t)(n)*1000000)
@@ -29,13 +31,13 @@ int64_t time_ns(void); /* any thread */
 void pause_briefly(void);
 
 /* Looks until `condition_` holds or the seconds are over; its last value.  Any thread. */
-#define wait_until_within(seconds_, condition_)                                                                        \
-    __extension__({                                                                                                    \
-        int64_t wait_end_ = time_ns() + SECONDS(seconds_);                                                             \
-        bool wait_held_;                                                                                               \
-        while (!(wait_held_ = (condition_)) && time_ns() < wait_end_)                                                  \
-            pause_briefly();                                                                                           \
-        wait_held_;                                                                                                    \
+#define wait_until_within(seconds_, condition_)                                                    \
+    __extension__({                                                                                \
+        int64_t wait_end_ = time_ns() + SECONDS(seconds_);                                         \
+        bool wait_held_;                                                                           \
+        while (!(wait_held_ = (condition_)) && time_ns() < wait_end_)                              \
+            pause_briefly();                                                                       \
+        wait_held_;                                                                                \
     })
 #define wait_until(condition_) wait_until_within(PATIENCE_S, condition_)
 
@@ -46,7 +48,8 @@ struct service {
     struct odeon_stats *figures;
 };
 
-/* `arguments`: further words of odeond's command line, up to NULL; may be NULL.  Fresh makes a runtime directory. */
+/* `arguments`: further words of odeond's command line, up to NULL; may be NULL. Fresh makes a
+ * runtime directory. */
 void service_make_dir(struct service *service);
 void service_spawn(struct service *service, const char *const *arguments); /* does not wait */
 void service_wait_ready(struct service *service);
@@ -54,23 +57,27 @@ void service_start(struct service *service, const char *const *arguments); /* th
 /* Sends the signal and waits for the end; the wait status. */
 int service_stop(struct service *service, int signal);
 int service_wait_end(struct service *service);
-/* Ends it in whatever state it is, removes the directory, prints the log when the test program is about to fail. */
+/* Ends it in whatever state it is, removes the directory, prints the log when the test program is
+ * about to fail. */
 void service_end(struct service *service);
 
 /* Settings that make a service small and its start quick, for any test. */
-#define SMALL_SERVICE                                                                                                  \
-    "--set", "workers=2", "--set", "queues-per-worker=2", "--set", "actors=1024", "--set", "affinity=none"
+#define SMALL_SERVICE                                                                              \
+    "--set", "workers=2", "--set", "queues-per-worker=2", "--set", "actors=1024", "--set",         \
+        "affinity=none"
 
 struct odeon_client *service_connect(const struct service *service, const char *name);
-struct odeon_port *port_open_or_fail(struct odeon_client *client, uint64_t submission_bytes, uint64_t delivery_bytes,
-                                     bool pipe);
+struct odeon_port *port_open_or_fail(struct odeon_client *client, uint64_t submission_bytes,
+                                     uint64_t delivery_bytes, bool pipe);
 uint32_t message_id(struct odeon_client *client, const struct odeon_message_type *type);
-odeon_ref spawn(struct odeon_client *client, const char *type, const char *name, const void *args, size_t args_size);
+odeon_ref spawn(struct odeon_client *client, const char *type, const char *name, const void *args,
+                size_t args_size);
 void load_plugin(struct odeon_client *client, const char *path);
 
-/* A file `page` in the service's directory, of so many zeroes, mapped: what actors of test plugins and the test tell
- * each other.  Its path is for the actors' arguments. */
-void *service_map_page(const struct service *service, char *ret_path, size_t path_size, size_t size);
+/* A file `page` in the service's directory, of so many zeroes, mapped: what actors of test plugins
+ * and the test tell each other. Its path is for the actors' arguments. */
+void *service_map_page(const struct service *service, char *ret_path, size_t path_size,
+                       size_t size);
 
 /* The log, as far as it has been written; the caller frees it. */
 char *service_read_log(const struct service *service);
@@ -88,10 +95,12 @@ void service_wait_executor(struct service *service, pid_t former);
 int ctl(const struct service *service, char *output, size_t size, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Changes settings, again and again while a worker "did not stop" within the time that it has: on a machine that gives
- * its thread no processor for so long, nothing has been changed, and it is for whoever asks to ask again.  Any thread.
+/* Changes settings, again and again while a worker "did not stop" within the time that it has: on a
+ * machine that gives its thread no processor for so long, nothing has been changed, and it is for
+ * whoever asks to ask again. Any thread.
  */
-int executor_set(struct odeon_client *client, const char *const *keys, const char *const *values, size_t n);
+int executor_set(struct odeon_client *client, const char *const *keys, const char *const *values,
+                 size_t n);
 /* The same by odeonctl, as ctl(). */
 int ctl_set(const struct service *service, char *output, size_t size, const char *settings);
 

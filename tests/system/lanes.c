@@ -21,7 +21,9 @@ ODEON_STATE(lanes_sender, { struct lanes_page *page; });
 static struct lanes_page *page_map(const char *path)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    void *page = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(struct lanes_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *page =
+        fd < 0 ? MAP_FAILED
+               : mmap(NULL, sizeof(struct lanes_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     if (fd >= 0)
         close(fd);
@@ -108,7 +110,8 @@ ODEON_RECEIVE(lanes_sender, lanes_send)
         if (taken % 2)
             result = odeon_send_urgent(ctx, to, lanes_number, .n = taken + 1, .lane = LANE_URGENT);
         else
-            result = odeon_send_urgent_any(ctx, msg->to, lanes_number, .n = taken + 1, .lane = LANE_URGENT);
+            result = odeon_send_urgent_any(ctx, msg->to, lanes_number, .n = taken + 1,
+                                           .lane = LANE_URGENT);
         taken += result == 0;
     }
     if (result == 0)
@@ -119,8 +122,10 @@ ODEON_RECEIVE(lanes_sender, lanes_send)
     return ODEON_NODELETE;
 }
 
-ODEON_HANDLERS(lanes_receiver, ODEON_ON(lanes_receiver, lanes_gate), ODEON_ON(lanes_receiver, lanes_number), ODEON_ON(lanes_receiver, lanes_signal));
-ODEON_ACTOR_TYPE(lanes_receiver, ODEON_OVERFLOW(ODEON_OVERFLOW_DROP_OLDEST)); /* which an urgent lane does not follow */
+ODEON_HANDLERS(lanes_receiver, ODEON_ON(lanes_receiver, lanes_gate),
+               ODEON_ON(lanes_receiver, lanes_number), ODEON_ON(lanes_receiver, lanes_signal));
+/* which an urgent lane does not follow */
+ODEON_ACTOR_TYPE(lanes_receiver, ODEON_OVERFLOW(ODEON_OVERFLOW_DROP_OLDEST));
 ODEON_HANDLERS(lanes_sender, ODEON_ON(lanes_sender, lanes_send));
 ODEON_ACTOR_TYPE(lanes_sender);
 ODEON_PLUGIN("lanes", "1.0.0", ODEON_TYPE(lanes_receiver), ODEON_TYPE(lanes_sender));

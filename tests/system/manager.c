@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See manager.h.  The store itself is in manager_store.c, the start of a process in manager_spawn.c. */
+/* See manager.h. The store itself is in manager_store.c, the start of a process in
+ * manager_spawn.c. */
 #include "tests/system/manager.h"
 
 #include <errno.h>
@@ -58,8 +59,8 @@ static void kill_at_exit(void)
             char *log = service_read_log(&managers[i]->service);
             size_t n = strlen(log), shown = 6000;
 
-            fprintf(stderr, "--- log of the managed odeond%s\n%s---\n", n > shown ? " (its end)" : "",
-                    n > shown ? log + n - shown : log);
+            fprintf(stderr, "--- log of the managed odeond%s\n%s---\n",
+                    n > shown ? " (its end)" : "", n > shown ? log + n - shown : log);
             free(log);
             manager_end(managers[i]);
         }
@@ -117,7 +118,8 @@ static void take_message(struct manager *manager, char *text, const int *fds, si
     bool store = false, drop = false, watch = true;
     const char *name = "stored";
 
-    for (char *save = NULL, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    for (char *save = NULL, *line = strtok_r(text, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save)) {
         if (strcmp(line, "FDSTORE=1") == 0)
             store = true;
         else if (strcmp(line, "FDSTOREREMOVE=1") == 0)
@@ -151,9 +153,10 @@ static bool receive_message(struct manager *manager)
     } control;
     char text[DATAGRAM_MAX + 1];
     struct iovec part = { .iov_base = text, .iov_len = DATAGRAM_MAX };
-    struct msghdr header = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-    };
+    struct msghdr header = { .msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control) };
     ssize_t n = recvmsg(manager->notify, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     int fds[DATAGRAM_FDS_MAX];
     size_t n_fds = 0;
@@ -194,7 +197,8 @@ static void take_end(struct manager *manager)
     manager->pid = 0;
     manager->ready = false;
     manager->ends++;
-    manager->crashes += WIFSIGNALED(manager->last_status) && WTERMSIG(manager->last_status) != SIGKILL;
+    manager->crashes +=
+        WIFSIGNALED(manager->last_status) && WTERMSIG(manager->last_status) != SIGKILL;
     manager->failures += WIFEXITED(manager->last_status) && WEXITSTATUS(manager->last_status) != 0;
     if (manager->wish == WISH_STOP)
         manager_store_clear(&manager->store); /* M2 */
@@ -329,12 +333,12 @@ struct service *manager_service(struct manager *manager)
     return &manager->service;
 }
 
-#define LOCKED(manager_, expression_)                                                                                  \
-    __extension__({                                                                                                    \
-        pthread_mutex_lock(&(manager_)->mutex);                                                                        \
-        __typeof__(expression_) locked_ = (expression_);                                                               \
-        pthread_mutex_unlock(&(manager_)->mutex);                                                                      \
-        locked_;                                                                                                       \
+#define LOCKED(manager_, expression_)                                                              \
+    __extension__({                                                                                \
+        pthread_mutex_lock(&(manager_)->mutex);                                                    \
+        __typeof__(expression_) locked_ = (expression_);                                           \
+        pthread_mutex_unlock(&(manager_)->mutex);                                                  \
+        locked_;                                                                                   \
     })
 
 pid_t manager_pid(struct manager *manager)
@@ -370,8 +374,8 @@ char *manager_status(struct manager *manager)
 void manager_wait_ready(struct manager *manager)
 {
     if (!wait_until(LOCKED(manager, manager->ready)))
-        fail_msg("the managed odeond has not become ready within %d s (%u starts, %u ends)", PATIENCE_S,
-                 manager->starts, manager->ends);
+        fail_msg("the managed odeond has not become ready within %d s (%u starts, %u ends)",
+                 PATIENCE_S, manager->starts, manager->ends);
 }
 
 /* Sends the signal to the process that runs, and waits for its end. */

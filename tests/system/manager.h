@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A service manager for tests: what of systemd matters to a service that must not lose anything.
  *
- * It starts odeond with descriptors (LISTEN_FDS, LISTEN_FDNAMES, LISTEN_PID), listens to what it is told (NOTIFY_SOCKET),
- * keeps descriptors for it and starts it again.  As systemd 252 does it:
+ * It starts odeond with descriptors (LISTEN_FDS, LISTEN_FDNAMES, LISTEN_PID), listens to what it is
+ * told (NOTIFY_SOCKET), keeps descriptors for it and starts it again. As systemd 252 does it:
  *
- * M1  FDSTORE=1 keeps the descriptors of its datagram under FDNAME; one that is kept already is not kept twice.
- *     FDSTOREREMOVE=1 drops all of that name.  Without FDPOLL=0 a descriptor that hangs up or fails is dropped.
- * M2  The store outlives a restart, wanted or not, and ends with a stop.  Starting hands out duplicates.
+ * M1  FDSTORE=1 keeps the descriptors of its datagram under FDNAME; one that is kept already is not
+ *     kept twice. FDSTOREREMOVE=1 drops all of that name.  Without FDPOLL=0 a descriptor that hangs
+ *     up or fails is dropped.
+ * M2  The store outlives a restart, wanted or not, and ends with a stop.  Starting hands out
+ *     duplicates.
  * M3  BARRIER=1: its descriptor is closed when everything that was sent before has been taken.
- * M4  Only the main process is listened to.  What it sent before its end is taken before its end is noticed.
+ * M4  Only the main process is listened to.  What it sent before its end is taken before its end is
+ *     noticed.
  *
- * One thread of its own does all that; every function here may be called from the thread that runs the tests.  The object
- * lives until manager_end(); what a failing test leaves behind ends with the test program.
+ * One thread of its own does all that; every function here may be called from the thread that runs
+ * the tests. The object lives until manager_end(); what a failing test leaves behind ends with the
+ * test program.
  */
 #pragma once
 
@@ -51,7 +55,8 @@ char *manager_status(struct manager *manager);
 
 /* Until the process that runs now has said READY=1. */
 void manager_wait_ready(struct manager *manager);
-/* Kills the process and waits for its end; the next one is started at once unless it is held back.  The killed one's id. */
+/* Kills the process and waits for its end; the next one is started at once unless it is held back.
+ * The killed one's id. */
 pid_t manager_kill(struct manager *manager);
 /* As `systemctl restart`: SIGTERM, its end, the next start.  The wait status. */
 int manager_restart(struct manager *manager);
@@ -62,7 +67,8 @@ void manager_start_again(struct manager *manager);
 /* While held, a process that has ended is not followed by another. */
 void manager_hold(struct manager *manager, bool held);
 /* From the next start on.  `environment`: one "KEY=VALUE", for the next start alone; NULL: none. */
-void manager_set_program(struct manager *manager, const char *program, const char *const *arguments);
+void manager_set_program(struct manager *manager, const char *program,
+                         const char *const *arguments);
 void manager_set_environment(struct manager *manager, const char *environment);
 
 /* What is kept. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See manager_spawn.h.
  *
- * Other threads may hold any lock while this one forks: everything that the child needs is made before, it makes system
- * calls alone.
+ * Other threads may hold any lock while this one forks: everything that the child needs is made
+ * before, it makes system calls alone.
  */
 #include "tests/system/manager_spawn.h"
 

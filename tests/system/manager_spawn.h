@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting odeond as a service manager does: environment, descriptors from 3 on, log, death with the thread that starts. */
+/* Starting odeond as a service manager does: environment, descriptors from 3 on, log, death with
+ * the thread that starts. */
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +14,7 @@ struct manager_spawn {
     const char *environment;      /* one more "KEY=VALUE"; may be NULL */
     const char *notify_path;
     const struct service *service;
-    int listener;                 /* -1: none */
+    int listener; /* -1: none */
     const struct manager_store *store;
 };
 

@@ -15,7 +15,8 @@ static void drop(struct manager_store *store, size_t index)
 {
     close(store->kept[index].fd);
     free(store->kept[index].name);
-    memmove(&store->kept[index], &store->kept[index + 1], (store->n - index - 1) * sizeof(store->kept[0]));
+    memmove(&store->kept[index], &store->kept[index + 1],
+            (store->n - index - 1) * sizeof(store->kept[0]));
     store->n--;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The descriptors that the tests' service manager keeps (manager.h, M1 and M2).  The caller locks. */
+/* The descriptors that the tests' service manager keeps (manager.h, M1 and M2).  The caller
+ * locks. */
 #pragma once
 
 #include <poll.h>

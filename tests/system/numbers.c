@@ -12,7 +12,8 @@
 
 #include "tests/system/probe.h"
 
-static void __attribute__((format(printf, 2, 3))) wrong(struct numbers *numbers, const char *format, ...)
+static void __attribute__((format(printf, 2, 3)))
+wrong(struct numbers *numbers, const char *format, ...)
 {
     va_list args;
 
@@ -33,8 +34,10 @@ static bool take(struct numbers *numbers, uint64_t *received, int64_t timeout_ns
         if (delivery.type != numbers->type || delivery.size != sizeof(*number)) {
             const struct odeon_refusal *refusal = delivery.data;
 
-            wrong(numbers, "a delivery of type %u, %u bytes (a refusal's reason: %u) behind number %llu", delivery.type,
-                  delivery.size, delivery.type == ODEON_MSG_REFUSAL ? (unsigned)refusal->reason : 0U,
+            wrong(numbers,
+                  "a delivery of type %u, %u bytes (a refusal's reason: %u) behind number %llu",
+                  delivery.type, delivery.size,
+                  delivery.type == ODEON_MSG_REFUSAL ? (unsigned)refusal->reason : 0U,
                   (unsigned long long)*received);
             return false;
         }
@@ -71,7 +74,8 @@ static bool post(struct numbers *numbers, uint64_t *posted, uint64_t received)
     return true;
 }
 
-/* Until all is back behind the stop; not longer than a while without any: then something is lost. */
+/* Until all is back behind the stop; not longer than a while without any: then something is
+ * lost. */
 static void post_and_receive(struct numbers *numbers)
 {
     uint64_t posted = 0, received = 0, last = 0;
@@ -101,7 +105,9 @@ void numbers_start(struct numbers *numbers, const struct service *service, uint6
 {
     odeon_ref echo;
 
-    *numbers = (struct numbers){ .service = service, .window = window ? window : 64, .history = history_new() };
+    *numbers = (struct numbers){ .service = service,
+                                 .window = window ? window : 64,
+                                 .history = history_new() };
     numbers->client = service_connect(service, "numbers");
     numbers->type = message_id(numbers->client, odeon_message_of(probe_number));
     echo = spawn(numbers->client, "probe_echo", NULL, NULL, 0);
@@ -115,7 +121,8 @@ void numbers_wait(struct numbers *numbers, uint64_t more)
     uint64_t target = atomic_load(&numbers->received) + more;
 
     if (!wait_until(atomic_load(&numbers->received) >= target || atomic_load(&numbers->done)))
-        fail_msg("the numbers stand still: %llu of %llu are back", (unsigned long long)atomic_load(&numbers->received),
+        fail_msg("the numbers stand still: %llu of %llu are back",
+                 (unsigned long long)atomic_load(&numbers->received),
                  (unsigned long long)atomic_load(&numbers->posted));
 }
 
@@ -124,12 +131,13 @@ void numbers_finish(struct numbers *numbers)
     struct history_verdict verdict;
 
     atomic_store(&numbers->stop, true);
-    assert_int_equal(pthread_join(numbers->thread, NULL), 0); /* what it waits for ends: nothing that is lost */
+    /* what it waits for ends: nothing that is lost */
+    assert_int_equal(pthread_join(numbers->thread, NULL), 0);
     if (numbers->wrong[0])
         fail_msg("%s", numbers->wrong);
     if (!history_judge(numbers->history, &verdict))
-        fail_msg("%llu numbers were posted, %llu have come back: %s", (unsigned long long)verdict.sent,
-                 (unsigned long long)verdict.run, verdict.first);
+        fail_msg("%llu numbers were posted, %llu have come back: %s",
+                 (unsigned long long)verdict.sent, (unsigned long long)verdict.run, verdict.first);
     assert_int_equal(verdict.run, atomic_load(&numbers->received));
     numbers->history = history_free(numbers->history);
     odeon_port_close(numbers->port);

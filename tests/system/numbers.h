@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client that posts consecutive numbers through a relay to an echo and notes, as a history, what comes back; the
- * checker says whether it is each of them once, in order.  What every test of disturbances has running beside it.
+/* A client that posts consecutive numbers through a relay to an echo and notes, as a history, what
+ * comes back; the checker says whether it is each of them once, in order. What every test of
+ * disturbances has running beside it.
  *
- * It has a thread, a connection and a port of its own; the thread writes what is said to be its own in struct numbers,
- * others read the atomics.  Needs the plugin `probe`.
+ * It has a thread, a connection and a port of its own; the thread writes what is said to be its own
+ * in struct numbers, others read the atomics. Needs the plugin `probe`.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plugin of test_faults.c: an actor that does nothing wrong and sends on what it is told, so that what becomes of it is no client's business. */
+/* Plugin of test_faults.c: an actor that does nothing wrong and sends on what it is told, so that
+ * what becomes of it is no client's business. */
 #include "faulty.h"
 
 #include <odeon/plugin.h>

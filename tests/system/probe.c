@@ -28,7 +28,8 @@ ODEON_RECEIVE(probe_echo, probe_flood)
 {
     for (uint64_t i = 0; i < msg->count; i++)
         if (odeon_send_any(ctx, ctx->sender, probe_block, .n = i) < 0)
-            odeon_logf(ctx, ODEON_LOG_ERROR, "flood: block %llu was not sent", (unsigned long long)i);
+            odeon_logf(ctx, ODEON_LOG_ERROR, "flood: block %llu was not sent",
+                       (unsigned long long)i);
     return ODEON_NODELETE;
 }
 
@@ -130,7 +131,8 @@ static void object_fini(void *payload)
     atomic_fetch_add(&object_finis, number->n == 7);
 }
 
-/* The object's message comes back as a number for this actor.  A deleted object must not be touched again. */
+/* The object's message comes back as a number for this actor. A deleted object must not be touched
+ * again. */
 ODEON_RECEIVE(probe_ledger, probe_object)
 {
     struct odeon_message_object *object = odeon_msg_new(ctx, probe_number);
@@ -159,8 +161,9 @@ ODEON_RECEIVE(probe_ledger, probe_ask)
 {
     struct probe_told told = self->told;
 
-    odeon_reply(ctx, probe_told, .count = told.count, .sum = told.sum, .redelivered = told.redelivered,
-                .attempts = told.attempts, .inits = atomic_load(&inits), .finis = atomic_load(&finis),
+    odeon_reply(ctx, probe_told, .count = told.count, .sum = told.sum,
+                .redelivered = told.redelivered, .attempts = told.attempts,
+                .inits = atomic_load(&inits), .finis = atomic_load(&finis),
                 .reused = atomic_load(&reused), .first = told.first, .second = told.second,
                 .object_finis = atomic_load(&object_finis));
     return ODEON_NODELETE;
@@ -172,10 +175,11 @@ ODEON_RECEIVE(probe_ledger, probe_note)
     return ODEON_NODELETE;
 }
 
-ODEON_HANDLERS(probe_ledger, ODEON_ON(probe_ledger, probe_number), ODEON_ON(probe_ledger, probe_block),
-               ODEON_ON(probe_ledger, probe_work), ODEON_ON(probe_ledger, probe_crash),
-               ODEON_ON(probe_ledger, probe_end), ODEON_ON(probe_ledger, probe_object),
-               ODEON_ON(probe_ledger, probe_ask), ODEON_ON(probe_ledger, probe_note));
+ODEON_HANDLERS(probe_ledger, ODEON_ON(probe_ledger, probe_number),
+               ODEON_ON(probe_ledger, probe_block), ODEON_ON(probe_ledger, probe_work),
+               ODEON_ON(probe_ledger, probe_crash), ODEON_ON(probe_ledger, probe_end),
+               ODEON_ON(probe_ledger, probe_object), ODEON_ON(probe_ledger, probe_ask),
+               ODEON_ON(probe_ledger, probe_note));
 ODEON_ACTOR_TYPE(probe_ledger);
 
 /* Ledgers for full queues, a type for each policy. */
@@ -189,37 +193,38 @@ static void note_run(struct history_log *log, const struct odeon_context *ctx, u
                                                     .attempt = ctx->attempts });
 }
 
-#define LEDGER(actor, policy)                                                                                          \
-    ODEON_STATE(actor, { struct history_log *log; });                                                                  \
-    ODEON_INIT(actor, struct probe_log)                                                                                \
-    {                                                                                                                  \
-        self->log = history_log_open(args->path, PROBE_LOG_RECORDS);                                                   \
-        return self->log ? 0 : -errno;                                                                                 \
-    }                                                                                                                  \
-    ODEON_FINI(actor)                                                                                                  \
-    {                                                                                                                  \
-        (void)ctx;                                                                                                     \
-        self->log = history_log_close(self->log);                                                                      \
-    }                                                                                                                  \
-    ODEON_RECEIVE(actor, probe_number)                                                                                 \
-    {                                                                                                                  \
-        note_run(self->log, ctx, msg->n);                                                                              \
-        return ODEON_NODELETE;                                                                                         \
-    }                                                                                                                  \
-    ODEON_RECEIVE(actor, probe_work)                                                                                   \
-    {                                                                                                                  \
-        uint64_t end = odeon_now_ns(ctx) + msg->ns;                                                                    \
-        note_run(self->log, ctx, msg->n);                                                                              \
-        while (odeon_now_ns(ctx) < end)                                                                                \
-            ;                                                                                                          \
-        return ODEON_NODELETE;                                                                                         \
-    }                                                                                                                  \
-    ODEON_RECEIVE(actor, probe_ask)                                                                                    \
-    {                                                                                                                  \
-        odeon_reply(ctx, probe_told, .count = 0);                                                                      \
-        return ODEON_NODELETE;                                                                                         \
-    }                                                                                                                  \
-    ODEON_HANDLERS(actor, ODEON_ON(actor, probe_number), ODEON_ON(actor, probe_work), ODEON_ON(actor, probe_ask));     \
+#define LEDGER(actor, policy)                                                                      \
+    ODEON_STATE(actor, { struct history_log *log; });                                              \
+    ODEON_INIT(actor, struct probe_log)                                                            \
+    {                                                                                              \
+        self->log = history_log_open(args->path, PROBE_LOG_RECORDS);                               \
+        return self->log ? 0 : -errno;                                                             \
+    }                                                                                              \
+    ODEON_FINI(actor)                                                                              \
+    {                                                                                              \
+        (void)ctx;                                                                                 \
+        self->log = history_log_close(self->log);                                                  \
+    }                                                                                              \
+    ODEON_RECEIVE(actor, probe_number)                                                             \
+    {                                                                                              \
+        note_run(self->log, ctx, msg->n);                                                          \
+        return ODEON_NODELETE;                                                                     \
+    }                                                                                              \
+    ODEON_RECEIVE(actor, probe_work)                                                               \
+    {                                                                                              \
+        uint64_t end = odeon_now_ns(ctx) + msg->ns;                                                \
+        note_run(self->log, ctx, msg->n);                                                          \
+        while (odeon_now_ns(ctx) < end)                                                            \
+            ;                                                                                      \
+        return ODEON_NODELETE;                                                                     \
+    }                                                                                              \
+    ODEON_RECEIVE(actor, probe_ask)                                                                \
+    {                                                                                              \
+        odeon_reply(ctx, probe_told, .count = 0);                                                  \
+        return ODEON_NODELETE;                                                                     \
+    }                                                                                              \
+    ODEON_HANDLERS(actor, ODEON_ON(actor, probe_number), ODEON_ON(actor, probe_work),              \
+                   ODEON_ON(actor, probe_ask));                                                    \
     ODEON_ACTOR_TYPE(actor, ODEON_OVERFLOW(policy))
 
 LEDGER(probe_reject, ODEON_OVERFLOW_REJECT);
@@ -227,5 +232,6 @@ LEDGER(probe_newest, ODEON_OVERFLOW_DROP_NEWEST);
 LEDGER(probe_oldest, ODEON_OVERFLOW_DROP_OLDEST);
 LEDGER(probe_stall, ODEON_OVERFLOW_STALL);
 
-ODEON_PLUGIN("probe", "1.0.0", ODEON_TYPE(probe_echo), ODEON_TYPE(probe_relay), ODEON_TYPE(probe_ledger),
-             ODEON_TYPE(probe_reject), ODEON_TYPE(probe_newest), ODEON_TYPE(probe_oldest), ODEON_TYPE(probe_stall));
+ODEON_PLUGIN("probe", "1.0.0", ODEON_TYPE(probe_echo), ODEON_TYPE(probe_relay),
+             ODEON_TYPE(probe_ledger), ODEON_TYPE(probe_reject), ODEON_TYPE(probe_newest),
+             ODEON_TYPE(probe_oldest), ODEON_TYPE(probe_stall));

@@ -10,11 +10,14 @@ ODEON_MESSAGE(probe_block, 1, {
     uint64_t n;
     unsigned char fill[1000];
 });
-ODEON_MESSAGE(probe_flood, 1, { uint64_t count; });            /* that many blocks to the sender, numbered from 0 */
-ODEON_MESSAGE(probe_work, 1, { uint64_t ns, n; });             /* keeps the worker busy that long */
-ODEON_MESSAGE(probe_crash, 1, { uint32_t attempts, unused; }); /* crashes at the first so many attempts, then counts */
-ODEON_MESSAGE(probe_end, 1, { int32_t how; });                 /* the behaviour returns it */
-ODEON_MESSAGE(probe_object, 1, { int32_t how; });              /* sends a message object that is to be treated so */
+/* that many blocks to the sender, numbered from 0 */
+ODEON_MESSAGE(probe_flood, 1, { uint64_t count; });
+ODEON_MESSAGE(probe_work, 1, { uint64_t ns, n; }); /* keeps the worker busy that long */
+/* crashes at the first so many attempts, then counts */
+ODEON_MESSAGE(probe_crash, 1, { uint32_t attempts, unused; });
+ODEON_MESSAGE(probe_end, 1, { int32_t how; }); /* the behaviour returns it */
+/* sends a message object that is to be treated so */
+ODEON_MESSAGE(probe_object, 1, { int32_t how; });
 ODEON_SIGNAL(probe_ask, 1);
 ODEON_MESSAGE(probe_told, 1, {
     uint64_t count, sum, redelivered, attempts; /* of this actor's numbers */
@@ -33,10 +36,11 @@ ODEON_INTERFACE(probe_reject, probe_number, probe_work, probe_ask);
 ODEON_INTERFACE(probe_newest, probe_number, probe_work, probe_ask);
 ODEON_INTERFACE(probe_oldest, probe_number, probe_work, probe_ask);
 ODEON_INTERFACE(probe_stall, probe_number, probe_work, probe_ask);
-ODEON_INTERFACE(probe_ledger, probe_number, probe_block, probe_work, probe_crash, probe_end, probe_object, probe_ask,
-                probe_note);
+ODEON_INTERFACE(probe_ledger, probe_number, probe_block, probe_work, probe_crash, probe_end,
+                probe_object, probe_ask, probe_note);
 
-/* Of the actors for full queues: the log of histories (tests/history) in which they note what they run. */
+/* Of the actors for full queues: the log of histories (tests/history) in which they note what they
+ * run. */
 struct probe_log {
     char path[128];
 };

@@ -63,7 +63,8 @@ static __attribute__((constructor)) void begin(void)
     fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return;
-    void *map = (void *)syscall(SYS_mmap, NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *map =
+        (void *)syscall(SYS_mmap, NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     page = map == MAP_FAILED ? NULL : map;
 }
@@ -106,15 +107,17 @@ static void list_site(const char *what, uint64_t call, void *const *frames, int 
 
 static void describe(const char *what, uint64_t call, void *const *frames, int n)
 {
-    size_t used = (size_t)snprintf(page->where, sizeof(page->where), "%s(), call %llu", what, (unsigned long long)call);
+    size_t used = (size_t)snprintf(page->where, sizeof(page->where), "%s(), call %llu", what,
+                                   (unsigned long long)call);
 
     for (int i = 0; i < n && used < sizeof(page->where); i++) {
         Dl_info info = { 0 };
-        const char *file = dladdr(frames[i], &info) != 0 && info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
+        const char *file =
+            dladdr(frames[i], &info) != 0 && info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
         ptrdiff_t offset = (char *)frames[i] - (char *)info.dli_fbase;
 
-        used += (size_t)snprintf(page->where + used, sizeof(page->where) - used, " < %s+0x%lx", file ? file + 1 : "?",
-                                 (long)offset);
+        used += (size_t)snprintf(page->where + used, sizeof(page->where) - used, " < %s+0x%lx",
+                                 file ? file + 1 : "?", (long)offset);
     }
 }
 
@@ -130,7 +133,8 @@ static bool fails(const char *what)
     uint64_t call = atomic_fetch_add_explicit(&page->calls, 1, memory_order_relaxed) + 1;
     fail = call == atomic_load_explicit(&page->fail_at, memory_order_relaxed);
     if (fail || atomic_load_explicit(&page->list, memory_order_relaxed)) {
-        int n = backtrace(frames, SHORTAGE_FRAMES + 2) - 2; /* this function, and ours of that name */
+        /* this function, and ours of that name */
+        int n = backtrace(frames, SHORTAGE_FRAMES + 2) - 2;
 
         if (fail)
             describe(what, call, frames + 2, n);
@@ -300,7 +304,8 @@ int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
 
 /* ---- threads and processes */
 
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *userdata)
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                   void *userdata)
 {
     int r;
 

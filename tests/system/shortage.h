@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory, descriptors and threads that cannot be had: a library that is loaded before all others (LD_PRELOAD) into
- * odeond and the executor, and the page of shared memory through which a test tells it which call fails, and hears what
- * was called.
+/* Memory, descriptors and threads that cannot be had: a library that is loaded before all others
+ * (LD_PRELOAD) into odeond and the executor, and the page of shared memory through which a test
+ * tells it which call fails, and hears what was called.
  *
- * Z1  The test names a program and a number: that program's call of that number, counted from then on over all its
- * threads and incarnations, fails as if the kernel or malloc() had nothing left; one, and no other. Z2  What is called
- * before main(), and by the C library's own name (mappings of thread stacks), is not counted. Z3  Counting adds to one
- * word of the page and allocates nothing.
+ * Z1  The test names a program and a number: that program's call of that number, counted from then
+ * on over all its threads and incarnations, fails as if the kernel or malloc() had nothing left;
+ * one, and no other. Z2  What is called before main(), and by the C library's own name (mappings of
+ * thread stacks), is not counted. Z3  Counting adds to one word of the page and allocates nothing.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct shortage_page {
     _Atomic uint64_t calls; /* of the victim's, since the test set it to 0 */
     _Atomic uint32_t failed;
     _Atomic uint64_t allocations[SHORTAGE_PROGRAMS]; /* whoever is the victim */
-    char where[SHORTAGE_TEXT];                       /* complete when `failed` is set: what failed, and who called */
+    char where[SHORTAGE_TEXT]; /* complete when `failed` is set: what failed, and who called */
     _Atomic uint32_t n_sites;
     struct shortage_site {
         _Atomic uint64_t key; /* of the function and its callers */

@@ -23,7 +23,9 @@ ODEON_STATE(stuck_runner, {
 static struct stuck_page *page_map(const char *path)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    void *page = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(struct stuck_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *page =
+        fd < 0 ? MAP_FAILED
+               : mmap(NULL, sizeof(struct stuck_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     if (fd >= 0)
         close(fd);
@@ -86,16 +88,20 @@ ODEON_RECEIVE(stuck_runner, stuck_token)
 
     for (volatile unsigned i = 0; i < 500; i = i + 1)
         ;
-    atomic_store_explicit(hops, atomic_load_explicit(hops, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store_explicit(hops, atomic_load_explicit(hops, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
     if (atomic_load_explicit(&self->page->halt, memory_order_relaxed))
         atomic_fetch_add(&self->page->absorbed, 1);
-    else if (self->next == ODEON_NOBODY || odeon_send_any(ctx, self->next, stuck_token, .hops = msg->hops + 1) != 0)
+    else if (self->next == ODEON_NOBODY ||
+             odeon_send_any(ctx, self->next, stuck_token, .hops = msg->hops + 1) != 0)
         atomic_fetch_add(&self->page->unsent, 1);
     return ODEON_NODELETE;
 }
 
-ODEON_HANDLERS(stuck_hanger, ODEON_ON(stuck_hanger, stuck_hang), ODEON_ON(stuck_hanger, stuck_count));
+ODEON_HANDLERS(stuck_hanger, ODEON_ON(stuck_hanger, stuck_hang),
+               ODEON_ON(stuck_hanger, stuck_count));
 ODEON_ACTOR_TYPE(stuck_hanger);
-ODEON_HANDLERS(stuck_runner, ODEON_ON(stuck_runner, stuck_link), ODEON_ON(stuck_runner, stuck_token));
+ODEON_HANDLERS(stuck_runner, ODEON_ON(stuck_runner, stuck_link),
+               ODEON_ON(stuck_runner, stuck_token));
 ODEON_ACTOR_TYPE(stuck_runner);
 ODEON_PLUGIN("stuck", "1.0.0", ODEON_TYPE(stuck_hanger), ODEON_TYPE(stuck_runner));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors that hang when they are told to, and actors that keep workers busy beside them: messages, and the page of
- * shared memory through which the test sees what they do without asking the service. */
+/* Actors that hang when they are told to, and actors that keep workers busy beside them: messages,
+ * and the page of shared memory through which the test sees what they do without asking the
+ * service. */
 #pragma once
 
 #include <odeon/message.h>
@@ -8,8 +9,9 @@
 
 enum { STUCK_RUNNERS = 24, STUCK_TOKENS = 8 /* each */ };
 
-ODEON_MESSAGE(stuck_hang, 1, { uint64_t blocks; }); /* until the page says release: 0 computes, 1 sleeps */
-ODEON_MESSAGE(stuck_count, 1, { uint64_t n; });     /* to a hanger: is counted, and must be the next */
+/* until the page says release: 0 computes, 1 sleeps */
+ODEON_MESSAGE(stuck_hang, 1, { uint64_t blocks; });
+ODEON_MESSAGE(stuck_count, 1, { uint64_t n; }); /* to a hanger: is counted, and must be the next */
 ODEON_MESSAGE(stuck_link, 1, { odeon_ref next; });
 ODEON_MESSAGE(stuck_token, 1, { uint64_t hops; });
 ODEON_INTERFACE(stuck_hanger, stuck_hang, stuck_count);

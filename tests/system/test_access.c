@@ -83,7 +83,8 @@ static int look_at_clients(struct odeon_client *client, void *argument)
     const struct odeon_client_info *rows = r == 0 ? list->rows : NULL;
 
     for (size_t i = 0; r == 0 && i < list->n; i++)
-        if (rows[i].pid == (uint32_t)getpid() && (rows[i].uid != geteuid() || strcmp(rows[i].roles, argument) != 0))
+        if (rows[i].pid == (uint32_t)getpid() &&
+            (rows[i].uid != geteuid() || strcmp(rows[i].roles, argument) != 0))
             r = -EBADMSG;
     odeon_free(list);
     return r;
@@ -104,7 +105,8 @@ static int post_and_ask(struct odeon_client *client, void *argument)
     if (r == 0)
         r = odeon_message_id(client, odeon_message_of(probe_number), &type);
     if (r == 0)
-        r = odeon_call(port, echo, type, &number, sizeof(number), SECONDS(PATIENCE_S), &reply) == ODEON_CALL_REPLY
+        r = odeon_call(port, echo, type, &number, sizeof(number), SECONDS(PATIENCE_S), &reply) ==
+                    ODEON_CALL_REPLY
                 ? 0
                 : -EIO;
     odeon_port_close(port);
@@ -125,7 +127,9 @@ static int poison_echo(struct odeon_client *client, void *argument)
     if (r == 0)
         r = odeon_post(port, echo, ODEON_MSG_POISON_DELETE, NULL, 0);
     if (r == 0 && odeon_receive_wait(port, &reply, SECONDS(PATIENCE_S)) == 1) {
-        reason = reply.type == ODEON_MSG_REFUSAL ? ((const struct odeon_refusal *)reply.data)->reason : 0;
+        reason = reply.type == ODEON_MSG_REFUSAL
+                     ? ((const struct odeon_refusal *)reply.data)->reason
+                     : 0;
         odeon_release(port);
     }
     odeon_port_close(port);
@@ -178,12 +182,12 @@ static int set_throughput(struct odeon_client *client, void *argument)
 
 /* ---- tests ---- */
 
-#define SKIP_UNLESS_ROOT()                                                                                             \
-    do {                                                                                                               \
-        if (!user_can_change()) {                                                                                      \
-            print_message("# skipped: other users can be played by root alone\n");                                     \
-            skip();                                                                                                    \
-        }                                                                                                              \
+#define SKIP_UNLESS_ROOT()                                                                         \
+    do {                                                                                           \
+        if (!user_can_change()) {                                                                  \
+            print_message("# skipped: other users can be played by root alone\n");                 \
+            skip();                                                                                \
+        }                                                                                          \
     } while (0)
 
 static void test_nobody_else_without_configuration(void **state)
@@ -216,19 +220,26 @@ static void test_each_verb_needs_its_role(void **state)
     user_expects(&service, somebody, make_type_known, NULL, -EACCES, "needs the role register");
     (void)message_id(root, odeon_message_of(probe_number));
     user_expects(&service, somebody, post_and_ask, NULL, 0, NULL);
-    user_expects(&service, somebody, make_actor, (void *)"access.mine", -EACCES, "spawn needs the role register");
-    user_expects(&service, somebody, stop_echo, NULL, -EACCES, "actor_stop needs the role register");
+    user_expects(&service, somebody, make_actor, (void *)"access.mine", -EACCES,
+                 "spawn needs the role register");
+    user_expects(&service, somebody, stop_echo, NULL, -EACCES,
+                 "actor_stop needs the role register");
     user_expects(&service, somebody, poison_echo, NULL, ODEON_REASON_NOT_ACCEPTED, NULL);
     user_expects(&service, somebody, post_and_ask, NULL, 0, NULL);
-    user_expects(&service, somebody, load, (void *)TEST_STUCK, -EACCES, "plugin_load needs the role load");
-    user_expects(&service, somebody, unload, (void *)"probe", -EACCES, "plugin_unload needs the role load");
-    user_expects(&service, somebody, set_throughput, (void *)"77", -EACCES, "executor_set needs the role reconfigure");
+    user_expects(&service, somebody, load, (void *)TEST_STUCK, -EACCES,
+                 "plugin_load needs the role load");
+    user_expects(&service, somebody, unload, (void *)"probe", -EACCES,
+                 "plugin_unload needs the role load");
+    user_expects(&service, somebody, set_throughput, (void *)"77", -EACCES,
+                 "executor_set needs the role reconfigure");
     /* a group's role, which another group does not have */
     user_expects(&service, loader, load, (void *)TEST_STUCK, 0, NULL);
-    user_expects(&service, (struct user){ .uid = 41002, .gid = 41002, .group = 41901 }, unload, (void *)"stuck",
-                 -EACCES, "user 41002 has here: observe, post;");
-    user_expects(&service, (struct user){ .uid = 41003, .gid = 41900 }, unload, (void *)"stuck", 0, NULL);
-    user_expects(&service, loader, set_throughput, (void *)"77", -EACCES, "has here: observe, post, load");
+    user_expects(&service, (struct user){ .uid = 41002, .gid = 41002, .group = 41901 }, unload,
+                 (void *)"stuck", -EACCES, "user 41002 has here: observe, post;");
+    user_expects(&service, (struct user){ .uid = 41003, .gid = 41900 }, unload, (void *)"stuck", 0,
+                 NULL);
+    user_expects(&service, loader, set_throughput, (void *)"77", -EACCES,
+                 "has here: observe, post, load");
     odeon_disconnect(root);
 }
 
@@ -265,7 +276,8 @@ static void *reload_meanwhile(void *argument)
 
     if (read(gate->arrived[0], &byte, 1) != 1 || kill(service.pid, SIGHUP) < 0)
         return NULL;
-    if (wait_until(service_log_has(&service, "read again and applied")) && write(gate->go[1], "", 1) != 1)
+    if (wait_until(service_log_has(&service, "read again and applied")) &&
+        write(gate->go[1], "", 1) != 1)
         return NULL;
     return NULL;
 }

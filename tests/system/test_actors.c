@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How actors and message objects end: the four allocation results of behaviours, the three poison messages, the four
- * results of objects, over the real service. */
+/* How actors and message objects end: the four allocation results of behaviours, the three poison
+ * messages, the four results of objects, over the real service. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -22,8 +22,9 @@ static int setup(void **state)
     (void)state;
     /* one worker, one queue: what is kept for the next of its kind is kept by a worker */
     service_start(&service,
-                  (const char *const[]){ "--set", "workers=1", "--set", "queues-per-worker=1", "--set", "actors=1024",
-                                         "--set", "affinity=none", "--plugin", TEST_PROBE, NULL });
+                  (const char *const[]){ "--set", "workers=1", "--set", "queues-per-worker=1",
+                                         "--set", "actors=1024", "--set", "affinity=none",
+                                         "--plugin", TEST_PROBE, NULL });
     client = service_connect(&service, "actors");
     port = port_open_or_fail(client, 0, 0, false);
     ask_type = message_id(client, odeon_message_of(probe_ask));
@@ -37,7 +38,8 @@ static int teardown(void **state)
 {
     (void)state;
     odeon_disconnect(client);
-    /* killed: the storage of finished actors is nobody's, which a leak checker would report at an orderly end */
+    /* killed: the storage of finished actors is nobody's, which a leak checker would report at an
+     * orderly end */
     service_end(&service);
     return 0;
 }
@@ -47,7 +49,8 @@ static struct probe_told ask(odeon_ref ledger)
     struct odeon_delivery reply;
     struct probe_told told;
 
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REPLY);
+    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+                     ODEON_CALL_REPLY);
     memcpy(&told, reply.data, sizeof(told));
     odeon_release(port);
     return told;
@@ -68,8 +71,10 @@ static void expect_gone(odeon_ref ref)
     struct odeon_delivery reply;
     odeon_ref found;
 
-    assert_int_equal(odeon_call(port, ref, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REFUSED);
-    assert_int_equal(((const struct odeon_refusal *)reply.data)->reason, ODEON_REASON_NO_SUCH_ACTOR);
+    assert_int_equal(odeon_call(port, ref, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+                     ODEON_CALL_REFUSED);
+    assert_int_equal(((const struct odeon_refusal *)reply.data)->reason,
+                     ODEON_REASON_NO_SUCH_ACTOR);
     odeon_release(port);
     assert_int_equal(odeon_lookup(client, "mortal", &found), -ENOENT);
 }
@@ -88,7 +93,10 @@ static void end(odeon_ref ref, int how, int by)
         assert_int_equal(odeon_post(port, ref, end_type, &message, sizeof(message)), 0);
         break;
     case BY_POISON_POSTED:
-        assert_int_equal(odeon_post(port, ref, (uint32_t)(ODEON_MSG_POISON_DELETE + how - ODEON_DELETE), NULL, 0), 0);
+        assert_int_equal(odeon_post(port, ref,
+                                    (uint32_t)(ODEON_MSG_POISON_DELETE + how - ODEON_DELETE), NULL,
+                                    0),
+                         0);
         break;
     default:
         assert_int_equal(odeon_admin_actor_stop(client, ref, (enum odeon_allocation)how), 0);
@@ -192,12 +200,14 @@ static void test_names_and_arguments(void **state)
     /* an init that refuses: its first message is refused, too */
     struct odeon_delivery reply;
     assert_int_equal(odeon_spawn(client, "probe_relay", NULL, args, 3, &ref), 0);
-    assert_int_equal(odeon_call(port, ref, number_type, args, 16, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REFUSED);
+    assert_int_equal(odeon_call(port, ref, number_type, args, 16, SECONDS(PATIENCE_S), &reply),
+                     ODEON_CALL_REFUSED);
     odeon_release(port);
     assert_int_equal(odeon_admin_actor_stop(client, first, ODEON_DELETE), 0);
 }
 
-/* The table of actors is finite: the error says so, and there is room again when some have ended. */
+/* The table of actors is finite: the error says so, and there is room again when some have
+ * ended. */
 static void test_actor_table_is_bounded(void **state)
 {
     static odeon_ref refs[1024];

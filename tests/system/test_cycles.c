@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients that connect, open a port, post, and are killed: at a random moment, or at a random step of what they do.
- * Whatever one had posted has been received once, and of what it had nothing is left.
+/* Clients that connect, open a port, post, and are killed: at a random moment, or at a random step
+ * of what they do. Whatever one had posted has been received once, and of what it had nothing is
+ * left.
  *
- * Each of some slots has a ledger and, one after the other, many clients.  A client says in shared memory what it is
- * about to do and what it has done, so that of each it is known what was accepted: everything that was posted, and at
- * most the one record that it was posting.  One argument: the number of cycles (tests/cycles.sh).
+ * Each of some slots has a ledger and, one after the other, many clients. A client says in shared
+ * memory what it is about to do and what it has done, so that of each it is known what was
+ * accepted: everything that was posted, and at most the one record that it was posting. One
+ * argument: the number of cycles (tests/cycles.sh).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -36,7 +38,8 @@ enum {
 };
 
 enum step { STEP_FORKED, STEP_CONNECTING, STEP_OPENING, STEP_POSTING, STEP_DONE, STEP_N };
-static const char *const step_names[STEP_N] = { "forked", "connecting", "opening", "posting", "done" };
+static const char *const step_names[STEP_N] = { "forked", "connecting", "opening", "posting",
+                                                "done" };
 
 struct slot {
     _Atomic uint32_t step;
@@ -59,10 +62,12 @@ static uint64_t accepted;
 static int setup(void **state)
 {
     (void)state;
-    slots = mmap(NULL, SLOTS * sizeof(*slots), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    slots = mmap(NULL, SLOTS * sizeof(*slots), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                 -1, 0);
     assert_ptr_not_equal(slots, MAP_FAILED);
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, "--set", "quotas-bind=all",
-                                                   "--set", "quota-requests=0", NULL });
+    service_start(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, "--set",
+                                         "quotas-bind=all", "--set", "quota-requests=0", NULL });
     client = service_connect(&service, "cycles");
     port = port_open_or_fail(client, RING, RING, false);
     number_type = message_id(client, odeon_message_of(probe_number));
@@ -105,7 +110,8 @@ static void __attribute__((noreturn)) live(struct slot *slot)
         struct probe_number number = { .n = n };
 
         atomic_store(&slot->trying, n);
-        if (odeon_post_wait(its, slot->ledger, number_type, &number, sizeof(number), SECONDS(PATIENCE_S)) < 0)
+        if (odeon_post_wait(its, slot->ledger, number_type, &number, sizeof(number),
+                            SECONDS(PATIENCE_S)) < 0)
             _exit(3);
         atomic_store(&slot->posted, n);
     }
@@ -143,7 +149,8 @@ static void kill_somewhere(struct slot *slot)
     else {
         uint32_t step = (uint32_t)(random() % STEP_N);
 
-        assert_true(wait_until(atomic_load(&slot->step) >= step || waitpid(slot->pid, &status, WNOHANG) != 0));
+        assert_true(wait_until(atomic_load(&slot->step) >= step ||
+                               waitpid(slot->pid, &status, WNOHANG) != 0));
         end = time_ns() + (random() % 2 ? random() % 300000 : 0);
     }
     while (time_ns() < end)
@@ -151,7 +158,8 @@ static void kill_somewhere(struct slot *slot)
     assert_true(slot->pid > 0);
     kill(slot->pid, SIGKILL);
     assert_int_equal(waitpid(slot->pid, &status, 0), slot->pid);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL); /* nothing had gone wrong before */
+    /* nothing had gone wrong before */
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     at_step[atomic_load(&slot->step)]++;
 }
 
@@ -187,12 +195,13 @@ static void check_books(struct slot *slot)
     const struct probe_told *told;
     struct odeon_delivery reply;
 
-    assert_int_equal(odeon_call(port, slot->ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REPLY);
+    assert_int_equal(odeon_call(port, slot->ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+                     ODEON_CALL_REPLY);
     told = reply.data;
     more = told->count - slot->count;
     if (more != posted && more != trying)
-        fail_msg("of %llu records that a client had posted (%llu tried) %llu were received", (unsigned long long)posted,
-                 (unsigned long long)trying, (unsigned long long)more);
+        fail_msg("of %llu records that a client had posted (%llu tried) %llu were received",
+                 (unsigned long long)posted, (unsigned long long)trying, (unsigned long long)more);
     /* they were numbered from 1: none twice in the place of another */
     assert_true(told->sum - slot->sum == more * (more + 1) / 2);
     slot->count = told->count;
@@ -204,7 +213,8 @@ static void check_books(struct slot *slot)
 
 static void wave(void)
 {
-    unsigned early = (unsigned)random(); /* some live beside others, some come when it is their turn */
+    /* some live beside others, some come when it is their turn */
+    unsigned early = (unsigned)random();
 
     for (unsigned i = 0; i < SLOTS; i++)
         if (early & 1U << i)
@@ -269,8 +279,10 @@ static void expect_like(const char *who, pid_t pid, struct holdings before)
     if (wait_until(is_like(pid, before)))
         return;
     now = holdings_of(pid);
-    fail_msg("%s has %u descriptors, %u mapped pieces of ports and %lu KiB; it began with %u, %u and %lu", who,
-             now.descriptors, now.mappings, now.rss_kb, before.descriptors, before.mappings, before.rss_kb);
+    fail_msg("%s has %u descriptors, %u mapped pieces of ports and %lu KiB; it began with %u, %u "
+             "and %lu",
+             who, now.descriptors, now.mappings, now.rss_kb, before.descriptors, before.mappings,
+             before.rss_kb);
 }
 
 static void test_cycles(void **state)
@@ -289,14 +301,16 @@ static void test_cycles(void **state)
     begin = time_ns();
     for (unsigned long n = 0; n < cycles; n += SLOTS)
         wave();
-    print_message("# cycles=%lu seconds=%.1f accepted=%llu in_doubt=%lu", cycles, (double)(time_ns() - begin) / 1e9,
-                  (unsigned long long)accepted, in_doubt);
+    print_message("# cycles=%lu seconds=%.1f accepted=%llu in_doubt=%lu", cycles,
+                  (double)(time_ns() - begin) / 1e9, (unsigned long long)accepted, in_doubt);
     for (unsigned i = 0; i < STEP_N; i++)
         print_message(" killed_%s=%lu", step_names[i], at_step[i]);
     print_message("\n");
     expect_like("odeond", service.pid, supervisors);
     expect_like("the executor", executor, executors);
-    assert_true(service_figure(&service, "actors_created") - service_figure(&service, "actors_ended") == actors);
+    assert_true(service_figure(&service, "actors_created") -
+                    service_figure(&service, "actors_ended") ==
+                actors);
     assert_int_equal(service_state(&service).executor_restarts, 0);
     for (unsigned i = STEP_CONNECTING; i < STEP_N; i++)
         assert_true(at_step[i] > 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What handlers do to the executor: they do not return, crash it, end it.  Each is told with its plugin, actor and message, blamed on that message
- * alone, and nothing else is lost or blamed. */
+/* What handlers do to the executor: they do not return, crash it, end it. Each is told with its
+ * plugin, actor and message, blamed on that message alone, and nothing else is lost or blamed. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -56,8 +56,10 @@ static void page_make(struct bench *b)
 static void begin(struct bench *b, const char *attempts, const char *warn, const char *kill_after)
 {
     memset(b, 0, sizeof(*b));
-    service_start(&b->service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set", "quarantine-crashes=0", "--set", attempts, "--set", warn,
-                                                      "--set", kill_after, "--plugin", TEST_FAULTY, NULL });
+    service_start(&b->service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set",
+                                         "quarantine-crashes=0", "--set", attempts, "--set", warn,
+                                         "--set", kill_after, "--plugin", TEST_FAULTY, NULL });
     b->client = service_connect(&b->service, "faults");
     b->port = port_open_or_fail(b->client, 0, 0, false);
     b->do_type = message_id(b->client, odeon_message_of(faulty_do));
@@ -97,7 +99,9 @@ static void post_do(struct bench *b, odeon_ref to, enum faulty_how how, uint32_t
 {
     struct faulty_do message = { .how = how, .times = times };
 
-    assert_int_equal(odeon_post_wait(b->port, to, b->do_type, &message, sizeof(message), SECONDS(PATIENCE_S)), 0);
+    assert_int_equal(
+        odeon_post_wait(b->port, to, b->do_type, &message, sizeof(message), SECONDS(PATIENCE_S)),
+        0);
 }
 
 static void post_counts(struct bench *b, odeon_ref to, uint64_t *posted, unsigned n)
@@ -105,7 +109,9 @@ static void post_counts(struct bench *b, odeon_ref to, uint64_t *posted, unsigne
     for (unsigned i = 0; i < n; i++) {
         struct faulty_count count = { .n = ++*posted };
 
-        assert_int_equal(odeon_post_wait(b->port, to, b->count_type, &count, sizeof(count), SECONDS(PATIENCE_S)), 0);
+        assert_int_equal(
+            odeon_post_wait(b->port, to, b->count_type, &count, sizeof(count), SECONDS(PATIENCE_S)),
+            0);
     }
 }
 
@@ -125,7 +131,8 @@ static unsigned overdue(struct bench *b)
 
     for (size_t i = 0; i < odeon_stats_n(stats); i++)
         if (strcmp(odeon_stats_name(stats, i), "handler_overdue") == 0)
-            n += (unsigned)odeon_stats_value(stats, 0, i) + (unsigned)odeon_stats_value(stats, 1, i);
+            n +=
+                (unsigned)odeon_stats_value(stats, 0, i) + (unsigned)odeon_stats_value(stats, 1, i);
     return n;
 }
 
@@ -152,13 +159,15 @@ static void test_a_stall_is_named(void **state)
         assert_true(wait_until((post_do(&b, actor, FAULTY_N, 0), overdue(&b) == 0)));
         assert_int_equal(odeon_admin_actor_stop(b.client, actor, ODEON_DELETE), 0);
     }
-    assert_int_equal(service_log_count(&b.service, "a handler of plugin faulty has not returned for"), 2);
+    assert_int_equal(
+        service_log_count(&b.service, "a handler of plugin faulty has not returned for"), 2);
     assert_int_equal(service_log_count(&b.service, "actor type faulty_actor"), 2);
     assert_int_equal(service_log_count(&b.service, "ODEON_MESSAGE=faulty_do"), 2);
     end(&b);
 }
 
-/* The others of its queue do not wait for it; what comes for the stuck actor is kept for it, in order; nobody is restarted. */
+/* The others of its queue do not wait for it; what comes for the stuck actor is kept for it, in
+ * order; nobody is restarted. */
 static void test_a_stall_is_set_aside(void **state)
 {
     enum { COUNTS = 50 };
@@ -192,8 +201,9 @@ static void test_a_stall_is_set_aside(void **state)
     end(&b);
 }
 
-/* The message is blamed, and tried as often as any other that crashes; what waited behind it for others is run at once, what waited for the same actor
- * behind it, all in order; another worker's actors do not wait at all. */
+/* The message is blamed, and tried as often as any other that crashes; what waited behind it for
+ * others is run at once, what waited for the same actor behind it, all in order; another worker's
+ * actors do not wait at all. */
 static void test_a_stall_is_ended(void **state)
 {
     enum { COUNTS = 50 };
@@ -215,7 +225,8 @@ static void test_a_stall_is_ended(void **state)
     post_counts(&b, stuck, &posted[0], COUNTS);
     post_counts(&b, mate, &posted[1], COUNTS);
     post_counts(&b, other, &posted[2], COUNTS);
-    assert_true(wait_until(atomic_load(&b.page->last[2]) == COUNTS)); /* posted last: all have reached their queues */
+    /* posted last: all have reached their queues */
+    assert_true(wait_until(atomic_load(&b.page->last[2]) == COUNTS));
     assert_int_equal(atomic_load(&b.page->last[1]), 0);
     if (ctl(&b.service, text, sizeof(text), "executor set stall-kill-ms=300") != 0)
         fail_msg("%s", text);
@@ -225,8 +236,10 @@ static void test_a_stall_is_ended(void **state)
     assert_int_equal(atomic_load(&b.page->entered), 2);
     assert_int_equal(atomic_load(&b.page->mate_at_retry), COUNTS);
     assert_int_equal(service_figure(&b.service, "refusals"), 1);
-    assert_int_equal(service_log_count(&b.service, "plugin faulty did not return: actor type faulty_actor"), 2);
-    assert_int_equal(service_log_count(&b.service, "attempt 2 of 2: the message is a dead letter now"), 1);
+    assert_int_equal(
+        service_log_count(&b.service, "plugin faulty did not return: actor type faulty_actor"), 2);
+    assert_int_equal(
+        service_log_count(&b.service, "attempt 2 of 2: the message is a dead letter now"), 1);
     assert_int_equal(service_state(&b.service).executor_restarts, 2);
     end(&b);
 }
@@ -242,7 +255,9 @@ static const struct {
     { FAULTY_JUMP, "jump", "crashed", "signal SIGSEGV" },
     { FAULTY_STACK, "stack overflow", "crashed", "signal SIGSEGV" },
     { FAULTY_ABORT, "abort", "crashed", "signal SIGABRT" },
-#ifndef SANITIZED /* a sanitizer finds it first, and is itself between handlers and the C library (executor/contain.c) */
+/* a sanitizer finds it first, and is itself between handlers and the C library
+ * (executor/contain.c) */
+#ifndef SANITIZED
     { FAULTY_DOUBLE_FREE, "double free", "crashed", "signal SIGABRT" },
     { FAULTY_EXIT, "exit", "ended the process", "" },
     { FAULTY_QUICK_EXIT, "quick_exit", "ended the process", "" },
@@ -293,11 +308,11 @@ static void test_faults_are_attributed(void **state)
         post_counts(&b, bystander, &posted, 10);
         if (!wait_until((line = blame_line(&b.service, i)) != NULL))
             fail_msg("%s: nobody is blamed", faults[i].name);
-        if (!strstr(line, faults[i].did) || !strstr(line, faults[i].where) || !strstr(line, "message faulty_do") ||
-            !strstr(line, "a dead letter now"))
+        if (!strstr(line, faults[i].did) || !strstr(line, faults[i].where) ||
+            !strstr(line, "message faulty_do") || !strstr(line, "a dead letter now"))
             fail_msg("%s: %s", faults[i].name, line);
-        if (faults[i].how != FAULTY_PTHREAD_EXIT && faults[i].how != FAULTY_SYS_EXIT && faults[i].how != FAULTY_JUMP &&
-            !strstr(line, "faulty+0x"))
+        if (faults[i].how != FAULTY_PTHREAD_EXIT && faults[i].how != FAULTY_SYS_EXIT &&
+            faults[i].how != FAULTY_JUMP && !strstr(line, "faulty+0x"))
             fail_msg("%s: no backtrace: %s", faults[i].name, line);
         free(line);
         assert_true(wait_until(service_figure(&b.service, "refusals") == i + 1));
@@ -348,7 +363,8 @@ static void test_contained(void **state)
         post_counts(&b, actor, &posted, 100);
         assert_true(wait_until(atomic_load(&b.page->last[0]) == posted));
     }
-    assert_true(wait_until(atomic_load(&b.page->done) == sizeof(hows) / sizeof(hows[0]) + 1)); /* the child comes out of its handler, and no further */
+    /* the child comes out of its handler, and no further */
+    assert_true(wait_until(atomic_load(&b.page->done) == sizeof(hows) / sizeof(hows[0]) + 1));
     assert_int_equal(ctl_set(&b.service, (char[512]){ "" }, 512, "workers=1"), 0);
     post_counts(&b, actor, &posted, 100);
     assert_true(wait_until(atomic_load(&b.page->last[0]) == posted));
@@ -365,9 +381,13 @@ static void test_safe_mode(void **state)
     pid_t executor;
 
     (void)state;
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--plugin", TEST_PASSER, "--plugin",
-                                                   TEST_PLUGINS "/crash_in_load.so", "--plugin", TEST_FAULTY, NULL });
-    assert_true(service_log_has(&service, "crash_in_load.so has ended the executor 3 times while it was loaded: it is left out"));
+    service_start(&service, (const char *const[]){
+                                SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--plugin",
+                                TEST_PASSER, "--plugin", TEST_PLUGINS "/crash_in_load.so",
+                                "--plugin", TEST_FAULTY, NULL });
+    assert_true(service_log_has(
+        &service,
+        "crash_in_load.so has ended the executor 3 times while it was loaded: it is left out"));
     client = service_connect(&service, "safe-mode");
     (void)spawn(client, "passer_actor", NULL, NULL, 0);
     executor = service_executor(&service);
@@ -381,7 +401,8 @@ static void test_safe_mode(void **state)
     service_end(&service);
 }
 
-/* Killed from outside, by whatever signal in whatever thread, again and again while a handler runs: nobody is blamed, nothing is lost. */
+/* Killed from outside, by whatever signal in whatever thread, again and again while a handler runs:
+ * nobody is blamed, nothing is lost. */
 static void test_outside_kills_blame_nobody(void **state)
 {
     static const int signals[] = { SIGKILL, SIGSEGV, SIGABRT, SIGBUS, SIGSEGV, SIGABRT };
@@ -413,7 +434,8 @@ static void test_outside_kills_blame_nobody(void **state)
     for (unsigned k = 0; k < 8; k++)
         assert_true(wait_until(atomic_load(&b.page->last[k]) == posted[k]));
     assert_int_equal(atomic_load(&b.page->out_of_order), 0);
-    assert_int_equal(service_figure(&b.service, "dead_letters") + service_figure(&b.service, "refusals"), 0);
+    assert_int_equal(
+        service_figure(&b.service, "dead_letters") + service_figure(&b.service, "refusals"), 0);
     assert_int_equal(service_figure(&b.service, "faults"), 0);
     assert_false(service_log_has(&b.service, "a dead letter now"));
     end(&b);
@@ -425,7 +447,9 @@ static void post_pass(struct bench *b, odeon_ref by, odeon_ref to, uint64_t n, u
 {
     struct faulty_pass message = { .to = to, .n = n, .how = how };
 
-    assert_int_equal(odeon_post_wait(b->port, by, b->pass_type, &message, sizeof(message), SECONDS(PATIENCE_S)), 0);
+    assert_int_equal(
+        odeon_post_wait(b->port, by, b->pass_type, &message, sizeof(message), SECONDS(PATIENCE_S)),
+        0);
 }
 
 /* What a test asks of the last letter: the list's texts go with the list. */
@@ -447,7 +471,8 @@ static size_t letters(struct bench *b, struct letter *ret_last)
 
         assert_int_equal(odeon_admin_dead_letter_list(b->client, after, 7, &list), 0);
         if (list->n > 0) {
-            const struct odeon_dead_letter_info *last = (const struct odeon_dead_letter_info *)list->rows + (list->n - 1);
+            const struct odeon_dead_letter_info *last =
+                (const struct odeon_dead_letter_info *)list->rows + (list->n - 1);
 
             *ret_last = (struct letter){ .id = last->id, .size = last->size };
             snprintf(ret_last->type, sizeof(ret_last->type), "%s", last->type);
@@ -471,7 +496,8 @@ static bool actor_is_gone(struct bench *b, odeon_ref actor)
     return r == -ENOENT;
 }
 
-/* A type that crashes the executor again and again is not run any more; its messages wait as dead letters, and lose nothing by it. */
+/* A type that crashes the executor again and again is not run any more; its messages wait as dead
+ * letters, and lose nothing by it. */
 static void test_quarantine_and_dead_letters(void **state)
 {
     enum { CRASHES = 3, COUNTS = 20 };
@@ -492,7 +518,9 @@ static void test_quarantine_and_dead_letters(void **state)
         post_pass(&b, passer, victim, 0, FAULTY_ABORT);
         assert_true(wait_until(service_state(&b.service).executor_restarts == i + 1));
     }
-    assert_true(wait_until(service_log_has(&b.service, "actor type faulty_actor of plugin faulty has crashed the executor 3 times within 60 s")));
+    assert_true(wait_until(service_log_has(
+        &b.service,
+        "actor type faulty_actor of plugin faulty has crashed the executor 3 times within 60 s")));
     assert_true(wait_until(letters(&b, &last) == CRASHES));
     for (uint64_t i = 0; i < COUNTS; i++)
         post_pass(&b, passer, victim, i + 1, 0);
@@ -522,7 +550,8 @@ static void test_quarantine_and_dead_letters(void **state)
     assert_int_equal(letters(&b, &last), 0);
     /* what cannot be replayed stays, and can be given to another actor */
     assert_int_equal(odeon_admin_actor_stop(b.client, gone, ODEON_DELETE), 0);
-    assert_true(wait_until(actor_is_gone(&b, gone))); /* or what is sent to it waits behind that order */
+    /* or what is sent to it waits behind that order */
+    assert_true(wait_until(actor_is_gone(&b, gone)));
     post_pass(&b, passer, gone, COUNTS + 1, 0);
     assert_true(wait_until(letters(&b, &last) == 1));
     assert_string_equal(last.reason, "no-such-actor");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Idle is free: a service with connected clients and open ports, whose ports have been in use, costs next to nothing.
+/* Idle is free: a service with connected clients and open ports, whose ports have been in use,
+ * costs next to nothing.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -27,7 +28,8 @@ static double percent_while_idle(struct service *service)
     while (wait_until_within(1, service_figure(service, "parks") != parks));
     begin = time_ns();
     before = process_cpu_ns(executor) + process_cpu_ns(service->pid);
-    (void)wait_until_within(MEASURED_S, !process_lives(executor)); /* nothing happens: that is what is measured */
+    /* nothing happens: that is what is measured */
+    (void)wait_until_within(MEASURED_S, !process_lives(executor));
     used = process_cpu_ns(executor) + process_cpu_ns(service->pid) - before;
     return 100.0 * (double)used / (double)(time_ns() - begin);
 }
@@ -49,17 +51,19 @@ static void test_idle_service(void **state)
         ports[i] = port_open_or_fail(clients[i], 0, 0, i % 2 == 0);
         if (i == 0)
             echo = spawn(clients[i], "probe_echo", NULL, NULL, 0);
-        assert_int_equal(odeon_call(ports[i], echo, message_id(clients[i], odeon_message_of(probe_number)), &number,
+        assert_int_equal(odeon_call(ports[i], echo,
+                                    message_id(clients[i], odeon_message_of(probe_number)), &number,
                                     sizeof(number), SECONDS(PATIENCE_S), &reply),
                          ODEON_CALL_REPLY);
         odeon_release(ports[i]);
     }
-    /* clock ticks of 10 ms: one of them is 0.2 % of the time here; the long measurement is the benchmark's.  What a
-     * service does by itself it does each time; what a machine that stands still for a while puts on its bill, it does
-     * not */
+    /* clock ticks of 10 ms: one of them is 0.2 % of the time here; the long measurement is the
+     * benchmark's. What a service does by itself it does each time; what a machine that stands
+     * still for a while puts on its bill, it does not */
     for (int i = 0; i < TRIES && percent >= 2.0; i++) {
         percent = percent_while_idle(&service);
-        print_message("# idle: 2 workers, %d clients: %.3f %% of a core over %d s\n", CLIENTS, percent, MEASURED_S);
+        print_message("# idle: 2 workers, %d clients: %.3f %% of a core over %d s\n", CLIENTS,
+                      percent, MEASURED_S);
     }
     assert_true(percent < 2.0);
     for (int i = 0; i < CLIENTS; i++)

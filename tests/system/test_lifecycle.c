@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The service's life: ready, who may use it, a second one on the same directory, what a dead one has left, the end. */
+/* The service's life: ready, who may use it, a second one on the same directory, what a dead one
+ * has left, the end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -31,14 +32,15 @@ static void test_ready_status_and_end(void **state)
     char text[4096];
 
     (void)state;
-    service_start(&service,
-                  (const char *const[]){ SMALL_SERVICE, "--set", "workers-max=3", "--set", "detached=5", NULL });
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "workers-max=3", "--set",
+                                                   "detached=5", NULL });
     client = service_connect(&service, "lifecycle");
     assert_int_equal(odeon_admin_status(client, &status), 0);
     assert_string_equal(status->state, "running");
     assert_int_equal(status->supervisor_pid, service.pid);
     assert_int_equal(status->workers, 2);
-    /* ordinary, pinned and aside ones of each worker there is room for, follow queues, detached actors' */
+    /* ordinary, pinned and aside ones of each worker there is room for, follow queues, detached
+     * actors' */
     assert_int_equal(status->queues, 3 * 2 + 3 + 3 + ODEON_FOLLOW_QUEUES + 5);
     assert_int_equal(status->executor_restarts, 0);
     executor = (pid_t)status->executor_pid;
@@ -180,8 +182,8 @@ static void test_bad_settings_are_refused_with_a_reason(void **state)
     }
 }
 
-/* An actor keeps its worker busy for longer than there is time to drain: what waits behind it is reported, and the end
- * is in order all the same. */
+/* An actor keeps its worker busy for longer than there is time to drain: what waits behind it is
+ * reported, and the end is in order all the same. */
 static void test_end_reports_what_was_not_received(void **state)
 {
     struct probe_work work = { .ns = 60 * UINT64_C(1000000000) };
@@ -193,14 +195,15 @@ static void test_end_reports_what_was_not_received(void **state)
     uint32_t type;
 
     (void)state;
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "drain-timeout-ms=300", "--set",
-                                                   "stall-warn-ms=0", NULL });
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "drain-timeout-ms=300",
+                                                   "--set", "stall-warn-ms=0", NULL });
     client = service_connect(&service, "lifecycle");
     load_plugin(client, TEST_PROBE);
     type = message_id(client, odeon_message_of(probe_number));
     ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
     port = port_open_or_fail(client, 0, 0, false);
-    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_work)), &work, sizeof(work)),
+    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_work)),
+                                &work, sizeof(work)),
                      0);
     for (int i = 0; i < 10; i++)
         assert_int_equal(odeon_post(port, ledger, type, &number, sizeof(number)), 0);
@@ -212,7 +215,8 @@ static void test_end_reports_what_was_not_received(void **state)
     if (!service_log_has(&service, "11 messages sent but not received") &&
         !service_log_has(&service, "10 messages sent but not received"))
         fail_msg("the log does not say how many messages were not received");
-    assert_int_equal(odeon_post(port, ledger, type, &number, sizeof(number)), 0); /* noticed when it looks: */
+    /* noticed when it looks: */
+    assert_int_equal(odeon_post(port, ledger, type, &number, sizeof(number)), 0);
     assert_int_equal(odeon_port_check(port), -EPIPE);
     assert_int_equal(odeon_post(port, ledger, type, &number, sizeof(number)), -EPIPE);
     odeon_disconnect(client);
@@ -228,21 +232,24 @@ static void test_second_signal_ends_at_once(void **state)
     int64_t begin;
 
     (void)state;
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "drain-timeout-ms=60000", "--plugin",
-                                                   TEST_PROBE, NULL });
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "drain-timeout-ms=60000",
+                                                   "--plugin", TEST_PROBE, NULL });
     client = service_connect(&service, "lifecycle");
     port = port_open_or_fail(client, 0, 0, false);
     assert_int_equal(odeon_post(port, spawn(client, "probe_ledger", NULL, NULL, 0),
-                                message_id(client, odeon_message_of(probe_work)), &work, sizeof(work)),
+                                message_id(client, odeon_message_of(probe_work)), &work,
+                                sizeof(work)),
                      0);
     assert_true(wait_until(service_figure(&service, "port_messages") == 1));
     begin = time_ns();
     assert_int_equal(kill(service.pid, SIGTERM), 0);
     assert_true(wait_until(service_log_has(&service, "the service drains and stops")));
     /* again, and again: signals that come close together are one */
-    assert_true(wait_until(service_log_has(&service, "again: the executor is killed, nothing more is drained") ||
-                           kill(service.pid, SIGTERM) != 0));
-    assert_true(service_log_has(&service, "again: the executor is killed, nothing more is drained"));
+    assert_true(wait_until(
+        service_log_has(&service, "again: the executor is killed, nothing more is drained") ||
+        kill(service.pid, SIGTERM) != 0));
+    assert_true(
+        service_log_has(&service, "again: the executor is killed, nothing more is drained"));
     assert_int_equal(service_wait_end(&service), 0);
     assert_true(time_ns() - begin < SECONDS(60)); /* the time to drain, and to work */
     odeon_disconnect(client);
@@ -261,7 +268,8 @@ static void test_end_reports_objects_that_were_never_sent(void **state)
     client = service_connect(&service, "lifecycle");
     port = port_open_or_fail(client, 0, 0, false);
     assert_int_equal(odeon_post(port, spawn(client, "probe_ledger", NULL, NULL, 0),
-                                message_id(client, odeon_message_of(probe_object)), &never, sizeof(never)),
+                                message_id(client, odeon_message_of(probe_object)), &never,
+                                sizeof(never)),
                      0);
     assert_true(wait_until(service_figure(&service, "messages_processed") >= 1));
     odeon_disconnect(client);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tests' service manager and odeond: told ready, kept descriptors, restarts, an activated control socket. */
+/* The tests' service manager and odeond: told ready, kept descriptors, restarts, an activated
+ * control socket. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -47,10 +48,12 @@ static void test_ready_kill_restart_stop(void **state)
     manager_end(manager);
 }
 
-/* A socket unit's socket: clients that come before the service is there wait instead of being refused. */
+/* A socket unit's socket: clients that come before the service is there wait instead of being
+ * refused. */
 static void test_activated_socket_outlives_the_service(void **state)
 {
-    struct manager *manager = manager_start(&(struct manager_options){ .arguments = small, .activate = true });
+    struct manager *manager =
+        manager_start(&(struct manager_options){ .arguments = small, .activate = true });
     struct service *service = manager_service(manager);
 
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues at their limit, over the real service: what a client sees of each policy of the receiving type, and that the figures
- * account for every record that did not arrive. */
+/* Queues at their limit, over the real service: what a client sees of each policy of the receiving
+ * type, and that the figures account for every record that did not arrive. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -23,7 +23,8 @@ static uint32_t number_type, ask_type, told_type, work_type;
 static int setup(void **state)
 {
     (void)state;
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "limit-bytes=4096", "--plugin", TEST_PROBE, NULL });
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "limit-bytes=4096",
+                                                   "--plugin", TEST_PROBE, NULL });
     client = service_connect(&service, "overflow");
     number_type = message_id(client, odeon_message_of(probe_number));
     ask_type = message_id(client, odeon_message_of(probe_ask));
@@ -49,7 +50,8 @@ static uint64_t receive_refusals(struct odeon_port *port)
 
     for (; odeon_receive(port, &delivery) == 1; n++) {
         assert_int_equal(delivery.type, ODEON_MSG_REFUSAL);
-        assert_int_equal(((const struct odeon_refusal *)delivery.data)->reason, ODEON_REASON_QUEUE_FULL);
+        assert_int_equal(((const struct odeon_refusal *)delivery.data)->reason,
+                         ODEON_REASON_QUEUE_FULL);
         odeon_release(port);
     }
     return n;
@@ -59,7 +61,8 @@ static void ask(struct odeon_port *port, odeon_ref actor)
 {
     struct odeon_delivery reply;
 
-    assert_int_equal(odeon_call(port, actor, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REPLY);
+    assert_int_equal(odeon_call(port, actor, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+                     ODEON_CALL_REPLY);
     assert_int_equal(reply.type, told_type);
     odeon_release(port);
 }
@@ -95,7 +98,8 @@ struct trial {
 
 static void trial_begin(struct trial *t, const char *type)
 {
-    *t = (struct trial){ .port = port_open_or_fail(client, RING, RING, false), .history = history_new() };
+    *t = (struct trial){ .port = port_open_or_fail(client, RING, RING, false),
+                         .history = history_new() };
     snprintf(t->log.path, sizeof(t->log.path), "%s/%s", service.dir, type);
     t->actor = spawn(client, type, NULL, &t->log, sizeof(t->log));
 }
@@ -107,10 +111,12 @@ static void post(struct trial *t, uint32_t type, const void *data, size_t size)
     history_note(t->history, HISTORY_SENT, odeon_port_ref(t->port), t->actor, ++t->posted);
 }
 
-/* The actor is busy for a while, and gets more than its queue and the ring hold; until that has made a difference. */
+/* The actor is busy for a while, and gets more than its queue and the ring hold; until that has
+ * made a difference. */
 static void overwhelm(struct trial *t, const char *figure)
 {
-    uint64_t before = service_figure(&service, figure), taken = service_figure(&service, "port_messages");
+    uint64_t before = service_figure(&service, figure),
+             taken = service_figure(&service, "port_messages");
     int64_t end = time_ns() + SECONDS(PATIENCE_S);
 
     do {
@@ -121,13 +127,15 @@ static void overwhelm(struct trial *t, const char *figure)
             post(t, number_type, &number, sizeof(number));
             t->refusals += receive_refusals(t->port);
         }
-        assert_true(wait_until(service_figure(&service, "port_messages") >= taken + t->posted && queue_is_empty(t->actor)));
+        assert_true(wait_until(service_figure(&service, "port_messages") >= taken + t->posted &&
+                               queue_is_empty(t->actor)));
         t->refusals += receive_refusals(t->port);
     } while (service_figure(&service, figure) == before && time_ns() < end);
     assert_true(service_figure(&service, figure) > before);
 }
 
-/* `missing`: refused, or dropped; exactly so many did not arrive, and all others did, once and in order. */
+/* `missing`: refused, or dropped; exactly so many did not arrive, and all others did, once and in
+ * order. */
 static void trial_end(struct trial *t, uint64_t missing)
 {
     struct history_verdict verdict;
@@ -170,7 +178,8 @@ static void test_drop_newest(void **state)
 
 static void test_drop_oldest(void **state)
 {
-    uint64_t newest = service_figure(&service, "dropped_newest"), oldest = service_figure(&service, "dropped_oldest");
+    uint64_t newest = service_figure(&service, "dropped_newest"),
+             oldest = service_figure(&service, "dropped_oldest");
     struct trial t;
 
     (void)state;
@@ -191,15 +200,17 @@ static void test_reject(void **state)
     trial_begin(&t, "probe_reject");
     overwhelm(&t, "refused_full");
     /* what the delivery ring had no room for comes behind */
-    assert_true(wait_until((t.refusals += receive_refusals(t.port)) == service_figure(&service, "refused_full") - before));
+    assert_true(wait_until((t.refusals += receive_refusals(t.port)) ==
+                           service_figure(&service, "refused_full") - before));
     trial_end(&t, t.refusals);
 }
 
 static void test_types_are_listed_with_their_policy(void **state)
 {
-    static const char *const rows[][2] = {
-        { "probe_reject", "reject" }, { "probe_newest", "drop-newest" }, { "probe_oldest", "drop-oldest" }, { "probe_stall", "stall" }
-    };
+    static const char *const rows[][2] = { { "probe_reject", "reject" },
+                                           { "probe_newest", "drop-newest" },
+                                           { "probe_oldest", "drop-oldest" },
+                                           { "probe_stall", "stall" } };
     char output[8192];
 
     (void)state;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process that stands still (SIGSTOP, a machine that sleeps) is neither dead nor stuck: nobody is declared so, nothing is lost or doubled, and
- * no handler is blamed for the time in which it could not run.
+/* A process that stands still (SIGSTOP, a machine that sleeps) is neither dead nor stuck: nobody is
+ * declared so, nothing is lost or doubled, and no handler is blamed for the time in which it could
+ * not run.
  *
- * The pause is longer than the executor lets a handler run, so that a false report would show.  The sleeps are the pauses themselves. */
+ * The pause is longer than the executor lets a handler run, so that a false report would show. The
+ * sleeps are the pauses themselves. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -31,7 +33,9 @@ static struct numbers numbers;
 static int setup(void **state)
 {
     (void)state;
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", WARN, "--set", KILL, "--plugin", TEST_PROBE, "--plugin", TEST_FAULTY, NULL });
+    service_start(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", WARN, "--set", KILL, "--plugin",
+                                         TEST_PROBE, "--plugin", TEST_FAULTY, NULL });
     numbers_start(&numbers, &service, 64);
     numbers_wait(&numbers, 1000);
     return 0;
@@ -71,7 +75,8 @@ static void test_executor_is_stopped(void **state)
 
     (void)state;
     page = service_map_page(&service, args.page, sizeof(args.page), sizeof(*page));
-    assert_int_equal(odeon_post(port, spawn(client, "faulty_actor", NULL, &args, sizeof(args)), message_id(client, odeon_message_of(faulty_do)), &loop,
+    assert_int_equal(odeon_post(port, spawn(client, "faulty_actor", NULL, &args, sizeof(args)),
+                                message_id(client, odeon_message_of(faulty_do)), &loop,
                                 sizeof(loop)),
                      0);
     assert_true(wait_until(atomic_load(&page->entered) == 1));
@@ -100,13 +105,15 @@ static int caller_run(struct caller *caller, const char *socket)
     uint32_t type = 0;
 
     if (odeon_connect(socket, "caller", &client) < 0 || odeon_port_open(client, NULL, &port) < 0 ||
-        odeon_message_id(client, odeon_message_of(probe_number), &type) < 0 || odeon_spawn(client, "probe_echo", NULL, NULL, 0, &echo) < 0)
+        odeon_message_id(client, odeon_message_of(probe_number), &type) < 0 ||
+        odeon_spawn(client, "probe_echo", NULL, NULL, 0, &echo) < 0)
         return 1;
     for (uint64_t n = 1; !atomic_load(&caller->stop); n++) {
         struct probe_number number = { .n = n };
         struct odeon_delivery reply;
 
-        if (odeon_call(port, echo, type, &number, sizeof(number), SECONDS(PATIENCE_S), &reply) != ODEON_CALL_REPLY)
+        if (odeon_call(port, echo, type, &number, sizeof(number), SECONDS(PATIENCE_S), &reply) !=
+            ODEON_CALL_REPLY)
             return 2;
         if (((const struct probe_number *)reply.data)->n != n)
             return 3;
@@ -117,10 +124,12 @@ static int caller_run(struct caller *caller, const char *socket)
     return 0;
 }
 
-/* Both at once: a client that stands still, and odeond, which everybody else does not need meanwhile. */
+/* Both at once: a client that stands still, and odeond, which everybody else does not need
+ * meanwhile. */
 static void test_odeond_and_a_client_are_stopped(void **state)
 {
-    struct caller *caller = mmap(NULL, sizeof(*caller), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct caller *caller =
+        mmap(NULL, sizeof(*caller), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     uint64_t before;
     int status;
     pid_t pid;

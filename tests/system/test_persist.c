@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odeond itself is killed, restarted, replaced: nothing is lost, nothing comes twice, and clients go on as they are. */
+/* odeond itself is killed, restarted, replaced: nothing is lost, nothing comes twice, and clients
+ * go on as they are. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -16,14 +17,21 @@
 #include "tests/system/numbers.h"
 #include "tests/system/probe.h"
 
-static const char *const arguments[] = {
-    SMALL_SERVICE, "--executor",           TEST_EXECUTOR, "--plugin", TEST_PROBE, "--set", "restart-delay-max-ms=20",
-    "--set",       "drain-timeout-ms=500", NULL
-};
+static const char *const arguments[] = { SMALL_SERVICE,
+                                         "--executor",
+                                         TEST_EXECUTOR,
+                                         "--plugin",
+                                         TEST_PROBE,
+                                         "--set",
+                                         "restart-delay-max-ms=20",
+                                         "--set",
+                                         "drain-timeout-ms=500",
+                                         NULL };
 
 static struct manager *start(bool activate)
 {
-    struct manager *manager = manager_start(&(struct manager_options){ .arguments = arguments, .activate = activate });
+    struct manager *manager =
+        manager_start(&(struct manager_options){ .arguments = arguments, .activate = activate });
 
     manager_wait_ready(manager);
     return manager;
@@ -48,7 +56,8 @@ static void end(struct manager *manager)
 /* When all clients have gone nothing is left of them. */
 static void expect_base_line(struct manager *manager)
 {
-    if (!wait_until(manager_store_count(manager, "port-") == 0 && manager_store_count(manager, "client-") == 0)) {
+    if (!wait_until(manager_store_count(manager, "port-") == 0 &&
+                    manager_store_count(manager, "client-") == 0)) {
         char *list = manager_store_list(manager);
 
         fail_msg("left in the store:\n%s", list);
@@ -56,7 +65,8 @@ static void expect_base_line(struct manager *manager)
     assert_int_equal(manager_store_count(manager, ""), 4); /* registry, segment, stats, plugin */
 }
 
-/* From the kill to the first number that is back after it: manager, recovery and client together. */
+/* From the kill to the first number that is back after it: manager, recovery and client
+ * together. */
 static int64_t pauses_ns[16];
 static unsigned n_pauses;
 
@@ -89,7 +99,8 @@ static void kill_odeond(struct manager *manager, bool executor_too)
 
 static struct numbers *watched;
 
-static void run_with_disturbance(bool activate, unsigned times, void (*disturb)(struct manager *manager, unsigned i))
+static void run_with_disturbance(bool activate, unsigned times,
+                                 void (*disturb)(struct manager *manager, unsigned i))
 {
     struct manager *manager = start(activate);
     struct numbers numbers[2];

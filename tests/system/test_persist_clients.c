@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What clients see of the end of odeond, and what becomes of those that end, close or claim while none runs. */
+/* What clients see of the end of odeond, and what becomes of those that end, close or claim while
+ * none runs. */
 #include <errno.h>
 #include <linux/sockios.h>
 #include <poll.h>
@@ -21,10 +22,16 @@
 #include "tests/system/manager.h"
 #include "tests/system/probe.h"
 
-static const char *const arguments[] = {
-    SMALL_SERVICE, "--executor",           TEST_EXECUTOR, "--plugin", TEST_PROBE, "--set", "restart-delay-max-ms=20",
-    "--set",       "drain-timeout-ms=500", NULL
-};
+static const char *const arguments[] = { SMALL_SERVICE,
+                                         "--executor",
+                                         TEST_EXECUTOR,
+                                         "--plugin",
+                                         TEST_PROBE,
+                                         "--set",
+                                         "restart-delay-max-ms=20",
+                                         "--set",
+                                         "drain-timeout-ms=500",
+                                         NULL };
 
 struct scene {
     struct manager *manager;
@@ -36,7 +43,8 @@ struct scene {
 
 static void set_scene(struct scene *scene)
 {
-    *scene = (struct scene){ .manager = manager_start(&(struct manager_options){ .arguments = arguments }) };
+    *scene = (struct scene){ .manager = manager_start(
+                                 &(struct manager_options){ .arguments = arguments }) };
     manager_wait_ready(scene->manager);
     scene->client = service_connect(manager_service(scene->manager), "scene");
     scene->number = message_id(scene->client, odeon_message_of(probe_number));
@@ -90,7 +98,8 @@ static void expect_number(struct scene *scene, uint64_t n)
 
 static bool is_bare(struct manager *manager)
 {
-    return manager_store_count(manager, "port-") == 0 && manager_store_count(manager, "client-") == 0;
+    return manager_store_count(manager, "port-") == 0 &&
+           manager_store_count(manager, "client-") == 0;
 }
 
 /* ---- calls */
@@ -100,7 +109,8 @@ static void *call(void *userdata)
     struct scene *scene = userdata;
     struct odeon_delivery reply;
 
-    return (void *)(intptr_t)odeon_call(scene->port, scene->ledger, scene->ask, NULL, 0, SECONDS(PATIENCE_S), &reply);
+    return (void *)(intptr_t)odeon_call(scene->port, scene->ledger, scene->ask, NULL, 0,
+                                        SECONDS(PATIENCE_S), &reply);
 }
 
 /* The call is on its way when everything dies, and ends in a reply all the same. */
@@ -133,13 +143,15 @@ static void test_call_expires_while_nobody_is_there(void **state)
     (void)state;
     set_scene(&scene);
     take_away(&scene);
-    assert_int_equal(odeon_call(scene.port, scene.ledger, scene.ask, NULL, 0, MILLISECONDS(50), &reply),
-                     ODEON_CALL_EXPIRED);
+    assert_int_equal(
+        odeon_call(scene.port, scene.ledger, scene.ask, NULL, 0, MILLISECONDS(50), &reply),
+        ODEON_CALL_EXPIRED);
     post_number(&scene, scene.echo, 1);
     bring_back(&scene);
     expect_number(&scene, 1);
-    assert_int_equal(odeon_call(scene.port, scene.ledger, scene.ask, NULL, 0, SECONDS(PATIENCE_S), &reply),
-                     ODEON_CALL_REPLY);
+    assert_int_equal(
+        odeon_call(scene.port, scene.ledger, scene.ask, NULL, 0, SECONDS(PATIENCE_S), &reply),
+        ODEON_CALL_REPLY);
     odeon_release(scene.port);
     assert_int_equal(odeon_receive(scene.port, &reply), 0);
     clear_scene(&scene);
@@ -272,8 +284,8 @@ static void test_service_that_begins_anew_is_another(void **state)
 
 /* ---- what ends while no odeond runs */
 
-/* A process with a port posts, and is killed when nobody can see it: what it had posted is consumed, nothing of it
- * stays. */
+/* A process with a port posts, and is killed when nobody can see it: what it had posted is
+ * consumed, nothing of it stays. */
 static void test_client_dies_while_no_odeond_runs(void **state)
 {
     struct odeon_delivery reply;
@@ -313,8 +325,9 @@ static void test_client_dies_while_no_odeond_runs(void **state)
     bring_back(&scene);
     assert_true(wait_until(manager_store_count(scene.manager, "client-") == 1));
     assert_true(wait_until(manager_store_count(scene.manager, "port-") == 5)); /* ours */
-    assert_int_equal(odeon_call(scene.port, scene.ledger, scene.ask, NULL, 0, SECONDS(PATIENCE_S), &reply),
-                     ODEON_CALL_REPLY);
+    assert_int_equal(
+        odeon_call(scene.port, scene.ledger, scene.ask, NULL, 0, SECONDS(PATIENCE_S), &reply),
+        ODEON_CALL_REPLY);
     memcpy(&told, reply.data, sizeof(told));
     assert_int_equal(told.sum, 55);
     clear_scene(&scene);
@@ -364,7 +377,8 @@ static void test_wrong_token_is_refused(void **state)
     scene.client->token[3] ^= 1;
     bring_back(&scene);
     expect_refused(&scene, "its token is another");
-    assert_int_equal(manager_store_count(scene.manager, "client-"), 1); /* who has the right one may still come */
+    /* who has the right one may still come */
+    assert_int_equal(manager_store_count(scene.manager, "client-"), 1);
     clear_scene(&scene);
 }
 
@@ -384,7 +398,8 @@ static bool claims_in_vain(struct odeon_client *thief, const struct scene *scene
     become(thief, scene->client);
     thief->away_ns = time_ns();
     assert_int_equal(odeon_lookup(thief, "ledger", &ref), -ECONNRESET);
-    return service_log_has(manager_service(scene->manager), "the client that is claimed is connected");
+    return service_log_has(manager_service(scene->manager),
+                           "the client that is claimed is connected");
 }
 
 /* Whoever comes with the token of a client that is connected has to wait until it is not. */
@@ -425,7 +440,10 @@ static void test_token_of_another_process_is_refused(void **state)
 
         thief = service_connect(manager_service(scene.manager), "thief");
         become(thief, rightful);
-        _exit(odeon_lookup(thief, "ledger", &ref) == -EACCES && strstr(odeon_error_text(), "another process") ? 0 : 1);
+        _exit(odeon_lookup(thief, "ledger", &ref) == -EACCES &&
+                      strstr(odeon_error_text(), "another process")
+                  ? 0
+                  : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quotas and roles over the end of odeond: who is at a quota before it is at it behind it, and may ask for what he
- * might ask for. */
+/* Quotas and roles over the end of odeond: who is at a quota before it is at it behind it, and may
+ * ask for what he might ask for. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -127,7 +127,8 @@ static void expect_full(struct odeon_client *client)
 
     expect_usage(client, "clients", 1, 256);
     expect_usage(client, "ports", PORTS, PORTS);
-    expect_usage(client, "ring-bytes", (uint64_t)PORTS * 2 * RING, usage(client, "ring-bytes").limit);
+    expect_usage(client, "ring-bytes", (uint64_t)PORTS * 2 * RING,
+                 usage(client, "ring-bytes").limit);
     expect_usage(client, "actors", ACTORS, ACTORS);
     assert_int_equal(open_port(client, &port), -EDQUOT);
     assert_non_null(strstr(odeon_error_text(), "quota-ports"));
@@ -185,7 +186,8 @@ static bool has_roles(struct odeon_client *client, const char *roles)
     for (size_t i = 0; i < list->n; i++) {
         const struct odeon_client_info *row = (const struct odeon_client_info *)list->rows + i;
 
-        has |= row->pid == (uint32_t)getpid() && row->uid == geteuid() && strcmp(row->roles, roles) == 0;
+        has |= row->pid == (uint32_t)getpid() && row->uid == geteuid() &&
+               strcmp(row->roles, roles) == 0;
     }
     odeon_free(list);
     return has;
@@ -249,8 +251,8 @@ static void check_user(uid_t uid, struct act *act)
     assert_int_equal(pipe(act->arrived), 0);
     assert_int_equal(pipe(act->go), 0);
     assert_int_equal(pthread_create(&thread, NULL, follow_meanwhile, act), 0);
-    user_expects(manager_service(manager), (struct user){ .uid = uid, .gid = (gid_t)uid }, look_before_and_behind, act,
-                 0, NULL);
+    user_expects(manager_service(manager), (struct user){ .uid = uid, .gid = (gid_t)uid },
+                 look_before_and_behind, act, 0, NULL);
     pthread_join(thread, &followed);
     assert_non_null(followed);
     for (int i = 0; i < 2; i++) {

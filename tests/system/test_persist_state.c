@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the next odeond goes on with, and what it refuses to go on with: settings, plugins, figures; another layout,
- * other sizes, a segment that somebody else has, descriptors that are nobody's.
+/* What the next odeond goes on with, and what it refuses to go on with: settings, plugins, figures;
+ * another layout, other sizes, a segment that somebody else has, descriptors that are nobody's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,9 @@
 #include "tests/system/numbers.h"
 #include "tests/system/probe.h"
 
-#define COMMON                                                                                                         \
-    SMALL_SERVICE, "--executor", TEST_EXECUTOR, "--set", "restart-delay-max-ms=20", "--set", "drain-timeout-ms=500"
+#define COMMON                                                                                     \
+    SMALL_SERVICE, "--executor", TEST_EXECUTOR, "--set", "restart-delay-max-ms=20", "--set",       \
+        "drain-timeout-ms=500"
 
 static const char *const plain[] = { COMMON, NULL };
 static const char *const with_probe[] = { COMMON, "--plugin", TEST_PROBE, NULL };
@@ -42,7 +43,8 @@ static void expect_setting(struct manager *manager, const char *key, const char 
     char text[16384], found_key[64], found[64];
 
     assert_int_equal(ctl(manager_service(manager), text, sizeof(text), "executor show"), 0);
-    for (char *save = NULL, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+    for (char *save = NULL, *line = strtok_r(text, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save))
         if (sscanf(line, "%63s %63s", found_key, found) == 2 && strcmp(found_key, key) == 0) {
             assert_string_equal(found, value);
             return;
@@ -63,7 +65,8 @@ static void kill_and_wait(struct manager *manager)
     manager_wait_ready(manager);
 }
 
-/* What was set at run time holds over a crash; after an orderly end the configuration wins where it says something. */
+/* What was set at run time holds over a crash; after an orderly end the configuration wins where it
+ * says something. */
 static void test_settings(void **state)
 {
     static const char *const configured[] = { COMMON, "--set", "spin-us=33", NULL };
@@ -124,7 +127,8 @@ static void test_plugins(void **state)
     assert_int_equal(count_plugins(manager), 1);
     assert_int_equal(manager_restart(manager), 0);
     manager_wait_ready(manager);
-    assert_int_equal(manager_store_count(manager, "plugin-"), 1); /* the file was read again, the former copy is gone */
+    /* the file was read again, the former copy is gone */
+    assert_int_equal(manager_store_count(manager, "plugin-"), 1);
     manager_set_program(manager, NULL, plain);
     assert_int_equal(manager_restart(manager), 0);
     manager_wait_ready(manager);
@@ -191,7 +195,8 @@ static void expect_refused(struct manager *manager, const char *why, const char 
     free(store);
 }
 
-/* Messages that wait, refused by a build that does not know them, are there for the one that does. */
+/* Messages that wait, refused by a build that does not know them, are there for the one that
+ * does. */
 static void refuse_and_go_on(const char *name, size_t offset, const char *why)
 {
     struct manager *manager = start(with_probe);
@@ -220,7 +225,8 @@ static void refuse_and_go_on(const char *name, size_t offset, const char *why)
 static void test_registry_of_another_layout_is_kept(void **state)
 {
     (void)state;
-    refuse_and_go_on("registry", offsetof(struct registry_header, version), "the kept registry is of layout 2");
+    refuse_and_go_on("registry", offsetof(struct registry_header, version),
+                     "the kept registry is of layout 2");
 }
 
 static void test_segment_of_another_layout_is_kept(void **state)
@@ -233,7 +239,8 @@ static void test_segment_of_another_layout_is_kept(void **state)
 /* Sizes that were changed for a restart do not fit what is kept; changed back, it goes on. */
 static void test_other_sizes_are_refused(void **state)
 {
-    static const char *const larger[] = { COMMON, "--plugin", TEST_PROBE, "--set", "actors=4096", NULL };
+    static const char *const larger[] = { COMMON,  "--plugin",    TEST_PROBE,
+                                          "--set", "actors=4096", NULL };
     struct manager *manager = start(with_probe);
     struct numbers numbers;
     char *store;
@@ -245,7 +252,8 @@ static void test_other_sizes_are_refused(void **state)
     manager_set_program(manager, NULL, larger);
     assert_int_equal(manager_restart(manager), 0);
     /* the kept segment cannot grow, and its sizes are others */
-    expect_refused(manager, "the executor refuses to start: the engine's segment cannot be opened", store);
+    expect_refused(manager, "the executor refuses to start: the engine's segment cannot be opened",
+                   store);
     free(store);
     manager_set_program(manager, NULL, with_probe);
     assert_int_not_equal(manager_restart(manager), 0); /* it had failed, and says so */
@@ -255,7 +263,8 @@ static void test_other_sizes_are_refused(void **state)
     manager_end(manager);
 }
 
-/* G7: a first start that fails, again and again, leaves nothing that a repaired one would have to go on with. */
+/* G7: a first start that fails, again and again, leaves nothing that a repaired one would have to
+ *     go on with. */
 static void test_failed_first_starts_leave_nothing(void **state)
 {
     static const char *const bad[] = { COMMON, "--plugin", TEST_PLUGINS "/wrong_abi.so", NULL };
@@ -307,7 +316,8 @@ static void test_descriptors_that_are_nobodys_are_dropped(void **state)
     manager_end(manager);
 }
 
-/* A descriptor that the service manager did not keep, for want of room: that port is lost, and said to be; others live.
+/* A descriptor that the service manager did not keep, for want of room: that port is lost, and said
+ * to be; others live.
  */
 static void test_port_with_a_missing_descriptor_is_closed(void **state)
 {
@@ -335,7 +345,8 @@ static void test_port_with_a_missing_descriptor_is_closed(void **state)
     manager_end(manager);
 }
 
-/* A process that has the segment, as an executor has that takes long to die.  It ends with the descriptor. */
+/* A process that has the segment, as an executor has that takes long to die. It ends with the
+ * descriptor. */
 static pid_t hold_segment(struct manager *manager, int *ret_release)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odeond is killed at each step of its start, of opening a port and of closing one: between making memory, handing it
- * to the service manager, recording it, giving it to executor and client, and the way back.  The client's calls succeed
- * all the same, nothing is lost, and when it has gone nothing is left of it: not in the store, not in a process.
+/* odeond is killed at each step of its start, of opening a port and of closing one: between making
+ * memory, handing it to the service manager, recording it, giving it to executor and client, and
+ * the way back. The client's calls succeed all the same, nothing is lost, and when it has gone
+ * nothing is left of it: not in the store, not in a process.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,9 +20,14 @@
 
 enum { NUMBERS = 3, STEPS_MAX = 400 };
 
-static const char *const arguments[] = {
-    SMALL_SERVICE, "--executor", TEST_EXECUTOR, "--plugin", TEST_PROBE, "--set", "restart-delay-max-ms=20", NULL
-};
+static const char *const arguments[] = { SMALL_SERVICE,
+                                         "--executor",
+                                         TEST_EXECUTOR,
+                                         "--plugin",
+                                         TEST_PROBE,
+                                         "--set",
+                                         "restart-delay-max-ms=20",
+                                         NULL };
 
 /* Descriptors of port memory that a process has. */
 static unsigned count_port_memory(pid_t pid)
@@ -79,7 +85,9 @@ static pid_t executor_of(struct manager *manager)
         return 0;
     odeon_set_patience(client, 0);
     if (odeon_admin_status(client, &status) == 0) {
-        pid = status->ports == 0 && strcmp(status->state, "running") == 0 ? (pid_t)status->executor_pid : 0;
+        pid = status->ports == 0 && strcmp(status->state, "running") == 0
+                  ? (pid_t)status->executor_pid
+                  : 0;
         odeon_free(status);
     }
     odeon_disconnect(client);
@@ -90,7 +98,8 @@ static bool is_at_base_line(struct manager *manager)
 {
     pid_t executor = executor_of(manager);
 
-    return executor > 0 && manager_store_count(manager, "") == 4 && /* registry, segment, stats, plugin */
+    /* registry, segment, stats, plugin */
+    return executor > 0 && manager_store_count(manager, "") == 4 &&
            count_port_memory(executor) == 0 && count_port_memory(manager_pid(manager)) == 0;
 }
 
@@ -102,8 +111,10 @@ static bool run_with_kills(unsigned first, unsigned second)
     bool killed;
 
     snprintf(at, sizeof(at), "ODEON_CRASH_AT=%u", first);
-    manager = manager_start(&(struct manager_options){
-        .program = TEST_ODEOND_OTHER, .arguments = arguments, .environment = at, .activate = true });
+    manager = manager_start(&(struct manager_options){ .program = TEST_ODEOND_OTHER,
+                                                       .arguments = arguments,
+                                                       .environment = at,
+                                                       .activate = true });
     snprintf(at, sizeof(at), "ODEON_CRASH_AT=%u", second);
     manager_set_environment(manager, second ? at : NULL);
     manager_wait_ready(manager);
@@ -111,7 +122,8 @@ static bool run_with_kills(unsigned first, unsigned second)
     if (!wait_until(is_at_base_line(manager))) {
         char *list = manager_store_list(manager);
 
-        fail_msg("killed at step %u, then %u: left in the store, or in a process:\n%s", first, second, list);
+        fail_msg("killed at step %u, then %u: left in the store, or in a process:\n%s", first,
+                 second, list);
     }
     killed = manager_starts(manager) > 1;
     /* what is recorded is right as well: the next one finds nothing more than it should */
@@ -133,7 +145,8 @@ static void test_killed_at_each_step(void **state)
     while (n < STEPS_MAX && run_with_kills(n, 0))
         n += stride;
     assert_true(n > 20 && n < STEPS_MAX);
-    print_message("# %u steps at which odeond was killed, %u of them tried\n", n - 1, (n - 1) / stride);
+    print_message("# %u steps at which odeond was killed, %u of them tried\n", n - 1,
+                  (n - 1) / stride);
 }
 
 /* The next odeond is killed, too, at a step of its own. */

@@ -88,7 +88,8 @@ static void test_call_is_replied(void **state)
     odeon_port_close(port);
 }
 
-static void expect_refused(int outcome, const struct odeon_delivery *reply, odeon_ref to, unsigned reason)
+static void expect_refused(int outcome, const struct odeon_delivery *reply, odeon_ref to,
+                           unsigned reason)
 {
     const struct odeon_refusal *refusal = reply->data;
 
@@ -153,22 +154,27 @@ static void test_call_of_one_that_does_not_accept_is_refused(void **state)
     odeon_port_close(port);
 }
 
-/* The one that is called sits on its hands; the late reply is dropped, what else arrives is kept. */
+/* The one that is called sits on its hands; the late reply is dropped, what else arrives is
+ * kept. */
 static void test_call_expires(void **state)
 {
     struct odeon_port *port = port_open_or_fail(client, RING, RING, false);
-    odeon_ref ledger = spawn(client, "probe_ledger", NULL, NULL, 0), echo = spawn(client, "probe_echo", NULL, NULL, 0);
+    odeon_ref ledger = spawn(client, "probe_ledger", NULL, NULL, 0),
+              echo = spawn(client, "probe_echo", NULL, NULL, 0);
     struct probe_work work = { .ns = MILLISECONDS(150) };
     struct odeon_delivery reply;
 
     (void)state;
     assert_int_equal(odeon_post(port, ledger, work_type, &work, sizeof(work)), 0);
     int64_t begin = time_ns();
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, MILLISECONDS(20), &reply), ODEON_CALL_EXPIRED);
+    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, MILLISECONDS(20), &reply),
+                     ODEON_CALL_EXPIRED);
     assert_true(time_ns() - begin >= MILLISECONDS(20));
     assert_null(reply.data);
-    /* a call that is not answered in time says so; the next one gets its own reply, not the late one */
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REPLY);
+    /* a call that is not answered in time says so; the next one gets its own reply, not the late
+     * one */
+    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+                     ODEON_CALL_REPLY);
     assert_int_equal(reply.type, told_type);
     odeon_release(port);
     post_number(port, echo, 1);
@@ -187,7 +193,8 @@ static void test_call_keeps_other_deliveries(void **state)
     for (uint64_t round = 0; round < 100; round++) {
         for (uint64_t n = 0; n < 10; n++)
             post_number(port, echo, round * 10 + n);
-        assert_int_equal(call_number(port, echo, 1000000 + round, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REPLY);
+        assert_int_equal(call_number(port, echo, 1000000 + round, SECONDS(PATIENCE_S), &reply),
+                         ODEON_CALL_REPLY);
         assert_int_equal(((const struct probe_number *)reply.data)->n, 1000000 + round);
         odeon_release(port);
     }
@@ -205,7 +212,8 @@ static void test_correlated_posts_are_picked_up(void **state)
     for (uint64_t n = 1; n <= 20; n++) {
         struct probe_number number = { .n = n };
 
-        assert_int_equal(odeon_post_correlated(port, echo, number_type, n * 7, &number, sizeof(number)), 0);
+        assert_int_equal(
+            odeon_post_correlated(port, echo, number_type, n * 7, &number, sizeof(number)), 0);
         post_number(port, echo, n);
     }
     for (uint64_t n = 1; n <= 20; n++) {
@@ -302,10 +310,13 @@ static void test_full_ring_would_block_and_loses_nothing(void **state)
     assert_null(odeon_reserve(port, echo, number_type, sizeof(number)));
     assert_int_equal(errno, EAGAIN);
     int64_t begin = time_ns();
-    assert_int_equal(odeon_post_wait(port, echo, number_type, &number, sizeof(number), MILLISECONDS(50)), -ETIMEDOUT);
+    assert_int_equal(
+        odeon_post_wait(port, echo, number_type, &number, sizeof(number), MILLISECONDS(50)),
+        -ETIMEDOUT);
     assert_true(time_ns() - begin >= MILLISECONDS(50));
     assert_int_equal(kill(executor, SIGCONT), 0);
-    assert_int_equal(odeon_post_wait(port, echo, number_type, &number, sizeof(number), SECONDS(PATIENCE_S)), 0);
+    assert_int_equal(
+        odeon_post_wait(port, echo, number_type, &number, sizeof(number), SECONDS(PATIENCE_S)), 0);
     posted++;
     for (uint64_t n = 0; n < posted; n++)
         expect_number(port, n);
@@ -317,7 +328,9 @@ static void *continue_later(void *userdata)
     pid_t *executor = userdata;
 
     wait_until_within(1,
-                      false); /* the other thread is to fall asleep meanwhile; if not, the test is weaker, not wrong */
+                      /* the other thread is to fall asleep meanwhile; if not, the test is weaker,
+                       * not wrong */
+                      false);
     kill(*executor, SIGCONT);
     return NULL;
 }
@@ -347,7 +360,8 @@ static void test_post_wait_is_woken(void **state)
 static void test_sizes(void **state)
 {
     static unsigned char bytes[32769];
-    struct odeon_port_options options = { .struct_size = sizeof(options), .submission_bytes = 1000 };
+    struct odeon_port_options options = { .struct_size = sizeof(options),
+                                          .submission_bytes = 1000 };
     struct odeon_port *port = port_open_or_fail(client, RING, RING, false), *other = NULL;
     odeon_ref echo = spawn(client, "probe_echo", NULL, NULL, 0);
     struct odeon_delivery reply;
@@ -356,10 +370,12 @@ static void test_sizes(void **state)
     assert_int_equal(odeon_post(port, echo, number_type, bytes, 32769), -EMSGSIZE);
     assert_int_equal(odeon_post(port, echo, 0, bytes, 8), -EINVAL);
     assert_int_equal(odeon_post(port, echo, 65536, bytes, 8), -EINVAL);
-    /* the largest that can be posted, with and without a correlation id, is refused by the receiver's type alone */
+    /* the largest that can be posted, with and without a correlation id, is refused by the
+     * receiver's type alone */
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(odeon_call(port, echo, number_type, bytes, 32768, SECONDS(PATIENCE_S), &reply),
-                         ODEON_CALL_REFUSED);
+        assert_int_equal(
+            odeon_call(port, echo, number_type, bytes, 32768, SECONDS(PATIENCE_S), &reply),
+            ODEON_CALL_REFUSED);
         assert_int_equal(((const struct odeon_refusal *)reply.data)->reason, ODEON_REASON_BAD_SIZE);
         odeon_release(port);
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quotas over the real service: what a user's clients may have, what they are told beyond it, and that all of it comes
- * back.
+/* Quotas over the real service: what a user's clients may have, what they are told beyond it, and
+ * that all of it comes back.
  *
- * Quotas bind all here, so that the tests' own user is one that they bind; clients are connections of this process.
+ * Quotas bind all here, so that the tests' own user is one that they bind; clients are connections
+ * of this process.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,9 +32,9 @@ enum { RING = 1 << 16 };
 
 static struct service service;
 
-#define START(...)                                                                                                     \
-    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, "--set", "quotas-bind=all",  \
-                                                   __VA_ARGS__, NULL })
+#define START(...)                                                                                 \
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, "--set", \
+                                                   "quotas-bind=all", __VA_ARGS__, NULL })
 
 static int end(void **state)
 {
@@ -54,7 +55,8 @@ static int try_port(struct odeon_client *client, uint64_t bytes, struct odeon_po
 }
 
 /* Until it is refused; how many. */
-static unsigned open_all(struct odeon_client *client, struct odeon_port **ports, unsigned max, const char *words)
+static unsigned open_all(struct odeon_client *client, struct odeon_port **ports, unsigned max,
+                         const char *words)
 {
     unsigned n = 0;
     int r = 0;
@@ -153,7 +155,8 @@ static void test_ring_and_backlog_bytes(void **state)
     struct odeon_client *client;
 
     (void)state;
-    START("--set", "quota-ring-bytes=4M", "--set", "quota-backlog-bytes=512K", "--set", "backlog-bytes=256K");
+    START("--set", "quota-ring-bytes=4M", "--set", "quota-backlog-bytes=512K", "--set",
+          "backlog-bytes=256K");
     client = service_connect(&service, "rings");
     assert_true(wait_until(usage(client, "clients").user == 1));
     assert_int_equal(try_port(client, 4 << 20, &ports[0]), -EDQUOT);
@@ -165,8 +168,8 @@ static void test_ring_and_backlog_bytes(void **state)
     odeon_disconnect(client);
 }
 
-/* A port whose user has less left than `backlog-bytes` holds less, and its deliveries beyond it are dropped and
- * counted. */
+/* A port whose user has less left than `backlog-bytes` holds less, and its deliveries beyond it are
+ * dropped and counted. */
 static void test_smaller_backlog(void **state)
 {
     struct probe_flood flood = { .count = 1000 };
@@ -180,13 +183,17 @@ static void test_smaller_backlog(void **state)
     client = service_connect(&service, "slow");
     assert_int_equal(try_port(client, RING, &port), 0);
     odeon_ref echo = spawn(client, "probe_echo", NULL, NULL, 0);
-    assert_int_equal(odeon_post(port, echo, message_id(client, odeon_message_of(probe_flood)), &flood, sizeof(flood)),
+    assert_int_equal(odeon_post(port, echo, message_id(client, odeon_message_of(probe_flood)),
+                                &flood, sizeof(flood)),
                      0);
-    assert_true(wait_until(service_figure(&service, "backlog_dropped") + service_figure(&service, "port_deliveries") +
+    assert_true(wait_until(service_figure(&service, "backlog_dropped") +
+                               service_figure(&service, "port_deliveries") +
                                service_figure(&service, "port_backlogged") >=
                            1000));
-    /* twice: the limit is of the buffer that is written, the one that is being drained may be full, too */
-    assert_true(wait_until(service_figure(&service, "backlog_dropped") >= 1000 - (2 * (128 << 10) + RING) / 1000));
+    /* twice: the limit is of the buffer that is written, the one that is being drained may be full,
+     * too */
+    assert_true(wait_until(service_figure(&service, "backlog_dropped") >=
+                           1000 - (2 * (128 << 10) + RING) / 1000));
     while (odeon_receive_wait(port, &delivery, MILLISECONDS(1)) == 1) {
         odeon_release(port);
         received++;
@@ -214,7 +221,8 @@ static void test_actors(void **state)
         assert_int_equal(try_spawn(client, &refs[i]), 0);
     assert_int_equal(try_spawn(client, &more), -EDQUOT);
     assert_non_null(strstr(odeon_error_text(), "quota-actors"));
-    assert_true(wait_until(service_log_has(&service, "is refused an actor: its user's quota-actors")));
+    assert_true(
+        wait_until(service_log_has(&service, "is refused an actor: its user's quota-actors")));
     assert_int_equal(usage(client, "actors").user, 5);
     assert_int_equal(odeon_admin_actor_stop(client, refs[0], ODEON_DELETE), 0);
     assert_true(wait_until(try_spawn(client, &refs[0]) == 0));
@@ -239,9 +247,9 @@ static uint64_t count_in(struct odeon_client *client, struct odeon_port *port, o
     struct odeon_delivery reply;
     uint64_t count;
 
-    assert_int_equal(
-        odeon_call(port, ledger, message_id(client, odeon_message_of(probe_ask)), NULL, 0, SECONDS(PATIENCE_S), &reply),
-        ODEON_CALL_REPLY);
+    assert_int_equal(odeon_call(port, ledger, message_id(client, odeon_message_of(probe_ask)), NULL,
+                                0, SECONDS(PATIENCE_S), &reply),
+                     ODEON_CALL_REPLY);
     count = ((const struct probe_told *)reply.data)->count;
     odeon_release(port);
     return count;
@@ -277,13 +285,15 @@ static void test_posts(void **state)
     assert_int_equal(count_in(client, port, ledger), POSTS);
     assert_true(time_ns() - begin >= SECONDS(1) * (POSTS - BURST) / RATE);
     assert_true(service_figure(&service, "rate_limited") > 0);
-    assert_true(wait_until(service_log_has(&service, "is served more slowly: its user's quota-posts")));
+    assert_true(
+        wait_until(service_log_has(&service, "is served more slowly: its user's quota-posts")));
     assert_int_equal(usage(client, "posts").client, POSTS + 1);
     odeon_port_close(port);
     odeon_disconnect(client);
 }
 
-/* A rate that would take for ever, taken away while records wait; set again; and a stop does not wait for it. */
+/* A rate that would take for ever, taken away while records wait; set again; and a stop does not
+ * wait for it. */
 static void test_rate_is_changed(void **state)
 {
     struct odeon_client *client;
@@ -377,8 +387,9 @@ static void start_for_everybody(const char *setting)
     }
     service_make_dir(&service);
     assert_int_equal(chmod(service.dir, 0755), 0);
-    service_spawn(&service, (const char *const[]){ SMALL_SERVICE, "--set", "socket-mode=0666", "--set", "role-post=*",
-                                                   "--set", setting, NULL });
+    service_spawn(&service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "socket-mode=0666", "--set",
+                                         "role-post=*", "--set", setting, NULL });
     service_wait_ready(&service);
 }
 
@@ -390,7 +401,8 @@ struct gate {
 static int fill_table(struct odeon_client *client, void *argument)
 {
     static struct odeon_client *clients[ODEON_CLIENTS_MAX];
-    const struct rlimit limit = { .rlim_cur = 2 * ODEON_CLIENTS_MAX, .rlim_max = 2 * ODEON_CLIENTS_MAX };
+    const struct rlimit limit = { .rlim_cur = 2 * ODEON_CLIENTS_MAX,
+                                  .rlim_max = 2 * ODEON_CLIENTS_MAX };
     const struct gate *gate = argument;
     int n = 0, r = 0;
     char byte;
@@ -398,7 +410,8 @@ static int fill_table(struct odeon_client *client, void *argument)
     (void)client;
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
         return -errno;
-    while (n < ODEON_CLIENTS_MAX && (r = odeon_connect(service.socket, "one of many", &clients[n])) == 0)
+    while (n < ODEON_CLIENTS_MAX &&
+           (r = odeon_connect(service.socket, "one of many", &clients[n])) == 0)
         n++;
     if (write(gate->arrived[1], "", 1) != 1 || read(gate->go[0], &byte, 1) != 1)
         r = -EIO;
@@ -464,13 +477,15 @@ static int flood_descriptors(struct odeon_client *client, void *argument)
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int) * 8)];
-    } control = { .header = {
-                      .cmsg_len = CMSG_LEN(sizeof(int) * 8), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+    } control = { .header = { .cmsg_len = CMSG_LEN(sizeof(int) * 8),
+                              .cmsg_level = SOL_SOCKET,
+                              .cmsg_type = SCM_RIGHTS } };
     char junk[8] = "junk";
     struct iovec part = { junk, sizeof(junk) };
-    struct msghdr record = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control.bytes)
-    };
+    struct msghdr record = { .msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes) };
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), n = 0;
 
     (void)argument;
@@ -498,7 +513,8 @@ static void test_descriptors_are_not_taken(void **state)
     print_message("# %d of 10000 records with descriptors could be sent\n", outcome.r);
     assert_true(wait_until(service_state(&service).clients == 1));
     assert_true(
-        wait_until(count_descriptors(service.pid) <= before)); /* fewer: the harness's own was being closed then */
+        /* fewer: the harness's own was being closed then */
+        wait_until(count_descriptors(service.pid) <= before));
     odeon_disconnect(root);
 }
 

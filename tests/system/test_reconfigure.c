@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changing settings of a service that works: several at once while a client's numbers go round, refusals that change
- * nothing, and what a kill of the executor leaves of them. */
+/* Changing settings of a service that works: several at once while a client's numbers go round,
+ * refusals that change nothing, and what a kill of the executor leaves of them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -27,12 +27,13 @@ static int setup(void **state)
 {
     (void)state;
     service_start(&service,
-                  (const char *const[]){ "--set",    "workers=2",           "--set",    "workers-max=4",
-                                         "--set",    "queues-per-worker=2", "--set",    "actors=1024",
-                                         "--set",    "affinity=none",       "--set",    "throughput=64",
-                                         "--set",    "detached=2",          "--set",    "restart-delay-max-ms=20",
-                                         "--set",    "spin-us=5",           "--plugin", TEST_PROBE,
-                                         "--plugin", TEST_FAULTY,           NULL });
+                  (const char *const[]){
+                      "--set",    "workers=2",           "--set",    "workers-max=4",
+                      "--set",    "queues-per-worker=2", "--set",    "actors=1024",
+                      "--set",    "affinity=none",       "--set",    "throughput=64",
+                      "--set",    "detached=2",          "--set",    "restart-delay-max-ms=20",
+                      "--set",    "spin-us=5",           "--plugin", TEST_PROBE,
+                      "--plugin", TEST_FAULTY,           NULL });
     numbers_start(&numbers, &service, 256);
     numbers_wait(&numbers, 1000);
     return 0;
@@ -61,11 +62,11 @@ static void expect_ctl(int code, const char *words, const char *said)
 {
     int result;
 
-    (void)wait_until((result = ctl(&service, text, sizeof(text), "%s", words)) == code || code != 0 ||
-                     !strstr(text, "did not stop within"));
+    (void)wait_until((result = ctl(&service, text, sizeof(text), "%s", words)) == code ||
+                     code != 0 || !strstr(text, "did not stop within"));
     if (result != code || (said && !strstr(text, said)))
-        fail_msg("odeonctl %s: exit status %d (expected %d), expected to read '%s':\n%s", words, result, code,
-                 said ? said : "", text);
+        fail_msg("odeonctl %s: exit status %d (expected %d), expected to read '%s':\n%s", words,
+                 result, code, said ? said : "", text);
 }
 
 /* The number behind "name": of a JSON document. */
@@ -101,7 +102,8 @@ static void test_several_at_once(void **state)
 
     (void)state;
     expect_ctl(0,
-               "executor set workers=4 stealing=random steal-mode=visit steal-sources=4 throughput=64 spin-us=5 "
+               "executor set workers=4 stealing=random steal-mode=visit steal-sources=4 "
+               "throughput=64 spin-us=5 "
                "moderate-sleeps=2 moderate-us=20 relaxed-us=10000 --json",
                "\"set\":{\"workers\":\"4\",\"stealing\":\"random\"");
     assert_true(number_of(text, "pause_ns") > 0);
@@ -110,18 +112,22 @@ static void test_several_at_once(void **state)
     assert_int_equal(service_state(&service).workers, 4);
     assert_string_equal(service_state(&service).stealing, "random");
     assert_string_equal(service_state(&service).steal_mode, "visit");
-    assert_true(service_state(&service).reconfigure_longest_ns >= service_state(&service).reconfigure_last_ns);
+    assert_true(service_state(&service).reconfigure_longest_ns >=
+                service_state(&service).reconfigure_last_ns);
     assert_true(service_state(&service).reconfigure_last_ns > 0);
     expect_setting("workers", "4");
     expect_setting("steal-sources", "4");
     expect_setting("relaxed-us", "10000");
     numbers_wait(&numbers, 2000);
     expect_ctl(0, "status", "visit");
-    expect_ctl(0, "executor set workers=1 steal-mode=keep", "workers = 1\nsteal-mode = keep\npaused ");
+    expect_ctl(0, "executor set workers=1 steal-mode=keep",
+               "workers = 1\nsteal-mode = keep\npaused ");
     assert_non_null(strstr(text, "moved"));
     assert_int_equal(service_state(&service).workers, 1);
     numbers_wait(&numbers, 2000);
-    expect_ctl(0, "executor set workers=2 stealing=longest-victim steal-sources=1 moderate-sleeps=0 relaxed-us=0",
+    expect_ctl(0,
+               "executor set workers=2 stealing=longest-victim steal-sources=1 moderate-sleeps=0 "
+               "relaxed-us=0",
                NULL);
     numbers_wait(&numbers, 2000);
 }
@@ -134,7 +140,8 @@ static void test_places_of_workers(void **state)
     assert_int_equal(odeon_stats_open(service.stats, &stats), 0);
     assert_int_equal(odeon_stats_cpu(stats, 0), -1);
     expect_ctl(0, "executor set affinity=auto smt=yes", "paused ");
-    assert_true(wait_until(odeon_stats_cpu(stats, 0) >= 0)); /* it says so itself, once it goes on */
+    /* it says so itself, once it goes on */
+    assert_true(wait_until(odeon_stats_cpu(stats, 0) >= 0));
     expect_setting("affinity", "auto");
     numbers_wait(&numbers, 500);
     expect_ctl(0, "executor set affinity=none smt=no", NULL);
@@ -143,8 +150,8 @@ static void test_places_of_workers(void **state)
     odeon_stats_close(stats);
 }
 
-/* Bad values, keys that wait for a start, places that this machine does not have: each with a good one before it, which
- * must not have been taken. */
+/* Bad values, keys that wait for a start, places that this machine does not have: each with a good
+ * one before it, which must not have been taken. */
 static void test_refusals(void **state)
 {
     static const struct {
@@ -180,7 +187,8 @@ static void test_refusals(void **state)
         char words[128];
 
         snprintf(words, sizeof(words), "executor set %s %s",
-                 strncmp(bad[i].set, "throughput=", 11) == 0 ? "spin-us=77" : "throughput=77", bad[i].set);
+                 strncmp(bad[i].set, "throughput=", 11) == 0 ? "spin-us=77" : "throughput=77",
+                 bad[i].set);
         expect_ctl(1, words, bad[i].says);
         expect_setting("throughput", "64");
         expect_setting("spin-us", "5");
@@ -190,7 +198,8 @@ static void test_refusals(void **state)
 }
 
 /* An actor's handler runs until the page says that it may return. */
-static struct faulty_page *handler_begin(struct odeon_client *client, struct odeon_port *port, odeon_ref *ret_actor)
+static struct faulty_page *handler_begin(struct odeon_client *client, struct odeon_port *port,
+                                         odeon_ref *ret_actor)
 {
     struct faulty_args args = { .index = 0 };
     struct faulty_do loop = { .how = FAULTY_LOOP, .times = 1 };
@@ -198,13 +207,15 @@ static struct faulty_page *handler_begin(struct odeon_client *client, struct ode
 
     page = service_map_page(&service, args.page, sizeof(args.page), sizeof(*page));
     *ret_actor = spawn(client, "faulty_actor", NULL, &args, sizeof(args));
-    assert_int_equal(odeon_post(port, *ret_actor, message_id(client, odeon_message_of(faulty_do)), &loop, sizeof(loop)),
+    assert_int_equal(odeon_post(port, *ret_actor, message_id(client, odeon_message_of(faulty_do)),
+                                &loop, sizeof(loop)),
                      0);
     assert_true(wait_until(atomic_load(&page->entered) == 1));
     return page;
 }
 
-/* The worker that does not stop is named, with what it runs; nothing has changed, and later it can be. */
+/* The worker that does not stop is named, with what it runs; nothing has changed, and later it can
+ * be. */
 static void test_refused_while_a_handler_runs(void **state)
 {
     struct odeon_client *client = service_connect(&service, "work");
@@ -236,7 +247,10 @@ static void test_survives_a_kill(void **state)
     pid_t executor = service_executor(&service);
 
     (void)state;
-    expect_ctl(0, "executor set workers=3 stealing=fullest steal-mode=visit spin-us=7 throughput=99 smt=yes", NULL);
+    expect_ctl(
+        0,
+        "executor set workers=3 stealing=fullest steal-mode=visit spin-us=7 throughput=99 smt=yes",
+        NULL);
     numbers_wait(&numbers, 500);
     assert_int_equal(kill(executor, SIGKILL), 0);
     service_wait_executor(&service, executor);
@@ -251,11 +265,13 @@ static void test_survives_a_kill(void **state)
     assert_int_equal(service_state(&service).workers, 3);
     assert_string_equal(service_state(&service).steal_mode, "visit");
     numbers_wait(&numbers, 500);
-    expect_ctl(0, "executor set workers=2 stealing=longest-victim steal-mode=keep throughput=64 smt=no", NULL);
+    expect_ctl(
+        0, "executor set workers=2 stealing=longest-victim steal-mode=keep throughput=64 smt=no",
+        NULL);
 }
 
-/* workers-max follows workers when nobody says it: the next executor must not make another one of the changed number,
- * for which the segment has not been laid out. */
+/* workers-max follows workers when nobody says it: the next executor must not make another one of
+ * the changed number, for which the segment has not been laid out. */
 static void test_what_the_first_start_chose_stays(void **state)
 {
     struct service other;
@@ -263,8 +279,9 @@ static void test_what_the_first_start_chose_stays(void **state)
 
     (void)state;
     service_start(&other,
-                  (const char *const[]){ "--set", "workers=24", "--set", "queues-per-worker=1", "--set", "actors=1024",
-                                         "--set", "affinity=none", "--set", "restart-delay-max-ms=20", NULL });
+                  (const char *const[]){ "--set", "workers=24", "--set", "queues-per-worker=1",
+                                         "--set", "actors=1024", "--set", "affinity=none", "--set",
+                                         "restart-delay-max-ms=20", NULL });
     assert_int_equal(ctl_set(&other, text, sizeof(text), "workers=1"), 0);
     executor = service_executor(&other);
     assert_int_equal(kill(executor, SIGKILL), 0);
@@ -314,9 +331,12 @@ static void test_places_of_actors(void **state)
     expect_ctl(1, "actor spawn probe_ledger --pinned=3", "worker 3 does not run");
     expect_ctl(1, "actor spawn probe_ledger --node 1000", "no worker runs on memory node 1000");
     for (int i = 0; i < 6; i++) {
-        static const char *const names[] = { "anywhere", "fixed", "some", "follower", "own", "own2" };
+        static const char *const names[] = {
+            "anywhere", "fixed", "some", "follower", "own", "own2"
+        };
 
-        assert_int_equal(ctl(&service, text, sizeof(text), "actor send %s probe_number n=1", names[i]), 0);
+        assert_int_equal(
+            ctl(&service, text, sizeof(text), "actor send %s probe_number n=1", names[i]), 0);
         assert_int_equal(ctl(&service, text, sizeof(text), "actor stop %s", names[i]), 0);
         assert_true(wait_until(ctl(&service, text, sizeof(text), "actor show %s", names[i]) == 1));
     }

@@ -15,8 +15,9 @@
 
 static void start(struct service *service)
 {
-    service_start(service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=20", "--set",
-                                                  "stall-warn-ms=0", "--plugin", TEST_PROBE, NULL });
+    service_start(service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=20", "--set",
+                                         "stall-warn-ms=0", "--plugin", TEST_PROBE, NULL });
 }
 
 static void end(struct service *service)
@@ -25,28 +26,34 @@ static void end(struct service *service)
     service_end(service);
 }
 
-/* Ids are asked for before the executor is disturbed: a request that a crash interrupts is an error that says so. */
+/* Ids are asked for before the executor is disturbed: a request that a crash interrupts is an error
+ * that says so. */
 static struct probe_told ask(struct odeon_port *port, odeon_ref ledger, uint32_t ask_type)
 {
     struct odeon_delivery reply;
     struct probe_told told;
 
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REPLY);
+    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+                     ODEON_CALL_REPLY);
     memcpy(&told, reply.data, sizeof(told));
     odeon_release(port);
     return told;
 }
 
-/* Each step of the last start, in its order.  That odeond has forked is known to odeond a little after the process runs. */
+/* Each step of the last start, in its order. That odeond has forked is known to odeond a little
+ * after the process runs. */
 static void assert_steps_in_order(const struct odeon_stats_service *state)
 {
-    const uint64_t steps[] = { state->start_noticed_ns,  state->start_entered_ns,   state->start_placed_ns, state->start_mapped_ns,
-                               state->start_verified_ns, state->start_recovered_ns, state->start_loaded_ns, state->executor_started_ns };
+    const uint64_t steps[] = { state->start_noticed_ns,  state->start_entered_ns,
+                               state->start_placed_ns,   state->start_mapped_ns,
+                               state->start_verified_ns, state->start_recovered_ns,
+                               state->start_loaded_ns,   state->executor_started_ns };
 
     assert_true(steps[0] > 0 && steps[0] <= state->start_forked_ns);
     for (size_t i = 1; i < sizeof(steps) / sizeof(steps[0]); i++)
         if (steps[i - 1] > steps[i])
-            fail_msg("step %zu at %llu ns, the next one at %llu", i, (unsigned long long)steps[i - 1], (unsigned long long)steps[i]);
+            fail_msg("step %zu at %llu ns, the next one at %llu", i,
+                     (unsigned long long)steps[i - 1], (unsigned long long)steps[i]);
 }
 
 static void test_ports_live_on_over_kills(void **state)
@@ -73,14 +80,16 @@ static void test_ports_live_on_over_kills(void **state)
     assert_steps_in_order(&after);
     assert_int_equal(after.executor_restarts, KILLS);
     assert_int_equal(service_state(&service).boots, KILLS + 1);
-    print_message("# over %d kills: redeliveries %llu, running handlers %llu, unflushed outboxes %llu\n", KILLS,
-                  (unsigned long long)service_state(&service).recovered_redeliveries,
-                  (unsigned long long)service_state(&service).recovered_running_handlers,
-                  (unsigned long long)service_state(&service).recovered_unflushed_outboxes);
+    print_message(
+        "# over %d kills: redeliveries %llu, running handlers %llu, unflushed outboxes %llu\n",
+        KILLS, (unsigned long long)service_state(&service).recovered_redeliveries,
+        (unsigned long long)service_state(&service).recovered_running_handlers,
+        (unsigned long long)service_state(&service).recovered_unflushed_outboxes);
     end(&service);
 }
 
-/* While there is no executor: posting goes on until the ring is full, and all that was posted is processed afterwards.
+/* While there is no executor: posting goes on until the ring is full, and all that was posted is
+ * processed afterwards.
  */
 static void test_posting_goes_on_without_an_executor(void **state)
 {
@@ -125,7 +134,8 @@ static void test_posting_goes_on_without_an_executor(void **state)
 /* Killed while its handler runs: the message is run again, and the handler can know. */
 static void test_running_message_is_redelivered(void **state)
 {
-    struct probe_work work = { .ns = 600 * UINT64_C(1000000000) }; /* the first time: longer than the test */
+    /* the first time: longer than the test */
+    struct probe_work work = { .ns = 600 * UINT64_C(1000000000) };
     struct probe_number number = { .n = 5 };
     struct odeon_delivery unanswered;
     struct odeon_client *client;
@@ -142,12 +152,15 @@ static void test_running_message_is_redelivered(void **state)
     port = port_open_or_fail(client, 0, 0, false);
     ask_type = message_id(client, odeon_message_of(probe_ask));
     assert_int_equal(ask(port, ledger, ask_type).count, 0);
-    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_work)), &work, sizeof(work)),
+    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_work)),
+                                &work, sizeof(work)),
                      0);
-    assert_int_equal(
-        odeon_post(port, ledger, message_id(client, odeon_message_of(probe_number)), &number, sizeof(number)), 0);
+    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_number)),
+                                &number, sizeof(number)),
+                     0);
     /* it runs: a question behind it is not answered */
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, MILLISECONDS(100), &unanswered), ODEON_CALL_EXPIRED);
+    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, MILLISECONDS(100), &unanswered),
+                     ODEON_CALL_EXPIRED);
     executor = service_executor(&service);
     assert_int_equal(kill(executor, SIGKILL), 0);
     service_wait_executor(&service, executor);
@@ -162,8 +175,8 @@ static void test_running_message_is_redelivered(void **state)
     end(&service);
 }
 
-/* The whole story of a handler that crashes each time: attributed, tried three times, put away; others do not notice
- * more than the pause. */
+/* The whole story of a handler that crashes each time: attributed, tried three times, put away;
+ * others do not notice more than the pause. */
 static void test_crashing_handler_is_attributed_and_its_message_put_away(void **state)
 {
     struct odeon_client *client;
@@ -178,17 +191,16 @@ static void test_crashing_handler_is_attributed_and_its_message_put_away(void **
     (void)state;
     start(&service);
     client = service_connect(&service, "restart");
-    load_plugin(client, TEST_PLUGINS "/crasher.so"); /* at run time: the restarted executors must get it again */
+    /* at run time: the restarted executors must get it again */
+    load_plugin(client, TEST_PLUGINS "/crasher.so");
     numbers_start(&numbers, &service, 64);
     numbers_wait(&numbers, 100);
     crasher = spawn(client, "crasher", "crasher", NULL, 0);
     port = port_open_or_fail(client, 0, 0, false);
     dead = service_figure(&service, "dead_letters");
-    static const struct odeon_message_type crash = { .struct_size = sizeof(crash),
-                                                     .version = 1,
-                                                     .name = "crash",
-                                                     .fields = "" },
-                                           ok = { .struct_size = sizeof(ok), .version = 1, .name = "ok", .fields = "" };
+    static const struct odeon_message_type
+        crash = { .struct_size = sizeof(crash), .version = 1, .name = "crash", .fields = "" },
+        ok = { .struct_size = sizeof(ok), .version = 1, .name = "ok", .fields = "" };
     crash_type = message_id(client, &crash);
     ok_type = message_id(client, &ok);
     assert_int_equal(odeon_post_correlated(port, crasher, crash_type, 77, NULL, 0), 0);
@@ -205,10 +217,12 @@ static void test_crashing_handler_is_attributed_and_its_message_put_away(void **
 
     numbers_wait(&numbers, 100);
     numbers_finish(&numbers);
-    assert_true(wait_until(service_log_count(&service, "plugin crasher crashed: actor type crasher") == 3));
+    assert_true(
+        wait_until(service_log_count(&service, "plugin crasher crashed: actor type crasher") == 3));
     assert_int_equal(service_log_count(&service, "message crash,"), 3);
     assert_int_equal(service_log_count(&service, "signal SIGSEGV"), 3);
-    assert_int_equal(service_log_count(&service, "attempt 3 of 3: the message is a dead letter now"), 1);
+    assert_int_equal(
+        service_log_count(&service, "attempt 3 of 3: the message is a dead letter now"), 1);
     assert_int_equal(service_figure(&service, "dead_letters"), dead + 1);
     assert_int_equal(service_figure(&service, "faults"), 3);
     assert_int_equal(service_state(&service).executor_restarts, 3);
@@ -232,7 +246,8 @@ static void test_crash_that_passes_is_survived(void **state)
     ask_type = message_id(client, odeon_message_of(probe_ask));
     ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
     port = port_open_or_fail(client, 0, 0, false);
-    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_crash)), &crash, sizeof(crash)),
+    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_crash)),
+                                &crash, sizeof(crash)),
                      0);
     struct probe_told told = ask(port, ledger, ask_type);
     assert_int_equal(told.count, 1);
@@ -248,7 +263,9 @@ static void test_crash_that_passes_is_survived(void **state)
 /* Actors that cannot even begin do not make the service loop for ever. */
 static void test_crash_in_init_ends_the_actor(void **state)
 {
-    static struct odeon_message_type ok = { .struct_size = sizeof(ok), .version = 1, .name = "ok", .fields = "" };
+    static struct odeon_message_type ok = {
+        .struct_size = sizeof(ok), .version = 1, .name = "ok", .fields = ""
+    };
     struct odeon_client *client;
     struct odeon_port *port;
     struct odeon_delivery delivery;
@@ -266,7 +283,9 @@ static void test_crash_in_init_ends_the_actor(void **state)
     ok_type = message_id(client, &ok);
     numbers_start(&numbers, &service, 64);
     port = port_open_or_fail(client, 0, 0, false);
-    do { /* its init may crash the executor before that has answered: then nobody knows the actor's reference, and another one is made */
+    /* its init may crash the executor before that has answered: then nobody knows the actor's
+     * reference, and another one is made */
+    do {
         r = odeon_spawn(client, "crash_in_init", NULL, NULL, 0, &ref);
         assert_true(r == 0 || r == -ECONNRESET);
     } while (++spawned < 10 && r < 0);
@@ -276,7 +295,8 @@ static void test_crash_in_init_ends_the_actor(void **state)
     assert_int_equal(delivery.type, ODEON_MSG_REFUSAL);
     numbers_wait(&numbers, 100);
     numbers_finish(&numbers);
-    assert_true(service_log_has(&service, "plugin crash_in_init crashed: actor type crash_in_init"));
+    assert_true(
+        service_log_has(&service, "plugin crash_in_init crashed: actor type crash_in_init"));
     assert_true(service_state(&service).executor_restarts <= 6 * spawned);
     odeon_disconnect(client);
     end(&service);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing left: each call of odeond and of the executor for memory, a descriptor, a thread, a process fails in turn, in
- * each part of their lives (shortage.h).  Whatever it was: a clean error to the client, or an end with a word in the
- * log and another start; never a crash, never a hang, and nothing lost that was accepted.  And none of these calls is
- * on the way of a message.
+/* Nothing left: each call of odeond and of the executor for memory, a descriptor, a thread, a
+ * process fails in turn, in each part of their lives (shortage.h). Whatever it was: a clean error
+ * to the client, or an end with a word in the log and another start; never a crash, never a hang,
+ * and nothing lost that was accepted. And none of these calls is on the way of a message.
  *
  *   test_system_shortage                        calls of a sample of places, as in the test run
- *   test_system_shortage --all [PART/PARTS [SCENE]]  every call; a part of them, for several at a time
+ *   test_system_shortage --all [PART/PARTS [SCENE]]  every call; a part of them, for several at a
+ *                                                    time
  *   test_system_shortage --call SCENE NUMBER    that one */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,10 +29,16 @@
 
 enum { NUMBERS = 40, LIFE_S = 3 * PATIENCE_S };
 
-static const char *const arguments[] = {
-    SMALL_SERVICE, "--executor",           TEST_EXECUTOR, "--plugin", TEST_PROBE, "--set", "restart-delay-max-ms=10",
-    "--set",       "drain-timeout-ms=500", NULL
-};
+static const char *const arguments[] = { SMALL_SERVICE,
+                                         "--executor",
+                                         TEST_EXECUTOR,
+                                         "--plugin",
+                                         TEST_PROBE,
+                                         "--set",
+                                         "restart-delay-max-ms=10",
+                                         "--set",
+                                         "drain-timeout-ms=500",
+                                         NULL };
 
 static struct manager *manager;
 static struct shortage_page *page;
@@ -48,7 +55,8 @@ static struct life_report *report; /* shared with the child that lives it */
 
 static enum life life_ends(const char *step, int r)
 {
-    snprintf(report->text, sizeof(report->text), "%s: %s (%s)", step, strerror(-r), odeon_error_text());
+    snprintf(report->text, sizeof(report->text), "%s: %s (%s)", step, strerror(-r),
+             odeon_error_text());
     return LIFE_ERROR;
 }
 
@@ -79,15 +87,17 @@ static enum life life_receive(struct odeon_port *port)
     }
     if (report->refused == 0)
         return LIFE_GOOD;
-    snprintf(report->text, sizeof(report->text), "%u of %u were refused", report->refused, report->accepted);
+    snprintf(report->text, sizeof(report->text), "%u of %u were refused", report->refused,
+             report->accepted);
     return LIFE_ERROR;
 }
 
 static enum life life_port(struct odeon_client *client, odeon_ref relay, uint32_t type)
 {
-    struct odeon_port_options options = {
-        .struct_size = sizeof(options), .submission_bytes = 1 << 16, .delivery_bytes = 1 << 16, .pipe = 1
-    };
+    struct odeon_port_options options = { .struct_size = sizeof(options),
+                                          .submission_bytes = 1 << 16,
+                                          .delivery_bytes = 1 << 16,
+                                          .pipe = 1 };
     struct odeon_port *port = NULL;
     enum life how;
     int r = odeon_port_open(client, &options, &port);
@@ -121,8 +131,8 @@ static enum life life_admin(struct odeon_client *client)
     if ((r = odeon_admin_actor_list(client, NULL, 0, 100, &list)) < 0)
         return life_ends("list", r);
     odeon_list_free(list);
-    if ((r = odeon_admin_executor_set(client, (const char *const[]){ "throughput" }, (const char *const[]){ "32" }, 1,
-                                      NULL)) < 0)
+    if ((r = odeon_admin_executor_set(client, (const char *const[]){ "throughput" },
+                                      (const char *const[]){ "32" }, 1, NULL)) < 0)
         return life_ends("setting", r);
     r = odeon_plugin_load(client, TEST_PASSER);
     if (r < 0 && r != -EEXIST) /* a life before this one may have had to leave it */
@@ -147,7 +157,8 @@ static enum life life_with(struct odeon_client *client)
     how = r < 0 ? life_ends("second spawn", r) : life_port(client, relay, type);
     if (how == LIFE_GOOD)
         how = life_admin(client);
-    if (relay != ODEON_NOBODY && (r = odeon_admin_actor_stop(client, relay, ODEON_DELETE)) < 0 && how == LIFE_GOOD)
+    if (relay != ODEON_NOBODY && (r = odeon_admin_actor_stop(client, relay, ODEON_DELETE)) < 0 &&
+        how == LIFE_GOOD)
         how = life_ends("stop", r);
     if ((r = odeon_admin_actor_stop(client, echo, ODEON_DELETE)) < 0 && how == LIFE_GOOD)
         how = life_ends("second stop", r);
@@ -184,9 +195,11 @@ static enum life live(void)
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (WIFSIGNALED(status))
-        fail_msg("%s: the client has %s", page->where, WTERMSIG(status) == SIGALRM ? "hung" : "crashed");
+        fail_msg("%s: the client has %s", page->where,
+                 WTERMSIG(status) == SIGALRM ? "hung" : "crashed");
     if (WEXITSTATUS(status) == LIFE_LOST)
-        fail_msg("%s: %u of %u accepted messages came back", page->where, report->back, report->accepted);
+        fail_msg("%s: %u of %u accepted messages came back", page->where, report->back,
+                 report->accepted);
     return (enum life)WEXITSTATUS(status);
 }
 
@@ -217,15 +230,15 @@ static void bystander_post(void)
     for (unsigned i = 0; i < NUMBERS; i++) {
         struct probe_number number = { .n = bystander.posted + 1 };
 
-        assert_int_equal(odeon_post_wait(bystander.port, bystander.echo, bystander.type, &number, sizeof(number),
-                                         SECONDS(PATIENCE_S)),
+        assert_int_equal(odeon_post_wait(bystander.port, bystander.echo, bystander.type, &number,
+                                         sizeof(number), SECONDS(PATIENCE_S)),
                          0);
         bystander.posted++;
     }
 }
 
-/* Each number comes back, or is refused: an actor whose state cannot be had again has ended, which is an error that is
- * told. */
+/* Each number comes back, or is refused: an actor whose state cannot be had again has ended, which
+ * is an error that is told. */
 static void bystander_receive(void)
 {
     unsigned refused = 0;
@@ -236,11 +249,13 @@ static void bystander_receive(void)
 
         if (r < 0)
             fail_msg("%s: number %llu of %llu does not come back: %s", page->where,
-                     (unsigned long long)bystander.back + 1, (unsigned long long)bystander.posted, odeon_error_text());
+                     (unsigned long long)bystander.back + 1, (unsigned long long)bystander.posted,
+                     odeon_error_text());
         bystander.back++;
         if (delivery.type == ODEON_MSG_REFUSAL)
             refused++;
-        else if (delivery.type != bystander.type || ((const struct probe_number *)delivery.data)->n != bystander.back)
+        else if (delivery.type != bystander.type ||
+                 ((const struct probe_number *)delivery.data)->n != bystander.back)
             fail_msg("%s: a delivery of type %u instead of number %llu", page->where, delivery.type,
                      (unsigned long long)bystander.back);
         odeon_release(bystander.port);
@@ -318,17 +333,19 @@ static unsigned executor_crashes(void)
 {
     const struct service *service = manager_service(manager);
 
-    return service_log_count(service, "has died: signal ") - service_log_count(service, "has died: signal 9 ");
+    return service_log_count(service, "has died: signal ") -
+           service_log_count(service, "has died: signal 9 ");
 }
 
-/* What others have written does not take it well, and the end of the process is what comes of it: hwloc does not look
- * at what malloc() returns, libuv calls abort() when epoll has no room, and in a child that has just been forked when
- * there is no pipe. */
+/* What others have written does not take it well, and the end of the process is what comes of it:
+ * hwloc does not look at what malloc() returns, libuv calls abort() when epoll has no room, and in
+ * a child that has just been forked when there is no pipe. */
 static bool foreign(void)
 {
     const char *caller = strstr(page->where, " < ");
 
-    return caller && (strncmp(caller, " < libhwloc", 11) == 0 || strncmp(caller, " < libuv", 8) == 0);
+    return caller &&
+           (strncmp(caller, " < libhwloc", 11) == 0 || strncmp(caller, " < libuv", 8) == 0);
 }
 
 /* One time, with the call that fails, or none (0).  Whether that call was reached. */
@@ -345,7 +362,8 @@ static bool try_call(const struct scene *scene, uint64_t call)
     atomic_store(&page->failed, 0);
     atomic_store(&page->calls, 0);
     atomic_store(&page->fail_at, call);
-    snprintf(page->where, sizeof(page->where), "%s: call %llu", scene->name, (unsigned long long)call);
+    snprintf(page->where, sizeof(page->where), "%s: call %llu", scene->name,
+             (unsigned long long)call);
     atomic_store(&page->victim, scene->victim);
     scene->act();
     if (scene->act != act_life)
@@ -401,8 +419,8 @@ static void begin_scene(const struct scene *scene)
 
 static void end_scene(const struct scene *scene, unsigned tried, unsigned failed, uint32_t places)
 {
-    printf("# shortage=%s places=%u tried=%u failed=%u errors=%u ends=%u libraries=%u\n", scene->name, places, tried,
-           failed, errors, ends, libraries);
+    printf("# shortage=%s places=%u tried=%u failed=%u errors=%u ends=%u libraries=%u\n",
+           scene->name, places, tried, failed, errors, ends, libraries);
     assert_int_equal(crashes, 0);
     if (!scene->first)
         odeon_disconnect(bystander.client);
@@ -422,7 +440,8 @@ static void run_sample(const struct scene *scene)
     for (unsigned i = 0; i < sample; i++)
         failed += try_call(scene, calls[(uint64_t)i * n / sample]);
     end_scene(scene, sample, failed, n);
-    assert_true(failed > 0); /* a call's number may be another thread's the next time, or not come */
+    /* a call's number may be another thread's the next time, or not come */
+    assert_true(failed > 0);
 }
 
 static void test_sample(void **state)
@@ -482,7 +501,8 @@ static void test_call(void **state)
 
 static void test_no_allocation_on_the_way(void **state)
 {
-    uint64_t messages = getenv("ODEON_TEST_QUICK") ? 20000 : 350000, before, after; /* each is three */
+    /* each is three */
+    uint64_t messages = getenv("ODEON_TEST_QUICK") ? 20000 : 350000, before, after;
     static struct numbers numbers;
     struct service *service;
 
@@ -496,8 +516,8 @@ static void test_no_allocation_on_the_way(void **state)
     numbers_wait(&numbers, messages);
     after = atomic_load(&page->allocations[SHORTAGE_EXECUTOR]);
     assert_true(before > 0);
-    printf("# allocations of the executor within %llu messages: %llu\n", (unsigned long long)messages * 3,
-           (unsigned long long)(after - before));
+    printf("# allocations of the executor within %llu messages: %llu\n",
+           (unsigned long long)messages * 3, (unsigned long long)(after - before));
     assert_true(after - before == 0);
     numbers_finish(&numbers);
     assert_int_equal(manager_stop(manager), 0);
@@ -534,7 +554,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_no_allocation_on_the_way),
                                         cmocka_unit_test(test_sample) };
-    const struct CMUnitTest all[] = { cmocka_unit_test(test_all) }, one[] = { cmocka_unit_test(test_call) };
+    const struct CMUnitTest all[] = { cmocka_unit_test(test_all) },
+                            one[] = { cmocka_unit_test(test_call) };
 
     if (argc == 4 && strcmp(argv[1], "--call") == 0) {
         only_scene = argv[2];

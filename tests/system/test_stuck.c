@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A handler of one of four workers does not return, computing or sleeping: whatever the policy, everybody else's
- * messages are run, each once and in order, and the other workers go on as fast as they would without it.
+/* A handler of one of four workers does not return, computing or sleeping: whatever the policy,
+ * everybody else's messages are run, each once and in order, and the other workers go on as fast as
+ * they would without it.
  *
- * How fast: a line `check=stuck …` for each policy and mode gives the ratio of two rates, the median of pairs measured
- * in turn. Both sides have the same threads, so that neither the number of processors nor who else uses them matters:
- * three workers beside a detached actor that hangs, against four workers of which one hangs. The ratio lies around 1, a
- * twentieth above or below; less than 0.90 in each of five tries fails the test. In short runs (ODEON_TEST_QUICK, as
- * with sanitizers) it is only told. */
+ * How fast: a line `check=stuck …` for each policy and mode gives the ratio of two rates, the
+ * median of pairs measured in turn. Both sides have the same threads, so that neither the number of
+ * processors nor who else uses them matters: three workers beside a detached actor that hangs,
+ * against four workers of which one hangs. The ratio lies around 1, a twentieth above or below;
+ * less than 0.90 in each of five tries fails the test. In short runs (ODEON_TEST_QUICK, as with
+ * sanitizers) it is only told. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,12 +30,22 @@
 #include "tests/system/probe.h"
 #include "tests/system/stuck.h"
 
-enum { WORKERS = 4, STUCK_WORKER = 3, QUEUES = 16, MATES = 4, CLIENTS = 8, PAIRS = 7, TRIES = 5, WINDOW_MS = 40 };
+enum {
+    WORKERS = 4,
+    STUCK_WORKER = 3,
+    QUEUES = 16,
+    MATES = 4,
+    CLIENTS = 8,
+    PAIRS = 7,
+    TRIES = 5,
+    WINDOW_MS = 40
+};
 #define LEAST 0.90 /* of the others' rate */
 
 enum { HANGER_PINNED, HANGER_DETACHED, HANGER_OTHER, HANGER_FIRST_MATE }; /* whose counts */
 
-static const char *const policies[] = { "random", "round-robin", "longest-victim", "fullest", "locality", "share" };
+static const char *const policies[] = { "random",  "round-robin", "longest-victim",
+                                        "fullest", "locality",    "share" };
 static const char *const modes[] = { "keep", "visit" };
 static const char *const kinds[] = { "computes", "sleeps" };
 enum { N_POLICIES = sizeof(policies) / sizeof(policies[0]) };
@@ -56,12 +68,15 @@ static void page_make(void)
 
 static odeon_ref hanger_spawn(enum odeon_where where, uint32_t worker, uint32_t index)
 {
-    struct odeon_spawn_where place = { .struct_size = sizeof(place), .where = where, .worker = worker };
+    struct odeon_spawn_where place = { .struct_size = sizeof(place),
+                                       .where = where,
+                                       .worker = worker };
     struct stuck_args args = { .index = index };
     odeon_ref ref = ODEON_NOBODY;
 
     memcpy(args.page, page_path, sizeof(args.page));
-    if (odeon_admin_actor_spawn(client, "stuck_hanger", NULL, &args, sizeof(args), &place, &ref) < 0)
+    if (odeon_admin_actor_spawn(client, "stuck_hanger", NULL, &args, sizeof(args), &place, &ref) <
+        0)
         fail_msg("spawning: %s", odeon_error_text());
     return ref;
 }
@@ -69,10 +84,12 @@ static odeon_ref hanger_spawn(enum odeon_where where, uint32_t worker, uint32_t 
 static int setup(void **state)
 {
     (void)state;
-    service_start(&service, (const char *const[]){
-                                "--set", "workers=4", "--set", "workers-max=4", "--set", "queues-per-worker=4", "--set",
-                                "actors=1024", "--set", "affinity=none", "--set", "detached=1", "--set",
-                                "drain-timeout-ms=1000", "--plugin", TEST_PROBE, "--plugin", TEST_STUCK, NULL });
+    service_start(&service,
+                  (const char *const[]){ "--set", "workers=4", "--set", "workers-max=4", "--set",
+                                         "queues-per-worker=4", "--set", "actors=1024", "--set",
+                                         "affinity=none", "--set", "detached=1", "--set",
+                                         "drain-timeout-ms=1000", "--plugin", TEST_PROBE,
+                                         "--plugin", TEST_STUCK, NULL });
     client = service_connect(&service, "stuck");
     port = port_open_or_fail(client, 0, 0, false);
     hang_type = message_id(client, odeon_message_of(stuck_hang));
@@ -118,13 +135,16 @@ static void post_counts(odeon_ref hanger, uint64_t *posted, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         struct stuck_count count = { .n = ++*posted };
 
-        assert_int_equal(odeon_post_wait(port, hanger, count_type, &count, sizeof(count), SECONDS(PATIENCE_S)), 0);
+        assert_int_equal(
+            odeon_post_wait(port, hanger, count_type, &count, sizeof(count), SECONDS(PATIENCE_S)),
+            0);
     }
 }
 
 /* ---- everything else is delivered ---- */
 
-/* Clients whose numbers pass through two actors each, spread over all queues: they go on, and none is missing. */
+/* Clients whose numbers pass through two actors each, spread over all queues: they go on, and none
+ * is missing. */
 static void test_others_are_delivered(void **state)
 {
     static struct numbers numbers[CLIENTS];
@@ -134,12 +154,14 @@ static void test_others_are_delivered(void **state)
     for (unsigned i = 0; i < CLIENTS; i++)
         numbers_start(&numbers[i], &service, 64);
     for (unsigned config = 0; config < N_POLICIES * 4; config++) {
-        set("stealing=%s steal-mode=%s steal-sources=%u", policies[config / 4], modes[config / 2 % 2], 1 + config % 3);
+        set("stealing=%s steal-mode=%s steal-sources=%u", policies[config / 4],
+            modes[config / 2 % 2], 1 + config % 3);
         hang(pinned, config % 2);
         post_counts(pinned, &posted, 20);
         for (unsigned i = 0; i < CLIENTS; i++)
             numbers_wait(&numbers[i], more);
-        assert_true(atomic_load(&page->counted[HANGER_PINNED]) == posted - 20); /* it did hang all the time */
+        /* it did hang all the time */
+        assert_true(atomic_load(&page->counted[HANGER_PINNED]) == posted - 20);
         let_go();
         assert_true(wait_until(atomic_load(&page->counted[HANGER_PINNED]) == posted));
     }
@@ -179,8 +201,8 @@ static void mates_spawn(odeon_ref *mates, odeon_ref *others)
     }
 }
 
-/* The queue of the actor that hangs waits with it, until it is set aside (test_faults.c), which it is not here, and no
- * other does; then what waited is run, once and in order. */
+/* The queue of the actor that hangs waits with it, until it is set aside (test_faults.c), which it
+ * is not here, and no other does; then what waited is run, once and in order. */
 static void test_only_its_queue_waits(void **state)
 {
     odeon_ref mates[MATES], others[QUEUES - 1];
@@ -224,12 +246,14 @@ static void runners_start(void)
 
         assert_int_equal(odeon_post(port, runners[i], link_type, &link, sizeof(link)), 0);
     }
-    /* Order holds between one sender and one receiver: a token that another runner passes on may overtake the link. */
+    /* Order holds between one sender and one receiver: a token that another runner passes on may
+     * overtake the link. */
     assert_true(wait_until(atomic_load(&page->linked) == STUCK_RUNNERS));
     for (uint32_t i = 0; i < STUCK_RUNNERS * STUCK_TOKENS; i++) {
         struct stuck_token token = { .hops = 0 };
 
-        assert_int_equal(odeon_post(port, runners[i % STUCK_RUNNERS], token_type, &token, sizeof(token)), 0);
+        assert_int_equal(
+            odeon_post(port, runners[i % STUCK_RUNNERS], token_type, &token, sizeof(token)), 0);
     }
 }
 
@@ -238,8 +262,9 @@ static void runners_stop(void)
 {
     atomic_store(&page->halt, 1);
     if (!wait_until(atomic_load(&page->absorbed) == STUCK_RUNNERS * STUCK_TOKENS))
-        fail_msg("%lu of %d tokens are there, %lu could not be passed on", (unsigned long)atomic_load(&page->absorbed),
-                 STUCK_RUNNERS * STUCK_TOKENS, (unsigned long)atomic_load(&page->unsent));
+        fail_msg("%lu of %d tokens are there, %lu could not be passed on",
+                 (unsigned long)atomic_load(&page->absorbed), STUCK_RUNNERS * STUCK_TOKENS,
+                 (unsigned long)atomic_load(&page->unsent));
     assert_int_equal(atomic_load(&page->unsent), 0);
 }
 
@@ -325,28 +350,32 @@ static bool keeps_its_rate(unsigned config, unsigned pairs, unsigned tries)
 
     for (; tries > 0 && ratio < LEAST; tries--) {
         ratio = median_ratio(config % 2, pairs);
-        print_message("# check=stuck policy=%s mode=%s handler=%s ratio=%.2f at_least=%.2f pairs=%u\n",
-                      policies[config / 4], modes[config / 2 % 2], kinds[config % 2], ratio, LEAST, pairs);
+        print_message(
+            "# check=stuck policy=%s mode=%s handler=%s ratio=%.2f at_least=%.2f pairs=%u\n",
+            policies[config / 4], modes[config / 2 % 2], kinds[config % 2], ratio, LEAST, pairs);
     }
     return ratio >= LEAST;
 }
 
 static void test_others_keep_their_rate(void **state)
 {
-    bool told_only = getenv("ODEON_TEST_STRICT") == NULL; /* a rate says nothing on a machine that others use, too */
+    /* a rate says nothing on a machine that others use, too */
+    bool told_only = getenv("ODEON_TEST_STRICT") == NULL;
     unsigned slow = 0;
 
     (void)state;
     runners_start();
     for (unsigned config = 0; config < N_POLICIES * 4; config++) {
-        set("stealing=%s steal-mode=%s steal-sources=1", policies[config / 4], modes[config / 2 % 2]);
+        set("stealing=%s steal-mode=%s steal-sources=1", policies[config / 4],
+            modes[config / 2 % 2]);
         slow += !keeps_its_rate(config, told_only ? 3 : PAIRS, told_only ? 1 : TRIES);
     }
     runners_stop();
     assert_true(told_only || slow == 0);
 }
 
-/* The last one does not return at all: the service ends nevertheless, and says that it has not run everything. */
+/* The last one does not return at all: the service ends nevertheless, and says that it has not run
+ * everything. */
 static void test_stop(void **state)
 {
     (void)state;

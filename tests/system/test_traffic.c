@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steering while traffic flows: a client posts all the time, and meanwhile plugins are loaded, listed and refused,
- * actors spawned and sent to from the command line, settings changed, figures watched.  The traffic must not notice. */
+/* Steering while traffic flows: a client posts all the time, and meanwhile plugins are loaded,
+ * listed and refused, actors spawned and sent to from the command line, settings changed, figures
+ * watched. The traffic must not notice. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -51,11 +52,11 @@ static void expect_ctl(int code, const char *words, const char *said)
 {
     int result;
 
-    (void)wait_until((result = ctl(&service, text, sizeof(text), "%s", words)) == code || code != 0 ||
-                     !strstr(text, "did not stop within"));
+    (void)wait_until((result = ctl(&service, text, sizeof(text), "%s", words)) == code ||
+                     code != 0 || !strstr(text, "did not stop within"));
     if (result != code || (said && !strstr(text, said)))
-        fail_msg("odeonctl %s: exit status %d (expected %d), expected to read '%s':\n%s", words, result, code,
-                 said ? said : "", text);
+        fail_msg("odeonctl %s: exit status %d (expected %d), expected to read '%s':\n%s", words,
+                 result, code, said ? said : "", text);
 }
 
 static void test_plugin_load_list_spawn_send(void **state)
@@ -92,7 +93,8 @@ static void test_send_with_fields(void **state)
     (void)state;
     expect_ctl(0, "actor send books probe_number n=40", NULL);
     expect_ctl(0, "actor send books probe_number n=0x2 origin=0", NULL);
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REPLY);
+    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+                     ODEON_CALL_REPLY);
     assert_int_equal(((const struct probe_told *)reply.data)->count, 2);
     assert_int_equal(((const struct probe_told *)reply.data)->sum, 42);
     odeon_release(port);
@@ -104,7 +106,8 @@ static void test_send_with_fields(void **state)
     expect_ctl(1, "actor send books no_such_message", "no_such_message");
     assert_int_not_equal(ctl(&service, text, sizeof(text), "actor send books probe_number m=1"), 0);
     assert_non_null(strstr(text, "m"));
-    assert_int_not_equal(ctl(&service, text, sizeof(text), "actor send books probe_number n=many"), 0);
+    assert_int_not_equal(ctl(&service, text, sizeof(text), "actor send books probe_number n=many"),
+                         0);
     assert_non_null(strstr(text, "many"));
     odeon_admin_actor_stop(client, ledger, ODEON_DELETE);
     odeon_disconnect(client);
@@ -118,7 +121,8 @@ static void test_settings_change(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
-        snprintf(words, sizeof(words), "executor set stealing=%s throughput=%zu", policies[i], 16 + i);
+        snprintf(words, sizeof(words), "executor set stealing=%s throughput=%zu", policies[i],
+                 16 + i);
         expect_ctl(0, words, NULL);
         assert_string_equal(service_state(&service).stealing, policies[i]);
         assert_int_equal(service_state(&service).throughput, 16 + i);
@@ -149,7 +153,8 @@ static double rate_of(const char *document, const char *name)
 static bool rates_are_told(const char *words, const char *policy)
 {
     expect_ctl(0, words, policy);
-    return rate_of(text, "messages_processed") > 0 && rate_of(text, "gulps") > 0 && rate_of(text, "port_messages") > 0;
+    return rate_of(text, "messages_processed") > 0 && rate_of(text, "gulps") > 0 &&
+           rate_of(text, "port_messages") > 0;
 }
 
 static void test_stats_follow(void **state)
@@ -158,7 +163,8 @@ static void test_stats_follow(void **state)
     expect_ctl(0, "executor set stealing=random", NULL);
     assert_true(wait_until(rates_are_told("--json stats --watch 0.2 --count 1", "\"random\"")));
     expect_ctl(0, "executor set stealing=longest-victim", NULL);
-    assert_true(wait_until(rates_are_told("--json stats --watch 0.2 --count 2", "\"longest-victim\"")));
+    assert_true(
+        wait_until(rates_are_told("--json stats --watch 0.2 --count 2", "\"longest-victim\"")));
     assert_null(strstr(text, "\"random\""));
     expect_ctl(0, "stats --watch 0.2 --count 2 --worker", "W0");
     expect_ctl(0, "stats", "Gulps");
@@ -171,7 +177,8 @@ static void test_stats_while_the_daemon_stands_still(void **state)
 {
     (void)state;
     process_stop(service.pid);
-    bool told = wait_until(rates_are_told("--json stats --watch 0.1 --count 1", "\"longest-victim\""));
+    bool told =
+        wait_until(rates_are_told("--json stats --watch 0.1 --count 1", "\"longest-victim\""));
     kill(service.pid, SIGCONT);
     assert_true(told);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The urgent lane over the real service: what goes through it overtakes what waits, keeps its own order, is refused above its bound and
- * survives the executor's death as urgent as it was.  A gate in the receiver makes the order certain: nothing is run before the test has
- * seen in the list of queues that everything waits. */
+/* The urgent lane over the real service: what goes through it overtakes what waits, keeps its own
+ * order, is refused above its bound and survives the executor's death as urgent as it was. A gate
+ * in the receiver makes the order certain: nothing is run before the test has seen in the list of
+ * queues that everything waits. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,7 +25,11 @@
 #include "tests/system/harness.h"
 #include "tests/system/lanes.h"
 
-enum { RECORD = sizeof(struct envelope) + sizeof(struct lanes_number), SIGNAL_RECORD = sizeof(struct envelope), KILLS = 6 };
+enum {
+    RECORD = sizeof(struct envelope) + sizeof(struct lanes_number),
+    SIGNAL_RECORD = sizeof(struct envelope),
+    KILLS = 6
+};
 
 /* A receiver on one worker, a sender on the other, a client's port. */
 struct bench {
@@ -42,7 +47,9 @@ struct bench {
 
 static odeon_ref spawn_on(struct bench *b, const char *type, uint32_t worker)
 {
-    struct odeon_spawn_where where = { .struct_size = sizeof(where), .where = ODEON_WHERE_PINNED, .worker = worker };
+    struct odeon_spawn_where where = { .struct_size = sizeof(where),
+                                       .where = ODEON_WHERE_PINNED,
+                                       .worker = worker };
     odeon_ref ref = ODEON_NOBODY;
 
     if (odeon_admin_actor_spawn(b->client, type, NULL, &b->args, sizeof(b->args), &where, &ref) < 0)
@@ -65,8 +72,10 @@ static void begin(struct bench *b)
     b->page = mmap(NULL, sizeof(*b->page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     assert_true(b->page != MAP_FAILED);
     close(fd);
-    service_start(&b->service, (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set", "stall-warn-ms=0", /* who waits at the gate is not set aside */
-                                                      "--plugin", TEST_LANES, NULL });
+    /* who waits at the gate is not set aside */
+    service_start(&b->service,
+                  (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set",
+                                         "stall-warn-ms=0", "--plugin", TEST_LANES, NULL });
     b->client = service_connect(&b->service, "urgent");
     b->port = port_open_or_fail(b->client, 1 << 20, 1 << 20, false);
     b->gate_type = message_id(b->client, odeon_message_of(lanes_gate));
@@ -84,7 +93,8 @@ static void begin(struct bench *b)
 static void end(struct bench *b)
 {
     history_free(b->history);
-    (void)odeon_admin_actor_stop(b->client, b->receiver, ODEON_DELETE); /* unless it has ended; what it holds is its own to give back */
+    /* unless it has ended; what it holds is its own to give back */
+    (void)odeon_admin_actor_stop(b->client, b->receiver, ODEON_DELETE);
     odeon_port_close(b->port);
     odeon_disconnect(b->client);
     munmap(b->page, sizeof(*b->page));
@@ -120,7 +130,8 @@ static bool waits(struct bench *b, uint64_t bytes, uint64_t urgent_bytes)
     for (size_t i = 0; i < list->n; i++) {
         const struct odeon_queue_info *queue = (const struct odeon_queue_info *)list->rows + i;
 
-        found = found || (queue->id == b->queue && queue->bytes == bytes && queue->urgent_bytes == urgent_bytes);
+        found = found || (queue->id == b->queue && queue->bytes == bytes &&
+                          queue->urgent_bytes == urgent_bytes);
     }
     odeon_list_free(list);
     return found;
@@ -130,15 +141,20 @@ static void post(struct bench *b, uint32_t lane, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         struct lanes_number number = { .n = b->posted[lane] + 1, .lane = lane };
-        struct history_record record = { .sender = odeon_port_ref(b->port), .receiver = b->receiver, .sequence = number.n,
-                                         .kind = HISTORY_BEGUN, .lane = (uint16_t)lane };
+        struct history_record record = { .sender = odeon_port_ref(b->port),
+                                         .receiver = b->receiver,
+                                         .sequence = number.n,
+                                         .kind = HISTORY_BEGUN,
+                                         .lane = (uint16_t)lane };
         int r;
 
         history_add(b->history, &record);
         if (lane == LANE_ORDINARY)
-            r = odeon_post_wait(b->port, b->receiver, b->number_type, &number, sizeof(number), SECONDS(PATIENCE_S));
+            r = odeon_post_wait(b->port, b->receiver, b->number_type, &number, sizeof(number),
+                                SECONDS(PATIENCE_S));
         else
-            assert_true(wait_until((r = odeon_post_urgent(b->port, b->receiver, b->number_type, &number, sizeof(number))) != -EAGAIN));
+            assert_true(wait_until((r = odeon_post_urgent(b->port, b->receiver, b->number_type,
+                                                          &number, sizeof(number))) != -EAGAIN));
         assert_int_equal(r, 0);
         record.kind = HISTORY_SENT;
         history_add(b->history, &record);
@@ -147,7 +163,8 @@ static void post(struct bench *b, uint32_t lane, unsigned n)
 }
 
 /* Notes number `at` and following: `n` of the lane, from `first`. */
-static void expect_notes(const struct bench *b, uint32_t at, uint32_t lane, uint32_t first, uint32_t n)
+static void expect_notes(const struct bench *b, uint32_t at, uint32_t lane, uint32_t first,
+                         uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         assert_int_equal(b->page->notes[at + i].lane, lane);
@@ -176,7 +193,8 @@ static void test_overtakes(void **state)
     post(&b, LANE_ORDINARY, ORDINARY);
     assert_true(wait_until(waits(&b, 2 * ORDINARY * RECORD, URGENT * RECORD)));
     assert_int_equal(ctl(&b.service, output, sizeof(output), "queue list --kind pinned --json"), 0);
-    snprintf(want, sizeof(want), "\"bytes\":%d,\"urgent_bytes\":%d,", 2 * ORDINARY * RECORD, URGENT * RECORD);
+    snprintf(want, sizeof(want), "\"bytes\":%d,\"urgent_bytes\":%d,", 2 * ORDINARY * RECORD,
+             URGENT * RECORD);
     assert_non_null(strstr(output, want));
     assert_int_equal(notes(&b), 0);
     gate_open(&b);
@@ -244,7 +262,8 @@ static uint64_t receive_refusals(struct odeon_port *port, uint32_t reason)
     return n;
 }
 
-/* Refused above its bound, whatever the receiver's policy (here drop-oldest), each refusal told and counted; what was taken is run, in order. */
+/* Refused above its bound, whatever the receiver's policy (here drop-oldest), each refusal told and
+ * counted; what was taken is run, in order. */
 static void test_full(void **state)
 {
     enum { TOO_MANY = 4000, FITS = ODEON_URGENT_BYTES / RECORD };
@@ -268,9 +287,12 @@ static void test_full(void **state)
     post(&b, LANE_URGENT, TOO_MANY);
     post(&b, LANE_ORDINARY, 10); /* are not concerned */
     assert_true(wait_until(service_figure(&b.service, "port_messages") >= TOO_MANY + 10 + b.gates));
-    assert_true(wait_until((refused += receive_refusals(b.port, ODEON_REASON_QUEUE_FULL)) == service_figure(&b.service, "refused_full") - before));
+    assert_true(wait_until((refused += receive_refusals(b.port, ODEON_REASON_QUEUE_FULL)) ==
+                           service_figure(&b.service, "refused_full") - before));
     assert_int_equal(refused, TOO_MANY - FITS);
-    assert_int_equal(service_figure(&b.service, "dropped_oldest") + service_figure(&b.service, "dropped_newest"), 0);
+    assert_int_equal(service_figure(&b.service, "dropped_oldest") +
+                         service_figure(&b.service, "dropped_newest"),
+                     0);
     gate_open(&b);
     assert_true(wait_until(notes(&b) == FITS + TOO_MANY - refused + 10));
     for (uint32_t i = FITS; i < FITS + TOO_MANY - refused; i++) { /* in order, some missing */
@@ -285,7 +307,10 @@ static void expect_refusal(struct bench *b, odeon_ref to, uint32_t reason)
 {
     struct odeon_delivery delivery;
 
-    assert_int_equal(odeon_post_urgent(b->port, to, b->number_type, &(struct lanes_number){ .n = 1 }, sizeof(struct lanes_number)), 0);
+    assert_int_equal(odeon_post_urgent(b->port, to, b->number_type,
+                                       &(struct lanes_number){ .n = 1 },
+                                       sizeof(struct lanes_number)),
+                     0);
     assert_int_equal(odeon_receive_wait(b->port, &delivery, SECONDS(PATIENCE_S)), 1);
     assert_int_equal(delivery.type, ODEON_MSG_REFUSAL);
     assert_int_equal(((const struct odeon_refusal *)delivery.data)->reason, reason);
@@ -312,13 +337,17 @@ static void test_to_nobody(void **state)
     begin(&b);
     other = port_open_or_fail(b.client, 1 << 16, 1 << 16, false);
     expect_refusal(&b, odeon_port_ref(other), ODEON_REASON_NOT_ACCEPTED);
-    expect_refusal(&b, b.sender, ODEON_REASON_NOT_ACCEPTED); /* not in its interface: found out when it is run */
+    /* not in its interface: found out when it is run */
+    expect_refusal(&b, b.sender, ODEON_REASON_NOT_ACCEPTED);
     assert_int_equal(odeon_admin_actor_stop(b.client, b.receiver, ODEON_DELETE), 0);
-    assert_true(wait_until(actor_is_gone(&b, b.receiver))); /* or the refused one would overtake that order */
+    /* or the refused one would overtake that order */
+    assert_true(wait_until(actor_is_gone(&b, b.receiver)));
     expect_refusal(&b, b.receiver, ODEON_REASON_NO_SUCH_ACTOR);
-    assert_int_equal(odeon_post_urgent(b.port, ODEON_NOBODY, b.number_type, &number, sizeof(number)), -ESRCH);
+    assert_int_equal(
+        odeon_post_urgent(b.port, ODEON_NOBODY, b.number_type, &number, sizeof(number)), -ESRCH);
     assert_int_equal(odeon_post_urgent(b.port, b.sender, b.number_type, NULL, 1), -EINVAL);
-    assert_int_equal(odeon_post_urgent(b.port, b.sender, b.number_type, large, sizeof(large)), -EMSGSIZE);
+    assert_int_equal(odeon_post_urgent(b.port, b.sender, b.number_type, large, sizeof(large)),
+                     -EMSGSIZE);
     odeon_port_close(other);
     end(&b);
 }
@@ -351,7 +380,8 @@ static void test_killed_with_both_lanes_full(void **state)
     end(&b);
 }
 
-/* Killed in the middle of traffic in both lanes: the executor stands still until enough is in the ring, and dies when it has run some of it. */
+/* Killed in the middle of traffic in both lanes: the executor stands still until enough is in the
+ * ring, and dies when it has run some of it. */
 static void test_killed_in_traffic(void **state)
 {
     int kills = getenv("ODEON_TEST_QUICK") ? KILLS / 3 : KILLS;
@@ -381,7 +411,9 @@ static void test_killed_in_traffic(void **state)
         order(&b, b.receiver, 0, 0);
         assert_int_equal(receive_refusals(b.port, ODEON_REASON_QUEUE_FULL), 0);
     }
-    for (int i = 0; i < 2; i++) { /* the first is behind all that is in the ordinary lane, the second behind what had come through the urgent one by then */
+    /* the first is behind all that is in the ordinary lane, the second behind what had come through
+     * the urgent one by then */
+    for (int i = 0; i < 2; i++) {
         gate_close(&b);
         gate_open(&b);
     }
@@ -389,8 +421,9 @@ static void test_killed_in_traffic(void **state)
     if (!history_judge(b.history, &verdict))
         fail_msg("%s", verdict.first);
     assert_int_equal(verdict.run, b.posted[LANE_ORDINARY] + b.posted[LANE_URGENT]);
-    print_message("# over %d kills: %llu messages, %llu of them urgent; redelivered %llu\n", kills, (unsigned long long)verdict.run,
-                  (unsigned long long)b.posted[LANE_URGENT], (unsigned long long)verdict.redelivered);
+    print_message("# over %d kills: %llu messages, %llu of them urgent; redelivered %llu\n", kills,
+                  (unsigned long long)verdict.run, (unsigned long long)b.posted[LANE_URGENT],
+                  (unsigned long long)verdict.redelivered);
     end(&b);
 }
 

@@ -23,7 +23,8 @@ bool user_can_change(void)
 
 bool user_become(struct user user)
 {
-    return setgroups(user.group ? 1 : 0, &user.group) == 0 && setresgid(user.gid, user.gid, user.gid) == 0 &&
+    return setgroups(user.group ? 1 : 0, &user.group) == 0 &&
+           setresgid(user.gid, user.gid, user.gid) == 0 &&
            setresuid(user.uid, user.uid, user.uid) == 0;
 }
 
@@ -43,7 +44,8 @@ static struct outcome act_here(const char *socket, user_act act, void *argument)
     return outcome;
 }
 
-struct outcome user_does(const struct service *service, struct user user, user_act act, void *argument)
+struct outcome user_does(const struct service *service, struct user user, user_act act,
+                         void *argument)
 {
     struct outcome outcome = { 0 };
     int ends[2], status;
@@ -66,12 +68,12 @@ struct outcome user_does(const struct service *service, struct user user, user_a
     return outcome;
 }
 
-void user_expects(const struct service *service, struct user user, user_act act, void *argument, int r,
-                  const char *words)
+void user_expects(const struct service *service, struct user user, user_act act, void *argument,
+                  int r, const char *words)
 {
     struct outcome outcome = user_does(service, user, act, argument);
 
     if (outcome.r != r || (words && !strstr(outcome.text, words)))
-        fail_msg("user %u, group %u: %d (%s), expected %d%s%s", user.uid, user.group, outcome.r, outcome.text, r,
-                 words ? " and the words: " : "", words ? words : "");
+        fail_msg("user %u, group %u: %d (%s), expected %d%s%s", user.uid, user.group, outcome.r,
+                 outcome.text, r, words ? " and the words: " : "", words ? words : "");
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Acts of other users: a function is run in a child process that has changed its user and connected to the service.
+/* Acts of other users: a function is run in a child process that has changed its user and connected
+ * to the service.
  *
- * Needs root, which the tests ask for by user_can_change(); the child speaks through its outcome alone, as cmocka's assertions do not
- * work there.
+ * Needs root, which the tests ask for by user_can_change(); the child speaks through its outcome
+ * alone, as cmocka's assertions do not work there.
  */
 #pragma once
 
@@ -23,8 +24,11 @@ struct outcome {
 typedef int (*user_act)(struct odeon_client *client, void *argument);
 
 bool user_can_change(void);
-struct outcome user_does(const struct service *service, struct user user, user_act act, void *argument);
-/* Fails the test unless the act ended so, and `words` (NULL: any) are among what the library said. */
-void user_expects(const struct service *service, struct user user, user_act act, void *argument, int r, const char *words);
+struct outcome user_does(const struct service *service, struct user user, user_act act,
+                         void *argument);
+/* Fails the test unless the act ended so, and `words` (NULL: any) are among what the library
+ * said. */
+void user_expects(const struct service *service, struct user user, user_act act, void *argument,
+                  int r, const char *words);
 /* Becomes the user, in a process that has no way back. */
 bool user_become(struct user user);

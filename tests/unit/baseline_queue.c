@@ -27,7 +27,8 @@ struct baseline_queue *baseline_queue_free(struct baseline_queue *queue)
     return NULL;
 }
 
-void baseline_queue_gulp(struct baseline_queue *queue, uint32_t n, uint64_t *ret_most, uint64_t *ret_left)
+void baseline_queue_gulp(struct baseline_queue *queue, uint32_t n, uint64_t *ret_most,
+                         uint64_t *ret_left)
 {
     for (uint32_t i = 0; i < n; i++)
         copy_queue_push(&queue->shared, NULL, NULL, NULL);

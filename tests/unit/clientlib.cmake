@@ -6,18 +6,21 @@ endif()
 
 foreach(name ring call connection stats)
     add_executable(test_${name} ${PROJECT_SOURCE_DIR}/tests/unit/test_${name}.c)
-    target_link_libraries(test_${name} PRIVATE odeon_options odeon_static odeon_test_scratch PkgConfig::CMOCKA m)
+    target_link_libraries(test_${name} PRIVATE odeon_options odeon_static odeon_test_scratch
+        PkgConfig::CMOCKA m)
     add_test(NAME unit/${name} COMMAND test_${name})
     set_tests_properties(unit/${name} PROPERTIES LABELS unit TIMEOUT 300)
 endforeach()
 foreach(name ring call connection)
     target_sources(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/clientlib_fake.c)
 endforeach()
+target_sources(test_connection PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/connection_service.c)
 
 if(NOT ODEON_SANITIZE) # the surface is that of the library that is shipped
     find_program(CXX_FOR_HEADERS NAMES g++ clang++)
     add_test(NAME unit/api_symbols
-        COMMAND ${PROJECT_SOURCE_DIR}/tests/unit/test_api_symbols.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE:odeon> ${CMAKE_C_COMPILER}
+        COMMAND ${PROJECT_SOURCE_DIR}/tests/unit/test_api_symbols.sh ${PROJECT_SOURCE_DIR}
+        $<TARGET_FILE:odeon> ${CMAKE_C_COMPILER}
             $<$<BOOL:${CXX_FOR_HEADERS}>:${CXX_FOR_HEADERS}>)
     set_tests_properties(unit/api_symbols PROPERTIES LABELS unit TIMEOUT 300)
 endif()

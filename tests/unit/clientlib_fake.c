@@ -34,9 +34,10 @@ static void *map_twice(int fd, uint64_t ring)
     uint8_t *base = mmap(NULL, once + ring, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     assert_true(base != MAP_FAILED);
-    assert_true(mmap(base, once, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED);
-    assert_true(mmap(base + once, ring, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, PORT_RING_OFFSET) !=
+    assert_true(mmap(base, once, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) !=
                 MAP_FAILED);
+    assert_true(mmap(base + once, ring, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                     PORT_RING_OFFSET) != MAP_FAILED);
     return base;
 }
 
@@ -78,8 +79,10 @@ void fake_init(struct fake *fake, uint64_t submission_bytes, uint64_t delivery_b
 
 void fake_fini(struct fake *fake)
 {
-    int fds[] = { fake->plan.client_memory, fake->plan.executor_memory, fake->plan.doorbell, fake->plan.pipe,
-                  fake->doorbell,           fake->pipe_write,           fake->epoll };
+    int fds[] = {
+        fake->plan.client_memory, fake->plan.executor_memory, fake->plan.doorbell, fake->plan.pipe,
+        fake->doorbell,           fake->pipe_write,           fake->epoll
+    };
 
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (fds[i] >= 0)
@@ -106,7 +109,8 @@ static void wake_futex(_Atomic uint32_t *word)
 }
 
 /* P4: what was published comes first, then the look at the waiting word; once a value. */
-static void wake_waiter(struct fake *fake, _Atomic uint32_t *word, uint32_t *handled, _Atomic uint32_t *futex)
+static void wake_waiter(struct fake *fake, _Atomic uint32_t *word, uint32_t *handled,
+                        _Atomic uint32_t *futex)
 {
     uint32_t waits;
 
@@ -135,7 +139,8 @@ bool fake_take(struct fake *fake, struct envelope *ret_envelope, void *ret_paylo
     memcpy(ret_payload, record + sizeof(*ret_envelope), ret_envelope->length);
     fake->head += envelope_record_size(ret_envelope);
     atomic_store_explicit(&fake->executor->submission_head, fake->head, memory_order_release);
-    wake_waiter(fake, &fake->client->room_wait, &fake->handled_room_wait, &fake->executor->room_futex);
+    wake_waiter(fake, &fake->client->room_wait, &fake->handled_room_wait,
+                &fake->executor->room_futex);
     return true;
 }
 
@@ -151,15 +156,19 @@ bool fake_deliver(struct fake *fake, struct envelope envelope, const void *paylo
     memcpy(record + sizeof(envelope), payload, envelope.length);
     fake->tail += envelope_record_size(&envelope);
     atomic_store_explicit(&fake->executor->delivery_tail, fake->tail, memory_order_release);
-    wake_waiter(fake, &fake->client->delivery_wait, &fake->handled_delivery_wait, &fake->executor->delivery_futex);
+    wake_waiter(fake, &fake->client->delivery_wait, &fake->handled_delivery_wait,
+                &fake->executor->delivery_futex);
     return true;
 }
 
-bool fake_deliver_number(struct fake *fake, uint16_t type, uint64_t number, uint64_t correlation, uint8_t flags)
+bool fake_deliver_number(struct fake *fake, uint16_t type, uint64_t number, uint64_t correlation,
+                         uint8_t flags)
 {
     uint64_t payload[2] = { correlation, number };
     bool correlated = flags & ENVELOPE_CORRELATED;
-    struct envelope envelope = { .to = fake->plan.ref, .from = actor_ref_make(3, 1), .type = type, .flags = flags };
+    struct envelope envelope = {
+        .to = fake->plan.ref, .from = actor_ref_make(3, 1), .type = type, .flags = flags
+    };
 
     envelope.length = correlated ? 16 : 8;
     return fake_deliver(fake, envelope, correlated ? payload : payload + 1);

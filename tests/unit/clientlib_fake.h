@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor's side of one port, played by a test: real memory files, doorbell and pipe, no process and no engine.
+/* The executor's side of one port, played by a test: real memory files, doorbell and pipe, no
+ * process and no engine.
  *
  * One thread plays the executor at a time; the client's side is the library's own (port_new()).
  */
@@ -28,14 +29,19 @@ void fake_fini(struct fake *fake);
 /* The client's side; fails the test when it cannot be had. */
 struct odeon_port *fake_open_port(struct fake *fake);
 
-/* Takes one record: true with header and payload copied (the payload must have room for the largest). */
+/* Takes one record: true with header and payload copied (the payload must have room for the
+ * largest). */
 bool fake_take(struct fake *fake, struct envelope *ret_envelope, void *ret_payload);
 /* Delivers one record: false when the ring is full. */
 bool fake_deliver(struct fake *fake, struct envelope envelope, const void *payload);
-/* A delivery of type `type` whose payload is one number; with a correlation and flags when that is not 0. */
-bool fake_deliver_number(struct fake *fake, uint16_t type, uint64_t number, uint64_t correlation, uint8_t flags);
-/* Sleeps until the doorbell rings, as the executor does with a cold port.  false: nothing came within ten seconds. */
+/* A delivery of type `type` whose payload is one number; with a correlation and flags when that is
+ * not 0. */
+bool fake_deliver_number(struct fake *fake, uint16_t type, uint64_t number, uint64_t correlation,
+                         uint8_t flags);
+/* Sleeps until the doorbell rings, as the executor does with a cold port. false: nothing came
+ * within ten seconds. */
 bool fake_sleep(struct fake *fake);
 uint64_t fake_doorbell_count(struct fake *fake); /* rings since the last look */
-/* Waits, by looking, until a shared word has a bit of `mask` set.  false: it had none within ten seconds. */
+/* Waits, by looking, until a shared word has a bit of `mask` set. false: it had none within ten
+ * seconds. */
 bool fake_await(const _Atomic uint32_t *word, uint32_t mask);

@@ -37,13 +37,16 @@ add_engine_test(placement "unit" 300)
 add_engine_test(overflow "unit" 300)
 add_engine_test(reclaim "unit" 300)
 target_sources(test_engine_reclaim PRIVATE
-    ${PROJECT_SOURCE_DIR}/tests/unit/baseline_queue.c ${PROJECT_SOURCE_DIR}/bench/baseline/copy_queue.c)
+    ${PROJECT_SOURCE_DIR}/tests/unit/baseline_queue.c
+    ${PROJECT_SOURCE_DIR}/bench/baseline/copy_queue.c)
 
-# Recovery again, with the engine's injection points compiled in: nothing is taken from the engine's library.
+# Recovery again, with the engine's injection points compiled in: nothing is taken from the engine's
+# library.
 file(GLOB engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/daemon/engine/*.c)
 add_library(test_engine_injected STATIC EXCLUDE_FROM_ALL ${engine_sources})
 target_compile_definitions(test_engine_injected PUBLIC ODEON_INJECT=1)
-target_link_libraries(test_engine_injected PRIVATE odeon_options PUBLIC odeon_common Threads::Threads)
+target_link_libraries(test_engine_injected PRIVATE odeon_options PUBLIC odeon_common
+    Threads::Threads)
 foreach(module recover recover_ports ring overflow aside)
     set(name test_engine_${module}_injected)
     add_executable(${name} ${PROJECT_SOURCE_DIR}/tests/unit/test_engine_${module}.c)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client of the engine as its memory shows it: the words and rings of a port, and nothing else. */
+/* A client of the engine as its memory shows it: the words and rings of a port, and nothing
+ * else. */
 #pragma once
 
 #include <sys/eventfd.h>
@@ -21,11 +22,13 @@ struct client {
 
 static inline void *map_twice(int fd, uint64_t ring)
 {
-    uint8_t *base = mmap(NULL, PORT_RING_OFFSET + 2 * ring, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *base =
+        mmap(NULL, PORT_RING_OFFSET + 2 * ring, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(base != MAP_FAILED);
     int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
     assert_true(mmap(base, PORT_RING_OFFSET + ring, prot, flags, fd, 0) != MAP_FAILED);
-    assert_true(mmap(base + PORT_RING_OFFSET + ring, ring, prot, flags, fd, PORT_RING_OFFSET) != MAP_FAILED);
+    assert_true(mmap(base + PORT_RING_OFFSET + ring, ring, prot, flags, fd, PORT_RING_OFFSET) !=
+                MAP_FAILED);
     return base;
 }
 
@@ -62,7 +65,8 @@ static inline void client_free(struct client *c)
     close(c->info.doorbell_fd);
 }
 
-static inline void client_open(struct engine_fixture *f, struct client *c, uint32_t id, uint32_t generation)
+static inline void client_open(struct engine_fixture *f, struct client *c, uint32_t id,
+                               uint32_t generation)
 {
     client_make(c, id, generation);
     assert_int_equal(engine_port_add(f->engine, &c->info, &c->ref), 0);
@@ -105,7 +109,8 @@ static inline void client_post_as(struct client *c, struct envelope header, cons
     client_publish(c, c->tail + size);
 }
 
-static inline void client_post(struct client *c, actor_ref to, uint16_t type, const void *payload, uint16_t length)
+static inline void client_post(struct client *c, actor_ref to, uint16_t type, const void *payload,
+                               uint16_t length)
 {
     client_post_as(c, (struct envelope){ .to = to, .type = type, .length = length }, payload);
 }
@@ -120,7 +125,8 @@ static inline const struct envelope *client_next(struct client *c)
     uint64_t tail = load_acquire(&c->executor->delivery_tail);
     if (tail == c->head)
         return NULL;
-    const struct envelope *at = (const struct envelope *)(c->delivery + (c->head & (CLIENT_RING - 1)));
+    const struct envelope *at =
+        (const struct envelope *)(c->delivery + (c->head & (CLIENT_RING - 1)));
     c->head += envelope_record_size(at);
     assert_true(c->head <= tail);
     return at;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An engine in the test's own process: segment and statistics in memfds, small tables, handlers in the test. */
+/* An engine in the test's own process: segment and statistics in memfds, small tables, handlers in
+ * the test. */
 #pragma once
 
 #include <assert.h>
@@ -43,7 +44,8 @@
 #define TEST_SCALE(n) (n)
 #endif
 
-#define TEST_DEADLINE_NS UINT64_C(60000000000) /* of things that end soon, unless something is wrong */
+/* of things that end soon, unless something is wrong */
+#define TEST_DEADLINE_NS UINT64_C(60000000000)
 
 struct engine_fixture {
     struct engine_config config;
@@ -116,7 +118,8 @@ static inline bool engine_fixture_wait(struct engine_fixture *f, uint64_t timeou
 }
 
 /* A message type, known to have come about. */
-static inline uint16_t engine_fixture_message(struct engine_fixture *f, const char *name, uint32_t size, bool has_tail)
+static inline uint16_t engine_fixture_message(struct engine_fixture *f, const char *name,
+                                              uint32_t size, bool has_tail)
 {
     uint16_t id = 0;
     int r = engine_message_type_intern(f->engine, name, 1, size, has_tail, "", &id);
@@ -128,8 +131,9 @@ static inline uint16_t engine_fixture_message(struct engine_fixture *f, const ch
 }
 
 /* An actor type of plugin "test". */
-static inline uint32_t engine_fixture_type(struct engine_fixture *f, const char *name, uint32_t state_size,
-                                           engine_init_fn init, engine_fini_fn fini,
+static inline uint32_t engine_fixture_type(struct engine_fixture *f, const char *name,
+                                           uint32_t state_size, engine_init_fn init,
+                                           engine_fini_fn fini,
                                            const struct engine_behaviour *behaviours, uint32_t n)
 {
     struct engine_actor_type_info info = {
@@ -151,7 +155,8 @@ static inline uint32_t engine_fixture_type(struct engine_fixture *f, const char 
     return id;
 }
 
-static inline actor_ref engine_fixture_spawn(struct engine_fixture *f, uint32_t type, const void *args, size_t size)
+static inline actor_ref engine_fixture_spawn(struct engine_fixture *f, uint32_t type,
+                                             const void *args, size_t size)
 {
     actor_ref ref = 0;
     int r = engine_actor_spawn(f->engine, type, NULL, args, size, &ref);
@@ -163,11 +168,11 @@ static inline actor_ref engine_fixture_spawn(struct engine_fixture *f, uint32_t 
 }
 
 /* Polls until `condition`, or the deadline: then false. */
-#define engine_fixture_until(condition)                                                                                \
-    ({                                                                                                                 \
-        uint64_t until_ = engine_now_ns() + TEST_DEADLINE_NS;                                                          \
-        bool met_;                                                                                                     \
-        while (!(met_ = (condition)) && engine_now_ns() < until_)                                                      \
-            nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);                                                   \
-        met_;                                                                                                          \
+#define engine_fixture_until(condition)                                                            \
+    ({                                                                                             \
+        uint64_t until_ = engine_now_ns() + TEST_DEADLINE_NS;                                      \
+        bool met_;                                                                                 \
+        while (!(met_ = (condition)) && engine_now_ns() < until_)                                  \
+            nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);                               \
+        met_;                                                                                      \
     })

@@ -12,15 +12,20 @@ foreach(module settings topology plugin_check message_object host rate)
     set_tests_properties(unit/executor_${module} PROPERTIES LABELS unit TIMEOUT 300)
 endforeach()
 
-target_compile_definitions(test_executor_topology PRIVATE MACHINES="${CMAKE_CURRENT_LIST_DIR}/machines")
+target_compile_definitions(test_executor_topology PRIVATE
+    MACHINES="${CMAKE_CURRENT_LIST_DIR}/machines")
 
 # The whole program, with the hostile plugins.
-add_subdirectory(${PROJECT_SOURCE_DIR}/tests/hostile/plugins ${CMAKE_CURRENT_BINARY_DIR}/hostile_plugins)
+add_subdirectory(${PROJECT_SOURCE_DIR}/tests/hostile/plugins
+    ${CMAKE_CURRENT_BINARY_DIR}/hostile_plugins)
 foreach(module process progress)
     set(name test_executor_${module})
-    add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c ${CMAKE_CURRENT_LIST_DIR}/executor_fixture.c)
-    target_link_libraries(${name} PRIVATE odeon_options odeon_common odeon_control PkgConfig::CMOCKA)
+    add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c
+        ${CMAKE_CURRENT_LIST_DIR}/executor_fixture.c)
+    target_link_libraries(${name} PRIVATE odeon_options odeon_common odeon_control
+        PkgConfig::CMOCKA)
     add_dependencies(${name} odeon-executor)
-    add_test(NAME unit/executor_${module} COMMAND ${name} $<TARGET_FILE:odeon-executor> $<TARGET_FILE_DIR:hostile_good>)
+    add_test(NAME unit/executor_${module} COMMAND ${name} $<TARGET_FILE:odeon-executor>
+        $<TARGET_FILE_DIR:hostile_good>)
     set_tests_properties(unit/executor_${module} PROPERTIES LABELS unit TIMEOUT 300)
 endforeach()

@@ -29,8 +29,14 @@ const char *program, *plugin_dir;
 struct service s;
 
 static const char *const settings[][2] = {
-    { "workers", "2" },       { "queues-per-worker", "4" }, { "actors", "4096" },          { "limit-bytes", "4M" },
-    { "outbox-bytes", "1M" }, { "backlog-bytes", "1M" },    { "dead-letter-bytes", "1M" }, { "affinity", "none" },
+    { "workers", "2" },
+    { "queues-per-worker", "4" },
+    { "actors", "4096" },
+    { "limit-bytes", "4M" },
+    { "outbox-bytes", "1M" },
+    { "backlog-bytes", "1M" },
+    { "dead-letter-bytes", "1M" },
+    { "affinity", "none" },
 };
 enum { N_SETTINGS = sizeof(settings) / sizeof(settings[0]) };
 
@@ -44,7 +50,8 @@ static uint64_t ask_segment_size(void)
     int n = snprintf(command, sizeof(command), "'%s' --print-segment-size", program);
 
     for (unsigned i = 0; i < N_SETTINGS; i++)
-        n += snprintf(command + n, sizeof(command) - (size_t)n, " --set %s=%s", settings[i][0], settings[i][1]);
+        n += snprintf(command + n, sizeof(command) - (size_t)n, " --set %s=%s", settings[i][0],
+                      settings[i][1]);
     pipe = popen(command, "re");
     assert_non_null(pipe);
     assert_int_equal(fscanf(pipe, "%" SCNu64, &bytes), 1);
@@ -328,11 +335,13 @@ const Odeon__Reply *unload_plugin(const char *name)
     return request(&body, NULL, 0);
 }
 
-const Odeon__Reply *set_executor(const char *key, const char *value, const char *key2, const char *value2)
+const Odeon__Reply *set_executor(const char *key, const char *value, const char *key2,
+                                 const char *value2)
 {
     Odeon__Request body = ODEON__REQUEST__INIT;
     Odeon__ExecutorSet set = ODEON__EXECUTOR_SET__INIT;
-    Odeon__Setting rows[2] = { ODEON__SETTING__INIT, ODEON__SETTING__INIT }, *list[2] = { &rows[0], &rows[1] };
+    Odeon__Setting rows[2] = { ODEON__SETTING__INIT, ODEON__SETTING__INIT },
+                   *list[2] = { &rows[0], &rows[1] };
 
     rows[0].key = (char *)(uintptr_t)key;
     rows[0].value = (char *)(uintptr_t)value;

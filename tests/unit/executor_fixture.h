@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A supervisor for tests of odeon-executor: one service, whose memory lives on, and the executor that runs on it now.
+/* A supervisor for tests of odeon-executor: one service, whose memory lives on, and the executor
+ * that runs on it now.
  *
  * Every function fails the running test when the executor does not do its part; one thread. */
 #pragma once
@@ -49,12 +50,14 @@ const Odeon__Reply *load_plugin(const char *name);
 const Odeon__Reply *unload_plugin(const char *name);
 uint64_t spawn_actor(const char *type, const char *name);
 const Odeon__Reply *send_to(uint64_t ref, const char *message, const void *payload, size_t size);
-/* Sends what ends the executor: whether the answer still gets out before that is a race between its threads. */
+/* Sends what ends the executor: whether the answer still gets out before that is a race between its
+ * threads. */
 void send_fatal(uint64_t ref, const char *message);
 const Odeon__Reply *stop_actor(uint64_t ref, uint32_t how);
 const Odeon__Reply *show_actor(uint64_t ref, const char *name);
 const Odeon__Reply *list_actors(const char *type, uint64_t after, uint32_t rows);
-const Odeon__Reply *set_executor(const char *key, const char *value, const char *key2, const char *value2);
+const Odeon__Reply *set_executor(const char *key, const char *value, const char *key2,
+                                 const char *value2);
 const char *shown_setting(const char *key);
 
 void assert_text_has(const char *text, const char *part);

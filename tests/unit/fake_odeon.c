@@ -86,8 +86,9 @@ int odeon_lookup(struct odeon_client *client, const char *name, odeon_ref *ret_r
     return 0;
 }
 
-int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const char *name, const void *args,
-                            size_t args_size, const struct odeon_spawn_where *where, odeon_ref *ret_ref)
+int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const char *name,
+                            const void *args, size_t args_size,
+                            const struct odeon_spawn_where *where, odeon_ref *ret_ref)
 {
     (void)client;
     if (fake.call_result < 0)
@@ -137,9 +138,11 @@ int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
 
 int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor_info **ret)
 {
-    static struct odeon_setting_info settings[] = { { "stealing", "random", "policy", 1, "longest-victim" },
-                                                    { "throughput", "64", "messages a gulp", 1, "4096" },
-                                                    { "workers", "2", "threads", 0, "4" } };
+    static struct odeon_setting_info settings[] = {
+        { "stealing", "random", "policy", 1, "longest-victim" },
+        { "throughput", "64", "messages a gulp", 1, "4096" },
+        { "workers", "2", "threads", 0, "4" }
+    };
 
     (void)client;
     *ret = fake_alloc(sizeof(**ret));
@@ -156,8 +159,8 @@ int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor
     return 0;
 }
 
-int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys, const char *const *values, size_t n,
-                             struct odeon_reconfigured *ret)
+int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys,
+                             const char *const *values, size_t n, struct odeon_reconfigured *ret)
 {
     ret->pause_ns = 84000;
     ret->moved = 12;
@@ -165,7 +168,8 @@ int odeon_admin_executor_set(struct odeon_client *client, const char *const *key
 
     (void)client;
     for (size_t i = 0; i < n; i++)
-        used += (size_t)snprintf(fake.settings + used, sizeof(fake.settings) - used, "%s=%s;", keys[i], values[i]);
+        used += (size_t)snprintf(fake.settings + used, sizeof(fake.settings) - used, "%s=%s;",
+                                 keys[i], values[i]);
     return fake.call_result;
 }
 
@@ -180,15 +184,19 @@ static struct odeon_list *fake_list(size_t n, size_t size)
     return list;
 }
 
-int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
+int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                            struct odeon_list **ret)
 {
     static const char *types[] = { "counter" };
 
     (void)client, (void)after, (void)rows;
     *ret = fake_list(1, sizeof(struct odeon_plugin_info));
-    *(struct odeon_plugin_info *)(*ret)->rows = (struct odeon_plugin_info){
-        .name = "counter", .version = "1.0.0", .path = "/x/counter.so", .actors = 3, .n_types = 1, .types = types
-    };
+    *(struct odeon_plugin_info *)(*ret)->rows = (struct odeon_plugin_info){ .name = "counter",
+                                                                            .version = "1.0.0",
+                                                                            .path = "/x/counter.so",
+                                                                            .actors = 3,
+                                                                            .n_types = 1,
+                                                                            .types = types };
     return 0;
 }
 
@@ -198,17 +206,19 @@ int odeon_admin_plugin_unload(struct odeon_client *client, const char *name)
     return fake.call_result < 0 ? fake.call_result : strcmp(name, "counter") != 0 ? -ENOENT : 0;
 }
 
-int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
+int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                          struct odeon_list **ret)
 {
     (void)client, (void)after, (void)rows;
     *ret = fake_list(1, sizeof(struct odeon_type_info));
-    *(struct odeon_type_info *)(*ret)->rows = (struct odeon_type_info){ .name = "counter",
-                                                                        .plugin = "counter",
-                                                                        .restart = "init",
-                                                                        .overflow = "reject",
-                                                                        .loaded = 1,
-                                                                        .n_accepts = 2,
-                                                                        .accepts = (const char **)accepts };
+    *(struct odeon_type_info *)(*ret)->rows =
+        (struct odeon_type_info){ .name = "counter",
+                                  .plugin = "counter",
+                                  .restart = "init",
+                                  .overflow = "reject",
+                                  .loaded = 1,
+                                  .n_accepts = 2,
+                                  .accepts = (const char **)accepts };
     return 0;
 }
 
@@ -228,8 +238,8 @@ int odeon_admin_message_find(struct odeon_client *client, const char *name, uint
     return 0;
 }
 
-int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64_t after, uint32_t rows,
-                           struct odeon_list **ret)
+int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64_t after,
+                           uint32_t rows, struct odeon_list **ret)
 {
     size_t left = after < fake.n_actors ? fake.n_actors - after : 0, n = left < rows ? left : rows;
 
@@ -269,8 +279,8 @@ int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const cha
     return 0;
 }
 
-int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref, const char *message, const void *payload,
-                           size_t size)
+int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
+                           const void *payload, size_t size)
 {
     (void)client;
     fake.to = ref;
@@ -289,42 +299,60 @@ int odeon_admin_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeo
     return fake.call_result;
 }
 
-int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64_t after, uint32_t rows,
-                           struct odeon_list **ret)
+int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64_t after,
+                           uint32_t rows, struct odeon_list **ret)
 {
     (void)client, (void)after, (void)rows;
     snprintf(fake.kind_filter, sizeof(fake.kind_filter), "%s", kind ? kind : "");
     *ret = fake_list(1, sizeof(struct odeon_queue_info));
-    *(struct odeon_queue_info *)(*ret)->rows = (struct odeon_queue_info){
-        .id = 33, .home = 2, .owner = 1, .bytes = 4096, .urgent_bytes = 96, .actors = 7, .retiring = 1, .kind = "pinned"
-    };
+    *(struct odeon_queue_info *)(*ret)->rows = (struct odeon_queue_info){ .id = 33,
+                                                                          .home = 2,
+                                                                          .owner = 1,
+                                                                          .bytes = 4096,
+                                                                          .urgent_bytes = 96,
+                                                                          .actors = 7,
+                                                                          .retiring = 1,
+                                                                          .kind = "pinned" };
     return 0;
 }
 
-int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
+int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                                 struct odeon_list **ret)
 {
     (void)client, (void)after, (void)rows;
     *ret = fake_list(1, sizeof(struct odeon_dead_letter_info));
     *(struct odeon_dead_letter_info *)(*ret)->rows =
-        (struct odeon_dead_letter_info){ .id = 12, .to = 0x100000009, .type = "counter", .message = "counter_add", .reason = "quarantined",
-                                         .size = 3, .attempts = 1, .time_ns = UINT64_C(1700000000123456789) };
+        (struct odeon_dead_letter_info){ .id = 12,
+                                         .to = 0x100000009,
+                                         .type = "counter",
+                                         .message = "counter_add",
+                                         .reason = "quarantined",
+                                         .size = 3,
+                                         .attempts = 1,
+                                         .time_ns = UINT64_C(1700000000123456789) };
     return 0;
 }
 
-int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id, struct odeon_dead_letter_detail **ret)
+int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id,
+                                 struct odeon_dead_letter_detail **ret)
 {
     (void)client;
     if (id != 12)
         return -ENOENT;
     *ret = fake_alloc(sizeof(**ret));
-    (*ret)->letter = (struct odeon_dead_letter_info){ .id = id, .to = 0x100000009, .type = "counter", .message = "counter_add",
-                                                      .reason = "quarantined", .size = 3, .time_ns = 1 };
+    (*ret)->letter = (struct odeon_dead_letter_info){ .id = id,
+                                                      .to = 0x100000009,
+                                                      .type = "counter",
+                                                      .message = "counter_add",
+                                                      .reason = "quarantined",
+                                                      .size = 3,
+                                                      .time_ns = 1 };
     (*ret)->payload = "\x01\xab\xff";
     return 0;
 }
 
-int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *ids, size_t n, odeon_ref to,
-                                   struct odeon_dead_letters_done *ret)
+int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *ids, size_t n,
+                                   odeon_ref to, struct odeon_dead_letters_done *ret)
 {
     (void)client;
     fake.n_ids = n;
@@ -336,7 +364,8 @@ int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *
     return 0;
 }
 
-int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n, struct odeon_dead_letters_done *ret)
+int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n,
+                                  struct odeon_dead_letters_done *ret)
 {
     (void)client;
     fake.n_ids = n;
@@ -351,20 +380,31 @@ int odeon_admin_type_release(struct odeon_client *client, const char *name)
     return strcmp(name, "counter") == 0 ? 0 : -EALREADY;
 }
 
-int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows, struct odeon_list **ret)
+int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                            struct odeon_list **ret)
 {
     (void)client, (void)after, (void)rows;
     *ret = fake_list(1, sizeof(struct odeon_client_info));
-    *(struct odeon_client_info *)(*ret)->rows = (struct odeon_client_info){
-        .id = 1, .pid = 99, .name = fake.client_name, .library = "0.1.0", .roles = "observe", .command = "x"
-    };
+    *(struct odeon_client_info *)(*ret)->rows =
+        (struct odeon_client_info){ .id = 1,
+                                    .pid = 99,
+                                    .name = fake.client_name,
+                                    .library = "0.1.0",
+                                    .roles = "observe",
+                                    .command = "x" };
     return 0;
 }
 
-int odeon_admin_client_show(struct odeon_client *client, uint32_t id, struct odeon_client_detail **ret)
+int odeon_admin_client_show(struct odeon_client *client, uint32_t id,
+                            struct odeon_client_detail **ret)
 {
     static struct odeon_usage rows[] = {
-        { .name = "ports", .client = 2, .user = 5, .client_known = 1, .user_known = 1, .limit = 64 },
+        { .name = "ports",
+          .client = 2,
+          .user = 5,
+          .client_known = 1,
+          .user_known = 1,
+          .limit = 64 },
         { .name = "posts", .client = 9, .client_known = 1, .limit = 1000, .per_second = 1 },
         { .name = "actors", .user = 3, .user_known = 1, .unlimited = 1 },
     };
@@ -373,14 +413,18 @@ int odeon_admin_client_show(struct odeon_client *client, uint32_t id, struct ode
     if (id != 7)
         return -ENOENT;
     *ret = fake_alloc(sizeof(**ret));
-    **ret = (struct odeon_client_detail){
-        .struct_size = sizeof(**ret),
-        .bound = 1,
-        .refusals = 12,
-        .client = { .id = 7, .pid = 99, .uid = 1000, .name = "x", .library = "", .roles = "post", .command = "sh" },
-        .n_usage = 3,
-        .usage = rows
-    };
+    **ret = (struct odeon_client_detail){ .struct_size = sizeof(**ret),
+                                          .bound = 1,
+                                          .refusals = 12,
+                                          .client = { .id = 7,
+                                                      .pid = 99,
+                                                      .uid = 1000,
+                                                      .name = "x",
+                                                      .library = "",
+                                                      .roles = "post",
+                                                      .command = "sh" },
+                                          .n_usage = 3,
+                                          .usage = rows };
     return 0;
 }
 
@@ -394,9 +438,11 @@ int odeon_admin_client_kick(struct odeon_client *client, uint32_t id)
 struct odeon_stats {
     int unused;
 };
-static const char *const figures[FAKE_FIGURES] = { "gulps",  "gulped_messages",   "messages_processed",
-                                                   "steals", "messages_stolen",   "from_the_future",
-                                                   "state",  "average_gulp_size", "average_steal_size" };
+static const char *const figures[FAKE_FIGURES] = {
+    "gulps",  "gulped_messages",   "messages_processed",
+    "steals", "messages_stolen",   "from_the_future",
+    "state",  "average_gulp_size", "average_steal_size"
+};
 
 int odeon_stats_open(const char *path, struct odeon_stats **ret_stats)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A libodeon without a service behind it, for the tests of odeonctl: answers what a test puts here, notes what was
- * asked.
+/* A libodeon without a service behind it, for the tests of odeonctl: answers what a test puts here,
+ * notes what was asked.
  *
  * One thread.  fake_reset() before each test.
  */
@@ -28,10 +28,11 @@ struct fake {
     double growth; /* added to each count by each snapshot */
     int pages_go_round;
     /* what was asked */
-    unsigned n_connects, n_disconnects, n_pages, n_leaked; /* n_leaked: results that have not been freed */
+    /* n_leaked: results that have not been freed */
+    unsigned n_connects, n_disconnects, n_pages, n_leaked;
     char path[256], type_filter[64], spawned_type[64], spawned_name[64];
     char settings[256]; /* "a=1;b=2;" */
-    size_t n_ids; /* of dead letters; 0: all */
+    size_t n_ids;       /* of dead letters; 0: all */
     uint64_t last_id;
     odeon_ref replay_to;
     char kind_filter[32];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of ports share: an echo actor, the policies to run under, and what a client expects.  The test is the client, on the
- * shared words and rings alone. */
+/* What the tests of ports share: an echo actor, the policies to run under, and what a client
+ * expects. The test is the client, on the shared words and rings alone. */
 #pragma once
 
 #include <sched.h>
@@ -46,12 +46,14 @@ static inline int on_bulk(void *self, const void *message, struct engine_context
     return ALLOCATION_NODELETE;
 }
 
-/* To whoever sent the last number, whether he is there or not; to nobody if nobody has, in each way there is. */
+/* To whoever sent the last number, whether he is there or not; to nobody if nobody has, in each way
+ * there is. */
 static inline int on_late(void *self, const void *message, struct engine_context *ctx)
 {
     (void)self;
     int r = engine_ctx_send(ctx, seen.sender, reply_type, 0, message, 8);
-    if (seen.sender == 0 && (engine_ctx_signal(ctx, 0, reply_type) != r || engine_ctx_send_word(ctx, 0, reply_type, 1) != r))
+    if (seen.sender == 0 && (engine_ctx_signal(ctx, 0, reply_type) != r ||
+                             engine_ctx_send_word(ctx, 0, reply_type, 1) != r))
         r = 0;
     atomic_store(&seen.late, r);
     atomic_fetch_add(&seen.n, 1);
@@ -134,7 +136,8 @@ static inline void client_expect_number(struct client *c, uint64_t number)
     assert_int_equal(*(const uint64_t *)envelope_payload(at), number);
 }
 
-static inline struct refusal client_expect_refusal(struct client *c, actor_ref to, uint16_t type, enum envelope_reason reason)
+static inline struct refusal client_expect_refusal(struct client *c, actor_ref to, uint16_t type,
+                                                   enum envelope_reason reason)
 {
     const struct envelope *at = client_wait(c);
     struct refusal refusal;
@@ -148,7 +151,8 @@ static inline struct refusal client_expect_refusal(struct client *c, actor_ref t
 }
 
 /* Waits for the end of a port; *ret_why of the report that it was broken, 0: it was not. */
-static inline void expect_removed(struct engine_fixture *f, uint32_t id, uint32_t generation, uint32_t *ret_why)
+static inline void expect_removed(struct engine_fixture *f, uint32_t id, uint32_t generation,
+                                  uint32_t *ret_why)
 {
     struct engine_event event;
     *ret_why = 0;
@@ -162,7 +166,7 @@ static inline void expect_removed(struct engine_fixture *f, uint32_t id, uint32_
     }
 }
 
-#define port_test(function, under)                                                                                     \
-    {                                                                                                                  \
-        .name = #function " " #under, .test_func = function, .setup_func = under                                       \
+#define port_test(function, under)                                                                 \
+    {                                                                                              \
+        .name = #function " " #under, .test_func = function, .setup_func = under                   \
     }

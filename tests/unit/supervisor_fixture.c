@@ -52,8 +52,8 @@ pid_t service_spawn(void)
         int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 
         dup2(log, STDERR_FILENO);
-        execl(odeond, odeond, "--foreground", "--runtime-dir", service_dir, "--config", config_path, "--executor",
-              executor, "--set", "restart-delay-max-ms=20", NULL);
+        execl(odeond, odeond, "--foreground", "--runtime-dir", service_dir, "--config", config_path,
+              "--executor", executor, "--set", "restart-delay-max-ms=20", NULL);
         _exit(127);
     }
     return pid;
@@ -235,7 +235,8 @@ pid_t peer_executor_pid(int fd)
 
     for (;;) {
         Odeon__Reply *reply = peer_call_status(fd);
-        pid_t pid = strcmp(reply->status->state, "running") == 0 ? (pid_t)reply->status->executor_pid : 0;
+        pid_t pid =
+            strcmp(reply->status->state, "running") == 0 ? (pid_t)reply->status->executor_pid : 0;
 
         peer_drop(reply);
         if (pid > 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For tests that run odeond and odeon-executor as processes: one service in a folder of its own, and clients that speak
- * the control protocol frame by frame, without the library, so that they can also speak it badly.
+/* For tests that run odeond and odeon-executor as processes: one service in a folder of its own,
+ * and clients that speak the control protocol frame by frame, without the library, so that they can
+ * also speak it badly.
  *
  * One thread.  Every wait has a deadline; what goes wrong fails the running test.
  */
@@ -16,8 +17,9 @@
 enum { SERVICE_DEADLINE_MS = 60000 };
 
 /* A configuration that needs little memory. */
-#define SERVICE_SMALL                                                                                                  \
-    "workers=1\nqueues-per-worker=2\nactors=4096\nlimit-bytes=64K\noutbox-bytes=256K\nbacklog-bytes=256K\ndead-"       \
+#define SERVICE_SMALL                                                                              \
+    "workers=1\nqueues-per-worker=2\nactors=4096\nlimit-bytes=64K\noutbox-bytes=256K\nbacklog-"    \
+    "bytes=256K\ndead-"                                                                            \
     "letter-bytes=256K\naffinity=none\n"
 
 extern char service_dir[64], service_socket[96];
@@ -28,7 +30,8 @@ bool service_init(int argc, char **argv);
 /* Group fixture: makes the folder and starts the service; ends all and removes the folder. */
 int service_make(void **state);
 int service_remove(void **state);
-/* Writes the small configuration and waits until the service is ready; stops it and expects a good end. */
+/* Writes the small configuration and waits until the service is ready; stops it and expects a good
+ * end. */
 int service_start(void **state);
 int service_stop(void **state);
 

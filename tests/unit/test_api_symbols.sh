@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The library's surface: what the public headers declare is exported, nothing else is, and each header stands alone.
+# The library's surface: what the public headers declare is exported, nothing else is, and each
+# header stands alone.
 #   test_api_symbols.sh SOURCE_ROOT LIBRARY CC [CXX]
 set -u
 root=$1 library=$2 cc=$3 cxx=${4:-}

@@ -45,7 +45,8 @@ static int teardown(void **state)
 }
 
 /* The client takes deliveries aside while it waits: a full ring becomes free again. */
-static bool deliver(struct script *s, uint16_t type, uint64_t number, uint64_t correlation, uint8_t flags)
+static bool deliver(struct script *s, uint16_t type, uint64_t number, uint64_t correlation,
+                    uint8_t flags)
 {
     int64_t end_ns = monotonic_ns() + INT64_C(20) * SECOND_NS;
 
@@ -74,14 +75,18 @@ static void *play(void *argument)
         if (!deliver(s, TYPE, i, 0, 0))
             return NULL;
     if (s->refuse) {
-        struct refusal refusal = {
-            .correlation = s->correlation, .to = e.to, .type = e.type, .reason = REASON_NO_SUCH_ACTOR
-        };
+        struct refusal refusal = { .correlation = s->correlation,
+                                   .to = e.to,
+                                   .type = e.type,
+                                   .reason = REASON_NO_SUCH_ACTOR };
 
-        if (!fake_deliver(&s->fake, (struct envelope){ .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal) },
-                          &refusal))
+        if (!fake_deliver(
+                &s->fake,
+                (struct envelope){ .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal) },
+                &refusal))
             return NULL;
-    } else if (!s->silent && !deliver(s, ANSWER, number * 2, s->correlation, ENVELOPE_CORRELATED | ENVELOPE_REPLY))
+    } else if (!s->silent && !deliver(s, ANSWER, number * 2, s->correlation,
+                                      ENVELOPE_CORRELATED | ENVELOPE_REPLY))
         return NULL;
     for (unsigned i = 0; i < s->after; i++)
         if (!deliver(s, TYPE, s->before + i, 0, 0))
@@ -182,14 +187,18 @@ static void test_refusal(void **state)
 static void test_refusals_of_posts_are_received(void **state)
 {
     struct script *s = *state;
-    struct refusal refusal = { .correlation = 0, .to = actor, .type = TYPE, .reason = REASON_QUEUE_FULL };
+    struct refusal refusal = {
+        .correlation = 0, .to = actor, .type = TYPE, .reason = REASON_QUEUE_FULL
+    };
     struct odeon_delivery d;
 
-    assert_true(
-        fake_deliver(&s->fake, (struct envelope){ .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal) }, &refusal));
+    assert_true(fake_deliver(
+        &s->fake, (struct envelope){ .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal) },
+        &refusal));
     refusal.correlation = 55;
-    assert_true(
-        fake_deliver(&s->fake, (struct envelope){ .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal) }, &refusal));
+    assert_true(fake_deliver(
+        &s->fake, (struct envelope){ .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal) },
+        &refusal));
     assert_true(fake_deliver_number(&s->fake, ANSWER, 8, 56, ENVELOPE_CORRELATED | ENVELOPE_REPLY));
     assert_int_equal(odeon_receive(s->port, &d), 1);
     assert_int_equal(d.correlation, 0);
@@ -210,8 +219,10 @@ static void test_expiry_and_the_late_reply(void **state)
     assert_int_equal(call(s, 4, 30000000, &d), ODEON_CALL_EXPIRED);
     assert_true(monotonic_ns() - begin >= 30000000);
     assert_null(d.data);
-    /* the reply that comes too late is nobody's: neither odeon_receive() nor the next call sees it */
-    assert_true(fake_deliver_number(&s->fake, ANSWER, 8, s->correlation, ENVELOPE_CORRELATED | ENVELOPE_REPLY));
+    /* the reply that comes too late is nobody's: neither odeon_receive() nor the next call sees
+     * it */
+    assert_true(fake_deliver_number(&s->fake, ANSWER, 8, s->correlation,
+                                    ENVELOPE_CORRELATED | ENVELOPE_REPLY));
     assert_int_equal(odeon_receive(s->port, &d), 0);
     assert_int_equal(odeon_receive_wait(s->port, &d, 20000000), 0);
     assert_int_equal(atomic_load(&s->fake.client->delivery_head), s->fake.tail);
@@ -253,7 +264,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_reply, setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_deliveries_are_kept_in_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_lent_stays_untouched_by_a_call, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_lent_stays_untouched_by_a_call, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_refusal, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusals_of_posts_are_received, setup, teardown),
         cmocka_unit_test_setup_teardown(test_expiry_and_the_late_reply, setup, teardown),

@@ -44,7 +44,8 @@ static int read_text(const char *content, size_t size, struct seen *seen, char *
 
 static void test_lines(void **state)
 {
-    const char content[] = "# comment\n\n a = 1 \n[one]\r\n\tb=2=3\n; other\n[ two ]\nc.d_e-f =\nlast = \"x y\"";
+    const char content[] =
+        "# comment\n\n a = 1 \n[one]\r\n\tb=2=3\n; other\n[ two ]\nc.d_e-f =\nlast = \"x y\"";
     char text[CONFIG_TEXT_MAX];
     struct seen seen;
 
@@ -88,7 +89,8 @@ static void test_hostile_lines(void **state)
     memset(line, 'x', CONFIG_LINE_MAX + 16);
     assert_int_equal(read_text(line, CONFIG_LINE_MAX, &seen, text), -E2BIG);
     assert_non_null(strstr(text, "file:1: the line is longer"));
-    assert_int_equal(read_text(line, CONFIG_LINE_MAX - 1, &seen, text), -EINVAL); /* long, but only wrong */
+    /* long, but only wrong */
+    assert_int_equal(read_text(line, CONFIG_LINE_MAX - 1, &seen, text), -EINVAL);
     free(line);
 }
 
@@ -143,8 +145,9 @@ static void test_numbers(void **state)
     assert_int_equal(config_parse_u64("18446744073709551616", 0, UINT64_MAX, &n), -ERANGE);
     assert_int_equal(config_parse_u64("11", 0, 10, &n), -ERANGE);
     assert_int_equal(config_parse_u64("1", 2, 10, &n), -ERANGE);
-    for (const char *const *bad = (const char *const[]){ "", "-1", "+1", " 1", "1 ", "1x", "x", "1K", NULL }; *bad;
-         bad++)
+    for (const char *const *bad =
+             (const char *const[]){ "", "-1", "+1", " 1", "1 ", "1x", "x", "1K", NULL };
+         *bad; bad++)
         assert_int_equal(config_parse_u64(*bad, 0, 10, &n), -EINVAL);
     assert_int_equal(config_parse_bytes("4k", 0, UINT64_MAX, &n), 0);
     assert_int_equal(n, 4096);
@@ -161,8 +164,9 @@ static void test_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines), cmocka_unit_test(test_mistakes), cmocka_unit_test(test_hostile_lines),
-        cmocka_unit_test(test_files), cmocka_unit_test(test_split),    cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_lines),         cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_hostile_lines), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_split),         cmocka_unit_test(test_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

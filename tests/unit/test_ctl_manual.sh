@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The man pages say what the programs know: every command of `odeonctl help --all`, with its arguments, its options and its
-# one-line description, is in odeonctl(1), and no command is there that the program does not have.
+# The man pages say what the programs know: every command of `odeonctl help --all`, with its
+# arguments, its options and its one-line description, is in odeonctl(1), and no command is there
+# that the program does not have.
 #
 #   test_ctl_manual.sh ODEONCTL MAN-FOLDER
 set -eu

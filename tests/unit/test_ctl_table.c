@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odeonctl's table of commands, its parsing, its answers and its exit codes, with a library that has no service. */
+/* odeonctl's table of commands, its parsing, its answers and its exit codes, with a library that
+ * has no service. */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/suggest.h"
 #include "tests/unit/fake_odeon.h"
@@ -79,7 +80,8 @@ static void test_table_is_sound(void **state)
         assert_int_equal(*c->arguments == '\0', c->words_max == 0);
         assert_ptr_equal(command_find(c->noun, c->verb), c);
         if (i > 0 &&
-            !command_begins_noun(c)) /* nouns stand together, and either all or none of their commands have verbs */
+            /* nouns stand together, and either all or none of their commands have verbs */
+            !command_begins_noun(c))
             assert_true(c->verb && c[-1].verb);
         for (size_t k = 0; k + 1 < i; k++)
             if (!strcmp(command_table[k].noun, c->noun))
@@ -121,7 +123,8 @@ static void test_usage_errors(void **state)
         { "actor|spawn|counter|--node|x", "not a number of a memory node" },
         { "actor|spawn|counter|--pinned=x", "not a number of a worker" },
         { "actor|spawn|counter|--pinned=4294967295", "not a number of a worker" },
-        { "actor|spawn|counter|--pinned|--follow", "--pinned and --follow: an actor lives in one place" },
+        { "actor|spawn|counter|--pinned|--follow",
+          "--pinned and --follow: an actor lives in one place" },
         { "actor|spawn|counter|--follow=1", "takes no value" },
         { "queue|list|--kind|blue", "Write ordinary, pinned, follow or detached" },
         { "queue|list|--type|counter", "--type does not belong to it" },
@@ -172,7 +175,8 @@ static void test_exit_codes(void **state)
     fake.call_result = -EBUSY;
     fake.text = "3 actors of its type 'counter' live.  Stop them first.";
     assert_int_equal(run("plugin|unload|counter"), CTL_REFUSED);
-    check_has(err, "cannot unload 'counter': 3 actors of its type 'counter' live.  Stop them first\n");
+    check_has(err,
+              "cannot unload 'counter': 3 actors of its type 'counter' live.  Stop them first\n");
 }
 
 static void test_help_and_version(void **state)
@@ -236,7 +240,8 @@ static void test_paging(void **state)
     check_has(out, "--after 110");
 
     assert_int_equal(run("actor|list|--limit|300|--json"), CTL_DONE);
-    check_has(out, "{\"version\":1,\"actors\":[\n{\"ref\":\"0.1\",\"type\":\"counter\",\"name\":\"\",\"state\":"
+    check_has(out, "{\"version\":1,\"actors\":[\n{\"ref\":\"0.1\",\"type\":\"counter\",\"name\":"
+                   "\"\",\"state\":"
                    "\"idle\",\"queue\":0,\"worker\":null,"
                    "\"spawned_by\":null,\"kind\":\"ordinary\"},\n");
     check_has(out, "],\"more\":true,\"next\":300}\n");
@@ -274,7 +279,9 @@ static void test_status(void **state)
     check_has(out, "{\"version\":1,\"status\":{\"state\":\"running\"");
     check_has(out, "\"executor_pid\":null");
     check_has(out, "\"stealing\":\"random\",\"steal_mode\":\"visit\"");
-    check_has(out, "\"reconfigurations\":3,\"reconfigure_last_ns\":84000,\"reconfigure_longest_ns\":2500000");
+    check_has(
+        out,
+        "\"reconfigurations\":3,\"reconfigure_last_ns\":84000,\"reconfigure_longest_ns\":2500000");
     assert_int_equal(run("status"), CTL_DONE);
     check_has(out, "1 min 1 s");
     assert_null(strchr(out, '\033'));
@@ -296,7 +303,9 @@ static void test_executor(void **state)
     check_has(out, "longest-victim");
     check_has(out, "Reconfigurations: 3; the last paused for 84 us, the longest for 2.500 ms");
     assert_int_equal(run("executor|show|--json"), CTL_DONE);
-    check_has(out, "\"reconfigurations\":3,\"reconfigure_last_ns\":84000,\"reconfigure_longest_ns\":2500000");
+    check_has(
+        out,
+        "\"reconfigurations\":3,\"reconfigure_last_ns\":84000,\"reconfigure_longest_ns\":2500000");
     check_has(out, "\"value\":\"64\",\"default\":\"4096\"");
 
     fake.call_result = -EINVAL;
@@ -385,7 +394,8 @@ static void test_actor_others(void **state)
     assert_int_equal(run("actor|spawn|counter|--node|1"), CTL_DONE);
     assert_int_equal(fake.where.where, ODEON_WHERE_NODE);
     assert_int_equal(fake.where.node, 1);
-    assert_int_equal(run("actor|spawn|--pinned|counter"), CTL_DONE); /* its value is never the next word */
+    /* its value is never the next word */
+    assert_int_equal(run("actor|spawn|--pinned|counter"), CTL_DONE);
     assert_int_equal(fake.where.where, ODEON_WHERE_PINNED);
     assert_true(fake.where.worker == ODEON_WORKER_ANY);
     assert_int_equal(run("actor|spawn|counter|--pinned=3"), CTL_DONE);
@@ -418,7 +428,8 @@ static void test_queue(void **state)
     (void)state;
     assert_int_equal(run("queue|list|--json|--kind|pinned"), CTL_DONE);
     assert_string_equal(fake.kind_filter, "pinned");
-    check_has(out, "{\"version\":1,\"queues\":[\n{\"id\":33,\"kind\":\"pinned\",\"home\":2,\"owner\":1,\"bytes\":4096,"
+    check_has(out, "{\"version\":1,\"queues\":[\n{\"id\":33,\"kind\":\"pinned\",\"home\":2,"
+                   "\"owner\":1,\"bytes\":4096,"
                    "\"urgent_bytes\":96,\"actors\":7,\"retiring\":true}");
     assert_int_equal(run("queue|list"), CTL_DONE);
     assert_string_equal(fake.kind_filter, "");
@@ -431,7 +442,8 @@ static void test_dlq(void **state)
 {
     (void)state;
     assert_int_equal(run("dlq|list|--json"), CTL_DONE);
-    check_has(out, "\"dead_letters\":[\n{\"id\":12,\"time\":\"2023-11-14T22:13:20.123Z\",\"to\":\"9.1\",\"type\":\"counter\",\"message\":\"counter_add\","
+    check_has(out, "\"dead_letters\":[\n{\"id\":12,\"time\":\"2023-11-14T22:13:20.123Z\",\"to\":"
+                   "\"9.1\",\"type\":\"counter\",\"message\":\"counter_add\","
                    "\"bytes\":3,\"reason\":\"quarantined\",\"attempts\":1,\"from\":null}");
     assert_int_equal(run("dlq|show|12"), CTL_DONE);
     check_has(out, "01 ab ff");
@@ -462,7 +474,8 @@ static void test_client(void **state)
     check_has(out, "refused so far: 12");
     check_has(out, "1000/s");
     assert_int_equal(run("client|show|7|--json"), CTL_DONE);
-    check_has(out, "{\"name\":\"ports\",\"client\":2,\"user\":5,\"limit\":64,\"per_second\":false}");
+    check_has(out,
+              "{\"name\":\"ports\",\"client\":2,\"user\":5,\"limit\":64,\"per_second\":false}");
     check_has(out, "{\"name\":\"actors\",\"user\":3,\"per_second\":false}");
     assert_int_equal(run("client|show|8"), CTL_REFUSED);
     assert_int_equal(run("client|show|seven"), CTL_USAGE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors coming and going: arguments, names, a full table, slots and names that are used again; types that are
- * registered and retired. */
+/* Actors coming and going: arguments, names, a full table, slots and names that are used again;
+ * types that are registered and retired. */
 #include <pthread.h>
 
 #include "engine_fixture.h"
@@ -77,7 +77,8 @@ static void fixture_begin_sized(struct engine_fixture *f, uint32_t workers, uint
     memset(&seen, 0, sizeof(seen));
     do_type = engine_fixture_message(f, "do", 0, false);
     end_type = engine_fixture_message(f, "end", 0, false);
-    struct engine_behaviour on_do = { do_type, 0, false, parent_on_do }, on_end = { end_type, 0, false, child_on_end };
+    struct engine_behaviour on_do = { do_type, 0, false, parent_on_do },
+                            on_end = { end_type, 0, false, child_on_end };
     parent_type = engine_fixture_type(f, "parent", 8, NULL, NULL, &on_do, 1);
     child_type = engine_fixture_type(f, "child", 8, child_init, NULL, &on_end, 1);
 }
@@ -98,8 +99,8 @@ static void settle(struct engine_fixture *f)
     assert_true(engine_fixture_wait(f, TEST_DEADLINE_NS));
 }
 
-static int spawn_by_actor(struct engine_fixture *f, actor_ref parent, uint32_t type, struct engine_spawn spawn,
-                          uint32_t times)
+static int spawn_by_actor(struct engine_fixture *f, actor_ref parent, uint32_t type,
+                          struct engine_spawn spawn, uint32_t times)
 {
     order.type = type;
     order.spawn = spawn;
@@ -137,7 +138,9 @@ static void test_spawn_arguments(void **state)
         assert_int_equal(seen.args_size, sizes[i]);
         assert_memory_equal(seen.args, args, sizes[i]);
         assert_int_equal(seen.spawned_by, 0);
-        struct engine_spawn spawn = { .args = args, .args_size = sizes[i], .placement = i % 2 ? PLACE_NEAR : PLACE_SPREAD };
+        struct engine_spawn spawn = { .args = args,
+                                      .args_size = sizes[i],
+                                      .placement = i % 2 ? PLACE_NEAR : PLACE_SPREAD };
         assert_int_equal(spawn_by_actor(&f, parent, child_type, spawn, 1), 0);
         assert_int_equal(seen.args_size, sizes[i]);
         assert_int_equal(seen.spawned_by, parent);
@@ -148,14 +151,18 @@ static void test_spawn_arguments(void **state)
         if (spawn.placement == PLACE_NEAR)
             assert_int_equal(view.queue, of_parent.queue);
     }
-    assert_int_equal(engine_actor_spawn(f.engine, child_type, NULL, args, sizeof(args), &ref), -E2BIG);
+    assert_int_equal(engine_actor_spawn(f.engine, child_type, NULL, args, sizeof(args), &ref),
+                     -E2BIG);
     assert_int_equal(
-        spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .args = args, .args_size = sizeof(args) }, 1),
+        spawn_by_actor(&f, parent, child_type,
+                       (struct engine_spawn){ .args = args, .args_size = sizeof(args) }, 1),
         -E2BIG);
     assert_int_equal(engine_actor_spawn(f.engine, 0, NULL, NULL, 0, &ref), -ENOENT);
     assert_int_equal(engine_actor_spawn(f.engine, child_type + 1, NULL, NULL, 0, &ref), -ENOENT);
-    assert_int_equal(engine_actor_spawn(f.engine, ODEON_ACTOR_TYPES_MAX, NULL, NULL, 0, &ref), -ENOENT);
-    assert_int_equal(spawn_by_actor(&f, parent, UINT32_MAX, (struct engine_spawn){ .args = NULL }, 1), -ESRCH);
+    assert_int_equal(engine_actor_spawn(f.engine, ODEON_ACTOR_TYPES_MAX, NULL, NULL, 0, &ref),
+                     -ENOENT);
+    assert_int_equal(
+        spawn_by_actor(&f, parent, UINT32_MAX, (struct engine_spawn){ .args = NULL }, 1), -ESRCH);
     assert_int_equal(seen.inits, 10);
     assert_int_equal(seen.attempts_to_find, 2 * 7);
     fixture_end(&f);
@@ -173,9 +180,11 @@ static void test_names(void **state)
     assert_int_equal(engine_actor_lookup(f.engine, "a", &found), 0);
     assert_int_equal(found, ref);
     assert_int_equal(engine_actor_spawn(f.engine, child_type, "a", NULL, 0, &other), -EEXIST);
-    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .name = "a" }, 1), -EEXIST);
+    assert_int_equal(
+        spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .name = "a" }, 1), -EEXIST);
     assert_int_equal(order.looked_up, ref);
-    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .name = "b" }, 1), 0);
+    assert_int_equal(
+        spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .name = "b" }, 1), 0);
     assert_int_equal(order.lookup_result, 0);
     assert_int_equal(order.looked_up, order.ref);
     struct engine_actor_view view;
@@ -198,12 +207,15 @@ static void test_names(void **state)
     assert_int_equal(engine_actor_spawn(f.engine, child_type, name, NULL, 0, &other), 0);
     static const char *const bad[] = { " ", "a b", "\n", "\xc3\xa4", "a%s", "*", "a\\" };
     for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_int_equal(engine_actor_spawn(f.engine, child_type, bad[i], NULL, 0, &other), -EINVAL);
-    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .name = "" }, 1), -EINVAL);
+        assert_int_equal(engine_actor_spawn(f.engine, child_type, bad[i], NULL, 0, &other),
+                         -EINVAL);
+    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .name = "" }, 1),
+                     -EINVAL);
     fixture_end(&f);
 }
 
-/* The same names again and again: entries of those that have ended are taken over, the table does not fill up. */
+/* The same names again and again: entries of those that have ended are taken over, the table does
+ * not fill up. */
 static void test_names_are_used_again(void **state)
 {
     (void)state;
@@ -237,7 +249,9 @@ static void test_full_table(void **state)
     fixture_begin(&f, 1);
     actor_ref parent = engine_fixture_spawn(&f, parent_type, NULL, 0), ref = 0;
     assert_int_equal(engine_start(f.engine), 0);
-    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .placement = PLACE_NEAR }, 1000), -ENOSPC);
+    assert_int_equal(spawn_by_actor(&f, parent, child_type,
+                                    (struct engine_spawn){ .placement = PLACE_NEAR }, 1000),
+                     -ENOSPC);
     uint64_t by_parent = seen.inits;
     int r = 0;
     while ((r = engine_actor_spawn(f.engine, child_type, NULL, NULL, 0, &ref)) == 0)
@@ -245,22 +259,27 @@ static void test_full_table(void **state)
     assert_int_equal(r, -ENOSPC);
     settle(&f);
     assert_int_equal(seen.inits,
-                     f.config.actors_max - ODEON_PORTS_MAX - 1); /* every slot, whoever had it in his cache */
+                     /* every slot, whoever had it in his cache */
+                     f.config.actors_max - ODEON_PORTS_MAX - 1);
     assert_true(by_parent > 0);
     struct engine_actor_view view;
     uint64_t n = 0;
-    for (uint32_t slot = 0; engine_actor_next(f.engine, slot, &view) == 0; slot = actor_ref_slot(view.ref) + 1, n++)
+    for (uint32_t slot = 0; engine_actor_next(f.engine, slot, &view) == 0;
+         slot = actor_ref_slot(view.ref) + 1, n++)
         assert_true(actor_ref_slot(view.ref) >= ODEON_PORTS_MAX);
     assert_int_equal(n, f.config.actors_max - ODEON_PORTS_MAX);
     /* All but the parent go; their slots can be had again. */
-    for (uint32_t slot = 0; engine_actor_next(f.engine, slot, &view) == 0; slot = actor_ref_slot(view.ref) + 1)
+    for (uint32_t slot = 0; engine_actor_next(f.engine, slot, &view) == 0;
+         slot = actor_ref_slot(view.ref) + 1)
         if (view.type == child_type)
             assert_int_equal(engine_actor_send(f.engine, view.ref, end_type, NULL, 0), 0);
     settle(&f);
     struct engine_actor_type_view type;
     assert_int_equal(engine_actor_type_get(f.engine, child_type, &type), 0);
     assert_int_equal(type.live, 0);
-    assert_int_equal(spawn_by_actor(&f, parent, child_type, (struct engine_spawn){ .placement = PLACE_SPREAD }, 100), 0);
+    assert_int_equal(spawn_by_actor(&f, parent, child_type,
+                                    (struct engine_spawn){ .placement = PLACE_SPREAD }, 100),
+                     0);
     assert_int_equal(actor_ref_generation(order.ref), 2);
     fixture_end(&f);
 }
@@ -320,9 +339,10 @@ static void test_types_come_and_go(void **state)
     assert_true(view.loaded);
     info.name = "bad name";
     assert_int_equal(engine_actor_type_register(f.engine, &info, &id), -EINVAL);
-    info = (struct engine_actor_type_info){
-        .name = "many", .plugin = "test", .n_behaviours = ODEON_BEHAVIOURS_MAX + 1, .behaviours = &on_end
-    };
+    info = (struct engine_actor_type_info){ .name = "many",
+                                            .plugin = "test",
+                                            .n_behaviours = ODEON_BEHAVIOURS_MAX + 1,
+                                            .behaviours = &on_end };
     assert_int_equal(engine_actor_type_register(f.engine, &info, &id), -EINVAL);
     fixture_end(&f);
 }
@@ -336,9 +356,12 @@ static void test_message_types(void **state)
     assert_int_equal(engine_message_type_intern(f.engine, "m", 1, 8, false, "a:u64", &id), 0);
     assert_int_equal(engine_message_type_intern(f.engine, "m", 1, 8, false, "a:u64", &again), 0);
     assert_int_equal(id, again);
-    assert_int_equal(engine_message_type_intern(f.engine, "m", 1, 16, false, "a:u64", &again), -EBADMSG);
-    assert_int_equal(engine_message_type_intern(f.engine, "m", 1, 8, true, "a:u64", &again), -EBADMSG);
-    assert_int_equal(engine_message_type_intern(f.engine, "m", 1, 8, false, "a:u32", &again), -EBADMSG);
+    assert_int_equal(engine_message_type_intern(f.engine, "m", 1, 16, false, "a:u64", &again),
+                     -EBADMSG);
+    assert_int_equal(engine_message_type_intern(f.engine, "m", 1, 8, true, "a:u64", &again),
+                     -EBADMSG);
+    assert_int_equal(engine_message_type_intern(f.engine, "m", 1, 8, false, "a:u32", &again),
+                     -EBADMSG);
     assert_int_equal(engine_message_type_intern(f.engine, "m", 2, 16, true, "", &again), 0);
     assert_int_not_equal(id, again);
     struct engine_message_type type;
@@ -349,7 +372,9 @@ static void test_message_types(void **state)
     assert_int_equal(engine_message_type_find(f.engine, "m", 3, &type), -ENOENT);
     assert_int_equal(engine_message_type_get(f.engine, MESSAGE_TYPE_INIT, &type), -ENOENT);
     assert_int_equal(engine_message_type_intern(f.engine, "m", 0, 8, false, "", &id), -EINVAL);
-    assert_int_equal(engine_message_type_intern(f.engine, "n", 1, ODEON_PAYLOAD_MAX + 1, false, "", &id), -EINVAL);
+    assert_int_equal(
+        engine_message_type_intern(f.engine, "n", 1, ODEON_PAYLOAD_MAX + 1, false, "", &id),
+        -EINVAL);
     assert_int_equal(engine_message_type_intern(f.engine, "", 1, 8, false, "", &id), -EINVAL);
     char name[16];
     int r = 0;
@@ -390,7 +415,8 @@ static int aligned_init(void *self, const void *args, size_t size, struct engine
 static void test_states_are_aligned_and_zero(void **state)
 {
     (void)state;
-    static const uint32_t sizes[] = { 1, 7, 8, 9, 15, 16, 17, 24, 25, 32, 40, 56, 64, 200, 248, 255, 256, 257, 264, 1000 };
+    static const uint32_t sizes[] = { 1,  7,  8,  9,   15,  16,  17,  24,  25,  32,
+                                      40, 56, 64, 200, 248, 255, 256, 257, 264, 1000 };
     enum { N_SIZES = sizeof(sizes) / sizeof(sizes[0]), N_EACH = 5 };
     struct engine_fixture f;
     fixture_begin(&f, 1);
@@ -404,9 +430,11 @@ static void test_states_are_aligned_and_zero(void **state)
         types[i] = engine_fixture_type(&f, name, sizes[i], aligned_init, NULL, &on_end, 1);
     }
     assert_int_equal(engine_start(f.engine), 0);
-    for (unsigned round = 0; round < 2; round++) { /* the second one gets what the first one has used */
+    /* the second one gets what the first one has used */
+    for (unsigned round = 0; round < 2; round++) {
         for (unsigned i = 0; i < N_SIZES * N_EACH; i++)
-            refs[i / N_EACH][i % N_EACH] = engine_fixture_spawn(&f, types[i / N_EACH], &sizes[i / N_EACH], sizeof(uint32_t));
+            refs[i / N_EACH][i % N_EACH] =
+                engine_fixture_spawn(&f, types[i / N_EACH], &sizes[i / N_EACH], sizeof(uint32_t));
         settle(&f);
         for (unsigned i = 0; i < N_SIZES * N_EACH; i++)
             end_actor(&f, refs[i / N_EACH][i % N_EACH]);
@@ -420,10 +448,14 @@ static void test_states_are_aligned_and_zero(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spawn_arguments),      cmocka_unit_test(test_names),
-        cmocka_unit_test(test_names_are_used_again), cmocka_unit_test(test_full_table),
-        cmocka_unit_test(test_types_come_and_go),    cmocka_unit_test(test_message_types),
-        cmocka_unit_test(test_states_are_aligned_and_zero), cmocka_unit_test(test_widen),
+        cmocka_unit_test(test_spawn_arguments),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_names_are_used_again),
+        cmocka_unit_test(test_full_table),
+        cmocka_unit_test(test_types_come_and_go),
+        cmocka_unit_test(test_message_types),
+        cmocka_unit_test(test_states_are_aligned_and_zero),
+        cmocka_unit_test(test_widen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stuck handlers (aside.h): the rest of the batch and later messages go on, in order; the stuck actor gets its own later, all of them; a kill
- * at any of the steps loses and doubles nothing. */
+/* Stuck handlers (aside.h): the rest of the batch and later messages go on, in order; the stuck
+ * actor gets its own later, all of them; a kill at any of the steps loses and doubles nothing. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -22,15 +22,18 @@
 extern const char __start_stuck_handlers[], __stop_stuck_handlers[];
 
 enum { N_ACTORS = 4, STUCK = 1, N_MESSAGES = 400, HOLD_NS = 500000000 };
-enum { RELAY = 0, SECOND = 2, FAR = N_ACTORS, FAR_OF_STUCK, FARTHER_OF_STUCK, N_ROWS }; /* those further away get what others send them */
+/* those further away get what others send them */
+enum { RELAY = 0, SECOND = 2, FAR = N_ACTORS, FAR_OF_STUCK, FARTHER_OF_STUCK, N_ROWS };
 
 /* Shared with children that are killed. */
 struct seen {
     _Atomic uint64_t last[N_ROWS], n[N_ROWS], doubled, missed, redelivered;
-    _Atomic uint32_t inside, hold, at_once; /* the stuck actor: is inside, is to stay there, handlers of it at once */
-    _Atomic uint32_t hold_at;                /* the number at which it stays, 0: never */
+    /* the stuck actor: is inside, is to stay there, handlers of it at once */
+    _Atomic uint32_t inside, hold, at_once;
+    _Atomic uint32_t hold_at; /* the number at which it stays, 0: never */
     _Atomic uint32_t spawns, sends_home;
-    _Atomic uint32_t sends_far, far[N_ROWS]; /* relay and stuck one: how often before it stays, and so often behind that; sent so far */
+    /* relay and stuck one: how often before it stays, and so often behind that; sent so far */
+    _Atomic uint32_t sends_far, far[N_ROWS];
     _Atomic uint32_t second_inside, second_at, second_hold;
 };
 static struct seen *seen;
@@ -57,7 +60,8 @@ static void send_all_far(struct engine_context *ctx, uint32_t actor)
         send_far(ctx, i % 3 == 1 ? FARTHER_OF_STUCK : FAR_OF_STUCK);
 }
 
-/* Numbers come one after the other.  What is redelivered may have been seen by a process that was killed before its commit. */
+/* Numbers come one after the other. What is redelivered may have been seen by a process that was
+ * killed before its commit. */
 HANDLER static int on_number(void *self, const void *message, struct engine_context *ctx)
 {
     const struct number *in = message;
@@ -74,9 +78,12 @@ HANDLER static int on_number(void *self, const void *message, struct engine_cont
         if (atomic_fetch_add(&seen->at_once, 1) != 0)
             atomic_fetch_add(&seen->doubled, 1);
         if (load_relaxed(&seen->spawns))
-            engine_ctx_spawn(ctx, type_of_walker, &(struct engine_spawn){ .placement = PLACE_SPREAD }, &(actor_ref){ 0 });
+            engine_ctx_spawn(ctx, type_of_walker,
+                             &(struct engine_spawn){ .placement = PLACE_SPREAD },
+                             &(actor_ref){ 0 });
         if (load_relaxed(&seen->sends_home))
-            engine_ctx_send(ctx, refs[2], message_number, 0, &(struct number){ 2, 1000 }, sizeof(struct number));
+            engine_ctx_send(ctx, refs[2], message_number, 0, &(struct number){ 2, 1000 },
+                            sizeof(struct number));
         if (in->number == load_relaxed(&seen->hold_at)) {
             store_relaxed(&seen->inside, 1);
             while (load_acquire(&seen->hold))
@@ -111,13 +118,19 @@ static void register_types(struct engine_fixture *f)
     message_number = engine_fixture_message(f, "number", sizeof(struct number), false);
     behaviour[0] = (struct engine_behaviour){ message_number, sizeof(struct number), 0, on_number };
     type_of_walker = engine_fixture_type(f, "walker", 8, NULL, NULL, behaviour, 1);
-    struct engine_actor_type_info kept = { .name = "kept", .plugin = "p", .version = 1, .state_size = 8, .restart = RESTART_KEEP,
-                                           .n_behaviours = 1, .behaviours = behaviour };
+    struct engine_actor_type_info kept = { .name = "kept",
+                                           .plugin = "p",
+                                           .version = 1,
+                                           .state_size = 8,
+                                           .restart = RESTART_KEEP,
+                                           .n_behaviours = 1,
+                                           .behaviours = behaviour };
     assert_int_equal(engine_actor_type_register(f->engine, &kept, &type_of_kept), 0);
 }
 
 /* All actors in one queue. */
-static void begin(struct engine_fixture *f, uint32_t workers, enum engine_placement placement, bool kept)
+static void begin(struct engine_fixture *f, uint32_t workers, enum engine_placement placement,
+                  bool kept)
 {
     memset((void *)seen, 0, sizeof(*seen));
     struct engine_config config = engine_fixture_config(workers, 1);
@@ -126,10 +139,13 @@ static void begin(struct engine_fixture *f, uint32_t workers, enum engine_placem
     engine_fixture_open(f, config);
     register_types(f);
     for (unsigned i = 0; i < N_ACTORS; i++) {
-        struct engine_spawn spawn = { .placement = placement, .place = placement == PLACE_PINNED ? 0 : ENGINE_ANYWHERE };
+        struct engine_spawn spawn = { .placement = placement,
+                                      .place = placement == PLACE_PINNED ? 0 : ENGINE_ANYWHERE };
         struct engine_actor_view view;
         do { /* round robin: those that come to another queue stay unused */
-            assert_int_equal(engine_actor_spawn_placed(f->engine, kept ? type_of_kept : type_of_walker, &spawn, &refs[i]), 0);
+            assert_int_equal(engine_actor_spawn_placed(
+                                 f->engine, kept ? type_of_kept : type_of_walker, &spawn, &refs[i]),
+                             0);
             assert_int_equal(engine_actor_get(f->engine, refs[i], &view), 0);
         } while (placement == PLACE_SPREAD && view.queue != 0);
     }
@@ -139,7 +155,8 @@ static void post(struct engine_fixture *f, uint32_t actor, uint32_t number)
 {
     struct number message = { actor, number };
     uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
-    while (engine_actor_send(f->engine, refs[actor], message_number, &message, sizeof(message)) != 0)
+    while (engine_actor_send(f->engine, refs[actor], message_number, &message, sizeof(message)) !=
+           0)
         assert_true(engine_now_ns() < until);
 }
 
@@ -150,11 +167,11 @@ static void post_all(struct engine_fixture *f, uint32_t from, uint32_t to)
             post(f, actor, number);
 }
 
-#define UNTIL(what)                                                                                                                     \
-    do {                                                                                                                                \
-        uint64_t until_ = engine_now_ns() + TEST_DEADLINE_NS;                                                                           \
-        while (!(what))                                                                                                                 \
-            assert_true(engine_now_ns() < until_);                                                                                      \
+#define UNTIL(what)                                                                                \
+    do {                                                                                           \
+        uint64_t until_ = engine_now_ns() + TEST_DEADLINE_NS;                                      \
+        while (!(what))                                                                            \
+            assert_true(engine_now_ns() < until_);                                                 \
     } while (0)
 
 static uint32_t worker_of(struct engine_fixture *f, uint32_t actor)
@@ -185,7 +202,8 @@ static void set_aside_actor(struct engine_fixture *f, uint32_t actor)
     uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
     do {
         r = engine_worker_set_aside(f->engine, worker_of(f, actor), refs[actor], HOLD_NS, &text);
-    } while ((r == -EAGAIN || r == -ETIMEDOUT) && engine_now_ns() < until); /* it may be on its way into a system call, or get no processor */
+        /* it may be on its way into a system call, or get no processor */
+    } while ((r == -EAGAIN || r == -ETIMEDOUT) && engine_now_ns() < until);
     if (r < 0)
         fail_msg("%s: %s", strerror(-r), text);
 }
@@ -200,7 +218,8 @@ static uint32_t owned_by(struct engine_fixture *f, uint32_t worker)
 {
     uint32_t n = 0;
     for (uint32_t source = 0; source < f->engine->n_sources; source++)
-        n += load_relaxed(&f->engine->sources[source].own) == own_idle(worker) && !(load_relaxed(&f->engine->sources[source].flags) & SOURCE_FIXED);
+        n += load_relaxed(&f->engine->sources[source].own) == own_idle(worker) &&
+             !(load_relaxed(&f->engine->sources[source].flags) & SOURCE_FIXED);
     return n;
 }
 
@@ -227,7 +246,8 @@ static void test_the_rest_goes_on(void **state)
     UNTIL(load_relaxed(&seen->last[STUCK]) == 2 * N_MESSAGES);
     /* It comes back to its queue: nothing is sent on any more. */
     uint64_t passed, number = 2 * N_MESSAGES;
-    UNTIL((passed = engine_fixture_stat(&f, STAT_passed_aside), post(&f, STUCK, (uint32_t)++number), engine_fixture_wait(&f, TEST_DEADLINE_NS)) &&
+    UNTIL((passed = engine_fixture_stat(&f, STAT_passed_aside), post(&f, STUCK, (uint32_t)++number),
+           engine_fixture_wait(&f, TEST_DEADLINE_NS)) &&
           engine_fixture_stat(&f, STAT_passed_aside) == passed);
     assert_int_equal(engine_actor_get(f.engine, refs[STUCK], &view), 0);
     assert_string_equal(view.state, "live");
@@ -277,7 +297,8 @@ static void hold_both(void)
     store_relaxed(&seen->second_at, 1);
 }
 
-/* One after the other, by the same worker; the first has had no message in between, and so has not come back. */
+/* One after the other, by the same worker; the first has had no message in between, and so has not
+ * come back. */
 static void test_one_and_then_another(void **state)
 {
     (void)state;
@@ -310,7 +331,8 @@ static void client_post_number(struct client *c, uint32_t actor, uint32_t number
     client_post(c, refs[actor], message_number, &message, sizeof(message));
 }
 
-/* A bell that rang while nobody waited is in every worker's epoll; one that is left there would have its worker look at the port. */
+/* A bell that rang while nobody waited is in every worker's epoll; one that is left there would
+ * have its worker look at the port. */
 static void drop_events(struct engine_fixture *f, uint32_t worker)
 {
     struct epoll_event event;
@@ -318,7 +340,8 @@ static void drop_events(struct engine_fixture *f, uint32_t worker)
         ;
 }
 
-/* A port that its owner polls, and nobody to give it to when he is set aside: whoever comes back first hears its client (A9). */
+/* A port that its owner polls, and nobody to give it to when he is set aside: whoever comes back
+ * first hears its client (A9). */
 static void test_a_polled_port_of_the_last_one(void **state)
 {
     (void)state;
@@ -335,7 +358,8 @@ static void test_a_polled_port_of_the_last_one(void **state)
     client_post_number(&c, SECOND, 1);
     UNTIL(load_relaxed(&seen->second_inside));
     uint32_t last = worker_of(&f, SECOND);
-    assert_int_equal(load_relaxed(&f.engine->sources[engine_source_of_port(f.engine, 3)].own), own_idle(last));
+    assert_int_equal(load_relaxed(&f.engine->sources[engine_source_of_port(f.engine, 3)].own),
+                     own_idle(last));
     assert_int_equal(load_relaxed(&c.executor->need_wakeup), 0);
     set_aside_actor(&f, SECOND);
     assert_true(owned_by(&f, last) > 0);
@@ -366,8 +390,9 @@ static actor_ref far_actor(struct engine_fixture *f, uint32_t queue)
     return ref;
 }
 
-/* What another actor of the batch had sent does not wait for the stuck one, and nothing that it sends later overtakes it; the stuck one's own
- * sends, `before` of them until it stays, come when it has returned. */
+/* What another actor of the batch had sent does not wait for the stuck one, and nothing that it
+ * sends later overtakes it; the stuck one's own sends, `before` of them until it stays, come when
+ * it has returned. */
 static void sends_before(uint32_t before)
 {
     struct engine_fixture f;
@@ -387,7 +412,9 @@ static void sends_before(uint32_t before)
     store_release(&seen->hold, 0);
     UNTIL(load_relaxed(&seen->last[STUCK]) == N_MESSAGES && others_have(N_MESSAGES));
     assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
-    assert_int_equal(load_relaxed(&seen->last[FAR_OF_STUCK]) + load_relaxed(&seen->last[FARTHER_OF_STUCK]), 2ul * before * N_MESSAGES);
+    assert_int_equal(load_relaxed(&seen->last[FAR_OF_STUCK]) +
+                         load_relaxed(&seen->last[FARTHER_OF_STUCK]),
+                     2ul * before * N_MESSAGES);
     assert_int_equal(load_relaxed(&seen->doubled) + load_relaxed(&seen->missed), 0);
     engine_stop(f.engine);
     engine_fixture_close(&f);
@@ -411,7 +438,8 @@ static int refused_try(struct engine_fixture *f, actor_ref actor, const char **r
     return r;
 }
 
-static void refused(uint32_t workers, enum engine_placement placement, bool kept, bool spawns, bool sends_home, const char *why)
+static void refused(uint32_t workers, enum engine_placement placement, bool kept, bool spawns,
+                    bool sends_home, const char *why)
 {
     struct engine_fixture f;
     const char *text;
@@ -466,12 +494,14 @@ static void test_nobody_is_stuck(void **state)
     engine_fixture_reopen(&f, &report);
     register_types(&f);
     assert_int_equal(engine_start(f.engine), 0);
-    assert_int_equal(engine_worker_set_aside(f.engine, 0, refs[STUCK], TEST_DEADLINE_NS, &text), -ENOTSUP);
+    assert_int_equal(engine_worker_set_aside(f.engine, 0, refs[STUCK], TEST_DEADLINE_NS, &text),
+                     -ENOTSUP);
     engine_stop(f.engine);
     engine_fixture_close(&f);
 }
 
-/* The process is killed while the actor is aside, or (injected build) at one of the steps to there. */
+/* The process is killed while the actor is aside, or (injected build) at one of the steps to
+ * there. */
 static void child(struct engine_fixture *f, unsigned round)
 {
     struct engine_recovery report;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kept states (durable.h): they survive restarts and kills as of the last committed message, whatever the handler was doing. */
+/* Kept states (durable.h): they survive restarts and kills as of the last committed message,
+ * whatever the handler was doing. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,7 +26,8 @@ struct account {
 struct plan {
     _Atomic uint64_t die_in_init, die_at_message, die_after_send; /* 0: never */
     _Atomic uint64_t init_fails;
-    _Atomic uint64_t told_sum, told_redelivered, told_inits, n_told, n_watched, fini_sum, new_is_zero;
+    _Atomic uint64_t told_sum, told_redelivered, told_inits, n_told, n_watched, fini_sum,
+        new_is_zero;
 };
 static struct plan *plan;
 static uint16_t message_add, message_tell, message_end;
@@ -35,7 +37,8 @@ static int account_init(void *self, const void *args, size_t args_size, struct e
 {
     struct account *account = self;
     (void)args, (void)args_size, (void)ctx;
-    store_relaxed(&plan->new_is_zero, account->inits == 0 && account->messages == 0 && account->sum == 0 && account->filling[0] == 0);
+    store_relaxed(&plan->new_is_zero, account->inits == 0 && account->messages == 0 &&
+                                          account->sum == 0 && account->filling[0] == 0);
     account->inits++;
     account->sum = 1000;
     memset(account->filling, 0x55, sizeof(account->filling));
@@ -98,8 +101,15 @@ static struct engine_actor_type_info account_type(void)
     behaviours[1] = (struct engine_behaviour){ message_tell, 0, 1, account_tell };
     behaviours[2] = (struct engine_behaviour){ message_end, 0, 0, account_end };
     return (struct engine_actor_type_info){
-        .name = "account", .plugin = "bank", .version = 1, .state_size = sizeof(struct account), .restart = RESTART_KEEP,
-        .n_behaviours = 3, .behaviours = behaviours, .init = account_init, .fini = account_fini,
+        .name = "account",
+        .plugin = "bank",
+        .version = 1,
+        .state_size = sizeof(struct account),
+        .restart = RESTART_KEEP,
+        .n_behaviours = 3,
+        .behaviours = behaviours,
+        .init = account_init,
+        .fini = account_fini,
     };
 }
 
@@ -107,14 +117,19 @@ static uint32_t type_of_account, type_of_watcher;
 static void register_types(struct engine_fixture *f)
 {
     static struct engine_behaviour watches[1];
-    assert_int_equal(engine_message_type_intern(f->engine, "add", 1, sizeof(uint64_t), false, "", &message_add), 0);
-    assert_int_equal(engine_message_type_intern(f->engine, "tell", 1, 0, true, "", &message_tell), 0);
-    assert_int_equal(engine_message_type_intern(f->engine, "end", 1, 0, false, "", &message_end), 0);
+    assert_int_equal(
+        engine_message_type_intern(f->engine, "add", 1, sizeof(uint64_t), false, "", &message_add),
+        0);
+    assert_int_equal(engine_message_type_intern(f->engine, "tell", 1, 0, true, "", &message_tell),
+                     0);
+    assert_int_equal(engine_message_type_intern(f->engine, "end", 1, 0, false, "", &message_end),
+                     0);
     struct engine_actor_type_info info = account_type();
     assert_int_equal(engine_actor_type_register(f->engine, &info, &type_of_account), 0);
     watches[0] = (struct engine_behaviour){ message_tell, 0, 1, watcher_tell };
     info = (struct engine_actor_type_info){
-        .name = "watcher", .plugin = "bank", .version = 1, .n_behaviours = 1, .behaviours = watches };
+        .name = "watcher", .plugin = "bank", .version = 1, .n_behaviours = 1, .behaviours = watches
+    };
     assert_int_equal(engine_actor_type_register(f->engine, &info, &type_of_watcher), 0);
 }
 
@@ -212,7 +227,8 @@ static void test_an_uncommitted_message_leaves_no_trace(void **state)
         struct engine_recovery report = run_until_killed(&f);
         assert_int_equal(report.states_undone, 1);
         assert_int_equal(report.running_handlers, 1);
-        const struct account *account = (const struct account *)durable_state(f.engine, actor_ref_slot(ref))->bytes;
+        const struct account *account =
+            (const struct account *)durable_state(f.engine, actor_ref_slot(ref))->bytes;
         assert_int_equal(account->messages, 2);
         assert_int_equal(account->sum, 1000 + 1 + 2);
         assert_int_equal(account->filling[100], 2);
@@ -224,7 +240,8 @@ static void test_an_uncommitted_message_leaves_no_trace(void **state)
         while (load_relaxed(&plan->n_watched) < 5)
             assert_true(engine_now_ns() < until);
         engine_stop(f.engine);
-        assert_int_equal(load_relaxed(&plan->n_watched), 5); /* what the killed turn sent was never sent */
+        /* what the killed turn sent was never sent */
+        assert_int_equal(load_relaxed(&plan->n_watched), 5);
         engine_fixture_close(&f);
     }
 }
@@ -242,7 +259,8 @@ static void test_a_killed_init_is_begun_anew(void **state)
         struct engine_recovery report = run_until_killed(&f);
         assert_int_equal(report.states_undone, 1);
         assert_int_equal(load_relaxed(&plan->new_is_zero), 1);
-        assert_false(durable_is_initialised(f.engine, actor_ref_slot(ref), actor_ref_generation(ref)));
+        assert_false(
+            durable_is_initialised(f.engine, actor_ref_slot(ref), actor_ref_generation(ref)));
     }
     store_relaxed(&plan->die_in_init, 0);
     engine_start(f.engine);
@@ -277,7 +295,8 @@ static void test_a_slot_that_is_used_again_begins_with_nothing(void **state)
     register_types(&f);
     do {
         assert_int_equal(engine_actor_spawn(f.engine, type_of_account, NULL, NULL, 0, &second), 0);
-    } while (actor_ref_slot(second) != actor_ref_slot(first) && actor_ref_slot(second) < ODEON_PORTS_MAX + 1000);
+    } while (actor_ref_slot(second) != actor_ref_slot(first) &&
+             actor_ref_slot(second) < ODEON_PORTS_MAX + 1000);
     assert_int_equal(actor_ref_slot(second), actor_ref_slot(first));
     assert_int_not_equal(second, first);
     engine_start(f.engine);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No word of a header in client memory is loaded twice in a visit (port.h, R1): seen from outside, on the code that is shipped, in each
- * branch of the consumer.
+/* No word of a header in client memory is loaded twice in a visit (port.h, R1): seen from outside,
+ * on the code that is shipped, in each branch of the consumer.
  *
- * A word of the record's header is laid at the beginning of a page, and the engine's mapping of that page is made inaccessible.  Each
- * instruction that reads there faults; the address is noted, the page is opened for that one instruction (trap flag), and closed again.
- * An access that begins on the page before faults at the page's first byte: so what is noted within the word's eight bytes is every
- * access that covers any of them, whatever its width. */
+ * A word of the record's header is laid at the beginning of a page, and the engine's mapping of
+ * that page is made inaccessible. Each instruction that reads there faults; the address is noted,
+ * the page is opened for that one instruction (trap flag), and closed again. An access that begins
+ * on the page before faults at the page's first byte: so what is noted within the word's eight
+ * bytes is every access that covers any of them, whatever its width. */
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -22,7 +23,7 @@ enum { PORT = 3, PAGE = 4096, TRAP_FLAG = 0x100, BULK = 2000 };
 /* ---- the instrument ---- */
 
 static struct {
-    uint8_t *page; /* in the engine's mapping */
+    uint8_t *page;                      /* in the engine's mapping */
     volatile unsigned word, page_loads; /* of the first eight bytes; of all */
 } watch;
 
@@ -52,7 +53,8 @@ static void on_step(int signal, siginfo_t *info, void *context)
 
 static void watch_begin(uint8_t *page)
 {
-    struct sigaction fault = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO }, step = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };
+    struct sigaction fault = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO },
+                     step = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };
     assert_int_equal(sigaction(SIGSEGV, &fault, NULL), 0);
     assert_int_equal(sigaction(SIGTRAP, &step, NULL), 0);
     watch.word = watch.page_loads = 0;
@@ -106,19 +108,28 @@ static void begin(void)
     engine_fixture_open(&f, config);
     number_type = engine_fixture_message(&f, "number", 8, false);
     bulk_type = engine_fixture_message(&f, "bulk", 0, true);
-    const struct engine_behaviour on[] = { { number_type, 8, false, on_message }, { bulk_type, 0, true, on_message } };
+    const struct engine_behaviour on[] = { { number_type, 8, false, on_message },
+                                           { bulk_type, 0, true, on_message } };
     for (int policy = 0; policy < OVERFLOW_POLICY_N; policy++) {
-        struct engine_actor_type_info info = {
-            .name = names[policy], .plugin = "test", .version = 1, .overflow = (enum engine_overflow)policy, .n_behaviours = 2, .behaviours = on
-        };
+        struct engine_actor_type_info info = { .name = names[policy],
+                                               .plugin = "test",
+                                               .version = 1,
+                                               .overflow = (enum engine_overflow)policy,
+                                               .n_behaviours = 2,
+                                               .behaviours = on };
         uint32_t type;
         assert_int_equal(engine_actor_type_register(f.engine, &info, &type), 0);
         struct engine_spawn spawn = { .placement = PLACE_PINNED, .place = 0 };
         if (policy != OVERFLOW_POLICY_REJECT)
             spawn.placement = PLACE_SPREAD;
         do /* a queue of worker 0's */
-            assert_int_equal(engine_actor_spawn_placed(f.engine, type, &spawn, &receivers[policy]), 0);
-        while (own_worker(load_relaxed(&f.engine->sources[actor_key_destination(load_relaxed(&f.engine->actors[actor_ref_slot(receivers[policy])].key))].own)) != 0);
+            assert_int_equal(engine_actor_spawn_placed(f.engine, type, &spawn, &receivers[policy]),
+                             0);
+        while (own_worker(
+                   load_relaxed(&f.engine
+                                     ->sources[actor_key_destination(load_relaxed(
+                                         &f.engine->actors[actor_ref_slot(receivers[policy])].key))]
+                                     .own)) != 0);
     }
     receiver = receivers[OVERFLOW_POLICY_REJECT];
     client_open(&f, &client, PORT, 1);
@@ -139,7 +150,8 @@ static uint32_t queue_of(actor_ref ref)
 static void run_queues(void)
 {
     for (uint32_t q = 0; q < f.engine->segment.n_mailboxes; q++)
-        while (queue_has_work(&f.engine->segment.queues[q]) && owner_take(&f.engine->sources[q], 0, 0))
+        while (queue_has_work(&f.engine->segment.queues[q]) &&
+               owner_take(&f.engine->sources[q], 0, 0))
             worker_run_queue(f.engine->workers[0], q);
 }
 
@@ -155,13 +167,14 @@ static void visit(bool may_run)
 
 /* ---- the branches ---- */
 
-/* What is put before the record under test, and the record.  `run`, `refused`, `broken`: what must come of it. */
+/* What is put before the record under test, and the record. `run`, `refused`, `broken`: what must
+ * come of it. */
 struct branch {
     const char *name;
     struct envelope envelope; /* `to` 0: the receiver; type 0: number */
     void (*prepare)(void);
-    unsigned before;          /* good records published together with it, in front of it */
-    unsigned behind;          /* ... and behind it */
+    unsigned before; /* good records published together with it, in front of it */
+    unsigned behind; /* ... and behind it */
     bool never_direct, zero;
     unsigned run, refused, broken;
 };
@@ -180,9 +193,11 @@ static void queue_is_anothers(void)
 static void queue_is_full(void)
 {
     uint8_t bulk[BULK] = { 0 };
-    while (queue_backlog_bytes(&f.engine->segment.queues[queue_of(receiver)]) <= f.engine->config.limit_bytes)
+    while (queue_backlog_bytes(&f.engine->segment.queues[queue_of(receiver)]) <=
+           f.engine->config.limit_bytes)
         assert_int_equal(engine_actor_send(f.engine, receiver, bulk_type, bulk, sizeof(bulk)), 0);
-    memset(f.engine->workers[0]->has_room, 0, (f.engine->segment.dead_letters + 1) * sizeof(*f.engine->workers[0]->has_room));
+    memset(f.engine->workers[0]->has_room, 0,
+           (f.engine->segment.dead_letters + 1) * sizeof(*f.engine->workers[0]->has_room));
 }
 
 static void full_drop_newest(void)
@@ -220,8 +235,12 @@ static const struct branch branches[] = {
     { "between others", .before = 1, .behind = 1, .run = 3 },
     { "too long to be taken directly", { .type = 17, .length = BULK }, .run = 1 },
     { "nobody's reference", { .to = UINT64_C(77) << 32 | ODEON_PORTS_MAX }, .refused = 1 },
-    { "... with a correlation id", { .to = UINT64_C(77) << 32 | ODEON_PORTS_MAX, .flags = ENVELOPE_CORRELATED, .length = 16 }, .refused = 1 },
-    { "a correlation id that is cut off", { .flags = ENVELOPE_CORRELATED, .length = 4 }, .refused = 1 },
+    { "... with a correlation id",
+      { .to = UINT64_C(77) << 32 | ODEON_PORTS_MAX, .flags = ENVELOPE_CORRELATED, .length = 16 },
+      .refused = 1 },
+    { "a correlation id that is cut off",
+      { .flags = ENVELOPE_CORRELATED, .length = 4 },
+      .refused = 1 },
     { "an unknown type", { .type = 4000 }, .refused = 1 },
     { "... among others", { .type = 4000 }, .before = 1, .behind = 1, .run = 2, .refused = 1 },
     { "a full queue: refused", .prepare = queue_is_full, .run = 3, .refused = 1 },
@@ -239,7 +258,8 @@ static const struct branch branches[] = {
 static void put_filler(unsigned bytes)
 {
     assert_in_range(bytes, 24, PAGE);
-    client_post(&client, receivers[OVERFLOW_POLICY_REJECT], bulk_type, NULL, (uint16_t)(bytes - 24));
+    client_post(&client, receivers[OVERFLOW_POLICY_REJECT], bulk_type, NULL,
+                (uint16_t)(bytes - 24));
     visit(true);
     run_queues();
     assert_int_equal(n_run, 1);
@@ -249,7 +269,8 @@ static void put_filler(unsigned bytes)
 static void put_good(unsigned n)
 {
     for (; n > 0; n--) {
-        *client_place(&client) = (struct envelope){ .to = receiver, .type = number_type, .length = 8 };
+        *client_place(&client) =
+            (struct envelope){ .to = receiver, .type = number_type, .length = 8 };
         client.tail += 32;
     }
 }
@@ -301,7 +322,8 @@ static void test_the_instrument(void **state)
     (void)state;
     if (!CAN_WATCH)
         skip();
-    uint8_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *pages =
+        mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(pages != MAP_FAILED);
     const volatile uint64_t *word = (const volatile uint64_t *)(pages + PAGE);
     const volatile uint16_t *inside = (const volatile uint16_t *)(pages + PAGE + 2);

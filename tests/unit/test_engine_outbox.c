@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The outbox: groups in order of first touch, the same groups again from a committed log, and what happens at its end
- * and at a receiver's limit: a refusal that the sender sees, and nothing lost or counted twice. */
+/* The outbox: groups in order of first touch, the same groups again from a committed log, and what
+ * happens at its end and at a receiver's limit: a refusal that the sender sees, and nothing lost or
+ * counted twice. */
 #include <sched.h>
 
 #include "daemon/engine/outbox.h"
@@ -48,7 +49,8 @@ static int on_bulk(void *self, const void *message, struct engine_context *ctx)
     return ALLOCATION_NODELETE;
 }
 
-static void fixture_begin(struct engine_fixture *f, uint32_t workers, uint32_t queues, uint64_t limit, uint64_t outbox)
+static void fixture_begin(struct engine_fixture *f, uint32_t workers, uint32_t queues,
+                          uint64_t limit, uint64_t outbox)
 {
     struct engine_config config = engine_fixture_config(workers, queues);
     config.actors_max = 1024;
@@ -59,7 +61,8 @@ static void fixture_begin(struct engine_fixture *f, uint32_t workers, uint32_t q
     order_type = engine_fixture_message(f, "order", 0, false);
     number_type = engine_fixture_message(f, "number", 8, false);
     bulk_type = engine_fixture_message(f, "bulk", 0, true);
-    struct engine_behaviour on_order_ = { order_type, 0, false, on_order }, on_bulk_ = { bulk_type, 0, true, on_bulk };
+    struct engine_behaviour on_order_ = { order_type, 0, false, on_order },
+                            on_bulk_ = { bulk_type, 0, true, on_bulk };
     sender_type = engine_fixture_type(f, "sender", 8, NULL, NULL, &on_order_, 1);
     receiver_type = engine_fixture_type(f, "receiver", 8, NULL, NULL, &on_bulk_, 1);
     memset(&job, 0, sizeof(job));
@@ -92,8 +95,10 @@ static struct grouping grouping_of(struct worker *w, uint64_t out)
         for (uint32_t run = group->first;; run = w->runs[run].next) {
             uint64_t bytes;
             const uint8_t *at = (const uint8_t *)outbox_run_envelopes(w, run, &bytes);
-            for (const uint8_t *end = at + bytes; at < end; at += envelope_record_size((const struct envelope *)at))
-                grouping.sum[i] += *(const uint64_t *)envelope_payload((const struct envelope *)at) * place++;
+            for (const uint8_t *end = at + bytes; at < end;
+                 at += envelope_record_size((const struct envelope *)at))
+                grouping.sum[i] +=
+                    *(const uint64_t *)envelope_payload((const struct envelope *)at) * place++;
             if (run == group->last)
                 break;
         }
@@ -104,7 +109,9 @@ static struct grouping grouping_of(struct worker *w, uint64_t out)
 static void outbox_put(struct worker *w, uint32_t destination, uint64_t number, uint16_t length)
 {
     struct envelope *at = outbox_append(w, destination, envelope_size(length));
-    *at = (struct envelope){ .to = actor_ref_make(ODEON_PORTS_MAX, 1), .type = number_type, .length = length };
+    *at = (struct envelope){ .to = actor_ref_make(ODEON_PORTS_MAX, 1),
+                             .type = number_type,
+                             .length = length };
     memset(envelope_payload(at), 0, envelope_size(length) - sizeof(*at));
     memcpy(envelope_payload(at), &number, sizeof(number));
 }
@@ -137,7 +144,8 @@ static void test_groups_in_order_of_first_touch(void **state)
     engine_fixture_close(&f);
 }
 
-/* At every record's end, from a log that goes on behind it, over memory that carries an older log's length words. */
+/* At every record's end, from a log that goes on behind it, over memory that carries an older log's
+ * length words. */
 static void test_rebuild_gives_the_same_groups(void **state)
 {
     (void)state;
@@ -226,7 +234,8 @@ static void outbox_full(uint32_t n_receivers, uint32_t size)
     job.receivers = n_receivers;
     job.size = size;
     job.most = UINT64_MAX;
-    uint8_t *behind = segment_outbox(&f.engine->segment, f.engine->n_workers); /* the control thread's */
+    /* the control thread's */
+    uint8_t *behind = segment_outbox(&f.engine->segment, f.engine->n_workers);
     assert_int_equal(engine_start(f.engine), 0);
     assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
     for (unsigned i = 1; i <= 3; i++) {
@@ -236,7 +245,8 @@ static void outbox_full(uint32_t n_receivers, uint32_t size)
         assert_int_equal(job.result, -ENOBUFS);
         uint64_t bytes = (atomic_load(&job.accepted) - before) * envelope_size(size);
         assert_true(bytes > f.config.outbox_bytes / 2 &&
-                    bytes <= f.config.outbox_bytes); /* of the sender's queue nobody is among them */
+                    /* of the sender's queue nobody is among them */
+                    bytes <= f.config.outbox_bytes);
         assert_int_equal(engine_fixture_stat(&f, STAT_sends_failed), i);
     }
     assert_int_equal(((const struct outbox_run *)behind)->destination / 8, 0);
@@ -295,8 +305,9 @@ static void test_receiver_at_its_limit(void **state)
         uint64_t processed = load_relaxed(&of_sender->stats->value[STAT_messages_processed]);
         assert_int_equal(engine_actor_send(f.engine, sender, order_type, NULL, 0), 0);
         orders++;
-        assert_true(engine_fixture_until(load_relaxed(&of_sender->stats->value[STAT_messages_processed]) > processed &&
-                                         !load_acquire(&of_sender->busy)));
+        assert_true(engine_fixture_until(
+            load_relaxed(&of_sender->stats->value[STAT_messages_processed]) > processed &&
+            !load_acquire(&of_sender->busy)));
         if (job.result < 0)
             break;
     }
@@ -305,9 +316,11 @@ static void test_receiver_at_its_limit(void **state)
     assert_true(atomic_load(&job.accepted) * 1024 > 65536);
     assert_int_equal(engine_actor_send(f.engine, receivers[0], bulk_type, &orders, 8),
                      -EAGAIN); /* so is the control thread told */
-    assert_int_equal(engine_actor_spawn(f.engine, receiver_type, NULL, NULL, 0, &(actor_ref){ 0 }) == -EAGAIN ||
-                         engine_actor_spawn(f.engine, receiver_type, NULL, NULL, 0, &(actor_ref){ 0 }) == -EAGAIN,
-                     true); /* one of two spawns goes to that queue */
+    assert_int_equal(
+        engine_actor_spawn(f.engine, receiver_type, NULL, NULL, 0, &(actor_ref){ 0 }) == -EAGAIN ||
+            engine_actor_spawn(f.engine, receiver_type, NULL, NULL, 0, &(actor_ref){ 0 }) ==
+                -EAGAIN,
+        true); /* one of two spawns goes to that queue */
     atomic_store(&job.hold, 0);
     assert_all_received(&f);
     uint64_t before = atomic_load(&job.accepted);
@@ -318,7 +331,8 @@ static void test_receiver_at_its_limit(void **state)
     fixture_end(&f);
 }
 
-/* Many senders, one slow receiver with a small limit, for a while: what was accepted and what arrived are one number.
+/* Many senders, one slow receiver with a small limit, for a while: what was accepted and what
+ * arrived are one number.
  */
 static void test_limit_under_load(void **state)
 {

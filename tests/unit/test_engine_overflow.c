@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of messages for a queue at its limit: each policy of a receiving type, from a handler, the control thread and a port;
- * two policies in one queue; a kill between the marks of what is dropped and its commit.  The worker's part is played by the test
- * where it is to be known what is in the queue. */
+/* What becomes of messages for a queue at its limit: each policy of a receiving type, from a
+ * handler, the control thread and a port; two policies in one queue; a kill between the marks of
+ * what is dropped and its commit. The worker's part is played by the test where it is to be known
+ * what is in the queue. */
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "daemon/engine/overflow.h"
 #include "daemon/engine/commit.h"
+#include "daemon/engine/overflow.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/seed.h"
 #include "daemon/engine/wake.h"
@@ -58,7 +59,8 @@ static int on_flood(void *self, const void *message, struct engine_context *ctx)
 
 static uint32_t type_register(struct engine_fixture *f, enum engine_overflow policy)
 {
-    struct engine_behaviour on[] = { { number_type, 8, false, on_number }, { flood_type, 0, false, on_flood } };
+    struct engine_behaviour on[] = { { number_type, 8, false, on_number },
+                                     { flood_type, 0, false, on_flood } };
     struct engine_actor_type_info info = {
         .name = engine_overflow_name(policy),
         .plugin = "test",
@@ -114,7 +116,8 @@ static void two_begin(struct two *t, enum engine_overflow first, enum engine_ove
     memset(&flood, 0, sizeof(flood));
     t->elsewhere = 0;
     for (uint32_t i = 0; i < N_ACTORS;) {
-        actor_ref ref = engine_fixture_spawn(&t->f, t->types[i == 0 ? first : second], &i, sizeof(i));
+        actor_ref ref =
+            engine_fixture_spawn(&t->f, t->types[i == 0 ? first : second], &i, sizeof(i));
         struct engine_actor_view view;
         assert_int_equal(engine_actor_get(t->f.engine, ref, &view), 0);
         if (view.queue == QUEUE)
@@ -139,7 +142,8 @@ static uint32_t post(struct two *t, unsigned actor, uint64_t from, uint32_t n)
 {
     uint32_t taken = 0;
     for (uint64_t number = from; number < from + n; number++) {
-        int r = engine_actor_send(t->f.engine, t->actor[actor], number_type, &number, sizeof(number));
+        int r =
+            engine_actor_send(t->f.engine, t->actor[actor], number_type, &number, sizeof(number));
         assert_true(r == 0 || r == -EAGAIN);
         taken += r == 0;
     }
@@ -243,8 +247,10 @@ static void test_poison_is_not_dropped(void **state)
     struct two t;
     two_begin(&t, OVERFLOW_POLICY_DROP_NEWEST, OVERFLOW_POLICY_DROP_OLDEST);
     assert_int_equal(post(&t, 0, 1, FIT + 1), FIT + 1);
-    assert_int_equal(engine_actor_send(t.f.engine, t.actor[0], MESSAGE_TYPE_POISON_DELETE, NULL, 0), -EAGAIN);
-    assert_int_equal(engine_actor_send(t.f.engine, t.actor[1], MESSAGE_TYPE_POISON_DELETE, NULL, 0), 0);
+    assert_int_equal(engine_actor_send(t.f.engine, t.actor[0], MESSAGE_TYPE_POISON_DELETE, NULL, 0),
+                     -EAGAIN);
+    assert_int_equal(engine_actor_send(t.f.engine, t.actor[1], MESSAGE_TYPE_POISON_DELETE, NULL, 0),
+                     0);
     run_empty(&t.f, QUEUE);
     struct engine_actor_view view;
     assert_int_equal(engine_actor_get(t.f.engine, t.actor[1], &view), -ESRCH);
@@ -298,7 +304,8 @@ static void test_nobodys_are_dead_at_once(void **state)
     struct engine_actor_view view;
     bool more;
     two_begin(&t, OVERFLOW_POLICY_REJECT, OVERFLOW_POLICY_REJECT);
-    assert_int_equal(engine_actor_send(t.f.engine, t.actor[1], MESSAGE_TYPE_POISON_DELETE, NULL, 0), 0);
+    assert_int_equal(engine_actor_send(t.f.engine, t.actor[1], MESSAGE_TYPE_POISON_DELETE, NULL, 0),
+                     0);
     run_empty(&t.f, QUEUE);
     assert_int_equal(engine_actor_get(t.f.engine, t.actor[1], &view), -ESRCH);
     assert_int_equal(post(&t, 0, 1, 3 * FIT), FIT + 1);
@@ -350,7 +357,8 @@ static void reopen(struct two *t)
     types_register(&t->f, t->types);
 }
 
-/* The worker dies attached, with `marks` of the oldest marked and none committed; then again with some committed. */
+/* The worker dies attached, with `marks` of the oldest marked and none committed; then again with
+ * some committed. */
 static void test_killed_among_the_marks(void **state)
 {
     (void)state;
@@ -362,7 +370,8 @@ static void test_killed_among_the_marks(void **state)
         assert_int_equal(post(&t, 0, 1, sent), sent);
         struct worker *w = t.f.engine->workers[0];
         struct segment_queue *queue = &t.f.engine->segment.queues[QUEUE];
-        uint8_t *batch = segment_window(&t.f.engine->segment, QUEUE, queue_active(load_relaxed(&queue->sel)));
+        uint8_t *batch =
+            segment_window(&t.f.engine->segment, QUEUE, queue_active(load_relaxed(&queue->sel)));
         queue_gulp(queue, w->id);
         commit_flip(w, QUEUE + 1, 0, (uint64_t)sent * RECORD, 0, 0, 0);
         for (uint32_t k = 0; k < marks[i]; k++)
@@ -486,7 +495,8 @@ static void test_port_stalls(void **state)
     assert_int_equal(load_relaxed(&c.executor->submission_head), before);
     assert_int_equal(stat_of(&t, STAT_stalled), 1);
     assert_int_equal(stat_of(&t, STAT_port_messages), 3);
-    assert_false(ready_is_set(t.f.engine->workers[0]->ready, source)); /* nobody looks at it again */
+    /* nobody looks at it again */
+    assert_false(ready_is_set(t.f.engine->workers[0]->ready, source));
     t.f.engine->workers[0]->hot[0] |= 1 << PORT;
     port_poll_hot(t.f.engine->workers[0]);
     assert_false(ready_is_set(t.f.engine->workers[0]->ready, source));
@@ -531,7 +541,8 @@ static void test_stalled_port_is_closed(void **state)
     two_end(&t);
 }
 
-/* Clients that stall all the time, against workers that steal from each other: everything arrives, in order. */
+/* Clients that stall all the time, against workers that steal from each other: everything arrives,
+ * in order. */
 static void test_stalls_lose_nothing(void **state)
 {
     (void)state;
@@ -557,7 +568,8 @@ static void test_stalls_lose_nothing(void **state)
         for (uint32_t i = 0; i < N_ACTORS; i++)
             client_post(&c[i], actor[i], number_type, &number, sizeof(number));
     for (uint32_t i = 0; i < N_ACTORS; i++)
-        assert_true(engine_fixture_until(load_acquire(&c[i].executor->submission_head) == c[i].tail));
+        assert_true(
+            engine_fixture_until(load_acquire(&c[i].executor->submission_head) == c[i].tail));
     assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
     engine_stop(f.engine);
     for (uint32_t i = 0; i < N_ACTORS; i++) {
@@ -586,7 +598,9 @@ static void test_types_say_their_policy(void **state)
         }
         reopen(&t);
     }
-    struct engine_actor_type_info info = { .name = "x", .plugin = "test", .version = 1, .overflow = OVERFLOW_POLICY_N };
+    struct engine_actor_type_info info = {
+        .name = "x", .plugin = "test", .version = 1, .overflow = OVERFLOW_POLICY_N
+    };
     uint32_t id;
     assert_int_equal(engine_actor_type_register(t.f.engine, &info, &id), -EINVAL);
     two_end(&t);

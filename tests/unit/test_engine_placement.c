@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where actors live: each way to place one, each refusal; threads of detached actors; what is asked of the memory's binding. */
+/* Where actors live: each way to place one, each refusal; threads of detached actors; what is asked
+ * of the memory's binding. */
 #include "daemon/engine/placement.h"
 #include "engine_fixture.h"
 
@@ -37,7 +38,9 @@ static int probe_on_spawn(void *self, const void *message, struct engine_context
 {
     (void)self;
     const struct order *order = message;
-    struct engine_spawn spawn = { .placement = order->placement, .place = order->place, .name = order->named ? "taken" : NULL };
+    struct engine_spawn spawn = { .placement = order->placement,
+                                  .place = order->place,
+                                  .name = order->named ? "taken" : NULL };
     actor_ref ref = 0;
     atomic_store(&spawn_result, engine_ctx_spawn(ctx, probe_type, &spawn, &ref));
     atomic_store(&child, ref);
@@ -111,7 +114,8 @@ static void placed_end(struct engine_fixture *f)
     engine_fixture_close(f);
 }
 
-static int try_spawn(struct engine_fixture *f, enum engine_placement placement, uint32_t place, actor_ref *ret_ref)
+static int try_spawn(struct engine_fixture *f, enum engine_placement placement, uint32_t place,
+                     actor_ref *ret_ref)
 {
     struct engine_spawn spawn = { .placement = placement, .place = place };
     return engine_actor_spawn_placed(f->engine, probe_type, &spawn, ret_ref);
@@ -201,12 +205,14 @@ static void test_near_a_retired_queue(void **state)
     for (unsigned pinned = 0; pinned < 2; pinned++) {
         actor_ref parent;
         config.n_workers = WORKERS;
-        assert_int_equal(engine_reconfigure(f.engine, &config, TEST_DEADLINE_NS, &change, &text), 0);
+        assert_int_equal(engine_reconfigure(f.engine, &config, TEST_DEADLINE_NS, &change, &text),
+                         0);
         do
             parent = spawn_at(&f, pinned ? PLACE_PINNED : PLACE_SPREAD, ENGINE_ANYWHERE);
         while (queue_of(&f, parent).place != 2);
         config.n_workers = 2;
-        assert_int_equal(engine_reconfigure(f.engine, &config, TEST_DEADLINE_NS, &change, &text), 0);
+        assert_int_equal(engine_reconfigure(f.engine, &config, TEST_DEADLINE_NS, &change, &text),
+                         0);
         assert_true(queue_of(&f, parent).retired);
         assert_int_equal(queue_of(&f, parent).home, 0); /* the other one on its node */
         assert_int_equal(order_spawn(&f, parent, (struct order){ .placement = PLACE_NEAR }), 0);
@@ -322,23 +328,30 @@ static void test_detached_undone(void **state)
     (void)state;
     struct engine_fixture f;
     placed_begin(&f);
-    struct engine_spawn named = { .name = "taken" }, failing = { .placement = PLACE_DETACHED, .args = "x", .args_size = 1 };
+    struct engine_spawn named = { .name = "taken" },
+                        failing = { .placement = PLACE_DETACHED, .args = "x", .args_size = 1 };
     actor_ref ref;
     assert_int_equal(engine_actor_spawn_placed(f.engine, probe_type, &named, &ref), 0);
     actor_ref parent = spawn_at(&f, PLACE_SPREAD, 0);
     for (unsigned i = 0; i < 3 * DETACHED; i++) {
-        assert_int_equal(order_spawn(&f, parent, (struct order){ .placement = PLACE_DETACHED, .named = 1 }), -EEXIST);
+        assert_int_equal(
+            order_spawn(&f, parent, (struct order){ .placement = PLACE_DETACHED, .named = 1 }),
+            -EEXIST);
         uint32_t before = atomic_load(&n_init);
-        assert_true(engine_fixture_until(engine_actor_spawn_placed(f.engine, probe_type, &failing, &ref) == 0));
+        assert_true(engine_fixture_until(
+            engine_actor_spawn_placed(f.engine, probe_type, &failing, &ref) == 0));
         assert_true(engine_fixture_until(atomic_load(&n_init) > before));
     }
     /* spawned by an actor, on whatever thread; by a detached one, too */
-    assert_true(engine_fixture_until(order_spawn(&f, parent, (struct order){ .placement = PLACE_DETACHED }) == 0));
+    assert_true(engine_fixture_until(
+        order_spawn(&f, parent, (struct order){ .placement = PLACE_DETACHED }) == 0));
     parent = atomic_load(&child);
     assert_true(ask(&f, parent) >= WORKERS_MAX);
-    assert_true(engine_fixture_until(order_spawn(&f, parent, (struct order){ .placement = PLACE_DETACHED }) == 0));
+    assert_true(engine_fixture_until(
+        order_spawn(&f, parent, (struct order){ .placement = PLACE_DETACHED }) == 0));
     assert_true(ask(&f, atomic_load(&child)) >= WORKERS_MAX);
-    assert_int_equal(order_spawn(&f, parent, (struct order){ .placement = PLACE_DETACHED }), -ENOSPC);
+    assert_int_equal(order_spawn(&f, parent, (struct order){ .placement = PLACE_DETACHED }),
+                     -ENOSPC);
     placed_end(&f);
 }
 
@@ -352,12 +365,15 @@ static void test_other_refusals(void **state)
     assert_int_equal(try_spawn(&f, (enum engine_placement)77, 0, &ref), -EINVAL);
     actor_ref parent = spawn_at(&f, PLACE_SPREAD, 0);
     assert_int_equal(order_spawn(&f, parent, (struct order){ .placement = PLACE_N }), -EINVAL);
-    assert_int_equal(order_spawn(&f, parent, (struct order){ .placement = PLACE_NODE, .place = 9 }), -ENODEV);
-    assert_int_equal(order_spawn(&f, parent, (struct order){ .placement = PLACE_PINNED, .place = 9 }), -ENODEV);
+    assert_int_equal(order_spawn(&f, parent, (struct order){ .placement = PLACE_NODE, .place = 9 }),
+                     -ENODEV);
+    assert_int_equal(
+        order_spawn(&f, parent, (struct order){ .placement = PLACE_PINNED, .place = 9 }), -ENODEV);
     struct engine_queue_view view;
     assert_int_equal(engine_queue_get(f.engine, f.engine->segment.n_mailboxes, &view), -ENOENT);
     uint64_t live;
-    assert_int_equal(engine_actor_type_retire(f.engine, probe_type, &live), -EBUSY); /* and what was refused does not count */
+    /* and what was refused does not count */
+    assert_int_equal(engine_actor_type_retire(f.engine, probe_type, &live), -EBUSY);
     assert_int_equal(live, 1);
     placed_end(&f);
 }
@@ -372,25 +388,30 @@ static void test_retire_a_type(void **state)
         actor_ref ref = spawn_at(&f, PLACE_DETACHED, 0);
         uint64_t live;
         assert_int_equal(engine_actor_send(f.engine, ref, stop_type, NULL, 0), 0);
-        assert_true(engine_fixture_until(engine_actor_type_retire(f.engine, probe_type, &live) == 0));
+        assert_true(
+            engine_fixture_until(engine_actor_type_retire(f.engine, probe_type, &live) == 0));
         assert_int_equal(try_spawn(&f, PLACE_DETACHED, 0, &ref), -ENOENT);
         register_probe(&f);
     }
     placed_end(&f);
 }
 
-/* Placement is for life, over restarts; threads of detached actors come back with what waits for them. */
+/* Placement is for life, over restarts; threads of detached actors come back with what waits for
+ * them. */
 static void test_recovery(void **state)
 {
     (void)state;
     struct engine_fixture f;
     struct engine_recovery report;
     placed_begin(&f);
-    actor_ref detached = spawn_at(&f, PLACE_DETACHED, 0), pinned = spawn_at(&f, PLACE_PINNED, 2), follow = spawn_at(&f, PLACE_FOLLOW, 0);
+    actor_ref detached = spawn_at(&f, PLACE_DETACHED, 0), pinned = spawn_at(&f, PLACE_PINNED, 2),
+              follow = spawn_at(&f, PLACE_FOLLOW, 0);
     (void)ask(&f, detached);
-    uint32_t queues[] = { queue_of(&f, detached).queue, queue_of(&f, pinned).queue, queue_of(&f, follow).queue };
+    uint32_t queues[] = { queue_of(&f, detached).queue, queue_of(&f, pinned).queue,
+                          queue_of(&f, follow).queue };
     engine_stop(f.engine);
-    assert_int_equal(engine_actor_send(f.engine, detached, ask_type, NULL, 0), 0); /* nobody runs it any more */
+    /* nobody runs it any more */
+    assert_int_equal(engine_actor_send(f.engine, detached, ask_type, NULL, 0), 0);
     uint32_t before = atomic_load(&answered);
     f.engine = engine_close(f.engine);
     engine_fixture_reopen(&f, &report);
@@ -449,15 +470,21 @@ static void test_memory_is_bound(void **state)
         for (uint32_t queue = 0; queue < s->n_queues; queue++) {
             uint32_t index;
             enum queue_range range = segment_queue_range(s, segment_mailbox(s, queue), &index);
-            int node = range == QUEUE_ORDINARY || range == QUEUE_PINNED || range == QUEUE_ASIDE ? some_nodes[index] : -1;
+            int node = range == QUEUE_ORDINARY || range == QUEUE_PINNED || range == QUEUE_ASIDE
+                           ? some_nodes[index]
+                           : -1;
             for (unsigned buffer = 0; buffer < 2; buffer++) {
                 assert_int_equal(node_asked_for(segment_window(s, queue, buffer)), node);
-                assert_int_equal(node_asked_for(segment_window(s, queue, buffer) + segment_window_bytes(s, queue) - 1), node);
+                assert_int_equal(node_asked_for(segment_window(s, queue, buffer) +
+                                                segment_window_bytes(s, queue) - 1),
+                                 node);
             }
         }
         for (uint32_t id = 0; id < s->n_ids; id++) {
-            assert_int_equal(node_asked_for(segment_outbox(s, id)), id < WORKERS_MAX ? some_nodes[id] : -1);
-            assert_int_equal(node_asked_for((const uint8_t *)f.engine->workers[id]), id < WORKERS_MAX ? some_nodes[id] : -1);
+            assert_int_equal(node_asked_for(segment_outbox(s, id)),
+                             id < WORKERS_MAX ? some_nodes[id] : -1);
+            assert_int_equal(node_asked_for((const uint8_t *)f.engine->workers[id]),
+                             id < WORKERS_MAX ? some_nodes[id] : -1);
         }
         assert_int_equal(engine_fixture_stat(&f, STAT_memory_binds_failed), result ? n_calls : 0);
         engine_fixture_close(&f);

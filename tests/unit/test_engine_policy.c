@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Victim policies and what a steal takes, step by step and without threads: 64 workers on 8 nodes, given as data, of which the test
- * plays one after the other. */
+/* Victim policies and what a steal takes, step by step and without threads: 64 workers on 8 nodes,
+ * given as data, of which the test plays one after the other. */
 #include "daemon/engine/near.h"
 #include "daemon/engine/steal.h"
 #include "daemon/engine/steal_policy.h"
@@ -18,11 +18,11 @@ static int nodes[WORKERS];
 
 static enum engine_distance distance_of(unsigned a, unsigned b)
 {
-    return a == b                        ? DISTANCE_SELF
-           : a / 2 == b / 2              ? DISTANCE_CORE
-           : a / 4 == b / 4              ? DISTANCE_L2
+    return a == b                         ? DISTANCE_SELF
+           : a / 2 == b / 2               ? DISTANCE_CORE
+           : a / 4 == b / 4               ? DISTANCE_L2
            : a / PER_NODE == b / PER_NODE ? DISTANCE_L3
-                                         : DISTANCE_MACHINE;
+                                          : DISTANCE_MACHINE;
 }
 
 static struct engine_config config_of(uint32_t workers)
@@ -110,7 +110,9 @@ static void round_of(enum steal_policy_id id, uint32_t thief, int order[WORKERS]
 static void test_names(void **state)
 {
     (void)state;
-    static const char *const names[STEAL_N] = { "none", "random", "round-robin", "longest-victim", "fullest", "locality", "share" };
+    static const char *const names[STEAL_N] = { "none",           "random",  "round-robin",
+                                                "longest-victim", "fullest", "locality",
+                                                "share" };
     for (unsigned i = 0; i < STEAL_N; i++) {
         enum steal_policy_id id = STEAL_N;
         assert_string_equal(steal_policy_name((enum steal_policy_id)i), names[i]);
@@ -143,7 +145,8 @@ static void test_near_lists(void **state)
         assert_int_equal(near_n(worker), WORKERS - 1);
         assert_int_equal(load_relaxed(&worker->near->node), w / PER_NODE);
         for (uint32_t i = 1; i < WORKERS - 1; i++)
-            assert_true(distance_of(w, near_id(worker, i - 1)) <= distance_of(w, near_id(worker, i)));
+            assert_true(distance_of(w, near_id(worker, i - 1)) <=
+                        distance_of(w, near_id(worker, i)));
         assert_int_equal(near_id(worker, 0), w ^ 1);
         static const unsigned ends[DISTANCE_N] = { 0, 1, 3, 7, 7, 63 };
         for (unsigned d = 0; d < DISTANCE_N; d++)
@@ -173,7 +176,8 @@ static void test_random_is_spread(void **state)
         round_of(STEAL_RANDOM, 9, order);
         first[order[0]]++;
     }
-    for (unsigned v = 0; v < WORKERS; v++) /* 100 each expected; deterministic, as the seed is the worker's id */
+    /* 100 each expected; deterministic, as the seed is the worker's id */
+    for (unsigned v = 0; v < WORKERS; v++)
         assert_true(v == 9 ? first[v] == 0 : first[v] > 50 && first[v] < 160);
 }
 
@@ -204,7 +208,8 @@ static void test_longest_victim_is_the_oldest(void **state)
     int order[WORKERS];
     round_of(STEAL_LONGEST_VICTIM, 10, order);
     for (unsigned i = 1; i < WORKERS - 1; i++)
-        assert_true(load_relaxed(&e->workers[order[i - 1]]->last_attempt) < load_relaxed(&e->workers[order[i]]->last_attempt));
+        assert_true(load_relaxed(&e->workers[order[i - 1]]->last_attempt) <
+                    load_relaxed(&e->workers[order[i]]->last_attempt));
     /* the stamp is the thief's own attempt, and makes it the last choice of all others */
     steal_set(e, STEAL_LONGEST_VICTIM, STEAL_KEEP, 1);
     assert_int_equal(steal_try(e->workers[order[0]]), -1);
@@ -244,7 +249,8 @@ static void test_locality_goes_outwards(void **state)
         round_of(STEAL_LOCALITY, 13, order);
         assert_int_equal(order[0], 12);
         for (unsigned i = 1; i < WORKERS - 1; i++)
-            assert_true(distance_of(13, (unsigned)order[i - 1]) <= distance_of(13, (unsigned)order[i]));
+            assert_true(distance_of(13, (unsigned)order[i - 1]) <=
+                        distance_of(13, (unsigned)order[i]));
         l3_first[order[3]]++;
         far_first[order[7]]++;
     }
@@ -254,7 +260,8 @@ static void test_locality_goes_outwards(void **state)
     }
 }
 
-/* By whatever policy: the victim with the queue is a stalled one among others that show nothing that could be taken. */
+/* By whatever policy: the victim with the queue is a stalled one among others that show nothing
+ * that could be taken. */
 static void test_stalled_victims_are_passed(void **state)
 {
     (void)state;
@@ -322,7 +329,8 @@ static void steal_several(uint32_t sources, unsigned ready, unsigned expected)
     assert_true(taken >= 0);
     assert_int_equal(load_relaxed(&e->sources[taken].own), own_running(0));
     assert_int_equal(stat_of(0, STAT_sources_moved), expected - 1);
-    assert_int_equal(bits_of(0), expected - 1); /* those that came along: idle here, with their bit, and only here */
+    /* those that came along: idle here, with their bit, and only here */
+    assert_int_equal(bits_of(0), expected - 1);
     assert_int_equal(bits_of(1), ready - expected);
     for (uint32_t i = 0; i < ready; i++)
         if (i != taken) {
@@ -369,7 +377,8 @@ static void test_moves_pass_over_running_and_fixed(void **state)
     }
     int64_t taken = steal_try(e->workers[0]);
     assert_true(taken >= 0 && taken % 4 < 2);
-    assert_int_equal(stat_of(0, STAT_sources_moved), 11); /* half of the 24 that are not fixed, as far as they are idle */
+    /* half of the 24 that are not fixed, as far as they are idle */
+    assert_int_equal(stat_of(0, STAT_sources_moved), 11);
     for (unsigned i = 0; i < 32; i++)
         if (i % 4 >= 2)
             assert_int_equal(own_worker(load_relaxed(&e->sources[i].own)), 1);
@@ -386,7 +395,8 @@ static void test_fixed_is_never_stolen(void **state)
     for (unsigned policy = STEAL_RANDOM; policy < STEAL_N; policy++) {
         steal_set(e, (enum steal_policy_id)policy, policy % 2 ? STEAL_VISIT : STEAL_KEEP, 100);
         assert_int_equal(steal_try(e->workers[0]), -1);
-        assert_false(steal_look(e->workers[0], &victim)); /* or a parker would stay awake for ever */
+        /* or a parker would stay awake for ever */
+        assert_false(steal_look(e->workers[0], &victim));
     }
     assert_int_equal(owned_by(1), QUEUES);
     assert_int_equal(bits_of(1), QUEUES);
@@ -420,9 +430,11 @@ static void test_visit_goes_home(void **state)
     assert_int_equal(taken, source);
     assert_int_equal(source_goes_to(e->workers[60], source), 1);
     assert_int_equal(source_goes_to(e->workers[1], source), 1);
-    assert_true(source_release(e->workers[60], source, source_goes_to(e->workers[60], source), false));
+    assert_true(
+        source_release(e->workers[60], source, source_goes_to(e->workers[60], source), false));
     assert_int_equal(load_relaxed(&e->sources[source].own), own_idle(1));
-    assert_false(ready_is_set(e->workers[1]->ready, source)); /* nothing left: no bit, nobody woken */
+    /* nothing left: no bit, nobody woken */
+    assert_false(ready_is_set(e->workers[1]->ready, source));
     assert_true(sleeps(1));
     source_hand_back(e, e->workers[60], source); /* something left */
     assert_true(ready_is_set(e->workers[1]->ready, source));
@@ -461,7 +473,8 @@ static void test_follow_is_taken_over_by_the_sender(void **state)
     assert_true(ready_is_set(e->workers[4]->ready, source));
     /* the control thread takes nothing over */
     (void)ready_clear(e->workers[4]->ready, source);
-    assert_false(source_release(e->workers[4], source, source_goes_to(e->workers[4], source), false));
+    assert_false(
+        source_release(e->workers[4], source, source_goes_to(e->workers[4], source), false));
     source_signal(e, e->control, source);
     assert_int_equal(load_relaxed(&e->sources[source].own), own_idle(4));
     assert_true(ready_is_set(e->workers[4]->ready, source));

@@ -19,7 +19,8 @@ static void test_there_and_back(void **state)
             if (posted % 8)
                 continue;
         }
-        const struct envelope *at = posted - received >= 500 || posted == n ? client_wait(&c) : client_next(&c);
+        const struct envelope *at =
+            posted - received >= 500 || posted == n ? client_wait(&c) : client_next(&c);
         if (!at)
             continue;
         assert_int_equal(*(const uint64_t *)envelope_payload(at), ++received);
@@ -63,10 +64,13 @@ static void test_correlation_and_sender(void **state)
     assert_int_equal(engine_start(f.engine), 0);
     uint64_t call[2] = { 0xabcdef, 1 };
     /* what it says of `from` is ignored */
-    client_post_as(
-        &c,
-        (struct envelope){ .to = echo, .from = echo, .type = number_type, .length = 16, .flags = ENVELOPE_CORRELATED },
-        call);
+    client_post_as(&c,
+                   (struct envelope){ .to = echo,
+                                      .from = echo,
+                                      .type = number_type,
+                                      .length = 16,
+                                      .flags = ENVELOPE_CORRELATED },
+                   call);
     const struct envelope *at = client_wait(&c);
     assert_int_equal(at->flags, ENVELOPE_CORRELATED | ENVELOPE_REPLY);
     assert_int_equal(at->length, 16);
@@ -85,10 +89,10 @@ static void test_refusals(void **state)
     client_open(&f, &c, PORT, 1);
     assert_int_equal(engine_start(f.engine), 0);
     uint64_t number[2] = { 4242, 1 };
-#define REFUSED(to, type, length, reason)                                                                              \
-    do {                                                                                                               \
-        client_post(&c, (to), (type), number, (length));                                                               \
-        assert_int_equal(client_expect_refusal(&c, (to), (type), (reason)).correlation, 0);                            \
+#define REFUSED(to, type, length, reason)                                                          \
+    do {                                                                                           \
+        client_post(&c, (to), (type), number, (length));                                           \
+        assert_int_equal(client_expect_refusal(&c, (to), (type), (reason)).correlation, 0);        \
     } while (0)
     REFUSED(actor_ref_make(actor_ref_slot(echo), 9), number_type, 8, REASON_NO_SUCH_ACTOR);
     REFUSED(actor_ref_make(f.config.actors_max - 1, 1), number_type, 8, REASON_NO_SUCH_ACTOR);
@@ -107,12 +111,15 @@ static void test_refusals(void **state)
         enum envelope_reason reason;
     } correlated[] = { { 4, REASON_BAD_SIZE }, { 8, REASON_BAD_SIZE }, { 15, REASON_BAD_SIZE } };
     for (unsigned i = 0; i < 3; i++) {
-        client_post_as(
-            &c,
-            (struct envelope){
-                .to = echo, .type = number_type, .length = correlated[i].length, .flags = ENVELOPE_CORRELATED },
-            number);
-        assert_int_equal(client_expect_refusal(&c, echo, number_type, correlated[i].reason).correlation, i ? 4242 : 0);
+        client_post_as(&c,
+                       (struct envelope){ .to = echo,
+                                          .type = number_type,
+                                          .length = correlated[i].length,
+                                          .flags = ENVELOPE_CORRELATED },
+                       number);
+        assert_int_equal(
+            client_expect_refusal(&c, echo, number_type, correlated[i].reason).correlation,
+            i ? 4242 : 0);
     }
     client_post(&c, echo, number_type, &(uint64_t){ 77 }, 8);
     client_expect_number(&c, 77);
@@ -137,7 +144,8 @@ static void test_queue_full_is_refused(void **state)
     while (refused + answered < n && f.engine) {
         const struct envelope *at = client_wait(&c);
         if (at->type == MESSAGE_TYPE_REFUSAL) {
-            assert_int_equal(((const struct refusal *)envelope_payload(at))->reason, REASON_QUEUE_FULL);
+            assert_int_equal(((const struct refusal *)envelope_payload(at))->reason,
+                             REASON_QUEUE_FULL);
             refused++;
         } else {
             answered++;
@@ -265,7 +273,9 @@ static void test_broken_tail(void **state)
 static void test_broken_length(void **state)
 {
     (void)state;
-    struct envelope header = { .to = actor_ref_make(ODEON_PORTS_MAX, 1), .type = 16, .length = ODEON_PAYLOAD_MAX + 9 };
+    struct envelope header = { .to = actor_ref_make(ODEON_PORTS_MAX, 1),
+                               .type = 16,
+                               .length = ODEON_PAYLOAD_MAX + 9 };
     broken(PORT_BROKEN_LENGTH, header, RING - 64);
     header.length = UINT16_MAX;
     broken(PORT_BROKEN_LENGTH, header, RING - 64);
@@ -280,7 +290,8 @@ static void test_broken_header(void **state)
     (void)state;
     struct envelope header = { .to = 0 };
     broken(PORT_BROKEN_HEADER, header, 24);
-    header = (struct envelope){ .to = actor_ref_make(ODEON_PORTS_MAX, 1), .type = 16, .attempts = 1 };
+    header =
+        (struct envelope){ .to = actor_ref_make(ODEON_PORTS_MAX, 1), .type = 16, .attempts = 1 };
     broken(PORT_BROKEN_HEADER, header, 24);
     header.attempts = 0;
     header.reserved = 1;
@@ -296,7 +307,8 @@ static void test_broken_header(void **state)
 static void test_broken_slot(void **state)
 {
     (void)state;
-    broken(PORT_BROKEN_SLOT, (struct envelope){ .to = actor_ref_make(2 * ODEON_PORTS_MAX, 1), .type = 16 }, 24);
+    broken(PORT_BROKEN_SLOT,
+           (struct envelope){ .to = actor_ref_make(2 * ODEON_PORTS_MAX, 1), .type = 16 }, 24);
     broken(PORT_BROKEN_SLOT, (struct envelope){ .to = UINT64_MAX, .type = 16 }, 24);
 }
 
@@ -316,7 +328,8 @@ static void broken_head(uint64_t head)
     store_release(&c.words->delivery_head, head);
     uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
     for (uint64_t i = 101; i <= 2 * RING / 32 && !load_relaxed(&c.executor->broken); i++) {
-        while (!client_has_room(&c, 32) && !load_relaxed(&c.executor->broken) && engine_now_ns() < until)
+        while (!client_has_room(&c, 32) && !load_relaxed(&c.executor->broken) &&
+               engine_now_ns() < until)
             sched_yield();
         struct envelope *at = client_place(&c);
         *at = (struct envelope){ .to = echo, .type = number_type, .length = 8 };
@@ -349,11 +362,11 @@ static void test_what_cannot_be_added(void **state)
     client_make(&c, PORT, 1);
     struct engine_port_info bad;
     actor_ref ref;
-#define BAD(field, value, error)                                                                                       \
-    do {                                                                                                               \
-        bad = c.info;                                                                                                  \
-        bad.field = (value);                                                                                           \
-        assert_int_equal(engine_port_add(f.engine, &bad, &ref), (error));                                              \
+#define BAD(field, value, error)                                                                   \
+    do {                                                                                           \
+        bad = c.info;                                                                              \
+        bad.field = (value);                                                                       \
+        assert_int_equal(engine_port_add(f.engine, &bad, &ref), (error));                          \
     } while (0)
     int unsealed = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     assert_int_equal(ftruncate(unsealed, PORT_RING_OFFSET + RING), 0);
@@ -399,7 +412,8 @@ static void test_close_drains(void **state)
         expect_removed(&f, PORT, generation, &why);
         assert_int_equal(why, 0);
         assert_true(engine_fixture_until(atomic_load(&seen.n) == number)); /* all of them */
-        /* told again, by a supervisor that has not heard of the removal: nothing of it is taken twice */
+        /* told again, by a supervisor that has not heard of the removal: nothing of it is taken
+         * twice */
         c.info.closing = true;
         assert_int_equal(engine_port_add(f.engine, &c.info, &c.ref), 0);
         assert_int_equal(engine_port_remove(f.engine, PORT, generation), 0);
@@ -432,11 +446,13 @@ static void test_stale_references(void **state)
     assert_int_equal(engine_port_remove(f.engine, PORT, 1), 0);
     expect_removed(&f, PORT, 1, &why);
     uint64_t dead = engine_fixture_stat(&f, STAT_dead_letters);
-    assert_int_equal(engine_actor_send(f.engine, echo, late_type, &(uint64_t){ 3 }, 8), 0); /* while nobody is there */
+    /* while nobody is there */
+    assert_int_equal(engine_actor_send(f.engine, echo, late_type, &(uint64_t){ 3 }, 8), 0);
     assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
     client_open(&f, &second, PORT, 2);
     assert_int_not_equal(second.ref, first.ref);
-    assert_int_equal(engine_actor_send(f.engine, echo, late_type, &(uint64_t){ 4 }, 8), 0); /* while another is */
+    /* while another is */
+    assert_int_equal(engine_actor_send(f.engine, echo, late_type, &(uint64_t){ 4 }, 8), 0);
     assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
     assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), dead + 2);
     client_post(&second, echo, number_type, &(uint64_t){ 5 }, 8);
@@ -551,7 +567,8 @@ static void test_ports_outlive_the_engine(void **state)
     fixture_end(&f);
 }
 
-/* The executor is killed when a port has ended and nobody has heard of it yet: the port is added again, and nothing taken again. */
+/* The executor is killed when a port has ended and nobody has heard of it yet: the port is added
+ * again, and nothing taken again. */
 static void test_end_that_nobody_heard_of(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports with a rate: nothing is taken that was not granted, no grant is overlooked.  And what else a port may be opened with: a smaller
- * backlog, no right to stop actors. */
+/* Ports with a rate: nothing is taken that was not granted, no grant is overlooked. And what else a
+ * port may be opened with: a smaller backlog, no right to stop actors. */
 #include "tests/unit/port_fixture.h"
 
 static void client_open_rated(struct engine_fixture *f, struct client *c)
@@ -118,7 +118,8 @@ static void test_on_and_off(void **state)
     fixture_end(&f);
 }
 
-/* What its client published before it went is taken as its grants come, and only then is it closed. */
+/* What its client published before it went is taken as its grants come, and only then is it
+ * closed. */
 static void test_closing_waits_for_grants(void **state)
 {
     (void)state;

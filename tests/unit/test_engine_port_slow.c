@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ports whose clients do not receive: the backlog behind the ring, and what becomes of deliveries beyond that. */
+/* Ports whose clients do not receive: the backlog behind the ring, and what becomes of deliveries
+ * beyond that. */
 #include "tests/unit/port_fixture.h"
 
 static void test_backlog_in_order(void **state)
@@ -11,7 +12,8 @@ static void test_backlog_in_order(void **state)
     client_open(&f, &c, PORT, 1);
     assert_int_equal(engine_start(f.engine), 0);
     for (unsigned round = 0; round < 5; round++) {
-        uint64_t n = (RING + 65536) / 32, first = round * n; /* more than the ring, less than ring and backlog */
+        /* more than the ring, less than ring and backlog */
+        uint64_t n = (RING + 65536) / 32, first = round * n;
         for (uint64_t i = 1; i <= n; i++)
             client_post(&c, echo, number_type, &(uint64_t){ first + i }, 8);
         assert_true(engine_fixture_until(atomic_load(&seen.n) == first + n));
@@ -38,7 +40,8 @@ static void test_backlog_has_a_bound(void **state)
     uint64_t n = 3 * (RING + (1 << 17)) / 32, first = (RING + 65536) / 32, received = 0, last = 0;
     for (uint64_t i = 1; i <= n; i++) {
         client_post(&c, echo, number_type, &i, 8);
-        if (i == first) /* the ring is filled to its end by the port's runner, who comes when it comes */
+        /* the ring is filled to its end by the port's runner, who comes when it comes */
+        if (i == first)
             assert_true(engine_fixture_until(load_acquire(&c.executor->delivery_tail) == RING));
     }
     assert_true(engine_fixture_until(atomic_load(&seen.n) == n));
@@ -130,7 +133,8 @@ static void test_disconnect_of_the_slow(void **state)
     assert_true(atomic_load(&seen.n) * 32 <= load_relaxed(&c.executor->submission_head));
     assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
     /* Its echo's queue may have been at its limit for a while: refused, which nobody received. */
-    assert_int_equal((atomic_load(&seen.n) + engine_fixture_stat(&f, STAT_refusals)) * 32, load_relaxed(&c.executor->submission_head));
+    assert_int_equal((atomic_load(&seen.n) + engine_fixture_stat(&f, STAT_refusals)) * 32,
+                     load_relaxed(&c.executor->submission_head));
     client_free(&c);
     fixture_end(&f);
 }
@@ -148,7 +152,8 @@ static unsigned count_mappings(void)
     return n;
 }
 
-/* A port goes while a worker is in a long handler: its index is free, its memory when the handler has returned. */
+/* A port goes while a worker is in a long handler: its index is free, its memory when the handler
+ * has returned. */
 static void test_memory_waits_for_a_long_handler(void **state)
 {
     (void)state;

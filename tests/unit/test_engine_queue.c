@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A queue's words: the lock with many threads at it, gulp, release and setting aside, and their invariants
- * (segment_layout.h). */
+/* A queue's words: the lock with many threads at it, gulp, release and setting aside, and their
+ * invariants (segment_layout.h). */
 #include <pthread.h>
 #include <sched.h>
 

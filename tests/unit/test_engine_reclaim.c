@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of windows: what exists of each buffer, page by page, beside what the baseline's copy queue would hold for the same
- * sequence of gulps; that a burst's memory is given back; and that nothing that counts goes with it, not over a restart either.  The
- * worker's part is played by the test, run by run. */
+/* Memory of windows: what exists of each buffer, page by page, beside what the baseline's copy
+ * queue would hold for the same sequence of gulps; that a burst's memory is given back; and that
+ * nothing that counts goes with it, not over a restart either. The worker's part is played by the
+ * test, run by run. */
 #include <fcntl.h>
 
 #include "baseline_queue.h"
@@ -13,7 +14,7 @@ enum { PAGE = RECLAIM_PAGE, LIMIT = 8 << 20, OUTBOX = 8 << 20, QUEUE = 0, OTHER 
 
 static struct {
     uint64_t ticks, resent, expected, wrong;
-    uint64_t spread;     /* signals that the next "spread" sends */
+    uint64_t spread; /* signals that the next "spread" sends */
     actor_ref spread_to;
 } seen;
 static uint16_t tick_type, again_type, number_type, spread_type;
@@ -58,9 +59,10 @@ static void types_register(struct engine_fixture *f)
     again_type = engine_fixture_message(f, "again", 0, false);
     number_type = engine_fixture_message(f, "number", 8, false);
     spread_type = engine_fixture_message(f, "spread", 0, false);
-    struct engine_behaviour on[] = {
-        { tick_type, 0, false, on_tick }, { again_type, 0, false, on_again }, { number_type, 8, false, on_number }, { spread_type, 0, false, on_spread }
-    };
+    struct engine_behaviour on[] = { { tick_type, 0, false, on_tick },
+                                     { again_type, 0, false, on_again },
+                                     { number_type, 8, false, on_number },
+                                     { spread_type, 0, false, on_spread } };
     probe_type = engine_fixture_type(f, "probe", 8, NULL, NULL, on, 4);
 }
 
@@ -124,7 +126,8 @@ static uint64_t resident(struct engine_fixture *f, const uint8_t *from, uint64_t
 
 static uint64_t buffer_resident(struct engine_fixture *f, uint32_t queue, unsigned buffer)
 {
-    return resident(f, segment_window(&f->engine->segment, queue, buffer), segment_window_bytes(&f->engine->segment, queue));
+    return resident(f, segment_window(&f->engine->segment, queue, buffer),
+                    segment_window_bytes(&f->engine->segment, queue));
 }
 
 static unsigned buffer_filled(struct engine_fixture *f, uint32_t queue)
@@ -197,12 +200,14 @@ static void test_steady(void **state)
         pair_begin(&p);
         for (unsigned k = 0; k < 60; k++)
             pair_gulp(&p, sizes[i], 0);
-        assert_int_equal(engine_fixture_stat(&p.f, STAT_windows_reclaimed), 0); /* nothing goes and comes back */
+        /* nothing goes and comes back */
+        assert_int_equal(engine_fixture_stat(&p.f, STAT_windows_reclaimed), 0);
         pair_end(&p);
     }
 }
 
-/* The thesis's example of a reclamation that doubles the memory: 19 messages a gulp, an array of 10 that grows. */
+/* The thesis's example of a reclamation that doubles the memory: 19 messages a gulp, an array of 10
+ * that grows. */
 static void test_nineteen_messages(void **state)
 {
     (void)state;
@@ -228,15 +233,19 @@ static void test_bursts_are_given_back(void **state)
             pair_gulp(&p, 10, 0);
         for (unsigned buffer = 0; buffer < 2; buffer++) {
             assert_in_range(buffer_resident(&p.f, QUEUE, buffer), 0, RECLAIM_QUEUE_PAGES * PAGE);
-            assert_true(buffer_resident(&p.f, QUEUE, buffer) < p.left[buffer]); /* which goes down by a slot a gulp */
+            /* which goes down by a slot a gulp */
+            assert_true(buffer_resident(&p.f, QUEUE, buffer) < p.left[buffer]);
         }
         assert_int_equal(engine_fixture_stat(&p.f, STAT_windows_reclaimed), 2 * (round + 1));
-        assert_true(engine_fixture_stat(&p.f, STAT_bytes_reclaimed) >= 2ul * (round + 1) * (20000 * sizeof(struct envelope) - RECLAIM_QUEUE_PAGES * PAGE));
+        assert_true(engine_fixture_stat(&p.f, STAT_bytes_reclaimed) >=
+                    2ul * (round + 1) *
+                        (20000 * sizeof(struct envelope) - RECLAIM_QUEUE_PAGES * PAGE));
     }
     pair_end(&p);
 }
 
-/* What is kept is twice the recent need, which is that of the largest of the gulps that followed. */
+/* What is kept is twice the recent need, which is that of the largest of the gulps that
+ * followed. */
 static void test_need_is_kept(void **state)
 {
     (void)state;
@@ -293,20 +302,22 @@ static void test_outbox_of_a_large_flush(void **state)
     seen.spread_to = p.other;
     send(&p.f, p.actor, spread_type, 1);
     run_empty(&p.f, QUEUE);
-    assert_true(resident(&p.f, segment_outbox(s, 0), s->header->outbox_bytes) >= seen.spread * sizeof(struct envelope));
+    assert_true(resident(&p.f, segment_outbox(s, 0), s->header->outbox_bytes) >=
+                seen.spread * sizeof(struct envelope));
     seen.spread = 100;
     for (unsigned i = 0; i < RECLAIM_RUNS; i++) {
         send(&p.f, p.actor, spread_type, 1);
         run(&p.f, QUEUE);
     }
-    assert_in_range(resident(&p.f, segment_outbox(s, 0), s->header->outbox_bytes), 1, RECLAIM_OUTBOX_PAGES * PAGE);
+    assert_in_range(resident(&p.f, segment_outbox(s, 0), s->header->outbox_bytes), 1,
+                    RECLAIM_OUTBOX_PAGES * PAGE);
     run_empty(&p.f, OTHER);
     assert_int_equal(seen.ticks, 100000 + 100 * RECLAIM_RUNS);
     pair_end(&p);
 }
 
-/* The executor dies (nothing is said to the engine) with a queue half run, again and again: numbers come in order, and the
- * new one gives back what the old one left. */
+/* The executor dies (nothing is said to the engine) with a queue half run, again and again: numbers
+ * come in order, and the new one gives back what the old one left. */
 static void test_over_restarts(void **state)
 {
     (void)state;
@@ -318,7 +329,8 @@ static void test_over_restarts(void **state)
     for (unsigned life = 0; life < 5; life++) {
         for (unsigned i = 0; i < 2; i++) {
             for (unsigned k = 0; k < 10000; k++, sent++)
-                assert_int_equal(engine_actor_send(f.engine, actor, number_type, &sent, sizeof(sent)), 0);
+                assert_int_equal(
+                    engine_actor_send(f.engine, actor, number_type, &sent, sizeof(sent)), 0);
             if (i == 0)
                 run(&f, QUEUE); /* the throughput's limit: the batch is set aside */
         }
@@ -326,8 +338,10 @@ static void test_over_restarts(void **state)
         engine_fixture_reopen(&f, &report);
         types_register(&f);
         run_empty(&f, QUEUE);
-        for (unsigned i = 0; i < 4 * RECLAIM_RUNS; i++, sent++) { /* half of them with the large batch before in mind */
-            assert_int_equal(engine_actor_send(f.engine, actor, number_type, &sent, sizeof(sent)), 0);
+        /* half of them with the large batch before in mind */
+        for (unsigned i = 0; i < 4 * RECLAIM_RUNS; i++, sent++) {
+            assert_int_equal(engine_actor_send(f.engine, actor, number_type, &sent, sizeof(sent)),
+                             0);
             run(&f, QUEUE);
         }
         for (unsigned buffer = 0; buffer < 2; buffer++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reconfiguration while messages flow: however often workers come and go and whatever they do at that moment, each message is run
- * once, by one worker at a time, those of a pair in order; ports go on; a stuck handler changes nothing. */
+/* Reconfiguration while messages flow: however often workers come and go and whatever they do at
+ * that moment, each message is run once, by one worker at a time, those of a pair in order; ports
+ * go on; a stuck handler changes nothing. */
 #include "daemon/engine/placement.h"
 #include "engine_client.h"
 
@@ -54,7 +55,8 @@ static int ring_on_hop(void *self, const void *message, struct engine_context *c
         atomic_fetch_add(&n_absorbed, 1);
     } else {
         struct hop next = { .number = ++state->sent };
-        if (engine_ctx_send(ctx, actors[(state->index + 7) % N_ACTORS], hop_type, 0, &next, sizeof(next)) != 0)
+        if (engine_ctx_send(ctx, actors[(state->index + 7) % N_ACTORS], hop_type, 0, &next,
+                            sizeof(next)) != 0)
             wrong("a send failed");
     }
     atomic_store(&state->inside, 0);
@@ -103,7 +105,8 @@ static uint32_t ring_type_register(struct engine_fixture *f)
         { pin_type, 8, 0, ring_on_pin },
         { echo_type, 8, 0, ring_on_echo },
     };
-    return engine_fixture_type(f, "ring", sizeof(struct ring_state), ring_init, NULL, behaviours, 4);
+    return engine_fixture_type(f, "ring", sizeof(struct ring_state), ring_init, NULL, behaviours,
+                               4);
 }
 
 static struct engine_config roomy_config(uint32_t workers)
@@ -116,9 +119,12 @@ static struct engine_config roomy_config(uint32_t workers)
     return config;
 }
 
-static actor_ref spawn_placed(struct engine_fixture *f, uint32_t type, uint32_t index, enum engine_placement placement, uint32_t place)
+static actor_ref spawn_placed(struct engine_fixture *f, uint32_t type, uint32_t index,
+                              enum engine_placement placement, uint32_t place)
 {
-    struct engine_spawn spawn = { .placement = placement, .place = place, .args = &index, .args_size = sizeof(index) };
+    struct engine_spawn spawn = {
+        .placement = placement, .place = place, .args = &index, .args_size = sizeof(index)
+    };
     actor_ref ref = 0;
     int r = engine_actor_spawn_placed(f->engine, type, &spawn, &ref);
     if (r < 0)
@@ -152,7 +158,8 @@ static void ring_inject(struct engine_fixture *f)
     atomic_store(&is_stopping, 0);
     atomic_store(&n_absorbed, 0);
     for (uint32_t i = 0; i < N_ACTORS * TOKENS; i++)
-        assert_int_equal(engine_actor_send(f->engine, actors[i % N_ACTORS], hop_type, &hop, sizeof(hop)), 0);
+        assert_int_equal(
+            engine_actor_send(f->engine, actors[i % N_ACTORS], hop_type, &hop, sizeof(hop)), 0);
 }
 
 /* Every token comes to rest. */
@@ -161,7 +168,8 @@ static void ring_collect(struct engine_fixture *f)
     atomic_store(&is_stopping, 1);
     bool all = engine_fixture_until(atomic_load(&n_absorbed) == N_ACTORS * TOKENS);
     if (!all || atomic_load(&first_wrong))
-        fail_msg("%u of %u tokens; %s", atomic_load(&n_absorbed), N_ACTORS * TOKENS, atomic_load(&first_wrong) ? atomic_load(&first_wrong) : "none wrong");
+        fail_msg("%u of %u tokens; %s", atomic_load(&n_absorbed), N_ACTORS * TOKENS,
+                 atomic_load(&first_wrong) ? atomic_load(&first_wrong) : "none wrong");
     assert_true(engine_fixture_wait(f, TEST_DEADLINE_NS));
 }
 
@@ -200,13 +208,16 @@ static void check_owners(struct engine_fixture *f, uint32_t n)
             continue;
         }
         assert_true(view.worker < n && view.home < n);
-        assert_int_equal(view.retired, (strcmp(view.kind, "ordinary") == 0 || strcmp(view.kind, "pinned") == 0) && view.place >= n);
+        assert_int_equal(view.retired,
+                         (strcmp(view.kind, "ordinary") == 0 || strcmp(view.kind, "pinned") == 0) &&
+                             view.place >= n);
         if (strcmp(view.kind, "pinned") == 0 && !view.retired)
             assert_int_equal(view.worker, view.place);
     }
     for (uint32_t id = 0; id < WORKERS_MAX; id++)
         if (id >= n)
-            assert_int_equal(load_relaxed(&f->engine->workers[id]->stats->value[STAT_state]), WORKER_STOPPED);
+            assert_int_equal(load_relaxed(&f->engine->workers[id]->stats->value[STAT_state]),
+                             WORKER_STOPPED);
 }
 
 static void reconfigure(struct engine_fixture *f, struct engine_config config)
@@ -239,7 +250,8 @@ static void test_under_full_load(void **state)
     print_message("%u changes, %u messages; the longest pause: %llu us\n", n, atomic_load(&n_hops),
                   (unsigned long long)load_relaxed(&f.engine->stats->pause_longest_ns) / 1000);
     assert_true(load_relaxed(&f.engine->stats->pause_last_ns) > 0);
-    assert_true(load_relaxed(&f.engine->stats->pause_longest_ns) >= load_relaxed(&f.engine->stats->pause_last_ns));
+    assert_true(load_relaxed(&f.engine->stats->pause_longest_ns) >=
+                load_relaxed(&f.engine->stats->pause_last_ns));
     engine_stop(f.engine);
     engine_fixture_close(&f);
 }
@@ -292,11 +304,15 @@ static void test_up_and_down(void **state)
     assert_int_equal(engine_actor_type_find(f.engine, "ring", &type), 0);
     for (uint32_t id = 0; id < WORKERS_MAX; id++) {
         actor_ref ref = spawn_placed(&f, type, id, PLACE_PINNED, id);
-        uint64_t worker = id, processed = load_relaxed(&f.engine->workers[id]->stats->value[STAT_messages_processed]);
+        uint64_t worker = id,
+                 processed =
+                     load_relaxed(&f.engine->workers[id]->stats->value[STAT_messages_processed]);
         atomic_store(&n_absorbed, 0);
         assert_int_equal(engine_actor_send(f.engine, ref, pin_type, &worker, sizeof(worker)), 0);
         assert_true(engine_fixture_until(atomic_load(&n_absorbed) == 1));
-        assert_true(engine_fixture_until(load_relaxed(&f.engine->workers[id]->stats->value[STAT_messages_processed]) > processed));
+        assert_true(engine_fixture_until(
+            load_relaxed(&f.engine->workers[id]->stats->value[STAT_messages_processed]) >
+            processed));
     }
     assert_null(atomic_load(&first_wrong));
     while (config.n_workers > 1) {
@@ -328,7 +344,8 @@ static void test_retired_queues(void **state)
     assert_int_equal(live, N_ACTORS);
     assert_true(retired > 0);
     for (uint32_t i = 0; i < 200; i++) {
-        actor_ref ref = spawn_placed(&f, type, i, i % 2 ? PLACE_SPREAD : PLACE_PINNED, ENGINE_ANYWHERE);
+        actor_ref ref =
+            spawn_placed(&f, type, i, i % 2 ? PLACE_SPREAD : PLACE_PINNED, ENGINE_ANYWHERE);
         struct engine_actor_view actor;
         assert_int_equal(engine_actor_get(f.engine, ref, &actor), 0);
         assert_int_equal(engine_queue_get(f.engine, actor.queue, &view), 0);
@@ -337,7 +354,8 @@ static void test_retired_queues(void **state)
     ring_inject(&f);
     ring_collect(&f);
     for (uint32_t i = 0; i < N_ACTORS; i++)
-        assert_int_equal(engine_actor_send(f.engine, actors[i], MESSAGE_TYPE_POISON_DELETE, NULL, 0), 0);
+        assert_int_equal(
+            engine_actor_send(f.engine, actors[i], MESSAGE_TYPE_POISON_DELETE, NULL, 0), 0);
     assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
     for (uint32_t id = 0; engine_queue_get(f.engine, id, &view) == 0; id++)
         assert_true(!view.retired || view.actors == 0);
@@ -368,7 +386,8 @@ static void test_stuck_handler(void **state)
         check_owners(&f, 3);
         assert_int_equal(load_relaxed(&f.engine->stats->reconfigurations), 0);
     }
-    assert_int_equal(engine_reconfigure(f.engine, &config, 0, &change, &text), -EBUSY); /* not even a look is waited for */
+    /* not even a look is waited for */
+    assert_int_equal(engine_reconfigure(f.engine, &config, 0, &change, &text), -EBUSY);
     atomic_store(&block_release, 1);
     ring_inject(&f);
     reconfigure(&f, config);
@@ -403,12 +422,13 @@ static void test_refusals(void **state)
     struct engine_config before = *engine_get_config(f.engine);
     struct engine_change change;
     const char *text;
-#define REFUSED(member, value)                                                                                                          \
-    do {                                                                                                                                \
-        struct engine_config config = before;                                                                                           \
-        config.member = (value);                                                                                                        \
-        assert_int_equal(engine_reconfigure(f.engine, &config, PAUSE_TIMEOUT, &change, &text), -EINVAL);                                \
-        assert_true(text[0] != '\0');                                                                                                   \
+#define REFUSED(member, value)                                                                     \
+    do {                                                                                           \
+        struct engine_config config = before;                                                      \
+        config.member = (value);                                                                   \
+        assert_int_equal(engine_reconfigure(f.engine, &config, PAUSE_TIMEOUT, &change, &text),     \
+                         -EINVAL);                                                                 \
+        assert_true(text[0] != '\0');                                                              \
     } while (0)
     REFUSED(n_workers, 0);
     REFUSED(n_workers, WORKERS_MAX + 1);
@@ -464,12 +484,15 @@ static void test_ports_go_on(void **state)
             client_open(&f, &clients[p], p, i + 1);
         for (uint64_t call = 0; call < CALLS; call++) {
             for (uint32_t p = 0; p < PORTS; p++)
-                client_post(&clients[p], actors[(p + call) % N_ACTORS], echo_type, &call, sizeof(call));
+                client_post(&clients[p], actors[(p + call) % N_ACTORS], echo_type, &call,
+                            sizeof(call));
             if (call % 8 == 0)
                 reconfigure(&f, random_config(&f, &seed));
             for (uint32_t p = 0; p < PORTS; p++) {
                 uint64_t answer;
-                memcpy(&answer, envelope_payload((struct envelope *)(uintptr_t)client_wait(&clients[p])), sizeof(answer));
+                memcpy(&answer,
+                       envelope_payload((struct envelope *)(uintptr_t)client_wait(&clients[p])),
+                       sizeof(answer));
                 assert_int_equal(answer, call);
             }
         }
@@ -478,7 +501,8 @@ static void test_ports_go_on(void **state)
         reconfigure(&f, random_config(&f, &seed));
         struct engine_event event;
         uint32_t removed = 0;
-        assert_true(engine_fixture_until((engine_event_next(f.engine, &event) ? ++removed : removed) == PORTS));
+        assert_true(engine_fixture_until(
+            (engine_event_next(f.engine, &event) ? ++removed : removed) == PORTS));
         for (uint32_t p = 0; p < PORTS; p++)
             client_free(&clients[p]);
     }
@@ -508,15 +532,18 @@ static void test_binding(void **state)
     for (uint32_t id = 0; id < WORKERS_MAX + 2; id++)
         atomic_store(&n_bound[id], 0);
     ring_begin(&f, config);
-    assert_true(engine_fixture_until(atomic_load(&n_bound[0]) == 1 && atomic_load(&n_bound[1]) == 1));
+    assert_true(
+        engine_fixture_until(atomic_load(&n_bound[0]) == 1 && atomic_load(&n_bound[1]) == 1));
     config = *engine_get_config(f.engine);
     cpus[1] = 7;
     config.cpus = cpus;
     config.n_workers = 3;
     reconfigure(&f, config);
-    assert_true(engine_fixture_until(atomic_load(&n_bound[1]) == 2 && atomic_load(&n_bound[2]) == 1));
+    assert_true(
+        engine_fixture_until(atomic_load(&n_bound[1]) == 2 && atomic_load(&n_bound[2]) == 1));
     assert_int_equal(atomic_load(&n_bound[0]), 1);
-    assert_true(engine_fixture_until(atomic_load(&n_bound[WORKERS_MAX]) == 1 && atomic_load(&n_bound[WORKERS_MAX + 1]) == 1));
+    assert_true(engine_fixture_until(atomic_load(&n_bound[WORKERS_MAX]) == 1 &&
+                                     atomic_load(&n_bound[WORKERS_MAX + 1]) == 1));
     assert_true(engine_fixture_until(load_relaxed(&f.engine->workers[1]->stats->cpu) == 7));
     cpus[1] = 8; /* the engine has a copy */
     assert_int_equal(engine_get_config(f.engine)->cpus[1], 7);
@@ -538,7 +565,8 @@ static void test_restart_with_other_number(void **state)
         atomic_store(&is_stopping, 1);
         atomic_store(&n_absorbed, 0);
         for (uint32_t a = 0; a < N_ACTORS; a++)
-            assert_int_equal(engine_actor_send(f.engine, actors[a], hop_type, &hop, sizeof(hop)), 0);
+            assert_int_equal(engine_actor_send(f.engine, actors[a], hop_type, &hop, sizeof(hop)),
+                             0);
         f.engine = engine_close(f.engine);
         f.config.n_workers = numbers[i];
         engine_fixture_reopen(&f, &report);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kill and recover: a child runs the engine with real workers on a shared segment and dies by SIGKILL at a random
- * moment, a few hundred times; each next child recovers what it finds.  A ledger in memory of its own says what must be
- * true whatever happened.
+/* Kill and recover: a child runs the engine with real workers on a shared segment and dies by
+ * SIGKILL at a random moment, a few hundred times; each next child recovers what it finds. A ledger
+ * in memory of its own says what must be true whatever happened.
  *
- * The ledger is written by handlers, whose stores outside of the segment are not undone: a handler that had run when
- * its process was killed runs again, with the same number, and then its message must say so (REDELIVERED).  So of every
- * stream of numbers L1  the next one is the last one's successor, or the last one again, redelivered: nothing lost,
- * nothing twice, in order. There are three kinds of streams: tokens that wander among the actors of a ring, pairs of a
- * sender and a receiver with a window of messages on the way, and chains of actors each of which is spawned by a
- * message and ends with one. At the end all streams run to the same number and stop: everything is there, and no actor
- * is left over.  In one case the actors live in all the places there are, threads of their own included, and the number of
- * workers is another one in each life, and changes all the time.
+ * The ledger is written by handlers, whose stores outside of the segment are not undone: a handler
+ * that had run when its process was killed runs again, with the same number, and then its message
+ * must say so (REDELIVERED). So of every stream of numbers L1 the next one is the last one's
+ * successor, or the last one again, redelivered: nothing lost, nothing twice, in order. There are
+ * three kinds of streams: tokens that wander among the actors of a ring, pairs of a sender and a
+ * receiver with a window of messages on the way, and chains of actors each of which is spawned by a
+ * message and ends with one. At the end all streams run to the same number and stop: everything is
+ * there, and no actor is left over. In one case the actors live in all the places there are,
+ * threads of their own included, and the number of workers is another one in each life, and changes
+ * all the time.
  *
  * Built twice: as it is, and with the engine's injection points, at which a child kills itself. */
 #include <sched.h>
@@ -39,10 +41,12 @@ enum phase { PHASE_BEGUN, PHASE_RECOVERING, PHASE_RUNNING };
 
 struct ledger {
     _Atomic uint32_t phase;
-    uint32_t n_places;                                                              /* kinds of places for spawned actors */
-    _Atomic uint64_t progress;                                                      /* handlers run */
-    _Atomic uint64_t token[N_TOKENS], data[N_PAIRS], ack[N_PAIRS], chain[N_CHAINS]; /* last numbers */
-    _Atomic uint64_t token_end[N_TOKENS], pair_end[N_PAIRS], chain_end[N_CHAINS];   /* 0: without end */
+    uint32_t n_places;         /* kinds of places for spawned actors */
+    _Atomic uint64_t progress; /* handlers run */
+    /* last numbers */
+    _Atomic uint64_t token[N_TOKENS], data[N_PAIRS], ack[N_PAIRS], chain[N_CHAINS];
+    /* 0: without end */
+    _Atomic uint64_t token_end[N_TOKENS], pair_end[N_PAIRS], chain_end[N_CHAINS];
     actor_ref ring[N_RING], receiver[N_PAIRS];
     struct engine_recovery sum; /* of all reports */
     char failure[256];
@@ -77,8 +81,9 @@ static void ledger_note(const char *what, _Atomic uint64_t *last, uint64_t strea
 {
     uint64_t before = load_relaxed(last);
     if (number != before + 1 && !(number == before && ctx->redelivered))
-        ledger_fail("%s %llu: %llu after %llu%s", what, (unsigned long long)stream, (unsigned long long)number,
-                    (unsigned long long)before, ctx->redelivered ? ", redelivered" : "");
+        ledger_fail("%s %llu: %llu after %llu%s", what, (unsigned long long)stream,
+                    (unsigned long long)number, (unsigned long long)before,
+                    ctx->redelivered ? ", redelivered" : "");
     store_relaxed(last, number);
     atomic_fetch_add_explicit(&ledger->progress, 1, memory_order_relaxed);
 }
@@ -112,7 +117,8 @@ static int ring_on_token(void *self, const void *message, struct engine_context 
         ledger_fail("token %llu has %u bytes", (unsigned long long)token->id, ctx->message_size);
     for (uint32_t i = 0; i < size; i++)
         if (tail[i] != (uint8_t)(token->number + i))
-            ledger_fail("token %llu: byte %u of its tail is wrong", (unsigned long long)token->id, i);
+            ledger_fail("token %llu: byte %u of its tail is wrong", (unsigned long long)token->id,
+                        i);
     ledger_note("token", &ledger->token[token->id], token->id, token->number, ctx);
     if (!has_next(&ledger->token_end[token->id], token->number))
         return ALLOCATION_NODELETE;
@@ -121,8 +127,8 @@ static int ring_on_token(void *self, const void *message, struct engine_context 
     size = tail_size(next.id, next.number);
     for (uint32_t i = 0; i < size; i++)
         bytes[i] = (uint8_t)(next.number + i);
-    must("token", engine_ctx_send_tail(ctx, ledger->ring[(next.id * 5 + next.number * 11) % N_RING], token_type, 0,
-                                       &next, sizeof(next), bytes, size));
+    must("token", engine_ctx_send_tail(ctx, ledger->ring[(next.id * 5 + next.number * 11) % N_RING],
+                                       token_type, 0, &next, sizeof(next), bytes, size));
     return ALLOCATION_NODELETE;
 }
 
@@ -146,7 +152,8 @@ static int sender_on_start(void *self, const void *message, struct engine_contex
     const struct sender_state *state = self;
     for (uint64_t i = 1; i <= WINDOW; i++) {
         struct numbered data = { .stream = state->pair, .number = i };
-        must("data", engine_ctx_send(ctx, ledger->receiver[state->pair], data_type, 0, &data, sizeof(data)));
+        must("data", engine_ctx_send(ctx, ledger->receiver[state->pair], data_type, 0, &data,
+                                     sizeof(data)));
     }
     return ALLOCATION_NODELETE;
 }
@@ -173,8 +180,8 @@ static int receiver_on_data(void *self, const void *message, struct engine_conte
     return ALLOCATION_NODELETE;
 }
 
-/* How the n-th actor of a chain ends: by itself in two ways, or by a message.  Named ones must have gone before their
- * name comes again, so they end by themselves. */
+/* How the n-th actor of a chain ends: by itself in two ways, or by a message. Named ones must have
+ * gone before their name comes again, so they end by themselves. */
 static bool chain_is_named(uint64_t chain)
 {
     return chain % 2 == 1;
@@ -199,7 +206,8 @@ static int spawner_on_done(void *self, const void *message, struct engine_contex
     struct numbered next = { .stream = done->stream, .number = done->number + 1 };
     char name[32];
     snprintf(name, sizeof(name), "chain.%llu", (unsigned long long)next.stream);
-    static const enum engine_placement places[] = { PLACE_NEAR, PLACE_SPREAD, PLACE_PINNED, PLACE_FOLLOW, PLACE_DETACHED };
+    static const enum engine_placement places[] = { PLACE_NEAR, PLACE_SPREAD, PLACE_PINNED,
+                                                    PLACE_FOLLOW, PLACE_DETACHED };
     struct engine_spawn spawn = {
         .placement = places[(next.number + next.stream) % ledger->n_places],
         .place = ENGINE_ANYWHERE,
@@ -259,16 +267,20 @@ static struct kinds types_register(struct engine_fixture *f)
         { start_type, 0, false, sender_on_start },
         { ack_type, sizeof(struct numbered), false, sender_on_ack },
     };
-    struct engine_behaviour on_data = { data_type, sizeof(struct numbered), false, receiver_on_data };
-    struct engine_behaviour on_done = { done_type, sizeof(struct numbered), false, spawner_on_done };
+    struct engine_behaviour on_data = { data_type, sizeof(struct numbered), false,
+                                        receiver_on_data };
+    struct engine_behaviour on_done = { done_type, sizeof(struct numbered), false,
+                                        spawner_on_done };
     struct engine_behaviour on_go = { go_type, sizeof(struct numbered), false, child_on_go };
     struct kinds kinds = {
         .ring = engine_fixture_type(f, "ring", 8, NULL, NULL, &on_token, 1),
-        .sender = engine_fixture_type(f, "sender", sizeof(struct sender_state), sender_init, NULL, of_sender, 2),
+        .sender = engine_fixture_type(f, "sender", sizeof(struct sender_state), sender_init, NULL,
+                                      of_sender, 2),
         .receiver = engine_fixture_type(f, "receiver", 8, NULL, NULL, &on_data, 1),
         .spawner = engine_fixture_type(f, "spawner", 8, NULL, NULL, &on_done, 1),
     };
-    child_actor_type = engine_fixture_type(f, "child", sizeof(struct numbered), child_init, NULL, &on_go, 1);
+    child_actor_type =
+        engine_fixture_type(f, "child", sizeof(struct numbered), child_init, NULL, &on_go, 1);
     return kinds;
 }
 
@@ -276,7 +288,11 @@ static void life_populate(struct engine_fixture *f, const struct kinds *kinds)
 {
     for (unsigned i = 0; i < N_RING; i++) {
         struct engine_spawn spawn = {
-            .placement = ledger->n_places <= 2 ? PLACE_SPREAD : i % 12 == 1 ? PLACE_DETACHED : i % 4 == 2 ? PLACE_PINNED : i % 4 == 3 ? PLACE_FOLLOW : PLACE_SPREAD,
+            .placement = ledger->n_places <= 2 ? PLACE_SPREAD
+                         : i % 12 == 1         ? PLACE_DETACHED
+                         : i % 4 == 2          ? PLACE_PINNED
+                         : i % 4 == 3          ? PLACE_FOLLOW
+                                               : PLACE_SPREAD,
             .place = ENGINE_ANYWHERE,
         };
         must("spawn", engine_actor_spawn_placed(f->engine, kinds->ring, &spawn, &ledger->ring[i]));
@@ -289,19 +305,20 @@ static void life_populate(struct engine_fixture *f, const struct kinds *kinds)
         uint32_t size = tail_size(i, 1);
         for (uint32_t j = 0; j < size; j++)
             first.tail[j] = (uint8_t)(1 + j);
-        must("token",
-             engine_actor_send(f->engine, ledger->ring[i % N_RING], token_type, &first, sizeof(first.token) + size));
+        must("token", engine_actor_send(f->engine, ledger->ring[i % N_RING], token_type, &first,
+                                        sizeof(first.token) + size));
     }
     for (uint64_t i = 0; i < N_PAIRS; i++) {
         struct pair_args args = { .pair = i };
         ledger->receiver[i] = engine_fixture_spawn(f, kinds->receiver, NULL, 0);
-        must("start", engine_actor_send(f->engine, engine_fixture_spawn(f, kinds->sender, &args, sizeof(args)),
+        must("start", engine_actor_send(f->engine,
+                                        engine_fixture_spawn(f, kinds->sender, &args, sizeof(args)),
                                         start_type, NULL, 0));
     }
     for (uint64_t i = 0; i < N_CHAINS; i++) {
         struct numbered done = { .stream = i, .number = 1 };
-        must("done", engine_actor_send(f->engine, engine_fixture_spawn(f, kinds->spawner, NULL, 0), done_type, &done,
-                                       sizeof(done)));
+        must("done", engine_actor_send(f->engine, engine_fixture_spawn(f, kinds->spawner, NULL, 0),
+                                       done_type, &done, sizeof(done)));
     }
 }
 
@@ -317,20 +334,24 @@ static uint64_t live_of_type(struct engine *e, uint32_t type)
 {
     uint64_t n = 0;
     struct engine_actor_view view;
-    for (uint32_t slot = 0; engine_actor_next(e, slot, &view) == 0; slot = actor_ref_slot(view.ref) + 1)
+    for (uint32_t slot = 0; engine_actor_next(e, slot, &view) == 0;
+         slot = actor_ref_slot(view.ref) + 1)
         n += view.type == type;
     struct engine_actor_type_view counted;
     must("type", engine_actor_type_get(e, type, &counted));
     if (counted.live != n)
-        ledger_fail("%llu actors of a type, counted as %llu", (unsigned long long)n, (unsigned long long)counted.live);
+        ledger_fail("%llu actors of a type, counted as %llu", (unsigned long long)n,
+                    (unsigned long long)counted.live);
     return n;
 }
 
-static void stream_check(const char *what, const _Atomic uint64_t *last, const _Atomic uint64_t *end, unsigned n)
+static void stream_check(const char *what, const _Atomic uint64_t *last,
+                         const _Atomic uint64_t *end, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         if (load_relaxed(&last[i]) != load_relaxed(&end[i]))
-            ledger_fail("%s %u ends at %llu instead of %llu", what, i, (unsigned long long)load_relaxed(&last[i]),
+            ledger_fail("%s %u ends at %llu instead of %llu", what, i,
+                        (unsigned long long)load_relaxed(&last[i]),
                         (unsigned long long)load_relaxed(&end[i]));
 }
 
@@ -345,8 +366,10 @@ static void life_finish(struct engine_fixture *f, const struct kinds *kinds)
     uint64_t left = live_of_type(f->engine, child_actor_type);
     if (left != 0)
         ledger_fail("%llu spawned actors are left over", (unsigned long long)left);
-    if (live_of_type(f->engine, kinds->ring) != N_RING || live_of_type(f->engine, kinds->receiver) != N_PAIRS ||
-        live_of_type(f->engine, kinds->sender) != N_PAIRS || live_of_type(f->engine, kinds->spawner) != N_CHAINS)
+    if (live_of_type(f->engine, kinds->ring) != N_RING ||
+        live_of_type(f->engine, kinds->receiver) != N_PAIRS ||
+        live_of_type(f->engine, kinds->sender) != N_PAIRS ||
+        live_of_type(f->engine, kinds->spawner) != N_CHAINS)
         ledger_fail("an actor that never ended is gone");
 }
 
@@ -360,7 +383,8 @@ static __attribute__((noreturn)) void life_change(struct engine_fixture *f)
         config.n_workers = 1 + i * 7 % ROOM;
         config.stealing = i % STEAL_N;
         config.mode = i / 2 % STEAL_MODE_N;
-        must("reconfigure", engine_reconfigure(f->engine, &config, TEST_DEADLINE_NS, &change, &text));
+        must("reconfigure",
+             engine_reconfigure(f->engine, &config, TEST_DEADLINE_NS, &change, &text));
         nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
     }
 }
@@ -372,7 +396,8 @@ struct injection {
     int64_t countdown;
 };
 
-static __attribute__((noreturn)) void life_main(struct engine_fixture *f, enum life life, struct injection injection)
+static __attribute__((noreturn)) void life_main(struct engine_fixture *f, enum life life,
+                                                struct injection injection)
 {
     struct rlimit no_core = { 0, 0 };
     struct engine_recovery report;
@@ -436,11 +461,13 @@ static bool has_ended(pid_t pid)
 static void life_wait(pid_t pid, enum phase phase, uint64_t progress)
 {
     uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
-    while ((load_acquire(&ledger->phase) < phase || load_relaxed(&ledger->progress) < progress) && !has_ended(pid)) {
+    while ((load_acquire(&ledger->phase) < phase || load_relaxed(&ledger->progress) < progress) &&
+           !has_ended(pid)) {
         if (engine_now_ns() > until) {
             kill(pid, SIGKILL);
             fail_msg("no progress: phase %u, %llu handlers of %llu", load_relaxed(&ledger->phase),
-                     (unsigned long long)load_relaxed(&ledger->progress), (unsigned long long)progress);
+                     (unsigned long long)load_relaxed(&ledger->progress),
+                     (unsigned long long)progress);
         }
         sched_yield();
     }
@@ -472,7 +499,8 @@ static uint64_t draw(uint64_t below)
     return (uint64_t)rand_r(&seed) % below;
 }
 
-/* One child in three is killed while it recovers, or hardly has; and its successor, too, now and then. */
+/* One child in three is killed while it recovers, or hardly has; and its successor, too, now and
+ * then. */
 static void kill_from_outside(struct engine_fixture *f)
 {
     bool early = draw(3) == 0;
@@ -493,10 +521,11 @@ static const struct {
     enum inject_point point;
     int64_t mean;
 } injections[] = {
-    { INJECT_HANDLER, 2000 }, { INJECT_OUTBOX, 300 },  { INJECT_LOCK, 600 },      { INJECT_COPIED, 600 },
-    { INJECT_JOURNAL, 600 },  { INJECT_JOURNAL, 600 }, { INJECT_PUBLISHED, 600 }, { INJECT_STEP, 600 },
-    { INJECT_PARKED, 50 },    { INJECT_RELEASE, 100 }, { INJECT_RECOVERY, 4 },    { INJECT_RECOVERY, 4 },
-    { INJECT_STEP, 3 },       { INJECT_JOURNAL, 3 },
+    { INJECT_HANDLER, 2000 },  { INJECT_OUTBOX, 300 },  { INJECT_LOCK, 600 },
+    { INJECT_COPIED, 600 },    { INJECT_JOURNAL, 600 }, { INJECT_JOURNAL, 600 },
+    { INJECT_PUBLISHED, 600 }, { INJECT_STEP, 600 },    { INJECT_PARKED, 50 },
+    { INJECT_RELEASE, 100 },   { INJECT_RECOVERY, 4 },  { INJECT_RECOVERY, 4 },
+    { INJECT_STEP, 3 },        { INJECT_JOURNAL, 3 },
 };
 
 /* The means of the last two are so small that recovery's own flushes are hit. */
@@ -504,7 +533,8 @@ static void kill_from_inside(struct engine_fixture *f)
 {
     size_t i = draw(sizeof(injections) / sizeof(injections[0]));
     struct injection injection = { .point = injections[i].point,
-                                   .countdown = 1 + (int64_t)draw(2 * (uint64_t)injections[i].mean) };
+                                   .countdown =
+                                       1 + (int64_t)draw(2 * (uint64_t)injections[i].mean) };
     uint64_t progress = load_relaxed(&ledger->progress) + 20000;
     pid_t pid = life_begin(f, LIFE_RUN, injection);
     life_wait(pid, PHASE_RUNNING, progress);
@@ -512,7 +542,8 @@ static void kill_from_inside(struct engine_fixture *f)
 }
 #endif
 
-static void fixture_make(struct engine_fixture *f, uint32_t workers, uint32_t queues, uint32_t throughput, bool changes)
+static void fixture_make(struct engine_fixture *f, uint32_t workers, uint32_t queues,
+                         uint32_t throughput, bool changes)
 {
     *f = (struct engine_fixture){ .config = engine_fixture_config(workers, queues) };
     f->config.actors_max = 1024;
@@ -537,8 +568,8 @@ static void ends_set(_Atomic uint64_t *end, const _Atomic uint64_t *last, unsign
         store_relaxed(&end[i], load_relaxed(&last[i]) + WINDOW + 100);
 }
 
-static void torture(uint32_t workers, uint32_t queues, uint32_t throughput, enum steal_policy_id stealing,
-                    bool changes, unsigned kills)
+static void torture(uint32_t workers, uint32_t queues, uint32_t throughput,
+                    enum steal_policy_id stealing, bool changes, unsigned kills)
 {
     struct engine_fixture f;
     fixture_make(&f, workers, queues, throughput, changes);
@@ -558,13 +589,16 @@ static void torture(uint32_t workers, uint32_t queues, uint32_t throughput, enum
     ends_set(ledger->chain_end, ledger->chain, N_CHAINS);
     life_end_well(life_begin(&f, LIFE_FINISH, (struct injection){ .point = -1 }));
     const struct engine_recovery *sum = &ledger->sum;
-    print_message("%u kills, %llu handlers; found: %llu running, %llu unflushed, %llu armed, %llu locks, %llu parked, "
-                  "%llu attached, "
-                  "%llu spawns undone\n",
-                  kills, (unsigned long long)load_relaxed(&ledger->progress), (unsigned long long)sum->running_handlers,
-                  (unsigned long long)sum->unflushed_outboxes, (unsigned long long)sum->armed_journals,
-                  (unsigned long long)sum->held_locks, (unsigned long long)sum->parked_batches,
-                  (unsigned long long)sum->attached_batches, (unsigned long long)sum->spawns_undone);
+    print_message(
+        "%u kills, %llu handlers; found: %llu running, %llu unflushed, %llu armed, %llu locks, "
+        "%llu parked, "
+        "%llu attached, "
+        "%llu spawns undone\n",
+        kills, (unsigned long long)load_relaxed(&ledger->progress),
+        (unsigned long long)sum->running_handlers, (unsigned long long)sum->unflushed_outboxes,
+        (unsigned long long)sum->armed_journals, (unsigned long long)sum->held_locks,
+        (unsigned long long)sum->parked_batches, (unsigned long long)sum->attached_batches,
+        (unsigned long long)sum->spawns_undone);
     report_add(&found, sum);
     munmap(ledger, sizeof(*ledger));
     close(f.segment_fd);
@@ -605,7 +639,8 @@ static void test_workers_come_and_go(void **state)
 static void test_kills_hit_everything(void **state)
 {
     (void)state;
-    assert_true(found.running_handlers > 0 && found.attached_batches > 0 && found.parked_batches > 0);
+    assert_true(found.running_handlers > 0 && found.attached_batches > 0 &&
+                found.parked_batches > 0);
 #ifndef TEST_SANITIZED /* few kills */
     assert_true(found.unflushed_outboxes > 0 && found.held_locks > 0);
 #ifdef ODEON_INJECT
@@ -617,8 +652,11 @@ static void test_kills_hit_everything(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_worker_one_queue),   cmocka_unit_test(test_two_workers_short_gulps),
-        cmocka_unit_test(test_three_workers_stealing), cmocka_unit_test(test_many_queues), cmocka_unit_test(test_workers_come_and_go),
+        cmocka_unit_test(test_one_worker_one_queue),
+        cmocka_unit_test(test_two_workers_short_gulps),
+        cmocka_unit_test(test_three_workers_stealing),
+        cmocka_unit_test(test_many_queues),
+        cmocka_unit_test(test_workers_come_and_go),
         cmocka_unit_test(test_kills_hit_everything),
     };
     seed = (unsigned)getpid();

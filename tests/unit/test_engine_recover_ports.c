@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kill and recover with clients: the test keeps two ports' memory and goes on posting and reading while a child runs
- * the engine and is killed, again and again.  Each number goes through two actors in different queues and comes back:
+/* Kill and recover with clients: the test keeps two ports' memory and goes on posting and reading
+ * while a child runs the engine and is killed, again and again. Each number goes through two actors
+ * in different queues and comes back:
  *   L1  what a client reads are its own numbers, one after the other, whatever happened in between.
  *   L2  its refused posts are a stream of their own, with the same rule.
  * One of the clients reads seldom, so that deliveries wait behind its ring.
@@ -63,8 +64,8 @@ static int first_on_hop(void *self, const void *message, struct engine_context *
 {
     (void)self;
     const struct hop *hop = message;
-    must("hop",
-         engine_ctx_send(ctx, ledger->second[actor_ref_slot(hop->origin) % N_RELAYS], hop_type, 0, hop, sizeof(*hop)));
+    must("hop", engine_ctx_send(ctx, ledger->second[actor_ref_slot(hop->origin) % N_RELAYS],
+                                hop_type, 0, hop, sizeof(*hop)));
     return ALLOCATION_NODELETE;
 }
 
@@ -81,7 +82,8 @@ struct injection {
     int64_t countdown;
 };
 
-static __attribute__((noreturn)) void child_main(struct engine_fixture *f, bool populate, struct injection injection)
+static __attribute__((noreturn)) void child_main(struct engine_fixture *f, bool populate,
+                                                 struct injection injection)
 {
     struct rlimit no_core = { 0, 0 };
     struct engine_recovery report;
@@ -153,14 +155,18 @@ static bool child_has_ended(pid_t pid)
 static void stream_post(struct stream *s)
 {
     struct client *c = &s->client;
-    while (s->posted - s->received < WINDOW && client_has_room(c, envelope_size(sizeof(struct hop)))) {
+    while (s->posted - s->received < WINDOW &&
+           client_has_room(c, envelope_size(sizeof(struct hop)))) {
         struct hop hop = { .origin = c->ref, .number = s->posted + 1 };
-        client_post(c, ledger->first[c->info.id % N_RELAYS], MESSAGE_TYPE_FIRST_USER, &hop, sizeof(hop));
+        client_post(c, ledger->first[c->info.id % N_RELAYS], MESSAGE_TYPE_FIRST_USER, &hop,
+                    sizeof(hop));
         s->posted++;
-        if (s->posted % 50 == 0 && s->refusals_posted - s->refusals_received < WINDOW / 50 && client_has_room(c, 32)) {
+        if (s->posted % 50 == 0 && s->refusals_posted - s->refusals_received < WINDOW / 50 &&
+            client_has_room(c, 32)) {
             uint64_t correlation = ++s->refusals_posted;
             client_post_as(c,
-                           (struct envelope){ .to = actor_ref_make(ODEON_PORTS_MAX + 200, 99), /* never there */
+                           /* never there */
+                           (struct envelope){ .to = actor_ref_make(ODEON_PORTS_MAX + 200, 99),
                                               .type = MESSAGE_TYPE_FIRST_USER,
                                               .length = sizeof(correlation),
                                               .flags = ENVELOPE_CORRELATED },
@@ -213,19 +219,22 @@ static struct injection injection_draw(void)
     static const struct {
         enum inject_point point;
         uint64_t mean;
-    } points[] = { { INJECT_PORT, 20 },     { INJECT_PORT, 200 },   { INJECT_OUTBOX, 50 },    { INJECT_LOCK, 80 },
-                   { INJECT_COPIED, 80 },   { INJECT_JOURNAL, 80 }, { INJECT_PUBLISHED, 80 }, { INJECT_STEP, 80 },
-                   { INJECT_PARKED, 10 },   { INJECT_RELEASE, 30 }, { INJECT_RECOVERY, 4 },   { INJECT_JOURNAL, 3 },
-                   { INJECT_PUBLISHED, 3 }, { INJECT_HANDLER, 900 } };
+    } points[] = { { INJECT_PORT, 20 },      { INJECT_PORT, 200 },   { INJECT_OUTBOX, 50 },
+                   { INJECT_LOCK, 80 },      { INJECT_COPIED, 80 },  { INJECT_JOURNAL, 80 },
+                   { INJECT_PUBLISHED, 80 }, { INJECT_STEP, 80 },    { INJECT_PARKED, 10 },
+                   { INJECT_RELEASE, 30 },   { INJECT_RECOVERY, 4 }, { INJECT_JOURNAL, 3 },
+                   { INJECT_PUBLISHED, 3 },  { INJECT_HANDLER, 900 } };
     if (draw(5) != 0) {
         size_t i = draw(sizeof(points) / sizeof(points[0]));
-        injection = (struct injection){ .point = points[i].point, .countdown = 1 + (int64_t)draw(2 * points[i].mean) };
+        injection = (struct injection){ .point = points[i].point,
+                                        .countdown = 1 + (int64_t)draw(2 * points[i].mean) };
     }
 #endif
     return injection;
 }
 
-/* Until the wanted number has been read, or the child has ended by itself, which is only right with an injection. */
+/* Until the wanted number has been read, or the child has ended by itself, which is only right with
+ * an injection. */
 static void life(struct engine_fixture *f)
 {
     struct injection injection = injection_draw();
@@ -263,7 +272,8 @@ static uint64_t stat_of(struct engine_fixture *f, enum stat_index stat)
     assert_true(base != MAP_FAILED);
     uint64_t n = 0;
     for (uint32_t id = 0; id <= f->config.n_workers; id++)
-        n += load_relaxed(&((const struct stats_worker *)(base + STATS_WORKER_OFFSET))[id].value[stat]);
+        n += load_relaxed(
+            &((const struct stats_worker *)(base + STATS_WORKER_OFFSET))[id].value[stat]);
     munmap((void *)base, STATS_SEGMENT_SIZE);
     return n;
 }
@@ -297,7 +307,8 @@ static void torture(uint32_t workers, uint32_t queues, uint32_t throughput, unsi
     uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
     for (unsigned i = 0; i < N_CLIENTS; i++) {
         struct stream *s = &streams[i];
-        while ((s->received < s->posted || s->refusals_received < s->refusals_posted) && engine_now_ns() < until)
+        while ((s->received < s->posted || s->refusals_received < s->refusals_posted) &&
+               engine_now_ns() < until)
             if (stream_read(s) == 0)
                 sched_yield();
         assert_int_equal(s->received, s->posted);
@@ -306,7 +317,8 @@ static void torture(uint32_t workers, uint32_t queues, uint32_t throughput, unsi
     }
     child_end(pid);
     const struct engine_recovery *sum = &ledger->sum;
-    print_message("%u kills, %lu numbers, %lu refusals; found: %lu ports attached, %lu running, %lu unflushed, %lu "
+    print_message("%u kills, %lu numbers, %lu refusals; found: %lu ports attached, %lu running, "
+                  "%lu unflushed, %lu "
                   "armed, %lu locks\n",
                   kills, (unsigned long)total_received(),
                   (unsigned long)(streams[0].refusals_received + streams[1].refusals_received),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recovery of states made by hand: each line of the commit protocol at which a worker can have died, laid into the
- * segment with the worker's own words and no thread; then the segment is opened again, and what should have happened is
- * looked at. */
+/* Recovery of states made by hand: each line of the commit protocol at which a worker can have
+ * died, laid into the segment with the worker's own words and no thread; then the segment is opened
+ * again, and what should have happened is looked at. */
 #include "daemon/engine/actors.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/outbox.h"
@@ -63,9 +63,11 @@ static void fixture_begin(struct engine_fixture *f)
         (void)engine_fixture_spawn(f, probe_type, &i, 4);
     /* whichever came where: one in each queue, knowing which */
     struct engine_actor_view view;
-    for (uint32_t slot = 0; engine_actor_next(f->engine, slot, &view) == 0; slot = actor_ref_slot(view.ref) + 1) {
+    for (uint32_t slot = 0; engine_actor_next(f->engine, slot, &view) == 0;
+         slot = actor_ref_slot(view.ref) + 1) {
         actors[view.queue] = view.ref;
-        memcpy(f->engine->segment.args + (uint64_t)actor_ref_slot(view.ref) * ODEON_SPAWN_ARGS_MAX, &view.queue, 4);
+        memcpy(f->engine->segment.args + (uint64_t)actor_ref_slot(view.ref) * ODEON_SPAWN_ARGS_MAX,
+               &view.queue, 4);
     }
     for (uint32_t i = 0; i < N_QUEUES; i++)
         assert_int_not_equal(actors[i], 0);
@@ -97,7 +99,8 @@ static void run_all(struct engine_fixture *f)
 
 static struct envelope number_envelope(uint32_t queue)
 {
-    return (struct envelope){ .to = actors[queue], .type = number_type, .length = 8, .behaviour = 0 };
+    return (
+        struct envelope){ .to = actors[queue], .type = number_type, .length = 8, .behaviour = 0 };
 }
 
 /* A record in a queue's buffer, as if somebody had sent it. */
@@ -105,7 +108,8 @@ static void queue_put(struct engine_fixture *f, uint32_t queue, unsigned buffer,
 {
     struct segment *s = &f->engine->segment;
     _Atomic uint64_t *length = &s->queues[queue].len[buffer];
-    struct envelope *at = (struct envelope *)(segment_window(s, queue, buffer) + load_relaxed(length));
+    struct envelope *at =
+        (struct envelope *)(segment_window(s, queue, buffer) + load_relaxed(length));
     *at = number_envelope(queue);
     memcpy(envelope_payload(at), &number, sizeof(number));
     store_relaxed(length, load_relaxed(length) + 32);
@@ -124,10 +128,11 @@ static void outbox_put(struct worker *w, uint32_t destination, uint64_t number)
 static uint64_t dead_letters(struct engine_fixture *f, enum envelope_reason reason)
 {
     struct segment *s = &f->engine->segment;
-    const uint8_t *base =
-        segment_window(s, s->dead_letters, queue_active(load_relaxed(&s->queues[s->dead_letters].sel)));
+    const uint8_t *base = segment_window(
+        s, s->dead_letters, queue_active(load_relaxed(&s->queues[s->dead_letters].sel)));
     uint64_t end = queue_backlog_bytes(&s->queues[s->dead_letters]), n = 0;
-    for (uint64_t at = 0; at < end; at += envelope_record_size((const struct envelope *)(base + at))) {
+    for (uint64_t at = 0; at < end;
+         at += envelope_record_size((const struct envelope *)(base + at))) {
         at += sizeof(struct segment_dead_letter);
         n += ((const struct envelope *)(base + at))->reserved == reason;
     }
@@ -163,7 +168,8 @@ static void step_cut(struct engine_fixture *f, struct worker *w, uint32_t step, 
         uint8_t *base = segment_window(s, group->destination, active);
         for (uint64_t at = 0; at < bytes; at += 32, length += 32) {
             if (group->destination == s->dead_letters) {
-                *(struct segment_dead_letter *)(base + length) = (struct segment_dead_letter){ .id = length + 1 };
+                *(struct segment_dead_letter *)(base + length) =
+                    (struct segment_dead_letter){ .id = length + 1 };
                 length += sizeof(struct segment_dead_letter);
             }
             memcpy(base + length, (const uint8_t *)envelopes + at, 32);
@@ -312,7 +318,9 @@ static void test_spawn_that_was_not_committed(void **state)
         queues_clear(&f);
         struct worker *w = f.engine->workers[0];
         uint32_t queue = 0;
-        struct spawn_request request = { .type = probe_type, .name = "fresh", .args = &queue, .args_size = 4 };
+        struct spawn_request request = {
+            .type = probe_type, .name = "fresh", .args = &queue, .args_size = 4
+        };
         actor_ref ref, found;
         assert_int_equal(actors_spawn(w, &request, &ref), 0);
         turn_newborn_settle(w, 0);
@@ -324,7 +332,8 @@ static void test_spawn_that_was_not_committed(void **state)
         run_all(&f);
         assert_int_equal(n_inits, committed);
         if (!committed) { /* name and slot are free again, the reference is not */
-            assert_int_equal(engine_actor_spawn(f.engine, probe_type, "fresh", &queue, 4, &found), 0);
+            assert_int_equal(engine_actor_spawn(f.engine, probe_type, "fresh", &queue, 4, &found),
+                             0);
             assert_int_equal(actor_ref_generation(spawn_in_slot(&f, actor_ref_slot(ref))), 2);
         }
         engine_fixture_close(&f);
@@ -410,9 +419,11 @@ static void test_tail_appends_count_as_far_as_committed(void **state)
     for (unsigned tails = 0; tails <= 2; tails++) {
         struct engine_fixture f;
         struct worker *w = batch_attach(&f, 1);
-        store_relaxed(&f.engine->segment.queues[0].len[1], 0); /* the way behind the tail is open: nothing else waits */
+        /* the way behind the tail is open: nothing else waits */
+        store_relaxed(&f.engine->segment.queues[0].len[1], 0);
         struct envelope *at = (struct envelope *)(segment_window(&f.engine->segment, 0, 0) + 128);
-        for (uint64_t number = 5; number <= 6; number++, at = (struct envelope *)((uint8_t *)at + 32)) {
+        for (uint64_t number = 5; number <= 6;
+             number++, at = (struct envelope *)((uint8_t *)at + 32)) {
             *at = number_envelope(0);
             memcpy(envelope_payload(at), &number, 8);
         }
@@ -441,8 +452,8 @@ static void test_running_message_is_marked(void **state)
     engine_fixture_close(&f);
 }
 
-/* A batch that has gone on at the beginning of its buffer: 3 and 4, then `second` records from 5 on in front of them; `consumed` of the
- * first piece.  Attached, or, with `parked`, set aside. */
+/* A batch that has gone on at the beginning of its buffer: 3 and 4, then `second` records from 5 on
+ * in front of them; `consumed` of the first piece. Attached, or, with `parked`, set aside. */
 static void batch_in_two(unsigned consumed, unsigned second, bool parked)
 {
     struct engine_fixture f;
@@ -451,7 +462,8 @@ static void batch_in_two(unsigned consumed, unsigned second, bool parked)
     uint64_t unreceived = 0;
     store_relaxed(&queue->len[1], 0); /* nothing else waits */
     for (uint64_t i = 0; i < second; i++) {
-        struct envelope *at = (struct envelope *)(segment_window(&f.engine->segment, 0, 0) + 32 * i);
+        struct envelope *at =
+            (struct envelope *)(segment_window(&f.engine->segment, 0, 0) + 32 * i);
         *at = number_envelope(0);
         memcpy(envelope_payload(at), &(uint64_t){ 5 + i }, 8);
     }
@@ -491,7 +503,8 @@ static void test_batch_in_two_pieces(void **state)
         }
 }
 
-/* Counts go on where the low part ends, records behind that are greater, and journals of before are void. */
+/* Counts go on where the low part ends, records behind that are greater, and journals of before are
+ * void. */
 static void test_count_gets_a_new_high_part(void **state)
 {
     (void)state;
@@ -499,7 +512,8 @@ static void test_count_gets_a_new_high_part(void **state)
     struct worker *w = batch_attach(&f, 1);
     for (unsigned i = 0; i < 3; i++) {
         uint64_t before = commit_count(w);
-        store_relaxed(&w->slot->what, commit_what(0, COMMIT_LOW_MASK / 2 + i)); /* as if so many messages had been run */
+        /* as if so many messages had been run */
+        store_relaxed(&w->slot->what, commit_what(0, COMMIT_LOW_MASK / 2 + i));
         assert_true(commit_count(w) > before);
         before = commit_count(w);
         journal_arm(w, 1, 0, 4096);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a segment: what is taken, what is refused with which text, and that a refusal leaves no trace in the file. */
+/* Opening a segment: what is taken, what is refused with which text, and that a refusal leaves no
+ * trace in the file. */
 #include <sys/stat.h>
 
 #include "engine_fixture.h"
@@ -26,7 +27,8 @@ static struct print print_of(int fd)
     assert_int_equal(fstat(fd, &st), 0);
     struct print print = { .size = (uint64_t)st.st_size, .sum = 14695981039346656037u };
     static uint64_t words[8192];
-    for (off_t at = 0, end; (at = lseek(fd, at, SEEK_DATA)) >= 0; at = end) { /* the rest is zeros, and most of it */
+    /* the rest is zeros, and most of it */
+    for (off_t at = 0, end; (at = lseek(fd, at, SEEK_DATA)) >= 0; at = end) {
         end = lseek(fd, at, SEEK_HOLE);
         if (end - at > (off_t)sizeof(words))
             end = at + (off_t)sizeof(words);
@@ -38,7 +40,8 @@ static struct print print_of(int fd)
     return print;
 }
 
-static void assert_refused(const struct engine_config *config, int fd, int stats_fd, const char *part_of_text)
+static void assert_refused(const struct engine_config *config, int fd, int stats_fd,
+                           const char *part_of_text)
 {
     struct engine *engine = NULL;
     const char *text = NULL;
@@ -61,12 +64,13 @@ static void test_other_sizes(void **state)
     engine_fixture_open(&f, small_config());
     f.engine = engine_close(f.engine);
     struct engine_config other;
-#define OTHER(field, value)                                                                                            \
-    do {                                                                                                               \
-        other = small_config();                                                                                        \
-        other.field = (value);                                                                                         \
-        assert_refused(&other, f.segment_fd, f.stats_fd,                                                               \
-                       engine_segment_size(&other) > engine_segment_size(&f.config) ? "" : "sizes");                   \
+#define OTHER(field, value)                                                                        \
+    do {                                                                                           \
+        other = small_config();                                                                    \
+        other.field = (value);                                                                     \
+        assert_refused(&other, f.segment_fd, f.stats_fd,                                           \
+                       engine_segment_size(&other) > engine_segment_size(&f.config) ? ""           \
+                                                                                    : "sizes");    \
     } while (0)
     OTHER(n_workers, 1);
     OTHER(n_workers, 3);
@@ -160,7 +164,8 @@ static void test_half_formatted(void **state)
     engine_fixture_reopen(&f, &report);
     assert_int_equal(report.boots, 1);
     assert_int_equal(f.engine->segment.header->n_queues, f.engine->segment.n_queues);
-    assert_int_equal(f.engine->segment.n_mailboxes, 2 * 2 + 2 + ODEON_FOLLOW_QUEUES + 2); /* ordinary, pinned, follow, aside */
+    /* ordinary, pinned, follow, aside */
+    assert_int_equal(f.engine->segment.n_mailboxes, 2 * 2 + 2 + ODEON_FOLLOW_QUEUES + 2);
     engine_fixture_close(&f);
 }
 
@@ -172,13 +177,13 @@ static void test_bad_configurations(void **state)
         stats_fd = memfd_make_sealed("stats", STATS_SEGMENT_SIZE);
     struct engine *engine = NULL;
     const char *text;
-#define BAD(field, value)                                                                                              \
-    do {                                                                                                               \
-        struct engine_config bad = good;                                                                               \
-        bad.field = (value);                                                                                           \
-        text = "";                                                                                                     \
-        assert_int_equal(engine_open(&bad, fd, stats_fd, &engine, &text), -EINVAL);                                    \
-        assert_true(strlen(text) > 10);                                                                                \
+#define BAD(field, value)                                                                          \
+    do {                                                                                           \
+        struct engine_config bad = good;                                                           \
+        bad.field = (value);                                                                       \
+        text = "";                                                                                 \
+        assert_int_equal(engine_open(&bad, fd, stats_fd, &engine, &text), -EINVAL);                \
+        assert_true(strlen(text) > 10);                                                            \
     } while (0)
     BAD(n_workers, 0);
     BAD(n_workers, ODEON_WORKERS_MAX + 1);
@@ -227,7 +232,8 @@ static void test_nothing_overlaps(void **state)
         part[n].at = segment_outbox(s, id);
         part[n++].bytes = s->header->outbox_bytes;
     }
-#define TABLE(pointer, count) (part[n].at = (const uint8_t *)(pointer), part[n++].bytes = (count) * sizeof(*(pointer)))
+#define TABLE(pointer, count)                                                                      \
+    (part[n].at = (const uint8_t *)(pointer), part[n++].bytes = (count) * sizeof(*(pointer)))
     TABLE(s->header, 1);
     TABLE(s->workers, s->n_ids);
     TABLE(s->queues, s->dead_letters + 1);
@@ -241,9 +247,11 @@ static void test_nothing_overlaps(void **state)
     for (unsigned i = 0; i < n; i++) {
         assert_true(part[i].at >= s->base && part[i].at + part[i].bytes <= s->base + s->size);
         for (unsigned k = 0; k < i; k++)
-            assert_true(part[i].at + part[i].bytes <= part[k].at || part[k].at + part[k].bytes <= part[i].at);
+            assert_true(part[i].at + part[i].bytes <= part[k].at ||
+                        part[k].at + part[k].bytes <= part[i].at);
     }
-    assert_true(s->header->window_bytes >= s->header->limit_bytes + s->n_ids * s->header->outbox_bytes);
+    assert_true(s->header->window_bytes >=
+                s->header->limit_bytes + s->n_ids * s->header->outbox_bytes);
     engine_fixture_close(&f);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stealing, sleeping and waking with real workers: however the load lies, each message is run once, no two behaviours
- * of an actor run at a time, messages of a pair stay in order, and nobody sleeps while there is work for him. */
+/* Stealing, sleeping and waking with real workers: however the load lies, each message is run once,
+ * no two behaviours of an actor run at a time, messages of a pair stay in order, and nobody sleeps
+ * while there is work for him. */
 #include <sched.h>
 
 #include "daemon/engine/steal.h"
@@ -120,7 +121,8 @@ static int on_hop(void *self, const void *message, struct engine_context *ctx)
     const uint64_t *left = message;
     uint64_t next = *left - 1;
     atomic_fetch_add(&n_handled, 1);
-    if (next > 0 && engine_ctx_send(ctx, actors[next % N_ACTORS], hop_type, 0, &next, sizeof(next)) < 0)
+    if (next > 0 &&
+        engine_ctx_send(ctx, actors[next % N_ACTORS], hop_type, 0, &next, sizeof(next)) < 0)
         wrong("a hop failed");
     return ALLOCATION_NODELETE;
 }
@@ -129,7 +131,8 @@ struct kinds {
     uint32_t mesh, block, hop;
 };
 
-static struct kinds fixture_begin(struct engine_fixture *f, uint32_t workers, enum steal_policy_id stealing)
+static struct kinds fixture_begin(struct engine_fixture *f, uint32_t workers,
+                                  enum steal_policy_id stealing)
 {
     struct engine_config config = engine_fixture_config(workers, QUEUES);
     config.actors_max = 4096;
@@ -142,15 +145,18 @@ static struct kinds fixture_begin(struct engine_fixture *f, uint32_t workers, en
     tick_type = engine_fixture_message(f, "tick", 8, false);
     block_type = engine_fixture_message(f, "block", 0, false);
     hop_type = engine_fixture_message(f, "hop", 8, false);
-    struct engine_behaviour of_mesh[] = { { number_type, sizeof(struct number), false, mesh_on_number },
+    struct engine_behaviour of_mesh[] = { { number_type, sizeof(struct number), false,
+                                            mesh_on_number },
                                           { tick_type, 8, false, mesh_on_tick } };
-    struct engine_behaviour of_block = { block_type, 0, false, on_block }, of_hop = { hop_type, 8, false, on_hop };
+    struct engine_behaviour of_block = { block_type, 0, false, on_block },
+                            of_hop = { hop_type, 8, false, on_hop };
     atomic_store(&n_handled, 0);
     atomic_store(&first_wrong, NULL);
     atomic_store(&blocked, 0);
     atomic_store(&let_go, 0);
     return (struct kinds){
-        .mesh = engine_fixture_type(f, "mesh", sizeof(struct mesh_state), mesh_init, NULL, of_mesh, 2),
+        .mesh =
+            engine_fixture_type(f, "mesh", sizeof(struct mesh_state), mesh_init, NULL, of_mesh, 2),
         .block = engine_fixture_type(f, "block", 8, NULL, NULL, &of_block, 1),
         .hop = engine_fixture_type(f, "hop", 8, NULL, NULL, &of_hop, 1),
     };
@@ -166,7 +172,8 @@ static void fixture_end(struct engine_fixture *f)
 }
 
 /* An actor in a queue that was laid out for `worker`; others that came on the way stay unused. */
-static actor_ref spawn_at(struct engine_fixture *f, uint32_t type, uint32_t worker, const void *args, size_t size)
+static actor_ref spawn_at(struct engine_fixture *f, uint32_t type, uint32_t worker,
+                          const void *args, size_t size)
 {
     for (unsigned i = 0; i < 2 * QUEUES * f->config.n_workers; i++) {
         struct engine_actor_view view;
@@ -190,7 +197,8 @@ static void mesh_begin(struct engine_fixture *f, uint64_t ticks, uint32_t fan_ou
     mesh.fan_out = fan_out;
     mesh.work_ns = work_ns;
     for (uint32_t i = 0; i < N_ACTORS; i++)
-        assert_int_equal(engine_actor_send(f->engine, actors[i], tick_type, &ticks, sizeof(ticks)), 0);
+        assert_int_equal(engine_actor_send(f->engine, actors[i], tick_type, &ticks, sizeof(ticks)),
+                         0);
 }
 
 /* What workers other than worker 0 have run. */
@@ -202,8 +210,10 @@ static uint64_t run_by_thieves(struct engine_fixture *f)
     return n;
 }
 
-/* All the load lies with worker 0.  Again until the others have had their share: on a loaded machine a round may be over before they run. */
-static void balance(uint32_t workers, enum steal_policy_id stealing, enum steal_mode mode, uint32_t sources, unsigned flags)
+/* All the load lies with worker 0. Again until the others have had their share: on a loaded machine
+ * a round may be over before they run. */
+static void balance(uint32_t workers, enum steal_policy_id stealing, enum steal_mode mode,
+                    uint32_t sources, unsigned flags)
 {
     struct engine_fixture f;
     uint64_t ticks = TEST_SCALE(400), expected = 0, until = engine_now_ns() + TEST_DEADLINE_NS;
@@ -220,7 +230,8 @@ static void balance(uint32_t workers, enum steal_policy_id stealing, enum steal_
         assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
         assert_int_equal(atomic_load(&n_handled), expected);
     } while (!stays && run_by_thieves(&f) <= expected / 40 && engine_now_ns() < until);
-    uint64_t steals = engine_fixture_stat(&f, STAT_steals), visits = engine_fixture_stat(&f, STAT_visits);
+    uint64_t steals = engine_fixture_stat(&f, STAT_steals),
+             visits = engine_fixture_stat(&f, STAT_visits);
     if (stealing == STEAL_NONE)
         assert_int_equal(steals + visits, 0);
     if (stays) /* the others begin the unused actors that lie with them, no more */
@@ -229,7 +240,8 @@ static void balance(uint32_t workers, enum steal_policy_id stealing, enum steal_
         assert_true((steals > 0 || stealing == STEAL_SHARE) && run_by_thieves(&f) > expected / 40);
     bool home = stays || (mode == STEAL_VISIT && !(flags & SOURCE_FOLLOW));
     for (uint32_t source = 0; home && source < QUEUES; source++)
-        assert_true(engine_fixture_until(load_relaxed(&f.engine->sources[source].own) == own_idle(0)));
+        assert_true(
+            engine_fixture_until(load_relaxed(&f.engine->sources[source].own) == own_idle(0)));
     if (flags == 0)
         assert_true(mode == STEAL_VISIT ? visits > 0 : visits == 0);
     if (flags & SOURCE_FOLLOW)
@@ -324,7 +336,8 @@ static void test_policy_changes_live(void **state)
     uint64_t until = engine_now_ns() + TEST_DEADLINE_NS, changes = 0;
     while (atomic_load(&n_handled) < expected && engine_now_ns() < until) {
         changes++;
-        steal_set(f.engine, (enum steal_policy_id)(changes % STEAL_N), (enum steal_mode)(changes / STEAL_N % STEAL_MODE_N), 1 + changes % 5);
+        steal_set(f.engine, (enum steal_policy_id)(changes % STEAL_N),
+                  (enum steal_mode)(changes / STEAL_N % STEAL_MODE_N), 1 + changes % 5);
         engine_set_throughput(f.engine, 1 + changes % 100);
         nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
     }
@@ -334,8 +347,10 @@ static void test_policy_changes_live(void **state)
     fixture_end(&f);
 }
 
-/* While one worker does not come back from a handler, everything that is not in that handler's queue goes on. */
-static void stuck(uint32_t workers, enum steal_policy_id stealing, enum steal_mode mode, uint32_t sources)
+/* While one worker does not come back from a handler, everything that is not in that handler's
+ * queue goes on. */
+static void stuck(uint32_t workers, enum steal_policy_id stealing, enum steal_mode mode,
+                  uint32_t sources)
 {
     struct engine_fixture f;
     struct kinds kinds = fixture_begin(&f, workers, stealing);
@@ -357,7 +372,8 @@ static void stuck(uint32_t workers, enum steal_policy_id stealing, enum steal_mo
     for (uint32_t n = 1; n <= rounds; n++) {
         for (uint32_t i = 0; i < N_ACTORS; i++) {
             struct number number = { .sender = N_ACTORS, .number = n };
-            assert_int_equal(engine_actor_send(f.engine, actors[i], number_type, &number, sizeof(number)), 0);
+            assert_int_equal(
+                engine_actor_send(f.engine, actors[i], number_type, &number, sizeof(number)), 0);
         }
         if (n % 50 == 0) /* they sleep in between */
             assert_true(engine_fixture_until(atomic_load(&n_handled) == n * N_ACTORS));
@@ -408,7 +424,8 @@ static void test_stuck_handler_share(void **state)
 }
 
 /* Single messages, each of which finds everybody asleep, or just falling asleep. */
-static void every_message_wakes(enum steal_policy_id stealing, enum steal_mode mode, uint32_t moderate_sleeps, uint64_t relaxed_ns)
+static void every_message_wakes(enum steal_policy_id stealing, enum steal_mode mode,
+                                uint32_t moderate_sleeps, uint64_t relaxed_ns)
 {
     struct engine_fixture f;
     struct kinds kinds = fixture_begin(&f, 3, stealing);
@@ -422,7 +439,8 @@ static void every_message_wakes(enum steal_policy_id stealing, enum steal_mode m
     assert_int_equal(engine_start(f.engine), 0);
     uint64_t n = TEST_SCALE(20000), one = 1;
     for (uint64_t i = 1; i <= n; i++) {
-        assert_int_equal(engine_actor_send(f.engine, actors[i * 7 % N_ACTORS], hop_type, &one, sizeof(one)), 0);
+        assert_int_equal(
+            engine_actor_send(f.engine, actors[i * 7 % N_ACTORS], hop_type, &one, sizeof(one)), 0);
         uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
         while (atomic_load(&n_handled) < i && engine_now_ns() < until)
             sched_yield();
@@ -430,7 +448,8 @@ static void every_message_wakes(enum steal_policy_id stealing, enum steal_mode m
         spin_ns(i * 997 % 20000); /* where in its way to sleep the next one meets a worker */
     }
     assert_true(engine_fixture_stat(&f, STAT_parks) > 0);
-    assert_true(moderate_sleeps ? engine_fixture_stat(&f, STAT_parks_moderate) > 0 : engine_fixture_stat(&f, STAT_parks_moderate) == 0);
+    assert_true(moderate_sleeps ? engine_fixture_stat(&f, STAT_parks_moderate) > 0
+                                : engine_fixture_stat(&f, STAT_parks_moderate) == 0);
     if (relaxed_ns)
         assert_true(engine_fixture_until(engine_fixture_stat(&f, STAT_relaxed_timeouts) > 0));
     else
@@ -458,7 +477,8 @@ static void test_every_message_wakes_between_short_sleeps(void **state)
 }
 
 /* Fewer messages than workers go round: at each hop somebody falls asleep and somebody is woken. */
-static void round_trip(uint32_t workers, enum steal_policy_id stealing, uint64_t spin, unsigned tokens)
+static void round_trip(uint32_t workers, enum steal_policy_id stealing, uint64_t spin,
+                       unsigned tokens)
 {
     struct engine_fixture f;
     uint64_t hops = TEST_SCALE(100000);
@@ -470,7 +490,8 @@ static void round_trip(uint32_t workers, enum steal_policy_id stealing, uint64_t
     for (unsigned i = 0; i < tokens; i++)
         assert_int_equal(engine_actor_send(f.engine, actors[i], hop_type, &hops, sizeof(hops)), 0);
     if (!engine_fixture_until(atomic_load(&n_handled) == tokens * hops))
-        fail_msg("%lu of %lu hops", (unsigned long)atomic_load(&n_handled), (unsigned long)(tokens * hops));
+        fail_msg("%lu of %lu hops", (unsigned long)atomic_load(&n_handled),
+                 (unsigned long)(tokens * hops));
     fixture_end(&f);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One message after the other: sends and their memory, order, limits, the four ways to end, and everything that ends as
- * a dead letter.
+/* One message after the other: sends and their memory, order, limits, the four ways to end, and
+ * everything that ends as a dead letter.
  *
- * Most behaviours here are scripts: the message carries the function that its receiver is to run. */
+ * Most behaviours here are scripts: the message carries the function that its receiver is to
+ * run. */
 #include <sched.h>
 
 #include "daemon/engine/actors.h"
@@ -55,7 +56,8 @@ static uint8_t pattern(uint64_t size, uint64_t i)
     return (uint8_t)(size * 13 + i * 7 + 1);
 }
 
-/* The size is in the number of bytes; each is known, and those up to the next multiple of eight are zero. */
+/* The size is in the number of bytes; each is known, and those up to the next multiple of eight are
+ * zero. */
 static int on_bytes(void *self, const void *message, struct engine_context *ctx)
 {
     (void)self;
@@ -162,7 +164,8 @@ static void start(struct engine_fixture *f)
 static void run(struct engine_fixture *f, actor_ref actor, script_fn script, void *argument)
 {
     struct script message = { .run = script, .argument = argument };
-    assert_int_equal(engine_actor_send(f->engine, actor, script_type, &message, sizeof(message)), 0);
+    assert_int_equal(engine_actor_send(f->engine, actor, script_type, &message, sizeof(message)),
+                     0);
     settle(f);
 }
 
@@ -175,9 +178,11 @@ static uint64_t dead_letters(struct engine_fixture *f, enum envelope_reason reas
 {
     struct segment *s = &f->engine->segment;
     struct segment_queue *queue = &s->queues[s->dead_letters];
-    const uint8_t *base = segment_window(s, s->dead_letters, queue_active(load_relaxed(&queue->sel)));
+    const uint8_t *base =
+        segment_window(s, s->dead_letters, queue_active(load_relaxed(&queue->sel)));
     uint64_t end = queue_backlog_bytes(queue), n = 0;
-    for (uint64_t at = 0; at < end; at += envelope_record_size((const struct envelope *)(base + at))) {
+    for (uint64_t at = 0; at < end;
+         at += envelope_record_size((const struct envelope *)(base + at))) {
         at += sizeof(struct segment_dead_letter);
         n += ((const struct envelope *)(base + at))->reserved == reason;
     }
@@ -195,8 +200,9 @@ struct sizes_argument {
 static int script_sizes(void *self, struct engine_context *ctx, void *argument)
 {
     (void)self;
-    static const uint32_t sizes[] = { 0,  1,   2,    7,    8,    9,    15,    16,    17,    23,   24,
-                                      25, 100, 1000, 4095, 4096, 8191, 32760, 32761, 32767, 32768 };
+    static const uint32_t sizes[] = { 0,    1,    2,    7,     8,     9,     15,
+                                      16,   17,   23,   24,    25,    100,   1000,
+                                      4095, 4096, 8191, 32760, 32761, 32767, 32768 };
     struct sizes_argument *a = argument;
     static uint8_t bytes[ODEON_PAYLOAD_MAX + 8];
     for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
@@ -204,10 +210,12 @@ static int script_sizes(void *self, struct engine_context *ctx, void *argument)
         for (uint32_t i = 0; i < size; i++)
             bytes[i] = pattern(size, i);
         a->sent += engine_ctx_send(ctx, a->to, bytes_type, 2, bytes, size) == 0;
-        a->sent += engine_ctx_send_tail(ctx, a->to, bytes_type, 200, bytes, cut, bytes + cut, size - cut) == 0;
+        a->sent += engine_ctx_send_tail(ctx, a->to, bytes_type, 200, bytes, cut, bytes + cut,
+                                        size - cut) == 0;
     }
     a->too_large = engine_ctx_send(ctx, a->to, bytes_type, 2, bytes, ODEON_PAYLOAD_MAX + 1);
-    a->too_large_tail = engine_ctx_send_tail(ctx, a->to, bytes_type, 2, bytes, 10, bytes, ODEON_PAYLOAD_MAX);
+    a->too_large_tail =
+        engine_ctx_send_tail(ctx, a->to, bytes_type, 2, bytes, 10, bytes, ODEON_PAYLOAD_MAX);
     return ALLOCATION_NODELETE;
 }
 
@@ -216,7 +224,8 @@ static void test_payload_sizes_and_padding(void **state)
     (void)state;
     struct engine_fixture f;
     fixture_begin(&f, 2, 4096);
-    actor_ref first = probe(&f), others[] = { probe(&f), probe(&f) }; /* in the other queue, in the same */
+    /* in the other queue, in the same */
+    actor_ref first = probe(&f), others[] = { probe(&f), probe(&f) };
     struct segment *s = &f.engine->segment;
     for (uint32_t q = 0; q < 2; q++) /* what lay there before */
         for (unsigned buffer = 0; buffer < 2; buffer++)
@@ -246,7 +255,8 @@ struct order_argument {
     int result;
 };
 
-/* Numbers to another actor, sometimes behind something large, and on with the next message to itself. */
+/* Numbers to another actor, sometimes behind something large, and on with the next message to
+ * itself. */
 static int script_order(void *self, struct engine_context *ctx, void *argument)
 {
     (void)self;
@@ -255,7 +265,8 @@ static int script_order(void *self, struct engine_context *ctx, void *argument)
     for (unsigned i = 0; i < 5 && a->number < a->last && a->result == 0; i++) {
         uint64_t number = ++a->number;
         if (a->large && number % 7 == 0)
-            a->result = engine_ctx_send(ctx, ctx->self, alien_type, 0, bytes, number * 977 % ODEON_PAYLOAD_MAX);
+            a->result = engine_ctx_send(ctx, ctx->self, alien_type, 0, bytes,
+                                        number * 977 % ODEON_PAYLOAD_MAX);
         if (a->result == 0)
             a->result = engine_ctx_send(ctx, a->to, number_type, 1, &number, sizeof(number));
     }
@@ -270,7 +281,9 @@ static void order(uint32_t throughput, bool large, bool flood)
     struct engine_fixture f;
     fixture_begin(&f, 1, throughput);
     actor_ref bystander = probe(&f);
-    struct order_argument a = { .self = probe(&f), .to = probe(&f), .last = TEST_SCALE(100000), .large = large };
+    struct order_argument a = {
+        .self = probe(&f), .to = probe(&f), .last = TEST_SCALE(100000), .large = large
+    };
     start(&f);
     struct script first = { .run = script_order, .argument = &a };
     assert_int_equal(engine_actor_send(f.engine, a.self, script_type, &first, sizeof(first)), 0);
@@ -311,12 +324,14 @@ static void test_throughput_limit_parks(void **state)
     fixture_begin(&f, 1, 3);
     actor_ref actor = probe(&f);
     for (uint64_t number = 1; number <= 20; number++)
-        assert_int_equal(engine_actor_send(f.engine, actor, number_type, &number, sizeof(number)), 0);
+        assert_int_equal(engine_actor_send(f.engine, actor, number_type, &number, sizeof(number)),
+                         0);
     start(&f);
     assert_int_equal(seen.numbers, 20);
     assert_int_equal(seen.wrong_order, 0);
     assert_int_equal(engine_fixture_stat(&f, STAT_gulps), 1);
-    assert_int_equal(engine_fixture_stat(&f, STAT_batches_parked), 6); /* 21 records, three at a time */
+    /* 21 records, three at a time */
+    assert_int_equal(engine_fixture_stat(&f, STAT_batches_parked), 6);
     assert_int_equal(engine_fixture_stat(&f, STAT_messages_processed), 21);
     fixture_end(&f);
 }
@@ -343,8 +358,9 @@ static int script_call(void *self, struct engine_context *ctx, void *argument)
 {
     (void)self;
     struct call_argument *a = argument;
-    return engine_ctx_send(ctx, a->to, script_type, 0, &a->script, sizeof(a->script)) == 0 ? ALLOCATION_NODELETE
-                                                                                           : ALLOCATION_DELETE;
+    return engine_ctx_send(ctx, a->to, script_type, 0, &a->script, sizeof(a->script)) == 0
+               ? ALLOCATION_NODELETE
+               : ALLOCATION_DELETE;
 }
 
 static void test_replies_repeat_the_correlation(void **state)
@@ -355,7 +371,8 @@ static void test_replies_repeat_the_correlation(void **state)
     actor_ref client = probe(&f), server = probe(&f);
     start(&f);
     uint64_t correlation = 77;
-    struct call_argument a = { .to = server, .script = { .run = script_reply, .argument = &correlation } };
+    struct call_argument a = { .to = server,
+                               .script = { .run = script_reply, .argument = &correlation } };
     run(&f, client, script_call, &a);
     assert_int_equal(correlation, 0); /* the reply was sent */
     assert_int_equal(seen.replies, 1);
@@ -403,7 +420,8 @@ static void test_four_allocation_results(void **state)
     assert_int_not_equal(again, kept);
     run(&f, again, script_end, (void *)ALLOCATION_NODELETE);
     assert_ptr_equal(seen.state, kept_at); /* its storage, zeroed (the init looks) */
-    assert_string_equal((assert_int_equal(engine_actor_get(f.engine, again, &view), 0), view.state), "live");
+    assert_string_equal((assert_int_equal(engine_actor_get(f.engine, again, &view), 0), view.state),
+                        "live");
 
     run(&f, again, script_end, (void *)ALLOCATION_FINISHED);
     assert_int_equal(seen.finis, 1); /* it has cleaned up itself */
@@ -419,7 +437,9 @@ static void test_four_allocation_results(void **state)
     struct engine_actor_type_view type;
     assert_int_equal(engine_actor_type_get(f.engine, probe_type, &type), 0);
     assert_int_equal(type.live, 1);
-    assert_int_equal(engine_fixture_stat(&f, STAT_actors_created) - engine_fixture_stat(&f, STAT_actors_ended), 1);
+    assert_int_equal(engine_fixture_stat(&f, STAT_actors_created) -
+                         engine_fixture_stat(&f, STAT_actors_ended),
+                     1);
     fixture_end(&f);
 }
 
@@ -437,12 +457,14 @@ static void test_poison_comes_in_order(void **state)
     assert_int_equal(seen.numbers, 1);
     assert_int_equal(seen.finis, 1);
     assert_int_equal(dead_letters(&f, REASON_NO_SUCH_ACTOR), 1);
-    assert_int_equal(engine_actor_send(f.engine, probe(&f), MESSAGE_TYPE_POISON_DESTROY, NULL, 0), 0);
+    assert_int_equal(engine_actor_send(f.engine, probe(&f), MESSAGE_TYPE_POISON_DESTROY, NULL, 0),
+                     0);
     settle(&f);
     assert_int_equal(seen.finis, 2);
     actor_ref finished = probe(&f);
     run(&f, finished, script_end, (void *)ALLOCATION_NODELETE);
-    assert_int_equal(engine_actor_send(f.engine, finished, MESSAGE_TYPE_POISON_FINISHED, NULL, 0), 0);
+    assert_int_equal(engine_actor_send(f.engine, finished, MESSAGE_TYPE_POISON_FINISHED, NULL, 0),
+                     0);
     settle(&f);
     assert_int_equal(seen.finis, 2);
     assert_int_equal(engine_actor_send(f.engine, finished, number_type, &number, 8), -ESRCH);
@@ -490,10 +512,12 @@ static int script_send(void *self, struct engine_context *ctx, void *argument)
     return ALLOCATION_NODELETE;
 }
 
-static int send_by_actor(struct engine_fixture *f, actor_ref by, actor_ref to, uint16_t type, uint32_t size,
-                         uint32_t behaviour)
+static int send_by_actor(struct engine_fixture *f, actor_ref by, actor_ref to, uint16_t type,
+                         uint32_t size, uint32_t behaviour)
 {
-    struct send_argument a = { .to = to, .type = type, .size = size, .behaviour = behaviour, .result = -1 };
+    struct send_argument a = {
+        .to = to, .type = type, .size = size, .behaviour = behaviour, .result = -1
+    };
     run(f, by, script_send, &a);
     return a.result;
 }
@@ -517,12 +541,18 @@ static void test_receivers_that_are_not_there(void **state)
     size_t n = sizeof(nobody) / sizeof(nobody[0]);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(send_by_actor(&f, sender, nobody[i], number_type, 8, 1),
-                         0); /* found out at once, or by whoever runs the queue of who has its place now */
+                         /* found out at once, or by whoever runs the queue of who has its place
+                          * now */
+                         0);
         assert_int_equal(dead_letters(&f, REASON_NO_SUCH_ACTOR), i + 1);
-        assert_int_equal(engine_actor_send(f.engine, nobody[i], number_type, &(uint64_t){ 1 }, 8), -ESRCH);
+        assert_int_equal(engine_actor_send(f.engine, nobody[i], number_type, &(uint64_t){ 1 }, 8),
+                         -ESRCH);
     }
-    assert_int_equal(send_by_actor(&f, sender, actor_ref_make(f.config.actors_max, 1), number_type, 8, 1), -ESRCH);
-    assert_int_equal(send_by_actor(&f, sender, actor_ref_make(UINT32_MAX, 1), bytes_type, 3, 2), -ESRCH);
+    assert_int_equal(
+        send_by_actor(&f, sender, actor_ref_make(f.config.actors_max, 1), number_type, 8, 1),
+        -ESRCH);
+    assert_int_equal(send_by_actor(&f, sender, actor_ref_make(UINT32_MAX, 1), bytes_type, 3, 2),
+                     -ESRCH);
     assert_int_equal(send_by_actor(&f, sender, 0, bytes_type, 3, 2), -ESRCH);
     assert_int_equal(seen.numbers, 0);
     assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), n);
@@ -604,7 +634,8 @@ static int script_newborn_without_room(void *self, struct engine_context *ctx, v
     while (engine_ctx_send(ctx, a->other, bytes_type, 2, bytes, sizeof(bytes)) == 0)
         ;
     a->spawned = engine_ctx_spawn(ctx, probe_type, &(struct engine_spawn){ 0 }, &a->child);
-    a->large = a->sent ? engine_ctx_send_tail(ctx, a->child, bytes_type, 2, bytes, 24, bytes, sizeof(bytes) - 24)
+    a->large = a->sent ? engine_ctx_send_tail(ctx, a->child, bytes_type, 2, bytes, 24, bytes,
+                                              sizeof(bytes) - 24)
                        : engine_ctx_send(ctx, a->child, bytes_type, 2, bytes, sizeof(bytes));
     return ALLOCATION_NODELETE;
 }

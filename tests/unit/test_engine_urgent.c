@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The urgent lane (urgent.h): what goes through it overtakes what waits, in the middle of a batch, and nothing else of its lane; it is bounded, and
- * starves nobody. */
+/* The urgent lane (urgent.h): what goes through it overtakes what waits, in the middle of a batch,
+ * and nothing else of its lane; it is bounded, and starves nobody. */
 #include "tests/unit/engine_fixture.h"
 
 #include "daemon/engine/queue.h"
@@ -8,7 +8,17 @@
 
 enum { LOG_MAX = 1 << 16, N_BATCH = 2000, FLOOD = 60000 };
 
-enum what { ORDINARY, URGENT, ASK_HERE, ASK_MANY, ASK_FILL, ASK_AGAIN, ASK_BESIDE, GO_BESIDE, BESIDE };
+enum what {
+    ORDINARY,
+    URGENT,
+    ASK_HERE,
+    ASK_MANY,
+    ASK_FILL,
+    ASK_AGAIN,
+    ASK_BESIDE,
+    GO_BESIDE,
+    BESIDE
+};
 struct note {
     uint32_t what, number;
     actor_ref to;
@@ -25,7 +35,8 @@ static int results[4];
 
 static int send_urgent(struct engine_context *ctx, actor_ref to, uint32_t number)
 {
-    return engine_ctx_send_urgent(ctx, to, message_note, BEHAVIOUR_NONE, &(struct note){ URGENT, number, 0 }, sizeof(struct note));
+    return engine_ctx_send_urgent(ctx, to, message_note, BEHAVIOUR_NONE,
+                                  &(struct note){ URGENT, number, 0 }, sizeof(struct note));
 }
 
 static void fill_up(struct engine_context *ctx, const struct note *note)
@@ -63,14 +74,19 @@ static int on_note(void *self, const void *message, struct engine_context *ctx)
         break;
     case ASK_AGAIN: /* for ever, in its own lane */
         if (note->number > 0)
-            (void)engine_ctx_send_urgent(ctx, ctx->self, message_note, BEHAVIOUR_NONE, &(struct note){ ASK_AGAIN, note->number - 1, 0 }, sizeof(*note));
+            (void)engine_ctx_send_urgent(ctx, ctx->self, message_note, BEHAVIOUR_NONE,
+                                         &(struct note){ ASK_AGAIN, note->number - 1, 0 },
+                                         sizeof(*note));
         break;
     case ASK_BESIDE: /* a message that will take long, and an urgent one before it */
-        (void)engine_ctx_send(ctx, ctx->self, message_note, BEHAVIOUR_NONE, &(struct note){ ORDINARY, note->number, 0 }, sizeof(*note));
-        (void)engine_ctx_send_urgent(ctx, ctx->self, message_note, BEHAVIOUR_NONE, &(struct note){ GO_BESIDE, 0, note->to }, sizeof(*note));
+        (void)engine_ctx_send(ctx, ctx->self, message_note, BEHAVIOUR_NONE,
+                              &(struct note){ ORDINARY, note->number, 0 }, sizeof(*note));
+        (void)engine_ctx_send_urgent(ctx, ctx->self, message_note, BEHAVIOUR_NONE,
+                                     &(struct note){ GO_BESIDE, 0, note->to }, sizeof(*note));
         break;
     case GO_BESIDE:
-        (void)engine_ctx_send(ctx, note->to, message_note, BEHAVIOUR_NONE, &(struct note){ BESIDE, 0, 0 }, sizeof(*note));
+        (void)engine_ctx_send(ctx, note->to, message_note, BEHAVIOUR_NONE,
+                              &(struct note){ BESIDE, 0, 0 }, sizeof(*note));
         break;
     default:
         break;
@@ -92,8 +108,13 @@ static void begin_with_queues(uint32_t workers, uint32_t queues, uint64_t limit_
     message_note = engine_fixture_message(&f, "note", sizeof(struct note), false);
     behaviour[0] = (struct engine_behaviour){ message_note, sizeof(struct note), 0, on_note };
     type_of_writer = engine_fixture_type(&f, "writer", 8, NULL, NULL, behaviour, 1);
-    struct engine_actor_type_info oldest = { .name = "oldest", .plugin = "p", .version = 1, .state_size = 8, .overflow = OVERFLOW_POLICY_DROP_OLDEST,
-                                             .n_behaviours = 1, .behaviours = behaviour };
+    struct engine_actor_type_info oldest = { .name = "oldest",
+                                             .plugin = "p",
+                                             .version = 1,
+                                             .state_size = 8,
+                                             .overflow = OVERFLOW_POLICY_DROP_OLDEST,
+                                             .n_behaviours = 1,
+                                             .behaviours = behaviour };
     assert_int_equal(engine_actor_type_register(f.engine, &oldest, &type_of_oldest), 0);
     store_relaxed(&n_noted, 0);
     store_relaxed(&gate, 0);
@@ -139,7 +160,8 @@ static int64_t find(uint32_t what, uint32_t number)
     return -1;
 }
 
-/* From the middle of a batch, to another actor of the same queue: behind that message, before the rest. */
+/* From the middle of a batch, to another actor of the same queue: behind that message, before the
+ * rest. */
 static void test_overtakes_its_own_batch(void **state)
 {
     (void)state;
@@ -188,13 +210,15 @@ static void test_overtakes_another_workers_batch(void **state)
     assert_int_equal(find(ORDINARY, 11), 16);
 }
 
-/* -EAGAIN at its bound, or at the queue's limit if that is less, whatever the policy of the receiver is; nothing is lost of what was taken. */
+/* -EAGAIN at its bound, or at the queue's limit if that is less, whatever the policy of the
+ * receiver is; nothing is lost of what was taken. */
 static void test_is_bounded(void **state)
 {
     (void)state;
     static const uint64_t limits[] = { 64 << 20, 4096 };
     for (unsigned round = 0; round < 4; round++) {
-        uint64_t limit = limits[round / 2] < ODEON_URGENT_BYTES ? limits[round / 2] : ODEON_URGENT_BYTES;
+        uint64_t limit =
+            limits[round / 2] < ODEON_URGENT_BYTES ? limits[round / 2] : ODEON_URGENT_BYTES;
         uint32_t record = sizeof(struct envelope) + sizeof(struct note);
         begin(1, limits[round / 2]);
         actor_ref a = spawn_on(round % 2 ? type_of_oldest : type_of_writer, 0);
@@ -208,7 +232,8 @@ static void test_is_bounded(void **state)
     }
 }
 
-/* An actor that is told of something urgent again and again: the others of its queue are run all the same. */
+/* An actor that is told of something urgent again and again: the others of its queue are run all
+ * the same. */
 static void test_starves_nobody(void **state)
 {
     (void)state;
@@ -225,18 +250,22 @@ static void test_starves_nobody(void **state)
 
 static void wait_parked(uint32_t worker)
 {
-    assert_true(engine_fixture_until(load_relaxed(&f.engine->workers[worker]->stats->value[STAT_state]) == WORKER_PARKED));
+    assert_true(engine_fixture_until(
+        load_relaxed(&f.engine->workers[worker]->stats->value[STAT_state]) == WORKER_PARKED));
 }
 
-/* What an urgent message has sent to another queue of its worker does not wait for the ordinary message behind it: whoever sleeps is woken. */
+/* What an urgent message has sent to another queue of its worker does not wait for the ordinary
+ * message behind it: whoever sleeps is woken. */
 static void test_what_it_sends_is_not_held_up(void **state)
 {
     (void)state;
     for (uint32_t round = 0; round < 20; round++) {
         begin_with_queues(2, 2, 64 << 20);
         actor_ref refs[3];
-        for (uint32_t i = 0; i < 3; i++) /* the first and the last one in two queues of the first worker */
-            assert_int_equal(engine_actor_spawn(f.engine, type_of_writer, NULL, NULL, 0, &refs[i]), 0);
+        /* the first and the last one in two queues of the first worker */
+        for (uint32_t i = 0; i < 3; i++)
+            assert_int_equal(engine_actor_spawn(f.engine, type_of_writer, NULL, NULL, 0, &refs[i]),
+                             0);
         assert_int_equal(engine_start(f.engine), 0);
         assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
         wait_parked(0);
@@ -262,9 +291,11 @@ static void test_over_a_restart(void **state)
         post(b, (struct note){ ORDINARY, i, 0 });
     engine_set_throughput(f.engine, 1);
     struct worker *w = f.engine->workers[0];
-    uint32_t mailbox = actor_key_destination(load_relaxed(&f.engine->actors[actor_ref_slot(a)].key));
+    uint32_t mailbox =
+        actor_key_destination(load_relaxed(&f.engine->actors[actor_ref_slot(a)].key));
     assert_int_equal(find(ASK_MANY, 3), -1);
-    for (int i = 0; i < 8 && find(URGENT, 1) < 0; i++) { /* the inits, the question, the first answer: each with an ordinary one behind it */
+    /* the inits, the question, the first answer: each with an ordinary one behind it */
+    for (int i = 0; i < 8 && find(URGENT, 1) < 0; i++) {
         assert_true(owner_take(&f.engine->sources[mailbox], 0, 0));
         worker_run_queue(w, mailbox);
     }
@@ -289,10 +320,13 @@ static int on_refusals(void *self, const void *message, struct engine_context *c
     const struct note *note = message;
     static uint8_t large[ODEON_PAYLOAD_MAX + 1];
     (void)self;
-    results[0] = engine_ctx_send_urgent(ctx, ctx->self, message_note, BEHAVIOUR_NONE, large, sizeof(large));
+    results[0] =
+        engine_ctx_send_urgent(ctx, ctx->self, message_note, BEHAVIOUR_NONE, large, sizeof(large));
     results[1] = engine_ctx_send_urgent(ctx, 0, message_note, BEHAVIOUR_NONE, note, sizeof(*note));
-    results[2] = engine_ctx_send_urgent(ctx, actor_ref_make(f.config.actors_max, 1), message_note, BEHAVIOUR_NONE, note, sizeof(*note));
-    results[3] = engine_ctx_send_urgent(ctx, actor_ref_make(ODEON_PORTS_MAX + 1000, 1), message_note, BEHAVIOUR_NONE, note, sizeof(*note));
+    results[2] = engine_ctx_send_urgent(ctx, actor_ref_make(f.config.actors_max, 1), message_note,
+                                        BEHAVIOUR_NONE, note, sizeof(*note));
+    results[3] = engine_ctx_send_urgent(ctx, actor_ref_make(ODEON_PORTS_MAX + 1000, 1),
+                                        message_note, BEHAVIOUR_NONE, note, sizeof(*note));
     return ALLOCATION_NODELETE;
 }
 
@@ -316,10 +350,13 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overtakes_its_own_batch), cmocka_unit_test(test_overtakes_another_workers_batch),
-        cmocka_unit_test(test_is_bounded),              cmocka_unit_test(test_starves_nobody),
+        cmocka_unit_test(test_overtakes_its_own_batch),
+        cmocka_unit_test(test_overtakes_another_workers_batch),
+        cmocka_unit_test(test_is_bounded),
+        cmocka_unit_test(test_starves_nobody),
         cmocka_unit_test(test_what_it_sends_is_not_held_up),
-        cmocka_unit_test(test_over_a_restart),          cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_over_a_restart),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("urgent lane", tests, NULL, NULL);
 }

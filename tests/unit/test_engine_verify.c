@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A segment is damaged in one word, and refused for it, before a byte of it is changed; with the word put back it is recovered, and all
- * that waited is run.  And what the look costs with a million messages. */
+/* A segment is damaged in one word, and refused for it, before a byte of it is changed; with the
+ * word put back it is recovered, and all that waited is run. And what the look costs with a million
+ * messages. */
 #include "daemon/engine/verify.h"
 #include "engine_fixture.h"
 #include "segment_state.h"
@@ -81,7 +82,8 @@ static void expect_refused(struct engine_fixture *f, const char *part)
 }
 
 /* `bytes` at `at` become `value` (and zeros), are refused, and put back. */
-static void damage(struct engine_fixture *f, void *at, uint64_t value, size_t bytes, const char *part)
+static void damage(struct engine_fixture *f, void *at, uint64_t value, size_t bytes,
+                   const char *part)
 {
     off_t offset = (off_t)((uint8_t *)at - f->engine->segment.base);
     uint8_t was[256], now[256] = { 0 };
@@ -106,7 +108,7 @@ static void damage_name(struct engine_fixture *f, char *name, const char *part)
     memcpy(f->engine->segment.base + offset, was, sizeof(was));
 }
 #define DAMAGE(field, value, part) damage(f, (void *)&(field), (value), sizeof(field), part)
-#define S (&f->engine->segment)
+#define S                          (&f->engine->segment)
 
 static void damage_tables(struct engine_fixture *f)
 {
@@ -139,7 +141,8 @@ static void damage_tables(struct engine_fixture *f)
 static void damage_workers(struct engine_fixture *f)
 {
     unsigned valid = segment_commit_valid(&S->workers[0]) == &S->workers[0].slot[1];
-    unsigned control = segment_commit_valid(&S->workers[S->n_ids - 1]) == &S->workers[S->n_ids - 1].slot[1];
+    unsigned control =
+        segment_commit_valid(&S->workers[S->n_ids - 1]) == &S->workers[S->n_ids - 1].slot[1];
 #define SLOT (S->workers[0].slot[valid])
     DAMAGE(SLOT.source, 60000, "is none");
     DAMAGE(SLOT.source, S->dead_letters + 1, "is none");
@@ -163,9 +166,11 @@ static void damage_workers(struct engine_fixture *f)
     DAMAGE(S->workers[0].arm, S->workers[0].arm + 1, "its journal names step 2");
     DAMAGE(segment_undo(S, 0)->slot, 60000, "are to be undone");
     DAMAGE(segment_undo(S, 0)->size, 60000, "are to be undone");
-    DAMAGE(S->workers[S->n_ids - 1].slot[control].where, commit_where(1 << 20, 1 << 20), "attached to port 3");
+    DAMAGE(S->workers[S->n_ids - 1].slot[control].where, commit_where(1 << 20, 1 << 20),
+           "attached to port 3");
     DAMAGE(S->ports[PORT].generation, 0, "attached to port 3");
-    damage(f, &S->workers[S->n_ids - 1].slot[control].redo_how, COMMIT_LETTERS | UINT64_C(9) << 32, 8, "the dead letters' words");
+    damage(f, &S->workers[S->n_ids - 1].slot[control].redo_how, COMMIT_LETTERS | UINT64_C(9) << 32,
+           8, "the dead letters' words");
     DAMAGE(S->workers[0].slot, 0, "worker 0 has no valid commit record");
 }
 
@@ -188,15 +193,18 @@ static void damage_queues(struct engine_fixture *f)
     DAMAGE(S->queues[S->dead_letters].len[0], 40, "the dead letters: no record");
     DAMAGE(S->queues[S->dead_letters].len[0], UINT64_C(1) << 40, "the dead letters' words");
     DAMAGE(S->queues[S->dead_letters].sel, SEL_BATCH, "the dead letters' words");
-    DAMAGE(RECORD.length, ODEON_PAYLOAD_MAX + 8, "no record can be at byte 0"); /* of correlated ones alone */
+    /* of correlated ones alone */
+    DAMAGE(RECORD.length, ODEON_PAYLOAD_MAX + 8, "no record can be at byte 0");
     DAMAGE(RECORD.type, 0, "no record can be at byte 0");
     DAMAGE(RECORD.length, 40000, "no record can be at byte 0");
     DAMAGE(RECORD.length, 17, "no record can be"); /* the next one begins elsewhere */
-    DAMAGE(RECORD.to, 0, "no record can be at byte 0"); /* which the loop of the turns would have taken for "as the one before" */
+    /* which the loop of the turns would have taken for "as the one before" */
+    DAMAGE(RECORD.to, 0, "no record can be at byte 0");
     DAMAGE(RECORD.to, 60000, "no record can be at byte 0");
 }
 
-/* A batch of one record that has been delivered; only a message queue's goes on at the beginning of its buffer. */
+/* A batch of one record that has been delivered; only a message queue's goes on at the beginning of
+ * its buffer. */
 static void damage_backlog(struct engine_fixture *f)
 {
     uint32_t id = segment_port_destination(S, PORT);
@@ -233,7 +241,8 @@ static void test_one_word(void **state)
 
 /* ---- words that mean nothing ---- */
 
-/* Of a batch that there is not: a message queue's and a backlog's, which whoever runs them next would have found with its first batch. */
+/* Of a batch that there is not: a message queue's and a backlog's, which whoever runs them next
+ * would have found with its first batch. */
 static void test_words_without_a_batch(void **state)
 {
     (void)state;
@@ -278,8 +287,9 @@ static void test_a_million_messages(void **state)
     uint64_t all = engine_now_ns() - start;
     start = engine_now_ns();
     assert_int_equal(verify_segment(f.engine, text), 0);
-    printf("# bench=verify messages=%d open_ms=%.1f recovery_ms=%.1f verify_again_ms=%.1f\n", N, (double)all / 1e6,
-           (double)report.duration_ns / 1e6, (double)(engine_now_ns() - start) / 1e6);
+    printf("# bench=verify messages=%d open_ms=%.1f recovery_ms=%.1f verify_again_ms=%.1f\n", N,
+           (double)all / 1e6, (double)report.duration_ns / 1e6,
+           (double)(engine_now_ns() - start) / 1e6);
     engine_fixture_close(&f);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk in pieces by several threads says what one walk from the front says (verify_walk.h, W1): records of one size and of many, whole and
- * damaged, in one stretch and in several. */
+/* The walk in pieces by several threads says what one walk from the front says (verify_walk.h, W1):
+ * records of one size and of many, whole and damaged, in one stretch and in several. */
 #include "daemon/engine/verify_walk.h"
 #include "engine_fixture.h"
 
-enum { ACTORS_MAX = 4096, BUFFER_BYTES = 4 << 20, STRETCHES = 3 }; /* enough for helpers, where there are processors */
+/* enough for helpers, where there are processors */
+enum { ACTORS_MAX = 4096, BUFFER_BYTES = 4 << 20, STRETCHES = 3 };
 
 static uint8_t *buffers[STRETCHES];
 static uint64_t ends[STRETCHES], seed;
@@ -23,8 +24,10 @@ static void fill(unsigned stretch, uint64_t bytes, uint64_t variety)
     uint64_t at = 0;
     while (at < bytes) {
         uint16_t length = (uint16_t)(variety && draw(variety) == 0 ? draw(400) : 8);
-        *(struct envelope *)(buffers[stretch] + at) = (struct envelope){
-            .to = actor_ref_make((uint32_t)draw(ACTORS_MAX), 1), .type = MESSAGE_TYPE_FIRST_USER, .length = length };
+        *(struct envelope *)(buffers[stretch] + at) =
+            (struct envelope){ .to = actor_ref_make((uint32_t)draw(ACTORS_MAX), 1),
+                               .type = MESSAGE_TYPE_FIRST_USER,
+                               .length = length };
         at += envelope_size(length);
     }
     ends[stretch] = at;
@@ -45,7 +48,10 @@ static unsigned in_pieces(uint64_t *ret_at, unsigned *ret_pieces)
 {
     struct walk walk = { .actors_max = ACTORS_MAX };
     for (unsigned i = 0; i < STRETCHES; i++)
-        assert_int_equal(walk_add(&walk, (struct walk_piece){ .base = buffers[i], .end = ends[i], .least = 1, .queue = i }), 0);
+        assert_int_equal(walk_add(&walk,
+                                  (struct walk_piece){
+                                      .base = buffers[i], .end = ends[i], .least = 1, .queue = i }),
+                         0);
     const struct walk_piece *bad = walk_all(&walk, ret_at);
     unsigned stretch = bad ? bad->queue : STRETCHES;
     *ret_pieces = walk.n;
@@ -58,8 +64,8 @@ static unsigned compare(void)
     uint64_t at = 0, expected_at = 0;
     unsigned pieces = 0, expected = from_the_front(&expected_at), found = in_pieces(&at, &pieces);
     if (found != expected || (found < STRETCHES && at != expected_at))
-        fail_msg("stretch %u, byte %llu; one walk says: stretch %u, byte %llu", found, (unsigned long long)at, expected,
-                 (unsigned long long)expected_at);
+        fail_msg("stretch %u, byte %llu; one walk says: stretch %u, byte %llu", found,
+                 (unsigned long long)at, expected, (unsigned long long)expected_at);
     return expected;
 }
 
@@ -83,7 +89,8 @@ static void test_whole(void **state)
     assert_in_range(pieces, STRETCHES * 3, STRETCHES * 6);
 }
 
-/* One word somewhere, often in the front of a record; a million looks at a stretch that is good would tell less. */
+/* One word somewhere, often in the front of a record; a million looks at a stretch that is good
+ * would tell less. */
 static void test_damaged(void **state)
 {
     unsigned refused = 0;
@@ -100,7 +107,8 @@ static void test_damaged(void **state)
     assert_in_range(refused, 1, 23); /* both happen */
 }
 
-/* At a cut itself, at either side of it, and a record over it; a stretch that ends too early or too late. */
+/* At a cut itself, at either side of it, and a record over it; a stretch that ends too early or too
+ * late. */
 static void test_at_cuts(void **state)
 {
     static const int64_t around[] = { -64, -32, 0, 32, 64 };
@@ -110,12 +118,18 @@ static void test_at_cuts(void **state)
         struct envelope *envelope = (struct envelope *)(buffers[1] + (2 << 20) + around[i]);
         envelope->type = MESSAGE_TYPE_NONE;
         assert_int_equal(compare(), 1);
-        *envelope = (struct envelope){ .to = 1 | UINT64_C(1) << 32, .type = MESSAGE_TYPE_FIRST_USER, .length = 8 + 3 * 32 };
+        *envelope = (struct envelope){ .to = 1 | UINT64_C(1) << 32,
+                                       .type = MESSAGE_TYPE_FIRST_USER,
+                                       .length = 8 + 3 * 32 };
         assert_int_equal(compare(), STRETCHES);
         envelope->to = 0;
         assert_int_equal(compare(), 1);
-        *envelope = (struct envelope){ .to = 1 | UINT64_C(1) << 32, .type = MESSAGE_TYPE_FIRST_USER, .length = 16 };
-        ((uint64_t *)envelope)[7] = 0; /* the walk from the front takes this for a header; a piece that begins at the cut is good */
+        *envelope = (struct envelope){ .to = 1 | UINT64_C(1) << 32,
+                                       .type = MESSAGE_TYPE_FIRST_USER,
+                                       .length = 16 };
+        /* the walk from the front takes this for a header; a piece that begins at the cut is
+         * good */
+        ((uint64_t *)envelope)[7] = 0;
         assert_int_equal(compare(), 1);
     }
     fill_all(0);
@@ -145,6 +159,8 @@ static int buffers_free(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_whole), cmocka_unit_test(test_damaged), cmocka_unit_test(test_at_cuts) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_whole),
+                                        cmocka_unit_test(test_damaged),
+                                        cmocka_unit_test(test_at_cuts) };
     return cmocka_run_group_tests_name("walk", tests, buffers_make, buffers_free);
 }

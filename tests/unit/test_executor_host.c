@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plugin asks of the host when it spawns: options of either version of the structure, and what is refused. */
+/* What a plugin asks of the host when it spawns: options of either version of the structure, and
+ * what is refused. */
 #include "daemon/executor/host.h"
 #include "engine_fixture.h"
 
@@ -52,7 +53,8 @@ static void host_end(struct host_fixture *f)
 }
 
 /* The result; the new actor's queue when there is one. */
-static int spawn(struct host_fixture *f, struct odeon_spawn_options options, struct engine_queue_view *ret_queue)
+static int spawn(struct host_fixture *f, struct odeon_spawn_options options,
+                 struct engine_queue_view *ret_queue)
 {
     uint32_t before = atomic_load(&answered);
     struct engine_actor_view actor;
@@ -68,7 +70,8 @@ static int spawn(struct host_fixture *f, struct odeon_spawn_options options, str
     return result;
 }
 
-#define OPTIONS(...) ((struct odeon_spawn_options){ .struct_size = sizeof(struct odeon_spawn_options), __VA_ARGS__ })
+#define OPTIONS(...)                                                                               \
+    ((struct odeon_spawn_options){ .struct_size = sizeof(struct odeon_spawn_options), __VA_ARGS__ })
 
 static void test_each_placement(void **state)
 {
@@ -76,7 +79,8 @@ static void test_each_placement(void **state)
     struct engine_queue_view queue;
     (void)state;
     host_begin(&f);
-    assert_int_equal(spawn(&f, (struct odeon_spawn_options){ .struct_size = 0 }, &queue), 0); /* no options at all */
+    /* no options at all */
+    assert_int_equal(spawn(&f, (struct odeon_spawn_options){ .struct_size = 0 }, &queue), 0);
     assert_string_equal(queue.kind, "ordinary");
     assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_SPREAD), &queue), 0);
     assert_string_equal(queue.kind, "ordinary");
@@ -85,10 +89,12 @@ static void test_each_placement(void **state)
     assert_int_equal(engine_actor_get(f.engine.engine, f.parent, &parent), 0);
     assert_int_equal(queue.queue, parent.queue);
     for (uint32_t place = 0; place < WORKERS; place++) {
-        assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_NODE, .place = place), &queue), 0);
+        assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_NODE, .place = place), &queue),
+                         0);
         assert_string_equal(queue.kind, "ordinary");
         assert_int_equal(queue.place, place);
-        assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_PINNED_TO, .place = place), &queue), 0);
+        assert_int_equal(
+            spawn(&f, OPTIONS(.placement = ODEON_PLACE_PINNED_TO, .place = place), &queue), 0);
         assert_string_equal(queue.kind, "pinned");
         assert_int_equal(queue.place, place);
     }
@@ -108,7 +114,8 @@ static void test_each_placement(void **state)
     host_end(&f);
 }
 
-/* A plugin of minor 0 has no `place`: what lies behind its options is none of the host's business. */
+/* A plugin of minor 0 has no `place`: what lies behind its options is none of the host's
+ * business. */
 static void test_first_version(void **state)
 {
     struct host_fixture f;
@@ -129,15 +136,21 @@ static void test_refusals(void **state)
     struct engine_queue_view queue;
     (void)state;
     host_begin(&f);
-    assert_int_equal(spawn(&f, (struct odeon_spawn_options){ .struct_size = SIZE_FIRST - 1 }, &queue), -EINVAL);
-    assert_int_equal(spawn(&f, (struct odeon_spawn_options){ .struct_size = sizeof(asked) + 8 }, &queue), -EINVAL);
+    assert_int_equal(
+        spawn(&f, (struct odeon_spawn_options){ .struct_size = SIZE_FIRST - 1 }, &queue), -EINVAL);
+    assert_int_equal(
+        spawn(&f, (struct odeon_spawn_options){ .struct_size = sizeof(asked) + 8 }, &queue),
+        -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_DETACHED + 1), &queue), -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.placement = UINT32_MAX), &queue), -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.reserved = 1), &queue), -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.args_size = 1), &queue), -EINVAL);
-    assert_int_equal(spawn(&f, OPTIONS(.args = "", .args_size = ODEON_SPAWN_ARGS_MAX + 1), &queue), -E2BIG);
-    assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_NODE, .place = 2), &queue), -ENODEV);
-    assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_PINNED_TO, .place = WORKERS), &queue), -ENODEV);
+    assert_int_equal(spawn(&f, OPTIONS(.args = "", .args_size = ODEON_SPAWN_ARGS_MAX + 1), &queue),
+                     -E2BIG);
+    assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_NODE, .place = 2), &queue),
+                     -ENODEV);
+    assert_int_equal(
+        spawn(&f, OPTIONS(.placement = ODEON_PLACE_PINNED_TO, .place = WORKERS), &queue), -ENODEV);
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_DETACHED), &queue), 0);
     assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_DETACHED), &queue), -ENOSPC);

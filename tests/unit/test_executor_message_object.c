@@ -132,7 +132,9 @@ static void test_finished(void **state)
 
 static void test_bounds(void **state)
 {
-    static const struct odeon_message_type unknown = { .struct_size = sizeof(unknown), .name = "unknown", .size = 8 };
+    static const struct odeon_message_type unknown = { .struct_size = sizeof(unknown),
+                                                       .name = "unknown",
+                                                       .size = 8 };
     static const struct odeon_message_type huge = {
         .struct_size = sizeof(huge), .name = "huge", .size = ODEON_PAYLOAD_MAX + 1, .id = 22
     };

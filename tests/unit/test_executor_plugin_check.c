@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the executor says about files that are no plugins, before the loader sees them, and about descriptors that are
- * wrong. */
+/* What the executor says about files that are no plugins, before the loader sees them, and about
+ * descriptors that are wrong. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -48,9 +48,12 @@ static struct image make_image(void)
     image.header.e_ident[EI_DATA] = ELFDATA2MSB;
 #endif
     image.header.e_ident[EI_VERSION] = EV_CURRENT;
-    image.segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_filesz = sizeof(image), .p_memsz = sizeof(image) };
-    image.segments[1] =
-        (Elf64_Phdr){ .p_type = PT_DYNAMIC, .p_offset = offsetof(struct image, rest), .p_filesz = 64, .p_memsz = 64 };
+    image.segments[0] =
+        (Elf64_Phdr){ .p_type = PT_LOAD, .p_filesz = sizeof(image), .p_memsz = sizeof(image) };
+    image.segments[1] = (Elf64_Phdr){ .p_type = PT_DYNAMIC,
+                                      .p_offset = offsetof(struct image, rest),
+                                      .p_filesz = 64,
+                                      .p_memsz = 64 };
     return image;
 }
 
@@ -94,7 +97,8 @@ static void test_files(void **state)
     int fd;
 
     (void)state;
-    assert_int_equal(check_bytes(&image, sizeof(image), F_SEAL_SHRINK | F_SEAL_GROW, &explain), -EINVAL);
+    assert_int_equal(check_bytes(&image, sizeof(image), F_SEAL_SHRINK | F_SEAL_GROW, &explain),
+                     -EINVAL);
     assert_non_null(strstr(explain.text, "sealed"));
     fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(plugin_check_file(fd, &explain), -EINVAL);
@@ -103,7 +107,8 @@ static void test_files(void **state)
     assert_int_equal(plugin_check_file(-1, &explain), -EBADF);
     assert_int_equal(check_bytes("", 0, all_seals, &explain), -EINVAL);
     assert_int_equal(
-        check_bytes("#!/bin/sh\necho this is no plugin at all, whatever its name may say\n", 64, all_seals, &explain),
+        check_bytes("#!/bin/sh\necho this is no plugin at all, whatever its name may say\n", 64,
+                    all_seals, &explain),
         -EINVAL);
     assert_non_null(strstr(explain.text, "23 21 2f 62"));
 }
@@ -194,7 +199,9 @@ static struct odeon_plugin plugin;
 static int reset(void **state)
 {
     (void)state;
-    message = (struct odeon_message_type){ .struct_size = sizeof(message), .version = 1, .name = "m", .fields = "" };
+    message = (struct odeon_message_type){
+        .struct_size = sizeof(message), .version = 1, .name = "m", .fields = ""
+    };
     behaviours[0] = (struct odeon_behaviour){ &message, nothing };
     behaviours[1] = (struct odeon_behaviour){ NULL, NULL };
     type = (struct odeon_actor_type){ .struct_size = sizeof(type),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odeon-executor as its supervisor sees it: started on one end of a socket, told what to do, killed, started again on
- * the same memory. */
+/* odeon-executor as its supervisor sees it: started on one end of a socket, told what to do,
+ * killed, started again on the same memory. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -106,7 +106,8 @@ static void test_bad_plugins(void **state)
     assert_string_equal(reply->plugin->name, "crasher");
 }
 
-/* The loader knows a file that it has mapped already under each name that it has had; a descriptor's number comes back for another file. */
+/* The loader knows a file that it has mapped already under each name that it has had; a
+ * descriptor's number comes back for another file. */
 static void test_the_same_file_again(void **state)
 {
     Odeon__Request body = ODEON__REQUEST__INIT;
@@ -116,7 +117,7 @@ static void test_the_same_file_again(void **state)
 
     (void)state;
     start_with(NULL);
-    load.path = (char *)(uintptr_t)"good";
+    load.path = (char *)(uintptr_t) "good";
     body.plugin_load = &load;
     body.body_case = ODEON__REQUEST__BODY_PLUGIN_LOAD;
     assert_int_equal(request(&body, &fd, 1)->error, 0);
@@ -134,7 +135,8 @@ static void test_the_same_file_again(void **state)
 
 static void test_bad_files(void **state)
 {
-    static const char text[] = "#!/bin/sh\nrm -rf everything, and this line only makes it longer than a header\n";
+    static const char text[] =
+        "#!/bin/sh\nrm -rf everything, and this line only makes it longer than a header\n";
     Odeon__Request body = ODEON__REQUEST__INIT;
     Odeon__PluginLoad load = ODEON__PLUGIN_LOAD__INIT;
     const Odeon__Reply *reply;
@@ -211,7 +213,8 @@ static void test_actors(void **state)
         pages++;
         more = reply->actor_list->more;
         if (more)
-            after = (uint32_t)reply->actor_list->actors[reply->actor_list->n_actors - 1]->ref + UINT64_C(1);
+            after = (uint32_t)reply->actor_list->actors[reply->actor_list->n_actors - 1]->ref +
+                    UINT64_C(1);
     }
     assert_int_equal(seen, 150);
     assert_int_equal(pages, 4);
@@ -257,13 +260,15 @@ static void test_kill_and_restart(void **state)
     end_executor();
     /* Without its plugin the actor waits, and the log says so. */
     start_with(NULL);
-    assert_text_has(read_log(), "1 actors of type echo cannot run: their plugin good is not loaded");
+    assert_text_has(read_log(),
+                    "1 actors of type echo cannot run: their plugin good is not loaded");
     assert_int_equal(send_to(echo, "good_text", text, 16)->error, -EHOSTDOWN);
     assert_int_equal(load_plugin("good")->error, 0);
     assert_int_equal(send_to(echo, "good_text", text, 16)->error, 0);
 }
 
-/* Whether the queue of an actor is seen empty before the deadline: one look, since what it sent may be on its way there. */
+/* Whether the queue of an actor is seen empty before the deadline: one look, since what it sent may
+ * be on its way there. */
 static bool queue_empties(uint64_t ref)
 {
     const int64_t deadline = now_ms() + ANSWER_MS;
@@ -289,7 +294,8 @@ static void test_crashing_handler(void **state)
         if (boot < 4) {
             spawn_executor();
             send_start(0, 1);
-            load_plugin("crasher"); /* workers start behind this answer, and the message is run again */
+            /* workers start behind this answer, and the message is run again */
+            load_plugin("crasher");
         }
     }
     start_with("crasher");
@@ -297,7 +303,8 @@ static void test_crashing_handler(void **state)
     assert_text_has(read_log(), "message crash");
     assert_text_has(read_log(), "attempt 3 of 3: the message is a dead letter now");
     assert_text_has(read_log(), "ODEON_PLUGIN=crasher");
-    /* It has been told that the message is gone for good: everything goes on, the actor included. */
+    /* It has been told that the message is gone for good: everything goes on, the actor
+     * included. */
     assert_int_equal(send_to(crasher, "ok", NULL, 0)->error, 0);
     assert_true(queue_empties(crasher));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What odeon-executor answers to a ping: how many of its workers have stood still since the ping before. */
+/* What odeon-executor answers to a ping: how many of its workers have stood still since the ping
+ * before. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -39,7 +40,8 @@ static void expect_held(uint32_t in_handlers)
     int64_t deadline = now_ms() + PATIENCE_MS;
     const Odeon__Pong *pong = ping();
 
-    while ((pong->held_in_handlers != in_handlers || pong->held_elsewhere != 0) && now_ms() < deadline) {
+    while ((pong->held_in_handlers != in_handlers || pong->held_elsewhere != 0) &&
+           now_ms() < deadline) {
         usleep(1000);
         pong = ping();
     }

@@ -67,7 +67,8 @@ static void test_bystander_of_the_same_user(void **state)
     rates_add(&rates, 0, 1, 1000, now);
     rates_add(&rates, 1, 2, 1000, now);
     (void)greedy((const uint32_t[]){ 0 }, 1, 100);
-    for (unsigned i = 0; i < 100; i++) { /* 100 grants of 100 in 3 s: 3,300 a second, below its 5,000 */
+    /* 100 grants of 100 in 3 s: 3,300 a second, below its 5,000 */
+    for (unsigned i = 0; i < 100; i++) {
         heavy += greedy((const uint32_t[]){ 0 }, 1, 30);
         uint64_t n = rates_take(&rates, 1, now, &wait);
 

@@ -167,8 +167,8 @@ static void test_check_queues(void **state)
     assert_text_has(&explain, "workers-max = 126");
 }
 
-static void read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs, unsigned workers,
-                       unsigned workers_max)
+static void read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs,
+                       unsigned workers, unsigned workers_max)
 {
     struct explain explain;
 
@@ -184,10 +184,11 @@ static void test_read_start(void **state)
 {
     const struct setting_pair few[] = { { "workers", "2" } }, many[] = { { "workers", "6" } },
                               smt[] = { { "smt", "yes" } }, room[] = { { "workers-max", "20" } },
-                              few_smt[] = { { "workers", "2" }, { "smt", "yes" } }, all[] = { { "workers", "128" } },
-                              most[] = { { "detached", "40" } },
+                              few_smt[] = { { "workers", "2" }, { "smt", "yes" } },
+                              all[] = { { "workers", "128" } }, most[] = { { "detached", "40" } },
                               both[] = { { "workers-max", "120" }, { "detached", "9" } },
-                              tight[] = { { "workers-max", "3" } }, wrong[] = { { "smt", "perhaps" } };
+                              tight[] = { { "workers-max", "3" } },
+                              wrong[] = { { "smt", "perhaps" } };
     struct settings settings;
     struct explain explain;
 
@@ -199,7 +200,8 @@ static void test_read_start(void **state)
     read_start(&settings, room, 1, 4, 20);
     read_start(&settings, few_smt, 2, 2, 8);
     assert_int_equal(settings.detached, 8);
-    /* Threads in all are bounded: what was said goes before what was not, workers before the others. */
+    /* Threads in all are bounded: what was said goes before what was not, workers before the
+     * others. */
     read_start(&settings, all, 1, 128, 128);
     assert_int_equal(settings.detached, 0);
     explain_init(&explain);
@@ -214,25 +216,28 @@ static void test_read_start(void **state)
     assert_int_equal(settings_read_start(&settings, wrong, 1, 4, 8, &explain), -EINVAL);
 }
 
-static int change(const struct settings *settings, const struct setting_pair *pairs, size_t n, bool later,
-                  struct settings_change *ret, struct explain *explain)
+static int change(const struct settings *settings, const struct setting_pair *pairs, size_t n,
+                  bool later, struct settings_change *ret, struct explain *explain)
 {
     struct settings before = *settings;
     int r;
 
     explain_init(explain);
     r = settings_change(settings, pairs, n, later, ret, explain);
-    assert_memory_equal(settings, &before, sizeof(before)); /* what is in force is somebody else's to replace */
+    /* what is in force is somebody else's to replace */
+    assert_memory_equal(settings, &before, sizeof(before));
     return r;
 }
 
 static void test_change(void **state)
 {
-    const struct setting_pair good[] = { { "throughput", "77" }, { "stealing", "random" },   { "steal-mode", "visit" },
-                                         { "workers", "3" },     { "steal-sources", "4" },   { "spin-us", "0" },
-                                         { "smt", "no" },        { "moderate-sleeps", "2" }, { "moderate-us", "9" },
-                                         { "relaxed-us", "5" } };
-    const struct setting_pair moved[] = { { "affinity", "none" } }, threads[] = { { "smt", "yes" } };
+    const struct setting_pair good[] = { { "throughput", "77" },    { "stealing", "random" },
+                                         { "steal-mode", "visit" }, { "workers", "3" },
+                                         { "steal-sources", "4" },  { "spin-us", "0" },
+                                         { "smt", "no" },           { "moderate-sleeps", "2" },
+                                         { "moderate-us", "9" },    { "relaxed-us", "5" } };
+    const struct setting_pair moved[] = { { "affinity", "none" } },
+                              threads[] = { { "smt", "yes" } };
     const struct setting_pair half[] = { { "throughput", "78" }, { "queues-per-worker", "3" } };
     const struct setting_pair wrong[] = { { "throughput", "79" }, { "stealing", "nobody" } };
     const struct setting_pair many[] = { { "workers", "5" } };
@@ -275,7 +280,9 @@ static void test_change(void **state)
 /* As a reload asks: what cannot change now is checked, listed and left. */
 static void test_change_later(void **state)
 {
-    const struct setting_pair mixed[] = { { "throughput", "78" }, { "queues-per-worker", "3" }, { "actors", "600" } };
+    const struct setting_pair mixed[] = { { "throughput", "78" },
+                                          { "queues-per-worker", "3" },
+                                          { "actors", "600" } };
     const struct setting_pair same[] = { { "queues-per-worker", "16" } };
     const struct setting_pair bad[] = { { "throughput", "78" }, { "queues-per-worker", "0" } };
     const struct setting_pair impossible[] = { { "queues-per-worker", "8192" } };
@@ -295,7 +302,8 @@ static void test_change_later(void **state)
     assert_int_equal(done.n_later, 0);
     assert_int_equal(change(&settings, same, 1, false, &done, &explain), 0); /* it has that value */
     assert_int_equal(change(&settings, bad, 2, true, &done, &explain), -ERANGE);
-    assert_int_equal(change(&settings, impossible, 1, true, &done, &explain), -ERANGE); /* the next start would fail */
+    /* the next start would fail */
+    assert_int_equal(change(&settings, impossible, 1, true, &done, &explain), -ERANGE);
 }
 
 /* Every live key refuses what its range does not hold. */
@@ -384,7 +392,8 @@ static void test_explain(void **state)
     assert_string_equal(explain.text + EXPLAIN_MAX - 4, "...");
 }
 
-/* What is sent while a queue is at its limit still has to fit behind it, and a commit record has to count it. */
+/* What is sent while a queue is at its limit still has to fit behind it, and a commit record has to
+ * count it. */
 static void test_windows_that_are_too_large(void **state)
 {
     struct settings settings;
@@ -409,9 +418,15 @@ static void test_windows_that_are_too_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),     cmocka_unit_test(test_numbers),     cmocka_unit_test(test_names),
-        cmocka_unit_test(test_check_queues), cmocka_unit_test(test_read_start),  cmocka_unit_test(test_change),
-        cmocka_unit_test(test_change_later), cmocka_unit_test(test_live_ranges), cmocka_unit_test(test_show),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_check_queues),
+        cmocka_unit_test(test_read_start),
+        cmocka_unit_test(test_change),
+        cmocka_unit_test(test_change_later),
+        cmocka_unit_test(test_live_ranges),
+        cmocka_unit_test(test_show),
         cmocka_unit_test(test_explain),
         cmocka_unit_test(test_windows_that_are_too_large),
     };

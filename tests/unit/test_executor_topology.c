@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where workers run and memory lies, on machines that exist only as a description, and a little on this one. */
+/* Where workers run and memory lies, on machines that exist only as a description, and a little on
+ * this one. */
 #include <errno.h>
 #include <linux/mempolicy.h>
 #include <pthread.h>
@@ -56,7 +57,8 @@ static void restrict_machine(hwloc_topology_t hwloc, const char *cpus)
     hwloc_bitmap_free(allowed);
 }
 
-static void make_plan(hwloc_topology_t hwloc, const char *affinity, bool smt, unsigned n, struct topology_plan *plan)
+static void make_plan(hwloc_topology_t hwloc, const char *affinity, bool smt, unsigned n,
+                      struct topology_plan *plan)
 {
     const struct topology_request request = { .affinity = affinity, .smt = smt, .n_workers = n };
     struct explain explain;
@@ -67,7 +69,8 @@ static void make_plan(hwloc_topology_t hwloc, const char *affinity, bool smt, un
     assert_int_equal(plan->n_workers, n);
 }
 
-static void refuse_plan(hwloc_topology_t hwloc, const char *affinity, unsigned n, int error, const char *part)
+static void refuse_plan(hwloc_topology_t hwloc, const char *affinity, unsigned n, int error,
+                        const char *part)
 {
     const struct topology_request request = { .affinity = affinity, .n_workers = n };
     struct topology_plan plan;
@@ -93,11 +96,12 @@ static void assert_nodes(const struct topology_plan *plan, const int *nodes)
             fail_msg("worker %u: node %d instead of %d", i, plan->nodes[i], nodes[i]);
 }
 
-static void assert_distance(const struct topology_plan *plan, unsigned i, unsigned j, enum engine_distance expected)
+static void assert_distance(const struct topology_plan *plan, unsigned i, unsigned j,
+                            enum engine_distance expected)
 {
     if (plan->distances[i * plan->n_workers + j] != expected)
-        fail_msg("workers %u and %u: distance %u instead of %u", i, j, plan->distances[i * plan->n_workers + j],
-                 (unsigned)expected);
+        fail_msg("workers %u and %u: distance %u instead of %u", i, j,
+                 plan->distances[i * plan->n_workers + j], (unsigned)expected);
 }
 
 /* One letter a pair, a line a worker: Self, Core, 2, 3, Node, Machine. */
@@ -108,17 +112,21 @@ static void assert_distances(const struct topology_plan *plan, const char *const
     for (unsigned i = 0; i < plan->n_workers; i++) {
         assert_int_equal(strlen(lines[i]), plan->n_workers);
         for (unsigned j = 0; j < plan->n_workers; j++)
-            assert_distance(plan, i, j, (enum engine_distance)(strchr(letters, lines[i][j]) - letters));
+            assert_distance(plan, i, j,
+                            (enum engine_distance)(strchr(letters, lines[i][j]) - letters));
     }
 }
 
-/* The machine of the locality thesis (figure 6.1): four packages of two nodes; eight cores share the L3 cache of a
- * node, two cores one L2 cache. */
+/* The machine of the locality thesis (figure 6.1): four packages of two nodes; eight cores share
+ * the L3 cache of a node, two cores one L2 cache. */
 #define LADDER "pack:4 numa:2 l3:1 l2:4 core:2 pu:1"
 
 static enum engine_distance ladder_distance(unsigned a, unsigned b)
 {
-    return a == b ? DISTANCE_SELF : a / 2 == b / 2 ? DISTANCE_L2 : a / 8 == b / 8 ? DISTANCE_L3 : DISTANCE_MACHINE;
+    return a == b           ? DISTANCE_SELF
+           : a / 2 == b / 2 ? DISTANCE_L2
+           : a / 8 == b / 8 ? DISTANCE_L3
+                            : DISTANCE_MACHINE;
 }
 
 static void test_ladder(void **state)
@@ -163,7 +171,8 @@ static void test_ladder_groups(void **state)
     hwloc_topology_destroy(hwloc);
 }
 
-/* Workers that come later find their place, too: planned for more than run, and beyond the cores. */
+/* Workers that come later find their place, too: planned for more than run, and beyond the
+ * cores. */
 static void test_more_workers_than_cores(void **state)
 {
     hwloc_topology_t hwloc = make_machine("core:2 pu:1");
@@ -287,8 +296,8 @@ static void test_unbound(void **state)
     hwloc_topology_destroy(two);
 }
 
-/* Four nodes of two cores with two threads, and a fifth that has memory only; described by a real kernel, where hwloc
- * shows the fifth with the processors of the first. */
+/* Four nodes of two cores with two threads, and a fifth that has memory only; described by a real
+ * kernel, where hwloc shows the fifth with the processors of the first. */
 static void test_memory_only(void **state)
 {
     hwloc_topology_t hwloc = read_machine("4x2x2+memory.xml");
@@ -316,8 +325,8 @@ static void test_memory_only(void **state)
     hwloc_topology_destroy(hwloc);
 }
 
-static void replan(hwloc_topology_t hwloc, const struct topology_plan *wish, const char *usable, unsigned moved,
-                   struct topology_plan *plan)
+static void replan(hwloc_topology_t hwloc, const struct topology_plan *wish, const char *usable,
+                   unsigned moved, struct topology_plan *plan)
 {
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
 
@@ -331,7 +340,9 @@ static void test_replan(void **state)
     hwloc_topology_t hwloc = make_machine("numa:2 l3:1 core:3 pu:1");
     const int one_gone[] = { 0, 0, 2, 3, 4, 5 }, node_gone[] = { 0, 1, 2, 0, 1, 2 };
     const int node_of_gone[] = { 0, 0, 0, 0, 0, 0 }, nobody[] = { -1, -1, -1, -1, -1, -1 };
-    const char *const one_distances[] = { "SC3MMM", "CS3MMM", "33SMMM", "MMMS33", "MMM3S3", "MMM33S" };
+    const char *const one_distances[] = {
+        "SC3MMM", "CS3MMM", "33SMMM", "MMMS33", "MMM3S3", "MMM33S"
+    };
     struct topology_plan wish, plan;
 
     (void)state;
@@ -360,7 +371,8 @@ static void test_restart_without_a_cpu(void **state)
 {
     hwloc_topology_t hwloc = make_machine("numa:2 core:2 pu:1");
     const struct topology_request request = { .affinity = "3,9", .n_workers = 3, .restart = true };
-    const int wished[] = { 3, 9, 3 }, wished_nodes[] = { 1, -1, 1 }, now[] = { 3, 3, 3 }, now_nodes[] = { 1, 1, 1 };
+    const int wished[] = { 3, 9, 3 }, wished_nodes[] = { 1, -1, 1 }, now[] = { 3, 3, 3 },
+              now_nodes[] = { 1, 1, 1 };
     struct topology_plan wish, plan;
     struct explain explain;
 
@@ -424,7 +436,8 @@ static void test_this_machine(void **state)
     assert_true(topology_get_threads(topology) >= topology_get_cores(topology));
     assert_int_equal(pthread_create(&thread, NULL, worker_main, topology), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(topology_refresh(topology), 0);    /* the thread is no more: nothing to bind, no mistake either */
+    /* the thread is no more: nothing to bind, no mistake either */
+    assert_int_equal(topology_refresh(topology), 0);
     assert_int_equal(topology_bind(topology, 1000), 0); /* no such number: nothing to bind */
     topology_free(topology);
 }
@@ -441,7 +454,8 @@ static void *detached_main(void *argument)
     return NULL;
 }
 
-/* A thread for blocking handlers may have been made by a worker, and does not share its CPU for that. */
+/* A thread for blocking handlers may have been made by a worker, and does not share its CPU for
+ * that. */
 static void test_detached_runs_anywhere(void **state)
 {
     struct topology *topology = this_machine("auto");
@@ -518,7 +532,8 @@ static void assert_policy(void *address, int policy, unsigned long nodes)
     unsigned long mask[16] = { 0 };
     int mode = -1;
 
-    assert_int_equal(syscall(SYS_get_mempolicy, &mode, mask, sizeof(mask) * 8, address, MPOL_F_ADDR), 0);
+    assert_int_equal(
+        syscall(SYS_get_mempolicy, &mode, mask, sizeof(mask) * 8, address, MPOL_F_ADDR), 0);
     assert_int_equal(mode == PREFERRED_MANY ? MPOL_PREFERRED : mode, policy);
     assert_int_equal(mask[0], nodes);
 }
@@ -552,7 +567,8 @@ static void test_memory(void **state)
     topology_set_memory(topology, MEMORY_LOCAL);
     assert_int_equal(topology_bind_memory(topology, window, bytes, -1), 0);
     assert_policy(window, MPOL_DEFAULT, 0);
-    assert_int_equal(topology_bind_memory(topology, (char *)window + bytes + (1 << 30), 1 << 20, node) < 0, 1);
+    assert_int_equal(
+        topology_bind_memory(topology, (char *)window + bytes + (1 << 30), 1 << 20, node) < 0, 1);
 out:
     munmap(window, bytes);
     close(fd);

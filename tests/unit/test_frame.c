@@ -48,7 +48,9 @@ static void test_message_with_descriptors(void **state)
     Odeon__Hello hello = ODEON__HELLO__INIT, *got;
     struct frame frame;
     struct stat sent, received;
-    int fds[2] = { open("/dev/null", O_RDONLY | O_CLOEXEC), open("/proc/self/exe", O_RDONLY | O_CLOEXEC) }, fd;
+    int fds[2] = { open("/dev/null", O_RDONLY | O_CLOEXEC),
+                   open("/proc/self/exe", O_RDONLY | O_CLOEXEC) },
+        fd;
 
     hello.protocol = 7;
     hello.name = (char *)"somebody";
@@ -110,9 +112,11 @@ static void test_largest_and_larger(void **state)
     assert_int_equal(frame_send_packed(pair->a, data, ODEON_CONTROL_FRAME_MAX, NULL, 0), 0);
     assert_int_equal(frame_receive(pair->b, &frame), 1);
     assert_int_equal(frame.size, ODEON_CONTROL_FRAME_MAX);
-    assert_int_equal(frame_send_packed(pair->a, data, ODEON_CONTROL_FRAME_MAX + 1, NULL, 0), -EMSGSIZE);
+    assert_int_equal(frame_send_packed(pair->a, data, ODEON_CONTROL_FRAME_MAX + 1, NULL, 0),
+                     -EMSGSIZE);
     /* from somebody who does not use these functions */
-    assert_int_equal(send(pair->a, data, ODEON_CONTROL_FRAME_MAX + 1, 0), ODEON_CONTROL_FRAME_MAX + 1);
+    assert_int_equal(send(pair->a, data, ODEON_CONTROL_FRAME_MAX + 1, 0),
+                     ODEON_CONTROL_FRAME_MAX + 1);
     assert_int_equal(frame_receive(pair->b, &frame), -EMSGSIZE);
     assert_int_equal(frame.n_fds, 0);
     assert_int_equal(frame_receive(pair->b, &frame), -EAGAIN); /* it is dropped */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Payloads from words: the layout must be the compiler's, whatever cannot be right must be refused by name. */
+/* Payloads from words: the layout must be the compiler's, whatever cannot be right must be refused
+ * by name. */
 #include "client-lib/ctl/payload.h"
 
 #include <errno.h>
@@ -12,8 +13,8 @@
 #include <cmocka.h>
 
 /* A struct, and its body as text, as ODEON_MESSAGE makes it. */
-#define BODY(name, ...)                                                                                                \
-    struct name __VA_ARGS__;                                                                                           \
+#define BODY(name, ...)                                                                            \
+    struct name __VA_ARGS__;                                                                       \
     static const char text_of_##name[] = #__VA_ARGS__
 
 BODY(plain, {
@@ -67,7 +68,8 @@ static uint32_t offset_of(const struct payload_layout *layout, const char *name)
     return 0;
 }
 
-#define CHECK_OFFSET(layout, type, field) assert_int_equal(offset_of(layout, #field), offsetof(struct type, field))
+#define CHECK_OFFSET(layout, type, field)                                                          \
+    assert_int_equal(offset_of(layout, #field), offsetof(struct type, field))
 
 static void test_layout_is_the_compilers(void **state)
 {
@@ -227,8 +229,9 @@ static void test_fill_values(void **state)
     assert_true(p->x == -1500.0);
     free(p);
 
-    assert_int_equal(fill(text_of_mixed, 0, (void **)&m, &size, error, "a=255", "b=-32768", "c==",
-                          "d=0xffffffffffffffff", "e=true", "f=0.5", "g=-0x8000000000000000", "h=1,2", "i=-128", NULL),
+    assert_int_equal(fill(text_of_mixed, 0, (void **)&m, &size, error, "a=255", "b=-32768",
+                          "c==", "d=0xffffffffffffffff", "e=true", "f=0.5", "g=-0x8000000000000000",
+                          "h=1,2", "i=-128", NULL),
                      0);
     assert_int_equal(m->a, 255);
     assert_int_equal(m->b, -32768);
@@ -253,7 +256,9 @@ static void test_fill_tails(void **state)
     size_t size = 0;
 
     (void)state;
-    assert_int_equal(fill(text_of_tailed, 4, (void **)&t, &size, error, "text=hello, world", "number=7", NULL), 0);
+    assert_int_equal(
+        fill(text_of_tailed, 4, (void **)&t, &size, error, "text=hello, world", "number=7", NULL),
+        0);
     assert_int_equal(size, 4 + 12);
     assert_int_equal(t->number, 7);
     assert_memory_equal(t->text, "hello, world", 12);
@@ -291,7 +296,8 @@ static void test_fill_refuses(void **state)
         { text_of_plain, "amount= 1", -EINVAL, "not a value of amount" },
         { text_of_plain, "amount=--1", -EINVAL, "not a value of amount" },
         { text_of_plain, "amount=0x", -EINVAL, "not a value of amount" },
-        { text_of_plain, "amount=9223372036854775808", -ERANGE, "from -9223372036854775808 to 9223372036854775807" },
+        { text_of_plain, "amount=9223372036854775808", -ERANGE,
+          "from -9223372036854775808 to 9223372036854775807" },
         { text_of_plain, "amount=99999999999999999999999", -ERANGE, "out of the range" },
         { text_of_plain, "n=-1", -ERANGE, "from 0 to 4294967295" },
         { text_of_plain, "n=4294967296", -ERANGE, "out of the range" },
@@ -329,7 +335,8 @@ static void test_fill_refuses_twice_and_too_much(void **state)
 
     (void)state;
     assert_int_equal(fill(text_of_plain, 0, &payload, &size, error, "n=1", "n=2", NULL), -EEXIST);
-    assert_int_equal(fill(text_of_plain, PAYLOAD_BYTES_MAX + 1, &payload, &size, error, NULL), -EMSGSIZE);
+    assert_int_equal(fill(text_of_plain, PAYLOAD_BYTES_MAX + 1, &payload, &size, error, NULL),
+                     -EMSGSIZE);
 
     word = malloc(PAYLOAD_BYTES_MAX + 16);
     assert_non_null(word);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's side of a port against an executor that the test plays: posting, receiving, waiting, and impossible
- * memory. */
+/* The client's side of a port against an executor that the test plays: posting, receiving, waiting,
+ * and impossible memory. */
 #include "tests/unit/clientlib_fake.h"
 
 #include <errno.h>
@@ -77,7 +77,8 @@ static void test_correlated_post_carries_its_id(void **state)
     struct envelope e;
 
     assert_int_equal(odeon_post_correlated(f->port, actor, TYPE, 0, "x", 1), -EINVAL);
-    assert_int_equal(odeon_post_correlated(f->port, actor, TYPE, UINT64_C(1) << 63, "x", 1), -EINVAL);
+    assert_int_equal(odeon_post_correlated(f->port, actor, TYPE, UINT64_C(1) << 63, "x", 1),
+                     -EINVAL);
     assert_int_equal(odeon_post_correlated(f->port, actor, TYPE, 77, "xyz", 3), 0);
     assert_true(fake_take(&f->fake, &e, f->payload));
     assert_int_equal(e.flags, ENVELOPE_CORRELATED);
@@ -99,14 +100,16 @@ static void test_impossible_arguments_are_refused(void **state)
                      -ESRCH); /* beyond the actor table: would break the port */
     assert_int_equal(odeon_post(f->port, UINT64_C(1) << 32 | 999, TYPE, "x", 1), 0);
     assert_true(fake_take(&f->fake, &e, f->payload));
-    assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, ODEON_PAYLOAD_MAX + 1), -EMSGSIZE);
+    assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, ODEON_PAYLOAD_MAX + 1),
+                     -EMSGSIZE);
     assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, SIZE_MAX), -EMSGSIZE);
     assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, RING - 16),
                      -EMSGSIZE); /* larger than the ring: never fits */
     assert_non_null(strstr(odeon_error_text(), "ring of 4096"));
     assert_int_equal(odeon_post(f->port, actor, TYPE, NULL, 1), -EINVAL);
     assert_int_equal(odeon_post(NULL, actor, TYPE, "x", 1), -EINVAL);
-    assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, RING - 24), 0); /* the whole ring */
+    /* the whole ring */
+    assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, RING - 24), 0);
     assert_true(fake_take(&f->fake, &e, f->payload));
     assert_int_equal(e.length, RING - 24);
 }
@@ -136,7 +139,8 @@ static void test_records_do_not_wrap(void **state)
     uint32_t random = 1;
     struct envelope e;
 
-    /* sizes that are prime to the ring's, so that every offset is met, and the last record of a turn lies over the seam
+    /* sizes that are prime to the ring's, so that every offset is met, and the last record of a
+     * turn lies over the seam
      */
     for (unsigned i = 0; i < 50000; i++) {
         size_t size;
@@ -234,7 +238,8 @@ static void test_post_wait_sleeps_until_there_is_room(void **state)
     while (odeon_reserve(f->port, actor, TYPE, sizeof(data)))
         ;
     assert_int_equal(pthread_create(&thread, NULL, take_when_waited_for, f), 0);
-    assert_int_equal(odeon_post_wait(f->port, actor, TYPE, data, sizeof(data), INT64_C(20) * SECOND_NS), 0);
+    assert_int_equal(
+        odeon_post_wait(f->port, actor, TYPE, data, sizeof(data), INT64_C(20) * SECOND_NS), 0);
     pthread_join(thread, &result);
     assert_ptr_equal(result, f);
     assert_int_equal(f->fake.wakes, 1);
@@ -401,12 +406,15 @@ static void test_two_threads_lose_nothing(void **state)
 
     assert_int_equal(pthread_create(&thread, NULL, echo, f), 0);
     while (received < ECHOES) {
-        /* bursts of changing length, so that each side finds the other awake, asleep and on its way */
-        for (unsigned burst = received % 97; burst > 0 && posted < ECHOES && posted - received < 100; burst--, posted++)
+        /* bursts of changing length, so that each side finds the other awake, asleep and on its
+         * way */
+        for (unsigned burst = received % 97;
+             burst > 0 && posted < ECHOES && posted - received < 100; burst--, posted++)
             if (odeon_post(f->port, actor, TYPE, &posted, sizeof(posted)) != 0)
                 break;
         if (posted == received && posted < ECHOES) {
-            assert_int_equal(odeon_post_wait(f->port, actor, TYPE, &posted, sizeof(posted), INT64_C(20) * SECOND_NS),
+            assert_int_equal(odeon_post_wait(f->port, actor, TYPE, &posted, sizeof(posted),
+                                             INT64_C(20) * SECOND_NS),
                              0);
             posted++;
         }
@@ -450,7 +458,8 @@ static void test_waiting_for_room_loses_nothing(void **state)
     assert_int_equal(pthread_create(&thread, NULL, swallow, f), 0);
     for (uint64_t i = 0; i < ECHOES; i++) {
         data[0] = i;
-        assert_int_equal(odeon_post_wait(f->port, actor, TYPE, data, sizeof(data), INT64_C(20) * SECOND_NS), 0);
+        assert_int_equal(
+            odeon_post_wait(f->port, actor, TYPE, data, sizeof(data), INT64_C(20) * SECOND_NS), 0);
     }
     pthread_join(thread, &result);
     assert_ptr_equal(result, f);
@@ -548,7 +557,8 @@ static void expect_plan_refused(struct port_plan plan, const char *why)
     int result = port_new(&plan, &alive, &port);
 
     if (result != -EPROTO || !strstr(odeon_error_text(), why))
-        fail_msg("expected a refusal with \"%s\", got %d with \"%s\"", why, result, odeon_error_text());
+        fail_msg("expected a refusal with \"%s\", got %d with \"%s\"", why, result,
+                 odeon_error_text());
     assert_null(port);
 }
 
@@ -556,14 +566,15 @@ static void test_impossible_plans_are_refused(void **state)
 {
     struct fixture *f = *state;
     struct port_plan plan = f->fake.plan;
-    int unsealed = memfd_create("unsealed", MFD_CLOEXEC), null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int unsealed = memfd_create("unsealed", MFD_CLOEXEC),
+        null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     assert_int_equal(ftruncate(unsealed, 1 << 20), 0);
-#define REFUSED(field, bad, why)                                                                                       \
-    do {                                                                                                               \
-        plan = f->fake.plan;                                                                                           \
-        plan.field = (bad);                                                                                            \
-        expect_plan_refused(plan, why);                                                                                \
+#define REFUSED(field, bad, why)                                                                   \
+    do {                                                                                           \
+        plan = f->fake.plan;                                                                       \
+        plan.field = (bad);                                                                        \
+        expect_plan_refused(plan, why);                                                            \
     } while (0)
     REFUSED(submission_bytes, 0, "power of two");
     REFUSED(submission_bytes, RING + 8, "power of two");

@@ -102,7 +102,8 @@ static void test_names_docs_and_kinds(void **state)
 
     assert_int_equal(odeon_stats_n(stats), STAT_N + 2);
     assert_string_equal(odeon_stats_name(stats, STAT_gulps), "gulps");
-    assert_string_equal(odeon_stats_doc(stats, STAT_gulps), "times that a whole queue was taken at once");
+    assert_string_equal(odeon_stats_doc(stats, STAT_gulps),
+                        "times that a whole queue was taken at once");
     assert_int_equal(odeon_stats_kind(stats, STAT_gulps), ODEON_STATS_COUNTER);
     assert_int_equal(odeon_stats_kind(stats, index_of(stats, "state")), ODEON_STATS_GAUGE);
     assert_string_equal(odeon_stats_name(stats, STAT_N), "average_gulp_size");
@@ -119,7 +120,8 @@ static void test_values_sums_and_derived_figures(void **state)
     struct file *file = *state;
     struct odeon_stats *stats = open_stats(file);
 
-    for (unsigned i = 0; i < 3; i++) { /* two workers and the control thread, whose block is the last one */
+    /* two workers and the control thread, whose block is the last one */
+    for (unsigned i = 0; i < 3; i++) {
         struct stats_worker *block = worker_of(file, i < 2 ? i : STATS_CONTROL_BLOCK);
         atomic_store(&block->value[STAT_gulps], 10 + i);
         atomic_store(&block->value[STAT_gulped_messages], 100 * (i + 1));
@@ -174,7 +176,8 @@ static void test_service(void **state)
 {
     struct file *file = *state;
     struct odeon_stats *stats = open_stats(file);
-    struct odeon_stats_service service = { .struct_size = sizeof(service) }, small = { .struct_size = 16 };
+    struct odeon_stats_service service = { .struct_size = sizeof(service) },
+                               small = { .struct_size = 16 };
     struct {
         struct odeon_stats_service service;
         uint64_t later;
@@ -189,7 +192,8 @@ static void test_service(void **state)
     atomic_store(&file->header->recovery_last.duration_ns, 6);
     for (unsigned step = 0; step < START_STEPS; step++)
         atomic_store(&file->header->start_ns[step], 100 + step);
-    memset(file->header->stealing_name, 'n', sizeof(file->header->stealing_name)); /* without its NUL */
+    /* without its NUL */
+    memset(file->header->stealing_name, 'n', sizeof(file->header->stealing_name));
     assert_int_equal(odeon_stats_service(stats, &service), 0);
     assert_int_equal(service.workers, 2);
     assert_int_equal(service.clients, 3);

@@ -47,7 +47,8 @@ static void test_lists(void **state)
     assert_int_equal(access_set(&access, ROLE_POST, "", text), 0);
     assert_int_equal(roles_of(&access, user, 1, 1), 1 << ROLE_OBSERVE);
     assert_string_equal(roles_describe(0, names), "none");
-    assert_string_equal(roles_describe(ROLES_ALL, names), "observe, post, register, load, reconfigure");
+    assert_string_equal(roles_describe(ROLES_ALL, names),
+                        "observe, post, register, load, reconfigure");
 }
 
 static void test_too_many_names(void **state)
@@ -110,7 +111,8 @@ static void test_descriptors_do_not_come_in(void **state)
     int ends[2], probe, r;
 
     (void)state;
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
+                     0);
     probe = dup(0);
     close(probe); /* the number that the next descriptor gets */
     assert_int_equal(frame_send_packed(ends[1], "x", 1, (int[]){ ends[0], ends[1] }, 2), 0);
@@ -155,7 +157,8 @@ static void test_fair_share(void **state)
 
     (void)state;
     for (unsigned i = 0; i < N; i++) {
-        struct holding all = { .amounts[QUOTA_RING_BYTES] = account_room(account, &quotas, &own[i], QUOTA_RING_BYTES) };
+        struct holding all = { .amounts[QUOTA_RING_BYTES] =
+                                   account_room(account, &quotas, &own[i], QUOTA_RING_BYTES) };
 
         account_charge(account, &all);
         holding_add(&own[i], &all);
@@ -181,7 +184,8 @@ static void test_first_port_and_limits(void **state)
     assert_true(account_room(account, &quotas, &nothing, QUOTA_CLIENTS) == 0);
     assert_true(account_room(account, &quotas, &nothing, QUOTA_PORTS) == 8);
     account_charge(account, &most);
-    assert_true(account_room(account, &quotas, &nothing, QUOTA_PORTS) == 1); /* although an eighth of one is none */
+    /* although an eighth of one is none */
+    assert_true(account_room(account, &quotas, &nothing, QUOTA_PORTS) == 1);
     assert_true(account_room(account, &quotas, &most, QUOTA_PORTS) == 0);
     account_charge(account, &(struct holding){ .amounts[QUOTA_PORTS] = 1 });
     assert_true(account_room(account, &quotas, &nothing, QUOTA_PORTS) == 0);

@@ -117,7 +117,8 @@ static void test_many_processes_of_one_user(void **state)
     for (pid_t pid = 200; pid < 205; pid++) /* one after the other */
         assert_int_equal(offenders_admit(&offenders, pid, 1000, start, HOLD_MAX) - start,
                          (uint64_t)(pid - 199) * 10 * MS);
-    assert_int_equal(offenders_admit(&offenders, 300, 1001, start, HOLD_MAX), start); /* another user */
+    /* another user */
+    assert_int_equal(offenders_admit(&offenders, 300, 1001, start, HOLD_MAX), start);
     /* no more processes than the table has room for can make the user forgotten */
     for (pid_t pid = 400; pid < 400 + 2 * OFFENDERS_MAX; pid++) {
         until = offenders_admit(&offenders, pid, 1000, start, HOLD_MAX);
@@ -154,10 +155,14 @@ static void test_the_oldest_is_forgotten_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_holds_grow_and_stop_growing), cmocka_unit_test(test_is_forgotten_after_a_second),
-        cmocka_unit_test(test_slow_offenders_are_not_held), cmocka_unit_test(test_others_do_not_wait),
-        cmocka_unit_test(test_many_at_once_wait_for_each),  cmocka_unit_test(test_hold_of_another_length_and_none),
-        cmocka_unit_test(test_many_processes_of_one_user),  cmocka_unit_test(test_the_oldest_is_forgotten_first),
+        cmocka_unit_test(test_holds_grow_and_stop_growing),
+        cmocka_unit_test(test_is_forgotten_after_a_second),
+        cmocka_unit_test(test_slow_offenders_are_not_held),
+        cmocka_unit_test(test_others_do_not_wait),
+        cmocka_unit_test(test_many_at_once_wait_for_each),
+        cmocka_unit_test(test_hold_of_another_length_and_none),
+        cmocka_unit_test(test_many_processes_of_one_user),
+        cmocka_unit_test(test_the_oldest_is_forgotten_first),
     };
 
     return cmocka_run_group_tests_name("offenders", tests, NULL, NULL);

@@ -86,11 +86,12 @@ static void test_defaults(void **state)
 static void test_command_line_wins(void **state)
 {
     (void)state;
-    write_file("log-level = debug\nworkers = 3\n[odeond]\ndrain-timeout-ms = 70\nplugin = /a.so\nplugin = /b.so\n"
+    write_file("log-level = debug\nworkers = 3\n[odeond]\ndrain-timeout-ms = 70\nplugin = "
+               "/a.so\nplugin = /b.so\n"
                "[executor]\nstealing = none\nlog-level = mine\n");
-    assert_int_equal(LOAD("--runtime-dir", "/tmp/x", "--set", "workers=4", "--set", "throughput=9", "--log-level",
-                          "error", "--plugin", "/c.so", "--executor", "/bin/e", "--foreground", "--set",
-                          "restart-delay-max-ms=1"),
+    assert_int_equal(LOAD("--runtime-dir", "/tmp/x", "--set", "workers=4", "--set", "throughput=9",
+                          "--log-level", "error", "--plugin", "/c.so", "--executor", "/bin/e",
+                          "--foreground", "--set", "restart-delay-max-ms=1"),
                      0);
     assert_true(options.foreground);
     assert_string_equal(options.socket_path, "/tmp/x/control.sock");
@@ -115,7 +116,8 @@ static void test_mistakes_in_the_file(void **state)
     } cases[] = {
         { "[odeond]\nworkers = 1\n", ":2: unknown key 'workers'" },
         { "[other]\n", ":1: unknown section [other]" },
-        { "\ndrain-timeout-ms = soon\n", ":2: drain-timeout-ms: 'soon' is not a number of milliseconds" },
+        { "\ndrain-timeout-ms = soon\n",
+          ":2: drain-timeout-ms: 'soon' is not a number of milliseconds" },
         { "log-level = loud\n", ":1: log-level: 'loud' is not one of" },
         { "plugin = relative.so\n", ":1: plugin: 'relative.so' is not an absolute path" },
         { "executor =\n", ":1: executor: an empty path" },
@@ -129,7 +131,8 @@ static void test_mistakes_in_the_file(void **state)
         { "socket-group = no.such.group\n", ":1: socket-group: there is no group" },
         { "quota-ports = 257\n", ":1: quota-ports: '257' is not a number from 0 to 256" },
         { "quota-ring-bytes = 1X\n", ":1: quota-ring-bytes: '1X' is not a number of bytes" },
-        { "offender-hold-ms = 1001\n", ":1: offender-hold-ms: '1001' is not a number from 0 to 1000" },
+        { "offender-hold-ms = 1001\n",
+          ":1: offender-hold-ms: '1001' is not a number from 0 to 1000" },
         { "quotas-bind = some\n", ":1: quotas-bind: 'some' is neither" },
     };
 
@@ -152,14 +155,18 @@ static void test_mistakes_in_arguments(void **state)
     clean(NULL);
     assert_int_equal(LOAD("--log-level", "x"), -EINVAL);
     clean(NULL);
-    assert_int_equal(options_parse(&options, 2, (char *[]){ (char *)"odeond", (char *)"extra", NULL }, text),
-                     OPTIONS_USAGE);
+    assert_int_equal(
+        options_parse(&options, 2, (char *[]){ (char *)"odeond", (char *)"extra", NULL }, text),
+        OPTIONS_USAGE);
     assert_non_null(strstr(text, "'extra'"));
     clean(NULL);
     assert_int_equal(
-        options_parse(&options, 3, (char *[]){ (char *)"odeond", (char *)"--config", (char *)"/nowhere", NULL }, text),
+        options_parse(&options, 3,
+                      (char *[]){ (char *)"odeond", (char *)"--config", (char *)"/nowhere", NULL },
+                      text),
         OPTIONS_RUN);
-    assert_int_equal(config_load(&config, &options, text), -ENOENT); /* asked for, so it must be there */
+    /* asked for, so it must be there */
+    assert_int_equal(config_load(&config, &options, text), -ENOENT);
 }
 
 static void test_too_many_settings(void **state)

@@ -171,7 +171,10 @@ static void test_segment_size(void **state)
     struct settings none = { 0 };
 
     (void)state;
-    assert_int_equal(ask("#!/bin/sh\n[ \"$*\" = '--print-segment-size --set a=b c' ] && echo 65536\n", &size, text), 0);
+    assert_int_equal(
+        ask("#!/bin/sh\n[ \"$*\" = '--print-segment-size --set a=b c' ] && echo 65536\n", &size,
+            text),
+        0);
     assert_int_equal(size, 65536);
     assert_int_equal(ask("#!/bin/sh\nexit 1\n", &size, text), -EINVAL);
     assert_non_null(strstr(text, "refused the settings"));
@@ -258,7 +261,8 @@ static void test_finding_the_program(void **state)
     (void)state;
     assert_int_equal(child_find_program("/bin/sh", path, sizeof(path), text, sizeof(text)), 0);
     assert_string_equal(path, "/bin/sh");
-    assert_int_equal(child_find_program("/nowhere/x", path, sizeof(path), text, sizeof(text)), -ENOENT);
+    assert_int_equal(child_find_program("/nowhere/x", path, sizeof(path), text, sizeof(text)),
+                     -ENOENT);
     assert_non_null(strstr(text, "/nowhere/x"));
 }
 

@@ -106,8 +106,10 @@ static void test_sizes(void **state)
 {
     char text[PORT_TEXT_MAX];
     uint64_t a = 0, b = ODEON_RING_MAX;
-    static const uint64_t bad[] = { 1,          ODEON_RING_MIN / 2, ODEON_RING_MIN + 8, ODEON_RING_MAX * 2ULL,
-                                    UINT64_MAX, UINT64_C(1) << 63 };
+    static const uint64_t bad[] = {
+        1,          ODEON_RING_MIN / 2, ODEON_RING_MIN + 8, ODEON_RING_MAX * 2ULL,
+        UINT64_MAX, UINT64_C(1) << 63
+    };
 
     (void)state;
     assert_int_equal(port_check_sizes(&a, &b, text), 0);
@@ -136,8 +138,9 @@ static void test_memory(void **state)
     assert_int_equal(memfd_check(port->client_fd, PORT_RING_OFFSET + ODEON_RING_MIN), 0);
     assert_int_equal(memfd_check(port->client_fd, PORT_RING_OFFSET + ODEON_RING_MIN + 1), -EBADFD);
     assert_int_equal(memfd_check(port->executor_fd, PORT_RING_OFFSET + ODEON_RING_MIN * 2), 0);
-    for (const int *one = (const int[]){ port->doorbell_fd, port->pipe_read_fd, port->pipe_write_fd, -1 }; *one >= 0;
-         one++) {
+    for (const int *one =
+             (const int[]){ port->doorbell_fd, port->pipe_read_fd, port->pipe_write_fd, -1 };
+         *one >= 0; one++) {
         assert_true(fcntl(*one, F_GETFL) & O_NONBLOCK);
         assert_true(fcntl(*one, F_GETFD) & FD_CLOEXEC);
     }

@@ -83,8 +83,10 @@ static void test_hello(void **state)
 
 static void test_records_that_are_no_requests(void **state)
 {
-    static const uint8_t garbage[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-    static const uint8_t truncated[] = { 0x08, 0x05, 0x12, 0x7f, 0x08 }; /* a hello of 127 bytes that is not there */
+    static const uint8_t garbage[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                       0xff, 0xff, 0xff, 0xff, 0xff };
+    /* a hello of 127 bytes that is not there */
+    static const uint8_t truncated[] = { 0x08, 0x05, 0x12, 0x7f, 0x08 };
     static const uint8_t no_id[] = { 0x2a, 0x00 };
     uint8_t *large = calloc(1, ODEON_CONTROL_FRAME_MAX + 1);
     int bystander = peer_connect("bystander"), fd;
@@ -112,7 +114,8 @@ static void test_records_that_are_no_requests(void **state)
 
 static void test_unknown_request(void **state)
 {
-    /* id 9, then field 1000 with two bytes; the same with a known request and an unknown field in it */
+    /* id 9, then field 1000 with two bytes; the same with a known request and an unknown field in
+     * it */
     static const uint8_t unknown[] = { 0x08, 0x09, 0xc2, 0x3e, 0x02, 0x01, 0x02 };
     static const uint8_t known[] = { 0x08, 0x0a, 0x2a, 0x04, 0xc0, 0x3e, 0x05, 0x00 };
     int fd = peer_connect("from the future");
@@ -130,7 +133,8 @@ static void test_unknown_request(void **state)
     peer_drop(reply);
     close(fd);
     fd = peer_connect("unknown field");
-    assert_int_equal(send(fd, (const uint8_t[]){ 0x08, 0x0a, 0x2a, 0x03, 0xc0, 0x3e, 0x05 }, 7, 0), 7);
+    assert_int_equal(send(fd, (const uint8_t[]){ 0x08, 0x0a, 0x2a, 0x03, 0xc0, 0x3e, 0x05 }, 7, 0),
+                     7);
     reply = peer_receive(fd);
     assert_int_equal(reply->id, 10);
     assert_int_equal(reply->error, 0);
@@ -172,11 +176,14 @@ static void test_port_descriptors(void **state)
     assert_int_equal(port->token.len, 16);
     assert_int_equal(port->payload_max, ODEON_PAYLOAD_MAX);
     assert_true(port->actors_max > 0);
-    assert_int_equal(memfd_check(peer_last.fds[0], port->submission_offset + port->submission_bytes), 0);
-    assert_int_equal(memfd_check(peer_last.fds[1], port->delivery_offset + port->delivery_bytes), 0);
+    assert_int_equal(
+        memfd_check(peer_last.fds[0], port->submission_offset + port->submission_bytes), 0);
+    assert_int_equal(memfd_check(peer_last.fds[1], port->delivery_offset + port->delivery_bytes),
+                     0);
     assert_int_equal(fcntl(peer_last.fds[0], F_GETFL) & O_ACCMODE, O_RDWR);
     assert_int_equal(fcntl(peer_last.fds[1], F_GETFL) & O_ACCMODE, O_RDONLY);
-    assert_ptr_equal(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, peer_last.fds[1], 0), MAP_FAILED);
+    assert_ptr_equal(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, peer_last.fds[1], 0),
+                     MAP_FAILED);
     assert_int_equal(fcntl(peer_last.fds[3], F_GETFL) & O_ACCMODE, O_RDONLY);
     assert_int_equal(peer_call_port_close(fd, port->port_id), 0);
     assert_int_equal(peer_call_port_close(fd, port->port_id), -ENOENT);
@@ -234,7 +241,8 @@ static void test_broken_port(void **state)
     int fd = peer_connect("vandal"), other = peer_connect("bystander");
     Odeon__Reply *reply = peer_call_port_open(fd, ODEON_RING_MIN, false);
     uint32_t id = reply->port_open->port_id;
-    struct port_client *words = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, peer_last.fds[0], 0);
+    struct port_client *words =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, peer_last.fds[0], 0);
     int doorbell = frame_take_fd(&peer_last, 2);
 
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry: what one odeond writes the next one reads, at whatever moment the first has ended. */
+/* The registry: what one odeond writes the next one reads, at whatever moment the first has
+ * ended. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,14 +95,17 @@ static void test_clients(void **state)
     (void)state;
     make(&file);
     for (uint32_t id = 1; id <= ODEON_CLIENTS_MAX; id++)
-        assert_int_equal(registry_put_client(&file, &(struct registry_client){ .id = id, .pid = id }), 0);
+        assert_int_equal(
+            registry_put_client(&file, &(struct registry_client){ .id = id, .pid = id }), 0);
     assert_int_equal(registry_put_client(&file, &(struct registry_client){ .id = 5000 }), -ENOSPC);
     assert_true(registry_has_client(&file, 7));
     registry_free_client(&file, 7);
     assert_false(registry_has_client(&file, 7));
     registry_free_client(&file, 7); /* nothing happens */
-    assert_int_equal(registry_put_client(&file, &(struct registry_client){ .id = 5000, .name = "late" }), 0);
-    assert_int_equal(registry_put_client(&file, &(struct registry_client){ .id = 5000, .name = "again" }), 0);
+    assert_int_equal(
+        registry_put_client(&file, &(struct registry_client){ .id = 5000, .name = "late" }), 0);
+    assert_int_equal(
+        registry_put_client(&file, &(struct registry_client){ .id = 5000, .name = "again" }), 0);
     assert_true(registry_has_client(&file, 5000));
     registry_free_client(&file, 5000);
     assert_false(registry_has_client(&file, 5000)); /* it was one entry */
@@ -111,7 +115,9 @@ static void test_clients(void **state)
 /* G4: the generation stays when the port has gone. */
 static void test_ports(void **state)
 {
-    struct registry_port port = { .generation = 9, .client = 3, .submission_bytes = 65536, .delivery_bytes = 131072 };
+    struct registry_port port = {
+        .generation = 9, .client = 3, .submission_bytes = 65536, .delivery_bytes = 131072
+    };
     struct registry_file file, again;
 
     (void)state;
@@ -157,7 +163,8 @@ static void test_plugins(void **state)
     registry_close(&file);
 }
 
-static void expect_settings(const struct registry_file *file, const char *key, const char *value, size_t n)
+static void expect_settings(const struct registry_file *file, const char *key, const char *value,
+                            size_t n)
 {
     struct settings settings = { 0 };
 

@@ -140,11 +140,13 @@ static void test_reload(void **state)
     kill(service_pid, SIGHUP);
     service_wait_for_log("has been read again and applied");
     peer_wait_for_throughput(fd, 123);
-    service_write_config(SERVICE_SMALL "throughput=99\nworkers=1000\n"); /* the second is out of range */
+    /* the second is out of range */
+    service_write_config(SERVICE_SMALL "throughput=99\nworkers=1000\n");
     kill(service_pid, SIGHUP);
     service_wait_for_log("reload: nothing is changed: setting workers");
     peer_wait_for_throughput(fd, 123);
-    service_write_config(SERVICE_SMALL "throughput=124\nattempts=7\n"); /* the second cannot change at run time */
+    /* the second cannot change at run time */
+    service_write_config(SERVICE_SMALL "throughput=124\nattempts=7\n");
     kill(service_pid, SIGHUP);
     service_wait_for_log("reload: attempts = 7 takes effect when the service is started again");
     peer_wait_for_throughput(fd, 124);
@@ -196,7 +198,8 @@ static void test_second_signal(void **state)
     assert_int_equal(kill(service_pid, SIGTERM), 0);
     service_wait_for_log("SIGTERM: the service drains and stops");
     while (
-        !service_log_contains("SIGINT again: the executor is killed")) { /* one that comes at once counts as the same */
+        /* one that comes at once counts as the same */
+        !service_log_contains("SIGINT again: the executor is killed")) {
         assert_int_equal(kill(service_pid, SIGINT), 0);
         assert_true(service_now_ms() < deadline);
         poll(NULL, 0, 20);

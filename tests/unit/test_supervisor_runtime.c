@@ -41,7 +41,8 @@ static int remove_base(void **state)
     char path[128];
 
     (void)state;
-    for (const char *const *name = (const char *const[]){ "lock", "stats", "control.sock", NULL }; *name; name++) {
+    for (const char *const *name = (const char *const[]){ "lock", "stats", "control.sock", NULL };
+         *name; name++) {
         snprintf(path, sizeof(path), "%s/%s", dir, *name);
         unlink(path);
     }
@@ -66,8 +67,8 @@ static void test_one_owner(void **state)
     runtime_close(&second);
 }
 
-/* A process that has the directory, and another one with the same descriptors, which goes on for a while when that one
- * has gone. */
+/* A process that has the directory, and another one with the same descriptors, which goes on for a
+ * while when that one has gone. */
 static pid_t start_owner_with_child(int ready_fd)
 {
     pid_t owner = fork();
@@ -216,7 +217,8 @@ static void test_statistics(void **state)
     assert_int_equal(header->n_stats, STAT_N);
     assert_int_equal(header->worker_offset, STATS_WORKER_OFFSET);
     assert_int_equal(header->worker_size, sizeof(struct stats_worker));
-    assert_true((uint64_t)header->worker_offset + (uint64_t)header->workers_max * header->worker_size <=
+    assert_true((uint64_t)header->worker_offset +
+                    (uint64_t)header->workers_max * header->worker_size <=
                 STATS_SEGMENT_SIZE);
     assert_string_equal(header->names[STAT_actors_created], "actors_created");
     assert_string_equal(header->names[STAT_state], "state");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/supervisor/start_delay: failed starts are counted over processes, and their wait can be ended. */
+/* daemon/supervisor/start_delay: failed starts are counted over processes, and their wait can be
+ * ended. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -65,7 +66,11 @@ static void test_damage(void **state)
     static const struct {
         const char *text;
         unsigned next;
-    } cases[] = { { "", 1 }, { "x", 1 }, { "7 apples", 8 }, { "-1", 1000001 }, { "99999999999999999999", 1000001 } };
+    } cases[] = { { "", 1 },
+                  { "x", 1 },
+                  { "7 apples", 8 },
+                  { "-1", 1000001 },
+                  { "99999999999999999999", 1000001 } };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at the service and steering it: what odeonctl uses.
  *
- * Every call is a blocking round trip on the client's control connection (threads, errors: <odeon/client.h>).  Results
- * are allocated by the library and freed as a whole by odeon_list_free() or odeon_free(), which also may be done by
- * another thread or after odeon_disconnect(); strings inside belong to the result, are never NULL; arrays are NULL when
- * they are empty.  Nothing is allocated when a call fails.  `struct_size` in a result says how much of its struct this
- * library knows.
+ * Every call is a blocking round trip on the client's control connection (threads, errors:
+ * <odeon/client.h>). Results are allocated by the library and freed as a whole by odeon_list_free()
+ * or odeon_free(), which also may be done by another thread or after odeon_disconnect(); strings
+ * inside belong to the result, are never NULL; arrays are NULL when they are empty. Nothing is
+ * allocated when a call fails. `struct_size` in a result says how much of its struct this library
+ * knows.
  */
 #ifndef ODEON_ADMIN_H
 #define ODEON_ADMIN_H
@@ -24,8 +25,9 @@ struct odeon_status {
     const char *steal_mode;
     uint64_t reconfigurations, reconfigure_last_ns,
         reconfigure_longest_ns; /* changes while workers ran; their pauses */
-    uint32_t your_id, your_uid, your_pid; /* the caller, as the service sees it; the number is that of its client */
-    const char *your_roles;      /* "observe, post" */
+    /* the caller, as the service sees it; the number is that of its client */
+    uint32_t your_id, your_uid, your_pid;
+    const char *your_roles; /* "observe, post" */
 };
 
 struct odeon_setting_info {
@@ -107,12 +109,12 @@ struct odeon_queue_info {
     const char *kind;         /* "ordinary", "pinned", "follow", "detached" */
 };
 struct odeon_dead_letter_info {
-    uint64_t id;           /* rising */
-    odeon_ref to, from;    /* from ODEON_NOBODY: nobody that could be told */
-    const char *type;      /* the receiver's; "": it had ended */
+    uint64_t id;        /* rising */
+    odeon_ref to, from; /* from ODEON_NOBODY: nobody that could be told */
+    const char *type;   /* the receiver's; "": it had ended */
     const char *message, *reason;
     uint32_t size, attempts;
-    uint64_t time_ns;      /* since 1970 */
+    uint64_t time_ns; /* since 1970 */
 };
 struct odeon_dead_letter_detail {
     uint32_t struct_size;
@@ -132,9 +134,9 @@ struct odeon_message_info {
     const char *name, *fields;
 };
 
-/* A page of rows.  `rows` points to n structs of the call's kind.  Calls take `after` 0 for the first page and `rows` 0
- * for the service's usual number (at most 256 fit).  Rows come and go between two pages: one may be missed, or be shown
- * twice. */
+/* A page of rows. `rows` points to n structs of the call's kind. Calls take `after` 0 for the first
+ * page and `rows` 0 for the service's usual number (at most 256 fit). Rows come and go between two
+ * pages: one may be missed, or be shown twice. */
 struct odeon_list {
     size_t n;
     void *rows;
@@ -145,13 +147,17 @@ ODEON_API void odeon_list_free(struct odeon_list *list); /* NULL is fine */
 ODEON_API void odeon_free(void *result);
 
 ODEON_API int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret);
-ODEON_API int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor_info **ret);
-/* All or nothing, in one transaction.  `ret` may be NULL.  -EINVAL: unknown key or bad value; -ERANGE: out of range;
- * -EBUSY: the key cannot be changed while running, or a worker's handler did not let it stop. */
-ODEON_API int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys, const char *const *values,
-                                       size_t n, struct odeon_reconfigured *ret);
+ODEON_API int odeon_admin_executor_show(struct odeon_client *client,
+                                        struct odeon_executor_info **ret);
+/* All or nothing, in one transaction. `ret` may be NULL. -EINVAL: unknown key or bad value;
+ * -ERANGE: out of range; -EBUSY: the key cannot be changed while running, or a worker's handler did
+ * not let it stop. */
+ODEON_API int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys,
+                                       const char *const *values, size_t n,
+                                       struct odeon_reconfigured *ret);
 /* Message queues; `kind` NULL: all. */
-ODEON_API int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64_t after, uint32_t rows,
+ODEON_API int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64_t after,
+                                     uint32_t rows,
                                      struct odeon_list **ret); /* struct odeon_queue_info */
 
 ODEON_API int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows,
@@ -161,20 +167,22 @@ ODEON_API int odeon_admin_plugin_unload(struct odeon_client *client, const char 
 ODEON_API int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                                     struct odeon_list **ret); /* struct odeon_type_info */
 /* A message type by name; `version` 0: the newest.  -ENOENT. */
-ODEON_API int odeon_admin_message_find(struct odeon_client *client, const char *name, uint32_t version,
-                                       struct odeon_message_info **ret);
+ODEON_API int odeon_admin_message_find(struct odeon_client *client, const char *name,
+                                       uint32_t version, struct odeon_message_info **ret);
 
-ODEON_API int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64_t after, uint32_t rows,
-                                     struct odeon_list **ret); /* struct odeon_actor_info; type NULL: all */
+ODEON_API int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64_t after,
+                                     uint32_t rows,
+                                     /* struct odeon_actor_info; type NULL: all */
+                                     struct odeon_list **ret);
 /* By reference, or by registered name when `ref` is ODEON_NOBODY.  -ENOENT. */
 ODEON_API int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const char *name,
                                      struct odeon_actor_detail **ret);
 /* Where an actor is to live. */
 enum odeon_where {
-    ODEON_WHERE_ANY,      /* a queue of any worker, in turn */
-    ODEON_WHERE_NODE,     /* of a worker on the memory node `node`, in turn; -ENODEV: there is none */
-    ODEON_WHERE_PINNED,   /* on the worker `worker`, never stolen */
-    ODEON_WHERE_FOLLOW,   /* runs where its last sender runs */
+    ODEON_WHERE_ANY,    /* a queue of any worker, in turn */
+    ODEON_WHERE_NODE,   /* of a worker on the memory node `node`, in turn; -ENODEV: there is none */
+    ODEON_WHERE_PINNED, /* on the worker `worker`, never stolen */
+    ODEON_WHERE_FOLLOW, /* runs where its last sender runs */
     ODEON_WHERE_DETACHED, /* on a thread of its own; -ENOSPC: all of those are in use */
 };
 #define ODEON_WORKER_ANY UINT32_MAX
@@ -184,36 +192,43 @@ struct odeon_spawn_where {
     uint32_t node, worker; /* ODEON_WORKER_ANY: pinned to the workers in turn */
 };
 /* As odeon_spawn(), and says where; `where` NULL: anywhere. */
-ODEON_API int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const char *name, const void *args,
-                                      size_t args_size, const struct odeon_spawn_where *where, odeon_ref *ret_ref);
+ODEON_API int odeon_admin_actor_spawn(struct odeon_client *client, const char *type,
+                                      const char *name, const void *args, size_t args_size,
+                                      const struct odeon_spawn_where *where, odeon_ref *ret_ref);
 /* `payload` as the message's struct lies in memory. */
-ODEON_API int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
-                                     const void *payload, size_t size);
-/* Sends the poison message that belongs to ODEON_DELETE, ODEON_DESTROY or ODEON_FINISHED: what waits for the actor
- * comes first. */
-ODEON_API int odeon_admin_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeon_allocation how);
+ODEON_API int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref,
+                                     const char *message, const void *payload, size_t size);
+/* Sends the poison message that belongs to ODEON_DELETE, ODEON_DESTROY or ODEON_FINISHED: what
+ * waits for the actor comes first. */
+ODEON_API int odeon_admin_actor_stop(struct odeon_client *client, odeon_ref ref,
+                                     enum odeon_allocation how);
 
-ODEON_API int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows,
-                                           struct odeon_list **ret); /* struct odeon_dead_letter_info, oldest first */
+ODEON_API int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after,
+                                           uint32_t rows,
+                                           /* struct odeon_dead_letter_info, oldest first */
+                                           struct odeon_list **ret);
 /* -ENOENT. */
 ODEON_API int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id,
                                            struct odeon_dead_letter_detail **ret);
-/* Gives dead letters, all of them when n is 0, to their receivers once more (`to` ODEON_NOBODY), or to another actor; each
- * that arrives is a dead letter no more, by one and the same step.  -ENOENT: one of them is none, nothing was done;
- * -ESRCH: no such actor. */
-ODEON_API int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *ids, size_t n, odeon_ref to,
+/* Gives dead letters, all of them when n is 0, to their receivers once more (`to` ODEON_NOBODY), or
+ * to another actor; each that arrives is a dead letter no more, by one and the same step. -ENOENT:
+ * one of them is none, nothing was done; -ESRCH: no such actor. */
+ODEON_API int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *ids,
+                                             size_t n, odeon_ref to,
                                              struct odeon_dead_letters_done *ret);
 /* Forgets them. */
-ODEON_API int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n,
-                                            struct odeon_dead_letters_done *ret);
+ODEON_API int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *ids,
+                                            size_t n, struct odeon_dead_letters_done *ret);
 /* Runs a type again that was put into quarantine.  -EALREADY: it is not there. */
 ODEON_API int odeon_admin_type_release(struct odeon_client *client, const char *name);
 
 ODEON_API int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                                       struct odeon_list **ret); /* struct odeon_client_info */
 /* -ENOENT: no such client. */
-ODEON_API int odeon_admin_client_show(struct odeon_client *client, uint32_t id, struct odeon_client_detail **ret);
-/* Ends its connection; what it has posted is still consumed.  -ENOENT; -EINVAL: it is the caller. */
+ODEON_API int odeon_admin_client_show(struct odeon_client *client, uint32_t id,
+                                      struct odeon_client_detail **ret);
+/* Ends its connection; what it has posted is still consumed.  -ENOENT; -EINVAL: it is the
+ * caller. */
 ODEON_API int odeon_admin_client_kick(struct odeon_client *client, uint32_t id);
 
 #ifdef __cplusplus

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages and references: what plugins and clients share.
  *
- * A message type is a plain C struct with a name and a version.  Its declaration is put into a header that whoever sends
- * or receives it includes:
+ * A message type is a plain C struct with a name and a version. Its declaration is put into a
+ * header that whoever sends or receives it includes:
  *
  *     ODEON_MESSAGE(counter_add, 1, { int64_t amount, weight; });
  *     ODEON_SIGNAL(counter_get, 1);
  *     ODEON_MESSAGE(line, 1, { uint32_t number; char text[]; });     ends in a tail of bytes
  *
- * It gives `struct counter_add` and a description of the type, one per shared object, that the service compares by name,
- * version, size and fields.  The macros are for C; other languages fill struct odeon_message_type themselves.
+ * It gives `struct counter_add` and a description of the type, one per shared object, that the
+ * service compares by name, version, size and fields. The macros are for C; other languages fill
+ * struct odeon_message_type themselves.
  */
 #ifndef ODEON_MESSAGE_H
 #define ODEON_MESSAGE_H
@@ -21,14 +22,15 @@
 extern "C" {
 #endif
 
-/* An actor, or a client's port, as the service knows it: slot in the low half, generation in the high half.  0 is nobody.
- * A reference stays valid in meaning for ever: once its actor has ended, what is sent to it becomes a dead letter. */
+/* An actor, or a client's port, as the service knows it: slot in the low half, generation in the
+ * high half. 0 is nobody. A reference stays valid in meaning for ever: once its actor has ended,
+ * what is sent to it becomes a dead letter. */
 typedef uint64_t odeon_ref;
 
 #define ODEON_NOBODY ((odeon_ref)0)
 
-/* What becomes of an actor when a behaviour returns, or of a message object when it has been sent (thesis, "Actor
- * Behaviours"). */
+/* What becomes of an actor when a behaviour returns, or of a message object when it has been sent
+ * (thesis, "Actor Behaviours"). */
 enum odeon_allocation {
     ODEON_NODELETE = 0, /* goes on */
     ODEON_DELETE = 1,   /* run fini, free */
@@ -45,15 +47,17 @@ struct odeon_message_type {
     uint32_t size;        /* sizeof the struct; 0 for a signal */
     uint32_t has_tail;    /* 1: a tail of bytes follows the struct */
     uint32_t tail_offset; /* where it begins */
-    uint32_t id;          /* plugins: filled in by the host at load; clients: unused, see odeon_message_id() */
+    /* plugins: filled in by the host at load; clients: unused, see odeon_message_id() */
+    uint32_t id;
 };
 
 /* Built-in messages. */
 enum odeon_builtin_message {
-    ODEON_MSG_POISON_DELETE = 2, /* end the receiver as if its behaviour had returned ODEON_DELETE */
+    /* end the receiver as if its behaviour had returned ODEON_DELETE */
+    ODEON_MSG_POISON_DELETE = 2,
     ODEON_MSG_POISON_DESTROY = 3,
     ODEON_MSG_POISON_FINISHED = 4,
-    ODEON_MSG_REFUSAL = 5,       /* to a port: struct odeon_refusal */
+    ODEON_MSG_REFUSAL = 5, /* to a port: struct odeon_refusal */
 };
 
 /* Why a record was refused or became a dead letter. */
@@ -76,7 +80,7 @@ struct odeon_refusal {
     uint64_t correlation; /* of the refused record, 0 if it had none */
     odeon_ref to;
     uint16_t type;
-    uint16_t reason;      /* enum odeon_reason */
+    uint16_t reason; /* enum odeon_reason */
     uint32_t reserved;
 };
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plugin needs.  A plugin is a shared object with actor types; it links to nothing of Odeon's: the host hands it a
- * table of functions, reached through the context that every behaviour gets.
+/* What a plugin needs. A plugin is a shared object with actor types; it links to nothing of
+ * Odeon's: the host hands it a table of functions, reached through the context that every behaviour
+ * gets.
  *
- * This file is the plain layer, usable from C and C++; <odeon/plugin_macros.h> (included below for C) is the short
- * spelling on top of it.  docs/plugins.md shows both.
+ * This file is the plain layer, usable from C and C++; <odeon/plugin_macros.h> (included below for
+ * C) is the short spelling on top of it. docs/plugins.md shows both.
  *
- * Threads: behaviours of one actor never run at the same time, but may run on different threads one after the other.
- * Every function of the host table may be called only from within a behaviour, an init or a fini, with the context handed
- * to it, on its thread.  None of them blocks.
+ * Threads: behaviours of one actor never run at the same time, but may run on different threads one
+ * after the other. Every function of the host table may be called only from within a behaviour, an
+ * init or a fini, with the context handed to it, on its thread. None of them blocks.
  */
 #ifndef ODEON_PLUGIN_H
 #define ODEON_PLUGIN_H
@@ -23,30 +24,39 @@ struct odeon_context;
 
 /* Where an actor lives, for life.  From NODE on: since minor 1, an older host refuses them. */
 enum odeon_placement {
-    ODEON_PLACE_SPREAD = 0,    /* the next queue, round robin */
-    ODEON_PLACE_HERE = 1,      /* the queue of the actor that spawns; SPREAD if that one is detached */
-    ODEON_PLACE_NODE = 2,      /* round robin over the workers of memory node `place` */
-    ODEON_PLACE_PINNED = 3,    /* the next worker; no other one runs it */
+    ODEON_PLACE_SPREAD = 0, /* the next queue, round robin */
+    ODEON_PLACE_HERE = 1,   /* the queue of the actor that spawns; SPREAD if that one is detached */
+    ODEON_PLACE_NODE = 2,   /* round robin over the workers of memory node `place` */
+    ODEON_PLACE_PINNED = 3, /* the next worker; no other one runs it */
     ODEON_PLACE_PINNED_TO = 4, /* the same, worker `place` */
-    ODEON_PLACE_FOLLOW = 5,    /* run by whoever sends to it while it is idle: for actors that many talk to */
-    ODEON_PLACE_DETACHED = 6,  /* a thread of its own: its behaviours may block */
+    /* run by whoever sends to it while it is idle: for actors that many talk to */
+    ODEON_PLACE_FOLLOW = 5,
+    ODEON_PLACE_DETACHED = 6, /* a thread of its own: its behaviours may block */
 };
 
-enum odeon_log_level { ODEON_LOG_ERROR = 3, ODEON_LOG_WARNING = 4, ODEON_LOG_NOTICE = 5, ODEON_LOG_INFO = 6, ODEON_LOG_DEBUG = 7 };
+enum odeon_log_level {
+    ODEON_LOG_ERROR = 3,
+    ODEON_LOG_WARNING = 4,
+    ODEON_LOG_NOTICE = 5,
+    ODEON_LOG_INFO = 6,
+    ODEON_LOG_DEBUG = 7
+};
 
-#define ODEON_BEHAVIOUR_UNKNOWN 255u /* a sender that does not know the receiver's type passes this as behaviour index */
+/* a sender that does not know the receiver's type passes this as behaviour index */
+#define ODEON_BEHAVIOUR_UNKNOWN 255u
 
 struct odeon_spawn_options {
     uint32_t struct_size;
-    uint32_t placement;  /* enum odeon_placement */
-    const char *name;    /* registered name, or NULL */
-    const void *args;    /* copied; kept for re-initialisation after a crash */
-    uint64_t args_size;  /* at most 232 bytes */
-    uint32_t place;      /* since minor 1: node or worker, as `placement` says */
-    uint32_t reserved;   /* 0 */
+    uint32_t placement; /* enum odeon_placement */
+    const char *name;   /* registered name, or NULL */
+    const void *args;   /* copied; kept for re-initialisation after a crash */
+    uint64_t args_size; /* at most 232 bytes */
+    uint32_t place;     /* since minor 1: node or worker, as `placement` says */
+    uint32_t reserved;  /* 0 */
 };
 
-/* A message object: storage for a message that is filled first and sent (copied) later, perhaps several times. */
+/* A message object: storage for a message that is filled first and sent (copied) later, perhaps
+ * several times. */
 struct odeon_message_object {
     const struct odeon_message_type *type;
     uint32_t allocation; /* enum odeon_allocation: looked at when it has been sent */
@@ -55,63 +65,83 @@ struct odeon_message_object {
     void *payload;
 };
 
-/* The functions that the host offers.  Grows at its end: test struct_size before using one that your ABI minor lacks. */
+/* The functions that the host offers. Grows at its end: test struct_size before using one that your
+ * ABI minor lacks. */
 struct odeon_host {
     uint32_t struct_size;
     uint32_t minor;
-    /* Queues a copy of `size` bytes for `to`.  0; -ENOBUFS: this worker's outbox is full; -EAGAIN: the receiver's queue is at
-     * its limit; -EMSGSIZE: more than 32,768 bytes; -ESRCH: no actor can have this reference.  An actor that has ended is
-     * not an error here: the message becomes a dead letter.  Takes effect when the behaviour has returned (turn commit). */
-    int (*send)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size);
+    /* Queues a copy of `size` bytes for `to`. 0; -ENOBUFS: this worker's outbox is full; -EAGAIN:
+     * the receiver's queue is at its limit; -EMSGSIZE: more than 32,768 bytes; -ESRCH: no actor can
+     * have this reference. An actor that has ended is not an error here: the message becomes a dead
+     * letter. Takes effect when the behaviour has returned (turn commit). */
+    int (*send)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
+                const void *data, size_t size);
     /* The same in two pieces: the struct up to its tail, and the tail. */
-    int (*send_tail)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *head, size_t head_size,
-                     const void *tail, size_t tail_size);
-    /* Sends to the sender of the running message, repeating its correlation id.  -ENOTCONN: it had no sender. */
+    int (*send_tail)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
+                     const void *head, size_t head_size, const void *tail, size_t tail_size);
+    /* Sends to the sender of the running message, repeating its correlation id. -ENOTCONN: it had
+     * no sender. */
     int (*reply)(struct odeon_context *ctx, uint32_t type, const void *data, size_t size);
-    int (*reply_tail)(struct odeon_context *ctx, uint32_t type, const void *head, size_t head_size, const void *tail, size_t tail_size);
-    /* Makes an actor.  It exists once the behaviour has returned; its init runs before its first message.  `type` is an id
-     * (struct odeon_actor_type.id, or from find_type).  -ESRCH: no such type; -ENOSPC: the actor table is full; -EEXIST: the
-     * name is taken; -E2BIG: args too large; -ENOBUFS, -EAGAIN as for send; -EINVAL: options that make no sense; -ENODEV: no worker runs
-     * there.  DETACHED: -ENOSPC: all threads for such actors (setting `detached`) are taken; -EAGAIN: no thread to be had. */
-    int (*spawn)(struct odeon_context *ctx, uint32_t type, const struct odeon_spawn_options *options, odeon_ref *ret_ref);
-    int (*find_type)(struct odeon_context *ctx, const char *name, uint32_t *ret_type); /* 0, -ENOENT */
-    /* Sends the poison message that belongs to `how` (ODEON_DELETE, _DESTROY, _FINISHED); pending messages come first. */
+    int (*reply_tail)(struct odeon_context *ctx, uint32_t type, const void *head, size_t head_size,
+                      const void *tail, size_t tail_size);
+    /* Makes an actor. It exists once the behaviour has returned; its init runs before its first
+     * message. `type` is an id (struct odeon_actor_type.id, or from find_type). -ESRCH: no such
+     * type; -ENOSPC: the actor table is full; -EEXIST: the name is taken; -E2BIG: args too large;
+     * -ENOBUFS, -EAGAIN as for send; -EINVAL: options that make no sense; -ENODEV: no worker runs
+     * there. DETACHED: -ENOSPC: all threads for such actors (setting `detached`) are taken;
+     * -EAGAIN: no thread to be had. */
+    int (*spawn)(struct odeon_context *ctx, uint32_t type,
+                 const struct odeon_spawn_options *options, odeon_ref *ret_ref);
+    /* 0, -ENOENT */
+    int (*find_type)(struct odeon_context *ctx, const char *name, uint32_t *ret_type);
+    /* Sends the poison message that belongs to `how` (ODEON_DELETE, _DESTROY, _FINISHED); pending
+     * messages come first. */
     int (*stop)(struct odeon_context *ctx, odeon_ref ref, uint32_t how);
     int (*lookup)(struct odeon_context *ctx, const char *name, odeon_ref *ret_ref); /* 0, -ENOENT */
     void (*log)(struct odeon_context *ctx, uint32_t level, const char *text);
-    /* Message objects.  new: zeroed payload of the type's size (+ tail bytes); NULL: no memory.  An object that is freed, or
-     * left, without ever having been sent is reported. */
-    struct odeon_message_object *(*message_new)(struct odeon_context *ctx, const struct odeon_message_type *type, size_t tail_size);
-    int (*message_send)(struct odeon_context *ctx, odeon_ref to, uint32_t behaviour, struct odeon_message_object *object, size_t size);
+    /* Message objects. new: zeroed payload of the type's size (+ tail bytes); NULL: no memory. An
+     * object that is freed, or left, without ever having been sent is reported. */
+    struct odeon_message_object *(*message_new)(struct odeon_context *ctx,
+                                                const struct odeon_message_type *type,
+                                                size_t tail_size);
+    int (*message_send)(struct odeon_context *ctx, odeon_ref to, uint32_t behaviour,
+                        struct odeon_message_object *object, size_t size);
     void (*message_free)(struct odeon_context *ctx, struct odeon_message_object *object);
     uint64_t (*now_ns)(struct odeon_context *ctx); /* CLOCK_MONOTONIC */
-    /* Since ABI 1.1.  As send, for a message without payload, and for one of exactly 8 bytes; `kind` is type | behaviour << 32. */
+    /* Since ABI 1.1. As send, for a message without payload, and for one of exactly 8 bytes; `kind`
+     * is type | behaviour << 32. */
     int (*signal)(struct odeon_context *ctx, odeon_ref to, uint64_t kind);
     int (*send_word)(struct odeon_context *ctx, odeon_ref to, uint64_t kind, uint64_t word);
-    /* Since ABI 1.3.  As send, through the receiver's urgent lane: the message overtakes all that waits for the receiver, but for other
-     * urgent ones, which it follows in the order of sending; it does not interrupt a behaviour that runs.  For what is small and rare,
-     * like "stop", "how far are you?": the lane of a queue takes 64 KiB (or its limit, if that is less), then -EAGAIN whatever the type's
-     * overflow policy is.  To a client: the same as send. */
-    int (*send_urgent)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour, const void *data, size_t size);
+    /* Since ABI 1.3. As send, through the receiver's urgent lane: the message overtakes all that
+     * waits for the receiver, but for other urgent ones, which it follows in the order of sending;
+     * it does not interrupt a behaviour that runs. For what is small and rare, like "stop", "how
+     * far are you?": the lane of a queue takes 64 KiB (or its limit, if that is less), then -EAGAIN
+     * whatever the type's overflow policy is. To a client: the same as send. */
+    int (*send_urgent)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
+                       const void *data, size_t size);
 };
 
 /* What a behaviour is handed.  The fields are for reading, valid until it returns. */
 struct odeon_context {
     const struct odeon_host *host;
     odeon_ref self;
-    odeon_ref sender;        /* ODEON_NOBODY: none */
-    uint16_t message_type;   /* id */
-    uint16_t message_size;   /* bytes of the payload, tail included */
+    odeon_ref sender;      /* ODEON_NOBODY: none */
+    uint16_t message_type; /* id */
+    uint16_t message_size; /* bytes of the payload, tail included */
     uint32_t reserved;
-    uint64_t correlation;    /* of a call, 0: none */
-    uint32_t redelivered;    /* 1: was running when the executor died; that run left no effect in the system */
-    uint32_t attempts;       /* faults of earlier runs */
-    uint32_t worker;         /* id of the worker that runs this */
+    uint64_t correlation; /* of a call, 0: none */
+    /* 1: was running when the executor died; that run left no effect in the system */
+    uint32_t redelivered;
+    uint32_t attempts; /* faults of earlier runs */
+    uint32_t worker;   /* id of the worker that runs this */
     uint32_t reserved_end;
 };
 
-typedef int (*odeon_behaviour_fn)(void *self, const void *message, struct odeon_context *ctx); /* enum odeon_allocation */
-typedef int (*odeon_init_fn)(void *self, const void *args, size_t args_size, struct odeon_context *ctx); /* 0, negative errno */
+/* enum odeon_allocation */
+typedef int (*odeon_behaviour_fn)(void *self, const void *message, struct odeon_context *ctx);
+/* 0, negative errno */
+typedef int (*odeon_init_fn)(void *self, const void *args, size_t args_size,
+                             struct odeon_context *ctx);
 typedef void (*odeon_fini_fn)(void *self, struct odeon_context *ctx);
 
 struct odeon_behaviour {
@@ -120,23 +150,31 @@ struct odeon_behaviour {
 };
 
 enum odeon_restart {
-    ODEON_RESTART_INIT = 0, /* after a crash: zeroed state, init with the spawn arguments, before the next message */
+    /* after a crash: zeroed state, init with the spawn arguments, before the next message */
+    ODEON_RESTART_INIT = 0,
     ODEON_RESTART_STOP = 1, /* after a crash: the actor has ended */
-    /* After a crash: the actor goes on with its state as of the last message that it finished, init is not called again.  What a behaviour
-     * changes in the state becomes true together with the messages that it sent, and is undone when it crashes.  The state lies in shared
-     * memory at another address in every process: no pointers in it, all of it flat, at most setting durable-bytes (512; up to 4096).
-     * It is also kept over the next load of the plugin, which must have the same state_size.  Costs a copy of the state a message.
-     * Since minor 2; an older host refuses the plugin. */
+    /* After a crash: the actor goes on with its state as of the last message that it finished, init
+     * is not called again. What a behaviour changes in the state becomes true together with the
+     * messages that it sent, and is undone when it crashes. The state lies in shared memory at
+     * another address in every process: no pointers in it, all of it flat, at most setting
+     * durable-bytes (512; up to 4096). It is also kept over the next load of the plugin, which must
+     * have the same state_size. Costs a copy of the state a message. Since minor 2; an older host
+     * refuses the plugin. */
     ODEON_RESTART_KEEP = 2,
 };
 
-/* What becomes of a message for an actor whose queue is at its limit (setting limit-bytes).  A queue is shared by many actors: the
- * policy is that of the receiver's type, the limit that of the queue. */
+/* What becomes of a message for an actor whose queue is at its limit (setting limit-bytes). A queue
+ * is shared by many actors: the policy is that of the receiver's type, the limit that of the
+ * queue. */
 enum odeon_overflow {
-    ODEON_OVERFLOW_REJECT = 0,      /* the sender is told: -EAGAIN to a behaviour, a refusal to a client */
+    /* the sender is told: -EAGAIN to a behaviour, a refusal to a client */
+    ODEON_OVERFLOW_REJECT = 0,
     ODEON_OVERFLOW_DROP_NEWEST = 1, /* it is dropped, the send succeeds */
-    ODEON_OVERFLOW_DROP_OLDEST = 2, /* it is taken, and what such actors have waiting longest is dropped; above twice the limit as DROP_NEWEST */
-    ODEON_OVERFLOW_STALL = 3,       /* a client's waits in its port, and everything behind it; -EAGAIN to a behaviour */
+    /* it is taken, and what such actors have waiting longest is dropped; above twice the limit as
+     * DROP_NEWEST */
+    ODEON_OVERFLOW_DROP_OLDEST = 2,
+    /* a client's waits in its port, and everything behind it; -EAGAIN to a behaviour */
+    ODEON_OVERFLOW_STALL = 3,
 };
 
 struct odeon_actor_type {
@@ -144,14 +182,14 @@ struct odeon_actor_type {
     uint32_t version;
     const char *name;
     uint32_t state_size;
-    uint32_t restart;        /* enum odeon_restart */
+    uint32_t restart; /* enum odeon_restart */
     uint32_t n_behaviours;
     uint32_t behaviour_size; /* sizeof (struct odeon_behaviour), as compiled */
     const struct odeon_behaviour *behaviours;
-    odeon_init_fn init;      /* may be NULL */
-    odeon_fini_fn fini;      /* may be NULL */
-    uint32_t id;             /* filled in by the host at load */
-    uint32_t overflow;       /* enum odeon_overflow; since minor 1, an older host takes it for REJECT */
+    odeon_init_fn init; /* may be NULL */
+    odeon_fini_fn fini; /* may be NULL */
+    uint32_t id;        /* filled in by the host at load */
+    uint32_t overflow;  /* enum odeon_overflow; since minor 1, an older host takes it for REJECT */
 };
 
 /* The one exported symbol: `odeon_plugin_descriptor`. */
@@ -165,10 +203,13 @@ struct odeon_plugin {
     uint32_t n_types;
     uint32_t n_messages;
     struct odeon_actor_type *const *types;
-    struct odeon_message_type *const *messages;      /* every message that it sends or receives: [n_messages], or ... */
-    struct odeon_message_type *const *messages_end;  /* ... up to here (n_messages = 0), as the macros do */
-    int (*init)(const struct odeon_host *host);      /* called once after loading, may be NULL; not 0: refused */
-    void (*fini)(void);                              /* before unloading, may be NULL */
+    /* every message that it sends or receives: [n_messages], or ... */
+    struct odeon_message_type *const *messages;
+    /* ... up to here (n_messages = 0), as the macros do */
+    struct odeon_message_type *const *messages_end;
+    /* called once after loading, may be NULL; not 0: refused */
+    int (*init)(const struct odeon_host *host);
+    void (*fini)(void); /* before unloading, may be NULL */
 };
 
 #define ODEON_PLUGIN_SYMBOL "odeon_plugin_descriptor"

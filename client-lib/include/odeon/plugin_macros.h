@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The short spelling of plugins, for C.  Included by <odeon/plugin.h>; docs/plugins.md is the guide, docs/examples the practice.
+/* The short spelling of plugins, for C. Included by <odeon/plugin.h>; docs/plugins.md is the guide,
+ * docs/examples the practice.
  *
  *     ODEON_STATE(counter, { int64_t total; });
- *     ODEON_RECEIVE(counter, counter_add) { self->total += msg->amount * msg->weight; return ODEON_NODELETE; }
+ *     ODEON_RECEIVE(counter, counter_add)
+ *     {
+ *         self->total += msg->amount * msg->weight;
+ *         return ODEON_NODELETE;
+ *     }
  *     ODEON_HANDLERS(counter, ODEON_ON(counter, counter_add));
  *     ODEON_ACTOR_TYPE(counter);
  *     ODEON_PLUGIN("counter", "1.0.0", ODEON_TYPE(counter));
  *
- * The order is: interface (in the shared header), state, init, fini and receivers, handlers, actor type, plugin; the last
- * once in a shared object, the others may be spread over its source files, one actor to a file.
+ * The order is: interface (in the shared header), state, init, fini and receivers, handlers, actor
+ * type, plugin; the last once in a shared object, the others may be spread over its source files,
+ * one actor to a file.
  *
  * What holds:
- *  P1  No cast of a function: what the host calls takes void pointers and calls the author's function, which is inlined.
- *  P2  A send builds the struct on the stack and calls the host's function, with a constant size; nothing is between.
+ *  P1  No cast of a function: what the host calls takes void pointers and calls the author's
+ *      function, which is inlined.
+ *  P2  A send builds the struct on the stack and calls the host's function, with a constant size;
+ *      nothing is between.
  *  P3  Every argument of a macro is evaluated once.
- *  P4  Nothing but `odeon_plugin_descriptor` is exported; dlsym() finds nothing else of these headers.
+ *  P4  Nothing but `odeon_plugin_descriptor` is exported; dlsym() finds nothing else of these
+ *      headers.
  *  P5  Sending a message that the receiver does not accept, to a typed reference, does not compile.
  */
 #ifndef ODEON_PLUGIN_MACROS_H
@@ -24,7 +33,7 @@
 #error "include <odeon/plugin.h>"
 #endif
 #ifdef ODEON_CLIENT_H
-#error "a plugin includes <odeon/plugin.h>, a client <odeon/client.h>; what both include, <odeon/message.h> alone"
+#error "a plugin includes <odeon/plugin.h>, a client <odeon/client.h>, both <odeon/message.h>"
 #endif
 
 #include <errno.h>
@@ -33,203 +42,235 @@
 
 #define ODEON_UNUSED_ __attribute__((unused))
 
-/* ---- State, init and fini. ------------------------------------------------------------------------------------------
- * The state is zeroed before init.  Init and fini are found by the linker: they are weak, and null when not written. */
-#define ODEON_STATE(actor_, ...)                                                                                       \
-    struct actor_##_state __VA_ARGS__;                                                                                 \
-    enum { odeon_state_size_of_##actor_ = sizeof(struct actor_##_state) };                                             \
+/* ---- State, init and fini. ------------------------------------------------------------------
+ * The state is zeroed before init. Init and fini are found by the linker: they are weak, and null
+ * when not written. */
+#define ODEON_STATE(actor_, ...)                                                                   \
+    struct actor_##_state __VA_ARGS__;                                                             \
+    enum { odeon_state_size_of_##actor_ = sizeof(struct actor_##_state) };                         \
     ODEON_DECLARE_(actor_)
 
 /* For an actor without state: `self` is then a pointer to nothing. */
-#define ODEON_STATELESS(actor_)                                                                                        \
-    struct actor_##_state;                                                                                             \
-    enum { odeon_state_size_of_##actor_ = 0 };                                                                         \
+#define ODEON_STATELESS(actor_)                                                                    \
+    struct actor_##_state;                                                                         \
+    enum { odeon_state_size_of_##actor_ = 0 };                                                     \
     ODEON_DECLARE_(actor_)
 
-#define ODEON_DECLARE_(actor_)                                                                                         \
-    __attribute__((weak, visibility("hidden"))) int odeon_init_of_##actor_(void *self_, const void *args_,             \
-                                                                           size_t args_size_,                          \
-                                                                           struct odeon_context *ctx_);                \
-    __attribute__((weak, visibility("hidden"))) void odeon_fini_of_##actor_(void *self_, struct odeon_context *ctx_)
+#define ODEON_DECLARE_(actor_)                                                                     \
+    __attribute__((weak, visibility("hidden"))) int odeon_init_of_##actor_(                        \
+        void *self_, const void *args_, size_t args_size_, struct odeon_context *ctx_);            \
+    __attribute__((weak, visibility("hidden"))) void odeon_fini_of_##actor_(                       \
+        void *self_, struct odeon_context *ctx_)
 
 /* ODEON_INIT(counter) { ...; return 0; }                          gets self and ctx
- * ODEON_INIT(counter, struct counter_args) { ...; return 0; }     and args; spawned with arguments of another size: -EINVAL */
-#define ODEON_INIT(...) ODEON_PICK_THIRD_(__VA_ARGS__, ODEON_INIT_ARGS_, ODEON_INIT_PLAIN_, 0)(__VA_ARGS__)
+ * ODEON_INIT(counter, struct counter_args) { ...; return 0; }     and args; spawned with arguments
+ * of another size: -EINVAL */
+#define ODEON_INIT(...)                                                                            \
+    ODEON_PICK_THIRD_(__VA_ARGS__, ODEON_INIT_ARGS_, ODEON_INIT_PLAIN_, 0)(__VA_ARGS__)
 #define ODEON_PICK_THIRD_(a_, b_, c_, ...) c_
 
-#define ODEON_INIT_PLAIN_(actor_)                                                                                      \
-    static inline int actor_##_init_(struct actor_##_state *self, struct odeon_context *ctx);                          \
-    int odeon_init_of_##actor_(void *self_, const void *args_ ODEON_UNUSED_, size_t args_size_ ODEON_UNUSED_,          \
-                               struct odeon_context *ctx_)                                                             \
-    {                                                                                                                  \
-        return actor_##_init_((struct actor_##_state *)self_, ctx_);                                                   \
-    }                                                                                                                  \
-    static inline int actor_##_init_(struct actor_##_state *self ODEON_UNUSED_,                                        \
+#define ODEON_INIT_PLAIN_(actor_)                                                                  \
+    static inline int actor_##_init_(struct actor_##_state *self, struct odeon_context *ctx);      \
+    int odeon_init_of_##actor_(void *self_, const void *args_ ODEON_UNUSED_,                       \
+                               size_t args_size_ ODEON_UNUSED_, struct odeon_context *ctx_)        \
+    {                                                                                              \
+        return actor_##_init_((struct actor_##_state *)self_, ctx_);                               \
+    }                                                                                              \
+    static inline int actor_##_init_(struct actor_##_state *self ODEON_UNUSED_,                    \
                                      struct odeon_context *ctx ODEON_UNUSED_)
 
-#define ODEON_INIT_ARGS_(actor_, args_type_)                                                                           \
-    static inline int actor_##_init_(struct actor_##_state *self, const args_type_ *args, struct odeon_context *ctx);  \
-    int odeon_init_of_##actor_(void *self_, const void *args_, size_t args_size_, struct odeon_context *ctx_)          \
-    {                                                                                                                  \
-        if (args_size_ != sizeof(args_type_)) {                                                                        \
-            odeon_logf(ctx_, ODEON_LOG_ERROR, #actor_ ": spawned with %zu bytes of arguments, needs %zu (%s)",         \
-                       args_size_, sizeof(args_type_), #args_type_);                                                   \
-            return -EINVAL;                                                                                            \
-        }                                                                                                              \
-        return actor_##_init_((struct actor_##_state *)self_, (const args_type_ *)args_, ctx_);                        \
-    }                                                                                                                  \
-    static inline int actor_##_init_(struct actor_##_state *self ODEON_UNUSED_, const args_type_ *args ODEON_UNUSED_,  \
+#define ODEON_INIT_ARGS_(actor_, args_type_)                                                       \
+    static inline int actor_##_init_(struct actor_##_state *self, const args_type_ *args,          \
+                                     struct odeon_context *ctx);                                   \
+    int odeon_init_of_##actor_(void *self_, const void *args_, size_t args_size_,                  \
+                               struct odeon_context *ctx_)                                         \
+    {                                                                                              \
+        if (args_size_ != sizeof(args_type_)) {                                                    \
+            odeon_logf(ctx_, ODEON_LOG_ERROR,                                                      \
+                       #actor_ ": spawned with %zu bytes of arguments, needs %zu (%s)",            \
+                       args_size_, sizeof(args_type_), #args_type_);                               \
+            return -EINVAL;                                                                        \
+        }                                                                                          \
+        return actor_##_init_((struct actor_##_state *)self_, (const args_type_ *)args_, ctx_);    \
+    }                                                                                              \
+    static inline int actor_##_init_(struct actor_##_state *self ODEON_UNUSED_,                    \
+                                     const args_type_ *args ODEON_UNUSED_,                         \
                                      struct odeon_context *ctx ODEON_UNUSED_)
 
-#define ODEON_FINI(actor_)                                                                                             \
-    static inline void actor_##_fini_(struct actor_##_state *self, struct odeon_context *ctx);                         \
-    void odeon_fini_of_##actor_(void *self_, struct odeon_context *ctx_)                                               \
-    {                                                                                                                  \
-        actor_##_fini_((struct actor_##_state *)self_, ctx_);                                                          \
-    }                                                                                                                  \
-    static inline void actor_##_fini_(struct actor_##_state *self ODEON_UNUSED_, struct odeon_context *ctx ODEON_UNUSED_)
+#define ODEON_FINI(actor_)                                                                         \
+    static inline void actor_##_fini_(struct actor_##_state *self, struct odeon_context *ctx);     \
+    void odeon_fini_of_##actor_(void *self_, struct odeon_context *ctx_)                           \
+    {                                                                                              \
+        actor_##_fini_((struct actor_##_state *)self_, ctx_);                                      \
+    }                                                                                              \
+    static inline void actor_##_fini_(struct actor_##_state *self ODEON_UNUSED_,                   \
+                                      struct odeon_context *ctx ODEON_UNUSED_)
 
-/* ---- Behaviours, types, the plugin. --------------------------------------------------------------------------------- */
+/* ---- Behaviours, types, the plugin. --------------------------------------------------------- */
 
-/* The body gets self, msg and ctx, and returns an enum odeon_allocation.  A signal's msg points to nothing. */
-#define ODEON_RECEIVE(actor_, message_)                                                                                \
-    static inline int actor_##_receive_##message_(struct actor_##_state *self, const struct message_ *msg,             \
-                                                  struct odeon_context *ctx);                                          \
-    static int actor_##_on_##message_(void *self_, const void *message_pointer_, struct odeon_context *ctx_)           \
-    {                                                                                                                  \
-        return actor_##_receive_##message_((struct actor_##_state *)self_, (const struct message_ *)message_pointer_,  \
-                                           ctx_);                                                                      \
-    }                                                                                                                  \
-    static inline int actor_##_receive_##message_(struct actor_##_state *self ODEON_UNUSED_,                           \
-                                                  const struct message_ *msg ODEON_UNUSED_,                            \
+/* The body gets self, msg and ctx, and returns an enum odeon_allocation. A signal's msg points to
+ * nothing. */
+#define ODEON_RECEIVE(actor_, message_)                                                            \
+    static inline int actor_##_receive_##message_(                                                 \
+        struct actor_##_state *self, const struct message_ *msg, struct odeon_context *ctx);       \
+    static int actor_##_on_##message_(void *self_, const void *message_pointer_,                   \
+                                      struct odeon_context *ctx_)                                  \
+    {                                                                                              \
+        return actor_##_receive_##message_((struct actor_##_state *)self_,                         \
+                                           (const struct message_ *)message_pointer_, ctx_);       \
+    }                                                                                              \
+    static inline int actor_##_receive_##message_(struct actor_##_state *self ODEON_UNUSED_,       \
+                                                  const struct message_ *msg ODEON_UNUSED_,        \
                                                   struct odeon_context *ctx ODEON_UNUSED_)
 
-/* In the interface's order, whatever the order here.  A message of the interface that is left out is refused: by the compiler
- * if it is the last one, else by the host when the plugin is loaded. */
-#define ODEON_HANDLERS(actor_, ...)                                                                                    \
-    static const struct odeon_behaviour actor_##_behaviours_[] = { __VA_ARGS__ };                                      \
-    _Static_assert(sizeof(actor_##_behaviours_) == sizeof(struct actor_##_accepts) * sizeof(struct odeon_behaviour),   \
+/* In the interface's order, whatever the order here. A message of the interface that is left out is
+ * refused: by the compiler if it is the last one, else by the host when the plugin is loaded. */
+#define ODEON_HANDLERS(actor_, ...)                                                                \
+    static const struct odeon_behaviour actor_##_behaviours_[] = { __VA_ARGS__ };                  \
+    _Static_assert(sizeof(actor_##_behaviours_) ==                                                 \
+                       sizeof(struct actor_##_accepts) * sizeof(struct odeon_behaviour),           \
                    #actor_ ": a message of its interface has no ODEON_ON")
-#define ODEON_ON(actor_, message_)                                                                                     \
-    [__builtin_offsetof(struct actor_##_accepts, message_)] = { odeon_message_of(message_), actor_##_on_##message_ }
+#define ODEON_ON(actor_, message_)                                                                 \
+    [__builtin_offsetof(struct actor_##_accepts, message_)] = { odeon_message_of(message_),        \
+                                                                actor_##_on_##message_ }
 
-/* ODEON_ACTOR_TYPE(counter) or, with settings: ODEON_ACTOR_TYPE(counter, ODEON_POLICY(ODEON_RESTART_STOP),
- * ODEON_OVERFLOW(ODEON_OVERFLOW_DROP_OLDEST), ODEON_TYPE_VERSION(2)).  Without: version 1, init again after a crash, reject what a
- * full queue has no room for. */
-#define ODEON_ACTOR_TYPE(...)           ODEON_ACTOR_TYPE_(__VA_ARGS__, .struct_size = sizeof(struct odeon_actor_type))
-#define ODEON_POLICY(restart_)          .restart = (restart_)
-#define ODEON_OVERFLOW(overflow_)       .overflow = (overflow_)
-#define ODEON_TYPE_VERSION(version_)    .version = (version_)
-#define ODEON_ACTOR_TYPE_(actor_, ...)                                                                                 \
-    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Woverride-init\"") /* of the default version */  \
-    struct odeon_actor_type odeon_type_of_##actor_ = {                                                                 \
-        .version = 1,                                                                                                  \
-        .name = #actor_,                                                                                               \
-        .state_size = odeon_state_size_of_##actor_,                                                                    \
-        .n_behaviours = sizeof(actor_##_behaviours_) / sizeof(actor_##_behaviours_[0]),                                \
-        .behaviour_size = sizeof(struct odeon_behaviour),                                                              \
-        .behaviours = actor_##_behaviours_,                                                                            \
-        .init = odeon_init_of_##actor_,                                                                                \
-        .fini = odeon_fini_of_##actor_,                                                                                \
-        __VA_ARGS__,                                                                                                   \
-    };                                                                                                                 \
-    _Pragma("GCC diagnostic pop")                                                                                      \
-    extern __attribute__((visibility("hidden"))) struct odeon_actor_type odeon_type_of_##actor_
+/* ODEON_ACTOR_TYPE(counter) or, with settings: ODEON_ACTOR_TYPE(counter,
+ * ODEON_POLICY(ODEON_RESTART_STOP), ODEON_OVERFLOW(ODEON_OVERFLOW_DROP_OLDEST),
+ * ODEON_TYPE_VERSION(2)). Without: version 1, init again after a crash, reject what a full queue
+ * has no room for. */
+#define ODEON_ACTOR_TYPE(...)                                                                      \
+    ODEON_ACTOR_TYPE_(__VA_ARGS__, .struct_size = sizeof(struct odeon_actor_type))
+#define ODEON_POLICY(restart_)       .restart = (restart_)
+#define ODEON_OVERFLOW(overflow_)    .overflow = (overflow_)
+#define ODEON_TYPE_VERSION(version_) .version = (version_)
+#define ODEON_ACTOR_TYPE_(actor_, ...)                                                             \
+    _Pragma("GCC diagnostic push")                                                                 \
+        _Pragma("GCC diagnostic ignored \"-Woverride-init\"") /* of the default version */         \
+        struct odeon_actor_type odeon_type_of_##actor_ = {                                         \
+            .version = 1,                                                                          \
+            .name = #actor_,                                                                       \
+            .state_size = odeon_state_size_of_##actor_,                                            \
+            .n_behaviours = sizeof(actor_##_behaviours_) / sizeof(actor_##_behaviours_[0]),        \
+            .behaviour_size = sizeof(struct odeon_behaviour),                                      \
+            .behaviours = actor_##_behaviours_,                                                    \
+            .init = odeon_init_of_##actor_,                                                        \
+            .fini = odeon_fini_of_##actor_,                                                        \
+            __VA_ARGS__,                                                                           \
+        };                                                                                         \
+    _Pragma("GCC diagnostic pop") extern                                                           \
+        __attribute__((visibility("hidden"))) struct odeon_actor_type odeon_type_of_##actor_
 
 #define ODEON_TYPE(actor_) &odeon_type_of_##actor_
 
-/* Once in a plugin; the types may come from any of its source files: where this one does not see their interface, it says
- * ODEON_DECLARE_TYPE(counter); */
-#define ODEON_DECLARE_TYPE(actor_) extern __attribute__((visibility("hidden"))) struct odeon_actor_type odeon_type_of_##actor_
-#define ODEON_PLUGIN(name_, version_, ...)                                                                             \
-    _Static_assert(sizeof(name_) > 1 && sizeof(name_) <= ODEON_NAME_LIMIT + 1, "a plugin's name has 1 to 63 bytes");   \
-    static struct odeon_actor_type *const odeon_plugin_types_[] = { __VA_ARGS__ };                                     \
-    /* made by the linker, at the ends of the section that the messages' declarations fill; null without any */        \
-    extern __attribute__((weak, visibility("hidden"))) struct odeon_message_type *__start_odeon_messages[];            \
-    extern __attribute__((weak, visibility("hidden"))) struct odeon_message_type *__stop_odeon_messages[];             \
-    extern __attribute__((visibility("default"))) const struct odeon_plugin odeon_plugin_descriptor;                   \
-    const struct odeon_plugin odeon_plugin_descriptor = {                                                              \
-        .struct_size = sizeof(struct odeon_plugin),                                                                    \
-        .abi_major = ODEON_PLUGIN_ABI_MAJOR,                                                                           \
-        .abi_minor = ODEON_PLUGIN_ABI_MINOR,                                                                           \
-        .context_size = sizeof(struct odeon_context),                                                                  \
-        .message_type_size = sizeof(struct odeon_message_type),                                                        \
-        .name = (name_),                                                                                               \
-        .version = (version_),                                                                                         \
-        .n_types = sizeof(odeon_plugin_types_) / sizeof(odeon_plugin_types_[0]),                                       \
-        .types = odeon_plugin_types_,                                                                                  \
-        .messages = __start_odeon_messages,                                                                            \
-        .messages_end = __stop_odeon_messages,                                                                         \
-        .init = odeon_plugin_init_,                                                                                    \
-        .fini = odeon_plugin_fini_,                                                                                    \
+/* Once in a plugin; the types may come from any of its source files: where this one does not see
+ * their interface, it says ODEON_DECLARE_TYPE(counter); */
+#define ODEON_DECLARE_TYPE(actor_)                                                                 \
+    extern __attribute__((visibility("hidden"))) struct odeon_actor_type odeon_type_of_##actor_
+/* The linker makes these two, at the ends of the section that the messages' declarations fill; they
+ * are null when there is no message. */
+#define ODEON_SECTION_END_ __attribute__((weak, visibility("hidden")))
+#define ODEON_PLUGIN(name_, version_, ...)                                                         \
+    _Static_assert(sizeof(name_) > 1 && sizeof(name_) <= ODEON_NAME_LIMIT + 1,                     \
+                   "a plugin's name has 1 to 63 bytes");                                           \
+    static struct odeon_actor_type *const odeon_plugin_types_[] = { __VA_ARGS__ };                 \
+    extern ODEON_SECTION_END_ struct odeon_message_type *__start_odeon_messages[];                 \
+    extern ODEON_SECTION_END_ struct odeon_message_type *__stop_odeon_messages[];                  \
+    extern __attribute__((visibility("default")))                                                  \
+    const struct odeon_plugin odeon_plugin_descriptor;                                             \
+    const struct odeon_plugin odeon_plugin_descriptor = {                                          \
+        .struct_size = sizeof(struct odeon_plugin),                                                \
+        .abi_major = ODEON_PLUGIN_ABI_MAJOR,                                                       \
+        .abi_minor = ODEON_PLUGIN_ABI_MINOR,                                                       \
+        .context_size = sizeof(struct odeon_context),                                              \
+        .message_type_size = sizeof(struct odeon_message_type),                                    \
+        .name = (name_),                                                                           \
+        .version = (version_),                                                                     \
+        .n_types = sizeof(odeon_plugin_types_) / sizeof(odeon_plugin_types_[0]),                   \
+        .types = odeon_plugin_types_,                                                              \
+        .messages = __start_odeon_messages,                                                        \
+        .messages_end = __stop_odeon_messages,                                                     \
+        .init = odeon_plugin_init_,                                                                \
+        .fini = odeon_plugin_fini_,                                                                \
     }
 
-/* Optional, anywhere in a plugin: called once after loading (not 0: refused), and before unloading. */
-#define ODEON_PLUGIN_INIT(host_) int odeon_plugin_init_(const struct odeon_host *host_ ODEON_UNUSED_)
-#define ODEON_PLUGIN_FINI()      void odeon_plugin_fini_(void)
+/* Optional, anywhere in a plugin: called once after loading (not 0: refused), and before
+ * unloading. */
+#define ODEON_PLUGIN_INIT(host_)                                                                   \
+    int odeon_plugin_init_(const struct odeon_host *host_ ODEON_UNUSED_)
+#define ODEON_PLUGIN_FINI() void odeon_plugin_fini_(void)
 
 __attribute__((weak, visibility("hidden"))) int odeon_plugin_init_(const struct odeon_host *host);
 __attribute__((weak, visibility("hidden"))) void odeon_plugin_fini_(void);
 
-/* ---- Sending.  0 or a negative errno, as struct odeon_host says. -------------------------------------------------------
- * `to` is a typed reference; the forms that end in _any take an odeon_ref, and the service checks when the message arrives.
- * A message with fields needs at least one initialiser; fields that are not named are zero. */
-#define odeon_send(ctx_, to_, message_, ...)                                                                           \
-    odeon_send_((ctx_), (to_).ref, odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),                        \
+/* ---- Sending.  0 or a negative errno, as struct odeon_host says. ----------------------------
+ * `to` is a typed reference; the forms that end in _any take an odeon_ref, and the service checks
+ * when the message arrives. A message with fields needs at least one initialiser; fields that are
+ * not named are zero. */
+#define odeon_send(ctx_, to_, message_, ...)                                                       \
+    odeon_send_((ctx_), (to_).ref, odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),    \
                 &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_))
-#define odeon_send_any(ctx_, to_, message_, ...)                                                                       \
-    odeon_send_((ctx_), (to_), odeon_message_of(message_)->id, ODEON_BEHAVIOUR_UNKNOWN,                                \
+#define odeon_send_any(ctx_, to_, message_, ...)                                                   \
+    odeon_send_((ctx_), (to_), odeon_message_of(message_)->id, ODEON_BEHAVIOUR_UNKNOWN,            \
                 &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_))
 
-#define odeon_signal(ctx_, to_, message_)                                                                              \
-    (ODEON_ASSERT_SIGNAL_(message_),                                                                                   \
-     odeon_send_((ctx_), (to_).ref, odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_), NULL, 0))
-#define odeon_signal_any(ctx_, to_, message_)                                                                          \
-    (ODEON_ASSERT_SIGNAL_(message_),                                                                                   \
+#define odeon_signal(ctx_, to_, message_)                                                          \
+    (ODEON_ASSERT_SIGNAL_(message_),                                                               \
+     odeon_send_((ctx_), (to_).ref, odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),   \
+                 NULL, 0))
+#define odeon_signal_any(ctx_, to_, message_)                                                      \
+    (ODEON_ASSERT_SIGNAL_(message_),                                                               \
      odeon_send_((ctx_), (to_), odeon_message_of(message_)->id, ODEON_BEHAVIOUR_UNKNOWN, NULL, 0))
 
 /* Overtakes what waits for the receiver (struct odeon_host.send_urgent). */
-#define odeon_send_urgent(ctx_, to_, message_, ...)                                                                    \
-    ((ctx_)->host->send_urgent((ctx_), (to_).ref, odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),         \
+#define odeon_send_urgent(ctx_, to_, message_, ...)                                                \
+    ((ctx_)->host->send_urgent((ctx_), (to_).ref, odeon_message_of(message_)->id,                  \
+                               ODEON_INDEX_(to_, message_),                                        \
                                &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_)))
-#define odeon_send_urgent_any(ctx_, to_, message_, ...)                                                                \
-    ((ctx_)->host->send_urgent((ctx_), (to_), odeon_message_of(message_)->id, ODEON_BEHAVIOUR_UNKNOWN,                 \
-                               &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_)))
-#define odeon_signal_urgent(ctx_, to_, message_)                                                                       \
-    (ODEON_ASSERT_SIGNAL_(message_), (ctx_)->host->send_urgent((ctx_), (to_).ref, odeon_message_of(message_)->id,      \
-                                                               ODEON_INDEX_(to_, message_), NULL, 0))
-#define odeon_signal_urgent_any(ctx_, to_, message_)                                                                   \
-    (ODEON_ASSERT_SIGNAL_(message_), (ctx_)->host->send_urgent((ctx_), (to_), odeon_message_of(message_)->id,          \
-                                                               ODEON_BEHAVIOUR_UNKNOWN, NULL, 0))
+#define odeon_send_urgent_any(ctx_, to_, message_, ...)                                            \
+    ((ctx_)->host->send_urgent((ctx_), (to_), odeon_message_of(message_)->id,                      \
+                               ODEON_BEHAVIOUR_UNKNOWN, &(const struct message_){ __VA_ARGS__ },   \
+                               sizeof(struct message_)))
+#define odeon_signal_urgent(ctx_, to_, message_)                                                   \
+    (ODEON_ASSERT_SIGNAL_(message_),                                                               \
+     (ctx_)->host->send_urgent((ctx_), (to_).ref, odeon_message_of(message_)->id,                  \
+                               ODEON_INDEX_(to_, message_), NULL, 0))
+#define odeon_signal_urgent_any(ctx_, to_, message_)                                               \
+    (ODEON_ASSERT_SIGNAL_(message_),                                                               \
+     (ctx_)->host->send_urgent((ctx_), (to_), odeon_message_of(message_)->id,                      \
+                               ODEON_BEHAVIOUR_UNKNOWN, NULL, 0))
 
-/* A message that ends in `char text[]`: the bytes of the tail and their number come before the fields. */
-#define odeon_send_tail(ctx_, to_, message_, bytes_, size_, ...)                                                       \
-    (ODEON_ASSERT_TAIL_(message_),                                                                                     \
-     odeon_send_tail_((ctx_), (to_).ref, odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),                  \
-                      &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_), (bytes_), (size_)))
-#define odeon_send_tail_any(ctx_, to_, message_, bytes_, size_, ...)                                                   \
-    (ODEON_ASSERT_TAIL_(message_),                                                                                     \
-     odeon_send_tail_((ctx_), (to_), odeon_message_of(message_)->id, ODEON_BEHAVIOUR_UNKNOWN,                          \
-                      &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_), (bytes_), (size_)))
+/* A message that ends in `char text[]`: the bytes of the tail and their number come before the
+ * fields. */
+#define odeon_send_tail(ctx_, to_, message_, bytes_, size_, ...)                                   \
+    (ODEON_ASSERT_TAIL_(message_),                                                                 \
+     odeon_send_tail_((ctx_), (to_).ref, odeon_message_of(message_)->id,                           \
+                      ODEON_INDEX_(to_, message_), &(const struct message_){ __VA_ARGS__ },        \
+                      sizeof(struct message_), (bytes_), (size_)))
+#define odeon_send_tail_any(ctx_, to_, message_, bytes_, size_, ...)                               \
+    (ODEON_ASSERT_TAIL_(message_),                                                                 \
+     odeon_send_tail_((ctx_), (to_), odeon_message_of(message_)->id, ODEON_BEHAVIOUR_UNKNOWN,      \
+                      &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_), (bytes_),  \
+                      (size_)))
 
 /* To the sender of the running message. */
-#define odeon_reply(ctx_, message_, ...)                                                                               \
-    odeon_reply_((ctx_), odeon_message_of(message_)->id, &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_))
-#define odeon_reply_signal(ctx_, message_)                                                                             \
+#define odeon_reply(ctx_, message_, ...)                                                           \
+    odeon_reply_((ctx_), odeon_message_of(message_)->id, &(const struct message_){ __VA_ARGS__ },  \
+                 sizeof(struct message_))
+#define odeon_reply_signal(ctx_, message_)                                                         \
     (ODEON_ASSERT_SIGNAL_(message_), odeon_reply_((ctx_), odeon_message_of(message_)->id, NULL, 0))
-#define odeon_reply_tail(ctx_, message_, bytes_, size_, ...)                                                           \
-    (ODEON_ASSERT_TAIL_(message_),                                                                                     \
-     odeon_reply_tail_((ctx_), odeon_message_of(message_)->id, &(const struct message_){ __VA_ARGS__ },                \
-                       sizeof(struct message_), (bytes_), (size_)))
+#define odeon_reply_tail(ctx_, message_, bytes_, size_, ...)                                       \
+    (ODEON_ASSERT_TAIL_(message_), odeon_reply_tail_((ctx_), odeon_message_of(message_)->id,       \
+                                                     &(const struct message_){ __VA_ARGS__ },      \
+                                                     sizeof(struct message_), (bytes_), (size_)))
 
-#define ODEON_ASSERT_SIGNAL_(message_)                                                                                 \
-    ((void)sizeof(struct {                                                                                             \
-        _Static_assert(odeon_size_of_##message_ == 0, #message_ " has fields: use odeon_send");                        \
-        char unused;                                                                                                   \
+#define ODEON_ASSERT_SIGNAL_(message_)                                                             \
+    ((void)sizeof(struct {                                                                         \
+        _Static_assert(odeon_size_of_##message_ == 0, #message_ " has fields: use odeon_send");    \
+        char unused;                                                                               \
     }))
 
-static inline ODEON_UNUSED_ int odeon_send_(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
-                                            const void *data, size_t size)
+static inline ODEON_UNUSED_ int odeon_send_(struct odeon_context *ctx, odeon_ref to, uint32_t type,
+                                            uint32_t behaviour, const void *data, size_t size)
 {
     if (__builtin_constant_p(size) && size == 0)
         return ctx->host->signal(ctx, to, type | (uint64_t)behaviour << 32);
@@ -241,54 +282,61 @@ static inline ODEON_UNUSED_ int odeon_send_(struct odeon_context *ctx, odeon_ref
     return ctx->host->send(ctx, to, type, behaviour, data, size);
 }
 
-static inline ODEON_UNUSED_ int odeon_send_tail_(struct odeon_context *ctx, odeon_ref to, uint32_t type,
-                                                 uint32_t behaviour, const void *head, size_t head_size,
+static inline ODEON_UNUSED_ int odeon_send_tail_(struct odeon_context *ctx, odeon_ref to,
+                                                 uint32_t type, uint32_t behaviour,
+                                                 const void *head, size_t head_size,
                                                  const void *tail, size_t tail_size)
 {
     return ctx->host->send_tail(ctx, to, type, behaviour, head, head_size, tail, tail_size);
 }
 
-static inline ODEON_UNUSED_ int odeon_reply_(struct odeon_context *ctx, uint32_t type, const void *data, size_t size)
+static inline ODEON_UNUSED_ int odeon_reply_(struct odeon_context *ctx, uint32_t type,
+                                             const void *data, size_t size)
 {
     return ctx->host->reply(ctx, type, data, size);
 }
 
-static inline ODEON_UNUSED_ int odeon_reply_tail_(struct odeon_context *ctx, uint32_t type, const void *head,
-                                                  size_t head_size, const void *tail, size_t tail_size)
+static inline ODEON_UNUSED_ int odeon_reply_tail_(struct odeon_context *ctx, uint32_t type,
+                                                  const void *head, size_t head_size,
+                                                  const void *tail, size_t tail_size)
 {
     return ctx->host->reply_tail(ctx, type, head, head_size, tail, tail_size);
 }
 
-/* ---- Actors. ---------------------------------------------------------------------------------------------------------
+/* ---- Actors. --------------------------------------------------------------------------------
  * counter_ref c = odeon_spawn(ctx, counter);      its .ref is ODEON_NOBODY if that failed
  * counter_ref c = odeon_spawn(ctx, counter, .name = "total", .placement = ODEON_PLACE_HERE,
  *                             ODEON_ARGS(struct counter_args, .start = 7));
  * odeon_spawn_into(ctx, &c, counter, ...)         the same, returns 0 or a negative errno
  * odeon_spawn_foreign_into(ctx, &c, counter, ...) a type of another plugin, found by its name */
-#define odeon_spawn(ctx_, ...) ODEON_SPAWN_(ctx_, __VA_ARGS__, .struct_size = sizeof(struct odeon_spawn_options))
-#define ODEON_SPAWN_(ctx_, actor_, ...)                                                                                \
-    odeon_as(actor_, odeon_spawn_((ctx_), odeon_type_of_##actor_.id, &(const struct odeon_spawn_options){ __VA_ARGS__ }))
+#define odeon_spawn(ctx_, ...)                                                                     \
+    ODEON_SPAWN_(ctx_, __VA_ARGS__, .struct_size = sizeof(struct odeon_spawn_options))
+#define ODEON_SPAWN_(ctx_, actor_, ...)                                                            \
+    odeon_as(actor_, odeon_spawn_((ctx_), odeon_type_of_##actor_.id,                               \
+                                  &(const struct odeon_spawn_options){ __VA_ARGS__ }))
 
-#define odeon_spawn_into(ctx_, ret_, ...)                                                                              \
+#define odeon_spawn_into(ctx_, ret_, ...)                                                          \
     ODEON_SPAWN_INTO_(ctx_, ret_, __VA_ARGS__, .struct_size = sizeof(struct odeon_spawn_options))
-#define ODEON_SPAWN_INTO_(ctx_, ret_, actor_, ...)                                                                     \
-    odeon_spawn_into_((ctx_), odeon_type_of_##actor_.id, &(const struct odeon_spawn_options){ __VA_ARGS__ },           \
+#define ODEON_SPAWN_INTO_(ctx_, ret_, actor_, ...)                                                 \
+    odeon_spawn_into_((ctx_), odeon_type_of_##actor_.id,                                           \
+                      &(const struct odeon_spawn_options){ __VA_ARGS__ },                          \
                       ODEON_REF_OF_(actor_, ret_))
 
-#define odeon_spawn_foreign_into(ctx_, ret_, ...)                                                                      \
+#define odeon_spawn_foreign_into(ctx_, ret_, ...)                                                  \
     ODEON_SPAWN_FOREIGN_(ctx_, ret_, __VA_ARGS__, .struct_size = sizeof(struct odeon_spawn_options))
-#define ODEON_SPAWN_FOREIGN_(ctx_, ret_, actor_, ...)                                                                  \
-    odeon_spawn_foreign_((ctx_), #actor_, &(const struct odeon_spawn_options){ __VA_ARGS__ },                          \
+#define ODEON_SPAWN_FOREIGN_(ctx_, ret_, actor_, ...)                                              \
+    odeon_spawn_foreign_((ctx_), #actor_, &(const struct odeon_spawn_options){ __VA_ARGS__ },      \
                          ODEON_REF_OF_(actor_, ret_))
 
-#define ODEON_ARGS(args_type_, ...)                                                                                    \
+#define ODEON_ARGS(args_type_, ...)                                                                \
     .args = &(const args_type_){ __VA_ARGS__ }, .args_size = sizeof(args_type_)
 
 /* The odeon_ref within a typed one; `ret_` of another type is an error. */
 #define ODEON_REF_OF_(actor_, ret_) (&((actor_##_ref *){ (ret_) })->ref)
 
 static inline ODEON_UNUSED_ int odeon_spawn_into_(struct odeon_context *ctx, uint32_t type,
-                                                  const struct odeon_spawn_options *options, odeon_ref *ret)
+                                                  const struct odeon_spawn_options *options,
+                                                  odeon_ref *ret)
 {
     *ret = ODEON_NOBODY;
     return ctx->host->spawn(ctx, type, options, ret);
@@ -302,7 +350,8 @@ static inline ODEON_UNUSED_ odeon_ref odeon_spawn_(struct odeon_context *ctx, ui
 }
 
 static inline ODEON_UNUSED_ int odeon_spawn_foreign_(struct odeon_context *ctx, const char *name,
-                                                     const struct odeon_spawn_options *options, odeon_ref *ret)
+                                                     const struct odeon_spawn_options *options,
+                                                     odeon_ref *ret)
 {
     uint32_t type = 0;
     int r = ctx->host->find_type(ctx, name, &type);
@@ -310,17 +359,20 @@ static inline ODEON_UNUSED_ int odeon_spawn_foreign_(struct odeon_context *ctx, 
     return r < 0 ? r : ctx->host->spawn(ctx, type, options, ret);
 }
 
-/* By name: counter_ref c; odeon_lookup(ctx, "total", &c).  The service checks what it is when something is sent to it. */
+/* By name: counter_ref c; odeon_lookup(ctx, "total", &c). The service checks what it is when
+ * something is sent to it. */
 #define odeon_lookup(ctx_, name_, ret_)     odeon_lookup_((ctx_), (name_), &(ret_)->ref)
 #define odeon_lookup_any(ctx_, name_, ret_) odeon_lookup_((ctx_), (name_), (ret_))
 
-static inline ODEON_UNUSED_ int odeon_lookup_(struct odeon_context *ctx, const char *name, odeon_ref *ret)
+static inline ODEON_UNUSED_ int odeon_lookup_(struct odeon_context *ctx, const char *name,
+                                              odeon_ref *ret)
 {
     *ret = ODEON_NOBODY;
     return ctx->host->lookup(ctx, name, ret);
 }
 
-/* Poison: ends the actor when what was sent to it before has been handled.  `how_`: ODEON_DELETE, _DESTROY, _FINISHED. */
+/* Poison: ends the actor when what was sent to it before has been handled. `how_`: ODEON_DELETE,
+ * _DESTROY, _FINISHED. */
 #define odeon_stop(ctx_, to_, how_)      odeon_stop_((ctx_), (to_).ref, (how_))
 #define odeon_stop_any(ctx_, to_, how_)  odeon_stop_((ctx_), (to_), (how_))
 #define odeon_poison_delete(ctx_, to_)   odeon_stop(ctx_, to_, ODEON_DELETE)
@@ -332,26 +384,32 @@ static inline ODEON_UNUSED_ int odeon_stop_(struct odeon_context *ctx, odeon_ref
     return ctx->host->stop(ctx, to, how);
 }
 
-/* ---- Message objects: filled first, sent later, several times if wanted. -----------------------------------------------
- *     struct odeon_message_object *object = odeon_msg_new(ctx, counter_add);            NULL: no memory
+/* ---- Message objects: filled first, sent later, several times if wanted. --------------------
+ *     struct odeon_message_object *object = odeon_msg_new(ctx, counter_add);  -- NULL: no memory
  *     odeon_msg_fields(object, counter_add)->amount = 3;
- *     odeon_msg_set_allocation(object, ODEON_DELETE);                                    the default is ODEON_NODELETE
- *     odeon_msg_send(ctx, ref, counter_add, object);                                    the object is gone now, if sent
+ *     odeon_msg_set_allocation(object, ODEON_DELETE);  -- the default is ODEON_NODELETE
+ *     odeon_msg_send(ctx, ref, counter_add, object);   -- the object is gone now, if sent
  *
- * After a send: NODELETE it can be sent again; DELETE fini has run and it is freed; DESTROY fini has run, its storage is kept
- * for the next object of the type; FINISHED it is done with, and stays until odeon_msg_free().  A send that fails changes
- * nothing. */
+ * After a send:
+ *   NODELETE  it can be sent again;
+ *   DELETE    fini has run and it is freed;
+ *   DESTROY   fini has run, its storage is kept for the next object of the type;
+ *   FINISHED  it is done with, and stays until odeon_msg_free().
+ * A send that fails changes nothing. */
 #define odeon_msg_new(ctx_, message_) odeon_msg_new_((ctx_), odeon_message_of(message_), 0)
-#define odeon_msg_new_tail(ctx_, message_, tail_size_)                                                                 \
+#define odeon_msg_new_tail(ctx_, message_, tail_size_)                                             \
     (ODEON_ASSERT_TAIL_(message_), odeon_msg_new_((ctx_), odeon_message_of(message_), (tail_size_)))
 #define odeon_msg_fields(object_, message_) ((struct message_ *)(object_)->payload)
-#define odeon_msg_send(ctx_, to_, message_, object_)                                                                   \
-    odeon_msg_send_((ctx_), (to_).ref, odeon_message_of(message_), ODEON_INDEX_(to_, message_), (object_), 0)
-#define odeon_msg_send_any(ctx_, to_, message_, object_)                                                               \
-    odeon_msg_send_((ctx_), (to_), odeon_message_of(message_), ODEON_BEHAVIOUR_UNKNOWN, (object_), 0)
-#define odeon_msg_send_tail(ctx_, to_, message_, object_, tail_size_)                                                  \
-    (ODEON_ASSERT_TAIL_(message_), odeon_msg_send_((ctx_), (to_).ref, odeon_message_of(message_),                      \
-                                                   ODEON_INDEX_(to_, message_), (object_), (tail_size_)))
+#define odeon_msg_send(ctx_, to_, message_, object_)                                               \
+    odeon_msg_send_((ctx_), (to_).ref, odeon_message_of(message_), ODEON_INDEX_(to_, message_),    \
+                    (object_), 0)
+#define odeon_msg_send_any(ctx_, to_, message_, object_)                                           \
+    odeon_msg_send_((ctx_), (to_), odeon_message_of(message_), ODEON_BEHAVIOUR_UNKNOWN, (object_), \
+                    0)
+#define odeon_msg_send_tail(ctx_, to_, message_, object_, tail_size_)                              \
+    (ODEON_ASSERT_TAIL_(message_),                                                                 \
+     odeon_msg_send_((ctx_), (to_).ref, odeon_message_of(message_), ODEON_INDEX_(to_, message_),   \
+                     (object_), (tail_size_)))
 
 static inline ODEON_UNUSED_ struct odeon_message_object *
 odeon_msg_new_(struct odeon_context *ctx, const struct odeon_message_type *type, size_t tail_size)
@@ -360,9 +418,9 @@ odeon_msg_new_(struct odeon_context *ctx, const struct odeon_message_type *type,
 }
 
 /* -EINVAL: an object of another message type. */
-static inline ODEON_UNUSED_ int odeon_msg_send_(struct odeon_context *ctx, odeon_ref to,
-                                                const struct odeon_message_type *type, uint32_t behaviour,
-                                                struct odeon_message_object *object, size_t tail_size)
+static inline ODEON_UNUSED_ int
+odeon_msg_send_(struct odeon_context *ctx, odeon_ref to, const struct odeon_message_type *type,
+                uint32_t behaviour, struct odeon_message_object *object, size_t tail_size)
 {
     if (object->type != type)
         return -EINVAL;
@@ -376,19 +434,22 @@ static inline ODEON_UNUSED_ void odeon_msg_set_allocation(struct odeon_message_o
 }
 
 /* Run on the payload by ODEON_DELETE and ODEON_DESTROY. */
-static inline ODEON_UNUSED_ void odeon_msg_set_fini(struct odeon_message_object *object, void (*fini)(void *payload))
+static inline ODEON_UNUSED_ void odeon_msg_set_fini(struct odeon_message_object *object,
+                                                    void (*fini)(void *payload))
 {
     object->fini = fini;
 }
 
-static inline ODEON_UNUSED_ void odeon_msg_free(struct odeon_context *ctx, struct odeon_message_object *object)
+static inline ODEON_UNUSED_ void odeon_msg_free(struct odeon_context *ctx,
+                                                struct odeon_message_object *object)
 {
     ctx->host->message_free(ctx, object);
 }
 
-/* ---- The journal and the clock. --------------------------------------------------------------------------------------- */
+/* ---- The journal and the clock. ------------------------------------------------------------- */
 
-static inline ODEON_UNUSED_ void odeon_log(struct odeon_context *ctx, enum odeon_log_level level, const char *text)
+static inline ODEON_UNUSED_ void odeon_log(struct odeon_context *ctx, enum odeon_log_level level,
+                                           const char *text)
 {
     ctx->host->log(ctx, (uint32_t)level, text);
 }

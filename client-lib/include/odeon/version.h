@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Versions of the interfaces.  The library's soname changes with the major number, a plugin's ABI has numbers of its own. */
+/* Versions of the interfaces. The library's soname changes with the major number, a plugin's ABI
+ * has numbers of its own. */
 #ifndef ODEON_VERSION_H
 #define ODEON_VERSION_H
 

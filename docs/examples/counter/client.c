@@ -27,8 +27,10 @@ static int make_counter(struct odeon_client *client, const char *plugin, odeon_r
     return r < 0 ? r : odeon_spawn(client, "counter", NULL, NULL, 0, ret_counter);
 }
 
-/* Posts the numbers, then calls: what one port sends to one actor arrives in order, so the sum holds all of them. */
-static int add_up(struct odeon_client *client, struct odeon_port *port, odeon_ref counter, char **numbers)
+/* Posts the numbers, then calls: what one port sends to one actor arrives in order, so the sum
+ * holds all of them. */
+static int add_up(struct odeon_client *client, struct odeon_port *port, odeon_ref counter,
+                  char **numbers)
 {
     const int64_t patience_ns = 10000000000;
     uint32_t add, get, value;
@@ -45,7 +47,8 @@ static int add_up(struct odeon_client *client, struct odeon_port *port, odeon_re
 
     struct odeon_delivery reply;
     int outcome = odeon_call(port, counter, get, NULL, 0, patience_ns, &reply);
-    if (outcome != ODEON_CALL_REPLY || reply.type != value || reply.size != sizeof(struct counter_value))
+    if (outcome != ODEON_CALL_REPLY || reply.type != value ||
+        reply.size != sizeof(struct counter_value))
         return fail("call");
     struct counter_value sum;
     memcpy(&sum, reply.data, sizeof(sum));

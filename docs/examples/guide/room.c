@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A chat room: what docs/plugins.md explains piece by piece.
  *
- * The room makes a guest for whoever enters.  What the client behind a guest says goes to the room, and from there to
- * all guests, each of which passes it on to its client.
+ * The room makes a guest for whoever enters. What the client behind a guest says goes to the room,
+ * and from there to all guests, each of which passes it on to its client.
  */
 #include "room.h"
 
@@ -48,8 +48,9 @@ ODEON_RECEIVE(room, room_enter)
     guest_ref guest;
     int r = -EMFILE;
     if (self->n < self->limit)
-        r = odeon_spawn_into(ctx, &guest, guest, .placement = ODEON_PLACE_HERE,
-                             ODEON_ARGS(struct guest_args, .port = msg->port, .room = odeon_as(room, ctx->self)));
+        r = odeon_spawn_into(
+            ctx, &guest, guest, .placement = ODEON_PLACE_HERE,
+            ODEON_ARGS(struct guest_args, .port = msg->port, .room = odeon_as(room, ctx->self)));
     if (r < 0) {
         odeon_reply(ctx, room_entered, .error = r);
         return ODEON_NODELETE;
@@ -61,10 +62,10 @@ ODEON_RECEIVE(room, room_enter)
 
 /* ---- the world outside ---- */
 
-/* What is written to a file stays written when the message is run again: `redelivered` says that this may be the second
- * time. */
-static void write_log(const struct room_state *self, const struct odeon_context *ctx, const struct room_say *msg,
-                      size_t n)
+/* What is written to a file stays written when the message is run again: `redelivered` says that
+ * this may be the second time. */
+static void write_log(const struct room_state *self, const struct odeon_context *ctx,
+                      const struct room_say *msg, size_t n)
 {
     static const char mark[] = "(perhaps again) ";
     if (self->log < 0)
@@ -108,7 +109,8 @@ ODEON_RECEIVE(room, room_close)
     return ODEON_DELETE;
 }
 
-ODEON_HANDLERS(room, ODEON_ON(room, room_enter), ODEON_ON(room, room_say), ODEON_ON(room, room_close));
+ODEON_HANDLERS(room, ODEON_ON(room, room_enter), ODEON_ON(room, room_say),
+               ODEON_ON(room, room_close));
 ODEON_ACTOR_TYPE(room);
 
 /* ---- guests ---- */

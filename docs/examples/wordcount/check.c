@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char pipeline[] =
-    "tr -cs 'A-Za-z' '\\n' <\"$1\" | tr A-Z a-z | grep -v '^$' | sort | uniq -c | sort -k1,1nr -k2,2 | "
-    "head -n \"$2\"";
+static const char pipeline[] = "tr -cs 'A-Za-z' '\\n' <\"$1\" | tr A-Z a-z | grep -v '^$' | sort | "
+                               "uniq -c | sort -k1,1nr -k2,2 | "
+                               "head -n \"$2\"";
 
 /* Runs the pipeline; its output comes from *ret_stream. */
 static int start_pipeline(const char *file, uint32_t top, pid_t *ret_pid, FILE **ret_stream)
@@ -65,12 +65,14 @@ int wordcount_check(const struct wordcount *wordcount)
         if (line[length - 1] == '\n')
             line[length - 1] = '\0';
         if (n >= wordcount->n_top || !same(line, &wordcount->top[n]))
-            r = wordcount_error(WORDCOUNT_DIFFERS, "check: line %u of coreutils is \"%.200s\", ours is another", n + 1,
+            r = wordcount_error(WORDCOUNT_DIFFERS,
+                                "check: line %u of coreutils is \"%.200s\", ours is another", n + 1,
                                 line);
         n++;
     }
     if (r == 0 && n != wordcount->n_top)
-        r = wordcount_error(WORDCOUNT_DIFFERS, "check: coreutils has %u lines, we have %u", n, wordcount->n_top);
+        r = wordcount_error(WORDCOUNT_DIFFERS, "check: coreutils has %u lines, we have %u", n,
+                            wordcount->n_top);
     free(line);
     fclose(stream);
     int status = 0;

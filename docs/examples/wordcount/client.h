@@ -26,8 +26,8 @@ struct wordcount_options {
     bool json, check;
 };
 
-/* A chunk on its way: done when it has been split and all its batches have been counted, whatever of that is heard
- * first. */
+/* A chunk on its way: done when it has been split and all its batches have been counted, whatever
+ * of that is heard first. */
 struct wordcount_slot {
     uint64_t sequence;
     int64_t batches; /* announced - counted */
@@ -63,7 +63,8 @@ void wordcount_close(struct wordcount *wordcount); /* ends its actors; also afte
 int wordcount_stream(struct wordcount *wordcount);
 /* Waits for one delivery and does what it says. */
 int wordcount_wait(struct wordcount *wordcount);
-int wordcount_post(struct wordcount *wordcount, odeon_ref to, uint32_t type, const void *data, size_t size);
+int wordcount_post(struct wordcount *wordcount, odeon_ref to, uint32_t type, const void *data,
+                   size_t size);
 int wordcount_collect(struct wordcount *wordcount);
 int wordcount_take_page(struct wordcount *wordcount, const struct odeon_delivery *delivery);
 int wordcount_print(const struct wordcount *wordcount);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odeon-wordcount: counts the words of a file with actors of the plugin `wordcount`, and prints the most frequent ones.
+/* odeon-wordcount: counts the words of a file with actors of the plugin `wordcount`, and prints the
+ * most frequent ones.
  *
- * Exit: 0 done; 1 failed; 2 usage; 3 service unreachable; 5 the result would be incomplete; 6 --check found a
- * difference.
+ * Exit: 0 done; 1 failed; 2 usage; 3 service unreachable; 5 the result would be incomplete; 6
+ * --check found a difference.
  */
 #include "client.h"
 
@@ -14,7 +15,8 @@
 #include <unistd.h>
 
 static const char usage_text[] =
-    "usage: odeon-wordcount FILE [--top N] [--shards S] [--splitters K] [--window CHUNKS] [--socket PATH]\n"
+    "usage: odeon-wordcount FILE [--top N] [--shards S] [--splitters K] [--window CHUNKS] "
+    "[--socket PATH]\n"
     "                       [--plugin PATH] [--json] [--check]\n"
     "  FILE              - is the standard input\n"
     "  --top N           print the N most frequent words (10)\n"
@@ -24,7 +26,8 @@ static const char usage_text[] =
     "  --plugin PATH     wordcount.so, if the service has not loaded it yet (beside this program)\n"
     "  --json            print JSON\n"
     "  --check           count again with coreutils, and compare\n"
-    "exit: 0 done, 1 failed, 2 usage, 3 service unreachable, 5 result incomplete, 6 differs from coreutils\n";
+    "exit: 0 done, 1 failed, 2 usage, 3 service unreachable, 5 result incomplete, 6 differs from "
+    "coreutils\n";
 
 enum option_code {
     OPTION_TOP = 1,
@@ -74,10 +77,12 @@ static void parse_option(struct wordcount_options *options, int code, const char
         options->top = parse_number(value, WORD_TOP_MAX, "--top is a number from 1 to 100000");
         break;
     case OPTION_SHARDS:
-        options->counters = parse_number(value, WORD_COUNTERS_MAX, "--shards is a number from 1 to 28");
+        options->counters =
+            parse_number(value, WORD_COUNTERS_MAX, "--shards is a number from 1 to 28");
         break;
     case OPTION_SPLITTERS:
-        options->splitters = parse_number(value, SPLITTERS_MAX, "--splitters is a number from 1 to 64");
+        options->splitters =
+            parse_number(value, SPLITTERS_MAX, "--splitters is a number from 1 to 64");
         break;
     case OPTION_WINDOW:
         options->window = parse_number(value, WINDOW_MAX, "--window is a number from 1 to 4096");
@@ -123,8 +128,12 @@ static const char *find_plugin(const char *given)
 int main(int argc, char **argv)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t many = processors < 1 ? 1 : processors > WORD_COUNTERS_MAX ? WORD_COUNTERS_MAX : (uint32_t)processors;
-    struct wordcount_options options = { .top = 10, .counters = many, .splitters = many, .window = 64 };
+    uint32_t many = processors < 1                   ? 1
+                    : processors > WORD_COUNTERS_MAX ? WORD_COUNTERS_MAX
+                                                     : (uint32_t)processors;
+    struct wordcount_options options = {
+        .top = 10, .counters = many, .splitters = many, .window = 64
+    };
     for (int code; (code = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
         parse_option(&options, code, optarg);
     if (optind + 1 != argc)

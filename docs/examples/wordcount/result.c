@@ -74,24 +74,27 @@ int wordcount_collect(struct wordcount *wordcount)
                                           .counters = wordcount->n_counters };
     const struct word_report report = { .topk = wordcount->topk, .top = wordcount->options->top };
 
-    int r = wordcount_post(wordcount, wordcount->topk, wordcount->id_collect, &collect, sizeof(collect));
+    int r = wordcount_post(wordcount, wordcount->topk, wordcount->id_collect, &collect,
+                           sizeof(collect));
     for (uint32_t i = 0; i < wordcount->n_counters && r == 0; i++)
-        r = wordcount_post(wordcount, wordcount->counters[i], wordcount->id_report, &report, sizeof(report));
+        r = wordcount_post(wordcount, wordcount->counters[i], wordcount->id_report, &report,
+                           sizeof(report));
     while (r == 0 && !wordcount->ended)
         r = wordcount_wait(wordcount);
     if (r != 0)
         return r;
     if (wordcount->end.error != 0)
         return wordcount_error(WORDCOUNT_FAILED,
-                               "the collector could not answer (error %" PRId64 "): use a smaller --top",
+                               "the collector could not answer (error %" PRId64
+                               "): use a smaller --top",
                                wordcount->end.error);
     if (wordcount->end.words != wordcount->words_split)
-        return wordcount_error(
-            WORDCOUNT_INCOMPLETE,
-            "the result is incomplete: the counters know of %" PRIu64 " of %" PRIu64
-            " words; the executor has been started again meanwhile, and with it went what they had in "
-            "memory: run this again",
-            wordcount->end.words, wordcount->words_split);
+        return wordcount_error(WORDCOUNT_INCOMPLETE,
+                               "the result is incomplete: the counters know of %" PRIu64
+                               " of %" PRIu64 " words; the executor has been started again "
+                               "meanwhile, and with it went what they had in "
+                               "memory: run this again",
+                               wordcount->end.words, wordcount->words_split);
     return merge_long_words(wordcount);
 }
 
@@ -100,12 +103,12 @@ static void print_json(const struct wordcount *wordcount, double seconds)
     printf("{\"version\":1,\"bytes\":%" PRIu64 ",\"words\":%" PRIu64 ",\"distinct\":%" PRIu64
            ",\"seconds\":%.6f,\"chunks\":%" PRIu64 ",\"counters\":%u,\"splitters\":%u,\"top\":[",
            wordcount->bytes, wordcount->end.words + wordcount->long_words.words,
-           wordcount->end.distinct + wordcount->long_words.used, seconds, wordcount->next, wordcount->n_counters,
-           wordcount->n_splitters);
+           wordcount->end.distinct + wordcount->long_words.used, seconds, wordcount->next,
+           wordcount->n_counters, wordcount->n_splitters);
     for (uint32_t i = 0; i < wordcount->n_top; i++) {
         const struct word_entry *entry = &wordcount->top[i];
-        printf("%s{\"word\":\"%.*s\",\"count\":%" PRIu64 "}", i > 0 ? "," : "", (int)entry->length, entry->text,
-               entry->count);
+        printf("%s{\"word\":\"%.*s\",\"count\":%" PRIu64 "}", i > 0 ? "," : "", (int)entry->length,
+               entry->text, entry->count);
     }
     puts("]}");
 }
@@ -125,8 +128,10 @@ int wordcount_print(const struct wordcount *wordcount)
                 " bytes in %.3f s (%.1f MB/s), %u splitters, %u counters\n",
                 wordcount->end.words + wordcount->long_words.words,
                 wordcount->end.distinct + wordcount->long_words.used, wordcount->bytes, seconds,
-                (double)wordcount->bytes / 1e6 / (seconds > 0 ? seconds : 1), wordcount->n_splitters,
-                wordcount->n_counters);
+                (double)wordcount->bytes / 1e6 / (seconds > 0 ? seconds : 1),
+                wordcount->n_splitters, wordcount->n_counters);
     }
-    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : wordcount_error(WORDCOUNT_FAILED, "cannot write the result");
+    return fflush(stdout) == 0 && !ferror(stdout)
+               ? 0
+               : wordcount_error(WORDCOUNT_FAILED, "cannot write the result");
 }

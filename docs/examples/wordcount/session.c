@@ -46,18 +46,20 @@ static int find_messages(struct wordcount *wordcount)
     };
     for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
         if (odeon_message_id(wordcount->client, messages[i].type, messages[i].id) < 0)
-            return wordcount_error(WORDCOUNT_FAILED, "message %s: %s", messages[i].type->name, odeon_error_text());
+            return wordcount_error(WORDCOUNT_FAILED, "message %s: %s", messages[i].type->name,
+                                   odeon_error_text());
     return 0;
 }
 
 /* Loads the plugin when the service does not know the type. */
-static int spawn(struct wordcount *wordcount, const char *type, const void *args, size_t size, odeon_ref *ret_ref)
+static int spawn(struct wordcount *wordcount, const char *type, const void *args, size_t size,
+                 odeon_ref *ret_ref)
 {
     int r = odeon_spawn(wordcount->client, type, NULL, args, size, ret_ref);
     if (r == -ENOENT) {
         if (odeon_plugin_load(wordcount->client, wordcount->options->plugin) < 0)
-            return wordcount_error(WORDCOUNT_FAILED, "cannot load the plugin %s: %s", wordcount->options->plugin,
-                                   odeon_error_text());
+            return wordcount_error(WORDCOUNT_FAILED, "cannot load the plugin %s: %s",
+                                   wordcount->options->plugin, odeon_error_text());
         r = odeon_spawn(wordcount->client, type, NULL, args, size, ret_ref);
     }
     if (r < 0)
@@ -100,11 +102,14 @@ void wordcount_close(struct wordcount *wordcount)
 {
     /* Splitters first: nothing is to be sent to counters that have ended. */
     for (uint32_t i = 0; i < wordcount->n_splitters; i++)
-        (void)odeon_post_wait(wordcount->port, wordcount->splitters[i], wordcount->id_quit, NULL, 0, PATIENCE_NS / 10);
+        (void)odeon_post_wait(wordcount->port, wordcount->splitters[i], wordcount->id_quit, NULL, 0,
+                              PATIENCE_NS / 10);
     for (uint32_t i = 0; i < wordcount->n_counters; i++)
-        (void)odeon_post_wait(wordcount->port, wordcount->counters[i], wordcount->id_quit, NULL, 0, PATIENCE_NS / 10);
+        (void)odeon_post_wait(wordcount->port, wordcount->counters[i], wordcount->id_quit, NULL, 0,
+                              PATIENCE_NS / 10);
     if (wordcount->topk != ODEON_NOBODY)
-        (void)odeon_post_wait(wordcount->port, wordcount->topk, wordcount->id_quit, NULL, 0, PATIENCE_NS / 10);
+        (void)odeon_post_wait(wordcount->port, wordcount->topk, wordcount->id_quit, NULL, 0,
+                              PATIENCE_NS / 10);
     if (wordcount->port != NULL)
         wordcount->port = odeon_port_close(wordcount->port);
     wordcount->client = odeon_disconnect(wordcount->client);
@@ -117,7 +122,8 @@ void wordcount_close(struct wordcount *wordcount)
     word_table_fini(&wordcount->long_words);
 }
 
-int wordcount_post(struct wordcount *wordcount, odeon_ref to, uint32_t type, const void *data, size_t size)
+int wordcount_post(struct wordcount *wordcount, odeon_ref to, uint32_t type, const void *data,
+                   size_t size)
 {
     int r = odeon_post_wait(wordcount->port, to, type, data, size, PATIENCE_NS);
     return r < 0 ? wordcount_error(WORDCOUNT_FAILED, "cannot post: %s", odeon_error_text()) : 0;
@@ -144,10 +150,13 @@ static int take_split(struct wordcount *wordcount, const struct odeon_delivery *
     memcpy(&split, delivery->data, sizeof(split));
     struct wordcount_slot *slot = find_slot(wordcount, split.sequence);
     if (slot == NULL || slot->split)
-        return wordcount_error(WORDCOUNT_FAILED, "chunk %" PRIu64 " was split twice", split.sequence);
+        return wordcount_error(WORDCOUNT_FAILED, "chunk %" PRIu64 " was split twice",
+                               split.sequence);
     if (split.error != 0)
         return wordcount_error(
-            WORDCOUNT_FAILED, "a splitter could not pass on its words (error %d): use a smaller --window", split.error);
+            WORDCOUNT_FAILED,
+            "a splitter could not pass on its words (error %d): use a smaller --window",
+            split.error);
     slot->split = true;
     slot->batches += split.batches;
     wordcount->words_split += split.words;
@@ -161,7 +170,8 @@ static int take_counted(struct wordcount *wordcount, const struct odeon_delivery
     memcpy(&counted, delivery->data, sizeof(counted));
     struct wordcount_slot *slot = find_slot(wordcount, counted.sequence);
     if (slot == NULL)
-        return wordcount_error(WORDCOUNT_FAILED, "a batch of chunk %" PRIu64 " was counted twice", counted.sequence);
+        return wordcount_error(WORDCOUNT_FAILED, "a batch of chunk %" PRIu64 " was counted twice",
+                               counted.sequence);
     slot->batches--;
     wordcount->words_counted += counted.words;
     slot_finish(wordcount, slot);
@@ -183,8 +193,9 @@ static int take_refusal(const struct odeon_delivery *delivery)
     struct odeon_refusal refusal;
     memcpy(&refusal, delivery->data, sizeof(refusal));
     return wordcount_error(WORDCOUNT_FAILED, "the service refused a message: %s",
-                           refusal.reason < sizeof(reasons) / sizeof(reasons[0]) ? reasons[refusal.reason]
-                                                                                 : "unknown reason");
+                           refusal.reason < sizeof(reasons) / sizeof(reasons[0])
+                               ? reasons[refusal.reason]
+                               : "unknown reason");
 }
 
 static int take(struct wordcount *wordcount, const struct odeon_delivery *delivery)
@@ -202,8 +213,8 @@ static int take(struct wordcount *wordcount, const struct odeon_delivery *delive
     }
     if (delivery->type == ODEON_MSG_REFUSAL && delivery->size >= sizeof(struct odeon_refusal))
         return take_refusal(delivery);
-    return wordcount_error(WORDCOUNT_FAILED, "an unexpected message of type %u, %u bytes", delivery->type,
-                           delivery->size);
+    return wordcount_error(WORDCOUNT_FAILED, "an unexpected message of type %u, %u bytes",
+                           delivery->type, delivery->size);
 }
 
 int wordcount_wait(struct wordcount *wordcount)
@@ -212,7 +223,8 @@ int wordcount_wait(struct wordcount *wordcount)
     int r = odeon_receive_wait(wordcount->port, &delivery, PATIENCE_NS);
     if (r == 0 || r == -ETIMEDOUT)
         return wordcount_error(WORDCOUNT_FAILED,
-                               "nothing heard for %" PRId64 " seconds, %" PRIu64 " chunks are on their way",
+                               "nothing heard for %" PRId64 " seconds, %" PRIu64
+                               " chunks are on their way",
                                PATIENCE_NS / 1000000000, wordcount->in_flight);
     if (r < 0)
         return wordcount_error(WORDCOUNT_FAILED, "%s", odeon_error_text());

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The splitter: cuts chunks of text into words, and sends each counter its words of a chunk in one message.
+/* The splitter: cuts chunks of text into words, and sends each counter its words of a chunk in one
+ * message.
  *
- * S1  Between two messages all buffers are empty, so a splitter that is initialised again after a crash has lost
- * nothing: the chunk that was running is run again, and what the broken run had sent was never sent. S2  A chunk's
- * words and their zero bytes are no longer than the chunk and one byte: one buffer of that size for each counter is
- * always enough.
+ * S1  Between two messages all buffers are empty, so a splitter that is initialised again after a
+ * crash has lost nothing: the chunk that was running is run again, and what the broken run had sent
+ * was never sent. S2  A chunk's words and their zero bytes are no longer than the chunk and one
+ * byte: one buffer of that size for each counter is always enough.
  */
 #include "wordcount.h"
 
@@ -51,7 +52,8 @@ static uint64_t splitter_cut(struct word_splitter_state *self, const char *text,
 
     while (i < size) {
         uint32_t hash = word_hash_begin(), length = 0;
-        for (unsigned char letter; i < size && (letter = word_letter((unsigned char)text[i])) != 0; i++) {
+        for (unsigned char letter; i < size && (letter = word_letter((unsigned char)text[i])) != 0;
+             i++) {
             word[length++] = (char)letter;
             hash = word_hash_add(hash, letter);
         }
@@ -72,8 +74,8 @@ static uint64_t splitter_cut(struct word_splitter_state *self, const char *text,
 }
 
 /* Sends what the buffers hold, and empties them also where that fails (S1). */
-static int splitter_flush(struct word_splitter_state *self, struct odeon_context *ctx, uint64_t sequence,
-                          uint32_t *ret_batches)
+static int splitter_flush(struct word_splitter_state *self, struct odeon_context *ctx,
+                          uint64_t sequence, uint32_t *ret_batches)
 {
     int error = 0;
     *ret_batches = 0;
@@ -81,8 +83,9 @@ static int splitter_flush(struct word_splitter_state *self, struct odeon_context
         struct splitter_buffer *buffer = &self->buffers[i];
         if (buffer->used == 0)
             continue;
-        int r = odeon_send_tail(ctx, buffer->counter, word_batch, buffer->text, buffer->used, .client = ctx->sender,
-                                .sequence = sequence, .words = buffer->words);
+        int r =
+            odeon_send_tail(ctx, buffer->counter, word_batch, buffer->text, buffer->used,
+                            .client = ctx->sender, .sequence = sequence, .words = buffer->words);
         if (r == 0)
             ++*ret_batches;
         else if (error == 0)
@@ -102,7 +105,8 @@ ODEON_RECEIVE(word_splitter, word_chunk)
         words = splitter_cut(self, msg->text, size);
         error = splitter_flush(self, ctx, msg->sequence, &batches);
     }
-    odeon_reply(ctx, word_split, .sequence = msg->sequence, .words = words, .batches = batches, .error = error);
+    odeon_reply(ctx, word_split, .sequence = msg->sequence, .words = words, .batches = batches,
+                .error = error);
     return ODEON_NODELETE;
 }
 
@@ -111,5 +115,6 @@ ODEON_RECEIVE(word_splitter, word_quit)
     return ODEON_DELETE;
 }
 
-ODEON_HANDLERS(word_splitter, ODEON_ON(word_splitter, word_chunk), ODEON_ON(word_splitter, word_quit));
+ODEON_HANDLERS(word_splitter, ODEON_ON(word_splitter, word_chunk),
+               ODEON_ON(word_splitter, word_quit));
 ODEON_ACTOR_TYPE(word_splitter);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the file and posts it in chunks that end between two words.
  *
- * At most `window` chunks are on their way, so no queue ever holds more than that, however fast the file is read.  A
- * word that is as long as a chunk or longer is counted here, exactly like all others.
+ * At most `window` chunks are on their way, so no queue ever holds more than that, however fast the
+ * file is read. A word that is as long as a chunk or longer is counted here, exactly like all
+ * others.
  */
 #include "client.h"
 
@@ -40,10 +41,12 @@ static void show_progress(struct wordcount *wordcount, struct reader *reader, bo
     if (reader->progress_ns == 0 || (!last && now_ns - reader->progress_ns < PROGRESS_NS))
         return;
     reader->progress_ns = now_ns;
-    double mb = (double)wordcount->bytes / 1e6, seconds = (double)(now_ns - wordcount->begin_ns) / 1e9;
+    double mb = (double)wordcount->bytes / 1e6,
+           seconds = (double)(now_ns - wordcount->begin_ns) / 1e9;
     fprintf(stderr, "\r%9.1f MB", mb);
     if (wordcount->total_bytes > 0)
-        fprintf(stderr, " %3.0f %%", 100.0 * (double)wordcount->bytes / (double)wordcount->total_bytes);
+        fprintf(stderr, " %3.0f %%",
+                100.0 * (double)wordcount->bytes / (double)wordcount->total_bytes);
     fprintf(stderr, " %8.1f MB/s%s", mb / (seconds > 0 ? seconds : 1), last ? "\n" : "");
 }
 
@@ -51,11 +54,13 @@ static void show_progress(struct wordcount *wordcount, struct reader *reader, bo
 static int reader_fill(struct wordcount *wordcount, struct reader *reader)
 {
     while (reader->have < WORD_CHUNK_MAX && !reader->at_end) {
-        ssize_t n = read(reader->fd, reader_text(reader) + reader->have, WORD_CHUNK_MAX - reader->have);
+        ssize_t n =
+            read(reader->fd, reader_text(reader) + reader->have, WORD_CHUNK_MAX - reader->have);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return wordcount_error(WORDCOUNT_FAILED, "cannot read %s: %s", wordcount->options->file, strerror(errno));
+            return wordcount_error(WORDCOUNT_FAILED, "cannot read %s: %s", wordcount->options->file,
+                                   strerror(errno));
         reader->at_end = n == 0;
         reader->have += (size_t)n;
         wordcount->bytes += (uint64_t)n;
@@ -92,7 +97,8 @@ static int reader_take_long(struct wordcount *wordcount, struct reader *reader)
         size_t size = 2 * (reader->long_length + n);
         char *longer = realloc(reader->long_word, size);
         if (longer == NULL)
-            return wordcount_error(WORDCOUNT_FAILED, "no memory for a word of %zu letters", reader->long_length + n);
+            return wordcount_error(WORDCOUNT_FAILED, "no memory for a word of %zu letters",
+                                   reader->long_length + n);
         reader->long_word = longer;
         reader->long_size = size;
     }
@@ -126,8 +132,8 @@ static int reader_post(struct wordcount *wordcount, struct reader *reader, size_
         return r;
     *slot = (struct wordcount_slot){ .sequence = wordcount->next, .busy = true };
     reader->chunk.sequence = wordcount->next;
-    r = wordcount_post(wordcount, wordcount->splitters[wordcount->next % wordcount->n_splitters], wordcount->id_chunk,
-                       &reader->chunk, sizeof(reader->chunk) + size);
+    r = wordcount_post(wordcount, wordcount->splitters[wordcount->next % wordcount->n_splitters],
+                       wordcount->id_chunk, &reader->chunk, sizeof(reader->chunk) + size);
     if (r != 0)
         return r;
     wordcount->next++;
@@ -168,7 +174,9 @@ int wordcount_stream(struct wordcount *wordcount)
         return wordcount_error(WORDCOUNT_FAILED, "no memory");
 
     reader->fd = strcmp(file, "-") == 0 ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
-    int r = reader->fd < 0 ? wordcount_error(WORDCOUNT_FAILED, "cannot open %s: %s", file, strerror(errno)) : 0;
+    int r = reader->fd < 0
+                ? wordcount_error(WORDCOUNT_FAILED, "cannot open %s: %s", file, strerror(errno))
+                : 0;
     if (r == 0) {
         if (fstat(reader->fd, &st) == 0 && S_ISREG(st.st_mode))
             wordcount->total_bytes = (uint64_t)st.st_size;

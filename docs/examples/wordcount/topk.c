@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collector: puts the counters' reports together and tells the client the most frequent words; and the plugin's
- * descriptor.
+/* The collector: puts the counters' reports together and tells the client the most frequent words;
+ * and the plugin's descriptor.
  *
- * Messages of one sender arrive in order, so a counter's total comes behind its entries; what the client sends may come
- * before or after either.  The result is ready when the client has said what it wants and all counters have told their
- * totals.
+ * Messages of one sender arrive in order, so a counter's total comes behind its entries; what the
+ * client sends may come before or after either. The result is ready when the client has said what
+ * it wants and all counters have told their totals.
  */
 #include "wordcount.h"
 
@@ -57,13 +57,15 @@ static void topk_answer(struct word_topk_state *self, struct odeon_context *ctx)
     while (r == 0 && sent < n) {
         char *at = page;
         uint32_t on_page = 0;
-        while (sent + on_page < n &&
-               word_entry_size(&self->entries[sent + on_page]) <= sizeof(page) - (size_t)(at - page))
+        while (sent + on_page < n && word_entry_size(&self->entries[sent + on_page]) <=
+                                         sizeof(page) - (size_t)(at - page))
             at = word_entry_pack(&self->entries[sent + on_page++], at);
-        r = odeon_send_tail_any(ctx, self->client, word_page, page, (size_t)(at - page), .n = on_page);
+        r = odeon_send_tail_any(ctx, self->client, word_page, page, (size_t)(at - page),
+                                .n = on_page);
         sent += on_page;
     }
-    odeon_send_any(ctx, self->client, word_end, .words = self->words, .distinct = self->distinct, .error = r);
+    odeon_send_any(ctx, self->client, word_end, .words = self->words, .distinct = self->distinct,
+                   .error = r);
 }
 
 static void topk_look(struct word_topk_state *self, struct odeon_context *ctx)
@@ -110,4 +112,5 @@ ODEON_HANDLERS(word_topk, ODEON_ON(word_topk, word_collect), ODEON_ON(word_topk,
                ODEON_ON(word_topk, word_total), ODEON_ON(word_topk, word_quit));
 ODEON_ACTOR_TYPE(word_topk);
 
-ODEON_PLUGIN("wordcount", "1.0.0", ODEON_TYPE(word_splitter), ODEON_TYPE(word_counter), ODEON_TYPE(word_topk));
+ODEON_PLUGIN("wordcount", "1.0.0", ODEON_TYPE(word_splitter), ODEON_TYPE(word_counter),
+             ODEON_TYPE(word_topk));

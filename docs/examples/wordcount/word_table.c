@@ -42,13 +42,15 @@ static const char *arena_copy(struct word_table *table, const char *text, uint32
 }
 
 /* The word's slot, or the free one where it belongs. */
-static struct word_slot *table_find(const struct word_table *table, uint32_t hash, const char *text, uint32_t length)
+static struct word_slot *table_find(const struct word_table *table, uint32_t hash, const char *text,
+                                    uint32_t length)
 {
     for (uint32_t i = hash;; i++) {
         struct word_slot *slot = &table->slots[i & (table->size - 1)];
         if (slot->entry.text == NULL)
             return slot;
-        if (slot->hash == hash && slot->entry.length == length && memcmp(slot->entry.text, text, length) == 0)
+        if (slot->hash == hash && slot->entry.length == length &&
+            memcmp(slot->entry.text, text, length) == 0)
             return slot;
     }
 }
@@ -72,7 +74,8 @@ static int table_grow(struct word_table *table)
     return 0;
 }
 
-int word_table_add(struct word_table *table, uint32_t hash, const char *text, uint32_t length, uint64_t count)
+int word_table_add(struct word_table *table, uint32_t hash, const char *text, uint32_t length,
+                   uint64_t count)
 {
     if (table->used >= table->size / 4 * 3) {
         int r = table_grow(table);

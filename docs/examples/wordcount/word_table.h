@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table of words and their counts: open addressing, the letters in an arena.  Belongs to whoever has it, one
- * thread at a time.
+/* A hash table of words and their counts: open addressing, the letters in an arena. Belongs to
+ * whoever has it, one thread at a time.
  *
  * T1  `size` is a power of two or 0, and at least a quarter of the slots is free.
  * T2  A slot is free when its entry has no text; nothing is ever removed.
@@ -27,8 +27,10 @@ struct word_table {
 /* Zeroed memory is an empty table. */
 void word_table_fini(struct word_table *table);
 /* Counts a word `count` times more.  0, -ENOMEM: nothing has changed. */
-int word_table_add(struct word_table *table, uint32_t hash, const char *text, uint32_t length, uint64_t count);
-/* Allocates a sorted array of the `top` most frequent words (all, if they are fewer). NULL: no memory, or *ret_n is 0.
+int word_table_add(struct word_table *table, uint32_t hash, const char *text, uint32_t length,
+                   uint64_t count);
+/* Allocates a sorted array of the `top` most frequent words (all, if they are fewer). NULL: no
+ * memory, or *ret_n is 0.
  */
 struct word_entry *word_table_top(const struct word_table *table, uint32_t top, uint32_t *ret_n);
 

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The messages of the word counter, for its plugin and its client.
  *
- *     client ── word_chunk ──► splitter ── word_batch ──► counter (one of several, chosen by the word's hash)
+ *     client ── word_chunk ──► splitter ── word_batch ──► counter
  *        ▲────── word_split ──────┘                          │
- *        ▲────── word_counted ───────────────────────────────┘        for flow control: a chunk is done when all of its
- *        │                                                            batches are counted
- *        │                 client ── word_report ──► counters ── word_entries, word_total ──► topk
- *        └────── word_page ..., word_end ──────────────────────────────────────────────────────┘
+ *        ▲────── word_counted ───────────────────────────────┘
  *
- * A word is a run of ASCII letters, in lower case, as long as possible.  A chunk holds whole words only.
+ *     client ── word_report ──► counters ── word_entries, word_total ──► topk
+ *        ▲────── word_page ..., word_end ─────────────────────────────────┘
+ *
+ * The splitter chooses one of several counters by the word's hash. The replies of the first drawing
+ * are for flow control: a chunk is done when all of its batches are counted.
+ *
+ * A word is a run of ASCII letters, in lower case, as long as possible. A chunk holds whole words
+ * only.
  */
 #ifndef WORDCOUNT_H
 #define WORDCOUNT_H
@@ -18,7 +22,8 @@
 #include <odeon/message.h>
 
 enum {
-    WORD_CHUNK_MAX = 24576, /* bytes of text in a chunk; a word that is longer is the client's own business */
+    /* bytes of text in a chunk; a word that is longer is the client's own business */
+    WORD_CHUNK_MAX = 24576,
     WORD_COUNTERS_MAX = 28, /* so that their references fit into spawn arguments */
     WORD_TOP_MAX = 100000,  /* words of a report */
 };
@@ -36,7 +41,8 @@ ODEON_MESSAGE(word_batch, 1, {
     uint64_t words;
     char text[];
 });
-/* To the client: the chunk has become so many batches.  error: a negative errno, the batches are not complete. */
+/* To the client: the chunk has become so many batches. error: a negative errno, the batches are not
+ * complete. */
 ODEON_MESSAGE(word_split, 1, {
     uint64_t sequence, words;
     uint32_t batches;
@@ -57,8 +63,9 @@ ODEON_MESSAGE(word_report, 1, {
 ODEON_MESSAGE(word_entries, 1, {
     uint32_t n, reserved;
     char text[];
-});                                                          /* packed entries, see below */
-ODEON_MESSAGE(word_total, 1, { uint64_t words, distinct; }); /* of one counter; follows its entries */
+}); /* packed entries, see below */
+/* of one counter; follows its entries */
+ODEON_MESSAGE(word_total, 1, { uint64_t words, distinct; });
 ODEON_MESSAGE(word_page, 1, {
     uint32_t n, reserved;
     char text[];
@@ -102,7 +109,8 @@ static inline char *word_entry_pack(const struct word_entry *entry, char *to)
 }
 
 /* The next entry of a page, whose text stays where it is; NULL: `from` to `end` is none. */
-static inline const char *word_entry_unpack(const char *from, const char *end, struct word_entry *ret)
+static inline const char *word_entry_unpack(const char *from, const char *end,
+                                            struct word_entry *ret)
 {
     const size_t head = sizeof(ret->count) + sizeof(ret->length);
     if ((size_t)(end - from) < head)

@@ -9,5 +9,6 @@ static struct odeon_actor_type *const types[] = { &type };
 static struct odeon_message_type *const messages[] = { &ok };
 
 BAD_EXPORT const struct odeon_plugin odeon_plugin_descriptor = {
-    BAD_PLUGIN_HEAD("bad\nname"), .n_types = 1, .n_messages = 1, .types = types, .messages = messages,
+    BAD_PLUGIN_HEAD("bad\nname"), .n_types = 1, .n_messages = 1, .types = types,
+    .messages = messages,
 };

@@ -4,10 +4,15 @@
 
 BAD_MESSAGE(ok, "ok", 0, "");
 static const struct odeon_behaviour behaviours[] = { { &ok, bad_nothing } };
-static struct odeon_actor_type type = { BAD_TYPE_HEAD("bad_overflow_type", behaviours), .overflow = 4 };
+static struct odeon_actor_type type = { BAD_TYPE_HEAD("bad_overflow_type", behaviours),
+                                        .overflow = 4 };
 static struct odeon_actor_type *const types[] = { &type };
 static struct odeon_message_type *const messages[] = { &ok };
 
 BAD_EXPORT const struct odeon_plugin odeon_plugin_descriptor = {
-    BAD_PLUGIN_HEAD("bad_overflow"), .n_types = 1, .n_messages = 1, .types = types, .messages = messages,
+    BAD_PLUGIN_HEAD("bad_overflow"),
+    .n_types = 1,
+    .n_messages = 1,
+    .types = types,
+    .messages = messages,
 };

@@ -18,5 +18,10 @@ static struct odeon_actor_type *const types[] = { &type };
 static struct odeon_message_type *const messages[] = { &ok };
 
 BAD_EXPORT const struct odeon_plugin odeon_plugin_descriptor = {
-    BAD_PLUGIN_HEAD("crash_in_load"), .n_types = 1, .n_messages = 1, .types = types, .messages = messages, .init = crash_in_load,
+    BAD_PLUGIN_HEAD("crash_in_load"),
+    .n_types = 1,
+    .n_messages = 1,
+    .types = types,
+    .messages = messages,
+    .init = crash_in_load,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing is wrong with this one: `echo` sends a text back, `relay` passes it on to the actor named by its arguments.
+/* Nothing is wrong with this one: `echo` sends a text back, `relay` passes it on to the actor named
+ * by its arguments.
  */
 #include <string.h>
 
@@ -28,7 +29,8 @@ static int echo_text(void *self, const void *message, struct odeon_context *ctx)
 
     (void)self;
     if (in->origin == ODEON_NOBODY)
-        ctx->host->reply_tail(ctx, good_text.id, &out, offsetof(struct good_text, text), in->text, n);
+        ctx->host->reply_tail(ctx, good_text.id, &out, offsetof(struct good_text, text), in->text,
+                              n);
     else
         ctx->host->send_tail(ctx, in->origin, good_text.id, ODEON_BEHAVIOUR_UNKNOWN, &out,
                              offsetof(struct good_text, text), in->text, n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On `greedy_go` it sends until a send fails.  What failed is told on `greedy_ask`, since with a full outbox an answer
- * would fail, too. */
+/* On `greedy_go` it sends until a send fails. What failed is told on `greedy_ask`, since with a
+ * full outbox an answer would fail, too. */
 #include "bad.h"
 
 struct greedy_go {
@@ -23,7 +23,8 @@ BAD_MESSAGE(greedy_go, "greedy_go", sizeof(struct greedy_go), "{ uint64_t to; }"
 BAD_MESSAGE(greedy_ask, "greedy_ask", 0, "");
 BAD_MESSAGE(greedy_told, "greedy_told", sizeof(struct greedy_told),
             "{ uint64_t sent; int32_t error; int32_t answer; }");
-BAD_MESSAGE(greedy_fill, "greedy_fill", sizeof(struct greedy_fill), "{ unsigned char bytes[4096]; }");
+BAD_MESSAGE(greedy_fill, "greedy_fill", sizeof(struct greedy_fill),
+            "{ unsigned char bytes[4096]; }");
 
 static const struct odeon_behaviour sink_behaviours[] = { { &greedy_fill, bad_nothing } };
 static struct odeon_actor_type sink = { BAD_TYPE_HEAD("greedy_sink", sink_behaviours) };
@@ -47,7 +48,8 @@ static int greedy_on_go(void *self, const void *message, struct odeon_context *c
     }
     greedy->told.error = r;
     greedy->told.answer = 0;
-    greedy->told.answer = ctx->host->reply(ctx, greedy_told.id, &greedy->told, sizeof(greedy->told));
+    greedy->told.answer =
+        ctx->host->reply(ctx, greedy_told.id, &greedy->told, sizeof(greedy->told));
     return ODEON_NODELETE;
 }
 
@@ -60,10 +62,13 @@ static int greedy_on_ask(void *self, const void *message, struct odeon_context *
     return ODEON_NODELETE;
 }
 
-static const struct odeon_behaviour behaviours[] = { { &greedy_go, greedy_on_go }, { &greedy_ask, greedy_on_ask } };
-static struct odeon_actor_type type = { BAD_TYPE_HEAD("greedy", behaviours), .state_size = sizeof(struct greedy) };
+static const struct odeon_behaviour behaviours[] = { { &greedy_go, greedy_on_go },
+                                                     { &greedy_ask, greedy_on_ask } };
+static struct odeon_actor_type type = { BAD_TYPE_HEAD("greedy", behaviours),
+                                        .state_size = sizeof(struct greedy) };
 static struct odeon_actor_type *const types[] = { &type, &sink };
-static struct odeon_message_type *const messages[] = { &greedy_go, &greedy_ask, &greedy_told, &greedy_fill };
+static struct odeon_message_type *const messages[] = { &greedy_go, &greedy_ask, &greedy_told,
+                                                       &greedy_fill };
 
 BAD_EXPORT const struct odeon_plugin odeon_plugin_descriptor = {
     BAD_PLUGIN_HEAD("greedy"), .n_types = 2, .n_messages = 4, .types = types, .messages = messages,

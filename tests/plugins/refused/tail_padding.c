@@ -4,9 +4,17 @@
 #include <odeon/plugin.h>
 
 #ifdef CORRECT
-ODEON_MESSAGE(padded, 1, { uint64_t at; uint8_t kind, filler[7]; char text[]; });
+ODEON_MESSAGE(padded, 1, {
+    uint64_t at;
+    uint8_t kind, filler[7];
+    char text[];
+});
 #else
-ODEON_MESSAGE(padded, 1, { uint64_t at; uint8_t kind; char text[]; });
+ODEON_MESSAGE(padded, 1, {
+    uint64_t at;
+    uint8_t kind;
+    char text[];
+});
 #endif
 ODEON_INTERFACE(reader, padded);
 

@@ -2,7 +2,8 @@
 /* EXPECT: no member named
  * EXPECT: counter_reset
  * EXPECT: counter_accepts
- * A message that the receiver's interface does not have.  With -DCORRECT it has it, and this compiles. */
+ * A message that the receiver's interface does not have. With -DCORRECT it has it, and this
+ * compiles. */
 #include <odeon/plugin.h>
 
 ODEON_MESSAGE(counter_add, 1, { int64_t amount, weight; });
