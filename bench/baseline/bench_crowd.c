@@ -37,7 +37,7 @@ struct fan_sink {
 static struct fan_sink fan_sink;
 static struct message fan_message; /* one for all: the sink only counts */
 
-static enum allocation fan_sink_receive(struct actor *actor, struct message *message)
+static enum allocation bench_crowd_fan_sink_receive(struct actor *actor, struct message *message)
 {
     struct fan_sink *self = (struct fan_sink *)actor;
     (void)message;
@@ -48,16 +48,16 @@ static enum allocation fan_sink_receive(struct actor *actor, struct message *mes
     return ALLOCATION_FINISHED;
 }
 
-static enum allocation fan_step(struct actor *actor, struct message *message)
+static enum allocation bench_crowd_fan_step(struct actor *actor, struct message *message)
 {
     struct fan_sender *self = (struct fan_sender *)actor;
     for (uint32_t i = 0; i < FAN_BATCH && self->left > 0; i++, self->left--) {
-        actor_send(&fan_sink.actor, &fan_message, fan_sink_receive);
+        actor_send(&fan_sink.actor, &fan_message, bench_crowd_fan_sink_receive);
     }
     if (self->left == 0) {
         return ALLOCATION_FINISHED;
     }
-    actor_send(actor, message, fan_step);
+    actor_send(actor, message, bench_crowd_fan_step);
     return ALLOCATION_NODELETE;
 }
 
@@ -78,7 +78,7 @@ struct bench_result bench_fan_in(const struct bench_options *options)
 
     uint64_t begin = executor_now_ns();
     for (uint32_t i = 0; i < senders; i++) {
-        actor_send(&sender[i].actor, &fan_message, fan_step);
+        actor_send(&sender[i].actor, &fan_message, bench_crowd_fan_step);
     }
     executor_run(executor);
 
@@ -101,35 +101,35 @@ struct hatcher {
 static struct hatcher hatcher;
 static struct message hatcher_message; /* one for all answers */
 
-static enum allocation hatcher_receive(struct actor *actor, struct message *message);
+static enum allocation bench_crowd_hatcher_receive(struct actor *actor, struct message *message);
 
-static enum allocation mayfly_receive(struct actor *actor, struct message *message)
+static enum allocation bench_crowd_mayfly_receive(struct actor *actor, struct message *message)
 {
     (void)actor;
     (void)message;
-    actor_send(&hatcher.actor, &hatcher_message, hatcher_receive);
+    actor_send(&hatcher.actor, &hatcher_message, bench_crowd_hatcher_receive);
     return ALLOCATION_DELETE;
 }
 
-static void hatcher_swarm(struct hatcher *self)
+static void bench_crowd_hatcher_swarm(struct hatcher *self)
 {
     for (; self->alive < SWARM && self->left > 0; self->alive++, self->left--) {
         struct actor *mayfly = bench_alloc(sizeof(*mayfly));
         actor_init(self->executor, mayfly);
         struct message *message = bench_alloc(sizeof(*message));
         message_init(message, ALLOCATION_DELETE);
-        actor_send(mayfly, message, mayfly_receive);
+        actor_send(mayfly, message, bench_crowd_mayfly_receive);
     }
 }
 
-static enum allocation hatcher_receive(struct actor *actor, struct message *message)
+static enum allocation bench_crowd_hatcher_receive(struct actor *actor, struct message *message)
 {
     struct hatcher *self = (struct hatcher *)actor;
     (void)message;
     if (--self->alive > 0) {
         return ALLOCATION_NODELETE;
     }
-    hatcher_swarm(self);
+    bench_crowd_hatcher_swarm(self);
     return self->alive > 0 ? ALLOCATION_NODELETE : ALLOCATION_FINISHED;
 }
 
@@ -145,7 +145,7 @@ struct bench_result bench_spawn_stop(const struct bench_options *options)
 
     uint64_t begin = executor_now_ns();
     actor_init(executor, &hatcher.actor);
-    actor_send(&hatcher.actor, &hatcher_message, hatcher_receive);
+    actor_send(&hatcher.actor, &hatcher_message, bench_crowd_hatcher_receive);
     executor_run(executor);
 
     struct bench_result result = { .messages = n, .elapsed_ns = executor->ended_ns - begin };

@@ -36,7 +36,7 @@ static uint32_t group_max;
 static uint32_t busy_steps;
 static struct message nothing;
 
-static enum allocation member_receive(struct actor *actor, struct message *message)
+static enum allocation bench_executor_member_receive(struct actor *actor, struct message *message)
 {
     struct member *self = (struct member *)actor;
     uint32_t recs = self->recs;
@@ -47,12 +47,12 @@ static enum allocation member_receive(struct actor *actor, struct message *messa
     struct member *to = &self->group[sends];
     self->recs = recs + 1;
     self->sends = sends + 1 == group_set ? 0 : sends + 1;
-    actor_send(&to->actor, message, member_receive);
+    actor_send(&to->actor, message, bench_executor_member_receive);
     return ALLOCATION_NODELETE;
 }
 
 /* busy(k): k steps of a generator whose result is kept alive. */
-static inline void busy(uint32_t steps, uint32_t seed)
+static inline void bench_executor_busy(uint32_t steps, uint32_t seed)
 {
     uint32_t x = seed | 1u;
     for (uint32_t i = 0; i < steps; i++) {
@@ -63,7 +63,8 @@ static inline void busy(uint32_t steps, uint32_t seed)
     __asm__ __volatile__("" : : "r"(x));
 }
 
-static enum allocation member_receive_busy(struct actor *actor, struct message *message)
+static enum allocation bench_executor_member_receive_busy(struct actor *actor,
+                                                          struct message *message)
 {
     struct member *self = (struct member *)actor;
     uint32_t recs = self->recs;
@@ -74,19 +75,19 @@ static enum allocation member_receive_busy(struct actor *actor, struct message *
     struct member *to = &self->group[sends];
     self->recs = recs + 1;
     self->sends = sends + 1 == group_set ? 0 : sends + 1;
-    busy(busy_steps, recs);
-    actor_send(&to->actor, message, member_receive_busy);
+    bench_executor_busy(busy_steps, recs);
+    actor_send(&to->actor, message, bench_executor_member_receive_busy);
     return ALLOCATION_NODELETE;
 }
 
-static enum allocation dummy_receive(struct actor *actor, struct message *message)
+static enum allocation bench_executor_dummy_receive(struct actor *actor, struct message *message)
 {
     (void)actor;
     (void)message;
     return ALLOCATION_FINISHED;
 }
 
-static void group_configure(const struct bench_options *options, uint32_t rounds)
+static void bench_executor_group_configure(const struct bench_options *options, uint32_t rounds)
 {
     group_set = options->set != 0 ? options->set : 100;
     group_max = group_set * (options->rounds != 0 ? options->rounds : rounds);
@@ -95,13 +96,13 @@ static void group_configure(const struct bench_options *options, uint32_t rounds
 }
 
 /* Rounded up to whole groups. */
-static uint32_t group_actors(const struct bench_options *options, uint32_t actors)
+static uint32_t bench_executor_group_actors(const struct bench_options *options, uint32_t actors)
 {
     uint32_t wanted = options->actors != 0 ? options->actors : actors;
     return (wanted + group_set - 1) / group_set * group_set;
 }
 
-static void member_init(struct member *members, uint32_t index)
+static void bench_executor_member_init(struct member *members, uint32_t index)
 {
     struct member *self = &members[index];
     self->group = &members[index / group_set * group_set];
@@ -109,8 +110,8 @@ static void member_init(struct member *members, uint32_t index)
     self->sends = 0;
 }
 
-static struct bench_result group_result(const struct executor *executor, uint32_t actors,
-                                        uint64_t begin)
+static struct bench_result bench_executor_group_result(const struct executor *executor,
+                                                       uint32_t actors, uint64_t begin)
 {
     return (struct bench_result){
         .messages = (uint64_t)actors * ((uint64_t)group_max + 1),
@@ -120,23 +121,23 @@ static struct bench_result group_result(const struct executor *executor, uint32_
 
 struct bench_result bench_executor(const struct bench_options *options)
 {
-    group_configure(options, 100);
-    uint32_t actors = group_actors(options, 40000);
+    bench_executor_group_configure(options, 100);
+    uint32_t actors = bench_executor_group_actors(options, 40000);
     struct member *members = executor_alloc(actors, sizeof(*members));
     struct executor *executor = executor_create(&options->executor);
     for (uint32_t i = 0; i < actors; i++) {
-        member_init(members, i);
+        bench_executor_member_init(members, i);
         actor_init(executor, &members[i].actor);
     }
     executor_release(executor);
 
     uint64_t begin = executor_now_ns();
     for (uint32_t i = 0; i < actors; i++) {
-        actor_send(&members[i].actor, &nothing, member_receive);
+        actor_send(&members[i].actor, &nothing, bench_executor_member_receive);
     }
     executor_run(executor);
 
-    struct bench_result result = group_result(executor, actors, begin);
+    struct bench_result result = bench_executor_group_result(executor, actors, begin);
     executor_destroy(executor);
     free(members);
     return result;
@@ -147,15 +148,16 @@ struct bench_result bench_executor(const struct bench_options *options)
  * `apart`, by the ticket alone: in each turn round all queues, the first `range` tickets lie on
  * worker 0, the next on worker 1. Sends each its first message while the workers wait.
  */
-static uint32_t balance_deal(struct executor *executor, struct member *members, uint32_t actors,
-                             struct actor *dummies, unsigned apart)
+static uint32_t bench_executor_balance_deal(struct executor *executor, struct member *members,
+                                            uint32_t actors, struct actor *dummies, unsigned apart)
 {
-    behaviour *receive = busy_steps != 0 ? member_receive_busy : member_receive;
+    behaviour *receive =
+        busy_steps != 0 ? bench_executor_member_receive_busy : bench_executor_member_receive;
     uint32_t made = 0;
     uint32_t dummy = 0;
     for (unsigned queue = 0; made < actors; queue = queue + 1 == executor->queues ? 0 : queue + 1) {
         if (queue / executor->range % apart == 0) {
-            member_init(members, made);
+            bench_executor_member_init(members, made);
             actor_init(executor, &members[made++].actor);
         } else {
             actor_init(executor, &dummies[dummy++]);
@@ -165,27 +167,28 @@ static uint32_t balance_deal(struct executor *executor, struct member *members, 
         actor_send(&members[i].actor, &nothing, receive);
     }
     for (uint32_t i = 0; i < dummy; i++) {
-        actor_send(&dummies[i], &nothing, dummy_receive);
+        actor_send(&dummies[i], &nothing, bench_executor_dummy_receive);
     }
     return dummy;
 }
 
-static struct bench_result balance(const struct bench_options *options, unsigned apart)
+static struct bench_result bench_executor_balance(const struct bench_options *options,
+                                                  unsigned apart)
 {
     unsigned workers = options->executor.workers;
-    group_configure(options, 20);
-    uint32_t actors = group_actors(options, 4000) * ((workers + apart - 1) / apart);
+    bench_executor_group_configure(options, 20);
+    uint32_t actors = bench_executor_group_actors(options, 4000) * ((workers + apart - 1) / apart);
     struct member *members = executor_alloc(actors, sizeof(*members));
     /* Dummies: at most those of whole turns round all queues. */
     size_t room = ((size_t)actors + options->executor.queues_per_worker) * workers;
     struct actor *dummies = executor_alloc(room, sizeof(*dummies));
     struct executor *executor = executor_create(&options->executor);
 
-    uint32_t extra = balance_deal(executor, members, actors, dummies, apart);
+    uint32_t extra = bench_executor_balance_deal(executor, members, actors, dummies, apart);
     uint64_t begin = executor_now_ns();
     executor_run(executor);
 
-    struct bench_result result = group_result(executor, actors, begin);
+    struct bench_result result = bench_executor_group_result(executor, actors, begin);
     result.messages += extra;
     executor_destroy(executor);
     free(dummies);
@@ -195,10 +198,10 @@ static struct bench_result balance(const struct bench_options *options, unsigned
 
 struct bench_result bench_balance_one(const struct bench_options *options)
 {
-    return balance(options, options->executor.workers);
+    return bench_executor_balance(options, options->executor.workers);
 }
 
 struct bench_result bench_balance_multi(const struct bench_options *options)
 {
-    return balance(options, 2);
+    return bench_executor_balance(options, 2);
 }

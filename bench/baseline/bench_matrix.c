@@ -66,7 +66,7 @@ static void matrix_check(void)
     }
 }
 
-static enum allocation row_receive(struct actor *actor, struct message *message)
+static enum allocation bench_matrix_row_receive(struct actor *actor, struct message *message)
 {
     (void)actor;
     uint32_t row = ((struct row_message *)message)->row;
@@ -97,7 +97,7 @@ struct bench_result bench_matrix(const struct bench_options *options)
         actor_init(executor, &actors[i].actor);
         message_init(&messages[i].message, ALLOCATION_NODELETE);
         messages[i].row = i;
-        actor_send(&actors[i].actor, &messages[i].message, row_receive);
+        actor_send(&actors[i].actor, &messages[i].message, bench_matrix_row_receive);
     }
     executor_run(executor);
 

@@ -51,33 +51,38 @@ static struct client client;
 static struct message control;
 
 /* The typed heads come first in their structures, so a request's address is its message's. */
-static enum allocation client_receive_int(struct actor *actor, struct message *message);
-static enum allocation client_receive_string(struct actor *actor, struct message *message);
+static enum allocation bench_repeat_client_receive_int(struct actor *actor,
+                                                       struct message *message);
+static enum allocation bench_repeat_client_receive_string(struct actor *actor,
+                                                          struct message *message);
 
-static enum allocation server_receive_int(struct actor *actor, struct message *message)
+static enum allocation bench_repeat_server_receive_int(struct actor *actor, struct message *message)
 {
     (void)actor;
     ((struct int_request *)message)->value = 7;
-    actor_send(&client.actor, message, client_receive_int);
+    actor_send(&client.actor, message, bench_repeat_client_receive_int);
     return ALLOCATION_NODELETE;
 }
 
-static enum allocation server_receive_string(struct actor *actor, struct message *message)
+static enum allocation bench_repeat_server_receive_string(struct actor *actor,
+                                                          struct message *message)
 {
     (void)actor;
     memcpy(((struct string_request *)message)->text, "XYZ", 4);
-    actor_send(&client.actor, message, client_receive_string);
+    actor_send(&client.actor, message, bench_repeat_client_receive_string);
     return ALLOCATION_NODELETE;
 }
 
-static enum allocation server_receive_stop(struct actor *actor, struct message *message)
+static enum allocation bench_repeat_server_receive_stop(struct actor *actor,
+                                                        struct message *message)
 {
     (void)actor;
     (void)message;
     return ALLOCATION_FINISHED;
 }
 
-static enum allocation client_receive_start(struct actor *actor, struct message *message)
+static enum allocation bench_repeat_client_receive_start(struct actor *actor,
+                                                         struct message *message)
 {
     struct client *self = (struct client *)actor;
     (void)message;
@@ -86,41 +91,43 @@ static enum allocation client_receive_start(struct actor *actor, struct message 
         struct server *server = &self->servers[i];
         server->number.value = 0;
         server->string.text[0] = '\0';
-        actor_send(&server->actor, &server->number.message, server_receive_int);
-        actor_send(&server->actor, &server->string.message, server_receive_string);
+        actor_send(&server->actor, &server->number.message, bench_repeat_server_receive_int);
+        actor_send(&server->actor, &server->string.message, bench_repeat_server_receive_string);
     }
     return ALLOCATION_NODELETE;
 }
 
 /* All answers of the round are in. */
-static __attribute__((noinline)) enum allocation client_end_round(struct client *self)
+static __attribute__((noinline)) enum allocation bench_repeat_client_end_round(struct client *self)
 {
     if (--self->rounds != 0) {
-        actor_send(&self->actor, &control, client_receive_start);
+        actor_send(&self->actor, &control, bench_repeat_client_receive_start);
         return ALLOCATION_NODELETE;
     }
     self->end_ns = executor_now_ns();
     for (uint32_t i = 0; i < self->server_count; i++) {
-        actor_send(&self->servers[i].actor, &control, server_receive_stop);
+        actor_send(&self->servers[i].actor, &control, bench_repeat_server_receive_stop);
     }
     return ALLOCATION_FINISHED;
 }
 
-static inline enum allocation client_count(struct client *self, bool right)
+static inline enum allocation bench_repeat_client_count(struct client *self, bool right)
 {
     self->wrong += !right;
-    return --self->pending == 0 ? client_end_round(self) : ALLOCATION_NODELETE;
+    return --self->pending == 0 ? bench_repeat_client_end_round(self) : ALLOCATION_NODELETE;
 }
 
-static enum allocation client_receive_int(struct actor *actor, struct message *message)
+static enum allocation bench_repeat_client_receive_int(struct actor *actor, struct message *message)
 {
-    return client_count((struct client *)actor, ((struct int_request *)message)->value == 7);
+    return bench_repeat_client_count((struct client *)actor,
+                                     ((struct int_request *)message)->value == 7);
 }
 
-static enum allocation client_receive_string(struct actor *actor, struct message *message)
+static enum allocation bench_repeat_client_receive_string(struct actor *actor,
+                                                          struct message *message)
 {
-    return client_count((struct client *)actor,
-                        memcmp(((struct string_request *)message)->text, "XYZ", 4) == 0);
+    return bench_repeat_client_count(
+        (struct client *)actor, memcmp(((struct string_request *)message)->text, "XYZ", 4) == 0);
 }
 
 static void repeat_init(const struct bench_options *options, struct executor *executor,
@@ -148,7 +155,7 @@ struct bench_result bench_repeat(const struct bench_options *options)
     uint64_t messages = 4ull * servers * client.rounds;
 
     uint64_t begin = executor_now_ns();
-    actor_send(&client.actor, &control, client_receive_start);
+    actor_send(&client.actor, &control, bench_repeat_client_receive_start);
     executor_run(executor);
 
     struct bench_result result = { .messages = messages, .elapsed_ns = client.end_ns - begin };

@@ -38,7 +38,7 @@ struct static_message {
     uint64_t count;
 };
 
-static enum allocation static_receive(struct actor *actor, struct message *message)
+static enum allocation bench_send_static_receive(struct actor *actor, struct message *message)
 {
     struct static_actor *self = (struct static_actor *)actor;
     struct static_message *counter = (struct static_message *)message;
@@ -46,7 +46,7 @@ static enum allocation static_receive(struct actor *actor, struct message *messa
         return ALLOCATION_FINISHED;
     }
     counter->count++;
-    actor_send(actor, message, static_receive);
+    actor_send(actor, message, bench_send_static_receive);
     return ALLOCATION_NODELETE;
 }
 
@@ -62,7 +62,7 @@ struct bench_result bench_static_send(const struct bench_options *options)
     actor.limit = n;
     message_init(&message.message, ALLOCATION_NODELETE);
     message.count = 0;
-    actor_send(&actor.actor, &message.message, static_receive);
+    actor_send(&actor.actor, &message.message, bench_send_static_receive);
     executor_run(executor);
 
     struct bench_result result = { .messages = n, .elapsed_ns = executor->ended_ns - begin };
@@ -85,24 +85,24 @@ struct dynamic_message {
 static struct executor *dynamic_executor;
 static uint64_t dynamic_limit;
 
-static enum allocation dynamic_receive(struct actor *actor, struct message *message);
+static enum allocation bench_send_dynamic_receive(struct actor *actor, struct message *message);
 
-static void dynamic_spawn(uint64_t count)
+static void bench_send_dynamic_spawn(uint64_t count)
 {
     struct dynamic_actor *actor = bench_alloc(sizeof(*actor));
     actor_init(dynamic_executor, &actor->actor);
     struct dynamic_message *message = bench_alloc(sizeof(*message));
     message_init(&message->message, ALLOCATION_DELETE);
     message->count = count;
-    actor_send(&actor->actor, &message->message, dynamic_receive);
+    actor_send(&actor->actor, &message->message, bench_send_dynamic_receive);
 }
 
-static enum allocation dynamic_receive(struct actor *actor, struct message *message)
+static enum allocation bench_send_dynamic_receive(struct actor *actor, struct message *message)
 {
     (void)actor;
     uint64_t count = ((struct dynamic_message *)message)->count;
     if (count < dynamic_limit) {
-        dynamic_spawn(count + 1);
+        bench_send_dynamic_spawn(count + 1);
     }
     return ALLOCATION_DELETE;
 }
@@ -113,7 +113,7 @@ struct bench_result bench_dynamic_send(const struct bench_options *options)
     dynamic_executor = executor_create(&options->executor);
 
     uint64_t begin = executor_now_ns();
-    dynamic_spawn(0);
+    bench_send_dynamic_spawn(0);
     executor_run(dynamic_executor);
 
     struct bench_result result = { .messages = dynamic_limit,
@@ -133,21 +133,21 @@ struct player {
     uint64_t left;       /* how many times it still sends */
 };
 
-static enum allocation ping_receive(struct actor *actor, struct message *message);
+static enum allocation bench_send_ping_receive(struct actor *actor, struct message *message);
 
 /* Answers each message, and ends with its last answer. */
-static enum allocation pong_receive(struct actor *actor, struct message *message)
+static enum allocation bench_send_pong_receive(struct actor *actor, struct message *message)
 {
     (void)message;
     struct player *self = (struct player *)actor;
     self->left--;
     enum allocation fate = self->left == 0 ? ALLOCATION_FINISHED : ALLOCATION_NODELETE;
-    actor_send(&self->peer->actor, &self->ball, ping_receive);
+    actor_send(&self->peer->actor, &self->ball, bench_send_ping_receive);
     return fate;
 }
 
 /* Plays the ball again, and ends on the answer to its last one. */
-static enum allocation ping_receive(struct actor *actor, struct message *message)
+static enum allocation bench_send_ping_receive(struct actor *actor, struct message *message)
 {
     (void)message;
     struct player *self = (struct player *)actor;
@@ -155,18 +155,18 @@ static enum allocation ping_receive(struct actor *actor, struct message *message
         return ALLOCATION_FINISHED;
     }
     self->left--;
-    actor_send(&self->peer->actor, &self->ball, pong_receive);
+    actor_send(&self->peer->actor, &self->ball, bench_send_pong_receive);
     return ALLOCATION_NODELETE;
 }
 
-static void player_init(struct player *self, struct player *peer, uint64_t sends)
+static void bench_send_player_init(struct player *self, struct player *peer, uint64_t sends)
 {
     self->peer = peer;
     self->left = sends;
     message_init(&self->ball, ALLOCATION_NODELETE);
 }
 
-static struct bench_result pingpong_run(const struct bench_options *options, bool cross)
+static struct bench_result bench_send_pingpong_run(const struct bench_options *options, bool cross)
 {
     static struct player ping;
     static struct player pong;
@@ -175,12 +175,12 @@ static struct bench_result pingpong_run(const struct bench_options *options, boo
     unsigned near = executor->range > 1 ? 1 : 0;
     unsigned pong_queue = cross ? executor->range : near;
 
-    player_init(&ping, &pong, trips);
-    player_init(&pong, &ping, trips);
+    bench_send_player_init(&ping, &pong, trips);
+    bench_send_player_init(&pong, &ping, trips);
     uint64_t begin = executor_now_ns();
     actor_init_at(executor, &ping.actor, 0);
     actor_init_at(executor, &pong.actor, pong_queue);
-    actor_send(&ping.actor, &pong.ball, ping_receive);
+    actor_send(&ping.actor, &pong.ball, bench_send_ping_receive);
     executor_run(executor);
 
     struct bench_result result = { .messages = 2 * trips,
@@ -191,10 +191,10 @@ static struct bench_result pingpong_run(const struct bench_options *options, boo
 
 struct bench_result bench_pingpong(const struct bench_options *options)
 {
-    return pingpong_run(options, false);
+    return bench_send_pingpong_run(options, false);
 }
 
 struct bench_result bench_pingpong_cross(const struct bench_options *options)
 {
-    return pingpong_run(options, true);
+    return bench_send_pingpong_run(options, true);
 }

@@ -2,9 +2,10 @@
 /*
  * executor.c - the life of the executor and the loop of its workers.
  *
- * The driver thread makes and frees everything; in between, each worker runs worker_loop().
+ * The driver thread makes and frees everything; in between, each worker runs
+ * executor_worker_loop().
  * Invariants are those of executor.h, and for the loop:
- *  1. local is empty whenever the worker is not inside worker_process().
+ *  1. local is empty whenever the worker is not inside executor_worker_process().
  *  2. A worker takes the queue pointer of a slot once and uses this copy from the gulp to the
  *     release; a swap of the slot in between changes whose range the queue is in, and nothing else.
  *  3. A behaviour runs outside of all locks.
@@ -56,8 +57,8 @@ static void executor_pin(int cpu)
 }
 
 /* What follows the end of an actor. */
-static __attribute__((noinline)) void actor_end(struct executor *executor, struct actor *actor,
-                                                enum allocation how)
+static __attribute__((noinline)) void executor_actor_end(struct executor *executor,
+                                                         struct actor *actor, enum allocation how)
 {
     if (how != ALLOCATION_FINISHED && actor->destroy != NULL) {
         actor->destroy(actor);
@@ -71,13 +72,15 @@ static __attribute__((noinline)) void actor_end(struct executor *executor, struc
      */
     if (atomic_fetch_sub_explicit(&executor->live, 1, memory_order_acq_rel) == 1) {
         executor->ended_ns = executor_now_ns();
-        /* release: with the acquire load in worker_loop(), everything before the end is seen after
+        /* release: with the acquire load in executor_worker_loop(), everything before the end is
+         * seen after
          * the loop. */
         atomic_store_explicit(&executor->done, true, memory_order_release);
     }
 }
 
-static __attribute__((noinline)) void message_end(struct message *message, enum allocation how)
+static __attribute__((noinline)) void executor_message_end(struct message *message,
+                                                           enum allocation how)
 {
     if (how != ALLOCATION_FINISHED && message->destroy != NULL) {
         message->destroy(message);
@@ -88,7 +91,7 @@ static __attribute__((noinline)) void message_end(struct message *message, enum 
 }
 
 /* Runs what was gulped. The message is settled before its actor, which may contain it. */
-static inline void worker_process(struct worker *worker)
+static inline void executor_worker_process(struct worker *worker)
 {
     uint32_t count = copy_queue_count(&worker->local);
     const struct envelope *next = worker->local.envelopes;
@@ -99,17 +102,17 @@ static inline void worker_process(struct worker *worker)
         enum allocation actor_fate = next->behave(actor, message);
         enum allocation message_fate = message->allocation;
         if (__builtin_expect(message_fate != ALLOCATION_NODELETE, 0)) {
-            message_end(message, message_fate);
+            executor_message_end(message, message_fate);
         }
         if (__builtin_expect(actor_fate != ALLOCATION_NODELETE, 0)) {
-            actor_end(worker->executor, actor, actor_fate);
+            executor_actor_end(worker->executor, actor, actor_fate);
         }
     }
     copy_queue_reclaim(&worker->local, count);
 }
 
 /* Goes once over the worker's range. True if anything was run. */
-static inline bool worker_round(struct worker *worker, queue_slot *slots, unsigned range)
+static inline bool executor_worker_round(struct worker *worker, queue_slot *slots, unsigned range)
 {
     bool worked = false;
     for (unsigned i = 0; i < range; i++) {
@@ -118,25 +121,25 @@ static inline bool worker_round(struct worker *worker, queue_slot *slots, unsign
         if (!work_queue_is_candidate(work) || !work_queue_gulp(work, &worker->local)) {
             continue;
         }
-        worker_process(worker);
+        executor_worker_process(worker);
         work_queue_release(work);
         worked = true;
     }
     return worked;
 }
 
-static void worker_loop(struct worker *worker)
+static void executor_worker_loop(struct worker *worker)
 {
     struct executor *executor = worker->executor;
     queue_slot *slots = &executor->slots[worker->first];
     unsigned range = executor->range;
     unsigned fruitless = 0;
     for (;;) {
-        if (worker_round(worker, slots, range)) {
+        if (executor_worker_round(worker, slots, range)) {
             fruitless = 0;
             continue;
         }
-        /* acquire: pairs with the release in actor_end(). */
+        /* acquire: pairs with the release in executor_actor_end(). */
         if (atomic_load_explicit(&executor->done, memory_order_acquire)) {
             return;
         }
@@ -149,7 +152,7 @@ static void worker_loop(struct worker *worker)
     }
 }
 
-static void *worker_main(void *argument)
+static void *executor_worker_main(void *argument)
 {
     struct worker *worker = argument;
     struct executor *executor = worker->executor;
@@ -162,7 +165,7 @@ static void *worker_main(void *argument)
     while (!atomic_load_explicit(&executor->go, memory_order_acquire)) {
         cpu_relax();
     }
-    worker_loop(worker);
+    executor_worker_loop(worker);
     return NULL;
 }
 
@@ -180,7 +183,7 @@ static void executor_start_worker(struct executor *executor, unsigned index, int
         executor_pin(cpu);
         return;
     }
-    if (pthread_create(&worker->thread, NULL, worker_main, worker) != 0) {
+    if (pthread_create(&worker->thread, NULL, executor_worker_main, worker) != 0) {
         fputs("odeon-baseline: no thread for a worker\n", stderr);
         exit(EXIT_FAILURE);
     }
@@ -203,7 +206,7 @@ struct executor *executor_create(const struct executor_options *options)
     for (unsigned i = 0; i < executor->workers; i++) {
         executor_start_worker(executor, i, options->cpus[i]);
     }
-    /* acquire: pairs with the release in worker_main(). */
+    /* acquire: pairs with the release in executor_worker_main(). */
     while (atomic_load_explicit(&executor->ready, memory_order_acquire) + 1 < executor->workers) {
         sched_yield();
     }
@@ -219,7 +222,7 @@ void executor_release(struct executor *executor)
 void executor_run(struct executor *executor)
 {
     executor_release(executor);
-    worker_loop(&executor->worker[0]);
+    executor_worker_loop(&executor->worker[0]);
     for (unsigned i = 1; i < executor->workers; i++) {
         pthread_join(executor->worker[i].thread, NULL);
     }

@@ -47,7 +47,7 @@ static const struct benchmark benchmarks[] = {
 
 #define BENCHMARKS (sizeof(benchmarks) / sizeof(benchmarks[0]))
 
-static _Noreturn void usage(void)
+static _Noreturn void main_usage(void)
 {
     fputs("usage: odeon-baseline BENCH [--workers N] [--queues Q_PER_WORKER] [--rounds R] "
           "[--actors A] [--n N]\n"
@@ -61,41 +61,41 @@ static _Noreturn void usage(void)
     exit(2);
 }
 
-static uint64_t parse_number(const char *text, uint64_t low, uint64_t high)
+static uint64_t main_parse_number(const char *text, uint64_t low, uint64_t high)
 {
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || *text == '-' || value < low || value > high) {
         fprintf(stderr, "odeon-baseline: bad number: %s\n", text);
-        usage();
+        main_usage();
     }
     return value;
 }
 
 /* The processors of --cpu-list; returns how many. */
-static unsigned parse_cpus(const char *text, int *cpus)
+static unsigned main_parse_cpus(const char *text, int *cpus)
 {
     unsigned count = 0;
     for (;;) {
         char *end = NULL;
         unsigned long cpu = strtoul(text, &end, 10);
         if (end == text || cpu >= CPU_SETSIZE || count == MAX_WORKERS) {
-            usage();
+            main_usage();
         }
         cpus[count++] = (int)cpu;
         if (*end == '\0') {
             return count;
         }
         if (*end != ',') {
-            usage();
+            main_usage();
         }
         text = end + 1;
     }
 }
 
 /* The processors that this process may use; returns how many. */
-static unsigned allowed_cpus(int *cpus)
+static unsigned main_allowed_cpus(int *cpus)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -147,83 +147,83 @@ struct command {
     int cpus[MAX_WORKERS];
 };
 
-static bool parse_switch(const char *text)
+static bool main_parse_switch(const char *text)
 {
     if (strcmp(text, "on") != 0 && strcmp(text, "off") != 0) {
-        usage();
+        main_usage();
     }
     return strcmp(text, "on") == 0;
 }
 
-static void parse_option(struct command *command, int code, const char *value)
+static void main_parse_option(struct command *command, int code, const char *value)
 {
     struct bench_options *options = &command->options;
     switch (code) {
     case OPT_WORKERS:
-        options->executor.workers = (unsigned)parse_number(value, 1, MAX_WORKERS);
+        options->executor.workers = (unsigned)main_parse_number(value, 1, MAX_WORKERS);
         break;
     case OPT_QUEUES:
-        options->executor.queues_per_worker = (unsigned)parse_number(value, 1, MAX_QUEUES);
+        options->executor.queues_per_worker = (unsigned)main_parse_number(value, 1, MAX_QUEUES);
         break;
     case OPT_ROUNDS:
-        options->rounds = (uint32_t)parse_number(value, 1, 1000000);
+        options->rounds = (uint32_t)main_parse_number(value, 1, 1000000);
         break;
     case OPT_ACTORS:
-        options->actors = (uint32_t)parse_number(value, 1, 10000000);
+        options->actors = (uint32_t)main_parse_number(value, 1, 10000000);
         break;
     case OPT_N:
-        options->n = parse_number(value, 1, UINT64_MAX / 2);
+        options->n = main_parse_number(value, 1, UINT64_MAX / 2);
         break;
     case OPT_SET:
-        options->set = (uint32_t)parse_number(value, 1, 1000);
+        options->set = (uint32_t)main_parse_number(value, 1, 1000);
         break;
     case OPT_WORK:
-        options->work = (uint32_t)parse_number(value, 0, UINT32_MAX);
+        options->work = (uint32_t)main_parse_number(value, 0, UINT32_MAX);
         break;
     case OPT_STEAL:
-        options->executor.stealing = parse_switch(value);
+        options->executor.stealing = main_parse_switch(value);
         break;
     case OPT_RUNS:
-        command->runs = (unsigned)parse_number(value, 1, 1000000);
+        command->runs = (unsigned)main_parse_number(value, 1, 1000000);
         break;
     case OPT_CPUS:
-        command->cpu_count = parse_cpus(value, command->cpus);
+        command->cpu_count = main_parse_cpus(value, command->cpus);
         break;
     default:
-        usage();
+        main_usage();
     }
 }
 
-static const struct benchmark *find_benchmark(const char *name)
+static const struct benchmark *main_find_benchmark(const char *name)
 {
     for (size_t i = 0; i < BENCHMARKS; i++) {
         if (strcmp(benchmarks[i].name, name) == 0) {
             return &benchmarks[i];
         }
     }
-    usage();
+    main_usage();
 }
 
-static void parse_command(struct command *command, int argc, char **argv)
+static void main_parse_command(struct command *command, int argc, char **argv)
 {
     command->runs = 1;
     command->options.executor.workers = 1;
     command->options.executor.queues_per_worker = 16;
     command->options.executor.stealing = true;
     for (int code; (code = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-        parse_option(command, code, optarg);
+        main_parse_option(command, code, optarg);
     }
     if (optind + 1 != argc) {
-        usage();
+        main_usage();
     }
-    command->benchmark = find_benchmark(argv[optind]);
+    command->benchmark = main_find_benchmark(argv[optind]);
     if (command->options.executor.workers < command->benchmark->least_workers) {
         fprintf(stderr, "odeon-baseline: %s needs %u workers\n", command->benchmark->name,
                 command->benchmark->least_workers);
         exit(2);
     }
     if (command->cpu_count == 0) {
-        command->cpu_count = allowed_cpus(command->cpus);
+        command->cpu_count = main_allowed_cpus(command->cpus);
     }
     for (unsigned i = command->cpu_count; i < command->options.executor.workers; i++) {
         command->cpus[i] = command->cpus[i % command->cpu_count];
@@ -232,7 +232,7 @@ static void parse_command(struct command *command, int argc, char **argv)
 }
 
 /* The high-water mark of resident memory; it never falls within one process. */
-static long peak_rss_kib(void)
+static long main_peak_rss_kib(void)
 {
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : -1;
@@ -241,14 +241,14 @@ static long peak_rss_kib(void)
 int main(int argc, char **argv)
 {
     static struct command command;
-    parse_command(&command, argc, argv);
+    main_parse_command(&command, argc, argv);
     const struct executor_options *executor = &command.options.executor;
     for (unsigned run = 0; run < command.runs; run++) {
         struct bench_result result = command.benchmark->run(&command.options);
         printf("baseline=%s workers=%u queues=%u messages=%llu ns_per_msg=%.2f peak_rss_kib=%ld\n",
                command.benchmark->name, executor->workers, executor->queues_per_worker,
                (unsigned long long)result.messages,
-               (double)result.elapsed_ns / (double)result.messages, peak_rss_kib());
+               (double)result.elapsed_ns / (double)result.messages, main_peak_rss_kib());
         fflush(stdout);
     }
     return EXIT_SUCCESS;

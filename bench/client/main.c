@@ -75,24 +75,24 @@ static const struct {
     { "roundtrip", bench_measure_roundtrip },   { "wake", bench_measure_wake },
 };
 
-static _Noreturn void usage(const char *why, const char *what)
+static _Noreturn void main_usage(const char *why, const char *what)
 {
     fprintf(stderr, "odeon-bench: %s%s%s\n%s", why, what != NULL ? ": " : "",
             what != NULL ? what : "", usage_text);
     exit(BENCH_USAGE);
 }
 
-static uint64_t parse_number(const char *text, uint64_t least, uint64_t most)
+static uint64_t main_parse_number(const char *text, uint64_t least, uint64_t most)
 {
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || *text == '-' || value < least || value > most)
-        usage("not a number in range", text);
+        main_usage("not a number in range", text);
     return value;
 }
 
-static void parse_option(struct bench_options *options, int code, const char *value)
+static void main_parse_option(struct bench_options *options, int code, const char *value)
 {
     struct bench_run *run = &options->run;
     switch (code) {
@@ -103,51 +103,51 @@ static void parse_option(struct bench_options *options, int code, const char *va
         options->plugin = value;
         break;
     case OPTION_RUNS:
-        options->runs = (uint32_t)parse_number(value, 1, 100000);
+        options->runs = (uint32_t)main_parse_number(value, 1, 100000);
         break;
     case OPTION_N:
-        run->n = parse_number(value, 1, 1000000000000);
+        run->n = main_parse_number(value, 1, 1000000000000);
         break;
     case OPTION_ACTORS:
-        run->actors = (uint32_t)parse_number(value, 1, 10000000);
+        run->actors = (uint32_t)main_parse_number(value, 1, 10000000);
         break;
     case OPTION_SET:
-        run->set = (uint32_t)parse_number(value, 1, 100000);
+        run->set = (uint32_t)main_parse_number(value, 1, 100000);
         break;
     case OPTION_ROUNDS:
-        run->rounds = (uint32_t)parse_number(value, 1, 1000000);
+        run->rounds = (uint32_t)main_parse_number(value, 1, 1000000);
         break;
     case OPTION_BATCH:
-        run->batch = (uint32_t)parse_number(value, 1, 1000000);
+        run->batch = (uint32_t)main_parse_number(value, 1, 1000000);
         break;
     case OPTION_PLACE:
         if (strcmp(value, "here") != 0 && strcmp(value, "spread") != 0)
-            usage("--place is here or spread, not", value);
+            main_usage("--place is here or spread, not", value);
         run->place = strcmp(value, "here") == 0 ? BENCH_PLACE_HERE : BENCH_PLACE_SPREAD;
         break;
     case OPTION_WORK:
-        run->work = (uint32_t)parse_number(value, 0, 1000000000);
+        run->work = (uint32_t)main_parse_number(value, 0, 1000000000);
         break;
     case OPTION_PAUSE:
-        options->pause_us = (uint32_t)parse_number(value, 0, 1000000);
+        options->pause_us = (uint32_t)main_parse_number(value, 0, 1000000);
         break;
     case OPTION_WINDOW:
-        options->window = (uint32_t)parse_number(value, 1, 1000000);
+        options->window = (uint32_t)main_parse_number(value, 1, 1000000);
         break;
     case OPTION_TIMEOUT:
-        options->timeout_s = parse_number(value, 1, 86400);
+        options->timeout_s = main_parse_number(value, 1, 86400);
         break;
     case OPTION_HELP:
         fputs(usage_text, stdout);
         exit(BENCH_DONE);
     default:
-        usage("see the options", NULL);
+        main_usage("see the options", NULL);
     }
 }
 
 /* The plugin lies beside the program, unless --plugin says otherwise. The service wants an absolute
  * path. */
-static const char *find_plugin(const char *given)
+static const char *main_find_plugin(const char *given)
 {
     static char path[PATH_MAX], resolved[PATH_MAX];
     if (given != NULL)
@@ -163,8 +163,9 @@ static const char *find_plugin(const char *given)
     return path;
 }
 
-static void print_figure(const struct bench_options *options, const struct bench_session *session,
-                         const struct bench_figure *figure)
+static void main_print_figure(const struct bench_options *options,
+                              const struct bench_session *session,
+                              const struct bench_figure *figure)
 {
     printf("bench=%s cores=%u ns_per_msg=%.3f messages=%" PRIu64, options->name, session->workers,
            (double)figure->elapsed_ns / (double)figure->messages, figure->messages);
@@ -179,18 +180,18 @@ int main(int argc, char **argv)
 {
     struct bench_options options = { .runs = 1, .timeout_s = 120, .pause_us = BENCH_PAUSE_US };
     for (int code; (code = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
-        parse_option(&options, code, optarg);
+        main_parse_option(&options, code, optarg);
     if (optind + 1 != argc)
-        usage("one benchmark, please", NULL);
+        main_usage("one benchmark, please", NULL);
     options.name = argv[optind];
-    options.plugin = find_plugin(options.plugin);
+    options.plugin = main_find_plugin(options.plugin);
 
     size_t chosen = 0;
     while (chosen < sizeof(benchmarks) / sizeof(benchmarks[0]) &&
            strcmp(benchmarks[chosen].name, options.name) != 0)
         chosen++;
     if (chosen == sizeof(benchmarks) / sizeof(benchmarks[0]))
-        usage("no such benchmark", options.name);
+        main_usage("no such benchmark", options.name);
 
     struct bench_session session;
     int r = bench_session_open(&session, &options);
@@ -200,7 +201,7 @@ int main(int argc, char **argv)
         if (r == 0 && figure.messages == 0)
             r = bench_error(BENCH_FAILED, "%s: no messages", options.name);
         if (r == 0)
-            print_figure(&options, &session, &figure);
+            main_print_figure(&options, &session, &figure);
     }
     bench_session_close(&session);
     return r;

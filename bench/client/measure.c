@@ -15,12 +15,12 @@
 
 enum { DEFAULT_POSTS = 5000000, DEFAULT_TRIPS = 200000, DEFAULT_WAKES = 2000, POST_RESERVE = 16 };
 
-static int64_t timeout_ns(const struct bench_options *options)
+static int64_t measure_timeout_ns(const struct bench_options *options)
 {
     return (int64_t)(options->timeout_s * 1000000000u);
 }
 
-static int refused(const struct odeon_delivery *delivery)
+static int measure_refused(const struct odeon_delivery *delivery)
 {
     struct odeon_refusal refusal = { .reason = ODEON_REASON_NONE };
     if (delivery->size >= sizeof(refusal))
@@ -29,8 +29,8 @@ static int refused(const struct odeon_delivery *delivery)
 }
 
 /* Waits for a delivery of the type; stops at a refusal. The caller releases. */
-static int wait_for(struct bench_session *session, uint32_t type, size_t size, int64_t limit_ns,
-                    struct odeon_delivery *ret)
+static int measure_wait_for(struct bench_session *session, uint32_t type, size_t size,
+                            int64_t limit_ns, struct odeon_delivery *ret)
 {
     for (;;) {
         int r = odeon_receive_wait(session->port, ret, limit_ns);
@@ -41,7 +41,7 @@ static int wait_for(struct bench_session *session, uint32_t type, size_t size, i
         if (ret->type == type && ret->size >= size)
             return 0;
         if (ret->type == ODEON_MSG_REFUSAL)
-            return refused(ret);
+            return measure_refused(ret);
         odeon_release(session->port);
     }
 }
@@ -61,10 +61,11 @@ int bench_measure_driver(struct bench_session *session, const struct bench_optio
     if (r != 0)
         return r;
     r = odeon_post_wait(session->port, driver, session->id_run, &run, sizeof(run),
-                        timeout_ns(options));
+                        measure_timeout_ns(options));
     if (r < 0)
         return bench_error(BENCH_FAILED, "cannot start %s: %s", type, odeon_error_text());
-    r = wait_for(session, session->id_result, sizeof(result), timeout_ns(options), &delivery);
+    r = measure_wait_for(session, session->id_result, sizeof(result), measure_timeout_ns(options),
+                         &delivery);
     if (r != 0)
         return r;
     memcpy(&result, delivery.data, sizeof(result));
@@ -77,8 +78,8 @@ int bench_measure_driver(struct bench_session *session, const struct bench_optio
 }
 
 /* Publishes `count` posts; their room is reserved in pieces that fit any ring. */
-static int post_numbers(struct bench_session *session, odeon_ref sink, uint64_t from,
-                        uint64_t count, uint64_t deadline_ns)
+static int measure_post_numbers(struct bench_session *session, odeon_ref sink, uint64_t from,
+                                uint64_t count, uint64_t deadline_ns)
 {
     for (uint64_t i = 0; i < count;) {
         struct bench_post *post =
@@ -115,22 +116,23 @@ int bench_measure_post(struct bench_session *session, const struct bench_options
     uint64_t begin_ns = bench_now_ns();
     uint64_t deadline_ns = begin_ns + options->timeout_s * 1000000000u;
     for (uint64_t sent = 0; sent < n && r == 0; sent += window)
-        r = post_numbers(session, sink, sent, n - sent < window ? n - sent : window, deadline_ns);
+        r = measure_post_numbers(session, sink, sent, n - sent < window ? n - sent : window,
+                                 deadline_ns);
     if (r != 0)
         return r;
-    r = odeon_call(session->port, sink, session->id_sink_get, NULL, 0, timeout_ns(options),
+    r = odeon_call(session->port, sink, session->id_sink_get, NULL, 0, measure_timeout_ns(options),
                    &delivery);
     uint64_t elapsed_ns = bench_now_ns() - begin_ns;
     if (r != ODEON_CALL_REPLY)
         return r == ODEON_CALL_REFUSED
-                   ? refused(&delivery)
+                   ? measure_refused(&delivery)
                    : bench_error(BENCH_FAILED, "the sink does not answer: %s", odeon_error_text());
     if (delivery.type != session->id_sink_value || delivery.size != sizeof(value))
         return bench_error(BENCH_FAILED, "the sink answers with message type %u of %u bytes",
                            delivery.type, delivery.size);
     memcpy(&value, delivery.data, sizeof(value));
     odeon_release(session->port);
-    odeon_post_wait(session->port, sink, session->id_quit, NULL, 0, timeout_ns(options));
+    odeon_post_wait(session->port, sink, session->id_quit, NULL, 0, measure_timeout_ns(options));
     if (value.count != n || value.out_of_order != 0)
         return bench_error(BENCH_FAILED,
                            "%" PRIu64 " posted, %" PRIu64 " counted, %" PRIu64 " out of order", n,
@@ -139,16 +141,16 @@ int bench_measure_post(struct bench_session *session, const struct bench_options
     return 0;
 }
 
-static int compare_times(const void *a, const void *b)
+static int measure_compare_times(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return x < y ? -1 : x > y;
 }
 
-static void figure_from_times(uint32_t *times, uint64_t n, uint64_t elapsed_ns,
-                              struct bench_figure *ret)
+static void measure_figure_from_times(uint32_t *times, uint64_t n, uint64_t elapsed_ns,
+                                      struct bench_figure *ret)
 {
-    qsort(times, n, sizeof(times[0]), compare_times);
+    qsort(times, n, sizeof(times[0]), measure_compare_times);
     *ret = (struct bench_figure){
         .elapsed_ns = elapsed_ns,
         .messages = n,
@@ -160,8 +162,8 @@ static void figure_from_times(uint32_t *times, uint64_t n, uint64_t elapsed_ns,
 }
 
 /* One trip; spins for the answer. */
-static int round_trip(struct bench_session *session, odeon_ref echo, uint64_t number,
-                      uint64_t limit_ns)
+static int measure_round_trip(struct bench_session *session, odeon_ref echo, uint64_t number,
+                              uint64_t limit_ns)
 {
     const struct bench_post post = { .sequence = number };
     struct bench_post answer;
@@ -182,7 +184,7 @@ static int round_trip(struct bench_session *session, odeon_ref echo, uint64_t nu
     if (r < 0)
         return bench_error(BENCH_FAILED, "%s", odeon_error_text());
     if (delivery.type == ODEON_MSG_REFUSAL)
-        return refused(&delivery);
+        return measure_refused(&delivery);
     if (delivery.type != session->id_post || delivery.size != sizeof(answer))
         return bench_error(BENCH_FAILED, "the echo answers with message type %u of %u bytes",
                            delivery.type, delivery.size);
@@ -205,25 +207,26 @@ int bench_measure_roundtrip(struct bench_session *session, const struct bench_op
         return bench_error(BENCH_FAILED, "no memory for %" PRIu64 " times", n);
     uint64_t warm_up = n / 10 + 1;
     for (uint64_t i = 0; i < warm_up && r == 0; i++)
-        r = round_trip(session, echo, i, options->timeout_s * 1000000000u);
+        r = measure_round_trip(session, echo, i, options->timeout_s * 1000000000u);
     uint64_t begin_ns = bench_now_ns(), last_ns = begin_ns;
     for (uint64_t i = 0; i < n && r == 0; i++) {
-        r = round_trip(session, echo, warm_up + i, options->timeout_s * 1000000000u);
+        r = measure_round_trip(session, echo, warm_up + i, options->timeout_s * 1000000000u);
         uint64_t now_ns = bench_now_ns();
         times[i] = now_ns - last_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)(now_ns - last_ns);
         last_ns = now_ns;
     }
     if (r == 0) {
-        figure_from_times(times, n, last_ns - begin_ns, ret);
-        odeon_post_wait(session->port, echo, session->id_quit, NULL, 0, timeout_ns(options));
+        measure_figure_from_times(times, n, last_ns - begin_ns, ret);
+        odeon_post_wait(session->port, echo, session->id_quit, NULL, 0,
+                        measure_timeout_ns(options));
     }
     free(times);
     return r;
 }
 
 /* One post to a worker that has had `pause_us` to go to sleep; the answer says how long it took. */
-static int wake_once(struct bench_session *session, const struct bench_options *options,
-                     odeon_ref sleeper, uint32_t *ret_ns)
+static int measure_wake_once(struct bench_session *session, const struct bench_options *options,
+                             odeon_ref sleeper, uint32_t *ret_ns)
 {
     struct odeon_delivery delivery;
     struct bench_woken woken;
@@ -235,7 +238,8 @@ static int wake_once(struct bench_session *session, const struct bench_options *
     int r = odeon_post(session->port, sleeper, session->id_wake, &wake, sizeof(wake));
     if (r < 0)
         return bench_error(BENCH_FAILED, "cannot post: %s", odeon_error_text());
-    r = wait_for(session, session->id_woken, sizeof(woken), timeout_ns(options), &delivery);
+    r = measure_wait_for(session, session->id_woken, sizeof(woken), measure_timeout_ns(options),
+                         &delivery);
     if (r != 0)
         return r;
     memcpy(&woken, delivery.data, sizeof(woken));
@@ -257,12 +261,13 @@ int bench_measure_wake(struct bench_session *session, const struct bench_options
     if (times == NULL)
         return bench_error(BENCH_FAILED, "no memory for %" PRIu64 " times", n);
     for (uint64_t i = 0; i < n && r == 0; i++) {
-        r = wake_once(session, options, sleeper, &times[i]);
+        r = measure_wake_once(session, options, sleeper, &times[i]);
         sum_ns += times[i];
     }
     if (r == 0) {
-        figure_from_times(times, n, sum_ns, ret);
-        odeon_post_wait(session->port, sleeper, session->id_quit, NULL, 0, timeout_ns(options));
+        measure_figure_from_times(times, n, sum_ns, ret);
+        odeon_post_wait(session->port, sleeper, session->id_quit, NULL, 0,
+                        measure_timeout_ns(options));
     }
     free(times);
     return r;

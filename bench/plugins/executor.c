@@ -60,8 +60,8 @@ ODEON_INIT(bench_member, struct member_args)
 }
 
 /* The general form: `batch` sends at once, at every batch-th message. */
-static __attribute__((noinline)) int member_send_batch(struct bench_member_state *self,
-                                                       struct odeon_context *ctx)
+static __attribute__((noinline)) int executor_member_send_batch(struct bench_member_state *self,
+                                                                struct odeon_context *ctx)
 {
     for (uint32_t i = 0; self->recs % member_batch == 0 && i < member_batch; i++) {
         odeon_signal(ctx, self->group[self->sends], bench_token);
@@ -79,7 +79,7 @@ ODEON_RECEIVE(bench_member, bench_token)
         return ODEON_DELETE;
     }
     if (__builtin_expect(member_batch != 1, 0))
-        return member_send_batch(self, ctx);
+        return executor_member_send_batch(self, ctx);
     uint32_t sends = self->sends;
     self->recs = recs + 1;
     self->sends = sends + 1 == member_set ? 0 : sends + 1;

@@ -77,8 +77,8 @@ ODEON_ACTOR_TYPE(bench_static_send);
 /* ---- dynamic_send ---- */
 
 /* Makes an actor and sends it its message. */
-static inline int dynamic_next(struct odeon_context *ctx, const struct dynamic_run *run,
-                               uint64_t count)
+static inline int send_dynamic_next(struct odeon_context *ctx, const struct dynamic_run *run,
+                                    uint64_t count)
 {
     bench_dynamic_actor_ref actor;
     int r = odeon_spawn_into(ctx, &actor, bench_dynamic_actor,
@@ -94,7 +94,7 @@ ODEON_RECEIVE(bench_dynamic_actor, bench_dynamic_count)
     const struct dynamic_run *run = msg->run;
     if (__builtin_expect(msg->count >= run->n, 0))
         return driver_finish(ctx, run->client, odeon_now_ns(ctx) - run->begin_ns, run->n);
-    int r = dynamic_next(ctx, run, msg->count + 1);
+    int r = send_dynamic_next(ctx, run, msg->count + 1);
     return __builtin_expect(r < 0, 0) ? driver_fail(ctx, run->client, r, "cannot make an actor")
                                       : ODEON_DELETE;
 }
@@ -113,7 +113,7 @@ ODEON_RECEIVE(bench_dynamic_send, bench_run)
         .client = ctx->sender,
         .place = msg->place,
     };
-    int r = dynamic_next(ctx, &run, 0);
+    int r = send_dynamic_next(ctx, &run, 0);
     return r < 0 ? driver_fail(ctx, ctx->sender, r, "cannot start the actor") : ODEON_DELETE;
 }
 

@@ -45,7 +45,7 @@ static char folder[128], page_path[160], socket_path[160], stats_path[160];
 static pid_t service;
 static struct gate_page *page;
 
-static uint64_t now_ns(void)
+static uint64_t main_now_ns(void)
 {
     struct timespec now;
 
@@ -53,13 +53,13 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void pause_us(long us)
+static void main_pause_us(long us)
 {
     nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
 }
 
 /* Nothing is left behind, whatever happens. */
-static void clean_up(void)
+static void main_clean_up(void)
 {
     static const char *const files[] = { "page", "control.sock", "stats", "lock", "log" };
     char path[192];
@@ -76,13 +76,13 @@ static void clean_up(void)
     (void)rmdir(folder);
 }
 
-static _Noreturn void give_up(const char *what)
+static _Noreturn void main_give_up(const char *what)
 {
     fprintf(stderr, "bench/restart: %s: %s\n", what, odeon_error_text());
     exit(EXIT_FAILURE);
 }
 
-static void folder_make(void)
+static void main_folder_make(void)
 {
     const char *base = getenv("TMPDIR");
     int fd;
@@ -92,20 +92,20 @@ static void folder_make(void)
         perror("bench/restart");
         exit(EXIT_FAILURE);
     }
-    atexit(clean_up);
+    atexit(main_clean_up);
     snprintf(page_path, sizeof(page_path), "%s/page", folder);
     snprintf(socket_path, sizeof(socket_path), "%s/control.sock", folder);
     snprintf(stats_path, sizeof(stats_path), "%s/stats", folder);
     fd = open(page_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, sizeof(*page)) < 0)
-        give_up("the page");
+        main_give_up("the page");
     page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED)
-        give_up("the page");
+        main_give_up("the page");
     close(fd);
 }
 
-static void service_start(char *odeond)
+static void main_service_start(char *odeond)
 {
     char runtime[160], log[160];
 
@@ -132,23 +132,23 @@ static void service_start(char *odeond)
     }
 }
 
-static struct odeon_client *service_connect(void)
+static struct odeon_client *main_service_connect(void)
 {
     struct odeon_client *client = NULL;
 
-    for (uint64_t end = now_ns() + PATIENCE_S * UINT64_C(1000000000); now_ns() < end;
-         pause_us(5000))
+    for (uint64_t end = main_now_ns() + PATIENCE_S * UINT64_C(1000000000); main_now_ns() < end;
+         main_pause_us(5000))
         if (odeon_connect(socket_path, "bench-restart", &client) == 0)
             return client;
-    give_up("the service does not come up");
+    main_give_up("the service does not come up");
 }
 
-static struct odeon_stats_service service_look(struct odeon_stats *stats)
+static struct odeon_stats_service main_service_look(struct odeon_stats *stats)
 {
     struct odeon_stats_service look = { .struct_size = sizeof(look) };
 
     if (odeon_stats_service(stats, &look) < 0)
-        give_up("statistics");
+        main_give_up("statistics");
     return look;
 }
 
@@ -160,8 +160,8 @@ struct round {
     double first_ms, recovered_ms, step_ms[STEPS];
 };
 
-static void steps_take(struct round *round, const struct odeon_stats_service *look, uint64_t killed,
-                       uint64_t first)
+static void main_steps_take(struct round *round, const struct odeon_stats_service *look,
+                            uint64_t killed, uint64_t first)
 {
     const uint64_t end[STEPS] = {
         look->start_noticed_ns,   look->start_forked_ns, look->start_entered_ns,
@@ -173,7 +173,7 @@ static void steps_take(struct round *round, const struct odeon_stats_service *lo
         round->step_ms[i] = ((double)end[i] - (double)(i > 0 ? end[i - 1] : killed)) / 1e6;
 }
 
-static void queue_up(struct odeon_port *port, odeon_ref gate, uint32_t type, uint64_t n)
+static void main_queue_up(struct odeon_port *port, odeon_ref gate, uint32_t type, uint64_t n)
 {
     atomic_store(&page->first_ns, 0);
     atomic_store(&page->processed, 0);
@@ -183,72 +183,72 @@ static void queue_up(struct odeon_port *port, odeon_ref gate, uint32_t type, uin
 
         if (odeon_post_wait(port, gate, type, &message, sizeof(message),
                             PATIENCE_S * INT64_C(1000000000)) < 0)
-            give_up("posting");
+            main_give_up("posting");
     }
 }
 
 /* Records taken from clients' rings so far. */
-static uint64_t taken(struct odeon_stats *stats)
+static uint64_t main_taken(struct odeon_stats *stats)
 {
     for (size_t i = 0; i < odeon_stats_n(stats); i++)
         if (strcmp(odeon_stats_name(stats, i), "port_messages") == 0)
             return (uint64_t)odeon_stats_value(stats, -1, i);
-    give_up("no statistic is called port_messages");
+    main_give_up("no statistic is called port_messages");
 }
 
 /* Until the other worker has moved all of them into the actor's queue. */
-static void wait_queued(struct odeon_stats *stats, uint64_t all)
+static void main_wait_queued(struct odeon_stats *stats, uint64_t all)
 {
-    for (uint64_t end = now_ns() + PATIENCE_S * UINT64_C(1000000000); taken(stats) < all;
-         pause_us(2000))
-        if (now_ns() > end)
-            give_up("the messages do not reach their queue");
+    for (uint64_t end = main_now_ns() + PATIENCE_S * UINT64_C(1000000000); main_taken(stats) < all;
+         main_pause_us(2000))
+        if (main_now_ns() > end)
+            main_give_up("the messages do not reach their queue");
 }
 
-static struct round round_run(struct odeon_stats *stats, struct odeon_port *port, odeon_ref gate,
-                              uint32_t type, uint64_t n)
+static struct round main_round_run(struct odeon_stats *stats, struct odeon_port *port,
+                                   odeon_ref gate, uint32_t type, uint64_t n)
 {
-    struct odeon_stats_service before = service_look(stats);
+    struct odeon_stats_service before = main_service_look(stats);
     struct odeon_stats_service look;
     struct round round = { 0 };
-    uint64_t killed, before_taken = taken(stats);
+    uint64_t killed, before_taken = main_taken(stats);
 
-    queue_up(port, gate, type, n);
-    while (now_ns() < before.executor_started_ns + SETTLED_NS)
+    main_queue_up(port, gate, type, n);
+    while (main_now_ns() < before.executor_started_ns + SETTLED_NS)
         /* the next start is at once only when the last one has held for a second */
-        pause_us(10000);
-    wait_queued(stats, before_taken + n);
-    killed = now_ns();
+        main_pause_us(10000);
+    main_wait_queued(stats, before_taken + n);
+    killed = main_now_ns();
     if (kill((pid_t)before.executor_pid, SIGKILL) < 0)
-        give_up("killing");
+        main_give_up("killing");
     atomic_store(&page->closed, 0);
     for (uint64_t end = killed + PATIENCE_S * UINT64_C(1000000000);
-         atomic_load(&page->processed) < n || round.recovered_ms == 0; pause_us(100)) {
-        look = service_look(stats);
+         atomic_load(&page->processed) < n || round.recovered_ms == 0; main_pause_us(100)) {
+        look = main_service_look(stats);
         if (round.recovered_ms == 0 && look.executor_restarts > before.executor_restarts &&
             strcmp(look.state_name, "running") == 0)
-            round.recovered_ms = (double)(now_ns() - killed) / 1e6;
-        if (now_ns() > end)
-            give_up("the messages are not processed");
+            round.recovered_ms = (double)(main_now_ns() - killed) / 1e6;
+        if (main_now_ns() > end)
+            main_give_up("the messages are not processed");
     }
     round.first_ms = (double)(atomic_load(&page->first_ns) - killed) / 1e6;
-    steps_take(&round, &look, killed, atomic_load(&page->first_ns));
+    main_steps_take(&round, &look, killed, atomic_load(&page->first_ns));
     return round;
 }
 
-static int compare(const void *a, const void *b)
+static int main_compare(const void *a, const void *b)
 {
     return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
 /* Sorts; the middle one. */
-static double median(double *values, unsigned n)
+static double main_median(double *values, unsigned n)
 {
-    qsort(values, n, sizeof(values[0]), compare);
+    qsort(values, n, sizeof(values[0]), main_compare);
     return values[n / 2];
 }
 
-static void round_print(const struct round *round, unsigned number)
+static void main_round_print(const struct round *round, unsigned number)
 {
     printf("point=restart round=%u kill_to_first_ms=%.1f recovered_ms=%.1f", number,
            round->first_ms, round->recovered_ms);
@@ -258,7 +258,7 @@ static void round_print(const struct round *round, unsigned number)
     fflush(stdout);
 }
 
-static void rounds_print(const struct round *round, unsigned rounds, uint64_t n)
+static void main_rounds_print(const struct round *round, unsigned rounds, uint64_t n)
 {
     double first[ROUNDS_MAX], recovered[ROUNDS_MAX], step[ROUNDS_MAX], first_ms, recovered_ms;
 
@@ -266,14 +266,14 @@ static void rounds_print(const struct round *round, unsigned rounds, uint64_t n)
     for (unsigned s = 0; s < STEPS; s++) {
         for (unsigned i = 0; i < rounds; i++)
             step[i] = round[i].step_ms[s];
-        printf(" %s_ms=%.1f", step_names[s], median(step, rounds));
+        printf(" %s_ms=%.1f", step_names[s], main_median(step, rounds));
     }
     for (unsigned i = 0; i < rounds; i++) {
         first[i] = round[i].first_ms;
         recovered[i] = round[i].recovered_ms;
     }
-    first_ms = median(first, rounds);
-    recovered_ms = median(recovered, rounds);
+    first_ms = main_median(first, rounds);
+    recovered_ms = main_median(recovered, rounds);
     printf("\nbench=restart queued=%" PRIu64
            " rounds=%u kill_to_first_ms=%.1f kill_to_first_max_ms=%.1f recovered_ms=%.1f "
            "recovered_max_ms=%.1f"
@@ -300,21 +300,21 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: odeon-bench-restart ODEOND [ROUNDS [MESSAGES]]\n");
         return 2;
     }
-    folder_make();
-    service_start(argv[1]);
-    client = service_connect();
+    main_folder_make();
+    main_service_start(argv[1]);
+    client = main_service_connect();
     snprintf(args.page, sizeof(args.page), "%s", page_path);
     if (odeon_plugin_load(client, GATE_PLUGIN) < 0 ||
         odeon_message_id(client, odeon_message_of(gate_message), &type) < 0 ||
         odeon_admin_actor_spawn(client, "gate_actor", NULL, &args, sizeof(args), &where, &gate) <
             0 ||
         odeon_port_open(client, NULL, &port) < 0 || odeon_stats_open(stats_path, &stats) < 0)
-        give_up("setting up");
+        main_give_up("setting up");
     for (unsigned i = 0; i < rounds; i++) {
-        round[i] = round_run(stats, port, gate, type, n);
-        round_print(&round[i], i + 1);
+        round[i] = main_round_run(stats, port, gate, type, n);
+        main_round_print(&round[i], i + 1);
     }
-    rounds_print(round, rounds, n);
+    main_rounds_print(round, rounds, n);
     odeon_stats_close(stats);
     odeon_disconnect(client);
     return EXIT_SUCCESS;

@@ -13,7 +13,7 @@
 
 enum { CLIENTS_MAX = 256 };
 
-static long parse_number(const char *text, long most)
+static long idle_parse_number(const char *text, long most)
 {
     char *end = NULL;
     long value = strtol(text, &end, 10);
@@ -24,8 +24,8 @@ int main(int argc, char **argv)
 {
     static struct odeon_client *clients[CLIENTS_MAX];
     static struct odeon_port *ports[CLIENTS_MAX];
-    long n = argc == 4 ? parse_number(argv[2], CLIENTS_MAX) : -1,
-         seconds = argc == 4 ? parse_number(argv[3], 3600) : -1;
+    long n = argc == 4 ? idle_parse_number(argv[2], CLIENTS_MAX) : -1,
+         seconds = argc == 4 ? idle_parse_number(argv[3], 3600) : -1;
     int code = 0;
     if (n < 0 || seconds < 0) {
         fputs("usage: odeon-idle SOCKET CLIENTS SECONDS\n", stderr);

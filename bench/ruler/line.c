@@ -20,18 +20,18 @@ struct line {
     int cpu, error;
 };
 
-static void wait_for(_Atomic uint64_t *word, uint64_t value)
+static void line_wait_for(_Atomic uint64_t *word, uint64_t value)
 {
     while (atomic_load_explicit(word, memory_order_acquire) != value)
         ruler_relax();
 }
 
-static void *answer(void *argument)
+static void *line_answer(void *argument)
 {
     struct line *line = argument;
     line->error = ruler_bind(line->cpu);
     for (uint64_t i = 1; i < line->last; i += 2) {
-        wait_for(&line->word, i);
+        line_wait_for(&line->word, i);
         atomic_store_explicit(&line->word, i + 1, memory_order_release);
     }
     return NULL;
@@ -49,14 +49,14 @@ int ruler_line(const struct ruler_options *options)
     line.last = 2 * piece * PIECES;
     int r = ruler_bind(options->cpus[0]);
     if (r == 0)
-        r = -pthread_create(&thread, NULL, answer, &line);
+        r = -pthread_create(&thread, NULL, line_answer, &line);
     if (r < 0)
         return ruler_error(r, "the second thread");
     for (unsigned i = 0; i < PIECES; i++) {
         uint64_t begin = ruler_now_ns();
         for (uint64_t trip = 0; trip < piece; trip++) {
             atomic_store_explicit(&line.word, value + 1, memory_order_release);
-            wait_for(&line.word, value += 2);
+            line_wait_for(&line.word, value += 2);
         }
         times[i] = (uint32_t)((ruler_now_ns() - begin) * 100 / piece);
     }

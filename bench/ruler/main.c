@@ -36,7 +36,7 @@ int ruler_bind(int cpu)
                                                        : 0;
 }
 
-static int compare(const void *a, const void *b)
+static int main_compare(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return x < y ? -1 : x > y;
@@ -44,41 +44,41 @@ static int compare(const void *a, const void *b)
 
 void ruler_sort(uint32_t *values, uint64_t n)
 {
-    qsort(values, n, sizeof(*values), compare);
+    qsort(values, n, sizeof(*values), main_compare);
 }
 
-static _Noreturn void usage(int code)
+static _Noreturn void main_usage(int code)
 {
     fputs(usage_text, code == 0 ? stdout : stderr);
     exit(code);
 }
 
-static uint64_t parse_number(const char *text, uint64_t least, uint64_t most)
+static uint64_t main_parse_number(const char *text, uint64_t least, uint64_t most)
 {
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || *text == '-' || value < least || value > most)
-        usage(2);
+        main_usage(2);
     return value;
 }
 
-static void parse_cpus(const char *text, int *cpus)
+static void main_parse_cpus(const char *text, int *cpus)
 {
     char *end = NULL;
     long first = strtol(text, &end, 10), second;
     if (end == text || *end != ',')
-        usage(2);
+        main_usage(2);
     const char *rest = end + 1;
     second = strtol(rest, &end, 10);
     if (end == rest || *end != '\0' || first < 0 || second < 0 || first >= CPU_SETSIZE ||
         second >= CPU_SETSIZE || first == second)
-        usage(2);
+        main_usage(2);
     cpus[0] = (int)first;
     cpus[1] = (int)second;
 }
 
-static void find_cpus(int *cpus)
+static void main_find_cpus(int *cpus)
 {
     cpu_set_t set;
     int n = 0;
@@ -107,19 +107,19 @@ int main(int argc, char **argv)
     for (int code; (code = getopt_long(argc, argv, "", options_known, NULL)) != -1;) {
         switch (code) {
         case 'c':
-            parse_cpus(optarg, options.cpus);
+            main_parse_cpus(optarg, options.cpus);
             break;
         case 't':
-            options.trips = parse_number(optarg, 100, 100000000);
+            options.trips = main_parse_number(optarg, 100, 100000000);
             break;
         case 'r':
-            options.records = parse_number(optarg, 64, UINT64_C(100000000000));
+            options.records = main_parse_number(optarg, 64, UINT64_C(100000000000));
             break;
         case 'w':
-            options.wakes = parse_number(optarg, 1, 20000);
+            options.wakes = main_parse_number(optarg, 1, 20000);
             break;
         default:
-            usage(code == 'h' ? 0 : 2);
+            main_usage(code == 'h' ? 0 : 2);
         }
     }
     int line = optind == argc, pingpong = line, ring = line, wake = line;
@@ -133,10 +133,10 @@ int main(int argc, char **argv)
         else if (strcmp(argv[optind], "wake") == 0)
             wake = 1;
         else
-            usage(2);
+            main_usage(2);
     }
     if (options.cpus[0] < 0)
-        find_cpus(options.cpus);
+        main_find_cpus(options.cpus);
     setvbuf(stdout, NULL, _IOLBF, 0); /* nothing is left in a buffer at a fork */
     alarm(ALARM_S);
     int r = line ? ruler_line(&options) : 0;

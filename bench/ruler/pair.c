@@ -10,7 +10,7 @@
 
 #include "ruler.h"
 
-static int map_memory(size_t bytes, void **ret_memory)
+static int pair_map_memory(size_t bytes, void **ret_memory)
 {
     int fd = memfd_create("odeon-ruler", MFD_CLOEXEC), r = 0;
     if (fd < 0)
@@ -30,7 +30,7 @@ static int map_memory(size_t bytes, void **ret_memory)
 int pair_start(struct pair *pair, size_t bytes, int cpu, int (*side)(void *memory, void *argument),
                void *argument)
 {
-    int r = map_memory(bytes, &pair->memory);
+    int r = pair_map_memory(bytes, &pair->memory);
     if (r < 0)
         return ruler_error(r, "memory between two processes");
     pair->bytes = bytes;

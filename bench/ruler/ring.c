@@ -52,7 +52,7 @@ static inline uint64_t ring_take(struct ring *ring, uint64_t index)
     return ring->records[index % RING_RECORDS].number;
 }
 
-static int echo(void *memory, void *argument)
+static int ring_echo(void *memory, void *argument)
 {
     struct rings *rings = memory;
     for (uint64_t i = 0, n = *(uint64_t *)argument; i < n; i++)
@@ -69,7 +69,7 @@ int ruler_pingpong(const struct ruler_options *options)
         return ruler_error(-ENOMEM, "times of trips");
     int r = ruler_bind(options->cpus[0]), wrong = 0;
     if (r == 0)
-        r = pair_start(&pair, sizeof(struct rings), options->cpus[1], echo, &n);
+        r = pair_start(&pair, sizeof(struct rings), options->cpus[1], ring_echo, &n);
     if (r < 0) {
         free(times);
         return r;
@@ -102,7 +102,7 @@ struct one_way {
     uint64_t records;
 };
 
-static int reader(void *memory, void *argument)
+static int ring_reader(void *memory, void *argument)
 {
     struct ring *ring = &((struct rings *)memory)->there;
     const struct one_way *run = argument;
@@ -126,7 +126,7 @@ int ruler_ring(const struct ruler_options *options, unsigned batch)
     struct pair pair;
     int r = ruler_bind(options->cpus[0]);
     if (r == 0)
-        r = pair_start(&pair, sizeof(struct rings), options->cpus[1], reader, &run);
+        r = pair_start(&pair, sizeof(struct rings), options->cpus[1], ring_reader, &run);
     if (r < 0)
         return r;
     struct ring *ring = &((struct rings *)pair.memory)->there;

@@ -27,19 +27,19 @@ struct wake {
     int cpu, error;
 };
 
-static void futex_call(_Atomic uint32_t *word, int operation, uint32_t value)
+static void wake_futex_call(_Atomic uint32_t *word, int operation, uint32_t value)
 {
     syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 }
 
-static void *sleeper(void *argument)
+static void *wake_sleeper(void *argument)
 {
     struct wake *wake = argument;
     wake->error = ruler_bind(wake->cpu);
     for (uint32_t i = 0; i < wake->n; i++) {
         /* acquire: posted_ns was written before the word */
         while (atomic_load_explicit(&wake->word, memory_order_acquire) == i)
-            futex_call(&wake->word, FUTEX_WAIT, i);
+            wake_futex_call(&wake->word, FUTEX_WAIT, i);
         uint64_t after = ruler_now_ns() - wake->posted_ns;
         wake->times[i] = after > UINT32_MAX ? UINT32_MAX : (uint32_t)after;
         /* release: the waker may write posted_ns again */
@@ -58,7 +58,7 @@ int ruler_wake(const struct ruler_options *options)
         return ruler_error(-ENOMEM, "times of wakes");
     int r = ruler_bind(options->cpus[1]);
     if (r == 0)
-        r = -pthread_create(&thread, NULL, sleeper, &wake);
+        r = -pthread_create(&thread, NULL, wake_sleeper, &wake);
     if (r < 0) {
         free(wake.times);
         return ruler_error(r, "the sleeping thread");
@@ -69,7 +69,7 @@ int ruler_wake(const struct ruler_options *options)
         while (atomic_load_explicit(&wake.seen, memory_order_acquire) != i);
         wake.posted_ns = ruler_now_ns();
         atomic_store_explicit(&wake.word, i + 1, memory_order_release);
-        futex_call(&wake.word, FUTEX_WAKE, 1);
+        wake_futex_call(&wake.word, FUTEX_WAKE, 1);
     }
     pthread_join(thread, NULL);
     r = wake.error;

@@ -49,7 +49,7 @@ int ctl_client_list(struct ctl *ctl)
     return listing_fetch(ctl, "clients", columns, 10, &source);
 }
 
-static int parse_id(struct ctl *ctl, uint32_t *ret_id)
+static int ctl_client_parse_id(struct ctl *ctl, uint32_t *ret_id)
 {
     const char *text = ctl->words[0];
     unsigned long id;
@@ -67,7 +67,7 @@ static int parse_id(struct ctl *ctl, uint32_t *ret_id)
 static int client_get(struct ctl *ctl, struct odeon_client_detail **ret)
 {
     uint32_t id = 0;
-    int r, code = parse_id(ctl, &id);
+    int r, code = ctl_client_parse_id(ctl, &id);
 
     if (!code)
         code = ctl_connect(ctl);
@@ -77,7 +77,7 @@ static int client_get(struct ctl *ctl, struct odeon_client_detail **ret)
     return r < 0 ? ctl_refuse(ctl, r, "cannot show the client") : 0;
 }
 
-static void print_json(struct ctl *ctl, const struct odeon_client_detail *d)
+static void ctl_client_print_json(struct ctl *ctl, const struct odeon_client_detail *d)
 {
     struct json json;
 
@@ -111,7 +111,7 @@ static void print_json(struct ctl *ctl, const struct odeon_client_detail *d)
     json_end_document(&json);
 }
 
-static void print_heading(struct ctl *ctl, const struct odeon_client_detail *d)
+static void ctl_client_print_heading(struct ctl *ctl, const struct odeon_client_detail *d)
 {
     const struct odeon_client_info *c = &d->client;
 
@@ -135,12 +135,12 @@ int ctl_client_show(struct ctl *ctl)
     if (code)
         return code;
     if (ctl->json) {
-        print_json(ctl, d);
+        ctl_client_print_json(ctl, d);
         odeon_free(d);
         return 0;
     }
     if (ctl->legend)
-        print_heading(ctl, d);
+        ctl_client_print_heading(ctl, d);
     listing_begin(&list, ctl, "quotas", columns, 4);
     for (size_t i = 0; i < d->n_usage; i++) {
         const struct odeon_usage *u = &d->usage[i];
@@ -162,7 +162,7 @@ int ctl_client_show(struct ctl *ctl)
 int ctl_client_kick(struct ctl *ctl)
 {
     uint32_t id = 0;
-    int r, code = parse_id(ctl, &id);
+    int r, code = ctl_client_parse_id(ctl, &id);
 
     if (!code)
         code = ctl_connect(ctl);

@@ -10,7 +10,7 @@
 
 enum { TIME_TEXT = 64, IDS_MAX = 1024 };
 
-static const char *time_text(uint64_t time_ns, char text[static TIME_TEXT])
+static const char *ctl_dlq_time_text(uint64_t time_ns, char text[static TIME_TEXT])
 {
     time_t seconds = (time_t)(time_ns / 1000000000);
     struct tm parts;
@@ -21,25 +21,25 @@ static const char *time_text(uint64_t time_ns, char text[static TIME_TEXT])
     return text;
 }
 
-static struct cell sender(odeon_ref from)
+static struct cell ctl_dlq_sender(odeon_ref from)
 {
     return from == ODEON_NOBODY ? CELL_NONE : CELL_REF(from);
 }
 
-static void letter_add(struct listing *listing, const void *row)
+static void ctl_dlq_letter_add(struct listing *listing, const void *row)
 {
     const struct odeon_dead_letter_info *l = row;
     char when[TIME_TEXT];
 
     listing_add(listing,
-                (struct cell[]){ CELL_NUMBER(l->id), CELL_TEXT(time_text(l->time_ns, when)),
+                (struct cell[]){ CELL_NUMBER(l->id), CELL_TEXT(ctl_dlq_time_text(l->time_ns, when)),
                                  CELL_REF(l->to), CELL_TEXT(l->type), CELL_TEXT(l->message),
                                  CELL_NUMBER(l->size), CELL_TEXT(l->reason),
-                                 CELL_NUMBER(l->attempts), sender(l->from) });
+                                 CELL_NUMBER(l->attempts), ctl_dlq_sender(l->from) });
 }
 
-static int letters_fetch(struct odeon_client *client, const char *filter, uint64_t after,
-                         uint32_t rows, struct odeon_list **ret)
+static int ctl_dlq_letters_fetch(struct odeon_client *client, const char *filter, uint64_t after,
+                                 uint32_t rows, struct odeon_list **ret)
 {
     (void)filter;
     return odeon_admin_dead_letter_list(client, after, rows, ret);
@@ -53,15 +53,15 @@ int ctl_dlq_list(struct ctl *ctl)
         { "REASON", "reason", false }, { "ATTEMPTS", "attempts", true }, { "FROM", "from", true },
     };
     static const struct listing_source source = { .what = "cannot list the dead letters",
-                                                  .fetch = letters_fetch,
+                                                  .fetch = ctl_dlq_letters_fetch,
                                                   .row_size = sizeof(struct odeon_dead_letter_info),
-                                                  .add = letter_add };
+                                                  .add = ctl_dlq_letter_add };
 
     return listing_fetch(ctl, "dead_letters", columns, 9, &source);
 }
 
 /* Hexadecimal bytes; to be freed; NULL: no memory. */
-static char *payload_text(const uint8_t *bytes, size_t n)
+static char *ctl_dlq_payload_text(const uint8_t *bytes, size_t n)
 {
     char *text = malloc(3 * n + 1), *at = text;
 
@@ -91,13 +91,13 @@ int ctl_dlq_show(struct ctl *ctl)
     r = odeon_admin_dead_letter_show(ctl->client, id, &d);
     if (r < 0)
         return ctl_refuse(ctl, r, "cannot show dead letter %s", ctl->words[0]);
-    payload = payload_text(d->payload, d->letter.size);
+    payload = ctl_dlq_payload_text(d->payload, d->letter.size);
     properties_begin(&p, ctl, "dead_letter");
     properties_add(&p, "Number", "id", CELL_NUMBER(d->letter.id));
-    properties_add(&p, "Time", "time", CELL_TEXT(time_text(d->letter.time_ns, when)));
+    properties_add(&p, "Time", "time", CELL_TEXT(ctl_dlq_time_text(d->letter.time_ns, when)));
     properties_add(&p, "To", "to", CELL_REF(d->letter.to));
     properties_add(&p, "Type", "type", CELL_TEXT(d->letter.type));
-    properties_add(&p, "From", "from", sender(d->letter.from));
+    properties_add(&p, "From", "from", ctl_dlq_sender(d->letter.from));
     properties_add(&p, "Message", "message", CELL_TEXT(d->letter.message));
     properties_add(&p, "Reason", "reason", CELL_TEXT(d->letter.reason));
     properties_add(&p, "Attempts", "attempts", CELL_NUMBER(d->letter.attempts));
@@ -110,7 +110,7 @@ int ctl_dlq_show(struct ctl *ctl)
 }
 
 /* "all", or numbers.  0, or the exit code, after a message. */
-static int parse_ids(struct ctl *ctl, uint64_t ids[static IDS_MAX], size_t *ret_n)
+static int ctl_dlq_parse_ids(struct ctl *ctl, uint64_t ids[static IDS_MAX], size_t *ret_n)
 {
     *ret_n = 0;
     if (ctl->n_words == 1 && strcmp(ctl->words[0], "all") == 0)
@@ -127,7 +127,8 @@ static int parse_ids(struct ctl *ctl, uint64_t ids[static IDS_MAX], size_t *ret_
     return 0;
 }
 
-static int print_done(struct ctl *ctl, const char *what, const struct odeon_dead_letters_done *done)
+static int ctl_dlq_print_done(struct ctl *ctl, const char *what,
+                              const struct odeon_dead_letters_done *done)
 {
     struct json json;
 
@@ -156,7 +157,7 @@ int ctl_dlq_replay(struct ctl *ctl)
     odeon_ref to = ODEON_NOBODY;
     uint64_t ids[IDS_MAX];
     size_t n;
-    int code = parse_ids(ctl, ids, &n), r;
+    int code = ctl_dlq_parse_ids(ctl, ids, &n), r;
 
     if (code == 0)
         code = ctl_connect(ctl);
@@ -165,7 +166,7 @@ int ctl_dlq_replay(struct ctl *ctl)
     if (code)
         return code;
     r = odeon_admin_dead_letter_replay(ctl->client, ids, n, to, &done);
-    return r < 0 ? ctl_refuse(ctl, r, "cannot replay") : print_done(ctl, "replayed", &done);
+    return r < 0 ? ctl_refuse(ctl, r, "cannot replay") : ctl_dlq_print_done(ctl, "replayed", &done);
 }
 
 int ctl_dlq_purge(struct ctl *ctl)
@@ -173,12 +174,12 @@ int ctl_dlq_purge(struct ctl *ctl)
     struct odeon_dead_letters_done done = { .struct_size = sizeof(done) };
     uint64_t ids[IDS_MAX];
     size_t n;
-    int code = parse_ids(ctl, ids, &n), r;
+    int code = ctl_dlq_parse_ids(ctl, ids, &n), r;
 
     if (code == 0)
         code = ctl_connect(ctl);
     if (code)
         return code;
     r = odeon_admin_dead_letter_purge(ctl->client, ids, n, &done);
-    return r < 0 ? ctl_refuse(ctl, r, "cannot purge") : print_done(ctl, "purged", &done);
+    return r < 0 ? ctl_refuse(ctl, r, "cannot purge") : ctl_dlq_print_done(ctl, "purged", &done);
 }

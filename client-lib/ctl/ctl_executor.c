@@ -105,7 +105,7 @@ struct assignments {
     char *text;
 };
 
-static void assignments_fini(struct assignments *a)
+static void ctl_executor_assignments_fini(struct assignments *a)
 {
     free(a->keys);
     free(a->values);
@@ -113,7 +113,7 @@ static void assignments_fini(struct assignments *a)
 }
 
 /* Where the assignment at `at` ends: at a comma that another KEY= follows. */
-static char *assignment_end(char *at)
+static char *ctl_executor_assignment_end(char *at)
 {
     for (char *comma = strchr(at, ','); comma; comma = strchr(comma + 1, ',')) {
         size_t n = strcspn(comma + 1, ",=");
@@ -124,7 +124,7 @@ static char *assignment_end(char *at)
     return at + strlen(at);
 }
 
-static int assignments_parse(struct ctl *ctl, struct assignments *a)
+static int ctl_executor_assignments_parse(struct ctl *ctl, struct assignments *a)
 {
     size_t size = 1, n_max = 0;
     char *at, *end;
@@ -153,7 +153,7 @@ static int assignments_parse(struct ctl *ctl, struct assignments *a)
         for (; at < word_end; at = end < word_end ? end + 1 : word_end) {
             char *equals;
 
-            end = assignment_end(at);
+            end = ctl_executor_assignment_end(at);
             *end = '\0';
             equals = strchr(at, '=');
             if (!equals || equals == at)
@@ -233,11 +233,11 @@ int ctl_executor_set(struct ctl *ctl)
     struct assignments a = { 0 };
     int r, code;
 
-    code = assignments_parse(ctl, &a);
+    code = ctl_executor_assignments_parse(ctl, &a);
     if (!code)
         code = ctl_connect(ctl);
     if (code) {
-        assignments_fini(&a);
+        ctl_executor_assignments_fini(&a);
         return code;
     }
     r = odeon_admin_executor_set(ctl->client, (const char *const *)a.keys,
@@ -254,6 +254,6 @@ int ctl_executor_set(struct ctl *ctl)
     } else {
         executor_print_set(ctl, &a, &done);
     }
-    assignments_fini(&a);
+    ctl_executor_assignments_fini(&a);
     return code;
 }

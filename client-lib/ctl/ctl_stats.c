@@ -38,7 +38,7 @@ static const struct recovery_figure {
 };
 enum { RECOVERY_FIGURES = sizeof(recovery_figures) / sizeof(recovery_figures[0]) };
 
-static uint64_t recovery_value(const struct snapshot *s, size_t i)
+static uint64_t ctl_stats_recovery_value(const struct snapshot *s, size_t i)
 {
     uint64_t value;
 
@@ -66,7 +66,7 @@ static void stats_print_json(struct ctl *ctl, const struct snapshot *s)
     stats_json_figures(&json, s, -1);
     json_begin_object(&json, "recovery");
     for (size_t i = 0; i < RECOVERY_FIGURES; i++)
-        json_uint(&json, recovery_figures[i].key, recovery_value(s, i));
+        json_uint(&json, recovery_figures[i].key, ctl_stats_recovery_value(s, i));
     json_end_object(&json);
     if (s->n_workers) {
         json_begin_array(&json, "workers");
@@ -205,7 +205,7 @@ static void stats_table_add_recovery(struct stats_table *t)
         for (size_t c = 0; c < t->n_columns; c++)
             t->cells[c] = CELL_NONE;
         t->cells[0] = CELL_TEXT(recovery_figures[i].key);
-        t->cells[1] = CELL_NUMBER(recovery_value(t->snapshot, i));
+        t->cells[1] = CELL_NUMBER(ctl_stats_recovery_value(t->snapshot, i));
         t->cells[t->n_columns - 1] = CELL_TEXT(recovery_figures[i].doc);
         listing_add(&t->list, t->cells);
     }

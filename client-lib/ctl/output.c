@@ -128,7 +128,7 @@ static int output_no_memory(struct ctl *ctl)
                     "cannot print the answer: no memory. Free memory and try again");
 }
 
-static void listing_flush(struct listing *listing)
+static void output_listing_flush(struct listing *listing)
 {
     if (!listing->table)
         return;
@@ -140,12 +140,12 @@ static void listing_flush(struct listing *listing)
     listing->table = NULL;
 }
 
-static struct libscols_line *listing_new_line(struct listing *listing)
+static struct libscols_line *output_listing_new_line(struct listing *listing)
 {
     struct libscols_line *line;
 
     if (listing->n_block >= LISTING_BLOCK)
-        listing_flush(listing);
+        output_listing_flush(listing);
     if (!listing->table)
         listing->table = output_table_new(listing->ctl, listing->columns, listing->n_columns,
                                           listing->ctl->legend && !listing->printed);
@@ -181,7 +181,7 @@ void listing_add(struct listing *listing, const struct cell *cells)
         json_end_object(listing->json);
         return;
     }
-    line = listing_new_line(listing);
+    line = output_listing_new_line(listing);
     for (size_t i = 0; line && i < listing->n_columns; i++)
         if (!output_set_cell(line, i, &cells[i]))
             listing->failed = true;
@@ -194,10 +194,11 @@ void listing_heading(struct listing *listing, const char *title)
 
     if (listing->json)
         return;
-    line = listing->n_rows ? listing_new_line(listing) : NULL; /* a blank one between the groups */
+    line = listing->n_rows ? output_listing_new_line(listing)
+                           : NULL; /* a blank one between the groups */
     if (line && scols_line_set_data(line, 0, ""))
         listing->failed = true;
-    line = listing_new_line(listing);
+    line = output_listing_new_line(listing);
     if (!line || scols_line_set_data(line, 0, title)) {
         listing->failed = true;
         return;
@@ -227,7 +228,7 @@ int listing_end(struct listing *listing, bool more, uint64_t next)
         for (size_t i = 0; i < listing->n_columns; i++)
             fprintf(ctl->out, "%s%s", listing->columns[i].title,
                     i + 1 < listing->n_columns ? "  " : "\n");
-    listing_flush(listing);
+    output_listing_flush(listing);
     if (more && ctl->legend)
         fprintf(ctl->out, "(%" PRIu64 " rows; there are more: --after %" PRIu64 ")\n",
                 listing->n_rows, next);

@@ -27,7 +27,7 @@ static int fill_fail(char *error, int code, const char *format, ...)
     return code;
 }
 
-static const char *type_name(const struct payload_type *type)
+static const char *payload_fill_type_name(const struct payload_type *type)
 {
     static const char *const signed_names[] = {
         [1] = "int8_t", [2] = "int16_t", [4] = "int32_t", [8] = "int64_t"
@@ -67,12 +67,13 @@ void payload_layout_describe(const struct payload_layout *layout, char *text, si
         else if (f->array)
             snprintf(length, sizeof(length), "[]");
         used += (size_t)snprintf(text + used, size - used, "%s%s (%s%s)", i ? ", " : "", f->name,
-                                 type_name(&f->type), length);
+                                 payload_fill_type_name(&f->type), length);
     }
 }
 
 /* [-]digits or [-]0xdigits, nothing else: no spaces, no octal.  -EINVAL, -ERANGE. */
-static int parse_integer(const char *value, bool *ret_negative, uint64_t *ret_magnitude)
+static int payload_fill_parse_integer(const char *value, bool *ret_negative,
+                                      uint64_t *ret_magnitude)
 {
     uint64_t base = 10, magnitude = 0;
 
@@ -111,18 +112,18 @@ static int fill_integer(const struct payload_field *f, const char *value, void *
     uint64_t magnitude = 0, number;
     int r;
 
-    r = parse_integer(value, &negative, &magnitude);
+    r = payload_fill_parse_integer(value, &negative, &magnitude);
     if (r == -EINVAL)
         return fill_fail(
             error, r,
             "'%s' is not a value of %s, which is a %s. Write a decimal or 0x hexadecimal number",
-            value, f->name, type_name(&f->type));
+            value, f->name, payload_fill_type_name(&f->type));
     if (r == -ERANGE || magnitude > (negative ? lowest : highest))
         return fill_fail(
             error, -ERANGE,
             "%s is out of the range of %s, which is a %s. Write a number from %s%" PRIu64
             " to %" PRIu64,
-            value, f->name, type_name(&f->type), lowest ? "-" : "", lowest, highest);
+            value, f->name, payload_fill_type_name(&f->type), lowest ? "-" : "", lowest, highest);
     number = negative ? 0 - magnitude : magnitude;
     memcpy(at, &number, f->type.size); /* both architectures are little endian */
     return 0;
@@ -142,12 +143,12 @@ static int fill_float(const struct payload_field *f, const char *value, void *at
         return fill_fail(
             error, -EINVAL,
             "'%s' is not a value of %s, which is a %s. Write a number like 1.5 or 2e-3", value,
-            f->name, type_name(&f->type));
+            f->name, payload_fill_type_name(&f->type));
     if ((isinf(number) && !strpbrk(value, "nN")) ||
         (f->type.size == 4 && isfinite(number) && fabs(number) > (double)FLT_MAX))
         return fill_fail(error, -ERANGE,
                          "%s is out of the range of %s, which is a %s. Write a smaller number",
-                         value, f->name, type_name(&f->type));
+                         value, f->name, payload_fill_type_name(&f->type));
     if (f->type.size == 4) {
         single = (float)number;
         memcpy(at, &single, sizeof(single));

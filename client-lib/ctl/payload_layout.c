@@ -21,10 +21,10 @@ struct scan {
     uint32_t alignment; /* of the struct */
 };
 
-static int scan_fail(struct scan *s, int code, const char *format, ...)
+static int payload_layout_scan_fail(struct scan *s, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int scan_fail(struct scan *s, int code, const char *format, ...)
+static int payload_layout_scan_fail(struct scan *s, int code, const char *format, ...)
 {
     va_list args;
 
@@ -34,15 +34,15 @@ static int scan_fail(struct scan *s, int code, const char *format, ...)
     return code;
 }
 
-static void scan_skip(struct scan *s)
+static void payload_layout_scan_skip(struct scan *s)
 {
     while (isspace((unsigned char)*s->at))
         s->at++;
 }
 
-static bool scan_accept(struct scan *s, char c)
+static bool payload_layout_scan_accept(struct scan *s, char c)
 {
-    scan_skip(s);
+    payload_layout_scan_skip(s);
     if (*s->at != c)
         return false;
     s->at++;
@@ -52,11 +52,11 @@ static bool scan_accept(struct scan *s, char c)
 /* An identifier into `word`; its length there, 0: there is none. One that is too long is cut to one
  * byte too many. */
 enum { WORD_SIZE = PAYLOAD_NAME_MAX + 2 };
-static size_t scan_word(struct scan *s, char word[static WORD_SIZE])
+static size_t payload_layout_scan_word(struct scan *s, char word[static WORD_SIZE])
 {
     size_t n = 0;
 
-    scan_skip(s);
+    payload_layout_scan_skip(s);
     if (!isalpha((unsigned char)*s->at) && *s->at != '_')
         return 0;
     for (; isalnum((unsigned char)*s->at) || *s->at == '_'; s->at++)
@@ -90,7 +90,7 @@ struct specifiers {
     const struct named_type *named;
 };
 
-static int specifiers_resolve(const struct specifiers *p, struct payload_type *ret)
+static int payload_layout_specifiers_resolve(const struct specifiers *p, struct payload_type *ret)
 {
     bool basic = p->n_char || p->n_short || p->n_int || p->n_long || p->n_signed || p->n_unsigned ||
                  p->n_double;
@@ -119,7 +119,7 @@ static int specifiers_resolve(const struct specifiers *p, struct payload_type *r
     return 0;
 }
 
-static bool specifiers_take(struct specifiers *p, const char *word)
+static bool payload_layout_specifiers_take(struct specifiers *p, const char *word)
 {
     const struct {
         const char *name;
@@ -146,75 +146,80 @@ static bool specifiers_take(struct specifiers *p, const char *word)
 }
 
 /* The type in front of a line of declarators; *word keeps the first name that is no part of it. */
-static int scan_type(struct scan *s, struct payload_type *ret, char word[static WORD_SIZE])
+static int payload_layout_scan_type(struct scan *s, struct payload_type *ret,
+                                    char word[static WORD_SIZE])
 {
     struct specifiers p = { 0 };
     unsigned n = 0;
     int r;
 
     for (;; n++) {
-        if (!scan_word(s, word))
+        if (!payload_layout_scan_word(s, word))
             break;
-        if (!specifiers_take(&p, word))
+        if (!payload_layout_specifiers_take(&p, word))
             goto named;
     }
     word[0] = '\0';
 named:
     if (!n) {
         if (!*word)
-            return scan_fail(
+            return payload_layout_scan_fail(
                 s, -EINVAL,
                 "a field's type is expected at '%.20s'. The message's declaration is not plain C",
                 s->at);
-        return scan_fail(s, -ENOTSUP,
-                         "the type '%s' cannot be laid out here. Use integers, floats, bool and "
-                         "arrays of them, or "
-                         "send it from a program",
-                         word);
+        return payload_layout_scan_fail(
+            s, -ENOTSUP,
+            "the type '%s' cannot be laid out here. Use integers, floats, bool and "
+            "arrays of them, or "
+            "send it from a program",
+            word);
     }
-    r = specifiers_resolve(&p, ret);
+    r = payload_layout_specifiers_resolve(&p, ret);
     if (r == -ENOTSUP)
-        return scan_fail(
+        return payload_layout_scan_fail(
             s, r,
             "the type 'long double' cannot be laid out here. Send the message from a program");
     if (r)
-        return scan_fail(s, r,
-                         "the type of a field before '%.20s' is not one of C's. The message's "
-                         "declaration is not plain C",
-                         *word ? word : s->at);
+        return payload_layout_scan_fail(
+            s, r,
+            "the type of a field before '%.20s' is not one of C's. The message's "
+            "declaration is not plain C",
+            *word ? word : s->at);
     return 0;
 }
 
 /* [N] or []; *ret_count: 0 for a tail. */
-static int scan_array(struct scan *s, const char *name, uint32_t *ret_count)
+static int payload_layout_scan_array(struct scan *s, const char *name, uint32_t *ret_count)
 {
     char *end;
     unsigned long count;
 
-    if (scan_accept(s, ']')) {
+    if (payload_layout_scan_accept(s, ']')) {
         *ret_count = 0;
         return 0;
     }
-    scan_skip(s);
+    payload_layout_scan_skip(s);
     if (!isdigit((unsigned char)*s->at))
-        return scan_fail(s, -ENOTSUP,
-                         "the length of '%s' is not a number in the message's declaration. Write "
-                         "it there as a number, "
-                         "or send from a program",
-                         name);
+        return payload_layout_scan_fail(
+            s, -ENOTSUP,
+            "the length of '%s' is not a number in the message's declaration. Write "
+            "it there as a number, "
+            "or send from a program",
+            name);
     errno = 0;
     count = strtoul(s->at, &end, 0);
     s->at = end;
     while (*s->at == 'u' || *s->at == 'U' || *s->at == 'l' || *s->at == 'L')
         s->at++;
-    if (!scan_accept(s, ']'))
-        return scan_fail(s, -ENOTSUP,
-                         "the length of '%s' is not a plain number in the message's declaration. "
-                         "Write it there as a "
-                         "number, or send from a program",
-                         name);
+    if (!payload_layout_scan_accept(s, ']'))
+        return payload_layout_scan_fail(
+            s, -ENOTSUP,
+            "the length of '%s' is not a plain number in the message's declaration. "
+            "Write it there as a "
+            "number, or send from a program",
+            name);
     if (errno || !count || count > PAYLOAD_BYTES_MAX)
-        return scan_fail(
+        return payload_layout_scan_fail(
             s, -EINVAL,
             "the length of '%s' is none that a message can have. Messages have %d bytes at most",
             name, PAYLOAD_BYTES_MAX);
@@ -230,25 +235,29 @@ static int layout_add(struct scan *s, const char *name, const struct payload_typ
     struct payload_field *f;
 
     if (l->has_tail)
-        return scan_fail(s, -EINVAL, "'%s' follows the tail '%s'. A tail is always the last field",
-                         name, l->fields[l->n - 1].name);
+        return payload_layout_scan_fail(
+            s, -EINVAL, "'%s' follows the tail '%s'. A tail is always the last field", name,
+            l->fields[l->n - 1].name);
     if (l->n >= PAYLOAD_FIELDS_MAX)
-        return scan_fail(s, -ENOTSUP, "the message has more than %d fields. Send it from a program",
-                         PAYLOAD_FIELDS_MAX);
+        return payload_layout_scan_fail(
+            s, -ENOTSUP, "the message has more than %d fields. Send it from a program",
+            PAYLOAD_FIELDS_MAX);
     if ((uint64_t)offset + (uint64_t)count * type->size > PAYLOAD_BYTES_MAX)
-        return scan_fail(s, -EINVAL,
-                         "the fields up to '%s' have more bytes than a message can. Messages have "
-                         "%d bytes at most",
-                         name, PAYLOAD_BYTES_MAX);
+        return payload_layout_scan_fail(
+            s, -EINVAL,
+            "the fields up to '%s' have more bytes than a message can. Messages have "
+            "%d bytes at most",
+            name, PAYLOAD_BYTES_MAX);
     for (size_t i = 0; i < l->n; i++)
         if (!strcmp(l->fields[i].name, name))
-            return scan_fail(s, -EINVAL,
-                             "there are two fields '%s'. The message's declaration is not plain C",
-                             name);
+            return payload_layout_scan_fail(
+                s, -EINVAL, "there are two fields '%s'. The message's declaration is not plain C",
+                name);
 
     f = &l->fields[l->n++];
     *f = (struct payload_field){ .type = *type, .offset = offset, .count = count, .array = array };
-    memcpy(f->name, name, strlen(name) + 1); /* at most PAYLOAD_NAME_MAX: scan_declarators() */
+    memcpy(f->name, name,
+           strlen(name) + 1); /* at most PAYLOAD_NAME_MAX: payload_layout_scan_declarators() */
     l->has_tail = array && !count;
     s->end = offset + count * type->size;
     if (type->size > s->alignment)
@@ -257,8 +266,8 @@ static int layout_add(struct scan *s, const char *name, const struct payload_typ
 }
 
 /* name[, name[3]]; after a type. */
-static int scan_declarators(struct scan *s, const struct payload_type *type,
-                            char word[static WORD_SIZE])
+static int payload_layout_scan_declarators(struct scan *s, const struct payload_type *type,
+                                           char word[static WORD_SIZE])
 {
     bool given = *word != '\0';
 
@@ -268,72 +277,74 @@ static int scan_declarators(struct scan *s, const struct payload_type *type,
         size_t n;
         int r;
 
-        if (scan_accept(s, '*'))
-            return scan_fail(s, -ENOTSUP,
-                             "the message has a pointer field, which means nothing in another "
-                             "process. Change its declaration");
-        n = given ? strlen(word) : scan_word(s, word);
+        if (payload_layout_scan_accept(s, '*'))
+            return payload_layout_scan_fail(
+                s, -ENOTSUP,
+                "the message has a pointer field, which means nothing in another "
+                "process. Change its declaration");
+        n = given ? strlen(word) : payload_layout_scan_word(s, word);
         if (!n)
-            return scan_fail(
+            return payload_layout_scan_fail(
                 s, -EINVAL,
                 "a field's name is expected at '%.20s'. The message's declaration is not plain C",
                 s->at);
         if (n > PAYLOAD_NAME_MAX)
-            return scan_fail(s, -ENOTSUP,
-                             "the name '%s...' is too long. Field names have %d bytes at most",
-                             word, PAYLOAD_NAME_MAX);
-        if (scan_accept(s, '[')) {
+            return payload_layout_scan_fail(
+                s, -ENOTSUP, "the name '%s...' is too long. Field names have %d bytes at most",
+                word, PAYLOAD_NAME_MAX);
+        if (payload_layout_scan_accept(s, '[')) {
             array = true;
-            r = scan_array(s, word, &count);
+            r = payload_layout_scan_array(s, word, &count);
             if (r)
                 return r;
-            if (scan_accept(s, '['))
-                return scan_fail(s, -ENOTSUP,
-                                 "'%s' is an array of arrays. Send the message from a program",
-                                 word);
+            if (payload_layout_scan_accept(s, '['))
+                return payload_layout_scan_fail(
+                    s, -ENOTSUP, "'%s' is an array of arrays. Send the message from a program",
+                    word);
         }
-        if (scan_accept(s, ':'))
-            return scan_fail(s, -ENOTSUP, "'%s' is a bit field. Send the message from a program",
-                             word);
+        if (payload_layout_scan_accept(s, ':'))
+            return payload_layout_scan_fail(
+                s, -ENOTSUP, "'%s' is a bit field. Send the message from a program", word);
         r = layout_add(s, word, type, array, count);
         if (r)
             return r;
-        if (scan_accept(s, ';'))
+        if (payload_layout_scan_accept(s, ';'))
             return 0;
-        if (!scan_accept(s, ','))
-            return scan_fail(s, -ENOTSUP,
-                             "what follows '%s' at '%.20s' is not understood. Use plain fields, or "
-                             "send from a program",
-                             word, s->at);
+        if (!payload_layout_scan_accept(s, ','))
+            return payload_layout_scan_fail(
+                s, -ENOTSUP,
+                "what follows '%s' at '%.20s' is not understood. Use plain fields, or "
+                "send from a program",
+                word, s->at);
     }
 }
 
-static int scan_fields(struct scan *s)
+static int payload_layout_scan_fields(struct scan *s)
 {
-    bool braces = scan_accept(s, '{');
+    bool braces = payload_layout_scan_accept(s, '{');
     char word[WORD_SIZE] = "";
     struct payload_type type = { PAYLOAD_SIGNED, 1 };
     int r;
 
     for (;;) {
-        scan_skip(s);
+        payload_layout_scan_skip(s);
         if (!*s->at || *s->at == '}')
             break;
-        if (scan_accept(s, ';'))
+        if (payload_layout_scan_accept(s, ';'))
             continue;
-        r = scan_type(s, &type, word);
+        r = payload_layout_scan_type(s, &type, word);
         if (!r)
-            r = scan_declarators(s, &type, word);
+            r = payload_layout_scan_declarators(s, &type, word);
         if (r)
             return r;
     }
-    if (braces != scan_accept(s, '}'))
-        return scan_fail(
+    if (braces != payload_layout_scan_accept(s, '}'))
+        return payload_layout_scan_fail(
             s, -EINVAL,
             "the braces around the fields do not match. The message's declaration is not plain C");
-    scan_skip(s);
+    payload_layout_scan_skip(s);
     if (*s->at)
-        return scan_fail(
+        return payload_layout_scan_fail(
             s, -EINVAL,
             "there is more after the fields: '%.20s'. The message's declaration is not plain C",
             s->at);
@@ -352,9 +363,9 @@ int payload_layout_parse(const char *text, struct payload_layout **ret,
         s.layout->fields = calloc(PAYLOAD_FIELDS_MAX, sizeof(*s.layout->fields));
     if (!s.layout || !s.layout->fields) {
         payload_layout_free(s.layout);
-        return scan_fail(&s, -ENOMEM, "no memory. Free memory and try again");
+        return payload_layout_scan_fail(&s, -ENOMEM, "no memory. Free memory and try again");
     }
-    r = scan_fields(&s);
+    r = payload_layout_scan_fields(&s);
     if (r) {
         payload_layout_free(s.layout);
         return r;

@@ -137,24 +137,24 @@ int stats_open(struct ctl *ctl, bool quiet, struct odeon_stats **ret)
     return code;
 }
 
-static bool process_is_gone(uint32_t pid)
+static bool stats_view_process_is_gone(uint32_t pid)
 {
     return pid > INT32_MAX || (kill((pid_t)pid, 0) < 0 && errno == ESRCH);
 }
 
 /* What the segment says may be older than the death of who wrote it: processes are looked for,
  * too. */
-static void snapshot_judge(struct snapshot *s)
+static void stats_view_snapshot_judge(struct snapshot *s)
 {
     const struct odeon_stats_service *v = &s->service;
 
     s->supervisor_down = !strcmp(v->state_name, "stopped") || !v->supervisor_pid ||
-                         process_is_gone(v->supervisor_pid);
+                         stats_view_process_is_gone(v->supervisor_pid);
     s->down = s->supervisor_down || !strcmp(v->state_name, "executor-down") ||
-              (v->executor_pid && process_is_gone(v->executor_pid));
+              (v->executor_pid && stats_view_process_is_gone(v->executor_pid));
 }
 
-static uint64_t now_ns(void)
+static uint64_t stats_view_now_ns(void)
 {
     struct timespec t;
 
@@ -162,7 +162,7 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static void snapshot_read(struct snapshot *s, struct odeon_stats *stats)
+static void stats_view_snapshot_read(struct snapshot *s, struct odeon_stats *stats)
 {
     for (size_t i = 0; i < s->n; i++) {
         const char *name = odeon_stats_name(stats, i), *doc = odeon_stats_doc(stats, i);
@@ -186,7 +186,7 @@ int snapshot_take(struct odeon_stats *stats, bool workers, struct snapshot **ret
     if (!s)
         return -ENOMEM;
     s->service.struct_size = sizeof(s->service);
-    s->taken_ns = now_ns();
+    s->taken_ns = stats_view_now_ns();
     r = odeon_stats_service(stats, &s->service);
     s->n = odeon_stats_n(stats);
     if (r >= 0 && (s->n > STATS_FIGURES_SANE || s->service.workers > STATS_WORKERS_SANE))
@@ -203,8 +203,8 @@ int snapshot_take(struct odeon_stats *stats, bool workers, struct snapshot **ret
         snapshot_free(s);
         return -ENOMEM;
     }
-    snapshot_read(s, stats);
-    snapshot_judge(s);
+    stats_view_snapshot_read(s, stats);
+    stats_view_snapshot_judge(s);
     *ret = s;
     return 0;
 }
@@ -236,8 +236,8 @@ double snapshot_value(const struct snapshot *snapshot, int worker, size_t figure
     return snapshot->values[block * snapshot->n + figure];
 }
 
-static double snapshot_count(const struct snapshot *now, const struct snapshot *before, int worker,
-                             const char *name)
+static double stats_view_snapshot_count(const struct snapshot *now, const struct snapshot *before,
+                                        int worker, const char *name)
 {
     double new = snapshot_value(now, worker, snapshot_find(now, name));
     double old = snapshot_value(before, worker, snapshot_find(before, name));
@@ -258,12 +258,13 @@ double snapshot_difference(const struct snapshot *now, const struct snapshot *be
         return 0;
     name = now->figures[figure].name;
     if (now->figures[figure].kind == ODEON_STATS_COUNTER)
-        return snapshot_count(now, before, worker, name);
+        return stats_view_snapshot_count(now, before, worker, name);
     for (size_t i = 0; i < sizeof(derived) / sizeof(derived[0]); i++)
         if (!strcmp(derived[i].name, name)) {
-            double n = snapshot_count(now, before, worker, derived[i].denominator);
+            double n = stats_view_snapshot_count(now, before, worker, derived[i].denominator);
 
-            return n > 0 ? snapshot_count(now, before, worker, derived[i].numerator) / n : 0;
+            return n > 0 ? stats_view_snapshot_count(now, before, worker, derived[i].numerator) / n
+                         : 0;
         }
     return snapshot_value(now, worker, figure);
 }

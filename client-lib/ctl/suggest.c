@@ -6,7 +6,7 @@
 
 enum { SUGGEST_LENGTH_MAX = 63, SUGGEST_DISTANCE_MAX = 2 };
 
-static size_t min3(size_t a, size_t b, size_t c)
+static size_t suggest_min3(size_t a, size_t b, size_t c)
 {
     size_t m = a < b ? a : b;
 
@@ -27,7 +27,8 @@ size_t suggest_distance(const char *a, const char *b)
 
         now[0] = i;
         for (size_t j = 1; j <= m; j++) {
-            now[j] = min3(before[j] + 1, now[j - 1] + 1, before[j - 1] + (a[i - 1] != b[j - 1]));
+            now[j] =
+                suggest_min3(before[j] + 1, now[j - 1] + 1, before[j - 1] + (a[i - 1] != b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
                 swap[j - 2] + 1 < now[j])
                 now[j] = swap[j - 2] + 1;

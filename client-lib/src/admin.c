@@ -12,7 +12,7 @@
 #include "client-lib/src/error.h"
 
 /* The last step of each result: hands it out, or gives it back when memory ran out on the way. */
-static int finish(void *result, struct client_answer *answer, void **ret)
+static int admin_finish(void *result, struct client_answer *answer, void **ret)
 {
     client_answer_fini(answer);
     if (!result || arena_failed(result)) {
@@ -23,7 +23,7 @@ static int finish(void *result, struct client_answer *answer, void **ret)
     return 0;
 }
 
-static int check_result(const struct odeon_client *client, const void *ret)
+static int admin_check_result(const struct odeon_client *client, const void *ret)
 {
     return ret ? client_check(client) : error_set_literal(-EINVAL, "no place for the result");
 }
@@ -34,7 +34,7 @@ int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
     Odeon__Request request = ODEON__REQUEST__INIT;
     struct client_answer answer;
     struct odeon_status *status;
-    int result = check_result(client, ret);
+    int result = admin_check_result(client, ret);
 
     if (result < 0)
         return result;
@@ -74,7 +74,7 @@ int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
             .your_roles = arena_string(status, reply->your_roles),
         };
     }
-    return finish(status, &answer, (void **)ret);
+    return admin_finish(status, &answer, (void **)ret);
 }
 
 int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor_info **ret)
@@ -83,7 +83,7 @@ int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor
     Odeon__Request request = ODEON__REQUEST__INIT;
     struct client_answer answer;
     struct odeon_executor_info *info;
-    int result = check_result(client, ret);
+    int result = admin_check_result(client, ret);
 
     if (result < 0)
         return result;
@@ -116,13 +116,13 @@ int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor
             };
         }
     }
-    return finish(info, &answer, (void **)ret);
+    return admin_finish(info, &answer, (void **)ret);
 }
 
 enum { SETTINGS_MAX = 64 }; /* more than there are keys */
 
 /* The caller may have been compiled with another size of it. */
-static int check_reconfigured(const struct odeon_reconfigured *ret)
+static int admin_check_reconfigured(const struct odeon_reconfigured *ret)
 {
     if (ret && ret->struct_size < sizeof(*ret))
         return error_set(-EINVAL,
@@ -133,7 +133,8 @@ static int check_reconfigured(const struct odeon_reconfigured *ret)
 }
 
 /* An older service does not say it. */
-static void fill_reconfigured(const Odeon__Reconfigured *reply, struct odeon_reconfigured *ret)
+static void admin_fill_reconfigured(const Odeon__Reconfigured *reply,
+                                    struct odeon_reconfigured *ret)
 {
     ret->pause_ns = reply ? reply->pause_ns : 0;
     ret->moved = reply ? reply->moved : 0;
@@ -149,7 +150,7 @@ int odeon_admin_executor_set(struct odeon_client *client, const char *const *key
     int result = client_check(client);
 
     if (result == 0)
-        result = check_reconfigured(ret);
+        result = admin_check_reconfigured(ret);
     if (result < 0)
         return result;
     if (n == 0 || n > SETTINGS_MAX || !keys || !values)
@@ -173,7 +174,7 @@ int odeon_admin_executor_set(struct odeon_client *client, const char *const *key
     if (result < 0)
         return result;
     if (ret)
-        fill_reconfigured(answer.reply->reconfigured, ret);
+        admin_fill_reconfigured(answer.reply->reconfigured, ret);
     client_answer_fini(&answer);
     return 0;
 }
@@ -201,7 +202,7 @@ int odeon_admin_message_find(struct odeon_client *client, const char *name, uint
     Odeon__Request request = ODEON__REQUEST__INIT;
     struct client_answer answer;
     struct odeon_message_info *info;
-    int result = check_result(client, ret);
+    int result = admin_check_result(client, ret);
 
     if (result == 0 && !name)
         result = error_set_literal(-EINVAL, "odeon_admin_message_find: no name was given");
@@ -228,7 +229,7 @@ int odeon_admin_message_find(struct odeon_client *client, const char *name, uint
             .fields = arena_string(info, reply->fields),
         };
     }
-    return finish(info, &answer, (void **)ret);
+    return admin_finish(info, &answer, (void **)ret);
 }
 
 int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
@@ -282,7 +283,7 @@ int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const cha
     Odeon__Request request = ODEON__REQUEST__INIT;
     struct client_answer answer;
     struct odeon_actor_detail *detail;
-    int result = check_result(client, ret);
+    int result = admin_check_result(client, ret);
 
     if (result < 0)
         return result;
@@ -308,5 +309,5 @@ int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const cha
         detail->accepts =
             admin_copy_strings(detail, reply->accepts, reply->n_accepts, &detail->n_accepts);
     }
-    return finish(detail, &answer, (void **)ret);
+    return admin_finish(detail, &answer, (void **)ret);
 }

@@ -10,7 +10,8 @@
 #include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
 
-static void fill_usage(struct odeon_client_detail *detail, const Odeon__ClientShowReply *reply)
+static void admin_client_fill_usage(struct odeon_client_detail *detail,
+                                    const Odeon__ClientShowReply *reply)
 {
     detail->usage = arena_alloc(detail, reply->n_usage, sizeof(*detail->usage));
     for (; detail->usage && detail->n_usage < reply->n_usage; detail->n_usage++) {
@@ -54,7 +55,7 @@ int odeon_admin_client_show(struct odeon_client *client, uint32_t id,
         detail->bound = reply->bound;
         detail->refusals = reply->refusals;
         detail->client = admin_client_info(detail, reply->client);
-        fill_usage(detail, reply);
+        admin_client_fill_usage(detail, reply);
     }
     result = !reply->client ? error_set_literal(-EPROTO, "the service's answer lacks the client")
              : !detail || arena_failed(detail)

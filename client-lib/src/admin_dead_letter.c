@@ -9,8 +9,8 @@
 #include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
 
-static void fill_letter(void *result, const Odeon__DeadLetter *from,
-                        struct odeon_dead_letter_info *to)
+static void admin_dead_letter_fill_letter(void *result, const Odeon__DeadLetter *from,
+                                          struct odeon_dead_letter_info *to)
 {
     *to = (struct odeon_dead_letter_info){
         .id = from->id,
@@ -25,7 +25,7 @@ static void fill_letter(void *result, const Odeon__DeadLetter *from,
     };
 }
 
-static int finish(void *result, struct client_answer *answer, void **ret)
+static int admin_dead_letter_finish(void *result, struct client_answer *answer, void **ret)
 {
     client_answer_fini(answer);
     if (!result || arena_failed(result)) {
@@ -64,12 +64,12 @@ int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after, ui
         list->more = reply->more;
         list->next = after;
         for (; list->rows && list->n < reply->n_letters; list->n++) {
-            fill_letter(list, reply->letters[list->n],
-                        (struct odeon_dead_letter_info *)list->rows + list->n);
+            admin_dead_letter_fill_letter(list, reply->letters[list->n],
+                                          (struct odeon_dead_letter_info *)list->rows + list->n);
             list->next = reply->letters[list->n]->id + 1;
         }
     }
-    return finish(list, &answer, (void **)ret);
+    return admin_dead_letter_finish(list, &answer, (void **)ret);
 }
 
 int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id,
@@ -95,17 +95,18 @@ int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id,
         void *payload = arena_alloc(detail, letter->payload.len, 1);
 
         detail->struct_size = sizeof(*detail);
-        fill_letter(detail, letter, &detail->letter);
+        admin_dead_letter_fill_letter(detail, letter, &detail->letter);
         detail->letter.size = payload ? (uint32_t)letter->payload.len : 0;
         if (detail->letter.size > 0)
             memcpy(payload, letter->payload.data, letter->payload.len);
         detail->payload = payload;
     }
-    return finish(detail, &answer, (void **)ret);
+    return admin_dead_letter_finish(detail, &answer, (void **)ret);
 }
 
-static int check_done(const struct odeon_client *client, const struct odeon_dead_letters_done *ret,
-                      const uint64_t *ids, size_t n)
+static int admin_dead_letter_check_done(const struct odeon_client *client,
+                                        const struct odeon_dead_letters_done *ret,
+                                        const uint64_t *ids, size_t n)
 {
     if (!ret || ret->struct_size < sizeof(*ret))
         return error_set(-EINVAL,
@@ -116,8 +117,8 @@ static int check_done(const struct odeon_client *client, const struct odeon_dead
     return client_check(client);
 }
 
-static int ask_done(struct odeon_client *client, Odeon__Request *request,
-                    struct odeon_dead_letters_done *ret)
+static int admin_dead_letter_ask_done(struct odeon_client *client, Odeon__Request *request,
+                                      struct odeon_dead_letters_done *ret)
 {
     struct client_answer answer;
     int result = client_call(client, request, ODEON__REPLY__BODY_DEAD_LETTERS_DONE, &answer);
@@ -136,7 +137,7 @@ int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *
 {
     Odeon__DeadLetterReplay body = ODEON__DEAD_LETTER_REPLAY__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
-    int result = check_done(client, ret, ids, n);
+    int result = admin_dead_letter_check_done(client, ret, ids, n);
 
     if (result < 0)
         return result;
@@ -145,7 +146,7 @@ int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *
     body.to = to;
     request.body_case = ODEON__REQUEST__BODY_DEAD_LETTER_REPLAY;
     request.dead_letter_replay = &body;
-    return ask_done(client, &request, ret);
+    return admin_dead_letter_ask_done(client, &request, ret);
 }
 
 int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n,
@@ -153,7 +154,7 @@ int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *i
 {
     Odeon__DeadLetterPurge body = ODEON__DEAD_LETTER_PURGE__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
-    int result = check_done(client, ret, ids, n);
+    int result = admin_dead_letter_check_done(client, ret, ids, n);
 
     if (result < 0)
         return result;
@@ -161,7 +162,7 @@ int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *i
     body.n_ids = n;
     request.body_case = ODEON__REQUEST__BODY_DEAD_LETTER_PURGE;
     request.dead_letter_purge = &body;
-    return ask_done(client, &request, ret);
+    return admin_dead_letter_ask_done(client, &request, ret);
 }
 
 int odeon_admin_type_release(struct odeon_client *client, const char *name)

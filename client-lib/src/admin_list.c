@@ -40,9 +40,9 @@ void admin_fill_actor(void *result, const Odeon__Actor *from, struct odeon_actor
 }
 
 /* Asks for a page: `page` has been put into the request. */
-static int ask_page(struct odeon_client *client, Odeon__Request *request,
-                    Odeon__Reply__BodyCase expected, struct odeon_list **ret,
-                    struct client_answer *ret_answer)
+static int admin_list_ask_page(struct odeon_client *client, Odeon__Request *request,
+                               Odeon__Reply__BodyCase expected, struct odeon_list **ret,
+                               struct client_answer *ret_answer)
 {
     if (!ret)
         return error_set_literal(-EINVAL, "no place for the list");
@@ -62,7 +62,8 @@ static struct odeon_list *list_new(size_t n, size_t row_size, int more)
     return list;
 }
 
-static int finish(struct odeon_list *list, struct client_answer *answer, struct odeon_list **ret)
+static int admin_list_finish(struct odeon_list *list, struct client_answer *answer,
+                             struct odeon_list **ret)
 {
     client_answer_fini(answer);
     if (!list || arena_failed(list)) {
@@ -89,7 +90,7 @@ int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_
     body.page = &page;
     request.body_case = ODEON__REQUEST__BODY_PLUGIN_LIST;
     request.plugin_list = &body;
-    result = ask_page(client, &request, ODEON__REPLY__BODY_PLUGIN_LIST, ret, &answer);
+    result = admin_list_ask_page(client, &request, ODEON__REPLY__BODY_PLUGIN_LIST, ret, &answer);
     if (result < 0)
         return result;
     reply = answer.reply->plugin_list;
@@ -106,7 +107,7 @@ int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_
     }
     if (list)
         list->next = after + list->n;
-    return finish(list, &answer, ret);
+    return admin_list_finish(list, &answer, ret);
 }
 
 int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t rows,
@@ -125,7 +126,7 @@ int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t 
     body.page = &page;
     request.body_case = ODEON__REQUEST__BODY_TYPE_LIST;
     request.type_list = &body;
-    result = ask_page(client, &request, ODEON__REPLY__BODY_TYPE_LIST, ret, &answer);
+    result = admin_list_ask_page(client, &request, ODEON__REPLY__BODY_TYPE_LIST, ret, &answer);
     if (result < 0)
         return result;
     reply = answer.reply->type_list;
@@ -147,7 +148,7 @@ int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t 
     }
     if (list)
         list->next = after + list->n;
-    return finish(list, &answer, ret);
+    return admin_list_finish(list, &answer, ret);
 }
 
 int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64_t after,
@@ -167,7 +168,7 @@ int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64
     body.type = (char *)(uintptr_t)(type ? type : "");
     request.body_case = ODEON__REQUEST__BODY_ACTOR_LIST;
     request.actor_list = &body;
-    result = ask_page(client, &request, ODEON__REPLY__BODY_ACTOR_LIST, ret, &answer);
+    result = admin_list_ask_page(client, &request, ODEON__REPLY__BODY_ACTOR_LIST, ret, &answer);
     if (result < 0)
         return result;
     reply = answer.reply->actor_list;
@@ -177,7 +178,7 @@ int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64
     if (list)
         list->next =
             list->n ? (uint64_t)actor_ref_slot(reply->actors[list->n - 1]->ref) + 1 : after;
-    return finish(list, &answer, ret);
+    return admin_list_finish(list, &answer, ret);
 }
 
 int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64_t after,
@@ -197,7 +198,7 @@ int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64
     body.kind = (char *)(uintptr_t)(kind ? kind : "");
     request.body_case = ODEON__REQUEST__BODY_QUEUE_LIST;
     request.queue_list = &body;
-    result = ask_page(client, &request, ODEON__REPLY__BODY_QUEUE_LIST, ret, &answer);
+    result = admin_list_ask_page(client, &request, ODEON__REPLY__BODY_QUEUE_LIST, ret, &answer);
     if (result < 0)
         return result;
     reply = answer.reply->queue_list;
@@ -218,7 +219,7 @@ int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64
     }
     if (list)
         list->next = list->n ? (uint64_t)reply->queues[list->n - 1]->id + 1 : after;
-    return finish(list, &answer, ret);
+    return admin_list_finish(list, &answer, ret);
 }
 
 struct odeon_client_info admin_client_info(void *arena, const Odeon__Client *from)
@@ -253,7 +254,7 @@ int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_
     body.page = &page;
     request.body_case = ODEON__REQUEST__BODY_CLIENT_LIST;
     request.client_list = &body;
-    result = ask_page(client, &request, ODEON__REPLY__BODY_CLIENT_LIST, ret, &answer);
+    result = admin_list_ask_page(client, &request, ODEON__REPLY__BODY_CLIENT_LIST, ret, &answer);
     if (result < 0)
         return result;
     reply = answer.reply->client_list;
@@ -262,5 +263,5 @@ int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_
         ((struct odeon_client_info *)list->rows)[i] = admin_client_info(list, reply->clients[i]);
     if (list)
         list->next = list->n ? reply->clients[list->n - 1]->id : after;
-    return finish(list, &answer, ret);
+    return admin_list_finish(list, &answer, ret);
 }

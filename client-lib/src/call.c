@@ -13,7 +13,7 @@
 #define KEPT_BYTES_MAX ODEON_BACKLOG_BYTES_DEFAULT
 
 /* Copies a delivery aside, for odeon_receive() to return later. */
-static int keep(struct odeon_port *port, const struct odeon_delivery *delivery)
+static int call_keep(struct odeon_port *port, const struct odeon_delivery *delivery)
 {
     struct port_kept *kept;
 
@@ -32,8 +32,8 @@ static int keep(struct odeon_port *port, const struct odeon_delivery *delivery)
 
 /* What a delivery is to the call: its outcome, or -EAGAIN for something else, which has been kept
  * or dropped; -ENOBUFS, -ENOMEM: it should have been kept and could not be. */
-static int judge(struct odeon_port *port, uint64_t correlation,
-                 const struct odeon_delivery *delivery)
+static int call_judge(struct odeon_port *port, uint64_t correlation,
+                      const struct odeon_delivery *delivery)
 {
     int result = -EAGAIN;
 
@@ -42,7 +42,7 @@ static int judge(struct odeon_port *port, uint64_t correlation,
     else if (delivery->correlation == correlation && delivery->flags & 1)
         result = ODEON_CALL_REPLY;
     else if (!port_is_late(delivery)) {
-        int error = keep(port, delivery);
+        int error = call_keep(port, delivery);
 
         if (error < 0)
             return error;
@@ -55,14 +55,14 @@ static int judge(struct odeon_port *port, uint64_t correlation,
 }
 
 /* Takes what has arrived: an outcome, -EAGAIN: the reply is not among it, or an error. */
-static int look_for_reply(struct odeon_port *port, uint64_t correlation,
-                          struct odeon_delivery *ret_reply)
+static int call_look_for_reply(struct odeon_port *port, uint64_t correlation,
+                               struct odeon_delivery *ret_reply)
 {
     uint64_t before = port->delivery_taken;
     int result;
 
     while ((result = port_take(port, ret_reply)) > 0) {
-        result = judge(port, correlation, ret_reply);
+        result = call_judge(port, correlation, ret_reply);
         if (result == -ENOBUFS || result == -ENOMEM)
             port->delivery_taken = before; /* stays in the ring */
         if (result != -EAGAIN)
@@ -72,11 +72,11 @@ static int look_for_reply(struct odeon_port *port, uint64_t correlation,
     return result < 0 ? result : -EAGAIN;
 }
 
-static int wait_for_reply(struct odeon_port *port, uint64_t correlation, int64_t deadline_ns,
-                          struct odeon_delivery *ret_reply)
+static int call_wait_for_reply(struct odeon_port *port, uint64_t correlation, int64_t deadline_ns,
+                               struct odeon_delivery *ret_reply)
 {
     for (;;) {
-        int result = look_for_reply(port, correlation, ret_reply);
+        int result = call_look_for_reply(port, correlation, ret_reply);
 
         if (result == -EAGAIN) {
             result = port_wait_delivery(port, deadline_ns);
@@ -119,7 +119,7 @@ int odeon_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void 
         port_post_until(port, to, type, ENVELOPE_CORRELATED, correlation, data, size, deadline_ns);
     if (result < 0)
         return result;
-    result = wait_for_reply(port, correlation, deadline_ns, ret_reply);
+    result = call_wait_for_reply(port, correlation, deadline_ns, ret_reply);
     if (result != ODEON_CALL_REPLY && result != ODEON_CALL_REFUSED)
         *ret_reply = (struct odeon_delivery){ 0 };
     return result;

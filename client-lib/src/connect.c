@@ -18,7 +18,7 @@
 
 enum { ALIVE_BYTES = 4096 }; /* the kernel rounds up to its page */
 
-static int alive_new(const _Atomic uint32_t **ret_alive)
+static int connect_alive_new(const _Atomic uint32_t **ret_alive)
 {
     _Atomic uint32_t *word =
         mmap(NULL, ALIVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -36,7 +36,7 @@ static int alive_new(const _Atomic uint32_t **ret_alive)
     return 0;
 }
 
-static int explain_connect(int error, const char *path)
+static int connect_explain_connect(int error, const char *path)
 {
     switch (error) {
     case -ENOENT:
@@ -81,7 +81,7 @@ int client_open_socket(const char *path, bool now, int *ret_socket)
     if (result == 0 && now) /* from here on it waits */
         result = fcntl(fd, F_SETFL, 0);
     if (result < 0) {
-        result = explain_connect(-errno, path);
+        result = connect_explain_connect(-errno, path);
         close(fd);
         return result;
     }
@@ -89,8 +89,8 @@ int client_open_socket(const char *path, bool now, int *ret_socket)
     return 0;
 }
 
-static void fill_hello(const struct odeon_client *client, Odeon__Resume *resume,
-                       Odeon__Hello *hello, Odeon__Request *request)
+static void connect_fill_hello(const struct odeon_client *client, Odeon__Resume *resume,
+                               Odeon__Hello *hello, Odeon__Request *request)
 {
     odeon__hello__init(hello);
     odeon__request__init(request);
@@ -107,7 +107,7 @@ int client_send_hello(struct odeon_client *client, Odeon__Resume *resume)
     Odeon__Request request;
     Odeon__Hello hello;
 
-    fill_hello(client, resume, &hello, &request);
+    connect_fill_hello(client, resume, &hello, &request);
     request.id = ++client->last_id;
     client->hellos++;
     return wire_send(client->socket, &request.base, client->frame);
@@ -122,14 +122,14 @@ void client_take_identity(struct odeon_client *client, const Odeon__HelloReply *
         memcpy(client->token, hello->token.data, sizeof(client->token));
 }
 
-static int say_hello(struct odeon_client *client)
+static int connect_say_hello(struct odeon_client *client)
 {
     struct client_answer answer;
     Odeon__Request request;
     Odeon__Hello hello;
     int result;
 
-    fill_hello(client, NULL, &hello, &request);
+    connect_fill_hello(client, NULL, &hello, &request);
     result = client_call(client, &request, ODEON__REPLY__BODY_HELLO, &answer);
     if (result < 0)
         return result;
@@ -145,7 +145,7 @@ static int say_hello(struct odeon_client *client)
     return result;
 }
 
-static void client_free(struct odeon_client *client)
+static void connect_client_free(struct odeon_client *client)
 {
     if (client->socket >= 0)
         close(client->socket);
@@ -159,7 +159,7 @@ static void client_free(struct odeon_client *client)
     free(client);
 }
 
-static struct odeon_client *client_new(const char *path, const char *name)
+static struct odeon_client *connect_client_new(const char *path, const char *name)
 {
     struct odeon_client *client = calloc(1, sizeof(*client));
 
@@ -173,8 +173,8 @@ static struct odeon_client *client_new(const char *path, const char *name)
     names_init(&client->names);
     pthread_mutex_init(&client->mutex, NULL);
     client->frame = malloc(sizeof(*client->frame));
-    if (!client->frame || !client->path || !client->name || alive_new(&client->alive) < 0) {
-        client_free(client);
+    if (!client->frame || !client->path || !client->name || connect_alive_new(&client->alive) < 0) {
+        connect_client_free(client);
         return NULL;
     }
     return client;
@@ -192,14 +192,14 @@ int odeon_connect(const char *path, const char *name, struct odeon_client **ret_
         path = secure_getenv("ODEON_SOCKET");
     if (!path || !*path)
         path = ODEON_SOCKET_DEFAULT;
-    client = client_new(path, name);
+    client = connect_client_new(path, name);
     if (!client)
         return error_set_literal(-ENOMEM, "odeon_connect: no memory");
     result = client_open_socket(path, false, &client->socket);
     if (result == 0)
-        result = say_hello(client);
+        result = connect_say_hello(client);
     if (result < 0) {
-        client_free(client);
+        connect_client_free(client);
         return result;
     }
     *ret_client = client;
@@ -221,7 +221,7 @@ int client_check(const struct odeon_client *client)
 /* The end of a connection says everything to the odeond at its other end. Where that one has died,
  * the next one learns it from the ports' memory when it starts, or, when it has started already,
  * from a greeting that ends with its connection. */
-static void take_leave(struct odeon_client *client)
+static void connect_take_leave(struct odeon_client *client)
 {
     for (struct odeon_port *port = client->ports; port; port = port->next)
         port_depart(port);
@@ -240,13 +240,13 @@ struct odeon_client *odeon_disconnect(struct odeon_client *client)
      * gives back memory and descriptors and tells nobody; the mutex may be held by a thread that
      * does not exist here, so it is not asked. */
     if (client_check(client) == 0)
-        take_leave(client);
+        connect_take_leave(client);
     while (client->ports) {
         struct odeon_port *port = client->ports;
 
         client->ports = port->next;
         port_free(port);
     }
-    client_free(client);
+    connect_client_free(client);
     return NULL;
 }

@@ -10,7 +10,7 @@
 
 /* Arguments are checked here where the answer would be less clear from afar; the service checks
  * everything again. */
-static int check_name(const char *what, const char *name)
+static int lookup_check_name(const char *what, const char *name)
 {
     size_t length = name ? strnlen(name, ODEON_NAME_MAX + 1) : 0;
 
@@ -22,14 +22,14 @@ static int check_name(const char *what, const char *name)
     return 0;
 }
 
-static int check_type(const struct odeon_message_type *type)
+static int lookup_check_type(const struct odeon_message_type *type)
 {
     int result;
 
     if (!type || type->struct_size < offsetof(struct odeon_message_type, id))
         return error_set_literal(
             -EINVAL, "message type: no description was given, or struct_size is not set");
-    result = check_name("message type", type->name);
+    result = lookup_check_name("message type", type->name);
     if (result < 0)
         return result;
     if (type->fields && strnlen(type->fields, ODEON_FIELDS_MAX + 1) > ODEON_FIELDS_MAX)
@@ -52,7 +52,7 @@ int odeon_message_id(struct odeon_client *client, const struct odeon_message_typ
     int result = client_check(client);
 
     if (result == 0)
-        result = check_type(type);
+        result = lookup_check_type(type);
     if (result == 0 && !ret_id)
         result = error_set_literal(-EINVAL, "odeon_message_id: no place for the id");
     if (result < 0)
@@ -83,7 +83,7 @@ int odeon_message_id(struct odeon_client *client, const struct odeon_message_typ
     return 0;
 }
 
-static int ask_ref(struct odeon_client *client, Odeon__Request *request, odeon_ref *ret_ref)
+static int lookup_ask_ref(struct odeon_client *client, Odeon__Request *request, odeon_ref *ret_ref)
 {
     struct client_answer answer;
     int result = client_call(client, request, ODEON__REPLY__BODY_REF, &answer);
@@ -103,13 +103,13 @@ int odeon_lookup(struct odeon_client *client, const char *name, odeon_ref *ret_r
     int result = client_check(client);
 
     if (result == 0)
-        result = check_name("odeon_lookup", name);
+        result = lookup_check_name("odeon_lookup", name);
     if (result < 0)
         return result;
     lookup.name = (char *)(uintptr_t)name;
     request.body_case = ODEON__REQUEST__BODY_LOOKUP;
     request.lookup = &lookup;
-    return ask_ref(client, &request, ret_ref);
+    return lookup_ask_ref(client, &request, ret_ref);
 }
 
 int odeon_spawn(struct odeon_client *client, const char *type, const char *name, const void *args,
@@ -118,7 +118,7 @@ int odeon_spawn(struct odeon_client *client, const char *type, const char *name,
     return odeon_admin_actor_spawn(client, type, name, args, args_size, NULL, ret_ref);
 }
 
-static int fill_where(const struct odeon_spawn_where *where, Odeon__Spawn *spawn)
+static int lookup_fill_where(const struct odeon_spawn_where *where, Odeon__Spawn *spawn)
 {
     if (where->struct_size < sizeof(*where))
         return error_set(-EINVAL,
@@ -142,11 +142,11 @@ int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const
     int result = client_check(client);
 
     if (result == 0)
-        result = check_name("odeon_spawn: actor type", type);
+        result = lookup_check_name("odeon_spawn: actor type", type);
     if (result == 0 && name)
-        result = check_name("odeon_spawn: actor", name);
+        result = lookup_check_name("odeon_spawn: actor", name);
     if (result == 0 && where)
-        result = fill_where(where, &spawn);
+        result = lookup_fill_where(where, &spawn);
     if (result < 0)
         return result;
     if (args_size > ODEON_SPAWN_ARGS_MAX)
@@ -162,7 +162,7 @@ int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const
     spawn.args.len = args_size;
     request.body_case = ODEON__REQUEST__BODY_SPAWN;
     request.spawn = &spawn;
-    return ask_ref(client, &request, ret_ref);
+    return lookup_ask_ref(client, &request, ret_ref);
 }
 
 int odeon_plugin_load(struct odeon_client *client, const char *path)

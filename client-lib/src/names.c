@@ -25,8 +25,8 @@ void names_fini(struct names *names)
 
 /* The type's entry, or the free one where it belongs. There is always a free one: at most half is
  * used. */
-static struct name_entry *entry_of(struct name_entry *entries, size_t size,
-                                   const struct odeon_message_type *type)
+static struct name_entry *names_entry_of(struct name_entry *entries, size_t size,
+                                         const struct odeon_message_type *type)
 {
     size_t at = (size_t)((uintptr_t)type * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (size - 1);
 
@@ -41,7 +41,7 @@ uint32_t names_find(struct names *names, const struct odeon_message_type *type)
 
     pthread_mutex_lock(&names->mutex);
     if (names->size > 0) {
-        const struct name_entry *entry = entry_of(names->entries, names->size, type);
+        const struct name_entry *entry = names_entry_of(names->entries, names->size, type);
 
         if (entry->type && entry->version == type->version && strcmp(entry->name, type->name) == 0)
             id = entry->id;
@@ -59,7 +59,7 @@ static void names_grow(struct names *names)
         return;
     for (size_t i = 0; i < names->size; i++)
         if (names->entries[i].type)
-            *entry_of(entries, size, names->entries[i].type) = names->entries[i];
+            *names_entry_of(entries, size, names->entries[i].type) = names->entries[i];
     free(names->entries);
     names->entries = entries;
     names->size = size;
@@ -73,7 +73,7 @@ void names_add(struct names *names, const struct odeon_message_type *type, uint3
     if (names->used * 2 >= names->size)
         names_grow(names);
     if (names->size > 0) {
-        entry = entry_of(names->entries, names->size, type);
+        entry = names_entry_of(names->entries, names->size, type);
         if (entry->type || names->used * 2 < names->size) {
             names->used += !entry->type;
             *entry = (struct name_entry){ .type = type, .id = id, .version = type->version };

@@ -19,7 +19,7 @@
 
 /* A smaller ring than the protocol's smallest is taken, too: what it holds is the service's to
  * decide. */
-static int check_ring(const char *what, uint64_t bytes, uint32_t offset, size_t words)
+static int port_check_ring(const char *what, uint64_t bytes, uint32_t offset, size_t words)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
@@ -37,7 +37,7 @@ static int check_ring(const char *what, uint64_t bytes, uint32_t offset, size_t 
 }
 
 /* The descriptor must be a memory file that nobody can shrink under us: SIGBUS would be the end. */
-static int check_memory(const char *what, int fd, uint64_t bytes)
+static int port_check_memory(const char *what, int fd, uint64_t bytes)
 {
     int seals = fcntl(fd, F_GET_SEALS);
     struct stat status;
@@ -54,8 +54,8 @@ static int check_memory(const char *what, int fd, uint64_t bytes)
     return 0;
 }
 
-static int map_twice(int fd, uint32_t offset, uint64_t ring, int protection, void **ret_mapping,
-                     size_t *ret_size)
+static int port_map_twice(int fd, uint32_t offset, uint64_t ring, int protection,
+                          void **ret_mapping, size_t *ret_size)
 {
     size_t once = offset + (size_t)ring, size = once + (size_t)ring;
     uint8_t *base = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -75,20 +75,20 @@ static int map_twice(int fd, uint32_t offset, uint64_t ring, int protection, voi
     return 0;
 }
 
-static int check_plan(const struct port_plan *plan)
+static int port_check_plan(const struct port_plan *plan)
 {
-    int result = check_ring("submission", plan->submission_bytes, plan->submission_offset,
-                            sizeof(struct port_client));
+    int result = port_check_ring("submission", plan->submission_bytes, plan->submission_offset,
+                                 sizeof(struct port_client));
 
     if (result == 0)
-        result = check_ring("delivery", plan->delivery_bytes, plan->delivery_offset,
-                            sizeof(struct port_executor));
+        result = port_check_ring("delivery", plan->delivery_bytes, plan->delivery_offset,
+                                 sizeof(struct port_executor));
     if (result == 0)
-        result = check_memory("client", plan->client_memory,
-                              plan->submission_offset + plan->submission_bytes);
+        result = port_check_memory("client", plan->client_memory,
+                                   plan->submission_offset + plan->submission_bytes);
     if (result == 0)
-        result = check_memory("executor", plan->executor_memory,
-                              plan->delivery_offset + plan->delivery_bytes);
+        result = port_check_memory("executor", plan->executor_memory,
+                                   plan->delivery_offset + plan->delivery_bytes);
     if (result == 0 && (plan->payload_max == 0 || plan->payload_max > ODEON_PAYLOAD_MAX))
         result = error_set(-EPROTO,
                            "the service allows payloads of %u bytes: this library knows 1 to %d",
@@ -118,12 +118,13 @@ static int port_read_cursors(struct odeon_port *port)
 
 static int port_map(struct odeon_port *port, const struct port_plan *plan)
 {
-    int result = map_twice(plan->client_memory, plan->submission_offset, plan->submission_bytes,
-                           PROT_READ | PROT_WRITE, &port->mapping[0], &port->mapping_size[0]);
+    int result =
+        port_map_twice(plan->client_memory, plan->submission_offset, plan->submission_bytes,
+                       PROT_READ | PROT_WRITE, &port->mapping[0], &port->mapping_size[0]);
 
     if (result == 0)
-        result = map_twice(plan->executor_memory, plan->delivery_offset, plan->delivery_bytes,
-                           PROT_READ, &port->mapping[1], &port->mapping_size[1]);
+        result = port_map_twice(plan->executor_memory, plan->delivery_offset, plan->delivery_bytes,
+                                PROT_READ, &port->mapping[1], &port->mapping_size[1]);
     if (result < 0)
         return result;
     port->mine = port->mapping[0];
@@ -138,7 +139,7 @@ static int port_map(struct odeon_port *port, const struct port_plan *plan)
 int port_new(struct port_plan *plan, const _Atomic uint32_t *alive, struct odeon_port **ret_port)
 {
     struct odeon_port *port;
-    int result = check_plan(plan);
+    int result = port_check_plan(plan);
 
     if (result < 0)
         return result;
@@ -169,7 +170,7 @@ int port_new(struct port_plan *plan, const _Atomic uint32_t *alive, struct odeon
     return 0;
 }
 
-static void free_kept(struct port_kept_list *list)
+static void port_free_kept(struct port_kept_list *list)
 {
     struct port_kept *kept;
 
@@ -194,8 +195,8 @@ void port_free(struct odeon_port *port)
         close(port->doorbell);
     if (port->pipe >= 0)
         close(port->pipe);
-    free_kept(&port->kept);
-    free_kept(&port->returned);
+    port_free_kept(&port->kept);
+    port_free_kept(&port->returned);
     free(port);
 }
 

@@ -13,7 +13,8 @@
 /* What a program that was compiled with an earlier version of the struct does not have is 0. */
 enum { OPTIONS_LEAST = offsetof(struct odeon_port_options, overflow) };
 
-static int take_options(const struct odeon_port_options *options, struct odeon_port_options *ret)
+static int port_open_take_options(const struct odeon_port_options *options,
+                                  struct odeon_port_options *ret)
 {
     const unsigned char *bytes = (const unsigned char *)options;
 
@@ -38,7 +39,7 @@ static int take_options(const struct odeon_port_options *options, struct odeon_p
     return 0;
 }
 
-static int take_fd(struct client_answer *answer, size_t index)
+static int port_open_take_fd(struct client_answer *answer, size_t index)
 {
     int fd = index < answer->n_fds ? answer->fds[index] : -1;
 
@@ -72,8 +73,8 @@ static int port_new_from_answer(struct odeon_client *client, struct client_answe
     memcpy(plan.token, reply->token.data, sizeof(plan.token));
     plan.client_memory = answer->fds[0]; /* stay with the answer: a mapping needs no descriptor */
     plan.executor_memory = answer->fds[1];
-    plan.doorbell = take_fd(answer, 2);
-    plan.pipe = take_fd(answer, 3);
+    plan.doorbell = port_open_take_fd(answer, 2);
+    plan.pipe = port_open_take_fd(answer, 3);
     result = port_new(&plan, client->alive, ret_port);
     if (result < 0) {
         wire_close_fds(&plan.doorbell, 1);
@@ -83,7 +84,7 @@ static int port_new_from_answer(struct odeon_client *client, struct client_answe
 }
 
 /* A client that is away need not ask: it does not claim the port when it comes back. */
-static void ask_close(struct odeon_client *client, uint32_t id)
+static void port_open_ask_close(struct odeon_client *client, uint32_t id)
 {
     Odeon__PortClose close = ODEON__PORT_CLOSE__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
@@ -110,7 +111,7 @@ static int open_once(struct odeon_client *client, Odeon__Request *request, bool 
 
         /* the text of what went wrong, not of a failure to give the port back */
         snprintf(why, sizeof(why), "%s", odeon_error_text());
-        ask_close(client, answer.reply->port_open->port_id);
+        port_open_ask_close(client, answer.reply->port_open->port_id);
         error_set(result, "%s", why);
     } else {
         port->client = client;
@@ -134,7 +135,7 @@ int odeon_port_open(struct odeon_client *client, const struct odeon_port_options
     int result = client_check(client);
 
     if (result == 0)
-        result = take_options(options, &chosen);
+        result = port_open_take_options(options, &chosen);
     if (result == 0 && !ret_port)
         result = error_set_literal(-EINVAL, "odeon_port_open: no place for the port");
     if (result < 0)
@@ -160,7 +161,7 @@ struct odeon_port *odeon_port_close(struct odeon_port *port)
         /* out of the list first: no event finds a port that is being freed */
         client_remove_port(port->client, port);
         port_depart(port);
-        ask_close(port->client, port->id);
+        port_open_ask_close(port->client, port->id);
     } else if (port->client) {
         /* a forked child has one thread and a mutex that may be held for ever */
         for (struct odeon_port **at = &port->client->ports; *at; at = &(*at)->next)

@@ -19,7 +19,7 @@ enum {
 
 /* Reads the executor's cursor again. Acquire: read of what the executor released after it had
  * copied the records (P1), so the bytes in front of it may be overwritten. */
-static int refresh_head(struct odeon_port *port)
+static int post_refresh_head(struct odeon_port *port)
 {
     uint64_t head = atomic_load_explicit(&port->theirs->submission_head, memory_order_acquire);
 
@@ -31,13 +31,13 @@ static int refresh_head(struct odeon_port *port)
 }
 
 /* 0: there is room for `bytes`. */
-static inline int find_room(struct odeon_port *port, uint64_t bytes)
+static inline int post_find_room(struct odeon_port *port, uint64_t bytes)
 {
     int result;
 
     if (port->submission_tail + bytes - port->submission_head <= port->submission_size)
         return 0;
-    result = refresh_head(port);
+    result = post_refresh_head(port);
     if (result < 0)
         return result;
     if (port->submission_tail + bytes - port->submission_head <= port->submission_size)
@@ -45,8 +45,8 @@ static inline int find_room(struct odeon_port *port, uint64_t bytes)
     return error_set_literal(-EAGAIN, "the port's submission ring is full");
 }
 
-static int explain_arguments(const struct odeon_port *port, odeon_ref to, uint32_t type,
-                             size_t size)
+static int post_explain_arguments(const struct odeon_port *port, odeon_ref to, uint32_t type,
+                                  size_t size)
 {
     if (type == 0 || type > UINT16_MAX)
         return error_set(-EINVAL, "%u is no message type: use the id from odeon_message_id()",
@@ -77,8 +77,8 @@ int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t f
     /* `size` is compared first: only then do the sums above mean anything */
     if (size > port->payload_max || type - 1 >= UINT16_MAX || actor_ref_generation(to) == 0 ||
         actor_ref_slot(to) >= port->actors_max || bytes > port->submission_size)
-        return explain_arguments(port, to, type, size);
-    result = find_room(port, bytes);
+        return post_explain_arguments(port, to, type, size);
+    result = post_find_room(port, bytes);
     if (result < 0)
         return result;
     record = (struct envelope *)(port->submission +
@@ -97,7 +97,7 @@ int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t f
     return 0;
 }
 
-static inline void publish(struct odeon_port *port)
+static inline void post_publish(struct odeon_port *port)
 {
     if (port->submission_tail == port->submission_published)
         return;
@@ -122,21 +122,21 @@ static inline int post(struct odeon_port *port, odeon_ref to, uint32_t type, uin
         return result;
     if (size > 0)
         memcpy(payload, data, size);
-    publish(port);
+    post_publish(port);
     return 0;
 }
 
 /* 1: the head has moved so far that `bytes` fit; 0: it has not. */
-static int has_room(struct odeon_port *port, uint64_t bytes)
+static int post_has_room(struct odeon_port *port, uint64_t bytes)
 {
-    int result = refresh_head(port);
+    int result = post_refresh_head(port);
 
     if (result < 0)
         return result;
     return port->submission_tail + bytes - port->submission_head <= port->submission_size;
 }
 
-static int spin_for_room(struct odeon_port *port, uint64_t bytes)
+static int post_spin_for_room(struct odeon_port *port, uint64_t bytes)
 {
     int64_t end_ns = monotonic_ns() + WAIT_SPIN_NS;
     int result;
@@ -144,14 +144,14 @@ static int spin_for_room(struct odeon_port *port, uint64_t bytes)
     do {
         for (int i = 0; i < 16; i++)
             cpu_relax();
-        result = has_room(port, bytes);
+        result = post_has_room(port, bytes);
     } while (result == 0 && monotonic_ns() < end_ns);
     return result;
 }
 
 /* Sleeps once, until the executor has taken something, the deadline, or the slice's end. */
-static int sleep_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns,
-                          int64_t slice_ns)
+static int post_sleep_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns,
+                               int64_t slice_ns)
 {
     uint32_t seen = atomic_load_explicit(&port->theirs->room_futex, memory_order_acquire);
     int result;
@@ -162,21 +162,21 @@ static int sleep_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadl
     atomic_store_explicit(&port->mine->room_wait, port_wait_word(port, PORT_WAIT_FUTEX),
                           memory_order_relaxed);
     full_barrier();
-    result = has_room(port, bytes);
+    result = post_has_room(port, bytes);
     if (result == 0 && port_open(port))
         futex_wait_shared(&port->theirs->room_futex, seen, deadline_ns, slice_ns);
     atomic_store_explicit(&port->mine->room_wait, PORT_WAIT_NONE, memory_order_relaxed);
-    return result == 0 ? has_room(port, bytes) : result;
+    return result == 0 ? post_has_room(port, bytes) : result;
 }
 
 /* 0: room; -ETIMEDOUT, -EPIPE, -EPROTO. */
-static int wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns)
+static int post_wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadline_ns)
 {
     int64_t slice_ns = WAIT_SLICE_FIRST_NS;
     int result;
 
-    publish(port); /* what is reserved and not published never makes room */
-    result = spin_for_room(port, bytes);
+    post_publish(port); /* what is reserved and not published never makes room */
+    result = post_spin_for_room(port, bytes);
     while (result == 0) {
         if (!port_open(port))
             return port_explain(port);
@@ -184,7 +184,7 @@ static int wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t deadli
             return error_set_literal(-ETIMEDOUT,
                                      "the port's submission ring stayed full: the service takes "
                                      "less than is posted, or stands still");
-        result = sleep_for_room(port, bytes, deadline_ns, slice_ns);
+        result = post_sleep_for_room(port, bytes, deadline_ns, slice_ns);
         if (result == 0 && port->client)
             client_poll_events(port->client); /* is the service still there? */
         slice_ns = slice_ns * 2 > WAIT_SLICE_MAX_NS ? WAIT_SLICE_MAX_NS : slice_ns * 2;
@@ -202,13 +202,13 @@ int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_
         result = post(port, to, type, flags, correlation, data, size);
         if (result != -EAGAIN)
             return result;
-        result = wait_for_room(port, bytes, deadline_ns);
+        result = post_wait_for_room(port, bytes, deadline_ns);
         if (result < 0)
             return result;
     }
 }
 
-static int check_data(const struct odeon_port *port, const void *data, size_t size)
+static int post_check_data(const struct odeon_port *port, const void *data, size_t size)
 {
     if (port && (data || size == 0))
         return 0;
@@ -218,7 +218,7 @@ static int check_data(const struct odeon_port *port, const void *data, size_t si
 
 int odeon_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size)
 {
-    int result = check_data(port, data, size);
+    int result = post_check_data(port, data, size);
 
     return result < 0 ? result : post(port, to, type, 0, 0, data, size);
 }
@@ -226,7 +226,7 @@ int odeon_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void 
 int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
                     size_t size, int64_t timeout_ns)
 {
-    int result = check_data(port, data, size);
+    int result = post_check_data(port, data, size);
 
     if (result == 0)
         result = post(port, to, type, 0, 0, data, size);
@@ -239,7 +239,7 @@ int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const 
 int odeon_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t type,
                           uint64_t correlation, const void *data, size_t size)
 {
-    int result = check_data(port, data, size);
+    int result = post_check_data(port, data, size);
 
     if (result < 0)
         return result;
@@ -253,7 +253,7 @@ int odeon_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t type,
 int odeon_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
                       size_t size)
 {
-    int result = check_data(port, data, size);
+    int result = post_check_data(port, data, size);
 
     return result < 0 ? result : post(port, to, type, ENVELOPE_URGENT, 0, data, size);
 }
@@ -261,7 +261,7 @@ int odeon_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type, cons
 void *odeon_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t size)
 {
     void *payload = NULL;
-    int result = check_data(port, "", size);
+    int result = post_check_data(port, "", size);
 
     if (result == 0)
         result = port_reserve(port, to, type, 0, 0, size, &payload);
@@ -273,5 +273,5 @@ void *odeon_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t
 void odeon_commit(struct odeon_port *port)
 {
     if (port && !port_forked(port))
-        publish(port);
+        post_publish(port);
 }

@@ -12,7 +12,7 @@
 #include "client-lib/src/error.h"
 
 /* 1: the ring has something to take; 0: it has not; -EPROTO. */
-static int refresh_tail(struct odeon_port *port)
+static int receive_refresh_tail(struct odeon_port *port)
 {
     uint64_t tail;
 
@@ -35,7 +35,7 @@ int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery)
     const uint8_t *record = port->delivery + (port->delivery_taken & (port->delivery_size - 1));
     uint64_t left, prefix;
     struct envelope envelope;
-    int result = refresh_tail(port);
+    int result = receive_refresh_tail(port);
 
     if (result <= 0)
         return result;
@@ -73,7 +73,7 @@ bool port_is_late(const struct odeon_delivery *delivery)
            (delivery->flags & 1 || delivery->type == MESSAGE_TYPE_REFUSAL);
 }
 
-static void release_room(struct odeon_port *port)
+static void receive_release_room(struct odeon_port *port)
 {
     port->lent = false;
     if (port->delivery_released == port->delivery_taken)
@@ -92,10 +92,10 @@ static void release_room(struct odeon_port *port)
 void port_give_back(struct odeon_port *port)
 {
     if (!port->lent)
-        release_room(port);
+        receive_release_room(port);
 }
 
-static struct port_kept *take_kept(struct odeon_port *port)
+static struct port_kept *receive_take_kept(struct odeon_port *port)
 {
     struct port_kept *kept = STAILQ_FIRST(&port->kept);
 
@@ -111,7 +111,7 @@ static int receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
     int result;
 
     if (!STAILQ_EMPTY(&port->kept)) { /* L4 */
-        *ret_delivery = take_kept(port)->delivery;
+        *ret_delivery = receive_take_kept(port)->delivery;
         return 1;
     }
     while ((result = port_take(port, ret_delivery)) > 0) {
@@ -124,7 +124,8 @@ static int receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
     return result;
 }
 
-static int check_receive(const struct odeon_port *port, const struct odeon_delivery *ret_delivery)
+static int receive_check_receive(const struct odeon_port *port,
+                                 const struct odeon_delivery *ret_delivery)
 {
     if (!port || !ret_delivery)
         return error_set_literal(-EINVAL, port ? "no place for the delivery" : "no port was given");
@@ -133,7 +134,7 @@ static int check_receive(const struct odeon_port *port, const struct odeon_deliv
 
 int odeon_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
 {
-    int result = check_receive(port, ret_delivery);
+    int result = receive_check_receive(port, ret_delivery);
 
     if (result < 0)
         return result;
@@ -148,7 +149,7 @@ int odeon_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
     return result;
 }
 
-static int spin_for_delivery(struct odeon_port *port)
+static int receive_spin_for_delivery(struct odeon_port *port)
 {
     int64_t end_ns = monotonic_ns() + WAIT_SPIN_NS;
     int result;
@@ -156,13 +157,14 @@ static int spin_for_delivery(struct odeon_port *port)
     do {
         for (int i = 0; i < 16; i++)
             cpu_relax();
-        result = refresh_tail(port);
+        result = receive_refresh_tail(port);
     } while (result == 0 && monotonic_ns() < end_ns);
     return result;
 }
 
 /* Sleeps once, until the executor has delivered something, the deadline, or the slice's end. */
-static int sleep_for_delivery(struct odeon_port *port, int64_t deadline_ns, int64_t slice_ns)
+static int receive_sleep_for_delivery(struct odeon_port *port, int64_t deadline_ns,
+                                      int64_t slice_ns)
 {
     uint32_t seen = atomic_load_explicit(&port->theirs->delivery_futex, memory_order_acquire);
     int result;
@@ -173,24 +175,24 @@ static int sleep_for_delivery(struct odeon_port *port, int64_t deadline_ns, int6
     atomic_store_explicit(&port->mine->delivery_wait, port_wait_word(port, PORT_WAIT_FUTEX),
                           memory_order_relaxed);
     full_barrier();
-    result = refresh_tail(port);
+    result = receive_refresh_tail(port);
     if (result == 0 && port_open(port))
         futex_wait_shared(&port->theirs->delivery_futex, seen, deadline_ns, slice_ns);
     atomic_store_explicit(&port->mine->delivery_wait, PORT_WAIT_NONE, memory_order_relaxed);
-    return result == 0 ? refresh_tail(port) : result;
+    return result == 0 ? receive_refresh_tail(port) : result;
 }
 
 int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns)
 {
     int64_t slice_ns = WAIT_SLICE_FIRST_NS;
-    int result = spin_for_delivery(port);
+    int result = receive_spin_for_delivery(port);
 
     while (result == 0) {
         if (!port_open(port))
-            return (result = refresh_tail(port)) == 0 ? port_explain(port) : result;
+            return (result = receive_refresh_tail(port)) == 0 ? port_explain(port) : result;
         if (deadline_ns != DEADLINE_NEVER && monotonic_ns() >= deadline_ns)
             return 0;
-        result = sleep_for_delivery(port, deadline_ns, slice_ns);
+        result = receive_sleep_for_delivery(port, deadline_ns, slice_ns);
         if (result == 0 && port->client)
             client_poll_events(port->client); /* is the service still there? */
         slice_ns = slice_ns * 2 > WAIT_SLICE_MAX_NS ? WAIT_SLICE_MAX_NS : slice_ns * 2;
@@ -226,11 +228,11 @@ void odeon_release(struct odeon_port *port)
         STAILQ_REMOVE_HEAD(&port->returned, link);
         free(kept);
     }
-    release_room(port);
+    receive_release_room(port);
 }
 
 /* 0; -EPIPE: the executor's end is closed. */
-static int drain_pipe(struct odeon_port *port)
+static int receive_drain_pipe(struct odeon_port *port)
 {
     char bytes[64];
     ssize_t got;
@@ -249,13 +251,14 @@ int odeon_port_arm(struct odeon_port *port)
         return result;
     if (port_forked(port))
         return port_explain_fork();
-    ended = drain_pipe(port);
-    /* P4, as in sleep_for_delivery(); the executor writes a byte to the pipe. Drained before armed:
+    ended = receive_drain_pipe(port);
+    /* P4, as in receive_sleep_for_delivery(); the executor writes a byte to the pipe. Drained
+     * before armed:
      * a byte that comes after that belongs to this arming. */
     atomic_store_explicit(&port->mine->delivery_wait, port_wait_word(port, PORT_WAIT_PIPE),
                           memory_order_relaxed);
     full_barrier();
-    result = !STAILQ_EMPTY(&port->kept) ? 1 : refresh_tail(port);
+    result = !STAILQ_EMPTY(&port->kept) ? 1 : receive_refresh_tail(port);
     if (result != 0) {
         atomic_store_explicit(&port->mine->delivery_wait, PORT_WAIT_NONE, memory_order_relaxed);
         return result;

@@ -32,7 +32,7 @@ int client_lose(struct odeon_client *client, int error, const char *why)
     return error_set(error, "%s", why);
 }
 
-static void close_socket(struct odeon_client *client)
+static void reconnect_close_socket(struct odeon_client *client)
 {
     if (client->socket >= 0)
         close(client->socket);
@@ -45,7 +45,7 @@ int client_break(struct odeon_client *client, const char *why)
 
     if (client->lost || client->instance == 0 || client->patience_ns == 0)
         return client_lose(client, -ECONNRESET, why);
-    close_socket(client);
+    reconnect_close_socket(client);
     if (client->link == LINK_UP) {
         client->away_ns = now_ns;
         client->retry_wait_ns = 0;
@@ -59,8 +59,8 @@ int client_break(struct odeon_client *client, const char *why)
 }
 
 /* The ports that the client goes on with.  How many. */
-static size_t list_claims(const struct odeon_client *client, Odeon__PortClaim *claims,
-                          Odeon__PortClaim **list)
+static size_t reconnect_list_claims(const struct odeon_client *client, Odeon__PortClaim *claims,
+                                    Odeon__PortClaim **list)
 {
     size_t n = 0;
 
@@ -78,7 +78,7 @@ static size_t list_claims(const struct odeon_client *client, Odeon__PortClaim *c
     return n;
 }
 
-static int greet(struct odeon_client *client)
+static int reconnect_greet(struct odeon_client *client)
 {
     Odeon__PortClaim claims[ODEON_PORTS_PER_CLIENT_MAX], *list[ODEON_PORTS_PER_CLIENT_MAX];
     Odeon__Resume resume = ODEON__RESUME__INIT;
@@ -91,7 +91,7 @@ static int greet(struct odeon_client *client)
     resume.instance = client->instance;
     resume.token.data = client->token;
     resume.token.len = sizeof(client->token);
-    resume.n_ports = list_claims(client, claims, list);
+    resume.n_ports = reconnect_list_claims(client, claims, list);
     resume.ports = list;
     result = client_send_hello(client, &resume);
     if (result < 0)
@@ -100,7 +100,7 @@ static int greet(struct odeon_client *client)
     return -EAGAIN;
 }
 
-static bool is_among(const Odeon__HelloReply *hello, uint32_t id)
+static bool reconnect_is_among(const Odeon__HelloReply *hello, uint32_t id)
 {
     for (size_t i = 0; i < hello->n_ports; i++)
         if (hello->ports[i] == id)
@@ -108,21 +108,21 @@ static bool is_among(const Odeon__HelloReply *hello, uint32_t id)
     return false;
 }
 
-static int take_welcome(struct odeon_client *client, const Odeon__HelloReply *hello)
+static int reconnect_take_welcome(struct odeon_client *client, const Odeon__HelloReply *hello)
 {
     if (hello->instance != client->instance)
         return client_lose(client, -ECONNRESET, "another service answers where this client's was");
     client_take_identity(client, hello);
     client->link = LINK_UP;
     for (struct odeon_port *port = client->ports; port; port = port->next)
-        if (!is_among(hello, port->id))
+        if (!reconnect_is_among(hello, port->id))
             port_mark_closed(port, -EPIPE,
                              "the service closed the port while its client was not connected");
     return 0;
 }
 
 /* The service has been greeted and says no.  What passes is tried again. */
-static int take_refusal(struct odeon_client *client, const Odeon__Reply *reply)
+static int reconnect_take_refusal(struct odeon_client *client, const Odeon__Reply *reply)
 {
     switch (reply->error) {
     case -EBUSY:
@@ -137,7 +137,7 @@ static int take_refusal(struct odeon_client *client, const Odeon__Reply *reply)
     }
 }
 
-static int take_answer(struct odeon_client *client)
+static int reconnect_take_answer(struct odeon_client *client)
 {
     struct client_answer answer = { 0 };
     int result = client_receive_reply(client, false, &answer);
@@ -145,18 +145,18 @@ static int take_answer(struct odeon_client *client)
     if (result < 0)
         return result; /* -EAGAIN, or broken again */
     if (answer.reply->error < 0)
-        result = take_refusal(client, answer.reply);
+        result = reconnect_take_refusal(client, answer.reply);
     else if (answer.reply->id != client->last_id ||
              answer.reply->body_case != ODEON__REPLY__BODY_HELLO)
         result =
             client_lose(client, -EPROTO, "the service answered a greeting with something else");
     else
-        result = take_welcome(client, answer.reply->hello);
+        result = reconnect_take_welcome(client, answer.reply->hello);
     client_answer_fini(&answer);
     return result;
 }
 
-static int check_patience(struct odeon_client *client)
+static int reconnect_check_patience(struct odeon_client *client)
 {
     char why[96];
 
@@ -175,12 +175,12 @@ int client_come_back(struct odeon_client *client)
         return error_set(client->lost, "the connection to the service is gone (%s): connect again",
                          error_describe(client->lost));
     if (client->link == LINK_AWAY && monotonic_ns() >= client->retry_ns)
-        result = greet(client);
+        result = reconnect_greet(client);
     if (client->link == LINK_GREETING)
-        result = take_answer(client);
+        result = reconnect_take_answer(client);
     if (client->link == LINK_UP && !client->lost)
         return 0;
-    return client->lost ? result : check_patience(client);
+    return client->lost ? result : reconnect_check_patience(client);
 }
 
 int client_wait_back(struct odeon_client *client)

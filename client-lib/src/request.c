@@ -21,7 +21,7 @@ void client_answer_fini(struct client_answer *answer)
     *answer = (struct client_answer){ 0 };
 }
 
-static void handle_event(struct odeon_client *client, const Odeon__Event *event)
+static void request_handle_event(struct odeon_client *client, const Odeon__Event *event)
 {
     if (event->body_case == ODEON__EVENT__BODY_EXECUTOR_RESTARTED)
         client->boots = event->executor_restarted->boots; /* ports live on: nothing else to do */
@@ -61,18 +61,18 @@ int client_receive_reply(struct odeon_client *client, bool wait, struct client_a
 
 /* A record with id 0: an event; or, with an error, the service's last word before it closes the
  * connection. */
-static int handle_unasked(struct odeon_client *client, const Odeon__Reply *reply)
+static int request_handle_unasked(struct odeon_client *client, const Odeon__Reply *reply)
 {
     if (reply->event)
-        handle_event(client, reply->event);
+        request_handle_event(client, reply->event);
     if (reply->error == 0)
         return 0;
     return client_lose(client, reply->error < 0 ? reply->error : -EPROTO,
                        *reply->text ? reply->text : "the service ends the connection");
 }
 
-static int judge_reply(const struct client_answer *answer, Odeon__Reply__BodyCase expected,
-                       bool fds_lost)
+static int request_judge_reply(const struct client_answer *answer, Odeon__Reply__BodyCase expected,
+                               bool fds_lost)
 {
     const Odeon__Reply *reply = answer->reply;
 
@@ -93,8 +93,8 @@ static int judge_reply(const struct client_answer *answer, Odeon__Reply__BodyCas
 
 /* One try on a connection that is up. The reply is in `answer`, or the connection has ended;
  * `ret_sent`: the request may have reached the service. */
-static int try_request(struct odeon_client *client, Odeon__Request *request,
-                       struct client_answer *answer, bool *ret_sent)
+static int request_try_request(struct odeon_client *client, Odeon__Request *request,
+                               struct client_answer *answer, bool *ret_sent)
 {
     int result;
 
@@ -115,7 +115,7 @@ static int try_request(struct odeon_client *client, Odeon__Request *request,
             result =
                 client_lose(client, -EPROTO, "the service answered a request that was not made");
         else
-            result = handle_unasked(client, answer->reply);
+            result = request_handle_unasked(client, answer->reply);
         client_answer_fini(answer);
         if (result < 0)
             return result;
@@ -124,7 +124,7 @@ static int try_request(struct odeon_client *client, Odeon__Request *request,
 
 /* Doing it twice is as good as once. A port that was opened and whose answer did not come is closed
  * by the service: nobody claims it. */
-static bool is_repeatable(const Odeon__Request *request)
+static bool request_is_repeatable(const Odeon__Request *request)
 {
     switch (request->body_case) {
     case ODEON__REQUEST__BODY_PORT_OPEN:
@@ -146,8 +146,8 @@ static bool is_repeatable(const Odeon__Request *request)
 }
 
 /* Under the mutex, which is given away while the service is not there. */
-static int round_trip(struct odeon_client *client, Odeon__Request *request,
-                      Odeon__Reply__BodyCase expected, struct client_answer *answer)
+static int request_round_trip(struct odeon_client *client, Odeon__Request *request,
+                              Odeon__Reply__BodyCase expected, struct client_answer *answer)
 {
     for (;;) {
         bool sent = false;
@@ -155,14 +155,14 @@ static int round_trip(struct odeon_client *client, Odeon__Request *request,
 
         if (result < 0)
             return result;
-        result = try_request(client, request, answer, &sent);
+        result = request_try_request(client, request, answer, &sent);
         if (result == 0) {
             answer->hellos = client->hellos;
-            return judge_reply(answer, expected, client->frame->fds_lost);
+            return request_judge_reply(answer, expected, client->frame->fds_lost);
         }
         if (client->lost || client->link == LINK_UP)
             return result;
-        if (sent && !is_repeatable(request))
+        if (sent && !request_is_repeatable(request))
             return error_set_literal(
                 -ECONNRESET,
                 "odeond ended while the request was under way; whether it was carried out is not "
@@ -179,7 +179,7 @@ int client_call(struct odeon_client *client, Odeon__Request *request,
     if (result < 0)
         return result;
     pthread_mutex_lock(&client->mutex);
-    result = round_trip(client, request, expected, &answer);
+    result = request_round_trip(client, request, expected, &answer);
     pthread_mutex_unlock(&client->mutex);
     if (result < 0 || !ret_answer)
         client_answer_fini(&answer);
@@ -195,7 +195,7 @@ void client_call_now(struct odeon_client *client, Odeon__Request *request)
 
     pthread_mutex_lock(&client->mutex);
     if (client->lost == 0 && client->link == LINK_UP)
-        (void)try_request(client, request, &answer, &sent);
+        (void)request_try_request(client, request, &answer, &sent);
     pthread_mutex_unlock(&client->mutex);
     client_answer_fini(&answer);
 }
@@ -211,7 +211,7 @@ void client_poll_events(struct odeon_client *client)
     while (client->lost == 0 && client->link == LINK_UP &&
            client_receive_reply(client, false, &answer) == 0) {
         if (answer.reply->id == 0)
-            handle_unasked(client, answer.reply);
+            request_handle_unasked(client, answer.reply);
         else
             client_lose(client, -EPROTO, "the service answered a request that was not made");
         client_answer_fini(&answer);

@@ -54,7 +54,7 @@ struct odeon_stats {
     struct derived derived[KNOWN_N];
 };
 
-static const struct known_stat *find_known(const char *name)
+static const struct known_stat *stats_find_known(const char *name)
 {
     for (size_t i = 0; i < KNOWN_N; i++)
         if (strcmp(known[i].name, name) == 0)
@@ -62,7 +62,7 @@ static const struct known_stat *find_known(const char *name)
     return NULL;
 }
 
-static bool find_slot(const struct odeon_stats *stats, const char *name, uint32_t *ret_slot)
+static bool stats_find_slot(const struct odeon_stats *stats, const char *name, uint32_t *ret_slot)
 {
     for (uint32_t i = 0; i < stats->n_stats; i++)
         if (strcmp(stats->names[i], name) == 0) {
@@ -72,18 +72,18 @@ static bool find_slot(const struct odeon_stats *stats, const char *name, uint32_
     return false;
 }
 
-static void take_names(struct odeon_stats *stats)
+static void stats_take_names(struct odeon_stats *stats)
 {
     for (uint32_t i = 0; i < stats->n_stats; i++) {
         memcpy(stats->names[i], stats->header->names[i], STATS_STAT_NAME - 1);
-        stats->of[i] = find_known(stats->names[i]);
+        stats->of[i] = stats_find_known(stats->names[i]);
     }
     for (size_t i = 0; i < KNOWN_N; i++) {
         struct derived *derived = &stats->derived[stats->n_derived];
 
         if (known[i].kind != ODEON_STATS_DERIVED ||
-            !find_slot(stats, known[i].numerator, &derived->numerator) ||
-            !find_slot(stats, known[i].denominator, &derived->denominator))
+            !stats_find_slot(stats, known[i].numerator, &derived->numerator) ||
+            !stats_find_slot(stats, known[i].denominator, &derived->denominator))
             continue;
         derived->known = &known[i];
         stats->n_derived++;
@@ -91,7 +91,7 @@ static void take_names(struct odeon_stats *stats)
 }
 
 /* Sizes may be larger than ours (a newer service of the same version appends), never smaller. */
-static int check_header(struct odeon_stats *stats, const char *path)
+static int stats_check_header(struct odeon_stats *stats, const char *path)
 {
     const struct stats_header *header = stats->header;
 
@@ -119,7 +119,7 @@ static int check_header(struct odeon_stats *stats, const char *path)
     return 0;
 }
 
-static int map_file(struct odeon_stats *stats, const char *path)
+static int stats_map_file(struct odeon_stats *stats, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     struct stat status;
@@ -151,7 +151,7 @@ static int map_file(struct odeon_stats *stats, const char *path)
 }
 
 /* $ODEON_STATS, else `stats` beside $ODEON_SOCKET, else the default. */
-static const char *default_path(char *buffer, size_t size)
+static const char *stats_default_path(char *buffer, size_t size)
 {
     const char *path = secure_getenv("ODEON_STATS"), *socket = secure_getenv("ODEON_SOCKET"),
                *slash;
@@ -175,18 +175,18 @@ int odeon_stats_open(const char *path, struct odeon_stats **ret_stats)
         return error_set_literal(-EINVAL, "odeon_stats_open: no place for the reader");
     *ret_stats = NULL;
     if (!path)
-        path = default_path(buffer, sizeof(buffer));
+        path = stats_default_path(buffer, sizeof(buffer));
     stats = calloc(1, sizeof(*stats));
     if (!stats)
         return error_set_literal(-ENOMEM, "no memory for statistics");
-    result = map_file(stats, path);
+    result = stats_map_file(stats, path);
     if (result == 0)
-        result = check_header(stats, path);
+        result = stats_check_header(stats, path);
     if (result < 0) {
         odeon_stats_close(stats);
         return result;
     }
-    take_names(stats);
+    stats_take_names(stats);
     *ret_stats = stats;
     return 0;
 }
@@ -204,7 +204,7 @@ size_t odeon_stats_n(const struct odeon_stats *stats)
     return stats ? (size_t)stats->n_stats + stats->n_derived : 0;
 }
 
-static const struct known_stat *known_of(const struct odeon_stats *stats, size_t index)
+static const struct known_stat *stats_known_of(const struct odeon_stats *stats, size_t index)
 {
     if (index >= odeon_stats_n(stats))
         return NULL;
@@ -221,47 +221,48 @@ const char *odeon_stats_name(const struct odeon_stats *stats, size_t index)
 
 const char *odeon_stats_doc(const struct odeon_stats *stats, size_t index)
 {
-    const struct known_stat *stat = known_of(stats, index);
+    const struct known_stat *stat = stats_known_of(stats, index);
 
     return stat ? stat->doc : "";
 }
 
 enum odeon_stats_kind odeon_stats_kind(const struct odeon_stats *stats, size_t index)
 {
-    const struct known_stat *stat = known_of(stats, index);
+    const struct known_stat *stat = stats_known_of(stats, index);
 
     return stat ? stat->kind : ODEON_STATS_COUNTER;
 }
 
 /* A caller counts today's workers and the control thread behind them; that one's block is the last
  * of all. */
-static uint32_t block_of(const struct odeon_stats *stats, int worker)
+static uint32_t stats_block_of(const struct odeon_stats *stats, int worker)
 {
     uint32_t workers = atomic_load_explicit(&stats->header->n_workers, memory_order_relaxed);
 
     return (uint32_t)worker == workers ? stats->n_blocks - 1 : (uint32_t)worker;
 }
 
-static const struct stats_worker *worker_of(const struct odeon_stats *stats, uint32_t worker)
+static const struct stats_worker *stats_worker_of(const struct odeon_stats *stats, uint32_t worker)
 {
     return (const struct stats_worker *)((const char *)stats->header + stats->worker_offset +
                                          (size_t)worker * stats->worker_size);
 }
 
 /* One counter, relaxed: counters are independent of each other and of everything else (S1). */
-static uint64_t count_of(const struct odeon_stats *stats, int worker, uint32_t slot)
+static uint64_t stats_count_of(const struct odeon_stats *stats, int worker, uint32_t slot)
 {
     uint64_t sum = 0;
 
     if (worker >= 0)
         return (uint32_t)worker < stats->n_blocks
-                   ? atomic_load_explicit(&worker_of(stats, block_of(stats, worker))->value[slot],
-                                          memory_order_relaxed)
+                   ? atomic_load_explicit(
+                         &stats_worker_of(stats, stats_block_of(stats, worker))->value[slot],
+                         memory_order_relaxed)
                    : 0;
     /* all blocks, not just those of today's workers: a total never falls when workers are taken
      * away */
     for (uint32_t i = 0; i < stats->n_blocks; i++)
-        sum += atomic_load_explicit(&worker_of(stats, i)->value[slot], memory_order_relaxed);
+        sum += atomic_load_explicit(&stats_worker_of(stats, i)->value[slot], memory_order_relaxed);
     return sum;
 }
 
@@ -271,15 +272,15 @@ double odeon_stats_value(struct odeon_stats *stats, int worker, size_t index)
         return 0;
     if (index >= stats->n_stats) {
         const struct derived *derived = &stats->derived[index - stats->n_stats];
-        uint64_t denominator = count_of(stats, worker, derived->denominator);
+        uint64_t denominator = stats_count_of(stats, worker, derived->denominator);
 
         return denominator
-                   ? (double)count_of(stats, worker, derived->numerator) / (double)denominator
+                   ? (double)stats_count_of(stats, worker, derived->numerator) / (double)denominator
                    : 0;
     }
     if (worker < 0 && odeon_stats_kind(stats, index) == ODEON_STATS_GAUGE)
         return 0;
-    return (double)count_of(stats, worker, (uint32_t)index);
+    return (double)stats_count_of(stats, worker, (uint32_t)index);
 }
 
 int odeon_stats_cpu(struct odeon_stats *stats, int worker)
@@ -288,12 +289,12 @@ int odeon_stats_cpu(struct odeon_stats *stats, int worker)
 
     if (!stats || worker < 0 || (uint32_t)worker >= stats->n_blocks)
         return -1;
-    cpu =
-        atomic_load_explicit(&worker_of(stats, block_of(stats, worker))->cpu, memory_order_relaxed);
+    cpu = atomic_load_explicit(&stats_worker_of(stats, stats_block_of(stats, worker))->cpu,
+                               memory_order_relaxed);
     return cpu > INT32_MAX ? -1 : (int)cpu;
 }
 
-static const char *state_name(uint32_t state)
+static const char *stats_state_name(uint32_t state)
 {
     static const char *const names[] = {
         [SERVICE_STARTING] = "starting",
@@ -307,7 +308,8 @@ static const char *state_name(uint32_t state)
     return state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
 }
 
-static void fill_recovery(struct odeon_stats_service *service, const struct stats_header *header)
+static void stats_fill_recovery(struct odeon_stats_service *service,
+                                const struct stats_header *header)
 {
     const struct stats_recovery *total = &header->recovery_total;
 
@@ -374,10 +376,10 @@ int odeon_stats_service(struct odeon_stats *stats, struct odeon_stats_service *r
     service.start_recovered_ns = NOW(start_ns[START_RECOVERED]);
     service.start_loaded_ns = NOW(start_ns[START_LOADED]);
 #undef NOW
-    snprintf(service.state_name, sizeof(service.state_name), "%s", state_name(service.state));
+    snprintf(service.state_name, sizeof(service.state_name), "%s", stats_state_name(service.state));
     memcpy(service.stealing, header->stealing_name, sizeof(service.stealing) - 1);
     memcpy(service.steal_mode, header->steal_mode_name, sizeof(service.steal_mode) - 1);
-    fill_recovery(&service, header);
+    stats_fill_recovery(&service, header);
     memcpy(ret_service, &service, service.struct_size);
     return 0;
 }

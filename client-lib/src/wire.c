@@ -30,7 +30,7 @@ void wire_close_fds(int *fds, size_t n_fds)
         }
 }
 
-static void frame_take_fds(struct wire_frame *frame, struct msghdr *header)
+static void wire_frame_take_fds(struct wire_frame *frame, struct msghdr *header)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
         size_t n;
@@ -67,7 +67,7 @@ int wire_receive(int socket, struct wire_frame *frame, bool wait)
     while (got < 0 && errno == EINTR);
     if (got < 0)
         return -errno;
-    frame_take_fds(frame, &header);
+    wire_frame_take_fds(frame, &header);
     frame->fds_lost = header.msg_flags & MSG_CTRUNC;
     if (header.msg_flags & MSG_TRUNC) {
         wire_close_fds(frame->fds, frame->n_fds);

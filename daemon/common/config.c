@@ -24,7 +24,7 @@ struct reader {
 };
 
 static int __attribute__((format(printf, 3, 4)))
-fail(struct reader *reader, int error, const char *format, ...)
+config_fail(struct reader *reader, int error, const char *format, ...)
 {
     char what[CONFIG_TEXT_MAX];
     va_list args;
@@ -37,7 +37,7 @@ fail(struct reader *reader, int error, const char *format, ...)
     return error;
 }
 
-static char *trim(char *text)
+static char *config_trim(char *text)
 {
     size_t n;
 
@@ -49,7 +49,7 @@ static char *trim(char *text)
     return text;
 }
 
-static bool key_is_valid(const char *key, size_t n)
+static bool config_key_is_valid(const char *key, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!isalnum((unsigned char)key[i]) && !strchr("-_.", key[i]))
@@ -57,47 +57,47 @@ static bool key_is_valid(const char *key, size_t n)
     return n > 0;
 }
 
-static int read_section(struct reader *reader, char *line)
+static int config_read_section(struct reader *reader, char *line)
 {
     char *end = strchr(line, ']');
 
     if (!end || end[1] != '\0')
-        return fail(reader, -EINVAL, "a section is written [name]");
+        return config_fail(reader, -EINVAL, "a section is written [name]");
     *end = '\0';
-    line = trim(line + 1);
+    line = config_trim(line + 1);
     for (const char *const *known = reader->sections; *known; known++)
         if (strcmp(*known, line) == 0) {
             snprintf(reader->section, sizeof(reader->section), "%s", line);
             return 0;
         }
-    return fail(reader, -EINVAL, "unknown section [%.60s]", line);
+    return config_fail(reader, -EINVAL, "unknown section [%.60s]", line);
 }
 
-static int read_line(struct reader *reader, char *line)
+static int config_read_line(struct reader *reader, char *line)
 {
     char reason[CONFIG_TEXT_MAX] = "", *equals, *key, *value;
     int r;
 
-    line = trim(line);
+    line = config_trim(line);
     if (*line == '\0' || *line == '#' || *line == ';')
         return 0;
     if (*line == '[')
-        return read_section(reader, line);
+        return config_read_section(reader, line);
     equals = strchr(line, '=');
     if (!equals)
-        return fail(reader, -EINVAL, "expected key = value, a [section] or a comment: '%.60s'",
-                    line);
+        return config_fail(reader, -EINVAL,
+                           "expected key = value, a [section] or a comment: '%.60s'", line);
     *equals = '\0';
-    key = trim(line);
-    value = trim(equals + 1);
-    if (!key_is_valid(key, strlen(key)))
-        return fail(reader, -EINVAL, "'%.60s' is not a key: letters, digits, '-', '_' and '.'",
-                    key);
+    key = config_trim(line);
+    value = config_trim(equals + 1);
+    if (!config_key_is_valid(key, strlen(key)))
+        return config_fail(reader, -EINVAL,
+                           "'%.60s' is not a key: letters, digits, '-', '_' and '.'", key);
     r = reader->set(reader->userdata, reader->section, key, value, reason);
     if (r == -ENOENT && reason[0] == '\0')
-        return fail(reader, r, "unknown key '%.60s'", key);
+        return config_fail(reader, r, "unknown key '%.60s'", key);
     if (r < 0)
-        return fail(reader, r, "%.280s", reason[0] ? reason : strerror(-r));
+        return config_fail(reader, r, "%.280s", reason[0] ? reason : strerror(-r));
     return 0;
 }
 
@@ -117,12 +117,14 @@ int config_read_text(const char *label, const char *content, size_t size,
 
         reader.line++;
         if (length >= sizeof(line))
-            return fail(&reader, -E2BIG, "the line is longer than %d bytes", CONFIG_LINE_MAX - 1);
+            return config_fail(&reader, -E2BIG, "the line is longer than %d bytes",
+                               CONFIG_LINE_MAX - 1);
         if (memchr(content, '\0', length))
-            return fail(&reader, -EINVAL, "the line has a zero byte: this is not a text file");
+            return config_fail(&reader, -EINVAL,
+                               "the line has a zero byte: this is not a text file");
         memcpy(line, content, length);
         line[length] = '\0';
-        r = read_line(&reader, line);
+        r = config_read_line(&reader, line);
         if (r < 0)
             return r;
         content += step;
@@ -132,7 +134,7 @@ int config_read_text(const char *label, const char *content, size_t size,
 }
 
 /* Reads the whole of a regular file of at most CONFIG_FILE_MAX bytes. */
-static int load(const char *path, char **ret_content, size_t *ret_size, char *text)
+static int config_load(const char *path, char **ret_content, size_t *ret_size, char *text)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r = 0;
     struct stat st;
@@ -186,7 +188,7 @@ int config_read_file(const char *path, const char *const *sections, config_set_f
 {
     char *content = NULL;
     size_t size = 0;
-    int r = load(path, &content, &size, text);
+    int r = config_load(path, &content, &size, text);
 
     if (r < 0)
         return r;
@@ -203,7 +205,7 @@ int config_split(const char *assignment, char *key, size_t key_size, const char 
     if (!equals)
         return -EINVAL;
     length = (size_t)(equals - assignment);
-    if (length >= key_size || !key_is_valid(assignment, length))
+    if (length >= key_size || !config_key_is_valid(assignment, length))
         return -EINVAL;
     memcpy(key, assignment, length);
     key[length] = '\0';
@@ -211,7 +213,7 @@ int config_split(const char *assignment, char *key, size_t key_size, const char 
     return 0;
 }
 
-static int parse_number(const char *value, const char **ret_end, uint64_t *ret_number)
+static int config_parse_number(const char *value, const char **ret_end, uint64_t *ret_number)
 {
     unsigned long long number;
     char *end;
@@ -231,7 +233,7 @@ int config_parse_u64(const char *value, uint64_t min, uint64_t max, uint64_t *re
 {
     const char *end;
     uint64_t number;
-    int r = parse_number(value, &end, &number);
+    int r = config_parse_number(value, &end, &number);
 
     if (r < 0)
         return r;
@@ -252,7 +254,7 @@ int config_parse_bytes(const char *value, uint64_t min, uint64_t max, uint64_t *
     const char *end;
     uint64_t number;
     unsigned shift = 0;
-    int r = parse_number(value, &end, &number);
+    int r = config_parse_number(value, &end, &number);
 
     if (r < 0)
         return r;

@@ -76,7 +76,7 @@ static void frame_collect_fds(struct frame *frame, struct msghdr *record)
 
 /* An empty record and the end of file look the same to recvmsg(); only after the latter has the
  * other side hung up. */
-static int peer_is_gone(int socket)
+static int frame_peer_is_gone(int socket)
 {
     struct pollfd p = { .fd = socket, .events = POLLRDHUP };
 
@@ -85,7 +85,7 @@ static int peer_is_gone(int socket)
 
 /* Without room for them the kernel lets go of the descriptors itself: they never come into this
  * process. */
-static int receive(int socket, struct frame *frame, bool take_fds)
+static int frame_do_receive(int socket, struct frame *frame, bool take_fds)
 {
     struct iovec part = { frame->data, sizeof(frame->data) };
     union control_buffer control;
@@ -106,7 +106,7 @@ static int receive(int socket, struct frame *frame, bool take_fds)
         frame_fini(frame);
         return record.msg_flags & MSG_TRUNC ? -EMSGSIZE : -EPROTO;
     }
-    if (n == 0 && frame->n_fds == 0 && peer_is_gone(socket))
+    if (n == 0 && frame->n_fds == 0 && frame_peer_is_gone(socket))
         return 0;
     frame->size = (size_t)n;
     return 1;
@@ -114,12 +114,12 @@ static int receive(int socket, struct frame *frame, bool take_fds)
 
 int frame_receive(int socket, struct frame *frame)
 {
-    return receive(socket, frame, true);
+    return frame_do_receive(socket, frame, true);
 }
 
 int frame_receive_data(int socket, struct frame *frame)
 {
-    return receive(socket, frame, false);
+    return frame_do_receive(socket, frame, false);
 }
 
 void frame_fini(struct frame *frame)

@@ -34,7 +34,7 @@ static struct {
 
 /* systemd sets JOURNAL_STREAM to device and inode of the stream that it connected; a redirected
  * stderr has others. */
-static bool stderr_is_journal(void)
+static bool log_stderr_is_journal(void)
 {
     const char *value = getenv("JOURNAL_STREAM");
     unsigned long long device, inode;
@@ -49,17 +49,17 @@ void log_open(const char *identifier, enum log_level max)
 {
     snprintf(state.identifier, sizeof(state.identifier), "%s", identifier);
     state.max = max;
-    state.to_journal = stderr_is_journal();
+    state.to_journal = log_stderr_is_journal();
 }
 
-static void replace_control_characters(char *text)
+static void log_replace_control_characters(char *text)
 {
     for (unsigned char *c = (unsigned char *)text; *c; c++)
         if (*c < 0x20 || *c == 0x7f)
             *c = *c == '\n' || *c == '\t' ? ' ' : '?';
 }
 
-static const char *level_name(enum log_level level)
+static const char *log_level_name(enum log_level level)
 {
     switch (level) {
     case LOG_LEVEL_ERROR:
@@ -75,7 +75,7 @@ static const char *level_name(enum log_level level)
     return "";
 }
 
-static int send_to_journal(enum log_level level, const char *const *fields, const char *text)
+static int log_send_to_journal(enum log_level level, const char *const *fields, const char *text)
 {
     char message[LOG_LINE_MAX + sizeof("MESSAGE=")], priority[sizeof("PRIORITY=0")], identifier[80];
     struct iovec parts[LOG_FIELDS_MAX + 3];
@@ -92,7 +92,7 @@ static int send_to_journal(enum log_level level, const char *const *fields, cons
     return sd_journal_sendv(parts, n);
 }
 
-static void write_to_stderr(enum log_level level, const char *const *fields, const char *text)
+static void log_write_to_stderr(enum log_level level, const char *const *fields, const char *text)
 {
     char line[LOG_LINE_MAX * 2], stamp[32] = "";
     struct timespec now;
@@ -104,7 +104,7 @@ static void write_to_stderr(enum log_level level, const char *const *fields, con
     if (localtime_r(&now.tv_sec, &local))
         strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &local);
     n = snprintf(line, room, "%s.%03ld %s[%d]: %s%s", stamp, now.tv_nsec / 1000000,
-                 state.identifier, (int)getpid(), level_name(level), text);
+                 state.identifier, (int)getpid(), log_level_name(level), text);
     used = n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
     for (int i = 0; fields && fields[i]; i++) {
         if (strncmp(fields[i], "MESSAGE_ID=", strlen("MESSAGE_ID=")) == 0)
@@ -114,7 +114,7 @@ static void write_to_stderr(enum log_level level, const char *const *fields, con
             break;
         used = (size_t)n < room - used ? used + (size_t)n : room - 1;
     }
-    replace_control_characters(line);
+    log_replace_control_characters(line);
     line[used] = '\n';
     /* A log that cannot be written cannot be complained about either. */
     while (write(STDERR_FILENO, line, used + 1) < 0 && errno == EINTR)
@@ -131,9 +131,9 @@ log_vfields(enum log_level level, const char *const *fields, const char *format,
         return;
     if (vsnprintf(text, sizeof(text), format, args) < 0)
         snprintf(text, sizeof(text), "(a log line could not be formatted)");
-    replace_control_characters(text);
-    if (!state.to_journal || send_to_journal(level, fields, text) < 0)
-        write_to_stderr(level, fields, text);
+    log_replace_control_characters(text);
+    if (!state.to_journal || log_send_to_journal(level, fields, text) < 0)
+        log_write_to_stderr(level, fields, text);
     errno = saved;
 }
 

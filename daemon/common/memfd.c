@@ -17,7 +17,7 @@
 #define MFD_EXEC 0x0010U
 #endif
 
-static int create(const char *name, unsigned wish)
+static int memfd_do_create(const char *name, unsigned wish)
 {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | wish);
 
@@ -36,7 +36,7 @@ static int create(const char *name, unsigned wish)
     return fd;
 }
 
-static int seal_or_close(int fd, int seals)
+static int memfd_seal_or_close(int fd, int seals)
 {
     int r;
 
@@ -53,7 +53,7 @@ int memfd_make_sealed(const char *name, uint64_t size)
 
     if (size == 0 || size > INT64_MAX)
         return -EINVAL;
-    fd = create(name, MFD_NOEXEC_SEAL);
+    fd = memfd_do_create(name, MFD_NOEXEC_SEAL);
     if (fd < 0)
         return fd;
     if (ftruncate(fd, (off_t)size) < 0) {
@@ -62,7 +62,7 @@ int memfd_make_sealed(const char *name, uint64_t size)
         close(fd);
         return r;
     }
-    return seal_or_close(fd, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    return memfd_seal_or_close(fd, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 }
 
 int memfd_reopen_read_only(int fd)
@@ -75,7 +75,7 @@ int memfd_reopen_read_only(int fd)
     return r < 0 ? -errno : r;
 }
 
-static int write_all(int fd, const char *data, size_t size)
+static int memfd_write_all(int fd, const char *data, size_t size)
 {
     while (size > 0) {
         ssize_t n = write(fd, data, size);
@@ -91,7 +91,7 @@ static int write_all(int fd, const char *data, size_t size)
 }
 
 /* Reads to the end instead of believing st_size: the file may grow meanwhile. */
-static int copy_content(int from, int to, uint64_t limit)
+static int memfd_copy_content(int from, int to, uint64_t limit)
 {
     char buffer[65536];
     uint64_t copied = 0;
@@ -109,7 +109,7 @@ static int copy_content(int from, int to, uint64_t limit)
         copied += (uint64_t)n;
         if (copied > limit)
             return -EFBIG;
-        r = write_all(to, buffer, (size_t)n);
+        r = memfd_write_all(to, buffer, (size_t)n);
         if (r < 0)
             return r;
     }
@@ -126,15 +126,15 @@ int memfd_copy_file(int fd, uint64_t limit)
         return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
     if (st.st_size < 0 || (uint64_t)st.st_size > limit)
         return -EFBIG;
-    copy = create("odeon-file", MFD_EXEC);
+    copy = memfd_do_create("odeon-file", MFD_EXEC);
     if (copy < 0)
         return copy;
-    r = copy_content(fd, copy, limit);
+    r = memfd_copy_content(fd, copy, limit);
     if (r < 0) {
         close(copy);
         return r;
     }
-    return seal_or_close(copy, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    return memfd_seal_or_close(copy, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 }
 
 int memfd_check(int fd, uint64_t size)

@@ -10,7 +10,7 @@
 enum { SWEEP_MIN = 1024 };
 #define SWEEP_AGAIN_NS UINT64_C(10000000)
 
-static struct actor_account *find(struct actor_quota *quota, uint32_t account)
+static struct actor_account *actor_quota_find(struct actor_quota *quota, uint32_t account)
 {
     for (struct actor_account *a = quota->first; a; a = a->next)
         if (a->account == account)
@@ -18,9 +18,9 @@ static struct actor_account *find(struct actor_quota *quota, uint32_t account)
     return NULL;
 }
 
-static struct actor_account *find_or_make(struct actor_quota *quota, uint32_t account)
+static struct actor_account *actor_quota_find_or_make(struct actor_quota *quota, uint32_t account)
 {
-    struct actor_account *a = find(quota, account);
+    struct actor_account *a = actor_quota_find(quota, account);
 
     if (a)
         return a;
@@ -34,7 +34,7 @@ static struct actor_account *find_or_make(struct actor_quota *quota, uint32_t ac
     return a;
 }
 
-static void sweep(struct actor_account *a, struct engine *engine)
+static void actor_quota_sweep(struct actor_account *a, struct engine *engine)
 {
     size_t n = 0;
 
@@ -46,12 +46,13 @@ static void sweep(struct actor_account *a, struct engine *engine)
     a->swept_ns = uv_hrtime();
 }
 
-static void add(struct actor_quota *quota, struct engine *engine, uint32_t account, actor_ref ref)
+static void actor_quota_do_add(struct actor_quota *quota, struct engine *engine, uint32_t account,
+                               actor_ref ref)
 {
-    struct actor_account *a = find_or_make(quota, account);
+    struct actor_account *a = actor_quota_find_or_make(quota, account);
 
     if (a && a->n >= a->sweep_at)
-        sweep(a, engine);
+        actor_quota_sweep(a, engine);
     if (a && a->n == a->capacity) {
         size_t capacity = a->capacity ? 2 * a->capacity : 64;
         actor_ref *refs = realloc(a->refs, capacity * sizeof(*refs));
@@ -71,7 +72,7 @@ static void add(struct actor_quota *quota, struct engine *engine, uint32_t accou
 }
 
 /* What former executors have left. */
-static void learn(struct actor_quota *quota, struct engine *engine)
+static void actor_quota_learn(struct actor_quota *quota, struct engine *engine)
 {
     struct engine_actor_view view;
 
@@ -81,17 +82,17 @@ static void learn(struct actor_quota *quota, struct engine *engine)
     for (uint32_t slot = 0; engine_actor_next(engine, slot, &view) == 0;
          slot = actor_ref_slot(view.ref) + 1)
         if (view.account)
-            add(quota, engine, view.account, view.ref);
+            actor_quota_do_add(quota, engine, view.account, view.ref);
 }
 
 size_t actor_quota_count(struct actor_quota *quota, struct engine *engine, uint32_t account)
 {
     struct actor_account *a;
 
-    learn(quota, engine);
-    a = find(quota, account);
+    actor_quota_learn(quota, engine);
+    a = actor_quota_find(quota, account);
     if (a && uv_hrtime() - a->swept_ns > SWEEP_AGAIN_NS)
-        sweep(a, engine);
+        actor_quota_sweep(a, engine);
     return a ? a->n : 0;
 }
 
@@ -100,8 +101,8 @@ bool actor_quota_allows(struct actor_quota *quota, struct engine *engine, uint32
 {
     struct actor_account *a;
 
-    learn(quota, engine);
-    a = find(quota, account);
+    actor_quota_learn(quota, engine);
+    a = actor_quota_find(quota, account);
     return (a ? a->n : 0) < limit || actor_quota_count(quota, engine, account) < limit;
 }
 
@@ -109,7 +110,7 @@ void actor_quota_add(struct actor_quota *quota, struct engine *engine, uint32_t 
                      actor_ref ref)
 {
     if (quota->known) /* otherwise it is found in the segment when somebody asks */
-        add(quota, engine, account, ref);
+        actor_quota_do_add(quota, engine, account, ref);
 }
 
 void actor_quota_fini(struct actor_quota *quota)

@@ -156,9 +156,9 @@ int command_actor_show(struct executor *executor, const Odeon__Request *request,
 
 /* What an actor takes under a message's name: of several versions the one that it has a behaviour
  * for. */
-static const struct engine_behaviour *behaviour_find(const struct executor *executor,
-                                                     const struct engine_actor_type_view *type,
-                                                     const char *message)
+static const struct engine_behaviour *
+command_actor_behaviour_find(const struct executor *executor,
+                             const struct engine_actor_type_view *type, const char *message)
 {
     for (uint32_t i = 0; i < type->n_behaviours; i++) {
         struct engine_message_type known;
@@ -171,8 +171,8 @@ static const struct engine_behaviour *behaviour_find(const struct executor *exec
     return NULL;
 }
 
-static int check_payload(const char *message, size_t size, size_t needed, bool has_tail,
-                         struct explain *explain)
+static int command_actor_check_payload(const char *message, size_t size, size_t needed,
+                                       bool has_tail, struct explain *explain)
 {
     if (size > ODEON_PAYLOAD_MAX)
         return explain_set(explain, -EMSGSIZE, "%zu bytes of payload: at most %d are allowed", size,
@@ -184,8 +184,10 @@ static int check_payload(const char *message, size_t size, size_t needed, bool h
 }
 
 /* Finds the type's id for the receiver and checks the payload against it. */
-static int send_check(const struct executor *executor, const struct engine_actor_view *actor,
-                      const Odeon__ActorSend *send, struct explain *explain, uint16_t *ret_type)
+static int command_actor_send_check(const struct executor *executor,
+                                    const struct engine_actor_view *actor,
+                                    const Odeon__ActorSend *send, struct explain *explain,
+                                    uint16_t *ret_type)
 {
     const struct engine_behaviour *behaviour;
     struct engine_actor_type_view type;
@@ -200,23 +202,24 @@ static int send_check(const struct executor *executor, const struct engine_actor
         /* A port takes anything; where a tail begins is not known here, so only its end is
          * checked. */
         *ret_type = message.id;
-        return check_payload(message.name, send->payload.len, message.has_tail ? 0 : message.size,
-                             message.has_tail != 0, explain);
+        return command_actor_check_payload(message.name, send->payload.len,
+                                           message.has_tail ? 0 : message.size,
+                                           message.has_tail != 0, explain);
     }
     if (engine_actor_type_get(executor->engine, actor->type, &type) < 0 || !type.loaded)
         return explain_set(explain, -EHOSTDOWN, "the actor cannot run: its plugin is not loaded");
-    behaviour = behaviour_find(executor, &type, send->message);
+    behaviour = command_actor_behaviour_find(executor, &type, send->message);
     if (!behaviour)
         return explain_set(
             explain, -EOPNOTSUPP,
             "actors of type %s do not accept %s: 'actor show' lists what they accept", type.name,
             message.name);
     *ret_type = behaviour->message_type;
-    return check_payload(message.name, send->payload.len, behaviour->size, behaviour->has_tail != 0,
-                         explain);
+    return command_actor_check_payload(message.name, send->payload.len, behaviour->size,
+                                       behaviour->has_tail != 0, explain);
 }
 
-static int send_finish(struct reply *reply, int error, actor_ref ref)
+static int command_actor_send_finish(struct reply *reply, int error, actor_ref ref)
 {
     switch (error) {
     case 0:
@@ -252,11 +255,11 @@ int command_actor_send(struct executor *executor, const Odeon__Request *request,
     r = actor_get(executor, send->ref, &reply->explain, &actor);
     if (r < 0)
         return r;
-    r = send_check(executor, &actor, send, &reply->explain, &type);
+    r = command_actor_send_check(executor, &actor, send, &reply->explain, &type);
     if (r < 0)
         return r;
     r = engine_actor_send(executor->engine, send->ref, type, send->payload.data, send->payload.len);
-    return send_finish(reply, r, send->ref);
+    return command_actor_send_finish(reply, r, send->ref);
 }
 
 int command_actor_stop(struct executor *executor, const Odeon__Request *request,
@@ -284,5 +287,5 @@ int command_actor_stop(struct executor *executor, const Odeon__Request *request,
                            REF_FORMAT " is a client's port, not an actor: its client closes it",
                            REF_ARGS(stop->ref));
     r = engine_actor_send(executor->engine, stop->ref, poison[stop->how], NULL, 0);
-    return send_finish(reply, r, stop->ref);
+    return command_actor_send_finish(reply, r, stop->ref);
 }

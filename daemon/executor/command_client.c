@@ -5,7 +5,7 @@
 
 #include "daemon/executor/command.h"
 
-static Odeon__Usage *row(struct reply *reply, const char *name, uint64_t limit)
+static Odeon__Usage *command_client_row(struct reply *reply, const char *name, uint64_t limit)
 {
     Odeon__Usage *usage = reply_alloc(reply, sizeof(*usage));
 
@@ -18,7 +18,8 @@ static Odeon__Usage *row(struct reply *reply, const char *name, uint64_t limit)
 }
 
 /* Since its ports were opened; those of the user's other clients are not asked for. */
-static uint64_t count_posts(const struct executor *executor, const Odeon__ClientShow *show)
+static uint64_t command_client_count_posts(const struct executor *executor,
+                                           const Odeon__ClientShow *show)
 {
     struct engine_port_rate rate;
     uint64_t n = 0;
@@ -35,8 +36,8 @@ int command_client_show(struct executor *executor, const Odeon__Request *request
     const Odeon__ClientShow *show = request->client_show;
     Odeon__ClientShowReply *body = reply_alloc(reply, sizeof(*body));
     Odeon__Usage **rows = reply_alloc(reply, 2 * sizeof(*rows));
-    Odeon__Usage *actors = row(reply, "actors", executor->settings.quota_actors);
-    Odeon__Usage *posts = row(reply, "posts", executor->settings.quota_posts);
+    Odeon__Usage *actors = command_client_row(reply, "actors", executor->settings.quota_actors);
+    Odeon__Usage *posts = command_client_row(reply, "posts", executor->settings.quota_posts);
 
     (void)frame;
     if (!body || !rows || !actors || !posts)
@@ -47,7 +48,7 @@ int command_client_show(struct executor *executor, const Odeon__Request *request
         actor_quota_count(&executor->actor_quota, executor->engine, actor_account_of(show->uid));
     posts->client_only = true;
     posts->per_second = true;
-    posts->client = count_posts(executor, show);
+    posts->client = command_client_count_posts(executor, show);
     posts->unlimited = executor->settings.quota_posts == 0;
     rows[0] = actors;
     rows[1] = posts;

@@ -87,7 +87,8 @@ int command_dead_letter_show(struct executor *executor, const Odeon__Request *re
     return 0;
 }
 
-static int answer_done(struct reply *reply, const struct engine_dead_letters_done *done)
+static int command_dead_letter_answer_done(struct reply *reply,
+                                           const struct engine_dead_letters_done *done)
 {
     Odeon__DeadLettersDone *body = reply_alloc(reply, sizeof(*body));
 
@@ -102,8 +103,8 @@ static int answer_done(struct reply *reply, const struct engine_dead_letters_don
     return 0;
 }
 
-static int check_ids(const struct executor *executor, const uint64_t *ids, size_t n,
-                     struct explain *explain)
+static int command_dead_letter_check_ids(const struct executor *executor, const uint64_t *ids,
+                                         size_t n, struct explain *explain)
 {
     for (size_t i = 0; i < n; i++) {
         struct engine_dead_letter letter;
@@ -128,7 +129,7 @@ int command_dead_letter_replay(struct executor *executor, const Odeon__Request *
     int r;
 
     (void)frame;
-    r = check_ids(executor, replay->ids, replay->n_ids, &reply->explain);
+    r = command_dead_letter_check_ids(executor, replay->ids, replay->n_ids, &reply->explain);
     if (r < 0)
         return r;
     if (replay->to &&
@@ -143,7 +144,7 @@ int command_dead_letter_replay(struct executor *executor, const Odeon__Request *
                                                  .full = done.full };
     } while (done.more && done.done > 0);
     log_notice("%" PRIu64 " dead letters have been replayed", sum.done);
-    return answer_done(reply, &sum);
+    return command_dead_letter_answer_done(reply, &sum);
 }
 
 int command_dead_letter_purge(struct executor *executor, const Odeon__Request *request,
@@ -154,10 +155,10 @@ int command_dead_letter_purge(struct executor *executor, const Odeon__Request *r
     int r;
 
     (void)frame;
-    r = check_ids(executor, purge->ids, purge->n_ids, &reply->explain);
+    r = command_dead_letter_check_ids(executor, purge->ids, purge->n_ids, &reply->explain);
     if (r < 0)
         return r;
     engine_dead_letters_purge(executor->engine, purge->ids, purge->n_ids, &done);
     log_notice("%" PRIu64 " dead letters have been purged", done.done);
-    return answer_done(reply, &done);
+    return command_dead_letter_answer_done(reply, &done);
 }

@@ -9,8 +9,9 @@
 #include "daemon/executor/command.h"
 #include "daemon/executor/reconfigure.h"
 
-static Odeon__Setting *setting_row(const struct executor *executor, struct reply *reply,
-                                   unsigned index, int *ret_error)
+static Odeon__Setting *command_executor_setting_row(const struct executor *executor,
+                                                    struct reply *reply, unsigned index,
+                                                    int *ret_error)
 {
     struct setting_view view, initial;
     Odeon__Setting *row;
@@ -48,7 +49,8 @@ int command_executor_show(struct executor *executor, const Odeon__Request *reque
     odeon__executor_show_reply__init(body);
     body->settings = rows;
     while (body->n_settings < ODEON_PAGE_ROWS_MAX) {
-        Odeon__Setting *row = setting_row(executor, reply, (unsigned)body->n_settings, &r);
+        Odeon__Setting *row =
+            command_executor_setting_row(executor, reply, (unsigned)body->n_settings, &r);
 
         if (r < 0)
             break;
@@ -73,8 +75,9 @@ int command_executor_show(struct executor *executor, const Odeon__Request *reque
 }
 
 /* The pairs of a request, which own the strings.  0, or a refusal. */
-static int set_pairs(const Odeon__ExecutorSet *set,
-                     struct setting_pair pairs[static ODEON_PAGE_ROWS_MAX], struct explain *explain)
+static int command_executor_set_pairs(const Odeon__ExecutorSet *set,
+                                      struct setting_pair pairs[static ODEON_PAGE_ROWS_MAX],
+                                      struct explain *explain)
 {
     if (set->n_settings == 0)
         return explain_set(explain, -EINVAL, "no setting was named: give KEY=VALUE");
@@ -88,8 +91,8 @@ static int set_pairs(const Odeon__ExecutorSet *set,
 }
 
 /* An ok with what the change took. */
-static int set_answer(struct reply *reply, const struct settings_change *change,
-                      const struct engine_change *done)
+static int command_executor_set_answer(struct reply *reply, const struct settings_change *change,
+                                       const struct engine_change *done)
 {
     Odeon__Reconfigured *body = reply_alloc(reply, sizeof(*body));
     char **later = reply_alloc(reply, (change->n_later + 1) * sizeof(*later));
@@ -107,7 +110,7 @@ static int set_answer(struct reply *reply, const struct settings_change *change,
     return reply_ok(reply);
 }
 
-static bool is_later(const struct settings_change *change, const char *key)
+static bool command_executor_is_later(const struct settings_change *change, const char *key)
 {
     for (size_t i = 0; i < change->n_later; i++)
         if (strcmp(change->later[i], key) == 0)
@@ -125,7 +128,7 @@ int command_executor_set(struct executor *executor, const Odeon__Request *reques
     int r;
 
     (void)frame;
-    r = set_pairs(set, pairs, &reply->explain);
+    r = command_executor_set_pairs(set, pairs, &reply->explain);
     if (r == 0)
         r = settings_change(&executor->settings, pairs, set->n_settings, set->later, &change,
                             &reply->explain);
@@ -134,7 +137,7 @@ int command_executor_set(struct executor *executor, const Odeon__Request *reques
     if (r < 0)
         return r;
     for (size_t i = 0; i < set->n_settings; i++)
-        if (!is_later(&change, pairs[i].key))
+        if (!command_executor_is_later(&change, pairs[i].key))
             log_notice("setting %s is now %s", pairs[i].key, pairs[i].value);
-    return set_answer(reply, &change, &done);
+    return command_executor_set_answer(reply, &change, &done);
 }

@@ -33,7 +33,7 @@ static Odeon__Plugin *plugin_row(const struct executor *executor, const struct p
     return row;
 }
 
-static void log_plugin(const struct plugin *plugin)
+static void command_plugin_log_plugin(const struct plugin *plugin)
 {
     char field[ODEON_NAME_MAX + 32];
     const char *const fields[] = { CATALOGUE_PLUGIN_LOADED, field, NULL };
@@ -45,7 +45,7 @@ static void log_plugin(const struct plugin *plugin)
 }
 
 /* Should it be the end of the process, odeond knows by whom. */
-static void loading_publish(struct executor *executor, uint32_t place)
+static void command_plugin_loading_publish(struct executor *executor, uint32_t place)
 {
     if (executor->stats)
         atomic_store_explicit(&executor->stats->plugin_loading, place, memory_order_relaxed);
@@ -62,10 +62,10 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
     if (fd < 0)
         return explain_set(&reply->explain, -EBADF,
                            "the request to load a plugin came without the plugin's file");
-    loading_publish(executor,
-                    executor->state == EXECUTOR_PLUGINS ? ++executor->started_plugins : 0);
+    command_plugin_loading_publish(
+        executor, executor->state == EXECUTOR_PLUGINS ? ++executor->started_plugins : 0);
     r = plugin_load(executor->plugins, fd, label, &reply->explain, &plugin);
-    loading_publish(executor, 0);
+    command_plugin_loading_publish(executor, 0);
     if (r < 0) {
         log_event(LOG_LEVEL_WARNING, CATALOGUE_PLUGIN_REFUSED, "plugin file %s refused: %s", label,
                   reply->explain.text);
@@ -76,7 +76,7 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
     if (executor->state == EXECUTOR_RUNNING)
         for (unsigned i = 0; i < plugin_count_types(plugin); i++)
             (void)engine_actor_type_release(executor->engine, plugin_get_type(plugin, i));
-    log_plugin(plugin);
+    command_plugin_log_plugin(plugin);
     reply->message.plugin = plugin_row(executor, plugin, reply);
     if (!reply->message.plugin)
         return reply_ok(reply); /* it is loaded, and that is what counts */

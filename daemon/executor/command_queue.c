@@ -18,7 +18,7 @@ static void queue_row_init(const struct engine_queue_view *queue, Odeon__Queue *
     row->retiring = queue->retired;
 }
 
-static bool kind_is_known(const char *kind)
+static bool command_queue_kind_is_known(const char *kind)
 {
     static const char *const kinds[] = { "", "ordinary", "pinned", "follow", "detached" };
 
@@ -43,7 +43,7 @@ int command_queue_list(struct executor *executor, const Odeon__Request *request,
     (void)frame;
     if (!body || !rows || !storage)
         return -ENOMEM;
-    if (!kind_is_known(kind))
+    if (!command_queue_kind_is_known(kind))
         return explain_set(
             &reply->explain, -EINVAL,
             "'%.64s' is no kind of queue: there are ordinary, pinned, follow and detached ones",

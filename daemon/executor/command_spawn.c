@@ -29,8 +29,8 @@ static int spawn_place(const Odeon__Spawn *spawn, struct engine_spawn *ret, stru
     return 0;
 }
 
-static int refuse_no_room(const struct executor *executor, const struct engine_spawn *spawn,
-                          struct explain *explain)
+static int command_spawn_refuse_no_room(const struct executor *executor,
+                                        const struct engine_spawn *spawn, struct explain *explain)
 {
     if (spawn->placement == PLACE_DETACHED)
         return explain_set(
@@ -44,8 +44,8 @@ static int refuse_no_room(const struct executor *executor, const struct engine_s
                        executor->settings.actors, ODEON_NAMES_MAX);
 }
 
-static int refuse_no_place(const struct executor *executor, const struct engine_spawn *spawn,
-                           struct explain *explain)
+static int command_spawn_refuse_no_place(const struct executor *executor,
+                                         const struct engine_spawn *spawn, struct explain *explain)
 {
     if (spawn->placement == PLACE_NODE)
         return explain_set(explain, -ENODEV, "no worker runs on memory node %u", spawn->place);
@@ -55,7 +55,8 @@ static int refuse_no_place(const struct executor *executor, const struct engine_
 }
 
 /* What a user's clients may spawn.  The supervisor says who it was. */
-static int check_quota(struct executor *executor, uint32_t account, struct explain *explain)
+static int command_spawn_check_quota(struct executor *executor, uint32_t account,
+                                     struct explain *explain)
 {
     uint64_t limit = executor->settings.quota_actors;
 
@@ -68,8 +69,8 @@ static int check_quota(struct executor *executor, uint32_t account, struct expla
                        executor->asker.uid, limit);
 }
 
-static int refuse(const struct executor *executor, int error, const char *type,
-                  const struct engine_spawn *spawn, struct explain *explain)
+static int command_spawn_refuse(const struct executor *executor, int error, const char *type,
+                                const struct engine_spawn *spawn, struct explain *explain)
 {
     switch (error) {
     case -EEXIST:
@@ -83,9 +84,9 @@ static int refuse(const struct executor *executor, int error, const char *type,
             "'%.64s' is no name for an actor: 1 to %d letters, digits, '_', '.' or '-' make one",
             spawn->name ? spawn->name : "", ODEON_NAME_MAX);
     case -ENOSPC:
-        return refuse_no_room(executor, spawn, explain);
+        return command_spawn_refuse_no_room(executor, spawn, explain);
     case -ENODEV:
-        return refuse_no_place(executor, spawn, explain);
+        return command_spawn_refuse_no_place(executor, spawn, explain);
     default:
         return explain_set(explain, error, "an actor of type %s cannot be made: %s", type,
                            strerror(-error));
@@ -121,12 +122,12 @@ int command_spawn(struct executor *executor, const Odeon__Request *request, stru
     if (r < 0)
         return r;
     spawn.account = executor->asker.client ? actor_account_of(executor->asker.uid) : 0;
-    r = check_quota(executor, spawn.account, &reply->explain);
+    r = command_spawn_check_quota(executor, spawn.account, &reply->explain);
     if (r < 0)
         return r;
     r = engine_actor_spawn_placed(executor->engine, type.id, &spawn, &ref);
     if (r == 0 && spawn.account)
         actor_quota_add(&executor->actor_quota, executor->engine, spawn.account, ref);
     return r == 0 ? reply_ref(reply, ref)
-                  : refuse(executor, r, asked->type, &spawn, &reply->explain);
+                  : command_spawn_refuse(executor, r, asked->type, &spawn, &reply->explain);
 }

@@ -8,7 +8,8 @@
 #include "daemon/executor/command_type.h"
 #include "daemon/executor/plugin_descriptor.h"
 
-static int reply_message_type(struct reply *reply, const struct engine_message_type *type)
+static int command_type_reply_message_type(struct reply *reply,
+                                           const struct engine_message_type *type)
 {
     Odeon__MessageType *body = reply_alloc(reply, sizeof(*body));
 
@@ -27,7 +28,7 @@ static int reply_message_type(struct reply *reply, const struct engine_message_t
 }
 
 /* A client's word is no better than a plugin's. */
-static int check_message_type(const Odeon__MessageType *type, struct explain *explain)
+static int command_type_check_message_type(const Odeon__MessageType *type, struct explain *explain)
 {
     if (!type)
         return explain_set(explain, -EINVAL, "the request names no message type");
@@ -59,7 +60,7 @@ int command_message_type_intern(struct executor *executor, const Odeon__Request 
     int r;
 
     (void)frame;
-    r = check_message_type(type, &reply->explain);
+    r = command_type_check_message_type(type, &reply->explain);
     if (r < 0)
         return r;
     if (!executor->asker.may_register &&
@@ -86,7 +87,7 @@ int command_message_type_intern(struct executor *executor, const Odeon__Request 
     if (r < 0)
         return r;
     r = engine_message_type_get(executor->engine, id, &known);
-    return r < 0 ? r : reply_message_type(reply, &known);
+    return r < 0 ? r : command_type_reply_message_type(reply, &known);
 }
 
 int command_message_type_find(struct executor *executor, const Odeon__Request *request,
@@ -106,7 +107,7 @@ int command_message_type_find(struct executor *executor, const Odeon__Request *r
     if (r == -ENOENT)
         return explain_set(&reply->explain, r, "no message type '%.64s' of version %u is known",
                            find->name, find->version);
-    return r < 0 ? r : reply_message_type(reply, &type);
+    return r < 0 ? r : command_type_reply_message_type(reply, &type);
 }
 
 int type_find(const struct executor *executor, const char *name,
@@ -136,7 +137,7 @@ char **type_accepts(const struct executor *executor, const struct engine_actor_t
     return accepts;
 }
 
-static const char *restart_name(enum engine_restart restart)
+static const char *command_type_restart_name(enum engine_restart restart)
 {
     switch (restart) {
     case RESTART_STOP:
@@ -163,7 +164,7 @@ static Odeon__ActorType *type_row(const struct executor *executor,
     row->live = view->live;
     row->loaded = view->loaded;
     row->quarantined = view->quarantined;
-    row->restart = reply_string(restart_name(view->restart));
+    row->restart = reply_string(command_type_restart_name(view->restart));
     row->overflow = reply_string(engine_overflow_name(view->overflow));
     row->accepts = type_accepts(executor, view, reply, &row->n_accepts);
     return row->accepts ? row : NULL;

@@ -96,7 +96,7 @@ IN_PLACE_OF_LIBC sighandler_t signal(int signal, sighandler_t handler)
 enum { GUARDED_MAX = 4096 };
 static _Atomic uint64_t guarded[GUARDED_MAX / 64]; /* control thread; handlers read */
 
-static bool is_guarded(unsigned fd)
+static bool contain_is_guarded(unsigned fd)
 {
     return fd < GUARDED_MAX &&
            (atomic_load_explicit(&guarded[fd / 64], memory_order_relaxed) >> (fd % 64) & 1);
@@ -104,7 +104,7 @@ static bool is_guarded(unsigned fd)
 
 IN_PLACE_OF_LIBC int close(int fd)
 {
-    if (fd >= 0 && is_guarded((unsigned)fd)) {
+    if (fd >= 0 && contain_is_guarded((unsigned)fd)) {
         if (engine_thread_is_worker()) {
             errno = EBADF;
             return -1;
@@ -126,7 +126,7 @@ IN_PLACE_OF_LIBC int close_range(unsigned from, unsigned to, int flags)
     }
     for (unsigned fd = from; engine_thread_is_worker() && r == 0 && fd <= to && fd < GUARDED_MAX;
          fd++)
-        if (is_guarded(fd)) {
+        if (contain_is_guarded(fd)) {
             r = fd > from ? (int)syscall(SYS_close_range, from, fd - 1, flags) : 0;
             from = fd + 1;
         }

@@ -163,7 +163,7 @@ void control_send(struct control *control, const Odeon__Report *report)
         log_error("a report could not be sent to the supervisor: %s", strerror(-r));
 }
 
-static int64_t now_ms(void)
+static int64_t control_now_ms(void)
 {
     struct timespec now;
 
@@ -173,11 +173,11 @@ static int64_t now_ms(void)
 
 int control_flush(struct control *control, int timeout_ms)
 {
-    int64_t deadline = now_ms() + timeout_ms;
+    int64_t deadline = control_now_ms() + timeout_ms;
 
     while (control->first) {
         struct pollfd pfd = { .fd = control->socket, .events = POLLOUT };
-        int64_t left = deadline - now_ms();
+        int64_t left = deadline - control_now_ms();
         int r = control_write(control);
 
         if (r < 0 || !control->first)
@@ -190,7 +190,7 @@ int control_flush(struct control *control, int timeout_ms)
     return 0;
 }
 
-static int check_socket(int socket)
+static int control_check_socket(int socket)
 {
     int type = 0;
     socklen_t size = sizeof(type);
@@ -208,7 +208,7 @@ int control_new(uv_loop_t *loop, int socket, const struct control_handlers *hand
                 void *userdata, struct control **ret_control)
 {
     struct control *control;
-    int r = check_socket(socket);
+    int r = control_check_socket(socket);
 
     if (r < 0)
         return r;

@@ -50,7 +50,7 @@ void executor_publish_mode(struct executor *executor)
                 sizeof(executor->stats->steal_mode_name) - 1);
 }
 
-static void on_command(void *userdata, const Odeon__Command *command, struct frame *frame)
+static void executor_on_command(void *userdata, const Odeon__Command *command, struct frame *frame)
 {
     struct executor *executor = userdata;
 
@@ -86,7 +86,7 @@ static void on_command(void *userdata, const Odeon__Command *command, struct fra
     }
 }
 
-static void on_closed(void *userdata, const char *why)
+static void executor_on_closed(void *userdata, const char *why)
 {
     (void)userdata;
     log_error("%s: the executor ends at once, its segment stays as it is", why);
@@ -95,7 +95,8 @@ static void on_closed(void *userdata, const char *why)
 
 static int executor_init(struct executor *executor, int control_fd)
 {
-    static const struct control_handlers handlers = { .command = on_command, .closed = on_closed };
+    static const struct control_handlers handlers = { .command = executor_on_command,
+                                                      .closed = executor_on_closed };
     int r = uv_loop_init(&executor->loop);
 
     executor->segment_fd = executor->watch_fd = -1;

@@ -25,7 +25,7 @@ void fault_log_recovery(const struct engine_recovery *r)
 }
 
 /* "crashed", or what it did instead of returning. */
-static const char *what_it_did(const struct engine_fault *f)
+static const char *fault_log_what_it_did(const struct engine_fault *f)
 {
     switch ((enum segment_fault_kind)f->kind) {
     case FAULT_STALLED:
@@ -66,13 +66,13 @@ static void fault_log_one(const struct engine_fault *f, uint32_t attempts_max)
     log_fields(LOG_LEVEL_WARNING, fields,
                "plugin %s %s: actor type %s, actor " REF_FORMAT
                ", message %s, worker %u%s, attempt %u of %u%s",
-               f->plugin, what_it_did(f), f->actor_type, REF_ARGS(f->actor), f->message, f->worker,
-               where, f->attempts, attempts_max,
+               f->plugin, fault_log_what_it_did(f), f->actor_type, REF_ARGS(f->actor), f->message,
+               f->worker, where, f->attempts, attempts_max,
                f->attempts >= attempts_max ? ": the message is a dead letter now"
                                            : ": it will be tried again");
 }
 
-static void quarantine_log(const struct engine_fault *f, const struct settings *settings)
+static void fault_log_quarantine_log(const struct engine_fault *f, const struct settings *settings)
 {
     char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32];
     const char *const fields[] = { CATALOGUE_TYPE_QUARANTINED, plugin, type, NULL };
@@ -97,6 +97,6 @@ void fault_log_faults(struct engine *engine, const struct settings *settings)
         if (engine_actor_type_crashed(engine, fault.type, uv_hrtime(),
                                       settings->quarantine_window_s * UINT64_C(1000000000),
                                       (uint32_t)settings->quarantine_crashes))
-            quarantine_log(&fault, settings);
+            fault_log_quarantine_log(&fault, settings);
     }
 }

@@ -61,12 +61,12 @@ struct host {
 
 /* Plugins see their struct, the engine its own; H1 makes them one. The project is compiled without
  * strict aliasing. */
-static struct engine_context *engine_ctx(struct odeon_context *ctx)
+static struct engine_context *host_engine_ctx(struct odeon_context *ctx)
 {
     return (struct engine_context *)ctx;
 }
 
-static struct host *ctx_host(struct odeon_context *ctx)
+static struct host *host_ctx_host(struct odeon_context *ctx)
 {
     return (struct host *)(uintptr_t)ctx->host;
 }
@@ -96,26 +96,27 @@ static int host_send_tail(struct odeon_context *ctx, odeon_ref to, uint32_t type
                           uint32_t behaviour, const void *head, size_t head_size, const void *tail,
                           size_t tail_size)
 {
-    return engine_ctx_send_tail(engine_ctx(ctx), to, type, behaviour, head, head_size, tail,
+    return engine_ctx_send_tail(host_engine_ctx(ctx), to, type, behaviour, head, head_size, tail,
                                 tail_size);
 }
 
 static int host_reply(struct odeon_context *ctx, uint32_t type, const void *data, size_t size)
 {
-    return engine_ctx_reply(engine_ctx(ctx), type, data, size, NULL, 0);
+    return engine_ctx_reply(host_engine_ctx(ctx), type, data, size, NULL, 0);
 }
 
 static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void *head,
                            size_t head_size, const void *tail, size_t tail_size)
 {
-    return engine_ctx_reply(engine_ctx(ctx), type, head, head_size, tail, tail_size);
+    return engine_ctx_reply(host_engine_ctx(ctx), type, head, head_size, tail, tail_size);
 }
 
 /* Of plugins that were compiled with the first version of the header. */
 enum { SPAWN_OPTIONS_SIZE_FIRST = offsetof(struct odeon_spawn_options, place) };
 
 /* A plugin's options, of its own version of the structure, in the engine's words. */
-static int spawn_read(const struct odeon_spawn_options *options, struct engine_spawn *ret_spawn)
+static int host_spawn_read(const struct odeon_spawn_options *options,
+                           struct engine_spawn *ret_spawn)
 {
     static const enum engine_placement placements[] = {
         [ODEON_PLACE_SPREAD] = PLACE_SPREAD,     [ODEON_PLACE_HERE] = PLACE_NEAR,
@@ -151,9 +152,9 @@ static int host_spawn(struct odeon_context *ctx, uint32_t type,
     int r = 0;
 
     if (options)
-        r = spawn_read(options, &spawn);
+        r = host_spawn_read(options, &spawn);
     if (r == 0)
-        r = engine_ctx_spawn(engine_ctx(ctx), type, &spawn, &ref);
+        r = engine_ctx_spawn(host_engine_ctx(ctx), type, &spawn, &ref);
     if (r == 0 && ret_ref)
         *ret_ref = ref;
     return r;
@@ -163,7 +164,7 @@ static int host_find_type(struct odeon_context *ctx, const char *name, uint32_t 
 {
     if (!name || !ret_type)
         return -EINVAL;
-    return engine_ctx_find_type(engine_ctx(ctx), name, ret_type);
+    return engine_ctx_find_type(host_engine_ctx(ctx), name, ret_type);
 }
 
 static int host_stop(struct odeon_context *ctx, odeon_ref ref, uint32_t how)
@@ -176,14 +177,15 @@ static int host_stop(struct odeon_context *ctx, odeon_ref ref, uint32_t how)
 
     if (how < ODEON_DELETE || how > ODEON_FINISHED)
         return -EINVAL;
-    return engine_ctx_send(engine_ctx(ctx), ref, poison[how], ODEON_BEHAVIOUR_UNKNOWN, NULL, 0);
+    return engine_ctx_send(host_engine_ctx(ctx), ref, poison[how], ODEON_BEHAVIOUR_UNKNOWN, NULL,
+                           0);
 }
 
 static int host_lookup(struct odeon_context *ctx, const char *name, odeon_ref *ret_ref)
 {
     if (!name || !ret_ref)
         return -EINVAL;
-    return engine_ctx_lookup(engine_ctx(ctx), name, ret_ref);
+    return engine_ctx_lookup(host_engine_ctx(ctx), name, ret_ref);
 }
 
 /* A line with the running actor's identity as fields. */
@@ -193,7 +195,7 @@ static void host_log_actor(struct odeon_context *ctx, enum log_level level, cons
     const char *const fields[] = { plugin_field, type_field, actor_field, NULL };
     const char *type = "", *plugin = "";
 
-    engine_ctx_describe(engine_ctx(ctx), &type, &plugin);
+    engine_ctx_describe(host_engine_ctx(ctx), &type, &plugin);
     snprintf(plugin_field, sizeof(plugin_field), "ODEON_PLUGIN=%s", plugin);
     snprintf(type_field, sizeof(type_field), "ODEON_ACTOR_TYPE=%s", type);
     snprintf(actor_field, sizeof(actor_field), "ODEON_ACTOR=" REF_FORMAT, REF_ARGS(ctx->self));
@@ -220,18 +222,19 @@ static void host_log(struct odeon_context *ctx, uint32_t level, const char *text
 static struct odeon_message_object *
 host_message_new(struct odeon_context *ctx, const struct odeon_message_type *type, size_t tail_size)
 {
-    return message_object_new(ctx_host(ctx)->pool, ctx->worker, type, tail_size);
+    return message_object_new(host_ctx_host(ctx)->pool, ctx->worker, type, tail_size);
 }
 
 static int host_message_send(struct odeon_context *ctx, odeon_ref to, uint32_t behaviour,
                              struct odeon_message_object *object, size_t size)
 {
-    struct message_pool *pool = ctx_host(ctx)->pool;
+    struct message_pool *pool = host_ctx_host(ctx)->pool;
     int r = message_object_check(pool, object, size);
 
     if (r < 0)
         return r;
-    r = engine_ctx_send(engine_ctx(ctx), to, object->type->id, behaviour, object->payload, size);
+    r = engine_ctx_send(host_engine_ctx(ctx), to, object->type->id, behaviour, object->payload,
+                        size);
     if (r == 0)
         message_object_sent(pool, ctx->worker, object);
     return r;
@@ -243,7 +246,7 @@ static void host_message_free(struct odeon_context *ctx, struct odeon_message_ob
 
     if (!object)
         return;
-    r = message_object_free(ctx_host(ctx)->pool, ctx->worker, object);
+    r = message_object_free(host_ctx_host(ctx)->pool, ctx->worker, object);
     if (r < 0)
         host_log_actor(ctx, LOG_LEVEL_ERROR,
                        "message_free: this is no message object, or it has been freed already");

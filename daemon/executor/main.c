@@ -17,7 +17,7 @@
 
 enum { EXIT_USAGE = 2, CONTROL_FD_DEFAULT = 3 };
 
-static void print_usage(FILE *out)
+static void main_print_usage(FILE *out)
 {
     fprintf(out,
             "usage: odeon-executor [--control-fd N] [--log-level error|warning|notice|info|debug]\n"
@@ -33,7 +33,7 @@ static void print_usage(FILE *out)
             "  --help           print this\n");
 }
 
-static bool parse_fd(const char *text, int *ret_fd)
+static bool main_parse_fd(const char *text, int *ret_fd)
 {
     char *end;
     long fd;
@@ -46,7 +46,7 @@ static bool parse_fd(const char *text, int *ret_fd)
     return true;
 }
 
-static bool parse_level(const char *text, enum log_level *ret_level)
+static bool main_parse_level(const char *text, enum log_level *ret_level)
 {
     static const struct {
         const char *name;
@@ -68,7 +68,7 @@ static bool parse_level(const char *text, enum log_level *ret_level)
 /* The terminal's and the service manager's signals reach every process of the service; here the
  * supervisor decides, since it has to drain first. SIGKILL and the supervisor's death always end
  * us. */
-static void ignore_signals(void)
+static void main_ignore_signals(void)
 {
     static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
     struct sigaction action = { .sa_handler = SIG_IGN };
@@ -86,7 +86,7 @@ struct arguments {
 };
 
 /* KEY=VALUE in place. */
-static bool parse_pair(char *text, struct arguments *arguments)
+static bool main_parse_pair(char *text, struct arguments *arguments)
 {
     char *equals = strchr(text, '=');
 
@@ -99,7 +99,7 @@ static bool parse_pair(char *text, struct arguments *arguments)
 }
 
 /* -1: go on; else the exit status. */
-static int parse_arguments(int argc, char **argv, struct arguments *arguments)
+static int main_parse_arguments(int argc, char **argv, struct arguments *arguments)
 {
     static const struct option options[] = {
         { "control-fd", required_argument, NULL, 'c' },
@@ -120,19 +120,19 @@ static int parse_arguments(int argc, char **argv, struct arguments *arguments)
             printf("odeon-executor %s\n", ODEON_VERSION);
             return EXIT_SUCCESS;
         case 'h':
-            print_usage(stdout);
+            main_print_usage(stdout);
             return EXIT_SUCCESS;
         case 'p':
             good = arguments->print_size = true;
             break;
         case 'c':
-            good = parse_fd(optarg, &arguments->control_fd);
+            good = main_parse_fd(optarg, &arguments->control_fd);
             break;
         case 'l':
-            good = parse_level(optarg, &arguments->level);
+            good = main_parse_level(optarg, &arguments->level);
             break;
         case 's':
-            good = parse_pair(optarg, arguments);
+            good = main_parse_pair(optarg, arguments);
             break;
         default:
             break;
@@ -141,19 +141,19 @@ static int parse_arguments(int argc, char **argv, struct arguments *arguments)
             continue;
         if (option != '?')
             fprintf(stderr, "odeon-executor: '%s' is not what the option takes\n", optarg);
-        print_usage(stderr);
+        main_print_usage(stderr);
         return EXIT_USAGE;
     }
     if (optind < argc || (arguments->n_pairs > 0 && !arguments->print_size)) {
         fprintf(stderr, "odeon-executor: %s\n",
                 optind < argc ? "too many arguments" : "--set goes with --print-segment-size");
-        print_usage(stderr);
+        main_print_usage(stderr);
         return EXIT_USAGE;
     }
     return -1;
 }
 
-static int print_segment_size(const struct arguments *arguments)
+static int main_print_segment_size(const struct arguments *arguments)
 {
     struct explain explain;
     uint64_t bytes = 0;
@@ -170,13 +170,13 @@ static int print_segment_size(const struct arguments *arguments)
 int main(int argc, char **argv)
 {
     struct arguments arguments = { .control_fd = CONTROL_FD_DEFAULT, .level = LOG_LEVEL_INFO };
-    int status = parse_arguments(argc, argv, &arguments);
+    int status = main_parse_arguments(argc, argv, &arguments);
 
     if (status >= 0)
         return status;
     log_open("odeon-executor", arguments.level);
     if (arguments.print_size)
-        return print_segment_size(&arguments);
-    ignore_signals();
+        return main_print_segment_size(&arguments);
+    main_ignore_signals();
     return executor_run(arguments.control_fd);
 }

@@ -52,7 +52,7 @@ struct message_pool {
 };
 
 /* One writer (M2): a plain addition, relaxed since nothing hangs on the order. */
-static void count(_Atomic uint64_t *counter)
+static void message_object_count(_Atomic uint64_t *counter)
 {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
                           memory_order_relaxed);
@@ -76,7 +76,7 @@ int message_pool_new(unsigned n_workers, struct message_pool **ret_pool)
     return 0;
 }
 
-static void pool_worker_fini(struct pool_worker *worker)
+static void message_object_pool_worker_fini(struct pool_worker *worker)
 {
     if (!worker->kept)
         return;
@@ -95,21 +95,23 @@ struct message_pool *message_pool_free(struct message_pool *pool)
 {
     if (pool) {
         for (unsigned i = 0; i < pool->n_workers; i++)
-            pool_worker_fini(&pool->workers[i]);
+            message_object_pool_worker_fini(&pool->workers[i]);
         free(pool->workers);
         free(pool);
     }
     return NULL;
 }
 
-static struct pool_worker *pool_get_worker(struct message_pool *pool, unsigned worker)
+static struct pool_worker *message_object_pool_get_worker(struct message_pool *pool,
+                                                          unsigned worker)
 {
     assert(worker < pool->n_workers);
     return &pool->workers[worker];
 }
 
 /* The kept object that was put away last and is large enough. */
-static struct object *kept_take(struct pool_worker *worker, uint16_t type, size_t capacity)
+static struct object *message_object_kept_take(struct pool_worker *worker, uint16_t type,
+                                               size_t capacity)
 {
     struct object **link;
 
@@ -127,7 +129,7 @@ static struct object *kept_take(struct pool_worker *worker, uint16_t type, size_
     return NULL;
 }
 
-static void kept_put(struct pool_worker *worker, struct object *object)
+static void message_object_kept_put(struct pool_worker *worker, struct object *object)
 {
     struct kept *kept;
 
@@ -157,7 +159,7 @@ struct odeon_message_object *message_object_new(struct message_pool *pool, unsig
                                                 const struct odeon_message_type *type,
                                                 size_t tail_size)
 {
-    struct pool_worker *w = pool_get_worker(pool, worker);
+    struct pool_worker *w = message_object_pool_get_worker(pool, worker);
     struct object *o;
     size_t capacity;
 
@@ -171,7 +173,7 @@ struct odeon_message_object *message_object_new(struct message_pool *pool, unsig
         return NULL;
     }
     capacity = type->size + tail_size;
-    o = kept_take(w, (uint16_t)type->id, capacity);
+    o = message_object_kept_take(w, (uint16_t)type->id, capacity);
     if (!o) {
         o = malloc(sizeof(*o) + capacity);
         if (!o)
@@ -187,7 +189,7 @@ struct odeon_message_object *message_object_new(struct message_pool *pool, unsig
     o->type = (uint16_t)type->id;
     o->sent = false;
     o->next = NULL;
-    count(&w->made);
+    message_object_count(&w->made);
     return &o->public;
 }
 
@@ -214,12 +216,12 @@ int message_object_check(struct message_pool *pool, const struct odeon_message_o
 void message_object_sent(struct message_pool *pool, unsigned worker,
                          struct odeon_message_object *object)
 {
-    struct pool_worker *w = pool_get_worker(pool, worker);
+    struct pool_worker *w = message_object_pool_get_worker(pool, worker);
     struct object *o = object_from_public(object);
 
     assert(o->state == OBJECT_LIVE);
     if (!o->sent)
-        count(&w->sent);
+        message_object_count(&w->sent);
     o->sent = true;
     object->sent++;
     switch (object->allocation) {
@@ -232,7 +234,7 @@ void message_object_sent(struct message_pool *pool, unsigned worker,
     case ODEON_DESTROY:
         if (object->fini)
             object->fini(o->payload);
-        kept_put(w, o);
+        message_object_kept_put(w, o);
         break;
     case ODEON_FINISHED:
         o->state = OBJECT_FINISHED;
@@ -245,14 +247,14 @@ void message_object_sent(struct message_pool *pool, unsigned worker,
 int message_object_free(struct message_pool *pool, unsigned worker,
                         struct odeon_message_object *object)
 {
-    struct pool_worker *w = pool_get_worker(pool, worker);
+    struct pool_worker *w = message_object_pool_get_worker(pool, worker);
     struct object *o = object_from_public(object);
     int unsent = 0;
 
     if (!object || (o->state != OBJECT_LIVE && o->state != OBJECT_FINISHED))
         return -ESTALE;
     if (!o->sent) {
-        count(&w->freed_unsent);
+        message_object_count(&w->freed_unsent);
         unsent = (int)(atomic_load_explicit(&w->freed_unsent, memory_order_relaxed) & INT_MAX);
     }
     o->state = OBJECT_FREE;

@@ -85,7 +85,7 @@ static struct plugin *plugin_free(struct plugin *plugin)
 /* ---- loading */
 
 /* The loader begins with the name that it was given, which says nothing to anybody else. */
-static const char *loader_reason(const char *error, const char *path)
+static const char *plugin_loader_reason(const char *error, const char *path)
 {
     size_t n = strlen(path);
 
@@ -115,7 +115,7 @@ static int plugin_map(struct plugin *plugin, struct explain *explain)
     if (!plugin->handle) {
         error = dlerror();
         return explain_set(explain, -EINVAL, "the plugin cannot be loaded: %s",
-                           error ? loader_reason(error, plugin->path)
+                           error ? plugin_loader_reason(error, plugin->path)
                                  : "the loader does not say why");
     }
     plugin->descriptor = dlsym(plugin->handle, ODEON_PLUGIN_SYMBOL);
@@ -128,8 +128,8 @@ static int plugin_map(struct plugin *plugin, struct explain *explain)
     return plugin_descriptor_check(plugin->descriptor, explain);
 }
 
-static struct plugin *registry_find(const struct plugin_registry *registry, const char *name,
-                                    unsigned *ret_index)
+static struct plugin *plugin_registry_find(const struct plugin_registry *registry, const char *name,
+                                           unsigned *ret_index)
 {
     for (unsigned i = 0; i < registry->n; i++)
         if (strcmp(registry->plugins[i]->descriptor->name, name) == 0) {
@@ -140,7 +140,7 @@ static struct plugin *registry_find(const struct plugin_registry *registry, cons
     return NULL;
 }
 
-static bool registry_has_handle(const struct plugin_registry *registry, const void *handle)
+static bool plugin_registry_has_handle(const struct plugin_registry *registry, const void *handle)
 {
     for (unsigned i = 0; i < registry->n; i++)
         if (registry->plugins[i]->handle == handle)
@@ -148,10 +148,10 @@ static bool registry_has_handle(const struct plugin_registry *registry, const vo
     return false;
 }
 
-static int check_names_free(const struct plugin_registry *registry, const struct odeon_plugin *d,
-                            struct explain *explain)
+static int plugin_check_names_free(const struct plugin_registry *registry,
+                                   const struct odeon_plugin *d, struct explain *explain)
 {
-    const struct plugin *other = registry_find(registry, d->name, NULL);
+    const struct plugin *other = plugin_registry_find(registry, d->name, NULL);
 
     if (other)
         return explain_set(
@@ -173,8 +173,8 @@ static int check_names_free(const struct plugin_registry *registry, const struct
     return 0;
 }
 
-static int intern_message(struct engine *engine, struct odeon_message_type *m, const char *plugin,
-                          struct explain *explain)
+static int plugin_intern_message(struct engine *engine, struct odeon_message_type *m,
+                                 const char *plugin, struct explain *explain)
 {
     struct engine_message_type known;
     uint16_t id;
@@ -204,8 +204,8 @@ static int intern_message(struct engine *engine, struct odeon_message_type *m, c
 }
 
 /* Those of the list and, should one be missing there, those that behaviours name. */
-static int intern_messages(struct engine *engine, const struct odeon_plugin *d,
-                           struct explain *explain)
+static int plugin_intern_messages(struct engine *engine, const struct odeon_plugin *d,
+                                  struct explain *explain)
 {
     size_t n = plugin_descriptor_count_messages(d);
     int r;
@@ -215,13 +215,13 @@ static int intern_messages(struct engine *engine, const struct odeon_plugin *d,
 
         if (!m)
             continue;
-        r = intern_message(engine, m, d->name, explain);
+        r = plugin_intern_message(engine, m, d->name, explain);
         if (r < 0)
             return r;
     }
     for (uint32_t i = 0; i < d->n_types; i++)
         for (uint32_t j = 0; j < d->types[i]->n_behaviours; j++) {
-            r = intern_message(engine, d->types[i]->behaviours[j].message, d->name, explain);
+            r = plugin_intern_message(engine, d->types[i]->behaviours[j].message, d->name, explain);
             if (r < 0)
                 return r;
         }
@@ -275,7 +275,7 @@ static int plugin_translate_types(struct plugin *plugin)
     return 0;
 }
 
-static const char *register_error(int error)
+static const char *plugin_register_error(int error)
 {
     switch (error) {
     case -ENOSPC:
@@ -306,7 +306,7 @@ static int plugin_register_types(struct engine *engine, struct plugin *plugin,
                 if (engine_actor_type_retire(engine, plugin->types[i].id, &live) == 0)
                     plugin->types[i].id = 0;
             return explain_set(explain, r, "plugin %s: the actor type %s cannot be registered: %s",
-                               plugin->descriptor->name, type->info.name, register_error(r));
+                               plugin->descriptor->name, type->info.name, plugin_register_error(r));
         }
         plugin->descriptor->types[i]->id = type->id;
     }
@@ -325,11 +325,11 @@ static int plugin_start(struct plugin_registry *registry, struct plugin *plugin,
                         struct explain *explain)
 {
     const struct odeon_plugin *d = plugin->descriptor;
-    int r = check_names_free(registry, d, explain);
+    int r = plugin_check_names_free(registry, d, explain);
 
     if (r < 0)
         return r;
-    r = intern_messages(registry->engine, d, explain);
+    r = plugin_intern_messages(registry->engine, d, explain);
     if (r < 0)
         return r;
     r = plugin_translate_types(plugin);
@@ -364,7 +364,7 @@ int plugin_load(struct plugin_registry *registry, int fd, const char *label,
     plugin->fd = fd;
     snprintf(plugin->label, sizeof(plugin->label), "%s", label[0] ? label : "a descriptor");
     r = plugin_map(plugin, explain);
-    plugin->borrowed = plugin->handle && registry_has_handle(registry, plugin->handle);
+    plugin->borrowed = plugin->handle && plugin_registry_has_handle(registry, plugin->handle);
     if (r == 0)
         r = plugin_start(registry, plugin, explain);
     if (r < 0) {
@@ -386,8 +386,8 @@ int plugin_load(struct plugin_registry *registry, int fd, const char *label,
 
 /* ---- unloading */
 
-static int check_blockers(const struct plugin_registry *registry, const struct plugin *plugin,
-                          struct explain *explain)
+static int plugin_check_blockers(const struct plugin_registry *registry,
+                                 const struct plugin *plugin, struct explain *explain)
 {
     unsigned n = 0;
 
@@ -428,14 +428,14 @@ static void plugin_reactivate(struct plugin_registry *registry, struct plugin *p
 int plugin_unload(struct plugin_registry *registry, const char *name, struct explain *explain)
 {
     unsigned index = 0;
-    struct plugin *plugin = registry_find(registry, name, &index);
+    struct plugin *plugin = plugin_registry_find(registry, name, &index);
     int r;
 
     if (!plugin)
         return explain_set(explain, -ENOENT,
                            "no plugin named '%.64s' is loaded: 'plugin list' shows those that are",
                            name);
-    r = check_blockers(registry, plugin, explain);
+    r = plugin_check_blockers(registry, plugin, explain);
     if (r < 0)
         return r;
     plugin->state = PLUGIN_RETIRED;

@@ -28,7 +28,7 @@
 
 enum { PROGRAM_HEADERS_MAX = 128 };
 
-static const char *machine_name(unsigned machine)
+static const char *plugin_check_machine_name(unsigned machine)
 {
     switch (machine) {
     case EM_386:
@@ -50,7 +50,7 @@ static const char *machine_name(unsigned machine)
     }
 }
 
-static const char *file_type_name(unsigned type)
+static const char *plugin_check_file_type_name(unsigned type)
 {
     switch (type) {
     case ET_NONE:
@@ -69,7 +69,7 @@ static const char *file_type_name(unsigned type)
 }
 
 /* 0; -EINVAL: the file ends before that; negative errno. */
-static int read_exactly(int fd, void *data, size_t size, uint64_t offset)
+static int plugin_check_read_exactly(int fd, void *data, size_t size, uint64_t offset)
 {
     size_t done = 0;
 
@@ -141,14 +141,14 @@ static int check_header(const Elf64_Ehdr *header, uint64_t size, struct explain 
         return explain_set(
             explain, -EINVAL,
             "the plugin's machine is %u (%s), ours is %u (%s): compile it for this machine",
-            header->e_machine, machine_name(header->e_machine), OUR_MACHINE,
-            machine_name(OUR_MACHINE));
+            header->e_machine, plugin_check_machine_name(header->e_machine), OUR_MACHINE,
+            plugin_check_machine_name(OUR_MACHINE));
     if (header->e_type != ET_DYN)
         return explain_set(
             explain, -EINVAL,
             "the plugin's file type is %u (%s), ours is %u (%s): link it with -shared",
-            header->e_type, file_type_name(header->e_type), (unsigned)ET_DYN,
-            file_type_name(ET_DYN));
+            header->e_type, plugin_check_file_type_name(header->e_type), (unsigned)ET_DYN,
+            plugin_check_file_type_name(ET_DYN));
     if (header->e_phentsize != sizeof(Elf64_Phdr))
         return explain_set(
             explain, -EINVAL,
@@ -218,7 +218,7 @@ int plugin_check_file(int fd, struct explain *explain)
                            "the plugin is not an ELF file: it has %" PRIu64
                            " bytes, an ELF header alone has %zu",
                            size, sizeof(header));
-    r = read_exactly(fd, &header, sizeof(header), 0);
+    r = plugin_check_read_exactly(fd, &header, sizeof(header), 0);
     if (r < 0)
         return explain_set(explain, r, "the plugin's file cannot be read: %s", strerror(-r));
     r = check_identification(header.e_ident, explain);
@@ -227,7 +227,8 @@ int plugin_check_file(int fd, struct explain *explain)
     r = check_header(&header, size, explain);
     if (r < 0)
         return r;
-    r = read_exactly(fd, segments, header.e_phnum * sizeof(segments[0]), header.e_phoff);
+    r = plugin_check_read_exactly(fd, segments, header.e_phnum * sizeof(segments[0]),
+                                  header.e_phoff);
     if (r < 0)
         return explain_set(explain, r, "the plugin's program headers cannot be read: %s",
                            strerror(-r));

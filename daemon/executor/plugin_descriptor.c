@@ -28,17 +28,18 @@ int name_check(const char *name)
 }
 
 /* A name that may not be one, made fit for a message. */
-static const char *name_show(const char *name)
+static const char *plugin_descriptor_name_show(const char *name)
 {
     return !name ? "(none)" : name[0] == '\0' ? "(empty)" : name;
 }
 
-static int refuse_name(const char *what, const char *name, struct explain *explain)
+static int plugin_descriptor_refuse_name(const char *what, const char *name,
+                                         struct explain *explain)
 {
     return explain_set(
         explain, -EINVAL,
         "%s: the name '%.64s' is not allowed: 1 to %d letters, digits, '_', '.' or '-' make a name",
-        what, name_show(name), ODEON_NAME_MAX);
+        what, plugin_descriptor_name_show(name), ODEON_NAME_MAX);
 }
 
 size_t plugin_descriptor_count_messages(const struct odeon_plugin *d)
@@ -60,8 +61,8 @@ uint32_t message_type_least_size(const struct odeon_message_type *type)
     return type->has_tail ? type->tail_offset : type->size;
 }
 
-static int check_message(const struct odeon_message_type *m, const char *plugin,
-                         struct explain *explain)
+static int plugin_descriptor_check_message(const struct odeon_message_type *m, const char *plugin,
+                                           struct explain *explain)
 {
     if (m->struct_size != sizeof(*m))
         return explain_set(explain, -EINVAL,
@@ -70,7 +71,7 @@ static int check_message(const struct odeon_message_type *m, const char *plugin,
                            "version's headers",
                            plugin, m->struct_size, sizeof(*m));
     if (name_check(m->name) < 0)
-        return refuse_name("a message type", m->name, explain);
+        return plugin_descriptor_refuse_name("a message type", m->name, explain);
     if (m->version == 0)
         return explain_set(explain, -EINVAL,
                            "plugin %s: message %s has version 0: versions begin with 1", plugin,
@@ -92,8 +93,8 @@ static int check_message(const struct odeon_message_type *m, const char *plugin,
     return 0;
 }
 
-static int check_behaviours(const struct odeon_actor_type *t, const char *plugin,
-                            struct explain *explain)
+static int plugin_descriptor_check_behaviours(const struct odeon_actor_type *t, const char *plugin,
+                                              struct explain *explain)
 {
     for (uint32_t i = 0; i < t->n_behaviours; i++) {
         const struct odeon_behaviour *b = &t->behaviours[i];
@@ -102,7 +103,7 @@ static int check_behaviours(const struct odeon_actor_type *t, const char *plugin
         if (!b->message || !b->run)
             return explain_set(explain, -EINVAL, "plugin %s: actor type %s: behaviour %u has no %s",
                                plugin, t->name, i, b->message ? "function" : "message type");
-        r = check_message(b->message, plugin, explain);
+        r = plugin_descriptor_check_message(b->message, plugin, explain);
         if (r < 0)
             return r;
         for (uint32_t j = 0; j < i; j++) {
@@ -118,7 +119,8 @@ static int check_behaviours(const struct odeon_actor_type *t, const char *plugin
     return 0;
 }
 
-static int check_type(const struct odeon_actor_type *t, const char *plugin, struct explain *explain)
+static int plugin_descriptor_check_type(const struct odeon_actor_type *t, const char *plugin,
+                                        struct explain *explain)
 {
     if (t->struct_size != sizeof(*t))
         return explain_set(explain, -EINVAL,
@@ -126,7 +128,7 @@ static int check_type(const struct odeon_actor_type *t, const char *plugin, stru
                            "plugin with this version's headers",
                            plugin, t->struct_size, sizeof(*t));
     if (name_check(t->name) < 0)
-        return refuse_name("an actor type", t->name, explain);
+        return plugin_descriptor_refuse_name("an actor type", t->name, explain);
     if (t->behaviour_size != sizeof(struct odeon_behaviour))
         return explain_set(explain, -EINVAL,
                            "plugin %s: actor type %s: behaviour_size is %u, ours is %zu", plugin,
@@ -152,10 +154,10 @@ static int check_type(const struct odeon_actor_type *t, const char *plugin, stru
         return explain_set(explain, -EINVAL,
                            "plugin %s: actor type %s: overflow policy %u is unknown", plugin,
                            t->name, t->overflow);
-    return check_behaviours(t, plugin, explain);
+    return plugin_descriptor_check_behaviours(t, plugin, explain);
 }
 
-static int check_types(const struct odeon_plugin *d, struct explain *explain)
+static int plugin_descriptor_check_types(const struct odeon_plugin *d, struct explain *explain)
 {
     if (d->n_types > ODEON_PLUGIN_TYPES_MAX)
         return explain_set(explain, -EINVAL, "plugin %s has %u actor types: at most %d are allowed",
@@ -168,7 +170,7 @@ static int check_types(const struct odeon_plugin *d, struct explain *explain)
 
         if (!d->types[i])
             return explain_set(explain, -EINVAL, "plugin %s: actor type %u is missing", d->name, i);
-        r = check_type(d->types[i], d->name, explain);
+        r = plugin_descriptor_check_type(d->types[i], d->name, explain);
         if (r < 0)
             return r;
         for (uint32_t j = 0; j < i; j++)
@@ -179,7 +181,7 @@ static int check_types(const struct odeon_plugin *d, struct explain *explain)
     return 0;
 }
 
-static int check_messages(const struct odeon_plugin *d, struct explain *explain)
+static int plugin_descriptor_check_messages(const struct odeon_plugin *d, struct explain *explain)
 {
     size_t n = plugin_descriptor_count_messages(d);
 
@@ -200,7 +202,7 @@ static int check_messages(const struct odeon_plugin *d, struct explain *explain)
         if (!m)
             return explain_set(explain, -EINVAL, "plugin %s: message type %zu is missing", d->name,
                                i);
-        r = check_message(m, d->name, explain);
+        r = plugin_descriptor_check_message(m, d->name, explain);
         if (r < 0)
             return r;
     }
@@ -208,7 +210,7 @@ static int check_messages(const struct odeon_plugin *d, struct explain *explain)
 }
 
 /* The sizes come first: without them no other field is where it seems to be. */
-static int check_abi(const struct odeon_plugin *d, struct explain *explain)
+static int plugin_descriptor_check_abi(const struct odeon_plugin *d, struct explain *explain)
 {
     static const char remedy[] = "compile the plugin with this version's headers";
 
@@ -237,16 +239,16 @@ static int check_abi(const struct odeon_plugin *d, struct explain *explain)
 
 int plugin_descriptor_check(const struct odeon_plugin *d, struct explain *explain)
 {
-    int r = check_abi(d, explain);
+    int r = plugin_descriptor_check_abi(d, explain);
 
     if (r < 0)
         return r;
     if (name_check(d->name) < 0)
-        return refuse_name("the plugin", d->name, explain);
+        return plugin_descriptor_refuse_name("the plugin", d->name, explain);
     if (name_check(d->version) < 0)
-        return refuse_name("the plugin's version", d->version, explain);
-    r = check_messages(d, explain);
+        return plugin_descriptor_refuse_name("the plugin's version", d->version, explain);
+    r = plugin_descriptor_check_messages(d, explain);
     if (r < 0)
         return r;
-    return check_types(d, explain);
+    return plugin_descriptor_check_types(d, explain);
 }

@@ -19,8 +19,8 @@
 
 enum { COLLECT_MS = 100 };
 
-static struct executor_removal *removal_find(struct executor *executor, uint32_t port,
-                                             uint32_t generation)
+static struct executor_removal *ports_removal_find(struct executor *executor, uint32_t port,
+                                                   uint32_t generation)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX; i++) {
         struct executor_removal *removal = &executor->removals[i];
@@ -31,8 +31,8 @@ static struct executor_removal *removal_find(struct executor *executor, uint32_t
     return NULL;
 }
 
-static struct executor_removal *removal_add(struct executor *executor, uint32_t port,
-                                            uint32_t generation, uint64_t command)
+static struct executor_removal *ports_removal_add(struct executor *executor, uint32_t port,
+                                                  uint32_t generation, uint64_t command)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX; i++) {
         struct executor_removal *removal = &executor->removals[i];
@@ -47,7 +47,7 @@ static struct executor_removal *removal_add(struct executor *executor, uint32_t 
     return NULL;
 }
 
-static void report_removed(struct executor *executor, uint64_t command)
+static void ports_report_removed(struct executor *executor, uint64_t command)
 {
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__Ok ok = ODEON__OK__INIT;
@@ -58,7 +58,7 @@ static void report_removed(struct executor *executor, uint64_t command)
     control_send(executor->control, &report);
 }
 
-static void removal_ask(struct executor *executor, struct executor_removal *removal)
+static void ports_removal_ask(struct executor *executor, struct executor_removal *removal)
 {
     int r = engine_port_remove(executor->engine, removal->port, removal->generation);
 
@@ -105,7 +105,7 @@ static void port_info_fini(struct engine_port_info *info)
             close(fds[i]);
 }
 
-static void report_port(struct executor *executor, uint64_t command, actor_ref ref)
+static void ports_report_port(struct executor *executor, uint64_t command, actor_ref ref)
 {
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__RefReply body = ODEON__REF_REPLY__INIT;
@@ -118,7 +118,7 @@ static void report_port(struct executor *executor, uint64_t command, actor_ref r
     control_send(executor->control, &report);
 }
 
-static const char *add_error_text(int error)
+static const char *ports_add_error_text(int error)
 {
     switch (error) {
     case -EBADF:
@@ -138,7 +138,7 @@ static const char *add_error_text(int error)
 
 /* Recovery forgets what the segment has of a port that is not there, and with it how far its
  * client's records have been taken. */
-static void end_without_port(const Odeon__PortAdd *add, int error)
+static void ports_end_without_port(const Odeon__PortAdd *add, int error)
 {
     log_error("port %u of client %u cannot be mapped (%s): the executor ends before it recovers, "
               "its segment stays as it is",
@@ -146,7 +146,7 @@ static void end_without_port(const Odeon__PortAdd *add, int error)
     _exit(EXIT_FAILURE);
 }
 
-static bool is_shortage(int error)
+static bool ports_is_shortage(int error)
 {
     return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -ENOSPC;
 }
@@ -167,25 +167,25 @@ void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd
     if (r == 0)
         r = engine_port_add(executor->engine, &info, &ref);
     port_info_fini(&info); /* the engine has its own */
-    if (executor->state == EXECUTOR_PORTS && is_shortage(r))
-        end_without_port(add, r);
+    if (executor->state == EXECUTOR_PORTS && ports_is_shortage(r))
+        ports_end_without_port(add, r);
     if (r == 0) {
         if (add->bound)
             post_rate_add(executor, &info, add->uid);
-        report_port(executor, command, ref);
+        ports_report_port(executor, command, ref);
     } else if (r == -ENOENT && add->closing) {
-        report_removed(executor, command);
+        ports_report_removed(executor, command);
     } else {
         log_error("port %u of client %u cannot be opened: %s", add->port_id, add->client_id,
-                  add_error_text(r));
-        executor_report_error(executor, command, r, add_error_text(r));
+                  ports_add_error_text(r));
+        executor_report_error(executor, command, r, ports_add_error_text(r));
     }
     if (r == 0 && add->closing) {
         struct executor_removal *removal =
-            removal_add(executor, add->port_id, add->generation, command);
+            ports_removal_add(executor, add->port_id, add->generation, command);
 
         if (removal && executor->state == EXECUTOR_RUNNING)
-            removal_ask(executor, removal);
+            ports_removal_ask(executor, removal);
     }
     if (executor->state == EXECUTOR_PORTS)
         start_port_done(executor);
@@ -193,7 +193,8 @@ void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd
 
 void ports_remove(struct executor *executor, uint64_t command, const Odeon__PortRemove *remove)
 {
-    struct executor_removal *removal = removal_find(executor, remove->port_id, remove->generation);
+    struct executor_removal *removal =
+        ports_removal_find(executor, remove->port_id, remove->generation);
 
     if (executor->state < EXECUTOR_PORTS) {
         executor_report_error(executor, command, -EAGAIN, "the executor has not been started");
@@ -203,25 +204,25 @@ void ports_remove(struct executor *executor, uint64_t command, const Odeon__Port
         removal->command = command; /* on its way already */
         return;
     }
-    removal = removal_add(executor, remove->port_id, remove->generation, command);
+    removal = ports_removal_add(executor, remove->port_id, remove->generation, command);
     if (!removal)
         executor_report_error(executor, command, -ENOSPC, "too many ports are being removed");
     else if (executor->state == EXECUTOR_RUNNING)
-        removal_ask(executor, removal);
+        ports_removal_ask(executor, removal);
 }
 
-static void on_port_removed(struct executor *executor, const struct engine_event *event)
+static void ports_on_port_removed(struct executor *executor, const struct engine_event *event)
 {
-    struct executor_removal *removal = removal_find(executor, event->port, event->generation);
+    struct executor_removal *removal = ports_removal_find(executor, event->port, event->generation);
 
     post_rate_remove(executor, event->port, event->generation);
     if (!removal)
         return;
     removal->active = false;
-    report_removed(executor, removal->command);
+    ports_report_removed(executor, removal->command);
 }
 
-static void on_port_broken(struct executor *executor, const struct engine_event *event)
+static void ports_on_port_broken(struct executor *executor, const struct engine_event *event)
 {
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__PortFault fault = ODEON__PORT_FAULT__INIT;
@@ -237,15 +238,15 @@ static void on_port_broken(struct executor *executor, const struct engine_event 
     control_send(executor->control, &report);
 }
 
-static void on_collect(uv_timer_t *timer)
+static void ports_on_collect(uv_timer_t *timer)
 {
     struct executor *executor = timer->data;
 
     if (engine_collect(executor->engine))
-        uv_timer_start(timer, on_collect, COLLECT_MS, 0);
+        uv_timer_start(timer, ports_on_collect, COLLECT_MS, 0);
 }
 
-static void on_events(uv_poll_t *poll, int status, int events)
+static void ports_on_events(uv_poll_t *poll, int status, int events)
 {
     struct executor *executor = poll->data;
     struct engine_event event;
@@ -254,13 +255,13 @@ static void on_events(uv_poll_t *poll, int status, int events)
     (void)events;
     while (engine_event_next(executor->engine, &event)) {
         if (event.kind == ENGINE_EVENT_PORT_REMOVED)
-            on_port_removed(executor, &event);
+            ports_on_port_removed(executor, &event);
         else if (event.kind == ENGINE_EVENT_PORT_BROKEN)
-            on_port_broken(executor, &event);
+            ports_on_port_broken(executor, &event);
         else if (event.kind == ENGINE_EVENT_PORT_SPENT)
             post_rate_on_spent(executor, &event);
     }
-    on_collect(&executor->collect_timer);
+    ports_on_collect(&executor->collect_timer);
 }
 
 int ports_start(struct executor *executor)
@@ -271,11 +272,11 @@ int ports_start(struct executor *executor)
         return r;
     executor->events.data = executor;
     executor->events_open = true;
-    r = uv_poll_start(&executor->events, UV_READABLE, on_events);
+    r = uv_poll_start(&executor->events, UV_READABLE, ports_on_events);
     if (r < 0)
         return r;
     for (unsigned i = 0; i < ODEON_PORTS_MAX; i++)
         if (executor->removals[i].active && !executor->removals[i].asked)
-            removal_ask(executor, &executor->removals[i]);
+            ports_removal_ask(executor, &executor->removals[i]);
     return 0;
 }

@@ -11,7 +11,7 @@
 #define TELL_AGAIN_NS UINT64_C(1000000000)
 
 /* The supervisor knows who it is, and how often to say so. */
-static void tell(struct executor *executor, uint32_t client)
+static void post_rate_tell(struct executor *executor, uint32_t client)
 {
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__QuotaHit hit = ODEON__QUOTA_HIT__INIT;
@@ -27,18 +27,18 @@ static void tell(struct executor *executor, uint32_t client)
     control_send(executor->control, &report);
 }
 
-static void on_timer(uv_timer_t *timer);
+static void post_rate_on_timer(uv_timer_t *timer);
 
-static void wait_for(struct post_rate *rate, uint64_t wait_ns)
+static void post_rate_wait_for(struct post_rate *rate, uint64_t wait_ns)
 {
     uint64_t ms = wait_ns / 1000000 + 1;
 
     ms = ms < WAIT_MIN_MS ? WAIT_MIN_MS : ms > WAIT_MAX_MS ? WAIT_MAX_MS : ms;
     if (!uv_is_active((uv_handle_t *)&rate->timer) || uv_timer_get_due_in(&rate->timer) > ms)
-        uv_timer_start(&rate->timer, on_timer, ms, 0);
+        uv_timer_start(&rate->timer, post_rate_on_timer, ms, 0);
 }
 
-static void serve(struct executor *executor, uint32_t index)
+static void post_rate_serve(struct executor *executor, uint32_t index)
 {
     struct post_rate *rate = &executor->post_rate;
     struct post_rate_port *port = &rate->ports[index];
@@ -46,13 +46,13 @@ static void serve(struct executor *executor, uint32_t index)
 
     port->waits = n == 0;
     if (port->waits)
-        wait_for(rate, wait_ns);
+        post_rate_wait_for(rate, wait_ns);
     else
         /* gone: its removal follows */
         (void)engine_port_grant(executor->engine, index, port->generation, n);
 }
 
-static void on_timer(uv_timer_t *timer)
+static void post_rate_on_timer(uv_timer_t *timer)
 {
     struct executor *executor = timer->data;
     struct post_rate *rate = &executor->post_rate;
@@ -62,7 +62,7 @@ static void on_timer(uv_timer_t *timer)
         uint32_t index = (rate->next + i) % ODEON_PORTS_MAX;
 
         if (rate->ports[index].waits)
-            serve(executor, index);
+            post_rate_serve(executor, index);
     }
 }
 
@@ -112,12 +112,12 @@ void post_rate_on_spent(struct executor *executor, const struct engine_event *ev
 
     if (!port->bound || port->generation != event->generation || !post_rate_is_set(executor))
         return;
-    serve(executor, event->port);
+    post_rate_serve(executor, event->port);
     if (port->waits)
-        tell(executor, executor->post_rate.rates.of_port[event->port]->id);
+        post_rate_tell(executor, executor->post_rate.rates.of_port[event->port]->id);
 }
 
-static void set_rated(struct executor *executor, bool rated)
+static void post_rate_set_rated(struct executor *executor, bool rated)
 {
     for (uint32_t index = 0; index < ODEON_PORTS_MAX; index++) {
         struct post_rate_port *port = &executor->post_rate.ports[index];
@@ -138,11 +138,11 @@ void post_rate_update(struct executor *executor)
         return;
     rates_set(&rate->rates, is, uv_hrtime());
     if ((was == 0) != (is == 0))
-        set_rated(executor, is > 0);
+        post_rate_set_rated(executor, is > 0);
 }
 
 void post_rate_lift(struct executor *executor)
 {
     executor->post_rate.lifted = true;
-    set_rated(executor, false);
+    post_rate_set_rated(executor, false);
 }

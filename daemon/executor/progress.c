@@ -4,7 +4,7 @@
 
 /* A worker that has not moved is held by what it runs. Whether it gets a processor is not asked: it
  * has the same share as the thread that asks, and that one has just run. */
-static void count_held(struct executor *executor, Odeon__Pong *pong)
+static void progress_count_held(struct executor *executor, Odeon__Pong *pong)
 {
     struct engine_worker_progress progress;
 
@@ -30,7 +30,7 @@ void progress_answer(struct executor *executor, uint64_t command)
     Odeon__Pong pong = ODEON__PONG__INIT;
 
     if (executor->state == EXECUTOR_RUNNING)
-        count_held(executor, &pong);
+        progress_count_held(executor, &pong);
     report.id = command;
     report.body_case = ODEON__REPORT__BODY_PONG;
     report.pong = &pong;

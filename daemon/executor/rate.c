@@ -9,33 +9,34 @@
 #define GRANT_S      0.02                 /* of a client's part go to a port at once */
 #define FORGOTTEN_NS UINT64_C(1000000000) /* later than that the pool is full */
 
-static double at_least_one(double n)
+static double rate_at_least_one(double n)
 {
     return n < 1 ? 1 : n;
 }
 
-static double part(const struct rates *rates, const struct rate_user *user)
+static double rate_part(const struct rates *rates, const struct rate_user *user)
 {
     return (double)rates->per_second / (user->n_clients ? user->n_clients : 1);
 }
 
-static void pool_add(const struct rates *rates, struct rate_user *user, double tokens)
+static void rate_pool_add(const struct rates *rates, struct rate_user *user, double tokens)
 {
-    double most = at_least_one((double)rates->per_second * BURST_S);
+    double most = rate_at_least_one((double)rates->per_second * BURST_S);
 
     user->pool += tokens;
     if (user->pool > most)
         user->pool = most;
 }
 
-static void accrue(struct rates *rates, struct rate_user *user, uint64_t now_ns)
+static void rate_accrue(struct rates *rates, struct rate_user *user, uint64_t now_ns)
 {
-    double seconds = (double)(now_ns - user->at_ns) / SECOND_NS, each = part(rates, user) * seconds;
-    double most = at_least_one(part(rates, user) * BURST_S);
+    double seconds = (double)(now_ns - user->at_ns) / SECOND_NS,
+           each = rate_part(rates, user) * seconds;
+    double most = rate_at_least_one(rate_part(rates, user) * BURST_S);
 
     user->at_ns = now_ns;
     if (user->n_clients == 0)
-        pool_add(rates, user, each);
+        rate_pool_add(rates, user, each);
     for (unsigned i = 0; i < ODEON_PORTS_MAX; i++) {
         struct rate_client *client = &rates->clients[i];
 
@@ -43,13 +44,13 @@ static void accrue(struct rates *rates, struct rate_user *user, uint64_t now_ns)
             continue;
         client->tokens += each;
         if (client->tokens > most) {
-            pool_add(rates, user, client->tokens - most);
+            rate_pool_add(rates, user, client->tokens - most);
             client->tokens = most;
         }
     }
 }
 
-static struct rate_user *find_user(struct rates *rates, uid_t uid)
+static struct rate_user *rate_find_user(struct rates *rates, uid_t uid)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX; i++)
         if (rates->users[i].used && rates->users[i].uid == uid)
@@ -58,7 +59,7 @@ static struct rate_user *find_user(struct rates *rates, uid_t uid)
 }
 
 /* There is room: each has a port, or is the one that has been idle for longest. */
-static struct rate_user *make_user(struct rates *rates, uid_t uid, uint64_t now_ns)
+static struct rate_user *rate_make_user(struct rates *rates, uid_t uid, uint64_t now_ns)
 {
     struct rate_user *room = NULL;
 
@@ -77,11 +78,11 @@ static struct rate_user *make_user(struct rates *rates, uid_t uid, uint64_t now_
     if (!room)
         return NULL;
     *room = (struct rate_user){ .used = true, .uid = uid, .at_ns = now_ns };
-    pool_add(rates, room, (double)rates->per_second);
+    rate_pool_add(rates, room, (double)rates->per_second);
     return room;
 }
 
-static struct rate_client *find_client(struct rates *rates, uint32_t id)
+static struct rate_client *rate_find_client(struct rates *rates, uint32_t id)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX; i++)
         if (rates->clients[i].id == id)
@@ -93,13 +94,13 @@ void rates_set(struct rates *rates, uint64_t per_second, uint64_t now_ns)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX; i++)
         if (rates->users[i].used)
-            accrue(rates, &rates->users[i], now_ns); /* at the old rate */
+            rate_accrue(rates, &rates->users[i], now_ns); /* at the old rate */
     rates->per_second = per_second;
 }
 
 void rates_add(struct rates *rates, uint32_t port, uint32_t id, uid_t uid, uint64_t now_ns)
 {
-    struct rate_client *client = find_client(rates, id);
+    struct rate_client *client = rate_find_client(rates, id);
     struct rate_user *user;
 
     if (client) {
@@ -107,13 +108,13 @@ void rates_add(struct rates *rates, uint32_t port, uint32_t id, uid_t uid, uint6
         rates->of_port[port] = client;
         return;
     }
-    client = find_client(rates, 0);
-    user = find_user(rates, uid);
+    client = rate_find_client(rates, 0);
+    user = rate_find_user(rates, uid);
     if (!user)
-        user = make_user(rates, uid, now_ns);
+        user = rate_make_user(rates, uid, now_ns);
     if (!client || !user) /* not reached: there are as many as ports */
         return;
-    accrue(rates, user, now_ns);
+    rate_accrue(rates, user, now_ns);
     user->n_clients++;
     *client = (struct rate_client){ .id = id, .n_ports = 1, .user = user };
     rates->of_port[port] = client;
@@ -126,10 +127,10 @@ void rates_remove(struct rates *rates, uint32_t port, uint64_t now_ns)
     if (!client)
         return;
     rates->of_port[port] = NULL;
-    accrue(rates, client->user, now_ns);
+    rate_accrue(rates, client->user, now_ns);
     if (--client->n_ports > 0)
         return;
-    pool_add(rates, client->user, client->tokens);
+    rate_pool_add(rates, client->user, client->tokens);
     client->user->n_clients--;
     *client = (struct rate_client){ 0 };
 }
@@ -139,12 +140,12 @@ uint64_t rates_take(struct rates *rates, uint32_t port, uint64_t now_ns, uint64_
     struct rate_client *client = rates->of_port[port];
     double wanted, least, own;
 
-    accrue(rates, client->user, now_ns);
-    wanted = at_least_one(part(rates, client->user) * GRANT_S);
-    least = at_least_one(wanted / 2); /* not one by one */
+    rate_accrue(rates, client->user, now_ns);
+    wanted = rate_at_least_one(rate_part(rates, client->user) * GRANT_S);
+    least = rate_at_least_one(wanted / 2); /* not one by one */
     if (client->tokens + client->user->pool < least) {
         *ret_wait_ns = (uint64_t)((least - client->tokens - client->user->pool) /
-                                  part(rates, client->user) * SECOND_NS) +
+                                  rate_part(rates, client->user) * SECOND_NS) +
                        1;
         return 0;
     }

@@ -9,8 +9,8 @@
 
 /* `again`: settings that have been in force: a CPU that has gone since is no reason to refuse
  * them. */
-static int plan_workers(struct executor *executor, const struct settings *settings, bool again,
-                        struct explain *explain)
+static int reconfigure_plan_workers(struct executor *executor, const struct settings *settings,
+                                    bool again, struct explain *explain)
 {
     struct topology_request request = {
         .affinity = settings->affinity,
@@ -23,7 +23,8 @@ static int plan_workers(struct executor *executor, const struct settings *settin
 }
 
 /* What holds the worker up: the engine says which one, its commit record what it runs. */
-static int explain_stuck(const struct executor *executor, uint32_t worker, struct explain *explain)
+static int reconfigure_explain_stuck(const struct executor *executor, uint32_t worker,
+                                     struct explain *explain)
 {
     struct engine_actor_type_view type;
     struct engine_worker_view view;
@@ -41,17 +42,18 @@ static int explain_stuck(const struct executor *executor, uint32_t worker, struc
     return -EBUSY;
 }
 
-static int explain_engine(const struct executor *executor, int error, const char *text,
-                          const struct engine_change *done, struct explain *explain)
+static int reconfigure_explain_engine(const struct executor *executor, int error, const char *text,
+                                      const struct engine_change *done, struct explain *explain)
 {
     if (error == -EBUSY)
-        return explain_stuck(executor, done->stuck, explain);
+        return reconfigure_explain_stuck(executor, done->stuck, explain);
     return explain_set(explain, error, "the engine refuses the change: %s",
                        text && *text ? text : strerror(-error));
 }
 
 /* What workers need not stop for, and must not: one may hang, and this be meant to end it. */
-static bool is_for_no_worker(const struct settings *is, const struct settings_change *change)
+static bool reconfigure_is_for_no_worker(const struct settings *is,
+                                         const struct settings_change *change)
 {
     struct settings to = change->settings;
 
@@ -74,13 +76,13 @@ int reconfigure(struct executor *executor, const struct settings_change *change,
 
     memset(ret_done, 0, sizeof(*ret_done));
     settings_update_config(&change->settings, &config);
-    if (is_for_no_worker(&executor->settings, change)) {
+    if (reconfigure_is_for_no_worker(&executor->settings, change)) {
         engine_set_stall_limits(executor->engine, config.stall_warn_ns, config.stall_kill_ns);
         executor->settings = change->settings;
         return 0;
     }
     if (change->replan) {
-        r = plan_workers(executor, &change->settings, false, explain);
+        r = reconfigure_plan_workers(executor, &change->settings, false, explain);
         if (r < 0)
             return r;
         config.cpus = plan->cpus;
@@ -91,8 +93,8 @@ int reconfigure(struct executor *executor, const struct settings_change *change,
                            ret_done, &text);
     if (r < 0) {
         if (change->replan)
-            (void)plan_workers(executor, &executor->settings, true, &undo);
-        return explain_engine(executor, r, text, ret_done, explain);
+            (void)reconfigure_plan_workers(executor, &executor->settings, true, &undo);
+        return reconfigure_explain_engine(executor, r, text, ret_done, explain);
     }
     executor->settings = change->settings;
     post_rate_update(executor);

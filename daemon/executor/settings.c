@@ -156,7 +156,7 @@ void settings_init(struct settings *settings, unsigned default_workers)
 }
 
 /* Decimal digits and, for bytes, one of the suffixes K, M, G. */
-static int number_parse(const char *text, bool bytes, uint64_t *ret_number)
+static int settings_number_parse(const char *text, bool bytes, uint64_t *ret_number)
 {
     const char *p = text;
     uint64_t number = 0;
@@ -187,7 +187,7 @@ static int setting_parse_number(struct settings *settings, const struct setting 
 {
     bool bytes = setting->kind == SETTING_BYTES;
     uint64_t number = 0;
-    int r = number_parse(value, bytes, &number);
+    int r = settings_number_parse(value, bytes, &number);
 
     if (r == -EINVAL)
         return explain_set(

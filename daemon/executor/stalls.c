@@ -10,7 +10,7 @@
 #include "daemon/executor/ref_text.h"
 
 /* What the worker's thread does, in words. */
-static const char *what_it_does(const struct engine_stall *stall)
+static const char *stalls_what_it_does(const struct engine_stall *stall)
 {
     if (stall->what == ENGINE_STALL_GONE)
         return "ended";
@@ -20,7 +20,7 @@ static const char *what_it_does(const struct engine_stall *stall)
     return stall->state == '?' ? "doing nobody knows what" : "blocked";
 }
 
-static const char *what_follows(const struct engine_stall *stall)
+static const char *stalls_what_follows(const struct engine_stall *stall)
 {
     switch (stall->what) {
     case ENGINE_STALL_ASIDE:
@@ -35,7 +35,7 @@ static const char *what_follows(const struct engine_stall *stall)
     }
 }
 
-static void on_stall(void *userdata, const struct engine_stall *stall)
+static void stalls_on_stall(void *userdata, const struct engine_stall *stall)
 {
     const struct executor *executor = userdata;
     char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32], actor[64],
@@ -61,17 +61,17 @@ static void on_stall(void *userdata, const struct engine_stall *stall)
                " ms: actor type %s, actor " REF_FORMAT ", message %s, worker %" PRIu32
                ", %s (%" PRIu64 " ms on a processor)%s",
                view.plugin, stall->age_ns / 1000000, view.name, REF_ARGS(stall->actor),
-               message_type.name, stall->worker, what_it_does(stall), stall->cpu_ns / 1000000,
-               what_follows(stall));
+               message_type.name, stall->worker, stalls_what_it_does(stall),
+               stall->cpu_ns / 1000000, stalls_what_follows(stall));
 }
 
-static void on_due(uv_poll_t *poll, int status, int events)
+static void stalls_on_due(uv_poll_t *poll, int status, int events)
 {
     struct executor *executor = poll->data;
 
     (void)status;
     (void)events;
-    engine_watch_look(executor->engine, on_stall, executor);
+    engine_watch_look(executor->engine, stalls_on_stall, executor);
 }
 
 int stalls_start(struct executor *executor)
@@ -82,5 +82,5 @@ int stalls_start(struct executor *executor)
         return r;
     executor->stalls.data = executor;
     executor->stalls_open = true;
-    return uv_poll_start(&executor->stalls, UV_READABLE, on_due);
+    return uv_poll_start(&executor->stalls, UV_READABLE, stalls_on_due);
 }

@@ -139,7 +139,7 @@ static void start_stats(struct executor *executor, int stats_fd)
 
 /* Somebody has run on it: what has become of the machine since then must not keep the service from
  * going on. */
-static bool segment_is_used(int fd)
+static bool start_segment_is_used(int fd)
 {
     uint64_t magic = 0;
 
@@ -189,7 +189,7 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
                            start->ports, start->plugins, ODEON_PORTS_MAX, ODEON_PLUGINS_MAX);
     r = start_lock(segment_fd, explain);
     if (r == 0)
-        r = start_settings(executor, start, segment_is_used(segment_fd), explain);
+        r = start_settings(executor, start, start_segment_is_used(segment_fd), explain);
     if (r < 0)
         return r;
     placed_ns = uv_hrtime();
@@ -291,7 +291,7 @@ void start_plugin_done(struct executor *executor)
 
 /* Actors whose plugin did not come back wait: their messages become dead letters with a reason,
  * which somebody should know of. */
-static void log_types_missing(const struct executor *executor)
+static void start_log_types_missing(const struct executor *executor)
 {
     struct engine_actor_type_view view;
 
@@ -303,7 +303,7 @@ static void log_types_missing(const struct executor *executor)
 
 /* What follows from the machine when nobody says it must be the same for the segment's later
  * executors, whatever becomes of the machine and of the other settings. */
-static void report_ready(struct executor *executor)
+static void start_report_ready(struct executor *executor)
 {
     enum { KEPT = 3 };
     static const char *const keys[KEPT] = { "workers", "workers-max", "detached" };
@@ -329,7 +329,7 @@ static void report_ready(struct executor *executor)
     control_send(executor->control, &report);
 }
 
-static void on_widen(uv_timer_t *timer)
+static void start_on_widen(uv_timer_t *timer)
 {
     struct executor *executor = timer->data;
 
@@ -341,7 +341,7 @@ static void start_plugins(struct executor *executor)
     char text[128];
     int r;
 
-    log_types_missing(executor);
+    start_log_types_missing(executor);
     executor_publish_step(executor, START_LOADED, uv_hrtime());
     /* before anything can fail: what a fault is told by is learned here */
     executor_publish_plugins(executor);
@@ -370,13 +370,13 @@ static void start_plugins(struct executor *executor)
              executor->settings.workers, executor->settings.queues_per_worker,
              plugin_registry_count(executor->plugins),
              steal_policy_name(executor->settings.stealing));
-    report_ready(executor);
-    uv_timer_start(&executor->widen_timer, on_widen, WIDEN_MS, 0);
+    start_report_ready(executor);
+    uv_timer_start(&executor->widen_timer, start_on_widen, WIDEN_MS, 0);
 }
 
 /* ---- drain */
 
-static void report_drained(struct executor *executor, bool complete, uint64_t unreceived)
+static void start_report_drained(struct executor *executor, bool complete, uint64_t unreceived)
 {
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__Drained drained = ODEON__DRAINED__INIT;
@@ -396,16 +396,16 @@ static void report_drained(struct executor *executor, bool complete, uint64_t un
 /* Everything has been said by now, and the segment is good at any instruction. The bare system
  * call: threads are still running, so nothing that hooks into a process's end has any business
  * here. */
-static void on_alarm(int signal)
+static void start_on_alarm(int signal)
 {
     (void)signal;
     syscall(SYS_exit_group, EXIT_SUCCESS);
 }
 
 /* From here on a handler, or a plugin's fini, that does not return has STOP_SECONDS left. */
-static void stop_workers(struct executor *executor)
+static void start_stop_workers(struct executor *executor)
 {
-    struct sigaction action = { .sa_handler = on_alarm };
+    struct sigaction action = { .sa_handler = start_on_alarm };
 
     (void)control_flush(executor->control, STOP_SECONDS * 1000);
     sigaction(SIGALRM, &action, NULL);
@@ -418,7 +418,7 @@ static void stop_workers(struct executor *executor)
 /* While the executor goes on, it drains a slice at a time, so that requests are still answered. At
  * the end there is nothing else to do, and the engine divides the time between what clients have
  * published and what is queued: it gets all of it at once. */
-static void on_drain_timer(uv_timer_t *timer)
+static void start_on_drain_timer(uv_timer_t *timer)
 {
     struct executor *executor = timer->data;
     uint64_t now = uv_hrtime(), unreceived = 0;
@@ -427,13 +427,13 @@ static void on_drain_timer(uv_timer_t *timer)
     int r = engine_drain(executor->engine, slice, executor->drain_stop, &unreceived);
 
     if (r != 0 && slice < left) {
-        uv_timer_start(timer, on_drain_timer, 1, 0);
+        uv_timer_start(timer, start_on_drain_timer, 1, 0);
         return;
     }
     executor->draining = false;
-    report_drained(executor, r == 0, unreceived);
+    start_report_drained(executor, r == 0, unreceived);
     if (executor->drain_stop)
-        stop_workers(executor);
+        start_stop_workers(executor);
 }
 
 void drain_begin(struct executor *executor, uint64_t command, const Odeon__Drain *drain)
@@ -456,5 +456,5 @@ void drain_begin(struct executor *executor, uint64_t command, const Odeon__Drain
     executor->drain_command = command;
     executor->drain_deadline_ns =
         drain->timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + drain->timeout_ns;
-    uv_timer_start(&executor->drain_timer, on_drain_timer, 0, 0);
+    uv_timer_start(&executor->drain_timer, start_on_drain_timer, 0, 0);
 }

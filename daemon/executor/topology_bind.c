@@ -10,7 +10,7 @@
 #include "daemon/executor/topology_private.h"
 
 /* A thread without a CPU of its own goes wherever the service may. */
-static int thread_bind(const struct topology *topology, pid_t thread, int cpu)
+static int topology_bind_thread_bind(const struct topology *topology, pid_t thread, int cpu)
 {
     union cpu_mask mask = topology->usable;
 
@@ -32,13 +32,13 @@ void topology_thread_end(void *entry)
 }
 
 /* The entry's thread to the CPU of the plan, or from one to none. */
-static int entry_bind(struct topology *topology, unsigned worker)
+static int topology_bind_entry_bind(struct topology *topology, unsigned worker)
 {
     struct topology_thread *thread = &topology->threads[worker];
     int cpu = topology->plan.cpus[worker], r = 0;
 
     if (cpu >= 0 || thread->cpu >= 0)
-        r = thread_bind(topology, thread->id, cpu);
+        r = topology_bind_thread_bind(topology, thread->id, cpu);
     thread->cpu = r == 0 ? cpu : -1;
     if (r < 0 && cpu >= 0)
         log_warning("worker %u cannot be bound to CPU %d (%s): it goes on unbound", worker, cpu,
@@ -59,11 +59,11 @@ int topology_bind(void *userdata, unsigned worker)
     if (worker < topology->plan.n_workers) {
         if (thread->id != gettid())
             *thread = (struct topology_thread){ topology, gettid(), -1 };
-        r = entry_bind(topology, worker);
+        r = topology_bind_entry_bind(topology, worker);
         (void)pthread_setspecific(topology->ending, thread);
     } else {
         /* Made by a worker, perhaps, whose CPU it must not stay on. */
-        r = thread_bind(topology, gettid(), -1);
+        r = topology_bind_thread_bind(topology, gettid(), -1);
     }
     pthread_mutex_unlock(&topology->lock);
     return r;
@@ -82,7 +82,7 @@ void topology_log_moved(unsigned worker, int before, int now)
                     now);
 }
 
-static void refresh_log(unsigned worker, int wished, int before, int now)
+static void topology_bind_refresh_log(unsigned worker, int wished, int before, int now)
 {
     if (now == wished)
         log_notice("CPU %d may be used again: worker %u runs there", now, worker);
@@ -124,10 +124,10 @@ unsigned topology_refresh(struct topology *topology)
         if (now != before.cpus[i]) {
             changed++;
             if (topology->threads[i].id != 0)
-                refresh_log(i, topology->wish.cpus[i], before.cpus[i], now);
+                topology_bind_refresh_log(i, topology->wish.cpus[i], before.cpus[i], now);
         }
         if (topology->threads[i].id != 0)
-            (void)entry_bind(topology, i);
+            (void)topology_bind_entry_bind(topology, i);
     }
     pthread_mutex_unlock(&topology->lock);
     return changed;

@@ -15,7 +15,7 @@
 
 /* The allowed CPU of the core with this index, -1: it has not so many. By logical order, which
  * keeps neighbours together. */
-static int core_cpu(hwloc_topology_t hwloc, hwloc_obj_t core, unsigned index)
+static int topology_plan_core_cpu(hwloc_topology_t hwloc, hwloc_obj_t core, unsigned index)
 {
     hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(hwloc);
     int n = hwloc_get_nbobjs_inside_cpuset_by_type(hwloc, core->cpuset, HWLOC_OBJ_PU);
@@ -40,7 +40,7 @@ static unsigned plan_list_threads(hwloc_topology_t hwloc, unsigned index, struct
 
     for (hwloc_obj_t core = hwloc_get_next_obj_by_type(hwloc, type, NULL); core;
          core = hwloc_get_next_obj_by_type(hwloc, type, core)) {
-        int cpu = core_cpu(hwloc, core, index);
+        int cpu = topology_plan_core_cpu(hwloc, core, index);
 
         if (cpu < 0)
             continue;
@@ -114,7 +114,7 @@ static int plan_list(hwloc_topology_t hwloc, const struct topology_request *requ
 /* hwloc places a node without processors beside its nearest neighbour, with the neighbour's
  * processors as its own. The kernel knows better; where it is not the machine in question, nodes
  * with processors have the lower numbers (Linux numbers them first). */
-static bool node_is_of_cpu(hwloc_topology_t hwloc, unsigned node, int cpu)
+static bool topology_plan_node_is_of_cpu(hwloc_topology_t hwloc, unsigned node, int cpu)
 {
     char path[64];
 
@@ -134,7 +134,7 @@ int topology_node_of_cpu(hwloc_topology_t hwloc, int cpu)
         if (!hwloc_bitmap_isset(node->cpuset, (unsigned)cpu) ||
             !hwloc_bitmap_isset(allowed, node->os_index) || node->attr->numanode.local_memory == 0)
             continue;
-        if (node_is_of_cpu(hwloc, node->os_index, cpu))
+        if (topology_plan_node_is_of_cpu(hwloc, node->os_index, cpu))
             return (int)node->os_index;
         /* The narrowest one around the CPU, and of equal ones the lowest number. */
         if (best < 0 || weight < best_weight ||
@@ -159,15 +159,16 @@ bool topology_node_has_cpus(hwloc_topology_t hwloc, hwloc_obj_t node)
 
 /* ---- distances */
 
-static hwloc_obj_t cpu_get_shared(hwloc_topology_t hwloc, int cpu, hwloc_obj_type_t type)
+static hwloc_obj_t topology_plan_cpu_get_shared(hwloc_topology_t hwloc, int cpu,
+                                                hwloc_obj_type_t type)
 {
     hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(hwloc, (unsigned)cpu);
 
     return pu ? hwloc_get_ancestor_obj_by_type(hwloc, type, pu) : NULL;
 }
 
-static enum engine_distance cpu_distance(hwloc_topology_t hwloc, int a, int node_a, int b,
-                                         int node_b)
+static enum engine_distance topology_plan_cpu_distance(hwloc_topology_t hwloc, int a, int node_a,
+                                                       int b, int node_b)
 {
     static const struct {
         hwloc_obj_type_t type;
@@ -185,7 +186,7 @@ static enum engine_distance cpu_distance(hwloc_topology_t hwloc, int a, int node
     if (a == b)
         return DISTANCE_CORE;
     for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-        hwloc_obj_t shared = cpu_get_shared(hwloc, a, levels[i].type);
+        hwloc_obj_t shared = topology_plan_cpu_get_shared(hwloc, a, levels[i].type);
 
         if (shared && hwloc_bitmap_isset(shared->cpuset, (unsigned)b))
             return levels[i].distance;
@@ -203,8 +204,8 @@ static void plan_set_places(hwloc_topology_t hwloc, struct topology_plan *plan)
     for (unsigned i = 0; i < n; i++) {
         plan->distances[i * n + i] = DISTANCE_SELF;
         for (unsigned j = 0; j < i; j++) {
-            uint8_t distance = (uint8_t)cpu_distance(hwloc, plan->cpus[i], plan->nodes[i],
-                                                     plan->cpus[j], plan->nodes[j]);
+            uint8_t distance = (uint8_t)topology_plan_cpu_distance(
+                hwloc, plan->cpus[i], plan->nodes[i], plan->cpus[j], plan->nodes[j]);
 
             plan->distances[i * n + j] = plan->distances[j * n + i] = distance;
         }
@@ -245,8 +246,9 @@ static unsigned plan_count_workers(const struct topology_plan *plan, int cpu)
 
 /* Of the CPUs that the wish names and that can be used; the plan already says where the others
  * are. */
-static int replan_substitute(const struct topology_plan *wish, hwloc_const_bitmap_t usable,
-                             int node, const struct topology_plan *plan)
+static int topology_plan_replan_substitute(const struct topology_plan *wish,
+                                           hwloc_const_bitmap_t usable, int node,
+                                           const struct topology_plan *plan)
 {
     unsigned best_load = 0;
     int best = -1, best_near = 0;
@@ -279,7 +281,7 @@ unsigned topology_replan(hwloc_topology_t hwloc, const struct topology_plan *wis
     for (unsigned i = 0; i < wish->n_workers; i++) {
         if (wish->cpus[i] < 0 || ret_plan->cpus[i] >= 0)
             continue;
-        ret_plan->cpus[i] = replan_substitute(wish, usable, wish->nodes[i], ret_plan);
+        ret_plan->cpus[i] = topology_plan_replan_substitute(wish, usable, wish->nodes[i], ret_plan);
         moved++;
     }
     plan_set_places(hwloc, ret_plan);

@@ -84,14 +84,14 @@ static unsigned watch_add_cgroups(const struct topology_watch *watch)
     return n;
 }
 
-static void on_settled(uv_timer_t *timer)
+static void topology_watch_on_settled(uv_timer_t *timer)
 {
     struct topology_watch *watch = timer->data;
 
     topology_refresh(watch->topology);
 }
 
-static void on_written(uv_poll_t *poll, int status, int events)
+static void topology_watch_on_written(uv_poll_t *poll, int status, int events)
 {
     struct topology_watch *watch = poll->data;
     char buffer[4096];
@@ -101,7 +101,7 @@ static void on_written(uv_poll_t *poll, int status, int events)
     while (read(watch->fd, buffer, sizeof(buffer)) > 0)
         ;
     topology_refresh(watch->topology);
-    uv_timer_start(&watch->timer, on_settled, SETTLE_MS, 0);
+    uv_timer_start(&watch->timer, topology_watch_on_settled, SETTLE_MS, 0);
 }
 
 int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct topology *topology,
@@ -125,10 +125,10 @@ int topology_watch_start(struct topology_watch *watch, uv_loop_t *loop, struct t
     uv_timer_init(loop, &watch->timer);
     watch->poll.data = watch->timer.data = watch;
     watch->active = true;
-    return uv_poll_start(&watch->poll, UV_READABLE, on_written);
+    return uv_poll_start(&watch->poll, UV_READABLE, topology_watch_on_written);
 }
 
-static void on_poll_closed(uv_handle_t *handle)
+static void topology_watch_on_poll_closed(uv_handle_t *handle)
 {
     struct topology_watch *watch = handle->data;
 
@@ -141,5 +141,5 @@ void topology_watch_stop(struct topology_watch *watch)
         return;
     watch->active = false;
     uv_close((uv_handle_t *)&watch->timer, NULL);
-    uv_close((uv_handle_t *)&watch->poll, on_poll_closed);
+    uv_close((uv_handle_t *)&watch->poll, topology_watch_on_poll_closed);
 }

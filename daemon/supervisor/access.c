@@ -12,7 +12,7 @@
 
 #define NUMBER_MAX (UINT32_MAX - 1) /* the last one means "none" to the kernel */
 
-static int find_user(const char *name, uid_t *ret_uid)
+static int access_find_user(const char *name, uid_t *ret_uid)
 {
     uint64_t number;
     const struct passwd *user;
@@ -57,7 +57,7 @@ void access_init(struct access *access)
     }
 }
 
-static int add_name(struct access_list *list, enum role role, const char *name, char *text)
+static int access_add_name(struct access_list *list, enum role role, const char *name, char *text)
 {
     bool group = name[0] == '@';
 
@@ -74,7 +74,7 @@ static int add_name(struct access_list *list, enum role role, const char *name, 
         list->n_groups++;
         return 0;
     }
-    if (!group && find_user(name, &list->users[list->n_users]) == 0) {
+    if (!group && access_find_user(name, &list->users[list->n_users]) == 0) {
         list->n_users++;
         return 0;
     }
@@ -94,7 +94,7 @@ int access_set(struct access *access, enum role role, const char *value, char *t
         return -EINVAL;
     }
     for (char *name; (name = strsep(&rest, ", \t"));) {
-        int r = *name ? add_name(&list, role, name, text) : 0;
+        int r = *name ? access_add_name(&list, role, name, text) : 0;
 
         if (r < 0)
             return r;
@@ -103,7 +103,7 @@ int access_set(struct access *access, enum role role, const char *value, char *t
     return 0;
 }
 
-static bool list_has(const struct access_list *list, const struct peer *peer)
+static bool access_list_has(const struct access_list *list, const struct peer *peer)
 {
     for (size_t i = 0; i < list->n_users; i++)
         if (list->users[i] == peer->uid)
@@ -143,7 +143,7 @@ unsigned access_roles(const struct access *access, const struct peer *peer)
     if (access_is_overflow_user(peer->uid) && !access->overflow_user)
         return 0;
     for (unsigned i = 0; i < ROLE_N; i++)
-        if (list_has(&access->lists[i], peer))
+        if (access_list_has(&access->lists[i], peer))
             roles |= 1U << i;
     return roles;
 }

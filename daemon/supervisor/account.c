@@ -51,7 +51,7 @@ struct account *account_open(struct accounts *accounts, uid_t uid)
     return account;
 }
 
-static bool is_empty(const struct account *account)
+static bool account_is_empty(const struct account *account)
 {
     for (unsigned i = 0; i < QUOTA_N; i++)
         if (account->used.amounts[i] > 0)
@@ -64,7 +64,7 @@ void account_settle(struct accounts *accounts, uid_t uid)
     for (struct account **at = &accounts->first; *at; at = &(*at)->next) {
         struct account *account = *at;
 
-        if (account->uid != uid || !is_empty(account))
+        if (account->uid != uid || !account_is_empty(account))
             continue;
         *at = account->next;
         free(account);

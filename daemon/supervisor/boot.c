@@ -19,7 +19,8 @@
 
 enum { REFUSALS_MAX = 3 }; /* then it is gone on without the plugin */
 
-static void on_plugin_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
+static void boot_on_plugin_answer(void *userdata, struct executor_request *request,
+                                  Odeon__Reply *reply)
 {
     struct supervisor *supervisor = userdata;
     /* the list does not change during a start */
@@ -49,7 +50,7 @@ static void on_plugin_answer(void *userdata, struct executor_request *request, O
         supervisor_fail(supervisor, "a configured plugin was refused; repair or remove it");
 }
 
-static void send_plugin(struct supervisor *supervisor, size_t index)
+static void boot_send_plugin(struct supervisor *supervisor, size_t index)
 {
     const struct plugin *plugin = &supervisor->plugins.list[index];
     Odeon__Request *request = calloc(1, sizeof(*request));
@@ -64,11 +65,12 @@ static void send_plugin(struct supervisor *supervisor, size_t index)
         request->id = 1;
         request->body_case = ODEON__REQUEST__BODY_PLUGIN_LOAD;
         request->plugin_load = load;
-        r = executor_ask(&supervisor->executor, &(struct executor_ask){ .tag = index,
-                                                                        .request = request,
-                                                                        .fd = fd,
-                                                                        .now = true,
-                                                                        .done = on_plugin_answer });
+        r = executor_ask(&supervisor->executor,
+                         &(struct executor_ask){ .tag = index,
+                                                 .request = request,
+                                                 .fd = fd,
+                                                 .now = true,
+                                                 .done = boot_on_plugin_answer });
     } else {
         free(request);
         free(load);
@@ -83,7 +85,7 @@ static void send_plugin(struct supervisor *supervisor, size_t index)
     }
 }
 
-static void send_start(struct supervisor *supervisor)
+static void boot_send_start(struct supervisor *supervisor)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
     Odeon__Start start = ODEON__START__INIT;
@@ -109,43 +111,43 @@ static void send_start(struct supervisor *supervisor)
 }
 
 /* For whoever asks where the time of a start goes: the executor goes on from here. */
-static void note_step(struct supervisor *supervisor, enum start_step step, uint64_t now_ns)
+static void boot_note_step(struct supervisor *supervisor, enum start_step step, uint64_t now_ns)
 {
     atomic_store_explicit(&supervisor->stats.header->start_ns[step], now_ns, memory_order_relaxed);
 }
 
-static int start_executor(struct supervisor *supervisor)
+static int boot_start_executor(struct supervisor *supervisor)
 {
     int r = executor_start(&supervisor->executor, supervisor->executor_path,
                            config_log_level_name(supervisor->config.log_level));
 
     if (r < 0)
         return r;
-    note_step(supervisor, START_FORKED, uv_hrtime());
+    boot_note_step(supervisor, START_FORKED, uv_hrtime());
     log_info("executor started, process %d", (int)supervisor->executor.child.pid);
     supervisor_set_state(supervisor, SERVICE_RECOVERING);
-    send_start(supervisor);
+    boot_send_start(supervisor);
     ports_send_all(supervisor);
     for (size_t i = 0; i < supervisor->plugins.n; i++)
         if (!supervisor->plugins.list[i].left_out)
-            send_plugin(supervisor, i);
+            boot_send_plugin(supervisor, i);
     return 0;
 }
 
-static void schedule_restart(struct supervisor *supervisor, uint64_t ready_for_ns);
+static void boot_schedule_restart(struct supervisor *supervisor, uint64_t ready_for_ns);
 
-static void on_restart(uv_timer_t *timer)
+static void boot_on_restart(uv_timer_t *timer)
 {
     struct supervisor *supervisor = timer->data;
-    int r = start_executor(supervisor);
+    int r = boot_start_executor(supervisor);
 
     if (r == 0)
         return;
     log_error("the executor cannot be started: %s: %s", supervisor->executor_path, strerror(-r));
-    schedule_restart(supervisor, 0);
+    boot_schedule_restart(supervisor, 0);
 }
 
-static void schedule_restart(struct supervisor *supervisor, uint64_t ready_for_ns)
+static void boot_schedule_restart(struct supervisor *supervisor, uint64_t ready_for_ns)
 {
     uint64_t wait_ms = backoff_next_ns(&supervisor->boot.backoff, ready_for_ns,
                                        supervisor->config.restart_delay_max_ns) /
@@ -157,10 +159,10 @@ static void schedule_restart(struct supervisor *supervisor, uint64_t ready_for_n
                   "wait, and the "
                   "service does not give up",
                   supervisor->boot.backoff.failures, (unsigned long long)wait_ms);
-    uv_timer_start(&supervisor->boot.timer, on_restart, wait_ms, 0);
+    uv_timer_start(&supervisor->boot.timer, boot_on_restart, wait_ms, 0);
 }
 
-static void tell_restarted(struct supervisor *supervisor)
+static void boot_tell_restarted(struct supervisor *supervisor)
 {
     Odeon__Event event = ODEON__EVENT__INIT;
     Odeon__ExecutorRestarted restarted = ODEON__EXECUTOR_RESTARTED__INIT;
@@ -171,7 +173,7 @@ static void tell_restarted(struct supervisor *supervisor)
     clients_tell(supervisor, &event);
 }
 
-static void on_ready(struct supervisor *supervisor, const Odeon__Report *report)
+static void boot_on_ready(struct supervisor *supervisor, const Odeon__Report *report)
 {
     struct boot *boot = &supervisor->boot;
 
@@ -197,13 +199,13 @@ static void on_ready(struct supervisor *supervisor, const Odeon__Report *report)
     } else {
         log_event(LOG_LEVEL_NOTICE, CATALOGUE_EXECUTOR_BACK, "the executor is back (start %u)",
                   boot->boots);
-        tell_restarted(supervisor);
+        boot_tell_restarted(supervisor);
     }
     shutdown_on_ready(supervisor);
 }
 
 /* The executor ends after that by itself. */
-static void on_start_refused(struct supervisor *supervisor, const Odeon__Report *report)
+static void boot_on_start_refused(struct supervisor *supervisor, const Odeon__Report *report)
 {
     const char *why =
         report->text[0] ? report->text : strerror(report->error < 0 ? -report->error : EPROTO);
@@ -223,7 +225,7 @@ static void on_start_refused(struct supervisor *supervisor, const Odeon__Report 
             "the executor cannot use the engine segment or the settings; the log says why");
 }
 
-static void on_quota_hit(struct supervisor *supervisor, const Odeon__QuotaHit *hit)
+static void boot_on_quota_hit(struct supervisor *supervisor, const Odeon__QuotaHit *hit)
 {
     struct client *client = clients_find(&supervisor->clients, hit->client_id);
     char what[128];
@@ -233,22 +235,22 @@ static void on_quota_hit(struct supervisor *supervisor, const Odeon__QuotaHit *h
         client_blame(client, what);
 }
 
-static void on_report(void *userdata, const Odeon__Report *report)
+static void boot_on_report(void *userdata, const Odeon__Report *report)
 {
     struct supervisor *supervisor = userdata;
 
     if (report->id != 0 && report->id == supervisor->boot.start_id) {
         if (report->body_case == ODEON__REPORT__BODY_READY && report->error == 0)
-            on_ready(supervisor, report);
+            boot_on_ready(supervisor, report);
         else
-            on_start_refused(supervisor, report);
+            boot_on_start_refused(supervisor, report);
         return;
     }
     /* it has not taken the ports either, which says nothing about them */
     if (supervisor->boot.start_refused)
         return;
     if (report->body_case == ODEON__REPORT__BODY_QUOTA_HIT) {
-        on_quota_hit(supervisor, report->quota_hit);
+        boot_on_quota_hit(supervisor, report->quota_hit);
         return;
     }
     if (ports_handle_report(supervisor, report) || shutdown_handle_report(supervisor, report) ||
@@ -258,7 +260,7 @@ static void on_report(void *userdata, const Odeon__Report *report)
               (unsigned long long)report->id);
 }
 
-static void on_exited(void *userdata, int wait_status)
+static void boot_on_exited(void *userdata, int wait_status)
 {
     struct supervisor *supervisor = userdata;
     struct boot *boot = &supervisor->boot;
@@ -268,7 +270,7 @@ static void on_exited(void *userdata, int wait_status)
     boot->start_id = boot->ready_ns = 0;
     boot->start_refused = false;
     for (unsigned step = 0; step < START_STEPS; step++)
-        note_step(supervisor, step, step == START_NOTICED ? uv_hrtime() : 0);
+        boot_note_step(supervisor, step, step == START_NOTICED ? uv_hrtime() : 0);
     ports_forget_commands(supervisor);
     for (size_t i = 0; i < supervisor->plugins.n; i++)
         supervisor->plugins.list[i].loaded = false;
@@ -288,10 +290,11 @@ static void on_exited(void *userdata, int wait_status)
                           memory_order_relaxed);
     supervisor_set_state(supervisor, SERVICE_EXECUTOR_DOWN);
     supervisor_update_counts(supervisor);
-    schedule_restart(supervisor, ready_for_ns);
+    boot_schedule_restart(supervisor, ready_for_ns);
 }
 
-const struct executor_ops boot_executor_ops = { .report = on_report, .exited = on_exited };
+const struct executor_ops boot_executor_ops = { .report = boot_on_report,
+                                                .exited = boot_on_exited };
 
 void boot_init(struct supervisor *supervisor)
 {
@@ -306,7 +309,7 @@ void boot_init(struct supervisor *supervisor)
 
 int boot_begin(struct supervisor *supervisor)
 {
-    return start_executor(supervisor);
+    return boot_start_executor(supervisor);
 }
 
 void boot_stop(struct supervisor *supervisor)

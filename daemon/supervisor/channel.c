@@ -35,26 +35,26 @@ struct channel {
     void (*freed)(void *userdata);
 };
 
-static void on_poll(uv_poll_t *poll, int status, int events);
+static void channel_on_poll(uv_poll_t *poll, int status, int events);
 
-static void update_events(struct channel *channel)
+static void channel_update_events(struct channel *channel)
 {
     int events = (channel->first ? UV_WRITABLE : 0);
 
     if (!channel->failed)
         events |= channel->reading ? UV_READABLE : channel->watches_end ? UV_DISCONNECT : 0;
     if (!channel->closed)
-        uv_poll_start(&channel->poll, events, on_poll);
+        uv_poll_start(&channel->poll, events, channel_on_poll);
 }
 
-static void free_queued(struct queued *queued)
+static void channel_free_queued(struct queued *queued)
 {
     for (size_t i = 0; i < queued->n_fds; i++)
         close(queued->fds[i]);
     free(queued);
 }
 
-static void drop_first(struct channel *channel)
+static void channel_drop_first(struct channel *channel)
 {
     struct queued *first = channel->first;
 
@@ -62,11 +62,11 @@ static void drop_first(struct channel *channel)
     if (!channel->first)
         channel->last = &channel->first;
     channel->queue_bytes -= first->size;
-    free_queued(first);
+    channel_free_queued(first);
 }
 
 /* Until the socket is full.  A socket that fails loses the queue: nobody will read it. */
-static int flush(struct channel *channel)
+static int channel_flush(struct channel *channel)
 {
     while (channel->first) {
         int r = frame_send_packed(channel->fd, channel->first->data, channel->first->size,
@@ -74,26 +74,26 @@ static int flush(struct channel *channel)
 
         if (r == -EAGAIN)
             return r;
-        drop_first(channel);
+        channel_drop_first(channel);
         if (r < 0) {
             while (channel->first)
-                drop_first(channel);
+                channel_drop_first(channel);
             return r;
         }
     }
     return 0;
 }
 
-static void fail(struct channel *channel, int error)
+static void channel_fail(struct channel *channel, int error)
 {
     if (channel->failed)
         return;
     channel->failed = true;
-    update_events(channel);
+    channel_update_events(channel);
     channel->ops->on_error(channel->userdata, error);
 }
 
-static void receive(struct channel *channel, int frames_max)
+static void channel_receive(struct channel *channel, int frames_max)
 {
     struct frame frame;
 
@@ -105,7 +105,7 @@ static void receive(struct channel *channel, int frames_max)
         if (r == -EAGAIN)
             return;
         if (r <= 0) {
-            fail(channel, r);
+            channel_fail(channel, r);
             return;
         }
         channel->ops->on_frame(channel->userdata, &frame);
@@ -113,21 +113,21 @@ static void receive(struct channel *channel, int frames_max)
     }
 }
 
-static void on_poll(uv_poll_t *poll, int status, int events)
+static void channel_on_poll(uv_poll_t *poll, int status, int events)
 {
     struct channel *channel = poll->data;
 
     if (status < 0) { /* libuv says EBADF for POLLERR: the peer died with records unread */
-        fail(channel, status == UV_EBADF ? -ECONNRESET : status);
+        channel_fail(channel, status == UV_EBADF ? -ECONNRESET : status);
         return;
     }
     if (events & UV_WRITABLE)
-        flush(channel);
+        channel_flush(channel);
     if (events & UV_READABLE)
-        receive(channel, FRAMES_A_TURN);
+        channel_receive(channel, FRAMES_A_TURN);
     else if (events & UV_DISCONNECT)
-        fail(channel, 0);
-    update_events(channel);
+        channel_fail(channel, 0);
+    channel_update_events(channel);
 }
 
 struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max,
@@ -148,12 +148,12 @@ struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max,
         return NULL;
     }
     channel->poll.data = channel;
-    update_events(channel);
+    channel_update_events(channel);
     return channel;
 }
 
-static int enqueue(struct channel *channel, const ProtobufCMessage *message, size_t size,
-                   const int *fds, size_t n_fds)
+static int channel_enqueue(struct channel *channel, const ProtobufCMessage *message, size_t size,
+                           const int *fds, size_t n_fds)
 {
     struct queued *queued;
 
@@ -171,7 +171,7 @@ static int enqueue(struct channel *channel, const ProtobufCMessage *message, siz
         if (copy < 0) {
             int r = -errno;
 
-            free_queued(queued);
+            channel_free_queued(queued);
             return r;
         }
         queued->fds[queued->n_fds] = copy;
@@ -180,7 +180,7 @@ static int enqueue(struct channel *channel, const ProtobufCMessage *message, siz
     *channel->last = queued;
     channel->last = &queued->next;
     channel->queue_bytes += size;
-    update_events(channel);
+    channel_update_events(channel);
     return 0;
 }
 
@@ -201,7 +201,7 @@ int channel_send(struct channel *channel, const ProtobufCMessage *message, const
         if (r != -EAGAIN)
             return r;
     }
-    return enqueue(channel, message, size, fds, n_fds);
+    return channel_enqueue(channel, message, size, fds, n_fds);
 }
 
 void channel_allow_descriptors(struct channel *channel, bool allow)
@@ -215,7 +215,7 @@ void channel_set_reading(struct channel *channel, bool reading)
     if (channel->reading == reading)
         return;
     channel->reading = reading;
-    update_events(channel);
+    channel_update_events(channel);
 }
 
 void channel_watch_end(struct channel *channel, bool watch)
@@ -223,15 +223,15 @@ void channel_watch_end(struct channel *channel, bool watch)
     if (channel->watches_end == watch)
         return;
     channel->watches_end = watch;
-    update_events(channel);
+    channel_update_events(channel);
 }
 
 void channel_receive_rest(struct channel *channel)
 {
-    receive(channel, INT_MAX);
+    channel_receive(channel, INT_MAX);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void channel_on_closed(uv_handle_t *handle)
 {
     struct channel *channel = handle->data;
 
@@ -244,17 +244,17 @@ void channel_free(struct channel *channel, void (*freed)(void *userdata))
 {
     if (!channel || channel->closed)
         return;
-    flush(channel);
+    channel_flush(channel);
     channel->closed = true;
     channel->freed = freed;
     while (channel->first)
-        drop_first(channel);
+        channel_drop_first(channel);
     /* Closing a socket with unread records would hand its peer a reset in the place of our last
      * answer. */
     shutdown(channel->fd, SHUT_RD);
     for (int i = 0;
          i < DRAIN_RECORDS_MAX && recv(channel->fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC) > 0; i++)
         ;
-    uv_close((uv_handle_t *)&channel->poll, on_closed);
+    uv_close((uv_handle_t *)&channel->poll, channel_on_closed);
     close(channel->fd);
 }

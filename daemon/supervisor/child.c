@@ -81,7 +81,7 @@ void child_describe_status(int wait_status, char *text, size_t size)
 
 /* Between fork and exec: async-signal-safe calls only. Returns when something failed; errno says
  * what. */
-static void become_program(char *const *argv, pid_t parent, char **environment)
+static void child_become_program(char *const *argv, pid_t parent, char **environment)
 {
     struct sigaction normal = { .sa_handler = SIG_DFL };
     sigset_t none;
@@ -104,7 +104,7 @@ static void become_program(char *const *argv, pid_t parent, char **environment)
 
 /* Puts the control socket on descriptor 3 and the pipe that reports a failed exec on 4; nothing
  * else stays open. */
-static int arrange_descriptors(int control_fd, int report_fd)
+static int child_arrange_descriptors(int control_fd, int report_fd)
 {
     int control = fcntl(control_fd, F_DUPFD_CLOEXEC, 8),
         report = fcntl(report_fd, F_DUPFD_CLOEXEC, 8);
@@ -117,19 +117,19 @@ static int arrange_descriptors(int control_fd, int report_fd)
 }
 
 static void __attribute__((noreturn))
-run_child(char *const *argv, int control_fd, int report_fd, pid_t parent, char **environment)
+child_run_child(char *const *argv, int control_fd, int report_fd, pid_t parent, char **environment)
 {
-    int report = arrange_descriptors(control_fd, report_fd), error;
+    int report = child_arrange_descriptors(control_fd, report_fd), error;
 
     if (report >= 0)
-        become_program(argv, parent, environment);
+        child_become_program(argv, parent, environment);
     error = errno;
     while (write(report >= 0 ? report : report_fd, &error, sizeof(error)) < 0 && errno == EINTR)
         ;
     _exit(127);
 }
 
-static pid_t start_process(char *const *argv, int control_fd)
+static pid_t child_start_process(char *const *argv, int control_fd)
 {
     char **environment = child_environment();
     int report[2], error = 0;
@@ -144,7 +144,7 @@ static pid_t start_process(char *const *argv, int control_fd)
     }
     pid = fork();
     if (pid == 0)
-        run_child(argv, control_fd, report[1], parent, environment);
+        child_run_child(argv, control_fd, report[1], parent, environment);
     error = pid < 0 ? errno : 0;
     close(report[1]);
     free(environment);
@@ -163,12 +163,12 @@ static pid_t start_process(char *const *argv, int control_fd)
     return error ? -error : pid;
 }
 
-static void on_poll_closed(uv_handle_t *handle)
+static void child_on_poll_closed(uv_handle_t *handle)
 {
     free(handle);
 }
 
-static void on_pidfd(uv_poll_t *poll, int status, int events)
+static void child_on_pidfd(uv_poll_t *poll, int status, int events)
 {
     struct child *child = poll->data;
     int wait_status = 0;
@@ -179,7 +179,7 @@ static void on_pidfd(uv_poll_t *poll, int status, int events)
     pid = waitpid(child->pid, &wait_status, WNOHANG);
     if (pid == 0 || (pid < 0 && errno == EINTR))
         return;
-    uv_close((uv_handle_t *)child->poll, on_poll_closed);
+    uv_close((uv_handle_t *)child->poll, child_on_poll_closed);
     close(child->pidfd);
     child->pid = 0;
     child->pidfd = -1;
@@ -187,7 +187,7 @@ static void on_pidfd(uv_poll_t *poll, int status, int events)
 }
 
 /* Without a way to hear of its end there is no use in the process. */
-static int watch(struct child *child, uv_loop_t *loop, pid_t pid)
+static int child_watch(struct child *child, uv_loop_t *loop, pid_t pid)
 {
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), r;
     uv_poll_t *poll = malloc(sizeof(*poll));
@@ -203,18 +203,18 @@ static int watch(struct child *child, uv_loop_t *loop, pid_t pid)
     child->pidfd = pidfd;
     child->poll = poll;
     poll->data = child;
-    uv_poll_start(poll, UV_READABLE, on_pidfd);
+    uv_poll_start(poll, UV_READABLE, child_on_pidfd);
     return 0;
 }
 
 int child_start(struct child *child, uv_loop_t *loop, char *const *argv, int control_fd)
 {
-    pid_t pid = start_process(argv, control_fd);
+    pid_t pid = child_start_process(argv, control_fd);
     int r;
 
     if (pid < 0)
         return pid;
-    r = watch(child, loop, pid);
+    r = child_watch(child, loop, pid);
     if (r < 0) {
         kill(pid, SIGKILL);
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)

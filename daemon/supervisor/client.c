@@ -64,7 +64,7 @@ const char *client_describe(const struct client *client, char *text, size_t size
 }
 
 static void __attribute__((format(printf, 3, 4)))
-log_about(const struct client *client, enum log_level level, const char *format, ...)
+client_log_about(const struct client *client, enum log_level level, const char *format, ...)
 {
     char pid[48], who[160], what[512];
     const char *const fields[] = { pid, NULL };
@@ -77,7 +77,7 @@ log_about(const struct client *client, enum log_level level, const char *format,
     log_fields(level, fields, "%s %s", client_describe(client, who, sizeof(who)), what);
 }
 
-static void update_reading(struct client *client)
+static void client_update_reading(struct client *client)
 {
     if (client->dropped)
         return;
@@ -99,11 +99,11 @@ void client_blame(struct client *client, const char *what)
     if (!account || !account_blame(account, uv_hrtime(), &more))
         return;
     if (more > 0)
-        log_about(client, LOG_LEVEL_WARNING,
-                  "%s; its user was refused %llu times more since that was last told", what,
-                  (unsigned long long)more);
+        client_log_about(client, LOG_LEVEL_WARNING,
+                         "%s; its user was refused %llu times more since that was last told", what,
+                         (unsigned long long)more);
     else
-        log_about(client, LOG_LEVEL_WARNING, "%s", what);
+        client_log_about(client, LOG_LEVEL_WARNING, "%s", what);
 }
 
 static bool client_pays(const struct client *client)
@@ -111,7 +111,7 @@ static bool client_pays(const struct client *client)
     return client->supervisor->config.quotas.requests > 0 && client_is_bound(client);
 }
 
-static void refill(struct client *client, uint64_t now)
+static void client_refill(struct client *client, uint64_t now)
 {
     double rate = (double)client->supervisor->config.quotas.requests;
 
@@ -121,7 +121,7 @@ static void refill(struct client *client, uint64_t now)
     client->tokens_ns = now;
 }
 
-static void on_refill(uv_timer_t *timer)
+static void client_on_refill(uv_timer_t *timer)
 {
     struct supervisor *supervisor = timer->data;
     uint64_t now = uv_hrtime();
@@ -130,44 +130,44 @@ static void on_refill(uv_timer_t *timer)
     for (struct client *client = supervisor->clients.first; client; client = client->next) {
         if (!client->throttled)
             continue;
-        refill(client, now);
+        client_refill(client, now);
         if (client->held_until_ns <= now)
             client->held_until_ns = 0;
         client->throttled =
             client->held_until_ns > 0 || (client_pays(client) && client->tokens < 1);
         any |= client->throttled;
-        update_reading(client);
+        client_update_reading(client);
     }
     if (any)
-        uv_timer_start(timer, on_refill, REFILL_MS, 0);
+        uv_timer_start(timer, client_on_refill, REFILL_MS, 0);
 }
 
-static void throttle(struct client *client)
+static void client_throttle(struct client *client)
 {
     struct clients *clients = &client->supervisor->clients;
 
     client->throttled = true;
-    update_reading(client);
+    client_update_reading(client);
     if (!uv_is_active((uv_handle_t *)&clients->refill))
-        uv_timer_start(&clients->refill, on_refill, REFILL_MS, 0);
+        uv_timer_start(&clients->refill, client_on_refill, REFILL_MS, 0);
 }
 
 /* K6 */
-static void count_request(struct client *client)
+static void client_count_request(struct client *client)
 {
     if (!client_pays(client))
         return;
     if (client->tokens < 1)
-        refill(client, uv_hrtime());
+        client_refill(client, uv_hrtime());
     client->tokens -= 1;
     if (client->tokens >= 1)
         return;
-    throttle(client);
+    client_throttle(client);
     client_blame(client, "asks too much: it is served more slowly (quota-requests)");
 }
 
 /* K7 */
-static void hold(struct client *client, uint64_t until_ns)
+static void client_hold(struct client *client, uint64_t until_ns)
 {
     if (client->held_until_ns == 0) {
         stats_file_count(&client->supervisor->stats, STAT_clients_held);
@@ -175,10 +175,10 @@ static void hold(struct client *client, uint64_t until_ns)
                              "again (offender-hold-ms)");
     }
     client->held_until_ns = until_ns;
-    throttle(client);
+    client_throttle(client);
 }
 
-static uint64_t hold_max_ns(const struct supervisor *supervisor)
+static uint64_t client_hold_max_ns(const struct supervisor *supervisor)
 {
     return supervisor->config.quotas.hold_ms * 1000000;
 }
@@ -187,37 +187,37 @@ void clients_note_offence(struct supervisor *supervisor, pid_t pid, uid_t uid)
 {
     struct offenders *offenders = &supervisor->clients.offenders;
     uint64_t now = uv_hrtime(),
-             until = offenders_note(offenders, pid, uid, now, hold_max_ns(supervisor));
+             until = offenders_note(offenders, pid, uid, now, client_hold_max_ns(supervisor));
 
     if (until <= now)
         return;
     for (struct client *client = supervisor->clients.first; client; client = client->next)
         if (client->pid == pid && client->uid == uid && client->channel &&
             client->held_until_ns < until)
-            hold(client, until);
+            client_hold(client, until);
 }
 
 /* F1, F2 */
-static void hold_newcomer(struct client *client)
+static void client_hold_newcomer(struct client *client)
 {
     struct offenders *offenders = &client->supervisor->clients.offenders;
     uint64_t now = uv_hrtime();
-    uint64_t until =
-        offenders_admit(offenders, client->pid, client->uid, now, hold_max_ns(client->supervisor));
+    uint64_t until = offenders_admit(offenders, client->pid, client->uid, now,
+                                     client_hold_max_ns(client->supervisor));
 
     if (until > now)
-        hold(client, until);
+        client_hold(client, until);
 }
 
-static void on_frame(void *userdata, struct frame *frame)
+static void client_on_frame(void *userdata, struct frame *frame)
 {
     struct client *client = userdata;
 
-    count_request(client);
+    client_count_request(client);
     commands_handle(client->supervisor, client, frame);
 }
 
-static void on_error(void *userdata, int error)
+static void client_on_error(void *userdata, int error)
 {
     struct client *client = userdata;
 
@@ -244,7 +244,7 @@ static void on_error(void *userdata, int error)
 }
 
 /* In the order of ids. */
-static void insert(struct clients *clients, struct client *client)
+static void client_insert(struct clients *clients, struct client *client)
 {
     struct client **at = &clients->first;
 
@@ -258,7 +258,7 @@ static void insert(struct clients *clients, struct client *client)
     clients->n_absent += client->channel == NULL;
 }
 
-static void take_out(struct clients *clients, struct client *client)
+static void client_take_out(struct clients *clients, struct client *client)
 {
     for (struct client **at = &clients->first; *at; at = &(*at)->next)
         if (*at == client) {
@@ -272,7 +272,7 @@ static void take_out(struct clients *clients, struct client *client)
 }
 
 /* Plugins come as descriptors; nobody else has any to send. */
-static void set_roles(struct client *client)
+static void client_set_roles(struct client *client)
 {
     client->roles = access_roles(&client->supervisor->config.access, &client->peer);
     if (client->channel)
@@ -282,12 +282,13 @@ static void set_roles(struct client *client)
 void clients_update_roles(struct supervisor *supervisor)
 {
     for (struct client *client = supervisor->clients.first; client; client = client->next)
-        set_roles(client);
+        client_set_roles(client);
 }
 
 int client_add(struct supervisor *supervisor, int fd, struct peer *peer)
 {
-    static const struct channel_ops ops = { .on_frame = on_frame, .on_error = on_error };
+    static const struct channel_ops ops = { .on_frame = client_on_frame,
+                                            .on_error = client_on_error };
     struct clients *clients = &supervisor->clients;
     struct account *account = account_open(&supervisor->accounts, peer->uid);
     struct client *client = account ? calloc(1, sizeof(*client)) : NULL;
@@ -308,19 +309,19 @@ int client_add(struct supervisor *supervisor, int fd, struct peer *peer)
     client->pid = peer->pid;
     client->uid = peer->uid;
     client->pidfd = -1;
-    set_roles(client);
+    client_set_roles(client);
     client->connected_ns = client->tokens_ns = uv_hrtime();
     client->tokens = (double)supervisor->config.quotas.requests;
     client->held.amounts[QUOTA_CLIENTS] = 1;
     account_charge(account, &client->held);
-    insert(clients, client);
+    client_insert(clients, client);
     supervisor_update_counts(supervisor);
-    log_about(client, LOG_LEVEL_DEBUG, "connected");
-    hold_newcomer(client);
+    client_log_about(client, LOG_LEVEL_DEBUG, "connected");
+    client_hold_newcomer(client);
     return 0;
 }
 
-static void on_end(uv_poll_t *poll, int status, int events)
+static void client_on_end(uv_poll_t *poll, int status, int events)
 {
     (void)status;
     (void)events;
@@ -339,7 +340,7 @@ int client_restore(struct supervisor *supervisor, const struct registry_client *
     client->uid = entry->uid;
     client->peer =
         (struct peer){ .pid = client->pid, .uid = client->uid, .gid = entry->gid, .pidfd = -1 };
-    set_roles(client);
+    client_set_roles(client);
     memcpy(client->token, entry->token, sizeof(client->token));
     memcpy(client->name, entry->name, sizeof(client->name) - 1);
     memcpy(client->library, entry->library, sizeof(client->library) - 1);
@@ -353,7 +354,7 @@ int client_restore(struct supervisor *supervisor, const struct registry_client *
     }
     client->end->data = client;
     client->pidfd = pidfd;
-    uv_poll_start(client->end, UV_READABLE, on_end);
+    uv_poll_start(client->end, UV_READABLE, client_on_end);
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
         struct port *port = &supervisor->ports.ports[i];
 
@@ -363,26 +364,26 @@ int client_restore(struct supervisor *supervisor, const struct registry_client *
         client->n_ports++;
         holding_add(&client->held, &port->held); /* the account has them */
     }
-    insert(&supervisor->clients, client);
+    client_insert(&supervisor->clients, client);
     return 0;
 }
 
-static void on_end_closed(uv_handle_t *handle)
+static void client_on_end_closed(uv_handle_t *handle)
 {
     free(handle);
 }
 
-static void stop_watching(struct client *client)
+static void client_stop_watching(struct client *client)
 {
     if (!client->end)
         return;
-    uv_close((uv_handle_t *)client->end, on_end_closed);
+    uv_close((uv_handle_t *)client->end, client_on_end_closed);
     close(client->pidfd);
     client->end = NULL;
     client->pidfd = -1;
 }
 
-static void on_freed(void *userdata)
+static void client_on_freed(void *userdata)
 {
     struct client *client = userdata;
 
@@ -394,17 +395,17 @@ void client_adopt(struct client *client, struct client *former)
 {
     struct clients *clients = &client->supervisor->clients;
 
-    take_out(clients, former);
-    take_out(clients, client);
-    stop_watching(former);
+    client_take_out(clients, former);
+    client_take_out(clients, client);
+    client_stop_watching(former);
     client->id = former->id;
     memcpy(client->token, former->token, sizeof(client->token));
     client->n_ports = former->n_ports;
     client->n_broken_ports = former->n_broken_ports;
     holding_add(&client->held, &former->held);
-    insert(clients, client);
-    on_freed(former);
-    log_about(client, LOG_LEVEL_INFO, "is back, with %u ports", client->n_ports);
+    client_insert(clients, client);
+    client_on_freed(former);
+    client_log_about(client, LOG_LEVEL_INFO, "is back, with %u ports", client->n_ports);
     supervisor_update_counts(client->supervisor);
 }
 
@@ -418,7 +419,7 @@ int client_open_pidfd(const struct client *client)
 }
 
 /* Names are shown on terminals and in tables: printable ASCII. */
-static void copy_printable(char *to, size_t size, const char *from)
+static void client_copy_printable(char *to, size_t size, const char *from)
 {
     size_t n = 0;
 
@@ -429,15 +430,15 @@ static void copy_printable(char *to, size_t size, const char *from)
 
 void client_set_hello(struct client *client, const char *name, const char *library)
 {
-    copy_printable(client->name, sizeof(client->name), name);
-    copy_printable(client->library, sizeof(client->library), library);
+    client_copy_printable(client->name, sizeof(client->name), name);
+    client_copy_printable(client->library, sizeof(client->library), library);
     client->said_hello = true;
-    log_about(client, LOG_LEVEL_DEBUG, "said hello, library %s", client->library);
+    client_log_about(client, LOG_LEVEL_DEBUG, "said hello, library %s", client->library);
 }
 
 /* Its ports stay on the account until they are drained. One without a connection is not on it
  * itself. */
-static void close_account(struct client *client)
+static void client_close_account(struct client *client)
 {
     struct accounts *accounts = &client->supervisor->accounts;
     struct holding own = { .amounts[QUOTA_CLIENTS] = client->held.amounts[QUOTA_CLIENTS] };
@@ -456,19 +457,19 @@ void client_drop(struct client *client, const char *why)
     if (client->dropped)
         return;
     client->dropped = true;
-    take_out(clients, client);
+    client_take_out(clients, client);
     if (why)
-        log_about(client, LOG_LEVEL_NOTICE, "is disconnected: %s", why);
+        client_log_about(client, LOG_LEVEL_NOTICE, "is disconnected: %s", why);
     else
-        log_about(client, LOG_LEVEL_DEBUG, "has gone");
+        client_log_about(client, LOG_LEVEL_DEBUG, "has gone");
     ports_close_of_client(supervisor, client->id);
     persist_forget_client(supervisor, client);
-    close_account(client);
-    stop_watching(client);
+    client_close_account(client);
+    client_stop_watching(client);
     if (client->channel)
-        channel_free(client->channel, on_freed);
+        channel_free(client->channel, client_on_freed);
     else
-        on_freed(client);
+        client_on_freed(client);
     supervisor_update_counts(supervisor);
 }
 
@@ -527,11 +528,11 @@ void client_tell(struct client *client, Odeon__Event *event)
 void client_begin_request(struct client *client)
 {
     client->n_requests++;
-    update_reading(client);
+    client_update_reading(client);
 }
 
 void client_end_request(struct client *client)
 {
     client->n_requests--;
-    update_reading(client);
+    client_update_reading(client);
 }

@@ -8,8 +8,8 @@
 #include "daemon/supervisor/supervisor.h"
 
 /* False: it was refused, and is gone. */
-static bool resume(struct supervisor *supervisor, struct client *client,
-                   const Odeon__Request *request)
+static bool commands_resume(struct supervisor *supervisor, struct client *client,
+                            const Odeon__Request *request)
 {
     char text[REGISTRY_TEXT_MAX];
     int r = persist_resume_client(supervisor, client, request->hello->resume, text);
@@ -21,8 +21,8 @@ static bool resume(struct supervisor *supervisor, struct client *client,
     return false;
 }
 
-static size_t list_ports(const struct supervisor *supervisor, const struct client *client,
-                         uint32_t *ids)
+static size_t commands_list_ports(const struct supervisor *supervisor, const struct client *client,
+                                  uint32_t *ids)
 {
     size_t n = 0;
 
@@ -56,7 +56,7 @@ static void command_hello(struct supervisor *supervisor, struct client *client,
         client_drop(client, "speaks another version of the protocol");
         return;
     }
-    if (hello->resume && !resume(supervisor, client, *request))
+    if (hello->resume && !commands_resume(supervisor, client, *request))
         return;
     client_set_hello(client, hello->name, hello->library);
     body.roles = client->roles;
@@ -71,7 +71,7 @@ static void command_hello(struct supervisor *supervisor, struct client *client,
     body.token.data = client->token;
     body.token.len = sizeof(client->token);
     body.ports = ports;
-    body.n_ports = list_ports(supervisor, client, ports);
+    body.n_ports = commands_list_ports(supervisor, client, ports);
     reply.id = (*request)->id;
     reply.body_case = ODEON__REPLY__BODY_HELLO;
     reply.hello = &body;
@@ -94,7 +94,7 @@ static const struct {
     { ODEON__REQUEST__BODY_PLUGIN_LOAD, command_plugin_load, 1 },
 };
 
-static const char *request_name(Odeon__Request__BodyCase body)
+static const char *commands_request_name(Odeon__Request__BodyCase body)
 {
     const ProtobufCFieldDescriptor *field =
         protobuf_c_message_descriptor_get_field(&odeon__request__descriptor, (unsigned)body);
@@ -102,14 +102,14 @@ static const char *request_name(Odeon__Request__BodyCase body)
     return field ? field->name : "a request";
 }
 
-static bool may(const struct client *client, const Odeon__Request *request)
+static bool commands_may(const struct client *client, const Odeon__Request *request)
 {
     unsigned needed = roles_needed(request->body_case);
 
     return needed == 0 || (client->roles & needed);
 }
 
-static void refuse_role(struct client *client, const Odeon__Request *request)
+static void commands_refuse_role(struct client *client, const Odeon__Request *request)
 {
     char needed[ROLES_TEXT_MAX], has[ROLES_TEXT_MAX];
     unsigned roles = roles_needed(request->body_case);
@@ -117,12 +117,12 @@ static void refuse_role(struct client *client, const Odeon__Request *request)
 
     client_refuse(client, request->id, -EACCES,
                   "%s needs %s %s; user %u has here: %s; odeond.conf says who has which role",
-                  request_name(request->body_case), choice, roles_describe(roles, needed),
+                  commands_request_name(request->body_case), choice, roles_describe(roles, needed),
                   client->uid, roles_describe(client->roles, has));
 }
 
-static void dispatch(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
-                     struct frame *frame)
+static void commands_dispatch(struct supervisor *supervisor, struct client *client,
+                              Odeon__Request **request, struct frame *frame)
 {
     command_fn handle = command_forward;
     unsigned n_fds_max = 0;
@@ -132,8 +132,8 @@ static void dispatch(struct supervisor *supervisor, struct client *client, Odeon
             handle = commands[i].handle;
             n_fds_max = commands[i].n_fds_max;
         }
-    if (!may(client, *request)) {
-        refuse_role(client, *request);
+    if (!commands_may(client, *request)) {
+        commands_refuse_role(client, *request);
         return;
     }
     if (frame->n_fds > n_fds_max) {
@@ -145,7 +145,8 @@ static void dispatch(struct supervisor *supervisor, struct client *client, Odeon
 }
 
 /* True: the request can be looked at.  Otherwise it has been answered. */
-static bool check(struct client *client, const Odeon__Request *request, const struct frame *frame)
+static bool commands_check(struct client *client, const Odeon__Request *request,
+                           const struct frame *frame)
 {
     if (!request || request->id == 0) {
         client_refuse(client, 0, -EBADMSG,
@@ -176,7 +177,7 @@ void commands_handle(struct supervisor *supervisor, struct client *client, struc
 {
     Odeon__Request *request = odeon__request__unpack(NULL, frame->size, frame->data);
 
-    if (check(client, request, frame))
-        dispatch(supervisor, client, &request, frame);
+    if (commands_check(client, request, frame))
+        commands_dispatch(supervisor, client, &request, frame);
     odeon__request__free_unpacked(request, NULL);
 }

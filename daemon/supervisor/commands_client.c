@@ -16,7 +16,8 @@ enum {
     USAGES_MAX = 8
 };
 
-static void fill_row(const struct client *client, Odeon__Client *row, char roles[ROLES_TEXT_MAX])
+static void commands_client_fill_row(const struct client *client, Odeon__Client *row,
+                                     char roles[ROLES_TEXT_MAX])
 {
     odeon__client__init(row);
     row->id = client->id;
@@ -32,7 +33,7 @@ static void fill_row(const struct client *client, Odeon__Client *row, char roles
 }
 
 /* The next client that goes into a listing: one that has said hello, with a greater id. */
-static const struct client *next_row(const struct client *client, uint64_t after)
+static const struct client *commands_client_next_row(const struct client *client, uint64_t after)
 {
     while (client && (!client->said_hello || client->id <= after))
         client = client->next;
@@ -48,7 +49,8 @@ void command_client_list(struct supervisor *supervisor, struct client *client,
     char roles[ODEON_PAGE_ROWS_MAX][ROLES_TEXT_MAX];
     Odeon__ClientListReply body = ODEON__CLIENT_LIST_REPLY__INIT;
     Odeon__Reply reply = ODEON__REPLY__INIT;
-    const struct client *row = next_row(supervisor->clients.first, page ? page->after : 0);
+    const struct client *row =
+        commands_client_next_row(supervisor->clients.first, page ? page->after : 0);
     size_t room = ODEON_CONTROL_FRAME_MAX - REPLY_ROOM;
 
     (void)frame;
@@ -59,13 +61,13 @@ void command_client_list(struct supervisor *supervisor, struct client *client,
         Odeon__Client *to = &rows[body.n_clients];
         size_t size;
 
-        fill_row(row, to, roles[body.n_clients]);
+        commands_client_fill_row(row, to, roles[body.n_clients]);
         size = odeon__client__get_packed_size(to) + 8; /* tag and length */
         if (size > room)
             break;
         room -= size;
         list[body.n_clients++] = to;
-        row = next_row(row->next, 0);
+        row = commands_client_next_row(row->next, 0);
     }
     body.more = row != NULL;
     reply.id = (*request)->id;
@@ -74,7 +76,8 @@ void command_client_list(struct supervisor *supervisor, struct client *client,
     client_send(client, &reply, NULL, 0);
 }
 
-static struct client *find_other(struct client *asker, uint64_t request_id, uint32_t id)
+static struct client *commands_client_find_other(struct client *asker, uint64_t request_id,
+                                                 uint32_t id)
 {
     struct client *other = clients_find(&asker->supervisor->clients, id);
 
@@ -85,8 +88,9 @@ static struct client *find_other(struct client *asker, uint64_t request_id, uint
 }
 
 /* The supervisor's quotas, and behind them what the executor had to say. */
-static void send_show(struct client *asker, uint64_t request_id, const struct client *shown,
-                      const Odeon__ClientShowReply *executors)
+static void commands_client_send_show(struct client *asker, uint64_t request_id,
+                                      const struct client *shown,
+                                      const Odeon__ClientShowReply *executors)
 {
     const struct account *account = account_find(&asker->supervisor->accounts, shown->uid);
     Odeon__Usage own[QUOTA_N], *list[QUOTA_N + USAGES_MAX];
@@ -95,7 +99,7 @@ static void send_show(struct client *asker, uint64_t request_id, const struct cl
     Odeon__Reply reply = ODEON__REPLY__INIT;
     char roles[ROLES_TEXT_MAX];
 
-    fill_row(shown, &row, roles);
+    commands_client_fill_row(shown, &row, roles);
     for (unsigned i = 0; i < QUOTA_N; i++) {
         odeon__usage__init(&own[i]);
         own[i].name = (char *)quota_name((enum quota)i);
@@ -117,7 +121,8 @@ static void send_show(struct client *asker, uint64_t request_id, const struct cl
 }
 
 /* Both may have gone meanwhile.  An executor that does not answer leaves its figures out. */
-static void on_show(void *userdata, struct executor_request *request, Odeon__Reply *reply)
+static void commands_client_on_show(void *userdata, struct executor_request *request,
+                                    Odeon__Reply *reply)
 {
     struct supervisor *supervisor = userdata;
     struct client *asker = clients_find(&supervisor->clients, request->asker.client_id), *shown;
@@ -125,17 +130,18 @@ static void on_show(void *userdata, struct executor_request *request, Odeon__Rep
     if (!asker)
         return;
     client_end_request(asker);
-    shown = find_other(asker, request->tag, request->request->client_show->id);
+    shown = commands_client_find_other(asker, request->tag, request->request->client_show->id);
     if (shown)
-        send_show(asker, request->tag, shown,
-                  reply->error == 0 && reply->body_case == ODEON__REPLY__BODY_CLIENT_SHOW
-                      ? reply->client_show
-                      : NULL);
+        commands_client_send_show(asker, request->tag, shown,
+                                  reply->error == 0 &&
+                                          reply->body_case == ODEON__REPLY__BODY_CLIENT_SHOW
+                                      ? reply->client_show
+                                      : NULL);
 }
 
 /* The executor does not know whose a port is. */
-static int name_ports(const struct supervisor *supervisor, const struct client *shown,
-                      Odeon__ClientShow *show)
+static int commands_client_name_ports(const struct supervisor *supervisor,
+                                      const struct client *shown, Odeon__ClientShow *show)
 {
     free(show->ports);
     show->n_ports = 0;
@@ -158,23 +164,25 @@ static int name_ports(const struct supervisor *supervisor, const struct client *
 void command_client_show(struct supervisor *supervisor, struct client *client,
                          Odeon__Request **request, struct frame *frame)
 {
-    struct client *shown = find_other(client, (*request)->id, (*request)->client_show->id);
+    struct client *shown =
+        commands_client_find_other(client, (*request)->id, (*request)->client_show->id);
 
     (void)frame;
     if (!shown)
         return;
     if (supervisor->executor.state != EXECUTOR_READY || supervisor->stopping)
-        send_show(client, (*request)->id, shown, NULL);
-    else if (name_ports(supervisor, shown, (*request)->client_show) < 0)
+        commands_client_send_show(client, (*request)->id, shown, NULL);
+    else if (commands_client_name_ports(supervisor, shown, (*request)->client_show) < 0)
         client_refuse(client, (*request)->id, -ENOMEM, "no memory");
     else
-        command_ask_executor(client, request, -1, on_show);
+        command_ask_executor(client, request, -1, commands_client_on_show);
 }
 
 void command_client_kick(struct supervisor *supervisor, struct client *client,
                          Odeon__Request **request, struct frame *frame)
 {
-    struct client *other = find_other(client, (*request)->id, (*request)->client_kick->id);
+    struct client *other =
+        commands_client_find_other(client, (*request)->id, (*request)->client_kick->id);
     Odeon__Reply reply = ODEON__REPLY__INIT;
     Odeon__Ok ok = ODEON__OK__INIT;
     char why[160];

@@ -9,8 +9,9 @@
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/supervisor.h"
 
-static void remember_plugin(struct supervisor *supervisor, struct executor_request *request,
-                            const Odeon__Reply *reply)
+static void commands_executor_remember_plugin(struct supervisor *supervisor,
+                                              struct executor_request *request,
+                                              const Odeon__Reply *reply)
 {
     struct plugin *plugin;
 
@@ -29,7 +30,7 @@ static void remember_plugin(struct supervisor *supervisor, struct executor_reque
     }
 }
 
-static void forget_plugin(struct supervisor *supervisor, const char *name)
+static void commands_executor_forget_plugin(struct supervisor *supervisor, const char *name)
 {
     struct plugin *plugin = plugin_store_find(&supervisor->plugins, name);
 
@@ -40,17 +41,18 @@ static void forget_plugin(struct supervisor *supervisor, const char *name)
 }
 
 /* What a success changes in the start of the next executor. */
-static void note_success(struct supervisor *supervisor, struct executor_request *request,
-                         const Odeon__Reply *reply)
+static void commands_executor_note_success(struct supervisor *supervisor,
+                                           struct executor_request *request,
+                                           const Odeon__Reply *reply)
 {
     const Odeon__Request *asked = request->request;
 
     switch (asked->body_case) {
     case ODEON__REQUEST__BODY_PLUGIN_LOAD:
-        remember_plugin(supervisor, request, reply);
+        commands_executor_remember_plugin(supervisor, request, reply);
         break;
     case ODEON__REQUEST__BODY_PLUGIN_UNLOAD:
-        forget_plugin(supervisor, asked->plugin_unload->name);
+        commands_executor_forget_plugin(supervisor, asked->plugin_unload->name);
         break;
     case ODEON__REQUEST__BODY_EXECUTOR_SET:
         supervisor_note_settings(supervisor, asked->executor_set, reply->reconfigured);
@@ -61,13 +63,14 @@ static void note_success(struct supervisor *supervisor, struct executor_request 
     supervisor_update_counts(supervisor);
 }
 
-static void on_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
+static void commands_executor_on_answer(void *userdata, struct executor_request *request,
+                                        Odeon__Reply *reply)
 {
     struct supervisor *supervisor = userdata;
     struct client *client = clients_find(&supervisor->clients, request->asker.client_id);
 
     if (reply->error == 0)
-        note_success(supervisor, request, reply);
+        commands_executor_note_success(supervisor, request, reply);
     if (!client)
         return;
     client_end_request(client);
@@ -111,8 +114,9 @@ void command_ask_executor(struct client *client, Odeon__Request **request, int f
                       strerror(-r));
 }
 
-static bool refuse_when_stopping(struct supervisor *supervisor, struct client *client,
-                                 const Odeon__Request *request)
+static bool commands_executor_refuse_when_stopping(struct supervisor *supervisor,
+                                                   struct client *client,
+                                                   const Odeon__Request *request)
 {
     if (!supervisor->stopping)
         return false;
@@ -124,8 +128,8 @@ void command_forward(struct supervisor *supervisor, struct client *client, Odeon
                      struct frame *frame)
 {
     (void)frame;
-    if (!refuse_when_stopping(supervisor, client, *request))
-        command_ask_executor(client, request, -1, on_answer);
+    if (!commands_executor_refuse_when_stopping(supervisor, client, *request))
+        command_ask_executor(client, request, -1, commands_executor_on_answer);
 }
 
 void command_plugin_load(struct supervisor *supervisor, struct client *client,
@@ -134,11 +138,11 @@ void command_plugin_load(struct supervisor *supervisor, struct client *client,
     char text[PLUGIN_TEXT_MAX];
     int fd;
 
-    if (refuse_when_stopping(supervisor, client, *request))
+    if (commands_executor_refuse_when_stopping(supervisor, client, *request))
         return;
     fd = plugin_copy((*request)->plugin_load->path, frame->n_fds > 0 ? frame->fds[0] : -1, text);
     if (fd < 0)
         client_refuse(client, (*request)->id, fd, "%s", text);
     else
-        command_ask_executor(client, request, fd, on_answer);
+        command_ask_executor(client, request, fd, commands_executor_on_answer);
 }

@@ -10,7 +10,7 @@
 #include "daemon/supervisor/supervisor.h"
 #include "proto/port_layout.h"
 
-static uint64_t backlog_setting(const struct supervisor *supervisor)
+static uint64_t commands_port_backlog_setting(const struct supervisor *supervisor)
 {
     const char *value = settings_get(&supervisor->settings, "backlog-bytes");
     uint64_t bytes;
@@ -22,12 +22,12 @@ static uint64_t backlog_setting(const struct supervisor *supervisor)
 
 /* What the port takes of its user's account. A backlog may be smaller than the setting's; rings are
  * what was asked for. */
-static int judge(struct supervisor *supervisor, struct client *client,
-                 const Odeon__Request *request, struct holding *want)
+static int commands_port_judge(struct supervisor *supervisor, struct client *client,
+                               const Odeon__Request *request, struct holding *want)
 {
     const struct account *account = account_find(&supervisor->accounts, client->uid);
     const struct quotas *quotas = &supervisor->config.quotas;
-    uint64_t backlog = backlog_setting(supervisor),
+    uint64_t backlog = commands_port_backlog_setting(supervisor),
              room = account_room(account, quotas, &client->held, QUOTA_BACKLOG_BYTES);
 
     want->amounts[QUOTA_BACKLOG_BYTES] = backlog < room ? backlog : room;
@@ -56,9 +56,9 @@ static int judge(struct supervisor *supervisor, struct client *client,
 }
 
 /* Where its memory cannot be made, the port has not been known to anybody. */
-static void begin_open(struct supervisor *supervisor, struct client *client,
-                       const Odeon__Request *request, struct port *port, uint64_t submission_bytes,
-                       uint64_t delivery_bytes)
+static void commands_port_begin_open(struct supervisor *supervisor, struct client *client,
+                                     const Odeon__Request *request, struct port *port,
+                                     uint64_t submission_bytes, uint64_t delivery_bytes)
 {
     int r = port_make_memory(port, submission_bytes, delivery_bytes, request->port_open->pipe);
     const char *what = "memory for the port";
@@ -115,7 +115,7 @@ void command_port_open(struct supervisor *supervisor, struct client *client,
         return;
     }
     want.amounts[QUOTA_RING_BYTES] = submission_bytes + delivery_bytes;
-    if (judge(supervisor, client, *request, &want) < 0)
+    if (commands_port_judge(supervisor, client, *request, &want) < 0)
         return;
     port = port_table_allocate(&supervisor->ports, client->id);
     if (!port) {
@@ -128,7 +128,7 @@ void command_port_open(struct supervisor *supervisor, struct client *client,
     port->pid = client->pid;
     port->held = want;
     port->may_not_stop = !(client->roles & 1U << ROLE_REGISTER);
-    begin_open(supervisor, client, *request, port, submission_bytes, delivery_bytes);
+    commands_port_begin_open(supervisor, client, *request, port, submission_bytes, delivery_bytes);
 }
 
 void command_port_close(struct supervisor *supervisor, struct client *client,

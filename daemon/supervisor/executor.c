@@ -13,7 +13,7 @@
 
 enum { HANG_TIMEOUT_MS = 5000 };
 
-static void request_free(struct executor_request *request)
+static void executor_request_free(struct executor_request *request)
 {
     odeon__request__free_unpacked(request->request, NULL);
     if (request->fd >= 0)
@@ -21,24 +21,25 @@ static void request_free(struct executor_request *request)
     free(request);
 }
 
-static void finish(struct executor *executor, struct executor_request *request, Odeon__Reply *reply)
+static void executor_finish(struct executor *executor, struct executor_request *request,
+                            Odeon__Reply *reply)
 {
     executor->n_requests--;
     request->done(executor->userdata, request, reply);
-    request_free(request);
+    executor_request_free(request);
 }
 
-static void finish_with_error(struct executor *executor, struct executor_request *request,
-                              int error, const char *text)
+static void executor_finish_with_error(struct executor *executor, struct executor_request *request,
+                                       int error, const char *text)
 {
     Odeon__Reply reply = ODEON__REPLY__INIT;
 
     reply.error = error;
     reply.text = (char *)text;
-    finish(executor, request, &reply);
+    executor_finish(executor, request, &reply);
 }
 
-static struct executor_request *take_sent(struct executor *executor, uint64_t id)
+static struct executor_request *executor_take_sent(struct executor *executor, uint64_t id)
 {
     for (struct executor_request **at = &executor->sent; *at; at = &(*at)->next) {
         struct executor_request *request = *at;
@@ -53,7 +54,7 @@ static struct executor_request *take_sent(struct executor *executor, uint64_t id
     return NULL;
 }
 
-static void fail_sent(struct executor *executor, int error, const char *text)
+static void executor_fail_sent(struct executor *executor, int error, const char *text)
 {
     struct executor_request *request = executor->sent, *next;
 
@@ -62,11 +63,11 @@ static void fail_sent(struct executor *executor, int error, const char *text)
     executor->sent_end = &executor->sent;
     for (; request; request = next) {
         next = request->next;
-        finish_with_error(executor, request, error, text);
+        executor_finish_with_error(executor, request, error, text);
     }
 }
 
-static void on_frame(void *userdata, struct frame *frame)
+static void executor_on_frame(void *userdata, struct frame *frame)
 {
     struct executor *executor = userdata;
     Odeon__Report *report = odeon__report__unpack(NULL, frame->size, frame->data);
@@ -79,18 +80,18 @@ static void on_frame(void *userdata, struct frame *frame)
         executor_kill(executor);
         return;
     }
-    request = report->id ? take_sent(executor, report->id) : NULL;
+    request = report->id ? executor_take_sent(executor, report->id) : NULL;
     if (!request)
         executor->ops->report(executor->userdata, report);
     else if (report->body_case == ODEON__REPORT__BODY_REPLY && report->reply)
-        finish(executor, request, report->reply);
+        executor_finish(executor, request, report->reply);
     else
-        finish_with_error(executor, request, report->error < 0 ? report->error : -EPROTO,
-                          report->text);
+        executor_finish_with_error(executor, request, report->error < 0 ? report->error : -EPROTO,
+                                   report->text);
     odeon__report__free_unpacked(report, NULL);
 }
 
-static void on_hang(uv_timer_t *timer)
+static void executor_on_hang(uv_timer_t *timer)
 {
     struct executor *executor = timer->data;
 
@@ -98,7 +99,7 @@ static void on_hang(uv_timer_t *timer)
     executor_kill(executor);
 }
 
-static void on_error(void *userdata, int error)
+static void executor_on_error(void *userdata, int error)
 {
     struct executor *executor = userdata;
 
@@ -109,10 +110,10 @@ static void on_error(void *userdata, int error)
     }
     /* normally its end follows at once */
     if (executor->child.pid)
-        uv_timer_start(&executor->hang_timer, on_hang, HANG_TIMEOUT_MS, 0);
+        uv_timer_start(&executor->hang_timer, executor_on_hang, HANG_TIMEOUT_MS, 0);
 }
 
-static void on_exit_of_child(void *userdata, int wait_status)
+static void executor_on_exit_of_child(void *userdata, int wait_status)
 {
     struct executor *executor = userdata;
 
@@ -123,10 +124,11 @@ static void on_exit_of_child(void *userdata, int wait_status)
         executor->channel = NULL;
     }
     executor->state = EXECUTOR_DOWN;
-    fail_sent(executor, -ECONNRESET,
-              "the executor was restarted while the request was running; whether it was carried "
-              "out is not known: "
-              "look, then ask again");
+    executor_fail_sent(
+        executor, -ECONNRESET,
+        "the executor was restarted while the request was running; whether it was carried "
+        "out is not known: "
+        "look, then ask again");
     executor->ops->exited(executor->userdata, wait_status);
 }
 
@@ -137,13 +139,13 @@ void executor_init(struct executor *executor, uv_loop_t *loop, const struct exec
     executor->sent_end = &executor->sent;
     executor->waiting_end = &executor->waiting;
     executor->child.pidfd = -1;
-    executor->child.on_exit = on_exit_of_child;
+    executor->child.on_exit = executor_on_exit_of_child;
     executor->child.userdata = executor;
     uv_timer_init(loop, &executor->hang_timer);
     executor->hang_timer.data = executor;
 }
 
-static void fail_waiting(struct executor *executor, int error, const char *text)
+static void executor_fail_waiting(struct executor *executor, int error, const char *text)
 {
     struct executor_request *request = executor->waiting, *next;
 
@@ -151,14 +153,14 @@ static void fail_waiting(struct executor *executor, int error, const char *text)
     executor->waiting_end = &executor->waiting;
     for (; request; request = next) {
         next = request->next;
-        finish_with_error(executor, request, error, text);
+        executor_finish_with_error(executor, request, error, text);
     }
 }
 
 void executor_fini(struct executor *executor)
 {
-    fail_sent(executor, -ESHUTDOWN, "the service has stopped");
-    fail_waiting(executor, -ESHUTDOWN, "the service has stopped");
+    executor_fail_sent(executor, -ESHUTDOWN, "the service has stopped");
+    executor_fail_waiting(executor, -ESHUTDOWN, "the service has stopped");
     channel_free(executor->channel, NULL);
     executor->channel = NULL;
     uv_close((uv_handle_t *)&executor->hang_timer, NULL);
@@ -166,7 +168,8 @@ void executor_fini(struct executor *executor)
 
 int executor_start(struct executor *executor, const char *program, const char *level)
 {
-    static const struct channel_ops ops = { .on_frame = on_frame, .on_error = on_error };
+    static const struct channel_ops ops = { .on_frame = executor_on_frame,
+                                            .on_error = executor_on_error };
     char *const argv[] = { (char *)program, (char *)"--log-level", (char *)level, NULL };
     int sockets[2], r;
 
@@ -195,8 +198,8 @@ void executor_kill(struct executor *executor)
     child_kill(&executor->child, SIGKILL);
 }
 
-static int send_command(struct executor *executor, Odeon__Command *command, const int *fds,
-                        size_t n_fds)
+static int executor_send_command(struct executor *executor, Odeon__Command *command, const int *fds,
+                                 size_t n_fds)
 {
     if (!executor->channel)
         return -EPIPE;
@@ -207,7 +210,7 @@ static int send_command(struct executor *executor, Odeon__Command *command, cons
 uint64_t executor_send(struct executor *executor, Odeon__Command *command, const int *fds,
                        size_t n_fds)
 {
-    int r = send_command(executor, command, fds, n_fds);
+    int r = executor_send_command(executor, command, fds, n_fds);
 
     if (r == 0)
         return command->id;
@@ -221,7 +224,7 @@ uint64_t executor_send(struct executor *executor, Odeon__Command *command, const
     return 0;
 }
 
-static int send_request(struct executor *executor, struct executor_request *request)
+static int executor_send_request(struct executor *executor, struct executor_request *request)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
     int r;
@@ -232,7 +235,7 @@ static int send_request(struct executor *executor, struct executor_request *requ
     command.uid = request->asker.uid;
     command.bound = request->asker.bound;
     command.may_register = request->asker.may_register;
-    r = send_command(executor, &command, &request->fd, request->fd >= 0 ? 1 : 0);
+    r = executor_send_command(executor, &command, &request->fd, request->fd >= 0 ? 1 : 0);
     if (r < 0)
         return r;
     request->id = command.id;
@@ -242,7 +245,7 @@ static int send_request(struct executor *executor, struct executor_request *requ
     return 0;
 }
 
-static void append_waiting(struct executor *executor, struct executor_request *request)
+static void executor_append_waiting(struct executor *executor, struct executor_request *request)
 {
     request->next = NULL;
     *executor->waiting_end = request;
@@ -259,7 +262,7 @@ void executor_set_ready(struct executor *executor)
         executor->waiting = request->next;
         if (!executor->waiting)
             executor->waiting_end = &executor->waiting;
-        r = send_request(executor, request);
+        r = executor_send_request(executor, request);
         if (r == -EPIPE || r == -ECONNRESET) { /* gone again: back to the head */
             request->next = executor->waiting;
             if (!executor->waiting)
@@ -268,8 +271,8 @@ void executor_set_ready(struct executor *executor)
             return;
         }
         if (r < 0)
-            finish_with_error(executor, request, r,
-                              "the request could not be sent to the executor");
+            executor_finish_with_error(executor, request, r,
+                                       "the request could not be sent to the executor");
     }
 }
 
@@ -291,14 +294,14 @@ int executor_ask(struct executor *executor, const struct executor_ask *ask)
                                           .fd = ask->fd,
                                           .done = ask->done };
     if (ask->now || (executor->state == EXECUTOR_READY && !executor->waiting))
-        r = send_request(executor, request);
+        r = executor_send_request(executor, request);
     else
         r = -EPIPE;
     /* what belongs to this start is no concern of the next one's */
     if (!ask->now && (r == -EPIPE || r == -ECONNRESET)) {
-        append_waiting(executor, request);
+        executor_append_waiting(executor, request);
     } else if (r < 0) {
-        request_free(request);
+        executor_request_free(request);
         return r;
     }
     executor->n_requests++;

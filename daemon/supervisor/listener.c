@@ -14,10 +14,10 @@
 
 enum { ACCEPTS_A_TURN = 16, PAUSE_MS = 100, REFUSAL_MAX = 256, STRANGERS_MAX = 64 };
 
-static void on_connection(uv_poll_t *poll, int status, int events);
+static void listener_on_connection(uv_poll_t *poll, int status, int events);
 
 /* One frame that says why, then the end.  The socket is new: the frame fits. */
-static void refuse(int fd, int error, const char *text)
+static void listener_refuse(int fd, int error, const char *text)
 {
     Odeon__Reply reply = ODEON__REPLY__INIT;
 
@@ -32,8 +32,8 @@ static void refuse(int fd, int error, const char *text)
 }
 
 /* 0: the peer is let in. */
-static int judge(const struct supervisor *supervisor, const struct peer *peer,
-                 char text[REFUSAL_MAX])
+static int listener_judge(const struct supervisor *supervisor, const struct peer *peer,
+                          char text[REFUSAL_MAX])
 {
     const struct account *known = account_find(&supervisor->accounts, peer->uid),
                          nothing = { .uid = peer->uid };
@@ -74,7 +74,7 @@ static int judge(const struct supervisor *supervisor, const struct peer *peer,
 
 /* A user who is refused has no account here; who knocks again and again is told of once a minute
  * (account.h, Q4). */
-static void blame(struct supervisor *supervisor, const struct peer *peer, const char *why)
+static void listener_blame(struct supervisor *supervisor, const struct peer *peer, const char *why)
 {
     struct listener *listener = &supervisor->listener;
     struct account *stranger = account_find(&listener->strangers, peer->uid);
@@ -95,20 +95,20 @@ static void blame(struct supervisor *supervisor, const struct peer *peer, const 
         (int)peer->pid, peer->uid, (unsigned long long)more, why);
 }
 
-static void admit(struct supervisor *supervisor, int fd)
+static void listener_admit(struct supervisor *supervisor, int fd)
 {
     struct peer peer;
     char text[REFUSAL_MAX];
     int r = peer_read(&peer, fd);
 
     if (r < 0) {
-        refuse(fd, r, "the service cannot tell who you are");
+        listener_refuse(fd, r, "the service cannot tell who you are");
         return;
     }
-    r = judge(supervisor, &peer, text);
+    r = listener_judge(supervisor, &peer, text);
     if (r < 0) {
-        blame(supervisor, &peer, text);
-        refuse(fd, r, text);
+        listener_blame(supervisor, &peer, text);
+        listener_refuse(fd, r, text);
         peer_fini(&peer);
         return;
     }
@@ -116,15 +116,15 @@ static void admit(struct supervisor *supervisor, int fd)
         log_error("a connection is refused: no memory");
 }
 
-static void on_pause_over(uv_timer_t *timer)
+static void listener_on_pause_over(uv_timer_t *timer)
 {
     struct supervisor *supervisor = timer->data;
 
     if (supervisor->listener.open)
-        uv_poll_start(&supervisor->listener.poll, UV_READABLE, on_connection);
+        uv_poll_start(&supervisor->listener.poll, UV_READABLE, listener_on_connection);
 }
 
-static void on_connection(uv_poll_t *poll, int status, int events)
+static void listener_on_connection(uv_poll_t *poll, int status, int events)
 {
     struct supervisor *supervisor = poll->data;
 
@@ -134,14 +134,14 @@ static void on_connection(uv_poll_t *poll, int status, int events)
         int fd = accept4(supervisor->runtime.listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (fd >= 0) {
-            admit(supervisor, fd);
+            listener_admit(supervisor, fd);
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             /* the connection stays in the kernel's queue: polling for it would spin */
             log_warning("a connection cannot be taken: %s; clients wait", strerror(errno));
             uv_poll_stop(poll);
-            uv_timer_start(&supervisor->listener.pause, on_pause_over, PAUSE_MS, 0);
+            uv_timer_start(&supervisor->listener.pause, listener_on_pause_over, PAUSE_MS, 0);
         }
         if (errno != EINTR && errno != ECONNABORTED)
             return;
@@ -160,7 +160,7 @@ int listener_start(struct supervisor *supervisor, int fd)
     listener->open = true;
     /* who is accepted inherits it: nothing comes before it is known who that is */
     peer_allow_descriptors(fd, false);
-    return uv_poll_start(&listener->poll, UV_READABLE, on_connection);
+    return uv_poll_start(&listener->poll, UV_READABLE, listener_on_connection);
 }
 
 void listener_stop(struct supervisor *supervisor)

@@ -8,7 +8,7 @@
 #include "daemon/supervisor/supervisor.h"
 
 /* Nobody but a service manager starts again and again.  -EINTR: a stop came instead. */
-static int wait_before_start(const struct options *options)
+static int main_wait_before_start(const struct options *options)
 {
     unsigned starts;
     int r;
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     case OPTIONS_RUN:
         break;
     }
-    status = wait_before_start(&options) < 0 ? 0 : supervisor_run(&options);
+    status = main_wait_before_start(&options) < 0 ? 0 : supervisor_run(&options);
     options_fini(&options);
     return status;
 }

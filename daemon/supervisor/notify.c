@@ -11,7 +11,7 @@
 
 enum { STATUS_DELAY_MS = 100 };
 
-static void counted(char *text, size_t size, uint32_t n, const char *what)
+static void notify_counted(char *text, size_t size, uint32_t n, const char *what)
 {
     snprintf(text, size, "%" PRIu32 " %s%s", n, what, n == 1 ? "" : "s");
 }
@@ -21,19 +21,19 @@ void notify_format_status(const struct supervisor *supervisor, char *text, size_
     char workers[32], plugins[32], clients[32];
     enum service_state state = supervisor_get_state(supervisor);
 
-    counted(workers, sizeof(workers),
-            atomic_load_explicit(&supervisor->stats.header->n_workers, memory_order_relaxed),
-            "worker");
-    counted(plugins, sizeof(plugins), (uint32_t)plugin_store_count_loaded(&supervisor->plugins),
-            "plugin");
-    counted(clients, sizeof(clients), supervisor->clients.n, "client");
+    notify_counted(workers, sizeof(workers),
+                   atomic_load_explicit(&supervisor->stats.header->n_workers, memory_order_relaxed),
+                   "worker");
+    notify_counted(plugins, sizeof(plugins),
+                   (uint32_t)plugin_store_count_loaded(&supervisor->plugins), "plugin");
+    notify_counted(clients, sizeof(clients), supervisor->clients.n, "client");
     if (state == SERVICE_RUNNING)
         snprintf(text, size, "%s, %s, %s", workers, plugins, clients);
     else
         snprintf(text, size, "%s (%s, %s)", supervisor_state_name(state), plugins, clients);
 }
 
-static void on_status(uv_timer_t *timer)
+static void notify_on_status(uv_timer_t *timer)
 {
     struct supervisor *supervisor = timer->data;
     char text[160];
@@ -94,5 +94,5 @@ void notify_update(struct supervisor *supervisor)
     struct notify *notify = &supervisor->notify;
 
     if (notify->enabled && !uv_is_active((uv_handle_t *)&notify->status))
-        uv_timer_start(&notify->status, on_status, STATUS_DELAY_MS, 0);
+        uv_timer_start(&notify->status, notify_on_status, STATUS_DELAY_MS, 0);
 }

@@ -7,33 +7,36 @@
 
 enum { WHOLE_USER = -1 };
 
-static uint64_t later(uint64_t a, uint64_t b)
+static uint64_t offenders_later(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
 /* F1 */
-static bool is_remembered(const struct offender *offender, uint64_t now_ns)
+static bool offenders_is_remembered(const struct offender *offender, uint64_t now_ns)
 {
     return offender->n > 0 && now_ns < offender->last_ns + OFFENDERS_MEMORY_NS;
 }
 
-static struct offender *find(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns)
+static struct offender *offenders_find(struct offenders *offenders, pid_t pid, uid_t uid,
+                                       uint64_t now_ns)
 {
     for (size_t i = 0; i < OFFENDERS_MAX; i++) {
         struct offender *offender = &offenders->list[i];
 
-        if (is_remembered(offender, now_ns) && offender->pid == pid && offender->uid == uid)
+        if (offenders_is_remembered(offender, now_ns) && offender->pid == pid &&
+            offender->uid == uid)
             return offender;
     }
     return NULL;
 }
 
 /* F4 */
-static struct offender *find_or_add(struct offenders *offenders, pid_t pid, uid_t uid,
-                                    uint64_t now_ns)
+static struct offender *offenders_find_or_add(struct offenders *offenders, pid_t pid, uid_t uid,
+                                              uint64_t now_ns)
 {
-    struct offender *offender = find(offenders, pid, uid, now_ns), *oldest = &offenders->list[0];
+    struct offender *offender = offenders_find(offenders, pid, uid, now_ns),
+                    *oldest = &offenders->list[0];
 
     if (offender)
         return offender;
@@ -45,9 +48,10 @@ static struct offender *find_or_add(struct offenders *offenders, pid_t pid, uid_
 }
 
 /* F3 */
-static void hold(struct offender *offender, uint64_t now_ns, uint64_t hold_ns, uint64_t hold_max_ns)
+static void offenders_hold(struct offender *offender, uint64_t now_ns, uint64_t hold_ns,
+                           uint64_t hold_max_ns)
 {
-    uint64_t end = later(offender->until_ns, now_ns) + hold_ns,
+    uint64_t end = offenders_later(offender->until_ns, now_ns) + hold_ns,
              last = now_ns + OFFENDERS_HOLDS_MAX * hold_max_ns;
 
     offender->until_ns = end < last ? end : last;
@@ -56,7 +60,7 @@ static void hold(struct offender *offender, uint64_t now_ns, uint64_t hold_ns, u
 uint64_t offenders_note(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns,
                         uint64_t hold_max_ns)
 {
-    struct offender *offender = find_or_add(offenders, pid, uid, now_ns);
+    struct offender *offender = offenders_find_or_add(offenders, pid, uid, now_ns);
     uint64_t hold_ns = OFFENDERS_FIRST_HOLD_MS * UINT64_C(1000000);
 
     if (offender->n < UINT32_MAX)
@@ -64,19 +68,22 @@ uint64_t offenders_note(struct offenders *offenders, pid_t pid, uid_t uid, uint6
     for (uint32_t i = OFFENDERS_TOLERATED + 1; i < offender->n && hold_ns < hold_max_ns; i++)
         hold_ns *= 2;
     if (offender->n > OFFENDERS_TOLERATED)
-        hold(offender, now_ns, hold_ns < hold_max_ns ? hold_ns : hold_max_ns, hold_max_ns);
-    offender->last_ns = later(now_ns, offender->until_ns);
-    return later(now_ns, offender->until_ns);
+        offenders_hold(offender, now_ns, hold_ns < hold_max_ns ? hold_ns : hold_max_ns,
+                       hold_max_ns);
+    offender->last_ns = offenders_later(now_ns, offender->until_ns);
+    return offenders_later(now_ns, offender->until_ns);
 }
 
-static unsigned count_processes(const struct offenders *offenders, uid_t uid, uint64_t now_ns)
+static unsigned offenders_count_processes(const struct offenders *offenders, uid_t uid,
+                                          uint64_t now_ns)
 {
     unsigned n = 0;
 
     for (size_t i = 0; i < OFFENDERS_MAX; i++) {
         const struct offender *offender = &offenders->list[i];
 
-        n += is_remembered(offender, now_ns) && offender->uid == uid && offender->pid != WHOLE_USER;
+        n += offenders_is_remembered(offender, now_ns) && offender->uid == uid &&
+             offender->pid != WHOLE_USER;
     }
     return n;
 }
@@ -84,13 +91,13 @@ static unsigned count_processes(const struct offenders *offenders, uid_t uid, ui
 uint64_t offenders_admit(struct offenders *offenders, pid_t pid, uid_t uid, uint64_t now_ns,
                          uint64_t hold_max_ns)
 {
-    struct offender *offender = find(offenders, pid, uid, now_ns);
+    struct offender *offender = offenders_find(offenders, pid, uid, now_ns);
 
-    if (!offender && count_processes(offenders, uid, now_ns) >= OFFENDERS_PROCESSES) {
-        offender = find_or_add(offenders, WHOLE_USER, uid, now_ns);
+    if (!offender && offenders_count_processes(offenders, uid, now_ns) >= OFFENDERS_PROCESSES) {
+        offender = offenders_find_or_add(offenders, WHOLE_USER, uid, now_ns);
         offender->n = 1;
-        hold(offender, now_ns, hold_max_ns / OFFENDERS_HOLDS_MAX, hold_max_ns);
-        offender->last_ns = later(now_ns, offender->until_ns);
+        offenders_hold(offender, now_ns, hold_max_ns / OFFENDERS_HOLDS_MAX, hold_max_ns);
+        offender->last_ns = offenders_later(now_ns, offender->until_ns);
     }
-    return offender ? later(now_ns, offender->until_ns) : now_ns;
+    return offender ? offenders_later(now_ns, offender->until_ns) : now_ns;
 }

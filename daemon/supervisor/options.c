@@ -64,7 +64,7 @@ static const struct option long_options[] = {
     { 0 },
 };
 
-static int set_string(char **to, const char *value)
+static int options_set_string(char **to, const char *value)
 {
     char *copy = strdup(value);
 
@@ -92,7 +92,7 @@ const char *config_log_level_name(enum log_level level)
     return "info";
 }
 
-static int parse_log_level(const char *value, enum log_level *ret_level)
+static int options_parse_log_level(const char *value, enum log_level *ret_level)
 {
     for (size_t i = 0; i < sizeof(log_levels) / sizeof(log_levels[0]); i++)
         if (strcmp(log_levels[i].name, value) == 0) {
@@ -102,9 +102,9 @@ static int parse_log_level(const char *value, enum log_level *ret_level)
     return -EINVAL;
 }
 
-static int set_log_level(struct config *config, const char *value, char *text)
+static int options_set_log_level(struct config *config, const char *value, char *text)
 {
-    int r = parse_log_level(value, &config->log_level);
+    int r = options_parse_log_level(value, &config->log_level);
 
     if (r < 0)
         snprintf(text, CONFIG_TEXT_MAX,
@@ -112,8 +112,8 @@ static int set_log_level(struct config *config, const char *value, char *text)
     return r;
 }
 
-static int set_milliseconds(const char *key, const char *value, uint64_t max, uint64_t *ret_ns,
-                            char *text)
+static int options_set_milliseconds(const char *key, const char *value, uint64_t max,
+                                    uint64_t *ret_ns, char *text)
 {
     uint64_t number;
     int r = config_parse_u64(value, 0, max, &number);
@@ -128,27 +128,28 @@ static int set_milliseconds(const char *key, const char *value, uint64_t max, ui
     return 0;
 }
 
-static int set_drain_timeout(struct config *config, const char *value, char *text)
+static int options_set_drain_timeout(struct config *config, const char *value, char *text)
 {
-    return set_milliseconds("drain-timeout-ms", value, 3600000, &config->drain_timeout_ns, text);
+    return options_set_milliseconds("drain-timeout-ms", value, 3600000, &config->drain_timeout_ns,
+                                    text);
 }
 
-static int set_restart_delay(struct config *config, const char *value, char *text)
+static int options_set_restart_delay(struct config *config, const char *value, char *text)
 {
-    return set_milliseconds("restart-delay-max-ms", value, 600000, &config->restart_delay_max_ns,
-                            text);
+    return options_set_milliseconds("restart-delay-max-ms", value, 600000,
+                                    &config->restart_delay_max_ns, text);
 }
 
-static int set_executor_path(struct config *config, const char *value, char *text)
+static int options_set_executor_path(struct config *config, const char *value, char *text)
 {
     if (value[0] == '\0') {
         snprintf(text, CONFIG_TEXT_MAX, "executor: an empty path");
         return -EINVAL;
     }
-    return set_string(&config->executor_path, value);
+    return options_set_string(&config->executor_path, value);
 }
 
-static int add_plugin(struct config *config, const char *value, char *text)
+static int options_add_plugin(struct config *config, const char *value, char *text)
 {
     if (value[0] != '/') {
         snprintf(text, CONFIG_TEXT_MAX, "plugin: '%.200s' is not an absolute path", value);
@@ -170,15 +171,15 @@ static const struct {
     const char *name;
     int (*set)(struct config *config, const char *value, char *text);
 } own_keys[] = {
-    { "log-level", set_log_level },
-    { "drain-timeout-ms", set_drain_timeout },
-    { "restart-delay-max-ms", set_restart_delay },
-    { "executor", set_executor_path },
-    { "plugin", add_plugin },
+    { "log-level", options_set_log_level },
+    { "drain-timeout-ms", options_set_drain_timeout },
+    { "restart-delay-max-ms", options_set_restart_delay },
+    { "executor", options_set_executor_path },
+    { "plugin", options_add_plugin },
 };
 
-static int set_key(void *userdata, const char *section, const char *key, const char *value,
-                   char *text)
+static int options_set_key(void *userdata, const char *section, const char *key, const char *value,
+                           char *text)
 {
     struct config *config = userdata;
     int r;
@@ -199,7 +200,7 @@ static int set_key(void *userdata, const char *section, const char *key, const c
 }
 
 /* What file and command line have in common goes through the same function. */
-static int apply_argument(struct config *config, int option, const char *value, char *text)
+static int options_apply_argument(struct config *config, int option, const char *value, char *text)
 {
     char key[64];
     const char *setting;
@@ -210,24 +211,25 @@ static int apply_argument(struct config *config, int option, const char *value, 
             snprintf(text, CONFIG_TEXT_MAX, "--set %.100s: expected KEY=VALUE", value);
             return -EINVAL;
         }
-        return set_key(config, "", key, setting, text);
+        return options_set_key(config, "", key, setting, text);
     case OPTION_EXECUTOR:
-        return set_executor_path(config, value, text);
+        return options_set_executor_path(config, value, text);
     case OPTION_PLUGIN:
-        return add_plugin(config, value, text);
+        return options_add_plugin(config, value, text);
     case OPTION_LOG_LEVEL:
-        return set_log_level(config, value, text);
+        return options_set_log_level(config, value, text);
     }
     return 0;
 }
 
-static int apply_command_line(struct config *config, const struct options *options, char *text)
+static int options_apply_command_line(struct config *config, const struct options *options,
+                                      char *text)
 {
     int option;
 
     optind = 0; /* begin again */
     while ((option = getopt_long(options->argc, options->argv, "+", long_options, NULL)) >= 0) {
-        int r = apply_argument(config, option, optarg, text);
+        int r = options_apply_argument(config, option, optarg, text);
 
         if (r < 0) {
             if (text[0] == '\0')
@@ -250,11 +252,11 @@ int config_load(struct config *config, const struct options *options, char *text
     options_access_init(config);
     text[0] = '\0';
     if (options->config_path_given || access(options->config_path, F_OK) == 0 || errno != ENOENT) {
-        r = config_read_file(options->config_path, known_sections, set_key, config, text);
+        r = config_read_file(options->config_path, known_sections, options_set_key, config, text);
         if (r < 0)
             return r;
     }
-    return apply_command_line(config, options, text);
+    return options_apply_command_line(config, options, text);
 }
 
 void config_fini(struct config *config)
@@ -266,7 +268,7 @@ void config_fini(struct config *config)
     *config = (struct config){ 0 };
 }
 
-static int parse_option(struct options *options, int option)
+static int options_parse_option(struct options *options, int option)
 {
     switch (option) {
     case OPTION_FOREGROUND:
@@ -279,21 +281,21 @@ static int parse_option(struct options *options, int option)
         options->discard_state = true;
         return 0;
     case OPTION_RUNTIME_DIR:
-        return set_string(&options->runtime_dir, optarg);
+        return options_set_string(&options->runtime_dir, optarg);
     case OPTION_SOCKET:
-        return set_string(&options->socket_path, optarg);
+        return options_set_string(&options->socket_path, optarg);
     case OPTION_CONFIG:
         options->config_path_given = true;
-        return set_string(&options->config_path, optarg);
+        return options_set_string(&options->config_path, optarg);
     }
     return 0; /* config_load() looks at the others */
 }
 
-static int fill_defaults(struct options *options)
+static int options_fill_defaults(struct options *options)
 {
-    if (!options->runtime_dir && set_string(&options->runtime_dir, "/run/odeon") < 0)
+    if (!options->runtime_dir && options_set_string(&options->runtime_dir, "/run/odeon") < 0)
         return -ENOMEM;
-    if (!options->config_path && set_string(&options->config_path, ODEON_CONFIG_FILE) < 0)
+    if (!options->config_path && options_set_string(&options->config_path, ODEON_CONFIG_FILE) < 0)
         return -ENOMEM;
     if (!options->socket_path &&
         asprintf(&options->socket_path, "%s/control.sock", options->runtime_dir) < 0) {
@@ -322,7 +324,7 @@ enum options_result options_parse(struct options *options, int argc, char **argv
         }
         if (option == '?') /* getopt has said what */
             return OPTIONS_USAGE;
-        r = parse_option(options, option);
+        r = options_parse_option(options, option);
     }
     if (r == 0 && optind < argc) {
         snprintf(text, OPTIONS_TEXT_MAX, "'%.200s': odeond takes options only (odeond --help)",
@@ -330,7 +332,7 @@ enum options_result options_parse(struct options *options, int argc, char **argv
         return OPTIONS_USAGE;
     }
     if (r == 0)
-        r = fill_defaults(options);
+        r = options_fill_defaults(options);
     if (r < 0) {
         snprintf(text, OPTIONS_TEXT_MAX, "%s", strerror(-r));
         return OPTIONS_USAGE;

@@ -10,7 +10,8 @@
 #include "daemon/supervisor/options.h"
 #include "proto/bounds.h"
 
-static int set_role(struct config *config, const char *name, const char *value, char *text)
+static int options_access_set_role(struct config *config, const char *name, const char *value,
+                                   char *text)
 {
     for (unsigned i = 0; i < ROLE_N; i++)
         if (strcmp(role_name((enum role)i), name) == 0)
@@ -19,7 +20,7 @@ static int set_role(struct config *config, const char *name, const char *value, 
     return -EINVAL;
 }
 
-static int set_yes_no(bool *to, const char *key, const char *value, char *text)
+static int options_access_set_yes_no(bool *to, const char *key, const char *value, char *text)
 {
     *to = strcmp(value, "yes") == 0;
     if (*to || strcmp(value, "no") == 0)
@@ -46,14 +47,14 @@ static const struct {
 };
 enum { N_QUOTA_KEYS = sizeof(quota_keys) / sizeof(quota_keys[0]) };
 
-static uint64_t *quota_at(struct quotas *quotas, size_t i)
+static uint64_t *options_access_quota_at(struct quotas *quotas, size_t i)
 {
     return (uint64_t *)((char *)quotas + quota_keys[i].offset);
 }
 
-static int set_quota(struct quotas *quotas, size_t i, const char *value, char *text)
+static int options_access_set_quota(struct quotas *quotas, size_t i, const char *value, char *text)
 {
-    uint64_t *to = quota_at(quotas, i), max = quota_keys[i].max;
+    uint64_t *to = options_access_quota_at(quotas, i), max = quota_keys[i].max;
     int r = quota_keys[i].bytes ? config_parse_bytes(value, 0, max, to)
                                 : config_parse_u64(value, 0, max, to);
 
@@ -64,7 +65,7 @@ static int set_quota(struct quotas *quotas, size_t i, const char *value, char *t
     return r;
 }
 
-static int set_quotas_bind(struct quotas *quotas, const char *value, char *text)
+static int options_access_set_quotas_bind(struct quotas *quotas, const char *value, char *text)
 {
     quotas->everybody = strcmp(value, "all") == 0;
     if (quotas->everybody || strcmp(value, "others") == 0)
@@ -76,7 +77,7 @@ static int set_quotas_bind(struct quotas *quotas, const char *value, char *text)
 }
 
 /* Who can write to the socket can connect; reading it means nothing. */
-static int set_socket_mode(struct config *config, const char *value, char *text)
+static int options_access_set_socket_mode(struct config *config, const char *value, char *text)
 {
     unsigned mode = 0;
     size_t n = 0;
@@ -92,7 +93,7 @@ static int set_socket_mode(struct config *config, const char *value, char *text)
     return 0;
 }
 
-static int set_socket_group(struct config *config, const char *value, char *text)
+static int options_access_set_socket_group(struct config *config, const char *value, char *text)
 {
     gid_t group;
 
@@ -108,7 +109,7 @@ void options_access_init(struct config *config)
 {
     access_init(&config->access);
     for (size_t i = 0; i < N_QUOTA_KEYS; i++)
-        *quota_at(&config->quotas, i) = quota_keys[i].initial;
+        *options_access_quota_at(&config->quotas, i) = quota_keys[i].initial;
     config->socket_mode = 0600;
     config->socket_group = -1;
 }
@@ -116,17 +117,17 @@ void options_access_init(struct config *config)
 int options_access_set(struct config *config, const char *key, const char *value, char *text)
 {
     if (strncmp(key, "role-", 5) == 0)
-        return set_role(config, key + 5, value, text);
+        return options_access_set_role(config, key + 5, value, text);
     for (size_t i = 0; i < N_QUOTA_KEYS; i++)
         if (strcmp(key, quota_keys[i].key) == 0)
-            return set_quota(&config->quotas, i, value, text);
+            return options_access_set_quota(&config->quotas, i, value, text);
     if (strcmp(key, "quotas-bind") == 0)
-        return set_quotas_bind(&config->quotas, value, text);
+        return options_access_set_quotas_bind(&config->quotas, value, text);
     if (strcmp(key, "overflow-user") == 0)
-        return set_yes_no(&config->access.overflow_user, key, value, text);
+        return options_access_set_yes_no(&config->access.overflow_user, key, value, text);
     if (strcmp(key, "socket-mode") == 0)
-        return set_socket_mode(config, value, text);
+        return options_access_set_socket_mode(config, value, text);
     if (strcmp(key, "socket-group") == 0)
-        return set_socket_group(config, value, text);
+        return options_access_set_socket_group(config, value, text);
     return -ENOENT;
 }

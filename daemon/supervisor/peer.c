@@ -20,7 +20,7 @@
 #define SO_PASSRIGHTS 83
 #endif
 
-static int read_groups(struct peer *peer, int socket)
+static int peer_read_groups(struct peer *peer, int socket)
 {
     socklen_t size = 0;
 
@@ -39,7 +39,7 @@ static int read_groups(struct peer *peer, int socket)
     return 0;
 }
 
-static int open_process(int socket)
+static int peer_open_process(int socket)
 {
     int pidfd = -1;
     socklen_t size = sizeof(pidfd);
@@ -47,7 +47,7 @@ static int open_process(int socket)
     return getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0 ? pidfd : -1;
 }
 
-static bool process_has_ended(int pidfd)
+static bool peer_process_has_ended(int pidfd)
 {
     struct pollfd p = { .fd = pidfd, .events = POLLIN };
 
@@ -55,7 +55,7 @@ static bool process_has_ended(int pidfd)
 }
 
 /* Of a process that lives on behind the reading, its number was not another's before it. */
-static void read_command(struct peer *peer)
+static void peer_read_command(struct peer *peer)
 {
     char path[40];
     ssize_t n;
@@ -69,7 +69,7 @@ static void read_command(struct peer *peer)
         return;
     n = read(fd, peer->command, sizeof(peer->command) - 1);
     close(fd);
-    peer->command[n > 0 && !process_has_ended(peer->pidfd) ? n : 0] = '\0';
+    peer->command[n > 0 && !peer_process_has_ended(peer->pidfd) ? n : 0] = '\0';
     for (char *c = peer->command; *c; c++)
         *c = *c == '\n' ? '\0' : (char)(*c >= 0x20 && *c < 0x7f ? *c : '?');
 }
@@ -86,13 +86,13 @@ int peer_read(struct peer *peer, int socket)
     peer->pid = credentials.pid;
     peer->uid = credentials.uid;
     peer->gid = credentials.gid;
-    r = read_groups(peer, socket);
+    r = peer_read_groups(peer, socket);
     if (r < 0) {
         peer_fini(peer);
         return r;
     }
-    peer->pidfd = open_process(socket);
-    read_command(peer);
+    peer->pidfd = peer_open_process(socket);
+    peer_read_command(peer);
     return 0;
 }
 

@@ -11,7 +11,7 @@
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/supervisor.h"
 
-static void forget_serial(struct persist *persist, uint32_t serial)
+static void persist_forget_serial(struct persist *persist, uint32_t serial)
 {
     registry_free_plugin(&persist->registry, serial);
     store_remove(&persist->store, "plugin-%u", serial);
@@ -79,7 +79,7 @@ void persist_settle(struct supervisor *supervisor)
         if (supervisor->plugins.list[i].serial == 0)
             persist_keep_plugin(supervisor, &supervisor->plugins.list[i]);
     for (size_t i = 0; i < persist->n_dropped; i++)
-        forget_serial(persist, persist->dropped[i]);
+        persist_forget_serial(persist, persist->dropped[i]);
     persist->n_dropped = 0;
     if (registry_put_settings(&persist->registry, &supervisor->settings) < 0)
         log_error("the settings have no room in the registry: a restart of odeond will lose them");
@@ -112,7 +112,7 @@ void persist_refuse(struct supervisor *supervisor, const char *why)
 static const char *const port_parts[] = { "client", "executor", "bell", "out", "in" };
 enum { PORT_PARTS = sizeof(port_parts) / sizeof(port_parts[0]) };
 
-static void list_fds(const struct port *port, int fds[PORT_PARTS])
+static void persist_list_fds(const struct port *port, int fds[PORT_PARTS])
 {
     fds[0] = port->client_fd;
     fds[1] = port->executor_fd;
@@ -121,11 +121,11 @@ static void list_fds(const struct port *port, int fds[PORT_PARTS])
     fds[4] = port->pipe_write_fd;
 }
 
-static int push_port(const struct store *store, const struct port *port)
+static int persist_push_port(const struct store *store, const struct port *port)
 {
     int fds[PORT_PARTS], r = 0;
 
-    list_fds(port, fds);
+    persist_list_fds(port, fds);
     for (size_t i = 0; i < PORT_PARTS && r == 0; i++)
         if (fds[i] >= 0)
             r = store_push(store, fds[i], "port-%u-%u-%s", port->index, port->generation,
@@ -133,17 +133,17 @@ static int push_port(const struct store *store, const struct port *port)
     return r;
 }
 
-static void remove_port(const struct store *store, const struct port *port)
+static void persist_remove_port(const struct store *store, const struct port *port)
 {
     int fds[PORT_PARTS];
 
-    list_fds(port, fds);
+    persist_list_fds(port, fds);
     for (size_t i = 0; i < PORT_PARTS; i++)
         if (fds[i] >= 0)
             store_remove(store, "port-%u-%u-%s", port->index, port->generation, port_parts[i]);
 }
 
-static int push_client(const struct store *store, const struct client *client)
+static int persist_push_client(const struct store *store, const struct client *client)
 {
     int pidfd = client_open_pidfd(client), r = pidfd;
 
@@ -154,7 +154,7 @@ static int push_client(const struct store *store, const struct client *client)
     return r;
 }
 
-static void describe_client(const struct client *client, struct registry_client *entry)
+static void persist_describe_client(const struct client *client, struct registry_client *entry)
 {
     *entry = (struct registry_client){
         .id = client->id, .uid = client->uid, .gid = client->peer.gid, .pid = (uint32_t)client->pid
@@ -164,7 +164,7 @@ static void describe_client(const struct client *client, struct registry_client 
     memcpy(entry->library, client->library, sizeof(entry->library));
 }
 
-static void describe_port(const struct port *port, struct registry_port *entry)
+static void persist_describe_port(const struct port *port, struct registry_port *entry)
 {
     *entry = (struct registry_port){ .generation = port->generation,
                                      .client = port->client_id,
@@ -188,21 +188,21 @@ int persist_keep_port(struct supervisor *supervisor, struct client *client, cons
 
     if (!persist_is_on(supervisor))
         return 0;
-    r = first ? push_client(&persist->store, client) : 0;
+    r = first ? persist_push_client(&persist->store, client) : 0;
     if (r == 0)
-        r = push_port(&persist->store, port);
+        r = persist_push_port(&persist->store, port);
     if (r == 0)
         r = store_barrier(&persist->store); /* G3 */
-    describe_client(client, &client_entry);
+    persist_describe_client(client, &client_entry);
     if (r == 0 && first)
         r = registry_put_client(&persist->registry, &client_entry);
     if (r < 0) {
-        remove_port(&persist->store, port);
+        persist_remove_port(&persist->store, port);
         if (first)
             store_remove(&persist->store, "client-%u", client->id);
         return r;
     }
-    describe_port(port, &port_entry);
+    persist_describe_port(port, &port_entry);
     registry_put_port(&persist->registry, port->index, &port_entry);
     return 0;
 }
@@ -212,7 +212,7 @@ void persist_forget_port(struct supervisor *supervisor, const struct port *port)
     if (!persist_is_on(supervisor))
         return;
     registry_set_port(&supervisor->persist.registry, port->index, REGISTRY_FREE); /* G4 */
-    remove_port(&supervisor->persist.store, port);
+    persist_remove_port(&supervisor->persist.store, port);
 }
 
 void persist_forget_client(struct supervisor *supervisor, const struct client *client)
@@ -250,5 +250,5 @@ void persist_forget_plugin(struct supervisor *supervisor, const struct plugin *p
 {
     if (!persist_is_on(supervisor) || plugin->serial == 0)
         return;
-    forget_serial(&supervisor->persist, plugin->serial);
+    persist_forget_serial(&supervisor->persist, plugin->serial);
 }

@@ -12,39 +12,41 @@
 #include "daemon/common/memfd.h"
 #include "daemon/supervisor/plugin_store.h"
 
-static int refuse(char *text, int error, const char *path, const char *why)
+static int plugin_store_refuse(char *text, int error, const char *path, const char *why)
 {
     snprintf(text, PLUGIN_TEXT_MAX, "plugin %.300s %s", path[0] ? path : "(descriptor)", why);
     return error;
 }
 
-static int check_file(int fd, const char *path, char *text)
+static int plugin_store_check_file(int fd, const char *path, char *text)
 {
     struct stat st;
 
     if (fstat(fd, &st) < 0)
-        return refuse(text, -errno, path, strerror(errno));
+        return plugin_store_refuse(text, -errno, path, strerror(errno));
     if (S_ISDIR(st.st_mode))
-        return refuse(text, -EISDIR, path, "is a directory; give the path of a shared object");
+        return plugin_store_refuse(text, -EISDIR, path,
+                                   "is a directory; give the path of a shared object");
     if (S_ISLNK(st.st_mode))
-        return refuse(text, -ELOOP, path, "is a symbolic link; give the path of the file itself");
+        return plugin_store_refuse(text, -ELOOP, path,
+                                   "is a symbolic link; give the path of the file itself");
     if (!S_ISREG(st.st_mode))
-        return refuse(text, -EINVAL, path,
-                      "is not a regular file; give the path of a shared object");
+        return plugin_store_refuse(text, -EINVAL, path,
+                                   "is not a regular file; give the path of a shared object");
     if (st.st_size == 0)
-        return refuse(text, -ENOEXEC, path, "is empty");
+        return plugin_store_refuse(text, -ENOEXEC, path, "is empty");
     if ((uint64_t)st.st_size > PLUGIN_FILE_MAX)
-        return refuse(text, -EFBIG, path, "is larger than a plugin can be (256 MiB)");
+        return plugin_store_refuse(text, -EFBIG, path, "is larger than a plugin can be (256 MiB)");
     return 0;
 }
 
 /* O_NONBLOCK: a FIFO must not hold up the service; it is refused after that. */
-static int open_path(const char *path, char *text)
+static int plugin_store_open_path(const char *path, char *text)
 {
     int fd;
 
     if (path[0] != '/')
-        return refuse(
+        return plugin_store_refuse(
             text, -EINVAL, path,
             "is not an absolute path; the service has another working directory than you");
     fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -52,38 +54,41 @@ static int open_path(const char *path, char *text)
         return fd;
     switch (errno) {
     case ELOOP:
-        return refuse(text, -ELOOP, path, "is a symbolic link; give the path of the file itself");
+        return plugin_store_refuse(text, -ELOOP, path,
+                                   "is a symbolic link; give the path of the file itself");
     case ENOENT:
-        return refuse(text, -ENOENT, path,
-                      "does not exist for the service, which may have a /tmp of its own and see no "
-                      "home directories");
+        return plugin_store_refuse(
+            text, -ENOENT, path,
+            "does not exist for the service, which may have a /tmp of its own and see no "
+            "home directories");
     case EACCES:
-        return refuse(text, -EACCES, path,
-                      "cannot be read by the service; pass a descriptor, or change its mode");
+        return plugin_store_refuse(
+            text, -EACCES, path,
+            "cannot be read by the service; pass a descriptor, or change its mode");
     case ENXIO:
-        return refuse(text, -EINVAL, path,
-                      "is not a regular file; give the path of a shared object");
+        return plugin_store_refuse(text, -EINVAL, path,
+                                   "is not a regular file; give the path of a shared object");
     default: {
         int error = errno;
 
-        return refuse(text, -error, path, strerror(error));
+        return plugin_store_refuse(text, -error, path, strerror(error));
     }
     }
 }
 
 int plugin_copy(const char *path, int fd, char *text)
 {
-    int file = fd >= 0 ? fd : open_path(path, text), copy;
+    int file = fd >= 0 ? fd : plugin_store_open_path(path, text), copy;
 
     if (file < 0)
         return file;
-    copy = check_file(file, path, text);
+    copy = plugin_store_check_file(file, path, text);
     if (copy == 0) {
         copy = memfd_copy_file(file, PLUGIN_FILE_MAX);
         if (copy == -EBADF)
-            refuse(text, copy, path, "was passed as a descriptor that cannot be read");
+            plugin_store_refuse(text, copy, path, "was passed as a descriptor that cannot be read");
         else if (copy < 0)
-            refuse(text, copy, path, strerror(-copy));
+            plugin_store_refuse(text, copy, path, strerror(-copy));
     }
     if (file != fd)
         close(file);

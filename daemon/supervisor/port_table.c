@@ -14,7 +14,7 @@
 #include "proto/port_layout.h"
 #include "proto/registry_layout.h"
 
-static void forget_descriptors(struct port *port)
+static void port_table_forget_descriptors(struct port *port)
 {
     port->client_fd = port->executor_fd = port->doorbell_fd = port->pipe_read_fd =
         port->pipe_write_fd = -1;
@@ -25,7 +25,7 @@ void port_table_init(struct port_table *table)
     *table = (struct port_table){ 0 };
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
         table->ports[i].index = i;
-        forget_descriptors(&table->ports[i]);
+        port_table_forget_descriptors(&table->ports[i]);
     }
 }
 
@@ -48,7 +48,7 @@ struct port *port_table_allocate(struct port_table *table, uint32_t client_id)
                                .index = index,
                                .generation = generation ? generation : 1, /* 0 is no generation */
                                .client_id = client_id };
-        forget_descriptors(port);
+        port_table_forget_descriptors(port);
         table->next = (index + 1) % ODEON_PORTS_MAX;
         table->n_used++;
         return port;
@@ -79,7 +79,7 @@ struct port *port_table_restore(struct port_table *table, uint32_t index,
                            .actors_max = entry->actors_max,
                            .known = true };
     memcpy(port->token, entry->token, sizeof(port->token));
-    forget_descriptors(port);
+    port_table_forget_descriptors(port);
     table->n_used++;
     return port;
 }
@@ -92,7 +92,7 @@ void port_table_release(struct port_table *table, struct port *port)
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (*fds[i] >= 0)
             close(*fds[i]);
-    forget_descriptors(port);
+    port_table_forget_descriptors(port);
     port->state = PORT_FREE;
     port->client_id = 0;
     port->add_id = port->remove_id = 0;
@@ -133,7 +133,7 @@ struct port *port_table_find_command(struct port_table *table, uint64_t id)
     return NULL;
 }
 
-static int check_size(const char *name, uint64_t *bytes, char *text)
+static int port_table_check_size(const char *name, uint64_t *bytes, char *text)
 {
     if (*bytes == 0)
         *bytes = ODEON_RING_DEFAULT;
@@ -148,13 +148,13 @@ static int check_size(const char *name, uint64_t *bytes, char *text)
 
 int port_check_sizes(uint64_t *submission_bytes, uint64_t *delivery_bytes, char *text)
 {
-    int r = check_size("submission ring", submission_bytes, text);
+    int r = port_table_check_size("submission ring", submission_bytes, text);
 
-    return r < 0 ? r : check_size("delivery ring", delivery_bytes, text);
+    return r < 0 ? r : port_table_check_size("delivery ring", delivery_bytes, text);
 }
 
 /* The descriptor or negative errno goes to *to, which stays -1 on failure. */
-static int keep(int *to, int fd)
+static int port_table_keep(int *to, int fd)
 {
     if (fd < 0)
         return fd;
@@ -171,12 +171,12 @@ int port_make_memory(struct port *port, uint64_t submission_bytes, uint64_t deli
     port->delivery_bytes = delivery_bytes;
     if (getrandom(port->token, sizeof(port->token), 0) != (ssize_t)sizeof(port->token))
         return -EIO;
-    r = keep(&port->client_fd,
-             memfd_make_sealed("odeon-port-client", PORT_RING_OFFSET + submission_bytes));
+    r = port_table_keep(&port->client_fd, memfd_make_sealed("odeon-port-client",
+                                                            PORT_RING_OFFSET + submission_bytes));
     if (r < 0)
         return r;
-    r = keep(&port->executor_fd,
-             memfd_make_sealed("odeon-port-executor", PORT_RING_OFFSET + delivery_bytes));
+    r = port_table_keep(&port->executor_fd, memfd_make_sealed("odeon-port-executor",
+                                                              PORT_RING_OFFSET + delivery_bytes));
     if (r < 0)
         return r;
     port->doorbell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

@@ -12,7 +12,7 @@
 #include "daemon/supervisor/supervisor.h"
 #include "proto/port_layout.h"
 
-static void send_add(struct supervisor *supervisor, struct port *port)
+static void ports_send_add(struct supervisor *supervisor, struct port *port)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
     Odeon__PortAdd add = ODEON__PORT_ADD__INIT;
@@ -38,7 +38,7 @@ static void send_add(struct supervisor *supervisor, struct port *port)
     port->remove_id = add.closing ? port->add_id : 0;
 }
 
-static void send_remove(struct supervisor *supervisor, struct port *port)
+static void ports_send_remove(struct supervisor *supervisor, struct port *port)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
     Odeon__PortRemove remove = ODEON__PORT_REMOVE__INIT;
@@ -59,7 +59,7 @@ void ports_send_all(struct supervisor *supervisor)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
         if (supervisor->ports.ports[i].state != PORT_FREE)
-            send_add(supervisor, &supervisor->ports.ports[i]);
+            ports_send_add(supervisor, &supervisor->ports.ports[i]);
 }
 
 void ports_sync(struct supervisor *supervisor)
@@ -70,9 +70,9 @@ void ports_sync(struct supervisor *supervisor)
         if (port->state == PORT_FREE)
             continue;
         if (port->add_id == 0)
-            send_add(supervisor, port);
+            ports_send_add(supervisor, port);
         else if (port->state == PORT_CLOSING && port->remove_id == 0)
-            send_remove(supervisor, port);
+            ports_send_remove(supervisor, port);
     }
 }
 
@@ -82,7 +82,7 @@ void ports_forget_commands(struct supervisor *supervisor)
         supervisor->ports.ports[i].add_id = supervisor->ports.ports[i].remove_id = 0;
 }
 
-static void discharge(struct supervisor *supervisor, struct port *port)
+static void ports_discharge(struct supervisor *supervisor, struct port *port)
 {
     struct account *account = account_find(&supervisor->accounts, port->uid);
 
@@ -93,7 +93,7 @@ static void discharge(struct supervisor *supervisor, struct port *port)
 }
 
 /* The port's end, also in the accounts of its client and user. */
-static void release(struct supervisor *supervisor, struct port *port)
+static void ports_release(struct supervisor *supervisor, struct port *port)
 {
     struct client *client = clients_find(&supervisor->clients, port->client_id);
 
@@ -101,7 +101,7 @@ static void release(struct supervisor *supervisor, struct port *port)
         client->n_ports--;
         holding_subtract(&client->held, &port->held);
     }
-    discharge(supervisor, port);
+    ports_discharge(supervisor, port);
     persist_forget_port(supervisor, port);
     port_table_release(&supervisor->ports, port);
     supervisor_update_counts(supervisor);
@@ -111,7 +111,7 @@ void ports_open(struct supervisor *supervisor, struct port *port)
 {
     supervisor_update_counts(supervisor);
     if (supervisor->executor.state == EXECUTOR_READY)
-        send_add(supervisor, port);
+        ports_send_add(supervisor, port);
 }
 
 void ports_close(struct supervisor *supervisor, struct port *port)
@@ -119,9 +119,9 @@ void ports_close(struct supervisor *supervisor, struct port *port)
     port->state = PORT_CLOSING;
     registry_set_port(&supervisor->persist.registry, port->index, REGISTRY_CLOSING);
     if (!port->known)
-        release(supervisor, port);
+        ports_release(supervisor, port);
     else if (supervisor->executor.state == EXECUTOR_READY && port->remove_id == 0)
-        send_remove(supervisor, port);
+        ports_send_remove(supervisor, port);
     supervisor_update_counts(supervisor);
 }
 
@@ -136,7 +136,7 @@ void ports_close_of_client(struct supervisor *supervisor, uint32_t client_id)
     }
 }
 
-static void fill_open_reply(const struct port *port, Odeon__PortOpenReply *body)
+static void ports_fill_open_reply(const struct port *port, Odeon__PortOpenReply *body)
 {
     body->port_id = port->index;
     body->ref = port->ref;
@@ -150,7 +150,7 @@ static void fill_open_reply(const struct port *port, Odeon__PortOpenReply *body)
     body->actors_max = port->actors_max ? port->actors_max : ODEON_ACTORS_MAX;
 }
 
-static void answer_open(struct supervisor *supervisor, struct port *port)
+static void ports_answer_open(struct supervisor *supervisor, struct port *port)
 {
     struct client *client = clients_find(&supervisor->clients, port->client_id);
     Odeon__PortOpenReply body = ODEON__PORT_OPEN_REPLY__INIT;
@@ -170,7 +170,7 @@ static void answer_open(struct supervisor *supervisor, struct port *port)
     port->state = PORT_OPEN;
     /* G3: before its client hears of it */
     registry_set_port(&supervisor->persist.registry, port->index, REGISTRY_OPEN);
-    fill_open_reply(port, &body);
+    ports_fill_open_reply(port, &body);
     reply.id = port->request_id;
     reply.body_case = ODEON__REPLY__BODY_PORT_OPEN;
     reply.port_open = &body;
@@ -181,7 +181,8 @@ static void answer_open(struct supervisor *supervisor, struct port *port)
     supervisor_update_counts(supervisor);
 }
 
-static void tell_broken(struct supervisor *supervisor, const struct port *port, const char *reason)
+static void ports_tell_broken(struct supervisor *supervisor, const struct port *port,
+                              const char *reason)
 {
     struct client *client = clients_find(&supervisor->clients, port->client_id);
     Odeon__Event event = ODEON__EVENT__INIT;
@@ -197,8 +198,8 @@ static void tell_broken(struct supervisor *supervisor, const struct port *port, 
     client_tell(client, &event);
 }
 
-static void on_added(struct supervisor *supervisor, struct port *port,
-                     const Odeon__RefReply *answer)
+static void ports_on_added(struct supervisor *supervisor, struct port *port,
+                           const Odeon__RefReply *answer)
 {
     if (port->ref && port->ref != answer->ref)
         log_error("port %u of client %u has another reference after the restart: answers to it "
@@ -208,12 +209,12 @@ static void on_added(struct supervisor *supervisor, struct port *port,
     port->actors_max = answer->actors_max;
     registry_set_port_ref(&supervisor->persist.registry, port->index, port->ref, port->actors_max);
     if (port->state == PORT_OPENING)
-        answer_open(supervisor, port);
+        ports_answer_open(supervisor, port);
 }
 
 /* The executor does not have the port (any more). */
-static void on_refused(struct supervisor *supervisor, struct port *port,
-                       const Odeon__Report *report)
+static void ports_on_refused(struct supervisor *supervisor, struct port *port,
+                             const Odeon__Report *report)
 {
     struct client *client = clients_find(&supervisor->clients, port->client_id);
     const char *why =
@@ -231,12 +232,12 @@ static void on_refused(struct supervisor *supervisor, struct port *port,
     } else {
         log_error("port %u of client %u is lost: the executor did not take it again: %s",
                   port->index, port->client_id, why);
-        tell_broken(supervisor, port, why);
+        ports_tell_broken(supervisor, port, why);
     }
-    release(supervisor, port);
+    ports_release(supervisor, port);
 }
 
-static void on_fault(struct supervisor *supervisor, const Odeon__PortFault *fault)
+static void ports_on_fault(struct supervisor *supervisor, const Odeon__PortFault *fault)
 {
     struct port *port = port_table_find(&supervisor->ports, fault->port_id, fault->generation);
     struct client *client;
@@ -262,7 +263,7 @@ static void on_fault(struct supervisor *supervisor, const Odeon__PortFault *faul
     }
     if (fault->why != PORT_BROKEN_SLOW) /* who is deaf tells no lies */
         clients_note_offence(supervisor, port->pid, port->uid);
-    tell_broken(supervisor, port, reason);
+    ports_tell_broken(supervisor, port, reason);
     if (port->state == PORT_OPEN) /* telling may have dropped the client, and closed its ports */
         ports_close(supervisor, port);
 }
@@ -272,17 +273,17 @@ bool ports_handle_report(struct supervisor *supervisor, const Odeon__Report *rep
     struct port *port;
 
     if (report->body_case == ODEON__REPORT__BODY_PORT_FAULT && report->port_fault) {
-        on_fault(supervisor, report->port_fault);
+        ports_on_fault(supervisor, report->port_fault);
         return true;
     }
     port = port_table_find_command(&supervisor->ports, report->id);
     if (!port)
         return false;
     if (report->body_case == ODEON__REPORT__BODY_PORT && report->port && report->id == port->add_id)
-        on_added(supervisor, port, report->port);
+        ports_on_added(supervisor, port, report->port);
     else if (report->body_case == ODEON__REPORT__BODY_PORT_REMOVED && report->id == port->remove_id)
-        release(supervisor, port);
+        ports_release(supervisor, port);
     else
-        on_refused(supervisor, port, report);
+        ports_on_refused(supervisor, port, report);
     return true;
 }

@@ -16,19 +16,19 @@
 #include "daemon/supervisor/crash_point.h"
 #include "daemon/supervisor/registry.h"
 
-static void set_state(_Atomic uint32_t *state, enum registry_state to)
+static void registry_set_state(_Atomic uint32_t *state, enum registry_state to)
 {
     CRASH_POINT();
     atomic_store_explicit(state, to, memory_order_release); /* G2, read by the next odeond */
     CRASH_POINT();
 }
 
-static uint32_t get_state(const _Atomic uint32_t *state)
+static uint32_t registry_get_state(const _Atomic uint32_t *state)
 {
     return atomic_load_explicit(state, memory_order_acquire); /* G2 */
 }
 
-static int map_file(struct registry_file *file)
+static int registry_map_file(struct registry_file *file)
 {
     void *map =
         mmap(NULL, sizeof(struct registry), PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
@@ -39,7 +39,7 @@ static int map_file(struct registry_file *file)
     return 0;
 }
 
-static void begin_epoch(struct registry *map)
+static void registry_begin_epoch(struct registry *map)
 {
     atomic_fetch_add_explicit(&map->header.epoch, 1, memory_order_relaxed);
     snprintf(map->header.service, sizeof(map->header.service), "%s", ODEON_VERSION);
@@ -54,7 +54,7 @@ int registry_make(struct registry_file *file, uint64_t instance)
                                                             sizeof(struct registry)) };
     if (file->fd < 0)
         return file->fd;
-    r = map_file(file);
+    r = registry_map_file(file);
     if (r == 0 && instance == 0 && getrandom(&instance, sizeof(instance), 0) != sizeof(instance))
         r = -EIO;
     if (r < 0) {
@@ -65,12 +65,12 @@ int registry_make(struct registry_file *file, uint64_t instance)
     map->header.instance = instance | 1; /* 0 says that there is none */
     map->header.version = REGISTRY_VERSION;
     map->header.layout_hash = REGISTRY_LAYOUT_HASH;
-    begin_epoch(map);
+    registry_begin_epoch(map);
     atomic_store_explicit(&map->header.magic, REGISTRY_MAGIC, memory_order_release); /* G1 */
     return 0;
 }
 
-static int refuse(struct registry_file *file, char *text, const char *why)
+static int registry_refuse(struct registry_file *file, char *text, const char *why)
 {
     snprintf(text, REGISTRY_TEXT_MAX, "%s", why);
     registry_close(file);
@@ -86,7 +86,7 @@ int registry_open(struct registry_file *file, int fd, char *text)
     *file = (struct registry_file){ .fd = fd };
     if (n != (ssize_t)sizeof(head) ||
         atomic_load_explicit(&head.magic, memory_order_relaxed) != REGISTRY_MAGIC)
-        return refuse(file, text, "what the service manager kept as 'registry' is none");
+        return registry_refuse(file, text, "what the service manager kept as 'registry' is none");
     if (head.version != REGISTRY_VERSION || head.layout_hash != REGISTRY_LAYOUT_HASH) {
         snprintf(why, sizeof(why),
                  "the kept registry is of layout %u (%016llx), written by odeond %.31s; this "
@@ -94,12 +94,12 @@ int registry_open(struct registry_file *file, int fd, char *text)
                  "%u (%016llx)",
                  head.version, (unsigned long long)head.layout_hash, head.service, ODEON_VERSION,
                  (unsigned)REGISTRY_VERSION, (unsigned long long)REGISTRY_LAYOUT_HASH);
-        return refuse(file, text, why);
+        return registry_refuse(file, text, why);
     }
-    if (memfd_check(fd, sizeof(struct registry)) < 0 || map_file(file) < 0)
-        return refuse(file, text,
-                      "the kept registry cannot be mapped, or is shorter than its layout");
-    begin_epoch(file->map);
+    if (memfd_check(fd, sizeof(struct registry)) < 0 || registry_map_file(file) < 0)
+        return registry_refuse(file, text,
+                               "the kept registry cannot be mapped, or is shorter than its layout");
+    registry_begin_epoch(file->map);
     return 0;
 }
 
@@ -114,19 +114,19 @@ void registry_close(struct registry_file *file)
 
 /* ---- clients */
 
-static struct registry_client *find_client(const struct registry_file *file, uint32_t id)
+static struct registry_client *registry_find_client(const struct registry_file *file, uint32_t id)
 {
     for (uint32_t i = 0; file->map && i < ODEON_CLIENTS_MAX; i++)
-        if (get_state(&file->map->clients[i].state) != REGISTRY_FREE &&
+        if (registry_get_state(&file->map->clients[i].state) != REGISTRY_FREE &&
             file->map->clients[i].id == id)
             return &file->map->clients[i];
     return NULL;
 }
 
-static struct registry_client *find_free_client(const struct registry_file *file)
+static struct registry_client *registry_find_free_client(const struct registry_file *file)
 {
     for (uint32_t i = 0; i < ODEON_CLIENTS_MAX; i++)
-        if (get_state(&file->map->clients[i].state) == REGISTRY_FREE)
+        if (registry_get_state(&file->map->clients[i].state) == REGISTRY_FREE)
             return &file->map->clients[i];
     return NULL;
 }
@@ -137,9 +137,9 @@ int registry_put_client(struct registry_file *file, const struct registry_client
 
     if (!file->map)
         return 0;
-    entry = find_client(file, client->id);
+    entry = registry_find_client(file, client->id);
     if (!entry)
-        entry = find_free_client(file);
+        entry = registry_find_free_client(file);
     if (!entry)
         return -ENOSPC;
     entry->id = client->id;
@@ -149,21 +149,21 @@ int registry_put_client(struct registry_file *file, const struct registry_client
     memcpy(entry->token, client->token, sizeof(entry->token));
     memcpy(entry->name, client->name, sizeof(entry->name));
     memcpy(entry->library, client->library, sizeof(entry->library));
-    set_state(&entry->state, REGISTRY_OPEN);
+    registry_set_state(&entry->state, REGISTRY_OPEN);
     return 0;
 }
 
 void registry_free_client(struct registry_file *file, uint32_t id)
 {
-    struct registry_client *entry = find_client(file, id);
+    struct registry_client *entry = registry_find_client(file, id);
 
     if (entry)
-        set_state(&entry->state, REGISTRY_FREE);
+        registry_set_state(&entry->state, REGISTRY_FREE);
 }
 
 bool registry_has_client(const struct registry_file *file, uint32_t id)
 {
-    return find_client(file, id) != NULL;
+    return registry_find_client(file, id) != NULL;
 }
 
 void registry_note_client_id(struct registry_file *file, uint32_t id)
@@ -193,13 +193,13 @@ void registry_put_port(struct registry_file *file, uint32_t index, const struct 
     entry->may_not_stop = port->may_not_stop;
     entry->backlog_bytes = port->backlog_bytes;
     memcpy(entry->token, port->token, sizeof(entry->token));
-    set_state(&entry->state, REGISTRY_OPENING);
+    registry_set_state(&entry->state, REGISTRY_OPENING);
 }
 
 void registry_set_port(struct registry_file *file, uint32_t index, enum registry_state state)
 {
-    if (file->map && get_state(&file->map->ports[index].state) != (uint32_t)state)
-        set_state(&file->map->ports[index].state, state);
+    if (file->map && registry_get_state(&file->map->ports[index].state) != (uint32_t)state)
+        registry_set_state(&file->map->ports[index].state, state);
 }
 
 void registry_set_port_ref(struct registry_file *file, uint32_t index, uint64_t ref,
@@ -213,10 +213,11 @@ void registry_set_port_ref(struct registry_file *file, uint32_t index, uint64_t 
 
 /* ---- plugins */
 
-static struct registry_plugin *find_plugin(const struct registry_file *file, uint32_t serial)
+static struct registry_plugin *registry_find_plugin(const struct registry_file *file,
+                                                    uint32_t serial)
 {
     for (uint32_t i = 0; file->map && i < ODEON_PLUGINS_MAX; i++)
-        if (get_state(&file->map->plugins[i].state) != REGISTRY_FREE &&
+        if (registry_get_state(&file->map->plugins[i].state) != REGISTRY_FREE &&
             file->map->plugins[i].serial == serial)
             return &file->map->plugins[i];
     return NULL;
@@ -240,13 +241,13 @@ int registry_put_plugin(struct registry_file *file, uint32_t serial, const char 
     for (uint32_t i = 0; i < ODEON_PLUGINS_MAX; i++) {
         struct registry_plugin *entry = &file->map->plugins[i];
 
-        if (get_state(&entry->state) != REGISTRY_FREE)
+        if (registry_get_state(&entry->state) != REGISTRY_FREE)
             continue;
         entry->serial = serial;
         entry->configured = configured;
         snprintf(entry->name, sizeof(entry->name), "%s", name ? name : "");
         snprintf(entry->path, sizeof(entry->path), "%s", path);
-        set_state(&entry->state, REGISTRY_OPEN);
+        registry_set_state(&entry->state, REGISTRY_OPEN);
         return 0;
     }
     return -ENOSPC;
@@ -255,7 +256,7 @@ int registry_put_plugin(struct registry_file *file, uint32_t serial, const char 
 /* The name serves who unloads by name; one that is half written does no harm but that. */
 void registry_set_plugin_name(struct registry_file *file, uint32_t serial, const char *name)
 {
-    struct registry_plugin *entry = find_plugin(file, serial);
+    struct registry_plugin *entry = registry_find_plugin(file, serial);
 
     if (entry)
         snprintf(entry->name, sizeof(entry->name), "%s", name);
@@ -263,15 +264,15 @@ void registry_set_plugin_name(struct registry_file *file, uint32_t serial, const
 
 void registry_free_plugin(struct registry_file *file, uint32_t serial)
 {
-    struct registry_plugin *entry = find_plugin(file, serial);
+    struct registry_plugin *entry = registry_find_plugin(file, serial);
 
     if (entry)
-        set_state(&entry->state, REGISTRY_FREE);
+        registry_set_state(&entry->state, REGISTRY_FREE);
 }
 
 /* ---- settings */
 
-static int append(struct registry_settings *copy, const char *word)
+static int registry_append(struct registry_settings *copy, const char *word)
 {
     size_t bytes = strlen(word) + 1;
 
@@ -293,7 +294,8 @@ int registry_put_settings(struct registry_file *file, const struct settings *set
     copy = &file->map->settings[other];
     copy->n = copy->bytes = 0;
     for (size_t i = 0; i < settings->n; i++) {
-        if (append(copy, settings->list[i].key) < 0 || append(copy, settings->list[i].value) < 0)
+        if (registry_append(copy, settings->list[i].key) < 0 ||
+            registry_append(copy, settings->list[i].value) < 0)
             return -ENOSPC;
         copy->n++;
     }
@@ -303,7 +305,7 @@ int registry_put_settings(struct registry_file *file, const struct settings *set
 }
 
 /* The next word of the text, or NULL at its end. */
-static const char *next_word(const struct registry_settings *copy, size_t *at)
+static const char *registry_next_word(const struct registry_settings *copy, size_t *at)
 {
     size_t bytes = copy->bytes < sizeof(copy->text) ? copy->bytes : sizeof(copy->text), length;
     const char *word = copy->text + *at;
@@ -328,7 +330,8 @@ int registry_get_settings(const struct registry_file *file, struct settings *set
                                                      memory_order_acquire) &
                                 1];
     for (uint32_t i = 0; i < copy->n; i++) {
-        const char *key = next_word(copy, &at), *value = key ? next_word(copy, &at) : NULL;
+        const char *key = registry_next_word(copy, &at),
+                   *value = key ? registry_next_word(copy, &at) : NULL;
         int r = value ? settings_set(settings, key, value) : -EPROTO;
 
         if (r < 0)

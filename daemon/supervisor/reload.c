@@ -14,7 +14,7 @@
 #include "daemon/supervisor/reload.h"
 #include "daemon/supervisor/supervisor.h"
 
-static void end(struct supervisor *supervisor)
+static void reload_end(struct supervisor *supervisor)
 {
     if (supervisor->reload.wanted) {
         config_fini(supervisor->reload.wanted);
@@ -25,7 +25,7 @@ static void end(struct supervisor *supervisor)
         notify_ready(supervisor);
 }
 
-static void warn_about_the_rest(const struct config *old, const struct config *new)
+static void reload_warn_about_the_rest(const struct config *old, const struct config *new)
 {
     bool plugins_differ = old->n_plugins != new->n_plugins;
 
@@ -48,21 +48,21 @@ static void warn_about_the_rest(const struct config *old, const struct config *n
                         old->executor.list[i].key);
 }
 
-static void apply(struct supervisor *supervisor)
+static void reload_apply(struct supervisor *supervisor)
 {
     struct config *new = supervisor->reload.wanted, old = supervisor->config;
 
-    warn_about_the_rest(&old, new);
+    reload_warn_about_the_rest(&old, new);
     supervisor->config = *new;
-    *new = old; /* end() frees it */
+    *new = old; /* reload_end() frees it */
     log_open("odeond", supervisor->config.log_level);
     clients_update_roles(supervisor);
     log_event(LOG_LEVEL_NOTICE, CATALOGUE_RELOAD_APPLIED,
               "the configuration has been read again and applied");
-    end(supervisor);
+    reload_end(supervisor);
 }
 
-static void tell_outcome(struct supervisor *supervisor, const Odeon__Reconfigured *outcome)
+static void reload_tell_outcome(struct supervisor *supervisor, const Odeon__Reconfigured *outcome)
 {
     for (size_t i = 0; outcome && i < outcome->n_later; i++) {
         const char *value = settings_get(&supervisor->reload.wanted->executor, outcome->later[i]);
@@ -77,24 +77,24 @@ static void tell_outcome(struct supervisor *supervisor, const Odeon__Reconfigure
                    (unsigned long long)outcome->moved);
 }
 
-static void on_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
+static void reload_on_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
 {
     struct supervisor *supervisor = userdata;
 
     if (reply->error < 0) {
         log_event(LOG_LEVEL_ERROR, CATALOGUE_RELOAD_REFUSED, "reload: nothing is changed: %s",
                   reply->text[0] ? reply->text : strerror(-reply->error));
-        end(supervisor);
+        reload_end(supervisor);
         return;
     }
     supervisor_note_settings(supervisor, request->request->executor_set, reply->reconfigured);
-    tell_outcome(supervisor, reply->reconfigured);
-    apply(supervisor);
+    reload_tell_outcome(supervisor, reply->reconfigured);
+    reload_apply(supervisor);
 }
 
 /* Those of `wanted` that `config` has otherwise or not at all.  NULL: no memory. */
-static Odeon__ExecutorSet *make_difference(const struct settings *config,
-                                           const struct settings *wanted)
+static Odeon__ExecutorSet *reload_make_difference(const struct settings *config,
+                                                  const struct settings *wanted)
 {
     Odeon__ExecutorSet *set = calloc(1, sizeof(*set));
 
@@ -127,10 +127,10 @@ fail:
 }
 
 /* 1: the executor was asked; 0: nothing to ask; negative errno. */
-static int ask_executor(struct supervisor *supervisor)
+static int reload_ask_executor(struct supervisor *supervisor)
 {
     Odeon__ExecutorSet *set =
-        make_difference(&supervisor->config.executor, &supervisor->reload.wanted->executor);
+        reload_make_difference(&supervisor->config.executor, &supervisor->reload.wanted->executor);
     Odeon__Request *request = malloc(sizeof(*request));
     int r;
 
@@ -145,8 +145,9 @@ static int ask_executor(struct supervisor *supervisor)
     request->id = 1;
     request->body_case = ODEON__REQUEST__BODY_EXECUTOR_SET;
     request->executor_set = set;
-    r = executor_ask(&supervisor->executor,
-                     &(struct executor_ask){ .request = request, .fd = -1, .done = on_answer });
+    r = executor_ask(
+        &supervisor->executor,
+        &(struct executor_ask){ .request = request, .fd = -1, .done = reload_on_answer });
     return r < 0 ? r : 1;
 }
 
@@ -165,13 +166,13 @@ void reload_begin(struct supervisor *supervisor)
     reload->wanted = calloc(1, sizeof(*reload->wanted));
     r = reload->wanted ? config_load(reload->wanted, &supervisor->options, text) : -ENOMEM;
     if (r == 0)
-        r = ask_executor(supervisor);
+        r = reload_ask_executor(supervisor);
     if (r < 0) {
         log_event(LOG_LEVEL_ERROR, CATALOGUE_RELOAD_REFUSED, "reload: nothing is changed: %s",
                   text[0] ? text : strerror(-r));
-        end(supervisor);
+        reload_end(supervisor);
     } else if (r == 0) {
-        apply(supervisor);
+        reload_apply(supervisor);
     }
 }
 

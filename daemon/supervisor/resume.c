@@ -20,7 +20,7 @@
 
 /* The configuration as it was when it was last read by the former service: a later reload finds
  * what has changed. */
-static int make_known(struct config *config, const struct settings *in_force)
+static int resume_make_known(struct config *config, const struct settings *in_force)
 {
     struct settings known = { 0 };
     int r = 0;
@@ -38,7 +38,7 @@ static int make_known(struct config *config, const struct settings *in_force)
 
 /* After a crash everything is as it was. After an orderly end the configuration, which may have
  * been edited for this start, wins; what it does not mention stays. */
-static int restore_settings(struct supervisor *supervisor)
+static int resume_restore_settings(struct supervisor *supervisor)
 {
     struct persist *persist = &supervisor->persist;
     int r = registry_get_settings(&persist->registry, &supervisor->settings);
@@ -46,13 +46,13 @@ static int restore_settings(struct supervisor *supervisor)
     if (r == 0 && (!persist->resumed || persist->clean))
         r = settings_merge(&supervisor->settings, &supervisor->config.executor);
     else if (r == 0)
-        r = make_known(&supervisor->config, &supervisor->settings);
+        r = resume_make_known(&supervisor->config, &supervisor->settings);
     return r;
 }
 
 /* ---- plugins */
 
-static bool is_configured(const struct config *config, const char *path)
+static bool resume_is_configured(const struct config *config, const char *path)
 {
     for (size_t i = 0; i < config->n_plugins; i++)
         if (strcmp(config->plugins[i], path) == 0)
@@ -61,7 +61,7 @@ static bool is_configured(const struct config *config, const char *path)
 }
 
 /* It goes from the store and the registry when the first executor is ready, not before: R1. */
-static void drop_plugin(struct supervisor *supervisor, struct plugin *plugin)
+static void resume_drop_plugin(struct supervisor *supervisor, struct plugin *plugin)
 {
     struct persist *persist = &supervisor->persist;
 
@@ -70,7 +70,7 @@ static void drop_plugin(struct supervisor *supervisor, struct plugin *plugin)
 }
 
 /* 0, also when it is lost; -ENOMEM. */
-static int restore_plugin(struct supervisor *supervisor, const struct registry_plugin *entry)
+static int resume_restore_plugin(struct supervisor *supervisor, const struct registry_plugin *entry)
 {
     int fd = store_take(&supervisor->persist.store, "plugin-%u", entry->serial);
     struct plugin *twin, *plugin;
@@ -87,7 +87,7 @@ static int restore_plugin(struct supervisor *supervisor, const struct registry_p
         return 0;
     }
     if (twin)
-        drop_plugin(supervisor, twin);
+        resume_drop_plugin(supervisor, twin);
     plugin = plugin_store_add(&supervisor->plugins, entry->name[0] ? entry->name : NULL,
                               entry->path, fd);
     if (!plugin)
@@ -99,7 +99,7 @@ static int restore_plugin(struct supervisor *supervisor, const struct registry_p
 
 /* After an orderly end the files of configured plugins are read again, like the rest of the
  * configuration. */
-static void refresh_plugin(struct supervisor *supervisor, const char *path)
+static void resume_refresh_plugin(struct supervisor *supervisor, const char *path)
 {
     struct plugin *old = plugin_store_find_path(&supervisor->plugins, path), *plugin;
     char text[PLUGIN_TEXT_MAX];
@@ -116,49 +116,50 @@ static void refresh_plugin(struct supervisor *supervisor, const char *path)
         return;
     }
     plugin->configured = true;
-    drop_plugin(supervisor,
-                /* the first of this path: the old one */
-                plugin_store_find_path(&supervisor->plugins, path));
+    resume_drop_plugin(supervisor,
+                       /* the first of this path: the old one */
+                       plugin_store_find_path(&supervisor->plugins, path));
 }
 
-static int restore_plugins(struct supervisor *supervisor)
+static int resume_restore_plugins(struct supervisor *supervisor)
 {
     const struct registry *map = supervisor->persist.registry.map;
     int r = 0;
 
     for (uint32_t i = 0; i < ODEON_PLUGINS_MAX && r == 0; i++)
         if (atomic_load_explicit(&map->plugins[i].state, memory_order_acquire) != REGISTRY_FREE)
-            r = restore_plugin(supervisor, &map->plugins[i]);
+            r = resume_restore_plugin(supervisor, &map->plugins[i]);
     if (r < 0 || !supervisor->persist.clean)
         return r;
     for (size_t i = supervisor->plugins.n; i-- > 0;)
         if (supervisor->plugins.list[i].configured &&
-            !is_configured(&supervisor->config, supervisor->plugins.list[i].path)) {
+            !resume_is_configured(&supervisor->config, supervisor->plugins.list[i].path)) {
             log_notice("plugin %s is no longer configured", supervisor->plugins.list[i].path);
-            drop_plugin(supervisor, &supervisor->plugins.list[i]);
+            resume_drop_plugin(supervisor, &supervisor->plugins.list[i]);
         }
     for (size_t i = 0; i < supervisor->config.n_plugins; i++)
         if (plugin_store_find_path(&supervisor->plugins, supervisor->config.plugins[i]))
-            refresh_plugin(supervisor, supervisor->config.plugins[i]);
+            resume_refresh_plugin(supervisor, supervisor->config.plugins[i]);
     return 0;
 }
 
 /* ---- ports */
 
-static int take_part(struct supervisor *supervisor, const struct port *port, const char *part)
+static int resume_take_part(struct supervisor *supervisor, const struct port *port,
+                            const char *part)
 {
     return store_take(&supervisor->persist.store, "port-%u-%u-%s", port->index, port->generation,
                       part);
 }
 
-static bool is_complete(const struct port *port, bool pipe)
+static bool resume_is_complete(const struct port *port, bool pipe)
 {
     return port->client_fd >= 0 && port->executor_fd >= 0 && port->doorbell_fd >= 0 &&
            (!pipe || (port->pipe_read_fd >= 0 && port->pipe_write_fd >= 0));
 }
 
 /* To its user, as when it was opened, whatever the quotas are now. */
-static int charge(struct supervisor *supervisor, const struct port *port)
+static int resume_charge(struct supervisor *supervisor, const struct port *port)
 {
     struct account *account = account_open(&supervisor->accounts, port->uid);
 
@@ -169,18 +170,18 @@ static int charge(struct supervisor *supervisor, const struct port *port)
 }
 
 /* 0, also when it is lost; -ENOMEM. */
-static int restore_port(struct supervisor *supervisor, uint32_t index,
-                        const struct registry_port *entry)
+static int resume_restore_port(struct supervisor *supervisor, uint32_t index,
+                               const struct registry_port *entry)
 {
     struct port *port = port_table_restore(&supervisor->ports, index, entry);
 
-    port->client_fd = take_part(supervisor, port, "client");
-    port->executor_fd = take_part(supervisor, port, "executor");
-    port->doorbell_fd = take_part(supervisor, port, "bell");
-    port->pipe_read_fd = take_part(supervisor, port, "out");
-    port->pipe_write_fd = take_part(supervisor, port, "in");
-    if (is_complete(port, entry->pipe))
-        return charge(supervisor, port);
+    port->client_fd = resume_take_part(supervisor, port, "client");
+    port->executor_fd = resume_take_part(supervisor, port, "executor");
+    port->doorbell_fd = resume_take_part(supervisor, port, "bell");
+    port->pipe_read_fd = resume_take_part(supervisor, port, "out");
+    port->pipe_write_fd = resume_take_part(supervisor, port, "in");
+    if (resume_is_complete(port, entry->pipe))
+        return resume_charge(supervisor, port);
     log_error("port %u of client %u is lost: the store has not all of its descriptors", index,
               port->client_id);
     persist_forget_port(supervisor, port);
@@ -188,7 +189,7 @@ static int restore_port(struct supervisor *supervisor, uint32_t index,
     return 0;
 }
 
-static int restore_ports(struct supervisor *supervisor)
+static int resume_restore_ports(struct supervisor *supervisor)
 {
     const struct registry *map = supervisor->persist.registry.map;
     int r = 0;
@@ -196,14 +197,14 @@ static int restore_ports(struct supervisor *supervisor)
     for (uint32_t i = 0; i < ODEON_PORTS_MAX && r == 0; i++) {
         supervisor->ports.ports[i].generation = map->ports[i].generation; /* G4 */
         if (atomic_load_explicit(&map->ports[i].state, memory_order_acquire) != REGISTRY_FREE)
-            r = restore_port(supervisor, i, &map->ports[i]);
+            r = resume_restore_port(supervisor, i, &map->ports[i]);
     }
     return r;
 }
 
 /* ---- clients */
 
-static bool has_open_port(const struct supervisor *supervisor, uint32_t client_id)
+static bool resume_has_open_port(const struct supervisor *supervisor, uint32_t client_id)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
         if (supervisor->ports.ports[i].state == PORT_OPEN &&
@@ -213,11 +214,11 @@ static bool has_open_port(const struct supervisor *supervisor, uint32_t client_i
 }
 
 /* 0, also when nothing is left of it; -ENOMEM. */
-static int restore_client(struct supervisor *supervisor, const struct registry_client *entry)
+static int resume_restore_client(struct supervisor *supervisor, const struct registry_client *entry)
 {
     int pidfd = store_take(&supervisor->persist.store, "client-%u", entry->id);
 
-    if (pidfd >= 0 && has_open_port(supervisor, entry->id))
+    if (pidfd >= 0 && resume_has_open_port(supervisor, entry->id))
         return client_restore(supervisor, entry, pidfd);
     log_info("client %u (%.63s, process %u) has left nothing that could be gone on with", entry->id,
              entry->name, entry->pid);
@@ -243,7 +244,7 @@ int persist_restore_clients(struct supervisor *supervisor)
         atomic_load_explicit(&map->header.last_client, memory_order_relaxed);
     for (uint32_t i = 0; i < ODEON_CLIENTS_MAX && r == 0; i++)
         if (atomic_load_explicit(&map->clients[i].state, memory_order_acquire) != REGISTRY_FREE)
-            r = restore_client(supervisor, &map->clients[i]);
+            r = resume_restore_client(supervisor, &map->clients[i]);
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
@@ -264,7 +265,7 @@ int persist_restore_clients(struct supervisor *supervisor)
 
 /* Read from the file: odeond maps nothing that a client can write (V1). A client that lies closes
  * its own port. */
-static bool has_departed(const struct port *port)
+static bool resume_has_departed(const struct port *port)
 {
     uint32_t word = 0;
 
@@ -286,17 +287,18 @@ void persist_close_departed(struct supervisor *supervisor)
         for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
             struct port *port = &supervisor->ports.ports[i];
 
-            if (port->state == PORT_OPEN && port->client_id == client->id && has_departed(port))
+            if (port->state == PORT_OPEN && port->client_id == client->id &&
+                resume_has_departed(port))
                 ports_close(supervisor, port);
         }
-        if (!has_open_port(supervisor, client->id))
+        if (!resume_has_open_port(supervisor, client->id))
             client_drop(client, NULL);
     }
 }
 
 /* ---- the intake */
 
-static int begin_anew(struct supervisor *supervisor, uint64_t instance)
+static int resume_begin_anew(struct supervisor *supervisor, uint64_t instance)
 {
     struct persist *persist = &supervisor->persist;
     size_t n = store_drop_rest(&persist->store);
@@ -319,16 +321,16 @@ static int resume(struct supervisor *supervisor)
     persist->resumed = true;
     persist->clean = atomic_load_explicit(&map->header.clean, memory_order_acquire);
     persist->stats_fd = store_take(&persist->store, "stats");
-    r = restore_plugins(supervisor);
+    r = resume_restore_plugins(supervisor);
     if (r == 0)
-        r = restore_ports(supervisor);
+        r = resume_restore_ports(supervisor);
     if (r < 0)
         log_error("the state of the former service cannot be taken up now, it stays as it is: %s",
                   strerror(-r));
     return r;
 }
 
-static int take_state(struct supervisor *supervisor)
+static int resume_take_state(struct supervisor *supervisor)
 {
     struct persist *persist = &supervisor->persist;
     char text[REGISTRY_TEXT_MAX];
@@ -337,7 +339,7 @@ static int take_state(struct supervisor *supervisor)
     if (!supervisor->options.discard_state)
         registry = store_take(&persist->store, "registry");
     if (registry < 0)
-        return begin_anew(supervisor, 0);
+        return resume_begin_anew(supervisor, 0);
     if (registry_open(&persist->registry, registry, text) < 0) {
         store_forget_rest(&persist->store);
         persist_refuse(supervisor, text);
@@ -349,7 +351,7 @@ static int take_state(struct supervisor *supervisor)
 
         registry_close(&persist->registry);
         store_remove(&persist->store, "registry");
-        return begin_anew(supervisor, instance);
+        return resume_begin_anew(supervisor, instance);
     }
     supervisor->segment_fd = store_take(&persist->store, "segment");
     if (supervisor->segment_fd >= 0)
@@ -371,15 +373,15 @@ int persist_begin(struct supervisor *supervisor)
     }
     persist->listener_fd = store_take_listener(&persist->store);
     if (persist->store.enabled)
-        r = take_state(supervisor);
+        r = resume_take_state(supervisor);
     if (r == 0 && !persist->refused)
-        r = restore_settings(supervisor);
+        r = resume_restore_settings(supervisor);
     return r;
 }
 
 /* ---- clients that come back */
 
-static bool same_token(const uint8_t *token, const ProtobufCBinaryData *said)
+static bool resume_same_token(const uint8_t *token, const ProtobufCBinaryData *said)
 {
     unsigned difference = 0;
 
@@ -390,17 +392,17 @@ static bool same_token(const uint8_t *token, const ProtobufCBinaryData *said)
     return difference == 0;
 }
 
-static int refuse(char *text, int error, const char *why)
+static int resume_refuse(char *text, int error, const char *why)
 {
     snprintf(text, REGISTRY_TEXT_MAX, "%s", why);
     return error;
 }
 
-static bool is_claimed(const struct port *port, const Odeon__Resume *resume)
+static bool resume_is_claimed(const struct port *port, const Odeon__Resume *resume)
 {
     for (size_t i = 0; i < resume->n_ports; i++)
         if (resume->ports[i]->port_id == port->index &&
-            same_token(port->token, &resume->ports[i]->token))
+            resume_same_token(port->token, &resume->ports[i]->token))
             return true;
     return false;
 }
@@ -412,26 +414,28 @@ int persist_resume_client(struct supervisor *supervisor, struct client *client,
 
     if (!persist_is_on(supervisor) ||
         resume->instance != supervisor->persist.registry.map->header.instance)
-        return refuse(text, -ESTALE,
-                      "the service has begun anew: nothing of what this client had with the former "
-                      "one is left; "
-                      "connect again");
+        return resume_refuse(
+            text, -ESTALE,
+            "the service has begun anew: nothing of what this client had with the former "
+            "one is left; "
+            "connect again");
     former = clients_find(&supervisor->clients, resume->client_id);
     if (!former) /* it had no ports, or has been turned out: it begins anew */
         return 0;
-    if (!same_token(former->token, &resume->token))
-        return refuse(text, -EACCES,
-                      "this is not the client that it claims to be: its token is another");
+    if (!resume_same_token(former->token, &resume->token))
+        return resume_refuse(text, -EACCES,
+                             "this is not the client that it claims to be: its token is another");
     if (former->channel)
-        return refuse(text, -EBUSY, "the client that is claimed is connected");
+        return resume_refuse(text, -EBUSY, "the client that is claimed is connected");
     if (former->uid != client->uid || former->pid != client->pid)
-        return refuse(text, -EACCES,
-                      "the client that is claimed is another process, or another user's");
+        return resume_refuse(text, -EACCES,
+                             "the client that is claimed is another process, or another user's");
     client_adopt(client, former);
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
         struct port *port = &supervisor->ports.ports[i];
 
-        if (port->state == PORT_OPEN && port->client_id == client->id && !is_claimed(port, resume))
+        if (port->state == PORT_OPEN && port->client_id == client->id &&
+            !resume_is_claimed(port, resume))
             ports_close(supervisor, port);
     }
     return 0;

@@ -18,7 +18,7 @@
 #include "daemon/supervisor/runtime.h"
 
 static int __attribute__((format(printf, 3, 4)))
-fail(char *text, int error, const char *format, ...)
+runtime_fail(char *text, int error, const char *format, ...)
 {
     va_list args;
 
@@ -28,24 +28,24 @@ fail(char *text, int error, const char *format, ...)
     return error;
 }
 
-static int make_directory(const char *dir, char *text)
+static int runtime_make_directory(const char *dir, char *text)
 {
     struct stat st;
 
     if (mkdir(dir, 0755) == 0) {
         if (chmod(dir, 0755) < 0) /* whatever the umask is */
-            return fail(text, -errno, "runtime directory %.200s: %s", dir, strerror(errno));
+            return runtime_fail(text, -errno, "runtime directory %.200s: %s", dir, strerror(errno));
         return 0;
     }
     if (errno != EEXIST)
-        return fail(
+        return runtime_fail(
             text, -errno,
             "runtime directory %.200s: %s; make its parent first, or give another --runtime-dir",
             dir, strerror(errno));
     if (stat(dir, &st) < 0)
-        return fail(text, -errno, "runtime directory %.200s: %s", dir, strerror(errno));
+        return runtime_fail(text, -errno, "runtime directory %.200s: %s", dir, strerror(errno));
     if (!S_ISDIR(st.st_mode))
-        return fail(text, -ENOTDIR, "runtime directory %.200s: not a directory", dir);
+        return runtime_fail(text, -ENOTDIR, "runtime directory %.200s: not a directory", dir);
     if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))
         log_warning("the runtime directory %s can be written by others, who could put their socket "
                     "in the place of this one",
@@ -58,7 +58,7 @@ enum { CHILD_GONE_MS = 2000, LOOK_MS = 10 };
 /* One that is killed while it makes its executor has gone, and the child holds the lock with it
  * until it becomes a program, which on a busy machine is not at once: that is waited for.
  * `ret_pid`: who has it, or "". */
-static int lock_when_free(int fd, char *ret_pid, size_t size)
+static int runtime_lock_when_free(int fd, char *ret_pid, size_t size)
 {
     for (unsigned waited_ms = 0;; waited_ms += LOOK_MS) {
         ssize_t got;
@@ -77,27 +77,27 @@ static int lock_when_free(int fd, char *ret_pid, size_t size)
     }
 }
 
-static int take_lock(struct runtime *runtime, char *text)
+static int runtime_take_lock(struct runtime *runtime, char *text)
 {
     char path[4096], pid[24] = "";
     int n, r;
 
     if (snprintf(path, sizeof(path), "%s/lock", runtime->dir) >= (int)sizeof(path))
-        return fail(text, -ENAMETOOLONG, "the name of the runtime directory is too long");
+        return runtime_fail(text, -ENAMETOOLONG, "the name of the runtime directory is too long");
     runtime->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (runtime->lock_fd < 0)
-        return fail(text, -errno, "%.200s: %s", path, strerror(errno));
-    r = lock_when_free(runtime->lock_fd, pid, sizeof(pid));
+        return runtime_fail(text, -errno, "%.200s: %s", path, strerror(errno));
+    r = runtime_lock_when_free(runtime->lock_fd, pid, sizeof(pid));
     if (r == -EBUSY)
-        return fail(text, r,
-                    "another odeond%s%s runs on %.200s; stop it, or give another --runtime-dir",
-                    pid[0] ? ", process " : "", pid, runtime->dir);
+        return runtime_fail(
+            text, r, "another odeond%s%s runs on %.200s; stop it, or give another --runtime-dir",
+            pid[0] ? ", process " : "", pid, runtime->dir);
     if (r < 0)
-        return fail(text, r, "%.200s: %s", path, strerror(-r));
+        return runtime_fail(text, r, "%.200s: %s", path, strerror(-r));
     /* The number is for people and for the text above; the lock itself is what counts. */
     n = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
     if (ftruncate(runtime->lock_fd, 0) < 0 || pwrite(runtime->lock_fd, pid, (size_t)n, 0) != n)
-        return fail(text, -EIO, "%.200s: cannot be written", path);
+        return runtime_fail(text, -EIO, "%.200s: cannot be written", path);
     return 0;
 }
 
@@ -107,67 +107,68 @@ int runtime_open(struct runtime *runtime, const char *dir, const char *socket_pa
 
     *runtime =
         (struct runtime){ .lock_fd = -1, .listen_fd = -1, .socket_mode = 0600, .socket_group = -1 };
-    r = make_directory(dir, text);
+    r = runtime_make_directory(dir, text);
     if (r == 0) {
         runtime->dir = realpath(dir, NULL); /* clients are told the path of the statistics */
         runtime->socket_path = strdup(socket_path);
         if (!runtime->dir || !runtime->socket_path ||
             asprintf(&runtime->stats_path, "%s/stats", runtime->dir) < 0) {
             runtime->stats_path = NULL;
-            r = fail(text, -ENOMEM, "%.200s: %s", dir, strerror(ENOMEM));
+            r = runtime_fail(text, -ENOMEM, "%.200s: %s", dir, strerror(ENOMEM));
         }
     }
     if (r == 0)
-        r = take_lock(runtime, text);
+        r = runtime_take_lock(runtime, text);
     if (r < 0)
         runtime_close(runtime);
     return r;
 }
 
-static int take_passed_socket(struct runtime *runtime, int passed_fd, char *text)
+static int runtime_take_passed_socket(struct runtime *runtime, int passed_fd, char *text)
 {
     runtime->listen_fd = passed_fd;
     if (fcntl(runtime->listen_fd, F_SETFL, fcntl(runtime->listen_fd, F_GETFL) | O_NONBLOCK) < 0)
-        return fail(text, -errno, "passed socket: %s", strerror(errno));
+        return runtime_fail(text, -errno, "passed socket: %s", strerror(errno));
     return 0;
 }
 
 /* We hold the directory's lock, but --socket may point elsewhere: a socket on which somebody
  * listens is not ours to remove. */
-static int remove_stale_socket(const struct sockaddr_un *address, char *text)
+static int runtime_remove_stale_socket(const struct sockaddr_un *address, char *text)
 {
     struct stat st;
     int probe, error;
 
     if (lstat(address->sun_path, &st) < 0)
-        return errno == ENOENT ? 0
-                               : fail(text, -errno, "%s: %s", address->sun_path, strerror(errno));
+        return errno == ENOENT
+                   ? 0
+                   : runtime_fail(text, -errno, "%s: %s", address->sun_path, strerror(errno));
     if (!S_ISSOCK(st.st_mode))
-        return fail(text, -EEXIST,
-                    "%s exists and is not a socket; remove it, or give another --socket",
-                    address->sun_path);
+        return runtime_fail(text, -EEXIST,
+                            "%s exists and is not a socket; remove it, or give another --socket",
+                            address->sun_path);
     probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (probe < 0)
-        return fail(text, -errno, "socket: %s", strerror(errno));
+        return runtime_fail(text, -errno, "socket: %s", strerror(errno));
     error = connect(probe, (const struct sockaddr *)address, sizeof(*address)) == 0 ? 0 : errno;
     close(probe);
     if (error == 0 || error == EAGAIN)
-        return fail(text, -EADDRINUSE, "another process listens on %s", address->sun_path);
+        return runtime_fail(text, -EADDRINUSE, "another process listens on %s", address->sun_path);
     if (unlink(address->sun_path) < 0 && errno != ENOENT)
-        return fail(text, -errno, "%s: left behind and cannot be removed: %s", address->sun_path,
-                    strerror(errno));
+        return runtime_fail(text, -errno, "%s: left behind and cannot be removed: %s",
+                            address->sun_path, strerror(errno));
     return 0;
 }
 
-static int verify_socket(struct runtime *runtime, char *text)
+static int runtime_verify_socket(struct runtime *runtime, char *text)
 {
     struct stat st;
 
     if (lstat(runtime->socket_path, &st) < 0)
-        return fail(text, -errno, "%.200s: %s", runtime->socket_path, strerror(errno));
+        return runtime_fail(text, -errno, "%.200s: %s", runtime->socket_path, strerror(errno));
     if (!S_ISSOCK(st.st_mode) || (st.st_mode & 07777) != runtime->socket_mode ||
         st.st_uid != geteuid())
-        return fail(
+        return runtime_fail(
             text, -EPERM,
             "%.200s: expected a socket of this user with mode %04o, found mode %04o of user %u",
             runtime->socket_path, runtime->socket_mode, st.st_mode & 07777, st.st_uid);
@@ -178,56 +179,59 @@ static int verify_socket(struct runtime *runtime, char *text)
 }
 
 /* It is made for its owner alone; nobody listens yet when others are let in. */
-static int open_socket_to_group(const struct runtime *runtime, char *text)
+static int runtime_open_socket_to_group(const struct runtime *runtime, char *text)
 {
     if (runtime->socket_group >= 0 &&
         lchown(runtime->socket_path, (uid_t)-1, (gid_t)runtime->socket_group) < 0)
-        return fail(text, -errno, "%.200s: it cannot be given to group %u (socket-group): %s",
-                    runtime->socket_path, (unsigned)runtime->socket_group, strerror(errno));
+        return runtime_fail(text, -errno,
+                            "%.200s: it cannot be given to group %u (socket-group): %s",
+                            runtime->socket_path, (unsigned)runtime->socket_group, strerror(errno));
     if (runtime->socket_mode != 0600 && chmod(runtime->socket_path, runtime->socket_mode) < 0)
-        return fail(text, -errno, "%.200s: its mode cannot be set: %s", runtime->socket_path,
-                    strerror(errno));
+        return runtime_fail(text, -errno, "%.200s: its mode cannot be set: %s",
+                            runtime->socket_path, strerror(errno));
     return 0;
 }
 
-static int make_socket(struct runtime *runtime, char *text)
+static int runtime_make_socket(struct runtime *runtime, char *text)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     mode_t mask;
     int r;
 
     if (strlen(runtime->socket_path) >= sizeof(address.sun_path))
-        return fail(text, -ENAMETOOLONG, "the socket's path has more than %zu bytes: %.120s...",
-                    sizeof(address.sun_path) - 1, runtime->socket_path);
+        return runtime_fail(text, -ENAMETOOLONG,
+                            "the socket's path has more than %zu bytes: %.120s...",
+                            sizeof(address.sun_path) - 1, runtime->socket_path);
     strcpy(address.sun_path, runtime->socket_path);
-    r = remove_stale_socket(&address, text);
+    r = runtime_remove_stale_socket(&address, text);
     if (r < 0)
         return r;
     runtime->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (runtime->listen_fd < 0)
-        return fail(text, -errno, "socket: %s", strerror(errno));
+        return runtime_fail(text, -errno, "socket: %s", strerror(errno));
     mask = umask(0177);
     r = bind(runtime->listen_fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno
                                                                                          : 0;
     umask(mask);
     if (r < 0)
-        return fail(text, r, "control socket %.200s: %s", runtime->socket_path, strerror(-r));
-    r = open_socket_to_group(runtime, text);
+        return runtime_fail(text, r, "control socket %.200s: %s", runtime->socket_path,
+                            strerror(-r));
+    r = runtime_open_socket_to_group(runtime, text);
     if (r < 0)
         return r;
-    r = verify_socket(runtime, text);
+    r = runtime_verify_socket(runtime, text);
     if (r < 0)
         return r;
     if (listen(runtime->listen_fd, SOMAXCONN) < 0)
-        return fail(text, -errno, "control socket %.200s: %s", runtime->socket_path,
-                    strerror(errno));
+        return runtime_fail(text, -errno, "control socket %.200s: %s", runtime->socket_path,
+                            strerror(errno));
     return 0;
 }
 
 int runtime_listen(struct runtime *runtime, int passed_fd, char *text)
 {
-    return passed_fd >= 0 ? take_passed_socket(runtime, passed_fd, text)
-                          : make_socket(runtime, text);
+    return passed_fd >= 0 ? runtime_take_passed_socket(runtime, passed_fd, text)
+                          : runtime_make_socket(runtime, text);
 }
 
 void runtime_stop_listening(struct runtime *runtime)

@@ -19,14 +19,14 @@
 
 enum { ANSWER_TIMEOUT_MS = 10000, ANSWER_MAX = 64 };
 
-static void free_arguments(char **argv)
+static void segment_free_arguments(char **argv)
 {
     for (size_t i = 0; argv && argv[i]; i++)
         free(argv[i]);
     free(argv);
 }
 
-static char **make_arguments(const char *program, const struct settings *settings)
+static char **segment_make_arguments(const char *program, const struct settings *settings)
 {
     char **argv = calloc(settings->n * 2 + 3, sizeof(*argv));
     size_t n = 0;
@@ -46,11 +46,11 @@ static char **make_arguments(const char *program, const struct settings *setting
     }
     return argv;
 fail:
-    free_arguments(argv);
+    segment_free_arguments(argv);
     return NULL;
 }
 
-static int spawn_with_pipe(char **argv, pid_t *ret_pid, int *ret_pipe)
+static int segment_spawn_with_pipe(char **argv, pid_t *ret_pid, int *ret_pipe)
 {
     char **environment = child_environment();
     posix_spawn_file_actions_t actions;
@@ -80,7 +80,7 @@ end:
     return r;
 }
 
-static int64_t now_ms(void)
+static int64_t segment_now_ms(void)
 {
     struct timespec now;
 
@@ -89,13 +89,13 @@ static int64_t now_ms(void)
 }
 
 /* Until the end of the output, or the deadline.  The bytes read, or negative errno. */
-static ssize_t read_answer(int pipe, char *answer)
+static ssize_t segment_read_answer(int pipe, char *answer)
 {
-    int64_t deadline = now_ms() + ANSWER_TIMEOUT_MS;
+    int64_t deadline = segment_now_ms() + ANSWER_TIMEOUT_MS;
     size_t got = 0;
 
     for (;;) {
-        int64_t left = deadline - now_ms();
+        int64_t left = deadline - segment_now_ms();
         struct pollfd p = { .fd = pipe, .events = POLLIN };
         ssize_t n;
 
@@ -121,18 +121,18 @@ static ssize_t read_answer(int pipe, char *answer)
 int segment_ask_size(const char *program, const struct settings *settings, uint64_t *ret_size,
                      char *text)
 {
-    char **argv = make_arguments(program, settings), answer[ANSWER_MAX] = "";
+    char **argv = segment_make_arguments(program, settings), answer[ANSWER_MAX] = "";
     int pipe = -1, status = 0, r;
     pid_t pid = -1;
     ssize_t n;
 
-    r = argv ? spawn_with_pipe(argv, &pid, &pipe) : -ENOMEM;
-    free_arguments(argv);
+    r = argv ? segment_spawn_with_pipe(argv, &pid, &pipe) : -ENOMEM;
+    segment_free_arguments(argv);
     if (r < 0) {
         snprintf(text, SEGMENT_TEXT_MAX, "cannot run %.200s: %s", program, strerror(-r));
         return r;
     }
-    n = read_answer(pipe, answer);
+    n = segment_read_answer(pipe, answer);
     close(pipe);
     if (n < 0)
         kill(pid, SIGKILL);

@@ -6,7 +6,7 @@
 
 #include "daemon/supervisor/settings.h"
 
-static struct setting *find(const struct settings *settings, const char *key)
+static struct setting *settings_find(const struct settings *settings, const char *key)
 {
     for (size_t i = 0; i < settings->n; i++)
         if (strcmp(settings->list[i].key, key) == 0)
@@ -16,7 +16,7 @@ static struct setting *find(const struct settings *settings, const char *key)
 
 int settings_set(struct settings *settings, const char *key, const char *value)
 {
-    struct setting *old = find(settings, key);
+    struct setting *old = settings_find(settings, key);
     char *own_key = NULL, *own_value;
 
     if (!old && settings->n == SETTINGS_MAX)
@@ -40,7 +40,7 @@ int settings_set(struct settings *settings, const char *key, const char *value)
 
 const char *settings_get(const struct settings *settings, const char *key)
 {
-    const struct setting *found = find(settings, key);
+    const struct setting *found = settings_find(settings, key);
 
     return found ? found->value : NULL;
 }

@@ -14,7 +14,7 @@
 /* one wish may arrive twice: sent to the process and to its group */
 #define REPEAT_NS UINT64_C(200000000)
 
-static void on_timeout(uv_timer_t *timer)
+static void shutdown_on_timeout(uv_timer_t *timer)
 {
     struct supervisor *supervisor = timer->data;
 
@@ -35,7 +35,7 @@ void shutdown_fini(struct supervisor *supervisor)
     uv_close((uv_handle_t *)&supervisor->shutdown.timer, NULL);
 }
 
-static void send_drain(struct supervisor *supervisor)
+static void shutdown_send_drain(struct supervisor *supervisor)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
     Odeon__Drain drain = ODEON__DRAIN__INIT;
@@ -49,7 +49,7 @@ static void send_drain(struct supervisor *supervisor)
     supervisor->shutdown.drain_id = executor_send(&supervisor->executor, &command, NULL, 0);
 }
 
-static void begin_again(struct supervisor *supervisor, const char *why)
+static void shutdown_begin_again(struct supervisor *supervisor, const char *why)
 {
     log_warning("%s again: the executor is killed, nothing more is drained", why);
     supervisor->shutdown.killed = true;
@@ -65,7 +65,7 @@ void shutdown_begin(struct supervisor *supervisor, const char *why)
 
     if (supervisor->stopping) {
         if (uv_hrtime() - shutdown->begun_ns >= REPEAT_NS)
-            begin_again(supervisor, why);
+            shutdown_begin_again(supervisor, why);
         return;
     }
     shutdown->begun_ns = uv_hrtime();
@@ -82,16 +82,16 @@ void shutdown_begin(struct supervisor *supervisor, const char *why)
         supervisor_finish(supervisor);
         return;
     }
-    uv_timer_start(&shutdown->timer, on_timeout,
+    uv_timer_start(&shutdown->timer, shutdown_on_timeout,
                    (supervisor->config.drain_timeout_ns + GRACE_NS) / 1000000, 0);
     if (supervisor->executor.state == EXECUTOR_READY)
-        send_drain(supervisor);
+        shutdown_send_drain(supervisor);
 }
 
 void shutdown_on_ready(struct supervisor *supervisor)
 {
     if (supervisor->stopping)
-        send_drain(supervisor);
+        shutdown_send_drain(supervisor);
 }
 
 bool shutdown_handle_report(struct supervisor *supervisor, const Odeon__Report *report)

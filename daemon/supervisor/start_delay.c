@@ -16,13 +16,13 @@
 #define WAIT_MAX_NS UINT64_C(10000000000)
 enum { STARTS_MAX = 1000000, PATH_BYTES = 4096 };
 
-static bool make_path(const char *dir, char *path)
+static bool start_delay_make_path(const char *dir, char *path)
 {
     return snprintf(path, PATH_BYTES, "%s/starts", dir) < PATH_BYTES;
 }
 
 /* What the file says, whatever that is: it costs a wait of seconds at most. */
-static unsigned read_count(int fd)
+static unsigned start_delay_read_count(int fd)
 {
     char text[16] = "";
     ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
@@ -37,12 +37,12 @@ unsigned start_delay_count(const char *dir)
     unsigned starts;
     int fd, n;
 
-    if (!make_path(dir, path))
+    if (!start_delay_make_path(dir, path))
         return 0;
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd < 0)
         return 0;
-    starts = read_count(fd) + 1;
+    starts = start_delay_read_count(fd) + 1;
     n = snprintf(text, sizeof(text), "%u\n", starts);
     if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)n, 0) != n)
         starts = 0;
@@ -77,6 +77,6 @@ void start_delay_forget(const char *dir)
 {
     char path[PATH_BYTES];
 
-    if (make_path(dir, path))
+    if (start_delay_make_path(dir, path))
         unlink(path);
 }

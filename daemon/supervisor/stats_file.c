@@ -16,9 +16,9 @@ static const char *const stat_names[STAT_N] = {
 #include "proto/stats.def"
 };
 
-static void import(struct stats_header *to, int former);
+static void stats_file_import(struct stats_header *to, int former);
 
-static void fill_header(struct stats_header *header, int former)
+static void stats_file_fill_header(struct stats_header *header, int former)
 {
     header->version = STATS_VERSION;
     header->header_size = sizeof(struct stats_header);
@@ -28,7 +28,7 @@ static void fill_header(struct stats_header *header, int former)
     header->workers_max = ODEON_WORKERS_MAX;
     for (unsigned i = 0; i < STAT_N; i++)
         snprintf(header->names[i], STATS_STAT_NAME, "%s", stat_names[i]);
-    import(header, former);
+    stats_file_import(header, former);
     atomic_store_explicit(&header->supervisor_pid, (uint32_t)getpid(), memory_order_relaxed);
     atomic_store_explicit(&header->service_state, SERVICE_STARTING, memory_order_relaxed);
     /* S4: read with acquire by whoever maps the file */
@@ -36,7 +36,8 @@ static void fill_header(struct stats_header *header, int former)
 }
 
 /* S3: by name.  Blocks of workers lie where the former file says. */
-static void import_counters(struct stats_header *to, const struct stats_header *from, size_t size)
+static void stats_file_import_counters(struct stats_header *to, const struct stats_header *from,
+                                       size_t size)
 {
     unsigned n_from = from->n_stats < STATS_SLOTS ? from->n_stats : STATS_SLOTS;
 
@@ -61,7 +62,7 @@ static void import_counters(struct stats_header *to, const struct stats_header *
 
 /* What else counts over all executors of a segment.  Only of the same version: these have no
  * names. */
-static void import_header(struct stats_header *to, const struct stats_header *from)
+static void stats_file_import_header(struct stats_header *to, const struct stats_header *from)
 {
     if (from->version != STATS_VERSION)
         return;
@@ -74,7 +75,7 @@ static void import_header(struct stats_header *to, const struct stats_header *fr
 }
 
 /* Figures are not worth a failure: what cannot be read begins at zero. */
-static void import(struct stats_header *to, int former)
+static void stats_file_import(struct stats_header *to, int former)
 {
     struct stats_header *from;
     struct stat st;
@@ -85,13 +86,13 @@ static void import(struct stats_header *to, int former)
     if (from == MAP_FAILED)
         return;
     if (atomic_load_explicit(&from->magic, memory_order_acquire) == STATS_MAGIC) {
-        import_counters(to, from, (size_t)st.st_size);
-        import_header(to, from);
+        stats_file_import_counters(to, from, (size_t)st.st_size);
+        stats_file_import_header(to, from);
     }
     munmap(from, (size_t)st.st_size);
 }
 
-static int fill_file(struct stats_file *file, int former)
+static int stats_file_fill_file(struct stats_file *file, int former)
 {
     int r;
 
@@ -106,7 +107,7 @@ static int fill_file(struct stats_file *file, int former)
         file->header = NULL;
         return -errno;
     }
-    fill_header(file->header, former);
+    stats_file_fill_header(file->header, former);
     return 0;
 }
 
@@ -123,7 +124,7 @@ int stats_file_make(struct stats_file *file, const char *path, int former)
     file->fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (file->fd < 0)
         return -errno;
-    r = fill_file(file, former);
+    r = stats_file_fill_file(file, former);
     if (r == 0 && rename(temporary, path) < 0)
         r = -errno;
     if (r < 0) {

@@ -68,7 +68,7 @@ void supervisor_update_counts(struct supervisor *supervisor)
     notify_update(supervisor);
 }
 
-static bool is_later(const Odeon__Reconfigured *answer, const char *key)
+static bool supervisor_is_later(const Odeon__Reconfigured *answer, const char *key)
 {
     for (size_t i = 0; answer && i < answer->n_later; i++)
         if (strcmp(answer->later[i], key) == 0)
@@ -76,7 +76,7 @@ static bool is_later(const Odeon__Reconfigured *answer, const char *key)
     return false;
 }
 
-static void note_setting(struct supervisor *supervisor, const Odeon__Setting *setting)
+static void supervisor_note_setting(struct supervisor *supervisor, const Odeon__Setting *setting)
 {
     if (settings_set(&supervisor->settings, setting->key, setting->value) < 0)
         log_error(
@@ -84,7 +84,7 @@ static void note_setting(struct supervisor *supervisor, const Odeon__Setting *se
             setting->key);
 }
 
-static void keep_settings(struct supervisor *supervisor)
+static void supervisor_keep_settings(struct supervisor *supervisor)
 {
     if (registry_put_settings(&supervisor->persist.registry, &supervisor->settings) < 0)
         log_error("the settings have no room in the registry: a restart of odeond will lose them");
@@ -93,17 +93,17 @@ static void keep_settings(struct supervisor *supervisor)
 void supervisor_note_kept(struct supervisor *supervisor, const Odeon__Report *report)
 {
     for (size_t i = 0; i < report->n_kept; i++)
-        note_setting(supervisor, report->kept[i]);
-    keep_settings(supervisor);
+        supervisor_note_setting(supervisor, report->kept[i]);
+    supervisor_keep_settings(supervisor);
 }
 
 void supervisor_note_settings(struct supervisor *supervisor, const Odeon__ExecutorSet *set,
                               const Odeon__Reconfigured *answer)
 {
     for (size_t i = 0; i < set->n_settings; i++)
-        if (!is_later(answer, set->settings[i]->key))
-            note_setting(supervisor, set->settings[i]);
-    keep_settings(supervisor);
+        if (!supervisor_is_later(answer, set->settings[i]->key))
+            supervisor_note_setting(supervisor, set->settings[i]);
+    supervisor_keep_settings(supervisor);
 }
 
 void supervisor_stop_listening(struct supervisor *supervisor)
@@ -112,7 +112,7 @@ void supervisor_stop_listening(struct supervisor *supervisor)
     runtime_stop_listening(&supervisor->runtime);
 }
 
-static void on_signal(uv_signal_t *handle, int signal)
+static void supervisor_on_signal(uv_signal_t *handle, int signal)
 {
     struct supervisor *supervisor = handle->data;
 
@@ -125,7 +125,7 @@ static void on_signal(uv_signal_t *handle, int signal)
 static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
 
 /* The end is decided: a signal that comes now must not turn it into a death by that signal. */
-static void block_late_signals(void)
+static void supervisor_block_late_signals(void)
 {
     sigset_t late;
 
@@ -135,7 +135,7 @@ static void block_late_signals(void)
     (void)sigprocmask(SIG_BLOCK, &late, NULL);
 }
 
-static int start_signals(struct supervisor *supervisor)
+static int supervisor_start_signals(struct supervisor *supervisor)
 {
 
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
@@ -143,7 +143,7 @@ static int start_signals(struct supervisor *supervisor)
 
         supervisor->signals[i].data = supervisor;
         if (r == 0)
-            r = uv_signal_start(&supervisor->signals[i], on_signal, signals[i]);
+            r = uv_signal_start(&supervisor->signals[i], supervisor_on_signal, signals[i]);
         if (r < 0)
             return r;
     }
@@ -151,7 +151,7 @@ static int start_signals(struct supervisor *supervisor)
 }
 
 /* Clients and ports together need more descriptors than the usual soft limit allows. */
-static void raise_descriptor_limit(void)
+static void supervisor_raise_descriptor_limit(void)
 {
     struct rlimit limit;
 
@@ -163,7 +163,7 @@ static void raise_descriptor_limit(void)
 }
 
 /* Those that a former service has not left; after a crash it has left all that there are. */
-static int load_plugin_files(struct supervisor *supervisor)
+static int supervisor_load_plugin_files(struct supervisor *supervisor)
 {
     struct persist *persist = &supervisor->persist;
     char text[PLUGIN_TEXT_MAX];
@@ -191,7 +191,7 @@ static int load_plugin_files(struct supervisor *supervisor)
 }
 
 /* What an executor needs before there can be one. */
-static int make_memory(struct supervisor *supervisor)
+static int supervisor_make_memory(struct supervisor *supervisor)
 {
     char text[SEGMENT_TEXT_MAX] = "";
     uint64_t size = 0;
@@ -218,7 +218,7 @@ static int make_memory(struct supervisor *supervisor)
     return r;
 }
 
-static int open_runtime(struct supervisor *supervisor)
+static int supervisor_open_runtime(struct supervisor *supervisor)
 {
     char text[RUNTIME_TEXT_MAX] = "";
     int r = runtime_open(&supervisor->runtime, supervisor->options.runtime_dir,
@@ -229,7 +229,7 @@ static int open_runtime(struct supervisor *supervisor)
     return r;
 }
 
-static int start_serving(struct supervisor *supervisor)
+static int supervisor_start_serving(struct supervisor *supervisor)
 {
     char text[RUNTIME_TEXT_MAX] = "";
     int r = persist_restore_clients(supervisor);
@@ -241,7 +241,7 @@ static int start_serving(struct supervisor *supervisor)
         return r;
     }
     if (supervisor->persist.refused)
-        return start_signals(supervisor);
+        return supervisor_start_signals(supervisor);
     supervisor->runtime.socket_mode = supervisor->config.socket_mode;
     supervisor->runtime.socket_group = supervisor->config.socket_group;
     r = runtime_listen(&supervisor->runtime, supervisor->persist.listener_fd, text);
@@ -252,7 +252,7 @@ static int start_serving(struct supervisor *supervisor)
     }
     r = listener_start(supervisor, supervisor->runtime.listen_fd);
     if (r == 0)
-        r = start_signals(supervisor);
+        r = supervisor_start_signals(supervisor);
     if (r < 0) {
         log_error("event loop: %s", uv_strerror(r));
         return r;
@@ -292,14 +292,14 @@ void supervisor_fail(struct supervisor *supervisor, const char *why)
 }
 
 /* The loop's handles, in any state of their start. */
-static void close_handle(uv_handle_t *handle, void *userdata)
+static void supervisor_close_handle(uv_handle_t *handle, void *userdata)
 {
     (void)userdata;
     if (!uv_is_closing(handle))
         uv_close(handle, NULL);
 }
 
-static void run_loop(struct supervisor *supervisor)
+static void supervisor_run_loop(struct supervisor *supervisor)
 {
     notify_init(supervisor, !supervisor->options.foreground);
     watchdog_init(supervisor);
@@ -307,7 +307,7 @@ static void run_loop(struct supervisor *supervisor)
     boot_init(supervisor);
     clients_start(supervisor);
     executor_init(&supervisor->executor, &supervisor->loop, &boot_executor_ops, supervisor);
-    if (start_serving(supervisor) < 0)
+    if (supervisor_start_serving(supervisor) < 0)
         supervisor->exit_status = 1;
     else
         uv_run(&supervisor->loop, UV_RUN_DEFAULT);
@@ -324,12 +324,12 @@ static void run_loop(struct supervisor *supervisor)
     supervisor_set_state(supervisor, SERVICE_STOPPED);
     atomic_store_explicit(&supervisor->stats.header->executor_pid, 0, memory_order_relaxed);
     atomic_store_explicit(&supervisor->stats.header->supervisor_pid, 0, memory_order_relaxed);
-    block_late_signals();
-    uv_walk(&supervisor->loop, close_handle, NULL);
+    supervisor_block_late_signals();
+    uv_walk(&supervisor->loop, supervisor_close_handle, NULL);
     uv_run(&supervisor->loop, UV_RUN_DEFAULT); /* until every handle is closed */
 }
 
-static int prepare(struct supervisor *supervisor)
+static int supervisor_prepare(struct supervisor *supervisor)
 {
     char text[OPTIONS_TEXT_MAX] = "";
     int r = config_load(&supervisor->config, &supervisor->options, text);
@@ -344,17 +344,17 @@ static int prepare(struct supervisor *supervisor)
     else
         r = persist_begin(supervisor);
     if (r == 0 && !supervisor->options.check)
-        r = open_runtime(supervisor);
+        r = supervisor_open_runtime(supervisor);
     if (r == 0)
-        r = make_memory(supervisor);
+        r = supervisor_make_memory(supervisor);
     if (r == 0 && !supervisor->options.check)
         r = persist_publish(supervisor);
     if (r == 0 && !supervisor->options.check && !supervisor->persist.refused)
-        r = load_plugin_files(supervisor);
+        r = supervisor_load_plugin_files(supervisor);
     return r;
 }
 
-static void release_all(struct supervisor *supervisor)
+static void supervisor_release_all(struct supervisor *supervisor)
 {
     port_table_fini(&supervisor->ports);
     persist_fini(supervisor);
@@ -388,8 +388,8 @@ int supervisor_run(struct options *options)
     supervisor->started_ns = uv_hrtime();
     clients_init(&supervisor->clients);
     port_table_init(&supervisor->ports);
-    raise_descriptor_limit();
-    if (prepare(supervisor) < 0) {
+    supervisor_raise_descriptor_limit();
+    if (supervisor_prepare(supervisor) < 0) {
         supervisor->exit_status = 1;
     } else if (supervisor->options.check) {
         log_notice("the configuration is in order");
@@ -398,12 +398,12 @@ int supervisor_run(struct options *options)
         supervisor->exit_status = 1;
     } else {
         log_notice("odeond %s on %s", ODEON_VERSION, supervisor->runtime.dir);
-        run_loop(supervisor);
+        supervisor_run_loop(supervisor);
         uv_loop_close(&supervisor->loop);
         log_notice("stopped");
     }
     status = supervisor->exit_status;
-    release_all(supervisor);
+    supervisor_release_all(supervisor);
     free(supervisor);
     return status;
 }

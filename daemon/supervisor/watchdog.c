@@ -12,7 +12,7 @@
 
 enum { LOOKS_A_PERIOD = 3 };
 
-static void feed(struct supervisor *supervisor)
+static void watchdog_feed(struct supervisor *supervisor)
 {
     struct watchdog *watchdog = &supervisor->watchdog;
 
@@ -23,7 +23,7 @@ static void feed(struct supervisor *supervisor)
 }
 
 /* Said once, until it is fed again. */
-static void withhold(struct supervisor *supervisor, const char *why)
+static void watchdog_withhold(struct supervisor *supervisor, const char *why)
 {
     struct watchdog *watchdog = &supervisor->watchdog;
 
@@ -35,7 +35,7 @@ static void withhold(struct supervisor *supervisor, const char *why)
     watchdog->withheld = true;
 }
 
-static void ask(struct supervisor *supervisor)
+static void watchdog_ask(struct supervisor *supervisor)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
     Odeon__Ok ping = ODEON__OK__INIT;
@@ -45,7 +45,7 @@ static void ask(struct supervisor *supervisor)
     supervisor->watchdog.ping_id = executor_send(&supervisor->executor, &command, NULL, 0);
 }
 
-static void on_look(uv_timer_t *timer)
+static void watchdog_on_look(uv_timer_t *timer)
 {
     struct supervisor *supervisor = timer->data;
     struct watchdog *watchdog = &supervisor->watchdog;
@@ -54,19 +54,19 @@ static void on_look(uv_timer_t *timer)
 
     watchdog->boots = supervisor->boot.boots;
     if (supervisor->stopping || started)
-        feed(supervisor);
+        watchdog_feed(supervisor);
     if (supervisor->stopping)
         return;
     if (supervisor->executor.state != EXECUTOR_READY) {
         watchdog->ping_id = 0;
         if (!started)
-            withhold(supervisor, "no executor is ready");
+            watchdog_withhold(supervisor, "no executor is ready");
         return;
     }
     if (silent)
-        withhold(supervisor, "the executor does not answer");
+        watchdog_withhold(supervisor, "the executor does not answer");
     else
-        ask(supervisor);
+        watchdog_ask(supervisor);
 }
 
 bool watchdog_handle_report(struct supervisor *supervisor, const Odeon__Report *report)
@@ -78,18 +78,19 @@ bool watchdog_handle_report(struct supervisor *supervisor, const Odeon__Report *
         return false;
     supervisor->watchdog.ping_id = 0;
     if (!pong) {
-        withhold(supervisor, "the executor does not understand the question whether it is there");
+        watchdog_withhold(supervisor,
+                          "the executor does not understand the question whether it is there");
     } else if (pong->held_elsewhere > 0) {
         snprintf(why, sizeof(why),
                  "%" PRIu32 " of %" PRIu32 " workers stand still, and in no handler",
                  pong->held_elsewhere, pong->workers);
-        withhold(supervisor, why);
+        watchdog_withhold(supervisor, why);
     } else if (pong->held_in_handlers > 0 && pong->held_in_handlers == pong->workers) {
         snprintf(why, sizeof(why), "all %" PRIu32 " workers are in handlers that do not return",
                  pong->workers);
-        withhold(supervisor, why);
+        watchdog_withhold(supervisor, why);
     } else {
-        feed(supervisor);
+        watchdog_feed(supervisor);
     }
     return true;
 }
@@ -107,7 +108,7 @@ void watchdog_init(struct supervisor *supervisor)
     interval_ms = period_us / 1000 / LOOKS_A_PERIOD;
     if (interval_ms == 0)
         interval_ms = 1;
-    uv_timer_start(&watchdog->timer, on_look, interval_ms, interval_ms);
+    uv_timer_start(&watchdog->timer, watchdog_on_look, interval_ms, interval_ms);
 }
 
 void watchdog_fini(struct supervisor *supervisor)
