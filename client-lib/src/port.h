@@ -6,13 +6,15 @@
  * may set: the first one does.
  *
  * L1  submission_head <= submission_published <= submission_tail <= submission_head +
- * submission_size.  `published` is what the shared word says, `tail` goes further by what is
- * reserved. L2  delivery_released <= delivery_taken <= delivery_tail <= delivery_released +
- * delivery_size. L3  What lies between delivery_released and delivery_taken has been handed out
- * when `lent`; when not `lent` the two are equal. L4  Every kept delivery came before every one
- * that is still in the ring. L5  Memory that the executor writes is believed only after it was
- * compared with L1 and L2; else the port closes with -EPROTO. The executor is trusted, so this
- * finds mistakes, not attacks: a record may be read twice.
+ *     submission_size.  `published` is what the shared word says, `tail` goes further by what is
+ *     reserved.
+ * L2  delivery_released <= delivery_taken <= delivery_tail <= delivery_released + delivery_size.
+ * L3  What lies between delivery_released and delivery_taken has been handed out when `lent`; when
+ *     not `lent` the two are equal.
+ * L4  Every kept delivery came before every one that is still in the ring.
+ * L5  Memory that the executor writes is believed only after it was compared with L1 and L2; else
+ *     the port closes with -EPROTO. The executor is trusted, so this finds mistakes, not attacks: a
+ *     record may be read twice.
  */
 #pragma once
 

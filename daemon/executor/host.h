@@ -5,8 +5,9 @@
  * behaviour. The table's address is in every context (engine_config.host).
  *
  * H1  struct odeon_context and struct engine_context are one layout (asserted in host.c): the
- * engine calls behaviours with its own. H2  No function allocates, locks or calls the system on the
- * way of a message; message objects and log lines are not on it.
+ *     engine calls behaviours with its own.
+ * H2  No function allocates, locks or calls the system on the way of a message; message objects and
+ *     log lines are not on it.
  */
 #pragma once
 

@@ -6,9 +6,10 @@
  * thread. An object may be freed on another worker than the one that made it.
  *
  * M1  A type's storage that waits for the next object of its kind (ODEON_DESTROY) belongs to the
- * worker that sent the last one. M2  A worker's counters have one writer, the worker. M3  An object
- * is live, finished or free; what is not a live or finished object of ours is refused, not
- * followed.
+ *     worker that sent the last one.
+ * M2  A worker's counters have one writer, the worker.
+ * M3  An object is live, finished or free; what is not a live or finished object of ours is
+ *     refused, not followed.
  */
 #pragma once
 

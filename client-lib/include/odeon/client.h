@@ -2,11 +2,13 @@
 /* libodeon: posting to actors, receiving from them, calling them.
  *
  * Threads: a `struct odeon_client` may be shared; each of its calls is a blocking round trip on its
- * control connection, one at a time (a mutex), as long as the service takes. A `struct odeon_port`
- * belongs to one thread at a time: open one per thread that posts. fork(): neither survives into a
- * child; calls there return -ECHILD. odeon_disconnect() there frees memory and descriptors and
- * tells the service nothing. Signals: blocking calls are restarted; use their timeouts. Errors: 0,
- * or a negative errno; odeon_error_text() says more about the calling thread's last failed call.
+ *   control connection, one at a time (a mutex), as long as the service takes. A `struct
+ *   odeon_port` belongs to one thread at a time: open one per thread that posts.
+ * fork(): neither survives into a child; calls there return -ECHILD. odeon_disconnect() there frees
+ *   memory and descriptors and tells the service nothing.
+ * Signals: blocking calls are restarted; use their timeouts.
+ * Errors: 0, or a negative errno; odeon_error_text() says more about the calling thread's last
+ *   failed call.
  * Times are in nanoseconds (CLOCK_MONOTONIC); a timeout below 0 waits for ever, 0 does not wait.
  *
  * Restarts are not an end. When the executor is started again, ports live on, posting and receiving
