@@ -27,6 +27,10 @@
 #define CATALOGUE_RELOAD_REFUSED "MESSAGE_ID=4e522e269bd849faabfe07ecbaa4a6c5"
 /* the executor has died; it is started again */
 #define CATALOGUE_EXECUTOR_DIED "MESSAGE_ID=ee0860be07ca431caf5401a9aa1727f9"
+/* a rule of the service's own code is broken: its process stops; ODEON_RULE */
+#define CATALOGUE_RULE_BROKEN "MESSAGE_ID=a57deaa70c6d4e89bd3ffd51eb16a24a"
+/* the executor has stopped itself again and again: no further one is started until told */
+#define CATALOGUE_EXECUTOR_HELD "MESSAGE_ID=590cbd1041b442d299fadd70940a3b68"
 /* the executor works again */
 #define CATALOGUE_EXECUTOR_BACK "MESSAGE_ID=573aa90047ae4086894fc81bf0a8897f"
 /* the executor dies again and again: the next start waits */

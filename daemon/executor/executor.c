@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/common/log.h"
+#include "daemon/executor/broken_rule.h"
 #include "daemon/executor/command.h"
 #include "daemon/executor/ports.h"
 #include "daemon/executor/progress.h"
@@ -156,6 +157,7 @@ int executor_run(int control_fd)
         free(executor);
         return EXIT_FAILURE;
     }
+    broken_rule_tell_to(control_fd);
     uv_run(&executor->loop, UV_RUN_DEFAULT);
     r = control_flush(executor->control, FLUSH_MS);
     if (r < 0)

@@ -249,6 +249,10 @@ static void boot_on_report(void *userdata, const Odeon__Report *report)
     /* it has not taken the ports either, which says nothing about them */
     if (supervisor->boot.start_refused)
         return;
+    if (report->body_case == ODEON__REPORT__BODY_RULE_BROKEN) {
+        rule_stops_note(&supervisor->boot.rule_stops, report->rule_broken);
+        return;
+    }
     if (report->body_case == ODEON__REPORT__BODY_QUOTA_HIT) {
         boot_on_quota_hit(supervisor, report->quota_hit);
         return;
@@ -260,12 +264,42 @@ static void boot_on_report(void *userdata, const Odeon__Report *report)
               (unsigned long long)report->id);
 }
 
+static void boot_say_held(const struct supervisor *supervisor)
+{
+    log_event(LOG_LEVEL_ERROR, CATALOGUE_EXECUTOR_HELD,
+              "the executor stays down: it has stopped itself %u times (rule-stops-max); the "
+              "segment is kept, messages wait, and a reload (SIGHUP) starts the next one",
+              supervisor->boot.rule_stops.n);
+}
+
+/* It has ended by itself.  True: another one may be started. */
+static bool boot_judge_end(struct supervisor *supervisor, int wait_status)
+{
+    struct rule_stops *stops = &supervisor->boot.rule_stops;
+    char how[96], why[RULE_STOPS_TEXT_MAX];
+    bool stopped =
+        rule_stops_on_exit(stops, wait_status, uv_hrtime(), supervisor->config.rule_stops_max, why);
+
+    child_describe_status(wait_status, how, sizeof(how));
+    if (!stopped)
+        log_event(LOG_LEVEL_ERROR, CATALOGUE_EXECUTOR_DIED,
+                  "the executor has died: %s; it is started again and goes on where it was", how);
+    else
+        log_event(LOG_LEVEL_ERROR, CATALOGUE_EXECUTOR_DIED,
+                  "the executor has stopped itself: %s; nobody is blamed%s", why,
+                  stops->held ? "" : "; it is started again and goes on where it was");
+    safe_mode_on_exit(supervisor, !stopped);
+    if (stops->held)
+        boot_say_held(supervisor);
+    return !stops->held;
+}
+
 static void boot_on_exited(void *userdata, int wait_status)
 {
     struct supervisor *supervisor = userdata;
     struct boot *boot = &supervisor->boot;
     uint64_t ready_for_ns = boot->ready_ns ? uv_hrtime() - boot->ready_ns : 0;
-    char how[96];
+    bool again;
 
     boot->start_id = boot->ready_ns = 0;
     boot->start_refused = false;
@@ -275,22 +309,20 @@ static void boot_on_exited(void *userdata, int wait_status)
     for (size_t i = 0; i < supervisor->plugins.n; i++)
         supervisor->plugins.list[i].loaded = false;
     atomic_store_explicit(&supervisor->stats.header->executor_pid, 0, memory_order_relaxed);
-    child_describe_status(wait_status, how, sizeof(how));
     if (supervisor->stopping) {
         shutdown_on_exit(supervisor, wait_status);
         return;
     }
     if (supervisor->persist.refused)
         return;
-    log_event(LOG_LEVEL_ERROR, CATALOGUE_EXECUTOR_DIED,
-              "the executor has died: %s; it is started again and goes on where it was", how);
-    safe_mode_on_exit(supervisor);
+    again = boot_judge_end(supervisor, wait_status);
     boot->restarts++;
     atomic_store_explicit(&supervisor->stats.header->executor_restarts, boot->restarts,
                           memory_order_relaxed);
     supervisor_set_state(supervisor, SERVICE_EXECUTOR_DOWN);
     supervisor_update_counts(supervisor);
-    boot_schedule_restart(supervisor, ready_for_ns);
+    if (again)
+        boot_schedule_restart(supervisor, ready_for_ns);
 }
 
 const struct executor_ops boot_executor_ops = { .report = boot_on_report,
@@ -310,6 +342,14 @@ void boot_init(struct supervisor *supervisor)
 int boot_begin(struct supervisor *supervisor)
 {
     return boot_start_executor(supervisor);
+}
+
+void boot_release(struct supervisor *supervisor)
+{
+    if (!rule_stops_release(&supervisor->boot.rule_stops))
+        return;
+    log_notice("the executor, which was down over a broken rule, is started");
+    boot_on_restart(&supervisor->boot.timer);
 }
 
 void boot_stop(struct supervisor *supervisor)

@@ -13,6 +13,7 @@
 
 #include "daemon/supervisor/backoff.h"
 #include "daemon/supervisor/executor.h"
+#include "daemon/supervisor/rule_stops.h"
 
 struct supervisor;
 
@@ -28,6 +29,7 @@ struct boot {
     int watch_fd;
     uint64_t restarts;
     uint32_t boots; /* of executors that became ready */
+    struct rule_stops rule_stops;
 };
 
 extern const struct executor_ops boot_executor_ops;
@@ -35,6 +37,8 @@ extern const struct executor_ops boot_executor_ops;
 void boot_init(struct supervisor *supervisor);
 /* The first start.  0 or negative errno: the program cannot be run. */
 int boot_begin(struct supervisor *supervisor);
+/* Somebody says that an executor which stays down over a broken rule (rule_stops.h) is started. */
+void boot_release(struct supervisor *supervisor);
 /* No further starts. */
 void boot_stop(struct supervisor *supervisor);
 void boot_fini(struct supervisor *supervisor);

@@ -12,6 +12,11 @@
 struct supervisor;
 struct executor_request;
 
+/* The refusal (-EHOSTDOWN) of what an executor would have to do. */
+#define COMMANDS_EXECUTOR_IS_HELD                                                                  \
+    "the executor is down: it has stopped itself again and again over a broken rule, which the "   \
+    "log names; a reload (systemctl reload odeond, or SIGHUP) starts it"
+
 /* One record of a client. */
 void commands_handle(struct supervisor *supervisor, struct client *client, struct frame *frame);
 

@@ -114,21 +114,22 @@ void command_ask_executor(struct client *client, Odeon__Request **request, int f
                       strerror(-r));
 }
 
-static bool commands_executor_refuse_when_stopping(struct supervisor *supervisor,
-                                                   struct client *client,
-                                                   const Odeon__Request *request)
+/* True: there is no executor to wait for, and the client has been told. */
+static bool commands_executor_refuse(struct supervisor *supervisor, struct client *client,
+                                     const Odeon__Request *request)
 {
-    if (!supervisor->stopping)
-        return false;
-    client_refuse(client, request->id, -ESHUTDOWN, "the service is stopping");
-    return true;
+    if (supervisor->stopping)
+        client_refuse(client, request->id, -ESHUTDOWN, "the service is stopping");
+    else if (supervisor->boot.rule_stops.held)
+        client_refuse(client, request->id, -EHOSTDOWN, COMMANDS_EXECUTOR_IS_HELD);
+    return supervisor->stopping || supervisor->boot.rule_stops.held;
 }
 
 void command_forward(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
                      struct frame *frame)
 {
     (void)frame;
-    if (!commands_executor_refuse_when_stopping(supervisor, client, *request))
+    if (!commands_executor_refuse(supervisor, client, *request))
         command_ask_executor(client, request, -1, commands_executor_on_answer);
 }
 
@@ -138,7 +139,7 @@ void command_plugin_load(struct supervisor *supervisor, struct client *client,
     char text[PLUGIN_TEXT_MAX];
     int fd;
 
-    if (commands_executor_refuse_when_stopping(supervisor, client, *request))
+    if (commands_executor_refuse(supervisor, client, *request))
         return;
     fd = plugin_copy((*request)->plugin_load->path, frame->n_fds > 0 ? frame->fds[0] : -1, text);
     if (fd < 0)

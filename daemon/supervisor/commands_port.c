@@ -96,6 +96,10 @@ void command_port_open(struct supervisor *supervisor, struct client *client,
         client_refuse(client, (*request)->id, -ESHUTDOWN, "the service is stopping: no new ports");
         return;
     }
+    if (supervisor->boot.rule_stops.held) {
+        client_refuse(client, (*request)->id, -EHOSTDOWN, COMMANDS_EXECUTOR_IS_HELD);
+        return;
+    }
     r = port_check_sizes(&submission_bytes, &delivery_bytes, text);
     if (r < 0) {
         client_refuse(client, (*request)->id, r, "%s", text);

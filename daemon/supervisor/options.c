@@ -11,6 +11,8 @@
 #include "daemon/common/config.h"
 #include "daemon/supervisor/options.h"
 
+enum { RULE_STOPS_MOST = 1000000 };
+
 static const char usage[] =
     "usage: odeond [OPTION...]\n"
     "Hosts actors for other processes: admits clients, starts the executor and keeps it running.\n"
@@ -140,6 +142,16 @@ static int options_set_restart_delay(struct config *config, const char *value, c
                                     &config->restart_delay_max_ns, text);
 }
 
+static int options_set_rule_stops(struct config *config, const char *value, char *text)
+{
+    int r = config_parse_u64(value, 0, RULE_STOPS_MOST, &config->rule_stops_max);
+
+    if (r < 0)
+        snprintf(text, CONFIG_TEXT_MAX, "rule-stops-max: '%.60s' is not a number from 0 to %d",
+                 value, RULE_STOPS_MOST);
+    return r;
+}
+
 static int options_set_executor_path(struct config *config, const char *value, char *text)
 {
     if (value[0] == '\0') {
@@ -174,6 +186,7 @@ static const struct {
     { "log-level", options_set_log_level },
     { "drain-timeout-ms", options_set_drain_timeout },
     { "restart-delay-max-ms", options_set_restart_delay },
+    { "rule-stops-max", options_set_rule_stops },
     { "executor", options_set_executor_path },
     { "plugin", options_add_plugin },
 };
@@ -248,7 +261,8 @@ int config_load(struct config *config, const struct options *options, char *text
 
     *config = (struct config){ .log_level = LOG_LEVEL_INFO,
                                .drain_timeout_ns = UINT64_C(5000000000),
-                               .restart_delay_max_ns = UINT64_C(2000000000) };
+                               .restart_delay_max_ns = UINT64_C(2000000000),
+                               .rule_stops_max = 3 };
     options_access_init(config);
     text[0] = '\0';
     if (options->config_path_given || access(options->config_path, F_OK) == 0 || errno != ENOENT) {

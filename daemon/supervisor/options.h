@@ -22,7 +22,8 @@ struct config {
     enum log_level log_level;
     uint64_t drain_timeout_ns;
     uint64_t restart_delay_max_ns;
-    char *executor_path; /* NULL: searched */
+    uint64_t rule_stops_max; /* 0: no end of them */
+    char *executor_path;     /* NULL: searched */
     struct access access;
     struct quotas quotas;
     unsigned socket_mode; /* of the control socket that odeond makes itself */

@@ -165,8 +165,10 @@ void reload_begin(struct supervisor *supervisor)
     notify_reloading(supervisor);
     reload->wanted = calloc(1, sizeof(*reload->wanted));
     r = reload->wanted ? config_load(reload->wanted, &supervisor->options, text) : -ENOMEM;
-    if (r == 0)
+    if (r == 0) {
+        boot_release(supervisor);
         r = reload_ask_executor(supervisor);
+    }
     if (r < 0) {
         log_event(LOG_LEVEL_ERROR, CATALOGUE_RELOAD_REFUSED, "reload: nothing is changed: %s",
                   text[0] ? text : strerror(-r));

@@ -16,13 +16,13 @@ static struct plugin *safe_mode_plugin_started(struct supervisor *supervisor, ui
     return NULL;
 }
 
-void safe_mode_on_exit(struct supervisor *supervisor)
+void safe_mode_on_exit(struct supervisor *supervisor, bool blame)
 {
     uint32_t place = atomic_exchange_explicit(&supervisor->stats.header->plugin_loading, 0,
                                               memory_order_relaxed);
     struct plugin *plugin = place > 0 ? safe_mode_plugin_started(supervisor, place) : NULL;
 
-    if (!plugin)
+    if (!plugin || !blame)
         return;
     plugin->left_out = ++plugin->crashes >= SAFE_MODE_CRASHES;
     if (plugin->left_out)

@@ -11,9 +11,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct supervisor;
 
 enum { SAFE_MODE_CRASHES = 3 };
 
-void safe_mode_on_exit(struct supervisor *supervisor);
+/* Not to `blame`: the executor has stopped itself over a rule of its own. */
+void safe_mode_on_exit(struct supervisor *supervisor, bool blame);
 void safe_mode_on_ready(struct supervisor *supervisor);

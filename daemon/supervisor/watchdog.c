@@ -53,9 +53,9 @@ static void watchdog_on_look(uv_timer_t *timer)
          silent = watchdog->ping_id != 0 && !started;
 
     watchdog->boots = supervisor->boot.boots;
-    if (supervisor->stopping || started)
+    if (supervisor->stopping || started || supervisor->boot.rule_stops.held)
         watchdog_feed(supervisor);
-    if (supervisor->stopping)
+    if (supervisor->stopping || supervisor->boot.rule_stops.held)
         return;
     if (supervisor->executor.state != EXECUTOR_READY) {
         watchdog->ping_id = 0;

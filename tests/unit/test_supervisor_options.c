@@ -79,6 +79,7 @@ static void test_defaults(void **state)
     assert_false(options.foreground);
     assert_int_equal(config.log_level, LOG_LEVEL_INFO);
     assert_true(config.drain_timeout_ns == UINT64_C(5000000000));
+    assert_true(config.rule_stops_max == 3);
     assert_int_equal(config.executor.n, 0);
     assert_int_equal(config.n_plugins, 0);
 }
@@ -86,7 +87,8 @@ static void test_defaults(void **state)
 static void test_command_line_wins(void **state)
 {
     (void)state;
-    write_file("log-level = debug\nworkers = 3\n[odeond]\ndrain-timeout-ms = 70\nplugin = "
+    write_file("log-level = debug\nrule-stops-max = 5\nworkers = 3\n[odeond]\ndrain-timeout-ms = "
+               "70\nplugin = "
                "/a.so\nplugin = /b.so\n"
                "[executor]\nstealing = none\nlog-level = mine\n");
     assert_int_equal(LOAD("--runtime-dir", "/tmp/x", "--set", "workers=4", "--set", "throughput=9",
@@ -98,6 +100,7 @@ static void test_command_line_wins(void **state)
     assert_int_equal(config.log_level, LOG_LEVEL_ERROR);
     assert_true(config.drain_timeout_ns == 70000000);
     assert_true(config.restart_delay_max_ns == 1000000);
+    assert_true(config.rule_stops_max == 5);
     assert_string_equal(config.executor_path, "/bin/e");
     assert_int_equal(config.n_plugins, 3);
     assert_string_equal(config.plugins[2], "/c.so");
@@ -118,6 +121,8 @@ static void test_mistakes_in_the_file(void **state)
         { "[other]\n", ":1: unknown section [other]" },
         { "\ndrain-timeout-ms = soon\n",
           ":2: drain-timeout-ms: 'soon' is not a number of milliseconds" },
+        { "rule-stops-max = 1000001\n",
+          ":1: rule-stops-max: '1000001' is not a number from 0 to 1000000" },
         { "log-level = loud\n", ":1: log-level: 'loud' is not one of" },
         { "plugin = relative.so\n", ":1: plugin: 'relative.so' is not an absolute path" },
         { "executor =\n", ":1: executor: an empty path" },
