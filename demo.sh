@@ -78,7 +78,8 @@ text_files()
 {
     find /usr/share/common-licenses -maxdepth 1 -type f
     find /usr/share/doc -mindepth 2 -maxdepth 2 -name copyright -type f
-    find /usr/share/perl -name unicore -prune -o -type f \( -name '*.pm' -o -name '*.pod' -o -name '*.pl' \) -print
+    find /usr/share/perl -name unicore -prune -o -type f \( \
+        -name '*.pm' -o -name '*.pod' -o -name '*.pl' \) -print
 }
 
 make_text()
@@ -88,16 +89,20 @@ make_text()
     xargs -d '\n' cat <"$WORK/files" >"$WORK/text" 2>/dev/null
     bytes=$(stat -c %s "$WORK/text")
     echo "$bytes bytes in $(wc -l <"$WORK/files") files:"
-    echo "  $(grep -c ^/usr/share/common-licenses/ "$WORK/files") licences in /usr/share/common-licenses"
+    echo "  $(grep -c ^/usr/share/common-licenses/ "$WORK/files")" \
+        "licences in /usr/share/common-licenses"
     echo "  $(grep -c ^/usr/share/doc/ "$WORK/files") copyright files in /usr/share/doc"
-    echo "  $(grep -c ^/usr/share/perl/ "$WORK/files") files of Perl's library and documentation in /usr/share/perl"
-    [ "$bytes" -ge $TEXT_MIN ] || die "the text is too short, $TEXT_MIN bytes are wanted: is the package perl-modules there?"
+    echo "  $(grep -c ^/usr/share/perl/ "$WORK/files")" \
+        "files of Perl's library and documentation in /usr/share/perl"
+    [ "$bytes" -ge $TEXT_MIN ] ||
+        die "the text is too short, $TEXT_MIN bytes are wanted: is the package perl-modules there?"
 }
 
 build()
 {
     if ! { cmake --preset release &&
-        cmake --build --preset release --target odeond odeon-executor odeonctl odeon-wordcount wordcount-plugin; } \
+        cmake --build --preset release --target odeond odeon-executor odeonctl \
+            odeon-wordcount wordcount-plugin; } \
         >"$WORK/build.log" 2>&1; then
         tail -n 40 "$WORK/build.log"
         die "the build failed"
@@ -110,11 +115,13 @@ start_service()
     local end=$((SECONDS + READY_S)) apart=()
     [ -z "$KEEP" ] || apart=(setsid) # the end of this terminal is not to be its end
     : >"$WORK/odeond.conf"           # the machine's configuration is not this one's
-    "${apart[@]}" odeond --foreground --runtime-dir "$WORK/run" --config "$WORK/odeond.conf" >"$WORK/odeond.log" 2>&1 &
+    "${apart[@]}" odeond --foreground --runtime-dir "$WORK/run" \
+        --config "$WORK/odeond.conf" >"$WORK/odeond.log" 2>&1 &
     SERVICE=$!
     until odeonctl status >"$WORK/status" 2>&1; do
         kill -0 "$SERVICE" 2>/dev/null || die "the service has ended"
-        [ "$SECONDS" -lt "$end" ] || die "the service does not answer after $READY_S s: $(cat "$WORK/status")"
+        [ "$SECONDS" -lt "$end" ] ||
+            die "the service does not answer after $READY_S s: $(cat "$WORK/status")"
         sleep 0.05
     done
     cat "$WORK/status"
@@ -124,7 +131,8 @@ start_service()
 coreutils()
 {
     # shellcheck disable=SC2018,SC2019 # LC_ALL is C
-    tr -cs 'A-Za-z' '\n' <"$WORK/text" | tr A-Z a-z | grep -v '^$' | sort | uniq -c | sort -k1,1nr -k2,2 | head -n $TOP
+    tr -cs 'A-Za-z' '\n' <"$WORK/text" | tr A-Z a-z | grep -v '^$' | sort | uniq -c |
+        sort -k1,1nr -k2,2 | head -n $TOP
 }
 
 # compare FILE TIMES: the counts in FILE are those of coreutils, times TIMES.
@@ -141,12 +149,14 @@ compare()
 count_once()
 {
     local started=${EPOCHREALTIME/[.,]/}
-    odeon-wordcount --plugin "$EXAMPLE/wordcount.so" --top $TOP "$WORK/text" >"$WORK/once" || die "the client failed"
+    odeon-wordcount --plugin "$EXAMPLE/wordcount.so" --top $TOP "$WORK/text" >"$WORK/once" ||
+        die "the client failed"
     ONCE_MS=$(((${EPOCHREALTIME/[.,]/} - started) / 1000 + 1))
     cat "$WORK/once"
     started=${EPOCHREALTIME/[.,]/}
     coreutils >"$WORK/coreutils"
-    echo "tr, sort and uniq take $(((${EPOCHREALTIME/[.,]/} - started) / 1000)) ms for it, this took $ONCE_MS ms"
+    echo "tr, sort and uniq take $(((${EPOCHREALTIME/[.,]/} - started) / 1000)) ms for it," \
+        "this took $ONCE_MS ms"
     [ "$(wc -l <"$WORK/coreutils")" = $TOP ] || die "coreutils gave no answer to compare with"
     compare "$WORK/once" 1
     echo "top words: equal to coreutils in all $TOP lines"
@@ -163,7 +173,8 @@ count_often()
     for ((i = 0; i < times; i++)); do
         cat "$WORK/text"
         echo # no word goes over the seam
-    done | odeon-wordcount --plugin "$EXAMPLE/wordcount.so" --top $TOP - >"$WORK/often" || die "the client failed"
+    done | odeon-wordcount --plugin "$EXAMPLE/wordcount.so" --top $TOP - >"$WORK/often" ||
+        die "the client failed"
     stop_process "$WATCH" 1
     WATCH=''
     compare "$WORK/often" $times

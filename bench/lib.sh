@@ -87,11 +87,13 @@ start_service()
     [ -z "${EXECUTOR-}" ] || settings+=(--executor "$EXECUTOR")
     mkdir -p "$WORK/$name"
     : >"$WORK/$name/conf"
-    "$BUILD/bin/odeond" --foreground --runtime-dir "$WORK/$name/run" --config "$WORK/$name/conf" "${settings[@]}" \
+    "$BUILD/bin/odeond" --foreground --runtime-dir "$WORK/$name/run" --config "$WORK/$name/conf" \
+        "${settings[@]}" \
         >"$WORK/$name/log" 2>&1 &
     SERVICE[$name]=$!
     # It answers a little before its executor has said how many workers there are.
-    until "$BUILD/bin/odeonctl" --socket "$(socket "$name")" --json status 2>/dev/null | grep -q '"workers":[1-9]'; do
+    until "$BUILD/bin/odeonctl" --socket "$(socket "$name")" --json status 2>/dev/null |
+        grep -q '"workers":[1-9]'; do
         if ! kill -0 "${SERVICE[$name]}" 2>/dev/null || [ "$SECONDS" -ge "$end" ]; then
             WHY=$(grep -m 1 -o 'error: .*' "$WORK/$name/log" || tail -n 1 "$WORK/$name/log")
             stop_service "$name"
@@ -187,7 +189,8 @@ odeon_run()
 {
     local service=$1
     shift
-    if ! LINE=$(timeout "$PATIENCE_S" taskset -c "$CPU_B" "$BUILD/bench/odeon-bench" "$@" --socket "$(socket "$service")" --runs 1); then
+    if ! LINE=$(timeout "$PATIENCE_S" taskset -c "$CPU_B" "$BUILD/bench/odeon-bench" "$@" \
+        --socket "$(socket "$service")" --runs 1); then
         trouble "odeon-bench $* has failed"
         return 1
     fi
@@ -203,7 +206,8 @@ baseline_run()
 
 ruler()
 {
-    timeout "$PATIENCE_S" "$BUILD/bench/odeon-ruler" "$@" --cpus "$CPU_A,$CPU_B" || trouble "odeon-ruler $* has failed"
+    timeout "$PATIENCE_S" "$BUILD/bench/odeon-ruler" "$@" --cpus "$CPU_A,$CPU_B" ||
+        trouble "odeon-ruler $* has failed"
 }
 
 ruler_line()
@@ -221,29 +225,35 @@ measure_client()
         add ruler "$(ruler_line)"
         for a in 1 32; do
             odeon_run "$service" post --n "$N_POST" --window $a &&
-                add "post $a" "$(awk -v ns="$(field ns_per_msg "$LINE")" 'BEGIN { print 1000 / ns }')"
+                add "post $a" \
+                    "$(awk -v ns="$(field ns_per_msg "$LINE")" 'BEGIN { print 1000 / ns }')"
         done
         while read -r LINE; do
             add "ring $(field batch "$LINE")" "$(field mmsg_s "$LINE")"
         done < <(ruler ring)
-        odeon_run "$service" roundtrip --n "$N_TRIPS" && add p50 "$(field p50_ns "$LINE")" && add p99 "$(field p99_ns "$LINE")"
-        LINE=$(ruler pingpong --trips "$N_TRIPS") && add bare50 "$(field p50_ns "$LINE")" && add bare99 "$(field p99_ns "$LINE")"
+        odeon_run "$service" roundtrip --n "$N_TRIPS" && add p50 "$(field p50_ns "$LINE")" &&
+            add p99 "$(field p99_ns "$LINE")"
+        LINE=$(ruler pingpong --trips "$N_TRIPS") && add bare50 "$(field p50_ns "$LINE")" &&
+            add bare99 "$(field p99_ns "$LINE")"
     done
     figure ruler && echo "bench=ruler_line rtt_ns=$M spread=$SPREAD runs=$N"
     for i in 1 32; do
         figure "ring $i" && echo "bench=bare_ring batch=$i mmsg_s=$M spread=$SPREAD runs=$N"
     done
-    figure bare50 && echo "bench=bare_pingpong p50_ns=$M p99_ns=$(median bare99) spread=$SPREAD runs=$N"
+    figure bare50 &&
+        echo "bench=bare_pingpong p50_ns=$M p99_ns=$(median bare99) spread=$SPREAD runs=$N"
     for i in 1 32; do
         a=$(median "ring $i")
         figure "post $i" || continue
         RATIO[post]=$(divide "$M" "$a")
-        echo "bench=post window=$i mmsg_s=$M bare_mmsg_s=$a share=${RATIO[post]} runs=$N spread=$SPREAD"
+        echo "bench=post window=$i mmsg_s=$M bare_mmsg_s=$a share=${RATIO[post]}" \
+            "runs=$N spread=$SPREAD"
     done
     a=$(median bare50)
     figure p50 || return
     RATIO[roundtrip]=$(divide "$M" "$a")
-    echo "bench=roundtrip p50_ns=$M p99_ns=$(median p99) bare_p50_ns=$a bare_p99_ns=$(median bare99)" \
+    echo "bench=roundtrip p50_ns=$M p99_ns=$(median p99)" \
+        "bare_p50_ns=$a bare_p99_ns=$(median bare99)" \
         "ratio=${RATIO[roundtrip]} runs=$N spread=$SPREAD"
 }
 
@@ -258,7 +268,8 @@ cpu_ns()
 # allowed_cpus: those that this process may use, one a line.
 allowed_cpus()
 {
-    taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{ for (c = $1; c <= ($2 == "" ? $1 : $2); c++) print c }'
+    taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' |
+        awk -F- '{ for (c = $1; c <= ($2 == "" ? $1 : $2); c++) print c }'
 }
 
 # choose_cpus [N]: CPUS, or the first N (2) that may be used.
@@ -273,7 +284,9 @@ choose_cpus()
 build_if_missing()
 {
     local program
-    for program in bin/odeond bin/odeonctl bin/odeon-executor bench/odeon-bench bench/odeon-ruler bench/odeon-idle bench/baseline/odeon-baseline; do
+    for program in bin/odeond bin/odeonctl bin/odeon-executor \
+        bench/odeon-bench bench/odeon-ruler bench/odeon-idle \
+        bench/baseline/odeon-baseline; do
         [ -x "$BUILD/$program" ] && continue
         [ "$BUILD" = build/release ] || die "$BUILD/$program is missing: build first"
         echo "building in build/release"
@@ -299,6 +312,7 @@ need_tools()
 {
     local tool
     for tool in "$@"; do
-        command -v "$tool" >/dev/null || die "$tool is missing (package util-linux, mawk, coreutils or of its own name)"
+        command -v "$tool" >/dev/null ||
+            die "$tool is missing (package util-linux, mawk, coreutils or of its own name)"
     done
 }

@@ -30,7 +30,8 @@ SELF=run.sh
 QUICK=''
 RUNS=7 LIMIT_S=270 IDLE_S=30
 QUEUES_ONE=(1 16 64) QUEUES_TWO=(1 16 64) QUEUES_TWO_BASELINE=(16 64 256)
-ROUNDS=20 N_STATIC=10000000 N_LOCAL=10000000 N_DYNAMIC=4000000 N_CROSS=400000 REPEAT_ROUNDS=5 N_POST=4000000 N_TRIPS=100000
+ROUNDS=20 N_STATIC=10000000 N_LOCAL=10000000 N_DYNAMIC=4000000 N_CROSS=400000 REPEAT_ROUNDS=5 \
+    N_POST=4000000 N_TRIPS=100000
 
 usage()
 {
@@ -62,7 +63,8 @@ points()
     BEST=''
     for queues in "$@"; do
         figure "$side $name $cores $queues" || continue
-        echo "point=$name side=$side cores=$cores queues=$queues ns_per_msg=$M spread=$SPREAD runs=$N"
+        echo "point=$name side=$side cores=$cores queues=$queues" \
+            "ns_per_msg=$M spread=$SPREAD runs=$N"
         if [ -z "$least" ] || ! below "$least" "$M"; then
             least=$M BEST=$queues
         fi
@@ -85,8 +87,9 @@ report()
     ours=$M our_spread=$SPREAD our_runs=$N
     figure "baseline $name $cores $BEST"
     RATIO["$name $cores"]=$(divide "$ours" "$M")
-    echo "bench=$name cores=$cores queues=$ours_at ns_per_msg=$ours baseline_ns=$M baseline_queues=$BEST" \
-        "ratio=${RATIO["$name $cores"]} runs=$our_runs spread=$our_spread baseline_spread=$SPREAD${extra:+ $extra}"
+    echo "bench=$name cores=$cores queues=$ours_at ns_per_msg=$ours baseline_ns=$M" \
+        "baseline_queues=$BEST ratio=${RATIO["$name $cores"]} runs=$our_runs spread=$our_spread" \
+        "baseline_spread=$SPREAD${extra:+ $extra}"
 }
 
 # ---- one core ----
@@ -100,9 +103,11 @@ compare_one()
     for ((i = 0; ; i++)); do
         more_runs $i || break
         for queues in "${QUEUES_ONE[@]}"; do
-            odeon_run "one$queues" "$name" "$@" && add "odeon $name 1 $queues" "$(field ns_per_msg "$LINE")"
+            odeon_run "one$queues" "$name" "$@" &&
+                add "odeon $name 1 $queues" "$(field ns_per_msg "$LINE")"
             baseline_run "$theirs" --workers 1 --queues "$queues" --cpu-list "$CPU_A" "$@" &&
-                add "baseline $name 1 $queues" "$(field ns_per_msg "$LINE")" && add "rss $name $queues" "$(field peak_rss_kib "$LINE")"
+                add "baseline $name 1 $queues" "$(field ns_per_msg "$LINE")" &&
+                add "rss $name $queues" "$(field peak_rss_kib "$LINE")"
         done
     done
     report "$name" 1 ''
@@ -123,7 +128,8 @@ report_memory()
     fi
     bound=$(awk -v t="$theirs" 'BEGIN { printf "%d", 2.5 * t + 64 * 1024 }')
     [ "$ours" -le "$bound" ] || ok=no
-    echo "bench=executor_memory queues=$queues vm_hwm_kib=$ours baseline_peak_kib=$theirs bound_kib=$bound memory_ok=$ok"
+    echo "bench=executor_memory queues=$queues vm_hwm_kib=$ours baseline_peak_kib=$theirs" \
+        "bound_kib=$bound memory_ok=$ok"
 }
 
 one_core()
@@ -147,7 +153,8 @@ one_core()
 client()
 {
     in_time post || return
-    say "A client on CPU $CPU_B and the worker on CPU $CPU_A, beside bare memory between the same CPUs"
+    say "A client on CPU $CPU_B and the worker on CPU $CPU_A," \
+        "beside bare memory between the same CPUs"
     measure_client "one${QUEUES_ONE[0]}"
 }
 
@@ -160,7 +167,8 @@ idle()
     say "At rest: two workers, ten clients with a port each, $seconds s"
     need_service idle workers=2 "affinity=$CPU_A,$CPU_B"
     : >"$WORK/idle-clients"
-    timeout $((seconds + 30)) "$BUILD/bench/odeon-idle" "$(socket idle)" 10 $((seconds + 3)) >"$WORK/idle-clients" &
+    timeout $((seconds + 30)) "$BUILD/bench/odeon-idle" "$(socket idle)" 10 \
+        $((seconds + 3)) >"$WORK/idle-clients" &
     local clients=$!
     until grep -q ready "$WORK/idle-clients" || ! kill -0 "$clients" 2>/dev/null; do
         sleep 0.02
@@ -178,7 +186,8 @@ idle()
     fi
     percent=$(awk -v ns="$spent" -v s="$seconds" 'BEGIN { printf "%.4f", ns / s / 1e7 }')
     below "$percent" 0.2 || ok=no
-    echo "bench=idle cores=2 clients=10 seconds=$seconds cpu_percent=$percent bound_percent=0.2 idle_ok=$ok"
+    echo "bench=idle cores=2 clients=10 seconds=$seconds cpu_percent=$percent" \
+        "bound_percent=0.2 idle_ok=$ok"
     IDLE_PERCENT=$percent
 }
 
@@ -193,7 +202,8 @@ compare_two()
     for ((i = 0; ; i++)); do
         more_runs $i || break
         for queues in "${QUEUES_TWO[@]}"; do
-            odeon_run "two$queues" "$name" "$@" && add "odeon $name 2 $queues" "$(field ns_per_msg "$LINE")"
+            odeon_run "two$queues" "$name" "$@" &&
+                add "odeon $name 2 $queues" "$(field ns_per_msg "$LINE")"
         done
         for queues in "${QUEUES_TWO_BASELINE[@]}"; do
             baseline_run "$name" --workers 2 --queues "$queues" --cpu-list "$CPU_A,$CPU_B" "$@" &&
@@ -209,20 +219,23 @@ compare_cross()
 {
     local before after i
     in_time pingpong_cross || return
-    "$BUILD/bin/odeonctl" --socket "$(socket two1)" executor set stealing=none >/dev/null || trouble "cannot switch stealing off"
+    "$BUILD/bin/odeonctl" --socket "$(socket two1)" executor set stealing=none >/dev/null ||
+        trouble "cannot switch stealing off"
     before=$(ruler_line)
     for ((i = 0; ; i++)); do
         more_runs $i || break
         odeon_run two1 pingpong_cross --n "$N_CROSS" && add cross "$(field ns_per_msg "$LINE")"
-        baseline_run pingpong_cross --workers 2 --queues 1 --steal off --cpu-list "$CPU_A,$CPU_B" --n "$N_CROSS" &&
+        baseline_run pingpong_cross --workers 2 --queues 1 --steal off --cpu-list "$CPU_A,$CPU_B" \
+            --n "$N_CROSS" &&
             add cross_baseline "$(field ns_per_msg "$LINE")"
     done
     after=$(ruler_line)
     figure cross || return
     local ours=$M spread=$SPREAD
     figure cross_baseline || return
-    echo "bench=pingpong_cross cores=2 queues=1 ns_per_msg=$ours baseline_ns=$M baseline_queues=1 ratio=$(divide "$ours" "$M")" \
-        "runs=$N spread=$spread baseline_spread=$SPREAD ruler_before_ns=$before ruler_after_ns=$after"
+    echo "bench=pingpong_cross cores=2 queues=1 ns_per_msg=$ours baseline_ns=$M" \
+        "baseline_queues=1 ratio=$(divide "$ours" "$M") runs=$N spread=$spread" \
+        "baseline_spread=$SPREAD ruler_before_ns=$before ruler_after_ns=$after"
 }
 
 two_cores()
@@ -281,7 +294,8 @@ while [ $# -gt 0 ]; do
 done
 if [ -n "$QUICK" ]; then
     RUNS=3 LIMIT_S=60 IDLE_S=5 QUEUES_ONE=(1 16) QUEUES_TWO=(1 16) QUEUES_TWO_BASELINE=(16 64)
-    ROUNDS=2 N_STATIC=2000000 N_LOCAL=2000000 N_DYNAMIC=500000 N_CROSS=50000 REPEAT_ROUNDS=1 N_POST=500000 N_TRIPS=20000
+    ROUNDS=2 N_STATIC=2000000 N_LOCAL=2000000 N_DYNAMIC=500000 N_CROSS=50000 REPEAT_ROUNDS=1 \
+        N_POST=500000 N_TRIPS=20000
 fi
 
 need_tools taskset awk timeout

@@ -28,7 +28,10 @@ while [ $# -gt 0 ]; do
     shift
 done
 for program in crashpoints crashpoints_seeded; do
-    [ -x "$build/tests/crashpoints/$program" ] || { echo "crashpoints.sh: $program is not built: cmake --build $build --target $program" >&2; exit 2; }
+    [ -x "$build/tests/crashpoints/$program" ] || {
+        echo "crashpoints.sh: $program is not built: cmake --build $build --target $program" >&2
+        exit 2
+    }
 done
 rc=0
 others=$(mktemp) || exit 2

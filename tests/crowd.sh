@@ -25,5 +25,8 @@ while [ $# -gt 0 ]; do
 done
 case $seconds$pairs in '' | *[!0-9.]*) echo "crowd.sh: not a number" >&2; exit 2 ;; esac
 program=$build/tests/hostile/test_hostile_crowd
-[ -x "$program" ] || { echo "crowd.sh: $program is not built: cmake --build $build --target test_hostile_crowd" >&2; exit 2; }
+[ -x "$program" ] || {
+    echo "crowd.sh: $program is not built: cmake --build $build --target test_hostile_crowd" >&2
+    exit 2
+}
 exec "$program" --strict "$seconds" "$pairs"

@@ -21,7 +21,15 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-case $cycles in '' | 0 | *[!0-9]*) echo "cycles.sh: --cycles: not a number: $cycles" >&2; exit 2 ;; esac
+case $cycles in
+'' | 0 | *[!0-9]*)
+    echo "cycles.sh: --cycles: not a number: $cycles" >&2
+    exit 2
+    ;;
+esac
 program=$build/tests/system/test_system_cycles
-[ -x "$program" ] || { echo "cycles.sh: $program is not built: cmake --build $build --target test_system_cycles" >&2; exit 2; }
+[ -x "$program" ] || {
+    echo "cycles.sh: $program is not built: cmake --build $build --target test_system_cycles" >&2
+    exit 2
+}
 "$program" "$cycles" || exit 1

@@ -51,7 +51,8 @@ have_libfuzzer()
     local dir rc
     command -v clang >/dev/null || return 1
     dir=$(mktemp -d) || return 1
-    echo 'int LLVMFuzzerTestOneInput(const unsigned char *data, unsigned long size) { return data && size == 12345; }' >"$dir/probe.c"
+    printf '%s\n' 'int LLVMFuzzerTestOneInput(const unsigned char *data, unsigned long size)' \
+        '{ return data && size == 12345; }' >"$dir/probe.c"
     clang -fsanitize=fuzzer,address,undefined "$dir/probe.c" -o "$dir/probe" >/dev/null 2>&1
     rc=$?
     rm -rf "$dir"
@@ -76,14 +77,17 @@ fuzz_one()
     [ ! -e "tests/fuzz/$name.dict" ] || words=(-dict="tests/fuzz/$name.dict")
     # A slow machine under load: no input is slow before half a minute.  Memory: what it takes
     # itself is little.
-    "$build/fuzzers/fuzz_$name" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=4096 -print_final_stats=1 -max_len=8192 \
-        "${words[@]}" "${fixed[@]}" -artifact_prefix="$build/findings/$name-" "$grown" "tests/fuzz/corpus/$name" >"$log" 2>&1
+    "$build/fuzzers/fuzz_$name" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=4096 \
+        -print_final_stats=1 -max_len=8192 \
+        "${words[@]}" "${fixed[@]}" -artifact_prefix="$build/findings/$name-" "$grown" \
+        "tests/fuzz/corpus/$name" >"$log" 2>&1
     echo $? >"$build/findings/$name.status"
 }
 
 have_libfuzzer || skip_all "clang with libFuzzer is missing (Debian: clang, libclang-rt-14-dev)"
 log=$(mktemp) || exit 2
-if ! { [ -e "$build/build.ninja" ] || cmake --preset fuzz -B "$build"; } >"$log" 2>&1 || ! cmake --build "$build" --target fuzzers >>"$log" 2>&1; then
+if ! { [ -e "$build/build.ninja" ] || cmake --preset fuzz -B "$build"; } >"$log" 2>&1 ||
+    ! cmake --build "$build" --target fuzzers >>"$log" 2>&1; then
     tail -n 40 "$log"
     rm -f "$log"
     echo "fuzz.sh: the fuzzers cannot be built"
@@ -119,6 +123,7 @@ for name in "${names[@]}"; do
         tail -n 60 "$log" | sed 's/^/# /'
         failed=1
     fi
-    [ -z "$keep" ] || "$build/fuzzers/fuzz_$name" -merge=1 -max_len=8192 "tests/fuzz/corpus/$name" "$build/corpus/$name" >/dev/null 2>&1
+    [ -z "$keep" ] || "$build/fuzzers/fuzz_$name" -merge=1 -max_len=8192 "tests/fuzz/corpus/$name" \
+        "$build/corpus/$name" >/dev/null 2>&1
 done
 exit $failed

@@ -31,7 +31,10 @@ while [ $# -gt 0 ]; do
 done
 case $seconds$rounds$hold in '' | *[!0-9]*) echo "hostile.sh: not a number" >&2; exit 2 ;; esac
 program=$build/tests/hostile/test_hostile_storm
-[ -x "$program" ] || { echo "hostile.sh: $program is not built: cmake --build $build --target test_hostile_storm" >&2; exit 2; }
+[ -x "$program" ] || {
+    echo "hostile.sh: $program is not built: cmake --build $build --target test_hostile_storm" >&2
+    exit 2
+}
 export ODEON_STORM_SECONDS=$seconds
 "$program" || exit 1
 [ "$rounds" = 0 ] || ODEON_STORM_HOLD_MS=$hold exec "$program" --compare "$rounds"

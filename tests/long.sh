@@ -30,7 +30,8 @@ run_all()
         started=$SECONDS
         echo "==== $name: $command"
         if $command </dev/null; then verdict=ok; else verdict=RED rc=1; fi
-        table+=$(printf '%-12s %-4s %6d s  %s' "$name" $verdict $((SECONDS - started)) "$command")$'\n'
+        table+=$(printf '%-12s %-4s %6d s  %s' "$name" $verdict $((SECONDS - started)) \
+            "$command")$'\n'
     done <<'LINES'
 scheduler|tests/long.sh --seconds 600
 kills|tests/long.sh --seconds 300 --kill
@@ -60,9 +61,17 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-case $seconds in '' | 0 | *[!0-9]*) echo "long.sh: --seconds: not a number of seconds: $seconds" >&2; exit 2 ;; esac
+case $seconds in
+'' | 0 | *[!0-9]*)
+    echo "long.sh: --seconds: not a number of seconds: $seconds" >&2
+    exit 2
+    ;;
+esac
 program=$build/tests/stress/long
-[ -x "$program" ] || { echo "long.sh: $program is not built: cmake --build $build --target long" >&2; exit 2; }
+[ -x "$program" ] || {
+    echo "long.sh: $program is not built: cmake --build $build --target long" >&2
+    exit 2
+}
 
 # Reports of sanitizers go to files, so that those of the daemons are not overlooked; who calls may
 # have said where.
@@ -70,16 +79,19 @@ reports=''
 if [ -z "${TSAN_OPTIONS-}${ASAN_OPTIONS-}" ]; then
     reports=$(mktemp -d) || exit 2
     trap 'rm -rf "$reports"' EXIT
-    export ASAN_OPTIONS=log_path=$reports/report:detect_leaks=1 UBSAN_OPTIONS=log_path=$reports/report:print_stacktrace=1
+    export ASAN_OPTIONS=log_path=$reports/report:detect_leaks=1 \
+        UBSAN_OPTIONS=log_path=$reports/report:print_stacktrace=1
     export TSAN_OPTIONS=log_path=$reports/report:second_deadlock_stack=1:exitcode=66
 fi
 # ThreadSanitizer of gcc 12 cannot place its shadow memory where mappings are randomised with more
 # than 28 bits.
 wrapper=()
-if grep -q '^ODEON_SANITIZE.*=.*thread' "$build/CMakeCache.txt" 2>/dev/null && setarch -R true 2>/dev/null; then
+if grep -q '^ODEON_SANITIZE.*=.*thread' "$build/CMakeCache.txt" 2>/dev/null &&
+    setarch -R true 2>/dev/null; then
     wrapper=(setarch -R)
 fi
-"${wrapper[@]}" "$program" --bin "$build/bin" --plugin "$(realpath "$build")/tests/stress/lanes.so" --seconds "$seconds" "${words[@]}"
+"${wrapper[@]}" "$program" --bin "$build/bin" \
+    --plugin "$(realpath "$build")/tests/stress/lanes.so" --seconds "$seconds" "${words[@]}"
 rc=$?
 if [ -n "$reports" ]; then
     for report in "$reports"/report*; do

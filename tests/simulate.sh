@@ -45,7 +45,10 @@ while [ $# -gt 0 ]; do
     shift
 done
 program=$build/tests/sim/simulate
-[ -x "$program" ] || { echo "simulate.sh: $program is not built: cmake --build $build --target simulate" >&2; exit 2; }
+[ -x "$program" ] || {
+    echo "simulate.sh: $program is not built: cmake --build $build --target simulate" >&2
+    exit 2
+}
 [ -z "$bug" ] || set -- --bug "$bug"
 
 # Two ranges side by side; the worse of the two results.
@@ -86,11 +89,13 @@ one) exec "$program" --seed "$seed" "$@" ;;
 seconds)
     from=$(($(date +%s) * 1000000))
     echo "# from seed $from on"
-    first=(--from "$from" --seconds "$seconds" --all) second=(--from $((from + 500000)) --seconds "$seconds" --all)
+    first=(--from "$from" --seconds "$seconds" --all) \
+        second=(--from $((from + 500000)) --seconds "$seconds" --all)
     side_by_side "$@"
     ;;
 seeds)
-    first=(--from "$from" --count $((seeds / 2)) --all) second=(--from $((from + seeds / 2)) --count $((seeds - seeds / 2)) --all)
+    first=(--from "$from" --count $((seeds / 2)) --all) \
+        second=(--from $((from + seeds / 2)) --count $((seeds - seeds / 2)) --all)
     side_by_side "$@"
     ;;
 teeth)

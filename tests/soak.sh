@@ -32,12 +32,20 @@ while [ $# -gt 0 ]; do
     shift
 done
 program=$build/tests/soak/soak
-[ -x "$program" ] || { echo "soak.sh: $program is not built: cmake --build $build --target soak" >&2; exit 2; }
+[ -x "$program" ] || {
+    echo "soak.sh: $program is not built: cmake --build $build --target soak" >&2
+    exit 2
+}
 
 if [ -n "$inject" ]; then
     words+=(--executor "$(realpath "$build")/tests/stress/executor-inject")
-    [ -x "${words[-1]}" ] || { echo "soak.sh: ${words[-1]} is not built: cmake --build $build --target executor-inject" >&2; exit 2; }
-    export ODEON_INJECT=${ODEON_INJECT-handler:3000,outbox:500,undo:2000,lock:2000,copied:2000,journal:2000,published:2000,step:2000,parked:300,release:500,port:200,recovery:3}
+    [ -x "${words[-1]}" ] || {
+        echo "soak.sh: ${words[-1]} is not built: cmake --build $build --target executor-inject" >&2
+        exit 2
+    }
+    kills=handler:3000,outbox:500,undo:2000,lock:2000,copied:2000,journal:2000,published:2000
+    kills+=,step:2000,parked:300,release:500,port:200,recovery:3
+    export ODEON_INJECT=${ODEON_INJECT-$kills}
 fi
 
 # Reports of sanitizers go to files, so that those of the daemons are not overlooked; who calls may
@@ -46,13 +54,15 @@ reports=''
 if [ -z "${TSAN_OPTIONS-}${ASAN_OPTIONS-}" ]; then
     reports=$(mktemp -d) || exit 2
     trap 'rm -rf "$reports"' EXIT
-    export ASAN_OPTIONS=log_path=$reports/report:detect_leaks=1 UBSAN_OPTIONS=log_path=$reports/report:print_stacktrace=1
+    export ASAN_OPTIONS=log_path=$reports/report:detect_leaks=1 \
+        UBSAN_OPTIONS=log_path=$reports/report:print_stacktrace=1
     export TSAN_OPTIONS=log_path=$reports/report:second_deadlock_stack=1:exitcode=66
 fi
 # ThreadSanitizer of gcc 12 cannot place its shadow memory where mappings are randomised with more
 # than 28 bits.
 wrapper=()
-if grep -q '^ODEON_SANITIZE.*=.*thread' "$build/CMakeCache.txt" 2>/dev/null && setarch -R true 2>/dev/null; then
+if grep -q '^ODEON_SANITIZE.*=.*thread' "$build/CMakeCache.txt" 2>/dev/null &&
+    setarch -R true 2>/dev/null; then
     wrapper=(setarch -R)
 fi
 grep -q '^ODEON_SANITIZE[^=]*=.' "$build/CMakeCache.txt" 2>/dev/null && words+=(--sanitized)

@@ -7,7 +7,8 @@
 # the peak of memory is that of the run.
 # shellcheck shell=bash disable=SC2034 # its variables are its users'
 
-POLICIES=(none random/keep random/visit round-robin/keep round-robin/visit longest-victim/keep longest-victim/visit
+POLICIES=(none random/keep random/visit round-robin/keep round-robin/visit longest-victim/keep
+    longest-victim/visit
     fullest/keep fullest/visit locality/keep locality/visit share/keep share/visit)
 declare -A REFUSED=() # policy[/mode]: why the service does not take it
 QUEUES=(1 4 16 64 512) RUNS=5 POLICY_RUNS=3 QUICK=''
@@ -32,7 +33,8 @@ parameters()
     balance_one | balance_multi) FIXED=(--actors 4000 --set 100) UNIT=--rounds PER=400000 PROBE=4 ;;
     balance_one_work | balance_multi_work)
         OURS=${1%_work} THEIRS=${1%_work} UNIT=''
-        FULL=(--actors 4000 --set 100 --rounds 1 --work 1000) SHORT=(--actors 1000 --set 100 --rounds 1 --work 1000)
+        FULL=(--actors 4000 --set 100 --rounds 1 --work 1000)
+        SHORT=(--actors 1000 --set 100 --rounds 1 --work 1000)
         ;;
     matrix) UNIT='' FULL=(--n 768) SHORT=(--n 448) ;;
     *) die "no benchmark $1" ;;
@@ -60,7 +62,8 @@ probe()
     if [ "$side" = odeon ]; then
         run_ours probe "$cores" "$queues" "$policy" "${FIXED[@]}" "$UNIT" "$PROBE" || return
     else
-        run_theirs probe "$cores" "$queues" "$(their_steal "$policy")" "${FIXED[@]}" "$UNIT" "$PROBE" || return
+        run_theirs probe "$cores" "$queues" "$(their_steal "$policy")" "${FIXED[@]}" "$UNIT" \
+            "$PROBE" || return
     fi
     PROBED=$(median 'probe ns')
     [ -n "$PROBED" ]
@@ -79,7 +82,8 @@ default_policy()
     local show
     need_service default workers=1 "affinity=$CPU_A"
     show=$("$BUILD/bin/odeonctl" --socket "$(socket default)" executor show)
-    DEFAULT=$("$BUILD/bin/odeonctl" --socket "$(socket default)" --json status | grep -oE '"stealing":"[^"]*"' | cut -d'"' -f4)
+    DEFAULT=$("$BUILD/bin/odeonctl" --socket "$(socket default)" --json status |
+        grep -oE '"stealing":"[^"]*"' | cut -d'"' -f4)
     DEFAULT+=/$(echo "$show" | grep -qE 'steal-mode[ =]+visit' && echo visit || echo keep)
     stop_service default
 }
@@ -114,7 +118,8 @@ run_ours()
     local key=$1 cores=$2 queues=$3 policy=$4 stats pid name
     shift 4
     policy_settings "$policy"
-    if ! start_service run "workers=$cores" "affinity=$(cpus_of "$cores")" "queues-per-worker=$queues" "${SETTINGS[@]}"; then
+    if ! start_service run "workers=$cores" "affinity=$(cpus_of "$cores")" \
+        "queues-per-worker=$queues" "${SETTINGS[@]}"; then
         trouble "no service with $cores workers, $queues queues each, policy $policy: $WHY"
         return 1
     fi
@@ -135,7 +140,8 @@ run_theirs()
 {
     local key=$1 cores=$2 queues=$3 steal=$4
     shift 4
-    baseline_run "$THEIRS" --workers "$cores" --queues "$queues" --steal "$steal" --cpu-list "$(cpus_of "$cores")" "$@" || return
+    baseline_run "$THEIRS" --workers "$cores" --queues "$queues" --steal "$steal" \
+        --cpu-list "$(cpus_of "$cores")" "$@" || return
     add "$key ns" "$(field ns_per_msg "$LINE")"
     add "$key peak" "$(field peak_rss_kib "$LINE")"
 }
@@ -177,8 +183,10 @@ search()
         probe baseline "$cores" "$queues" "$policy" || continue
         size "$SHORT_MS" "$PROBED" && their_run=("${ARGS[@]}")
         for i in 1 2; do
-            run_ours "search $name $cores odeon $queues" "$cores" "$queues" "$policy" "${our_run[@]}"
-            run_theirs "search $name $cores baseline $queues" "$cores" "$queues" "$(their_steal "$policy")" "${their_run[@]}"
+            run_ours "search $name $cores odeon $queues" "$cores" "$queues" "$policy" \
+                "${our_run[@]}"
+            run_theirs "search $name $cores baseline $queues" "$cores" "$queues" \
+                "$(their_steal "$policy")" "${their_run[@]}"
             [ -z "$QUICK" ] || break
         done
     done
@@ -187,7 +195,8 @@ search()
             key="search $name $cores $side $queues ns"
             [ -n "${VALUES[$key]-}" ] || continue
             value=$(least "$key")
-            echo "point=$name side=$side cores=$cores queues=$queues ns_per_msg=$value runs=$(wc -w <<<"${VALUES[$key]}")"
+            echo "point=$name side=$side cores=$cores queues=$queues ns_per_msg=$value" \
+                "runs=$(wc -w <<<"${VALUES[$key]}")"
             if [ -z "${low[$side]-}" ] || ! below "${low[$side]}" "$value"; then
                 low[$side]=$value
                 if [ $side = odeon ]; then BEST_OURS=$queues; else BEST_THEIRS=$queues; fi
@@ -207,7 +216,8 @@ ruler_for()
 
 rulers_equal()
 {
-    [ "$1" = - ] || awk -v a="$1" -v b="$2" -v f="$NEAR_FAR" 'BEGIN { exit !(a > 0 && b > 0 && a <= f * b && b <= f * a) }'
+    [ "$1" = - ] || awk -v a="$1" -v b="$2" -v f="$NEAR_FAR" \
+        'BEGIN { exit !(a > 0 && b > 0 && a <= f * b && b <= f * a) }'
 }
 
 # show NAME POLICY CORES KEY THEIR-KEY QUEUES THEIR-QUEUES BEFORE AFTER: the line that compares two
@@ -221,14 +231,18 @@ show()
     figure "$theirs ns" || return
     RATIO["$name $policy $cores"]=$(divide "$ours" "$M")
     NS["$name $policy $cores"]=$ours THEIR_NS["$name $policy $cores"]=$M
-    NOISE["$name $policy $cores"]=$(printf '%s\n' "${ours_spread%\%}" "${SPREAD%\%}" | sort -g | tail -n 1)
+    NOISE["$name $policy $cores"]=$(printf '%s\n' "${ours_spread%\%}" "${SPREAD%\%}" | sort -g |
+        tail -n 1)
     gulps=$(total "$key gulps") missed=$(total "$key missed_gulps")
     MISSED["$name $policy $cores"]="$gulps $missed"
-    echo "bench=$name policy=${policy%/*} mode=$mode cores=$cores queues=$6 ns_per_msg=$ours baseline_ns=$M baseline_queues=$7" \
-        "baseline_steal=$(their_steal "$policy") ratio=${RATIO["$name $policy $cores"]} runs=$ours_runs spread=$ours_spread" \
-        "baseline_spread=$SPREAD ruler_ns=$8/$9 ruler_equal=$(rulers_equal "$8" "$9" && echo yes || echo no)" \
-        "gulps=$gulps missed=$missed steals=$(total "$key steals") steal_attempts=$(total "$key steal_attempts")" \
-        "peak_kib=$(most "$key peak") baseline_peak_kib=$(most "$theirs peak") cpus=$(cpus_of "$cores")"
+    echo "bench=$name policy=${policy%/*} mode=$mode cores=$cores queues=$6" \
+        "ns_per_msg=$ours baseline_ns=$M baseline_queues=$7" \
+        "baseline_steal=$(their_steal "$policy") ratio=${RATIO["$name $policy $cores"]}" \
+        "runs=$ours_runs spread=$ours_spread baseline_spread=$SPREAD ruler_ns=$8/$9" \
+        "ruler_equal=$(rulers_equal "$8" "$9" && echo yes || echo no)" \
+        "gulps=$gulps missed=$missed steals=$(total "$key steals")" \
+        "steal_attempts=$(total "$key steal_attempts") peak_kib=$(most "$key peak")" \
+        "baseline_peak_kib=$(most "$theirs peak") cpus=$(cpus_of "$cores")"
 }
 
 # compare NAME CORES: the main comparison: the search, then pairs of full runs, A B A B.
@@ -244,14 +258,16 @@ compare()
         before=$(ruler_for "$cores")
         for ((i = 0; i < RUNS; i++)); do
             run_ours "$name $cores" "$cores" "$BEST_OURS" "$policy" "${FULL_OURS[@]}"
-            run_theirs "baseline $name $cores" "$cores" "$BEST_THEIRS" "$(their_steal "$policy")" "${FULL_THEIRS[@]}"
+            run_theirs "baseline $name $cores" "$cores" "$BEST_THEIRS" "$(their_steal "$policy")" \
+                "${FULL_THEIRS[@]}"
         done
         after=$(ruler_for "$cores")
         rulers_equal "$before" "$after" && break
         [ $try = 1 ] && in_time "$name-again" >/dev/null || break
         echo "again=$name cores=$cores ruler_ns=$before/$after"
     done
-    show "$name" "$policy" "$cores" "$name $cores" "baseline $name $cores" "$BEST_OURS" "$BEST_THEIRS" "$before" "$after"
+    show "$name" "$policy" "$cores" "$name $cores" "baseline $name $cores" "$BEST_OURS" \
+        "$BEST_THEIRS" "$before" "$after"
 }
 
 # compare_policies NAME CORES POLICY...: all of them in turn, round by round, with the numbers of
@@ -264,8 +280,10 @@ compare_policies()
     parameters "$name"
     ours=${OURS_AT["$name $cores"]-} theirs=${THEIRS_AT["$name $cores"]-}
     [ -n "$ours" ] || return
-    probe baseline "$cores" "$theirs" stealing && size "$FULL_MS" "$PROBED" && stealing=("${ARGS[@]}") || return
-    probe baseline "$cores" "$theirs" none && size "$FULL_MS" "$PROBED" && alone=("${ARGS[@]}") || return
+    probe baseline "$cores" "$theirs" stealing && size "$FULL_MS" "$PROBED" &&
+        stealing=("${ARGS[@]}") || return
+    probe baseline "$cores" "$theirs" none && size "$FULL_MS" "$PROBED" && alone=("${ARGS[@]}") ||
+        return
     for ((i = 0; i < POLICY_RUNS; i++)); do
         run_theirs "policies $name $cores on" "$cores" "$theirs" on "${stealing[@]}"
         run_theirs "policies $name $cores off" "$cores" "$theirs" off "${alone[@]}"
@@ -281,7 +299,8 @@ compare_policies()
         if [ -n "${REFUSED[$policy]-}" ]; then
             echo "bench=$name policy=${policy%/*} mode=${policy#*/} cores=$cores refused"
         elif [ "$policy" != "${MAIN:-$DEFAULT}" ]; then
-            show "$name" "$policy" "$cores" "$name $cores $policy" "policies $name $cores $(their_steal "$policy")" "$ours" "$theirs" \
+            show "$name" "$policy" "$cores" "$name $cores $policy" \
+                "policies $name $cores $(their_steal "$policy")" "$ours" "$theirs" \
                 "${before[$policy]-}" "${after[$policy]-}"
         fi
     done

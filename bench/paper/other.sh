@@ -27,17 +27,21 @@ wake()
     parks=$("$BUILD/bin/odeonctl" --socket "$(socket wake)" --json stats | json_number parks)
     odeon_run wake wake --n "$N_WAKES" --pause 1000 || return
     line=$LINE
-    parks=$(($("$BUILD/bin/odeonctl" --socket "$(socket wake)" --json stats | json_number parks) - parks))
+    parks=$(($("$BUILD/bin/odeonctl" --socket "$(socket wake)" --json stats |
+        json_number parks) - parks))
     stop_service wake
     bare=$(ruler wake --wakes "$N_WAKES")
     for key in p50 p90 p99 max; do
-        shown+=" ${key}_ns=$(field ${key}_ns "$line")" bare_shown+=" bare_${key}_ns=$(field ${key}_ns "$bare")"
+        shown+=" ${key}_ns=$(field ${key}_ns "$line")"
+        bare_shown+=" bare_${key}_ns=$(field ${key}_ns "$bare")"
     done
     RATIO["wake"]=$(divide "$(field p50_ns "$line")" "$(field p50_ns "$bare")")
-    echo "bench=wake policy=- mode=- cores=1 posts=$N_WAKES parks=$parks$shown$bare_shown ratio=${RATIO["wake"]}" \
+    echo "bench=wake policy=- mode=- cores=1 posts=$N_WAKES parks=$parks$shown$bare_shown" \
+        "ratio=${RATIO["wake"]}" \
         "ruler_ns=$before/$(ruler_line) cpus=$CPU_A,$CPU_B"
     # Each post but a few finds the worker parked, or this was another measurement.
-    [ "$parks" -ge $((N_WAKES * 9 / 10)) ] || trouble "wake: the worker was parked $parks times in $N_WAKES posts"
+    [ "$parks" -ge $((N_WAKES * 9 / 10)) ] ||
+        trouble "wake: the worker was parked $parks times in $N_WAKES posts"
 }
 
 # System calls that a process and its threads complete in SECONDS, but for the first second:
@@ -73,7 +77,8 @@ rest()
     percent=$(awk -v ns="$spent" -v s="$IDLE_S" 'BEGIN { printf "%.4f", ns / s / 1e7 }')
     below "$percent" 0.1 && [ "$calls" = 0 ] || ok=no
     IDLE_PERCENT=$percent IDLE_CALLS=$calls
-    echo "bench=idle workers=16 seconds=$IDLE_S cpu_percent=$percent bound_percent=0.1 syscalls=$calls strace_seconds=$IDLE_S idle_ok=$ok"
+    echo "bench=idle workers=16 seconds=$IDLE_S cpu_percent=$percent bound_percent=0.1" \
+        "syscalls=$calls strace_seconds=$IDLE_S idle_ok=$ok"
 }
 
 # The high-water marks of the executor benchmark's runs, whose processes have run nothing else.
@@ -85,7 +90,8 @@ memory()
         [ -n "$ours" ] && [ -n "$theirs" ] || continue
         key="memory $DEFAULT $cores"
         RATIO[$key]=$(divide "$ours" "$theirs")
-        echo "bench=memory policy=${DEFAULT%/*} mode=${DEFAULT#*/} cores=$cores queues=${OURS_AT["executor $cores"]} peak_kib=$ours" \
-            "baseline_peak_kib=$theirs baseline_queues=${THEIRS_AT["executor $cores"]} ratio=${RATIO[$key]} runs=$RUNS"
+        echo "bench=memory policy=${DEFAULT%/*} mode=${DEFAULT#*/} cores=$cores" \
+            "queues=${OURS_AT["executor $cores"]} peak_kib=$ours baseline_peak_kib=$theirs" \
+            "baseline_queues=${THEIRS_AT["executor $cores"]} ratio=${RATIO[$key]} runs=$RUNS"
     done
 }

@@ -23,13 +23,15 @@ function text(x, y, anchor, size, colour, what)
 {
     gsub(/&/, "\\&amp;", what)
     gsub(/</, "\\&lt;", what)
-    printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%d\" fill=\"%s\">%s</text>\n", x, y, anchor, size, colour, what
+    printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%d\"", x, y, anchor, size
+    printf " fill=\"%s\">%s</text>\n", colour, what
 }
 
 function line(x1, y1, x2, y2, colour, width, dash)
 {
-    printf "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"%s\"%s/>\n",
-        x1, y1, x2, y2, colour, width, dash != "" ? " stroke-dasharray=\"" dash "\"" : ""
+    printf "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"", x1, y1, x2, y2
+    printf " stroke=\"%s\" stroke-width=\"%s\"%s/>\n", colour, width,
+        dash != "" ? " stroke-dasharray=\"" dash "\"" : ""
 }
 
 # The step of an axis to `most` that has about five.
@@ -69,8 +71,10 @@ BEGIN {
     if (theirs == "")
         theirs = "baseline_ns"
     n_series = split("policy none baseline baseline_off", series_names, " ")
-    colour["policy"] = "#0072b2"; colour["none"] = "#56b4e9"; colour["baseline"] = "#d55e00"; colour["baseline_off"] = "#e69f00"
-    label["none"] = "Odeon, no stealing"; label["baseline"] = "baseline, stealing"; label["baseline_off"] = "baseline, no stealing"
+    colour["policy"] = "#0072b2"; colour["none"] = "#56b4e9"
+    colour["baseline"] = "#d55e00"; colour["baseline_off"] = "#e69f00"
+    label["none"] = "Odeon, no stealing"; label["baseline"] = "baseline, stealing"
+    label["baseline_off"] = "baseline, no stealing"
 }
 
 /^bench=/ && field("bench") == name && field(ours) != "" {
@@ -123,7 +127,8 @@ function gather(    i, p, c)
             bars[++n_bars] = p
             bar[n_bars] = field(ours) / scale
             spread[n_bars] = field("spread")
-            if (!((p == "none" ? "baseline_off" : "baseline") in across)) # the main comparison comes first
+            # the main comparison comes first
+            if (!((p == "none" ? "baseline_off" : "baseline") in across))
                 across[p == "none" ? "baseline_off" : "baseline"] = field(theirs) / scale
             if (bar[n_bars] > most_bar)
                 most_bar = bar[n_bars]
@@ -133,7 +138,8 @@ function gather(    i, p, c)
     }
 }
 
-function draw_cores(x, y, w, h,    step, top, v, i, j, s, px, py, from, last_x, last_y, column, shown)
+function draw_cores(x, y, w, h,
+    step, top, v, i, j, s, px, py, from, last_x, last_y, column, shown)
 {
     step = nice_step(most_over)
     top = step * int(most_over / step + 1)
@@ -149,8 +155,8 @@ function draw_cores(x, y, w, h,    step, top, v, i, j, s, px, py, from, last_x, 
         text(column[j], y + h + 18, "middle", 12, "#333333", cores[j])
     }
     text(x + w / 2, y + h + 38, "middle", 13, "#333333", "workers, each on a core of its own")
-    printf "<text transform=\"translate(%.1f,%.1f) rotate(-90)\" text-anchor=\"middle\" font-size=\"13\" fill=\"#333333\">%s</text>\n",
-        x - 52, y + h / 2, unit
+    printf "<text transform=\"translate(%.1f,%.1f) rotate(-90)\"", x - 52, y + h / 2
+    printf " text-anchor=\"middle\" font-size=\"13\" fill=\"#333333\">%s</text>\n", unit
     for (i = 1; i <= n_series; i++) {
         s = series_names[i]
         from = 0
@@ -161,9 +167,11 @@ function draw_cores(x, y, w, h,    step, top, v, i, j, s, px, py, from, last_x, 
             py = y + h - h * over[s, cores[j]] / top
             if (from)
                 line(last_x, last_y, px, py, colour[s], 2, s ~ /none|off/ ? "6 4" : "")
-            printf "<g><title>%s, %d: %s %s</title>", label[s], cores[j], number(over[s, cores[j]]), unit
-            printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\" stroke=\"%s\" stroke-width=\"2\"/></g>\n",
-                px, py, s ~ /none|off/ ? "#ffffff" : colour[s], colour[s]
+            printf "<g><title>%s, %d: %s %s</title>", label[s], cores[j],
+                number(over[s, cores[j]]), unit
+            printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\" fill=\"%s\"", px, py,
+                s ~ /none|off/ ? "#ffffff" : colour[s]
+            printf " stroke=\"%s\" stroke-width=\"2\"/></g>\n", colour[s]
             last_x = px
             last_y = py
             from = 1
@@ -187,14 +195,17 @@ function draw_policies(x, y, w, h,    step, top, v, i, px, py, room, c, s)
         line(px, y, px, y + h, "#dddddd", 1, "")
         text(px, y + h + 18, "middle", 12, "#333333", tick(v))
     }
-    text(x + w / 2, y + h + 38, "middle", 13, "#333333", unit ", " last (last == 1 ? " worker" : " workers"))
+    text(x + w / 2, y + h + 38, "middle", 13, "#333333",
+        unit ", " last (last == 1 ? " worker" : " workers"))
     room = h / n_bars
     for (i = 1; i <= n_bars; i++) {
         py = y + room * (i - 1) + room * 0.15
         c = bars[i] == "none" ? colour["none"] : colour["policy"]
         printf "<g><title>%s: %s %s, spread %s</title>", bars[i], number(bar[i]), unit, spread[i]
-        printf "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\" fill-opacity=\"%s\"/></g>\n",
-            x, py, w * bar[i] / top, room * 0.7, c, bars[i] == default_policy ? "1" : "0.6"
+        printf "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"", x, py,
+            w * bar[i] / top, room * 0.7
+        printf " fill=\"%s\" fill-opacity=\"%s\"/></g>\n", c,
+            bars[i] == default_policy ? "1" : "0.6"
         text(x - 8, py + room * 0.35 + 4, "end", 12, "#333333", bars[i])
         text(x + w * bar[i] / top + 5, py + room * 0.35 + 4, "start", 11, "#333333", number(bar[i]))
     }
@@ -202,7 +213,8 @@ function draw_policies(x, y, w, h,    step, top, v, i, px, py, room, c, s)
     for (i = 1; i <= n_series; i++) {
         s = series_names[i]
         if (s in across)
-            line(x + w * across[s] / top, y, x + w * across[s] / top, y + h, colour[s], 2, s == "baseline_off" ? "6 4" : "")
+            line(x + w * across[s] / top, y, x + w * across[s] / top, y + h, colour[s], 2,
+                s == "baseline_off" ? "6 4" : "")
     }
 }
 
@@ -210,7 +222,8 @@ END {
     if (n_lines == 0)
         exit 3
     gather()
-    print "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1040\" height=\"460\" viewBox=\"0 0 1040 460\" font-family=\"sans-serif\">"
+    printf "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1040\" height=\"460\""
+    print " viewBox=\"0 0 1040 460\" font-family=\"sans-serif\">"
     print "<rect width=\"1040\" height=\"460\" fill=\"#ffffff\"/>"
     text(520, 26, "middle", 17, "#000000", title)
     draw_cores(80, 100, 380, 300)

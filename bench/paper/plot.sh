@@ -55,5 +55,6 @@ draw()
 for figure in "${FIGURES[@]}"; do
     draw "${figure%%|*}" "${figure%%|*}" "${figure#*|}"
 done
-draw memory executor 'Memory: high-water mark of the executor benchmark' -v ours=peak_kib -v theirs=baseline_peak_kib -v kind=memory
+draw memory executor 'Memory: high-water mark of the executor benchmark' -v ours=peak_kib \
+    -v theirs=baseline_peak_kib -v kind=memory
 [ $DRAWN -gt 0 ]

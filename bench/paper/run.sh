@@ -37,7 +37,8 @@ SELF=paper/run.sh
 . bench/paper/compare.sh
 . bench/paper/other.sh
 
-ONLY='' SAVE='' CORES=(1 2) WITH_POLICIES=1 LIMIT_S=840 N_POST=4000000 N_TRIPS=100000 IDLE_PERCENT='' IDLE_CALLS='' SATURATED='' STATISTICS=''
+ONLY='' SAVE='' CORES=(1 2) WITH_POLICIES=1 LIMIT_S=840 N_POST=4000000 N_TRIPS=100000 \
+    IDLE_PERCENT='' IDLE_CALLS='' SATURATED='' STATISTICS=''
 ONE_CORE=(executor static_send dynamic_send pingpong_local repeat fan_in spawn_stop matrix)
 MORE_CORES=(executor repeat static_send dynamic_send pingpong_cross fan_in spawn_stop matrix
     balance_one balance_one_work balance_multi balance_multi_work)
@@ -72,17 +73,24 @@ wanted()
 describe_machine()
 {
     local commit version
-    commit=$(git rev-parse --short HEAD 2>/dev/null) && [ -z "$(git status --porcelain 2>/dev/null)" ] || commit+=${commit:+-changed}
+    commit=$(git rev-parse --short HEAD 2>/dev/null) &&
+        [ -z "$(git status --porcelain 2>/dev/null)" ] || commit+=${commit:+-changed}
     version=$(sed -n 's/^CMAKE_C_COMPILER:[^=]*=//p' "$BUILD/CMakeCache.txt" | head -n 1)
     say "Machine and build"
-    echo "cpu=\"$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)\" cpus_allowed=$(allowed_cpus | paste -sd,) cpus_used=$CPUS"
+    echo "cpu=\"$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)\"" \
+        "cpus_allowed=$(allowed_cpus | paste -sd,) cpus_used=$CPUS"
     echo "kernel=\"$(uname -srm)\" virtual=$(systemd-detect-virt 2>/dev/null || echo unknown)"
     echo "compiler=\"$($version --version 2>/dev/null | head -n 1)\""
     echo "flags=\"$(sed -n 's/^CMAKE_BUILD_TYPE:[^=]*=//p' "$BUILD/CMakeCache.txt")" \
-        "$(awk '/-c .*daemon\/engine\/turn\.c/ && match($0, /-O[^ ]*( -[^ ]*)*/) { print substr($0, RSTART, RLENGTH); exit }' \
-            "$BUILD/compile_commands.json" 2>/dev/null | sed 's/ -o .*//; s/ -o$//; s/ -W[^ ]*//g')\""
-    echo "commit=${commit:-none} version=\"$("$BUILD/bin/odeond" --version 2>/dev/null | head -n 1)\" date=$(date -u +%Y-%m-%dT%H:%MZ)"
-    echo "default_policy=${DEFAULT%/*} default_mode=${DEFAULT#*/} queues_tried=$(IFS=,; echo "${QUEUES[*]}") runs=$RUNS policy_runs=$POLICY_RUNS"
+        "$(awk '/-c .*daemon\/engine\/turn\.c/ && match($0, /-O[^ ]*( -[^ ]*)*/) {
+            print substr($0, RSTART, RLENGTH); exit
+        }' "$BUILD/compile_commands.json" 2>/dev/null |
+            sed 's/ -o .*//; s/ -o$//; s/ -W[^ ]*//g')\""
+    echo "commit=${commit:-none}" \
+        "version=\"$("$BUILD/bin/odeond" --version 2>/dev/null | head -n 1)\"" \
+        "date=$(date -u +%Y-%m-%dT%H:%MZ)"
+    echo "default_policy=${DEFAULT%/*} default_mode=${DEFAULT#*/}" \
+        "queues_tried=$(IFS=,; echo "${QUEUES[*]}") runs=$RUNS policy_runs=$POLICY_RUNS"
 }
 
 # The benchmarks with one number of cores; with the last one, every policy.
@@ -107,7 +115,8 @@ suite()
 saturated()
 {
     local line
-    line=$(bench/paper/saturated.sh --build "$BUILD" --cpus "$CPUS" ${QUICK:+--quick}) || trouble "saturated.sh has failed"
+    line=$(bench/paper/saturated.sh --build "$BUILD" --cpus "$CPUS" ${QUICK:+--quick}) ||
+        trouble "saturated.sh has failed"
     echo "$line"
     SATURATED=$(field percent "$(grep '^bench=saturated' <<<"$line")")
 }
@@ -117,7 +126,8 @@ statistics()
 {
     local line
     [ -n "$ONLY" ] || [ -x build/no-statistics/bin/odeon-executor ] || return
-    line=$(bench/paper/statistics_cost.sh --build "$BUILD" --cpus "$CPUS") || trouble "statistics_cost.sh has failed"
+    line=$(bench/paper/statistics_cost.sh --build "$BUILD" --cpus "$CPUS") ||
+        trouble "statistics_cost.sh has failed"
     echo "$line"
     STATISTICS=$(field percent "$line")
 }
@@ -156,7 +166,9 @@ missed_percent()
     local key
     for key in "${!MISSED[@]}"; do
         [[ $key = *" $DEFAULT "* ]] && echo "${MISSED[$key]}"
-    done | awk '$1 >= 10000 { p = 100 * $2 / $1; if (p > worst) worst = p; n++ } END { if (n) printf "%.4f\n", worst }'
+    done | awk '
+        $1 >= 10000 { p = 100 * $2 / $1; if (p > worst) worst = p; n++ }
+        END { if (n) printf "%.4f\n", worst }'
 }
 
 # Is the service's own policy slower than the baseline in any benchmark? Each with its own stealing,
@@ -166,18 +178,21 @@ table_of_all()
 {
     local name cores value bound label
     for cores in "${CORES[@]}"; do
-        for name in "${ONE_CORE[@]}" balance_one balance_one_work balance_multi balance_multi_work; do
+        for name in "${ONE_CORE[@]}" balance_one balance_one_work balance_multi \
+            balance_multi_work; do
             value=${RATIO["$name $DEFAULT $cores"]-}
             [ -n "$value" ] || continue
             label="not slower: $name, $cores core(s), ratio"
             if below "$value" 1; then
                 target "$label" "$value" 1
             else # slower, or within what the runs differ among themselves?
-                bound=$(awk -v s="${NOISE["$name $DEFAULT $cores"]}" 'BEGIN { printf "%.3f", 1 + s / 100 }')
+                bound=$(awk -v s="${NOISE["$name $DEFAULT $cores"]}" \
+                    'BEGIN { printf "%.3f", 1 + s / 100 }')
                 target "$label (spread)" "$value" "$bound"
             fi
             value=${THEIR_NS["$name none $cores"]-}
-            [ -z "$value" ] || target "    beside a baseline that does not steal" "$(divide "${NS["$name $DEFAULT $cores"]}" "$value")" 1
+            [ -z "$value" ] || target "    beside a baseline that does not steal" \
+                "$(divide "${NS["$name $DEFAULT $cores"]}" "$value")" 1
         done
     done
 }
@@ -206,7 +221,8 @@ table_of_targets()
     target "idle, system calls in $IDLE_S s" "$IDLE_CALLS" 0
     target 'statistics on over compiled out, instructions, percent' "$STATISTICS" 1
     table_of_all
-    [ -n "$STATISTICS" ] || echo "statistics are measured when asked for (--only statistics), or when build/no-statistics is there: a second build"
+    [ -n "$STATISTICS" ] || echo "statistics are measured when asked for (--only statistics)," \
+        "or when build/no-statistics is there: a second build"
     [ "$last" -gt 2 ] || echo "on two workers balance_one and balance_multi are one experiment"
 }
 
@@ -217,7 +233,8 @@ table_of_policies()
     say "Ratios to the baseline by policy, $cores cores (the baseline steals, but beside none)"
     printf '%-20s' ''
     for policy in "${POLICIES[@]}"; do
-        printf ' %10s' "$(sed 's/round-robin/rr/; s/longest-victim/longest/; s/locality/local/' <<<"$policy")"
+        printf ' %10s' \
+            "$(sed 's/round-robin/rr/; s/longest-victim/longest/; s/locality/local/' <<<"$policy")"
     done
     echo
     for name in "${MORE_CORES[@]}"; do
@@ -256,7 +273,8 @@ for name in ${ONLY//,/ }; do
     [[ " ${ONE_CORE[*]} ${MORE_CORES[*]} ${OTHERS[*]} " = *" $name "* ]] || die "no benchmark $name"
 done
 if [ -n "$QUICK" ]; then
-    FULL_MS=$SHORT_MS QUEUES=(1 16 64) RUNS=2 POLICY_RUNS=1 LIMIT_S=270 N_POST=500000 N_TRIPS=20000 N_WAKES=100 IDLE_S=3
+    FULL_MS=$SHORT_MS QUEUES=(1 16 64) RUNS=2 POLICY_RUNS=1 LIMIT_S=270 N_POST=500000 \
+        N_TRIPS=20000 N_WAKES=100 IDLE_S=3
 fi
 if [ -n "$SAVE" ]; then
     case $SAVE in /*) ;; *) SAVE=$FROM/$SAVE ;; esac
@@ -268,7 +286,8 @@ need_tools taskset awk timeout grep sed
 make_work_folder
 build_if_missing
 choose_cpus "$(printf '%s\n' 2 "${CORES[@]}" | sort -n | tail -n 1)"
-[ "${#CPU_LIST[@]}" -ge "${CORES[-1]}" ] || die "${CORES[-1]} workers want as many CPUs: there are $CPUS"
+[ "${#CPU_LIST[@]}" -ge "${CORES[-1]}" ] ||
+    die "${CORES[-1]} workers want as many CPUs: there are $CPUS"
 SECONDS=0
 default_policy
 describe_machine

@@ -47,13 +47,16 @@ for ((pair = 0; pair < PAIRS; pair++)); do
     order=("$DEFAULT" none)
     [ $((pair % 2)) = 0 ] || order=(none "$DEFAULT")
     for policy in "${order[@]}"; do
-        run_ours "$policy" $CORES "$QUEUES_EACH" "$policy" "${ARGS[@]}" && last=$(field ns_per_msg "$LINE") || exit 1
+        run_ours "$policy" $CORES "$QUEUES_EACH" "$policy" "${ARGS[@]}" &&
+            last=$(field ns_per_msg "$LINE") || exit 1
         if [ "$policy" = none ]; then off=$last; else on=$last; fi
     done
     add percent "$(awk -v on="$on" -v off="$off" 'BEGIN { printf "%.2f", 100 * (on / off - 1) }')"
 done
 figure percent || exit 1
-echo "bench=saturated policy=${DEFAULT%/*} mode=${DEFAULT#*/} cores=$CORES queues=$QUEUES_EACH pairs=$PAIRS" \
-    "on_ns=$(median "$DEFAULT ns") off_ns=$(median "none ns") percent=$M percent_least=$(least percent) percent_most=$(most percent)" \
+echo "bench=saturated policy=${DEFAULT%/*} mode=${DEFAULT#*/} cores=$CORES" \
+    "queues=$QUEUES_EACH pairs=$PAIRS" \
+    "on_ns=$(median "$DEFAULT ns") off_ns=$(median "none ns") percent=$M" \
+    "percent_least=$(least percent) percent_most=$(most percent)" \
     "steals=$(total "$DEFAULT steals") ruler_ns=$ruler_before/$(ruler_line) cpus=$(cpus_of $CORES)"
 exit $FAILED

@@ -27,11 +27,13 @@ count()
     cat >"$WORK/executor.sh" <<END
 #!/bin/sh
 case "\$*" in *--print*) exec "$executor/bin/odeon-executor" "\$@" ;; esac
-exec valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null --log-file="$WORK/instructions" "$executor/bin/odeon-executor" "\$@"
+exec valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null \\
+    --log-file="$WORK/instructions" "$executor/bin/odeon-executor" "\$@"
 END
     chmod +x "$WORK/executor.sh"
     # Small windows: the address space under valgrind is small.
-    EXECUTOR=$WORK/executor.sh need_service count workers=1 workers-max=1 "affinity=$CPU_A" queues-per-worker=16 spin-us=0 \
+    EXECUTOR=$WORK/executor.sh need_service count workers=1 workers-max=1 "affinity=$CPU_A" \
+        queues-per-worker=16 spin-us=0 \
         limit-bytes=8M outbox-bytes=8M backlog-bytes=1M
     odeon_run count "$NAME" "$@" || exit 1
     MESSAGES=$(field messages "$LINE")
@@ -47,7 +49,8 @@ per_message()
     count "$1" "${LITTLE[@]}"
     short=$COUNT messages=$MESSAGES
     count "$1" "${MORE[@]}"
-    PER_MESSAGE=$(awk -v i=$((COUNT - short)) -v m=$((MESSAGES - messages)) 'BEGIN { printf "%.3f", i / m }')
+    PER_MESSAGE=$(awk -v i=$((COUNT - short)) -v m=$((MESSAGES - messages)) \
+        'BEGIN { printf "%.3f", i / m }')
 }
 
 while [ $# -gt 0 ]; do
@@ -75,12 +78,17 @@ need_tools valgrind cmake taskset awk timeout
 make_work_folder
 build_if_missing
 choose_cpus
-{ cmake --preset release -B $OFF -DODEON_STATISTICS=OFF && cmake --build $OFF --target odeon-executor; } >"$WORK/build.log" 2>&1 ||
+{
+    cmake --preset release -B $OFF -DODEON_STATISTICS=OFF &&
+        cmake --build $OFF --target odeon-executor
+} >"$WORK/build.log" 2>&1 ||
     { tail -n 20 "$WORK/build.log" >&2; die "the build without statistics failed"; }
 PATIENCE_S=60
 per_message "$(realpath "$BUILD")"
 on=$PER_MESSAGE
 per_message "$(realpath $OFF)"
 echo "bench=statistics_cost of=$NAME instructions_on=$on instructions_off=$PER_MESSAGE" \
-    "percent=$(awk -v on="$on" -v off="$PER_MESSAGE" 'BEGIN { printf "%.2f", 100 * (on - off) / off }') bound_percent=1"
+    "percent=$(awk -v on="$on" -v off="$PER_MESSAGE" \
+        'BEGIN { printf "%.2f", 100 * (on - off) / off }')" \
+    "bound_percent=1"
 exit $FAILED

@@ -317,7 +317,10 @@ while [ $# -gt 0 ]; do
 done
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || { usage >&2; exit 2; }
 for tool in spin gcc timeout; do
-  command -v "$tool" >/dev/null || { echo "model: $tool not found (Debian packages: spin gcc coreutils)" >&2; exit 2; }
+  command -v "$tool" >/dev/null || {
+    echo "model: $tool not found (Debian packages: spin gcc coreutils)" >&2
+    exit 2
+  }
 done
 
 work=$(mktemp -d) || exit 2
@@ -328,7 +331,8 @@ trap 'exit 130' INT TERM
 
 # row NUMBER EXPECT SEARCH WHEN MODEL ARGS...: one row, in a folder and a process of its own
 row() {
-  local n=$1 expect=$2 search=$3 when=$4 model=$5 dir=$work/$1 mem limit=600 opt=-O2 why='' pid='' states start=$SECONDS cc=()
+  local n=$1 expect=$2 search=$3 when=$4 model=$5 dir=$work/$1 mem limit=600
+  local opt=-O2 why='' pid='' states start=$SECONDS cc=()
   shift 5
   case $when in quick) mem=3000 ;; full) mem=7000 limit=1800 ;; *) mem=13000 limit=3600 ;; esac
   [ "$expect" = breaks ] && opt=-O1
@@ -337,7 +341,8 @@ row() {
   [[ " $* " = *" -DREVERSE "* ]] && cc+=(-DREVERSE)
   mkdir "$dir" && cp "$here/$model.pml" "$dir" && cd "$dir" || exit 1
   trap '[ -n "$pid" ] && kill "$pid" 2>/dev/null; exit 1' TERM
-  if spin -a "$@" "$model.pml" >log 2>&1 && gcc -w "$opt" "${cc[@]}" -DCOLLAPSE -DMEMLIM=$mem -o pan pan.c >>log 2>&1; then
+  if spin -a "$@" "$model.pml" >log 2>&1 &&
+    gcc -w "$opt" "${cc[@]}" -DCOLLAPSE -DMEMLIM=$mem -o pan pan.c >>log 2>&1; then
     local arg=(-m1000000)
     [ "$search" = idle ] && arg+=(-l)
     timeout "$limit" ./pan "${arg[@]}" >out 2>&1 &
@@ -350,12 +355,16 @@ row() {
   states=$(sed -nE 's/^ *([0-9.e+]+) states, stored.*/\1/p' out)
   if [ -z "$why" ] && [ "$expect" = holds ]; then
     if grep -q 'max search depth too small' out; then why='depth limit reached'
-    elif grep -qE 'out of memory|memory exhausted|reached -DMEMLIM' out; then why="memory limit of $mem MB reached"
+    elif grep -qE 'out of memory|memory exhausted|reached -DMEMLIM' out; then
+      why="memory limit of $mem MB reached"
     elif ! grep -q 'errors: 0$' out; then why=$(grep -m1 '^pan:1' out); why=${why:-no result}
-    elif grep -qi 'search not completed' out || ! grep -q '^Full statespace search' out; then why='search not exhaustive'
+    elif grep -qi 'search not completed' out || ! grep -q '^Full statespace search' out; then
+      why='search not exhaustive'
     elif [ -z "$states" ]; then why='no result'; fi
   elif [ -z "$why" ]; then
-    grep -q 'errors: [1-9]' out && grep -qE '^pan:1: (assertion violated|invalid end state|non-progress cycle)' out || why='should fail but does not'
+    grep -q 'errors: [1-9]' out &&
+      grep -qE '^pan:1: (assertion violated|invalid end state|non-progress cycle)' out ||
+      why='should fail but does not'
   fi
   local note="${states:-0} states, $((SECONDS - start)) s"
   [ "$expect" = breaks ] && note="must fail; $note"

@@ -17,7 +17,9 @@ expect() { # MESSAGES RUNS BENCHMARK OPTIONS...
     shift 2
     lines=$("$client" "$@" --runs "$runs" --plugin "$plugin" 2>"$err")
     code=$?
-    right=$(printf '%s\n' "$lines" | grep -c "^bench=$1 cores=1 ns_per_msg=[0-9.]* messages=$messages\( p50_ns=[0-9]* p90_ns=[0-9]* p99_ns=[0-9]* max_ns=[0-9]*\)\?$")
+    latency='p50_ns=[0-9]* p90_ns=[0-9]* p99_ns=[0-9]* max_ns=[0-9]*'
+    right=$(printf '%s\n' "$lines" |
+        grep -c "^bench=$1 cores=1 ns_per_msg=[0-9.]* messages=$messages\( $latency\)\?$")
     if [ $code -ne 0 ] || [ "$right" -ne "$runs" ] || ! grep -q 'inproc: 0 actors left' "$err"; then
         echo "FAIL $* (exit $code, $right of $runs lines with $messages messages)"
         printf '%s\n' "$lines"

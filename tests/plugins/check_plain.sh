@@ -10,7 +10,8 @@ source=$3
 client=$4
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
-"$cxx" -std=c++17 -O2 -Wall -Wextra -Wpedantic -Wshadow -Werror -fPIC -fvisibility=hidden -shared -I"$include" \
+"$cxx" -std=c++17 -O2 -Wall -Wextra -Wpedantic -Wshadow -Werror -fPIC -fvisibility=hidden \
+    -shared -I"$include" \
     -o "$dir/plain.so" "$source" || exit 1
 sum=$("$client" - "$dir/plain.so" 1 2 39 2>"$dir/err")
 if [ "$sum" != 42 ]; then

@@ -24,18 +24,30 @@ for n in 24574 24575 24576 24577 49152 100000; do
     { printf 'begin '; letters $n; } >"$dir/long-last-$n"
 done
 # every position of a word against the end of a chunk
-awk 'BEGIN { for (i = 0; i < 60000; i++) { s = "w"; for (j = 0; j < i % 13; j++) s = s sprintf("%c", 97 + (i + j) % 26);
-     printf "%s%s", s, (i % 7 == 0) ? "\n" : " " } }' >"$dir/positions"
+awk 'BEGIN {
+    for (i = 0; i < 60000; i++) {
+        s = "w"
+        for (j = 0; j < i % 13; j++) s = s sprintf("%c", 97 + (i + j) % 26)
+        printf "%s%s", s, (i % 7 == 0) ? "\n" : " "
+    } }' >"$dir/positions"
 # many words, equal counts: the order of equals
-awk 'BEGIN { for (i = 0; i < 40000; i++) { n = i; s = ""; do { s = s sprintf("%c", 97 + n % 26); n = int(n / 26) } while (n > 0);
-     print s; if (i % 3 == 0) print s } }' >"$dir/many"
+awk 'BEGIN {
+    for (i = 0; i < 40000; i++) {
+        n = i
+        s = ""
+        do { s = s sprintf("%c", 97 + n % 26); n = int(n / 26) } while (n > 0)
+        print s
+        if (i % 3 == 0) print s
+    } }' >"$dir/many"
 
 for file in "$dir"/*; do
-    for options in "" "--shards 1 --splitters 1 --window 1" "--shards 28 --splitters 7 --window 3 --top 100000"; do
+    for options in "" "--shards 1 --splitters 1 --window 1" \
+        "--shards 28 --splitters 7 --window 3 --top 100000"; do
         name=$(basename "$file")
         # shellcheck disable=SC2086
         if ! "$client" "$file" --plugin "$plugin" --check $options >"$dir/out" 2>"$dir/err" ||
-            ! grep -q 'check: equal' "$dir/err" || ! grep -q 'inproc: 0 actors left' "$dir/err"; then
+            ! grep -q 'check: equal' "$dir/err" ||
+            ! grep -q 'inproc: 0 actors left' "$dir/err"; then
             echo "FAIL $name $options"
             cat "$dir/err"
             failed=1
@@ -56,7 +68,8 @@ fi
 
 # A crash in the middle: the counters lose what they have; that must be said, not printed.  (Lost
 # memory is a leak here.)
-ASAN_OPTIONS=detect_leaks=0 INPROC_CRASH=30 "$client" "$dir/many" --plugin "$plugin" >"$dir/ours" 2>"$dir/err"
+ASAN_OPTIONS=detect_leaks=0 INPROC_CRASH=30 "$client" "$dir/many" \
+    --plugin "$plugin" >"$dir/ours" 2>"$dir/err"
 code=$?
 if [ $code -ne 5 ] || [ -s "$dir/ours" ] || ! grep -q 'the result is incomplete' "$dir/err"; then
     echo "FAIL after a crash: exit $code"
@@ -86,7 +99,11 @@ expect 2 - --check
 expect 2
 "$client" "$dir/many" --plugin "$dir/many" >/dev/null 2>&1
 [ $? -eq 1 ] || { echo "FAIL a plugin that is none"; failed=1; }
-"$client" "$dir/case" --plugin "$plugin" --json 2>/dev/null | grep -q '"top":\[{"word":"the","count":3},{"word":"and","count":2}\]' ||
+"$client" "$dir/case" --plugin "$plugin" --json 2>/dev/null |
+    grep -q '"top":\[{"word":"the","count":3},{"word":"and","count":2}\]' ||
     { echo "FAIL json"; failed=1; }
-printf 'a b a' | "$client" - --plugin "$plugin" 2>/dev/null | head -1 | grep -q '^      2 a$' || { echo "FAIL stdin"; failed=1; }
+printf 'a b a' | "$client" - --plugin "$plugin" 2>/dev/null | head -1 | grep -q '^      2 a$' || {
+    echo "FAIL stdin"
+    failed=1
+}
 exit $failed

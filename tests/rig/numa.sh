@@ -66,10 +66,14 @@ done
 [ $# -gt 0 ] || [ -n "$PREPARE" ] || die "no command given (see --help)"
 [ ${#NODES[@]} -gt 0 ] || NODES=(1:512)
 
-[ "$(uname -m)" = x86_64 ] || impossible "the emulated machine is an x86-64, this one is $(uname -m)"
-command -v qemu-system-x86_64 >/dev/null || impossible "qemu is not installed (package qemu-system-x86)"
+[ "$(uname -m)" = x86_64 ] ||
+    impossible "the emulated machine is an x86-64, this one is $(uname -m)"
+command -v qemu-system-x86_64 >/dev/null ||
+    impossible "qemu is not installed (package qemu-system-x86)"
 BUSYBOX=$(command -v busybox) || impossible "busybox is not installed (package busybox-static)"
-if ldd "$BUSYBOX" >/dev/null 2>&1; then impossible "busybox needs libraries (package busybox-static)"; fi
+if ldd "$BUSYBOX" >/dev/null 2>&1; then
+    impossible "busybox needs libraries (package busybox-static)"
+fi
 if [ -n "${ODEON_RIG_CACHE-}" ]; then
     CACHE=$ODEON_RIG_CACHE
 elif [ "$(id -u)" = 0 ]; then
@@ -121,21 +125,26 @@ kernel_unpack()
 
 kernel_package()
 {
-    apt-cache depends linux-image-cloud-amd64 2>/dev/null | sed -n 's/.*Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1
+    apt-cache depends linux-image-cloud-amd64 2>/dev/null |
+        sed -n 's/.*Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1
 }
 
 kernel_fetch()
 {
     local name
     mkdir -p "$CACHE" || impossible "cannot write to $CACHE"
-    if [ -z "$(kernel_package)" ] && [ "$(id -u)" = 0 ]; then apt-get -qq update >"$WORK/apt" 2>&1 || true; fi
+    if [ -z "$(kernel_package)" ] && [ "$(id -u)" = 0 ]; then
+        apt-get -qq update >"$WORK/apt" 2>&1 || true
+    fi
     name=$(kernel_package)
     [ -n "$name" ] || impossible "the package lists know no linux-image-cloud-amd64"
     mkdir "$WORK/kernel"
-    (cd "$WORK/kernel" && apt-get -qq -o APT::Sandbox::User=root download "$name") >"$WORK/apt" 2>&1 ||
+    (cd "$WORK/kernel" && apt-get -qq -o APT::Sandbox::User=root download "$name") \
+        >"$WORK/apt" 2>&1 ||
         impossible "the package $name cannot be fetched: $(tail -n 1 "$WORK/apt")"
     dpkg-deb -x "$WORK"/kernel/*.deb "$WORK/kernel/tree"
-    kernel_unpack "$WORK"/kernel/tree/boot/vmlinuz-* >"$WORK/vmlinux" || die "cannot unpack the kernel of $name"
+    kernel_unpack "$WORK"/kernel/tree/boot/vmlinuz-* >"$WORK/vmlinux" ||
+        die "cannot unpack the kernel of $name"
     mv "$WORK/vmlinux" "$CACHE/vmlinux.$$"
     mv "$CACHE/vmlinux.$$" "$CACHE/vmlinux"
     rm -rf "$WORK/kernel"
@@ -219,7 +228,8 @@ make_machine()
     # A node with processors is a package.
     [ "$packages" -gt 0 ] || die "a machine needs a processor"
     cores=$((first / packages))
-    [ $((cores * packages)) = "$first" ] || die "nodes with processors must have the same number of them"
+    [ $((cores * packages)) = "$first" ] ||
+        die "nodes with processors must have the same number of them"
     MACHINE+=(-m "${memory}M" -smp "$first,sockets=$packages,cores=$cores,threads=1")
 }
 
@@ -228,9 +238,12 @@ started=$(now_ms)
 make_tree "$@"
 make_machine
 touch "$WORK/console" "$WORK/output"
-qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max,la57=off -nodefaults -no-user-config -display none -no-reboot \
-    "${MACHINE[@]}" -serial "file:$WORK/console" -serial "file:$WORK/output" -kernel "$CACHE/vmlinux" -initrd "$WORK/initrd" \
-    -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr audit=0 random.trust_cpu=1 no_timer_check \
+qemu-system-x86_64 -M q35 -accel tcg,thread=multi -cpu max,la57=off \
+    -nodefaults -no-user-config -display none -no-reboot \
+    "${MACHINE[@]}" -serial "file:$WORK/console" -serial "file:$WORK/output" \
+    -kernel "$CACHE/vmlinux" -initrd "$WORK/initrd" \
+    -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr audit=0 \
+random.trust_cpu=1 no_timer_check \
 cryptomgr.notests rcupdate.rcu_expedited=1 numa_balancing=disable" </dev/null >"$WORK/log" 2>&1 &
 QEMU=$!
 
@@ -242,12 +255,14 @@ complain()
 
 until grep -q '^rig-booted' "$WORK/output"; do
     kill -0 "$QEMU" 2>/dev/null || { complain; die "the machine ended before the command began"; }
-    [ "$(now_ms)" -lt $((started + BOOT_S * 1000)) ] || { complain; die "not booted after $BOOT_S s"; }
+    [ "$(now_ms)" -lt $((started + BOOT_S * 1000)) ] ||
+        { complain; die "not booted after $BOOT_S s"; }
     sleep 0.05
 done
 booted=$(now_ms)
 while kill -0 "$QEMU" 2>/dev/null; do
-    [ "$(now_ms)" -lt $((booted + (COMMAND_S + 20) * 1000)) ] || { complain; die "the machine did not end"; }
+    [ "$(now_ms)" -lt $((booted + (COMMAND_S + 20) * 1000)) ] ||
+        { complain; die "the machine did not end"; }
     sleep 0.05
 done
 wait "$QEMU" || true
@@ -256,7 +271,8 @@ QEMU=''
 sed -e '/^rig-booted/d' -e '/^rig-status /d' "$WORK/output"
 rc=$(sed -n 's/^rig-status \([0-9]*\).*/\1/p' "$WORK/output" | tail -n 1)
 [ -n "$rc" ] || { complain; die "the machine went down while the command ran"; }
-[ -n "$QUIET" ] || echo "numa.sh: boot $((booted - started)) ms, command $(($(now_ms) - booted)) ms, exit $rc" >&2
+[ -n "$QUIET" ] ||
+    echo "numa.sh: boot $((booted - started)) ms, command $(($(now_ms) - booted)) ms, exit $rc" >&2
 [ "$rc" != 143 ] || rc=124 # what busybox says when it ran out of time
 cleanup
 trap - EXIT

@@ -59,13 +59,16 @@ now_ms()
 # takes over
 
 # The machine's own units (databases, timers, terminals), and what has no sense without hardware.
-UNITS_OFF=(getty.target systemd-logind.service systemd-journald-audit.socket systemd-update-utmp.service
-    systemd-update-utmp-runlevel.service systemd-udevd.service systemd-udev-trigger.service systemd-sysctl.service
-    systemd-modules-load.service systemd-binfmt.service systemd-hwdb-update.service systemd-journal-catalog-update.service
-    systemd-update-done.service ldconfig.service systemd-random-seed.service systemd-networkd.service
-    systemd-resolved.service systemd-timesyncd.service systemd-sysusers.service systemd-firstboot.service
-    systemd-pcrphase.service systemd-pcrphase-sysinit.service dev-hugepages.mount sys-kernel-debug.mount
-    sys-kernel-tracing.mount sys-fs-fuse-connections.mount sys-kernel-config.mount proc-sys-fs-binfmt_misc.automount)
+UNITS_OFF=(getty.target systemd-logind.service systemd-journald-audit.socket
+    systemd-update-utmp.service systemd-update-utmp-runlevel.service systemd-udevd.service
+    systemd-udev-trigger.service systemd-sysctl.service systemd-modules-load.service
+    systemd-binfmt.service systemd-hwdb-update.service systemd-journal-catalog-update.service
+    systemd-update-done.service ldconfig.service systemd-random-seed.service
+    systemd-networkd.service systemd-resolved.service systemd-timesyncd.service
+    systemd-sysusers.service systemd-firstboot.service systemd-pcrphase.service
+    systemd-pcrphase-sysinit.service dev-hugepages.mount sys-kernel-debug.mount
+    sys-kernel-tracing.mount sys-fs-fuse-connections.mount sys-kernel-config.mount
+    proc-sys-fs-binfmt_misc.automount)
 
 inside_mount_kernel()
 {
@@ -115,7 +118,8 @@ inside_configure_systemd()
     done
     printf '%s\n' '[Journal]' 'Storage=volatile' 'RateLimitIntervalSec=0' 'ReadKMsg=no' 'Audit=no' \
         >"$root/run/systemd/journald.conf.d/rig.conf"
-    printf '%s\n' '[Unit]' 'Description=Test rig' 'Requires=basic.target' 'After=basic.target dbus.socket' \
+    printf '%s\n' '[Unit]' 'Description=Test rig' 'Requires=basic.target' \
+        'After=basic.target dbus.socket' \
         'Wants=dbus.socket' 'AllowIsolate=yes' >"$root/etc/systemd/system/rig.target"
 }
 
@@ -137,7 +141,9 @@ inside()
     [ "$out" = - ] || mount --bind "$out" "$root/rig/out"
     if [ "$source" != - ]; then
         mkdir "$work/source-upper" "$work/source-overlay"
-        mount -t overlay overlay -o "lowerdir=$source,upperdir=$work/source-upper,workdir=$work/source-overlay" "$root/rig/src"
+        mount -t overlay overlay \
+            -o "lowerdir=$source,upperdir=$work/source-upper,workdir=$work/source-overlay" \
+            "$root/rig/src"
     fi
     hostname rig
     cd "$root"
@@ -145,9 +151,11 @@ inside()
     umount -l .
     cd /
     mount --make-rshared / # as on a booted system; units with credentials need it
-    drop=-sys_time,-sys_module,-sys_rawio,-syslog,-sys_boot,-audit_control,-audit_read,-audit_write,-wake_alarm
+    drop=-sys_time,-sys_module,-sys_rawio,-syslog,-sys_boot
+        drop+=,-audit_control,-audit_read,-audit_write,-wake_alarm
     drop=$drop,-block_suspend,-mac_admin,-mac_override
-    exec env -i container=rig TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    exec env -i container=rig TERM=dumb \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
         setpriv --bounding-set "$drop" /lib/systemd/systemd --unit=rig.target --show-status=false
 }
 if [ "${1-}" = --inside ]; then
@@ -272,7 +280,8 @@ wait_for_boot()
         for pid in $(cat "/proc/$HOLD/task/$HOLD/children" 2>/dev/null); do
             if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = systemd ]; then INIT=$pid; fi
         done
-        [ "$(now_ms)" -lt "$deadline" ] || { cat "$WORK.log" >&2; die "no systemd after $BOOT_S s"; }
+        [ "$(now_ms)" -lt "$deadline" ] ||
+            { cat "$WORK.log" >&2; die "no systemd after $BOOT_S s"; }
         [ -n "$INIT" ] || sleep 0.02
     done
     until [ "$state" = running ] || [ "$state" = degraded ]; do
@@ -299,8 +308,10 @@ rc=0
 # In the background, so that a signal to this script is acted on at once.
 # shellcheck disable=SC2016 # the inner shells' variables
 bash -c 'echo 0 >"$1"; shift; exec "$@"' _ "$CGROUP/init.scope/cgroup.procs" \
-    nsenter -t "$INIT" --all -- env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    timeout --foreground -k 10 "$COMMAND_S" systemd-run --quiet --wait --pipe --collect --service-type=exec --unit=rig-command \
+    nsenter -t "$INIT" --all -- \
+    env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    timeout --foreground -k 10 "$COMMAND_S" \
+    systemd-run --quiet --wait --pipe --collect --service-type=exec --unit=rig-command \
     -p WorkingDirectory=$folder -p TimeoutStopSec=5s "${ENVIRONMENT[@]}" \
     -- /bin/sh -c '"$@"; echo $? >/rig/ctl/status' sh "$@" <&0 9>&- &
 wait $! || rc=$?
@@ -315,5 +326,7 @@ fi
 [ -z "$JOURNAL" ] || enter journalctl --no-pager -o short-precise >"$JOURNAL" || true
 cleanup
 trap - EXIT
-[ -n "$QUIET" ] || echo "rig.sh: boot $((booted - started)) ms, command $((ended - booted)) ms, end $(($(now_ms) - ended)) ms, exit $rc" >&2
+[ -n "$QUIET" ] ||
+    echo "rig.sh: boot $((booted - started)) ms, command $((ended - booted)) ms," \
+        "end $(($(now_ms) - ended)) ms, exit $rc" >&2
 exit "$rc"

@@ -32,7 +32,8 @@ package()
 {
     local folder=$1
     shift
-    if ! (cd "$STAGE" && cpack --config "$BUILD/CPackConfig.cmake" -B "$STAGE/$folder" "$@") >"$STAGE/$folder.log" 2>&1; then
+    if ! (cd "$STAGE" && cpack --config "$BUILD/CPackConfig.cmake" -B "$STAGE/$folder" "$@") \
+        >"$STAGE/$folder.log" 2>&1; then
         cat "$STAGE/$folder.log"
         echo "not ok 1 - packages are made"
         exit 1
@@ -58,7 +59,8 @@ if [ "$SCRIPT" = test_systemd_package.sh ]; then
 fi
 
 rc=0
-bash "$HERE/rig.sh" --dir "$STAGE" --journal "$STAGE/journal" --boot-timeout 90 --timeout 240 -- bash "./$SCRIPT" || rc=$?
+bash "$HERE/rig.sh" --dir "$STAGE" --journal "$STAGE/journal" --boot-timeout 90 --timeout 240 \
+    -- bash "./$SCRIPT" || rc=$?
 if [ $rc != 0 ] && [ $rc != 77 ] && [ -s "$STAGE/journal" ]; then
     echo "-- the journal's end:"
     tail -n 40 "$STAGE/journal"

@@ -34,7 +34,9 @@ executor_is_not()
 service_start()
 {
     local options=() setting
-    for setting in actors=4096 limit-bytes=16M outbox-bytes=4M "$@"; do options+=(--set "$setting"); done
+    for setting in actors=4096 limit-bytes=16M outbox-bytes=4M "$@"; do
+        options+=(--set "$setting")
+    done
     ./odeond --foreground --plugin /rig/wordcount.so "${options[@]}" >$LOG 2>&1 &
     echo $! >/tmp/service # this may be a shell below the one that stops it
     eventually 20 log_has 'workers, .* queues each' && eventually 20 executor_find
@@ -53,7 +55,8 @@ service_stop()
 # Messages through all actors; 27 words a line.
 count_words()
 {
-    ./odeon-wordcount /tmp/text --shards 8 --splitters 4 >/tmp/words 2>&1 || { cat /tmp/words; return 1; }
+    ./odeon-wordcount /tmp/text --shards 8 --splitters 4 >/tmp/words 2>&1 ||
+        { cat /tmp/words; return 1; }
     grep -E '(^|[^0-9])6000 the$' /tmp/words || { cat /tmp/words; return 1; }
 }
 
@@ -62,7 +65,8 @@ count_words()
 # The CPUs of threads that are bound to one, in order.
 bound_cpus()
 {
-    sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\)$/\1/p' "/proc/$EXECUTOR"/task/*/status | sort -n | tr '\n' ' '
+    sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\)$/\1/p' "/proc/$EXECUTOR"/task/*/status |
+        sort -n | tr '\n' ' '
 }
 
 workers_are_on()
@@ -131,7 +135,8 @@ lies_interleaved()
     read -r n0 n1 n2 <<<"$(pages 'interleave:0-1')"
     echo "pages of interleaved mappings: $n0 $n1 $n2"
     segment_maps
-    [ "$n2" = 0 ] && [ $((n0 + n1)) -ge 16 ] && [ $((n0 * 3)) -ge $((n1 * 2)) ] && [ $((n1 * 3)) -ge $((n0 * 2)) ]
+    [ "$n2" = 0 ] && [ $((n0 + n1)) -ge 16 ] && [ $((n0 * 3)) -ge $((n1 * 2)) ] &&
+        [ $((n1 * 3)) -ge $((n0 * 2)) ]
 }
 
 lies_by_touch()
@@ -172,7 +177,8 @@ check "memory of workers of node 0 lies there" lies_local 0
 check "memory of workers of node 1 lies there" lies_local 1
 
 check "a core is taken offline" cpu_set_online 3 0
-check "the log says whose it was, and where it goes" eventually 10 log_has 'CPU 3 may not be used any more: worker 3 goes on on CPU 2'
+check "the log says whose it was, and where it goes" eventually 10 \
+    log_has 'CPU 3 may not be used any more: worker 3 goes on on CPU 2'
 check "its worker is bound to the neighbour" eventually 10 workers_are_on "0 1 2 2"
 check "messages are counted without it" count_words
 check "the core comes back" cpu_set_online 3 1
@@ -180,14 +186,16 @@ check "the log says so" eventually 10 log_has 'CPU 3 may be used again: worker 3
 check "its worker is bound to it again" eventually 10 workers_are_on "0 1 2 3"
 
 check "the cpuset shrinks to one node" cpuset_allow 0-1
-check "the log names what is lost" eventually 10 log_has 'CPU 2 may not be used any more: worker 2 goes on on CPU [01]'
+check "the log names what is lost" eventually 10 \
+    log_has 'CPU 2 may not be used any more: worker 2 goes on on CPU [01]'
 check "workers share what is left" eventually 10 workers_are_on "0 0 1 1"
 check "messages are counted with half the machine" count_words
 check "the cpuset grows again" cpuset_allow 0-3
 check "workers are bound as before" eventually 10 workers_are_on "0 1 2 3"
 check "the service ends" service_stop
 
-check "a start with a list of one CPU" service_start queues-per-worker=4 workers=1 workers-max=1 affinity=2
+check "a start with a list of one CPU" \
+    service_start queues-per-worker=4 workers=1 workers-max=1 affinity=2
 executor_find
 check "the worker is bound to it" workers_are_on "2"
 check "messages are counted by one worker" count_words
@@ -195,7 +203,8 @@ check "all of its memory lies on its node" lies_local 1
 check "nothing is meant for the other" nothing_for 0
 check "the service ends, the list too" service_stop
 
-check "a start with memory interleaved" service_start queues-per-worker=4 workers=2 workers-max=2 affinity=0,3 memory=interleave
+check "a start with memory interleaved" \
+    service_start queues-per-worker=4 workers=2 workers-max=2 affinity=0,3 memory=interleave
 executor_find
 check "messages are counted, interleaved" count_words
 check "memory lies on both nodes alike" lies_interleaved
@@ -209,7 +218,8 @@ check "the core of the list comes back" cpu_set_online 3 1
 check "to the worker that it belongs to" eventually 10 workers_are_on "0 3"
 check "the service ends, interleaved" service_stop
 
-check "a start with memory where it is touched" service_start queues-per-worker=4 workers=1 workers-max=1 affinity=3 memory=first-touch
+check "a start with memory where it is touched" \
+    service_start queues-per-worker=4 workers=1 workers-max=1 affinity=3 memory=first-touch
 executor_find
 check "messages are counted, untold" count_words
 check "memory lies where the worker runs" lies_by_touch

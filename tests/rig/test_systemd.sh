@@ -41,13 +41,15 @@ refused_to_nobody()
 {
     local text
     # For the right reason: a missing program would be no proof.
-    ! text=$(setpriv --reuid=12345 --regid=12345 --clear-groups odeonctl status 2>&1) && echo "$text" | grep 'may not use'
+    ! text=$(setpriv --reuid=12345 --regid=12345 --clear-groups odeonctl status 2>&1) &&
+        echo "$text" | grep 'may not use'
 }
 
 # The last one that was spawned.
 stop_echo()
 {
-    odeonctl actor stop "$(odeonctl actor list --type probe_echo | grep -oE '^ *[0-9]+\.[0-9]+' | tail -n 1)"
+    odeonctl actor stop \
+        "$(odeonctl actor list --type probe_echo | grep -oE '^ *[0-9]+\.[0-9]+' | tail -n 1)"
 }
 
 # A text whose words are known, counted by the client.
@@ -76,7 +78,8 @@ check "systemctl knows the unit" systemctl cat odeond
 check "the units are without mistakes" systemd-analyze verify odeond.service odeond.socket
 check "its exposure is at most 2.0" exposed_little
 check "the message catalogue is taken" journalctl --update-catalog
-check "systemctl start" systemctl start odeond || journalctl --no-pager -u odeond -n 30 | sed 's/^/# /'
+check "systemctl start" systemctl start odeond ||
+    journalctl --no-pager -u odeond -n 30 | sed 's/^/# /'
 check "it is active" systemctl is-active odeond
 check "it tells when it is ready" property Type notify
 check "status answers at once" odeonctl status
@@ -86,7 +89,8 @@ check "another user is refused by the service, with a reason" refused_to_nobody
 check "the processes are not root's" run_as odeon
 check "the statistics can be read by everybody" mode_is /run/odeon/stats 644
 check "a plugin is loaded" odeonctl plugin load "$PWD/wordcount.so"
-check "the journal knows the plugin as a field" journal_event "$(event PLUGIN_LOADED)" ODEON_PLUGIN=wordcount
+check "the journal knows the plugin as a field" \
+    journal_event "$(event PLUGIN_LOADED)" ODEON_PLUGIN=wordcount
 check "and not as that of another" no_journal_event "$(event PLUGIN_LOADED)" ODEON_PLUGIN=other
 check "a client posts and gets the right answer" count_words
 
@@ -111,7 +115,8 @@ check "numbers flow" numbers_flow
 check "their echo is stopped" stop_echo
 check "the loss is seen" numbers_are_missing
 check "the death of the executor is an event" journal_event "$(event EXECUTOR_DIED)"
-check "the catalogue says what it means" explained "$(event EXECUTOR_DIED)" "no message is lost, none is processed twice"
+check "the catalogue says what it means" \
+    explained "$(event EXECUTOR_DIED)" "no message is lost, none is processed twice"
 
 check "systemctl stop" systemctl stop odeond
 check "it is inactive" property ActiveState inactive

@@ -36,7 +36,8 @@ check "a first client is answered" odeonctl status
 check "the service runs" eventually 30 property ActiveState active
 check "it is stopped" systemctl stop odeond.service
 check "the next client starts it again" odeonctl status
-check "up to the end: a reload of a service that is still starting would be taken for its start" eventually 30 property ActiveState active
+check "up to the end: a reload of a service that is still starting would be taken for its start" \
+    eventually 30 property ActiveState active
 check "being ready is an event" journal_event "$(event SERVICE_READY)"
 
 check "a setting is changed by a reload" configure 'throughput = 77'
@@ -46,7 +47,8 @@ check "that is an event" journal_event "$(event RELOAD_APPLIED)"
 main=$(number_of MainPID)
 check "a reload has one good and one wrong setting" configure 'throughput = 88' 'spin-us = much'
 check "systemctl reload" systemctl reload odeond
-check "the journal says that nothing is changed" eventually 30 journal_event "$(event RELOAD_REFUSED)"
+check "the journal says that nothing is changed" \
+    eventually 30 journal_event "$(event RELOAD_REFUSED)"
 check "the good one is not in force" setting_is throughput 77
 check "the service is active, with the same process" property MainPID "$main"
 check "the catalogue says what to do" explained "$(event RELOAD_REFUSED)" 'odeond --check'
@@ -64,16 +66,20 @@ check "an actor is spawned" odeonctl actor spawn probe_ledger --name victim
 # the executor may be gone before it has answered
 odeonctl actor send victim probe_crash attempts=1 >/dev/null 2>&1
 check "plugin and actor type are fields of the journal" \
-    eventually 30 journal_event "$(event HANDLER_CRASHED)" ODEON_PLUGIN=probe ODEON_ACTOR_TYPE=probe_ledger
+    eventually 30 journal_event "$(event HANDLER_CRASHED)" \
+        ODEON_PLUGIN=probe ODEON_ACTOR_TYPE=probe_ledger
 check "other types are not" no_journal_event "$(event HANDLER_CRASHED)" ODEON_ACTOR_TYPE=probe_echo
-check "the catalogue's text names the plugin" explained "$(event HANDLER_CRASHED)" 'A handler of plugin probe has crashed'
+check "the catalogue's text names the plugin" \
+    explained "$(event HANDLER_CRASHED)" 'A handler of plugin probe has crashed'
 check "the executor's return is an event" eventually 30 journal_event "$(event EXECUTOR_BACK)"
-check "what a handler logs has its type" odeonctl actor send victim probe_note level=5 text=remarkable
+check "what a handler logs has its type" \
+    odeonctl actor send victim probe_note level=5 text=remarkable
 check "and can be found by it" eventually 30 journal_line ODEON_ACTOR_TYPE=probe_ledger remarkable
 check "after so many crashes a type is not run any more" odeonctl executor set quarantine-crashes=1
 odeonctl actor send victim probe_crash attempts=9 >/dev/null 2>&1
 check "that is an event, too, with its type" \
-    eventually 30 journal_event "$(event TYPE_QUARANTINED)" ODEON_PLUGIN=probe ODEON_ACTOR_TYPE=probe_ledger
+    eventually 30 journal_event "$(event TYPE_QUARANTINED)" \
+        ODEON_PLUGIN=probe ODEON_ACTOR_TYPE=probe_ledger
 check "systemctl stop" systemctl stop odeond.socket odeond.service
 echo "1..$COUNT"
 [ $BROKEN = 0 ]

@@ -46,7 +46,8 @@ kill_again_and_again()
 
 processed()
 {
-    odeonctl --json stats | grep -oE '"messages_processed": *[0-9]+' | head -n 1 | grep -oE '[0-9]+$'
+    odeonctl --json stats | grep -oE '"messages_processed": *[0-9]+' | head -n 1 |
+        grep -oE '[0-9]+$'
 }
 processed_is_above()
 {
@@ -100,7 +101,8 @@ check "going on is an event" journal_event "$(event STATE_RESUMED)"
 check "the plugin has not been loaded again by anybody" bash -c 'odeonctl plugin list | grep probe'
 check "the setting is in force" eventually 30 setting_is throughput 77
 check "the statistics have gone on" processed_is_above "$before"
-check "the client's end has freed what was kept for it" eventually 30 is_below NFileDescriptorStore 8
+check "the client's end has freed what was kept for it" \
+    eventually 30 is_below NFileDescriptorStore 8
 
 check "systemctl stop" systemctl stop odeond
 check "nothing is kept" eventually 30 property NFileDescriptorStore 0

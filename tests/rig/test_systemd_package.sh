@@ -14,7 +14,9 @@ CONFIGURATION=/etc/odeon/odeond.conf
 list_files()
 {
     find /etc /usr /var /run/odeon -xdev 2>/dev/null |
-        grep -vE '^/var/(lib/dpkg|cache|log|tmp)/|^/etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$|^/etc/\.pwd\.lock$|^/etc/ld\.so\.cache' |
+        grep -vE -e '^/var/(lib/dpkg|cache|log|tmp)/' \
+            -e '^/etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$' \
+            -e '^/etc/\.pwd\.lock$|^/etc/ld\.so\.cache' |
         sort
 }
 same_files()
@@ -43,15 +45,19 @@ journalctl --update-catalog
 list_files >files.before
 
 check "the package is installed" dpkg -i first/odeon_*.deb
-check "it has a user, without a home and a shell" bash -c 'getent passwd odeon | grep "/usr/sbin/nologin$"'
+check "it has a user, without a home and a shell" \
+    bash -c 'getent passwd odeon | grep "/usr/sbin/nologin$"'
 check "the service runs" eventually 30 systemctl is-active odeond
 check "it will be started with the machine" systemctl is-enabled odeond.service
 check "so will its socket" systemctl is-enabled odeond.socket
 check "it answers" odeonctl status
 check "its manual is there" [ -s /usr/share/man/man8/odeond.8 ]
-check "the catalogue knows its events" bash -c "journalctl --list-catalog | grep $(event EXECUTOR_DIED)"
+check "the catalogue knows its events" \
+    bash -c "journalctl --list-catalog | grep $(event EXECUTOR_DIED)"
 check "the package with the headers is installed" dpkg -i first/libodeon-dev_*.deb
-check "a client compiles and links" cc -o probe -include odeon/client.h -x c - -lodeon <<<'int main(void) { return !odeon_error_text(); }'
+check "a client compiles and links" \
+    cc -o probe -include odeon/client.h -x c - -lodeon \
+    <<<'int main(void) { return !odeon_error_text(); }'
 check "and runs" ./probe
 check "every file is as it was packed" dpkg --verify odeon
 
@@ -60,7 +66,8 @@ numbers_begin
 check "numbers flow" numbers_flow
 main=$(number_of MainPID)
 echo '# mine' >>$CONFIGURATION
-check "a build with another version is installed" dpkg -i --force-confold --force-depends second/odeon_*.deb
+check "a build with another version is installed" \
+    dpkg -i --force-confold --force-depends second/odeon_*.deb
 check "it is the one that is there now" installed odeon 99.0
 check "and the one that runs" eventually 30 runs_what_is_installed
 check "another odeond, that is" main_is_not "$main"

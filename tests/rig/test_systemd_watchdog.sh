@@ -26,7 +26,8 @@ uptime_us()
 # busy WORKER SECONDS: that worker is in a handler for so long.
 busy()
 {
-    odeonctl actor spawn probe_ledger --name "busy$1.$2" --pinned="$1" && odeonctl actor send "busy$1.$2" probe_work ns="$2"000000000
+    odeonctl actor spawn probe_ledger --name "busy$1.$2" --pinned="$1" &&
+        odeonctl actor send "busy$1.$2" probe_work ns="$2"000000000
 }
 
 service_is()
@@ -35,7 +36,8 @@ service_is()
 }
 
 mkdir -p /etc/odeon
-printf '%s\n' '[odeond]' 'drain-timeout-ms = 100' '[executor]' 'workers = 2' 'affinity = none' >/etc/odeon/odeond.conf
+printf '%s\n' '[odeond]' 'drain-timeout-ms = 100' '[executor]' 'workers = 2' 'affinity = none' \
+    >/etc/odeon/odeond.conf
 install_tree
 drop_in WatchdogSec=3s
 check "systemctl start" systemctl start odeond
@@ -44,7 +46,8 @@ check "a plugin is loaded" odeonctl plugin load "$PWD/probe.so"
 numbers_begin
 check "numbers flow" numbers_flow
 begun=$(uptime_us)
-check "the watchdog is fed while nothing is to be done" eventually 30 fed_after $((begun + PERIOD_US))
+check "the watchdog is fed while nothing is to be done" \
+    eventually 30 fed_after $((begun + PERIOD_US))
 check "one handler of two takes long" busy 0 12
 begun=$(uptime_us)
 check "the watchdog is fed all the same" eventually 30 fed_after $((begun + 2 * PERIOD_US))
@@ -80,7 +83,8 @@ check "numbers flow" numbers_flow
 check "the executor's program is gone" mv "$program" "$program.away"
 check "the executor dies" bash -c "kill -9 $(executor_pid)"
 check "the watchdog fires" eventually 60 is_above NRestarts "$fourth"
-check "no start succeeds, and the service manager does not give up" eventually 60 is_above NRestarts $((fourth + 3))
+check "no start succeeds, and the service manager does not give up" \
+    eventually 60 is_above NRestarts $((fourth + 3))
 check "the program is back" mv "$program.away" "$program"
 check "the service is there again, by itself" eventually 60 odeonctl status
 check "numbers go on" numbers_flow

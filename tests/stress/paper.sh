@@ -31,11 +31,17 @@ run()
     return $status
 }
 
-run --only static_send,balance_one,wake --save "$WORK/lines" || { cat "$WORK/out"; echo "FAIL run.sh"; exit 1; }
+run --only static_send,balance_one,wake --save "$WORK/lines" || {
+    cat "$WORK/out"
+    echo "FAIL run.sh"
+    exit 1
+}
 number='[0-9.]+'
 head="policy=[a-z-]+ mode=(keep|visit|-)"
-tail="queues=[0-9]+ ns_per_msg=$number baseline_ns=$number baseline_queues=[0-9]+ baseline_steal=(on|off) ratio=$number runs=[0-9]+ spread=$number%"
-tail="$tail baseline_spread=$number% ruler_ns=[^ ]+/[^ ]+ ruler_equal=(yes|no) gulps=[0-9]+ missed=[0-9]+ steals=[0-9]+"
+tail="queues=[0-9]+ ns_per_msg=$number baseline_ns=$number baseline_queues=[0-9]+"
+tail="$tail baseline_steal=(on|off) ratio=$number runs=[0-9]+ spread=$number%"
+tail="$tail baseline_spread=$number% ruler_ns=[^ ]+/[^ ]+ ruler_equal=(yes|no)"
+tail="$tail gulps=[0-9]+ missed=[0-9]+ steals=[0-9]+"
 expect 1 "^bench=static_send $head cores=1 $tail" "$WORK/lines"
 for name in static_send balance_one; do
     # The service's own policy, and twelve more, each with a figure or refused.
@@ -44,12 +50,20 @@ for name in static_send balance_one; do
     expect 3 "^point=$name side=odeon cores=2 queues=[0-9]+ ns_per_msg=$number" "$WORK/lines"
     expect 3 "^point=$name side=baseline cores=2 queues=[0-9]+ ns_per_msg=$number" "$WORK/lines"
 done
-expect 1 "^bench=wake .* p50_ns=[0-9]+ p90_ns=[0-9]+ p99_ns=[0-9]+ max_ns=[0-9]+ bare_p50_ns=[0-9]+" "$WORK/lines"
+latency="p50_ns=[0-9]+ p90_ns=[0-9]+ p99_ns=[0-9]+ max_ns=[0-9]+"
+expect 1 "^bench=wake .* $latency bare_p50_ns=[0-9]+" "$WORK/lines"
 expect 1 '^cpu=".+" cpus_allowed=' "$WORK/lines"
 expect 1 '^static_send, 1 core, ratio +[0-9.]+ +most +0.3 +(met|MISSED)' "$WORK/lines"
-cmp -s "$WORK/lines" "$WORK/out" || { echo "FAIL what was saved is not what was printed"; FAILED=1; }
+cmp -s "$WORK/lines" "$WORK/out" || {
+    echo "FAIL what was saved is not what was printed"
+    FAILED=1
+}
 
-bench/paper/plot.sh "$WORK/lines" "$WORK/figures" >"$WORK/drawn" 2>"$WORK/err" || { cat "$WORK/err"; echo "FAIL plot.sh"; FAILED=1; }
+bench/paper/plot.sh "$WORK/lines" "$WORK/figures" >"$WORK/drawn" 2>"$WORK/err" || {
+    cat "$WORK/err"
+    echo "FAIL plot.sh"
+    FAILED=1
+}
 expect 2 '/(static_send|balance_one)\.svg$' "$WORK/drawn"
 expect 1 '^</svg>$' "$WORK/figures/static_send.svg"
 expect 1 'no lines of matrix' "$WORK/err"
@@ -59,5 +73,8 @@ for wrong in '--only nonsense' '--nonsense' '--cores 1,4096'; do
     # shellcheck disable=SC2086 # words
     run $wrong >/dev/null && { echo "FAIL run.sh $wrong succeeds"; FAILED=1; }
 done
-bench/paper/plot.sh /dev/null "$WORK/nothing" 2>/dev/null && { echo "FAIL plot.sh draws without lines"; FAILED=1; }
+bench/paper/plot.sh /dev/null "$WORK/nothing" 2>/dev/null && {
+    echo "FAIL plot.sh draws without lines"
+    FAILED=1
+}
 exit $FAILED

@@ -11,15 +11,18 @@ set -u
 build=$(realpath -e "$1") || exit 2
 shift
 [ $# -gt 0 ] || set -- journal_late own_early two_stores locks_first
-export ODEON_INJECT="handler:3000,outbox:500,lock:2000,copied:2000,journal:2000,published:2000,step:2000,parked:300,release:500,port:200,recovery:3"
+ODEON_INJECT="handler:3000,outbox:500,lock:2000,copied:2000,journal:2000,published:2000,step:2000"
+export ODEON_INJECT="$ODEON_INJECT,parked:300,release:500,port:200,recovery:3"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 survived=0
 for seed in "$@"; do
     found=
     for try in 1 2 3 4 5 6 7 8; do
-        timeout 120 "$build/tests/stress/torture" --bin "$build/bin" --plugin "$build/tests/stress/relay.so" \
-            --executor "$build/tests/stress/executor-$seed" --kills 200 --lopsided >"$log" 2>/dev/null
+        timeout 120 "$build/tests/stress/torture" --bin "$build/bin" \
+            --plugin "$build/tests/stress/relay.so" \
+            --executor "$build/tests/stress/executor-$seed" \
+            --kills 200 --lopsided >"$log" 2>/dev/null
         rc=$?
         if [ $rc = 1 ] && grep -q '^torture: BROKEN' "$log"; then
             found=$(grep -m1 -oE 'history=WRONG .*|got .*|receive: .*' "$log")

@@ -19,10 +19,13 @@ result() { # STATUS NAME
 }
 
 # Functions marked ODEON_API, however the lines are broken.
-cat "$include/odeon/client.h" "$include/odeon/admin.h" "$include/odeon/stats.h" | grep -v '^#' | tr '\n' ' ' |
+cat "$include/odeon/client.h" "$include/odeon/admin.h" "$include/odeon/stats.h" | grep -v '^#' |
+    tr '\n' ' ' |
     grep -o 'ODEON_API [^(;]*(' | sed 's/($//; s/.*[ *]//' | sort -u >"$scratch/declared"
-nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u >"$scratch/exported"
-sed -n '/global:/,/local:/p' "$root/client-lib/libodeon.map" | sed -n 's/^ *\(odeon_[a-z_]*\);$/\1/p' | sort >"$scratch/mapped"
+nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
+    sort -u >"$scratch/exported"
+sed -n '/global:/,/local:/p' "$root/client-lib/libodeon.map" |
+    sed -n 's/^ *\(odeon_[a-z_]*\);$/\1/p' | sort >"$scratch/mapped"
 
 [ "$(wc -l <"$scratch/declared")" -gt 30 ]
 result $? "the headers declare functions"
@@ -30,7 +33,8 @@ diff "$scratch/declared" "$scratch/exported" >&2
 result $? "what is declared is exported, and nothing else"
 diff "$scratch/declared" "$scratch/mapped" >&2
 result $? "the symbol map names what is declared"
-nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /@@ODEON_0$/ { print; bad = 1 } END { exit bad }' >&2
+nm -D --defined-only "$library" |
+    awk '$2 != "A" && $3 !~ /@@ODEON_0$/ { print; bad = 1 } END { exit bad }' >&2
 result $? "every symbol has its version"
 objdump -p "$library" | grep -q 'SONAME *libodeon\.so\.0$'
 result $? "the soname is libodeon.so.0"
@@ -43,7 +47,8 @@ for header in client admin stats message version plugin; do
     result $? "<odeon/$header.h> alone, C11"
     if [ -n "$cxx" ]; then
         cp "$scratch/alone.c" "$scratch/alone.cc"
-        $cxx -std=c++17 -pedantic-errors -Wall -Wextra -Werror -I"$include" -fsyntax-only "$scratch/alone.cc" >&2
+        $cxx -std=c++17 -pedantic-errors -Wall -Wextra -Werror -I"$include" \
+            -fsyntax-only "$scratch/alone.cc" >&2
         result $? "<odeon/$header.h> alone, C++17"
     fi
 done

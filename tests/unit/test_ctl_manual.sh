@@ -20,7 +20,8 @@ complain()
 }
 
 # without scdoc's marks; continued lines joined, because descriptions may be wrapped
-sed 's/[*\\]//g; s/^_//; s/\([^A-Za-z0-9]\)_/\1/g; s/_\([^A-Za-z0-9]\)/\1/g' "$man/odeonctl.1.scd" >"$work/page"
+sed 's/[*\\]//g; s/^_//; s/\([^A-Za-z0-9]\)_/\1/g; s/_\([^A-Za-z0-9]\)/\1/g' \
+    "$man/odeonctl.1.scd" >"$work/page"
 tr '\n\t' '  ' <"$work/page" | tr -s ' ' >"$work/text"
 sed 's/^	*//' "$work/page" >"$work/options"
 "$odeonctl" help --all >"$work/help"
@@ -35,7 +36,8 @@ while IFS= read -r line; do
         ;;
     "  --"*)
         options=$((options + 1))
-        option=$(printf '%s\n' "$line" | sed 's/^  \(--[a-z-]*\(\[=[A-Z]*\]\| [^ ]*[A-Z|a-z]\)\{0,1\}\) .*/\1/; s/ *$//')
+        option=$(printf '%s\n' "$line" |
+            sed 's/^  \(--[a-z-]*\(\[=[A-Z]*\]\| [^ ]*[A-Z|a-z]\)\{0,1\}\) .*/\1/; s/ *$//')
         grep -qxF -- "$option" "$work/options" || complain "odeonctl.1 does not describe '$option'"
         ;;
     "  "*)
