@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "daemon/common/log.h"
+#include "daemon/executor/backtrace.h"
 #include "daemon/executor/broken_rule.h"
 #include "daemon/executor/command.h"
 #include "daemon/executor/ports.h"
 #include "daemon/executor/progress.h"
 #include "daemon/executor/start.h"
-#include "daemon/executor/trace.h"
 
 /* Reports that still wait when the process ends have this long to leave. */
 enum { FLUSH_MS = 2000 };
@@ -32,7 +32,7 @@ void executor_report_error(struct executor *executor, uint64_t command, int erro
 
 void executor_publish_plugins(struct executor *executor)
 {
-    trace_learn(executor->plugins);
+    backtrace_learn(executor->plugins);
     if (executor->stats)
         atomic_store_explicit(&executor->stats->n_plugins, plugin_registry_count(executor->plugins),
                               memory_order_relaxed);

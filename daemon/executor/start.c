@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "daemon/common/log.h"
+#include "daemon/executor/backtrace.h"
 #include "daemon/executor/contain.h"
 #include "daemon/executor/fault_log.h"
 #include "daemon/executor/ports.h"
 #include "daemon/executor/stalls.h"
-#include "daemon/executor/trace.h"
 
 /* How long the loop may stand still for one look at a draining engine. */
 #define DRAIN_SLICE_NS UINT64_C(10000000)
@@ -120,8 +120,8 @@ static void start_config(struct executor *executor, struct engine_config *ret_co
     ret_config->bind_memory = topology_bind_memory;
     ret_config->userdata = executor->topology;
     ret_config->host = host_get_table(executor->host);
-    ret_config->trace = trace_write;
-    ret_config->is_handler = trace_is_plugin;
+    ret_config->trace = backtrace_write;
+    ret_config->is_handler = backtrace_is_plugin;
 }
 
 /* The engine writes workers' counters; the header's number of plugins is ours. */

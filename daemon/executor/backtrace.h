@@ -18,9 +18,9 @@
 #include "daemon/executor/plugin.h"
 
 /* Control thread.  `registry` names the plugins. */
-void trace_learn(const struct plugin_registry *registry);
+void backtrace_learn(const struct plugin_registry *registry);
 /* engine_config.is_handler: in a signal handler. */
-bool trace_is_plugin(void *userdata, const void *pc);
+bool backtrace_is_plugin(void *userdata, const void *pc);
 /* engine_config.trace: in a signal handler. */
-void trace_write(uint64_t instruction, char build_id[ENGINE_BUILD_ID_MAX],
-                 char trace[ENGINE_TRACE_MAX]);
+void backtrace_write(uint64_t instruction, char build_id[ENGINE_BUILD_ID_MAX],
+                     char trace[ENGINE_TRACE_MAX]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See trace.h. */
-#include "daemon/executor/trace.h"
+/* See backtrace.h. */
+#include "daemon/executor/backtrace.h"
 
 #include <elf.h>
 #include <execinfo.h>
@@ -22,7 +22,7 @@ struct module_table {
 };
 
 static struct module_table tables[2];
-/* TR1: store release, read (acquire) by trace_write */
+/* TR1: store release, read (acquire) by backtrace_write */
 static struct module_table *_Atomic published;
 
 /* ---- learning */
@@ -32,7 +32,7 @@ struct learning {
     const struct plugin_registry *registry;
 };
 
-static void trace_build_id_write(char *text, const uint8_t *id, size_t n)
+static void backtrace_build_id_write(char *text, const uint8_t *id, size_t n)
 {
     static const char digits[] = "0123456789abcdef";
 
@@ -43,7 +43,7 @@ static void trace_build_id_write(char *text, const uint8_t *id, size_t n)
     *text = '\0';
 }
 
-static void trace_note_read(struct module *module, const uint8_t *note, size_t size)
+static void backtrace_note_read(struct module *module, const uint8_t *note, size_t size)
 {
     while (size >= sizeof(ElfW(Nhdr))) {
         const ElfW(Nhdr) *header = (const void *)note;
@@ -54,7 +54,8 @@ static void trace_note_read(struct module *module, const uint8_t *note, size_t s
             return;
         if (header->n_type == NT_GNU_BUILD_ID && header->n_namesz == 4 &&
             memcmp(header + 1, "GNU", 4) == 0) {
-            trace_build_id_write(module->build_id, note + sizeof(*header) + name, header->n_descsz);
+            backtrace_build_id_write(module->build_id, note + sizeof(*header) + name,
+                                     header->n_descsz);
             return;
         }
         note += all;
@@ -62,8 +63,8 @@ static void trace_note_read(struct module *module, const uint8_t *note, size_t s
     }
 }
 
-static void trace_name_set(struct module *module, const char *path,
-                           const struct plugin_registry *registry)
+static void backtrace_name_set(struct module *module, const char *path,
+                               const struct plugin_registry *registry)
 {
     const char *plugin = registry ? plugin_registry_name_of(registry, path) : NULL,
                *slash = strrchr(path, '/');
@@ -76,7 +77,7 @@ static void trace_name_set(struct module *module, const char *path,
     snprintf(module->name, sizeof(module->name), "%s", name);
 }
 
-static int trace_on_module(struct dl_phdr_info *info, size_t size, void *userdata)
+static int backtrace_on_module(struct dl_phdr_info *info, size_t size, void *userdata)
 {
     struct learning *learning = userdata;
     struct module *module = &learning->table->list[learning->table->n];
@@ -90,18 +91,18 @@ static int trace_on_module(struct dl_phdr_info *info, size_t size, void *userdat
         uint64_t from = info->dlpi_addr + part->p_vaddr;
 
         if (part->p_type == PT_NOTE)
-            trace_note_read(module, (const uint8_t *)(uintptr_t)from, part->p_memsz);
+            backtrace_note_read(module, (const uint8_t *)(uintptr_t)from, part->p_memsz);
         if (part->p_type != PT_LOAD)
             continue;
         module->from = from < module->from ? from : module->from;
         module->to = from + part->p_memsz > module->to ? from + part->p_memsz : module->to;
     }
-    trace_name_set(module, info->dlpi_name, learning->registry);
+    backtrace_name_set(module, info->dlpi_name, learning->registry);
     learning->table->n++;
     return 0;
 }
 
-void trace_learn(const struct plugin_registry *registry)
+void backtrace_learn(const struct plugin_registry *registry)
 {
     struct module_table *now = atomic_load_explicit(&published, memory_order_relaxed);
     struct module_table *next = now == &tables[0] ? &tables[1] : &tables[0];
@@ -109,14 +110,15 @@ void trace_learn(const struct plugin_registry *registry)
     void *frame[1];
 
     next->n = 0;
-    (void)dl_iterate_phdr(trace_on_module, &learning);
+    (void)dl_iterate_phdr(backtrace_on_module, &learning);
     (void)backtrace(frame, 1); /* loads what it needs now, not in a signal handler */
     atomic_store_explicit(&published, next, memory_order_release);
 }
 
 /* ---- telling */
 
-static const struct module *trace_module_find(const struct module_table *table, uint64_t address)
+static const struct module *backtrace_module_find(const struct module_table *table,
+                                                  uint64_t address)
 {
     for (unsigned i = 0; i < table->n; i++)
         if (address >= table->list[i].from && address < table->list[i].to)
@@ -124,16 +126,17 @@ static const struct module *trace_module_find(const struct module_table *table, 
     return NULL;
 }
 
-bool trace_is_plugin(void *userdata, const void *pc)
+bool backtrace_is_plugin(void *userdata, const void *pc)
 {
     const struct module_table *table = atomic_load_explicit(&published, memory_order_acquire);
-    const struct module *module = table ? trace_module_find(table, (uint64_t)(uintptr_t)pc) : NULL;
+    const struct module *module =
+        table ? backtrace_module_find(table, (uint64_t)(uintptr_t)pc) : NULL;
 
     (void)userdata;
     return module && module->is_plugin;
 }
 
-static char *trace_write_hex(char *at, const char *end, uint64_t number)
+static char *backtrace_write_hex(char *at, const char *end, uint64_t number)
 {
     char digits[16];
     unsigned n = 0;
@@ -146,7 +149,7 @@ static char *trace_write_hex(char *at, const char *end, uint64_t number)
     return at;
 }
 
-static char *trace_write_text(char *at, const char *end, const char *text)
+static char *backtrace_write_text(char *at, const char *end, const char *text)
 {
     while (*text && at < end)
         *at++ = *text++;
@@ -154,26 +157,26 @@ static char *trace_write_text(char *at, const char *end, const char *text)
 }
 
 /* Is there room for one more? */
-static char *trace_write_frame(char *at, const char *end, const struct module *module,
-                               uint64_t address)
+static char *backtrace_write_frame(char *at, const char *end, const struct module *module,
+                                   uint64_t address)
 {
     if (end - at < NAME_MAX_BYTES + 24)
         return at;
     if (module)
-        at = trace_write_text(at, end, module->name);
-    at = trace_write_text(at, end, module ? "+0x" : "0x");
-    at = trace_write_hex(at, end, module ? address - module->base : address);
-    return trace_write_text(at, end, " ");
+        at = backtrace_write_text(at, end, module->name);
+    at = backtrace_write_text(at, end, module ? "+0x" : "0x");
+    at = backtrace_write_hex(at, end, module ? address - module->base : address);
+    return backtrace_write_text(at, end, " ");
 }
 
 /* Where the frames that matter begin: at the instruction, behind those of the signal handler; else
  * with the plugin's. */
-static int trace_frames_begin(const struct module_table *table, void *const *frames, int n,
-                              uint64_t instruction)
+static int backtrace_frames_begin(const struct module_table *table, void *const *frames, int n,
+                                  uint64_t instruction)
 {
     for (int i = 0; i < n; i++) {
         uint64_t address = (uint64_t)(uintptr_t)frames[i];
-        const struct module *module = instruction ? NULL : trace_module_find(table, address);
+        const struct module *module = instruction ? NULL : backtrace_module_find(table, address);
 
         if (instruction ? address == instruction : module && module->is_plugin)
             return i;
@@ -181,8 +184,8 @@ static int trace_frames_begin(const struct module_table *table, void *const *fra
     return n;
 }
 
-void trace_write(uint64_t instruction, char build_id[ENGINE_BUILD_ID_MAX],
-                 char trace[ENGINE_TRACE_MAX])
+void backtrace_write(uint64_t instruction, char build_id[ENGINE_BUILD_ID_MAX],
+                     char trace[ENGINE_TRACE_MAX])
 {
     const struct module_table *table = atomic_load_explicit(&published, memory_order_acquire);
     const struct module *blamed = NULL;
@@ -193,20 +196,20 @@ void trace_write(uint64_t instruction, char build_id[ENGINE_BUILD_ID_MAX],
     if (!table)
         return;
     if (instruction) { /* before the stack is walked, which may fail */
-        blamed = trace_module_find(table, instruction);
-        at = trace_write_frame(at, end, blamed, instruction);
+        blamed = backtrace_module_find(table, instruction);
+        at = backtrace_write_frame(at, end, blamed, instruction);
         *at = '\0';
         if (blamed)
             memcpy(build_id, blamed->build_id, ENGINE_BUILD_ID_MAX);
     }
     n = backtrace(frames, FRAMES_MAX);
-    i = trace_frames_begin(table, frames, n, instruction);
+    i = backtrace_frames_begin(table, frames, n, instruction);
     n = n - i > FRAMES_TOLD ? i + FRAMES_TOLD : n;
     for (i += instruction != 0; i < n; i++) {
         uint64_t address = (uint64_t)(uintptr_t)frames[i];
-        const struct module *module = trace_module_find(table, address);
+        const struct module *module = backtrace_module_find(table, address);
 
-        at = trace_write_frame(at, end, module, address);
+        at = backtrace_write_frame(at, end, module, address);
         if (module && module->is_plugin && !(blamed && blamed->is_plugin)) {
             blamed = module;
             memcpy(build_id, blamed->build_id, ENGINE_BUILD_ID_MAX);
