@@ -26,10 +26,19 @@
 #include <assert.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/bounds.h"
+
 #define PORT_RING_OFFSET 4096 /* of the ring in either memory: the page after the words */
+
+/* What may be the size of a ring: for who makes a port, maps one, or finds one in a segment. */
+static inline bool port_ring_size_is_good(uint64_t bytes)
+{
+    return bytes >= ODEON_RING_MIN && bytes <= ODEON_RING_MAX && (bytes & (bytes - 1)) == 0;
+}
 
 /* How a client waits, in port_client.delivery_wait's low bit: the rest is a sequence number, so
  * that each wait is a new value and the executor spends at most one system call on it. */

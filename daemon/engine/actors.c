@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "daemon/common/name.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/seed.h"
@@ -152,18 +153,6 @@ static void slot_give_back(struct worker *w, uint32_t slot)
     w->slot_cache[w->n_slot_cache++] = slot;
 }
 
-bool actors_name_is_good(const char *name)
-{
-    size_t n = strnlen(name, ODEON_NAME_MAX + 1);
-    if (n == 0 || n > ODEON_NAME_MAX)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (!((name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z') ||
-              (name[i] >= '0' && name[i] <= '9') || strchr("_.-/:", name[i])))
-            return false;
-    return true;
-}
-
 static uint32_t name_hash(const char *name)
 {
     uint32_t h = 2166136261u;
@@ -207,7 +196,7 @@ static struct segment_name *name_find(struct engine *e, const char *name,
 int actors_lookup(struct worker *w, const char *name, actor_ref *ret_ref)
 {
     struct engine *e = w->engine;
-    if (!actors_name_is_good(name))
+    if (!name_is_good(name))
         return -ENOENT;
     pthread_mutex_lock(&e->names_mutex);
     struct segment_name *entry = name_find(e, name, NULL);
@@ -316,7 +305,7 @@ int actors_spawn(struct worker *w, const struct spawn_request *request, actor_re
         return -ENOENT;
     if (request->args_size > ODEON_SPAWN_ARGS_MAX)
         return -E2BIG;
-    if (request->name && !actors_name_is_good(request->name))
+    if (request->name && !name_is_good(request->name))
         return -EINVAL;
     if (w->n_slot_cache == 0) {
         slots_refill(w);

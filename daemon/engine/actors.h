@@ -43,7 +43,6 @@ bool actors_is_committed(struct engine *engine, uint32_t slot);
 /* After the commit: the slot is free, its generation one more. */
 void actors_free_slot(struct worker *w, actor_ref ref);
 int actors_lookup(struct worker *w, const char *name, actor_ref *ret_ref);
-bool actors_name_is_good(const char *name);
 
 /* The reference that the port's slot will have next, and making it so. */
 actor_ref actors_port_ref_next(struct engine *engine, uint32_t port);

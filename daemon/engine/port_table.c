@@ -88,11 +88,6 @@ static void port_unmap(struct port *port)
     port->doorbell_fd = port->pipe_fd = -1;
 }
 
-static bool ring_size_is_good(uint64_t bytes)
-{
-    return bytes >= ODEON_RING_MIN && bytes <= ODEON_RING_MAX && (bytes & (bytes - 1)) == 0;
-}
-
 /* The durable entry of a new port: everything before the generation, which makes it valid. */
 static void durable_make(struct engine *e, uint32_t id)
 {
@@ -146,8 +141,8 @@ static void port_open(struct engine *e, uint32_t id)
 int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *ret_ref)
 {
     if (info->id >= ODEON_PORTS_MAX || info->generation == 0 ||
-        !ring_size_is_good(info->submission_bytes) || !ring_size_is_good(info->delivery_bytes) ||
-        info->overflow >= PORT_OVERFLOW_N)
+        !port_ring_size_is_good(info->submission_bytes) ||
+        !port_ring_size_is_good(info->delivery_bytes) || info->overflow >= PORT_OVERFLOW_N)
         return -EINVAL;
     struct port *port = &e->ports[info->id];
     if (load_relaxed(&port->state) != PORT_FREE)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "daemon/common/name.h"
 #include "daemon/engine/actors.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/detached.h"
@@ -60,7 +61,7 @@ int engine_message_type_intern(struct engine *e, const char *name, uint32_t vers
                                bool has_tail, const char *fields, uint16_t *ret_id)
 {
     struct engine_message_type known;
-    if (!actors_name_is_good(name) || version == 0 || size > ODEON_PAYLOAD_MAX ||
+    if (!name_is_good(name) || version == 0 || size > ODEON_PAYLOAD_MAX ||
         strnlen(fields, ODEON_FIELDS_MAX + 1) > ODEON_FIELDS_MAX)
         return -EINVAL;
     if (engine_message_type_find(e, name, version, &known) == 0) {
@@ -171,7 +172,7 @@ static void end_left_over(struct engine *e, uint32_t id)
 int engine_actor_type_register(struct engine *e, const struct engine_actor_type_info *info,
                                uint32_t *ret_id)
 {
-    if (!actors_name_is_good(info->name) || !actors_name_is_good(info->plugin) ||
+    if (!name_is_good(info->name) || !name_is_good(info->plugin) ||
         info->n_behaviours > ODEON_BEHAVIOURS_MAX || (unsigned)info->overflow >= OVERFLOW_POLICY_N)
         return -EINVAL;
     for (uint32_t i = 0; i < info->n_behaviours; i++)

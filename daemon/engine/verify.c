@@ -11,6 +11,7 @@
 #include "daemon/engine/commit.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/verify_walk.h"
+#include "proto/port_layout.h"
 
 /* What is known of a queue's active buffer before the buffer itself is looked at. */
 struct pending {
@@ -169,19 +170,14 @@ static int check_actors(const struct verify *v)
     return r;
 }
 
-static bool ring_size_is_good(uint64_t bytes)
-{
-    return bytes >= ODEON_RING_MIN && bytes <= ODEON_RING_MAX && (bytes & (bytes - 1)) == 0;
-}
-
 static int check_ports(const struct verify *v)
 {
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
         const struct segment_port *port = &v->segment->ports[id];
         if (load_relaxed(&port->generation) == 0)
             continue;
-        if (actor_ref_slot(port->ref) != id || !ring_size_is_good(port->submission_bytes) ||
-            !ring_size_is_good(port->delivery_bytes) || load_relaxed(&port->pcur) % 8 ||
+        if (actor_ref_slot(port->ref) != id || !port_ring_size_is_good(port->submission_bytes) ||
+            !port_ring_size_is_good(port->delivery_bytes) || load_relaxed(&port->pcur) % 8 ||
             load_relaxed(&port->dtail) % 8)
             return damaged(v, "port %u has rings or cursors that cannot be", id);
     }

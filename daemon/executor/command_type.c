@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/common/log.h"
+#include "daemon/common/name.h"
 #include "daemon/executor/command.h"
 #include "daemon/executor/command_type.h"
 #include "daemon/executor/plugin_descriptor.h"
@@ -32,7 +33,7 @@ static int command_type_check_message_type(const Odeon__MessageType *type, struc
 {
     if (!type)
         return explain_set(explain, -EINVAL, "the request names no message type");
-    if (name_check(type->name) < 0)
+    if (!name_is_good(type->name))
         return explain_set(
             explain, -EINVAL,
             "message type '%.64s': 1 to %d letters, digits, '_', '.' or '-' make a name",

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "daemon/common/clock.h"
+#include "daemon/common/frame_queue.h"
 #include "daemon/common/log.h"
 
 /* Commands taken in one turn of the loop: others have their turn, too. */
@@ -19,20 +20,13 @@ enum { COMMANDS_PER_TURN = 64 };
 
 static const char gone[] = "the supervisor has gone";
 
-struct waiting {
-    struct waiting *next;
-    size_t size;
-    uint8_t data[];
-};
-
 struct control {
     uv_poll_t poll;
     int socket;
     bool closed;
     const struct control_handlers *handlers;
     void *userdata;
-    struct waiting *first, **end;
-    unsigned n_waiting;
+    struct frame_queue queue;
     struct frame frame;
 };
 
@@ -46,9 +40,9 @@ static void control_watch(struct control *control)
         uv_poll_stop(&control->poll);
         return;
     }
-    if (control->n_waiting < CONTROL_WAITING_MAX)
+    if (control->queue.n_frames < CONTROL_WAITING_MAX)
         events |= UV_READABLE;
-    if (control->first)
+    if (!frame_queue_is_empty(&control->queue))
         events |= UV_WRITABLE;
     uv_poll_start(&control->poll, events, control_on_poll);
 }
@@ -77,7 +71,7 @@ static void control_dispatch(struct control *control)
 static void control_read(struct control *control)
 {
     for (unsigned i = 0;
-         i < COMMANDS_PER_TURN && control->n_waiting < CONTROL_WAITING_MAX && !control->closed;
+         i < COMMANDS_PER_TURN && control->queue.n_frames < CONTROL_WAITING_MAX && !control->closed;
          i++) {
         int r = frame_receive(control->socket, &control->frame);
 
@@ -102,21 +96,9 @@ static void control_read(struct control *control)
 /* 0: all has left, or the socket is full; negative errno: it is broken. */
 static int control_write(struct control *control)
 {
-    while (control->first) {
-        struct waiting *w = control->first;
-        int r = frame_send_packed(control->socket, w->data, w->size, NULL, 0);
+    int r = frame_queue_flush(&control->queue, control->socket);
 
-        if (r == -EAGAIN)
-            return 0;
-        if (r < 0)
-            return r;
-        control->first = w->next;
-        if (!control->first)
-            control->end = &control->first;
-        control->n_waiting--;
-        free(w);
-    }
-    return 0;
+    return r == -EAGAIN ? 0 : r;
 }
 
 static void control_on_poll(uv_poll_t *poll, int status, int events)
@@ -137,24 +119,17 @@ static void control_on_poll(uv_poll_t *poll, int status, int events)
 
 static void control_enqueue(struct control *control, const Odeon__Report *report)
 {
-    size_t size = odeon__report__get_packed_size(report);
-    struct waiting *w = malloc(sizeof(*w) + size);
-
-    if (!w) {
+    if (frame_queue_add(&control->queue, &report->base, NULL, 0) < 0)
         control_close(control, "there is no memory for a report");
-        return;
-    }
-    w->next = NULL;
-    w->size = odeon__report__pack(report, w->data);
-    *control->end = w;
-    control->end = &w->next;
-    control->n_waiting++;
-    control_watch(control);
+    else
+        control_watch(control);
 }
 
 void control_send(struct control *control, const Odeon__Report *report)
 {
-    int r = control->first ? -EAGAIN : frame_send(control->socket, &report->base, NULL, 0);
+    int r = frame_queue_is_empty(&control->queue)
+                ? frame_send(control->socket, &report->base, NULL, 0)
+                : -EAGAIN;
 
     if (r == -EAGAIN)
         control_enqueue(control, report);
@@ -163,24 +138,16 @@ void control_send(struct control *control, const Odeon__Report *report)
         log_error("a report could not be sent to the supervisor: %s", strerror(-r));
 }
 
-static int64_t control_now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
-}
-
 int control_flush(struct control *control, int timeout_ms)
 {
-    int64_t deadline = control_now_ms() + timeout_ms;
+    int64_t deadline = clock_now_ms() + timeout_ms;
 
-    while (control->first) {
+    while (!frame_queue_is_empty(&control->queue)) {
         struct pollfd pfd = { .fd = control->socket, .events = POLLOUT };
-        int64_t left = deadline - control_now_ms();
+        int64_t left = deadline - clock_now_ms();
         int r = control_write(control);
 
-        if (r < 0 || !control->first)
+        if (r < 0 || frame_queue_is_empty(&control->queue))
             return r;
         if (left <= 0)
             return -ETIMEDOUT;
@@ -218,7 +185,7 @@ int control_new(uv_loop_t *loop, int socket, const struct control_handlers *hand
     control->socket = socket;
     control->handlers = handlers;
     control->userdata = userdata;
-    control->end = &control->first;
+    frame_queue_init(&control->queue);
     r = uv_poll_init(loop, &control->poll, socket); /* makes it non-blocking */
     if (r < 0) {
         free(control);
@@ -240,16 +207,10 @@ static void control_on_closed(uv_handle_t *handle)
 
 struct control *control_free(struct control *control)
 {
-    struct waiting *next;
-
     if (!control)
         return NULL;
     control->closed = true;
-    for (struct waiting *w = control->first; w; w = next) {
-        next = w->next;
-        free(w);
-    }
-    control->first = NULL;
+    frame_queue_clear(&control->queue);
     uv_close((uv_handle_t *)&control->poll, control_on_closed);
     return NULL;
 }

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "daemon/common/clock.h"
 #include "daemon/common/log.h"
 #include "daemon/executor/message_object.h"
 #include "daemon/executor/ref_text.h"
@@ -258,11 +258,8 @@ static void host_message_free(struct odeon_context *ctx, struct odeon_message_ob
 
 static uint64_t host_now_ns(struct odeon_context *ctx)
 {
-    struct timespec now;
-
     (void)ctx;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    return clock_now_ns();
 }
 
 int host_new(unsigned n_workers, struct host **ret_host)

@@ -2,30 +2,12 @@
 /* See plugin_descriptor.h. */
 #include "daemon/executor/plugin_descriptor.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "daemon/common/name.h"
 #include "proto/bounds.h"
-
-int name_check(const char *name)
-{
-    size_t n;
-
-    if (!name)
-        return -EINVAL;
-    n = strnlen(name, ODEON_NAME_MAX + 1);
-    if (n == 0 || n > ODEON_NAME_MAX)
-        return -EINVAL;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)name[i];
-
-        if (c >= 0x80 || (!isalnum(c) && c != '_' && c != '.' && c != '-'))
-            return -EINVAL;
-    }
-    return 0;
-}
 
 /* A name that may not be one, made fit for a message. */
 static const char *plugin_descriptor_name_show(const char *name)
@@ -70,7 +52,7 @@ static int plugin_descriptor_check_message(const struct odeon_message_type *m, c
                            "the plugin with this "
                            "version's headers",
                            plugin, m->struct_size, sizeof(*m));
-    if (name_check(m->name) < 0)
+    if (!name_is_good(m->name))
         return plugin_descriptor_refuse_name("a message type", m->name, explain);
     if (m->version == 0)
         return explain_set(explain, -EINVAL,
@@ -127,7 +109,7 @@ static int plugin_descriptor_check_type(const struct odeon_actor_type *t, const 
                            "plugin %s: an actor type's struct_size is %u, ours is %zu: compile the "
                            "plugin with this version's headers",
                            plugin, t->struct_size, sizeof(*t));
-    if (name_check(t->name) < 0)
+    if (!name_is_good(t->name))
         return plugin_descriptor_refuse_name("an actor type", t->name, explain);
     if (t->behaviour_size != sizeof(struct odeon_behaviour))
         return explain_set(explain, -EINVAL,
@@ -243,9 +225,9 @@ int plugin_descriptor_check(const struct odeon_plugin *d, struct explain *explai
 
     if (r < 0)
         return r;
-    if (name_check(d->name) < 0)
+    if (!name_is_good(d->name))
         return plugin_descriptor_refuse_name("the plugin", d->name, explain);
-    if (name_check(d->version) < 0)
+    if (!name_is_good(d->version))
         return plugin_descriptor_refuse_name("the plugin's version", d->version, explain);
     r = plugin_descriptor_check_messages(d, explain);
     if (r < 0)

@@ -20,5 +20,3 @@ struct odeon_message_type *plugin_descriptor_get_message(const struct odeon_plug
                                                          size_t index);
 /* Bytes that every message of the type has at least: the struct up to its tail. */
 uint32_t message_type_least_size(const struct odeon_message_type *type);
-/* Letters, digits, '_', '.', '-'; 1 to ODEON_NAME_MAX characters. */
-int name_check(const char *name);

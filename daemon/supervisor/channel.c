@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A connection in the event loop; the interface is in channel.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/common/frame_queue.h"
 #include "daemon/supervisor/channel.h"
 #include "daemon/supervisor/peer.h"
 
@@ -17,19 +17,12 @@ enum {
     DRAIN_RECORDS_MAX = 4096 /* before closing; a socket's buffer holds fewer */
 };
 
-struct queued {
-    struct queued *next;
-    size_t size, n_fds;
-    int fds[FRAME_FDS_MAX];
-    uint8_t data[];
-};
-
 struct channel {
     uv_poll_t poll;
     int fd;
     bool reading, watches_end, takes_fds, failed, closed;
-    size_t queue_bytes, queue_bytes_max;
-    struct queued *first, **last;
+    size_t queue_bytes_max;
+    struct frame_queue queue;
     const struct channel_ops *ops;
     void *userdata;
     void (*freed)(void *userdata);
@@ -39,7 +32,7 @@ static void channel_on_poll(uv_poll_t *poll, int status, int events);
 
 static void channel_update_events(struct channel *channel)
 {
-    int events = (channel->first ? UV_WRITABLE : 0);
+    int events = frame_queue_is_empty(&channel->queue) ? 0 : UV_WRITABLE;
 
     if (!channel->failed)
         events |= channel->reading ? UV_READABLE : channel->watches_end ? UV_DISCONNECT : 0;
@@ -47,41 +40,13 @@ static void channel_update_events(struct channel *channel)
         uv_poll_start(&channel->poll, events, channel_on_poll);
 }
 
-static void channel_free_queued(struct queued *queued)
-{
-    for (size_t i = 0; i < queued->n_fds; i++)
-        close(queued->fds[i]);
-    free(queued);
-}
-
-static void channel_drop_first(struct channel *channel)
-{
-    struct queued *first = channel->first;
-
-    channel->first = first->next;
-    if (!channel->first)
-        channel->last = &channel->first;
-    channel->queue_bytes -= first->size;
-    channel_free_queued(first);
-}
-
 /* Until the socket is full.  A socket that fails loses the queue: nobody will read it. */
-static int channel_flush(struct channel *channel)
+static void channel_flush(struct channel *channel)
 {
-    while (channel->first) {
-        int r = frame_send_packed(channel->fd, channel->first->data, channel->first->size,
-                                  channel->first->fds, channel->first->n_fds);
+    int r = frame_queue_flush(&channel->queue, channel->fd);
 
-        if (r == -EAGAIN)
-            return r;
-        channel_drop_first(channel);
-        if (r < 0) {
-            while (channel->first)
-                channel_drop_first(channel);
-            return r;
-        }
-    }
-    return 0;
+    if (r < 0 && r != -EAGAIN)
+        frame_queue_clear(&channel->queue);
 }
 
 static void channel_fail(struct channel *channel, int error)
@@ -140,7 +105,7 @@ struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max,
     channel->fd = fd;
     channel->reading = channel->takes_fds = true;
     channel->queue_bytes_max = queue_bytes_max;
-    channel->last = &channel->first;
+    frame_queue_init(&channel->queue);
     channel->ops = ops;
     channel->userdata = userdata;
     if (uv_poll_init(loop, &channel->poll, fd) < 0) {
@@ -155,33 +120,14 @@ struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max,
 static int channel_enqueue(struct channel *channel, const ProtobufCMessage *message, size_t size,
                            const int *fds, size_t n_fds)
 {
-    struct queued *queued;
+    int r;
 
-    if (size > channel->queue_bytes_max - channel->queue_bytes)
+    if (size > channel->queue_bytes_max - channel->queue.bytes)
         return -ENOBUFS;
-    queued = malloc(sizeof(*queued) + size);
-    if (!queued)
-        return -ENOMEM;
-    queued->next = NULL;
-    queued->size = size;
-    queued->n_fds = 0;
-    for (; queued->n_fds < n_fds; queued->n_fds++) {
-        int copy = fcntl(fds[queued->n_fds], F_DUPFD_CLOEXEC, 3);
-
-        if (copy < 0) {
-            int r = -errno;
-
-            channel_free_queued(queued);
-            return r;
-        }
-        queued->fds[queued->n_fds] = copy;
-    }
-    protobuf_c_message_pack(message, queued->data);
-    *channel->last = queued;
-    channel->last = &queued->next;
-    channel->queue_bytes += size;
-    channel_update_events(channel);
-    return 0;
+    r = frame_queue_add(&channel->queue, message, fds, n_fds);
+    if (r == 0)
+        channel_update_events(channel);
+    return r;
 }
 
 int channel_send(struct channel *channel, const ProtobufCMessage *message, const int *fds,
@@ -195,7 +141,7 @@ int channel_send(struct channel *channel, const ProtobufCMessage *message, const
         return -EINVAL;
     if (channel->closed)
         return -EPIPE;
-    if (!channel->first) {
+    if (frame_queue_is_empty(&channel->queue)) {
         int r = frame_send(channel->fd, message, fds, n_fds);
 
         if (r != -EAGAIN)
@@ -247,8 +193,7 @@ void channel_free(struct channel *channel, void (*freed)(void *userdata))
     channel_flush(channel);
     channel->closed = true;
     channel->freed = freed;
-    while (channel->first)
-        channel_drop_first(channel);
+    frame_queue_clear(&channel->queue);
     /* Closing a socket with unread records would hand its peer a reset in the place of our last
      * answer. */
     shutdown(channel->fd, SHUT_RD);

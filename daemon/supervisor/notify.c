@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 
+#include "daemon/common/clock.h"
 #include "daemon/supervisor/notify.h"
 #include "daemon/supervisor/supervisor.h"
 
@@ -69,13 +69,9 @@ void notify_ready(struct supervisor *supervisor)
 
 void notify_reloading(struct supervisor *supervisor)
 {
-    struct timespec now;
-
     if (!supervisor->notify.enabled || !supervisor->notify.is_ready)
         return;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
-               (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
+    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_now_ns() / 1000);
 }
 
 void notify_stopping(struct supervisor *supervisor)

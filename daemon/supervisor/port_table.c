@@ -137,7 +137,7 @@ static int port_table_check_size(const char *name, uint64_t *bytes, char *text)
 {
     if (*bytes == 0)
         *bytes = ODEON_RING_DEFAULT;
-    if (*bytes >= ODEON_RING_MIN && *bytes <= ODEON_RING_MAX && (*bytes & (*bytes - 1)) == 0)
+    if (port_ring_size_is_good(*bytes))
         return 0;
     snprintf(text, PORT_TEXT_MAX,
              "%s of %llu bytes: a ring's size is a power of two from %d to %d, or 0 for the "

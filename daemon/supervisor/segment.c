@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "daemon/common/clock.h"
 #include "daemon/common/config.h"
 #include "daemon/common/memfd.h"
 #include "daemon/supervisor/child.h"
@@ -80,22 +80,14 @@ end:
     return r;
 }
 
-static int64_t segment_now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Until the end of the output, or the deadline.  The bytes read, or negative errno. */
 static ssize_t segment_read_answer(int pipe, char *answer)
 {
-    int64_t deadline = segment_now_ms() + ANSWER_TIMEOUT_MS;
+    int64_t deadline = clock_now_ms() + ANSWER_TIMEOUT_MS;
     size_t got = 0;
 
     for (;;) {
-        int64_t left = deadline - segment_now_ms();
+        int64_t left = deadline - clock_now_ms();
         struct pollfd p = { .fd = pipe, .events = POLLIN };
         ssize_t n;
 

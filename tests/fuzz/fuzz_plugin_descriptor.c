@@ -6,6 +6,7 @@
  */
 #include <odeon/plugin.h>
 
+#include "daemon/common/name.h"
 #include "daemon/executor/plugin_descriptor.h"
 #include "proto/bounds.h"
 #include "tests/fuzz/fuzz.h"
@@ -108,7 +109,7 @@ static void use(const struct odeon_plugin *d)
     for (uint32_t i = 0; i < d->n_types; i++)
         for (uint32_t j = 0; j < d->types[i]->n_behaviours; j++)
             FUZZ_EXPECT(d->types[i]->behaviours[j].run &&
-                        name_check(d->types[i]->behaviours[j].message->name) == 0);
+                        name_is_good(d->types[i]->behaviours[j].message->name));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames that wait for a socket; see frame_queue.h. */
+#include "daemon/common/frame_queue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct queued_frame {
+    struct queued_frame *next;
+    size_t size, n_fds;
+    int fds[FRAME_FDS_MAX];
+    uint8_t data[];
+};
+
+void frame_queue_init(struct frame_queue *queue)
+{
+    *queue = (struct frame_queue){ .end = &queue->first };
+}
+
+static void frame_queue_free_frame(struct queued_frame *frame)
+{
+    for (size_t i = 0; i < frame->n_fds; i++)
+        close(frame->fds[i]);
+    free(frame);
+}
+
+static void frame_queue_drop_first(struct frame_queue *queue)
+{
+    struct queued_frame *first = queue->first;
+
+    queue->first = first->next;
+    if (!queue->first)
+        queue->end = &queue->first;
+    queue->n_frames--;
+    queue->bytes -= first->size;
+    frame_queue_free_frame(first);
+}
+
+void frame_queue_clear(struct frame_queue *queue)
+{
+    while (queue->first)
+        frame_queue_drop_first(queue);
+}
+
+int frame_queue_add(struct frame_queue *queue, const ProtobufCMessage *message, const int *fds,
+                    size_t n_fds)
+{
+    size_t size = protobuf_c_message_get_packed_size(message);
+    struct queued_frame *frame = malloc(sizeof(*frame) + size);
+
+    if (!frame)
+        return -ENOMEM;
+    frame->next = NULL;
+    frame->size = size;
+    for (frame->n_fds = 0; frame->n_fds < n_fds; frame->n_fds++) {
+        int copy = fcntl(fds[frame->n_fds], F_DUPFD_CLOEXEC, 3);
+
+        if (copy < 0) {
+            int r = -errno;
+
+            frame_queue_free_frame(frame);
+            return r;
+        }
+        frame->fds[frame->n_fds] = copy;
+    }
+    protobuf_c_message_pack(message, frame->data);
+    *queue->end = frame;
+    queue->end = &frame->next;
+    queue->n_frames++;
+    queue->bytes += size;
+    return 0;
+}
+
+int frame_queue_flush(struct frame_queue *queue, int socket)
+{
+    while (queue->first) {
+        const struct queued_frame *first = queue->first;
+        int r = frame_send_packed(socket, first->data, first->size, first->fds, first->n_fds);
+
+        if (r < 0)
+            return r;
+        frame_queue_drop_first(queue);
+    }
+    return 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one rule for names; see name.h. */
+#include "daemon/common/name.h"
+
+#include <string.h>
+
+#include "proto/bounds.h"
+
+static bool name_has_character(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
+}
+
+bool name_is_good(const char *name)
+{
+    size_t n = name ? strnlen(name, ODEON_NAME_MAX + 1) : 0;
+
+    if (n == 0 || n > ODEON_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!name_has_character(name[i]))
+            return false;
+    return true;
+}
