@@ -19,12 +19,11 @@
 
 enum { REFUSALS_MAX = 3 }; /* then it is gone on without the plugin */
 
-static void boot_on_plugin_answer(void *userdata, struct executor_request *request,
-                                  Odeon__Reply *reply)
+static void boot_on_plugin_answer(void *userdata, struct link_request *request, Odeon__Reply *reply)
 {
     struct supervisor *supervisor = userdata;
     /* the list does not change during a start */
-    struct plugin *plugin = &supervisor->plugins.list[request->tag];
+    struct kept_plugin *plugin = &supervisor->plugins.list[request->tag];
 
     if (reply->error == 0 && reply->body_case == ODEON__REPLY__BODY_PLUGIN && reply->plugin) {
         plugin->loaded = true;
@@ -42,7 +41,7 @@ static void boot_on_plugin_answer(void *userdata, struct executor_request *reque
               reply->text[0] ? reply->text : strerror(-reply->error));
     if (supervisor->boot.boots > 0 && ++plugin->refusals < REFUSALS_MAX)
         /* its actors have messages, and the loader took it before: it may lack memory alone */
-        executor_kill(&supervisor->executor);
+        executor_link_kill(&supervisor->executor);
     else if (supervisor->boot.boots == 0 && supervisor->persist.resumed)
         persist_refuse(supervisor,
                        "a plugin that the former service had is refused; its actors could not run");
@@ -52,7 +51,7 @@ static void boot_on_plugin_answer(void *userdata, struct executor_request *reque
 
 static void boot_send_plugin(struct supervisor *supervisor, size_t index)
 {
-    const struct plugin *plugin = &supervisor->plugins.list[index];
+    const struct kept_plugin *plugin = &supervisor->plugins.list[index];
     Odeon__Request *request = calloc(1, sizeof(*request));
     Odeon__PluginLoad *load = calloc(1, sizeof(*load));
     char *path = strdup(plugin->path);
@@ -65,12 +64,12 @@ static void boot_send_plugin(struct supervisor *supervisor, size_t index)
         request->id = 1;
         request->body_case = ODEON__REQUEST__BODY_PLUGIN_LOAD;
         request->plugin_load = load;
-        r = executor_ask(&supervisor->executor,
-                         &(struct executor_ask){ .tag = index,
-                                                 .request = request,
-                                                 .fd = fd,
-                                                 .now = true,
-                                                 .done = boot_on_plugin_answer });
+        r = executor_link_ask(&supervisor->executor,
+                              &(struct link_ask){ .tag = index,
+                                                  .request = request,
+                                                  .fd = fd,
+                                                  .now = true,
+                                                  .done = boot_on_plugin_answer });
     } else {
         free(request);
         free(load);
@@ -81,7 +80,7 @@ static void boot_send_plugin(struct supervisor *supervisor, size_t index)
     if (r < 0) { /* the executor waits for as many as Start has announced */
         log_error("plugin %s cannot be sent to the executor: %s: it is started again", plugin->path,
                   strerror(-r));
-        executor_kill(&supervisor->executor);
+        executor_link_kill(&supervisor->executor);
     }
 }
 
@@ -104,7 +103,7 @@ static void boot_send_start(struct supervisor *supervisor)
         start.plugins += !supervisor->plugins.list[i].left_out;
     command.body_case = ODEON__COMMAND__BODY_START;
     command.start = &start;
-    supervisor->boot.start_id = executor_send(
+    supervisor->boot.start_id = executor_link_send(
         &supervisor->executor, &command,
         (int[]){ supervisor->segment_fd, supervisor->stats.fd, supervisor->boot.watch_fd },
         supervisor->boot.watch_fd >= 0 ? 3 : 2);
@@ -118,8 +117,8 @@ static void boot_note_step(struct supervisor *supervisor, enum start_step step, 
 
 static int boot_start_executor(struct supervisor *supervisor)
 {
-    int r = executor_start(&supervisor->executor, supervisor->executor_path,
-                           config_log_level_name(supervisor->config.log_level));
+    int r = executor_link_start(&supervisor->executor, supervisor->executor_path,
+                                config_log_level_name(supervisor->config.log_level));
 
     if (r < 0)
         return r;
@@ -187,7 +186,7 @@ static void boot_on_ready(struct supervisor *supervisor, const Odeon__Report *re
     supervisor_note_kept(supervisor, report);
     if (boot->boots == 1)
         persist_settle(supervisor);
-    executor_set_ready(&supervisor->executor);
+    executor_link_set_ready(&supervisor->executor);
     ports_sync(supervisor);
     supervisor_set_state(supervisor, supervisor->stopping ? SERVICE_DRAINING : SERVICE_RUNNING);
     supervisor_update_counts(supervisor);
@@ -325,8 +324,7 @@ static void boot_on_exited(void *userdata, int wait_status)
         boot_schedule_restart(supervisor, ready_for_ns);
 }
 
-const struct executor_ops boot_executor_ops = { .report = boot_on_report,
-                                                .exited = boot_on_exited };
+const struct link_ops boot_executor_ops = { .report = boot_on_report, .exited = boot_on_exited };
 
 void boot_init(struct supervisor *supervisor)
 {

@@ -12,7 +12,7 @@
 #include <uv.h>
 
 #include "daemon/supervisor/backoff.h"
-#include "daemon/supervisor/executor.h"
+#include "daemon/supervisor/executor_link.h"
 #include "daemon/supervisor/rule_stops.h"
 
 struct supervisor;
@@ -32,7 +32,7 @@ struct boot {
     struct rule_stops rule_stops;
 };
 
-extern const struct executor_ops boot_executor_ops;
+extern const struct link_ops boot_executor_ops;
 
 void boot_init(struct supervisor *supervisor);
 /* The first start.  0 or negative errno: the program cannot be run. */

@@ -356,7 +356,7 @@ int client_restore(struct supervisor *supervisor, const struct registry_client *
     client->pidfd = pidfd;
     uv_poll_start(client->end, UV_READABLE, client_on_end);
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct port *port = &supervisor->ports.ports[i];
+        struct seat_port *port = &supervisor->ports.ports[i];
 
         if (port->state == PORT_FREE || port->client_id != client->id)
             continue;

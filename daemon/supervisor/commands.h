@@ -10,7 +10,7 @@
 #include "daemon/supervisor/client.h"
 
 struct supervisor;
-struct executor_request;
+struct link_request;
 
 /* The refusal (-EHOSTDOWN) of what an executor would have to do. */
 #define COMMANDS_EXECUTOR_IS_HELD                                                                  \
@@ -46,5 +46,5 @@ void command_plugin_load(struct supervisor *supervisor, struct client *client,
 /* Passes the request (and `fd`, -1: none) on in the client's name; `done` ends the request and
  * answers. */
 void command_ask_executor(struct client *client, Odeon__Request **request, int fd,
-                          void (*done)(void *userdata, struct executor_request *request,
+                          void (*done)(void *userdata, struct link_request *request,
                                        Odeon__Reply *reply));

@@ -121,7 +121,7 @@ static void commands_client_send_show(struct client *asker, uint64_t request_id,
 }
 
 /* Both may have gone meanwhile.  An executor that does not answer leaves its figures out. */
-static void commands_client_on_show(void *userdata, struct executor_request *request,
+static void commands_client_on_show(void *userdata, struct link_request *request,
                                     Odeon__Reply *reply)
 {
     struct supervisor *supervisor = userdata;
@@ -151,7 +151,7 @@ static int commands_client_name_ports(const struct supervisor *supervisor,
     show->uid = shown->uid;
     for (uint32_t i = 0; i < ODEON_PORTS_MAX && show->n_ports < 2 * ODEON_PORTS_PER_CLIENT_MAX;
          i++) {
-        const struct port *port = &supervisor->ports.ports[i];
+        const struct seat_port *port = &supervisor->ports.ports[i];
 
         if (port->state != PORT_OPEN || port->client_id != shown->id)
             continue;
@@ -170,7 +170,7 @@ void command_client_show(struct supervisor *supervisor, struct client *client,
     (void)frame;
     if (!shown)
         return;
-    if (supervisor->executor.state != EXECUTOR_READY || supervisor->stopping)
+    if (supervisor->executor.state != LINK_READY || supervisor->stopping)
         commands_client_send_show(client, (*request)->id, shown, NULL);
     else if (commands_client_name_ports(supervisor, shown, (*request)->client_show) < 0)
         client_refuse(client, (*request)->id, -ENOMEM, "no memory");

@@ -10,10 +10,10 @@
 #include "daemon/supervisor/supervisor.h"
 
 static void commands_executor_remember_plugin(struct supervisor *supervisor,
-                                              struct executor_request *request,
+                                              struct link_request *request,
                                               const Odeon__Reply *reply)
 {
-    struct plugin *plugin;
+    struct kept_plugin *plugin;
 
     if (reply->body_case != ODEON__REPLY__BODY_PLUGIN || !reply->plugin || request->fd < 0)
         return;
@@ -32,7 +32,7 @@ static void commands_executor_remember_plugin(struct supervisor *supervisor,
 
 static void commands_executor_forget_plugin(struct supervisor *supervisor, const char *name)
 {
-    struct plugin *plugin = plugin_store_find(&supervisor->plugins, name);
+    struct kept_plugin *plugin = plugin_store_find(&supervisor->plugins, name);
 
     if (!plugin)
         return;
@@ -42,8 +42,7 @@ static void commands_executor_forget_plugin(struct supervisor *supervisor, const
 
 /* What a success changes in the start of the next executor. */
 static void commands_executor_note_success(struct supervisor *supervisor,
-                                           struct executor_request *request,
-                                           const Odeon__Reply *reply)
+                                           struct link_request *request, const Odeon__Reply *reply)
 {
     const Odeon__Request *asked = request->request;
 
@@ -63,7 +62,7 @@ static void commands_executor_note_success(struct supervisor *supervisor,
     supervisor_update_counts(supervisor);
 }
 
-static void commands_executor_on_answer(void *userdata, struct executor_request *request,
+static void commands_executor_on_answer(void *userdata, struct link_request *request,
                                         Odeon__Reply *reply)
 {
     struct supervisor *supervisor = userdata;
@@ -81,29 +80,29 @@ static void commands_executor_on_answer(void *userdata, struct executor_request 
 }
 
 void command_ask_executor(struct client *client, Odeon__Request **request, int fd,
-                          void (*done)(void *userdata, struct executor_request *request,
+                          void (*done)(void *userdata, struct link_request *request,
                                        Odeon__Reply *reply))
 {
-    struct executor_ask ask = { .asker = { .client_id = client->id,
-                                           .uid = client->uid,
-                                           .bound = client_is_bound(client),
-                                           .may_register = client->roles & 1U << ROLE_REGISTER },
-                                .tag = (*request)->id,
-                                .request = *request,
-                                .fd = fd,
-                                .done = done };
+    struct link_ask ask = { .asker = { .client_id = client->id,
+                                       .uid = client->uid,
+                                       .bound = client_is_bound(client),
+                                       .may_register = client->roles & 1U << ROLE_REGISTER },
+                            .tag = (*request)->id,
+                            .request = *request,
+                            .fd = fd,
+                            .done = done };
     int r;
 
     *request = NULL;
     client_begin_request(client);
-    r = executor_ask(&client->supervisor->executor, &ask);
+    r = executor_link_ask(&client->supervisor->executor, &ask);
     if (r == 0)
         return;
     client_end_request(client);
     if (r == -EBUSY)
         client_refuse(client, ask.tag, r,
                       "%d requests wait for the executor already; try again later",
-                      EXECUTOR_REQUESTS_MAX);
+                      LINK_REQUESTS_MAX);
     else if (r == -EMSGSIZE)
         client_refuse(
             client, ask.tag, r,

@@ -12,7 +12,7 @@
 
 static uint64_t commands_port_backlog_setting(const struct supervisor *supervisor)
 {
-    const char *value = settings_get(&supervisor->settings, "backlog-bytes");
+    const char *value = setting_list_get(&supervisor->settings, "backlog-bytes");
     uint64_t bytes;
 
     return value && config_parse_bytes(value, 0, UINT64_MAX, &bytes) == 0
@@ -57,7 +57,7 @@ static int commands_port_judge(struct supervisor *supervisor, struct client *cli
 
 /* Where its memory cannot be made, the port has not been known to anybody. */
 static void commands_port_begin_open(struct supervisor *supervisor, struct client *client,
-                                     const Odeon__Request *request, struct port *port,
+                                     const Odeon__Request *request, struct seat_port *port,
                                      uint64_t submission_bytes, uint64_t delivery_bytes)
 {
     int r = port_make_memory(port, submission_bytes, delivery_bytes, request->port_open->pipe);
@@ -88,7 +88,7 @@ void command_port_open(struct supervisor *supervisor, struct client *client,
              delivery_bytes = (*request)->port_open->delivery_bytes;
     char text[PORT_TEXT_MAX];
     struct holding want = { .amounts = { [QUOTA_PORTS] = 1 } };
-    struct port *port;
+    struct seat_port *port;
     int r;
 
     (void)frame;
@@ -139,7 +139,7 @@ void command_port_close(struct supervisor *supervisor, struct client *client,
                         Odeon__Request **request, struct frame *frame)
 {
     uint32_t index = (*request)->port_close->port_id;
-    struct port *port = port_table_find_of_client(&supervisor->ports, index, client->id);
+    struct seat_port *port = port_table_find_of_client(&supervisor->ports, index, client->id);
     Odeon__Reply reply = ODEON__REPLY__INIT;
     Odeon__Ok ok = ODEON__OK__INIT;
 

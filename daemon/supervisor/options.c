@@ -205,7 +205,7 @@ static int options_set_key(void *userdata, const char *section, const char *key,
         if (r != -ENOENT || strcmp(section, "odeond") == 0)
             return r;
     }
-    r = settings_set(&config->executor, key, value);
+    r = setting_list_set(&config->executor, key, value);
     if (r < 0)
         snprintf(text, CONFIG_TEXT_MAX, "%.60s: %s", key,
                  r == -ENOSPC ? "too many settings" : strerror(-r));
@@ -278,7 +278,7 @@ void config_fini(struct config *config)
     free(config->executor_path);
     for (size_t i = 0; i < config->n_plugins; i++)
         free(config->plugins[i]);
-    settings_fini(&config->executor);
+    setting_list_fini(&config->executor);
     *config = (struct config){ 0 };
 }
 

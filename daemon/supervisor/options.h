@@ -13,7 +13,7 @@
 #include "daemon/common/log.h"
 #include "daemon/supervisor/access.h"
 #include "daemon/supervisor/account.h"
-#include "daemon/supervisor/settings.h"
+#include "daemon/supervisor/setting_list.h"
 
 enum { PLUGINS_CONFIGURED_MAX = 256, OPTIONS_TEXT_MAX = 640 };
 
@@ -30,7 +30,7 @@ struct config {
     int64_t socket_group; /* -1: its own */
     size_t n_plugins;
     char *plugins[PLUGINS_CONFIGURED_MAX];
-    struct settings executor;
+    struct setting_list executor;
 };
 
 struct options {

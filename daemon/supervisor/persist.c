@@ -104,7 +104,7 @@ void persist_refuse(struct supervisor *supervisor, const char *why)
     if (supervisor->persist.store.enabled)
         notify_refused(why);
     if (supervisor->executor.child.pid)
-        executor_kill(&supervisor->executor);
+        executor_link_kill(&supervisor->executor);
 }
 
 /* ---- ports and clients */
@@ -112,7 +112,7 @@ void persist_refuse(struct supervisor *supervisor, const char *why)
 static const char *const port_parts[] = { "client", "executor", "bell", "out", "in" };
 enum { PORT_PARTS = sizeof(port_parts) / sizeof(port_parts[0]) };
 
-static void persist_list_fds(const struct port *port, int fds[PORT_PARTS])
+static void persist_list_fds(const struct seat_port *port, int fds[PORT_PARTS])
 {
     fds[0] = port->client_fd;
     fds[1] = port->executor_fd;
@@ -121,7 +121,7 @@ static void persist_list_fds(const struct port *port, int fds[PORT_PARTS])
     fds[4] = port->pipe_write_fd;
 }
 
-static int persist_push_port(const struct store *store, const struct port *port)
+static int persist_push_port(const struct store *store, const struct seat_port *port)
 {
     int fds[PORT_PARTS], r = 0;
 
@@ -133,7 +133,7 @@ static int persist_push_port(const struct store *store, const struct port *port)
     return r;
 }
 
-static void persist_remove_port(const struct store *store, const struct port *port)
+static void persist_remove_port(const struct store *store, const struct seat_port *port)
 {
     int fds[PORT_PARTS];
 
@@ -164,7 +164,7 @@ static void persist_describe_client(const struct client *client, struct registry
     memcpy(entry->library, client->library, sizeof(entry->library));
 }
 
-static void persist_describe_port(const struct port *port, struct registry_port *entry)
+static void persist_describe_port(const struct seat_port *port, struct registry_port *entry)
 {
     *entry = (struct registry_port){ .generation = port->generation,
                                      .client = port->client_id,
@@ -178,7 +178,8 @@ static void persist_describe_port(const struct port *port, struct registry_port 
     memcpy(entry->token, port->token, sizeof(entry->token));
 }
 
-int persist_keep_port(struct supervisor *supervisor, struct client *client, const struct port *port)
+int persist_keep_port(struct supervisor *supervisor, struct client *client,
+                      const struct seat_port *port)
 {
     struct persist *persist = &supervisor->persist;
     bool first = !registry_has_client(&persist->registry, client->id);
@@ -207,7 +208,7 @@ int persist_keep_port(struct supervisor *supervisor, struct client *client, cons
     return 0;
 }
 
-void persist_forget_port(struct supervisor *supervisor, const struct port *port)
+void persist_forget_port(struct supervisor *supervisor, const struct seat_port *port)
 {
     if (!persist_is_on(supervisor))
         return;
@@ -225,7 +226,7 @@ void persist_forget_client(struct supervisor *supervisor, const struct client *c
 
 /* ---- plugins */
 
-void persist_keep_plugin(struct supervisor *supervisor, struct plugin *plugin)
+void persist_keep_plugin(struct supervisor *supervisor, struct kept_plugin *plugin)
 {
     struct persist *persist = &supervisor->persist;
     int r;
@@ -246,7 +247,7 @@ void persist_keep_plugin(struct supervisor *supervisor, struct plugin *plugin)
     store_remove(&persist->store, "plugin-%u", plugin->serial);
 }
 
-void persist_forget_plugin(struct supervisor *supervisor, const struct plugin *plugin)
+void persist_forget_plugin(struct supervisor *supervisor, const struct kept_plugin *plugin)
 {
     if (!persist_is_on(supervisor) || plugin->serial == 0)
         return;

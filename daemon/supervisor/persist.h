@@ -26,8 +26,8 @@
 
 struct supervisor;
 struct client;
-struct plugin;
-struct port;
+struct kept_plugin;
+struct seat_port;
 
 struct persist {
     struct store store;
@@ -64,13 +64,13 @@ bool persist_is_on(const struct supervisor *supervisor);
 
 /* G3, G4.  0 or negative errno: the port is not kept, and must not be handed out. */
 int persist_keep_port(struct supervisor *supervisor, struct client *client,
-                      const struct port *port);
-void persist_forget_port(struct supervisor *supervisor, const struct port *port);
+                      const struct seat_port *port);
+void persist_forget_port(struct supervisor *supervisor, const struct seat_port *port);
 void persist_forget_client(struct supervisor *supervisor, const struct client *client);
 /* Of one that was loaded at run time. Gives it a serial. A failure is logged: a restart of odeond
  * will lose it. */
-void persist_keep_plugin(struct supervisor *supervisor, struct plugin *plugin);
-void persist_forget_plugin(struct supervisor *supervisor, const struct plugin *plugin);
+void persist_keep_plugin(struct supervisor *supervisor, struct kept_plugin *plugin);
+void persist_forget_plugin(struct supervisor *supervisor, const struct kept_plugin *plugin);
 
 /* A client that was connected to the former odeond proves it by its token: it becomes that client
  * again, and those of its ports that it does not claim are closed. 0, or negative errno with a

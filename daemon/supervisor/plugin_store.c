@@ -95,10 +95,10 @@ int plugin_copy(const char *path, int fd, char *text)
     return copy;
 }
 
-struct plugin *plugin_store_add(struct plugin_store *store, const char *name, const char *path,
-                                int fd)
+struct kept_plugin *plugin_store_add(struct plugin_store *store, const char *name, const char *path,
+                                     int fd)
 {
-    struct plugin *plugin = &store->list[store->n];
+    struct kept_plugin *plugin = &store->list[store->n];
     char *own_name = NULL, *own_path = NULL;
 
     if (store->n == ODEON_PLUGINS_MAX)
@@ -108,7 +108,7 @@ struct plugin *plugin_store_add(struct plugin_store *store, const char *name, co
         own_name = strdup(name);
     if (!own_path || (name && !own_name))
         goto fail;
-    *plugin = (struct plugin){ .name = own_name, .path = own_path, .fd = fd };
+    *plugin = (struct kept_plugin){ .name = own_name, .path = own_path, .fd = fd };
     store->n++;
     return plugin;
 fail:
@@ -118,7 +118,7 @@ fail:
     return NULL;
 }
 
-int plugin_store_set_name(struct plugin *plugin, const char *name)
+int plugin_store_set_name(struct kept_plugin *plugin, const char *name)
 {
     char *own = strdup(name);
 
@@ -129,7 +129,7 @@ int plugin_store_set_name(struct plugin *plugin, const char *name)
     return 0;
 }
 
-struct plugin *plugin_store_find(struct plugin_store *store, const char *name)
+struct kept_plugin *plugin_store_find(struct plugin_store *store, const char *name)
 {
     for (size_t i = 0; i < store->n; i++)
         if (store->list[i].name && strcmp(store->list[i].name, name) == 0)
@@ -137,7 +137,7 @@ struct plugin *plugin_store_find(struct plugin_store *store, const char *name)
     return NULL;
 }
 
-struct plugin *plugin_store_find_path(struct plugin_store *store, const char *path)
+struct kept_plugin *plugin_store_find_path(struct plugin_store *store, const char *path)
 {
     for (size_t i = 0; i < store->n; i++)
         if (strcmp(store->list[i].path, path) == 0)
@@ -145,7 +145,7 @@ struct plugin *plugin_store_find_path(struct plugin_store *store, const char *pa
     return NULL;
 }
 
-void plugin_store_remove(struct plugin_store *store, struct plugin *plugin)
+void plugin_store_remove(struct plugin_store *store, struct kept_plugin *plugin)
 {
     size_t index = (size_t)(plugin - store->list);
 

@@ -16,7 +16,7 @@
 enum { PLUGIN_TEXT_MAX = 512 };
 #define PLUGIN_FILE_MAX (UINT64_C(256) << 20)
 
-struct plugin {
+struct kept_plugin {
     char *name; /* as the executor reported it; NULL: it has not been loaded yet */
     char *path;
     int fd;
@@ -30,7 +30,7 @@ struct plugin {
 
 struct plugin_store {
     size_t n;
-    struct plugin list[ODEON_PLUGINS_MAX];
+    struct kept_plugin list[ODEON_PLUGINS_MAX];
 };
 
 /* A sealed copy of the file at `path` or, when `fd` is not -1, behind `fd`, which stays the
@@ -38,12 +38,12 @@ struct plugin_store {
 int plugin_copy(const char *path, int fd, char *text);
 
 /* Takes `fd`.  The plugin, or NULL: no room or memory (`fd` is closed). */
-struct plugin *plugin_store_add(struct plugin_store *store, const char *name, const char *path,
-                                int fd);
-int plugin_store_set_name(struct plugin *plugin, const char *name);
-struct plugin *plugin_store_find(struct plugin_store *store, const char *name);
+struct kept_plugin *plugin_store_add(struct plugin_store *store, const char *name, const char *path,
+                                     int fd);
+int plugin_store_set_name(struct kept_plugin *plugin, const char *name);
+struct kept_plugin *plugin_store_find(struct plugin_store *store, const char *name);
 /* the first one */
-struct plugin *plugin_store_find_path(struct plugin_store *store, const char *path);
-void plugin_store_remove(struct plugin_store *store, struct plugin *plugin);
+struct kept_plugin *plugin_store_find_path(struct plugin_store *store, const char *path);
+void plugin_store_remove(struct plugin_store *store, struct kept_plugin *plugin);
 size_t plugin_store_count_loaded(const struct plugin_store *store);
 void plugin_store_fini(struct plugin_store *store);

@@ -14,7 +14,7 @@
 #include "proto/port_layout.h"
 #include "proto/registry_layout.h"
 
-static void port_table_forget_descriptors(struct port *port)
+static void port_table_forget_descriptors(struct seat_port *port)
 {
     port->client_fd = port->executor_fd = port->doorbell_fd = port->pipe_read_fd =
         port->pipe_write_fd = -1;
@@ -36,18 +36,19 @@ void port_table_fini(struct port_table *table)
             port_table_release(table, &table->ports[i]);
 }
 
-struct port *port_table_allocate(struct port_table *table, uint32_t client_id)
+struct seat_port *port_table_allocate(struct port_table *table, uint32_t client_id)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct port *port = &table->ports[(table->next + i) % ODEON_PORTS_MAX];
+        struct seat_port *port = &table->ports[(table->next + i) % ODEON_PORTS_MAX];
         uint32_t index = port->index, generation = port->generation + 1;
 
         if (port->state != PORT_FREE)
             continue;
-        *port = (struct port){ .state = PORT_OPENING,
-                               .index = index,
-                               .generation = generation ? generation : 1, /* 0 is no generation */
-                               .client_id = client_id };
+        *port =
+            (struct seat_port){ .state = PORT_OPENING,
+                                .index = index,
+                                .generation = generation ? generation : 1, /* 0 is no generation */
+                                .client_id = client_id };
         port_table_forget_descriptors(port);
         table->next = (index + 1) % ODEON_PORTS_MAX;
         table->n_used++;
@@ -56,35 +57,35 @@ struct port *port_table_allocate(struct port_table *table, uint32_t client_id)
     return NULL;
 }
 
-struct port *port_table_restore(struct port_table *table, uint32_t index,
-                                const struct registry_port *entry)
+struct seat_port *port_table_restore(struct port_table *table, uint32_t index,
+                                     const struct registry_port *entry)
 {
-    struct port *port = &table->ports[index];
+    struct seat_port *port = &table->ports[index];
     bool open = atomic_load_explicit(&entry->state, memory_order_acquire) == REGISTRY_OPEN;
 
-    *port = (struct port){ .state = open ? PORT_OPEN : PORT_CLOSING,
-                           .index = index,
-                           .generation = entry->generation,
-                           .client_id = entry->client,
-                           .submission_bytes = entry->submission_bytes,
-                           .delivery_bytes = entry->delivery_bytes,
-                           .ref = entry->ref,
-                           .overflow = entry->overflow,
-                           .uid = entry->uid,
-                           .may_not_stop = entry->may_not_stop != 0,
-                           .held.amounts = { [QUOTA_PORTS] = 1,
-                                             [QUOTA_RING_BYTES] =
-                                                 entry->submission_bytes + entry->delivery_bytes,
-                                             [QUOTA_BACKLOG_BYTES] = entry->backlog_bytes },
-                           .actors_max = entry->actors_max,
-                           .known = true };
+    *port = (struct seat_port){ .state = open ? PORT_OPEN : PORT_CLOSING,
+                                .index = index,
+                                .generation = entry->generation,
+                                .client_id = entry->client,
+                                .submission_bytes = entry->submission_bytes,
+                                .delivery_bytes = entry->delivery_bytes,
+                                .ref = entry->ref,
+                                .overflow = entry->overflow,
+                                .uid = entry->uid,
+                                .may_not_stop = entry->may_not_stop != 0,
+                                .held.amounts = { [QUOTA_PORTS] = 1,
+                                                  [QUOTA_RING_BYTES] = entry->submission_bytes +
+                                                                       entry->delivery_bytes,
+                                                  [QUOTA_BACKLOG_BYTES] = entry->backlog_bytes },
+                                .actors_max = entry->actors_max,
+                                .known = true };
     memcpy(port->token, entry->token, sizeof(port->token));
     port_table_forget_descriptors(port);
     table->n_used++;
     return port;
 }
 
-void port_table_release(struct port_table *table, struct port *port)
+void port_table_release(struct port_table *table, struct seat_port *port)
 {
     int *const fds[] = { &port->client_fd, &port->executor_fd, &port->doorbell_fd,
                          &port->pipe_read_fd, &port->pipe_write_fd };
@@ -100,9 +101,9 @@ void port_table_release(struct port_table *table, struct port *port)
     table->n_used--;
 }
 
-struct port *port_table_find(struct port_table *table, uint32_t index, uint32_t generation)
+struct seat_port *port_table_find(struct port_table *table, uint32_t index, uint32_t generation)
 {
-    struct port *port;
+    struct seat_port *port;
 
     if (index >= ODEON_PORTS_MAX)
         return NULL;
@@ -110,9 +111,10 @@ struct port *port_table_find(struct port_table *table, uint32_t index, uint32_t 
     return port->state != PORT_FREE && port->generation == generation ? port : NULL;
 }
 
-struct port *port_table_find_of_client(struct port_table *table, uint32_t index, uint32_t client_id)
+struct seat_port *port_table_find_of_client(struct port_table *table, uint32_t index,
+                                            uint32_t client_id)
 {
-    struct port *port;
+    struct seat_port *port;
 
     if (index >= ODEON_PORTS_MAX)
         return NULL;
@@ -120,12 +122,12 @@ struct port *port_table_find_of_client(struct port_table *table, uint32_t index,
     return port->state == PORT_OPEN && port->client_id == client_id ? port : NULL;
 }
 
-struct port *port_table_find_command(struct port_table *table, uint64_t id)
+struct seat_port *port_table_find_command(struct port_table *table, uint64_t id)
 {
     if (id == 0)
         return NULL;
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct port *port = &table->ports[i];
+        struct seat_port *port = &table->ports[i];
 
         if (port->state != PORT_FREE && (port->add_id == id || port->remove_id == id))
             return port;
@@ -162,7 +164,7 @@ static int port_table_keep(int *to, int fd)
     return 0;
 }
 
-int port_make_memory(struct port *port, uint64_t submission_bytes, uint64_t delivery_bytes,
+int port_make_memory(struct seat_port *port, uint64_t submission_bytes, uint64_t delivery_bytes,
                      bool pipe)
 {
     int r;
@@ -193,7 +195,7 @@ int port_make_memory(struct port *port, uint64_t submission_bytes, uint64_t deli
     return 0;
 }
 
-uint32_t port_payload_max(const struct port *port)
+uint32_t port_payload_max(const struct seat_port *port)
 {
     uint64_t room = port->submission_bytes - sizeof(struct envelope);
 

@@ -16,7 +16,7 @@
 #include "daemon/supervisor/account.h"
 #include "proto/bounds.h"
 
-enum port_state {
+enum seat_port_state {
     PORT_FREE,
     PORT_OPENING, /* its client waits for the answer */
     PORT_OPEN,
@@ -25,8 +25,8 @@ enum port_state {
 
 enum { PORT_TOKEN_SIZE = 16, PORT_TEXT_MAX = 256 };
 
-struct port {
-    enum port_state state;
+struct seat_port {
+    enum seat_port_state state;
     uid_t uid;           /* whose account pays, also when the client has gone */
     pid_t pid;           /* who answers for what is written in it, likewise; 0: not known */
     struct holding held; /* of it */
@@ -48,33 +48,33 @@ struct port {
 
 struct port_table {
     uint32_t n_used, next;
-    struct port ports[ODEON_PORTS_MAX];
+    struct seat_port ports[ODEON_PORTS_MAX];
 };
 
 void port_table_init(struct port_table *table);
 void port_table_fini(struct port_table *table);
 /* A port in state PORT_OPENING without memory, or NULL: all are in use. */
-struct port *port_table_allocate(struct port_table *table, uint32_t client_id);
+struct seat_port *port_table_allocate(struct port_table *table, uint32_t client_id);
 /* A port that another odeond has left, without its descriptors: PORT_OPEN or PORT_CLOSING, known to
  * executors. */
 struct registry_port;
-struct port *port_table_restore(struct port_table *table, uint32_t index,
-                                const struct registry_port *entry);
+struct seat_port *port_table_restore(struct port_table *table, uint32_t index,
+                                     const struct registry_port *entry);
 /* Closes what it has; the index can be given again. */
-void port_table_release(struct port_table *table, struct port *port);
+void port_table_release(struct port_table *table, struct seat_port *port);
 /* NULL: no such port in use. */
-struct port *port_table_find(struct port_table *table, uint32_t index, uint32_t generation);
+struct seat_port *port_table_find(struct port_table *table, uint32_t index, uint32_t generation);
 /* A port that this client has open; NULL: it has none of this number. */
-struct port *port_table_find_of_client(struct port_table *table, uint32_t index,
-                                       uint32_t client_id);
+struct seat_port *port_table_find_of_client(struct port_table *table, uint32_t index,
+                                            uint32_t client_id);
 /* By the command of the running executor that named it. */
-struct port *port_table_find_command(struct port_table *table, uint64_t id);
+struct seat_port *port_table_find_command(struct port_table *table, uint64_t id);
 
 /* 0 in a size: the default.  0, or -EINVAL with a reason in `text` (PORT_TEXT_MAX). */
 int port_check_sizes(uint64_t *submission_bytes, uint64_t *delivery_bytes, char *text);
 /* Token, memory, doorbell and, if asked for, the pipe. 0 or negative errno; what was made is the
  * table's to release. */
-int port_make_memory(struct port *port, uint64_t submission_bytes, uint64_t delivery_bytes,
+int port_make_memory(struct seat_port *port, uint64_t submission_bytes, uint64_t delivery_bytes,
                      bool pipe);
 /* Largest payload of a record that fits the port's submission ring. */
-uint32_t port_payload_max(const struct port *port);
+uint32_t port_payload_max(const struct seat_port *port);

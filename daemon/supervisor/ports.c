@@ -12,7 +12,7 @@
 #include "daemon/supervisor/supervisor.h"
 #include "proto/port_layout.h"
 
-static void ports_send_add(struct supervisor *supervisor, struct port *port)
+static void ports_send_add(struct supervisor *supervisor, struct seat_port *port)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
     Odeon__PortAdd add = ODEON__PORT_ADD__INIT;
@@ -33,12 +33,12 @@ static void ports_send_add(struct supervisor *supervisor, struct port *port)
     command.body_case = ODEON__COMMAND__BODY_PORT_ADD;
     command.port_add = &add;
     port->known = true;
-    port->add_id = executor_send(&supervisor->executor, &command, fds, add.pipe ? 4 : 3);
+    port->add_id = executor_link_send(&supervisor->executor, &command, fds, add.pipe ? 4 : 3);
     /* added as closing: the executor removes it by itself and reports that under the same id */
     port->remove_id = add.closing ? port->add_id : 0;
 }
 
-static void ports_send_remove(struct supervisor *supervisor, struct port *port)
+static void ports_send_remove(struct supervisor *supervisor, struct seat_port *port)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
     Odeon__PortRemove remove = ODEON__PORT_REMOVE__INIT;
@@ -47,7 +47,7 @@ static void ports_send_remove(struct supervisor *supervisor, struct port *port)
     remove.generation = port->generation;
     command.body_case = ODEON__COMMAND__BODY_PORT_REMOVE;
     command.port_remove = &remove;
-    port->remove_id = executor_send(&supervisor->executor, &command, NULL, 0);
+    port->remove_id = executor_link_send(&supervisor->executor, &command, NULL, 0);
 }
 
 uint32_t ports_count(const struct supervisor *supervisor)
@@ -65,7 +65,7 @@ void ports_send_all(struct supervisor *supervisor)
 void ports_sync(struct supervisor *supervisor)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct port *port = &supervisor->ports.ports[i];
+        struct seat_port *port = &supervisor->ports.ports[i];
 
         if (port->state == PORT_FREE)
             continue;
@@ -82,7 +82,7 @@ void ports_forget_commands(struct supervisor *supervisor)
         supervisor->ports.ports[i].add_id = supervisor->ports.ports[i].remove_id = 0;
 }
 
-static void ports_discharge(struct supervisor *supervisor, struct port *port)
+static void ports_discharge(struct supervisor *supervisor, struct seat_port *port)
 {
     struct account *account = account_find(&supervisor->accounts, port->uid);
 
@@ -93,7 +93,7 @@ static void ports_discharge(struct supervisor *supervisor, struct port *port)
 }
 
 /* The port's end, also in the accounts of its client and user. */
-static void ports_release(struct supervisor *supervisor, struct port *port)
+static void ports_release(struct supervisor *supervisor, struct seat_port *port)
 {
     struct client *client = clients_find(&supervisor->clients, port->client_id);
 
@@ -107,20 +107,20 @@ static void ports_release(struct supervisor *supervisor, struct port *port)
     supervisor_update_counts(supervisor);
 }
 
-void ports_open(struct supervisor *supervisor, struct port *port)
+void ports_open(struct supervisor *supervisor, struct seat_port *port)
 {
     supervisor_update_counts(supervisor);
-    if (supervisor->executor.state == EXECUTOR_READY)
+    if (supervisor->executor.state == LINK_READY)
         ports_send_add(supervisor, port);
 }
 
-void ports_close(struct supervisor *supervisor, struct port *port)
+void ports_close(struct supervisor *supervisor, struct seat_port *port)
 {
     port->state = PORT_CLOSING;
     registry_set_port(&supervisor->persist.registry, port->index, REGISTRY_CLOSING);
     if (!port->known)
         ports_release(supervisor, port);
-    else if (supervisor->executor.state == EXECUTOR_READY && port->remove_id == 0)
+    else if (supervisor->executor.state == LINK_READY && port->remove_id == 0)
         ports_send_remove(supervisor, port);
     supervisor_update_counts(supervisor);
 }
@@ -128,7 +128,7 @@ void ports_close(struct supervisor *supervisor, struct port *port)
 void ports_close_of_client(struct supervisor *supervisor, uint32_t client_id)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct port *port = &supervisor->ports.ports[i];
+        struct seat_port *port = &supervisor->ports.ports[i];
 
         if ((port->state == PORT_OPENING || port->state == PORT_OPEN) &&
             port->client_id == client_id)
@@ -136,7 +136,7 @@ void ports_close_of_client(struct supervisor *supervisor, uint32_t client_id)
     }
 }
 
-static void ports_fill_open_reply(const struct port *port, Odeon__PortOpenReply *body)
+static void ports_fill_open_reply(const struct seat_port *port, Odeon__PortOpenReply *body)
 {
     body->port_id = port->index;
     body->ref = port->ref;
@@ -150,7 +150,7 @@ static void ports_fill_open_reply(const struct port *port, Odeon__PortOpenReply 
     body->actors_max = port->actors_max ? port->actors_max : ODEON_ACTORS_MAX;
 }
 
-static void ports_answer_open(struct supervisor *supervisor, struct port *port)
+static void ports_answer_open(struct supervisor *supervisor, struct seat_port *port)
 {
     struct client *client = clients_find(&supervisor->clients, port->client_id);
     Odeon__PortOpenReply body = ODEON__PORT_OPEN_REPLY__INIT;
@@ -181,7 +181,7 @@ static void ports_answer_open(struct supervisor *supervisor, struct port *port)
     supervisor_update_counts(supervisor);
 }
 
-static void ports_tell_broken(struct supervisor *supervisor, const struct port *port,
+static void ports_tell_broken(struct supervisor *supervisor, const struct seat_port *port,
                               const char *reason)
 {
     struct client *client = clients_find(&supervisor->clients, port->client_id);
@@ -198,7 +198,7 @@ static void ports_tell_broken(struct supervisor *supervisor, const struct port *
     client_tell(client, &event);
 }
 
-static void ports_on_added(struct supervisor *supervisor, struct port *port,
+static void ports_on_added(struct supervisor *supervisor, struct seat_port *port,
                            const Odeon__RefReply *answer)
 {
     if (port->ref && port->ref != answer->ref)
@@ -213,7 +213,7 @@ static void ports_on_added(struct supervisor *supervisor, struct port *port,
 }
 
 /* The executor does not have the port (any more). */
-static void ports_on_refused(struct supervisor *supervisor, struct port *port,
+static void ports_on_refused(struct supervisor *supervisor, struct seat_port *port,
                              const Odeon__Report *report)
 {
     struct client *client = clients_find(&supervisor->clients, port->client_id);
@@ -239,7 +239,7 @@ static void ports_on_refused(struct supervisor *supervisor, struct port *port,
 
 static void ports_on_fault(struct supervisor *supervisor, const Odeon__PortFault *fault)
 {
-    struct port *port = port_table_find(&supervisor->ports, fault->port_id, fault->generation);
+    struct seat_port *port = port_table_find(&supervisor->ports, fault->port_id, fault->generation);
     struct client *client;
     const char *reason = port_broken_name(fault->why);
 
@@ -270,7 +270,7 @@ static void ports_on_fault(struct supervisor *supervisor, const Odeon__PortFault
 
 bool ports_handle_report(struct supervisor *supervisor, const Odeon__Report *report)
 {
-    struct port *port;
+    struct seat_port *port;
 
     if (report->body_case == ODEON__REPORT__BODY_PORT_FAULT && report->port_fault) {
         ports_on_fault(supervisor, report->port_fault);

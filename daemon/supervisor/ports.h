@@ -25,8 +25,8 @@ void ports_sync(struct supervisor *supervisor);
 void ports_forget_commands(struct supervisor *supervisor);
 
 /* A new port with memory; the answer to its client follows when the executor has it. */
-void ports_open(struct supervisor *supervisor, struct port *port);
-void ports_close(struct supervisor *supervisor, struct port *port);
+void ports_open(struct supervisor *supervisor, struct seat_port *port);
+void ports_close(struct supervisor *supervisor, struct seat_port *port);
 void ports_close_of_client(struct supervisor *supervisor, uint32_t client_id);
 
 /* True: the report was about a port. */

@@ -283,7 +283,7 @@ static int registry_append(struct registry_settings *copy, const char *word)
     return 0;
 }
 
-int registry_put_settings(struct registry_file *file, const struct settings *settings)
+int registry_put_settings(struct registry_file *file, const struct setting_list *settings)
 {
     struct registry_settings *copy;
     uint32_t other;
@@ -319,7 +319,7 @@ static const char *registry_next_word(const struct registry_settings *copy, size
     return word;
 }
 
-int registry_get_settings(const struct registry_file *file, struct settings *settings)
+int registry_get_settings(const struct registry_file *file, struct setting_list *settings)
 {
     const struct registry_settings *copy;
     size_t at = 0;
@@ -332,7 +332,7 @@ int registry_get_settings(const struct registry_file *file, struct settings *set
     for (uint32_t i = 0; i < copy->n; i++) {
         const char *key = registry_next_word(copy, &at),
                    *value = key ? registry_next_word(copy, &at) : NULL;
-        int r = value ? settings_set(settings, key, value) : -EPROTO;
+        int r = value ? setting_list_set(settings, key, value) : -EPROTO;
 
         if (r < 0)
             return r;

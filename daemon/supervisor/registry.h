@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/supervisor/settings.h"
+#include "daemon/supervisor/setting_list.h"
 #include "proto/registry_layout.h"
 
 enum { REGISTRY_TEXT_MAX = 512 };
@@ -50,5 +50,5 @@ void registry_set_plugin_name(struct registry_file *file, uint32_t serial, const
 void registry_free_plugin(struct registry_file *file, uint32_t serial);
 
 /* G5.  0 or -ENOSPC. */
-int registry_put_settings(struct registry_file *file, const struct settings *settings);
-int registry_get_settings(const struct registry_file *file, struct settings *settings);
+int registry_put_settings(struct registry_file *file, const struct setting_list *settings);
+int registry_get_settings(const struct registry_file *file, struct setting_list *settings);

@@ -42,7 +42,7 @@ static void reload_warn_about_the_rest(const struct config *old, const struct co
         log_warning("reload: mode and group of the control socket are read at the start of the "
                     "service only");
     for (size_t i = 0; i < old->executor.n; i++)
-        if (!settings_get(&new->executor, old->executor.list[i].key))
+        if (!setting_list_get(&new->executor, old->executor.list[i].key))
             log_warning("reload: %s is no longer configured; its value stays until the service is "
                         "restarted",
                         old->executor.list[i].key);
@@ -65,7 +65,8 @@ static void reload_apply(struct supervisor *supervisor)
 static void reload_tell_outcome(struct supervisor *supervisor, const Odeon__Reconfigured *outcome)
 {
     for (size_t i = 0; outcome && i < outcome->n_later; i++) {
-        const char *value = settings_get(&supervisor->reload.wanted->executor, outcome->later[i]);
+        const char *value =
+            setting_list_get(&supervisor->reload.wanted->executor, outcome->later[i]);
 
         if (value)
             log_warning("reload: %s = %s takes effect when the service is started again",
@@ -77,7 +78,7 @@ static void reload_tell_outcome(struct supervisor *supervisor, const Odeon__Reco
                    (unsigned long long)outcome->moved);
 }
 
-static void reload_on_answer(void *userdata, struct executor_request *request, Odeon__Reply *reply)
+static void reload_on_answer(void *userdata, struct link_request *request, Odeon__Reply *reply)
 {
     struct supervisor *supervisor = userdata;
 
@@ -93,8 +94,8 @@ static void reload_on_answer(void *userdata, struct executor_request *request, O
 }
 
 /* Those of `wanted` that `config` has otherwise or not at all.  NULL: no memory. */
-static Odeon__ExecutorSet *reload_make_difference(const struct settings *config,
-                                                  const struct settings *wanted)
+static Odeon__ExecutorSet *reload_make_difference(const struct setting_list *config,
+                                                  const struct setting_list *wanted)
 {
     Odeon__ExecutorSet *set = calloc(1, sizeof(*set));
 
@@ -104,7 +105,7 @@ static Odeon__ExecutorSet *reload_make_difference(const struct settings *config,
     set->later = true;
     set->settings = calloc(wanted->n + 1, sizeof(Odeon__Setting *));
     for (size_t i = 0; set->settings && i < wanted->n; i++) {
-        const char *old = settings_get(config, wanted->list[i].key);
+        const char *old = setting_list_get(config, wanted->list[i].key);
         Odeon__Setting *row;
 
         if (old && strcmp(old, wanted->list[i].value) == 0)
@@ -145,9 +146,9 @@ static int reload_ask_executor(struct supervisor *supervisor)
     request->id = 1;
     request->body_case = ODEON__REQUEST__BODY_EXECUTOR_SET;
     request->executor_set = set;
-    r = executor_ask(
+    r = executor_link_ask(
         &supervisor->executor,
-        &(struct executor_ask){ .request = request, .fd = -1, .done = reload_on_answer });
+        &(struct link_ask){ .request = request, .fd = -1, .done = reload_on_answer });
     return r < 0 ? r : 1;
 }
 

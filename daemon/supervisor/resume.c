@@ -20,18 +20,18 @@
 
 /* The configuration as it was when it was last read by the former service: a later reload finds
  * what has changed. */
-static int resume_make_known(struct config *config, const struct settings *in_force)
+static int resume_make_known(struct config *config, const struct setting_list *in_force)
 {
-    struct settings known = { 0 };
+    struct setting_list known = { 0 };
     int r = 0;
 
     for (size_t i = 0; i < config->executor.n && r == 0; i++) {
-        const char *value = settings_get(in_force, config->executor.list[i].key);
+        const char *value = setting_list_get(in_force, config->executor.list[i].key);
 
         if (value)
-            r = settings_set(&known, config->executor.list[i].key, value);
+            r = setting_list_set(&known, config->executor.list[i].key, value);
     }
-    settings_fini(&config->executor);
+    setting_list_fini(&config->executor);
     config->executor = known;
     return r;
 }
@@ -44,7 +44,7 @@ static int resume_restore_settings(struct supervisor *supervisor)
     int r = registry_get_settings(&persist->registry, &supervisor->settings);
 
     if (r == 0 && (!persist->resumed || persist->clean))
-        r = settings_merge(&supervisor->settings, &supervisor->config.executor);
+        r = setting_list_merge(&supervisor->settings, &supervisor->config.executor);
     else if (r == 0)
         r = resume_make_known(&supervisor->config, &supervisor->settings);
     return r;
@@ -61,7 +61,7 @@ static bool resume_is_configured(const struct config *config, const char *path)
 }
 
 /* It goes from the store and the registry when the first executor is ready, not before: R1. */
-static void resume_drop_plugin(struct supervisor *supervisor, struct plugin *plugin)
+static void resume_drop_plugin(struct supervisor *supervisor, struct kept_plugin *plugin)
 {
     struct persist *persist = &supervisor->persist;
 
@@ -73,7 +73,7 @@ static void resume_drop_plugin(struct supervisor *supervisor, struct plugin *plu
 static int resume_restore_plugin(struct supervisor *supervisor, const struct registry_plugin *entry)
 {
     int fd = store_take(&supervisor->persist.store, "plugin-%u", entry->serial);
-    struct plugin *twin, *plugin;
+    struct kept_plugin *twin, *plugin;
 
     if (fd < 0) {
         log_error("plugin %s is lost: its file is not in the store", entry->path);
@@ -101,7 +101,7 @@ static int resume_restore_plugin(struct supervisor *supervisor, const struct reg
  * configuration. */
 static void resume_refresh_plugin(struct supervisor *supervisor, const char *path)
 {
-    struct plugin *old = plugin_store_find_path(&supervisor->plugins, path), *plugin;
+    struct kept_plugin *old = plugin_store_find_path(&supervisor->plugins, path), *plugin;
     char text[PLUGIN_TEXT_MAX];
     int fd = plugin_copy(path, -1, text);
 
@@ -145,21 +145,21 @@ static int resume_restore_plugins(struct supervisor *supervisor)
 
 /* ---- ports */
 
-static int resume_take_part(struct supervisor *supervisor, const struct port *port,
+static int resume_take_part(struct supervisor *supervisor, const struct seat_port *port,
                             const char *part)
 {
     return store_take(&supervisor->persist.store, "port-%u-%u-%s", port->index, port->generation,
                       part);
 }
 
-static bool resume_is_complete(const struct port *port, bool pipe)
+static bool resume_is_complete(const struct seat_port *port, bool pipe)
 {
     return port->client_fd >= 0 && port->executor_fd >= 0 && port->doorbell_fd >= 0 &&
            (!pipe || (port->pipe_read_fd >= 0 && port->pipe_write_fd >= 0));
 }
 
 /* To its user, as when it was opened, whatever the quotas are now. */
-static int resume_charge(struct supervisor *supervisor, const struct port *port)
+static int resume_charge(struct supervisor *supervisor, const struct seat_port *port)
 {
     struct account *account = account_open(&supervisor->accounts, port->uid);
 
@@ -173,7 +173,7 @@ static int resume_charge(struct supervisor *supervisor, const struct port *port)
 static int resume_restore_port(struct supervisor *supervisor, uint32_t index,
                                const struct registry_port *entry)
 {
-    struct port *port = port_table_restore(&supervisor->ports, index, entry);
+    struct seat_port *port = port_table_restore(&supervisor->ports, index, entry);
 
     port->client_fd = resume_take_part(supervisor, port, "client");
     port->executor_fd = resume_take_part(supervisor, port, "executor");
@@ -248,7 +248,7 @@ int persist_restore_clients(struct supervisor *supervisor)
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct port *port = &supervisor->ports.ports[i];
+        struct seat_port *port = &supervisor->ports.ports[i];
 
         if (port->state == PORT_OPEN && !clients_find(&supervisor->clients, port->client_id))
             ports_close(supervisor, port);
@@ -265,7 +265,7 @@ int persist_restore_clients(struct supervisor *supervisor)
 
 /* Read from the file: odeond maps nothing that a client can write (V1). A client that lies closes
  * its own port. */
-static bool resume_has_departed(const struct port *port)
+static bool resume_has_departed(const struct seat_port *port)
 {
     uint32_t word = 0;
 
@@ -285,7 +285,7 @@ void persist_close_departed(struct supervisor *supervisor)
         if (client->channel)
             continue;
         for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-            struct port *port = &supervisor->ports.ports[i];
+            struct seat_port *port = &supervisor->ports.ports[i];
 
             if (port->state == PORT_OPEN && port->client_id == client->id &&
                 resume_has_departed(port))
@@ -398,7 +398,7 @@ static int resume_refuse(char *text, int error, const char *why)
     return error;
 }
 
-static bool resume_is_claimed(const struct port *port, const Odeon__Resume *resume)
+static bool resume_is_claimed(const struct seat_port *port, const Odeon__Resume *resume)
 {
     for (size_t i = 0; i < resume->n_ports; i++)
         if (resume->ports[i]->port_id == port->index &&
@@ -432,7 +432,7 @@ int persist_resume_client(struct supervisor *supervisor, struct client *client,
                              "the client that is claimed is another process, or another user's");
     client_adopt(client, former);
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct port *port = &supervisor->ports.ports[i];
+        struct seat_port *port = &supervisor->ports.ports[i];
 
         if (port->state == PORT_OPEN && port->client_id == client->id &&
             !resume_is_claimed(port, resume))

@@ -8,7 +8,7 @@
 #include "daemon/supervisor/supervisor.h"
 
 /* By its place among those that the last start was given, from 1. */
-static struct plugin *safe_mode_plugin_started(struct supervisor *supervisor, uint32_t place)
+static struct kept_plugin *safe_mode_plugin_started(struct supervisor *supervisor, uint32_t place)
 {
     for (size_t i = 0; i < supervisor->plugins.n; i++)
         if (!supervisor->plugins.list[i].left_out && --place == 0)
@@ -20,7 +20,7 @@ void safe_mode_on_exit(struct supervisor *supervisor, bool blame)
 {
     uint32_t place = atomic_exchange_explicit(&supervisor->stats.header->plugin_loading, 0,
                                               memory_order_relaxed);
-    struct plugin *plugin = place > 0 ? safe_mode_plugin_started(supervisor, place) : NULL;
+    struct kept_plugin *plugin = place > 0 ? safe_mode_plugin_started(supervisor, place) : NULL;
 
     if (!plugin || !blame)
         return;

@@ -26,7 +26,7 @@ static void segment_free_arguments(char **argv)
     free(argv);
 }
 
-static char **segment_make_arguments(const char *program, const struct settings *settings)
+static char **segment_make_arguments(const char *program, const struct setting_list *settings)
 {
     char **argv = calloc(settings->n * 2 + 3, sizeof(*argv));
     size_t n = 0;
@@ -110,7 +110,7 @@ static ssize_t segment_read_answer(int pipe, char *answer)
     return (ssize_t)got;
 }
 
-int segment_ask_size(const char *program, const struct settings *settings, uint64_t *ret_size,
+int segment_ask_size(const char *program, const struct setting_list *settings, uint64_t *ret_size,
                      char *text)
 {
     char **argv = segment_make_arguments(program, settings), answer[ANSWER_MAX] = "";

@@ -5,14 +5,14 @@
 
 #include <stdint.h>
 
-#include "daemon/supervisor/settings.h"
+#include "daemon/supervisor/setting_list.h"
 
 enum { SEGMENT_TEXT_MAX = 512 };
 
 /* Runs `program --print-segment-size --set KEY=VALUE...`; what it has to say against the settings
  * goes to our stderr. 0, or negative errno with a reason in `text`; -EINVAL: the executor refused
  * the settings. */
-int segment_ask_size(const char *program, const struct settings *settings, uint64_t *ret_size,
+int segment_ask_size(const char *program, const struct setting_list *settings, uint64_t *ret_size,
                      char *text);
 /* A sealed memory file of that size: the descriptor, or negative errno with a reason in `text`. */
 int segment_make(uint64_t size, char *text);

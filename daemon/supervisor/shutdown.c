@@ -20,7 +20,7 @@ static void shutdown_on_timeout(uv_timer_t *timer)
 
     log_warning("the executor has not ended in time: it is killed");
     supervisor->shutdown.killed = true;
-    executor_kill(&supervisor->executor);
+    executor_link_kill(&supervisor->executor);
 }
 
 void shutdown_init(struct supervisor *supervisor)
@@ -46,7 +46,7 @@ static void shutdown_send_drain(struct supervisor *supervisor)
     drain.stop = true;
     command.body_case = ODEON__COMMAND__BODY_DRAIN;
     command.drain = &drain;
-    supervisor->shutdown.drain_id = executor_send(&supervisor->executor, &command, NULL, 0);
+    supervisor->shutdown.drain_id = executor_link_send(&supervisor->executor, &command, NULL, 0);
 }
 
 static void shutdown_begin_again(struct supervisor *supervisor, const char *why)
@@ -54,7 +54,7 @@ static void shutdown_begin_again(struct supervisor *supervisor, const char *why)
     log_warning("%s again: the executor is killed, nothing more is drained", why);
     supervisor->shutdown.killed = true;
     if (supervisor->executor.child.pid)
-        executor_kill(&supervisor->executor);
+        executor_link_kill(&supervisor->executor);
     else
         supervisor_finish(supervisor);
 }
@@ -76,7 +76,7 @@ void shutdown_begin(struct supervisor *supervisor, const char *why)
     supervisor_stop_listening(supervisor);
     boot_stop(supervisor);
     shutdown->deadline_ns = uv_hrtime() + supervisor->config.drain_timeout_ns;
-    if (supervisor->executor.state == EXECUTOR_DOWN) {
+    if (supervisor->executor.state == LINK_DOWN) {
         log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED,
                   "the executor is down: what clients sent to it is not processed");
         supervisor_finish(supervisor);
@@ -84,7 +84,7 @@ void shutdown_begin(struct supervisor *supervisor, const char *why)
     }
     uv_timer_start(&shutdown->timer, shutdown_on_timeout,
                    (supervisor->config.drain_timeout_ns + GRACE_NS) / 1000000, 0);
-    if (supervisor->executor.state == EXECUTOR_READY)
+    if (supervisor->executor.state == LINK_READY)
         shutdown_send_drain(supervisor);
 }
 
@@ -106,7 +106,7 @@ bool shutdown_handle_report(struct supervisor *supervisor, const Odeon__Report *
         shutdown->unreceived = report->drained->unreceived;
     } else {
         log_error("the executor refuses to drain: %s: it is killed", report->text);
-        executor_kill(&supervisor->executor);
+        executor_link_kill(&supervisor->executor);
     }
     return true;
 }

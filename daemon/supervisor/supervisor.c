@@ -78,7 +78,7 @@ static bool supervisor_is_later(const Odeon__Reconfigured *answer, const char *k
 
 static void supervisor_note_setting(struct supervisor *supervisor, const Odeon__Setting *setting)
 {
-    if (settings_set(&supervisor->settings, setting->key, setting->value) < 0)
+    if (setting_list_set(&supervisor->settings, setting->key, setting->value) < 0)
         log_error(
             "setting %s is in force, but cannot be kept: a restart of the executor will lose it",
             setting->key);
@@ -171,7 +171,7 @@ static int supervisor_load_plugin_files(struct supervisor *supervisor)
     if (persist->resumed && !persist->clean)
         return 0;
     for (size_t i = 0; i < supervisor->config.n_plugins; i++) {
-        struct plugin *plugin;
+        struct kept_plugin *plugin;
         int fd;
 
         if (plugin_store_find_path(&supervisor->plugins, supervisor->config.plugins[i]))
@@ -286,7 +286,7 @@ void supervisor_fail(struct supervisor *supervisor, const char *why)
         true; /* nothing is going to be: the line above says why */
     boot_stop(supervisor);
     if (supervisor->executor.child.pid)
-        executor_kill(&supervisor->executor); /* its end leads on */
+        executor_link_kill(&supervisor->executor); /* its end leads on */
     else
         supervisor_finish(supervisor);
 }
@@ -306,7 +306,7 @@ static void supervisor_run_loop(struct supervisor *supervisor)
     shutdown_init(supervisor);
     boot_init(supervisor);
     clients_start(supervisor);
-    executor_init(&supervisor->executor, &supervisor->loop, &boot_executor_ops, supervisor);
+    executor_link_init(&supervisor->executor, &supervisor->loop, &boot_executor_ops, supervisor);
     if (supervisor_start_serving(supervisor) < 0)
         supervisor->exit_status = 1;
     else
@@ -314,7 +314,7 @@ static void supervisor_run_loop(struct supervisor *supervisor)
     persist_end(supervisor);
     supervisor->stopping = true;
     supervisor_stop_listening(supervisor);
-    executor_fini(&supervisor->executor);
+    executor_link_fini(&supervisor->executor);
     clients_drop_all(supervisor);
     boot_fini(supervisor);
     shutdown_fini(supervisor);
@@ -340,7 +340,7 @@ static int supervisor_prepare(struct supervisor *supervisor)
     }
     log_open("odeond", supervisor->config.log_level);
     if (supervisor->options.check)
-        r = settings_merge(&supervisor->settings, &supervisor->config.executor);
+        r = setting_list_merge(&supervisor->settings, &supervisor->config.executor);
     else
         r = persist_begin(supervisor);
     if (r == 0 && !supervisor->options.check)
@@ -364,7 +364,7 @@ static void supervisor_release_all(struct supervisor *supervisor)
         close(supervisor->segment_fd);
     stats_file_fini(&supervisor->stats);
     runtime_close(&supervisor->runtime);
-    settings_fini(&supervisor->settings);
+    setting_list_fini(&supervisor->settings);
     config_fini(&supervisor->config);
     options_fini(&supervisor->options);
 }

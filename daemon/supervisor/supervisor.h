@@ -18,7 +18,7 @@
 
 #include "daemon/supervisor/boot.h"
 #include "daemon/supervisor/client.h"
-#include "daemon/supervisor/executor.h"
+#include "daemon/supervisor/executor_link.h"
 #include "daemon/supervisor/listener.h"
 #include "daemon/supervisor/notify.h"
 #include "daemon/supervisor/options.h"
@@ -35,14 +35,14 @@ struct supervisor {
     struct options options;
     struct config config; /* as last read */
     /* what the next executor is started with: the configuration's, and what was changed since */
-    struct settings settings;
+    struct setting_list settings;
     char executor_path[PATH_MAX];
     uv_loop_t loop;
     uv_signal_t signals[3];
     struct runtime runtime;
     struct stats_file stats;
     int segment_fd;
-    struct executor executor;
+    struct executor_link executor;
     struct boot boot;
     struct listener listener;
     struct clients clients;

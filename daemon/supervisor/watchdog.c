@@ -42,7 +42,7 @@ static void watchdog_ask(struct supervisor *supervisor)
 
     command.body_case = ODEON__COMMAND__BODY_PING;
     command.ping = &ping;
-    supervisor->watchdog.ping_id = executor_send(&supervisor->executor, &command, NULL, 0);
+    supervisor->watchdog.ping_id = executor_link_send(&supervisor->executor, &command, NULL, 0);
 }
 
 static void watchdog_on_look(uv_timer_t *timer)
@@ -57,7 +57,7 @@ static void watchdog_on_look(uv_timer_t *timer)
         watchdog_feed(supervisor);
     if (supervisor->stopping || supervisor->boot.rule_stops.held)
         return;
-    if (supervisor->executor.state != EXECUTOR_READY) {
+    if (supervisor->executor.state != LINK_READY) {
         watchdog->ping_id = 0;
         if (!started)
             watchdog_withhold(supervisor, "no executor is ready");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor's half of the configuration's fuzzer: the two programs have a `struct settings`
- * each. */
+/* The executor's half of the configuration's fuzzer, apart from odeond's. */
 #pragma once
 
 /* One setting, as odeond passes it on; and the check of all of them. */

@@ -50,7 +50,7 @@ static void on_exited(void *userdata, int wait_status)
 
 static void start(void)
 {
-    static const struct executor_ops ops = { .report = on_report, .exited = on_exited };
+    static const struct link_ops ops = { .report = on_report, .exited = on_exited };
 
     static char path[] = "/nonexistent", *argv[] = { path, NULL };
     char text[OPTIONS_TEXT_MAX];
@@ -72,7 +72,7 @@ static void start(void)
     clients_init(&supervisor.clients);
     port_table_init(&supervisor.ports);
     notify_init(&supervisor, false);
-    executor_init(&supervisor.executor, &supervisor.loop, &ops, &supervisor);
+    executor_link_init(&supervisor.executor, &supervisor.loop, &ops, &supervisor);
     uv_run(&supervisor.loop, UV_RUN_NOWAIT);
 }
 
@@ -100,7 +100,7 @@ static void begin(void)
     supervisor.executor.channel = channel_new(&supervisor.loop, connect_channel(&executor),
                                               SIZE_MAX, &ops, &supervisor.executor);
     FUZZ_EXPECT(supervisor.executor.channel);
-    supervisor.executor.state = EXECUTOR_READY;
+    supervisor.executor.state = LINK_READY;
 }
 
 /* What the other side said must be a record of the protocol. */
@@ -212,12 +212,13 @@ static void end(void)
         if (supervisor.ports.ports[i].state != PORT_FREE)
             port_table_release(&supervisor.ports, &supervisor.ports.ports[i]);
     uv_run(&supervisor.loop, UV_RUN_NOWAIT);
-    executor_fini(&supervisor.executor);
+    executor_link_fini(&supervisor.executor);
     uv_run(&supervisor.loop, UV_RUN_NOWAIT);
-    executor_init(&supervisor.executor, &supervisor.loop, supervisor.executor.ops, &supervisor);
+    executor_link_init(&supervisor.executor, &supervisor.loop, supervisor.executor.ops,
+                       &supervisor);
     while (supervisor.plugins.n > 0)
         plugin_store_remove(&supervisor.plugins, &supervisor.plugins.list[0]);
-    settings_fini(&supervisor.settings);
+    setting_list_fini(&supervisor.settings);
     supervisor.settings.n = 0;
     FUZZ_EXPECT(supervisor.clients.n == 0 && supervisor.ports.n_used == 0);
 }

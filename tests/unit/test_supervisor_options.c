@@ -104,10 +104,10 @@ static void test_command_line_wins(void **state)
     assert_string_equal(config.executor_path, "/bin/e");
     assert_int_equal(config.n_plugins, 3);
     assert_string_equal(config.plugins[2], "/c.so");
-    assert_string_equal(settings_get(&config.executor, "workers"), "4");
-    assert_string_equal(settings_get(&config.executor, "stealing"), "none");
-    assert_string_equal(settings_get(&config.executor, "throughput"), "9");
-    assert_string_equal(settings_get(&config.executor, "log-level"),
+    assert_string_equal(setting_list_get(&config.executor, "workers"), "4");
+    assert_string_equal(setting_list_get(&config.executor, "stealing"), "none");
+    assert_string_equal(setting_list_get(&config.executor, "throughput"), "9");
+    assert_string_equal(setting_list_get(&config.executor, "log-level"),
                         "mine"); /* in its section, all is the executor's */
     assert_int_equal(config.executor.n, 4);
 }
@@ -176,19 +176,19 @@ static void test_mistakes_in_arguments(void **state)
 
 static void test_too_many_settings(void **state)
 {
-    struct settings settings = { 0 };
+    struct setting_list settings = { 0 };
     char key[32];
 
     (void)state;
     for (int i = 0; i < SETTINGS_MAX; i++) {
         snprintf(key, sizeof(key), "key-%d", i);
-        assert_int_equal(settings_set(&settings, key, "1"), 0);
+        assert_int_equal(setting_list_set(&settings, key, "1"), 0);
     }
-    assert_int_equal(settings_set(&settings, "one-more", "1"), -ENOSPC);
-    assert_int_equal(settings_set(&settings, "key-0", "2"), 0);
-    assert_string_equal(settings_get(&settings, "key-0"), "2");
-    assert_null(settings_get(&settings, "one-more"));
-    settings_fini(&settings);
+    assert_int_equal(setting_list_set(&settings, "one-more", "1"), -ENOSPC);
+    assert_int_equal(setting_list_set(&settings, "key-0", "2"), 0);
+    assert_string_equal(setting_list_get(&settings, "key-0"), "2");
+    assert_null(setting_list_get(&settings, "one-more"));
+    setting_list_fini(&settings);
 }
 
 int main(void)

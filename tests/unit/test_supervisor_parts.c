@@ -122,7 +122,7 @@ static void test_plugin_files(void **state)
 static void test_plugin_store(void **state)
 {
     struct plugin_store *store = calloc(1, sizeof(*store));
-    struct plugin *plugin;
+    struct kept_plugin *plugin;
     int last = -1;
 
     (void)state;
@@ -151,15 +151,15 @@ static void test_plugin_store(void **state)
 
 static int ask(const char *script, uint64_t *ret_size, char *text)
 {
-    struct settings settings = { 0 };
+    struct setting_list settings = { 0 };
     char path[128];
     int r;
 
     snprintf(path, sizeof(path), "%s", in_base("program"));
     write_file(path, script, 0700);
-    assert_int_equal(settings_set(&settings, "a", "b c"), 0);
+    assert_int_equal(setting_list_set(&settings, "a", "b c"), 0);
     r = segment_ask_size(path, &settings, ret_size, text);
-    settings_fini(&settings);
+    setting_list_fini(&settings);
     unlink(path);
     return r;
 }
@@ -168,7 +168,7 @@ static void test_segment_size(void **state)
 {
     char text[SEGMENT_TEXT_MAX] = "";
     uint64_t size = 0;
-    struct settings none = { 0 };
+    struct setting_list none = { 0 };
 
     (void)state;
     assert_int_equal(

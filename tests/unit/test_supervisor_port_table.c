@@ -39,7 +39,7 @@ static void test_all_ports_once(void **state)
     bool seen[ODEON_PORTS_MAX] = { false };
 
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct port *port = port_table_allocate(table, 1);
+        struct seat_port *port = port_table_allocate(table, 1);
 
         assert_non_null(port);
         assert_false(seen[port->index]);
@@ -54,7 +54,7 @@ static void test_all_ports_once(void **state)
 static void test_generations(void **state)
 {
     struct port_table *table = *state;
-    struct port *port = port_table_allocate(table, 1), *again = NULL;
+    struct seat_port *port = port_table_allocate(table, 1), *again = NULL;
     uint32_t index = port->index;
 
     port_table_release(table, port);
@@ -85,7 +85,7 @@ static void test_generation_zero_is_skipped(void **state)
 static void test_finding(void **state)
 {
     struct port_table *table = *state;
-    struct port *port = port_table_allocate(table, 7);
+    struct seat_port *port = port_table_allocate(table, 7);
 
     assert_null(port_table_find_of_client(table, port->index, 7)); /* not open yet */
     port->state = PORT_OPEN;
@@ -130,7 +130,7 @@ static void test_sizes(void **state)
 static void test_memory(void **state)
 {
     struct port_table *table = *state;
-    struct port *port = port_table_allocate(table, 1), *other = port_table_allocate(table, 1);
+    struct seat_port *port = port_table_allocate(table, 1), *other = port_table_allocate(table, 1);
     const uint8_t none[PORT_TOKEN_SIZE] = { 0 };
     int fd;
 
@@ -156,7 +156,7 @@ static void test_memory(void **state)
 
 static void test_payload_fits(void **state)
 {
-    struct port port = { .submission_bytes = ODEON_RING_MAX };
+    struct seat_port port = { .submission_bytes = ODEON_RING_MAX };
 
     (void)state;
     assert_int_equal(port_payload_max(&port), ODEON_PAYLOAD_MAX);

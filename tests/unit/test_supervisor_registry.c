@@ -166,19 +166,19 @@ static void test_plugins(void **state)
 static void expect_settings(const struct registry_file *file, const char *key, const char *value,
                             size_t n)
 {
-    struct settings settings = { 0 };
+    struct setting_list settings = { 0 };
 
     assert_int_equal(registry_get_settings(file, &settings), 0);
     assert_int_equal(settings.n, n);
     if (n > 0)
-        assert_string_equal(settings_get(&settings, key), value);
-    settings_fini(&settings);
+        assert_string_equal(setting_list_get(&settings, key), value);
+    setting_list_fini(&settings);
 }
 
 /* G5: what does not fit, or is half written, leaves the former ones in force. */
 static void test_settings(void **state)
 {
-    struct settings settings = { 0 };
+    struct setting_list settings = { 0 };
     struct registry_file file;
     char *large = calloc(1, REGISTRY_SETTINGS_BYTES + 1);
 
@@ -186,24 +186,24 @@ static void test_settings(void **state)
     assert_non_null(large);
     make(&file);
     expect_settings(&file, NULL, NULL, 0);
-    settings_set(&settings, "workers", "2");
-    settings_set(&settings, "affinity", "");
+    setting_list_set(&settings, "workers", "2");
+    setting_list_set(&settings, "affinity", "");
     assert_int_equal(registry_put_settings(&file, &settings), 0);
     expect_settings(&file, "affinity", "", 2);
     memset(large, 'v', REGISTRY_SETTINGS_BYTES);
-    settings_set(&settings, "workers", "3");
-    settings_set(&settings, "large", large);
+    setting_list_set(&settings, "workers", "3");
+    setting_list_set(&settings, "large", large);
     assert_int_equal(registry_put_settings(&file, &settings), -ENOSPC);
     expect_settings(&file, "workers", "2", 2);
-    settings_set(&settings, "large", "fits");
+    setting_list_set(&settings, "large", "fits");
     assert_int_equal(registry_put_settings(&file, &settings), 0);
     expect_settings(&file, "workers", "3", 3);
     /* a count that the text does not bear out */
     file.map->settings[atomic_load(&file.map->header.settings_copy)].n = 9;
-    struct settings broken = { 0 };
+    struct setting_list broken = { 0 };
     assert_int_equal(registry_get_settings(&file, &broken), -EPROTO);
-    settings_fini(&broken);
-    settings_fini(&settings);
+    setting_list_fini(&broken);
+    setting_list_fini(&settings);
     registry_close(&file);
     free(large);
 }
@@ -212,7 +212,7 @@ static void test_settings(void **state)
 static void test_without_a_registry(void **state)
 {
     struct registry_file none = { .fd = -1 };
-    struct settings settings = { 0 };
+    struct setting_list settings = { 0 };
 
     (void)state;
     assert_int_equal(registry_put_client(&none, &(struct registry_client){ .id = 1 }), 0);

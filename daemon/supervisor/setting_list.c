@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ordered pairs of strings; the interface is in settings.h. */
+/* Ordered pairs of strings; the interface is in setting_list.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/supervisor/settings.h"
+#include "daemon/supervisor/setting_list.h"
 
-static struct setting *settings_find(const struct settings *settings, const char *key)
+static struct setting *setting_list_find(const struct setting_list *settings, const char *key)
 {
     for (size_t i = 0; i < settings->n; i++)
         if (strcmp(settings->list[i].key, key) == 0)
@@ -14,9 +14,9 @@ static struct setting *settings_find(const struct settings *settings, const char
     return NULL;
 }
 
-int settings_set(struct settings *settings, const char *key, const char *value)
+int setting_list_set(struct setting_list *settings, const char *key, const char *value)
 {
-    struct setting *old = settings_find(settings, key);
+    struct setting *old = setting_list_find(settings, key);
     char *own_key = NULL, *own_value;
 
     if (!old && settings->n == SETTINGS_MAX)
@@ -38,17 +38,17 @@ int settings_set(struct settings *settings, const char *key, const char *value)
     return 0;
 }
 
-const char *settings_get(const struct settings *settings, const char *key)
+const char *setting_list_get(const struct setting_list *settings, const char *key)
 {
-    const struct setting *found = settings_find(settings, key);
+    const struct setting *found = setting_list_find(settings, key);
 
     return found ? found->value : NULL;
 }
 
-int settings_merge(struct settings *to, const struct settings *from)
+int setting_list_merge(struct setting_list *to, const struct setting_list *from)
 {
     for (size_t i = 0; i < from->n; i++) {
-        int r = settings_set(to, from->list[i].key, from->list[i].value);
+        int r = setting_list_set(to, from->list[i].key, from->list[i].value);
 
         if (r < 0)
             return r;
@@ -56,7 +56,7 @@ int settings_merge(struct settings *to, const struct settings *from)
     return 0;
 }
 
-void settings_fini(struct settings *settings)
+void setting_list_fini(struct setting_list *settings)
 {
     for (size_t i = 0; i < settings->n; i++) {
         free(settings->list[i].key);

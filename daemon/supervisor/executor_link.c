@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor as a partner; the interface is in executor.h. */
+/* The executor as a partner; the interface is in executor_link.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "daemon/common/log.h"
-#include "daemon/supervisor/executor.h"
+#include "daemon/supervisor/executor_link.h"
 
 enum { HANG_TIMEOUT_MS = 5000 };
 
-static void executor_request_free(struct executor_request *request)
+static void executor_link_request_free(struct link_request *request)
 {
     odeon__request__free_unpacked(request->request, NULL);
     if (request->fd >= 0)
@@ -21,28 +21,29 @@ static void executor_request_free(struct executor_request *request)
     free(request);
 }
 
-static void executor_finish(struct executor *executor, struct executor_request *request,
-                            Odeon__Reply *reply)
+static void executor_link_finish(struct executor_link *executor, struct link_request *request,
+                                 Odeon__Reply *reply)
 {
     executor->n_requests--;
     request->done(executor->userdata, request, reply);
-    executor_request_free(request);
+    executor_link_request_free(request);
 }
 
-static void executor_finish_with_error(struct executor *executor, struct executor_request *request,
-                                       int error, const char *text)
+static void executor_link_finish_with_error(struct executor_link *executor,
+                                            struct link_request *request, int error,
+                                            const char *text)
 {
     Odeon__Reply reply = ODEON__REPLY__INIT;
 
     reply.error = error;
     reply.text = (char *)text;
-    executor_finish(executor, request, &reply);
+    executor_link_finish(executor, request, &reply);
 }
 
-static struct executor_request *executor_take_sent(struct executor *executor, uint64_t id)
+static struct link_request *executor_link_take_sent(struct executor_link *executor, uint64_t id)
 {
-    for (struct executor_request **at = &executor->sent; *at; at = &(*at)->next) {
-        struct executor_request *request = *at;
+    for (struct link_request **at = &executor->sent; *at; at = &(*at)->next) {
+        struct link_request *request = *at;
 
         if (request->id != id)
             continue;
@@ -54,68 +55,68 @@ static struct executor_request *executor_take_sent(struct executor *executor, ui
     return NULL;
 }
 
-static void executor_fail_sent(struct executor *executor, int error, const char *text)
+static void executor_link_fail_sent(struct executor_link *executor, int error, const char *text)
 {
-    struct executor_request *request = executor->sent, *next;
+    struct link_request *request = executor->sent, *next;
 
     /* detached first: `done` may ask again */
     executor->sent = NULL;
     executor->sent_end = &executor->sent;
     for (; request; request = next) {
         next = request->next;
-        executor_finish_with_error(executor, request, error, text);
+        executor_link_finish_with_error(executor, request, error, text);
     }
 }
 
-static void executor_on_frame(void *userdata, struct frame *frame)
+static void executor_link_on_frame(void *userdata, struct frame *frame)
 {
-    struct executor *executor = userdata;
+    struct executor_link *executor = userdata;
     Odeon__Report *report = odeon__report__unpack(NULL, frame->size, frame->data);
-    struct executor_request *request;
+    struct link_request *request;
 
     if (!report) {
         log_error("the executor sent a report that cannot be read (%zu bytes): it is stopped and "
                   "started again",
                   frame->size);
-        executor_kill(executor);
+        executor_link_kill(executor);
         return;
     }
-    request = report->id ? executor_take_sent(executor, report->id) : NULL;
+    request = report->id ? executor_link_take_sent(executor, report->id) : NULL;
     if (!request)
         executor->ops->report(executor->userdata, report);
     else if (report->body_case == ODEON__REPORT__BODY_REPLY && report->reply)
-        executor_finish(executor, request, report->reply);
+        executor_link_finish(executor, request, report->reply);
     else
-        executor_finish_with_error(executor, request, report->error < 0 ? report->error : -EPROTO,
-                                   report->text);
+        executor_link_finish_with_error(executor, request,
+                                        report->error < 0 ? report->error : -EPROTO, report->text);
     odeon__report__free_unpacked(report, NULL);
 }
 
-static void executor_on_hang(uv_timer_t *timer)
+static void executor_link_on_hang(uv_timer_t *timer)
 {
-    struct executor *executor = timer->data;
+    struct executor_link *executor = timer->data;
 
     log_error("the executor has closed its connection and does not end: it is killed");
-    executor_kill(executor);
+    executor_link_kill(executor);
 }
 
-static void executor_on_error(void *userdata, int error)
+static void executor_link_on_error(void *userdata, int error)
 {
-    struct executor *executor = userdata;
+    struct executor_link *executor = userdata;
 
     if (error < 0) {
         log_error("connection to the executor: %s: it is stopped and started again",
                   strerror(-error));
-        executor_kill(executor);
+        executor_link_kill(executor);
     }
     /* normally its end follows at once */
     if (executor->child.pid)
-        uv_timer_start(&executor->hang_timer, executor_on_hang, HANG_TIMEOUT_MS, 0);
+        uv_timer_start(&executor->hang_timer, executor_link_on_hang, HANG_TIMEOUT_MS, 0);
 }
 
-static void executor_on_exit_of_child(void *userdata, int wait_status)
+static void executor_link_on_exit_of_child(void *userdata, int wait_status)
 {
-    struct executor *executor = userdata;
+    struct executor_link *executor = userdata;
 
     uv_timer_stop(&executor->hang_timer);
     if (executor->channel) {
@@ -123,8 +124,8 @@ static void executor_on_exit_of_child(void *userdata, int wait_status)
         channel_free(executor->channel, NULL);
         executor->channel = NULL;
     }
-    executor->state = EXECUTOR_DOWN;
-    executor_fail_sent(
+    executor->state = LINK_DOWN;
+    executor_link_fail_sent(
         executor, -ECONNRESET,
         "the executor was restarted while the request was running; whether it was carried "
         "out is not known: "
@@ -132,44 +133,44 @@ static void executor_on_exit_of_child(void *userdata, int wait_status)
     executor->ops->exited(executor->userdata, wait_status);
 }
 
-void executor_init(struct executor *executor, uv_loop_t *loop, const struct executor_ops *ops,
-                   void *userdata)
+void executor_link_init(struct executor_link *executor, uv_loop_t *loop, const struct link_ops *ops,
+                        void *userdata)
 {
-    *executor = (struct executor){ .loop = loop, .ops = ops, .userdata = userdata };
+    *executor = (struct executor_link){ .loop = loop, .ops = ops, .userdata = userdata };
     executor->sent_end = &executor->sent;
     executor->waiting_end = &executor->waiting;
     executor->child.pidfd = -1;
-    executor->child.on_exit = executor_on_exit_of_child;
+    executor->child.on_exit = executor_link_on_exit_of_child;
     executor->child.userdata = executor;
     uv_timer_init(loop, &executor->hang_timer);
     executor->hang_timer.data = executor;
 }
 
-static void executor_fail_waiting(struct executor *executor, int error, const char *text)
+static void executor_link_fail_waiting(struct executor_link *executor, int error, const char *text)
 {
-    struct executor_request *request = executor->waiting, *next;
+    struct link_request *request = executor->waiting, *next;
 
     executor->waiting = NULL;
     executor->waiting_end = &executor->waiting;
     for (; request; request = next) {
         next = request->next;
-        executor_finish_with_error(executor, request, error, text);
+        executor_link_finish_with_error(executor, request, error, text);
     }
 }
 
-void executor_fini(struct executor *executor)
+void executor_link_fini(struct executor_link *executor)
 {
-    executor_fail_sent(executor, -ESHUTDOWN, "the service has stopped");
-    executor_fail_waiting(executor, -ESHUTDOWN, "the service has stopped");
+    executor_link_fail_sent(executor, -ESHUTDOWN, "the service has stopped");
+    executor_link_fail_waiting(executor, -ESHUTDOWN, "the service has stopped");
     channel_free(executor->channel, NULL);
     executor->channel = NULL;
     uv_close((uv_handle_t *)&executor->hang_timer, NULL);
 }
 
-int executor_start(struct executor *executor, const char *program, const char *level)
+int executor_link_start(struct executor_link *executor, const char *program, const char *level)
 {
-    static const struct channel_ops ops = { .on_frame = executor_on_frame,
-                                            .on_error = executor_on_error };
+    static const struct channel_ops ops = { .on_frame = executor_link_on_frame,
+                                            .on_error = executor_link_on_error };
     char *const argv[] = { (char *)program, (char *)"--log-level", (char *)level, NULL };
     int sockets[2], r;
 
@@ -183,23 +184,23 @@ int executor_start(struct executor *executor, const char *program, const char *l
         close(sockets[0]);
         return r;
     }
-    executor->state = EXECUTOR_STARTING;
+    executor->state = LINK_STARTING;
     /* What queues up here is bounded by the numbers of requests and of ports. */
     executor->channel = channel_new(executor->loop, sockets[0], SIZE_MAX, &ops, executor);
     if (!executor->channel) { /* its end is reported like any other */
         close(sockets[0]);
-        executor_kill(executor);
+        executor_link_kill(executor);
     }
     return 0;
 }
 
-void executor_kill(struct executor *executor)
+void executor_link_kill(struct executor_link *executor)
 {
     child_kill(&executor->child, SIGKILL);
 }
 
-static int executor_send_command(struct executor *executor, Odeon__Command *command, const int *fds,
-                                 size_t n_fds)
+static int executor_link_send_command(struct executor_link *executor, Odeon__Command *command,
+                                      const int *fds, size_t n_fds)
 {
     if (!executor->channel)
         return -EPIPE;
@@ -207,10 +208,10 @@ static int executor_send_command(struct executor *executor, Odeon__Command *comm
     return channel_send(executor->channel, &command->base, fds, n_fds);
 }
 
-uint64_t executor_send(struct executor *executor, Odeon__Command *command, const int *fds,
-                       size_t n_fds)
+uint64_t executor_link_send(struct executor_link *executor, Odeon__Command *command, const int *fds,
+                            size_t n_fds)
 {
-    int r = executor_send_command(executor, command, fds, n_fds);
+    int r = executor_link_send_command(executor, command, fds, n_fds);
 
     if (r == 0)
         return command->id;
@@ -219,12 +220,12 @@ uint64_t executor_send(struct executor *executor, Odeon__Command *command, const
     if (r != -EPIPE && r != -ECONNRESET) {
         log_error("a command to the executor cannot be sent: %s: it is stopped and started again",
                   strerror(-r));
-        executor_kill(executor);
+        executor_link_kill(executor);
     }
     return 0;
 }
 
-static int executor_send_request(struct executor *executor, struct executor_request *request)
+static int executor_link_send_request(struct executor_link *executor, struct link_request *request)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
     int r;
@@ -235,7 +236,7 @@ static int executor_send_request(struct executor *executor, struct executor_requ
     command.uid = request->asker.uid;
     command.bound = request->asker.bound;
     command.may_register = request->asker.may_register;
-    r = executor_send_command(executor, &command, &request->fd, request->fd >= 0 ? 1 : 0);
+    r = executor_link_send_command(executor, &command, &request->fd, request->fd >= 0 ? 1 : 0);
     if (r < 0)
         return r;
     request->id = command.id;
@@ -245,24 +246,25 @@ static int executor_send_request(struct executor *executor, struct executor_requ
     return 0;
 }
 
-static void executor_append_waiting(struct executor *executor, struct executor_request *request)
+static void executor_link_append_waiting(struct executor_link *executor,
+                                         struct link_request *request)
 {
     request->next = NULL;
     *executor->waiting_end = request;
     executor->waiting_end = &request->next;
 }
 
-void executor_set_ready(struct executor *executor)
+void executor_link_set_ready(struct executor_link *executor)
 {
-    executor->state = EXECUTOR_READY;
+    executor->state = LINK_READY;
     while (executor->waiting) {
-        struct executor_request *request = executor->waiting;
+        struct link_request *request = executor->waiting;
         int r;
 
         executor->waiting = request->next;
         if (!executor->waiting)
             executor->waiting_end = &executor->waiting;
-        r = executor_send_request(executor, request);
+        r = executor_link_send_request(executor, request);
         if (r == -EPIPE || r == -ECONNRESET) { /* gone again: back to the head */
             request->next = executor->waiting;
             if (!executor->waiting)
@@ -271,37 +273,37 @@ void executor_set_ready(struct executor *executor)
             return;
         }
         if (r < 0)
-            executor_finish_with_error(executor, request, r,
-                                       "the request could not be sent to the executor");
+            executor_link_finish_with_error(executor, request, r,
+                                            "the request could not be sent to the executor");
     }
 }
 
-int executor_ask(struct executor *executor, const struct executor_ask *ask)
+int executor_link_ask(struct executor_link *executor, const struct link_ask *ask)
 {
-    struct executor_request *request =
-        executor->n_requests < EXECUTOR_REQUESTS_MAX ? malloc(sizeof(*request)) : NULL;
+    struct link_request *request =
+        executor->n_requests < LINK_REQUESTS_MAX ? malloc(sizeof(*request)) : NULL;
     int r;
 
     if (!request) {
         odeon__request__free_unpacked(ask->request, NULL);
         if (ask->fd >= 0)
             close(ask->fd);
-        return executor->n_requests < EXECUTOR_REQUESTS_MAX ? -ENOMEM : -EBUSY;
+        return executor->n_requests < LINK_REQUESTS_MAX ? -ENOMEM : -EBUSY;
     }
-    *request = (struct executor_request){ .asker = ask->asker,
-                                          .tag = ask->tag,
-                                          .request = ask->request,
-                                          .fd = ask->fd,
-                                          .done = ask->done };
-    if (ask->now || (executor->state == EXECUTOR_READY && !executor->waiting))
-        r = executor_send_request(executor, request);
+    *request = (struct link_request){ .asker = ask->asker,
+                                      .tag = ask->tag,
+                                      .request = ask->request,
+                                      .fd = ask->fd,
+                                      .done = ask->done };
+    if (ask->now || (executor->state == LINK_READY && !executor->waiting))
+        r = executor_link_send_request(executor, request);
     else
         r = -EPIPE;
     /* what belongs to this start is no concern of the next one's */
     if (!ask->now && (r == -EPIPE || r == -ECONNRESET)) {
-        executor_append_waiting(executor, request);
+        executor_link_append_waiting(executor, request);
     } else if (r < 0) {
-        executor_request_free(request);
+        executor_link_request_free(request);
         return r;
     }
     executor->n_requests++;

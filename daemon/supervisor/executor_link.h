@@ -23,33 +23,33 @@
 #include "daemon/supervisor/child.h"
 #include "proto/control.pb-c.h"
 
-enum { EXECUTOR_REQUESTS_MAX = 1024 };
+enum { LINK_REQUESTS_MAX = 1024 };
 
-enum executor_state {
-    EXECUTOR_DOWN,
-    EXECUTOR_STARTING, /* the process is there, and not ready */
-    EXECUTOR_READY,
+enum link_state {
+    LINK_DOWN,
+    LINK_STARTING, /* the process is there, and not ready */
+    LINK_READY,
 };
 
 /* Who asks; all zero: the supervisor itself. */
-struct executor_asker {
+struct link_asker {
     uint32_t client_id, uid;
     bool bound;        /* by its user's quotas */
     bool may_register; /* it has the role */
 };
 
-struct executor_request {
-    struct executor_request *next;
+struct link_request {
+    struct link_request *next;
     uint64_t id; /* of the command; 0: not sent */
-    struct executor_asker asker;
+    struct link_asker asker;
     uint64_t tag; /* the asker's: a client's request id */
     Odeon__Request *request;
     int fd; /* -1: none */
     /* May take `fd` (and set it to -1) and change `reply`; both are freed afterwards. */
-    void (*done)(void *userdata, struct executor_request *request, Odeon__Reply *reply);
+    void (*done)(void *userdata, struct link_request *request, Odeon__Reply *reply);
 };
 
-struct executor_ops {
+struct link_ops {
     /* A report that answers no request. */
     void (*report)(void *userdata, const Odeon__Report *report);
     /* The process has ended; what it had reported before was handed over, its requests have been
@@ -57,45 +57,45 @@ struct executor_ops {
     void (*exited)(void *userdata, int wait_status);
 };
 
-struct executor {
+struct executor_link {
     uv_loop_t *loop;
-    enum executor_state state;
+    enum link_state state;
     struct child child;
     struct channel *channel;
     uv_timer_t hang_timer; /* the connection has ended: so must the process */
     uint64_t last_id;
     uint32_t n_requests;
-    struct executor_request *sent, **sent_end;       /* oldest first */
-    struct executor_request *waiting, **waiting_end; /* in the order of arrival */
-    const struct executor_ops *ops;
+    struct link_request *sent, **sent_end;       /* oldest first */
+    struct link_request *waiting, **waiting_end; /* in the order of arrival */
+    const struct link_ops *ops;
     void *userdata;
 };
 
-void executor_init(struct executor *executor, uv_loop_t *loop, const struct executor_ops *ops,
-                   void *userdata);
+void executor_link_init(struct executor_link *executor, uv_loop_t *loop, const struct link_ops *ops,
+                        void *userdata);
 /* Ends every request with -ESHUTDOWN and closes the handles; the process must have ended. */
-void executor_fini(struct executor *executor);
+void executor_link_fini(struct executor_link *executor);
 
 /* Starts the process, which is to log down to `level`.  0 or negative errno. */
-int executor_start(struct executor *executor, const char *program, const char *level);
+int executor_link_start(struct executor_link *executor, const char *program, const char *level);
 /* Readiness was reported: requests that waited are sent. */
-void executor_set_ready(struct executor *executor);
-void executor_kill(struct executor *executor);
+void executor_link_set_ready(struct executor_link *executor);
+void executor_link_kill(struct executor_link *executor);
 
 /* Sends a command of the supervisor's own.  Its id, or 0: it could not be sent (the log says
  * why). */
-uint64_t executor_send(struct executor *executor, Odeon__Command *command, const int *fds,
-                       size_t n_fds);
+uint64_t executor_link_send(struct executor_link *executor, Odeon__Command *command, const int *fds,
+                            size_t n_fds);
 
 /* Asks, now or as soon as the executor is ready (`now`: although it is not). Takes `request` and
  * `fd` in any case. 0; -EBUSY: too many wait already; -ENOMEM; -EMSGSIZE: does not fit into a
  * frame. */
-struct executor_ask {
-    struct executor_asker asker;
+struct link_ask {
+    struct link_asker asker;
     uint64_t tag;
     Odeon__Request *request;
     int fd;
     bool now;
-    void (*done)(void *userdata, struct executor_request *request, Odeon__Reply *reply);
+    void (*done)(void *userdata, struct link_request *request, Odeon__Reply *reply);
 };
-int executor_ask(struct executor *executor, const struct executor_ask *ask);
+int executor_link_ask(struct executor_link *executor, const struct link_ask *ask);

@@ -14,15 +14,15 @@ enum { SETTINGS_MAX = 256 };
 struct setting {
     char *key, *value;
 };
-struct settings {
+struct setting_list {
     size_t n;
     struct setting list[SETTINGS_MAX];
 };
 
 /* Adds or replaces.  0, -ENOSPC, -ENOMEM. */
-int settings_set(struct settings *settings, const char *key, const char *value);
+int setting_list_set(struct setting_list *settings, const char *key, const char *value);
 /* NULL: there is none. */
-const char *settings_get(const struct settings *settings, const char *key);
-/* Everything in `from` replaces what `to` has.  Errors as settings_set(). */
-int settings_merge(struct settings *to, const struct settings *from);
-void settings_fini(struct settings *settings);
+const char *setting_list_get(const struct setting_list *settings, const char *key);
+/* Everything in `from` replaces what `to` has.  Errors as setting_list_set(). */
+int setting_list_merge(struct setting_list *to, const struct setting_list *from);
+void setting_list_fini(struct setting_list *settings);
