@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handlers that do not return: found, told to the control thread's owner, and, where that is
- * wanted, ended together with the executor (docs/operations.md, Handlers that do not return).
+ * wanted, ended together with the executor (docs/faults.md, Handlers that do not return).
  *
  * A worker whose commit count stands still while its batch runs is in a handler. The control thread
  * looks at the counts when a timer says so; the timer runs only while some worker is busy, so that

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A rate for each user, divided among its clients: pure arithmetic, time comes from the caller.
  *
- * Control thread.  docs/operations.md, Quotas.
+ * Control thread.  docs/access.md, Quotas.
  *
  * R1  What a user accrues goes to its clients in equal parts.  What a client has not used up to a
  *     tenth of a second's worth flows over into the user's pool, out of which each of its clients

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Roles: who may ask for what (docs/operations.md, Access).
+/* Roles: who may ask for what (docs/access.md).
  *
  * Part of the configuration; a value, copied with it. Names are looked up when the configuration is
  * read, so that admitting a client asks nobody. Event loop thread only.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Accounts: what each user has of the service, and how much it may have (docs/operations.md,
- * Quotas).
+/* Accounts: what each user has of the service, and how much it may have (docs/access.md, Quotas).
  *
  * An account comes with a user's first client and goes with the last thing that is charged to it,
  * which may be a port that is still drained when all clients have gone. Event loop thread only.
