@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The crash-point driver: one routine of the engine is run instruction by instruction; whatever
  * shared memory holds between two of them is what a kill there would leave, and is recovered from,
- * by another process, to the end (docs/testing.md, Crash points).
+ * by another process, to the end (README.md).
  *
  *   world.c     what outlives a process: segment, ports' memory, ledger; images of it
  *   cast.c      the actors and clients that send numbered items to each other

@@ -5,7 +5,7 @@
  *
  * The system's headers come first, so that only what the engine writes itself is replaced. Plain
  * loads and stores stay what they are: who reads them has been told by an atomic one, or has no
- * right to (docs/testing.md, Simulation).
+ * right to (tests/sim/README.md).
  */
 #pragma once
 
