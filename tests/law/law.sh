@@ -122,7 +122,7 @@ check_size()
 check_top()
 {
     local allowed='daemon|client-lib|proto|systemd|tests|bench|docs|CMakeLists\.txt|CMakePresets\.json'
-    allowed="$allowed|README(\.md)?|LICENSE|CHANGELOG(\.md)?|demo\.sh|test\.sh|\..+"
+    allowed="$allowed|README(\.md)?|CONTRIBUTING\.md|LICENSE|CHANGELOG(\.md)?|demo\.sh|test\.sh|\..+"
     sed 's|/.*||' "$WORK/files" | sort -u | grep -vxE "$allowed" |
         sed 's/$/: not one of the entries that the top level has/' >"$WORK/top"
     law "the top level holds what was agreed" "$WORK/top"
