@@ -12,7 +12,7 @@
  *   posted P, received R, missing M, repeated T, refused F
  *
  * and, as the checker of histories judges it (tests/history), ends with 0 if all are back, each
- * once, in order. What does not come within PATIENCE (30) seconds after the last arrival counts as
+ * once, in order. What does not come within PATIENCE (300) seconds after the last arrival counts as
  * missing. Needs the plugin `probe`. One thread.
  */
 #include <errno.h>
@@ -28,9 +28,10 @@
 #include <unistd.h>
 
 #include "tests/history/history.h"
+#include "tests/run/patience.h"
 #include "tests/system/probe.h"
 
-enum { PATIENCE_DEFAULT_S = 30, LOOK_MS = 20, WINDOW_DEFAULT = 256 };
+enum { LOOK_MS = 20, WINDOW_DEFAULT = 256 };
 
 static volatile sig_atomic_t asked_to_end;
 
@@ -164,7 +165,7 @@ static void run(struct numbers *numbers)
 int main(int argc, char **argv)
 {
     struct numbers numbers = { .window = WINDOW_DEFAULT,
-                               .patience_ns = (int64_t)PATIENCE_DEFAULT_S * 1000000000,
+                               .patience_ns = (int64_t)PATIENCE_S * 1000000000,
                                .history = history_new() };
     struct history_verdict verdict;
     struct sigaction action = { .sa_handler = on_term };

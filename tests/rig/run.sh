@@ -59,7 +59,7 @@ if [ "$SCRIPT" = test_systemd_package.sh ]; then
 fi
 
 rc=0
-bash "$HERE/rig.sh" --dir "$STAGE" --journal "$STAGE/journal" --boot-timeout 90 --timeout 240 \
+bash "$HERE/rig.sh" --dir "$STAGE" --journal "$STAGE/journal" --boot-timeout 900 --timeout 3600 \
     -- bash "./$SCRIPT" || rc=$?
 if [ $rc != 0 ] && [ $rc != 77 ] && [ -s "$STAGE/journal" ]; then
     echo "-- the journal's end:"

@@ -19,5 +19,5 @@ for name in odeond odeon-executor odeonctl odeon-wordcount wordcount.so; do
     fi
     FILES+=(--file "$path")
 done
-exec bash "$HERE/numa.sh" --node 2:384 --node 2:384 --node 0:128 --tool bash --timeout 75 \
-    "${FILES[@]}" -- bash ./test_numa.sh
+exec bash "$HERE/numa.sh" --node 2:384 --node 2:384 --node 0:128 --tool bash \
+    --boot-timeout 900 --timeout 3600 "${FILES[@]}" -- bash ./test_numa.sh

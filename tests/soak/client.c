@@ -45,7 +45,7 @@ static bool __attribute__((format(printf, 2, 3))) wrong(struct life *l, const ch
 /* Calls again what fails because nobody serves at the moment. */
 #define TRY(what_, call_)                                                                          \
     __extension__({                                                                                \
-        int64_t try_end_ = time_ns() + SECONDS(SOAK_PATIENCE_S);                                   \
+        int64_t try_end_ = time_ns() + SECONDS(PATIENCE_S);                                        \
         int try_r_;                                                                                \
         while ((try_r_ = (call_)) < 0 && time_ns() < try_end_ && !atomic_load(&l->shared->broken)) \
             pause_briefly();                                                                       \
@@ -60,7 +60,7 @@ static bool __attribute__((format(printf, 2, 3))) wrong(struct life *l, const ch
 static bool wait_for_the_end_of(struct life *l, odeon_ref port)
 {
     struct odeon_actor_detail *detail = NULL;
-    int64_t end = time_ns() + SECONDS(SOAK_PATIENCE_S);
+    int64_t end = time_ns() + SECONDS(PATIENCE_S);
     while (port != ODEON_NOBODY) {
         int r = odeon_admin_actor_show(l->client, port, NULL, &detail);
         if (r == -ENOENT)
@@ -96,7 +96,7 @@ static bool ask_teller(struct life *l, unsigned nth)
 {
     struct odeon_delivery reply;
     odeon_ref teller = l->shared->tellers[l->index * BANK_TELLERS_EACH + nth];
-    int outcome = odeon_call(l->port, teller, l->ask, NULL, 0, SECONDS(SOAK_PATIENCE_S), &reply);
+    int outcome = odeon_call(l->port, teller, l->ask, NULL, 0, SECONDS(PATIENCE_S), &reply);
     if (outcome != ODEON_CALL_REPLY)
         return wrong(l, "teller %u does not answer: outcome %d, %s", nth, outcome,
                      odeon_error_text());
@@ -113,9 +113,9 @@ static bool ask_lane(struct life *l, unsigned nth)
                             .ask = 1 };
     struct odeon_delivery delivery;
     if (odeon_post_wait(l->port, l->shared->lanes[hop.lane], l->hop, &hop, sizeof(hop),
-                        SECONDS(SOAK_PATIENCE_S)) < 0)
+                        SECONDS(PATIENCE_S)) < 0)
         return wrong(l, "asking lane %u: %s", nth, odeon_error_text());
-    int r = odeon_receive_wait(l->port, &delivery, SECONDS(SOAK_PATIENCE_S));
+    int r = odeon_receive_wait(l->port, &delivery, SECONDS(PATIENCE_S));
     if (r != 1)
         return wrong(l, "lane %u does not answer: %s", nth, odeon_error_text());
     memcpy(&hop, delivery.data, delivery.size < sizeof(hop) ? delivery.size : sizeof(hop));
@@ -316,10 +316,10 @@ static bool life_run(struct life *l)
         if (came != seen || l->under_way == 0)
             since = time_ns();
         seen = came;
-        if (time_ns() - since > SECONDS(SOAK_PATIENCE_S))
+        if (time_ns() - since > SECONDS(PATIENCE_S))
             return wrong(
                 l, "%" PRIu64 " are under way and nothing has come for %d s: lost, or hanging",
-                l->under_way, SOAK_PATIENCE_S);
+                l->under_way, PATIENCE_S);
         if (soak_draw(&l->seed, 16) == 0)
             nanosleep(&(struct timespec){ .tv_nsec = (long)soak_draw(&l->seed, 5000000) }, NULL);
     }

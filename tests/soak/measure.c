@@ -11,7 +11,7 @@
 
 #include "tests/soak/processes.h"
 
-enum { QUIET_PATIENCE_S = 60, MEMORY_SLACK_KIB = 2048, LOOKS = 200 };
+enum { MEMORY_SLACK_KIB = 2048, LOOKS = 200 };
 
 static uint64_t count_entries(const char *path)
 {
@@ -121,7 +121,7 @@ bool soak_measure_quiet(struct service *service, struct odeon_client *client, pi
                         struct soak_measure *ret)
 {
     struct odeon_stats_service state;
-    int64_t end = time_ns() + SECONDS(QUIET_PATIENCE_S);
+    int64_t end = time_ns() + SECONDS(PATIENCE_S);
     bool quiet;
     do {
         ret->waiting_bytes = waiting_bytes(client);

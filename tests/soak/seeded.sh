@@ -11,7 +11,7 @@ build=$(realpath -e "$1") || exit 2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for try in 1 2 3 4 5 6 7 8; do
-    ODEON_SEED=undo_skipped timeout 150 "$build/tests/soak/soak" --seconds 8 \
+    ODEON_SEED=undo_skipped timeout 1500 "$build/tests/soak/soak" --seconds 8 \
         --executor "$build/tests/stress/executor-seeded" >"$log" 2>&1
     rc=$?
     if [ $rc = 1 ] && grep -q '^soak=BROKEN .* doubled=[1-9]' "$log"; then

@@ -73,7 +73,7 @@ static void say_wrong(const char *what)
 static odeon_ref make(const char *type, const void *args, size_t size)
 {
     odeon_ref ref;
-    int64_t end = time_ns() + SECONDS(SOAK_PATIENCE_S);
+    int64_t end = time_ns() + SECONDS(PATIENCE_S);
     while (odeon_spawn(client, type, NULL, args, size, &ref) < 0)
         if (time_ns() > end)
             cannot(type);
@@ -150,7 +150,7 @@ static void clients_start(void)
 /* All that is under way comes back, and they end. */
 static void clients_stop(void)
 {
-    int64_t end = time_ns() + SECONDS(2 * SOAK_PATIENCE_S);
+    int64_t end = time_ns() + SECONDS(2 * PATIENCE_S);
     atomic_store(&shared->stop, true);
     while (clients_turn() > 0) {
         if (time_ns() > end) {
@@ -175,7 +175,7 @@ static uint64_t received(void)
 static void set_workers(const char *number)
 {
     const char *const key = "workers";
-    int64_t end = time_ns() + SECONDS(SOAK_PATIENCE_S);
+    int64_t end = time_ns() + SECONDS(PATIENCE_S);
     while (odeon_admin_executor_set(client, &key, &number, 1, NULL) < 0) {
         if (time_ns() > end)
             cannot("setting workers");

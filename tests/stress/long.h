@@ -17,8 +17,9 @@
 #include <stdint.h>
 
 #include "lanes.h"
+#include "tests/run/patience.h"
 
-enum { WORKERS_MAX = 6, DETACHED = 3, PATIENCE_S = 60, WINDOW = 256, RING_BYTES = 1 << 17 };
+enum { WORKERS_MAX = 6, DETACHED = 3, WINDOW = 256, RING_BYTES = 1 << 17 };
 
 struct long_run {
     const char *bin, *plugin;

@@ -5,9 +5,9 @@
  * what must have been hit at least once is checked.
  *
  *     torture --bin DIR --plugin FILE [--executor FILE] [--kills N] [--clients N] [--need LIST]
- *     [--seed N]
- *             [--lopsided] [--by-signal]
+ *             [--seed N] [--patience S] [--lopsided] [--by-signal]
  *
+ * --patience says after how many seconds without an arrival what is missing counts as lost (300).
  * --by-signal counts only the kills that came from here, not those at injection points.
  *
  * The environment variable ODEON_INJECT reaches the executor: a test build then also kills itself
@@ -35,19 +35,14 @@
 #include "client-lib/src/port.h"
 #include "relay.h"
 #include "tests/history/history.h"
+#include "tests/run/patience.h"
 #include "tests/run/scratch.h"
 
-enum {
-    CLIENTS_MAX = 16,
-    OUTSTANDING_MAX = 100000,
-    RING_BYTES = 65536,
-    PATIENCE_MS = 60000,
-    AGAIN = 5
-};
+enum { CLIENTS_MAX = 16, OUTSTANDING_MAX = 100000, RING_BYTES = 65536, AGAIN = 5 };
 
 struct options {
     const char *bin, *plugin, *executor, *need;
-    unsigned kills, clients, seed;
+    unsigned kills, clients, seed, patience_ms;
     bool lopsided, by_signal;
 };
 
@@ -64,9 +59,11 @@ struct sender {
     char broken[160];
 };
 
-static struct options options = {
-    .kills = 200, .clients = 4, .need = "running,outbox,journal,lock,parked,steals,redeliveries"
-};
+static struct options options = { .kills = 200,
+                                  .clients = 4,
+                                  .patience_ms = PATIENCE_MS,
+                                  .need =
+                                      "running,outbox,journal,lock,parked,steals,redeliveries" };
 static char directory[64], socket_path[96], stats_path[96];
 static pid_t service = -1;
 static atomic_bool stop_posting, give_up, press; /* press: post as fast as the ring takes it */
@@ -236,7 +233,7 @@ static void *sender_main(void *argument)
         if (s->received != seen) {
             seen = s->received;
             quiet_since = now_ms();
-        } else if (now_ms() - quiet_since > PATIENCE_MS) {
+        } else if (now_ms() - quiet_since > options.patience_ms) {
             break; /* the history says what is lost */
         }
         if (!atomic_load(&press))
@@ -362,11 +359,17 @@ static void kill_often(struct odeon_stats *stats, const struct sender *senders)
 static void parse(int argc, char **argv)
 {
     static const struct option known[] = {
-        { "bin", required_argument, NULL, 'b' },      { "plugin", required_argument, NULL, 'p' },
-        { "executor", required_argument, NULL, 'e' }, { "kills", required_argument, NULL, 'k' },
-        { "clients", required_argument, NULL, 'c' },  { "need", required_argument, NULL, 'n' },
-        { "seed", required_argument, NULL, 's' },     { "lopsided", no_argument, NULL, 'l' },
-        { "by-signal", no_argument, NULL, 'S' },      { NULL, 0, NULL, 0 },
+        { "bin", required_argument, NULL, 'b' },
+        { "plugin", required_argument, NULL, 'p' },
+        { "executor", required_argument, NULL, 'e' },
+        { "kills", required_argument, NULL, 'k' },
+        { "clients", required_argument, NULL, 'c' },
+        { "need", required_argument, NULL, 'n' },
+        { "seed", required_argument, NULL, 's' },
+        { "lopsided", no_argument, NULL, 'l' },
+        { "by-signal", no_argument, NULL, 'S' },
+        { "patience", required_argument, NULL, 'P' },
+        { NULL, 0, NULL, 0 },
     };
     options.seed = (unsigned)now_ms();
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
@@ -392,6 +395,9 @@ static void parse(int argc, char **argv)
         case 's':
             options.seed = (unsigned)strtoul(optarg, NULL, 10);
             break;
+        case 'P':
+            options.patience_ms = (unsigned)strtoul(optarg, NULL, 10) * 1000;
+            break;
         case 'l':
             options.lopsided = true;
             break;
@@ -404,7 +410,7 @@ static void parse(int argc, char **argv)
     }
     if (!options.bin || !options.plugin || options.clients == 0 || options.clients > CLIENTS_MAX) {
         fputs("usage: torture --bin DIR --plugin FILE [--executor FILE] [--kills N] [--clients N] "
-              "[--need LIST] [--seed N] [--lopsided] [--by-signal]\n",
+              "[--need LIST] [--seed N] [--patience S] [--lopsided] [--by-signal]\n",
               stderr);
         exit(2);
     }

@@ -19,9 +19,7 @@
 #include <odeon/client.h>
 #include <odeon/stats.h>
 
-/* How long a test waits for what must happen; far more than it takes, for slow machines and
- * sanitizers. */
-enum { PATIENCE_S = 60 };
+#include "tests/run/patience.h"
 
 #define MILLISECONDS(n) ((int64_t)(n)*1000000)
 #define SECONDS(n)      ((int64_t)(n)*1000000000)

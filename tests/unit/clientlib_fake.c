@@ -16,8 +16,6 @@
 
 #include "tests/unit/clientlib_cmocka.h"
 
-enum { PATIENCE_NS = 1000000000 }; /* times ten */
-
 static int make_memory(const char *name, uint64_t bytes)
 {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -200,7 +198,7 @@ uint64_t fake_doorbell_count(struct fake *fake)
 
 bool fake_await(const _Atomic uint32_t *word, uint32_t mask)
 {
-    int64_t end_ns = monotonic_ns() + INT64_C(10) * PATIENCE_NS;
+    int64_t end_ns = monotonic_ns() + PATIENCE_NS;
 
     while ((atomic_load_explicit(word, memory_order_acquire) & mask) == 0) {
         if (monotonic_ns() > end_ns)

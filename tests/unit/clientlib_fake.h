@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "client-lib/src/port.h"
+#include "tests/run/patience.h"
 
 struct fake {
     struct port_plan plan;

@@ -16,7 +16,7 @@
 #include "proto/control.pb-c.h"
 #include "tests/unit/clientlib_fake.h"
 
-enum { SECOND_NS = 1000000000, TYPE = 20 };
+enum { TYPE = 20 };
 
 struct service {
     char directory[64], path[128];

@@ -22,6 +22,7 @@
 #include "daemon/common/memfd.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/engine.h"
+#include "tests/run/patience.h"
 
 /* Counts for an ordinary build; sanitizers get a tenth. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -45,7 +46,7 @@
 #endif
 
 /* of things that end soon, unless something is wrong */
-#define TEST_DEADLINE_NS UINT64_C(60000000000)
+#define TEST_DEADLINE_NS ((uint64_t)PATIENCE_NS)
 
 struct engine_fixture {
     struct engine_config config;

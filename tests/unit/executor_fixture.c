@@ -128,7 +128,7 @@ const Odeon__Report *receive_report(void)
     if (s.report)
         odeon__report__free_unpacked(s.report, NULL);
     s.report = NULL;
-    assert_int_equal(poll(&pfd, 1, ANSWER_MS), 1);
+    assert_int_equal(poll(&pfd, 1, PATIENCE_MS), 1);
     r = frame_receive(s.control, &s.frame);
     if (r == 0 || r == -ECONNRESET)
         return NULL;
@@ -391,7 +391,7 @@ const char *read_log(void)
 /* Waits for the executor to end by itself. */
 int wait_for_end(void)
 {
-    int64_t deadline = now_ms() + ANSWER_MS;
+    int64_t deadline = now_ms() + PATIENCE_MS;
     int status = 0;
     pid_t pid;
 

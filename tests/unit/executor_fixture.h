@@ -11,8 +11,7 @@
 
 #include "daemon/common/frame.h"
 #include "proto/control.pb-c.h"
-
-enum { ANSWER_MS = 60000 };
+#include "tests/run/patience.h"
 
 extern const char *program, *plugin_dir; /* given on the command line */
 

@@ -82,7 +82,7 @@ bool service_log_contains(const char *words)
 
 void service_wait_for_log(const char *words)
 {
-    int64_t deadline = service_now_ms() + SERVICE_DEADLINE_MS;
+    int64_t deadline = service_now_ms() + PATIENCE_MS;
 
     while (!service_log_contains(words)) {
         if (service_now_ms() > deadline)
@@ -93,7 +93,7 @@ void service_wait_for_log(const char *words)
 
 int service_wait_for_end(pid_t pid)
 {
-    int64_t deadline = service_now_ms() + SERVICE_DEADLINE_MS;
+    int64_t deadline = service_now_ms() + PATIENCE_MS;
     int status;
 
     while (waitpid(pid, &status, WNOHANG) == 0) {
@@ -133,7 +133,7 @@ int service_stop(void **state)
 int peer_connect_raw(void)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    struct timeval limit = { .tv_sec = SERVICE_DEADLINE_MS / 1000 };
+    struct timeval limit = { .tv_sec = PATIENCE_MS / 1000 };
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
     strcpy(address.sun_path, service_socket);
@@ -231,7 +231,7 @@ Odeon__Reply *peer_call_status(int fd)
 /* Of an executor that is ready: an earlier test may have killed its predecessor. */
 pid_t peer_executor_pid(int fd)
 {
-    int64_t deadline = service_now_ms() + SERVICE_DEADLINE_MS;
+    int64_t deadline = service_now_ms() + PATIENCE_MS;
 
     for (;;) {
         Odeon__Reply *reply = peer_call_status(fd);
@@ -310,7 +310,7 @@ int peer_call_set(int fd, const char *key, const char *value)
 /* Until the statistics in the status say so. */
 void peer_wait_for_throughput(int fd, uint32_t throughput)
 {
-    int64_t deadline = service_now_ms() + SERVICE_DEADLINE_MS;
+    int64_t deadline = service_now_ms() + PATIENCE_MS;
 
     for (;;) {
         Odeon__Reply *reply = peer_call_status(fd);

@@ -13,8 +13,7 @@
 
 #include "daemon/common/frame.h"
 #include "proto/control.pb-c.h"
-
-enum { SERVICE_DEADLINE_MS = 60000 };
+#include "tests/run/patience.h"
 
 /* A configuration that needs little memory. */
 #define SERVICE_SMALL                                                                              \

@@ -9,7 +9,7 @@
 
 #include "tests/unit/clientlib_cmocka.h"
 
-enum { SECOND_NS = 1000000000, TYPE = 20, ANSWER = 21, RING = 4096 };
+enum { TYPE = 20, ANSWER = 21, RING = 4096 };
 
 static const odeon_ref actor = UINT64_C(1) << 32 | 5;
 
@@ -48,7 +48,7 @@ static int teardown(void **state)
 static bool deliver(struct script *s, uint16_t type, uint64_t number, uint64_t correlation,
                     uint8_t flags)
 {
-    int64_t end_ns = monotonic_ns() + INT64_C(20) * SECOND_NS;
+    int64_t end_ns = monotonic_ns() + PATIENCE_NS;
 
     while (!fake_deliver_number(&s->fake, type, number, correlation, flags))
         if (monotonic_ns() > end_ns)
@@ -118,7 +118,7 @@ static void test_reply(void **state)
     struct odeon_delivery reply;
 
     for (uint64_t i = 1; i < 100; i++) {
-        assert_int_equal(call(s, i, INT64_C(20) * SECOND_NS, &reply), ODEON_CALL_REPLY);
+        assert_int_equal(call(s, i, PATIENCE_NS, &reply), ODEON_CALL_REPLY);
         assert_int_equal(reply.type, ANSWER);
         assert_int_equal(reply.size, 8);
         assert_int_equal(reply.flags, 1);
@@ -135,10 +135,10 @@ static void test_other_deliveries_are_kept_in_order(void **state)
 
     s->before = 1000; /* many rings full */
     s->after = 20;
-    assert_int_equal(call(s, 4, INT64_C(20) * SECOND_NS, &d), ODEON_CALL_REPLY);
+    assert_int_equal(call(s, 4, PATIENCE_NS, &d), ODEON_CALL_REPLY);
     assert_int_equal(*(const uint64_t *)d.data, 8);
     for (uint64_t i = 0; i < s->before + s->after; i++) {
-        assert_int_equal(odeon_receive_wait(s->port, &d, INT64_C(20) * SECOND_NS), 1);
+        assert_int_equal(odeon_receive_wait(s->port, &d, PATIENCE_NS), 1);
         assert_int_equal(d.type, TYPE);
         assert_int_equal(d.size, 8);
         assert_int_equal(*(const uint64_t *)d.data, i);
@@ -158,7 +158,7 @@ static void test_what_is_lent_stays_untouched_by_a_call(void **state)
     assert_true(fake_deliver_number(&s->fake, TYPE, 31, 0, 0));
     assert_int_equal(odeon_receive(s->port, &lent), 1);
     s->before = 3;
-    assert_int_equal(call(s, 4, INT64_C(20) * SECOND_NS, &reply), ODEON_CALL_REPLY);
+    assert_int_equal(call(s, 4, PATIENCE_NS, &reply), ODEON_CALL_REPLY);
     assert_int_equal(*(const uint64_t *)lent.data, 31);
     assert_int_equal(atomic_load(&s->fake.client->delivery_head), 0);
     odeon_release(s->port);
@@ -173,7 +173,7 @@ static void test_refusal(void **state)
 
     s->refuse = true;
     s->before = 2;
-    assert_int_equal(call(s, 4, INT64_C(20) * SECOND_NS, &d), ODEON_CALL_REFUSED);
+    assert_int_equal(call(s, 4, PATIENCE_NS, &d), ODEON_CALL_REFUSED);
     assert_int_equal(d.type, ODEON_MSG_REFUSAL);
     assert_int_equal(d.size, sizeof(*refusal));
     refusal = d.data;
@@ -228,7 +228,7 @@ static void test_expiry_and_the_late_reply(void **state)
     assert_int_equal(atomic_load(&s->fake.client->delivery_head), s->fake.tail);
     s->silent = false;
     s->late = s->correlation;
-    assert_int_equal(call(s, 5, INT64_C(20) * SECOND_NS, &d), ODEON_CALL_REPLY);
+    assert_int_equal(call(s, 5, PATIENCE_NS, &d), ODEON_CALL_REPLY);
     assert_int_equal(*(const uint64_t *)d.data, 10);
     assert_int_equal(odeon_receive(s->port, &d), 0);
 }
@@ -252,7 +252,7 @@ static void test_closed_meanwhile(void **state)
 
     s->silent = s->broken = true;
     s->before = 2;
-    assert_int_equal(call(s, 4, INT64_C(20) * SECOND_NS, &d), ODEON_CALL_CLOSED);
+    assert_int_equal(call(s, 4, PATIENCE_NS, &d), ODEON_CALL_CLOSED);
     assert_non_null(strstr(odeon_error_text(), "bad-receiver"));
     for (int i = 0; i < 3; i++)
         assert_int_equal(odeon_receive(s->port, &d), 1);

@@ -283,7 +283,7 @@ static void test_events_are_found_by_looking(void **state)
     struct odeon_delivery d;
 
     connection_service_tell_broken(s, (char[]){ "a bad tail, said unasked" });
-    assert_int_equal(odeon_receive_wait(port, &d, INT64_C(20) * SECOND_NS), -EPIPE);
+    assert_int_equal(odeon_receive_wait(port, &d, PATIENCE_NS), -EPIPE);
     assert_non_null(strstr(odeon_error_text(), "said unasked"));
     assert_int_equal(odeon_port_check(port), -EPIPE);
     odeon_disconnect(client);

@@ -5,8 +5,7 @@
 #include "daemon/engine/placement.h"
 #include "engine_client.h"
 
-enum { WORKERS_MAX = 6, QUEUES = 4, N_ACTORS = 48, TOKENS = 8, TIMEOUT_S = 60 };
-#define PAUSE_TIMEOUT (TIMEOUT_S * UINT64_C(1000000000))
+enum { WORKERS_MAX = 6, QUEUES = 4, N_ACTORS = 48, TOKENS = 8 };
 
 static const char *_Atomic first_wrong;
 static _Atomic uint32_t is_stopping, n_absorbed, n_hops;
@@ -224,7 +223,7 @@ static void reconfigure(struct engine_fixture *f, struct engine_config config)
 {
     struct engine_change change;
     const char *text;
-    int r = engine_reconfigure(f->engine, &config, PAUSE_TIMEOUT, &change, &text);
+    int r = engine_reconfigure(f->engine, &config, TEST_DEADLINE_NS, &change, &text);
     if (r != 0)
         fail_msg("reconfigure: %s (%s, worker %u)", strerror(-r), text, change.stuck);
     check_owners(f, config.n_workers);
@@ -426,7 +425,7 @@ static void test_refusals(void **state)
     do {                                                                                           \
         struct engine_config config = before;                                                      \
         config.member = (value);                                                                   \
-        assert_int_equal(engine_reconfigure(f.engine, &config, PAUSE_TIMEOUT, &change, &text),     \
+        assert_int_equal(engine_reconfigure(f.engine, &config, TEST_DEADLINE_NS, &change, &text),  \
                          -EINVAL);                                                                 \
         assert_true(text[0] != '\0');                                                              \
     } while (0)

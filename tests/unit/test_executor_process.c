@@ -226,7 +226,7 @@ static void test_actors(void **state)
     assert_text_has(reply->text, "1 live actor of type echo");
     assert_int_equal(unload_plugin("bad")->error, -ENOENT);
     assert_int_equal(stop_actor(echo, 1)->error, 0);
-    deadline = now_ms() + ANSWER_MS;
+    deadline = now_ms() + PATIENCE_MS;
     do {
         reply = unload_plugin("good");
     } while (reply->error == -EBUSY && now_ms() < deadline);
@@ -271,7 +271,7 @@ static void test_kill_and_restart(void **state)
  * be on its way there. */
 static bool queue_empties(uint64_t ref)
 {
-    const int64_t deadline = now_ms() + ANSWER_MS;
+    const int64_t deadline = now_ms() + PATIENCE_MS;
 
     while (show_actor(ref, "")->actor_show->queue_bytes > 0)
         if (now_ms() > deadline)
@@ -452,7 +452,7 @@ static void test_greedy_handler(void **state)
     greedy = spawn_actor("greedy", "");
     assert_int_equal(send_to(greedy, "greedy_go", &nobody, sizeof(nobody))->error, 0);
     assert_int_equal(send_to(greedy, "greedy_ask", NULL, 0)->error, 0);
-    deadline = now_ms() + ANSWER_MS;
+    deadline = now_ms() + PATIENCE_MS;
     while (list_actors("greedy_sink", 0, 0)->actor_list->n_actors == 0 && now_ms() < deadline)
         ;
     assert_int_equal(list_actors("greedy_sink", 0, 0)->actor_list->n_actors, 1);

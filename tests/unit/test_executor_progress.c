@@ -14,7 +14,7 @@
 
 #include "tests/unit/executor_fixture.h"
 
-enum { WORKERS = 2 /* the fixture's */, PATIENCE_MS = 60000, AFTER_THAT = 5 };
+enum { WORKERS = 2 /* the fixture's */, AFTER_THAT = 5 };
 
 /* Valid until the next report. */
 static const Odeon__Pong *ping(void)

@@ -238,8 +238,7 @@ static void test_post_wait_sleeps_until_there_is_room(void **state)
     while (odeon_reserve(f->port, actor, TYPE, sizeof(data)))
         ;
     assert_int_equal(pthread_create(&thread, NULL, take_when_waited_for, f), 0);
-    assert_int_equal(
-        odeon_post_wait(f->port, actor, TYPE, data, sizeof(data), INT64_C(20) * SECOND_NS), 0);
+    assert_int_equal(odeon_post_wait(f->port, actor, TYPE, data, sizeof(data), PATIENCE_NS), 0);
     pthread_join(thread, &result);
     assert_ptr_equal(result, f);
     assert_int_equal(f->fake.wakes, 1);
@@ -330,7 +329,7 @@ static void test_receive_wait_sleeps_and_wakes(void **state)
     assert_int_equal(atomic_load(&f->fake.client->delivery_wait), PORT_WAIT_NONE);
 
     assert_int_equal(pthread_create(&thread, NULL, deliver_when_waited_for, f), 0);
-    assert_int_equal(odeon_receive_wait(f->port, &d, INT64_C(20) * SECOND_NS), 1);
+    assert_int_equal(odeon_receive_wait(f->port, &d, PATIENCE_NS), 1);
     assert_int_equal(*(const uint64_t *)d.data, 42);
     pthread_join(thread, &result);
     assert_ptr_equal(result, f);
@@ -388,7 +387,7 @@ static void *echo(void *argument)
         memcpy(&number, f->payload, sizeof(number));
         if (number != i++)
             return NULL;
-        end_ns = monotonic_ns() + INT64_C(20) * SECOND_NS;
+        end_ns = monotonic_ns() + PATIENCE_NS;
         while (!fake_deliver_number(&f->fake, TYPE, number, 0, 0))
             if (monotonic_ns() > end_ns)
                 return NULL;
@@ -413,12 +412,11 @@ static void test_two_threads_lose_nothing(void **state)
             if (odeon_post(f->port, actor, TYPE, &posted, sizeof(posted)) != 0)
                 break;
         if (posted == received && posted < ECHOES) {
-            assert_int_equal(odeon_post_wait(f->port, actor, TYPE, &posted, sizeof(posted),
-                                             INT64_C(20) * SECOND_NS),
-                             0);
+            assert_int_equal(
+                odeon_post_wait(f->port, actor, TYPE, &posted, sizeof(posted), PATIENCE_NS), 0);
             posted++;
         }
-        assert_int_equal(odeon_receive_wait(f->port, &d, INT64_C(20) * SECOND_NS), 1);
+        assert_int_equal(odeon_receive_wait(f->port, &d, PATIENCE_NS), 1);
         assert_int_equal(*(const uint64_t *)d.data, received);
         received++;
         odeon_release(f->port);
@@ -458,8 +456,7 @@ static void test_waiting_for_room_loses_nothing(void **state)
     assert_int_equal(pthread_create(&thread, NULL, swallow, f), 0);
     for (uint64_t i = 0; i < ECHOES; i++) {
         data[0] = i;
-        assert_int_equal(
-            odeon_post_wait(f->port, actor, TYPE, data, sizeof(data), INT64_C(20) * SECOND_NS), 0);
+        assert_int_equal(odeon_post_wait(f->port, actor, TYPE, data, sizeof(data), PATIENCE_NS), 0);
     }
     pthread_join(thread, &result);
     assert_ptr_equal(result, f);
