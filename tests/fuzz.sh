@@ -84,7 +84,7 @@ fuzz_one()
     echo $? >"$build/findings/$name.status"
 }
 
-have_libfuzzer || skip_all "clang with libFuzzer is missing (Debian: clang, libclang-rt-14-dev)"
+have_libfuzzer || skip_all "clang with libFuzzer is missing (Debian: clang, libclang-rt-dev)"
 log=$(mktemp) || exit 2
 if ! { [ -e "$build/build.ninja" ] || cmake --preset fuzz -B "$build"; } >"$log" 2>&1 ||
     ! cmake --build "$build" --target fuzzers >>"$log" 2>&1; then

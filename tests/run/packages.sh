@@ -1,33 +1,40 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# The packages of Debian 12 that building, testing and the demonstration need, and their
+# The packages of Debian 12 and 13 that building, testing and the demonstration need, and their
 # installation.
 #
 # Sourced by test.sh and demo.sh. Nothing is asked of the network when nothing is missing, so that a
 # second run also works without one. Sets no shell options, defines packages_* and PACKAGES_* only.
 
 # shellcheck disable=SC2034 # used by those that source this
-PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler libprotobuf-c-dev libuv1-dev libhwloc-dev
-    libsystemd-dev libsmartcols-dev libcmocka-dev)
+PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler libprotobuf-c-dev
+    libuv1-dev libhwloc-dev libsystemd-dev libsmartcols-dev libcmocka-dev)
 # g++ and clang compile the public headers and the plugins, clang and its run-time library the
 # fuzzers, spin (which calls gcc) checks the models, systemd and dbus run in the rig, qemu with
 # busybox and a kernel that lz4 unpacks is its machine with several memory nodes; dpkg-dev and file
 # make the packages that are installed there; scdoc makes the manual pages, so that mistakes in them
-# are seen.
+# are seen. "A|B": B does as well where it is installed, A is what is installed otherwise.
 # shellcheck disable=SC2034
-PACKAGES_TEST=(g++ clang libclang-rt-14-dev scdoc spin shellcheck systemd dbus libnss-systemd util-linux procps
-    qemu-system-x86 busybox-static lz4 dpkg-dev file)
+PACKAGES_TEST=(g++ clang 'libclang-rt-dev|libclang-rt-14-dev' scdoc spin shellcheck systemd dbus
+    libnss-systemd util-linux procps qemu-system-x86 busybox-static lz4 dpkg-dev file)
+
+# packages_has NAME: it is installed.
+packages_has()
+{
+    # shellcheck disable=SC2016 # dpkg-query's own variable
+    [[ $(dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null) = ?i* ]]
+}
 
 # packages_missing NAME...: prints those that are not installed, one a line.
 packages_missing()
 {
-    local name
+    local name one found
     for name in "$@"; do
-        # shellcheck disable=SC2016 # dpkg-query's own variable
-        case $(dpkg-query -W -f '${db:Status-Abbrev}' "$name" 2>/dev/null) in
-        ?i*) ;;
-        *) echo "$name" ;;
-        esac
+        found=''
+        for one in ${name//|/ }; do
+            ! packages_has "$one" || found=1
+        done
+        [ -n "$found" ] || echo "${name%%|*}"
     done
 }
 
