@@ -2,28 +2,30 @@
 # SPDX-License-Identifier: Apache-2.0
 # test.sh - builds Odeon and runs its tests.
 #
-#   ./test.sh [--asan | --tsan | --clang | --debug] [--quick] [--only PATTERN] [-v]
+#   ./test.sh [--all] [--asan | --tsan | --clang | --debug] [--only PATTERN] [-v]
 #
+#   --all           everything that is bounded: also the models, the rig, the seeded bugs and the
+#                   fuzzers, and long forms of what has a short one
 #   --asan          with AddressSanitizer and UndefinedBehaviorSanitizer; suites unit, plugins,
-#                   system, hostile, stress (short)
+#                   system, hostile, stress
 #   --tsan          the same suites with ThreadSanitizer
 #   --clang         built with clang
 #   --debug         built without optimisation
-#   --quick         short runs, neither models nor rig
-#   --only PATTERN  only tests whose name matches this extended regular expression
-#   --budget S      seconds that all may take (default 1200); a test that cannot begin in time
-#                   counts as failed
-#   --over-budget-skips   ... counts as skipped
+#   --only PATTERN  only tests whose name matches this extended regular expression, of --all too
+#   --jobs N        so many tests at a time (default: as many as there are processors)
+#   --budget S      for a machine that has only so many seconds: a test that cannot begin or end in
+#                   this time counts as skipped
 #   --totals FILE   writes "passed failed skipped" there instead of printing the closing line
 #   -v              shows everything that the tests print
 #
-# Installs the packages that are missing (as root or through sudo), builds in build/PRESET with
-# warnings as errors, runs the suites in the order of SUITES, each test for itself, one after the
-# other (two cores are few, and several tests measure time). The logs are in build/PRESET/logs; the
-# ends of those of failed tests, and lines of others that begin with "# ", are shown. The last line
-# is "N passed, M failed[, K skipped]", summing
-# every check: a cmocka program or a TAP script counts with each of its tests. Exit status 1 when
-# one failed.
+# Installs the packages that are missing (as root or through sudo), builds in build/PRESET what the
+# tests need, with warnings as errors, and runs the tests side by side, those with the label `alone`
+# one after the other. A test ends by itself, or by its limits, which are processor time (label
+# `cpu-SECONDS`) and doing nothing at all (tests/run/limit.c): never because the machine is slow.
+# The logs are in build/PRESET/logs; the ends of those of failed tests, and lines of others that
+# begin with "# ", are shown. The last line is "N passed, M failed[, K skipped]", summing every
+# check: a cmocka program or a TAP script counts with each of its tests. Exit status 1 when one
+# failed.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=tests/run/packages.sh
@@ -31,9 +33,11 @@ cd "$(dirname "$0")" || exit 1
 # shellcheck source=tests/run/count.sh
 . tests/run/count.sh
 
-SUITES=(unit plugins law system hostile model stress rig)
-PRESET=release QUICK='' ONLY='' VERBOSE='' TOTALS='' BUDGET_S=1200 OVER=failed
-PASSED=0 FAILED=0 SKIPPED=0
+SUITES=(unit plugins law system hostile stress rig model)
+PRESET=release ALL='' ONLY='' VERBOSE='' TOTALS='' BUDGET_S='' JOBS=''
+CPU_FACTOR=1 # of the limits: a sanitizer takes its time
+STILL_S=300 LAST_RESORT_S=14400
+PASSED=0 FAILED=0 SKIPPED=0 LEFT_OUT=0
 export LC_ALL=C
 
 usage()
@@ -42,29 +46,34 @@ usage()
     exit "$1"
 }
 
+# number OPTION VALUE: the value is a number.
+number()
+{
+    case $2 in '' | 0 | *[!0-9]*) echo "test.sh: $1: not a number: $2" >&2; exit 2 ;; esac
+}
+
 parse_arguments()
 {
     while [ $# -gt 0 ]; do
         case $1 in
+        --all) ALL=1 ;;
         --asan | --tsan | --clang | --debug) PRESET=${1#--} ;;
-        --quick) QUICK=1 ;;
-        --only | --budget | --totals)
+        --only | --budget | --totals | --jobs)
             [ $# -gt 1 ] || { echo "test.sh: $1 needs a value" >&2; usage 2 >&2; }
             case $1 in
             --only) ONLY=$2 ;;
             --totals) TOTALS=$(realpath -m "$2") ;;
-            --budget) BUDGET_S=$2 ;;
+            --budget) number "$1" "$2"; BUDGET_S=$2 ;;
+            --jobs) number "$1" "$2"; JOBS=$2 ;;
             esac
             shift
             ;;
-        --over-budget-skips) OVER=skipped ;;
         -v | --verbose) VERBOSE=1 ;;
         -h | --help) usage 0 ;;
         *) echo "test.sh: unknown argument: $1" >&2; usage 2 >&2 ;;
         esac
         shift
     done
-    case $BUDGET_S in '' | *[!0-9]*) echo "test.sh: --budget: not a number of seconds: $BUDGET_S" >&2; exit 2 ;; esac
 }
 
 # The one line at the end, and the exit status.
@@ -89,13 +98,34 @@ give_up()
     finish
 }
 
-# build PRESET: configures and builds out of tree.
+# Seconds that are left of those that were asked for; a great many if none were.
+time_left()
+{
+    if [ -n "$BUDGET_S" ]; then echo $((BUDGET_S - SECONDS)); else echo $LAST_RESORT_S; fi
+}
+
+# build PRESET: configures and builds out of tree. What takes long to build and is needed by few
+# tests (the target `tests_usual` does without) is built for them only.
 build()
 {
-    local log=build/$1.log started=$SECONDS
+    local log=build/$1.log started=$SECONDS rc=0 left
+    local -a target=()
+    [ -n "$ALL$ONLY" ] || target=(--target tests_usual)
+    left=$(time_left)
+    [ "$left" -gt 0 ] || left=1
     mkdir -p build
     echo "== build ($1)"
-    if ! { cmake --preset "$1" && cmake --build --preset "$1"; } >"$log" 2>&1; then
+    {
+        cmake --preset "$1" &&
+            timeout -k 10 "$left" cmake --build --preset "$1" "${target[@]}"
+    } >"$log" 2>&1 &
+    wait $! || rc=$?
+    if [ $rc = 124 ] && [ -n "$BUDGET_S" ]; then
+        echo "   not built in the $BUDGET_S s that there are for everything: all tests are skipped"
+        SKIPPED=$((SKIPPED + 1))
+        finish
+    fi
+    if [ $rc != 0 ]; then
         grep -nE -A5 'error:|Error|FAILED' "$log" | cut -c -240 | head -n 40
         echo "-- end of $log:"
         tail -n 40 "$log" | cut -c -240
@@ -104,14 +134,13 @@ build()
     echo "   built in $((SECONDS - started)) s"
 }
 
-# A report of a sanitizer goes to a file, so that one of a daemon in the background is not
-# overlooked.
-set_sanitizer_options()
+# Reports of a sanitizer go to files, so that one of a daemon in the background is not overlooked.
+# sanitizer_options DIR: what the environment must say for that.
+sanitizer_options()
 {
-    local reports=$1
-    export ASAN_OPTIONS=log_path=$reports/report:detect_leaks=1:strict_string_checks=1:check_initialization_order=1
-    export UBSAN_OPTIONS=log_path=$reports/report:print_stacktrace=1
-    export TSAN_OPTIONS=log_path=$reports/report:second_deadlock_stack=1:halt_on_error=0:exitcode=66
+    echo "ASAN_OPTIONS=log_path=$1/report:detect_leaks=1:strict_string_checks=1:check_initialization_order=1"
+    echo "UBSAN_OPTIONS=log_path=$1/report:print_stacktrace=1"
+    echo "TSAN_OPTIONS=log_path=$1/report:second_deadlock_stack=1:halt_on_error=0:exitcode=66"
 }
 
 # ThreadSanitizer of gcc 12 cannot place its shadow memory on kernels that randomise mappings with
@@ -125,129 +154,209 @@ sanitizer_wrapper()
     fi
 }
 
-# run_one SUITE NUMBER NAME: one ctest test, its line, and what it counts for.
-run_one()
+# list_tests: "NUMBER NAME LABEL..." of every test that is registered.
+list_tests()
 {
-    local suite=$1 number=$2 name=$3 log result started rc=0 spent report
+    ctest --test-dir "$DIR" -N -V 2>/dev/null | awk '
+        /^Labels: / { sub(/^Labels: /, ""); labels = $0 }
+        /^ *Test +#[0-9]+: / {
+            number = $0; sub(/^ *Test +#/, "", number); sub(/:.*/, "", number)
+            sub(/^ *Test +#[0-9]+: /, ""); sub(/ \(Disabled\)$/, "")
+            print number, $0, labels
+            labels = ""
+        }'
+}
+
+# choose_tests SUITE...: fills BESIDE and ALONE with "NUMBER NAME SUITE CPU_S", in the order of the
+# suites. A test that no suite runs would be forgotten: that is a failure.
+choose_tests()
+{
+    local suite name rest line
+    local -A suite_of=()
+    mapfile -t TESTS < <(list_tests)
+    BESIDE=() ALONE=()
+    for suite in "$@"; do
+        for line in "${TESTS[@]}"; do
+            name=${line#* } name=${name%% *} rest=" ${line#* * } "
+            case $rest in *" $suite "*) ;; *) continue ;; esac
+            [ -z "${suite_of[$name]-}" ] || continue
+            suite_of[$name]=$suite
+            if [ -n "$ONLY" ]; then
+                [[ $name =~ $ONLY ]] || continue
+            elif [ -z "$ALL" ] && [[ $rest = *" all "* ]]; then
+                LEFT_OUT=$((LEFT_OUT + 1))
+                continue
+            fi
+            [[ $rest =~ \ cpu-([0-9]+)\  ]] || give_up "$name has no limit (a label cpu-SECONDS)"
+            line="${line%% *} $name $suite ${BASH_REMATCH[1]}"
+            if [[ $rest = *" alone "* ]]; then ALONE+=("$line"); else BESIDE+=("$line"); fi
+        done
+    done
+    for line in "${TESTS[@]}"; do
+        rest=" ${line#* * } "
+        [[ $rest =~ \ ($(IFS='|'; echo "${SUITES[*]}"))\  ]] ||
+            give_up "the test ${line#* } has the label of no suite (${SUITES[*]})"
+    done
+}
+
+# start_test NUMBER NAME SUITE CPU_S: in the background, so that a signal to this script is acted on
+# at once.
+start_test()
+{
+    local number=$1 name=$2 log wall
+    local -a options
     log=$DIR/logs/${name//\//.}.log
-    started=${EPOCHREALTIME/./}
-    rm -rf "$DIR/reports" && mkdir -p "$DIR/reports"
-    printf '   %-44s ' "$name"
-    [ -z "$VERBOSE" ] || echo
-    # A test has its own time limit; this one is that of all tests, with a little to end in. In the
-    # background, so that a signal to this script is acted on at once.
-    timeout -k 10 $((BUDGET_S + 20 - SECONDS)) "${WRAPPER[@]}" ctest --test-dir "$DIR" -I "$number,$number" -V \
+    mkdir -p "$log.reports"
+    mapfile -t options < <(sanitizer_options "$PWD/$log.reports")
+    wall=$(time_left)
+    if [ "$wall" -le 0 ]; then
+        skip_test "$name" "$3" "not begun: the $BUDGET_S s that there are for everything are over"
+        return
+    fi
+    env "${options[@]}" "$DIR/tests/run/limit" --cpu $(($4 * CPU_FACTOR)) --still $STILL_S \
+        --wall "$wall" --report "$log.limit" -- "${WRAPPER[@]}" \
+        ctest --test-dir "$DIR" --timeout $((2 * LAST_RESORT_S)) -I "$number,$number" -V \
         >"$log" 2>&1 </dev/null &
-    RUNNING=$!
-    wait $RUNNING || rc=$?
-    RUNNING=''
-    spent=$(((${EPOCHREALTIME/./} - started) / 1000))
-    result=$(count_result "$log" "$number" "$rc") # "state passed failed skipped reason..."
+    RUNNING[$!]=$*
+}
+
+skip_test()
+{
+    add_to_sums "$2" 0 0 1 0
+    printf '   %-44s %-7s %s\n' "$1" skipped "$3"
+}
+
+# add_to_sums SUITE PASSED FAILED SKIPPED CPU_MS
+add_to_sums()
+{
+    PASSED=$((PASSED + $2)) FAILED=$((FAILED + $3)) SKIPPED=$((SKIPPED + $4))
+    SUM_PASSED[$1]=$((${SUM_PASSED[$1]-0} + $2))
+    SUM_FAILED[$1]=$((${SUM_FAILED[$1]-0} + $3))
+    SUM_SKIPPED[$1]=$((${SUM_SKIPPED[$1]-0} + $4))
+    SUM_CPU[$1]=$((${SUM_CPU[$1]-0} + $5))
+}
+
+# seconds MS: with one digit behind the point.
+seconds()
+{
+    printf '%d.%d' $(($1 / 1000)) $(($1 % 1000 / 100))
+}
+
+# end_test STATUS NUMBER NAME SUITE CPU_S: a test that has ended: its line, and what it counts for.
+end_test()
+{
+    local rc=$1 number=$2 name=$3 suite=$4 log wall=0 cpu=0 verdict=none result report
+    log=$DIR/logs/${name//\//.}.log
+    if [ -e "$log.limit" ]; then read -r wall cpu verdict <"$log.limit"; fi
+    result=$(count_result "$log" "$number" "$rc" "$verdict") # "state passed failed skipped reason..."
+    if [ "$verdict" = wall ] && [ -n "$BUDGET_S" ]; then
+        result="skipped 0 0 1 ended: the $BUDGET_S s that there are for everything are over"
+    fi
     count_trim "$log" "$number"
-    [ -z "$VERBOSE" ] || cat "$log"
-    for report in "$DIR"/reports/report.*; do
+    for report in "$log.reports"/report.*; do
         [ -e "$report" ] || continue
         { echo "-- ${report##*/}"; cat "$report"; } >>"$log"
         result="failed 0 1 0 a sanitizer reported"
     done
+    rm -rf "$log.limit" "$log.reports"
     # shellcheck disable=SC2086 # fields
     set -- $result
     local state=$1 passed=$2 failed=$3 skipped=$4
     shift 4
-    S_PASSED=$((S_PASSED + passed)) S_FAILED=$((S_FAILED + failed)) S_SKIPPED=$((S_SKIPPED + skipped))
-    printf '%-7s %4d checks %4d.%01d s %s\n' "$state" $((passed + failed + skipped)) $((spent / 1000)) $((spent % 1000 / 100)) "$*"
+    add_to_sums "$suite" "$passed" "$failed" "$skipped" "$cpu"
+    printf '   %-44s %-7s %4d checks %7s s %7s s cpu %s\n' "$name" "$state" \
+        $((passed + failed + skipped)) "$(seconds "$wall")" "$(seconds "$cpu")" "$*"
+    [ -z "$VERBOSE" ] || cat "$log"
     case $state in
     failed)
         echo "   -- the end of $log:"
-        tail -n 45 "$log" | sed 's/^/   | /'
+        tail -n 60 "$log" | sed 's/^/   | /'
         ;;
     *) grep '^# ' "$log" | head -n 24 | sed 's/^/   | /' ;; # figures that a test wants to be seen
     esac
 }
 
-# run_suite LABEL: every test with this label that has not run yet.
-run_suite()
+# wait_for_room N: waits until fewer than N tests run.
+wait_for_room()
 {
-    local suite=$1 started=$SECONDS number name line
-    local -a tests
-    S_PASSED=0 S_FAILED=0 S_SKIPPED=0
-    mapfile -t tests < <(ctest --test-dir "$DIR" -N -L "^$suite\$" 2>/dev/null |
-        sed -nE 's/^ *Test +#([0-9]+): (.*)$/\1 \2/p' | grep -E -- "^[0-9]+ .*${ONLY:+($ONLY)}")
-    if [ ${#tests[@]} = 0 ]; then
-        [ -n "$ONLY" ] || echo "== $suite: no tests"
-        return
-    fi
-    echo "== $suite"
-    for line in "${tests[@]}"; do
-        number=${line%% *} name=${line#* }
-        [ -z "${SEEN[$number]-}" ] || continue
-        SEEN[$number]=1
-        if [ "$SECONDS" -ge "$BUDGET_S" ]; then
-            echo "   $name: $OVER, not begun: the $BUDGET_S s for all tests are used up"
-            if [ $OVER = failed ]; then S_FAILED=$((S_FAILED + 1)); else S_SKIPPED=$((S_SKIPPED + 1)); fi
-            continue
-        fi
-        run_one "$suite" "$number" "$name"
+    local ended rc
+    while [ ${#RUNNING[@]} -ge "$1" ]; do
+        rc=0
+        wait -n -p ended "${!RUNNING[@]}" || rc=$?
+        [ -n "${ended-}" ] || continue
+        # shellcheck disable=SC2086 # fields
+        end_test $rc ${RUNNING[$ended]}
+        unset "RUNNING[$ended]"
     done
-    PASSED=$((PASSED + S_PASSED)) FAILED=$((FAILED + S_FAILED)) SKIPPED=$((SKIPPED + S_SKIPPED))
-    SUMMARY+=("$(printf '%-8s %5d passed %4d failed %4d skipped %5d s' "$suite" "$S_PASSED" "$S_FAILED" "$S_SKIPPED" \
-        $((SECONDS - started)))")
 }
 
-# Tests that no suite runs would be forgotten: say so, loudly.
-check_all_seen()
+run_tests()
 {
     local line
-    [ -z "$ONLY" ] || return
-    while read -r line; do
-        echo "test.sh: the test $line has the label of no suite (${SUITES[*]})"
-        FAILED=$((FAILED + 1))
-    done < <(ctest --test-dir "$DIR" -N -LE "^($(IFS='|'; echo "${SUITES[*]}"))\$" 2>/dev/null |
-        sed -nE 's/^ *Test +#[0-9]+: (.*)$/\1/p')
+    for line in ${BESIDE[@]+"${BESIDE[@]}"}; do
+        wait_for_room "$JOBS"
+        # shellcheck disable=SC2086 # fields
+        start_test $line
+    done
+    for line in ${ALONE[@]+"${ALONE[@]}"}; do
+        wait_for_room 1
+        # shellcheck disable=SC2086 # fields
+        start_test $line
+    done
+    wait_for_room 1
 }
 
-# timeout passes the signal on to ctest and all that it has started.
+print_sums()
+{
+    local suite
+    echo "== sums"
+    for suite in "${SUITES[@]}"; do
+        [ -n "${SUM_CPU[$suite]-}" ] || continue
+        printf '   %-8s %5d passed %4d failed %4d skipped %5d s of processor time\n' "$suite" \
+            "${SUM_PASSED[$suite]}" "${SUM_FAILED[$suite]}" "${SUM_SKIPPED[$suite]}" \
+            $((SUM_CPU[$suite] / 1000))
+    done
+    [ $LEFT_OUT = 0 ] || echo "   left to ./test.sh --all: $LEFT_OUT tests, and long forms of others"
+    echo "   all, packages and build included: $SECONDS s"
+}
+
+# limit passes the signal on to all that a test has started.
 # shellcheck disable=SC2317 # reached through the traps
 interrupted()
 {
-    [ -z "$RUNNING" ] || kill -TERM "$RUNNING"
+    trap '' INT TERM HUP
+    [ ${#RUNNING[@]} = 0 ] || kill -TERM "${!RUNNING[@]}" 2>/dev/null
+    wait
     echo
     echo "test.sh: interrupted"
     exit "$1"
 }
 
 parse_arguments "$@"
+declare -A RUNNING=() SUM_PASSED=() SUM_FAILED=() SUM_SKIPPED=() SUM_CPU=()
 trap 'interrupted 130' INT
 trap 'interrupted 143' TERM HUP
-RUNNING=''
 DIR=build/$PRESET
 WRAPPER=()
-SUMMARY=()
-declare -A SEEN=()
+JOBS=${JOBS:-$(nproc)}
 run=("${SUITES[@]}")
 case $PRESET in
-asan | tsan) run=(unit plugins system hostile stress) QUICK=1 ;;
+asan | tsan) run=(unit plugins system hostile stress) CPU_FACTOR=6 ;;
 esac
-if [ -n "$QUICK" ]; then
-    export ODEON_TEST_QUICK=1 # stress tests make their runs short
-    mapfile -t run < <(printf '%s\n' "${run[@]}" | grep -vxE 'model|rig')
-fi
+[ -n "$ALL" ] || export ODEON_TEST_QUICK=1 # tests that have a short form take it
 
 packages_ensure "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" || give_up "packages are missing"
 build "$PRESET"
+rm -rf "$DIR/logs"
 mkdir -p "$DIR/logs"
-rm -f "$DIR"/logs/*
-set_sanitizer_options "$PWD/$DIR/reports"
 sanitizer_wrapper
-for suite in "${run[@]}"; do
-    run_suite "$suite"
-done
-check_all_seen
-echo "== time"
-[ ${#SUMMARY[@]} = 0 ] || printf '   %s\n' "${SUMMARY[@]}"
-echo "   all, packages and build included: $SECONDS s of at most $BUDGET_S s"
-if [ "$PASSED" = 0 ] && [ "$FAILED" = 0 ]; then
-    echo "test.sh: no test has run${ONLY:+ (none is called like $ONLY)}"
+choose_tests "${run[@]}"
+if [ ${#BESIDE[@]} = 0 ] && [ ${#ALONE[@]} = 0 ]; then
+    echo "test.sh: no test is called like $ONLY"
     FAILED=1
+    finish
 fi
+echo "== $((${#BESIDE[@]} + ${#ALONE[@]})) tests, $JOBS at a time"
+run_tests
+print_sums
 finish

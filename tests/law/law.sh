@@ -161,7 +161,8 @@ check_shell()
     fi
 }
 
-# What test.sh needs of each test: a suite, and a time limit.
+# What test.sh needs of each test: a suite, and a limit. A wall time limit of ctest's own would end
+# what is only slow.
 check_tests()
 {
     [ -n "$BUILD" ] || return
@@ -170,11 +171,21 @@ check_tests()
         /^set_tests_properties\(/ { name = $1; sub(/^set_tests_properties\(/, "", name); tests[name] = tests[name] $0 }
         END { for (name in tests) {
             shown = name; gsub(/^\[=*\[|\]=*\]$/, "", shown)
-            if (tests[name] !~ /LABELS "(unit|plugins|law|system|hostile|model|stress|rig)"/) print shown ": LABELS is not one of the suites"
-            if (tests[name] !~ /TIMEOUT "[0-9]+"/) print shown ": no TIMEOUT"
+            labels = ""
+            if (match(tests[name], / LABELS "[^"]*"/)) labels = substr(tests[name], RSTART + 9, RLENGTH - 10)
+            n_suites = n_limits = 0
+            n_labels = split(labels, label, ";")
+            for (i = 1; i <= n_labels; i++) {
+                if (label[i] ~ /^(unit|plugins|law|system|hostile|model|stress|rig)$/) n_suites++
+                else if (label[i] ~ /^cpu-[1-9][0-9]*$/) n_limits++
+                else if (label[i] !~ /^(alone|all)$/) print shown ": the label " label[i] " means nothing"
+            }
+            if (n_suites != 1) print shown ": LABELS has not one of the suites"
+            if (n_limits != 1) print shown ": LABELS has no limit of processor time (cpu-SECONDS)"
+            if (tests[name] ~ / TIMEOUT "/) print shown ": TIMEOUT ends what is only slow; LABELS has the limit"
             n++ }
             if (!n) print "no test is registered" }' | sort >"$WORK/tests"
-    law "every registered test has a suite and a time limit" "$WORK/tests"
+    law "every registered test has a suite and a limit, which is of processor time" "$WORK/tests"
 }
 
 list_files >"$WORK/files"

@@ -82,11 +82,15 @@ seed machine proto/seed.h "/* measured on 10"".1.2.3 */" "machine"
 seed shell tests/seed.sh '#!/bin/bash\ncd $1' "SC2"
 
 mkdir "$WORK/build"
-printf '%s\n' 'add_test(a "x")' 'set_tests_properties(a PROPERTIES LABELS "unit" TIMEOUT "9")' 'add_test(b "x")' \
-    'set_tests_properties(b PROPERTIES LABELS "other")' >"$WORK/build/CTestTestfile.cmake"
+printf '%s\n' 'add_test(a "x")' 'set_tests_properties(a PROPERTIES LABELS "unit;cpu-9;alone" X "1")' \
+    'add_test(b "x")' 'set_tests_properties(b PROPERTIES LABELS "other")' \
+    'add_test(c "x")' 'set_tests_properties(c PROPERTIES LABELS "unit;cpu-9" TIMEOUT "9")' \
+    >"$WORK/build/CTestTestfile.cmake"
 bash "$HERE/law.sh" --build "$WORK/build" "$WORK/tree" tests >"$WORK/out" 2>&1
-[ $? = 1 ] && [ "$(grep -c '^# b: ' "$WORK/out")" = 2 ] && ! grep -q '^# a: ' "$WORK/out"
-verdict $? "tests: one without a suite and a time limit is named"
+[ $? = 1 ] && [ "$(grep -c '^# b: ' "$WORK/out")" = 3 ] && ! grep -q '^# a: ' "$WORK/out"
+verdict $? "tests: one without a suite and a limit is named"
+[ "$(grep -c '^# c: TIMEOUT' "$WORK/out")" = 1 ]
+verdict $? "tests: a limit in wall time is named"
 
 echo "1..$COUNT"
 [ $BROKEN = 0 ]

@@ -3,8 +3,9 @@
 # What one ctest test counts for: reads the log of `ctest -V` for a single test.
 #
 # Sourced by test.sh. ctest knows a program as one test; cmocka programs and TAP scripts hold many,
-# which are counted one by one. ctest's verdict (exit status, time limit, signal) goes over what the
-# output claims: a program that failed counts at least one failure.
+# which are counted one by one. ctest's verdict (exit status, signal), and that of the limits
+# (tests/run/limit.c), go over what the output claims: a program that failed counts at least one
+# failure.
 
 # count_output LOG NUMBER: what the test itself printed.
 count_output()
@@ -26,10 +27,11 @@ count_trim()
     case $text in *'***Not Run'*) ;; *) printf '%s\n' "$text" >"$1" ;; esac
 }
 
-# count_result LOG NUMBER CTEST_STATUS: prints "state passed failed skipped reason...".
+# count_result LOG NUMBER CTEST_STATUS LIMIT: prints "state passed failed skipped reason...". LIMIT
+# is the verdict of limit.c.
 count_result()
 {
-    local log=$1 number=$2 rc=$3 verdict reason
+    local log=$1 number=$2 rc=$3 limit=$4 verdict reason
     verdict=$(count_verdict "$log" "$number")
     case $verdict in
     *'***Not Run (Disabled)'*)
@@ -41,10 +43,17 @@ count_result()
         if [ -n "$reason" ]; then echo "skipped 0 0 1 $reason"; else echo "failed 0 1 0 skipped without a reason"; fi
         return
         ;;
-    *'***Timeout'*) reason="time limit" ;;
     *'***'*) reason=${verdict##*\*\*\*} ;;
     *) reason= ;;
     esac
+    case $limit in
+    ended) ;;
+    processor-time) reason="it has used more processor time than its limit" ;;
+    still) reason="for minutes it has used no processor time and printed nothing" ;;
+    wall) reason="the last resort: hours have passed" ;;
+    *) reason="it was not begun, or the program that watches it has ended ($limit)" ;;
+    esac
+    [ "$limit" = ended ] || rc=1
     case $verdict in *' Passed '*) [ "$rc" = 0 ] || rc=1 ;; *) rc=1 ;; esac
     count_output "$log" "$number" | awk -v rc="$rc" -v reason="$reason" '
         /^\[       OK \]/ { passed++ }

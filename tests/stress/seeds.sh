@@ -19,10 +19,10 @@ survived=0
 for seed in "$@"; do
     found=
     for try in 1 2 3 4 5 6 7 8; do
-        timeout 120 "$build/tests/stress/torture" --bin "$build/bin" \
+        ODEON_SEED=$seed timeout 1200 "$build/tests/stress/torture" --bin "$build/bin" \
             --plugin "$build/tests/stress/relay.so" \
-            --executor "$build/tests/stress/executor-$seed" \
-            --kills 200 --lopsided >"$log" 2>/dev/null
+            --executor "$build/tests/stress/executor-seeded" \
+            --kills 200 --patience 60 --lopsided >"$log" 2>/dev/null
         rc=$?
         if [ $rc = 1 ] && grep -q '^torture: BROKEN' "$log"; then
             found=$(grep -m1 -oE 'history=WRONG .*|got .*|receive: .*' "$log")

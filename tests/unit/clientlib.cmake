@@ -9,7 +9,7 @@ foreach(name ring call connection stats)
     target_link_libraries(test_${name} PRIVATE odeon_options odeon_static odeon_test_scratch
         PkgConfig::CMOCKA m)
     add_test(NAME unit/${name} COMMAND test_${name})
-    set_tests_properties(unit/${name} PROPERTIES LABELS unit TIMEOUT 300)
+    set_tests_properties(unit/${name} PROPERTIES LABELS "unit;cpu-600")
 endforeach()
 foreach(name ring call connection)
     target_sources(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit/clientlib_fake.c)
@@ -22,5 +22,5 @@ if(NOT ODEON_SANITIZE) # the surface is that of the library that is shipped
         COMMAND ${PROJECT_SOURCE_DIR}/tests/unit/test_api_symbols.sh ${PROJECT_SOURCE_DIR}
         $<TARGET_FILE:odeon> ${CMAKE_C_COMPILER}
             $<$<BOOL:${CXX_FOR_HEADERS}>:${CXX_FOR_HEADERS}>)
-    set_tests_properties(unit/api_symbols PROPERTIES LABELS unit TIMEOUT 300)
+    set_tests_properties(unit/api_symbols PROPERTIES LABELS "unit;cpu-600")
 endif()

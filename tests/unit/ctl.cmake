@@ -15,4 +15,4 @@ add_test(NAME unit/ctl_table COMMAND test_ctl_table)
 
 add_test(NAME unit/ctl_manual COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_ctl_manual.sh
     $<TARGET_FILE:odeonctl> ${PROJECT_SOURCE_DIR}/docs/man)
-set_tests_properties(unit/payload unit/ctl_table unit/ctl_manual PROPERTIES LABELS unit TIMEOUT 300)
+set_tests_properties(unit/payload unit/ctl_table unit/ctl_manual PROPERTIES LABELS "unit;cpu-600")

@@ -9,7 +9,7 @@ foreach(module settings topology plugin_check message_object host rate)
     add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
     target_link_libraries(${name} PRIVATE odeon_options odeon_executor_core PkgConfig::CMOCKA)
     add_test(NAME unit/executor_${module} COMMAND ${name})
-    set_tests_properties(unit/executor_${module} PROPERTIES LABELS unit TIMEOUT 300)
+    set_tests_properties(unit/executor_${module} PROPERTIES LABELS "unit;cpu-600")
 endforeach()
 
 target_compile_definitions(test_executor_topology PRIVATE
@@ -27,5 +27,5 @@ foreach(module process progress)
     add_dependencies(${name} odeon-executor)
     add_test(NAME unit/executor_${module} COMMAND ${name} $<TARGET_FILE:odeon-executor>
         $<TARGET_FILE_DIR:hostile_good>)
-    set_tests_properties(unit/executor_${module} PROPERTIES LABELS unit TIMEOUT 300)
+    set_tests_properties(unit/executor_${module} PROPERTIES LABELS "unit;cpu-600")
 endforeach()

@@ -8,7 +8,7 @@ foreach(module frame frame_queue memfd config log check name)
     add_executable(test_${module} ${CMAKE_CURRENT_LIST_DIR}/test_${module}.c)
     target_link_libraries(test_${module} PRIVATE odeon_options odeon_common PkgConfig::CMOCKA)
     add_test(NAME unit/${module} COMMAND test_${module})
-    set_tests_properties(unit/${module} PROPERTIES LABELS unit TIMEOUT 300)
+    set_tests_properties(unit/${module} PROPERTIES LABELS "unit;cpu-600")
 endforeach()
 
 foreach(module port_table channel runtime options parts registry start_delay access offenders)
@@ -17,7 +17,7 @@ foreach(module port_table channel runtime options parts registry start_delay acc
     target_link_libraries(${name} PRIVATE odeon_options odeon_supervisor_core odeon_test_scratch
         PkgConfig::CMOCKA)
     add_test(NAME unit/supervisor_${module} COMMAND ${name})
-    set_tests_properties(unit/supervisor_${module} PROPERTIES LABELS unit TIMEOUT 300)
+    set_tests_properties(unit/supervisor_${module} PROPERTIES LABELS "unit;cpu-600")
 endforeach()
 
 # The real programs, spoken to frame by frame.
@@ -31,6 +31,6 @@ if(TARGET odeon-executor)
         add_dependencies(${name} odeond odeon-executor)
         add_test(NAME unit/supervisor_${module} COMMAND ${name} $<TARGET_FILE:odeond>
             $<TARGET_FILE:odeon-executor>)
-        set_tests_properties(unit/supervisor_${module} PROPERTIES LABELS unit TIMEOUT 300)
+        set_tests_properties(unit/supervisor_${module} PROPERTIES LABELS "unit;cpu-600")
     endforeach()
 endif()
