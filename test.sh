@@ -4,10 +4,10 @@
 #
 #   ./test.sh [--all] [--asan | --tsan | --clang | --debug] [--only PATTERN] [-v]
 #
-#   --all           everything that is bounded: also the models, the rig, the seeded bugs and the
-#                   fuzzers, and long forms of what has a short one
+#   --all           everything that is bounded: also the models, the rig, the seeded bugs, the
+#                   fuzzers and the crash points
 #   --asan          with AddressSanitizer and UndefinedBehaviorSanitizer; suites unit, plugins,
-#                   system, hostile, stress
+#                   system, hostile and stress, some in a shorter form
 #   --tsan          the same suites with ThreadSanitizer
 #   --clang         built with clang
 #   --debug         built without optimisation
@@ -138,7 +138,8 @@ build()
 # sanitizer_options DIR: what the environment must say for that.
 sanitizer_options()
 {
-    echo "ASAN_OPTIONS=log_path=$1/report:detect_leaks=1:strict_string_checks=1:check_initialization_order=1"
+    echo "ASAN_OPTIONS=log_path=$1/report:detect_leaks=1:strict_string_checks=1:\
+check_initialization_order=1"
     echo "UBSAN_OPTIONS=log_path=$1/report:print_stacktrace=1"
     echo "TSAN_OPTIONS=log_path=$1/report:second_deadlock_stack=1:halt_on_error=0:exitcode=66"
 }
@@ -248,7 +249,8 @@ end_test()
     local rc=$1 number=$2 name=$3 suite=$4 log wall=0 cpu=0 verdict=none result report
     log=$DIR/logs/${name//\//.}.log
     if [ -e "$log.limit" ]; then read -r wall cpu verdict <"$log.limit"; fi
-    result=$(count_result "$log" "$number" "$rc" "$verdict") # "state passed failed skipped reason..."
+    # "state passed failed skipped reason..."
+    result=$(count_result "$log" "$number" "$rc" "$verdict")
     if [ "$verdict" = wall ] && [ -n "$BUDGET_S" ]; then
         result="skipped 0 0 1 ended: the $BUDGET_S s that there are for everything are over"
     fi
@@ -316,7 +318,7 @@ print_sums()
             "${SUM_PASSED[$suite]}" "${SUM_FAILED[$suite]}" "${SUM_SKIPPED[$suite]}" \
             $((SUM_CPU[$suite] / 1000))
     done
-    [ $LEFT_OUT = 0 ] || echo "   left to ./test.sh --all: $LEFT_OUT tests, and long forms of others"
+    [ $LEFT_OUT = 0 ] || echo "   left to ./test.sh --all: $LEFT_OUT tests"
     echo "   all, packages and build included: $SECONDS s"
 }
 
@@ -341,9 +343,11 @@ WRAPPER=()
 JOBS=${JOBS:-$(nproc)}
 run=("${SUITES[@]}")
 case $PRESET in
-asan | tsan) run=(unit plugins system hostile stress) CPU_FACTOR=6 ;;
+asan | tsan)
+    run=(unit plugins system hostile stress) CPU_FACTOR=6
+    export ODEON_TEST_QUICK=1 # tests that have a short form take it
+    ;;
 esac
-[ -n "$ALL" ] || export ODEON_TEST_QUICK=1 # tests that have a short form take it
 
 packages_ensure "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" || give_up "packages are missing"
 build "$PRESET"

@@ -172,17 +172,20 @@ check_tests()
         END { for (name in tests) {
             shown = name; gsub(/^\[=*\[|\]=*\]$/, "", shown)
             labels = ""
-            if (match(tests[name], / LABELS "[^"]*"/)) labels = substr(tests[name], RSTART + 9, RLENGTH - 10)
+            if (match(tests[name], / LABELS "[^"]*"/))
+                labels = substr(tests[name], RSTART + 9, RLENGTH - 10)
             n_suites = n_limits = 0
             n_labels = split(labels, label, ";")
             for (i = 1; i <= n_labels; i++) {
                 if (label[i] ~ /^(unit|plugins|law|system|hostile|model|stress|rig)$/) n_suites++
                 else if (label[i] ~ /^cpu-[1-9][0-9]*$/) n_limits++
-                else if (label[i] !~ /^(alone|all)$/) print shown ": the label " label[i] " means nothing"
+                else if (label[i] !~ /^(alone|all)$/)
+                    print shown ": the label " label[i] " means nothing"
             }
             if (n_suites != 1) print shown ": LABELS has not one of the suites"
-            if (n_limits != 1) print shown ": LABELS has no limit of processor time (cpu-SECONDS)"
-            if (tests[name] ~ / TIMEOUT "/) print shown ": TIMEOUT ends what is only slow; LABELS has the limit"
+            if (n_limits != 1) print shown ": LABELS has no limit of processor time, cpu-SECONDS"
+            if (tests[name] ~ / TIMEOUT "/)
+                print shown ": TIMEOUT ends what is only slow; LABELS has the limit"
             n++ }
             if (!n) print "no test is registered" }' | sort >"$WORK/tests"
     law "every registered test has a suite and a limit, which is of processor time" "$WORK/tests"

@@ -82,7 +82,8 @@ seed machine proto/seed.h "/* measured on 10"".1.2.3 */" "machine"
 seed shell tests/seed.sh '#!/bin/bash\ncd $1' "SC2"
 
 mkdir "$WORK/build"
-printf '%s\n' 'add_test(a "x")' 'set_tests_properties(a PROPERTIES LABELS "unit;cpu-9;alone" X "1")' \
+printf '%s\n' 'add_test(a "x")' \
+    'set_tests_properties(a PROPERTIES LABELS "unit;cpu-9;alone" X "1")' \
     'add_test(b "x")' 'set_tests_properties(b PROPERTIES LABELS "other")' \
     'add_test(c "x")' 'set_tests_properties(c PROPERTIES LABELS "unit;cpu-9" TIMEOUT "9")' \
     >"$WORK/build/CTestTestfile.cmake"

@@ -10,7 +10,8 @@
 # count_output LOG NUMBER: what the test itself printed.
 count_output()
 {
-    sed -nE "/^$2: (Test command|Working Directory|Test timeout computed to be|Environment variables): ?/d; s/^$2: ?//p" "$1"
+    local about='Test command|Working Directory|Test timeout computed to be|Environment variables'
+    sed -nE "/^$2: ($about): ?/d; s/^$2: ?//p" "$1"
 }
 
 # The line of ctest's verdict.
@@ -35,12 +36,16 @@ count_result()
     verdict=$(count_verdict "$log" "$number")
     case $verdict in
     *'***Not Run (Disabled)'*)
-        echo "skipped 0 0 1 the build has disabled it: what it needs was missing when it was configured"
+        echo "skipped 0 0 1 the build has disabled it: what it needs was missing then"
         return
         ;;
     *'***Skipped'*)
         reason=$(count_output "$log" "$number" | grep -iE 'skip' | tail -n 1)
-        if [ -n "$reason" ]; then echo "skipped 0 0 1 $reason"; else echo "failed 0 1 0 skipped without a reason"; fi
+        if [ -n "$reason" ]; then
+            echo "skipped 0 0 1 $reason"
+        else
+            echo "failed 0 1 0 skipped without a reason"
+        fi
         return
         ;;
     *'***'*) reason=${verdict##*\*\*\*} ;;
@@ -61,12 +66,17 @@ count_result()
             n = $0; sub(/ test\(s\).*/, "", n); sub(/.* /, "", n)
             if ($0 ~ /FAILED/) failed += n; else skipped += n
         }
-        /^ok .*# [Ss][Kk][Ii][Pp]/ { skipped++; note = note (note == "" ? "" : "; ") substr($0, index($0, "# ")); next }
+        /^ok .*# [Ss][Kk][Ii][Pp]/ {
+            skipped++
+            note = note (note == "" ? "" : "; ") substr($0, index($0, "# "))
+            next
+        }
         /^ok / { passed++ }
         /^not ok / || /^FAIL / { failed++ }
         END {
             if (rc && !failed) failed = 1
             if (!passed && !failed && !skipped) passed = 1
-            print (failed ? "failed" : passed ? "passed" : "skipped"), passed + 0, failed + 0, skipped + 0, reason, note
+            state = failed ? "failed" : passed ? "passed" : "skipped"
+            print state, passed + 0, failed + 0, skipped + 0, reason, note
         }'
 }

@@ -44,7 +44,7 @@ packages_ensure()
 {
     local missing as_root=()
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-        echo "This is not a Debian system: nothing is installed. Needed, by their Debian names: $*" >&2
+        echo "This is not a Debian system: nothing is installed. Needed, by Debian's names: $*" >&2
         return 0
     fi
     mapfile -t missing < <(packages_missing "$@")
@@ -52,16 +52,18 @@ packages_ensure()
     if [ "$(id -u)" != 0 ]; then
         if ! command -v sudo >/dev/null; then
             echo "Missing packages: ${missing[*]}" >&2
-            echo "They cannot be installed: this is not root and there is no sudo. As root, run:" >&2
+            echo "They cannot be installed: this is not root, there is no sudo. As root, run:" >&2
             echo "    apt-get install --no-install-recommends ${missing[*]}" >&2
             return 1
         fi
         as_root=(sudo)
-        [ -t 0 ] || as_root=(sudo -n) # nobody there to type a password: fail instead of waiting
+        [ -t 0 ] || as_root=(sudo -n) # nobody types a password: fail instead of waiting
     fi
     echo "Installing: ${missing[*]}"
-    if ! packages_apt update || ! packages_apt -y install --no-install-recommends "${missing[@]}"; then
-        echo "Installing the packages failed (see above). By hand: apt-get install --no-install-recommends ${missing[*]}" >&2
+    if ! packages_apt update ||
+        ! packages_apt -y install --no-install-recommends "${missing[@]}"; then
+        echo "Installing the packages failed (see above). By hand:" >&2
+        echo "    apt-get install --no-install-recommends ${missing[*]}" >&2
         return 1
     fi
 }
@@ -72,8 +74,8 @@ packages_apt()
 {
     local log rc=0
     log=$(mktemp) || return 1
-    ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 \
-        -o Acquire::Retries=3 "$@" </dev/null >"$log" 2>&1 || rc=$?
+    ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get -q \
+        -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" </dev/null >"$log" 2>&1 || rc=$?
     [ $rc = 0 ] || tail -n 25 "$log" >&2
     rm -f "$log"
     return $rc

@@ -4,8 +4,8 @@
  * It is not how long that takes: on one core at a quarter of its speed, beside other work, with a
  * sanitizer, what takes a second may take a minute, and is right all the same. So the patience is
  * far beyond all of that, and a test whose numbers flow begins anew with each that comes. What is
- * waited for in vain is a fault, and costs this long once; a test that computes for ever is ended by
- * its processor time (tests/run/limit.c).
+ * waited for in vain is a fault, and costs this long once; a test that computes for ever is ended
+ * by its processor time (tests/run/limit.c).
  */
 #pragma once
 
