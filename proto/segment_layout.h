@@ -81,7 +81,7 @@ struct segment_queue {
      * the batch has gone on at the beginning of its buffer: [cursor, wrap), then [0,
      * len[inactive]). */
     _Atomic uint64_t cursor, wrap;
-    /* of a message queue: which of all windows its buffers are (aside.h exchanges them) */
+    /* of a message queue: which of all windows its buffers are (set_aside.h exchanges them) */
     _Atomic uint32_t window[2];
     /* up to here appends extend the batch before they go on at the beginning; means nothing to
      * recovery */

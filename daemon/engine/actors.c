@@ -8,11 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "daemon/common/name.h"
-#include "daemon/engine/outbox.h"
 #include "daemon/engine/placement.h"
-#include "daemon/engine/seed.h"
-#include "daemon/engine/turn.h"
+#include "daemon/engine/slot.h"
 
 enum { SLOT_MOVE = SLOT_CACHE / 2, HUGE_PAGE = 1 << 21 };
 
@@ -77,17 +74,6 @@ void actors_fini(struct engine *e)
     e->slots_free = NULL;
 }
 
-static void type_live_add(struct worker *w, uint32_t type, int n)
-{
-    store_relaxed(&w->type_live[type], load_relaxed(&w->type_live[type]) + n);
-}
-
-/* From the segment: at recovery no type has been registered. */
-static enum actor_kind kind_at_spawn(const struct engine *e, uint32_t type)
-{
-    return e->segment.actor_types[type].restart == RESTART_KEEP ? ACTOR_KEPT : ACTOR_NEW;
-}
-
 void actors_rebuild(struct engine *e)
 {
     const struct segment *s = &e->segment;
@@ -100,8 +86,8 @@ void actors_rebuild(struct engine *e)
         case ACTOR_SLOT_LIVE:
             store_relaxed(&e->actors[slot].key,
                           actor_key(generation, s->actors[slot].queue, slot_word_type(word),
-                                    kind_at_spawn(e, slot_word_type(word))));
-            type_live_add(e->control, slot_word_type(word), 1);
+                                    actors_kind_at_spawn(e, slot_word_type(word))));
+            actors_count(e->control, slot_word_type(word), 1);
             placement_actor_found(e, s->actors[slot].queue, slot_word_type(word));
             break;
         case ACTOR_SLOT_PORT:
@@ -120,7 +106,7 @@ void actors_rebuild(struct engine *e)
 }
 
 /* Half a cache from the common stock, then from slots that were never used. */
-static void slots_refill(struct worker *w)
+void actors_slots_refill(struct worker *w)
 {
     struct engine *e = w->engine;
     pthread_mutex_lock(&e->slots_mutex);
@@ -153,181 +139,6 @@ static void slot_give_back(struct worker *w, uint32_t slot)
     w->slot_cache[w->n_slot_cache++] = slot;
 }
 
-static uint32_t name_hash(const char *name)
-{
-    uint32_t h = 2166136261u;
-    for (; *name; name++)
-        h = (h ^ (uint8_t)*name) * 16777619u;
-    return h;
-}
-
-static bool name_is_live(const struct engine *e, uint64_t ref)
-{
-    if (unlikely(actor_ref_slot(ref) >= e->config.actors_max))
-        return false; /* of a damaged entry */
-    uint64_t word = load_relaxed(&e->segment.actors[actor_ref_slot(ref)].word);
-    return ref != 0 && slot_word_state(word) == ACTOR_SLOT_LIVE &&
-           slot_word_generation(word) == actor_ref_generation(ref);
-}
-
-/* Linear probing; an entry is never emptied, only taken over from an actor that has ended. Under
- * names_mutex. */
-static struct segment_name *name_find(struct engine *e, const char *name,
-                                      struct segment_name **ret_room)
-{
-    struct segment_name *room = NULL;
-    uint32_t at = name_hash(name) % ODEON_NAMES_MAX;
-    for (uint32_t i = 0; i < ODEON_NAMES_MAX; i++, at = (at + 1) % ODEON_NAMES_MAX) {
-        struct segment_name *entry = &e->segment.names[at];
-        uint64_t ref = load_relaxed(&entry->ref);
-        bool live = name_is_live(e, ref);
-        if (live && strcmp(entry->name, name) == 0)
-            return entry;
-        if (!live && !room)
-            room = entry;
-        if (ref == 0)
-            break;
-    }
-    if (ret_room)
-        *ret_room = room;
-    return NULL;
-}
-
-int actors_lookup(struct worker *w, const char *name, actor_ref *ret_ref)
-{
-    struct engine *e = w->engine;
-    if (!name_is_good(name))
-        return -ENOENT;
-    pthread_mutex_lock(&e->names_mutex);
-    struct segment_name *entry = name_find(e, name, NULL);
-    actor_ref ref = entry ? load_relaxed(&entry->ref) : 0;
-    /* before its spawn commits, only the spawner itself finds it */
-    uint32_t slot = actor_ref_slot(ref);
-    bool exists =
-        entry && (e->segment.actors[slot].spawn_worker == w->id || actors_is_committed(e, slot));
-    pthread_mutex_unlock(&e->names_mutex);
-    if (!exists)
-        return -ENOENT;
-    *ret_ref = ref;
-    return 0;
-}
-
-/* A few words, mostly: not worth a call. */
-static inline void args_copy(uint8_t *to, const uint8_t *from, size_t size)
-{
-    for (; size >= 8; size -= 8, to += 8, from += 8)
-        memcpy(to, from, 8);
-    for (; size > 0; size--)
-        *to++ = *from++;
-}
-
-/* The slot's word is stored last; a name entry counts only once its slot is live with this
- * generation. */
-static int slot_reserve(struct worker *w, const struct spawn_request *request, uint32_t slot,
-                        uint32_t generation, uint32_t queue)
-{
-    struct engine *e = w->engine;
-    struct segment_actor *durable = &e->segment.actors[slot];
-    actor_ref ref = actor_ref_make(slot, generation);
-    if (SEEDED(live_first))
-        store_release(&durable->word, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
-    durable->name = 0;
-    durable->queue = (uint16_t)queue;
-    durable->args_size = (uint16_t)request->args_size;
-    durable->spawn_worker = w->id;
-    durable->spawn_count = w->spawned_count = commit_count(w);
-    durable->spawned_by = request->spawned_by;
-    durable->account = request->account;
-    args_copy(e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, request->args,
-              request->args_size);
-    int r = 0;
-    if (request->name) {
-        pthread_mutex_lock(&e->names_mutex);
-        struct segment_name *room = NULL;
-        if (name_find(e, request->name, &room)) {
-            r = -EEXIST;
-        } else if (!room) {
-            r = -ENOSPC;
-        } else {
-            store_relaxed(&room->ref, actor_ref_make(slot, 0)); /* no generation 0 is ever live */
-            crash_order();
-            strcpy(room->name, request->name);
-            crash_order();
-            store_relaxed(&room->ref, ref);
-            durable->name = (uint32_t)(room - e->segment.names) + 1;
-            store_release(&durable->word, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
-        }
-        pthread_mutex_unlock(&e->names_mutex);
-    } else {
-        store_release(&durable->word, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
-    }
-    return r;
-}
-
-/* A queue with room for the init record. */
-static int queue_choose(struct worker *w, const struct spawn_request *request, uint32_t *ret_queue)
-{
-    int r = placement_choose(w, request, ret_queue);
-    if (r < 0 || turn_has_room(w, *ret_queue, envelope_size(0)))
-        return r;
-    placement_undo(w, *ret_queue);
-    return outbox_fits(w, envelope_size(0)) ? -EAGAIN : -ENOBUFS;
-}
-
-static int spawn_reserve(struct worker *w, const struct spawn_request *request, actor_ref *ret_ref)
-{
-    struct engine *e = w->engine;
-    uint32_t queue;
-    int r = queue_choose(w, request, &queue);
-    if (r < 0)
-        return r;
-    uint32_t slot = w->slot_cache[w->n_slot_cache - 1];
-    uint32_t generation = slot_word_generation(load_relaxed(&e->segment.actors[slot].word));
-    if (generation == 0)
-        generation = 1;
-    r = slot_reserve(w, request, slot, generation, queue);
-    if (r < 0) {
-        placement_undo(w, queue);
-        return r;
-    }
-    w->n_slot_cache--;
-    *ret_ref = actor_ref_make(slot, generation);
-    store_release(&e->actors[slot].key,
-                  actor_key(generation, queue, request->type, kind_at_spawn(e, request->type)));
-    turn_newborn(w, *ret_ref, queue, request->spawned_by);
-    return 0;
-}
-
-int actors_spawn(struct worker *w, const struct spawn_request *request, actor_ref *ret_ref)
-{
-    struct engine *e = w->engine;
-    if (request->type == 0 || request->type >= ODEON_ACTOR_TYPES_MAX)
-        return -ENOENT;
-    if (request->args_size > ODEON_SPAWN_ARGS_MAX)
-        return -E2BIG;
-    if (request->name && !name_is_good(request->name))
-        return -EINVAL;
-    if (w->n_slot_cache == 0) {
-        slots_refill(w);
-        if (w->n_slot_cache == 0)
-            return -ENOSPC;
-    }
-    if (w->newborn)
-        turn_newborn_settle(w, 0);
-    type_live_add(w, request->type, 1);
-    if (w->is_detached)
-        /* retiring a type does not wait for these threads: one of the two sees the other */
-        full_barrier();
-    int r =
-        load_acquire(&e->spawnable[request->type]) ? spawn_reserve(w, request, ret_ref) : -ENOENT;
-    if (r < 0) {
-        type_live_add(w, request->type, -1);
-        return r;
-    }
-    stat_add(w, STAT_actors_created, 1);
-    return 0;
-}
-
 bool actors_is_committed(struct engine *e, uint32_t slot)
 {
     const struct segment_actor *durable = &e->segment.actors[slot];
@@ -345,11 +156,11 @@ void actors_free_slot(struct worker *w, actor_ref ref)
     uint64_t word = load_relaxed(&durable->word);
     if (slot_word_generation(word) != generation || slot_word_state(word) == ACTOR_SLOT_FREE)
         return;
-    uint32_t next = generation_next(generation);
+    uint32_t next = slot_generation_next(generation);
     store_release(&e->actors[slot].key, actor_key(next, NO_DESTINATION, 0, ACTOR_FREE));
     store_release(&durable->word, slot_word(next, 0, ACTOR_SLOT_FREE));
     if (slot_word_state(word) == ACTOR_SLOT_LIVE) {
-        type_live_add(w, slot_word_type(word), -1);
+        actors_count(w, slot_word_type(word), -1);
         placement_actor_ended(w, durable->queue);
         stat_add(w, STAT_actors_ended, 1);
     }
@@ -362,7 +173,7 @@ actor_ref actors_port_ref_next(struct engine *e, uint32_t port)
     uint64_t word = load_relaxed(&e->segment.actors[port].word);
     uint32_t generation = slot_word_generation(word);
     if (slot_word_state(word) != ACTOR_SLOT_FREE)
-        generation = generation_next(generation);
+        generation = slot_generation_next(generation);
     return actor_ref_make(port, generation ? generation : 1);
 }
 

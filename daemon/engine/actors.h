@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actors: slots, names, spawning and ending (docs/engine.md, First messages).
+/* Actors: slots, their states, and the end (docs/engine.md, First messages). How one begins is
+ * spawn.h's, what it is called actor_names.h's.
  *
- * Threads: spawn and end by whichever worker id runs the turn; names under a mutex; slots out of a
- * worker's own cache, beyond that under a mutex.
+ * Threads: an end by whichever worker id runs the turn; slots out of a worker's own cache, beyond
+ * that under a mutex.
  *
  * A1  A slot's word is LIVE from before the commit that spawns its actor; the spawn tag tells
  *     whether that commit came.  A slot whose tag equals its worker's count was never committed
@@ -21,28 +22,27 @@ void actors_fini(struct engine *engine);
 /* Large pages for what senders and workers look up of receivers: one TLB entry for many of them.
  * Workers may be running. */
 void actors_widen(struct engine *engine);
+/* Half a cache of free slots, as far as there are any. */
+void actors_slots_refill(struct worker *w);
 /* The free slots that this id has set aside go back to the common stock.  Its thread has ended. */
 void actors_slots_return(struct worker *w);
 /* From the segment: keys, free slots, counts (recovery pass 7). */
 void actors_rebuild(struct engine *engine);
 
-struct spawn_request {
-    uint32_t type;
-    enum engine_placement placement;
-    uint32_t place;
-    const char *name;
-    const void *args;
-    size_t args_size;
-    actor_ref spawned_by;
-    uint32_t account; /* segment_actor.account */
-};
-/* Reserves a slot, registers the name, sends the init record.  Takes effect with the commit. */
-int actors_spawn(struct worker *w, const struct spawn_request *request, actor_ref *ret_ref);
+/* `n` more actors of the type. */
+static inline void actors_count(struct worker *w, uint32_t type, int n)
+{
+    store_relaxed(&w->type_live[type], load_relaxed(&w->type_live[type]) + n);
+}
+/* From the segment: at recovery no type has been registered. */
+static inline enum actor_kind actors_kind_at_spawn(const struct engine *e, uint32_t type)
+{
+    return e->segment.actor_types[type].restart == RESTART_KEEP ? ACTOR_KEPT : ACTOR_NEW;
+}
 /* Has the spawn of this slot been committed?  For the first message only. */
 bool actors_is_committed(struct engine *engine, uint32_t slot);
 /* After the commit: the slot is free, its generation one more. */
 void actors_free_slot(struct worker *w, actor_ref ref);
-int actors_lookup(struct worker *w, const char *name, actor_ref *ret_ref);
 
 /* The reference that the port's slot will have next, and making it so. */
 actor_ref actors_port_ref_next(struct engine *engine, uint32_t port);
@@ -57,25 +57,3 @@ void actors_state_drop(struct worker *w, struct actor_type *type, void *state,
 /* Frees what is kept for a type: its next version may have larger states. The worker is gone, or
  * has passed a quiescent point since the type was made unavailable. */
 void actors_state_forget(struct worker *w, const struct actor_type *type);
-
-/* {generation, type, state} of a slot's word. */
-static inline uint64_t slot_word(uint32_t generation, uint32_t type, enum actor_slot_state state)
-{
-    return (uint64_t)generation << 32 | (uint64_t)type << 16 | state;
-}
-static inline uint32_t slot_word_generation(uint64_t word)
-{
-    return (uint32_t)(word >> 32);
-}
-static inline uint32_t slot_word_type(uint64_t word)
-{
-    return (word >> 16) & 0xffff;
-}
-static inline enum actor_slot_state slot_word_state(uint64_t word)
-{
-    return (enum actor_slot_state)(word & 0xff);
-}
-static inline uint32_t generation_next(uint32_t generation)
-{
-    return generation == UINT32_MAX ? 1 : generation + 1;
-}

@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/engine/park.h"
+#include "daemon/common/clock.h"
+#include "daemon/engine/wake.h"
 
 enum { NUDGE_NS = 1000 * 1000 };
 
@@ -26,13 +27,13 @@ static void word_wake(_Atomic uint32_t *word)
 static void stand(struct worker *w, uint32_t epoch, uint32_t also)
 {
     struct engine *e = w->engine;
-    w->pause_begin_ns = engine_now_ns();
+    w->pause_begin_ns = clock_now_ns();
     /* read (acquire) by barrier_close: all that this worker did is done */
     store_release(&w->paused_at, epoch);
     word_wake(&w->paused_at);
     for (uint32_t now; (now = load_acquire(&e->pause)) == epoch || now == also;) /* G2 */
         word_wait(&e->pause, now, NULL);
-    w->pause_end_ns = engine_now_ns();
+    w->pause_end_ns = clock_now_ns();
     store_release(&w->paused_at, epoch + 1); /* read (acquire) by barrier_open */
     word_wake(&w->paused_at);
 }
@@ -60,7 +61,7 @@ uint32_t barrier_next(struct engine *e)
 static bool wait_for(struct worker *w, uint32_t epoch, uint64_t until)
 {
     for (uint32_t at; (at = load_acquire(&w->paused_at)) != epoch;) {
-        uint64_t now = engine_now_ns();
+        uint64_t now = clock_now_ns();
         if (now >= until)
             return false;
         store_relaxed(&w->out_wanted, 0);
@@ -89,13 +90,13 @@ static uint32_t who_is_missing(struct engine *e, uint32_t n, uint32_t epoch, uin
 
 int barrier_close(struct engine *e, uint32_t n, uint64_t timeout_ns, uint32_t *stuck)
 {
-    uint64_t now = engine_now_ns(),
+    uint64_t now = clock_now_ns(),
              until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
     uint32_t epoch = barrier_next(e);
     atomic_store_explicit(&e->pause, epoch, memory_order_seq_cst);
     full_barrier(); /* G3 */
     for (uint32_t id = 0; id < n; id++)
-        park_wake_sleeper(e, id);
+        wake_sleeper(e, id);
     for (uint32_t id = 0; id < n; id++)
         if (!wait_for(e->workers[id], epoch, until)) {
             *stuck = who_is_missing(e, n, epoch, id, *stuck);

@@ -35,7 +35,7 @@ enum actor_kind {
     ACTOR_NEW,
     ACTOR_PORT,
     ACTOR_KEPT /* durable.h; new or not is said there */,
-    ACTOR_ASIDE /* aside.h */
+    ACTOR_ASIDE /* set_aside.h */
 };
 static_assert(ODEON_ACTOR_TYPES_MAX <= 1 << 12, "a type's id fits the key");
 
@@ -156,7 +156,7 @@ struct port {
     uint32_t overflow; /* enum port_overflow; control thread, before the port is open */
 };
 
-/* A thread of its own for one actor at a time (detached.h). */
+/* A thread of its own for one actor at a time (own_thread.h). */
 struct detached {
     _Atomic uint32_t taken;      /* 0: free, else the actor's type */
     _Atomic uint32_t has_thread; /* claimed by whoever holds `taken`, or engine_start */
@@ -226,7 +226,7 @@ struct worker {
     uint32_t spread_worker, spread_queue; /* round robin of ordinary spawns: the next one's */
     uint32_t spawn_next;                  /* of others */
     uint32_t newborn_queue;
-    actor_ref newborn; /* the actor whose init record waits to be spared, 0: none (turn.h, U5) */
+    actor_ref newborn; /* the actor whose init record waits to be spared, 0: none (place.h, U5) */
     actor_ref newborn_by;
     uint64_t held_tail_limit, held_out_wanted;
     /* since the counters were last published */
@@ -320,10 +320,12 @@ struct engine {
     struct worker **workers;
     struct worker *control;
     struct detached *detached; /* [detached_max] */
-    _Atomic uint8_t *stalls;   /* [n_queues]: ports wait for it (overflow.h) */
+    /* what their threads do: own_thread_main(), set when the engine is opened */
+    void *(*own_thread_main)(void *);
+    _Atomic uint8_t *stalls; /* [n_queues]: ports wait for it (overflow.h) */
     /* [n_mailboxes]: 1: its urgent lane has to be looked at (urgent.h); and one that is always 0 */
     _Atomic uint8_t *urgent;
-    /* [workers_max]: whom each aside queue is for, 0: nobody; control thread, and A4 of aside.h */
+    /* [workers_max]: whom each aside queue is for, 0: nobody; control thread, and A4 of detour.h */
     _Atomic actor_ref *aside;
     struct window_history *windows; /* [2 * n_queues]: the buffers of the message queues */
     int *cpus, *nodes;              /* [workers_max], and */
@@ -419,7 +421,3 @@ static inline void stat_add(struct worker *w, enum stat_index stat, uint64_t n)
     _Atomic uint64_t *p = &w->stats->value[stat];
     store_relaxed(p, load_relaxed(p) + n);
 }
-
-uint64_t engine_now_ns(void);
-void engine_push_event(struct engine *engine, enum engine_event_kind kind, uint32_t port,
-                       uint32_t generation, uint32_t why);

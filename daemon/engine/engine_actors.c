@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Actors as the control thread sees them: spawn, send, look up, list. */
+#include "daemon/engine/actor_names.h"
 #include "daemon/engine/engine.h"
 
 #include <errno.h>
@@ -7,19 +8,22 @@
 #include "daemon/engine/actors.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/durable.h"
+#include "daemon/engine/flush.h"
 #include "daemon/engine/outbox.h"
+#include "daemon/engine/place.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/queue.h"
-#include "daemon/engine/turn.h"
+#include "daemon/engine/slot.h"
+#include "daemon/engine/spawn.h"
 
 /* The control thread is attached to nothing: its commit is its sends. */
 static void control_commit(struct engine *e)
 {
     struct worker *w = e->control;
     if (w->newborn)
-        turn_newborn_settle(w, 0);
+        place_newborn_settle(w, 0);
     commit_flip(w, 0, 0, 0, w->out, 0, 0);
-    outbox_flush_from(w, 1);
+    flush_from(w, 1);
     commit_flip(w, 0, 0, 0, 0, 0, 0);
     outbox_reset(w);
     stat_add(w, STAT_messages_sent, w->n_logged);
@@ -45,7 +49,7 @@ int engine_actor_spawn_placed(struct engine *e, uint32_t type, const struct engi
         .args_size = spawn->args_size,
         .account = spawn->account,
     };
-    int r = actors_spawn(e->control, &request, ret_ref);
+    int r = spawn_actor(e->control, &request, ret_ref);
     if (r == 0)
         control_commit(e);
     return r;
@@ -69,7 +73,7 @@ int engine_actor_send(struct engine *e, actor_ref to, uint16_t type, const void 
 
 int engine_actor_lookup(struct engine *e, const char *name, actor_ref *ret_ref)
 {
-    return actors_lookup(e->control, name, ret_ref);
+    return actor_names_lookup(e->control, name, ret_ref);
 }
 
 static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view *ret)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting until nothing is under way, and counting what is left. */
+#include "daemon/common/clock.h"
 #include "daemon/engine/engine.h"
 
 #include <time.h>
@@ -50,12 +51,12 @@ static bool ports_are_drained(struct engine *e)
 
 int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret_unreceived)
 {
-    uint64_t until = engine_now_ns() + timeout_ns;
+    uint64_t until = clock_now_ns() + timeout_ns;
     struct timespec pause = { .tv_nsec = 200 * 1000 };
     int r = 1, quiet = 0;
     /* what clients have published is accepted: take it first, for half of the time */
     if (stop && timeout_ns > 0)
-        while (!ports_are_drained(e) && engine_now_ns() < until - timeout_ns / 2)
+        while (!ports_are_drained(e) && clock_now_ns() < until - timeout_ns / 2)
             nanosleep(&pause, NULL);
     if (stop)
         store_release(&e->ports_stopped, 1);
@@ -66,7 +67,7 @@ int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret
             r = 0;
         else
             nanosleep(&pause, NULL);
-    } while (r != 0 && engine_now_ns() < until);
+    } while (r != 0 && clock_now_ns() < until);
     /* published too late to be taken, or by clients that do not stop */
     if (stop && !ports_are_drained(e))
         r = 1;

@@ -8,7 +8,7 @@
 
 #include "daemon/engine/core.h"
 #include "daemon/engine/port.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/quiesce.h"
 
 int engine_port_add(struct engine *e, const struct engine_port_info *info, actor_ref *ret_ref)
 {
@@ -20,36 +20,9 @@ int engine_port_remove(struct engine *e, uint32_t id, uint32_t generation)
     return port_remove(e, id, generation);
 }
 
-void engine_push_event(struct engine *e, enum engine_event_kind kind, uint32_t port,
-                       uint32_t generation, uint32_t why)
-{
-    pthread_mutex_lock(&e->events_mutex);
-    if (e->n_events == e->events_capacity) {
-        size_t capacity = e->events_capacity ? 2 * e->events_capacity : 64;
-        struct engine_event *events = realloc(e->events, capacity * sizeof(*events));
-        if (events) {
-            e->events = events;
-            e->events_capacity = capacity;
-        }
-    }
-    if (e->n_events < e->events_capacity)
-        e->events[e->n_events++] = (struct engine_event){
-            .kind = kind, .port = port, .generation = generation, .why = why
-        };
-    pthread_mutex_unlock(&e->events_mutex);
-    uint64_t one = 1;
-    ssize_t r = write(e->event_fd, &one, sizeof(one));
-    (void)r;
-}
-
 bool engine_collect(struct engine *e)
 {
     return port_collect(e);
-}
-
-int engine_event_fd(const struct engine *e)
-{
-    return e->event_fd;
 }
 
 bool engine_event_next(struct engine *e, struct engine_event *ret_event)
@@ -68,7 +41,7 @@ bool engine_event_next(struct engine *e, struct engine_event *ret_event)
     if (found && ret_event->kind == ENGINE_EVENT_PORT_REMOVED) {
         /* Workers may still hold pointers into its memory until they have passed a quiescent
          * point. */
-        port_reap(e, ret_event->port, worker_quiesce(e, 200 * 1000 * 1000));
+        port_reap(e, ret_event->port, quiesce_wait(e, 200 * 1000 * 1000));
     }
     return found;
 }

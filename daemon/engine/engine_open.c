@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making and unmaking an engine: what it allocates, in which order, and what it takes of the
  * statistics file. */
+#include "daemon/engine/doorbells.h"
 #include "daemon/engine/engine.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 #include "daemon/engine/near.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/overflow.h"
-#include "daemon/engine/park.h"
+#include "daemon/engine/own_thread_main.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/reclaim.h"
@@ -94,6 +95,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     e->config.workers_max = segment_workers_max(config);
     store_relaxed(&e->n_workers, config->n_workers);
     e->event_fd = e->stall_fd = e->watch_fd = -1;
+    e->own_thread_main = own_thread_main;
     pthread_mutex_init(&e->events_mutex, NULL);
     state_stock_init(&e->states);
     r = segment_open(&e->segment, config, segment_fd, reterr_text);
@@ -106,7 +108,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
         r = actors_init(e);
     }
     if (r == 0)
-        r = park_init(e);
+        r = doorbells_open(e);
     if (r == 0 && (e->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
         r = -errno;
     e->n_sources = e->segment.n_mailboxes + ODEON_PORTS_MAX;
@@ -184,7 +186,7 @@ struct engine *engine_close(struct engine *e)
     free((void *)e->sources);
     free(e->faults);
     free(e->events);
-    park_fini(e);
+    doorbells_close(e);
     if (e->event_fd >= 0)
         close(e->event_fd);
     if (e->stats)

@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a segment that was found to workers that run, and back: recovery, start, stop. */
+#include "daemon/common/clock.h"
 #include "daemon/engine/engine.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include "daemon/engine/actors.h"
 #include "daemon/engine/core.h"
-#include "daemon/engine/detached.h"
 #include "daemon/engine/fault.h"
 #include "daemon/engine/hold.h"
+#include "daemon/engine/own_thread.h"
 #include "daemon/engine/recover.h"
 #include "daemon/engine/wake.h"
 #include "daemon/engine/worker.h"
-
-uint64_t engine_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 static void recovery_publish(struct engine *e, const struct engine_recovery *r)
 {
@@ -70,7 +63,7 @@ int engine_recover(struct engine *e, struct engine_recovery *ret_report)
     if (r == 0) {
         recovery_publish(e, ret_report);
         counts_settle(e);
-        store_relaxed(&e->stats->start_ns[START_RECOVERED], engine_now_ns());
+        store_relaxed(&e->stats->start_ns[START_RECOVERED], clock_now_ns());
     }
     return r;
 }
@@ -89,13 +82,13 @@ int engine_start(struct engine *e)
     if (sched_getaffinity(0, sizeof(e->allowed), &e->allowed) < 0)
         return -errno;
     e->started = true;
-    store_relaxed(&e->stats->executor_started_ns, engine_now_ns());
+    store_relaxed(&e->stats->executor_started_ns, clock_now_ns());
     for (uint32_t id = 0; id < engine_workers(e); id++) {
         int r = worker_start(e->workers[id], 0);
         if (r < 0)
             return r;
     }
-    return detached_start_all(e);
+    return own_thread_start_all(e);
 }
 
 void engine_widen(struct engine *e)
@@ -113,7 +106,7 @@ void engine_stop(struct engine *e)
         wake(e->workers[id]);
     for (uint32_t id = 0; id < engine_workers(e); id++)
         worker_join(e->workers[id]);
-    detached_join_all(e);
+    own_thread_join_all(e);
     e->started = false;
     store_release(&e->segment.header->clean, 1);
 }

@@ -8,10 +8,10 @@
  */
 #include <errno.h>
 
-#include "daemon/engine/aside.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/queue.h"
+#include "daemon/engine/set_aside.h"
 
 /* The receiver of the record at the committed cursor; 0: the worker is in no batch of a message
  * queue. */
@@ -50,7 +50,7 @@ int engine_worker_set_aside(struct engine *e, uint32_t worker, actor_ref actor, 
     *reterr_text = "no such worker runs";
     if (!e->started || worker >= engine_workers(e) || actor_ref_slot(actor) >= e->config.actors_max)
         return -ENOENT;
-    return aside_set(e, worker, actor, timeout_ns, reterr_text);
+    return set_aside_actor(e, worker, actor, timeout_ns, reterr_text);
 }
 
 int engine_worker_get(struct engine *e, uint32_t worker, struct engine_worker_view *ret)

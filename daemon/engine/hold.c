@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "daemon/common/clock.h"
 #include "daemon/engine/fault.h"
 
 #define HOLD_SIGNAL (SIGRTMIN + 5)
@@ -95,7 +96,7 @@ void hold_install(void)
 
 int hold_begin(struct engine *e, struct worker *w, uint64_t timeout_ns)
 {
-    uint64_t until = engine_now_ns() + timeout_ns, now;
+    uint64_t until = clock_now_ns() + timeout_ns, now;
     if (!e->config.is_handler)
         return -ENOTSUP;
     store_release(&w->hold, HOLD_ASKED);
@@ -103,7 +104,7 @@ int hold_begin(struct engine *e, struct worker *w, uint64_t timeout_ns)
         store_relaxed(&w->hold, HOLD_NONE);
         return -EAGAIN;
     }
-    while (load_acquire(&w->hold) == HOLD_ASKED && (now = engine_now_ns()) < until)
+    while (load_acquire(&w->hold) == HOLD_ASKED && (now = clock_now_ns()) < until)
         futex_wait(&w->hold, HOLD_ASKED,
                    &(struct timespec){ .tv_sec = (time_t)((until - now) / 1000000000),
                                        .tv_nsec = (long)((until - now) % 1000000000) });

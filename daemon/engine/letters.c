@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "daemon/engine/commit.h"
+#include "daemon/engine/flush.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/seed.h"
@@ -198,7 +199,7 @@ static void sweep_run(struct engine *e, const struct sweep *sweep)
     INJECT(OUTBOX);
     sel_store(queue, active ^ 1);
     queue_unlock(queue);
-    outbox_flush_from(w, 1);
+    flush_from(w, 1);
     commit_flip(w, 0, 0, 0, 0, 0, 0);
     outbox_reset(w);
     give_back(e, active);

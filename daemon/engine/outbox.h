@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The outbox: a worker's log of what its handlers sent, and the flush that carries it to the
- * receivers (docs/engine.md, Sends; docs/commit-protocol.md, Flush).
+/* The outbox: a worker's log of what its handlers sent (docs/engine.md, Sends). The flush that
+ * carries it to the receivers is flush.h's, with the rule B3.
  *
  * Threads: a worker's own; in recovery, the control thread in the name of each.
  *
  * B1  A record's destination is fixed when it is written [DEST_LATE]: grouping gives the same steps
  *     before and after a crash.
  * B2  Bytes below the committed length change only after a flip with out = 0 [OUT_REUSE].
- * B3  In a flush step the journal is armed after the copy and before the publish, inside the lock
- *     [J_BEFORECOPY, J_AFTER]; two entries alternate [J_TORN]; the tag is the commit count
- *     [J_NOTAG]; it stays armed behind the unlock [J_DISARM].
  * B4  A window holds twice its limit (overflow.h, X2) plus all outboxes, so that a flush into a
  *     message queue always fits.
  */
@@ -32,9 +29,6 @@ int outbox_init(struct worker *w);
 void outbox_fini(struct worker *w);
 /* Groups the log up to `out` by destination. */
 void outbox_group(struct worker *w, uint64_t out);
-/* Groups the log, and appends all groups from step `first` (1 = all) to their destinations. The log
- * is committed, the caller flips with out = 0 afterwards, and then calls outbox_reset(). */
-void outbox_flush_from(struct worker *w, uint32_t first);
 void outbox_reset(struct worker *w);
 
 /* The loop of the turns looks at the next flush, as usual. Whoever stored 0 meanwhile wants a look

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "daemon/engine/detached.h"
+#include "daemon/engine/own_thread.h"
 #include "daemon/engine/wake.h"
 
 static bool is_near(struct engine *e, uint32_t a, uint32_t b)
@@ -134,10 +134,11 @@ uint32_t placement_live(struct engine *e, uint32_t queue)
     return live > 0 ? (uint32_t)live : 0;
 }
 
-int placement_choose(struct worker *w, const struct spawn_request *request, uint32_t *ret_queue)
+int placement_choose(struct worker *w, uint32_t type, enum engine_placement placement,
+                     uint32_t place, uint32_t *ret_queue)
 {
     int r = 0;
-    switch (request->placement) {
+    switch (placement) {
     case PLACE_SPREAD:
         *ret_queue = choose_spread(w);
         break;
@@ -145,16 +146,16 @@ int placement_choose(struct worker *w, const struct spawn_request *request, uint
         *ret_queue = choose_near(w);
         break;
     case PLACE_NODE:
-        r = choose_on_node(w, request->place, ret_queue);
+        r = choose_on_node(w, place, ret_queue);
         break;
     case PLACE_PINNED:
-        r = choose_pinned(w, request->place, ret_queue);
+        r = choose_pinned(w, place, ret_queue);
         break;
     case PLACE_FOLLOW:
         *ret_queue = w->engine->segment.follow_first + w->spawn_next++ % ODEON_FOLLOW_QUEUES;
         break;
     case PLACE_DETACHED:
-        r = detached_take(w, request->type, ret_queue);
+        r = own_thread_take(w, type, ret_queue);
         break;
     default:
         r = -EINVAL;
@@ -170,7 +171,7 @@ void placement_undo(struct worker *w, uint32_t queue)
     struct engine *e = w->engine;
     live_add(w, queue, -1);
     if (queue >= e->segment.detached_first)
-        detached_give_back(e, queue - e->segment.detached_first);
+        own_thread_give_back(e, queue - e->segment.detached_first);
 }
 
 void placement_actor_found(struct engine *e, uint32_t queue, uint32_t type)
@@ -185,5 +186,5 @@ void placement_actor_ended(struct worker *w, uint32_t queue)
     struct engine *e = w->engine;
     live_add(w, queue, -1);
     if (queue >= e->segment.detached_first)
-        detached_ended(w, queue - e->segment.detached_first);
+        own_thread_ended(w, queue - e->segment.detached_first);
 }

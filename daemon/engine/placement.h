@@ -12,7 +12,6 @@
  */
 #pragma once
 
-#include "daemon/engine/actors.h"
 #include "daemon/engine/core.h"
 
 /* Homes, owners and flags of all message queues.  Before anybody runs. */
@@ -22,7 +21,8 @@ uint32_t placement_home(struct engine *engine, uint32_t source, uint32_t n);
 
 /* The queue for a new actor, which counts as one of its from now on. -EINVAL, -ENODEV, -ENOSPC,
  * -EAGAIN as engine.h says. */
-int placement_choose(struct worker *w, const struct spawn_request *request, uint32_t *ret_queue);
+int placement_choose(struct worker *w, uint32_t type, enum engine_placement placement,
+                     uint32_t place, uint32_t *ret_queue);
 /* Actors of a message queue, spawned and not ended; a snapshot, for the control thread. */
 uint32_t placement_live(struct engine *engine, uint32_t queue);
 /* It has come to nothing. */

@@ -9,10 +9,13 @@
 #include <unistd.h>
 
 #include "daemon/engine/actors.h"
-#include "daemon/engine/aside.h"
 #include "daemon/engine/client_load.h"
 #include "daemon/engine/commit.h"
-#include "daemon/engine/delivery.h"
+#include "daemon/engine/deliver.h"
+#include "daemon/engine/detour.h"
+#include "daemon/engine/drain.h"
+#include "daemon/engine/events.h"
+#include "daemon/engine/flush.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/overflow.h"
 #include "daemon/engine/port_rate.h"
@@ -185,7 +188,7 @@ static inline enum port_broken route(struct worker *w, uint32_t id, struct port 
         destination = segment_urgent_queue(&e->segment, destination);
     enum overflow_verdict verdict = OVERFLOW_TAKE;
     if (reason == REASON_NONE && unlikely(actor_key_kind(key) == ACTOR_ASIDE) &&
-        aside_is_full(e, h->to)) {
+        detour_is_full(e, h->to)) {
         stat_add(w, STAT_refused_full, 1);
         reason = REASON_QUEUE_FULL;
     }
@@ -215,7 +218,7 @@ static void port_commit(struct worker *w)
     INJECT(PORT);
     commit_flip(w, w->source, w->cursor, w->tail, w->out, 0, 0);
     INJECT(OUTBOX);
-    outbox_flush_from(w, 1);
+    flush_from(w, 1);
     commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
     outbox_reset(w);
 }
@@ -353,8 +356,8 @@ static void retire(struct worker *w, uint32_t id, struct port *port, enum port_b
     /* before the control thread may give the port away again */
     store_release(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
     if (why != PORT_OK)
-        engine_push_event(e, ENGINE_EVENT_PORT_BROKEN, id, port->generation, why);
-    engine_push_event(e, ENGINE_EVENT_PORT_REMOVED, id, port->generation, why);
+        events_push(e, ENGINE_EVENT_PORT_BROKEN, id, port->generation, why);
+    events_push(e, ENGINE_EVENT_PORT_REMOVED, id, port->generation, why);
 }
 
 static void make_hot(struct worker *w, uint32_t id, struct port *port)
@@ -394,8 +397,8 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     w->queue = NO_QUEUE;
     if (unlikely(load_relaxed(&port->stalled_on)))
         store_relaxed(&port->stalled_on, 0); /* whatever it is run for: it tries again */
-    if (delivery_backlog_waits(e, id))
-        delivery_drain(w, id);
+    if (deliver_backlog_waits(e, id))
+        drain_backlog(w, id);
     bool slow = load_acquire(&port->slow);
     /* before the tail: what a client published before it died is below it */
     bool closing = slow || load_acquire(&port->closing);
@@ -555,7 +558,7 @@ void port_publish_cursors(struct engine *e, uint32_t id)
     /* [R_NOVTAIL] */
     store_release(&port->executor_words->delivery_tail, load_relaxed(&durable->dtail));
     store_release(&port->executor_words->need_wakeup, 1);
-    store_release(&port->executor_words->backlog, delivery_backlog_waits(e, id));
+    store_release(&port->executor_words->backlog, deliver_backlog_waits(e, id));
     store_release(&port->executor_words->epoch, (uint32_t)load_relaxed(&e->segment.header->boots));
     /* A client that slept through the change of executor looks again. */
     atomic_fetch_add_explicit(&port->executor_words->delivery_futex, 1, memory_order_release);

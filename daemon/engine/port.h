@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ports: the submission ring as a source (docs/engine.md, Ports as sources). This file and
- * delivery.c own all access to client memory.
+ * deliver.c own all access to client memory.
  *
  * Threads: port_add, port_remove and port_reap by the control thread; port_run by the worker that
  * holds the owner word.
@@ -42,7 +42,7 @@ bool port_make_cold(struct worker *w);
 /* Its owner will not poll it for long, and nobody else can have it: its client is to ring. Right at
  * any time (R3), and looked at by whoever finds the ready bit. Control thread. */
 void port_have_it_ring(struct engine *engine, uint32_t id);
-/* A port of a busy worker, polled ones included, if that one is not away (aside.h, A9), taken with
+/* A port of a busy worker, polled ones included, if that one is not away (set_aside.h, A9), taken with
  * `busy` set before it; -1: none. */
 int64_t port_steal_from(struct worker *thief, uint32_t victim);
 /* Serves ports whose owner has not come to a commit since the last look (K4). */

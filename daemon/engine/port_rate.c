@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "daemon/engine/events.h"
 #include "daemon/engine/wake.h"
 
 static uint64_t left(const struct port *port)
@@ -31,7 +32,7 @@ uint64_t port_rate_look(struct worker *w, uint32_t id)
         return n > 0 ? n : UINT64_MAX;
     }
     stat_add(w, STAT_rate_limited, 1);
-    engine_push_event(e, ENGINE_EVENT_PORT_SPENT, id, port->generation, 0);
+    events_push(e, ENGINE_EVENT_PORT_SPENT, id, port->generation, 0);
     return 0;
 }
 

@@ -9,10 +9,11 @@
 
 #include "daemon/common/memfd.h"
 #include "daemon/engine/actors.h"
-#include "daemon/engine/park.h"
+#include "daemon/engine/doorbells.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/port_rate.h"
+#include "daemon/engine/wake.h"
 
 /* A ring mapped twice in a row behind its page of words, so that no record wraps. */
 static int map_memory(int fd, uint64_t ring_bytes, void **ret_words, uint8_t **ret_ring)
@@ -167,7 +168,7 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
     port_rate_reset(port, info->rated);
     int r = port_map(port, info);
     if (r == 0)
-        r = park_watch_doorbell(e, info->id, port->doorbell_fd);
+        r = doorbells_watch(e, info->id, port->doorbell_fd);
     if (r < 0) {
         port_unmap(port);
         return r;
@@ -240,14 +241,14 @@ static void lost_keep(struct engine *e, const struct port *port)
 static bool lost_is_seen(struct engine *e, const struct port_lost *lost)
 {
     for (uint32_t i = 0; i < engine_workers(e) && i < lost->n_workers; i++)
-        if (load_acquire(&e->workers[i]->passes) - lost->passes[i] < 2 && !park_worker_sleeps(e, i))
+        if (load_acquire(&e->workers[i]->passes) - lost->passes[i] < 2 && !sleeper_sleeps(e, i))
             return true;
     return false;
 }
 
 bool port_collect(struct engine *e)
 {
-    full_barrier(); /* as in worker_quiesce */
+    full_barrier(); /* as in quiesce_wait */
     for (struct port_lost **at = &e->ports_lost; *at;) {
         struct port_lost *lost = *at;
         if (lost_is_seen(e, lost)) {
@@ -266,7 +267,7 @@ void port_reap(struct engine *e, uint32_t id, bool unmap)
     struct port *port = &e->ports[id];
     if (load_relaxed(&port->state) != PORT_DEAD)
         return;
-    park_unwatch_doorbell(e, port->doorbell_fd);
+    doorbells_unwatch(e, port->doorbell_fd);
     atomic_fetch_and_explicit(&e->ports_open[id / 64], ~(UINT64_C(1) << (id % 64)),
                               memory_order_relaxed);
     /* The durable entry stays until the index is used again, or recovery forgets it: who has not

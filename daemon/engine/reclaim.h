@@ -59,7 +59,7 @@ static inline bool reclaim_note(struct window_history *history, uint32_t need, u
 
 /* The batch of `queue` has been run, and if `done` released; the owner word is still the caller's.
  * How far the batch was touched is told by its ring: what was gulped rounded up to pages, and one
- * page (turn_ring_bytes). */
+ * page (place_ring_bytes). */
 static inline void reclaim_after_run(struct worker *w, uint32_t id, struct segment_queue *queue,
                                      bool done)
 {

@@ -5,11 +5,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "daemon/common/clock.h"
 #include "daemon/engine/actors.h"
 #include "daemon/engine/barrier.h"
+#include "daemon/engine/doorbells.h"
 #include "daemon/engine/memory.h"
 #include "daemon/engine/near.h"
-#include "daemon/engine/park.h"
 #include "daemon/engine/placement.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
@@ -19,19 +20,19 @@
 
 /* ---- before and after the pause ---- */
 
-static void doorbells_unwatch(struct engine *e, struct worker *w)
+static void reconfigure_doorbells_unwatch(struct engine *e, struct worker *w)
 {
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
         if (load_relaxed(&e->ports[id].state) != PORT_FREE)
-            park_unwatch_doorbell_by(w, e->ports[id].doorbell_fd);
+            doorbells_unwatch_by(w, e->ports[id].doorbell_fd);
 }
 
-static int doorbells_watch(struct engine *e, struct worker *w)
+static int reconfigure_doorbells_watch(struct engine *e, struct worker *w)
 {
     int r = 0;
     for (uint32_t id = 0; r == 0 && id < ODEON_PORTS_MAX; id++)
         if (load_relaxed(&e->ports[id].state) != PORT_FREE)
-            r = park_watch_doorbell_by(w, id, e->ports[id].doorbell_fd);
+            r = doorbells_watch_by(w, id, e->ports[id].doorbell_fd);
     return r;
 }
 
@@ -40,7 +41,7 @@ static void workers_dismiss(struct engine *e, uint32_t from, uint32_t to)
 {
     for (uint32_t id = from; id < to; id++) {
         worker_join(e->workers[id]);
-        doorbells_unwatch(e, e->workers[id]);
+        reconfigure_doorbells_unwatch(e, e->workers[id]);
         actors_slots_return(e->workers[id]);
     }
 }
@@ -50,11 +51,11 @@ static void workers_dismiss(struct engine *e, uint32_t from, uint32_t to)
 static int workers_enlist(struct engine *e, uint32_t from, uint32_t to)
 {
     for (uint32_t id = from; id < to; id++) {
-        int r = doorbells_watch(e, e->workers[id]);
+        int r = reconfigure_doorbells_watch(e, e->workers[id]);
         if (r == 0)
             r = worker_start(e->workers[id], barrier_next(e));
         if (r < 0) {
-            doorbells_unwatch(e, e->workers[id]);
+            reconfigure_doorbells_unwatch(e, e->workers[id]);
             barrier_skip(e);
             workers_dismiss(e, from, id);
             return r;
@@ -155,7 +156,7 @@ static uint64_t change_apply(struct engine *e, const struct engine_config *confi
 {
     uint32_t before = engine_workers(e);
     bool all_home = config->stealing == STEAL_NONE && load_relaxed(&e->stealing) != STEAL_NONE;
-    park_forget(e);
+    wake_forget(e);
     config_apply(e, config);
     workers_retire(e, engine_workers(e), before);
     return sources_redraw(e, all_home);
@@ -193,9 +194,9 @@ int reconfigure_run(struct engine *e, const struct engine_config *config, uint64
     }
     int r;
     ret_change->stuck = UINT32_MAX;
-    for (uint64_t until = engine_now_ns() + timeout_ns;
+    for (uint64_t until = clock_now_ns() + timeout_ns;
          (r = all_stand(e, before, after, &ret_change->stuck)) == -EBUSY &&
-         engine_now_ns() < until;) {
+         clock_now_ns() < until;) {
         struct timespec pause = { .tv_nsec = STAND_NS };
         nanosleep(&pause, NULL);
     }

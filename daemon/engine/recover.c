@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/common/clock.h"
 #include "daemon/engine/actors.h"
-#include "daemon/engine/aside.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/durable.h"
+#include "daemon/engine/flush.h"
 #include "daemon/engine/letters.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/placement.h"
@@ -17,6 +18,8 @@
 #include "daemon/engine/postpone.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/seed.h"
+#include "daemon/engine/set_aside.h"
+#include "daemon/engine/slot.h"
 #include "daemon/engine/urgent.h"
 #include "daemon/engine/verify.h"
 #include "daemon/engine/wake.h"
@@ -79,8 +82,9 @@ static void undo_spawns(struct engine *e, struct engine_recovery *report)
         if (word == 0)
             continue;
         if (slot_word_state(word) == ACTOR_SLOT_LIVE && !actors_is_committed(e, slot)) {
-            store_relaxed(&durable->word, slot_word(generation_next(slot_word_generation(word)), 0,
-                                                    ACTOR_SLOT_FREE));
+            store_relaxed(
+                &durable->word,
+                slot_word(slot_generation_next(slot_word_generation(word)), 0, ACTOR_SLOT_FREE));
             report->spawns_undone++;
         }
     }
@@ -164,8 +168,8 @@ static void redo_end(struct engine *e, const struct segment_commit *slot)
     uint64_t word = load_relaxed(&durable->word);
     if (slot_word_generation(word) == actor_ref_generation(slot->redo) &&
         slot_word_state(word) != ACTOR_SLOT_FREE)
-        store_relaxed(&durable->word,
-                      slot_word(generation_next(slot_word_generation(word)), 0, ACTOR_SLOT_FREE));
+        store_relaxed(&durable->word, slot_word(slot_generation_next(slot_word_generation(word)), 0,
+                                                ACTOR_SLOT_FREE));
     crash_order();
 }
 
@@ -214,8 +218,8 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     struct segment_commit slot = *w->slot;
     uint32_t step = armed_step(w->durable);
     if (slot.source && slot.redo_how == COMMIT_ASIDE)
-        aside_redo(e, &slot); /* before anything is looked for in these queues */
-    if (durable_undo(e, id))  /* a */
+        set_aside_redo(e, &slot); /* before anything is looked for in these queues */
+    if (durable_undo(e, id))      /* a */
         report->states_undone++;
     bool hung = blame(e, id, &slot, report);
     if (!SEEDED(no_redo))
@@ -227,7 +231,7 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
         report->unflushed_outboxes++;
         w->recovering = true;
         w->out = commit_out(&slot);
-        outbox_flush_from(w, SEEDED(step_again) ? 1 : step + 1);
+        flush_from(w, SEEDED(step_again) ? 1 : step + 1);
         outbox_reset(w);
         w->recovering = false;
     }
@@ -299,8 +303,8 @@ static void forget_ports(struct engine *e)
         uint64_t word = load_relaxed(&slot->word);
         if (slot_word_generation(word) == actor_ref_generation(durable->ref) &&
             slot_word_state(word) == ACTOR_SLOT_PORT)
-            store_relaxed(&slot->word, slot_word(generation_next(slot_word_generation(word)), 0,
-                                                 ACTOR_SLOT_FREE));
+            store_relaxed(&slot->word, slot_word(slot_generation_next(slot_word_generation(word)),
+                                                 0, ACTOR_SLOT_FREE));
         crash_order();
         store_relaxed(&durable->generation, 0);
     }
@@ -308,12 +312,12 @@ static void forget_ports(struct engine *e)
 
 int recover_run(struct engine *e, struct engine_recovery *report)
 {
-    uint64_t started = engine_now_ns();
+    uint64_t started = clock_now_ns();
     memset(report, 0, sizeof(*report));
     int r = verify_segment(e, report->damage);
     if (r < 0)
         return r;
-    store_relaxed(&e->stats->start_ns[START_VERIFIED], engine_now_ns());
+    store_relaxed(&e->stats->start_ns[START_VERIFIED], clock_now_ns());
     e->n_faults = 0;
     store_relaxed(&e->segment.header->boots, load_relaxed(&e->segment.header->boots) + 1);
     store_relaxed(&e->segment.header->clean, 0);
@@ -329,7 +333,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
         recover_worker(e, id, report);
     forget_ports(e);
     actors_rebuild(e);
-    aside_rebuild(e);
+    set_aside_rebuild(e);
     e->recovered = true;
     port_open_pending(e);
     rebuild(e, report);
@@ -342,6 +346,6 @@ int recover_run(struct engine *e, struct engine_recovery *report)
                load_relaxed(&queue->len[queue_active(sel) ^ 1]) == 0);
     }
     report->boots = load_relaxed(&e->segment.header->boots);
-    report->duration_ns = engine_now_ns() - started;
+    report->duration_ns = clock_now_ns() - started;
     return 0;
 }

@@ -18,7 +18,7 @@ static uint64_t page_up(uint64_t bytes)
 }
 
 /* Of one buffer: policy drop-oldest lets it grow to twice the limit, until the port is run
- * (delivery.h, D5). */
+ * (deliver.h, D5). */
 static uint64_t backlog_window(const struct segment_header *h)
 {
     return 2 * h->backlog_bytes;

@@ -11,10 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/engine/aside.h"
+#include "daemon/common/clock.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/fault.h"
-#include "daemon/engine/park.h"
+#include "daemon/engine/help.h"
+#include "daemon/engine/set_aside.h"
 
 enum {
     PARTS = 32, /* of the least limit: how late a stall may be found */
@@ -55,7 +56,7 @@ void engine_set_stall_limits(struct engine *e, uint64_t warn, uint64_t kill)
     if (!least)
         return; /* WA1 */
     store_relaxed(&e->watch_armed, 0);
-    park_watch_arm(e); /* whoever was running before the change does not begin a run */
+    help_watch_arm(e); /* whoever was running before the change does not begin a run */
 }
 
 /* ---- a worker's thread, from outside ---- */
@@ -147,7 +148,7 @@ static void try_aside(struct engine *e, struct worker *w, struct stall_watch *wa
                       struct engine_stall *stall)
 {
     watch->aside_tries++;
-    stall->aside = aside_set(e, w->id, stall->actor, HOLD_NS, &stall->aside_text);
+    stall->aside = set_aside_actor(e, w->id, stall->actor, HOLD_NS, &stall->aside_text);
     if (stall->aside != -EAGAIN && stall->aside != -ETIMEDOUT)
         watch->aside_tries = ASIDE_TRIES;
     if (stall->aside == 0)
@@ -220,7 +221,7 @@ int engine_watch_fd(const struct engine *e)
 
 void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
 {
-    uint64_t expired, now = engine_now_ns(), most = 2 * load_relaxed(&e->watch_period_ns);
+    uint64_t expired, now = clock_now_ns(), most = 2 * load_relaxed(&e->watch_period_ns);
     if (read(e->watch_fd, &expired, sizeof(expired)) < 0)
         return; /* set anew meanwhile */
     uint64_t step_ns = now - e->watch_looked_ns;
@@ -233,5 +234,5 @@ void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
     store_relaxed(&e->watch_armed, 0); /* WA1 */
     full_barrier();
     if (anybody_busy(e))
-        park_watch_arm(e);
+        help_watch_arm(e);
 }

@@ -15,7 +15,7 @@
  * WA3  The message that is blamed is the one that hung: its count is stored first, the worker's own
  *      signal handler compares.  A handler that has returned meanwhile is forgiven.
  *
- * Threads: the control thread; park_watch_arm() any worker. Detached actors have a thread of their
+ * Threads: the control thread; help_watch_arm() any worker. Detached actors have a thread of their
  * own and may block: nobody looks at them.
  */
 #pragma once

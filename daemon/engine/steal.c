@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/common/clock.h"
+#include "daemon/engine/masks.h"
 #include "daemon/engine/near.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/steal_policy.h"
@@ -49,42 +51,6 @@ void steal_set(struct engine *e, enum steal_policy_id policy, enum steal_mode mo
             wake(e->workers[id]);
 }
 
-static bool source_is_idle_at(const struct engine *e, uint32_t source, uint32_t victim)
-{
-    return load_relaxed(&e->sources[source].own) == own_idle(victim) &&
-           !(e->sources[source].flags & SOURCE_FIXED);
-}
-
-static uint64_t stealable_bits(const struct engine *e, uint32_t victim, uint32_t word)
-{
-    return load_relaxed(&e->workers[victim]->ready[word]) & ~load_relaxed(&e->fixed[word]);
-}
-
-bool steal_anybody_busy(struct worker *w)
-{
-    for (uint32_t i = 0; i < engine_workers(w->engine); i++)
-        if (i != w->id && load_relaxed(&w->engine->workers[i]->busy))
-            return true;
-    return false;
-}
-
-bool steal_look(struct worker *w, uint32_t *ret_victim)
-{
-    struct engine *e = w->engine;
-    for (uint32_t i = 0, n = near_n(w); i < n; i++) {
-        uint32_t v = near_id(w, i);
-        if (!load_relaxed(&e->workers[v]->busy))
-            continue; /* awake or woken: it looks itself before it runs or parks */
-        for (uint32_t word = 0; word * 64 < e->n_sources; word++)
-            for (uint64_t bits = stealable_bits(e, v, word); bits; bits &= bits - 1)
-                if (source_is_idle_at(e, word * 64 + (uint32_t)__builtin_ctzll(bits), v)) {
-                    *ret_victim = v;
-                    return true;
-                }
-    }
-    return false;
-}
-
 /* ---- one victim ---- */
 
 /* A walk over the victim's stealable ready bits, once round from a random word on. */
@@ -106,7 +72,7 @@ static int64_t walk_next(struct walk *walk, const struct engine *e, uint32_t vic
     while (walk->bits == 0) {
         if (walk->i == walk->n_words)
             return -1;
-        walk->bits = stealable_bits(e, victim, (walk->first + walk->i++) % walk->n_words);
+        walk->bits = mask_stealable(e, victim, (walk->first + walk->i++) % walk->n_words);
     }
     uint32_t word = (walk->first + walk->i - 1) % walk->n_words;
     uint32_t bit = (uint32_t)__builtin_ctzll(walk->bits);
@@ -121,7 +87,7 @@ static uint32_t steal_limit(const struct engine *e, uint32_t victim)
     if (likely(limit <= 1))
         return 1;
     for (uint32_t word = 0; word * 64 < e->n_sources; word++)
-        ready += (uint32_t)__builtin_popcountll(stealable_bits(e, victim, word));
+        ready += (uint32_t)__builtin_popcountll(mask_stealable(e, victim, word));
     return ready / 2 < limit ? (ready < 2 ? 1 : ready / 2) : limit;
 }
 
@@ -129,7 +95,7 @@ static uint32_t steal_limit(const struct engine *e, uint32_t victim)
 static bool move_source(struct worker *thief, uint32_t v, uint32_t source)
 {
     struct engine *e = thief->engine;
-    if (!source_is_idle_at(e, source, v) || !owner_move(&e->sources[source], v, thief->id))
+    if (!mask_source_is_idle_at(e, source, v) || !owner_move(&e->sources[source], v, thief->id))
         return false;
     ready_set(thief->ready, source);
     if (ready_clear(e->workers[v]->ready, source)) {
@@ -160,7 +126,7 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
     walk_begin(&walk, thief);
     for (int64_t source; taken < 0 && (source = walk_next(&walk, e, v)) >= 0;) {
         seen = true;
-        if (!source_is_idle_at(e, (uint32_t)source, v))
+        if (!mask_source_is_idle_at(e, (uint32_t)source, v))
             continue;
         store_relaxed(&thief->busy, 1); /* [BUSY_ORDER] */
         if (owner_take(&e->sources[source], v, thief->id))
@@ -216,6 +182,6 @@ int64_t steal_try(struct worker *thief)
     for (int v; source < 0 && (v = policy->next(thief, &round)) >= 0;)
         if ((uint32_t)v + 1 != hint)
             source = steal_from(thief, (uint32_t)v);
-    store_relaxed(&thief->last_attempt, engine_now_ns());
+    store_relaxed(&thief->last_attempt, clock_now_ns());
     return source;
 }

@@ -24,6 +24,3 @@ void steal_set(struct engine *engine, enum steal_policy_id policy, enum steal_mo
 
 /* A source taken by compare-and-swap, to be run now, with `busy` set before it; -1: none found. */
 int64_t steal_try(struct worker *thief);
-/* Is there a stealable source with work at a busy worker?  *ret_victim: whose, the nearest. */
-bool steal_look(struct worker *w, uint32_t *ret_victim);
-bool steal_anybody_busy(struct worker *w);

@@ -4,11 +4,14 @@
 #include <string.h>
 
 #include "daemon/engine/actors.h"
-#include "daemon/engine/aside.h"
 #include "daemon/engine/commit.h"
+#include "daemon/engine/detour.h"
 #include "daemon/engine/durable.h"
-#include "daemon/engine/park.h"
+#include "daemon/engine/flush.h"
+#include "daemon/engine/help.h"
+#include "daemon/engine/place.h"
 #include "daemon/engine/seed.h"
+#include "daemon/engine/slot.h"
 
 static struct actor_type *actor_type_of(const struct worker *w, const struct actor *actor)
 {
@@ -36,7 +39,7 @@ void turn_flush(struct worker *w)
     if (w->out == 0)
         return;
     INJECT(OUTBOX);
-    outbox_flush_from(w, 1);
+    flush_from(w, 1);
     outbox_reset(w);
     /* B2: before the next record is written */
     commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
@@ -49,7 +52,7 @@ void turn_flush(struct worker *w)
 static void turn_commit(struct worker *w, uint64_t cursor)
 {
     if (unlikely(w->newborn))
-        turn_newborn_settle(w, 0);
+        place_newborn_settle(w, 0);
     if (unlikely(w->out >= load_relaxed(&w->out_wanted)))
         commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
     else
@@ -62,7 +65,7 @@ static void dead_letter(struct worker *w, const struct envelope *envelope,
                         enum envelope_reason reason)
 {
     if (w->newborn) /* of an init that then failed */
-        turn_newborn_settle(w, 0);
+        place_newborn_settle(w, 0);
     struct engine *e = w->engine;
     stat_add(w, STAT_dead_letters, 1);
     if (SEED_NOW(silent_refusal))
@@ -104,7 +107,7 @@ static void actor_end(struct worker *w, struct actor *actor, actor_ref ref,
     if (how != ALLOCATION_FINISHED && type && type->fini)
         type->fini(state, &w->ctx);
     if (w->newborn)
-        turn_newborn_settle(w, 0);
+        place_newborn_settle(w, 0);
     INJECT(HANDLER);
     if (SEEDED(free_first))
         actors_free_slot(w, ref);
@@ -261,10 +264,10 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
     bool is_aside = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) &&
                     actor_key_kind(key) == ACTOR_ASIDE;
     if (unlikely(is_aside)) {
-        enum aside_verdict verdict = aside_look(w, actor, envelope->to);
-        if (verdict != ASIDE_RUN) {
-            if (verdict == ASIDE_SEND_ON)
-                aside_send_on(w, envelope, envelope->to);
+        enum detour_verdict verdict = detour_look(w, actor, envelope->to);
+        if (verdict != DETOUR_RUN) {
+            if (verdict == DETOUR_SEND_ON)
+                detour_send_on(w, envelope, envelope->to);
             else
                 dead_letter(w, envelope, REASON_QUEUE_FULL);
             turn_commit(w, cursor);
@@ -361,58 +364,6 @@ static void running_set(struct worker *w, uint64_t running)
     crash_order();
 }
 
-void turn_newborn(struct worker *w, actor_ref ref, uint32_t queue, actor_ref by)
-{
-    w->newborn = ref;
-    w->newborn_queue = queue;
-    w->newborn_by = by;
-    w->held_tail_limit = w->tail_limit;
-    w->held_out_wanted = load_relaxed(&w->out_wanted);
-    w->tail_limit = 0;
-    store_relaxed(&w->out_wanted, 0);
-    w->out_room = 0;
-}
-
-bool turn_newborn_settle(struct worker *w, actor_ref to)
-{
-    bool spared = to == w->newborn;
-    w->tail_limit = w->held_tail_limit;
-    store_relaxed(&w->out_wanted, w->held_out_wanted);
-    w->out_room = w->out_limit - OUTBOX_SMALL_BYTES;
-    if (!spared) {
-        struct envelope init = { .to = w->newborn,
-                                 .from = w->newborn_by,
-                                 .type = MESSAGE_TYPE_INIT,
-                                 .flags = ENVELOPE_INIT };
-        *turn_place(w, w->newborn_queue, envelope_size(0)) = init;
-    }
-    w->newborn = 0;
-    return spared;
-}
-
-bool turn_make_tail_room(struct worker *w, uint64_t size)
-{
-    uint64_t committed = commit_cursor(w->slot);
-    if (w->wrap == 0) {
-        if (committed < size + RING_PAGE_BYTES / 2)
-            return false; /* too little has been consumed to be worth it */
-        w->wrap = w->tail;
-        w->tail = 0;
-        store_relaxed(&w->out_wanted, 0); /* a batch in two pieces is committed in full */
-    }
-    w->tail_limit = committed; /* U4 */
-    return w->tail + size <= w->tail_limit;
-}
-
-/* The first piece of a batch in two is consumed. */
-static void batch_unwrap(struct worker *w)
-{
-    w->cursor = 0;
-    w->wrap = 0;
-    w->tail_limit = w->ring;
-    commit_flip(w, w->source, 0, w->tail, w->out, 0, 0);
-}
-
 /* What the receivers of later messages will need, if the messages up to there are as long as this
  * one: `ahead` bytes off, and half as far. In a burst to one actor there is nothing to fetch.
  * Prefetching what is none any more would be harmless. */
@@ -455,7 +406,7 @@ static void loop_flush(struct turn_loop *loop, struct worker *w)
 {
     running_set(w, 0);
     turn_flush(w);
-    park_mid_look(w, w->queue);
+    help_mid_look(w, w->queue);
     running_set(w, 1);
     loop_resume(loop, w, 0);
 }
@@ -467,7 +418,7 @@ static bool loop_look(struct turn_loop *loop, struct worker *w)
         loop_flush(loop, w);
     outbox_want(w);
     if (w->wrap != 0 && w->cursor == w->wrap) {
-        batch_unwrap(w);
+        place_unwrap(w);
         loop_resume(loop, w, 0);
     }
     loop->bound = w->wrap ? w->wrap : w->tail;
@@ -564,7 +515,7 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             loop.low++;
             if (unlikely(w->out >= load_relaxed(&w->out_wanted) || SEEDED(two_stores))) {
                 if (w->newborn)
-                    turn_newborn_settle(w, 0);
+                    place_newborn_settle(w, 0);
                 /* with all that can have changed */
                 commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
                 w->cursor = cursor;

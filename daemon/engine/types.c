@@ -10,12 +10,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "daemon/common/clock.h"
 #include "daemon/common/name.h"
 #include "daemon/engine/actors.h"
 #include "daemon/engine/core.h"
-#include "daemon/engine/detached.h"
 #include "daemon/engine/overflow.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/own_thread.h"
+#include "daemon/engine/quiesce.h"
+#include "daemon/engine/slot.h"
 
 enum { RETIRE_WAIT_NS = 1000 * 1000 * 1000 };
 
@@ -196,9 +198,9 @@ int engine_actor_type_register(struct engine *e, const struct engine_actor_type_
 /* A detached thread may still be behind the run of its last actor. */
 static bool detached_leave_type(struct engine *e, uint32_t id)
 {
-    uint64_t until = engine_now_ns() + RETIRE_WAIT_NS;
-    while (detached_runs_type(e, id)) {
-        if (engine_now_ns() > until)
+    uint64_t until = clock_now_ns() + RETIRE_WAIT_NS;
+    while (own_thread_runs_type(e, id)) {
+        if (clock_now_ns() > until)
             return false;
         nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
     }
@@ -216,11 +218,11 @@ int engine_actor_type_retire(struct engine *e, uint32_t id, uint64_t *ret_live)
         return -EBUSY;
     /* A spawn may be under way: its actor finds its type until nobody can have made one. */
     store_release(&e->spawnable[id], NULL);
-    bool quiet = worker_quiesce(e, RETIRE_WAIT_NS);
+    bool quiet = quiesce_wait(e, RETIRE_WAIT_NS);
     *ret_live = type_live(e, id);
     if (quiet && *ret_live == 0 && detached_leave_type(e, id)) {
         store_release(&e->types[id], NULL);
-        quiet = worker_quiesce(e, RETIRE_WAIT_NS); /* who ended the last one still looks at it */
+        quiet = quiesce_wait(e, RETIRE_WAIT_NS); /* who ended the last one still looks at it */
     } else {
         quiet = false;
     }

@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
-#include "daemon/engine/detached.h"
 #include "daemon/engine/near.h"
+#include "daemon/engine/own_thread.h"
 #include "daemon/engine/seed.h"
 
 bool sleeper_any(struct engine *e)
@@ -30,6 +30,31 @@ void wake(struct worker *w)
     /* EAGAIN: the counter is full, so it is readable */
     ssize_t r = write(w->wake_fd, &one, sizeof(one));
     (void)r;
+}
+
+bool sleeper_sleeps(struct engine *e, uint32_t worker)
+{
+    /* pairs with setting the bit: it has let go of everything */
+    return (load_acquire(&e->sleepers[worker / 64]) >> (worker % 64)) & 1;
+}
+
+void wake_sleeper(struct engine *e, uint32_t worker)
+{
+    if (sleeper_claim(e, worker))
+        wake(e->workers[worker]);
+}
+
+void wake_forget(struct engine *e)
+{
+    for (uint32_t node = 0; node < ODEON_WORKERS_MAX; node++)
+        store_relaxed(&e->searching[node].n, 0);
+    for (uint32_t id = 0; id < e->segment.workers_max; id++) {
+        struct worker *w = e->workers[id];
+        w->searcher = w->told = false;
+        w->fruitless = w->sleeps = 0;
+        store_relaxed(&w->hint, 0);
+        store_relaxed(&w->given, 0);
+    }
 }
 
 /* Reads the searchers of the sleeper's node first, then claims, then counts on its behalf: the
@@ -110,7 +135,7 @@ void source_signal(struct engine *e, struct worker *me, uint32_t source)
     /* a port on its way out; a worker that has gone: its successor was told (reconfigure.h) */
     if (unlikely(own_worker(own) >= engine_workers(e))) {
         if (own_worker(own) >= e->segment.workers_max && own_worker(own) < e->control->id)
-            detached_signal(e, me, own_worker(own), source);
+            own_thread_signal(e, me, own_worker(own), source);
         return;
     }
     unsigned flags = load_relaxed(&e->sources[source].flags);
@@ -175,40 +200,4 @@ void source_place(struct engine *e, uint32_t source, uint32_t owner, unsigned fl
         atomic_fetch_and_explicit(&e->fixed[source / 64], ~bit, memory_order_relaxed);
     /* a port's pointers before it can be run */
     store_release(&e->sources[source].own, own_idle(owner));
-}
-
-static uint64_t mask_word(const struct worker *w, uint32_t word)
-{
-    uint64_t bits = load_relaxed(&w->ready[word]);
-    return likely(!load_relaxed(&w->engine->common_used))
-               ? bits
-               : bits | load_relaxed(&w->engine->common[word]);
-}
-
-bool mask_is_empty(const struct worker *w)
-{
-    for (uint32_t i = 0; i * 64 < w->engine->n_sources; i++)
-        if (mask_word(w, i))
-            return false;
-    return true;
-}
-
-bool mask_common_is_empty(const struct engine *e)
-{
-    for (uint32_t i = 0; load_relaxed(&e->common_used) && i * 64 < e->n_sources; i++)
-        if (load_relaxed(&e->common[i]))
-            return false;
-    return true;
-}
-
-bool mask_has_for_others(const struct worker *w, uint32_t except)
-{
-    for (uint32_t i = 0; i * 64 < w->engine->n_sources; i++) {
-        uint64_t bits = mask_word(w, i) & ~load_relaxed(&w->engine->fixed[i]);
-        if (except / 64 == i)
-            bits &= ~(UINT64_C(1) << (except % 64));
-        if (bits)
-            return true;
-    }
-    return false;
 }

@@ -27,7 +27,7 @@ void source_pass_on(struct engine *engine, struct worker *me, uint32_t source);
 /* Behind a source_release that said so: the source has work and is another's now. */
 void source_hand_back(struct engine *engine, struct worker *me, uint32_t source);
 
-/* In a handler that has been set aside (aside.h): its other sources have been given away. */
+/* In a handler that has been set aside (set_aside.h): its other sources have been given away. */
 static inline bool worker_is_away(const struct engine *engine, uint32_t worker)
 {
     return unlikely(load_relaxed(&engine->aside[worker]) != 0) &&
@@ -52,11 +52,6 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left);
  * is. */
 void source_place(struct engine *engine, uint32_t source, uint32_t owner, unsigned flags);
 
-/* Any ready bit that this worker looks at; and any that a helper could take as well. */
-bool mask_is_empty(const struct worker *w);
-bool mask_common_is_empty(const struct engine *engine);
-bool mask_has_for_others(const struct worker *w, uint32_t except);
-
 /* K1.  True: claimed, and to be woken by the caller. */
 bool sleeper_claim(struct engine *engine, uint32_t worker);
 bool sleeper_any(struct engine *engine);
@@ -64,3 +59,10 @@ bool sleeper_any(struct engine *engine);
  * to visit first. */
 void wake_one(struct engine *engine, struct worker *me, uint32_t victim);
 void wake(struct worker *w);
+/* Claims the worker's sleepers bit and wakes it (K1); nothing if it is awake, or somebody else's
+ * wake-up is under way. */
+void wake_sleeper(struct engine *engine, uint32_t worker);
+/* All workers stand: nobody searches any more, no hint is left. Each looks everywhere before it
+ * sleeps again. */
+void wake_forget(struct engine *engine);
+bool sleeper_sleeps(struct engine *engine, uint32_t worker);

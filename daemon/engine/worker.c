@@ -7,20 +7,22 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/common/clock.h"
 #include "daemon/engine/actors.h"
 #include "daemon/engine/barrier.h"
-#include "daemon/engine/commit.h"
+#include "daemon/engine/doorbells.h"
 #include "daemon/engine/fault.h"
+#include "daemon/engine/help.h"
+#include "daemon/engine/mailbox.h"
+#include "daemon/engine/masks.h"
 #include "daemon/engine/memory.h"
 #include "daemon/engine/near.h"
-#include "daemon/engine/overflow.h"
+#include "daemon/engine/outbox.h"
 #include "daemon/engine/park.h"
 #include "daemon/engine/port.h"
-#include "daemon/engine/reclaim.h"
 #include "daemon/engine/seed.h"
 #include "daemon/engine/steal.h"
-#include "daemon/engine/turn.h"
-#include "daemon/engine/urgent.h"
+#include "daemon/engine/wake.h"
 
 enum {
     DOORBELL_POLL_NS = 50 * 1000, /* a busy worker looks at cold ports' doorbells this often */
@@ -64,7 +66,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->near = calloc(1, sizeof(*w->near));
     int r = w->state_kept && w->type_live && w->queue_live && w->near ? outbox_init(w) : -ENOMEM;
     if (r == 0 && w->is_thread)
-        r = park_worker_init(w);
+        r = doorbells_worker_init(w);
     if (r < 0) {
         worker_free(w);
         return r;
@@ -77,7 +79,7 @@ struct worker *worker_free(struct worker *w)
 {
     if (!w)
         return NULL;
-    park_worker_fini(w);
+    doorbells_worker_fini(w);
     outbox_fini(w);
     for (uint32_t i = 0; w->state_kept && i < ODEON_ACTOR_TYPES_MAX; i++) {
         const struct actor_type *type = load_relaxed(&w->types[i]);
@@ -92,199 +94,26 @@ struct worker *worker_free(struct worker *w)
     return NULL;
 }
 
-/* ---- running a queue ---- */
-
-/* `id`: of the queue; its mailbox is the one that is run. */
-static void attach(struct worker *w, uint32_t mailbox, uint32_t id, struct segment_queue *queue)
-{
-    struct engine *e = w->engine;
-    bool urgent = id != mailbox;
-    uint32_t sel = load_relaxed(&queue->sel);
-    unsigned active = queue_active(sel);
-    w->batch = segment_window(&e->segment, id, active ^ 1);
-    w->active_len = &queue->len[active];
-    w->cursor = load_relaxed(&queue->cursor);
-    w->tail = load_acquire(&queue->len[active ^ 1]); /* Q2 */
-    w->wrap = load_relaxed(&queue->wrap);
-    w->ring = load_relaxed(&queue->ring);
-    if (unlikely(urgent)) {
-        w->ring = 0;           /* closed: G5 of urgent.h */
-    } else if (w->ring == 0) { /* gulped just now, or by an executor that is no more */
-        w->ring = turn_ring_bytes(w, w->wrap > w->tail ? w->wrap : w->tail);
-        store_relaxed(&queue->ring, w->ring);
-    }
-    w->tail_limit = w->wrap ? w->cursor : w->ring;
-    w->gives_way = &e->urgent[e->segment.n_mailboxes]; /* nobody's: at least one message is run */
-    w->gives_way_to = urgent ? w->gives_way : &e->urgent[mailbox];
-    w->queue = mailbox;
-    w->key_live = actor_key(0, mailbox, 0, ACTOR_LIVE);
-    w->source = id + 1;
-    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
-}
-
-static uint64_t count_records(const uint8_t *batch, uint64_t cursor, uint64_t tail, uint64_t wrap)
-{
-    uint64_t n = 0;
-    for (uint64_t end = wrap ? wrap : tail; cursor < end; n++)
-        cursor += envelope_record_size((const struct envelope *)(batch + cursor));
-    return wrap ? n + count_records(batch, 0, tail, 0) : n;
-}
-
-static void detach(struct worker *w, struct segment_queue *queue, uint32_t id, bool done)
-{
-    if (!SEEDED(own_early))
-        /* before own goes idle: the next runner's sends must not overtake ours [REL_FLUSH] */
-        turn_flush(w);
-    INJECT(RELEASE);
-    if (SEEDED(own_early)) {
-        owner_release(&w->engine->sources[id], w->id);
-        INJECT_PAUSE();
-        turn_flush(w);
-    }
-    if (SEEDED(detach_first))
-        commit_flip(w, 0, 0, 0, 0, 0, 0);
-    if (done)
-        queue_release_batch(queue);
-    else
-        queue_park_batch(queue, w->cursor, w->tail, w->wrap);
-    w->source = 0;
-    w->queue = NO_QUEUE;
-    w->wrap = 0;
-    commit_flip(w, 0, 0, 0, 0, 0, 0);
-    if (!done)
-        INJECT(PARKED);
-}
-
-static void release(struct worker *w, uint32_t id, bool left)
-{
-    if (source_release(w, id, source_goes_to(w, id), left) &&
-        urgent_mailbox_has_work(w->engine, id))
-        source_hand_back(w->engine, w, id); /* [VISIT_RECHECK] */
-}
-
-/* What a run of a mailbox has come to. */
-struct mailbox_run {
-    uint32_t id; /* of the mailbox: another one behind a message that has been set aside */
-    uint64_t n;  /* messages, so far */
-    bool left;   /* in its ordinary queue */
-};
-
-/* The ordinary lane, at most `limit` messages. */
-static void run_ordinary(struct worker *w, struct mailbox_run *run, bool stolen, uint64_t limit)
-{
-    struct engine *e = w->engine;
-    uint32_t id = run->id;
-    struct segment_queue *queue = &e->segment.queues[id];
-    uint32_t sel = load_relaxed(&queue->sel);
-    bool gulped = !queue_has_batch(sel);
-    run->left = false;
-    if (gulped && load_acquire(&queue->len[queue_active(sel)]) == 0) {
-        if (SEEDED(bit_late))
-            (void)ready_clear(w->ready, id);
-        return;
-    }
-    if (gulped) {
-        queue_gulp(queue, w->id);
-        store_relaxed(&queue->ring, 0);
-        if (SEEDED(bit_late))
-            (void)ready_clear(w->ready, id);
-    }
-    attach(w, id, id, queue);
-    overflow_attached(w, id, gulped);
-    if (stolen)
-        stat_add(w, STAT_messages_stolen, count_records(w->batch, w->cursor, w->tail, w->wrap));
-    uint64_t appended = load_relaxed(&w->stats->value[STAT_tail_appends]);
-    uint64_t n = turn_run_batch(w, limit);
-    run->n += n;
-    appended = load_relaxed(&w->stats->value[STAT_tail_appends]) - appended;
-    /* it has been set aside with one message (aside.h): this is the queue of that */
-    if (unlikely(w->queue != id)) {
-        run->id = id = w->queue;
-        queue = &e->segment.queues[id];
-    }
-    stat_add(w, STAT_gulps, gulped);
-    /* over the life of the batch: all that it held less what was appended */
-    stat_add(w, STAT_gulped_messages, n - appended);
-    bool done = w->cursor == w->tail && w->wrap == 0;
-    if (!done)
-        stat_add(w, STAT_batches_parked, 1);
-    detach(w, queue, id, done);
-    reclaim_after_run(w, id, queue, done);
-    run->left = !done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0;
-}
-
-/* The urgent lane, if there is anything in it. */
-static void run_urgent(struct worker *w, struct mailbox_run *run, uint64_t limit)
-{
-    struct engine *e = w->engine;
-    uint32_t mailbox = run->id, id = segment_urgent_queue(&e->segment, mailbox);
-    struct segment_queue *queue = &e->segment.queues[id];
-    store_relaxed(&e->urgent[mailbox], 0); /* before the gulp: G1 */
-    full_barrier();
-    if (!queue_has_batch(load_relaxed(&queue->sel))) {
-        if (load_acquire(&queue->len[queue_active(load_relaxed(&queue->sel))]) == 0)
-            return;
-        queue_gulp(queue, w->id);
-        /* how far it was touched */
-        store_relaxed(&queue->ring,
-                      load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel)) ^ 1]));
-    }
-    attach(w, mailbox, id, queue);
-    uint64_t n = turn_run_batch(w, limit);
-    run->n += n;
-    stat_add(w, STAT_urgent_messages, n);
-    bool done = w->cursor == w->tail;
-    detach(w, queue, mailbox, done);
-    reclaim_after_run(w, id, queue, done);
-    if (SEEDED(urgent_forgot) ? !done : queue_has_work(queue))
-        store_relaxed(&e->urgent[mailbox], 1); /* G2 */
-    park_mid_look(w, mailbox); /* the ordinary message that comes next may take long */
-}
-
-/* The caller holds the owner word. */
-static void run_queue(struct worker *w, uint32_t id, bool stolen)
-{
-    struct engine *e = w->engine;
-    uint64_t limit = load_relaxed(&e->throughput);
-    struct mailbox_run run = { .id = id };
-    do {
-        if (unlikely(urgent_waits(e, run.id)))
-            run_urgent(w, &run, limit);
-        run_ordinary(w, &run, stolen, run.n < limit ? limit - run.n : 1);
-        stolen = false;
-    } while (unlikely(urgent_waits(e, run.id)) && run.n < limit && !worker_wants_halt(w));
-    run.left = run.left || urgent_waits(e, run.id);
-    if (!SEEDED(own_early))
-        release(w, run.id, run.left);
-    else if (run.left)
-        ready_set(w->ready, run.id);
-}
-
-void worker_run_queue(struct worker *w, uint32_t queue)
-{
-    run_queue(w, queue, false);
-}
-
 static void port_serve(struct worker *w, uint32_t port)
 {
     int64_t queue = port_run(w, port, true);
     if (queue < 0)
         return;
     /* a run of its own: the port may have become a polled one, or others may have work by now */
-    park_begin_run(w, (uint32_t)queue);
-    run_queue(w, (uint32_t)queue, false);
+    help_begin_run(w, (uint32_t)queue);
+    mailbox_run(w, (uint32_t)queue, false);
 }
 
 static void run_source(struct worker *w, uint32_t source, bool stolen)
 {
-    park_begin_run(w, source);
+    help_begin_run(w, source);
     if (unlikely(load_relaxed(&w->stats->value[STAT_state]) != WORKER_BUSY))
         store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
     if (source < w->engine->segment.n_mailboxes)
-        run_queue(w, source, stolen);
+        mailbox_run(w, source, stolen);
     else
         port_serve(w, source - w->engine->segment.n_mailboxes);
-    park_end_run(w);
+    help_end_run(w);
     w->fruitless = 0;
 }
 
@@ -400,7 +229,7 @@ static bool work_once(struct worker *w)
 static bool search(struct worker *w)
 {
     struct engine *e = w->engine;
-    uint64_t until = engine_now_ns() + e->config.spin_ns;
+    uint64_t until = clock_now_ns() + e->config.spin_ns;
     int looks = SEARCH_LOOKS;
     do {
         store_release(&w->passes, load_relaxed(&w->passes) + 1);
@@ -413,7 +242,7 @@ static bool search(struct worker *w)
         if (work_once(w))
             return true;
         looks = looks < SEARCH_LOOKS_MAX ? 2 * looks : looks;
-    } while (!engine_wants_halt(e) && engine_now_ns() < until);
+    } while (!engine_wants_halt(e) && clock_now_ns() < until);
     return false;
 }
 
@@ -469,7 +298,7 @@ static void *worker_main(void *argument)
     store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
     uint32_t rounds = 0;
     while (goes_on(w)) {
-        /* a quiescent point; read (acquire) by worker_quiesce */
+        /* a quiescent point; read (acquire) by quiesce_wait */
         store_release(&w->passes, load_relaxed(&w->passes) + 1);
         if (w->stalled) {
             w->stalled = false;
@@ -480,10 +309,10 @@ static void *worker_main(void *argument)
         else
             idle(w);
         if ((++rounds & 15) == 0) {
-            uint64_t now = engine_now_ns();
+            uint64_t now = clock_now_ns();
             if (now - w->polled_ns > DOORBELL_POLL_NS) {
                 w->polled_ns = now;
-                park_poll_doorbells(w);
+                doorbells_poll(w);
             }
         }
     }
@@ -501,21 +330,4 @@ int worker_start(struct worker *w, uint32_t epoch)
 void worker_join(struct worker *w)
 {
     pthread_join(w->thread, NULL);
-}
-
-bool worker_quiesce(struct engine *e, uint64_t timeout_ns)
-{
-    uint64_t until = engine_now_ns() + timeout_ns;
-    full_barrier();
-    for (uint32_t i = 0; i < engine_workers(e); i++) {
-        struct worker *w = e->workers[i];
-        uint64_t passes = load_acquire(&w->passes);
-        while (load_acquire(&w->passes) - passes < 2 && !park_worker_sleeps(e, i)) {
-            if (engine_now_ns() > until)
-                return false;
-            struct timespec pause = { .tv_nsec = 20000 };
-            nanosleep(&pause, NULL);
-        }
-    }
-    return true;
 }

@@ -18,6 +18,7 @@
 #include "crash.h"
 #include "daemon/engine/actors.h"
 #include "daemon/engine/queue.h"
+#include "daemon/engine/slot.h"
 
 struct ledger *ledger;
 

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "crash.h"
+#include "daemon/engine/mailbox.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/wake.h"
@@ -114,7 +115,7 @@ static void run_source(struct life *life, uint32_t source, struct worker *w)
     if (source >= life->engine->segment.n_mailboxes)
         queue = port_run(w, source - life->engine->segment.n_mailboxes, true);
     if (queue >= 0)
-        worker_run_queue(w, (uint32_t)queue);
+        mailbox_run(w, (uint32_t)queue, false);
 }
 
 bool life_run_ready(struct life *life)
@@ -153,7 +154,7 @@ static struct worker *take(struct life *life, uint32_t source, uint32_t worker)
 
 void life_run_queue(struct life *life, uint32_t queue, uint32_t worker)
 {
-    worker_run_queue(take(life, queue, worker), queue);
+    mailbox_run(take(life, queue, worker), queue, false);
 }
 
 void life_run_port(struct life *life, uint32_t port, uint32_t worker)

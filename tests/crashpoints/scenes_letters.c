@@ -3,6 +3,7 @@
  * are run here in that thread's name; queues that others run and hand back, or take from the common
  * mask. */
 #include "crash.h"
+#include "daemon/engine/mailbox.h"
 #include "daemon/engine/owner.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/steal.h"
@@ -137,7 +138,7 @@ static void share(struct life *life)
             uint64_t own = load_relaxed(&e->sources[source].own);
             if (ready_clear(e->common, source) &&
                 owner_take(&e->sources[source], own_worker(own), turns % N_WORKERS))
-                worker_run_queue(e->workers[turns % N_WORKERS], source);
+                mailbox_run(e->workers[turns % N_WORKERS], source, false);
         }
 }
 

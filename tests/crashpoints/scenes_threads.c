@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "crash.h"
-#include "daemon/engine/aside.h"
 #include "daemon/engine/hold.h"
+#include "daemon/engine/set_aside.h"
 #include "daemon/engine/worker.h"
 
 static void run_queue_0(struct life *life)
@@ -109,7 +109,7 @@ static void prepare_aside(struct life *life)
 static void set_aside(struct life *life)
 {
     const char *text;
-    int r = aside_set(life->engine, 0, ledger->actor[0], UINT64_C(60000000000), &text);
+    int r = set_aside_actor(life->engine, 0, ledger->actor[0], UINT64_C(60000000000), &text);
     if (r < 0)
         fail("aside: %s", text);
 }

@@ -8,6 +8,7 @@
 
 #include "daemon/common/memfd.h"
 #include "daemon/engine/client_load.h"
+#include "daemon/engine/mailbox.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/worker.h"
@@ -278,13 +279,13 @@ static bool run_source(uint32_t source)
     if (!owner_take(&e->sources[source], 0, 0))
         return false;
     if (source < e->segment.n_mailboxes) {
-        worker_run_queue(w, source);
+        mailbox_run(w, source, false);
         return true;
     }
     memset(loaded, 0, sizeof(loaded));
     int64_t queue = port_run(w, source - e->segment.n_mailboxes, true);
     if (queue >= 0)
-        worker_run_queue(w, (uint32_t)queue);
+        mailbox_run(w, (uint32_t)queue, false);
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/common/memfd.h"
+#include "daemon/engine/mailbox.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/urgent.h"
 #include "daemon/engine/worker.h"
@@ -249,7 +250,7 @@ static void run(void)
                 continue;
             int64_t queue = source < n_mailboxes ? source : port_run(w, source - n_mailboxes, true);
             if (queue >= 0)
-                worker_run_queue(w, (uint32_t)queue);
+                mailbox_run(w, (uint32_t)queue, false);
             more = true;
         }
     }

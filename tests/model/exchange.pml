@@ -3,7 +3,7 @@
  * exchange.pml - an actor whose handler does not return is set aside, and, behind a kill,
  * postponed, whatever instruction that is at.
  *
- * aside.c: a queue Q and worker 0's aside queue A exchange buffers. What is behind the running
+ * set_aside.c: a queue Q and worker 0's aside queue A exchange buffers. What is behind the running
  * record is copied to A's empty buffer; one flip (COMMIT_ASIDE) names the record in Q's buffer as a
  * batch of A, and, as a redo, what the words of both queues become; these are stored one by one; a
  * second flip names the batch alone. Whoever runs Q sends on what it meets for that actor, and

@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "daemon/common/clock.h"
 #include "daemon/common/memfd.h"
 #include "daemon/engine/core.h"
 #include "daemon/engine/engine.h"
@@ -171,9 +172,9 @@ static inline actor_ref engine_fixture_spawn(struct engine_fixture *f, uint32_t 
 /* Polls until `condition`, or the deadline: then false. */
 #define engine_fixture_until(condition)                                                            \
     ({                                                                                             \
-        uint64_t until_ = engine_now_ns() + TEST_DEADLINE_NS;                                      \
+        uint64_t until_ = clock_now_ns() + TEST_DEADLINE_NS;                                       \
         bool met_;                                                                                 \
-        while (!(met_ = (condition)) && engine_now_ns() < until_)                                  \
+        while (!(met_ = (condition)) && clock_now_ns() < until_)                                   \
             nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);                               \
         met_;                                                                                      \
     })

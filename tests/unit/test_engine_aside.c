@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stuck handlers (aside.h): the rest of the batch and later messages go on, in order; the stuck
+/* Stuck handlers (set_aside.h): the rest of the batch and later messages go on, in order; the stuck
  * actor gets its own later, all of them; a kill at any of the steps loses and doubles nothing. */
 #include <setjmp.h>
 #include <signal.h>
@@ -154,10 +154,10 @@ static void begin(struct engine_fixture *f, uint32_t workers, enum engine_placem
 static void post(struct engine_fixture *f, uint32_t actor, uint32_t number)
 {
     struct number message = { actor, number };
-    uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
+    uint64_t until = clock_now_ns() + TEST_DEADLINE_NS;
     while (engine_actor_send(f->engine, refs[actor], message_number, &message, sizeof(message)) !=
            0)
-        assert_true(engine_now_ns() < until);
+        assert_true(clock_now_ns() < until);
 }
 
 static void post_all(struct engine_fixture *f, uint32_t from, uint32_t to)
@@ -169,9 +169,9 @@ static void post_all(struct engine_fixture *f, uint32_t from, uint32_t to)
 
 #define UNTIL(what)                                                                                \
     do {                                                                                           \
-        uint64_t until_ = engine_now_ns() + TEST_DEADLINE_NS;                                      \
+        uint64_t until_ = clock_now_ns() + TEST_DEADLINE_NS;                                       \
         while (!(what))                                                                            \
-            assert_true(engine_now_ns() < until_);                                                 \
+            assert_true(clock_now_ns() < until_);                                                  \
     } while (0)
 
 static uint32_t worker_of(struct engine_fixture *f, uint32_t actor)
@@ -199,11 +199,11 @@ static void set_aside_actor(struct engine_fixture *f, uint32_t actor)
 {
     const char *text;
     int r;
-    uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
+    uint64_t until = clock_now_ns() + TEST_DEADLINE_NS;
     do {
         r = engine_worker_set_aside(f->engine, worker_of(f, actor), refs[actor], HOLD_NS, &text);
         /* it may be on its way into a system call, or get no processor */
-    } while ((r == -EAGAIN || r == -ETIMEDOUT) && engine_now_ns() < until);
+    } while ((r == -EAGAIN || r == -ETIMEDOUT) && clock_now_ns() < until);
     if (r < 0)
         fail_msg("%s: %s", strerror(-r), text);
 }
@@ -430,11 +430,11 @@ static void test_sends_before(void **state)
 /* Until it is not for where the thread was that it is refused. */
 static int refused_try(struct engine_fixture *f, actor_ref actor, const char **ret_text)
 {
-    uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
+    uint64_t until = clock_now_ns() + TEST_DEADLINE_NS;
     int r;
     do {
         r = engine_worker_set_aside(f->engine, stuck_worker(f), actor, HOLD_NS, ret_text);
-    } while (r < 0 && strstr(*ret_text, "stopped inside") && engine_now_ns() < until);
+    } while (r < 0 && strstr(*ret_text, "stopped inside") && clock_now_ns() < until);
     return r;
 }
 
@@ -481,11 +481,11 @@ static void test_nobody_is_stuck(void **state)
     assert_int_equal(engine_start(f.engine), 0);
     post_all(&f, 1, 3);
     UNTIL(others_have(3));
-    uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
+    uint64_t until = clock_now_ns() + TEST_DEADLINE_NS;
     int r;
     do { /* a thread that has only just been made does not answer */
         r = engine_worker_set_aside(f.engine, 0, refs[STUCK], HOLD_NS, &text);
-    } while (r == -ETIMEDOUT && engine_now_ns() < until);
+    } while (r == -ETIMEDOUT && clock_now_ns() < until);
     assert_int_equal(r, -EAGAIN);
     engine_stop(f.engine);
     f.engine = engine_close(f.engine);

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "daemon/engine/mailbox.h"
 #include "daemon/engine/overflow.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
@@ -152,7 +153,7 @@ static void run_queues(void)
     for (uint32_t q = 0; q < f.engine->segment.n_mailboxes; q++)
         while (queue_has_work(&f.engine->segment.queues[q]) &&
                owner_take(&f.engine->sources[q], 0, 0))
-            worker_run_queue(f.engine->workers[0], q);
+            mailbox_run(f.engine->workers[0], q, false);
 }
 
 static void visit(bool may_run)
@@ -162,7 +163,7 @@ static void visit(bool may_run)
     assert_true(owner_take(&f.engine->sources[source], owner, 0));
     int64_t queue = port_run(f.engine->workers[0], PORT, may_run);
     if (queue >= 0)
-        worker_run_queue(f.engine->workers[0], (uint32_t)queue);
+        mailbox_run(f.engine->workers[0], (uint32_t)queue, false);
 }
 
 /* ---- the branches ---- */

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "daemon/engine/commit.h"
+#include "daemon/engine/mailbox.h"
 #include "daemon/engine/overflow.h"
 #include "daemon/engine/port.h"
 #include "daemon/engine/seed.h"
@@ -88,7 +89,7 @@ static void types_register(struct engine_fixture *f, uint32_t types[OVERFLOW_POL
 static void run(struct engine_fixture *f, uint32_t queue)
 {
     assert_true(owner_take(&f->engine->sources[queue], 0, 0));
-    worker_run_queue(f->engine->workers[0], queue);
+    mailbox_run(f->engine->workers[0], queue, false);
 }
 
 static void run_empty(struct engine_fixture *f, uint32_t queue)

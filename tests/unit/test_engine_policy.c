@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Victim policies and what a steal takes, step by step and without threads: 64 workers on 8 nodes,
  * given as data, of which the test plays one after the other. */
+#include "daemon/engine/masks.h"
 #include "daemon/engine/near.h"
 #include "daemon/engine/steal.h"
 #include "daemon/engine/steal_policy.h"
@@ -62,7 +63,7 @@ static uint64_t stat_of(uint32_t worker, enum stat_index stat)
     return load_relaxed(&e->workers[worker]->stats->value[stat]);
 }
 
-/* The ready bit and, for steal_look and ports, a busy owner. */
+/* The ready bit and, for mask_find_stealable and ports, a busy owner. */
 static uint32_t make_ready(uint32_t worker, uint32_t nth)
 {
     uint32_t source = worker * QUEUES + nth;
@@ -396,7 +397,7 @@ static void test_fixed_is_never_stolen(void **state)
         steal_set(e, (enum steal_policy_id)policy, policy % 2 ? STEAL_VISIT : STEAL_KEEP, 100);
         assert_int_equal(steal_try(e->workers[0]), -1);
         /* or a parker would stay awake for ever */
-        assert_false(steal_look(e->workers[0], &victim));
+        assert_false(mask_find_stealable(e->workers[0], &victim));
     }
     assert_int_equal(owned_by(1), QUEUES);
     assert_int_equal(bits_of(1), QUEUES);
@@ -405,7 +406,7 @@ static void test_fixed_is_never_stolen(void **state)
     assert_int_equal(source_goes_to(e->workers[1], QUEUES), 1);
     source_place(e, QUEUES, 1, 0);
     assert_true(mask_has_for_others(e->workers[1], NO_QUEUE));
-    assert_true(steal_look(e->workers[0], &victim));
+    assert_true(mask_find_stealable(e->workers[0], &victim));
     assert_int_equal(victim, 1);
     assert_int_equal(steal_try(e->workers[0]), QUEUES);
 }

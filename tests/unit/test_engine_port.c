@@ -164,7 +164,7 @@ static void test_queue_full_is_refused(void **state)
 
 static void spin_ns(uint64_t ns)
 {
-    for (uint64_t until = engine_now_ns() + ns; engine_now_ns() < until;)
+    for (uint64_t until = clock_now_ns() + ns; clock_now_ns() < until;)
         ;
 }
 
@@ -184,9 +184,9 @@ static void test_doorbell_is_enough(void **state)
             assert_true(engine_fixture_until(load_relaxed(&c.executor->need_wakeup)));
         rung += load_relaxed(&c.executor->need_wakeup);
         client_post(&c, echo, number_type, &i, 8);
-        uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
+        uint64_t until = clock_now_ns() + TEST_DEADLINE_NS;
         const struct envelope *at;
-        while (!(at = client_next(&c)) && engine_now_ns() < until)
+        while (!(at = client_next(&c)) && clock_now_ns() < until)
             sched_yield();
         assert_non_null(at);
         assert_int_equal(*(const uint64_t *)envelope_payload(at), i);
@@ -326,10 +326,10 @@ static void broken_head(uint64_t head)
         client_expect_number(&c, i);
     }
     store_release(&c.words->delivery_head, head);
-    uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
+    uint64_t until = clock_now_ns() + TEST_DEADLINE_NS;
     for (uint64_t i = 101; i <= 2 * RING / 32 && !load_relaxed(&c.executor->broken); i++) {
         while (!client_has_room(&c, 32) && !load_relaxed(&c.executor->broken) &&
-               engine_now_ns() < until)
+               clock_now_ns() < until)
             sched_yield();
         struct envelope *at = client_place(&c);
         *at = (struct envelope){ .to = echo, .type = number_type, .length = 8 };

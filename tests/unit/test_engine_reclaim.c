@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include "baseline_queue.h"
+#include "daemon/engine/mailbox.h"
 #include "daemon/engine/reclaim.h"
 #include "daemon/engine/worker.h"
 #include "engine_fixture.h"
@@ -72,7 +73,7 @@ static void run(struct engine_fixture *f, uint32_t queue)
     struct worker *w = f->engine->workers[0];
     uint64_t before = engine_fixture_stat(f, STAT_windows_reclaimed);
     assert_true(owner_take(&f->engine->sources[queue], 0, 0));
-    worker_run_queue(w, queue);
+    mailbox_run(w, queue, false);
     assert_in_range(engine_fixture_stat(f, STAT_windows_reclaimed) - before, 0, 1);
 }
 

@@ -460,10 +460,10 @@ static bool has_ended(pid_t pid)
 /* Until the child has come as far as is wanted, or has ended by itself. */
 static void life_wait(pid_t pid, enum phase phase, uint64_t progress)
 {
-    uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
+    uint64_t until = clock_now_ns() + TEST_DEADLINE_NS;
     while ((load_acquire(&ledger->phase) < phase || load_relaxed(&ledger->progress) < progress) &&
            !has_ended(pid)) {
-        if (engine_now_ns() > until) {
+        if (clock_now_ns() > until) {
             kill(pid, SIGKILL);
             fail_msg("no progress: phase %u, %llu handlers of %llu", load_relaxed(&ledger->phase),
                      (unsigned long long)load_relaxed(&ledger->progress),
@@ -484,7 +484,7 @@ static void life_end_by_kill(pid_t pid)
 
 static void spin_ns(uint64_t ns)
 {
-    for (uint64_t until = engine_now_ns() + ns; engine_now_ns() < until;)
+    for (uint64_t until = clock_now_ns() + ns; clock_now_ns() < until;)
         ;
 }
 

@@ -240,7 +240,7 @@ static void life(struct engine_fixture *f)
     struct injection injection = injection_draw();
     bool early = injection.point < 0 && draw(4) == 0;
     uint64_t wanted = total_received() + (injection.point < 0 ? draw(6000) : 30000),
-             until = engine_now_ns() + TEST_DEADLINE_NS;
+             until = clock_now_ns() + TEST_DEADLINE_NS;
     pid_t pid = child_begin(f, false, injection);
     for (uint64_t round = 0;; round++) {
         streams_go_on(round);
@@ -248,7 +248,7 @@ static void life(struct engine_fixture *f)
             break;
         if (round % 64 == 0 && child_has_ended(pid))
             break;
-        if (engine_now_ns() > until) {
+        if (clock_now_ns() > until) {
             kill(pid, SIGKILL);
             fail_msg("nothing comes back: %lu posted, %lu received; %lu posted, %lu received",
                      (unsigned long)streams[0].posted, (unsigned long)streams[0].received,
@@ -257,7 +257,7 @@ static void life(struct engine_fixture *f)
         sched_yield();
     }
     if (early)
-        for (uint64_t end = engine_now_ns() + draw(300000); engine_now_ns() < end;)
+        for (uint64_t end = clock_now_ns() + draw(300000); clock_now_ns() < end;)
             ;
     child_end(pid);
 }
@@ -304,11 +304,11 @@ static void torture(uint32_t workers, uint32_t queues, uint32_t throughput, unsi
         life(&f);
     /* The last one is left alone until everything is back. */
     pid = child_begin(&f, false, (struct injection){ .point = -1 });
-    uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
+    uint64_t until = clock_now_ns() + TEST_DEADLINE_NS;
     for (unsigned i = 0; i < N_CLIENTS; i++) {
         struct stream *s = &streams[i];
         while ((s->received < s->posted || s->refusals_received < s->refusals_posted) &&
-               engine_now_ns() < until)
+               clock_now_ns() < until)
             if (stream_read(s) == 0)
                 sched_yield();
         assert_int_equal(s->received, s->posted);

@@ -5,7 +5,9 @@
 #include "daemon/engine/actors.h"
 #include "daemon/engine/commit.h"
 #include "daemon/engine/outbox.h"
+#include "daemon/engine/place.h"
 #include "daemon/engine/queue.h"
+#include "daemon/engine/spawn.h"
 #include "daemon/engine/turn.h"
 #include "engine_fixture.h"
 
@@ -322,8 +324,8 @@ static void test_spawn_that_was_not_committed(void **state)
             .type = probe_type, .name = "fresh", .args = &queue, .args_size = 4
         };
         actor_ref ref, found;
-        assert_int_equal(actors_spawn(w, &request, &ref), 0);
-        turn_newborn_settle(w, 0);
+        assert_int_equal(spawn_actor(w, &request, &ref), 0);
+        place_newborn_settle(w, 0);
         if (committed)
             commit_flip(w, 0, 0, 0, w->out, 0, 0);
         struct engine_recovery report = reopen(&f);

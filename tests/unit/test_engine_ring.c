@@ -26,7 +26,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "daemon/common/clock.h"
 #include "daemon/engine/commit.h"
+#include "daemon/engine/mailbox.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/worker.h"
 #include "engine_fixture.h"
@@ -369,7 +371,7 @@ static bool turn(struct engine_fixture *f, uint32_t queue, uint64_t which)
     ledger->stolen_in_two += from != w->id && load_relaxed(&e->segment.queues[queue].wrap) != 0;
     if (!owner_take(&e->sources[queue], from, w->id))
         ledger_fail("the owner word of a queue that nobody runs");
-    worker_run_queue(w, queue);
+    mailbox_run(w, queue, false);
     return true;
 }
 
@@ -531,7 +533,7 @@ static void fixture_make(struct engine_fixture *f)
     f->stats_fd = memfd_make_sealed("stats", STATS_SEGMENT_SIZE);
     ledger = ledger_make();
     assert_true(f->segment_fd >= 0 && f->stats_fd >= 0);
-    ledger->seed = given ? strtoull(given, NULL, 0) : (uint64_t)getpid() ^ engine_now_ns();
+    ledger->seed = given ? strtoull(given, NULL, 0) : (uint64_t)getpid() ^ clock_now_ns();
     print_message("ODEON_RING_SEED=%llu\n", (unsigned long long)ledger->seed);
     life_end_well(f, LIFE_POPULATE);
 }

@@ -24,7 +24,7 @@ static void wrong(const char *what)
 
 static void spin_ns(uint64_t ns)
 {
-    for (uint64_t until = engine_now_ns() + ns; engine_now_ns() < until;)
+    for (uint64_t until = clock_now_ns() + ns; clock_now_ns() < until;)
         ;
 }
 
@@ -216,7 +216,7 @@ static void balance(uint32_t workers, enum steal_policy_id stealing, enum steal_
                     uint32_t sources, unsigned flags)
 {
     struct engine_fixture f;
-    uint64_t ticks = TEST_SCALE(400), expected = 0, until = engine_now_ns() + TEST_DEADLINE_NS;
+    uint64_t ticks = TEST_SCALE(400), expected = 0, until = clock_now_ns() + TEST_DEADLINE_NS;
     bool stays = stealing == STEAL_NONE || flags & SOURCE_FIXED;
     struct kinds kinds = fixture_begin(&f, workers, stealing);
     steal_set(f.engine, stealing, mode, sources);
@@ -229,7 +229,7 @@ static void balance(uint32_t workers, enum steal_policy_id stealing, enum steal_
         expected += N_ACTORS * ticks * 4;
         assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
         assert_int_equal(atomic_load(&n_handled), expected);
-    } while (!stays && run_by_thieves(&f) <= expected / 40 && engine_now_ns() < until);
+    } while (!stays && run_by_thieves(&f) <= expected / 40 && clock_now_ns() < until);
     uint64_t steals = engine_fixture_stat(&f, STAT_steals),
              visits = engine_fixture_stat(&f, STAT_visits);
     if (stealing == STEAL_NONE)
@@ -333,8 +333,8 @@ static void test_policy_changes_live(void **state)
     mesh_spawn_all_at(&f, kinds.mesh, 1);
     assert_int_equal(engine_start(f.engine), 0);
     mesh_begin(&f, ticks, 2, 0);
-    uint64_t until = engine_now_ns() + TEST_DEADLINE_NS, changes = 0;
-    while (atomic_load(&n_handled) < expected && engine_now_ns() < until) {
+    uint64_t until = clock_now_ns() + TEST_DEADLINE_NS, changes = 0;
+    while (atomic_load(&n_handled) < expected && clock_now_ns() < until) {
         changes++;
         steal_set(f.engine, (enum steal_policy_id)(changes % STEAL_N),
                   (enum steal_mode)(changes / STEAL_N % STEAL_MODE_N), 1 + changes % 5);
@@ -441,8 +441,8 @@ static void every_message_wakes(enum steal_policy_id stealing, enum steal_mode m
     for (uint64_t i = 1; i <= n; i++) {
         assert_int_equal(
             engine_actor_send(f.engine, actors[i * 7 % N_ACTORS], hop_type, &one, sizeof(one)), 0);
-        uint64_t until = engine_now_ns() + TEST_DEADLINE_NS;
-        while (atomic_load(&n_handled) < i && engine_now_ns() < until)
+        uint64_t until = clock_now_ns() + TEST_DEADLINE_NS;
+        while (atomic_load(&n_handled) < i && clock_now_ns() < until)
             sched_yield();
         assert_int_equal(atomic_load(&n_handled), i);
         spin_ns(i * 997 % 20000); /* where in its way to sleep the next one meets a worker */

@@ -3,16 +3,18 @@
  * who they are.
  *
  * Threads: a worker's own, from within a turn; the control thread's sends come this way, too. Where
- * a record goes is turn.h's (U3, U5);
+ * a record goes is place.h's (U3, U5);
  * here is the short way there, and the general one.
  */
 #include <errno.h>
 #include <string.h>
 
+#include "daemon/engine/actor_names.h"
 #include "daemon/engine/actors.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/overflow.h"
-#include "daemon/engine/turn.h"
+#include "daemon/engine/place.h"
+#include "daemon/engine/spawn.h"
 
 /* 1: to be appended all the same; 0: dropped; negative: refused. */
 static int send_at_limit(struct worker *w, actor_ref to, uint64_t meta, uint32_t destination,
@@ -65,10 +67,10 @@ static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta
     uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
     if (unlikely(destination == NO_DESTINATION))
         return send_to_nobody(w, to, meta, size, ret_error);
-    if (unlikely(!turn_has_room(w, destination, size)) &&
+    if (unlikely(!place_has_room(w, destination, size)) &&
         (*ret_error = send_at_limit(w, to, meta, destination, size)) <= 0)
         return NULL;
-    return send_begin(w, turn_place(w, destination, size), to, meta);
+    return send_begin(w, place_record(w, destination, size), to, meta);
 }
 
 /* The general form: a correlation id in front, a tail behind. */
@@ -77,14 +79,14 @@ static int send_pieces(struct worker *w, actor_ref to, uint64_t meta, uint64_t c
 {
     if (unlikely(head_size > ODEON_PAYLOAD_MAX || tail_size > ODEON_PAYLOAD_MAX - head_size))
         return -EMSGSIZE;
-    bool spared = unlikely(w->newborn) && turn_newborn_settle(w, to);
+    bool spared = unlikely(w->newborn) && place_newborn_settle(w, to);
     size_t prefix = correlation ? sizeof(correlation) : 0;
     size_t length = prefix + head_size + tail_size;
     int r = 0;
     struct envelope *out = send_place(w, to, meta | length << 16, envelope_size(length), &r);
     if (unlikely(!out)) {
         if (spared)
-            turn_newborn_again(w, to);
+            place_newborn_again(w, to);
         return r;
     }
     uint8_t *payload = envelope_payload(out);
@@ -108,11 +110,11 @@ static __attribute__((noinline)) int send_otherwise(struct engine_context *ctx, 
 {
     struct worker *w = worker_of_context(ctx);
     if (w->newborn && size <= ODEON_PAYLOAD_MAX) {
-        bool spared = turn_newborn_settle(w, to);
+        bool spared = place_newborn_settle(w, to);
         /* the short ways are open again */
         int r = engine_ctx_send(ctx, to, type, behaviour, data, size);
         if (unlikely(spared && r < 0))
-            turn_newborn_again(w, to);
+            place_newborn_again(w, to);
         return r;
     }
     return send_pieces(worker_of_context(ctx), to,
@@ -220,7 +222,7 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
         return engine_ctx_send(ctx, to, type, behaviour, data, size);
     destination = segment_urgent_queue(&e->segment, destination);
     if (unlikely(w->newborn))
-        turn_newborn_settle(w, 0);
+        place_newborn_settle(w, 0);
     uint64_t bytes = envelope_size(size);
     if (unlikely(!outbox_fits(w, bytes) || !outbox_urgent_fits(w, destination, bytes))) {
         int r = send_at_limit(w, to, type, destination, bytes);
@@ -261,13 +263,13 @@ int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct eng
         .args_size = spawn->args_size,
         .spawned_by = ctx->self,
     };
-    int r = actors_spawn(worker_of_context(ctx), &request, ret_ref);
+    int r = spawn_actor(worker_of_context(ctx), &request, ret_ref);
     return r == -ENOENT ? -ESRCH : r;
 }
 
 int engine_ctx_lookup(struct engine_context *ctx, const char *name, actor_ref *ret_ref)
 {
-    return actors_lookup(worker_of_context(ctx), name, ret_ref);
+    return actor_names_lookup(worker_of_context(ctx), name, ret_ref);
 }
 
 int engine_ctx_find_type(struct engine_context *ctx, const char *name, uint32_t *ret_id)

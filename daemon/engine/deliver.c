@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/engine/delivery.h"
+#include "daemon/engine/deliver.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -8,16 +8,11 @@
 #include <unistd.h>
 
 #include "daemon/engine/client_load.h"
-#include "daemon/engine/commit.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/seed.h"
 #include "daemon/engine/wake.h"
 
-enum { DRAIN_FLUSHES = 64 }; /* of about 16 KiB each, before other sources are looked at */
-
-/* Room in the ring by the client's head, looked at again only when the last one believed does not
- * suffice. */
-static bool ring_has_room(struct port *port, struct segment_port *durable, uint64_t bytes)
+bool deliver_ring_has_room(struct port *port, struct segment_port *durable, uint64_t bytes)
 {
     uint64_t dtail = load_relaxed(&durable->dtail), believed = load_relaxed(&port->delivery_head);
     if (dtail - believed + bytes <= port->delivery_bytes)
@@ -60,9 +55,9 @@ struct group_result {
 
 /* Copies the group's records for the port's present client to `base` + length; what a bound or
  * another client refuses is counted. */
-static struct group_result group_deliver(struct worker *w, const struct outbox_group *group,
-                                         actor_ref ref, uint8_t *base, uint64_t length,
-                                         uint64_t mask, uint64_t limit)
+static struct group_result deliver_records(struct worker *w, const struct outbox_group *group,
+                                           actor_ref ref, uint8_t *base, uint64_t length,
+                                           uint64_t mask, uint64_t limit)
 {
     struct group_result result = { .length = length };
     uint32_t run = group->first;
@@ -92,8 +87,8 @@ static struct group_result deliver_to_ring(struct worker *w, uint32_t step,
                                            struct segment_port *durable)
 {
     uint64_t dtail = load_relaxed(&durable->dtail);
-    struct group_result result = group_deliver(w, group, durable->ref, port->delivery, dtail,
-                                               port->delivery_bytes - 1, UINT64_MAX);
+    struct group_result result = deliver_records(w, group, durable->ref, port->delivery, dtail,
+                                                 port->delivery_bytes - 1, UINT64_MAX);
     if (SEEDED(ring_late))
         store_release(&durable->dtail, result.length);
     INJECT(COPIED);
@@ -118,7 +113,7 @@ static uint64_t backlog_most(const struct port *port)
                                                        : port->backlog_bytes;
 }
 
-static void count_dropped(struct worker *w, struct port *port, enum stat_index why, uint64_t n)
+void deliver_count_dropped(struct worker *w, struct port *port, enum stat_index why, uint64_t n)
 {
     stat_add(w, why, n);
     /* for its client */
@@ -136,7 +131,7 @@ static struct group_result deliver_to_backlog(struct worker *w, uint32_t step,
     struct engine *e = w->engine;
     unsigned active = queue_active(load_relaxed(&backlog->sel));
     uint64_t length = load_relaxed(&backlog->len[active]);
-    struct group_result result = group_deliver(
+    struct group_result result = deliver_records(
         w, group, durable->ref, segment_window(&e->segment, group->destination, active), length,
         UINT64_MAX, backlog_most(port));
     journal_arm(w, step, group->destination, result.length);
@@ -158,7 +153,7 @@ static struct group_result deliver_to_backlog(struct worker *w, uint32_t step,
     return result;
 }
 
-void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *group)
+void deliver_group(struct worker *w, uint32_t step, const struct outbox_group *group)
 {
     struct engine *e = w->engine;
     uint32_t index = group->destination - e->segment.n_queues;
@@ -177,14 +172,14 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
         bool draining = w->source == group->destination + 1;
         /* D2 */
         bool to_backlog = (!draining && queue_has_work(backlog)) ||
-                          !ring_has_room(port, durable, outbox_group_bytes(w, group));
+                          !deliver_ring_has_room(port, durable, outbox_group_bytes(w, group));
         result = to_backlog ? deliver_to_backlog(w, step, group, port, durable, backlog, &tell)
                             : deliver_to_ring(w, step, group, port, durable);
     } else {
         /* nothing to publish, but the step is done: recovery goes on behind it */
         journal_arm(w, step, group->destination,
                     load_relaxed(&backlog->len[queue_active(load_relaxed(&backlog->sel))]));
-        result = group_deliver(w, group, 0, NULL, 0, 0, 0); /* counts */
+        result = deliver_records(w, group, 0, NULL, 0, 0, 0); /* counts */
     }
     queue_unlock(backlog);
     INJECT(STEP);
@@ -192,7 +187,7 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
     if (result.gone)
         stat_add(w, STAT_dead_letters, result.gone);
     if (result.dropped)
-        count_dropped(w, port, STAT_backlog_dropped, result.dropped);
+        deliver_count_dropped(w, port, STAT_backlog_dropped, result.dropped);
     /* D6: the unlock was the barrier */
     if (tell == TELL_NOTHING || w->recovering ||
         (tell == TELL_IF_NO_BATCH && queue_has_batch(load_acquire(&backlog->sel))))
@@ -200,136 +195,7 @@ void delivery_flush(struct worker *w, uint32_t step, const struct outbox_group *
     source_signal(e, w, engine_source_of_port(e, index));
 }
 
-bool delivery_backlog_waits(struct engine *e, uint32_t index)
+bool deliver_backlog_waits(struct engine *e, uint32_t index)
 {
     return queue_has_work(&e->segment.queues[segment_port_destination(&e->segment, index)]);
-}
-
-/* Takes records from the backlog's batch into the outbox as far as the ring has room. False: no
- * room for the next one. */
-static bool drain_some(struct worker *w, struct port *port, struct segment_port *durable,
-                       uint32_t destination)
-{
-    uint64_t taken = 0;
-    while (w->cursor < w->tail && w->out < OUTBOX_FLUSH_BYTES) {
-        const struct envelope *envelope = (const struct envelope *)(w->batch + w->cursor);
-        uint64_t size = envelope_record_size(envelope);
-        queue_lock(&w->engine->segment.queues[destination], w->id);
-        bool room =
-            load_relaxed(&port->state) != PORT_OPEN || ring_has_room(port, durable, taken + size);
-        queue_unlock(&w->engine->segment.queues[destination]);
-        if (!room)
-            return taken > 0;
-        memcpy(outbox_append(w, destination, size), envelope, size);
-        w->cursor += size;
-        taken += size;
-    }
-    return true;
-}
-
-/* D5: the batch is attached; its oldest records go, as many as newer ones wait for above the
- * limit. */
-static void drop_oldest(struct worker *w, struct port *port, struct segment_queue *backlog)
-{
-    uint64_t limit = port->backlog_bytes, newer = queue_backlog_bytes(backlog), n = 0;
-    while (w->cursor < w->tail && w->tail - w->cursor + newer > limit) {
-        w->cursor += envelope_record_size((const struct envelope *)(w->batch + w->cursor));
-        n++;
-    }
-    if (n == 0)
-        return;
-    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
-    INJECT(MARKED);
-    count_dropped(w, port, STAT_backlog_dropped_oldest, n);
-}
-
-/* The oldest record that waits; NULL: its batch is at its end. The caller runs the port, and
- * nothing is attached. */
-static const struct envelope *oldest_waiting(const struct segment *segment, uint32_t destination,
-                                             struct segment_queue *backlog)
-{
-    uint32_t sel = load_relaxed(&backlog->sel);
-    unsigned active = queue_active(sel);
-    if (!queue_has_batch(sel))
-        /* published: queue_has_work() was the acquire */
-        return (const struct envelope *)segment_window(segment, destination, active);
-    uint64_t cursor = load_relaxed(&backlog->cursor);
-    if (cursor == load_relaxed(&backlog->len[active ^ 1]))
-        return NULL;
-    return (const struct envelope *)(segment_window(segment, destination, active ^ 1) + cursor);
-}
-
-/* D7.  False: there is no room for anything, and the client will say when there is. */
-static bool drain_can_begin(struct worker *w, struct port *port, struct segment_port *durable,
-                            uint32_t destination)
-{
-    struct segment_queue *backlog = &w->engine->segment.queues[destination];
-    const struct envelope *oldest = oldest_waiting(&w->engine->segment, destination, backlog);
-    if (!oldest || port->overflow == PORT_OVERFLOW_DROP_OLDEST)
-        return true;
-    store_relaxed(&port->executor_words->backlog, 1);
-    full_barrier(); /* P4: before the look at the client's head */
-    queue_lock(backlog, w->id);
-    bool room = ring_has_room(port, durable, envelope_record_size(oldest));
-    queue_unlock(backlog);
-    return room;
-}
-
-void delivery_drain(struct worker *w, uint32_t index)
-{
-    struct engine *e = w->engine;
-    struct port *port = &e->ports[index];
-    struct segment_port *durable = &e->segment.ports[index];
-    uint32_t destination = segment_port_destination(&e->segment, index);
-    struct segment_queue *backlog = &e->segment.queues[destination];
-    bool room = true;
-    uint32_t flushes = 0;
-    if (queue_has_work(backlog) && !drain_can_begin(w, port, durable, destination))
-        return;
-    while (room && queue_has_work(backlog) && flushes < DRAIN_FLUSHES) {
-        if (!queue_has_batch(load_relaxed(&backlog->sel)))
-            queue_gulp(backlog, w->id);
-        unsigned inactive = queue_active(load_relaxed(&backlog->sel)) ^ 1;
-        w->batch = segment_window(&e->segment, destination, inactive);
-        w->cursor = load_relaxed(&backlog->cursor);
-        w->tail = load_relaxed(&backlog->len[inactive]);
-        w->source = destination + 1;
-        commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
-        if (port->overflow == PORT_OVERFLOW_DROP_OLDEST)
-            drop_oldest(w, port, backlog);
-        while (room && w->cursor < w->tail && flushes++ < DRAIN_FLUSHES) {
-            room = drain_some(w, port, durable, destination);
-            commit_flip(w, w->source, w->cursor, w->tail, w->out, 0, 0);
-            outbox_flush_from(w, 1);
-            commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
-            outbox_reset(w);
-        }
-        if (w->cursor == w->tail) {
-            queue_release_batch(backlog);
-            full_barrier(); /* D6: before the next look at what has been appended */
-        } else {
-            queue_park_batch(backlog, w->cursor, w->tail, 0);
-        }
-        w->source = 0;
-        commit_flip(w, 0, 0, 0, 0, 0, 0);
-    }
-    if (!queue_has_work(backlog)) {
-        store_relaxed(&port->executor_words->backlog, 0);
-        return;
-    }
-    if (room) { /* others want their turn, too */
-        ready_set(w->ready, engine_source_of_port(e, index));
-        store_relaxed(&port->executor_words->backlog, 1);
-        return;
-    }
-    /* The client rings when it has made room; it looks at this word behind its own barrier (P4). */
-    store_relaxed(&port->executor_words->backlog, 1);
-    full_barrier();
-    queue_lock(backlog, w->id);
-    uint64_t before = load_relaxed(&port->delivery_head);
-    (void)ring_has_room(port, durable, port->delivery_bytes);
-    room = load_relaxed(&port->delivery_head) != before;
-    queue_unlock(backlog);
-    if (room)
-        source_signal(e, w, engine_source_of_port(e, index));
 }

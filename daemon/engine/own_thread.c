@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/engine/detached.h"
+#include "daemon/engine/own_thread.h"
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "daemon/engine/fault.h"
 #include "daemon/engine/queue.h"
 #include "daemon/engine/urgent.h"
-#include "daemon/engine/worker.h"
 
 enum { THREAD_NONE, THREAD_BEGINS, THREAD_RUNS }; /* detached.has_thread */
 
@@ -19,65 +16,10 @@ static struct worker *slot_worker(struct engine *e, uint32_t slot)
     return e->workers[e->segment.workers_max + slot];
 }
 
-/* ---- its thread ---- */
-
-/* N2 */
-static void slot_sleep(struct worker *w, struct detached *slot, uint32_t queue)
-{
-    struct engine *e = w->engine;
-    (void)atomic_exchange_explicit(&slot->asleep, 1, memory_order_seq_cst);
-    full_barrier_after_exchange();
-    if ((load_relaxed(&w->ready[queue / 64]) >> (queue % 64) & 1) || load_relaxed(&e->stopping)) {
-        store_relaxed(&slot->asleep, 0);
-        return;
-    }
-    store_relaxed(&w->stats->value[STAT_state], WORKER_PARKED);
-    stat_add(w, STAT_parks, 1);
-    while (load_acquire(&slot->asleep))
-        (void)syscall(SYS_futex, &slot->asleep, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
-    stat_add(w, STAT_wakeups_received, 1);
-    store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
-}
-
 static void slot_wake(struct detached *slot)
 {
     if (atomic_exchange_explicit(&slot->asleep, 0, memory_order_seq_cst))
         (void)syscall(SYS_futex, &slot->asleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
-static void *slot_main(void *argument)
-{
-    struct worker *w = argument;
-    struct engine *e = w->engine;
-    uint32_t index = w->id - e->segment.workers_max, queue = e->segment.detached_first + index;
-    struct detached *slot = &e->detached[index];
-    fault_thread_enter(w);
-    /* Its maker may have been a worker, bound to a CPU; refused: it stays there. */
-    if (e->config.bind)
-        (void)e->config.bind(e->config.userdata, w->id);
-    else
-        (void)sched_setaffinity(0, sizeof(e->allowed), &e->allowed);
-    store_relaxed(&w->stats->thread, (uint32_t)syscall(SYS_gettid));
-    store_relaxed(&w->stats->cpu, UINT32_MAX);
-    store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
-    while (!load_relaxed(&e->stopping)) {
-        if (ready_clear(w->ready, queue)) { /* [CLEAR_FIRST] */
-            store_relaxed(&w->busy, 1);
-            if (owner_take(&e->sources[queue], w->id, w->id)) /* nobody else ever does */
-                worker_run_queue(w, queue);
-            store_release(&w->busy, 0);
-        } else {
-            slot_sleep(w, slot, queue);
-        }
-        if (slot->ended) {
-            slot->ended = false;
-            /* N1; read (acquire) by detached_take and by detached_runs_type */
-            store_release(&slot->taken, 0);
-        }
-    }
-    store_relaxed(&w->stats->value[STAT_state], WORKER_STOPPED);
-    fault_thread_leave(w);
-    return NULL;
 }
 
 /* One thread a slot: engine_start may look at a slot that a worker, started just before, has taken
@@ -91,15 +33,13 @@ static int slot_start(struct engine *e, uint32_t index)
                                                  memory_order_relaxed, memory_order_relaxed))
         return 0;
     struct worker *w = slot_worker(e, index);
-    int r = -pthread_create(&w->thread, NULL, slot_main, w);
-    /* read (acquire) by detached_join_all: the handle stands */
+    int r = -pthread_create(&w->thread, NULL, e->own_thread_main, w);
+    /* read (acquire) by own_thread_join_all: the handle stands */
     store_release(&slot->has_thread, r == 0 ? THREAD_RUNS : THREAD_NONE);
     return r;
 }
 
-/* ---- others ---- */
-
-int detached_take(struct worker *w, uint32_t type, uint32_t *ret_queue)
+int own_thread_take(struct worker *w, uint32_t type, uint32_t *ret_queue)
 {
     struct engine *e = w->engine;
     for (uint32_t index = 0; index < e->segment.detached_max; index++) {
@@ -113,7 +53,7 @@ int detached_take(struct worker *w, uint32_t type, uint32_t *ret_queue)
         if (r == 0 && e->started)
             r = slot_start(e, index);
         if (r < 0) {
-            detached_give_back(e, index);
+            own_thread_give_back(e, index);
             return r;
         }
         *ret_queue = e->segment.detached_first + index;
@@ -122,20 +62,20 @@ int detached_take(struct worker *w, uint32_t type, uint32_t *ret_queue)
     return -ENOSPC;
 }
 
-void detached_give_back(struct engine *e, uint32_t index)
+void own_thread_give_back(struct engine *e, uint32_t index)
 {
     store_release(&e->detached[index].taken, 0);
 }
 
-void detached_ended(struct worker *w, uint32_t index)
+void own_thread_ended(struct worker *w, uint32_t index)
 {
     if (w->is_detached)
         w->engine->detached[index].ended = true;
     else
-        detached_give_back(w->engine, index); /* before the start: there is no thread */
+        own_thread_give_back(w->engine, index); /* before the start: there is no thread */
 }
 
-void detached_signal(struct engine *e, struct worker *me, uint32_t id, uint32_t queue)
+void own_thread_signal(struct engine *e, struct worker *me, uint32_t id, uint32_t queue)
 {
     struct worker *w = e->workers[id];
     ready_set(w->ready, queue);
@@ -149,7 +89,7 @@ void detached_signal(struct engine *e, struct worker *me, uint32_t id, uint32_t 
     }
 }
 
-int detached_start_all(struct engine *e)
+int own_thread_start_all(struct engine *e)
 {
     int r = 0;
     for (uint32_t index = 0; r == 0 && index < e->segment.detached_max; index++)
@@ -160,7 +100,7 @@ int detached_start_all(struct engine *e)
 }
 
 /* A thread that ends may have made another one before. */
-void detached_join_all(struct engine *e)
+void own_thread_join_all(struct engine *e)
 {
     bool found;
     do {
@@ -177,7 +117,7 @@ void detached_join_all(struct engine *e)
     } while (found);
 }
 
-bool detached_runs_type(struct engine *e, uint32_t type)
+bool own_thread_runs_type(struct engine *e, uint32_t type)
 {
     for (uint32_t index = 0; index < e->segment.detached_max; index++)
         if (load_acquire(&e->detached[index].taken) == type)

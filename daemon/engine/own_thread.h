@@ -8,7 +8,7 @@
  *
  * Threads: take, give_back by whoever spawns; signal by whoever has appended; ended by the slot's
  * thread (before the start, the control thread);
- * start and join by the control thread.
+ * start and join by the control thread. What the thread does is own_thread_main.h's.
  *
  * N1  `taken` is 0 or the type of the one actor that has the slot, from before its queue can have
  *     anything until its thread is behind the run that ended it [FREE_EARLY].
@@ -24,14 +24,14 @@
 
 /* A free slot for an actor of this type, with its thread. -ENOSPC: all are taken; -ENOENT: the type
  * is going; -EAGAIN: no thread to be had. */
-int detached_take(struct worker *w, uint32_t type, uint32_t *ret_queue);
-void detached_give_back(struct engine *engine, uint32_t slot);
-void detached_ended(struct worker *w, uint32_t slot);
+int own_thread_take(struct worker *w, uint32_t type, uint32_t *ret_queue);
+void own_thread_give_back(struct engine *engine, uint32_t slot);
+void own_thread_ended(struct worker *w, uint32_t slot);
 /* The queue of the detached id has got work. */
-void detached_signal(struct engine *engine, struct worker *me, uint32_t id, uint32_t queue);
+void own_thread_signal(struct engine *engine, struct worker *me, uint32_t id, uint32_t queue);
 /* Threads for the slots that have an actor or messages (engine_start). */
-int detached_start_all(struct engine *engine);
+int own_thread_start_all(struct engine *engine);
 /* `stopping` is set: wakes them and waits for their ends. */
-void detached_join_all(struct engine *engine);
+void own_thread_join_all(struct engine *engine);
 /* N3 */
-bool detached_runs_type(struct engine *engine, uint32_t type);
+bool own_thread_runs_type(struct engine *engine, uint32_t type);

@@ -6,11 +6,9 @@
  * Each worker has a queue for that, its aside queue. The two queues exchange buffers: the aside
  * queue gets the one with the record that is being run, which so stays where the handler has it, as
  * a batch of this one record; the queue gets an empty one with a copy of what was behind it. What
- * comes for the actor through its queue is passed on to the aside queue, in order, until that has
- * been worked off.
+ * comes for the actor through its queue takes a detour (detour.h, with the rule A4).
  *
- * Threads: aside_set() by the control thread, with the worker held (hold.h) and so in its name;
- * aside_look() by whoever runs the record.
+ * Threads: the control thread, with the worker held (hold.h) and so in its name.
  *
  * A1  What the running handler has done is its own and not committed: it has sent nothing behind
  *     the batch, spawned nobody, and its actor's state is not kept in the segment; else its worker
@@ -21,10 +19,6 @@
  *     behind it finds none.
  * A3  Out of the loop: the held worker's next commit is a flip in full (out_wanted = 0), whatever
  *     the handler was called from, and reads all that it names from memory.
- * A4  An actor that is set aside is run from the aside queue alone.  Records for it that the runner
- *     of its own queue meets are sent on.  It comes back when that runner, with nothing of that in
- *     its outbox, takes the aside queue and finds it empty: then all that it had sent on has been
- *     run, and nobody else sends any.
  * A5  After a crash it is known from the aside queue's first record who is set aside.
  * A6  The aside queue is empty, but who it was for has had no message since, and so has not come
  *     back: that is done here, if nobody who runs its own queue may have something for it in an
@@ -50,19 +44,9 @@
 /* The worker runs a handler of `actor`, and has for long. 0; -EAGAIN: not at this moment, or not as
  * things stand (A1); -ETIMEDOUT, -ENOTSUP: of hold_begin(); -EBUSY: its aside queue is in use.
  * *reterr_text says which. */
-int aside_set(struct engine *engine, uint32_t worker, actor_ref actor, uint64_t timeout_ns,
-              const char **reterr_text);
-
-/* A record for an actor that is set aside, from the batch that runs: is it to be run here and now?
- * False: sent on, or a dead letter; to be committed. */
-enum aside_verdict { ASIDE_RUN, ASIDE_SEND_ON, ASIDE_FULL };
-enum aside_verdict aside_look(struct worker *w, struct actor *actor, actor_ref ref);
-/* A port refuses at once what would be refused further on: what waits for it there is at its limit.
- * A hint: nobody's lock is held. */
-bool aside_is_full(const struct engine *engine, actor_ref ref);
-/* Sends it on. */
-void aside_send_on(struct worker *w, const struct envelope *envelope, actor_ref ref);
+int set_aside_actor(struct engine *engine, uint32_t worker, actor_ref actor, uint64_t timeout_ns,
+                    const char **reterr_text);
 
 /* A2, from a record that carries it; A5. */
-void aside_redo(struct engine *engine, const struct segment_commit *slot);
-void aside_rebuild(struct engine *engine);
+void set_aside_redo(struct engine *engine, const struct segment_commit *slot);
+void set_aside_rebuild(struct engine *engine);

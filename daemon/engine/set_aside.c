@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/engine/aside.h"
+#include "daemon/engine/set_aside.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "daemon/engine/commit.h"
+#include "daemon/engine/detour.h"
+#include "daemon/engine/flush.h"
 #include "daemon/engine/hold.h"
 #include "daemon/engine/outbox.h"
 #include "daemon/engine/port.h"
@@ -13,74 +15,8 @@
 #include "daemon/engine/urgent.h"
 #include "daemon/engine/wake.h"
 
-/* The aside queue of this actor; NO_QUEUE: it has none. */
-static uint32_t queue_of(const struct engine *e, actor_ref ref)
-{
-    for (uint32_t i = 0; i < e->segment.workers_max; i++)
-        if (load_relaxed(&e->aside[i]) == ref)
-            return e->segment.aside_first + i;
-    return NO_QUEUE;
-}
-
-static void kind_set(struct actor *actor, enum actor_kind kind)
-{
-    uint64_t key = load_relaxed(&actor->key);
-    store_release(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key),
-                                         actor_key_type(key), kind));
-}
-
-/* ---- records for who is set aside ---- */
-
-/* A4 */
-static bool come_back(struct worker *w, struct actor *actor, uint32_t aside)
-{
-    struct engine *e = w->engine;
-    if (w->sent_aside)
-        return false;
-    uint64_t own = load_acquire(&e->sources[aside].own);
-    if (own_is_running(own) || !owner_take(&e->sources[aside], own_worker(own), w->id))
-        return false;
-    bool empty = !queue_has_work(&e->segment.queues[aside]);
-    if (empty) {
-        store_relaxed(&e->aside[aside - e->segment.aside_first], 0);
-        kind_set(actor, w->actor_states[actor - w->actors] ? ACTOR_LIVE : ACTOR_NEW);
-    }
-    owner_release(&e->sources[aside], own_worker(own));
-    full_barrier();
-    if (!empty)
-        source_signal(e, w, aside); /* its bit may have been taken in vain meanwhile */
-    return empty;
-}
-
-enum aside_verdict aside_look(struct worker *w, struct actor *actor, actor_ref ref)
-{
-    uint32_t aside = queue_of(w->engine, ref);
-    if (w->queue == aside)
-        return ASIDE_RUN;
-    if (come_back(w, actor, aside))
-        return ASIDE_RUN;
-    return outbox_look_for_room(w, aside) ? ASIDE_SEND_ON : ASIDE_FULL;
-}
-
-bool aside_is_full(const struct engine *e, actor_ref ref)
-{
-    uint32_t aside = queue_of(e, ref);
-    return aside != NO_QUEUE &&
-           queue_backlog_bytes(&e->segment.queues[aside]) > e->segment.header->limit_bytes;
-}
-
-void aside_send_on(struct worker *w, const struct envelope *envelope, actor_ref ref)
-{
-    uint64_t size = envelope_record_size(envelope);
-    memcpy(outbox_append(w, queue_of(w->engine, ref), size), envelope, size);
-    w->sent_aside = true;
-    stat_add(w, STAT_passed_aside, 1);
-}
-
-/* ---- setting aside ---- */
-
 /* A2.  The words that two queues have behind the exchange; who runs them is one and the same. */
-void aside_redo(struct engine *e, const struct segment_commit *slot)
+void set_aside_redo(struct engine *e, const struct segment_commit *slot)
 {
     struct segment_queue *queue = &e->segment.queues[slot->redo],
                          *aside = &e->segment.queues[slot->source - 1];
@@ -160,7 +96,7 @@ static bool last_one_back(struct engine *e, struct worker *w, uint32_t queue_id)
     if (held ? w->sent_aside
              : own_is_running(own) || !owner_take(&e->sources[its], own_worker(own), w->id))
         return false;
-    kind_set(actor, w->actor_states[actor - w->actors] ? ACTOR_LIVE : ACTOR_NEW);
+    detour_kind_set(actor, w->actor_states[actor - w->actors] ? ACTOR_LIVE : ACTOR_NEW);
     if (!held) {
         owner_release(&e->sources[its], own_worker(own));
         full_barrier();
@@ -202,7 +138,7 @@ static void flush_committed(struct engine *e, struct worker *w, const struct stu
         return;
     w->recovering = true; /* nobody is told here: the control thread does */
     w->out = committed;
-    outbox_flush_from(w, 1);
+    flush_from(w, 1);
     w->recovering = false;
     /* B2: before any of it is overwritten */
     commit_flip(w, w->source, stuck->cursor, stuck->tail, 0, 0, 0);
@@ -242,7 +178,7 @@ static void exchange(struct engine *e, struct worker *w, const struct stuck *stu
     commit_aside(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, stuck->queue_id, rest,
                  with_record, empty);
     INJECT(ASIDE);
-    aside_redo(e, w->slot);
+    set_aside_redo(e, w->slot);
     w->wrap = 0;
     commit_flip(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, 0, 0);
     INJECT(ASIDE);
@@ -283,8 +219,8 @@ static void give_away(struct engine *e, uint32_t id)
     }
 }
 
-int aside_set(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns,
-              const char **reterr_text)
+int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns,
+                    const char **reterr_text)
 {
     struct worker *w = e->workers[id];
     struct stuck stuck;
@@ -320,7 +256,7 @@ int aside_set(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns,
     flush_committed(e, w, &stuck);
     exchange(e, w, &stuck);
     store_relaxed(&e->aside[id], ref);
-    kind_set(stuck.actor, ACTOR_ASIDE); /* release: before anybody can run the queue */
+    detour_kind_set(stuck.actor, ACTOR_ASIDE); /* release: before anybody can run the queue */
     w->source = aside + 1;
     w->queue = aside;
     w->key_live = actor_key(0, aside, 0, ACTOR_LIVE);
@@ -341,7 +277,7 @@ int aside_set(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns,
 }
 
 /* A5 */
-void aside_rebuild(struct engine *e)
+void set_aside_rebuild(struct engine *e)
 {
     const struct segment *s = &e->segment;
     for (uint32_t i = 0; i < s->workers_max; i++) {
@@ -364,6 +300,6 @@ void aside_rebuild(struct engine *e)
             actor_key_kind(key) != ACTOR_NEW)
             continue; /* it has ended: dead letters */
         store_relaxed(&e->aside[i], ref);
-        kind_set(actor, ACTOR_ASIDE);
+        detour_kind_set(actor, ACTOR_ASIDE);
     }
 }

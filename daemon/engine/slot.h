@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The word of an actor's slot in the segment: {generation, type, state}. It is stored last when an
+ * actor comes, and first when it goes. Any thread.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "proto/segment_layout.h"
+
+static inline uint64_t slot_word(uint32_t generation, uint32_t type, enum actor_slot_state state)
+{
+    return (uint64_t)generation << 32 | (uint64_t)type << 16 | state;
+}
+static inline uint32_t slot_word_generation(uint64_t word)
+{
+    return (uint32_t)(word >> 32);
+}
+static inline uint32_t slot_word_type(uint64_t word)
+{
+    return (word >> 16) & 0xffff;
+}
+static inline enum actor_slot_state slot_word_state(uint64_t word)
+{
+    return (enum actor_slot_state)(word & 0xff);
+}
+static inline uint32_t slot_generation_next(uint32_t generation)
+{
+    return generation == UINT32_MAX ? 1 : generation + 1;
+}
