@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of message ids; see names.h.  What asks the service is in lookup.c. */
+/* The table of message ids; see names.h.  What asks the service is in message.c. */
 #include "client-lib/src/names.h"
 
 #include <stdlib.h>

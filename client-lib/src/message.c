@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Message types: the id of one that the caller describes, the description of one by its name.
+ * Any thread. */
+#include <errno.h>
+#include <string.h>
+
+#include "client-lib/src/admin_call.h"
+
+static int message_check_type(const struct odeon_message_type *type)
+{
+    int r;
+
+    if (!type || type->struct_size < offsetof(struct odeon_message_type, id))
+        return error_set_literal(
+            -EINVAL, "message type: no description was given, or struct_size is not set");
+    r = admin_check_name("message type", type->name);
+    if (r < 0)
+        return r;
+    if (type->fields && strnlen(type->fields, ODEON_FIELDS_MAX + 1) > ODEON_FIELDS_MAX)
+        return error_set(-EINVAL, "message type %s: its fields take more than %d bytes as written",
+                         type->name, ODEON_FIELDS_MAX);
+    if (type->size > ODEON_PAYLOAD_MAX)
+        return error_set(-EMSGSIZE, "message type %s: %u bytes, at most %d can be sent", type->name,
+                         type->size, ODEON_PAYLOAD_MAX);
+    return 0;
+}
+
+static int message_fill_id(const struct admin_call *call, void *ret_id, const Odeon__Reply *reply)
+{
+    const Odeon__MessageTypeIntern *asked = call->body;
+    uint32_t id = reply->message_type->id;
+
+    if (id == 0 || id > UINT16_MAX)
+        return error_set(-EPROTO, "the service gave message type %s the impossible id %u",
+                         asked->type->name, id);
+    *(uint32_t *)ret_id = id;
+    return 0;
+}
+
+/* The first time: a round trip. */
+static int message_intern(struct odeon_client *client, const struct odeon_message_type *type,
+                          uint32_t *ret_id)
+{
+    Odeon__MessageType described = ODEON__MESSAGE_TYPE__INIT;
+    Odeon__MessageTypeIntern body = ODEON__MESSAGE_TYPE_INTERN__INIT;
+
+    described.name = admin_string(type->name);
+    described.version = type->version;
+    described.size = type->size;
+    described.tail = type->has_tail != 0;
+    described.fields = admin_string(type->fields);
+    body.type = &described;
+    return admin_call(client,
+                      &(struct admin_call){ .request = ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN,
+                                            .body = &body,
+                                            .reply = ODEON__REPLY__BODY_MESSAGE_TYPE,
+                                            .ret = ret_id,
+                                            .fill = message_fill_id });
+}
+
+int odeon_message_id(struct odeon_client *client, const struct odeon_message_type *type,
+                     uint32_t *ret_id)
+{
+    uint32_t id;
+    int r = client_check(client);
+
+    if (r == 0)
+        r = message_check_type(type);
+    if (r == 0 && !ret_id)
+        r = error_set_literal(-EINVAL, "odeon_message_id: no place for the id");
+    if (r < 0)
+        return r;
+    id = names_find(&client->names, type);
+    if (id == 0) {
+        r = message_intern(client, type, &id);
+        if (r < 0)
+            return r;
+        names_add(&client->names, type, id);
+    }
+    *ret_id = id;
+    return 0;
+}
+
+static int message_fill_info(const struct admin_call *call, void *result, const Odeon__Reply *reply)
+{
+    const Odeon__MessageType *from = reply->message_type;
+    struct odeon_message_info *info = result;
+
+    (void)call;
+    *info = (struct odeon_message_info){
+        .struct_size = sizeof(*info),
+        .id = from->id,
+        .version = from->version,
+        .size = from->size,
+        .has_tail = from->tail,
+        .name = arena_string(info, from->name),
+        .fields = arena_string(info, from->fields),
+    };
+    return 0;
+}
+
+int odeon_admin_message_find(struct odeon_client *client, const char *name, uint32_t version,
+                             struct odeon_message_info **ret)
+{
+    Odeon__MessageTypeFind body = ODEON__MESSAGE_TYPE_FIND__INIT;
+    int r = admin_check_given("odeon_admin_message_find", name);
+
+    if (r < 0)
+        return r;
+    body.name = admin_string(name);
+    body.version = version;
+    return admin_call(client,
+                      &(struct admin_call){ .request = ODEON__REQUEST__BODY_MESSAGE_TYPE_FIND,
+                                            .body = &body,
+                                            .reply = ODEON__REPLY__BODY_MESSAGE_TYPE,
+                                            .size = sizeof(struct odeon_message_info),
+                                            .ret = ret,
+                                            .fill = message_fill_info });
+}
