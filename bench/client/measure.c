@@ -33,7 +33,7 @@ static int measure_wait_for(struct bench_session *session, uint32_t type, size_t
                             int64_t limit_ns, struct odeon_delivery *ret)
 {
     for (;;) {
-        int r = odeon_receive_wait(session->port, ret, limit_ns);
+        int r = odeon_port_receive_wait(session->port, ret, limit_ns);
         if (r == 0 || r == -ETIMEDOUT)
             return bench_error(BENCH_FAILED, "no answer in time; more time with --timeout");
         if (r < 0)
@@ -42,7 +42,7 @@ static int measure_wait_for(struct bench_session *session, uint32_t type, size_t
             return 0;
         if (ret->type == ODEON_MSG_REFUSAL)
             return measure_refused(ret);
-        odeon_release(session->port);
+        odeon_port_release(session->port);
     }
 }
 
@@ -60,8 +60,8 @@ int bench_measure_driver(struct bench_session *session, const struct bench_optio
     int r = bench_session_spawn(session, options, type, &driver);
     if (r != 0)
         return r;
-    r = odeon_post_wait(session->port, driver, session->id_run, &run, sizeof(run),
-                        measure_timeout_ns(options));
+    r = odeon_port_post_wait(session->port, driver, session->id_run, &run, sizeof(run),
+                             measure_timeout_ns(options));
     if (r < 0)
         return bench_error(BENCH_FAILED, "cannot start %s: %s", type, odeon_error_text());
     r = measure_wait_for(session, session->id_result, sizeof(result), measure_timeout_ns(options),
@@ -69,7 +69,7 @@ int bench_measure_driver(struct bench_session *session, const struct bench_optio
     if (r != 0)
         return r;
     memcpy(&result, delivery.data, sizeof(result));
-    odeon_release(session->port);
+    odeon_port_release(session->port);
     if (result.error != 0)
         return bench_error(BENCH_FAILED, "%s: %.*s (error %" PRId64 ")", options->name,
                            (int)sizeof(result.what), result.what, result.error);
@@ -83,21 +83,21 @@ static int measure_post_numbers(struct bench_session *session, odeon_ref sink, u
 {
     for (uint64_t i = 0; i < count;) {
         struct bench_post *post =
-            odeon_reserve(session->port, sink, session->id_post, sizeof(*post));
+            odeon_port_reserve(session->port, sink, session->id_post, sizeof(*post));
         if (post != NULL) {
             post->sequence = from + i++;
             continue;
         }
         if (errno != EAGAIN)
             return bench_error(BENCH_FAILED, "cannot post: %s", odeon_error_text());
-        odeon_commit(session->port); /* what is reserved takes room, too */
+        odeon_port_commit(session->port); /* what is reserved takes room, too */
         if (bench_now_ns() > deadline_ns)
             return bench_error(BENCH_FAILED, "the ring stays full; more time with --timeout");
 #if defined(__x86_64__)
         __builtin_ia32_pause();
 #endif
     }
-    odeon_commit(session->port);
+    odeon_port_commit(session->port);
     return 0;
 }
 
@@ -120,8 +120,8 @@ int bench_measure_post(struct bench_session *session, const struct bench_options
                                  deadline_ns);
     if (r != 0)
         return r;
-    r = odeon_call(session->port, sink, session->id_sink_get, NULL, 0, measure_timeout_ns(options),
-                   &delivery);
+    r = odeon_port_call(session->port, sink, session->id_sink_get, NULL, 0,
+                        measure_timeout_ns(options), &delivery);
     uint64_t elapsed_ns = bench_now_ns() - begin_ns;
     if (r != ODEON_CALL_REPLY)
         return r == ODEON_CALL_REFUSED
@@ -131,8 +131,9 @@ int bench_measure_post(struct bench_session *session, const struct bench_options
         return bench_error(BENCH_FAILED, "the sink answers with message type %u of %u bytes",
                            delivery.type, delivery.size);
     memcpy(&value, delivery.data, sizeof(value));
-    odeon_release(session->port);
-    odeon_post_wait(session->port, sink, session->id_quit, NULL, 0, measure_timeout_ns(options));
+    odeon_port_release(session->port);
+    odeon_port_post_wait(session->port, sink, session->id_quit, NULL, 0,
+                         measure_timeout_ns(options));
     if (value.count != n || value.out_of_order != 0)
         return bench_error(BENCH_FAILED,
                            "%" PRIu64 " posted, %" PRIu64 " counted, %" PRIu64 " out of order", n,
@@ -169,11 +170,11 @@ static int measure_round_trip(struct bench_session *session, odeon_ref echo, uin
     struct bench_post answer;
     struct odeon_delivery delivery;
 
-    int r = odeon_post(session->port, echo, session->id_post, &post, sizeof(post));
+    int r = odeon_port_post(session->port, echo, session->id_post, &post, sizeof(post));
     if (r < 0)
         return bench_error(BENCH_FAILED, "cannot post: %s", odeon_error_text());
     uint64_t deadline_ns = 0;
-    for (unsigned i = 1; (r = odeon_receive(session->port, &delivery)) == 0; i++) {
+    for (unsigned i = 1; (r = odeon_port_receive(session->port, &delivery)) == 0; i++) {
         if (i % 65536 != 0)
             continue;
         if (deadline_ns == 0)
@@ -189,7 +190,7 @@ static int measure_round_trip(struct bench_session *session, odeon_ref echo, uin
         return bench_error(BENCH_FAILED, "the echo answers with message type %u of %u bytes",
                            delivery.type, delivery.size);
     memcpy(&answer, delivery.data, sizeof(answer));
-    odeon_release(session->port);
+    odeon_port_release(session->port);
     return answer.sequence == number ? 0 : bench_error(BENCH_FAILED, "an answer out of order");
 }
 
@@ -217,8 +218,8 @@ int bench_measure_roundtrip(struct bench_session *session, const struct bench_op
     }
     if (r == 0) {
         measure_figure_from_times(times, n, last_ns - begin_ns, ret);
-        odeon_post_wait(session->port, echo, session->id_quit, NULL, 0,
-                        measure_timeout_ns(options));
+        odeon_port_post_wait(session->port, echo, session->id_quit, NULL, 0,
+                             measure_timeout_ns(options));
     }
     free(times);
     return r;
@@ -235,7 +236,7 @@ static int measure_wake_once(struct bench_session *session, const struct bench_o
                                   .tv_nsec = options->pause_us % 1000000 * 1000 },
               NULL);
     struct bench_wake wake = { .posted_ns = bench_now_ns() };
-    int r = odeon_post(session->port, sleeper, session->id_wake, &wake, sizeof(wake));
+    int r = odeon_port_post(session->port, sleeper, session->id_wake, &wake, sizeof(wake));
     if (r < 0)
         return bench_error(BENCH_FAILED, "cannot post: %s", odeon_error_text());
     r = measure_wait_for(session, session->id_woken, sizeof(woken), measure_timeout_ns(options),
@@ -243,7 +244,7 @@ static int measure_wake_once(struct bench_session *session, const struct bench_o
     if (r != 0)
         return r;
     memcpy(&woken, delivery.data, sizeof(woken));
-    odeon_release(session->port);
+    odeon_port_release(session->port);
     *ret_ns = woken.after_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)woken.after_ns;
     return 0;
 }
@@ -266,8 +267,8 @@ int bench_measure_wake(struct bench_session *session, const struct bench_options
     }
     if (r == 0) {
         measure_figure_from_times(times, n, sum_ns, ret);
-        odeon_post_wait(session->port, sleeper, session->id_quit, NULL, 0,
-                        measure_timeout_ns(options));
+        odeon_port_post_wait(session->port, sleeper, session->id_quit, NULL, 0,
+                             measure_timeout_ns(options));
     }
     free(times);
     return r;

@@ -55,15 +55,15 @@ static int session_find_messages(struct bench_session *session)
 int bench_session_open(struct bench_session *session, const struct bench_options *options)
 {
     *session = (struct bench_session){ .client = NULL };
-    int r = odeon_connect(options->socket, "odeon-bench", &session->client);
+    int r = odeon_client_connect(options->socket, "odeon-bench", &session->client);
     if (r < 0)
         return bench_error(BENCH_UNREACHABLE, "%s", odeon_error_text());
     struct odeon_status *status = NULL;
-    r = odeon_admin_status(session->client, &status);
+    r = odeon_service_status(session->client, &status);
     if (r < 0)
         return bench_error(BENCH_FAILED, "cannot ask for the status: %s", odeon_error_text());
     session->workers = status->workers;
-    odeon_free(status);
+    odeon_result_free(status);
     r = odeon_port_open(session->client, NULL, &session->port);
     if (r < 0)
         return bench_error(BENCH_FAILED, "cannot open a port: %s", odeon_error_text());
@@ -74,19 +74,19 @@ void bench_session_close(struct bench_session *session)
 {
     if (session->port != NULL)
         session->port = odeon_port_close(session->port);
-    session->client = odeon_disconnect(session->client);
+    session->client = odeon_client_disconnect(session->client);
 }
 
 int bench_session_spawn(struct bench_session *session, const struct bench_options *options,
                         const char *type, odeon_ref *ret_ref)
 {
-    int r = odeon_spawn(session->client, type, NULL, NULL, 0, ret_ref);
+    int r = odeon_actor_spawn(session->client, type, NULL, NULL, 0, ret_ref);
     if (r == -ENOENT) {
         r = odeon_plugin_load(session->client, options->plugin);
         if (r < 0)
             return bench_error(BENCH_FAILED, "cannot load %s: %s", options->plugin,
                                odeon_error_text());
-        r = odeon_spawn(session->client, type, NULL, NULL, 0, ret_ref);
+        r = odeon_actor_spawn(session->client, type, NULL, NULL, 0, ret_ref);
     }
     if (r < 0)
         return bench_error(r == -ENOENT ? BENCH_USAGE : BENCH_FAILED, "no actor of type %s: %s",

@@ -27,7 +27,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <odeon/admin.h>
-#include <odeon/client.h>
 #include <odeon/stats.h>
 #include <signal.h>
 #include <stdio.h>
@@ -138,7 +137,7 @@ static struct odeon_client *main_service_connect(void)
 
     for (uint64_t end = main_now_ns() + PATIENCE_S * UINT64_C(1000000000); main_now_ns() < end;
          main_pause_us(5000))
-        if (odeon_connect(socket_path, "bench-restart", &client) == 0)
+        if (odeon_client_connect(socket_path, "bench-restart", &client) == 0)
             return client;
     main_give_up("the service does not come up");
 }
@@ -181,8 +180,8 @@ static void main_queue_up(struct odeon_port *port, odeon_ref gate, uint32_t type
     for (uint64_t i = 0; i < n; i++) {
         struct gate_message message = { .n = i };
 
-        if (odeon_post_wait(port, gate, type, &message, sizeof(message),
-                            PATIENCE_S * INT64_C(1000000000)) < 0)
+        if (odeon_port_post_wait(port, gate, type, &message, sizeof(message),
+                                 PATIENCE_S * INT64_C(1000000000)) < 0)
             main_give_up("posting");
     }
 }
@@ -306,8 +305,7 @@ int main(int argc, char **argv)
     snprintf(args.page, sizeof(args.page), "%s", page_path);
     if (odeon_plugin_load(client, GATE_PLUGIN) < 0 ||
         odeon_message_id(client, odeon_message_of(gate_message), &type) < 0 ||
-        odeon_admin_actor_spawn(client, "gate_actor", NULL, &args, sizeof(args), &where, &gate) <
-            0 ||
+        odeon_actor_spawn_at(client, "gate_actor", NULL, &args, sizeof(args), &where, &gate) < 0 ||
         odeon_port_open(client, NULL, &port) < 0 || odeon_stats_open(stats_path, &stats) < 0)
         main_give_up("setting up");
     for (unsigned i = 0; i < rounds; i++) {
@@ -316,6 +314,6 @@ int main(int argc, char **argv)
     }
     main_rounds_print(round, rounds, n);
     odeon_stats_close(stats);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     return EXIT_SUCCESS;
 }

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
         return 2;
     }
     for (long i = 0; i < n && code == 0; i++)
-        if (odeon_connect(argv[1], "odeon-idle", &clients[i]) < 0 ||
+        if (odeon_client_connect(argv[1], "odeon-idle", &clients[i]) < 0 ||
             odeon_port_open(clients[i], NULL, &ports[i]) < 0)
             code = 1;
     if (code == 0) {
@@ -46,6 +46,6 @@ int main(int argc, char **argv)
     if (code != 0)
         fprintf(stderr, "odeon-idle: %s\n", odeon_error_text());
     for (long i = 0; i < n; i++)
-        odeon_disconnect(clients[i]);
+        odeon_client_disconnect(clients[i]);
     return code;
 }

@@ -112,10 +112,11 @@ int ctl_connect(struct ctl *ctl)
 
     if (ctl->client)
         return 0;
-    r = odeon_connect(path, "odeonctl", &ctl->client);
+    r = odeon_client_connect(path, "odeonctl", &ctl->client);
     switch (-r) {
     case 0:
-        return odeon_set_patience(ctl->client, 0); /* a person at a terminal is told at once */
+        return odeon_client_set_patience(ctl->client,
+                                         0); /* a person at a terminal is told at once */
     case ENOENT:
         return ctl_fail(ctl, CTL_UNREACHABLE,
                         "cannot reach the service: there is no socket %s. Start odeond, or name "
@@ -158,7 +159,7 @@ int ctl_ref_find(struct ctl *ctl, const char *text, odeon_ref *ret_ref)
                         "odeonctl actor list",
                         text);
     }
-    r = odeon_lookup(ctl->client, text, ret_ref);
+    r = odeon_actor_find(ctl->client, text, ret_ref);
     if (r == -ENOENT)
         return ctl_fail(ctl, CTL_REFUSED,
                         "%s: no actor has this name. See odeonctl actor list; a reference is "
@@ -181,7 +182,7 @@ int ctl_run(int argc, char **argv, FILE *out, FILE *err, bool terminal)
     code = command_parse(&ctl, argc, argv, &finished);
     if (!code && !finished)
         code = ctl.command->run(&ctl);
-    ctl.client = odeon_disconnect(ctl.client);
+    ctl.client = odeon_client_disconnect(ctl.client);
     free(words);
     if (fflush(out) == EOF || ferror(out)) {
         int lost = ctl_fail(&ctl, CTL_REFUSED,

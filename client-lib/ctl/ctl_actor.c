@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ACTOR_ARGS_MAX = 232 }; /* as odeon_spawn() says */
+enum { ACTOR_ARGS_MAX = 232 }; /* as odeon_actor_spawn() says */
 
 /* A number that may be missing: the service says UINT32_MAX then. */
 static struct cell actor_number(uint32_t number)
@@ -35,7 +35,7 @@ static char *actor_nearest_type(struct ctl *ctl, const char *name)
     struct suggestion near;
     char *best = NULL;
 
-    if (odeon_admin_type_list(ctl->client, 0, 0, &list) < 0)
+    if (odeon_type_list(ctl->client, 0, 0, &list) < 0)
         return NULL;
     suggestion_init(&near, name);
     for (size_t i = 0; i < list->n; i++)
@@ -75,7 +75,7 @@ int ctl_actor_list(struct ctl *ctl)
         { "KIND", "kind", false },
     };
     struct listing_source source = { .what = "cannot list the actors",
-                                     .fetch = odeon_admin_actor_list,
+                                     .fetch = odeon_actor_list,
                                      .filter = ctl->option[OPTION_TYPE],
                                      .row_size = sizeof(struct odeon_actor_info),
                                      .add = actor_add };
@@ -96,7 +96,7 @@ int ctl_actor_show(struct ctl *ctl)
     if (code)
         return code;
     by_ref = ctl_ref_parse(which, &ref);
-    r = odeon_admin_actor_show(ctl->client, ref, by_ref ? NULL : which, &d);
+    r = odeon_actor_show(ctl->client, ref, by_ref ? NULL : which, &d);
     if (r == -ENOENT && !by_ref)
         return ctl_fail(ctl, CTL_REFUSED,
                         "%s: no actor has this name. See odeonctl actor list; a reference is "
@@ -119,7 +119,7 @@ int ctl_actor_show(struct ctl *ctl)
     properties_add(&p, "Spawned by", "spawned_by", CELL_REF(d->actor.spawned_by));
     properties_add(&p, "State size", "state_size", CELL_NUMBER(d->state_size));
     properties_add(&p, "Accepts", "accepts", CELL_LIST(d->accepts, d->n_accepts));
-    odeon_free(d);
+    odeon_result_free(d);
     return properties_end(&p);
 }
 
@@ -226,7 +226,7 @@ int ctl_actor_spawn(struct ctl *ctl)
         code = ctl_connect(ctl);
     if (code)
         return code;
-    r = odeon_admin_actor_spawn(ctl->client, type, name, size ? args : NULL, size, &where, &ref);
+    r = odeon_actor_spawn_at(ctl->client, type, name, size ? args : NULL, size, &where, &ref);
     if (r < 0)
         return actor_fail_spawn(ctl, r, type);
     actor_print_ref(ctl, ref);
@@ -243,7 +243,7 @@ static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref,
     char *list = NULL;
     int code;
 
-    if (odeon_admin_actor_show(ctl->client, ref, NULL, &d) < 0)
+    if (odeon_actor_show(ctl->client, ref, NULL, &d) < 0)
         return ctl_fail(ctl, CTL_REFUSED,
                         "cannot send to %s: %s '%s'. See what odeonctl actor show says it accepts",
                         which, why, message);
@@ -256,7 +256,7 @@ static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref,
                     why, message, near.best ? "Did you mean " : "", near.best ? near.best : "",
                     near.best ? "? " : "", list ? list : "?");
     free(list);
-    odeon_free(d);
+    odeon_result_free(d);
     return code;
 }
 
@@ -315,7 +315,7 @@ int ctl_actor_send(struct ctl *ctl)
         code = ctl_ref_find(ctl, which, &ref);
     if (code)
         return code;
-    r = odeon_admin_message_find(ctl->client, message, 0, &info);
+    r = odeon_message_find(ctl->client, message, 0, &info);
     if (r == -ENOENT)
         return actor_fail_message(ctl, which, ref, message, "there is no message");
     if (r < 0)
@@ -323,7 +323,7 @@ int ctl_actor_send(struct ctl *ctl)
 
     code = actor_make_payload(ctl, info, &payload, &size);
     if (!code) {
-        r = odeon_admin_actor_send(ctl->client, ref, message, payload, size);
+        r = odeon_actor_send(ctl->client, ref, message, payload, size);
         if (r == -EOPNOTSUPP)
             code = actor_fail_message(ctl, which, ref, message, "it does not accept");
         else if (r < 0)
@@ -332,7 +332,7 @@ int ctl_actor_send(struct ctl *ctl)
             actor_print_sent(ctl, ref, message, size);
     }
     free(payload);
-    odeon_free(info);
+    odeon_result_free(info);
     return code;
 }
 
@@ -361,7 +361,7 @@ int ctl_actor_stop(struct ctl *ctl)
         code = ctl_ref_find(ctl, ctl->words[0], &ref);
     if (code)
         return code;
-    r = odeon_admin_actor_stop(ctl->client, ref, ways[way].how);
+    r = odeon_actor_stop(ctl->client, ref, ways[way].how);
     if (r < 0)
         return actor_fail(ctl, r, "stop", ctl->words[0]);
 

@@ -11,7 +11,7 @@ static int client_fetch(struct odeon_client *client, const char *filter, uint64_
                         uint32_t rows, struct odeon_list **ret)
 {
     (void)filter;
-    return odeon_admin_client_list(client, after, rows, ret);
+    return odeon_client_list(client, after, rows, ret);
 }
 
 static void client_add(struct listing *listing, const void *row)
@@ -73,7 +73,7 @@ static int client_get(struct ctl *ctl, struct odeon_client_detail **ret)
         code = ctl_connect(ctl);
     if (code)
         return code;
-    r = odeon_admin_client_show(ctl->client, id, ret);
+    r = odeon_client_show(ctl->client, id, ret);
     return r < 0 ? ctl_refuse(ctl, r, "cannot show the client") : 0;
 }
 
@@ -136,7 +136,7 @@ int ctl_client_show(struct ctl *ctl)
         return code;
     if (ctl->json) {
         ctl_client_print_json(ctl, d);
-        odeon_free(d);
+        odeon_result_free(d);
         return 0;
     }
     if (ctl->legend)
@@ -155,7 +155,7 @@ int ctl_client_show(struct ctl *ctl)
                                      u->unlimited ? CELL_NONE : CELL_SHOWN(u->limit, limit) });
     }
     code = listing_end(&list, false, 0);
-    odeon_free(d);
+    odeon_result_free(d);
     return code;
 }
 
@@ -168,6 +168,6 @@ int ctl_client_kick(struct ctl *ctl)
         code = ctl_connect(ctl);
     if (code)
         return code;
-    r = odeon_admin_client_kick(ctl->client, id);
+    r = odeon_client_kick(ctl->client, id);
     return r < 0 ? ctl_refuse(ctl, r, "cannot end the client's connection") : 0;
 }

@@ -42,7 +42,7 @@ static int ctl_dlq_letters_fetch(struct odeon_client *client, const char *filter
                                  uint32_t rows, struct odeon_list **ret)
 {
     (void)filter;
-    return odeon_admin_dead_letter_list(client, after, rows, ret);
+    return odeon_dead_letter_list(client, after, rows, ret);
 }
 
 int ctl_dlq_list(struct ctl *ctl)
@@ -88,7 +88,7 @@ int ctl_dlq_show(struct ctl *ctl)
     code = ctl_connect(ctl);
     if (code)
         return code;
-    r = odeon_admin_dead_letter_show(ctl->client, id, &d);
+    r = odeon_dead_letter_show(ctl->client, id, &d);
     if (r < 0)
         return ctl_refuse(ctl, r, "cannot show dead letter %s", ctl->words[0]);
     payload = ctl_dlq_payload_text(d->payload, d->letter.size);
@@ -105,7 +105,7 @@ int ctl_dlq_show(struct ctl *ctl)
     properties_add(&p, "Payload", "payload", payload ? CELL_TEXT(payload) : CELL_NONE);
     code = properties_end(&p);
     free(payload);
-    odeon_free(d);
+    odeon_result_free(d);
     return code;
 }
 
@@ -165,7 +165,7 @@ int ctl_dlq_replay(struct ctl *ctl)
         code = ctl_ref_find(ctl, ctl->option[OPTION_TO], &to);
     if (code)
         return code;
-    r = odeon_admin_dead_letter_replay(ctl->client, ids, n, to, &done);
+    r = odeon_dead_letter_replay(ctl->client, ids, n, to, &done);
     return r < 0 ? ctl_refuse(ctl, r, "cannot replay") : ctl_dlq_print_done(ctl, "replayed", &done);
 }
 
@@ -180,6 +180,6 @@ int ctl_dlq_purge(struct ctl *ctl)
         code = ctl_connect(ctl);
     if (code)
         return code;
-    r = odeon_admin_dead_letter_purge(ctl->client, ids, n, &done);
+    r = odeon_dead_letter_purge(ctl->client, ids, n, &done);
     return r < 0 ? ctl_refuse(ctl, r, "cannot purge") : ctl_dlq_print_done(ctl, "purged", &done);
 }

@@ -15,7 +15,7 @@ static int executor_get(struct ctl *ctl, struct odeon_executor_info **ret)
     code = ctl_connect(ctl);
     if (code)
         return code;
-    r = odeon_admin_executor_show(ctl->client, ret);
+    r = odeon_executor_show(ctl->client, ret);
     return r < 0 ? ctl_refuse(ctl, r, "cannot get the executor's settings") : 0;
 }
 
@@ -79,7 +79,7 @@ int ctl_executor_show(struct ctl *ctl)
         return code;
     if (ctl->json) {
         executor_print_json(ctl, info);
-        odeon_free(info);
+        odeon_result_free(info);
         return 0;
     }
     if (ctl->legend)
@@ -93,7 +93,7 @@ int ctl_executor_show(struct ctl *ctl)
                                      CELL_FLAG(s->live != 0), CELL_TEXT(s->doc) });
     }
     code = listing_end(&list, false, 0);
-    odeon_free(info);
+    odeon_result_free(info);
     return code;
 }
 
@@ -180,7 +180,7 @@ static int executor_explain_key(struct ctl *ctl, const struct assignments *a)
     struct odeon_executor_info *info = NULL;
     int code = 0;
 
-    if (odeon_admin_executor_show(ctl->client, &info) < 0)
+    if (odeon_executor_show(ctl->client, &info) < 0)
         return 0;
     for (size_t i = 0; i < a->n && !code; i++) {
         struct suggestion near;
@@ -199,7 +199,7 @@ static int executor_explain_key(struct ctl *ctl, const struct assignments *a)
                             "%s: there is no such setting. odeonctl executor show lists them",
                             a->keys[i]);
     }
-    odeon_free(info);
+    odeon_result_free(info);
     return code;
 }
 
@@ -240,8 +240,8 @@ int ctl_executor_set(struct ctl *ctl)
         ctl_executor_assignments_fini(&a);
         return code;
     }
-    r = odeon_admin_executor_set(ctl->client, (const char *const *)a.keys,
-                                 (const char *const *)a.values, a.n, &done);
+    r = odeon_executor_set(ctl->client, (const char *const *)a.keys, (const char *const *)a.values,
+                           a.n, &done);
     if (r < 0) {
         char *why = strdup(odeon_error_text()); /* the next call replaces it */
 

@@ -68,7 +68,7 @@ static int plugin_fetch(struct odeon_client *client, const char *filter, uint64_
                         uint32_t rows, struct odeon_list **ret)
 {
     (void)filter;
-    return odeon_admin_plugin_list(client, after, rows, ret);
+    return odeon_plugin_list(client, after, rows, ret);
 }
 
 static void plugin_add(struct listing *listing, const void *row)
@@ -101,7 +101,7 @@ static char *plugin_nearest(struct ctl *ctl, const char *name)
     struct suggestion near;
     char *best = NULL;
 
-    if (odeon_admin_plugin_list(ctl->client, 0, 0, &list) < 0)
+    if (odeon_plugin_list(ctl->client, 0, 0, &list) < 0)
         return NULL;
     suggestion_init(&near, name);
     for (size_t i = 0; i < list->n; i++)
@@ -120,7 +120,7 @@ int ctl_plugin_unload(struct ctl *ctl)
     code = ctl_connect(ctl);
     if (code)
         return code;
-    r = odeon_admin_plugin_unload(ctl->client, name);
+    r = odeon_plugin_unload(ctl->client, name);
     if (r == -ENOENT) {
         char *near = plugin_nearest(ctl, name);
 

@@ -27,7 +27,7 @@ int ctl_queue_list(struct ctl *ctl)
     };
     const char *kind = ctl->option[OPTION_KIND];
     struct listing_source source = { .what = "cannot list the queues",
-                                     .fetch = odeon_admin_queue_list,
+                                     .fetch = odeon_queue_list,
                                      .filter = kind,
                                      .row_size = sizeof(struct odeon_queue_info),
                                      .add = queue_add };

@@ -18,7 +18,7 @@ int ctl_status(struct ctl *ctl)
     code = ctl_connect(ctl);
     if (code)
         return code;
-    r = odeon_admin_status(ctl->client, &s);
+    r = odeon_service_status(ctl->client, &s);
     if (r < 0)
         return ctl_refuse(ctl, r, "cannot get the service's status");
 
@@ -50,6 +50,6 @@ int ctl_status(struct ctl *ctl)
     properties_add(&p, "Your user", "your_uid", CELL_NUMBER(s->your_uid));
     properties_add(&p, "Your process", "your_pid", status_pid(s->your_pid));
     properties_add(&p, "Your roles", "your_roles", CELL_TEXT(s->your_roles));
-    odeon_free(s);
+    odeon_result_free(s);
     return properties_end(&p);
 }

@@ -7,7 +7,7 @@ static int type_fetch(struct odeon_client *client, const char *filter, uint64_t 
                       uint32_t rows, struct odeon_list **ret)
 {
     (void)filter;
-    return odeon_admin_type_list(client, after, rows, ret);
+    return odeon_type_list(client, after, rows, ret);
 }
 
 static void type_add(struct listing *listing, const void *row)
@@ -51,7 +51,7 @@ int ctl_type_release(struct ctl *ctl)
 
     if (code)
         return code;
-    r = odeon_admin_type_release(ctl->client, name);
+    r = odeon_type_release(ctl->client, name);
     if (r < 0)
         return ctl_refuse(ctl, r, "cannot release %s", name);
     return CTL_DONE;

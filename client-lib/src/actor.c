@@ -12,10 +12,10 @@ static int actor_fill_ref(const struct admin_call *call, void *ret_ref, const Od
     return 0;
 }
 
-int odeon_lookup(struct odeon_client *client, const char *name, odeon_ref *ret_ref)
+int odeon_actor_find(struct odeon_client *client, const char *name, odeon_ref *ret_ref)
 {
     Odeon__Lookup body = ODEON__LOOKUP__INIT;
-    int r = admin_check_name("odeon_lookup", name);
+    int r = admin_check_name("odeon_actor_find", name);
 
     if (r < 0)
         return r;
@@ -33,7 +33,7 @@ static int actor_fill_where(const struct odeon_spawn_where *where, Odeon__Spawn 
         return 0;
     if (where->struct_size < sizeof(*where))
         return error_set(-EINVAL,
-                         "odeon_admin_actor_spawn: struct_size is %u, sizeof (struct "
+                         "odeon_actor_spawn_at: struct_size is %u, sizeof (struct "
                          "odeon_spawn_where) was expected",
                          where->struct_size);
     spawn->place = (uint32_t)where->where;
@@ -47,26 +47,28 @@ static int actor_fill_where(const struct odeon_spawn_where *where, Odeon__Spawn 
 static int actor_fill_args(const void *args, size_t size, Odeon__Spawn *spawn)
 {
     if (size > ODEON_SPAWN_ARGS_MAX)
-        return error_set(-E2BIG,
-                         "odeon_spawn: %zu bytes of arguments, at most %d are kept with an actor; "
-                         "send it a message instead",
-                         size, ODEON_SPAWN_ARGS_MAX);
+        return error_set(
+            -E2BIG,
+            "odeon_actor_spawn: %zu bytes of arguments, at most %d are kept with an actor; "
+            "send it a message instead",
+            size, ODEON_SPAWN_ARGS_MAX);
     if (size > 0 && !args)
-        return error_set_literal(-EINVAL, "odeon_spawn: arguments have a size but no address");
+        return error_set_literal(-EINVAL,
+                                 "odeon_actor_spawn: arguments have a size but no address");
     spawn->args.data = (uint8_t *)(uintptr_t)args;
     spawn->args.len = size;
     return 0;
 }
 
-int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const char *name,
-                            const void *args, size_t args_size,
-                            const struct odeon_spawn_where *where, odeon_ref *ret_ref)
+int odeon_actor_spawn_at(struct odeon_client *client, const char *type, const char *name,
+                         const void *args, size_t args_size, const struct odeon_spawn_where *where,
+                         odeon_ref *ret_ref)
 {
     Odeon__Spawn body = ODEON__SPAWN__INIT;
-    int r = admin_check_name("odeon_spawn: actor type", type);
+    int r = admin_check_name("odeon_actor_spawn: actor type", type);
 
     if (r == 0 && name)
-        r = admin_check_name("odeon_spawn: actor", name);
+        r = admin_check_name("odeon_actor_spawn: actor", name);
     if (r == 0)
         r = actor_fill_where(where, &body);
     if (r == 0)
@@ -82,10 +84,10 @@ int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const
                                                     .fill = actor_fill_ref });
 }
 
-int odeon_spawn(struct odeon_client *client, const char *type, const char *name, const void *args,
-                size_t args_size, odeon_ref *ret_ref)
+int odeon_actor_spawn(struct odeon_client *client, const char *type, const char *name,
+                      const void *args, size_t args_size, odeon_ref *ret_ref)
 {
-    return odeon_admin_actor_spawn(client, type, name, args, args_size, NULL, ret_ref);
+    return odeon_actor_spawn_at(client, type, name, args, args_size, NULL, ret_ref);
 }
 
 static struct odeon_actor_info actor_copy(void *result, const Odeon__Actor *from)
@@ -116,8 +118,8 @@ static int actor_fill_list(const struct admin_call *call, void *result, const Od
     return 0;
 }
 
-int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64_t after,
-                           uint32_t rows, struct odeon_list **ret)
+int odeon_actor_list(struct odeon_client *client, const char *type, uint64_t after, uint32_t rows,
+                     struct odeon_list **ret)
 {
     Odeon__Page page = admin_page(after, rows);
     Odeon__ActorList body = ODEON__ACTOR_LIST__INIT;
@@ -150,8 +152,8 @@ static int actor_fill_detail(const struct admin_call *call, void *result, const 
     return 0;
 }
 
-int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const char *name,
-                           struct odeon_actor_detail **ret)
+int odeon_actor_show(struct odeon_client *client, odeon_ref ref, const char *name,
+                     struct odeon_actor_detail **ret)
 {
     Odeon__ActorShow body = ODEON__ACTOR_SHOW__INIT;
 
@@ -165,14 +167,14 @@ int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const cha
                                                     .fill = actor_fill_detail });
 }
 
-int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
-                           const void *payload, size_t size)
+int odeon_actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
+                     const void *payload, size_t size)
 {
     Odeon__ActorSend body = ODEON__ACTOR_SEND__INIT;
 
     if (!message || (!payload && size > 0))
-        return error_set_literal(
-            -EINVAL, "odeon_admin_actor_send: no message type, or a payload without address");
+        return error_set_literal(-EINVAL,
+                                 "odeon_actor_send: no message type, or a payload without address");
     if (size > ODEON_PAYLOAD_MAX)
         return error_set(-EMSGSIZE, "a payload of %zu bytes: at most %d can be sent", size,
                          ODEON_PAYLOAD_MAX);
@@ -185,13 +187,13 @@ int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref, const cha
                                                     .reply = ODEON__REPLY__BODY_OK });
 }
 
-int odeon_admin_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeon_allocation how)
+int odeon_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeon_allocation how)
 {
     Odeon__ActorStop body = ODEON__ACTOR_STOP__INIT;
 
     if (how != ODEON_DELETE && how != ODEON_DESTROY && how != ODEON_FINISHED)
         return error_set(-EINVAL,
-                         "odeon_admin_actor_stop: an actor stops by ODEON_DELETE, ODEON_DESTROY "
+                         "odeon_actor_stop: an actor stops by ODEON_DELETE, ODEON_DESTROY "
                          "or ODEON_FINISHED, not by %d",
                          (int)how);
     body.ref = ref;

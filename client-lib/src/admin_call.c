@@ -56,7 +56,7 @@ static int admin_call_make_result(const struct admin_call *call, const Odeon__Re
     if (r == 0 && (!result || arena_failed(result)))
         r = error_set_literal(-ENOMEM, "no memory for the service's answer");
     if (r < 0)
-        odeon_free(result);
+        odeon_result_free(result);
     else
         *(void **)call->ret = result;
     return r;

@@ -84,7 +84,7 @@ bool arena_failed(const void *result)
     return arena_of(result)->failed;
 }
 
-void odeon_free(void *result)
+void odeon_result_free(void *result)
 {
     struct arena *arena = result ? arena_of(result) : NULL;
 
@@ -99,5 +99,5 @@ void odeon_free(void *result)
 
 void odeon_list_free(struct odeon_list *list)
 {
-    odeon_free(list);
+    odeon_result_free(list);
 }

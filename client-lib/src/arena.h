@@ -2,10 +2,10 @@
 /* Memory of one result of the administration calls: the result, its rows and its strings, freed
  * together.
  *
- * The result's address is the handle; a result that arena_new() gave goes to odeon_free(). A failed
- * allocation is remembered and asked for once at the end, so that the code that fills a result
- * reads straight through: until then arena_alloc() gives NULL and arena_string() gives "".
- */
+ * The result's address is the handle; a result that arena_new() gave goes to odeon_result_free(). A
+ * failed allocation is remembered and asked for once at the end, so that the code that fills a
+ * result reads straight through: until then arena_alloc() gives NULL and arena_string() gives
+ * "". */
 #pragma once
 
 #include <stdbool.h>

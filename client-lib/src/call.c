@@ -12,7 +12,7 @@
 /* Bytes that calls set aside for a client that never receives. */
 #define KEPT_BYTES_MAX ODEON_BACKLOG_BYTES_DEFAULT
 
-/* Copies a delivery aside, for odeon_receive() to return later. */
+/* Copies a delivery aside, for odeon_port_receive() to return later. */
 static int call_keep(struct odeon_port *port, const struct odeon_delivery *delivery)
 {
     struct port_kept *kept;
@@ -90,17 +90,18 @@ static int call_wait_for_reply(struct odeon_port *port, uint64_t correlation, in
         if (result >= 0)
             return result;
         if (result == -ENOBUFS || result == -ENOMEM) {
-            error_set(result, "the call was given up: deliveries that wait for odeon_receive() "
-                              "fill the memory that is "
-                              "set aside for them");
+            error_set(result,
+                      "the call was given up: deliveries that wait for odeon_port_receive() "
+                      "fill the memory that is "
+                      "set aside for them");
             return ODEON_CALL_EXPIRED;
         }
         return ODEON_CALL_CLOSED; /* the text has been set by what closed it */
     }
 }
 
-int odeon_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size,
-               int64_t timeout_ns, struct odeon_delivery *ret_reply)
+int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                    size_t size, int64_t timeout_ns, struct odeon_delivery *ret_reply)
 {
     uint64_t correlation;
     int64_t deadline_ns;
@@ -108,10 +109,11 @@ int odeon_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void 
 
     if (!port || !ret_reply || (!data && size > 0))
         return error_set_literal(
-            -EINVAL, "odeon_call: no port, no place for the reply, or a payload without address");
+            -EINVAL,
+            "odeon_port_call: no port, no place for the reply, or a payload without address");
     if (port->kept_bytes > KEPT_BYTES_MAX)
         return error_set_literal(-ENOBUFS, "deliveries that arrived during earlier calls wait: "
-                                           "take them with odeon_receive() first");
+                                           "take them with odeon_port_receive() first");
     *ret_reply = (struct odeon_delivery){ 0 };
     correlation = PORT_CORRELATION_CALL | ++port->last_call;
     deadline_ns = deadline_after(timeout_ns);

@@ -36,8 +36,8 @@ static int client_fill_list(const struct admin_call *call, void *result, const O
     return 0;
 }
 
-int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
-                            struct odeon_list **ret)
+int odeon_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                      struct odeon_list **ret)
 {
     Odeon__Page page = admin_page(after, rows);
     Odeon__ClientList body = ODEON__CLIENT_LIST__INIT;
@@ -89,8 +89,7 @@ static int client_fill_detail(const struct admin_call *call, void *result,
     return 0;
 }
 
-int odeon_admin_client_show(struct odeon_client *client, uint32_t id,
-                            struct odeon_client_detail **ret)
+int odeon_client_show(struct odeon_client *client, uint32_t id, struct odeon_client_detail **ret)
 {
     Odeon__ClientShow body = ODEON__CLIENT_SHOW__INIT;
 
@@ -103,7 +102,7 @@ int odeon_admin_client_show(struct odeon_client *client, uint32_t id,
                                                     .fill = client_fill_detail });
 }
 
-int odeon_admin_client_kick(struct odeon_client *client, uint32_t id)
+int odeon_client_kick(struct odeon_client *client, uint32_t id)
 {
     Odeon__ClientKick body = ODEON__CLIENT_KICK__INIT;
 

@@ -180,13 +180,13 @@ static struct odeon_client *connect_client_new(const char *path, const char *nam
     return client;
 }
 
-int odeon_connect(const char *path, const char *name, struct odeon_client **ret_client)
+int odeon_client_connect(const char *path, const char *name, struct odeon_client **ret_client)
 {
     struct odeon_client *client;
     int result;
 
     if (!ret_client)
-        return error_set_literal(-EINVAL, "odeon_connect: no place for the client");
+        return error_set_literal(-EINVAL, "odeon_client_connect: no place for the client");
     *ret_client = NULL;
     if (!path)
         path = secure_getenv("ODEON_SOCKET");
@@ -194,7 +194,7 @@ int odeon_connect(const char *path, const char *name, struct odeon_client **ret_
         path = ODEON_SOCKET_DEFAULT;
     client = connect_client_new(path, name);
     if (!client)
-        return error_set_literal(-ENOMEM, "odeon_connect: no memory");
+        return error_set_literal(-ENOMEM, "odeon_client_connect: no memory");
     result = client_open_socket(path, false, &client->socket);
     if (result == 0)
         result = connect_say_hello(client);
@@ -232,7 +232,7 @@ static void connect_take_leave(struct odeon_client *client)
     }
 }
 
-struct odeon_client *odeon_disconnect(struct odeon_client *client)
+struct odeon_client *odeon_client_disconnect(struct odeon_client *client)
 {
     if (!client)
         return NULL;

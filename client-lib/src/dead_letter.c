@@ -35,8 +35,8 @@ static int dead_letter_fill_list(const struct admin_call *call, void *result,
     return 0;
 }
 
-int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows,
-                                 struct odeon_list **ret)
+int odeon_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                           struct odeon_list **ret)
 {
     Odeon__Page page = admin_page(after, rows);
     Odeon__DeadLetterList body = ODEON__DEAD_LETTER_LIST__INIT;
@@ -69,8 +69,8 @@ static int dead_letter_fill_detail(const struct admin_call *call, void *result,
     return 0;
 }
 
-int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id,
-                                 struct odeon_dead_letter_detail **ret)
+int odeon_dead_letter_show(struct odeon_client *client, uint64_t id,
+                           struct odeon_dead_letter_detail **ret)
 {
     Odeon__DeadLetterShow body = ODEON__DEAD_LETTER_SHOW__INIT;
 
@@ -109,8 +109,8 @@ static int dead_letter_fill_done(const struct admin_call *call, void *result,
     return 0;
 }
 
-int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *ids, size_t n,
-                                   odeon_ref to, struct odeon_dead_letters_done *ret)
+int odeon_dead_letter_replay(struct odeon_client *client, const uint64_t *ids, size_t n,
+                             odeon_ref to, struct odeon_dead_letters_done *ret)
 {
     Odeon__DeadLetterReplay body = ODEON__DEAD_LETTER_REPLAY__INIT;
     int r = dead_letter_check(ret, ids, n);
@@ -128,8 +128,8 @@ int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *
                                             .fill = dead_letter_fill_done });
 }
 
-int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n,
-                                  struct odeon_dead_letters_done *ret)
+int odeon_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n,
+                            struct odeon_dead_letters_done *ret)
 {
     Odeon__DeadLetterPurge body = ODEON__DEAD_LETTER_PURGE__INIT;
     int r = dead_letter_check(ret, ids, n);

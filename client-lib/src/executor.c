@@ -35,7 +35,7 @@ static int executor_fill_info(const struct admin_call *call, void *result,
     return 0;
 }
 
-int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor_info **ret)
+int odeon_executor_show(struct odeon_client *client, struct odeon_executor_info **ret)
 {
     Odeon__ExecutorShow body = ODEON__EXECUTOR_SHOW__INIT;
 
@@ -52,7 +52,7 @@ static int executor_check_reconfigured(const struct odeon_reconfigured *ret)
 {
     if (ret && ret->struct_size < sizeof(*ret))
         return error_set(-EINVAL,
-                         "odeon_admin_executor_set: struct_size is %u, sizeof (struct "
+                         "odeon_executor_set: struct_size is %u, sizeof (struct "
                          "odeon_reconfigured) was expected",
                          ret->struct_size);
     return 0;
@@ -76,12 +76,11 @@ static int executor_fill_settings(const char *const *keys, const char *const *va
 {
     if (n == 0 || n > SETTINGS_MAX || !keys || !values)
         return error_set(-EINVAL,
-                         "odeon_admin_executor_set: %zu settings were given, 1 to %d are possible",
-                         n, SETTINGS_MAX);
+                         "odeon_executor_set: %zu settings were given, 1 to %d are possible", n,
+                         SETTINGS_MAX);
     for (size_t i = 0; i < n; i++) {
         if (!keys[i] || !values[i])
-            return error_set_literal(-EINVAL,
-                                     "odeon_admin_executor_set: a key or a value is missing");
+            return error_set_literal(-EINVAL, "odeon_executor_set: a key or a value is missing");
         odeon__setting__init(&settings[i]);
         settings[i].key = admin_string(keys[i]);
         settings[i].value = admin_string(values[i]);
@@ -90,8 +89,8 @@ static int executor_fill_settings(const char *const *keys, const char *const *va
     return 0;
 }
 
-int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys,
-                             const char *const *values, size_t n, struct odeon_reconfigured *ret)
+int odeon_executor_set(struct odeon_client *client, const char *const *keys,
+                       const char *const *values, size_t n, struct odeon_reconfigured *ret)
 {
     Odeon__Setting settings[SETTINGS_MAX], *pointers[SETTINGS_MAX];
     Odeon__ExecutorSet body = ODEON__EXECUTOR_SET__INIT;

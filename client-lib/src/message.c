@@ -99,11 +99,11 @@ static int message_fill_info(const struct admin_call *call, void *result, const 
     return 0;
 }
 
-int odeon_admin_message_find(struct odeon_client *client, const char *name, uint32_t version,
-                             struct odeon_message_info **ret)
+int odeon_message_find(struct odeon_client *client, const char *name, uint32_t version,
+                       struct odeon_message_info **ret)
 {
     Odeon__MessageTypeFind body = ODEON__MESSAGE_TYPE_FIND__INIT;
-    int r = admin_check_given("odeon_admin_message_find", name);
+    int r = admin_check_given("odeon_message_find", name);
 
     if (r < 0)
         return r;

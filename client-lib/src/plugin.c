@@ -19,10 +19,10 @@ int odeon_plugin_load(struct odeon_client *client, const char *path)
                                                     .reply = ODEON__REPLY__BODY_PLUGIN });
 }
 
-int odeon_admin_plugin_unload(struct odeon_client *client, const char *name)
+int odeon_plugin_unload(struct odeon_client *client, const char *name)
 {
     Odeon__PluginUnload body = ODEON__PLUGIN_UNLOAD__INIT;
-    int r = admin_check_given("odeon_admin_plugin_unload", name);
+    int r = admin_check_given("odeon_plugin_unload", name);
 
     if (r < 0)
         return r;
@@ -52,8 +52,8 @@ static int plugin_fill_list(const struct admin_call *call, void *result, const O
     return 0;
 }
 
-int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows,
-                            struct odeon_list **ret)
+int odeon_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                      struct odeon_list **ret)
 {
     Odeon__Page page = admin_page(after, rows);
     Odeon__PluginList body = ODEON__PLUGIN_LIST__INIT;

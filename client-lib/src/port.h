@@ -30,7 +30,8 @@
 
 enum { PORT_REASON_BYTES = 256, PORT_TOKEN_BYTES = 16 };
 
-/* Correlation ids of odeon_call() have this bit, those of odeon_post_correlated() do not. */
+/* Correlation ids of odeon_port_call() have this bit, those of odeon_port_post_correlated() do
+ * not. */
 #define PORT_CORRELATION_CALL (UINT64_C(1) << 63)
 
 /* A delivery that arrived during a call, copied out of the ring. */
@@ -57,8 +58,8 @@ struct odeon_port {
     const uint8_t *delivery;
     uint64_t delivery_size, delivery_tail, delivery_taken, delivery_released;
     bool lent;
-    struct port_kept_list kept;     /* to be returned by odeon_receive() */
-    struct port_kept_list returned; /* to be freed by odeon_release() */
+    struct port_kept_list kept;     /* to be returned by odeon_port_receive() */
+    struct port_kept_list returned; /* to be freed by odeon_port_release() */
     uint64_t kept_bytes;
 
     uint64_t last_call;
@@ -123,7 +124,7 @@ static inline bool port_open(const struct odeon_port *port)
 
 /* post.c. Room for a record of `size` bytes behind the header, correlation id included when the
  * flag says so; the header is filled in, and *ret_payload is where the message goes. Errors of
- * odeon_post(). */
+ * odeon_port_post(). */
 int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
                  uint64_t correlation, size_t size, void **ret_payload);
 /* Posts with a deadline; `flags` 0 or ENVELOPE_CORRELATED. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The submission ring: reserving, committing, waiting for room.  The owning thread alone.
  *
- * odeon_post() costs: two looks whether the port is open, one comparison for room, the copy, one
- * release store, one full barrier and one look at need_wakeup. No allocation; no system call unless
- * the executor asked for the doorbell.
- */
+ * odeon_port_post() costs: two looks whether the port is open, one comparison for room, the copy,
+ * one release store, one full barrier and one look at need_wakeup. No allocation; no system call
+ * unless the executor asked for the doorbell. */
 #include "client-lib/src/port.h"
 
 #include <errno.h>
@@ -216,15 +215,16 @@ static int post_check_data(const struct odeon_port *port, const void *data, size
                              port ? "a payload has a size but no address" : "no port was given");
 }
 
-int odeon_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size)
+int odeon_port_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                    size_t size)
 {
     int result = post_check_data(port, data, size);
 
     return result < 0 ? result : post(port, to, type, 0, 0, data, size);
 }
 
-int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
-                    size_t size, int64_t timeout_ns)
+int odeon_port_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                         size_t size, int64_t timeout_ns)
 {
     int result = post_check_data(port, data, size);
 
@@ -236,29 +236,28 @@ int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const 
                : port_post_until(port, to, type, 0, 0, data, size, deadline_after(timeout_ns));
 }
 
-int odeon_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t type,
-                          uint64_t correlation, const void *data, size_t size)
+int odeon_port_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t type,
+                               uint64_t correlation, const void *data, size_t size)
 {
     int result = post_check_data(port, data, size);
 
     if (result < 0)
         return result;
     if (correlation == 0 || correlation & PORT_CORRELATION_CALL)
-        return error_set_literal(
-            -EINVAL,
-            "a correlation id is neither 0 nor has its highest bit set: those are odeon_call()'s");
+        return error_set_literal(-EINVAL, "a correlation id is neither 0 nor has its highest bit "
+                                          "set: those are odeon_port_call()'s");
     return post(port, to, type, ENVELOPE_CORRELATED, correlation, data, size);
 }
 
-int odeon_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
-                      size_t size)
+int odeon_port_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                           size_t size)
 {
     int result = post_check_data(port, data, size);
 
     return result < 0 ? result : post(port, to, type, ENVELOPE_URGENT, 0, data, size);
 }
 
-void *odeon_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t size)
+void *odeon_port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t size)
 {
     void *payload = NULL;
     int result = post_check_data(port, "", size);
@@ -270,7 +269,7 @@ void *odeon_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t
     return payload;
 }
 
-void odeon_commit(struct odeon_port *port)
+void odeon_port_commit(struct odeon_port *port)
 {
     if (port && !port_forked(port))
         post_publish(port);

@@ -27,8 +27,8 @@ static int queue_fill_list(const struct admin_call *call, void *result, const Od
     return 0;
 }
 
-int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64_t after,
-                           uint32_t rows, struct odeon_list **ret)
+int odeon_queue_list(struct odeon_client *client, const char *kind, uint64_t after, uint32_t rows,
+                     struct odeon_list **ret)
 {
     Odeon__Page page = admin_page(after, rows);
     Odeon__QueueList body = ODEON__QUEUE_LIST__INIT;

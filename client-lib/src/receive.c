@@ -105,7 +105,7 @@ static struct port_kept *receive_take_kept(struct odeon_port *port)
     return kept;
 }
 
-/* As odeon_receive(), but 0 also for a closed port. */
+/* As odeon_port_receive(), but 0 also for a closed port. */
 static int receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
 {
     int result;
@@ -132,7 +132,7 @@ static int receive_check_receive(const struct odeon_port *port,
     return port_forked(port) ? port_explain_fork() : 0;
 }
 
-int odeon_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
+int odeon_port_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
 {
     int result = receive_check_receive(port, ret_delivery);
 
@@ -200,10 +200,10 @@ int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns)
     return result;
 }
 
-int odeon_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery,
-                       int64_t timeout_ns)
+int odeon_port_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery,
+                            int64_t timeout_ns)
 {
-    int result = odeon_receive(port, ret_delivery);
+    int result = odeon_port_receive(port, ret_delivery);
     int64_t deadline_ns;
 
     if (result != 0 || timeout_ns == 0)
@@ -213,12 +213,12 @@ int odeon_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_deliv
         result = port_wait_delivery(port, deadline_ns);
         if (result <= 0)
             return result;
-        result = odeon_receive(port, ret_delivery); /* 0: it was a late reply */
+        result = odeon_port_receive(port, ret_delivery); /* 0: it was a late reply */
     }
     return result;
 }
 
-void odeon_release(struct odeon_port *port)
+void odeon_port_release(struct odeon_port *port)
 {
     struct port_kept *kept;
 

@@ -203,7 +203,7 @@ int client_wait_back(struct odeon_client *client)
     return result;
 }
 
-int odeon_set_patience(struct odeon_client *client, int64_t timeout_ns)
+int odeon_client_set_patience(struct odeon_client *client, int64_t timeout_ns)
 {
     int result = client_check(client);
 
@@ -215,7 +215,7 @@ int odeon_set_patience(struct odeon_client *client, int64_t timeout_ns)
     return 0;
 }
 
-uint64_t odeon_service_epoch(struct odeon_client *client)
+uint64_t odeon_client_epoch(struct odeon_client *client)
 {
     uint64_t epoch;
 

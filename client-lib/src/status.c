@@ -37,7 +37,7 @@ static int status_fill(const struct admin_call *call, void *result, const Odeon_
     return 0;
 }
 
-int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
+int odeon_service_status(struct odeon_client *client, struct odeon_status **ret)
 {
     Odeon__Status body = ODEON__STATUS__INIT;
 

@@ -28,8 +28,8 @@ static int type_fill_list(const struct admin_call *call, void *result, const Ode
     return 0;
 }
 
-int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t rows,
-                          struct odeon_list **ret)
+int odeon_type_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                    struct odeon_list **ret)
 {
     Odeon__Page page = admin_page(after, rows);
     Odeon__TypeList body = ODEON__TYPE_LIST__INIT;
@@ -44,10 +44,10 @@ int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t 
                                                     .after = after });
 }
 
-int odeon_admin_type_release(struct odeon_client *client, const char *name)
+int odeon_type_release(struct odeon_client *client, const char *name)
 {
     Odeon__TypeRelease body = ODEON__TYPE_RELEASE__INIT;
-    int r = admin_check_given("odeon_admin_type_release", name);
+    int r = admin_check_given("odeon_type_release", name);
 
     if (r < 0)
         return r;

@@ -44,8 +44,8 @@ static void post_one(uint32_t index)
     uint8_t record[sizeof(struct item) + 64];
     struct row *row = &ledger->row[index];
     item_fill(record, index, (uint32_t)row->accepted + 1);
-    must("post",
-         odeon_post(port, ledger->actor[0], item_type, record, sizeof(struct item) + row->size));
+    must("post", odeon_port_post(port, ledger->actor[0], item_type, record,
+                                 sizeof(struct item) + row->size));
     row->accepted++;
 }
 

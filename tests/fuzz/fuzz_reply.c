@@ -154,21 +154,21 @@ static void use_lists(struct odeon_client *client, uint8_t which)
 
     switch (which % 5) {
     case 0:
-        if (odeon_admin_type_list(client, 0, 0, &list) == 0)
+        if (odeon_type_list(client, 0, 0, &list) == 0)
             for (size_t i = 0; i < list->n; i++)
                 touch_type(&((const struct odeon_type_info *)list->rows)[i]);
         break;
     case 1:
-        (void)odeon_admin_actor_list(client, NULL, 0, 0, &list);
+        (void)odeon_actor_list(client, NULL, 0, 0, &list);
         break;
     case 2:
-        (void)odeon_admin_client_list(client, 0, 0, &list);
+        (void)odeon_client_list(client, 0, 0, &list);
         break;
     case 3:
-        (void)odeon_admin_queue_list(client, NULL, 0, 0, &list);
+        (void)odeon_queue_list(client, NULL, 0, 0, &list);
         break;
     default:
-        (void)odeon_admin_plugin_list(client, 0, 0, &list);
+        (void)odeon_plugin_list(client, 0, 0, &list);
         break;
     }
     odeon_list_free(list);
@@ -182,8 +182,8 @@ static void use_port(struct odeon_client *client, uint8_t which)
 
     if (odeon_port_open(client, &options, &port) < 0)
         return;
-    (void)odeon_post(port, 7, 20, "12345678", 8);
-    (void)odeon_receive(port, &delivery);
+    (void)odeon_port_post(port, 7, 20, "12345678", 8);
+    (void)odeon_port_receive(port, &delivery);
     (void)odeon_port_check(port);
     odeon_port_close(port);
 }
@@ -198,26 +198,26 @@ static void use(struct odeon_client *client, uint8_t which)
 
     switch (which % 8) {
     case 0:
-        (void)odeon_admin_status(client, &status);
-        odeon_free(status);
+        (void)odeon_service_status(client, &status);
+        odeon_result_free(status);
         break;
     case 1:
-        (void)odeon_admin_executor_show(client, &info);
-        odeon_free(info);
+        (void)odeon_executor_show(client, &info);
+        odeon_result_free(info);
         break;
     case 2:
-        (void)odeon_admin_message_find(client, "m", 0, &message);
-        odeon_free(message);
+        (void)odeon_message_find(client, "m", 0, &message);
+        odeon_result_free(message);
         break;
     case 3:
-        (void)odeon_admin_actor_show(client, 5, NULL, &actor);
-        odeon_free(actor);
+        (void)odeon_actor_show(client, 5, NULL, &actor);
+        odeon_result_free(actor);
         break;
     case 4:
-        (void)odeon_lookup(client, "a", &ref);
+        (void)odeon_actor_find(client, "a", &ref);
         break;
     case 5:
-        (void)odeon_spawn(client, "t", "n", NULL, 0, &ref);
+        (void)odeon_actor_spawn(client, "t", "n", NULL, 0, &ref);
         break;
     case 6:
         use_port(client, which / 8);
@@ -246,12 +246,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             put_answer(ends[0], 2 + (uint64_t)i, &input);
     }
     shutdown(ends[0], SHUT_WR);
-    if (odeon_connect("/fuzz", "fuzz", &client) == 0)
+    if (odeon_client_connect("/fuzz", "fuzz", &client) == 0)
         for (int i = 0; i < ANSWERS; i++)
             use(client, calls[i]);
     else
         FUZZ_EXPECT(!client);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     if (library_end >= 0)
         close(library_end);
     library_end = -1;

@@ -54,7 +54,8 @@ static void post(struct trial *t, odeon_ref to, uint64_t stream, uint64_t n, boo
 
     history_note(t->history, HISTORY_BEGUN, stream, stream, n);
     assert_int_equal(
-        odeon_post_wait(t->port, to, t->number, &number, sizeof(number), SECONDS(PATIENCE_S)), 0);
+        odeon_port_post_wait(t->port, to, t->number, &number, sizeof(number), SECONDS(PATIENCE_S)),
+        0);
     history_note(t->history, HISTORY_SENT, stream, stream, n);
 }
 
@@ -64,7 +65,7 @@ static bool receive_refusals(struct trial *t)
     struct odeon_delivery delivery;
     bool marked = false;
 
-    while (odeon_receive(t->port, &delivery) == 1) {
+    while (odeon_port_receive(t->port, &delivery) == 1) {
         uint64_t correlation = ((const struct odeon_refusal *)delivery.data)->correlation;
 
         assert_int_equal(delivery.type, ODEON_MSG_REFUSAL);
@@ -72,7 +73,7 @@ static bool receive_refusals(struct trial *t)
             marked = true;
         else
             history_note(t->history, HISTORY_REFUSED, STREAM_REFUSED, STREAM_REFUSED, correlation);
-        odeon_release(t->port);
+        odeon_port_release(t->port);
     }
     return marked;
 }
@@ -84,11 +85,11 @@ static void wait_behind(struct trial *t, odeon_ref actor)
     struct witness_unwanted unwanted = { .n = 0 };
     uint64_t marker = MARKERS, looks = 0;
 
-    assert_true(wait_until(
-        ((looks++ % 20 == 0 ? (void)odeon_post_correlated(t->port, actor, t->unwanted, marker++,
-                                                          &unwanted, sizeof(unwanted))
-                            : (void)0),
-         receive_refusals(t))));
+    assert_true(wait_until((
+        (looks++ % 20 == 0 ? (void)odeon_port_post_correlated(t->port, actor, t->unwanted, marker++,
+                                                              &unwanted, sizeof(unwanted))
+                           : (void)0),
+        receive_refusals(t))));
 }
 
 /* Every fourth is of a type that the receiver does not take; its number is the correlation. */
@@ -98,8 +99,8 @@ static void post_unwanted(struct trial *t, uint64_t n)
     int r;
 
     history_note(t->history, HISTORY_BEGUN, STREAM_REFUSED, STREAM_REFUSED, n);
-    assert_true(wait_until((r = odeon_post_correlated(t->port, t->log, t->unwanted, n, &unwanted,
-                                                      sizeof(unwanted))) == 0));
+    assert_true(wait_until((r = odeon_port_post_correlated(t->port, t->log, t->unwanted, n,
+                                                           &unwanted, sizeof(unwanted))) == 0));
     history_note(t->history, HISTORY_SENT, STREAM_REFUSED, STREAM_REFUSED, n);
     receive_refusals(t);
 }
@@ -143,12 +144,12 @@ static struct history_verdict trial_end(struct trial *t)
     /* all that is to come has come, with nothing that waits for a number that is lost */
     wait_behind(t, t->relay);
     wait_behind(t, t->log);
-    odeon_admin_actor_stop(t->client, t->relay, ODEON_DELETE);
-    odeon_admin_actor_stop(t->client, t->log, ODEON_DELETE);
+    odeon_actor_stop(t->client, t->relay, ODEON_DELETE);
+    odeon_actor_stop(t->client, t->log, ODEON_DELETE);
     assert_true(wait_until(service_state(&t->service).actors == 0));
     receive_refusals(t);
     odeon_port_close(t->port);
-    odeon_disconnect(t->client);
+    odeon_client_disconnect(t->client);
     assert_int_equal(service_stop(&t->service, SIGTERM), 0);
     assert_int_equal(history_add_log(t->history, t->path), 0);
     history_judge(t->history, &verdict);

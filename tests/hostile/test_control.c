@@ -560,7 +560,7 @@ static void test_too_many_clients(void **state)
     for (; n < ODEON_CLIENTS_MAX - 1; n++)
         raws[n] = raw_connect(&service);
     assert_true(wait_until(service_state(&service).clients == ODEON_CLIENTS_MAX));
-    r = odeon_connect(service.socket, "one too many", &client);
+    r = odeon_client_connect(service.socket, "one too many", &client);
     assert_int_equal(r, -EUSERS);
     assert_non_null(strstr(odeon_error_text(), "1024 clients"));
     while (n > 0)

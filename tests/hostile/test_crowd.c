@@ -95,7 +95,7 @@ static void crowd_begin(struct crowd *c, unsigned n_workers)
 static void crowd_end(struct crowd *c)
 {
     for (unsigned i = 0; i < CROWD; i++)
-        odeon_disconnect(c->member[i].client);
+        odeon_client_disconnect(c->member[i].client);
     service_stop(&c->service, SIGTERM);
     service_end(&c->service);
 }
@@ -105,7 +105,7 @@ static void take(struct member *m)
     struct odeon_delivery delivery;
     bool any = false;
 
-    while (odeon_receive(m->port, &delivery) == 1) {
+    while (odeon_port_receive(m->port, &delivery) == 1) {
         any = true;
         if (delivery.type == ODEON_MSG_REFUSAL) {
             m->refused++;
@@ -117,14 +117,14 @@ static void take(struct member *m)
         m->answered++;
     }
     if (any)
-        odeon_release(m->port);
+        odeon_port_release(m->port);
 }
 
 static bool post(struct crowd *c, struct member *m)
 {
     struct crowd_number number = { .n = m->posted + 1 };
 
-    if (odeon_post(m->port, m->echo, c->number, &number, sizeof(number)) != 0)
+    if (odeon_port_post(m->port, m->echo, c->number, &number, sizeof(number)) != 0)
         return false;
     m->posted++;
     return true;
@@ -239,7 +239,8 @@ static void crowd_prepare(struct crowd *c, enum how odd, unsigned n_workers)
         struct crowd_hang hang = { 0 };
 
         assert_int_equal(
-            odeon_post(c->member[ODD].port, c->member[ODD].echo, c->hang, &hang, sizeof(hang)), 0);
+            odeon_port_post(c->member[ODD].port, c->member[ODD].echo, c->hang, &hang, sizeof(hang)),
+            0);
         assert_true(wait_until(service_figure(&c->service, "handler_stalls") >= 1));
     }
     fill(c, odd);

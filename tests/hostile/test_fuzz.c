@@ -189,7 +189,7 @@ static void begin(struct fuzz *fuzz)
     fuzz->receivers[0] = spawn(fuzz->client, "probe_echo", NULL, NULL, 0);
     fuzz->receivers[1] = spawn(fuzz->client, "probe_ledger", NULL, NULL, 0);
     fuzz->receivers[2] = spawn(fuzz->client, "probe_echo", NULL, NULL, 0);
-    assert_int_equal(odeon_admin_actor_stop(fuzz->client, fuzz->receivers[2], ODEON_DELETE), 0);
+    assert_int_equal(odeon_actor_stop(fuzz->client, fuzz->receivers[2], ODEON_DELETE), 0);
     fuzz->receivers[3] = UINT64_C(1) << 32 | 1023;
     /* messages whose content, random as it is, harms nobody */
     fuzz->types[0] = (uint16_t)message_id(fuzz->client, odeon_message_of(probe_number));
@@ -216,7 +216,7 @@ static void end(struct fuzz *fuzz, uint64_t kills)
     assert_true(service_figure(&fuzz->service, "ports_broken") > 0);
     assert_true(service_figure(&fuzz->service, "refusals") > 0);
     numbers_finish(&fuzz->bystander);
-    odeon_disconnect(fuzz->client);
+    odeon_client_disconnect(fuzz->client);
     assert_true(wait_until(service_state(&fuzz->service).ports == 0 &&
                            service_state(&fuzz->service).clients == 0));
     assert_int_equal(service_state(&fuzz->service).executor_restarts, kills); /* by nothing else */

@@ -38,7 +38,7 @@ static void end(void)
 {
     numbers_wait(&bystander, 100);
     numbers_finish(&bystander);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     assert_int_equal(service_state(&service).executor_restarts, 0);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     assert_true(service_log_has(&service, "every message that was sent has been received"));
@@ -82,21 +82,22 @@ static void test_greedy_handler_gets_an_error(void **state)
 
         if (round == 10) /* all to this client's port */
             go.to = odeon_port_ref(port);
-        assert_int_equal(odeon_post(port, greedy, go_id, &go, sizeof(go)), 0);
+        assert_int_equal(odeon_port_post(port, greedy, go_id, &go, sizeof(go)), 0);
         uint64_t received = 0;
         struct greedy_told told = { 0 };
-        assert_int_equal(odeon_call(port, greedy, ask_id, NULL, 0, SECONDS(PATIENCE_S), &reply),
-                         ODEON_CALL_REPLY);
+        assert_int_equal(
+            odeon_port_call(port, greedy, ask_id, NULL, 0, SECONDS(PATIENCE_S), &reply),
+            ODEON_CALL_REPLY);
         memcpy(&told, reply.data, sizeof(told));
-        odeon_release(port);
+        odeon_port_release(port);
         assert_int_equal(told.error, -ENOBUFS);
         /* to an actor on its own queue some go straight behind the running batch */
         if (told.sent < OUTBOX / 4096 / 4 || (go.to != ODEON_NOBODY && told.sent > OUTBOX / 4096))
             fail_msg("round %d: %llu sends of 4 KiB fitted into an outbox of %d KiB", round,
                      (unsigned long long)told.sent, OUTBOX >> 10);
-        while (odeon_receive(port, &reply) == 1) {
+        while (odeon_port_receive(port, &reply) == 1) {
             received += reply.size == 4096;
-            odeon_release(port);
+            odeon_port_release(port);
         }
         if (go.to != ODEON_NOBODY)
             assert_int_equal(received, told.sent); /* what was accepted has come */
@@ -112,7 +113,7 @@ static odeon_ref spawn_apart(uint32_t *ret_queue)
     struct odeon_list *list = NULL;
     uint64_t used = 0;
 
-    assert_int_equal(odeon_admin_actor_list(client, NULL, 0, 0, &list), 0);
+    assert_int_equal(odeon_actor_list(client, NULL, 0, 0, &list), 0);
     for (size_t i = 0; i < list->n; i++)
         /* ports have numbers behind the queues */
         if (((const struct odeon_actor_info *)list->rows)[i].queue < 64)
@@ -121,9 +122,9 @@ static odeon_ref spawn_apart(uint32_t *ret_queue)
     for (int i = 0; i < 32; i++) {
         odeon_ref ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
 
-        assert_int_equal(odeon_admin_actor_show(client, ledger, NULL, &detail), 0);
+        assert_int_equal(odeon_actor_show(client, ledger, NULL, &detail), 0);
         *ret_queue = detail->actor.queue;
-        odeon_free(detail);
+        odeon_result_free(detail);
         if (*ret_queue < 64 && !(used >> *ret_queue & 1))
             return ledger;
     }
@@ -141,14 +142,14 @@ static uint64_t count_in(struct odeon_port *port, odeon_ref ledger, uint32_t ask
     uint64_t count;
     int outcome;
 
-    while ((outcome = odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S),
-                                 &delivery)) == ODEON_CALL_REFUSED) {
-        odeon_release(port);
+    while ((outcome = odeon_port_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S),
+                                      &delivery)) == ODEON_CALL_REFUSED) {
+        odeon_port_release(port);
         ++*refusals;
     }
     assert_int_equal(outcome, ODEON_CALL_REPLY);
     count = ((const struct probe_told *)delivery.data)->count;
-    odeon_release(port);
+    odeon_port_release(port);
     return count;
 }
 
@@ -162,9 +163,9 @@ static bool post_while_it_works(struct odeon_port *port, odeon_ref ledger, unsig
     struct probe_block block = { 0 };
     int64_t begin = time_ns();
 
-    assert_int_equal(odeon_post(port, ledger, work_type, &work, sizeof(work)), 0);
+    assert_int_equal(odeon_port_post(port, ledger, work_type, &work, sizeof(work)), 0);
     for (unsigned i = 0; i < n; i++) {
-        assert_int_equal(odeon_post(port, ledger, block_type, &block, sizeof(block)), 0);
+        assert_int_equal(odeon_port_post(port, ledger, block_type, &block, sizeof(block)), 0);
         /* one at a time: the limit is looked at when a batch comes, and a batch is taken whole */
         assert_true(
             wait_until(atomic_load(&port->theirs->submission_head) == port->submission_published));
@@ -197,10 +198,10 @@ static void test_queue_at_its_limit_refuses(void **state)
             break;
         assert_true(ns < SECONDS(PATIENCE_S));
         (void)count_in(port, ledger, ask_type, &refusals);
-        while (odeon_receive(port, &delivery) == 1)
-            odeon_release(port);
+        while (odeon_port_receive(port, &delivery) == 1)
+            odeon_port_release(port);
     }
-    while (odeon_receive_wait(port, &delivery, MILLISECONDS(1)) == 1) {
+    while (odeon_port_receive_wait(port, &delivery, MILLISECONDS(1)) == 1) {
         const struct odeon_refusal *refusal = delivery.data;
 
         assert_int_equal(delivery.type, ODEON_MSG_REFUSAL);
@@ -208,15 +209,15 @@ static void test_queue_at_its_limit_refuses(void **state)
         assert_true(refusal->to == ledger);
         assert_int_equal(refusal->type, block_type);
         refused++;
-        odeon_release(port);
+        odeon_port_release(port);
     }
     numbers_wait(&bystander, 200);
     assert_true(wait_until(service_figure(&service, "refusals") - refusals >= N / 2));
     /* when it has worked off what it had accepted, the numbers agree */
     uint64_t counted = count_in(port, ledger, ask_type, &refusals) - before;
-    while (odeon_receive(port, &delivery) == 1) {
+    while (odeon_port_receive(port, &delivery) == 1) {
         refused += delivery.type == ODEON_MSG_REFUSAL;
-        odeon_release(port);
+        odeon_port_release(port);
     }
     assert_int_equal(counted + refused, N);
     assert_true(counted >= 1 && counted <= 10);
@@ -242,17 +243,17 @@ static void test_client_that_does_not_receive(void **state)
     number_type = message_id(client, odeon_message_of(probe_number));
     echo = spawn(client, "probe_echo", NULL, NULL, 0);
     port = port_open_or_fail(client, RING, RING, false);
-    assert_int_equal(odeon_post(port, echo, flood_type, &flood, sizeof(flood)), 0);
+    assert_int_equal(odeon_port_post(port, echo, flood_type, &flood, sizeof(flood)), 0);
     assert_true(wait_until(service_figure(&service, "backlog_dropped") > 0));
     /* the echo has sent it all when it answers another port; what it sends is on its way when it
      * answers a second time
      */
     struct odeon_port *other = port_open_or_fail(client, RING, RING, false);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(odeon_call(other, echo, number_type, &number, sizeof(number),
-                                    SECONDS(PATIENCE_S), &delivery),
+        assert_int_equal(odeon_port_call(other, echo, number_type, &number, sizeof(number),
+                                         SECONDS(PATIENCE_S), &delivery),
                          ODEON_CALL_REPLY);
-        odeon_release(other);
+        odeon_port_release(other);
     }
     odeon_port_close(other);
     numbers_wait(&bystander, 300);
@@ -260,21 +261,21 @@ static void test_client_that_does_not_receive(void **state)
     assert_true(service_figure(&service, "port_backlogged") > 0);
     /* what was kept is the beginning, in order */
     while (next + dropped < N) {
-        assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+        assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
         assert_int_equal(delivery.type, block_type);
         assert_int_equal(((const struct probe_block *)delivery.data)->n, next);
         next++;
-        odeon_release(port);
+        odeon_port_release(port);
     }
     assert_true(next * 1032 >= BACKLOG / 2 && next * 1032 <= BACKLOG + RING);
-    assert_int_equal(odeon_receive(port, &delivery), 0);
+    assert_int_equal(odeon_port_receive(port, &delivery), 0);
     assert_int_equal(service_figure(&service, "backlog_dropped"), dropped);
     /* the port goes on as if nothing had been */
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(odeon_call(port, echo, number_type, &number, sizeof(number),
-                                    SECONDS(PATIENCE_S), &delivery),
+        assert_int_equal(odeon_port_call(port, echo, number_type, &number, sizeof(number),
+                                         SECONDS(PATIENCE_S), &delivery),
                          ODEON_CALL_REPLY);
-        odeon_release(port);
+        odeon_port_release(port);
     }
     end();
 }
@@ -296,8 +297,8 @@ static void test_client_that_goes_while_it_is_flooded(void **state)
         struct odeon_port *port = port_open_or_fail(other, RING, RING, false);
 
         for (int k = 0; k < 5; k++)
-            assert_int_equal(odeon_post(port, echo, flood_type, &flood, sizeof(flood)), 0);
-        odeon_disconnect(other);
+            assert_int_equal(odeon_port_post(port, echo, flood_type, &flood, sizeof(flood)), 0);
+        odeon_client_disconnect(other);
     }
     assert_true(wait_until(service_state(&service).ports == ports));
     end();
@@ -327,34 +328,34 @@ static void test_handler_that_never_returns(void **state)
     (void)spawn_apart(&hung_queue);
     do {
         hang = spawn(client, "hang", NULL, NULL, 0);
-        assert_int_equal(odeon_admin_actor_show(client, hang, NULL, &detail), 0);
+        assert_int_equal(odeon_actor_show(client, hang, NULL, &detail), 0);
         queue = detail->actor.queue;
-        odeon_free(detail);
+        odeon_result_free(detail);
     } while (queue != hung_queue);
     do {
         echo = spawn(client, "probe_echo", NULL, NULL, 0);
-        assert_int_equal(odeon_admin_actor_show(client, echo, NULL, &detail), 0);
+        assert_int_equal(odeon_actor_show(client, echo, NULL, &detail), 0);
         queue = detail->actor.queue;
-        odeon_free(detail);
+        odeon_result_free(detail);
     } while (queue == hung_queue);
     for (int i = 0; i < 8; i++) { /* ports of both workers */
         others[i] = service_connect(&service, "other");
         ports[i] = port_open_or_fail(others[i], RING, RING, false);
     }
-    assert_int_equal(odeon_post(ports[0], hang, hang_id, NULL, 0), 0);
+    assert_int_equal(odeon_port_post(ports[0], hang, hang_id, NULL, 0), 0);
     for (int round = 0; round < 20; round++) {
         numbers_wait(&bystander, 50);
         for (int i = 0; i < 8; i++) {
-            assert_int_equal(odeon_call(ports[i], echo, number_id, &number, sizeof(number),
-                                        SECONDS(PATIENCE_S), &reply),
+            assert_int_equal(odeon_port_call(ports[i], echo, number_id, &number, sizeof(number),
+                                             SECONDS(PATIENCE_S), &reply),
                              ODEON_CALL_REPLY);
-            odeon_release(ports[i]);
+            odeon_port_release(ports[i]);
         }
     }
     numbers_finish(&bystander);
     for (int i = 0; i < 8; i++)
-        odeon_disconnect(others[i]);
-    odeon_disconnect(client);
+        odeon_client_disconnect(others[i]);
+    odeon_client_disconnect(client);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     /* the one that runs, and what is behind it */
     assert_true(service_state(&service).unreceived >= 1);

@@ -226,7 +226,7 @@ static void expect_no_wait(void)
         struct odeon_port *port = port_open_or_fail(client, RING, RING, false);
 
         odeon_port_close(port);
-        odeon_disconnect(client);
+        odeon_client_disconnect(client);
     }
     assert_int_equal(service_figure(&service, "clients_held"), held);
 }
@@ -283,7 +283,7 @@ static void test_nobody_waits_for_the_held(void **state)
     expect_no_wait();
     atomic_store(&offender->step, 2);
     assert_true(wait_until(atomic_load(&offender->step) == 3));
-    odeon_disconnect(service_connect(&service, "honest")); /* behind those 50 */
+    odeon_client_disconnect(service_connect(&service, "honest")); /* behind those 50 */
     assert_true(wait_until(service_state(&service).clients == clients + 1));
     answered = atomic_load(&offender->answered);
     named = service_log_count(&service, "sent a record that is no request");
@@ -316,7 +316,7 @@ static void test_many_processes_hold_newcomers(void **state)
     do {
         offender_start(offend_as_many);
         offender_end();
-        odeon_disconnect(service_connect(&service, "newcomer"));
+        odeon_client_disconnect(service_connect(&service, "newcomer"));
         held = service_figure(&service, "clients_held");
     } while (held == 0 && time_ns() < end_ns);
     assert_true(held > 0);

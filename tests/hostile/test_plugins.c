@@ -37,7 +37,7 @@ static int teardown(void **state)
 {
     (void)state;
     numbers_finish(&bystander);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     assert_int_equal(service_state(&service).executor_restarts, 0);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     service_end(&service);
@@ -48,7 +48,7 @@ static void check_unharmed(void)
 {
     struct odeon_list *list = NULL;
 
-    assert_int_equal(odeon_admin_plugin_list(client, 0, 0, &list), 0);
+    assert_int_equal(odeon_plugin_list(client, 0, 0, &list), 0);
     assert_int_equal(list->n, 2);
     odeon_list_free(list);
     assert_int_equal(service_state(&service).plugins, 2);

@@ -47,7 +47,7 @@ static int teardown(void **state)
 {
     (void)state;
     numbers_finish(&bystander);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     assert_int_equal(service_state(&service).executor_restarts, 0);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     assert_true(service_log_has(&service, "every message that was sent has been received"));
@@ -68,7 +68,7 @@ static bool show_two(struct odeon_client *asks, const char *a, const char *b, ui
 {
     struct odeon_executor_info *info = NULL;
 
-    if (odeon_admin_executor_show(asks, &info) < 0)
+    if (odeon_executor_show(asks, &info) < 0)
         return false;
     for (size_t i = 0; i < info->n_settings; i++) {
         if (strcmp(info->settings[i].key, a) == 0)
@@ -76,7 +76,7 @@ static bool show_two(struct odeon_client *asks, const char *a, const char *b, ui
         if (strcmp(info->settings[i].key, b) == 0)
             *ret_b = strtoull(info->settings[i].value, NULL, 10);
     }
-    odeon_free(info);
+    odeon_result_free(info);
     return true;
 }
 
@@ -150,7 +150,7 @@ static void test_storm(void **state)
     numbers_wait(&bystander, 1000); /* meanwhile */
     for (unsigned i = 0; i < STORMERS; i++) {
         assert_int_equal(pthread_join(stormers[i].thread, NULL), 0);
-        odeon_disconnect(stormers[i].client);
+        odeon_client_disconnect(stormers[i].client);
         if (stormers[i].wrong[0])
             fail_msg("%s", stormers[i].wrong);
         assert_true(stormers[i].refused == stormers[i].n / 3 && stormers[i].seen == stormers[i].n);
@@ -173,8 +173,7 @@ static odeon_ref hanger_spawn(void)
     odeon_ref ref = ODEON_NOBODY;
 
     page = service_map_page(&service, args.page, sizeof(args.page), sizeof(*page));
-    if (odeon_admin_actor_spawn(client, "stuck_hanger", NULL, &args, sizeof(args), &where, &ref) <
-        0)
+    if (odeon_actor_spawn_at(client, "stuck_hanger", NULL, &args, sizeof(args), &where, &ref) < 0)
         fail_msg("spawning: %s", odeon_error_text());
     return ref;
 }
@@ -186,7 +185,7 @@ static void *try_in_vain(void *argument)
     int r;
 
     /* another worker is named when it has had no processor all the time */
-    (void)wait_until((r = odeon_admin_executor_set(s->client, keys, values, 2, NULL)) != -EBUSY ||
+    (void)wait_until((r = odeon_executor_set(s->client, keys, values, 2, NULL)) != -EBUSY ||
                      strstr(odeon_error_text(), "worker 2 "));
     if (r != -EBUSY || !strstr(odeon_error_text(), "worker 2 ") ||
         !strstr(odeon_error_text(), "stuck_hanger"))
@@ -208,8 +207,8 @@ static void hang_and_storm(odeon_ref hanger, struct odeon_port *port, uint64_t b
                                   (const char *const[]){ "3", "64" }, 2),
                      0);
     before = service_state(&service).reconfigurations;
-    assert_int_equal(odeon_post(port, hanger, message_id(client, odeon_message_of(stuck_hang)),
-                                &hang, sizeof(hang)),
+    assert_int_equal(odeon_port_post(port, hanger, message_id(client, odeon_message_of(stuck_hang)),
+                                     &hang, sizeof(hang)),
                      0);
     assert_true(wait_until(atomic_load(&page->entered) == entered + 1));
     received = atomic_load(&bystander.received);
@@ -223,7 +222,7 @@ static void hang_and_storm(odeon_ref hanger, struct odeon_port *port, uint64_t b
         }
         for (unsigned i = 0; i < 3; i++) {
             assert_int_equal(pthread_join(stormers[i].thread, NULL), 0);
-            odeon_disconnect(stormers[i].client);
+            odeon_client_disconnect(stormers[i].client);
             if (stormers[i].wrong[0])
                 fail_msg("%s", stormers[i].wrong);
         }
@@ -240,8 +239,8 @@ static void hang_and_storm(odeon_ref hanger, struct odeon_port *port, uint64_t b
                 throughput == 64 && workers == 3);
     atomic_store(&page->release, 1);
     syscall(SYS_futex, &page->release, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-    assert_true(wait_until(odeon_admin_executor_set(client, (const char *const[]){ "workers" },
-                                                    (const char *const[]){ "2" }, 1, NULL) == 0));
+    assert_true(wait_until(odeon_executor_set(client, (const char *const[]){ "workers" },
+                                              (const char *const[]){ "2" }, 1, NULL) == 0));
     assert_int_equal(atomic_load(&page->left), entered + 1);
     numbers_wait(&bystander, 500);
 }
@@ -271,7 +270,7 @@ static void expect_refused(const char *const *keys, const char *const *values, s
     int r;
 
     assert_true(show_two(client, "throughput", "spin-us", &throughput, &spin));
-    r = odeon_admin_executor_set(client, keys, values, n, NULL);
+    r = odeon_executor_set(client, keys, values, n, NULL);
     if (r != -EINVAL && r != -ERANGE && r != -EBUSY && r != -E2BIG && r != -EMSGSIZE)
         fail_msg("%s: %d %s", what, r, r < 0 ? odeon_error_text() : "");
     assert_true(strlen(odeon_error_text()) > 10);

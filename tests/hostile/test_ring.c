@@ -37,9 +37,9 @@ static int setup(void **state)
     flood_type = (uint16_t)message_id(client, odeon_message_of(probe_flood));
     echo = spawn(client, "probe_echo", NULL, NULL, 0);
     dead = spawn(client, "probe_echo", "dead", NULL, 0);
-    assert_int_equal(odeon_admin_actor_stop(client, dead, ODEON_DELETE), 0);
+    assert_int_equal(odeon_actor_stop(client, dead, ODEON_DELETE), 0);
     odeon_ref found;
-    assert_true(wait_until(odeon_lookup(client, "dead", &found) == -ENOENT));
+    assert_true(wait_until(odeon_actor_find(client, "dead", &found) == -ENOENT));
     numbers_start(&bystander, &service, 64);
     numbers_wait(&bystander, 100);
     return 0;
@@ -49,7 +49,7 @@ static int teardown(void **state)
 {
     (void)state;
     numbers_finish(&bystander);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     assert_int_equal(service_state(&service).executor_restarts, 0);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     service_end(&service);
@@ -224,12 +224,13 @@ static void test_good_records_before_a_bad_one_count(void **state)
     raw_port_put(&port, &envelope, &number);
     raw_port_publish(&port, port.tail);
     expect_broken(&port, PORT_BROKEN_HEADER, before);
-    assert_int_equal(odeon_call(witness, ledger, message_id(client, odeon_message_of(probe_ask)),
-                                NULL, 0, SECONDS(PATIENCE_S), &told),
+    assert_int_equal(odeon_port_call(witness, ledger,
+                                     message_id(client, odeon_message_of(probe_ask)), NULL, 0,
+                                     SECONDS(PATIENCE_S), &told),
                      ODEON_CALL_REPLY);
     assert_int_equal(((const struct probe_told *)told.data)->count, 10);
     odeon_port_close(witness);
-    assert_int_equal(odeon_admin_actor_stop(client, ledger, ODEON_DELETE), 0);
+    assert_int_equal(odeon_actor_stop(client, ledger, ODEON_DELETE), 0);
 }
 
 /* The library's user is told, too. */
@@ -244,17 +245,17 @@ static void test_library_tells_why(void **state)
     assert_int_equal(odeon_port_arm(port), 0);
     atomic_store(&port->mine->submission_tail, 12345);
     port_ring_doorbell(port);
-    assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), -EPIPE);
+    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), -EPIPE);
     assert_true(
         wait_until(odeon_port_check(port) == -EPIPE && strstr(odeon_error_text(), "bad-tail")));
-    assert_int_equal(odeon_post(port, echo, number_type, &number, sizeof(number)), -EPIPE);
+    assert_int_equal(odeon_port_post(port, echo, number_type, &number, sizeof(number)), -EPIPE);
     assert_int_equal(odeon_port_arm(port), -EPIPE);
     assert_true(wait_until(service_figure(&service, "ports_broken") == broken + 1));
     odeon_port_close(port);
     /* the client's other ports live */
     port = port_open_or_fail(client, RING, RING, false);
-    assert_int_equal(odeon_call(port, echo, number_type, &number, sizeof(number),
-                                SECONDS(PATIENCE_S), &delivery),
+    assert_int_equal(odeon_port_call(port, echo, number_type, &number, sizeof(number),
+                                     SECONDS(PATIENCE_S), &delivery),
                      ODEON_CALL_REPLY);
     odeon_port_close(port);
 }

@@ -354,13 +354,13 @@ static void *call_again_and_again(void *userdata)
         struct odeon_delivery answer;
         int64_t began = time_ns();
 
-        int outcome = odeon_call(c->port, echo, number_type, &number, sizeof(number),
-                                 SECONDS(PATIENCE_S), &answer);
+        int outcome = odeon_port_call(c->port, echo, number_type, &number, sizeof(number),
+                                      SECONDS(PATIENCE_S), &answer);
         if (outcome != ODEON_CALL_REPLY || ((const struct probe_number *)answer.data)->n != c->n)
             snprintf(c->wrong, sizeof(c->wrong), "call %zu ended with %d: %.100s", c->n, outcome,
                      outcome < 0 ? odeon_error_text() : "another answer");
         c->ns[c->n++] = (uint32_t)(time_ns() - began);
-        odeon_release(c->port);
+        odeon_port_release(c->port);
         /* as a client that has something else to do */
         nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
     }
@@ -459,7 +459,7 @@ static int teardown(void **state)
         odeon_port_close(callers[i].port);
         free(callers[i].ns);
     }
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     assert_int_equal(service_state(&service).executor_restarts, 0);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     service_end(&service);

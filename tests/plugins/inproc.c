@@ -14,13 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-#include <odeon/plugin.h>
-
-/* The client's header has names that are macros in a plugin. */
-#undef odeon_spawn
-#undef odeon_lookup
-#undef ODEON_PLUGIN_MACROS_H
 #include <odeon/admin.h>
+#include <odeon/plugin.h>
 
 enum { TYPES_MAX = 256, PORT_SLOT = 1 };
 
@@ -383,7 +378,7 @@ static int run_one(void)
 
 /* ---- the client's interface ---- */
 
-int odeon_connect(const char *path, const char *name, struct odeon_client **ret_client)
+int odeon_client_connect(const char *path, const char *name, struct odeon_client **ret_client)
 {
     (void)path;
     (void)name;
@@ -391,7 +386,7 @@ int odeon_connect(const char *path, const char *name, struct odeon_client **ret_
     return *ret_client != NULL ? 0 : -ENOMEM;
 }
 
-struct odeon_client *odeon_disconnect(struct odeon_client *client)
+struct odeon_client *odeon_client_disconnect(struct odeon_client *client)
 {
     while (run_one())
         ;
@@ -432,8 +427,8 @@ int odeon_plugin_load(struct odeon_client *client, const char *path)
     return plugin->init != NULL ? plugin->init(&host) : 0;
 }
 
-int odeon_spawn(struct odeon_client *client, const char *type, const char *name, const void *args,
-                size_t args_size, odeon_ref *ret_ref)
+int odeon_actor_spawn(struct odeon_client *client, const char *type, const char *name,
+                      const void *args, size_t args_size, odeon_ref *ret_ref)
 {
     (void)client;
     (void)name;
@@ -454,7 +449,7 @@ int odeon_port_open(struct odeon_client *client, const struct odeon_port_options
 
 struct odeon_port *odeon_port_close(struct odeon_port *port)
 {
-    odeon_release(port);
+    odeon_port_release(port);
     while (port->inbox.first != NULL)
         free(list_take(&port->inbox));
     the_port = NULL;
@@ -478,19 +473,20 @@ static int post(struct odeon_port *port, odeon_ref to, uint32_t type, uint64_t c
     return 0;
 }
 
-int odeon_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size)
+int odeon_port_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                    size_t size)
 {
     return post(port, to, type, 0, data, size);
 }
 
-int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
-                    size_t size, int64_t timeout_ns)
+int odeon_port_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                         size_t size, int64_t timeout_ns)
 {
     (void)timeout_ns;
     return post(port, to, type, 0, data, size);
 }
 
-void *odeon_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t size)
+void *odeon_port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t size)
 {
     struct record *record = record_new(to, odeon_port_ref(port), type, NULL, 0, NULL, size);
     record->size = (uint32_t)size;
@@ -499,7 +495,7 @@ void *odeon_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t
     return record->data;
 }
 
-void odeon_commit(struct odeon_port *port)
+void odeon_port_commit(struct odeon_port *port)
 {
     struct record *in_order = NULL;
     while (port->reserved != NULL) {
@@ -515,7 +511,7 @@ void odeon_commit(struct odeon_port *port)
     }
 }
 
-int odeon_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
+int odeon_port_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
 {
     while (port->inbox.first == NULL && run_one())
         ;
@@ -532,15 +528,15 @@ int odeon_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
     return 1;
 }
 
-int odeon_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery,
-                       int64_t timeout_ns)
+int odeon_port_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery,
+                            int64_t timeout_ns)
 {
     (void)timeout_ns;
-    int r = odeon_receive(port, ret_delivery);
+    int r = odeon_port_receive(port, ret_delivery);
     return r != 0 ? r : fail(-ETIMEDOUT, "nothing to receive, and nothing left to run");
 }
 
-void odeon_release(struct odeon_port *port)
+void odeon_port_release(struct odeon_port *port)
 {
     while (port->taken != NULL) {
         struct record *next = port->taken->next;
@@ -549,20 +545,20 @@ void odeon_release(struct odeon_port *port)
     }
 }
 
-int odeon_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data, size_t size,
-               int64_t timeout_ns, struct odeon_delivery *ret_reply)
+int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
+                    size_t size, int64_t timeout_ns, struct odeon_delivery *ret_reply)
 {
     uint64_t correlation = next_call++;
     int r = post(port, to, type, correlation, data, size);
     if (r < 0)
         return r;
     do
-        r = odeon_receive_wait(port, ret_reply, timeout_ns);
+        r = odeon_port_receive_wait(port, ret_reply, timeout_ns);
     while (r == 1 && ret_reply->correlation != correlation);
     return r == 1 ? ODEON_CALL_REPLY : ODEON_CALL_EXPIRED;
 }
 
-int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
+int odeon_service_status(struct odeon_client *client, struct odeon_status **ret)
 {
     (void)client;
     *ret = calloc(1, sizeof(**ret));
@@ -572,7 +568,7 @@ int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
     return 0;
 }
 
-void odeon_free(void *result)
+void odeon_result_free(void *result)
 {
     free(result);
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <odeon/client.h>
+#include <odeon/admin.h>
 
 #include "../../docs/examples/guide/room.h"
 
@@ -23,11 +23,11 @@ static int64_t enter(struct odeon_port *port, odeon_ref room, odeon_ref *ret_gue
     const struct room_enter message = { .port = odeon_port_ref(port), .name = "somebody" };
     struct room_entered entered;
     struct odeon_delivery reply;
-    assert_int_equal(odeon_call(port, room, id_enter, &message, sizeof(message), -1, &reply),
+    assert_int_equal(odeon_port_call(port, room, id_enter, &message, sizeof(message), -1, &reply),
                      ODEON_CALL_REPLY);
     assert_int_equal(reply.type, id_entered);
     memcpy(&entered, reply.data, sizeof(entered));
-    odeon_release(port);
+    odeon_port_release(port);
     *ret_guest = entered.guest;
     return entered.error;
 }
@@ -36,13 +36,13 @@ static void expect_heard(struct odeon_port *port, const char *text, uint64_t num
 {
     struct odeon_delivery delivery;
     struct room_say say;
-    assert_int_equal(odeon_receive_wait(port, &delivery, 0), 1);
+    assert_int_equal(odeon_port_receive_wait(port, &delivery, 0), 1);
     assert_int_equal(delivery.type, id_say);
     assert_int_equal(delivery.size, sizeof(say) + strlen(text));
     memcpy(&say, delivery.data, sizeof(say));
     assert_int_equal(say.number, number);
     assert_memory_equal((const char *)delivery.data + sizeof(say), text, strlen(text));
-    odeon_release(port);
+    odeon_port_release(port);
 }
 
 static void test_room(void **state)
@@ -55,14 +55,14 @@ static void test_room(void **state)
     int log = mkstemp(args.log);
     assert_true(log >= 0);
 
-    assert_int_equal(odeon_connect(NULL, NULL, &client), 0);
+    assert_int_equal(odeon_client_connect(NULL, NULL, &client), 0);
     assert_int_equal(odeon_plugin_load(client, plugin), 0);
     assert_int_equal(odeon_port_open(client, NULL, &port), 0);
     assert_int_equal(odeon_message_id(client, odeon_message_of(room_enter), &id_enter), 0);
     assert_int_equal(odeon_message_id(client, odeon_message_of(room_entered), &id_entered), 0);
     assert_int_equal(odeon_message_id(client, odeon_message_of(room_say), &id_say), 0);
     assert_int_equal(odeon_message_id(client, odeon_message_of(room_close), &id_close), 0);
-    assert_int_equal(odeon_spawn(client, "room", NULL, &args, sizeof(args), &room), 0);
+    assert_int_equal(odeon_actor_spawn(client, "room", NULL, &args, sizeof(args), &room), 0);
 
     assert_int_equal(enter(port, room, &first), 0);
     assert_int_equal(enter(port, room, &second), 0);
@@ -71,7 +71,7 @@ static void test_room(void **state)
     unsigned char message[sizeof(struct room_say) + 5];
     memcpy(message, &(struct room_say){ .number = 77 }, sizeof(struct room_say));
     memcpy(message + sizeof(struct room_say), "hello", 5);
-    assert_int_equal(odeon_post(port, first, id_say, message, sizeof(message)), 0);
+    assert_int_equal(odeon_port_post(port, first, id_say, message, sizeof(message)), 0);
     expect_heard(port, "hello", 1);
     expect_heard(port, "hello", 1);
 
@@ -81,11 +81,11 @@ static void test_room(void **state)
     close(log);
     unlink(args.log);
 
-    assert_int_equal(odeon_post(port, room, id_close, NULL, 0), 0);
+    assert_int_equal(odeon_port_post(port, room, id_close, NULL, 0), 0);
     struct odeon_delivery delivery;
-    assert_int_equal(odeon_receive(port, &delivery), 0);
+    assert_int_equal(odeon_port_receive(port, &delivery), 0);
     odeon_port_close(port);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 int main(int argc, char **argv)

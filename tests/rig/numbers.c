@@ -70,12 +70,12 @@ static int begin(struct numbers *numbers)
     struct odeon_client *client;
     odeon_ref echo;
 
-    if (odeon_connect(NULL, "rig-numbers", &client) < 0)
+    if (odeon_client_connect(NULL, "rig-numbers", &client) < 0)
         return complain("connecting");
     if (odeon_message_id(client, odeon_message_of(probe_number), &numbers->type) < 0)
         return complain("message type");
-    if (odeon_spawn(client, "probe_echo", NULL, NULL, 0, &echo) < 0 ||
-        odeon_spawn(client, "probe_relay", NULL, &echo, sizeof(echo), &numbers->relay) < 0)
+    if (odeon_actor_spawn(client, "probe_echo", NULL, NULL, 0, &echo) < 0 ||
+        odeon_actor_spawn(client, "probe_relay", NULL, &echo, sizeof(echo), &numbers->relay) < 0)
         return complain("spawning");
     if (odeon_port_open(client, NULL, &numbers->port) < 0)
         return complain("opening a port");
@@ -109,13 +109,13 @@ static void take(struct numbers *numbers, const struct odeon_delivery *delivery)
 static int take_all(struct numbers *numbers)
 {
     struct odeon_delivery delivery;
-    int n = 0, r = odeon_receive_wait(numbers->port, &delivery, (int64_t)LOOK_MS * 1000000);
+    int n = 0, r = odeon_port_receive_wait(numbers->port, &delivery, (int64_t)LOOK_MS * 1000000);
 
-    for (; r > 0; r = odeon_receive(numbers->port, &delivery)) {
+    for (; r > 0; r = odeon_port_receive(numbers->port, &delivery)) {
         take(numbers, &delivery);
         n++;
     }
-    odeon_release(numbers->port);
+    odeon_port_release(numbers->port);
     if (r < 0 && r != -ETIMEDOUT)
         return complain("receiving");
     return n;
@@ -128,7 +128,7 @@ static int post_some(struct numbers *numbers)
         int r;
 
         history_note(numbers->history, HISTORY_BEGUN, numbers->relay, numbers->relay, number.n);
-        r = odeon_post(numbers->port, numbers->relay, numbers->type, &number, sizeof(number));
+        r = odeon_port_post(numbers->port, numbers->relay, numbers->type, &number, sizeof(number));
 
         if (r == -EAGAIN)
             return 0;

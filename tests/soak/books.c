@@ -16,11 +16,11 @@ static int64_t expected_balance[BANK_ACCOUNTS];
 static int ask(struct odeon_port *port, odeon_ref actor, uint32_t type, void *ret_told, size_t size)
 {
     struct odeon_delivery reply;
-    int outcome = odeon_call(port, actor, type, NULL, 0, SECONDS(PATIENCE_S), &reply);
+    int outcome = odeon_port_call(port, actor, type, NULL, 0, SECONDS(PATIENCE_S), &reply);
     if (outcome != ODEON_CALL_REPLY || reply.size != size)
         return outcome < 0 ? outcome : -ENOMSG;
     memcpy(ret_told, reply.data, size);
-    odeon_release(port);
+    odeon_port_release(port);
     return 0;
 }
 

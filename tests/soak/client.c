@@ -62,11 +62,11 @@ static bool wait_for_the_end_of(struct life *l, odeon_ref port)
     struct odeon_actor_detail *detail = NULL;
     int64_t end = time_ns() + SECONDS(PATIENCE_S);
     while (port != ODEON_NOBODY) {
-        int r = odeon_admin_actor_show(l->client, port, NULL, &detail);
+        int r = odeon_actor_show(l->client, port, NULL, &detail);
         if (r == -ENOENT)
             break;
         if (r == 0)
-            odeon_free(detail);
+            odeon_result_free(detail);
         if (time_ns() > end)
             return wrong(l, "the port of the life before does not end: %s",
                          r == 0 ? "it is still there" : odeon_error_text());
@@ -96,12 +96,12 @@ static bool ask_teller(struct life *l, unsigned nth)
 {
     struct odeon_delivery reply;
     odeon_ref teller = l->shared->tellers[l->index * BANK_TELLERS_EACH + nth];
-    int outcome = odeon_call(l->port, teller, l->ask, NULL, 0, SECONDS(PATIENCE_S), &reply);
+    int outcome = odeon_port_call(l->port, teller, l->ask, NULL, 0, SECONDS(PATIENCE_S), &reply);
     if (outcome != ODEON_CALL_REPLY)
         return wrong(l, "teller %u does not answer: outcome %d, %s", nth, outcome,
                      odeon_error_text());
     uint64_t last = ((const struct bank_told *)reply.data)->last;
-    odeon_release(l->port);
+    odeon_port_release(l->port);
     return settle(l, &l->book->tellers[nth], "transfers of teller", nth, last);
 }
 
@@ -112,17 +112,17 @@ static bool ask_lane(struct life *l, unsigned nth)
                             .lane = l->index * BANK_LANES_EACH + nth,
                             .ask = 1 };
     struct odeon_delivery delivery;
-    if (odeon_post_wait(l->port, l->shared->lanes[hop.lane], l->hop, &hop, sizeof(hop),
-                        SECONDS(PATIENCE_S)) < 0)
+    if (odeon_port_post_wait(l->port, l->shared->lanes[hop.lane], l->hop, &hop, sizeof(hop),
+                             SECONDS(PATIENCE_S)) < 0)
         return wrong(l, "asking lane %u: %s", nth, odeon_error_text());
-    int r = odeon_receive_wait(l->port, &delivery, SECONDS(PATIENCE_S));
+    int r = odeon_port_receive_wait(l->port, &delivery, SECONDS(PATIENCE_S));
     if (r != 1)
         return wrong(l, "lane %u does not answer: %s", nth, odeon_error_text());
     memcpy(&hop, delivery.data, delivery.size < sizeof(hop) ? delivery.size : sizeof(hop));
     if (delivery.type != l->hop || !hop.ask || hop.lane != l->index * BANK_LANES_EACH + nth)
         return wrong(l, "lane %u: something else than the answer has come first, of type %u", nth,
                      delivery.type);
-    odeon_release(l->port);
+    odeon_port_release(l->port);
     l->base[nth] = hop.number;
     return settle(l, &l->book->lanes[nth], "hops of lane", nth, hop.number);
 }
@@ -135,7 +135,7 @@ static bool life_begin(struct life *l)
     char name[32];
     atomic_fetch_add(&l->book->lives, 1);
     snprintf(name, sizeof(name), "soak-%u", l->index);
-    if (!TRY("connecting", odeon_connect(l->shared->socket, name, &l->client)) ||
+    if (!TRY("connecting", odeon_client_connect(l->shared->socket, name, &l->client)) ||
         !TRY("message type",
              odeon_message_id(l->client, odeon_message_of(bank_transfer), &l->transfer)) ||
         !TRY("message type",
@@ -190,8 +190,8 @@ static bool take_hop(struct life *l, const struct bank_hop *hop)
 static bool receive(struct life *l, int64_t timeout_ns)
 {
     struct odeon_delivery delivery;
-    int r = odeon_receive_wait(l->port, &delivery, timeout_ns);
-    for (; r == 1; r = odeon_receive(l->port, &delivery)) {
+    int r = odeon_port_receive_wait(l->port, &delivery, timeout_ns);
+    for (; r == 1; r = odeon_port_receive(l->port, &delivery)) {
         bool well;
         if (delivery.type == l->receipt && delivery.size == sizeof(struct bank_receipt))
             well = take_receipt(l, delivery.data);
@@ -209,7 +209,7 @@ static bool receive(struct life *l, int64_t timeout_ns)
                        : false;
         l->under_way--;
     }
-    odeon_release(l->port);
+    odeon_port_release(l->port);
     return r >= 0 || r == -ETIMEDOUT || wrong(l, "receiving: %s", odeon_error_text());
 }
 
@@ -260,13 +260,13 @@ static int post(struct life *l, bool is_hop, unsigned nth, unsigned n, bool toge
         size_t size = is_hop ? sizeof(struct bank_hop) : sizeof(struct bank_transfer);
         atomic_store(&track->begun, sent + 1);
         if (together) {
-            void *place = odeon_reserve(l->port, to, type, size);
+            void *place = odeon_port_reserve(l->port, to, type, size);
             r = place ? 0 : -errno;
             if (place)
                 fill(l, place, nth, sent + 1);
         } else {
             fill(l, data, nth, sent + 1);
-            r = odeon_post(l->port, to, type, data, size);
+            r = odeon_port_post(l->port, to, type, data, size);
         }
         sent += r == 0;
         hesitate(l);
@@ -275,7 +275,7 @@ static int post(struct life *l, bool is_hop, unsigned nth, unsigned n, bool toge
     }
     atomic_store(&track->begun, sent); /* what did not fit was not begun after all */
     if (together)
-        odeon_commit(l->port);
+        odeon_port_commit(l->port);
     hesitate(l);
     atomic_store(&track->sent, sent);
     l->under_way += (sent - first) * (is_hop ? 1 : 2);
@@ -342,7 +342,7 @@ int soak_client(struct soak_shared *shared, unsigned index)
         well = wrong(&life, "hops: %s", verdict.first);
     if (well && !atomic_load(&shared->broken))
         atomic_store(&life.book->port, ODEON_NOBODY);
-    odeon_disconnect(life.client);
+    odeon_client_disconnect(life.client);
     history_free(life.history);
     return well ? 0 : 1;
 }

@@ -191,7 +191,7 @@ static void change_some(struct soak_changes *changes, struct odeon_client *clien
         }
     if (n == 0)
         return;
-    int r = odeon_admin_executor_set(client, keys, values, n, NULL);
+    int r = odeon_executor_set(client, keys, values, n, NULL);
     changes->made += r == 0;
     changes->failed += r < 0;
     if ((r == -EINVAL || r == -ERANGE) && !changes->wrong[0]) {
@@ -206,7 +206,7 @@ void *soak_changes_main(void *argument)
     struct soak_changes *changes = argument;
     struct odeon_client *client = NULL;
     while (!atomic_load(&changes->shared->stop) && !atomic_load(&changes->shared->broken)) {
-        if (!client && odeon_connect(changes->shared->socket, "soak-changes", &client) < 0)
+        if (!client && odeon_client_connect(changes->shared->socket, "soak-changes", &client) < 0)
             client = NULL;
         if (client)
             change_some(changes, client);
@@ -214,6 +214,6 @@ void *soak_changes_main(void *argument)
             &(struct timespec){ .tv_nsec = (long)(5000000 + soak_draw(&changes->seed, 150000000)) },
             NULL);
     }
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     return NULL;
 }

@@ -83,7 +83,7 @@ static uint64_t waiting_bytes(struct odeon_client *client)
     uint64_t bytes = 0, after = 0;
     bool more = true;
     while (more) {
-        if (odeon_admin_queue_list(client, NULL, after, 0, &list) < 0)
+        if (odeon_queue_list(client, NULL, after, 0, &list) < 0)
             return UINT64_MAX;
         const struct odeon_queue_info *rows = list->rows;
         for (size_t i = 0; i < list->n; i++)
@@ -103,17 +103,17 @@ static uint64_t accounts(struct odeon_client *client)
     struct odeon_list *list = NULL;
     uint64_t sum = 0;
     uint32_t id = 0;
-    if (odeon_admin_client_list(client, 0, 0, &list) < 0)
+    if (odeon_client_list(client, 0, 0, &list) < 0)
         return UINT64_MAX;
     if (list->n == 1)
         id = ((const struct odeon_client_info *)list->rows)->id;
     odeon_list_free(list);
-    if (odeon_admin_client_show(client, id, &detail) < 0)
+    if (odeon_client_show(client, id, &detail) < 0)
         return UINT64_MAX;
     for (size_t i = 0; i < detail->n_usage; i++)
         if (detail->usage[i].user_known && !detail->usage[i].per_second)
             sum += detail->usage[i].user;
-    odeon_free(detail);
+    odeon_result_free(detail);
     return sum;
 }
 

@@ -74,7 +74,7 @@ static odeon_ref make(const char *type, const void *args, size_t size)
 {
     odeon_ref ref;
     int64_t end = time_ns() + SECONDS(PATIENCE_S);
-    while (odeon_spawn(client, type, NULL, args, size, &ref) < 0)
+    while (odeon_actor_spawn(client, type, NULL, args, size, &ref) < 0)
         if (time_ns() > end)
             cannot(type);
     return ref;
@@ -176,7 +176,7 @@ static void set_workers(const char *number)
 {
     const char *const key = "workers";
     int64_t end = time_ns() + SECONDS(PATIENCE_S);
-    while (odeon_admin_executor_set(client, &key, &number, 1, NULL) < 0) {
+    while (odeon_executor_set(client, &key, &number, 1, NULL) < 0) {
         if (time_ns() > end)
             cannot("setting workers");
         pause_briefly();
@@ -438,7 +438,7 @@ int main(int argc, char **argv)
     struct soak_measure end = measure();
     look_for_others_deaths(starts);
     unsigned failed = report(&base, &end);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     if (failed) {
         char *log = service_read_log(service);
         size_t n = strlen(log), shown = 8000;

@@ -193,8 +193,8 @@ static void stations_spawn(struct odeon_client *client)
                       : i >= LANE_STATIONS - DETACHED ? ODEON_WHERE_DETACHED
                       : i % 2                         ? ODEON_WHERE_PINNED
                                                       : ODEON_WHERE_FOLLOW;
-        if (odeon_admin_actor_spawn(client, "lane_station", NULL, &args, sizeof(args), &where,
-                                    &long_run.stations[i]) < 0)
+        if (odeon_actor_spawn_at(client, "lane_station", NULL, &args, sizeof(args), &where,
+                                 &long_run.stations[i]) < 0)
             cannot("spawn");
     }
 }
@@ -205,12 +205,12 @@ static bool station_ask(struct odeon_client *client, struct odeon_port *port, un
     struct odeon_delivery reply;
     uint32_t type;
     if (odeon_message_id(client, odeon_message_of(lane_ask), &type) < 0 ||
-        odeon_call(port, long_run.stations[station], type, NULL, 0,
-                   PATIENCE_S * INT64_C(1000000000), &reply) != ODEON_CALL_REPLY ||
+        odeon_port_call(port, long_run.stations[station], type, NULL, 0,
+                        PATIENCE_S * INT64_C(1000000000), &reply) != ODEON_CALL_REPLY ||
         reply.size != sizeof(*told))
         return false;
     memcpy(told, reply.data, sizeof(*told));
-    odeon_release(port);
+    odeon_port_release(port);
     return true;
 }
 
@@ -382,7 +382,7 @@ int main(int argc, char **argv)
     printf("# seed=%u seconds=%u clients=%d stations=%d workers_max=%d%s\n", long_run.seed,
            long_run.seconds, LANE_CLIENTS, LANE_STATIONS, WORKERS_MAX,
            long_run.kill ? " with kills" : "");
-    if (odeon_connect(long_run.socket_path, "long", &client) < 0)
+    if (odeon_client_connect(long_run.socket_path, "long", &client) < 0)
         cannot("connect");
     stations_spawn(client);
     uint64_t boots = service_state().boots;
@@ -398,8 +398,8 @@ int main(int argc, char **argv)
     if (wrong)
         show_log();
     for (unsigned i = 0; i < LANE_CLIENTS; i++)
-        odeon_disconnect(walkers[i].client);
-    odeon_disconnect(client);
+        odeon_client_disconnect(walkers[i].client);
+    odeon_client_disconnect(client);
     odeon_stats_close(stats);
     int status = clean_up();
     if (status)

@@ -108,7 +108,7 @@ static bool change_make(struct changes *changes, struct odeon_client *client)
     int r;
     change_draw(&change);
     do {
-        r = odeon_admin_executor_set(client, change.keys, change.values, change.n, &took);
+        r = odeon_executor_set(client, change.keys, change.values, change.n, &took);
         if (r != -EBUSY)
             continue;
         changes->busy++;

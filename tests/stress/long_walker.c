@@ -22,7 +22,7 @@ void walker_prepare(struct walker *w, unsigned index, unsigned seed)
                           .seed = seed * 31 + index,
                           .visits = index >= LANE_CLIENTS / 2 };
     snprintf(name, sizeof(name), "walker-%u", index);
-    if (odeon_connect(long_run.socket_path, name, &w->client) < 0 ||
+    if (odeon_client_connect(long_run.socket_path, name, &w->client) < 0 ||
         odeon_message_id(w->client, odeon_message_of(lane_hop), &w->type) < 0)
         say_wrong(w->wrong, sizeof(w->wrong), "connecting: %s", odeon_error_text());
 }
@@ -45,8 +45,8 @@ static bool guest_spawn(struct walker *w)
     uint64_t until = now_ns() + PATIENCE_S * UINT64_C(1000000000);
     int r;
     do
-        r = odeon_admin_actor_spawn(w->client, "lane_station", NULL, &args, sizeof(args), &where,
-                                    &w->guest);
+        r = odeon_actor_spawn_at(w->client, "lane_station", NULL, &args, sizeof(args), &where,
+                                 &w->guest);
     while (try_again(r, until));
     if (r < 0)
         say_wrong(w->wrong, sizeof(w->wrong), "spawning: %s", odeon_error_text());
@@ -115,7 +115,7 @@ static bool life_end(struct walker *w)
     w->port = odeon_port_close(w->port);
     if (w->guest != ODEON_NOBODY)
         do
-            r = odeon_admin_actor_stop(w->client, w->guest, ODEON_DELETE);
+            r = odeon_actor_stop(w->client, w->guest, ODEON_DELETE);
         while (try_again(r, until));
     if (r < 0)
         say_wrong(w->wrong, sizeof(w->wrong), "stopping an actor: %s", odeon_error_text());
@@ -176,11 +176,11 @@ static bool check_hop(struct walker *w, const struct odeon_delivery *d)
 static bool walker_receive(struct walker *w, int64_t timeout_ns)
 {
     struct odeon_delivery d;
-    int r = odeon_receive_wait(w->port, &d, timeout_ns);
-    for (; r == 1; r = odeon_receive(w->port, &d))
+    int r = odeon_port_receive_wait(w->port, &d, timeout_ns);
+    for (; r == 1; r = odeon_port_receive(w->port, &d))
         if (!check_hop(w, &d))
             return false;
-    odeon_release(w->port);
+    odeon_port_release(w->port);
     if (r < 0 && r != -ETIMEDOUT) {
         say_wrong(w->wrong, sizeof(w->wrong), "receiving: %s", odeon_error_text());
         return false;
@@ -201,7 +201,7 @@ static int post_one(struct walker *w, unsigned nth)
     hop.port = hop.from = (uint16_t)(LANE_PORTS + w->index * LANE_LIVES + w->life % LANE_LIVES);
     memcpy(hop.path, lane->path, sizeof(hop.path));
     memcpy(hop.peers, lane->peers, sizeof(hop.peers));
-    int r = odeon_post(w->port, lane->path[0], w->type, &hop, sizeof(hop));
+    int r = odeon_port_post(w->port, lane->path[0], w->type, &hop, sizeof(hop));
     if (r < 0)
         return r;
     lane->posted++;

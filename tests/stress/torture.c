@@ -142,7 +142,7 @@ static odeon_ref make(struct odeon_client *client, const char *type, const void 
 {
     uint64_t until = now_ms() + PATIENCE_MS;
     odeon_ref ref;
-    while (odeon_spawn(client, type, NULL, args, size, &ref) < 0)
+    while (odeon_actor_spawn(client, type, NULL, args, size, &ref) < 0)
         if (now_ms() > until)
             cannot(type);
     return ref;
@@ -156,7 +156,7 @@ static void sender_prepare(struct sender *s)
                                        .delivery_bytes = RING_BYTES };
     uint64_t until = now_ms() + PATIENCE_MS;
     odeon_ref second;
-    if (odeon_connect(socket_path, "torture", &s->client) < 0)
+    if (odeon_client_connect(socket_path, "torture", &s->client) < 0)
         cannot("connect");
     if (odeon_message_id(s->client, odeon_message_of(relay_hop), &s->type) < 0)
         cannot("message type");
@@ -178,7 +178,7 @@ static bool sender_receive(struct sender *s)
 {
     struct odeon_delivery d;
     int r;
-    while ((r = odeon_receive(s->port, &d)) == 1) {
+    while ((r = odeon_port_receive(s->port, &d)) == 1) {
         struct relay_hop hop;
         if (d.type != s->type || d.size != sizeof(hop)) {
             snprintf(s->broken, sizeof(s->broken), "got a record of type %u with %u bytes", d.type,
@@ -190,7 +190,7 @@ static bool sender_receive(struct sender *s)
         if (hop.number != ++s->received)
             return false; /* the history says what it is */
     }
-    odeon_release(s->port);
+    odeon_port_release(s->port);
     if (r < 0)
         snprintf(s->broken, sizeof(s->broken), "receive: %s", odeon_error_text());
     return r >= 0;
@@ -204,7 +204,7 @@ static bool sender_post(struct sender *s)
            (atomic_load(&press) && burst++ < RING_BYTES / 32)) {
         struct relay_hop hop = { .origin = odeon_port_ref(s->port), .number = s->posted + 1 };
         history_note(s->history, HISTORY_BEGUN, s->first, s->first, hop.number);
-        int r = odeon_post(s->port, s->first, s->type, &hop, sizeof(hop));
+        int r = odeon_port_post(s->port, s->first, s->type, &hop, sizeof(hop));
         if (r == -EAGAIN)
             break;
         if (r < 0) {
@@ -460,7 +460,7 @@ int main(int argc, char **argv)
     if (broken)
         show_log();
     for (unsigned i = 0; i < options.clients; i++)
-        odeon_disconnect(senders[i].client);
+        odeon_client_disconnect(senders[i].client);
     odeon_stats_close(stats);
     clean_up();
     printf("torture: %s\n", broken     ? "BROKEN"

@@ -169,13 +169,13 @@ static bool is_ready(struct service *service)
     struct odeon_client *client = NULL;
     bool ready = false;
 
-    if (odeon_connect(service->socket, "harness", &client) < 0)
+    if (odeon_client_connect(service->socket, "harness", &client) < 0)
         return false;
-    if (odeon_admin_status(client, &status) == 0) {
+    if (odeon_service_status(client, &status) == 0) {
         ready = strcmp(status->state, "running") == 0;
-        odeon_free(status);
+        odeon_result_free(status);
     }
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     return ready;
 }
 
@@ -240,7 +240,7 @@ void service_end(struct service *service)
 struct odeon_client *service_connect(const struct service *service, const char *name)
 {
     struct odeon_client *client = NULL;
-    int r = odeon_connect(service->socket, name, &client);
+    int r = odeon_client_connect(service->socket, name, &client);
 
     if (r < 0)
         fail_msg("connecting: %s", odeon_error_text());
@@ -275,7 +275,7 @@ odeon_ref spawn(struct odeon_client *client, const char *type, const char *name,
 {
     odeon_ref ref = ODEON_NOBODY;
 
-    if (odeon_spawn(client, type, name, args, args_size, &ref) < 0)
+    if (odeon_actor_spawn(client, type, name, args, args_size, &ref) < 0)
         fail_msg("spawning %s: %s", type, odeon_error_text());
     assert_true(ref != ODEON_NOBODY);
     return ref;
@@ -418,7 +418,7 @@ int executor_set(struct odeon_client *client, const char *const *keys, const cha
 {
     int r;
 
-    (void)wait_until((r = odeon_admin_executor_set(client, keys, values, n, NULL)) != -EBUSY ||
+    (void)wait_until((r = odeon_executor_set(client, keys, values, n, NULL)) != -EBUSY ||
                      !strstr(odeon_error_text(), "did not stop within"));
     return r;
 }

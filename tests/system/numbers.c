@@ -26,9 +26,9 @@ wrong(struct numbers *numbers, const char *format, ...)
 static bool take(struct numbers *numbers, uint64_t *received, int64_t timeout_ns)
 {
     struct odeon_delivery delivery;
-    int r = odeon_receive_wait(numbers->port, &delivery, timeout_ns);
+    int r = odeon_port_receive_wait(numbers->port, &delivery, timeout_ns);
 
-    for (; r > 0; r = odeon_receive(numbers->port, &delivery)) {
+    for (; r > 0; r = odeon_port_receive(numbers->port, &delivery)) {
         const struct probe_number *number = delivery.data;
 
         if (delivery.type != numbers->type || delivery.size != sizeof(*number)) {
@@ -46,7 +46,7 @@ static bool take(struct numbers *numbers, uint64_t *received, int64_t timeout_ns
             return false; /* numbers_finish() says what it is */
         ++*received;
     }
-    odeon_release(numbers->port);
+    odeon_port_release(numbers->port);
     atomic_store(&numbers->received, *received);
     if (r < 0 && r != -ETIMEDOUT)
         wrong(numbers, "receiving: %s", odeon_error_text());
@@ -61,7 +61,7 @@ static bool post(struct numbers *numbers, uint64_t *posted, uint64_t received)
         int r;
 
         history_note(numbers->history, HISTORY_BEGUN, numbers->relay, numbers->relay, number.n);
-        r = odeon_post(numbers->port, numbers->relay, numbers->type, &number, sizeof(number));
+        r = odeon_port_post(numbers->port, numbers->relay, numbers->type, &number, sizeof(number));
         if (r == -EAGAIN)
             break;
         if (r < 0) {
@@ -141,5 +141,5 @@ void numbers_finish(struct numbers *numbers)
     assert_int_equal(verdict.run, atomic_load(&numbers->received));
     numbers->history = history_free(numbers->history);
     odeon_port_close(numbers->port);
-    odeon_disconnect(numbers->client);
+    odeon_client_disconnect(numbers->client);
 }

@@ -67,26 +67,26 @@ static void reload(const char *config)
 static int look(struct odeon_client *client, void *argument)
 {
     struct odeon_status *status = NULL;
-    int r = odeon_admin_status(client, &status);
+    int r = odeon_service_status(client, &status);
 
     (void)argument;
     if (r == 0 && (status->your_uid != geteuid() || status->your_pid != (uint32_t)getpid()))
         r = -EBADMSG;
-    odeon_free(status);
+    odeon_result_free(status);
     return r;
 }
 
 static int look_at_clients(struct odeon_client *client, void *argument)
 {
     struct odeon_list *list = NULL;
-    int r = odeon_admin_client_list(client, 0, 0, &list);
+    int r = odeon_client_list(client, 0, 0, &list);
     const struct odeon_client_info *rows = r == 0 ? list->rows : NULL;
 
     for (size_t i = 0; r == 0 && i < list->n; i++)
         if (rows[i].pid == (uint32_t)getpid() &&
             (rows[i].uid != geteuid() || strcmp(rows[i].roles, argument) != 0))
             r = -EBADMSG;
-    odeon_free(list);
+    odeon_result_free(list);
     return r;
 }
 
@@ -101,12 +101,12 @@ static int post_and_ask(struct odeon_client *client, void *argument)
 
     (void)argument;
     if (r == 0)
-        r = odeon_lookup(client, "access.echo", &echo);
+        r = odeon_actor_find(client, "access.echo", &echo);
     if (r == 0)
         r = odeon_message_id(client, odeon_message_of(probe_number), &type);
     if (r == 0)
-        r = odeon_call(port, echo, type, &number, sizeof(number), SECONDS(PATIENCE_S), &reply) ==
-                    ODEON_CALL_REPLY
+        r = odeon_port_call(port, echo, type, &number, sizeof(number), SECONDS(PATIENCE_S),
+                            &reply) == ODEON_CALL_REPLY
                 ? 0
                 : -EIO;
     odeon_port_close(port);
@@ -123,14 +123,14 @@ static int poison_echo(struct odeon_client *client, void *argument)
 
     (void)argument;
     if (r == 0)
-        r = odeon_lookup(client, "access.echo", &echo);
+        r = odeon_actor_find(client, "access.echo", &echo);
     if (r == 0)
-        r = odeon_post(port, echo, ODEON_MSG_POISON_DELETE, NULL, 0);
-    if (r == 0 && odeon_receive_wait(port, &reply, SECONDS(PATIENCE_S)) == 1) {
+        r = odeon_port_post(port, echo, ODEON_MSG_POISON_DELETE, NULL, 0);
+    if (r == 0 && odeon_port_receive_wait(port, &reply, SECONDS(PATIENCE_S)) == 1) {
         reason = reply.type == ODEON_MSG_REFUSAL
                      ? ((const struct odeon_refusal *)reply.data)->reason
                      : 0;
-        odeon_release(port);
+        odeon_port_release(port);
     }
     odeon_port_close(port);
     return r < 0 ? r : reason;
@@ -148,18 +148,18 @@ static int make_type_known(struct odeon_client *client, void *argument)
 static int make_actor(struct odeon_client *client, void *argument)
 {
     odeon_ref ref = ODEON_NOBODY;
-    int r = odeon_spawn(client, "probe_echo", argument, NULL, 0, &ref);
+    int r = odeon_actor_spawn(client, "probe_echo", argument, NULL, 0, &ref);
 
-    return r < 0 ? r : odeon_admin_actor_stop(client, ref, ODEON_DELETE);
+    return r < 0 ? r : odeon_actor_stop(client, ref, ODEON_DELETE);
 }
 
 static int stop_echo(struct odeon_client *client, void *argument)
 {
     odeon_ref echo = ODEON_NOBODY;
-    int r = odeon_lookup(client, "access.echo", &echo);
+    int r = odeon_actor_find(client, "access.echo", &echo);
 
     (void)argument;
-    return r < 0 ? r : odeon_admin_actor_stop(client, echo, ODEON_DELETE);
+    return r < 0 ? r : odeon_actor_stop(client, echo, ODEON_DELETE);
 }
 
 static int load(struct odeon_client *client, void *argument)
@@ -169,7 +169,7 @@ static int load(struct odeon_client *client, void *argument)
 
 static int unload(struct odeon_client *client, void *argument)
 {
-    return odeon_admin_plugin_unload(client, argument);
+    return odeon_plugin_unload(client, argument);
 }
 
 static int set_throughput(struct odeon_client *client, void *argument)
@@ -177,7 +177,7 @@ static int set_throughput(struct odeon_client *client, void *argument)
     static const char *const keys[] = { "throughput" };
     const char *values[] = { argument };
 
-    return odeon_admin_executor_set(client, keys, values, 1, NULL);
+    return odeon_executor_set(client, keys, values, 1, NULL);
 }
 
 /* ---- tests ---- */
@@ -240,7 +240,7 @@ static void test_each_verb_needs_its_role(void **state)
                  NULL);
     user_expects(&service, loader, set_throughput, (void *)"77", -EACCES,
                  "has here: observe, post, load");
-    odeon_disconnect(root);
+    odeon_client_disconnect(root);
 }
 
 static void test_user_without_number_is_refused(void **state)

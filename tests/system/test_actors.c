@@ -37,7 +37,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     /* killed: the storage of finished actors is nobody's, which a leak checker would report at an
      * orderly end */
     service_end(&service);
@@ -49,10 +49,10 @@ static struct probe_told ask(odeon_ref ledger)
     struct odeon_delivery reply;
     struct probe_told told;
 
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+    assert_int_equal(odeon_port_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
                      ODEON_CALL_REPLY);
     memcpy(&told, reply.data, sizeof(told));
-    odeon_release(port);
+    odeon_port_release(port);
     return told;
 }
 
@@ -71,12 +71,12 @@ static void expect_gone(odeon_ref ref)
     struct odeon_delivery reply;
     odeon_ref found;
 
-    assert_int_equal(odeon_call(port, ref, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+    assert_int_equal(odeon_port_call(port, ref, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
                      ODEON_CALL_REFUSED);
     assert_int_equal(((const struct odeon_refusal *)reply.data)->reason,
                      ODEON_REASON_NO_SUCH_ACTOR);
-    odeon_release(port);
-    assert_int_equal(odeon_lookup(client, "mortal", &found), -ENOENT);
+    odeon_port_release(port);
+    assert_int_equal(odeon_actor_find(client, "mortal", &found), -ENOENT);
 }
 
 enum { BY_RESULT, BY_POISON_POSTED, BY_REQUEST };
@@ -87,19 +87,19 @@ static void end(odeon_ref ref, int how, int by)
     struct probe_end message = { .how = how };
 
     /* what was sent before the end is handled first */
-    assert_int_equal(odeon_post(port, ref, number_type, &number, sizeof(number)), 0);
+    assert_int_equal(odeon_port_post(port, ref, number_type, &number, sizeof(number)), 0);
     switch (by) {
     case BY_RESULT:
-        assert_int_equal(odeon_post(port, ref, end_type, &message, sizeof(message)), 0);
+        assert_int_equal(odeon_port_post(port, ref, end_type, &message, sizeof(message)), 0);
         break;
     case BY_POISON_POSTED:
-        assert_int_equal(odeon_post(port, ref,
-                                    (uint32_t)(ODEON_MSG_POISON_DELETE + how - ODEON_DELETE), NULL,
-                                    0),
+        assert_int_equal(odeon_port_post(port, ref,
+                                         (uint32_t)(ODEON_MSG_POISON_DELETE + how - ODEON_DELETE),
+                                         NULL, 0),
                          0);
         break;
     default:
-        assert_int_equal(odeon_admin_actor_stop(client, ref, (enum odeon_allocation)how), 0);
+        assert_int_equal(odeon_actor_stop(client, ref, (enum odeon_allocation)how), 0);
     }
 }
 
@@ -127,7 +127,7 @@ static void check_ends(int how)
         assert_int_equal(ask_totals().inits, after.inits + 1);
         if (how == ODEON_DESTROY)
             assert_int_equal(ask_totals().reused, reused + 1); /* the storage was kept for it */
-        assert_int_equal(odeon_admin_actor_stop(client, next, ODEON_DELETE), 0);
+        assert_int_equal(odeon_actor_stop(client, next, ODEON_DELETE), 0);
         expect_gone(next);
     }
 }
@@ -166,14 +166,14 @@ static void check_object(int how, uint64_t delivered, int second, uint64_t finis
     struct probe_object message = { .how = how };
     uint64_t before = ask_totals().object_finis;
 
-    assert_int_equal(odeon_post(port, ledger, object_type, &message, sizeof(message)), 0);
+    assert_int_equal(odeon_port_post(port, ledger, object_type, &message, sizeof(message)), 0);
     assert_true(wait_until(ask(ledger).count == delivered));
     struct probe_told told = ask(ledger);
     assert_int_equal(told.sum, delivered * 7);
     assert_int_equal(told.first, 0);
     assert_int_equal(told.second, second);
     assert_int_equal(told.object_finis, before + finis);
-    assert_int_equal(odeon_admin_actor_stop(client, ledger, ODEON_DELETE), 0);
+    assert_int_equal(odeon_actor_stop(client, ledger, ODEON_DELETE), 0);
 }
 
 static void test_message_objects(void **state)
@@ -191,19 +191,20 @@ static void test_names_and_arguments(void **state)
     odeon_ref ref = ODEON_NOBODY, first = spawn(client, "probe_ledger", "taken", NULL, 0);
 
     (void)state;
-    assert_int_equal(odeon_spawn(client, "probe_ledger", "taken", NULL, 0, &ref), -EEXIST);
+    assert_int_equal(odeon_actor_spawn(client, "probe_ledger", "taken", NULL, 0, &ref), -EEXIST);
     assert_non_null(strstr(odeon_error_text(), "taken"));
-    assert_int_equal(odeon_spawn(client, "no_such_type", NULL, NULL, 0, &ref), -ENOENT);
+    assert_int_equal(odeon_actor_spawn(client, "no_such_type", NULL, NULL, 0, &ref), -ENOENT);
     assert_non_null(strstr(odeon_error_text(), "no_such_type"));
-    assert_int_equal(odeon_spawn(client, "probe_relay", NULL, args, sizeof(args), &ref), -E2BIG);
-    assert_int_equal(odeon_lookup(client, "nobody is called so", &ref), -ENOENT);
+    assert_int_equal(odeon_actor_spawn(client, "probe_relay", NULL, args, sizeof(args), &ref),
+                     -E2BIG);
+    assert_int_equal(odeon_actor_find(client, "nobody is called so", &ref), -ENOENT);
     /* an init that refuses: its first message is refused, too */
     struct odeon_delivery reply;
-    assert_int_equal(odeon_spawn(client, "probe_relay", NULL, args, 3, &ref), 0);
-    assert_int_equal(odeon_call(port, ref, number_type, args, 16, SECONDS(PATIENCE_S), &reply),
+    assert_int_equal(odeon_actor_spawn(client, "probe_relay", NULL, args, 3, &ref), 0);
+    assert_int_equal(odeon_port_call(port, ref, number_type, args, 16, SECONDS(PATIENCE_S), &reply),
                      ODEON_CALL_REFUSED);
-    odeon_release(port);
-    assert_int_equal(odeon_admin_actor_stop(client, first, ODEON_DELETE), 0);
+    odeon_port_release(port);
+    assert_int_equal(odeon_actor_stop(client, first, ODEON_DELETE), 0);
 }
 
 /* The table of actors is finite: the error says so, and there is room again when some have
@@ -215,14 +216,14 @@ static void test_actor_table_is_bounded(void **state)
     int r;
 
     (void)state;
-    while (n < 1024 && (r = odeon_spawn(client, "probe_echo", NULL, NULL, 0, &refs[n])) == 0)
+    while (n < 1024 && (r = odeon_actor_spawn(client, "probe_echo", NULL, NULL, 0, &refs[n])) == 0)
         n++;
     assert_true(n > 500 && n < 1024);
     assert_int_equal(r, -ENOSPC);
     assert_true(strlen(odeon_error_text()) > 10);
     for (unsigned i = 0; i < n; i++)
-        assert_int_equal(odeon_admin_actor_stop(client, refs[i], ODEON_DELETE), 0);
-    assert_true(wait_until(odeon_spawn(client, "probe_echo", NULL, NULL, 0, &refs[0]) == 0));
+        assert_int_equal(odeon_actor_stop(client, refs[i], ODEON_DELETE), 0);
+    assert_true(wait_until(odeon_actor_spawn(client, "probe_echo", NULL, NULL, 0, &refs[0]) == 0));
 }
 
 int main(void)

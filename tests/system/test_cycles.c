@@ -81,7 +81,7 @@ static int teardown(void **state)
 {
     (void)state;
     odeon_port_close(port);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     assert_true(service_log_has(&service, "every message that was sent has been received"));
     service_end(&service);
@@ -100,7 +100,7 @@ static void __attribute__((noreturn)) live(struct slot *slot)
     struct odeon_port *its = NULL;
 
     atomic_store(&slot->step, STEP_CONNECTING);
-    if (odeon_connect(service.socket, "short-lived", &own) < 0)
+    if (odeon_client_connect(service.socket, "short-lived", &own) < 0)
         _exit(1);
     atomic_store(&slot->step, STEP_OPENING);
     if (odeon_port_open(own, &options, &its) < 0)
@@ -110,8 +110,8 @@ static void __attribute__((noreturn)) live(struct slot *slot)
         struct probe_number number = { .n = n };
 
         atomic_store(&slot->trying, n);
-        if (odeon_post_wait(its, slot->ledger, number_type, &number, sizeof(number),
-                            SECONDS(PATIENCE_S)) < 0)
+        if (odeon_port_post_wait(its, slot->ledger, number_type, &number, sizeof(number),
+                                 SECONDS(PATIENCE_S)) < 0)
             _exit(3);
         atomic_store(&slot->posted, n);
     }
@@ -170,9 +170,9 @@ static struct odeon_client_detail *show(void)
     struct odeon_client_detail *detail = NULL;
     struct odeon_status *status = NULL;
 
-    assert_int_equal(odeon_admin_status(client, &status), 0);
-    assert_int_equal(odeon_admin_client_show(client, status->your_id, &detail), 0);
-    odeon_free(status);
+    assert_int_equal(odeon_service_status(client, &status), 0);
+    assert_int_equal(odeon_client_show(client, status->your_id, &detail), 0);
+    odeon_result_free(status);
     return detail;
 }
 
@@ -185,7 +185,7 @@ static bool all_is_back(void)
     for (size_t i = 0; i < detail->n_usage; i++)
         if (detail->usage[i].client_known && detail->usage[i].user_known)
             back &= detail->usage[i].user == detail->usage[i].client;
-    odeon_free(detail);
+    odeon_result_free(detail);
     return back;
 }
 
@@ -195,8 +195,9 @@ static void check_books(struct slot *slot)
     const struct probe_told *told;
     struct odeon_delivery reply;
 
-    assert_int_equal(odeon_call(port, slot->ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
-                     ODEON_CALL_REPLY);
+    assert_int_equal(
+        odeon_port_call(port, slot->ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+        ODEON_CALL_REPLY);
     told = reply.data;
     more = told->count - slot->count;
     if (more != posted && more != trying)
@@ -208,7 +209,7 @@ static void check_books(struct slot *slot)
     slot->sum = told->sum;
     accepted += more;
     in_doubt += trying != posted;
-    odeon_release(port);
+    odeon_port_release(port);
 }
 
 static void wave(void)

@@ -70,7 +70,7 @@ static void begin(struct bench *b, const char *attempts, const char *warn, const
 
 static void end(struct bench *b)
 {
-    odeon_disconnect(b->client);
+    odeon_client_disconnect(b->client);
     assert_int_equal(service_stop(&b->service, SIGTERM), 0);
     munmap(b->page, sizeof(*b->page));
     service_end(&b->service);
@@ -89,9 +89,9 @@ static uint32_t queue_of(struct bench *b, odeon_ref ref)
     struct odeon_actor_detail *detail;
     uint32_t queue;
 
-    assert_int_equal(odeon_admin_actor_show(b->client, ref, NULL, &detail), 0);
+    assert_int_equal(odeon_actor_show(b->client, ref, NULL, &detail), 0);
     queue = detail->actor.queue;
-    odeon_free(detail);
+    odeon_result_free(detail);
     return queue;
 }
 
@@ -99,9 +99,9 @@ static void post_do(struct bench *b, odeon_ref to, enum faulty_how how, uint32_t
 {
     struct faulty_do message = { .how = how, .times = times };
 
-    assert_int_equal(
-        odeon_post_wait(b->port, to, b->do_type, &message, sizeof(message), SECONDS(PATIENCE_S)),
-        0);
+    assert_int_equal(odeon_port_post_wait(b->port, to, b->do_type, &message, sizeof(message),
+                                          SECONDS(PATIENCE_S)),
+                     0);
 }
 
 static void post_counts(struct bench *b, odeon_ref to, uint64_t *posted, unsigned n)
@@ -109,9 +109,9 @@ static void post_counts(struct bench *b, odeon_ref to, uint64_t *posted, unsigne
     for (unsigned i = 0; i < n; i++) {
         struct faulty_count count = { .n = ++*posted };
 
-        assert_int_equal(
-            odeon_post_wait(b->port, to, b->count_type, &count, sizeof(count), SECONDS(PATIENCE_S)),
-            0);
+        assert_int_equal(odeon_port_post_wait(b->port, to, b->count_type, &count, sizeof(count),
+                                              SECONDS(PATIENCE_S)),
+                         0);
     }
 }
 
@@ -157,7 +157,7 @@ static void test_a_stall_is_named(void **state)
         release(&b);
         /* seen to have returned with the next look, which the next message brings */
         assert_true(wait_until((post_do(&b, actor, FAULTY_N, 0), overdue(&b) == 0)));
-        assert_int_equal(odeon_admin_actor_stop(b.client, actor, ODEON_DELETE), 0);
+        assert_int_equal(odeon_actor_stop(b.client, actor, ODEON_DELETE), 0);
     }
     assert_int_equal(
         service_log_count(&b.service, "a handler of plugin faulty has not returned for"), 2);
@@ -396,7 +396,7 @@ static void test_safe_mode(void **state)
     (void)spawn(client, "passer_actor", NULL, NULL, 0);
     assert_int_equal(service_state(&service).executor_restarts, 4);
     assert_int_equal(service_log_count(&service, "it is left out"), 1);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     service_end(&service);
 }
@@ -447,9 +447,9 @@ static void post_pass(struct bench *b, odeon_ref by, odeon_ref to, uint64_t n, u
 {
     struct faulty_pass message = { .to = to, .n = n, .how = how };
 
-    assert_int_equal(
-        odeon_post_wait(b->port, by, b->pass_type, &message, sizeof(message), SECONDS(PATIENCE_S)),
-        0);
+    assert_int_equal(odeon_port_post_wait(b->port, by, b->pass_type, &message, sizeof(message),
+                                          SECONDS(PATIENCE_S)),
+                     0);
 }
 
 /* What a test asks of the last letter: the list's texts go with the list. */
@@ -469,7 +469,7 @@ static size_t letters(struct bench *b, struct letter *ret_last)
     do {
         struct odeon_list *list = NULL;
 
-        assert_int_equal(odeon_admin_dead_letter_list(b->client, after, 7, &list), 0);
+        assert_int_equal(odeon_dead_letter_list(b->client, after, 7, &list), 0);
         if (list->n > 0) {
             const struct odeon_dead_letter_info *last =
                 (const struct odeon_dead_letter_info *)list->rows + (list->n - 1);
@@ -490,9 +490,9 @@ static size_t letters(struct bench *b, struct letter *ret_last)
 static bool actor_is_gone(struct bench *b, odeon_ref actor)
 {
     struct odeon_actor_detail *detail = NULL;
-    int r = odeon_admin_actor_show(b->client, actor, NULL, &detail);
+    int r = odeon_actor_show(b->client, actor, NULL, &detail);
 
-    odeon_free(detail);
+    odeon_result_free(detail);
     return r == -ENOENT;
 }
 
@@ -529,9 +529,9 @@ static void test_quarantine_and_dead_letters(void **state)
     assert_string_equal(last.message, "faulty_count");
     assert_string_equal(last.type, "faulty_actor");
     assert_int_equal(last.size, sizeof(struct faulty_count));
-    assert_int_equal(odeon_admin_dead_letter_show(b.client, last.id, &detail), 0);
+    assert_int_equal(odeon_dead_letter_show(b.client, last.id, &detail), 0);
     assert_int_equal(((const struct faulty_count *)detail->payload)->n, COUNTS);
-    odeon_free(detail);
+    odeon_result_free(detail);
     /* they outlive the executor */
     pid_t executor = service_executor(&b.service);
     assert_int_equal(kill(executor, SIGKILL), 0);
@@ -549,7 +549,7 @@ static void test_quarantine_and_dead_letters(void **state)
     assert_int_equal(atomic_load(&b.page->out_of_order), 0);
     assert_int_equal(letters(&b, &last), 0);
     /* what cannot be replayed stays, and can be given to another actor */
-    assert_int_equal(odeon_admin_actor_stop(b.client, gone, ODEON_DELETE), 0);
+    assert_int_equal(odeon_actor_stop(b.client, gone, ODEON_DELETE), 0);
     /* or what is sent to it waits behind that order */
     assert_true(wait_until(actor_is_gone(&b, gone)));
     post_pass(&b, passer, gone, COUNTS + 1, 0);
@@ -559,10 +559,10 @@ static void test_quarantine_and_dead_letters(void **state)
     executor = service_executor(&b.service);
     assert_int_equal(kill(executor, SIGKILL), 0);
     service_wait_executor(&b.service, executor);
-    assert_int_equal(odeon_admin_dead_letter_replay(b.client, NULL, 0, ODEON_NOBODY, &done), 0);
+    assert_int_equal(odeon_dead_letter_replay(b.client, NULL, 0, ODEON_NOBODY, &done), 0);
     assert_int_equal(done.done, 0);
     assert_int_equal(done.gone, 1);
-    assert_int_equal(odeon_admin_dead_letter_replay(b.client, &last.id, 1, victim, &done), 0);
+    assert_int_equal(odeon_dead_letter_replay(b.client, &last.id, 1, victim, &done), 0);
     assert_int_equal(done.done, 1);
     assert_true(wait_until(atomic_load(&b.page->last[0]) == COUNTS + 1));
     assert_int_equal(letters(&b, &last), 0);

@@ -51,11 +51,11 @@ static void test_idle_service(void **state)
         ports[i] = port_open_or_fail(clients[i], 0, 0, i % 2 == 0);
         if (i == 0)
             echo = spawn(clients[i], "probe_echo", NULL, NULL, 0);
-        assert_int_equal(odeon_call(ports[i], echo,
-                                    message_id(clients[i], odeon_message_of(probe_number)), &number,
-                                    sizeof(number), SECONDS(PATIENCE_S), &reply),
+        assert_int_equal(odeon_port_call(ports[i], echo,
+                                         message_id(clients[i], odeon_message_of(probe_number)),
+                                         &number, sizeof(number), SECONDS(PATIENCE_S), &reply),
                          ODEON_CALL_REPLY);
-        odeon_release(ports[i]);
+        odeon_port_release(ports[i]);
     }
     /* clock ticks of 10 ms: one of them is 0.2 % of the time here; the long measurement is the
      * benchmark's. What a service does by itself it does each time; what a machine that stands
@@ -67,7 +67,7 @@ static void test_idle_service(void **state)
     }
     assert_true(percent < 2.0);
     for (int i = 0; i < CLIENTS; i++)
-        odeon_disconnect(clients[i]);
+        odeon_client_disconnect(clients[i]);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     service_end(&service);
 }

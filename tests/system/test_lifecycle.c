@@ -35,7 +35,7 @@ static void test_ready_status_and_end(void **state)
     service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "workers-max=3", "--set",
                                                    "detached=5", NULL });
     client = service_connect(&service, "lifecycle");
-    assert_int_equal(odeon_admin_status(client, &status), 0);
+    assert_int_equal(odeon_service_status(client, &status), 0);
     assert_string_equal(status->state, "running");
     assert_int_equal(status->supervisor_pid, service.pid);
     assert_int_equal(status->workers, 2);
@@ -45,10 +45,10 @@ static void test_ready_status_and_end(void **state)
     assert_int_equal(status->executor_restarts, 0);
     executor = (pid_t)status->executor_pid;
     assert_true(process_lives(executor));
-    odeon_free(status);
+    odeon_result_free(status);
     assert_int_equal(ctl(&service, text, sizeof(text), "status"), 0);
     assert_non_null(strstr(text, "running"));
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 
     int ended = service_stop(&service, SIGTERM);
     assert_true(WIFEXITED(ended));
@@ -59,7 +59,7 @@ static void test_ready_status_and_end(void **state)
     /* figures outlive the service; whoever asks the service is told that there is none */
     assert_string_equal(service_state(&service).state_name, "stopped");
     assert_int_equal(ctl(&service, text, sizeof(text), "status"), 3);
-    assert_int_equal(odeon_connect(service.socket, NULL, &client), -ENOENT);
+    assert_int_equal(odeon_client_connect(service.socket, NULL, &client), -ENOENT);
     service_end(&service);
 }
 
@@ -82,7 +82,7 @@ static void test_second_service_on_the_same_directory_is_refused(void **state)
         fail_msg("the log of the second one does not say: %s", process);
     service_end(&second);
     /* the first one has not noticed */
-    odeon_disconnect(service_connect(&first, "still there"));
+    odeon_client_disconnect(service_connect(&first, "still there"));
     assert_int_equal(service_stop(&first, SIGINT), 0);
     service_end(&first);
 }
@@ -202,11 +202,11 @@ static void test_end_reports_what_was_not_received(void **state)
     type = message_id(client, odeon_message_of(probe_number));
     ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
     port = port_open_or_fail(client, 0, 0, false);
-    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_work)),
-                                &work, sizeof(work)),
+    assert_int_equal(odeon_port_post(port, ledger, message_id(client, odeon_message_of(probe_work)),
+                                     &work, sizeof(work)),
                      0);
     for (int i = 0; i < 10; i++)
-        assert_int_equal(odeon_post(port, ledger, type, &number, sizeof(number)), 0);
+        assert_int_equal(odeon_port_post(port, ledger, type, &number, sizeof(number)), 0);
     assert_true(wait_until(service_figure(&service, "port_messages") == 11));
     int ended = service_stop(&service, SIGTERM);
     /* the executor cannot end a handler that runs: it is killed, and that is said */
@@ -216,10 +216,10 @@ static void test_end_reports_what_was_not_received(void **state)
         !service_log_has(&service, "10 messages sent but not received"))
         fail_msg("the log does not say how many messages were not received");
     /* noticed when it looks: */
-    assert_int_equal(odeon_post(port, ledger, type, &number, sizeof(number)), 0);
+    assert_int_equal(odeon_port_post(port, ledger, type, &number, sizeof(number)), 0);
     assert_int_equal(odeon_port_check(port), -EPIPE);
-    assert_int_equal(odeon_post(port, ledger, type, &number, sizeof(number)), -EPIPE);
-    odeon_disconnect(client);
+    assert_int_equal(odeon_port_post(port, ledger, type, &number, sizeof(number)), -EPIPE);
+    odeon_client_disconnect(client);
     service_end(&service);
 }
 
@@ -237,9 +237,9 @@ static void test_second_signal_ends_at_once(void **state)
                                          "--plugin", TEST_PROBE, NULL });
     client = service_connect(&service, "lifecycle");
     port = port_open_or_fail(client, 0, 0, false);
-    assert_int_equal(odeon_post(port, spawn(client, "probe_ledger", NULL, NULL, 0),
-                                message_id(client, odeon_message_of(probe_work)), &work,
-                                sizeof(work)),
+    assert_int_equal(odeon_port_post(port, spawn(client, "probe_ledger", NULL, NULL, 0),
+                                     message_id(client, odeon_message_of(probe_work)), &work,
+                                     sizeof(work)),
                      0);
     assert_true(wait_until(service_figure(&service, "port_messages") == 1));
     begin = time_ns();
@@ -253,7 +253,7 @@ static void test_second_signal_ends_at_once(void **state)
         service_log_has(&service, "again: the executor is killed, nothing more is drained"));
     assert_int_equal(service_wait_end(&service), 0);
     assert_true(time_ns() - begin < SECONDS(3600)); /* the time to drain, and to work */
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     service_end(&service);
 }
 
@@ -268,12 +268,12 @@ static void test_end_reports_objects_that_were_never_sent(void **state)
     service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, NULL });
     client = service_connect(&service, "lifecycle");
     port = port_open_or_fail(client, 0, 0, false);
-    assert_int_equal(odeon_post(port, spawn(client, "probe_ledger", NULL, NULL, 0),
-                                message_id(client, odeon_message_of(probe_object)), &never,
-                                sizeof(never)),
+    assert_int_equal(odeon_port_post(port, spawn(client, "probe_ledger", NULL, NULL, 0),
+                                     message_id(client, odeon_message_of(probe_object)), &never,
+                                     sizeof(never)),
                      0);
     assert_true(wait_until(service_figure(&service, "messages_processed") >= 1));
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     assert_true(service_log_has(&service, "1 message objects never sent"));
     service_end(&service);
@@ -299,20 +299,20 @@ static void test_end_drains(void **state)
     for (uint64_t i = 0; i < N; i++) {
         struct probe_number number = { .n = i };
 
-        assert_int_equal(odeon_post(port, relay, type, &number, sizeof(number)), 0);
+        assert_int_equal(odeon_port_post(port, relay, type, &number, sizeof(number)), 0);
     }
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     assert_true(service_log_has(&service, "every message that was sent has been received"));
     for (uint64_t i = 0; i < N; i++) {
         struct odeon_delivery delivery;
 
-        assert_int_equal(odeon_receive(port, &delivery), 1);
+        assert_int_equal(odeon_port_receive(port, &delivery), 1);
         assert_int_equal(((const struct probe_number *)delivery.data)->n, i);
-        odeon_release(port);
+        odeon_port_release(port);
     }
     struct odeon_delivery delivery;
-    assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), -EPIPE);
-    odeon_disconnect(client);
+    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), -EPIPE);
+    odeon_client_disconnect(client);
     service_end(&service);
 }
 

@@ -29,13 +29,13 @@ static void test_ready_kill_restart_stop(void **state)
     text = manager_status(manager);
     assert_non_null(strstr(text, "2 workers"));
     free(text);
-    odeon_disconnect(service_connect(service, "managed"));
+    odeon_client_disconnect(service_connect(service, "managed"));
 
     first = manager_kill(manager);
     manager_wait_ready(manager);
     assert_int_not_equal(manager_pid(manager), first);
     assert_int_equal(manager_starts(manager), 2);
-    odeon_disconnect(service_connect(service, "managed"));
+    odeon_client_disconnect(service_connect(service, "managed"));
 
     assert_int_equal(manager_restart(manager), 0);
     manager_wait_ready(manager);
@@ -57,12 +57,12 @@ static void test_activated_socket_outlives_the_service(void **state)
     struct service *service = manager_service(manager);
 
     (void)state;
-    odeon_disconnect(service_connect(service, "early"));
+    odeon_client_disconnect(service_connect(service, "early"));
     manager_wait_ready(manager);
     manager_kill(manager);
-    odeon_disconnect(service_connect(service, "waits"));
+    odeon_client_disconnect(service_connect(service, "waits"));
     assert_int_equal(manager_restart(manager), 0);
-    odeon_disconnect(service_connect(service, "waits again"));
+    odeon_client_disconnect(service_connect(service, "waits again"));
     assert_int_equal(manager_stop(manager), 0);
     assert_int_equal(access(service->socket, F_OK), 0); /* not odeond's to remove */
     manager_end(manager);

@@ -36,7 +36,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     service_end(&service);
     return 0;
@@ -48,11 +48,11 @@ static uint64_t receive_refusals(struct odeon_port *port)
     struct odeon_delivery delivery;
     uint64_t n = 0;
 
-    for (; odeon_receive(port, &delivery) == 1; n++) {
+    for (; odeon_port_receive(port, &delivery) == 1; n++) {
         assert_int_equal(delivery.type, ODEON_MSG_REFUSAL);
         assert_int_equal(((const struct odeon_refusal *)delivery.data)->reason,
                          ODEON_REASON_QUEUE_FULL);
-        odeon_release(port);
+        odeon_port_release(port);
     }
     return n;
 }
@@ -61,10 +61,10 @@ static void ask(struct odeon_port *port, odeon_ref actor)
 {
     struct odeon_delivery reply;
 
-    assert_int_equal(odeon_call(port, actor, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+    assert_int_equal(odeon_port_call(port, actor, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
                      ODEON_CALL_REPLY);
     assert_int_equal(reply.type, told_type);
-    odeon_release(port);
+    odeon_port_release(port);
 }
 
 static bool queue_is_empty(odeon_ref actor)
@@ -72,18 +72,18 @@ static bool queue_is_empty(odeon_ref actor)
     struct odeon_actor_detail *detail;
     bool empty;
 
-    assert_int_equal(odeon_admin_actor_show(client, actor, NULL, &detail), 0);
+    assert_int_equal(odeon_actor_show(client, actor, NULL, &detail), 0);
     empty = detail->queue_bytes == 0;
-    odeon_free(detail);
+    odeon_result_free(detail);
     return empty;
 }
 
 static bool actor_is_gone(odeon_ref actor)
 {
     struct odeon_actor_detail *detail = NULL;
-    int r = odeon_admin_actor_show(client, actor, NULL, &detail);
+    int r = odeon_actor_show(client, actor, NULL, &detail);
 
-    odeon_free(detail);
+    odeon_result_free(detail);
     return r == -ENOENT;
 }
 
@@ -107,7 +107,8 @@ static void trial_begin(struct trial *t, const char *type)
 static void post(struct trial *t, uint32_t type, const void *data, size_t size)
 {
     history_note(t->history, HISTORY_BEGUN, odeon_port_ref(t->port), t->actor, t->posted + 1);
-    assert_int_equal(odeon_post_wait(t->port, t->actor, type, data, size, SECONDS(PATIENCE_S)), 0);
+    assert_int_equal(odeon_port_post_wait(t->port, t->actor, type, data, size, SECONDS(PATIENCE_S)),
+                     0);
     history_note(t->history, HISTORY_SENT, odeon_port_ref(t->port), t->actor, ++t->posted);
 }
 
@@ -149,7 +150,7 @@ static void trial_end(struct trial *t, uint64_t missing)
     history_free(t->history);
     odeon_port_close(t->port);
     /* its fini closes the log */
-    assert_int_equal(odeon_admin_actor_stop(client, t->actor, ODEON_DELETE), 0);
+    assert_int_equal(odeon_actor_stop(client, t->actor, ODEON_DELETE), 0);
     assert_true(wait_until(actor_is_gone(t->actor)));
 }
 

@@ -75,9 +75,9 @@ static void test_executor_is_stopped(void **state)
 
     (void)state;
     page = service_map_page(&service, args.page, sizeof(args.page), sizeof(*page));
-    assert_int_equal(odeon_post(port, spawn(client, "faulty_actor", NULL, &args, sizeof(args)),
-                                message_id(client, odeon_message_of(faulty_do)), &loop,
-                                sizeof(loop)),
+    assert_int_equal(odeon_port_post(port, spawn(client, "faulty_actor", NULL, &args, sizeof(args)),
+                                     message_id(client, odeon_message_of(faulty_do)), &loop,
+                                     sizeof(loop)),
                      0);
     assert_true(wait_until(atomic_load(&page->entered) == 1));
     process_stop(executor);
@@ -88,7 +88,7 @@ static void test_executor_is_stopped(void **state)
     assert_true(wait_until(atomic_load(&page->done) == 1));
     assert_int_equal(atomic_load(&page->entered), 1);
     munmap(page, sizeof(*page));
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 /* A client of its own process: calls an echo and counts, until it is told to stop. */
@@ -104,23 +104,24 @@ static int caller_run(struct caller *caller, const char *socket)
     odeon_ref echo = ODEON_NOBODY;
     uint32_t type = 0;
 
-    if (odeon_connect(socket, "caller", &client) < 0 || odeon_port_open(client, NULL, &port) < 0 ||
+    if (odeon_client_connect(socket, "caller", &client) < 0 ||
+        odeon_port_open(client, NULL, &port) < 0 ||
         odeon_message_id(client, odeon_message_of(probe_number), &type) < 0 ||
-        odeon_spawn(client, "probe_echo", NULL, NULL, 0, &echo) < 0)
+        odeon_actor_spawn(client, "probe_echo", NULL, NULL, 0, &echo) < 0)
         return 1;
     for (uint64_t n = 1; !atomic_load(&caller->stop); n++) {
         struct probe_number number = { .n = n };
         struct odeon_delivery reply;
 
-        if (odeon_call(port, echo, type, &number, sizeof(number), SECONDS(PATIENCE_S), &reply) !=
-            ODEON_CALL_REPLY)
+        if (odeon_port_call(port, echo, type, &number, sizeof(number), SECONDS(PATIENCE_S),
+                            &reply) != ODEON_CALL_REPLY)
             return 2;
         if (((const struct probe_number *)reply.data)->n != n)
             return 3;
-        odeon_release(port);
+        odeon_port_release(port);
         atomic_store(&caller->called, n);
     }
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     return 0;
 }
 
@@ -148,7 +149,7 @@ static void test_odeond_and_a_client_are_stopped(void **state)
     pass(PAUSE_MS);
     numbers_wait(&numbers, 1000);
     assert_int_equal(kill(service.pid, SIGCONT), 0);
-    odeon_disconnect(service_connect(&service, "answered"));
+    odeon_client_disconnect(service_connect(&service, "answered"));
     assert_int_equal(kill(pid, SIGCONT), 0);
     assert_true(wait_until(atomic_load(&caller->called) > before + 100));
     atomic_store(&caller->stop, 1);

@@ -57,7 +57,7 @@ static void set_scene(struct scene *scene)
 
 static void clear_scene(struct scene *scene)
 {
-    odeon_disconnect(scene->client);
+    odeon_client_disconnect(scene->client);
     manager_end(scene->manager);
 }
 
@@ -84,16 +84,16 @@ static void post_number(struct scene *scene, odeon_ref to, uint64_t n)
 {
     struct probe_number number = { .n = n };
 
-    assert_int_equal(odeon_post(scene->port, to, scene->number, &number, sizeof(number)), 0);
+    assert_int_equal(odeon_port_post(scene->port, to, scene->number, &number, sizeof(number)), 0);
 }
 
 static void expect_number(struct scene *scene, uint64_t n)
 {
     struct odeon_delivery delivery;
 
-    assert_int_equal(odeon_receive_wait(scene->port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(odeon_port_receive_wait(scene->port, &delivery, SECONDS(PATIENCE_S)), 1);
     assert_int_equal(((const struct probe_number *)delivery.data)->n, n);
-    odeon_release(scene->port);
+    odeon_port_release(scene->port);
 }
 
 static bool is_bare(struct manager *manager)
@@ -109,8 +109,8 @@ static void *call(void *userdata)
     struct scene *scene = userdata;
     struct odeon_delivery reply;
 
-    return (void *)(intptr_t)odeon_call(scene->port, scene->ledger, scene->ask, NULL, 0,
-                                        SECONDS(PATIENCE_S), &reply);
+    return (void *)(intptr_t)odeon_port_call(scene->port, scene->ledger, scene->ask, NULL, 0,
+                                             SECONDS(PATIENCE_S), &reply);
 }
 
 /* The call is on its way when everything dies, and ends in a reply all the same. */
@@ -124,7 +124,7 @@ static void test_call_over_the_end_of_odeond(void **state)
     (void)state;
     set_scene(&scene);
     /* the question waits behind the work */
-    assert_int_equal(odeon_post(scene.port, scene.ledger, scene.work, &work, sizeof(work)), 0);
+    assert_int_equal(odeon_port_post(scene.port, scene.ledger, scene.work, &work, sizeof(work)), 0);
     assert_int_equal(pthread_create(&thread, NULL, call, &scene), 0);
     assert_true(wait_until(service_figure(manager_service(scene.manager), "port_messages") >= 1));
     take_away(&scene);
@@ -144,16 +144,16 @@ static void test_call_expires_while_nobody_is_there(void **state)
     set_scene(&scene);
     take_away(&scene);
     assert_int_equal(
-        odeon_call(scene.port, scene.ledger, scene.ask, NULL, 0, MILLISECONDS(50), &reply),
+        odeon_port_call(scene.port, scene.ledger, scene.ask, NULL, 0, MILLISECONDS(50), &reply),
         ODEON_CALL_EXPIRED);
     post_number(&scene, scene.echo, 1);
     bring_back(&scene);
     expect_number(&scene, 1);
     assert_int_equal(
-        odeon_call(scene.port, scene.ledger, scene.ask, NULL, 0, SECONDS(PATIENCE_S), &reply),
+        odeon_port_call(scene.port, scene.ledger, scene.ask, NULL, 0, SECONDS(PATIENCE_S), &reply),
         ODEON_CALL_REPLY);
-    odeon_release(scene.port);
-    assert_int_equal(odeon_receive(scene.port, &reply), 0);
+    odeon_port_release(scene.port);
+    assert_int_equal(odeon_port_receive(scene.port, &reply), 0);
     clear_scene(&scene);
 }
 
@@ -189,13 +189,13 @@ static void test_requests_wait_and_names_stay(void **state)
 
     (void)state;
     set_scene(&scene);
-    epoch = odeon_service_epoch(scene.client);
+    epoch = odeon_client_epoch(scene.client);
     assert_int_equal(epoch, 1);
     take_away(&scene);
     manager_hold(scene.manager, false);
-    assert_int_equal(odeon_lookup(scene.client, "ledger", &ref), 0);
+    assert_int_equal(odeon_actor_find(scene.client, "ledger", &ref), 0);
     assert_int_equal(ref, scene.ledger);
-    assert_int_equal(odeon_service_epoch(scene.client), epoch + 1);
+    assert_int_equal(odeon_client_epoch(scene.client), epoch + 1);
     odeon_port_close(port_open_or_fail(scene.client, 0, 0, false));
     clear_scene(&scene);
 }
@@ -210,7 +210,7 @@ static void *attempt_spawn(void *userdata)
 {
     struct attempt *attempt = userdata;
 
-    attempt->result = odeon_spawn(attempt->client, "probe_echo", "doubtful", NULL, 0, NULL);
+    attempt->result = odeon_actor_spawn(attempt->client, "probe_echo", "doubtful", NULL, 0, NULL);
     snprintf(attempt->text, sizeof(attempt->text), "%s", odeon_error_text());
     return NULL;
 }
@@ -243,7 +243,7 @@ static void test_request_in_doubt_is_told(void **state)
     assert_int_equal(attempt.result, -ECONNRESET);
     assert_non_null(strstr(attempt.text, "whether it was carried out is not known"));
     /* the connection goes on, and one can look */
-    assert_int_equal(odeon_lookup(scene.client, "doubtful", &ref), -ENOENT);
+    assert_int_equal(odeon_actor_find(scene.client, "doubtful", &ref), -ENOENT);
     assert_int_equal(odeon_port_check(scene.port), 0);
     clear_scene(&scene);
 }
@@ -257,9 +257,9 @@ static void test_patience_ends(void **state)
 
     (void)state;
     set_scene(&scene);
-    assert_int_equal(odeon_set_patience(scene.client, MILLISECONDS(50)), 0);
+    assert_int_equal(odeon_client_set_patience(scene.client, MILLISECONDS(50)), 0);
     take_away(&scene);
-    assert_int_equal(odeon_lookup(scene.client, "ledger", &ref), -ECONNRESET);
+    assert_int_equal(odeon_actor_find(scene.client, "ledger", &ref), -ECONNRESET);
     assert_non_null(strstr(odeon_error_text(), "has not come back within 50 ms"));
     assert_int_equal(odeon_port_check(scene.port), -EPIPE);
     clear_scene(&scene);
@@ -275,7 +275,7 @@ static void test_service_that_begins_anew_is_another(void **state)
     assert_int_equal(manager_stop(scene.manager), 0);
     manager_start_again(scene.manager);
     manager_wait_ready(scene.manager);
-    assert_int_equal(odeon_lookup(scene.client, "ledger", &ref), -ECONNRESET);
+    assert_int_equal(odeon_actor_find(scene.client, "ledger", &ref), -ECONNRESET);
     assert_non_null(strstr(odeon_error_text(), "has begun anew"));
     assert_int_equal(odeon_port_check(scene.port), -EPIPE);
     assert_true(is_bare(scene.manager));
@@ -326,7 +326,7 @@ static void test_client_dies_while_no_odeond_runs(void **state)
     assert_true(wait_until(manager_store_count(scene.manager, "client-") == 1));
     assert_true(wait_until(manager_store_count(scene.manager, "port-") == 5)); /* ours */
     assert_int_equal(
-        odeon_call(scene.port, scene.ledger, scene.ask, NULL, 0, SECONDS(PATIENCE_S), &reply),
+        odeon_port_call(scene.port, scene.ledger, scene.ask, NULL, 0, SECONDS(PATIENCE_S), &reply),
         ODEON_CALL_REPLY);
     memcpy(&told, reply.data, sizeof(told));
     assert_int_equal(told.sum, 55);
@@ -348,7 +348,7 @@ static void test_client_leaves_while_no_odeond_runs(void **state)
     assert_true(wait_until(manager_store_count(scene.manager, "port-") == 5));
     take_away(&scene);
     post_number(&scene, scene.ledger, 1);
-    scene.client = odeon_disconnect(scene.client);
+    scene.client = odeon_client_disconnect(scene.client);
     bring_back(&scene);
     if (!wait_until(is_bare(scene.manager)))
         fail_msg("left in the store:\n%s", manager_store_list(scene.manager));
@@ -361,7 +361,7 @@ static void expect_refused(struct scene *scene, const char *why)
 {
     odeon_ref ref;
 
-    assert_int_equal(odeon_lookup(scene->client, "ledger", &ref), -EACCES);
+    assert_int_equal(odeon_actor_find(scene->client, "ledger", &ref), -EACCES);
     if (!strstr(odeon_error_text(), why))
         fail_msg("refused with: %s", odeon_error_text());
     assert_int_equal(odeon_port_check(scene->port), -EPIPE);
@@ -397,7 +397,7 @@ static bool claims_in_vain(struct odeon_client *thief, const struct scene *scene
 
     become(thief, scene->client);
     thief->away_ns = time_ns();
-    assert_int_equal(odeon_lookup(thief, "ledger", &ref), -ECONNRESET);
+    assert_int_equal(odeon_actor_find(thief, "ledger", &ref), -ECONNRESET);
     return service_log_has(manager_service(scene->manager),
                            "the client that is claimed is connected");
 }
@@ -411,10 +411,10 @@ static void test_connected_client_cannot_be_claimed(void **state)
     (void)state;
     set_scene(&scene);
     thief = service_connect(manager_service(scene.manager), "thief");
-    assert_int_equal(odeon_set_patience(thief, MILLISECONDS(100)), 0);
+    assert_int_equal(odeon_client_set_patience(thief, MILLISECONDS(100)), 0);
     /* on a machine that is busy its patience may be over before odeond has looked at it */
     assert_true(wait_until(claims_in_vain(thief, &scene)));
-    odeon_disconnect(thief);
+    odeon_client_disconnect(thief);
     post_number(&scene, scene.echo, 3);
     expect_number(&scene, 3);
     clear_scene(&scene);
@@ -440,7 +440,7 @@ static void test_token_of_another_process_is_refused(void **state)
 
         thief = service_connect(manager_service(scene.manager), "thief");
         become(thief, rightful);
-        _exit(odeon_lookup(thief, "ledger", &ref) == -EACCES &&
+        _exit(odeon_actor_find(thief, "ledger", &ref) == -EACCES &&
                       strstr(odeon_error_text(), "another process")
                   ? 0
                   : 1);
@@ -449,7 +449,7 @@ static void test_token_of_another_process_is_refused(void **state)
     assert_int_equal(status, 0);
     post_number(&scene, scene.echo, 3);
     expect_number(&scene, 3);
-    assert_true(wait_until(odeon_service_epoch(scene.client) == 2));
+    assert_true(wait_until(odeon_client_epoch(scene.client) == 2));
     clear_scene(&scene);
 }
 

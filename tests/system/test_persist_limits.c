@@ -90,7 +90,7 @@ static int open_port(struct odeon_client *client, struct odeon_port **ret)
 
 static int make_actor(struct odeon_client *client, odeon_ref *ret)
 {
-    return odeon_spawn(client, "probe_echo", NULL, NULL, 0, ret);
+    return odeon_actor_spawn(client, "probe_echo", NULL, NULL, 0, ret);
 }
 
 /* ---- quotas ---- */
@@ -101,13 +101,13 @@ static struct odeon_usage usage(struct odeon_client *client, const char *name)
     struct odeon_status *status = NULL;
     struct odeon_usage usage = { 0 };
 
-    assert_int_equal(odeon_admin_status(client, &status), 0);
-    assert_int_equal(odeon_admin_client_show(client, status->your_id, &detail), 0);
+    assert_int_equal(odeon_service_status(client, &status), 0);
+    assert_int_equal(odeon_client_show(client, status->your_id, &detail), 0);
     for (size_t i = 0; i < detail->n_usage; i++)
         if (strcmp(detail->usage[i].name, name) == 0)
             usage = detail->usage[i];
-    odeon_free(detail);
-    odeon_free(status);
+    odeon_result_free(detail);
+    odeon_result_free(status);
     return usage;
 }
 
@@ -157,7 +157,7 @@ static void test_quotas(void **state)
         expect_full(client);
         odeon_port_close(ports[way]);
         assert_true(wait_until(open_port(client, &ports[way]) == 0));
-        assert_int_equal(odeon_admin_actor_stop(client, actors[way], ODEON_DELETE), 0);
+        assert_int_equal(odeon_actor_stop(client, actors[way], ODEON_DELETE), 0);
         assert_true(wait_until(make_actor(client, &actors[way]) == 0));
         expect_full(client);
     }
@@ -165,7 +165,7 @@ static void test_quotas(void **state)
         odeon_port_close(ports[i]);
     assert_true(wait_until(usage(client, "ports").user == 0));
     expect_usage(client, "ring-bytes", 0, usage(client, "ring-bytes").limit);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 /* ---- roles, and quotas of another user ---- */
@@ -181,7 +181,7 @@ static bool has_roles(struct odeon_client *client, const char *roles)
     struct odeon_list *list = NULL;
     bool has = false;
 
-    if (odeon_admin_client_list(client, 0, 0, &list) < 0)
+    if (odeon_client_list(client, 0, 0, &list) < 0)
         return false;
     for (size_t i = 0; i < list->n; i++) {
         const struct odeon_client_info *row = (const struct odeon_client_info *)list->rows + i;
@@ -189,7 +189,7 @@ static bool has_roles(struct odeon_client *client, const char *roles)
         has |= row->pid == (uint32_t)getpid() && row->uid == geteuid() &&
                strcmp(row->roles, roles) == 0;
     }
-    odeon_free(list);
+    odeon_result_free(list);
     return has;
 }
 
@@ -202,7 +202,7 @@ static int look(struct odeon_client *client, const struct act *act, bool again)
 
     if (!has_roles(client, act->roles))
         return -1;
-    if (odeon_admin_executor_set(client, key, value, 1, NULL) != -EACCES)
+    if (odeon_executor_set(client, key, value, 1, NULL) != -EACCES)
         return -2;
     for (int i = 0; !again && i < PORTS; i++)
         if (open_port(client, &port) < 0)

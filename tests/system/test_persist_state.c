@@ -94,10 +94,10 @@ static unsigned count_plugins(struct manager *manager)
     struct odeon_status *status = NULL;
     unsigned n;
 
-    assert_int_equal(odeon_admin_status(client, &status), 0);
+    assert_int_equal(odeon_service_status(client, &status), 0);
     n = status->plugins;
-    odeon_free(status);
-    odeon_disconnect(client);
+    odeon_result_free(status);
+    odeon_client_disconnect(client);
     return n;
 }
 
@@ -109,7 +109,7 @@ static void test_plugins(void **state)
 
     (void)state;
     load_plugin(client, TEST_PROBE);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     kill_and_wait(manager);
     assert_int_equal(count_plugins(manager), 1);
     assert_int_equal(manager_restart(manager), 0);
@@ -290,10 +290,10 @@ static void test_state_is_discarded_when_asked(void **state)
     (void)state;
     manager_set_program(manager, NULL, discard);
     kill_and_wait(manager);
-    assert_int_equal(odeon_lookup(client, "anything", &ref), -ECONNRESET);
+    assert_int_equal(odeon_actor_find(client, "anything", &ref), -ECONNRESET);
     assert_int_equal(odeon_port_check(port), -EPIPE);
     assert_int_equal(manager_store_count(manager, ""), 3); /* registry, segment, stats: new ones */
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     manager_end(manager);
 }
 
@@ -340,7 +340,7 @@ static void test_port_with_a_missing_descriptor_is_closed(void **state)
     assert_true(service_log_has(manager_service(manager), "port 0 of client 1 is lost"));
     numbers_wait(&numbers, 100);
     numbers_finish(&numbers);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     assert_true(wait_until(manager_store_count(manager, "port-") == 0));
     manager_end(manager);
 }

@@ -61,18 +61,18 @@ static void live(struct manager *manager)
     for (uint64_t n = 0; n < NUMBERS; n++) {
         struct probe_number number = { .n = n };
 
-        assert_int_equal(odeon_post(port, echo, type, &number, sizeof(number)), 0);
+        assert_int_equal(odeon_port_post(port, echo, type, &number, sizeof(number)), 0);
     }
     for (uint64_t n = 0; n < NUMBERS; n++) {
         struct odeon_delivery delivery;
 
-        assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+        assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
         assert_int_equal(((const struct probe_number *)delivery.data)->n, n);
-        odeon_release(port);
+        odeon_port_release(port);
     }
     assert_int_equal(odeon_port_check(port), 0);
     odeon_port_close(port);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 static pid_t executor_of(struct manager *manager)
@@ -81,16 +81,16 @@ static pid_t executor_of(struct manager *manager)
     struct odeon_client *client = NULL;
     pid_t pid = 0;
 
-    if (odeon_connect(manager_service(manager)->socket, "looks", &client) < 0)
+    if (odeon_client_connect(manager_service(manager)->socket, "looks", &client) < 0)
         return 0;
-    odeon_set_patience(client, 0);
-    if (odeon_admin_status(client, &status) == 0) {
+    odeon_client_set_patience(client, 0);
+    if (odeon_service_status(client, &status) == 0) {
         pid = status->ports == 0 && strcmp(status->state, "running") == 0
                   ? (pid_t)status->executor_pid
                   : 0;
-        odeon_free(status);
+        odeon_result_free(status);
     }
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     return pid;
 }
 

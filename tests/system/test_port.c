@@ -36,7 +36,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     service_end(&service);
     return 0;
@@ -46,18 +46,18 @@ static void post_number(struct odeon_port *port, odeon_ref to, uint64_t n)
 {
     struct probe_number number = { .n = n };
 
-    assert_int_equal(odeon_post(port, to, number_type, &number, sizeof(number)), 0);
+    assert_int_equal(odeon_port_post(port, to, number_type, &number, sizeof(number)), 0);
 }
 
 static void expect_number(struct odeon_port *port, uint64_t n)
 {
     struct odeon_delivery delivery;
 
-    assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
     assert_int_equal(delivery.type, number_type);
     assert_int_equal(delivery.size, sizeof(struct probe_number));
     assert_int_equal(((const struct probe_number *)delivery.data)->n, n);
-    odeon_release(port);
+    odeon_port_release(port);
 }
 
 static int call_number(struct odeon_port *port, odeon_ref to, uint64_t n, int64_t timeout_ns,
@@ -65,7 +65,7 @@ static int call_number(struct odeon_port *port, odeon_ref to, uint64_t n, int64_
 {
     struct probe_number number = { .n = n };
 
-    return odeon_call(port, to, number_type, &number, sizeof(number), timeout_ns, ret_reply);
+    return odeon_port_call(port, to, number_type, &number, sizeof(number), timeout_ns, ret_reply);
 }
 
 static void test_call_is_replied(void **state)
@@ -75,7 +75,7 @@ static void test_call_is_replied(void **state)
     struct odeon_delivery reply;
 
     (void)state;
-    assert_int_equal(odeon_lookup(client, "port.echo", &found), 0);
+    assert_int_equal(odeon_actor_find(client, "port.echo", &found), 0);
     assert_true(found == echo);
     for (uint64_t n = 0; n < 1000; n++) {
         assert_int_equal(call_number(port, echo, n, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REPLY);
@@ -83,7 +83,7 @@ static void test_call_is_replied(void **state)
         assert_int_equal(reply.type, number_type);
         assert_int_equal(reply.flags & 1, 1);
         assert_int_equal(((const struct probe_number *)reply.data)->n, n);
-        odeon_release(port);
+        odeon_port_release(port);
     }
     odeon_port_close(port);
 }
@@ -107,17 +107,17 @@ static void test_call_of_a_dead_actor_is_refused(void **state)
     uint64_t refusals = service_figure(&service, "refusals");
 
     (void)state;
-    assert_int_equal(odeon_admin_actor_stop(client, echo, ODEON_DELETE), 0);
+    assert_int_equal(odeon_actor_stop(client, echo, ODEON_DELETE), 0);
     int outcome = call_number(port, echo, 1, SECONDS(PATIENCE_S), &reply);
     expect_refused(outcome, &reply, echo, ODEON_REASON_NO_SUCH_ACTOR);
-    odeon_release(port);
+    odeon_port_release(port);
     /* never was: another generation of a slot in use; a slot that nobody has used */
     outcome = call_number(port, echo + (UINT64_C(1000) << 32), 1, SECONDS(PATIENCE_S), &reply);
     expect_refused(outcome, &reply, echo + (UINT64_C(1000) << 32), ODEON_REASON_NO_SUCH_ACTOR);
-    odeon_release(port);
+    odeon_port_release(port);
     outcome = call_number(port, UINT64_C(1) << 32 | 1000, 1, SECONDS(PATIENCE_S), &reply);
     expect_refused(outcome, &reply, UINT64_C(1) << 32 | 1000, ODEON_REASON_NO_SUCH_ACTOR);
-    odeon_release(port);
+    odeon_port_release(port);
     /* cannot be: said at once */
     assert_int_equal(call_number(port, UINT64_C(1) << 32 | 1024, 1, SECONDS(1), &reply), -ESRCH);
     assert_int_equal(call_number(port, ODEON_NOBODY, 1, SECONDS(1), &reply), -ESRCH);
@@ -133,24 +133,24 @@ static void test_call_of_one_that_does_not_accept_is_refused(void **state)
     uint64_t n = 1;
 
     (void)state;
-    int outcome = odeon_call(port, echo, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply);
+    int outcome = odeon_port_call(port, echo, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply);
     expect_refused(outcome, &reply, echo, ODEON_REASON_NOT_ACCEPTED);
-    odeon_release(port);
+    odeon_port_release(port);
     /* an id that belongs to no type */
-    outcome = odeon_call(port, echo, 60000, NULL, 0, SECONDS(PATIENCE_S), &reply);
+    outcome = odeon_port_call(port, echo, 60000, NULL, 0, SECONDS(PATIENCE_S), &reply);
     expect_refused(outcome, &reply, echo, ODEON_REASON_NOT_ACCEPTED);
-    odeon_release(port);
+    odeon_port_release(port);
     /* a payload that is shorter than the type */
-    outcome = odeon_call(port, echo, number_type, &n, sizeof(n), SECONDS(PATIENCE_S), &reply);
+    outcome = odeon_port_call(port, echo, number_type, &n, sizeof(n), SECONDS(PATIENCE_S), &reply);
     expect_refused(outcome, &reply, echo, ODEON_REASON_BAD_SIZE);
-    odeon_release(port);
+    odeon_port_release(port);
     /* a port is not an actor that clients may post to */
     outcome = call_number(port, odeon_port_ref(port), 1, SECONDS(PATIENCE_S), &reply);
     expect_refused(outcome, &reply, odeon_port_ref(port), ODEON_REASON_NOT_ACCEPTED);
-    odeon_release(port);
+    odeon_port_release(port);
     /* the actor goes on */
     assert_int_equal(call_number(port, echo, 2, SECONDS(PATIENCE_S), &reply), ODEON_CALL_REPLY);
-    odeon_release(port);
+    odeon_port_release(port);
     odeon_port_close(port);
 }
 
@@ -165,18 +165,18 @@ static void test_call_expires(void **state)
     struct odeon_delivery reply;
 
     (void)state;
-    assert_int_equal(odeon_post(port, ledger, work_type, &work, sizeof(work)), 0);
+    assert_int_equal(odeon_port_post(port, ledger, work_type, &work, sizeof(work)), 0);
     int64_t begin = time_ns();
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, MILLISECONDS(20), &reply),
+    assert_int_equal(odeon_port_call(port, ledger, ask_type, NULL, 0, MILLISECONDS(20), &reply),
                      ODEON_CALL_EXPIRED);
     assert_true(time_ns() - begin >= MILLISECONDS(20));
     assert_null(reply.data);
     /* a call that is not answered in time says so; the next one gets its own reply, not the late
      * one */
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+    assert_int_equal(odeon_port_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
                      ODEON_CALL_REPLY);
     assert_int_equal(reply.type, told_type);
-    odeon_release(port);
+    odeon_port_release(port);
     post_number(port, echo, 1);
     expect_number(port, 1); /* and not the late reply */
     odeon_port_close(port);
@@ -196,7 +196,7 @@ static void test_call_keeps_other_deliveries(void **state)
         assert_int_equal(call_number(port, echo, 1000000 + round, SECONDS(PATIENCE_S), &reply),
                          ODEON_CALL_REPLY);
         assert_int_equal(((const struct probe_number *)reply.data)->n, 1000000 + round);
-        odeon_release(port);
+        odeon_port_release(port);
     }
     for (uint64_t n = 0; n < 1000; n++)
         expect_number(port, n);
@@ -213,19 +213,19 @@ static void test_correlated_posts_are_picked_up(void **state)
         struct probe_number number = { .n = n };
 
         assert_int_equal(
-            odeon_post_correlated(port, echo, number_type, n * 7, &number, sizeof(number)), 0);
+            odeon_port_post_correlated(port, echo, number_type, n * 7, &number, sizeof(number)), 0);
         post_number(port, echo, n);
     }
     for (uint64_t n = 1; n <= 20; n++) {
         struct odeon_delivery delivery;
 
-        assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+        assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
         assert_int_equal(delivery.correlation, n * 7);
         assert_int_equal(delivery.flags & 1, 1);
         assert_int_equal(((const struct probe_number *)delivery.data)->n, n);
         expect_number(port, n);
     }
-    assert_int_equal(odeon_post_correlated(port, echo, number_type, 0, NULL, 0), -EINVAL);
+    assert_int_equal(odeon_port_post_correlated(port, echo, number_type, 0, NULL, 0), -EINVAL);
     odeon_port_close(port);
 }
 
@@ -246,9 +246,9 @@ static void test_port_descriptor_is_for_poll(void **state)
         for (;;) {
             struct odeon_delivery delivery;
 
-            if (odeon_receive(port, &delivery) == 1) {
+            if (odeon_port_receive(port, &delivery) == 1) {
                 assert_int_equal(((const struct probe_number *)delivery.data)->n, n);
-                odeon_release(port);
+                odeon_port_release(port);
                 break;
             }
             if (odeon_port_arm(port) == 0)
@@ -267,7 +267,7 @@ static void test_reserved_records_are_published_together(void **state)
 
     (void)state;
     for (uint64_t n = 0; n < 100; n++) {
-        struct probe_number *number = odeon_reserve(port, echo, number_type, sizeof(*number));
+        struct probe_number *number = odeon_port_reserve(port, echo, number_type, sizeof(*number));
 
         assert_non_null(number);
         *number = (struct probe_number){ .n = n };
@@ -276,18 +276,18 @@ static void test_reserved_records_are_published_together(void **state)
     struct odeon_port *other = port_open_or_fail(client, RING, RING, false);
     assert_int_equal(call_number(other, echo, 1, SECONDS(PATIENCE_S), &delivery), ODEON_CALL_REPLY);
     odeon_port_close(other);
-    assert_int_equal(odeon_receive(port, &delivery), 0);
-    odeon_commit(port);
+    assert_int_equal(odeon_port_receive(port, &delivery), 0);
+    odeon_port_commit(port);
     for (uint64_t n = 0; n < 100; n++)
         expect_number(port, n);
     /* a post publishes what was reserved before it, in order */
-    struct probe_number *number = odeon_reserve(port, echo, number_type, sizeof(*number));
+    struct probe_number *number = odeon_port_reserve(port, echo, number_type, sizeof(*number));
     assert_non_null(number);
     *number = (struct probe_number){ .n = 100 };
     post_number(port, echo, 101);
     expect_number(port, 100);
     expect_number(port, 101);
-    assert_null(odeon_reserve(port, echo, number_type, 32769));
+    assert_null(odeon_port_reserve(port, echo, number_type, 32769));
     assert_int_equal(errno, EMSGSIZE);
     odeon_port_close(port);
 }
@@ -303,20 +303,21 @@ static void test_full_ring_would_block_and_loses_nothing(void **state)
 
     (void)state;
     process_stop(executor);
-    while ((r = odeon_post(port, echo, number_type, &number, sizeof(number))) == 0)
+    while ((r = odeon_port_post(port, echo, number_type, &number, sizeof(number))) == 0)
         number.n = ++posted;
     assert_int_equal(r, -EAGAIN);
     assert_int_equal(posted, RING / (24 + sizeof(number)));
-    assert_null(odeon_reserve(port, echo, number_type, sizeof(number)));
+    assert_null(odeon_port_reserve(port, echo, number_type, sizeof(number)));
     assert_int_equal(errno, EAGAIN);
     int64_t begin = time_ns();
     assert_int_equal(
-        odeon_post_wait(port, echo, number_type, &number, sizeof(number), MILLISECONDS(50)),
+        odeon_port_post_wait(port, echo, number_type, &number, sizeof(number), MILLISECONDS(50)),
         -ETIMEDOUT);
     assert_true(time_ns() - begin >= MILLISECONDS(50));
     assert_int_equal(kill(executor, SIGCONT), 0);
     assert_int_equal(
-        odeon_post_wait(port, echo, number_type, &number, sizeof(number), SECONDS(PATIENCE_S)), 0);
+        odeon_port_post_wait(port, echo, number_type, &number, sizeof(number), SECONDS(PATIENCE_S)),
+        0);
     posted++;
     for (uint64_t n = 0; n < posted; n++)
         expect_number(port, n);
@@ -347,10 +348,10 @@ static void test_post_wait_is_woken(void **state)
 
     (void)state;
     process_stop(executor);
-    while (odeon_post(port, echo, number_type, &number, sizeof(number)) == 0)
+    while (odeon_port_post(port, echo, number_type, &number, sizeof(number)) == 0)
         number.n = ++posted;
     assert_int_equal(pthread_create(&thread, NULL, continue_later, &executor), 0);
-    assert_int_equal(odeon_post_wait(port, echo, number_type, &number, sizeof(number), -1), 0);
+    assert_int_equal(odeon_port_post_wait(port, echo, number_type, &number, sizeof(number), -1), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     for (uint64_t n = 0; n <= posted; n++)
         expect_number(port, n);
@@ -367,17 +368,17 @@ static void test_sizes(void **state)
     struct odeon_delivery reply;
 
     (void)state;
-    assert_int_equal(odeon_post(port, echo, number_type, bytes, 32769), -EMSGSIZE);
-    assert_int_equal(odeon_post(port, echo, 0, bytes, 8), -EINVAL);
-    assert_int_equal(odeon_post(port, echo, 65536, bytes, 8), -EINVAL);
+    assert_int_equal(odeon_port_post(port, echo, number_type, bytes, 32769), -EMSGSIZE);
+    assert_int_equal(odeon_port_post(port, echo, 0, bytes, 8), -EINVAL);
+    assert_int_equal(odeon_port_post(port, echo, 65536, bytes, 8), -EINVAL);
     /* the largest that can be posted, with and without a correlation id, is refused by the
      * receiver's type alone */
     for (int i = 0; i < 5; i++) {
         assert_int_equal(
-            odeon_call(port, echo, number_type, bytes, 32768, SECONDS(PATIENCE_S), &reply),
+            odeon_port_call(port, echo, number_type, bytes, 32768, SECONDS(PATIENCE_S), &reply),
             ODEON_CALL_REFUSED);
         assert_int_equal(((const struct odeon_refusal *)reply.data)->reason, ODEON_REASON_BAD_SIZE);
-        odeon_release(port);
+        odeon_port_release(port);
     }
     assert_int_equal(odeon_port_open(client, &options, &other), -EINVAL);
     assert_non_null(strstr(odeon_error_text(), "1000"));

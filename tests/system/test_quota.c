@@ -79,10 +79,10 @@ static uint32_t id_of(struct odeon_client *client)
     struct odeon_status *status = NULL;
     uint32_t id;
 
-    if (odeon_admin_status(client, &status) < 0)
+    if (odeon_service_status(client, &status) < 0)
         fail_msg("status: %s", odeon_error_text());
     id = status->your_id;
-    odeon_free(status);
+    odeon_result_free(status);
     return id;
 }
 
@@ -92,13 +92,13 @@ static struct odeon_usage usage(struct odeon_client *client, const char *name)
     struct odeon_client_detail *detail = NULL;
     struct odeon_usage usage = { 0 };
 
-    if (odeon_admin_client_show(client, id_of(client), &detail) < 0)
+    if (odeon_client_show(client, id_of(client), &detail) < 0)
         fail_msg("showing the client: %s", odeon_error_text());
     for (size_t i = 0; i < detail->n_usage; i++)
         if (strcmp(detail->usage[i].name, name) == 0)
             usage = detail->usage[i];
     usage.name = name;
-    odeon_free(detail);
+    odeon_result_free(detail);
     return usage;
 }
 
@@ -109,14 +109,14 @@ static void test_clients(void **state)
     (void)state;
     START("--set", "quota-clients=3");
     for (int i = 0; i < 3; i++) /* the harness's own is gone, sooner or later */
-        assert_true(wait_until(odeon_connect(service.socket, "one", &clients[i]) == 0));
-    assert_int_equal(odeon_connect(service.socket, "too many", &more), -EDQUOT);
+        assert_true(wait_until(odeon_client_connect(service.socket, "one", &clients[i]) == 0));
+    assert_int_equal(odeon_client_connect(service.socket, "too many", &more), -EDQUOT);
     assert_non_null(strstr(odeon_error_text(), "quota-clients"));
-    odeon_disconnect(clients[0]);
-    assert_true(wait_until(odeon_connect(service.socket, "in its place", &more) == 0));
-    odeon_disconnect(more);
-    odeon_disconnect(clients[1]);
-    odeon_disconnect(clients[2]);
+    odeon_client_disconnect(clients[0]);
+    assert_true(wait_until(odeon_client_connect(service.socket, "in its place", &more) == 0));
+    odeon_client_disconnect(more);
+    odeon_client_disconnect(clients[1]);
+    odeon_client_disconnect(clients[2]);
 }
 
 static void test_ports_are_shared_fairly(void **state)
@@ -145,8 +145,8 @@ static void test_ports_are_shared_fairly(void **state)
     assert_true(wait_until(usage(first, "ports").user == 0));
     assert_int_equal(usage(first, "ring-bytes").user, 0);
     assert_int_equal(usage(first, "backlog-bytes").user, 0);
-    odeon_disconnect(first);
-    odeon_disconnect(second);
+    odeon_client_disconnect(first);
+    odeon_client_disconnect(second);
 }
 
 static void test_ring_and_backlog_bytes(void **state)
@@ -165,7 +165,7 @@ static void test_ring_and_backlog_bytes(void **state)
     assert_int_equal(usage(client, "backlog-bytes").user, 512 << 10);
     assert_int_equal(usage(client, "ring-bytes").user, 4 * RING);
     close_all(ports, 2);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 /* A port whose user has less left than `backlog-bytes` holds less, and its deliveries beyond it are
@@ -183,8 +183,8 @@ static void test_smaller_backlog(void **state)
     client = service_connect(&service, "slow");
     assert_int_equal(try_port(client, RING, &port), 0);
     odeon_ref echo = spawn(client, "probe_echo", NULL, NULL, 0);
-    assert_int_equal(odeon_post(port, echo, message_id(client, odeon_message_of(probe_flood)),
-                                &flood, sizeof(flood)),
+    assert_int_equal(odeon_port_post(port, echo, message_id(client, odeon_message_of(probe_flood)),
+                                     &flood, sizeof(flood)),
                      0);
     assert_true(wait_until(service_figure(&service, "backlog_dropped") +
                                service_figure(&service, "port_deliveries") +
@@ -194,18 +194,18 @@ static void test_smaller_backlog(void **state)
      * too */
     assert_true(wait_until(service_figure(&service, "backlog_dropped") >=
                            1000 - (2 * (128 << 10) + RING) / 1000));
-    while (odeon_receive_wait(port, &delivery, MILLISECONDS(1)) == 1) {
-        odeon_release(port);
+    while (odeon_port_receive_wait(port, &delivery, MILLISECONDS(1)) == 1) {
+        odeon_port_release(port);
         received++;
     }
     assert_true(received > 0);
     odeon_port_close(port);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 static int try_spawn(struct odeon_client *client, odeon_ref *ret_ref)
 {
-    return odeon_spawn(client, "probe_echo", NULL, NULL, 0, ret_ref);
+    return odeon_actor_spawn(client, "probe_echo", NULL, NULL, 0, ret_ref);
 }
 
 static void test_actors(void **state)
@@ -224,16 +224,16 @@ static void test_actors(void **state)
     assert_true(
         wait_until(service_log_has(&service, "is refused an actor: its user's quota-actors")));
     assert_int_equal(usage(client, "actors").user, 5);
-    assert_int_equal(odeon_admin_actor_stop(client, refs[0], ODEON_DELETE), 0);
+    assert_int_equal(odeon_actor_stop(client, refs[0], ODEON_DELETE), 0);
     assert_true(wait_until(try_spawn(client, &refs[0]) == 0));
     /* another executor finds them in the segment */
     executor = service_executor(&service);
     assert_int_equal(kill(executor, SIGKILL), 0);
     service_wait_executor(&service, executor);
     assert_int_equal(try_spawn(client, &more), -EDQUOT);
-    assert_int_equal(odeon_admin_actor_stop(client, refs[1], ODEON_DELETE), 0);
+    assert_int_equal(odeon_actor_stop(client, refs[1], ODEON_DELETE), 0);
     assert_true(wait_until(try_spawn(client, &refs[1]) == 0));
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 static void set(struct odeon_client *client, const char *key, const char *value)
@@ -247,11 +247,11 @@ static uint64_t count_in(struct odeon_client *client, struct odeon_port *port, o
     struct odeon_delivery reply;
     uint64_t count;
 
-    assert_int_equal(odeon_call(port, ledger, message_id(client, odeon_message_of(probe_ask)), NULL,
-                                0, SECONDS(PATIENCE_S), &reply),
+    assert_int_equal(odeon_port_call(port, ledger, message_id(client, odeon_message_of(probe_ask)),
+                                     NULL, 0, SECONDS(PATIENCE_S), &reply),
                      ODEON_CALL_REPLY);
     count = ((const struct probe_told *)reply.data)->count;
-    odeon_release(port);
+    odeon_port_release(port);
     return count;
 }
 
@@ -273,11 +273,12 @@ static void test_posts(void **state)
     assert_int_equal(try_port(client, RING, &port), 0);
     for (uint64_t i = 1; i <= POSTS; i++) {
         struct probe_number number = { .n = i };
-        int r = odeon_post(port, ledger, type, &number, sizeof(number));
+        int r = odeon_port_post(port, ledger, type, &number, sizeof(number));
 
         if (r == -EAGAIN) {
             full = true;
-            r = odeon_post_wait(port, ledger, type, &number, sizeof(number), SECONDS(PATIENCE_S));
+            r = odeon_port_post_wait(port, ledger, type, &number, sizeof(number),
+                                     SECONDS(PATIENCE_S));
         }
         assert_int_equal(r, 0);
     }
@@ -289,7 +290,7 @@ static void test_posts(void **state)
         wait_until(service_log_has(&service, "is served more slowly: its user's quota-posts")));
     assert_int_equal(usage(client, "posts").client, POSTS + 1);
     odeon_port_close(port);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 /* A rate that would take for ever, taken away while records wait; set again; and a stop does not
@@ -309,7 +310,7 @@ static void test_rate_is_changed(void **state)
         for (uint64_t i = 1; i <= 500; i++) {
             struct probe_number number = { .n = i };
 
-            assert_int_equal(odeon_post(port, ledger, type, &number, sizeof(number)), 0);
+            assert_int_equal(odeon_port_post(port, ledger, type, &number, sizeof(number)), 0);
         }
         assert_true(wait_until(service_figure(&service, "rate_limited") > (uint64_t)round));
         if (round == 0) {
@@ -318,7 +319,7 @@ static void test_rate_is_changed(void **state)
             set(client, "quota-posts", "1");
         }
     }
-    odeon_disconnect(client); /* what it has published is still consumed */
+    odeon_client_disconnect(client); /* what it has published is still consumed */
     assert_int_equal(service_stop(&service, SIGTERM), 0);
     assert_true(service_log_has(&service, "every message that was sent has been received"));
 }
@@ -337,13 +338,13 @@ static void test_requests(void **state)
     for (int i = 0; i < REQUESTS; i++) {
         struct odeon_status *status = NULL;
 
-        assert_int_equal(odeon_admin_status(client, &status), 0);
-        odeon_free(status);
+        assert_int_equal(odeon_service_status(client, &status), 0);
+        odeon_result_free(status);
     }
     /* twice the burst: a bucket that was full, and what came in meanwhile */
     assert_true(time_ns() - begin >= SECONDS(1) * (REQUESTS - 2 * RATE) / RATE);
     assert_int_equal(service_log_count(&service, "asks too much"), 1);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 static void test_kick(void **state)
@@ -363,16 +364,16 @@ static void test_kick(void **state)
     assert_int_equal(ctl(&service, output, sizeof(output), "client show %u", victim_id), 0);
     assert_non_null(strstr(output, "roles: observe, post, register, load, reconfigure"));
     assert_non_null(strstr(output, "ring-bytes"));
-    assert_int_equal(odeon_admin_client_kick(root, 4000000), -ENOENT);
-    assert_int_equal(odeon_admin_client_kick(root, id_of(root)), -EINVAL);
+    assert_int_equal(odeon_client_kick(root, 4000000), -ENOENT);
+    assert_int_equal(odeon_client_kick(root, id_of(root)), -EINVAL);
     assert_int_equal(ctl(&service, output, sizeof(output), "client kick nobody"), 2);
     assert_int_equal(ctl(&service, output, sizeof(output), "client kick %u", victim_id), 0);
-    assert_int_equal(odeon_admin_status(victim, &status), -ECONNABORTED);
+    assert_int_equal(odeon_service_status(victim, &status), -ECONNABORTED);
     assert_non_null(strstr(odeon_error_text(), "thrown out by process"));
     assert_true(wait_until(service_log_has(&service, "is disconnected: thrown out by process")));
     assert_true(wait_until(usage(root, "ports").user == 0));
-    odeon_disconnect(victim);
-    odeon_disconnect(root);
+    odeon_client_disconnect(victim);
+    odeon_client_disconnect(root);
 }
 
 /* ---- other users ---- */
@@ -411,12 +412,12 @@ static int fill_table(struct odeon_client *client, void *argument)
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
         return -errno;
     while (n < ODEON_CLIENTS_MAX &&
-           (r = odeon_connect(service.socket, "one of many", &clients[n])) == 0)
+           (r = odeon_client_connect(service.socket, "one of many", &clients[n])) == 0)
         n++;
     if (write(gate->arrived[1], "", 1) != 1 || read(gate->go[0], &byte, 1) != 1)
         r = -EIO;
     while (n > 0)
-        odeon_disconnect(clients[--n]);
+        odeon_client_disconnect(clients[--n]);
     return r;
 }
 
@@ -429,8 +430,8 @@ static void *look_while_full(void *argument)
 
     if (read(gate->arrived[0], &byte, 1) != 1)
         return NULL;
-    got_in = odeon_connect(service.socket, "root", &root) == 0;
-    odeon_disconnect(root);
+    got_in = odeon_client_connect(service.socket, "root", &root) == 0;
+    odeon_client_disconnect(root);
     return write(gate->go[1], "", 1) == 1 && got_in ? argument : NULL;
 }
 
@@ -515,7 +516,7 @@ static void test_descriptors_are_not_taken(void **state)
     assert_true(
         /* fewer: the harness's own was being closed then */
         wait_until(count_descriptors(service.pid) <= before));
-    odeon_disconnect(root);
+    odeon_client_disconnect(root);
 }
 
 int main(void)

@@ -207,8 +207,9 @@ static struct faulty_page *handler_begin(struct odeon_client *client, struct ode
 
     page = service_map_page(&service, args.page, sizeof(args.page), sizeof(*page));
     *ret_actor = spawn(client, "faulty_actor", NULL, &args, sizeof(args));
-    assert_int_equal(odeon_post(port, *ret_actor, message_id(client, odeon_message_of(faulty_do)),
-                                &loop, sizeof(loop)),
+    assert_int_equal(odeon_port_post(port, *ret_actor,
+                                     message_id(client, odeon_message_of(faulty_do)), &loop,
+                                     sizeof(loop)),
                      0);
     assert_true(wait_until(atomic_load(&page->entered) == 1));
     return page;
@@ -236,8 +237,8 @@ static void test_refused_while_a_handler_runs(void **state)
     expect_ctl(0, "executor set workers=2 throughput=65", NULL);
     expect_setting("throughput", "65");
     expect_ctl(0, "executor set throughput=64", NULL);
-    odeon_admin_actor_stop(client, actor, ODEON_DELETE);
-    odeon_disconnect(client);
+    odeon_actor_stop(client, actor, ODEON_DELETE);
+    odeon_client_disconnect(client);
     munmap(page, sizeof(*page));
 }
 

@@ -33,10 +33,10 @@ static struct probe_told ask(struct odeon_port *port, odeon_ref ledger, uint32_t
     struct odeon_delivery reply;
     struct probe_told told;
 
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+    assert_int_equal(odeon_port_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
                      ODEON_CALL_REPLY);
     memcpy(&told, reply.data, sizeof(told));
-    odeon_release(port);
+    odeon_port_release(port);
     return told;
 }
 
@@ -112,22 +112,22 @@ static void test_posting_goes_on_without_an_executor(void **state)
     /* the supervisor stands still while the executor is dead: nobody starts another one */
     process_stop(service.pid);
     assert_int_equal(kill(executor, SIGKILL), 0);
-    while (odeon_post(port, echo, type, &number, sizeof(number)) == 0)
+    while (odeon_port_post(port, echo, type, &number, sizeof(number)) == 0)
         number.n = ++posted;
     assert_true(posted >= (1 << 16) / 48);
     assert_int_equal(kill(service.pid, SIGCONT), 0);
     for (uint64_t n = 0; n < posted; n++) {
         struct odeon_delivery delivery;
 
-        assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+        assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
         assert_int_equal(delivery.type, type);
         assert_int_equal(((const struct probe_number *)delivery.data)->n, n);
-        odeon_release(port);
+        odeon_port_release(port);
     }
     service_wait_executor(&service, executor);
     /* requests on the control connection go on, too; what clients registered is still there */
-    assert_int_equal(odeon_admin_actor_stop(client, echo, ODEON_DELETE), 0);
-    odeon_disconnect(client);
+    assert_int_equal(odeon_actor_stop(client, echo, ODEON_DELETE), 0);
+    odeon_client_disconnect(client);
     end(&service);
 }
 
@@ -152,15 +152,17 @@ static void test_running_message_is_redelivered(void **state)
     port = port_open_or_fail(client, 0, 0, false);
     ask_type = message_id(client, odeon_message_of(probe_ask));
     assert_int_equal(ask(port, ledger, ask_type).count, 0);
-    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_work)),
-                                &work, sizeof(work)),
+    assert_int_equal(odeon_port_post(port, ledger, message_id(client, odeon_message_of(probe_work)),
+                                     &work, sizeof(work)),
                      0);
-    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_number)),
-                                &number, sizeof(number)),
+    assert_int_equal(odeon_port_post(port, ledger,
+                                     message_id(client, odeon_message_of(probe_number)), &number,
+                                     sizeof(number)),
                      0);
     /* it runs: a question behind it is not answered */
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, MILLISECONDS(100), &unanswered),
-                     ODEON_CALL_EXPIRED);
+    assert_int_equal(
+        odeon_port_call(port, ledger, ask_type, NULL, 0, MILLISECONDS(100), &unanswered),
+        ODEON_CALL_EXPIRED);
     executor = service_executor(&service);
     assert_int_equal(kill(executor, SIGKILL), 0);
     service_wait_executor(&service, executor);
@@ -171,7 +173,7 @@ static void test_running_message_is_redelivered(void **state)
     assert_int_equal(told.redelivered, 1);
     assert_int_equal(service_state(&service).recovered_running_handlers, 1);
     assert_int_equal(service_figure(&service, "redeliveries"), 1);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     end(&service);
 }
 
@@ -203,17 +205,17 @@ static void test_crashing_handler_is_attributed_and_its_message_put_away(void **
         ok = { .struct_size = sizeof(ok), .version = 1, .name = "ok", .fields = "" };
     crash_type = message_id(client, &crash);
     ok_type = message_id(client, &ok);
-    assert_int_equal(odeon_post_correlated(port, crasher, crash_type, 77, NULL, 0), 0);
-    assert_int_equal(odeon_post(port, crasher, ok_type, NULL, 0), 0);
+    assert_int_equal(odeon_port_post_correlated(port, crasher, crash_type, 77, NULL, 0), 0);
+    assert_int_equal(odeon_port_post(port, crasher, ok_type, NULL, 0), 0);
 
     /* what was posted is refused in the end, and what came behind it is handled */
-    assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
     assert_int_equal(delivery.type, ODEON_MSG_REFUSAL);
     assert_int_equal(delivery.correlation, 77);
     assert_int_equal(((const struct odeon_refusal *)delivery.data)->reason, ODEON_REASON_ATTEMPTS);
-    assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
     assert_int_equal(delivery.size, sizeof(uint64_t));
-    odeon_release(port);
+    odeon_port_release(port);
 
     numbers_wait(&numbers, 100);
     numbers_finish(&numbers);
@@ -226,7 +228,7 @@ static void test_crashing_handler_is_attributed_and_its_message_put_away(void **
     assert_int_equal(service_figure(&service, "dead_letters"), dead + 1);
     assert_int_equal(service_figure(&service, "faults"), 3);
     assert_int_equal(service_state(&service).executor_restarts, 3);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     end(&service);
 }
 
@@ -246,8 +248,9 @@ static void test_crash_that_passes_is_survived(void **state)
     ask_type = message_id(client, odeon_message_of(probe_ask));
     ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
     port = port_open_or_fail(client, 0, 0, false);
-    assert_int_equal(odeon_post(port, ledger, message_id(client, odeon_message_of(probe_crash)),
-                                &crash, sizeof(crash)),
+    assert_int_equal(odeon_port_post(port, ledger,
+                                     message_id(client, odeon_message_of(probe_crash)), &crash,
+                                     sizeof(crash)),
                      0);
     struct probe_told told = ask(port, ledger, ask_type);
     assert_int_equal(told.count, 1);
@@ -256,7 +259,7 @@ static void test_crash_that_passes_is_survived(void **state)
     assert_int_equal(service_figure(&service, "dead_letters"), 0);
     assert_int_equal(service_state(&service).executor_restarts, 2);
     assert_true(service_log_has(&service, "attempt 2 of 3: it will be tried again"));
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     end(&service);
 }
 
@@ -286,19 +289,19 @@ static void test_crash_in_init_ends_the_actor(void **state)
     /* its init may crash the executor before that has answered: then nobody knows the actor's
      * reference, and another one is made */
     do {
-        r = odeon_spawn(client, "crash_in_init", NULL, NULL, 0, &ref);
+        r = odeon_actor_spawn(client, "crash_in_init", NULL, NULL, 0, &ref);
         assert_true(r == 0 || r == -ECONNRESET);
     } while (++spawned < 10 && r < 0);
     assert_int_equal(r, 0);
-    assert_int_equal(odeon_post(port, ref, ok_type, NULL, 0), 0);
-    assert_int_equal(odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(odeon_port_post(port, ref, ok_type, NULL, 0), 0);
+    assert_int_equal(odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S)), 1);
     assert_int_equal(delivery.type, ODEON_MSG_REFUSAL);
     numbers_wait(&numbers, 100);
     numbers_finish(&numbers);
     assert_true(
         service_log_has(&service, "plugin crash_in_init crashed: actor type crash_in_init"));
     assert_true(service_state(&service).executor_restarts <= 6 * spawned);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     end(&service);
 }
 

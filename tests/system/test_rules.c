@@ -47,7 +47,7 @@ static void begin(struct bench *b, const char *stops)
 
 static void end(struct bench *b)
 {
-    odeon_disconnect(b->client);
+    odeon_client_disconnect(b->client);
     assert_int_equal(service_stop(&b->service, SIGTERM), 0);
     munmap(b->page, sizeof(*b->page));
     service_end(&b->service);
@@ -57,7 +57,8 @@ static void post(struct bench *b, uint64_t n)
 {
     struct breaker_number number = { .n = n };
 
-    assert_int_equal(odeon_post(b->port, b->actor, b->number_type, &number, sizeof(number)), 0);
+    assert_int_equal(odeon_port_post(b->port, b->actor, b->number_type, &number, sizeof(number)),
+                     0);
 }
 
 /* The answer to number `n`, which no stop has been counted against. */
@@ -66,13 +67,13 @@ static void receive(struct bench *b, uint64_t n, bool redelivered)
     const struct breaker_told *told;
     struct odeon_delivery delivery;
 
-    assert_int_equal(odeon_receive_wait(b->port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(odeon_port_receive_wait(b->port, &delivery, SECONDS(PATIENCE_S)), 1);
     assert_int_equal(delivery.type, b->told_type);
     told = delivery.data;
     assert_int_equal(told->n, n);
     assert_int_equal(told->attempts, 0);
     assert_int_equal(told->redelivered, redelivered);
-    odeon_release(b->port);
+    odeon_port_release(b->port);
 }
 
 /* The segment, as odeond has it; 0: it has none. */

@@ -67,7 +67,7 @@ static enum life life_receive(struct odeon_port *port)
 
     while (report->back + report->refused < report->accepted) {
         struct odeon_delivery delivery;
-        int r = odeon_receive_wait(port, &delivery, SECONDS(PATIENCE_S));
+        int r = odeon_port_receive_wait(port, &delivery, SECONDS(PATIENCE_S));
 
         if (r == -ETIMEDOUT)
             return LIFE_LOST;
@@ -83,7 +83,7 @@ static enum life life_receive(struct odeon_port *port)
             last = number->n;
             report->back++;
         }
-        odeon_release(port);
+        odeon_port_release(port);
     }
     if (report->refused == 0)
         return LIFE_GOOD;
@@ -107,7 +107,7 @@ static enum life life_port(struct odeon_client *client, odeon_ref relay, uint32_
     for (uint64_t n = 1; n <= NUMBERS; n++) {
         struct probe_number number = { .n = n };
 
-        r = odeon_post_wait(port, relay, type, &number, sizeof(number), SECONDS(PATIENCE_S));
+        r = odeon_port_post_wait(port, relay, type, &number, sizeof(number), SECONDS(PATIENCE_S));
         if (r < 0)
             break;
         report->accepted++;
@@ -125,19 +125,19 @@ static enum life life_admin(struct odeon_client *client)
     struct odeon_list *list = NULL;
     int r;
 
-    if ((r = odeon_admin_status(client, &status)) < 0)
+    if ((r = odeon_service_status(client, &status)) < 0)
         return life_ends("status", r);
-    odeon_free(status);
-    if ((r = odeon_admin_actor_list(client, NULL, 0, 100, &list)) < 0)
+    odeon_result_free(status);
+    if ((r = odeon_actor_list(client, NULL, 0, 100, &list)) < 0)
         return life_ends("list", r);
     odeon_list_free(list);
-    if ((r = odeon_admin_executor_set(client, (const char *const[]){ "throughput" },
-                                      (const char *const[]){ "32" }, 1, NULL)) < 0)
+    if ((r = odeon_executor_set(client, (const char *const[]){ "throughput" },
+                                (const char *const[]){ "32" }, 1, NULL)) < 0)
         return life_ends("setting", r);
     r = odeon_plugin_load(client, TEST_PASSER);
     if (r < 0 && r != -EEXIST) /* a life before this one may have had to leave it */
         return life_ends("plugin", r);
-    if ((r = odeon_admin_plugin_unload(client, "passer")) < 0)
+    if ((r = odeon_plugin_unload(client, "passer")) < 0)
         return life_ends("unload", r);
     return LIFE_GOOD;
 }
@@ -151,16 +151,16 @@ static enum life life_with(struct odeon_client *client)
 
     if ((r = odeon_message_id(client, odeon_message_of(probe_number), &type)) < 0)
         return life_ends("message type", r);
-    if ((r = odeon_spawn(client, "probe_echo", NULL, NULL, 0, &echo)) < 0)
+    if ((r = odeon_actor_spawn(client, "probe_echo", NULL, NULL, 0, &echo)) < 0)
         return life_ends("spawn", r);
-    r = odeon_spawn(client, "probe_relay", NULL, &echo, sizeof(echo), &relay);
+    r = odeon_actor_spawn(client, "probe_relay", NULL, &echo, sizeof(echo), &relay);
     how = r < 0 ? life_ends("second spawn", r) : life_port(client, relay, type);
     if (how == LIFE_GOOD)
         how = life_admin(client);
-    if (relay != ODEON_NOBODY && (r = odeon_admin_actor_stop(client, relay, ODEON_DELETE)) < 0 &&
+    if (relay != ODEON_NOBODY && (r = odeon_actor_stop(client, relay, ODEON_DELETE)) < 0 &&
         how == LIFE_GOOD)
         how = life_ends("stop", r);
-    if ((r = odeon_admin_actor_stop(client, echo, ODEON_DELETE)) < 0 && how == LIFE_GOOD)
+    if ((r = odeon_actor_stop(client, echo, ODEON_DELETE)) < 0 && how == LIFE_GOOD)
         how = life_ends("second stop", r);
     return how;
 }
@@ -169,13 +169,13 @@ static enum life life(const char *socket)
 {
     struct odeon_client *client = NULL;
     enum life how;
-    int r = odeon_connect(socket, "life", &client);
+    int r = odeon_client_connect(socket, "life", &client);
 
     if (r < 0)
         return life_ends("connecting", r);
-    (void)odeon_set_patience(client, SECONDS(10));
+    (void)odeon_client_set_patience(client, SECONDS(10));
     how = life_with(client);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     return how;
 }
 
@@ -230,8 +230,8 @@ static void bystander_post(void)
     for (unsigned i = 0; i < NUMBERS; i++) {
         struct probe_number number = { .n = bystander.posted + 1 };
 
-        assert_int_equal(odeon_post_wait(bystander.port, bystander.echo, bystander.type, &number,
-                                         sizeof(number), SECONDS(PATIENCE_S)),
+        assert_int_equal(odeon_port_post_wait(bystander.port, bystander.echo, bystander.type,
+                                              &number, sizeof(number), SECONDS(PATIENCE_S)),
                          0);
         bystander.posted++;
     }
@@ -245,7 +245,7 @@ static void bystander_receive(void)
 
     while (bystander.back < bystander.posted) {
         struct odeon_delivery delivery;
-        int r = odeon_receive_wait(bystander.port, &delivery, SECONDS(PATIENCE_S));
+        int r = odeon_port_receive_wait(bystander.port, &delivery, SECONDS(PATIENCE_S));
 
         if (r < 0)
             fail_msg("%s: number %llu of %llu does not come back: %s", page->where,
@@ -258,7 +258,7 @@ static void bystander_receive(void)
                  ((const struct probe_number *)delivery.data)->n != bystander.back)
             fail_msg("%s: a delivery of type %u instead of number %llu", page->where, delivery.type,
                      (unsigned long long)bystander.back);
-        odeon_release(bystander.port);
+        odeon_port_release(bystander.port);
     }
     if (refused > 0) {
         errors++;
@@ -423,7 +423,7 @@ static void end_scene(const struct scene *scene, unsigned tried, unsigned failed
            scene->name, places, tried, failed, errors, ends, libraries);
     assert_int_equal(crashes, 0);
     if (!scene->first)
-        odeon_disconnect(bystander.client);
+        odeon_client_disconnect(bystander.client);
     assert_int_equal(manager_stop(manager), 0);
     manager = manager_end(manager);
 }

@@ -75,8 +75,7 @@ static odeon_ref hanger_spawn(enum odeon_where where, uint32_t worker, uint32_t 
     odeon_ref ref = ODEON_NOBODY;
 
     memcpy(args.page, page_path, sizeof(args.page));
-    if (odeon_admin_actor_spawn(client, "stuck_hanger", NULL, &args, sizeof(args), &place, &ref) <
-        0)
+    if (odeon_actor_spawn_at(client, "stuck_hanger", NULL, &args, sizeof(args), &place, &ref) < 0)
         fail_msg("spawning: %s", odeon_error_text());
     return ref;
 }
@@ -117,7 +116,7 @@ static void hang(odeon_ref hanger, uint64_t blocks)
     struct stuck_hang message = { .blocks = blocks };
 
     atomic_store(&page->release, 0);
-    assert_int_equal(odeon_post(port, hanger, hang_type, &message, sizeof(message)), 0);
+    assert_int_equal(odeon_port_post(port, hanger, hang_type, &message, sizeof(message)), 0);
     hangs++;
     assert_true(wait_until(atomic_load(&page->entered) == hangs));
 }
@@ -135,9 +134,9 @@ static void post_counts(odeon_ref hanger, uint64_t *posted, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         struct stuck_count count = { .n = ++*posted };
 
-        assert_int_equal(
-            odeon_post_wait(port, hanger, count_type, &count, sizeof(count), SECONDS(PATIENCE_S)),
-            0);
+        assert_int_equal(odeon_port_post_wait(port, hanger, count_type, &count, sizeof(count),
+                                              SECONDS(PATIENCE_S)),
+                         0);
     }
 }
 
@@ -175,9 +174,9 @@ static uint32_t queue_of(odeon_ref ref)
     struct odeon_actor_detail *detail;
     uint32_t queue;
 
-    assert_int_equal(odeon_admin_actor_show(client, ref, NULL, &detail), 0);
+    assert_int_equal(odeon_actor_show(client, ref, NULL, &detail), 0);
     queue = detail->actor.queue;
-    odeon_free(detail);
+    odeon_result_free(detail);
     return queue;
 }
 
@@ -244,7 +243,7 @@ static void runners_start(void)
     for (uint32_t i = 0; i < STUCK_RUNNERS; i++) {
         struct stuck_link link = { .next = runners[(i + 7) % STUCK_RUNNERS] };
 
-        assert_int_equal(odeon_post(port, runners[i], link_type, &link, sizeof(link)), 0);
+        assert_int_equal(odeon_port_post(port, runners[i], link_type, &link, sizeof(link)), 0);
     }
     /* Order holds between one sender and one receiver: a token that another runner passes on may
      * overtake the link. */
@@ -253,7 +252,8 @@ static void runners_start(void)
         struct stuck_token token = { .hops = 0 };
 
         assert_int_equal(
-            odeon_post(port, runners[i % STUCK_RUNNERS], token_type, &token, sizeof(token)), 0);
+            odeon_port_post(port, runners[i % STUCK_RUNNERS], token_type, &token, sizeof(token)),
+            0);
     }
 }
 

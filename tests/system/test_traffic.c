@@ -93,11 +93,11 @@ static void test_send_with_fields(void **state)
     (void)state;
     expect_ctl(0, "actor send books probe_number n=40", NULL);
     expect_ctl(0, "actor send books probe_number n=0x2 origin=0", NULL);
-    assert_int_equal(odeon_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
+    assert_int_equal(odeon_port_call(port, ledger, ask_type, NULL, 0, SECONDS(PATIENCE_S), &reply),
                      ODEON_CALL_REPLY);
     assert_int_equal(((const struct probe_told *)reply.data)->count, 2);
     assert_int_equal(((const struct probe_told *)reply.data)->sum, 42);
-    odeon_release(port);
+    odeon_port_release(port);
     /* a tail, to the log */
     expect_ctl(0, "actor send books probe_note level=5 text='said by the command line'", NULL);
     assert_true(wait_until(service_log_has(&service, "said by the command line")));
@@ -109,8 +109,8 @@ static void test_send_with_fields(void **state)
     assert_int_not_equal(ctl(&service, text, sizeof(text), "actor send books probe_number n=many"),
                          0);
     assert_non_null(strstr(text, "many"));
-    odeon_admin_actor_stop(client, ledger, ODEON_DELETE);
-    odeon_disconnect(client);
+    odeon_actor_stop(client, ledger, ODEON_DELETE);
+    odeon_client_disconnect(client);
 }
 
 static void test_settings_change(void **state)

@@ -52,7 +52,7 @@ static odeon_ref spawn_on(struct bench *b, const char *type, uint32_t worker)
                                        .worker = worker };
     odeon_ref ref = ODEON_NOBODY;
 
-    if (odeon_admin_actor_spawn(b->client, type, NULL, &b->args, sizeof(b->args), &where, &ref) < 0)
+    if (odeon_actor_spawn_at(b->client, type, NULL, &b->args, sizeof(b->args), &where, &ref) < 0)
         fail_msg("spawning: %s", odeon_error_text());
     return ref;
 }
@@ -84,9 +84,9 @@ static void begin(struct bench *b)
     b->send_type = message_id(b->client, odeon_message_of(lanes_send));
     b->receiver = spawn_on(b, "lanes_receiver", 1);
     b->sender = spawn_on(b, "lanes_sender", 0);
-    assert_int_equal(odeon_admin_actor_show(b->client, b->receiver, NULL, &detail), 0);
+    assert_int_equal(odeon_actor_show(b->client, b->receiver, NULL, &detail), 0);
     b->queue = detail->actor.queue;
-    odeon_free(detail);
+    odeon_result_free(detail);
     b->history = history_new();
 }
 
@@ -94,9 +94,9 @@ static void end(struct bench *b)
 {
     history_free(b->history);
     /* unless it has ended; what it holds is its own to give back */
-    (void)odeon_admin_actor_stop(b->client, b->receiver, ODEON_DELETE);
+    (void)odeon_actor_stop(b->client, b->receiver, ODEON_DELETE);
     odeon_port_close(b->port);
-    odeon_disconnect(b->client);
+    odeon_client_disconnect(b->client);
     munmap(b->page, sizeof(*b->page));
     assert_int_equal(service_stop(&b->service, SIGTERM), 0);
     service_end(&b->service);
@@ -109,7 +109,7 @@ static void gate_close(struct bench *b)
     struct lanes_gate gate = { .number = ++b->gates };
     uint32_t entered = atomic_load(&b->page->entered);
 
-    assert_int_equal(odeon_post(b->port, b->receiver, b->gate_type, &gate, sizeof(gate)), 0);
+    assert_int_equal(odeon_port_post(b->port, b->receiver, b->gate_type, &gate, sizeof(gate)), 0);
     assert_true(wait_until(atomic_load(&b->page->entered) > entered));
 }
 
@@ -125,7 +125,7 @@ static bool waits(struct bench *b, uint64_t bytes, uint64_t urgent_bytes)
     struct odeon_list *list;
     bool found = false;
 
-    if (odeon_admin_queue_list(b->client, "pinned", 0, 0, &list) < 0)
+    if (odeon_queue_list(b->client, "pinned", 0, 0, &list) < 0)
         return false; /* there is no executor at the moment */
     for (size_t i = 0; i < list->n; i++) {
         const struct odeon_queue_info *queue = (const struct odeon_queue_info *)list->rows + i;
@@ -150,11 +150,12 @@ static void post(struct bench *b, uint32_t lane, unsigned n)
 
         history_add(b->history, &record);
         if (lane == LANE_ORDINARY)
-            r = odeon_post_wait(b->port, b->receiver, b->number_type, &number, sizeof(number),
-                                SECONDS(PATIENCE_S));
+            r = odeon_port_post_wait(b->port, b->receiver, b->number_type, &number, sizeof(number),
+                                     SECONDS(PATIENCE_S));
         else
-            assert_true(wait_until((r = odeon_post_urgent(b->port, b->receiver, b->number_type,
-                                                          &number, sizeof(number))) != -EAGAIN));
+            assert_true(
+                wait_until((r = odeon_port_post_urgent(b->port, b->receiver, b->number_type,
+                                                       &number, sizeof(number))) != -EAGAIN));
         assert_int_equal(r, 0);
         record.kind = HISTORY_SENT;
         history_add(b->history, &record);
@@ -210,7 +211,7 @@ static void order(struct bench *b, odeon_ref to, uint32_t ordinary, uint32_t urg
     struct lanes_send send = { .to = to, .ordinary = ordinary, .urgent = urgent };
     uint32_t sent = atomic_load(&b->page->sent);
 
-    assert_int_equal(odeon_post(b->port, b->sender, b->send_type, &send, sizeof(send)), 0);
+    assert_int_equal(odeon_port_post(b->port, b->sender, b->send_type, &send, sizeof(send)), 0);
     assert_true(wait_until(atomic_load(&b->page->sent) == sent + 1));
 }
 
@@ -236,7 +237,7 @@ static void test_from_a_behaviour(void **state)
     order(&b, odeon_port_ref(b.port), 3, 3);
     assert_int_equal(atomic_load(&b.page->result), 0);
     for (unsigned i = 0; i < 7; i++) {
-        assert_int_equal(odeon_receive_wait(b.port, &delivery, SECONDS(PATIENCE_S)), 1);
+        assert_int_equal(odeon_port_receive_wait(b.port, &delivery, SECONDS(PATIENCE_S)), 1);
         assert_int_equal(delivery.type, i < 6 ? b.number_type : b.signal_type);
         if (i < 6) {
             const struct lanes_number *number = delivery.data;
@@ -244,7 +245,7 @@ static void test_from_a_behaviour(void **state)
             assert_int_equal(number->lane, i / 3);
             assert_int_equal(number->n, 1 + i % 3);
         }
-        odeon_release(b.port);
+        odeon_port_release(b.port);
     }
     end(&b);
 }
@@ -254,10 +255,10 @@ static uint64_t receive_refusals(struct odeon_port *port, uint32_t reason)
     struct odeon_delivery delivery;
     uint64_t n = 0;
 
-    for (; odeon_receive(port, &delivery) == 1; n++) {
+    for (; odeon_port_receive(port, &delivery) == 1; n++) {
         assert_int_equal(delivery.type, ODEON_MSG_REFUSAL);
         assert_int_equal(((const struct odeon_refusal *)delivery.data)->reason, reason);
-        odeon_release(port);
+        odeon_port_release(port);
     }
     return n;
 }
@@ -307,22 +308,22 @@ static void expect_refusal(struct bench *b, odeon_ref to, uint32_t reason)
 {
     struct odeon_delivery delivery;
 
-    assert_int_equal(odeon_post_urgent(b->port, to, b->number_type,
-                                       &(struct lanes_number){ .n = 1 },
-                                       sizeof(struct lanes_number)),
+    assert_int_equal(odeon_port_post_urgent(b->port, to, b->number_type,
+                                            &(struct lanes_number){ .n = 1 },
+                                            sizeof(struct lanes_number)),
                      0);
-    assert_int_equal(odeon_receive_wait(b->port, &delivery, SECONDS(PATIENCE_S)), 1);
+    assert_int_equal(odeon_port_receive_wait(b->port, &delivery, SECONDS(PATIENCE_S)), 1);
     assert_int_equal(delivery.type, ODEON_MSG_REFUSAL);
     assert_int_equal(((const struct odeon_refusal *)delivery.data)->reason, reason);
-    odeon_release(b->port);
+    odeon_port_release(b->port);
 }
 
 static bool actor_is_gone(struct bench *b, odeon_ref actor)
 {
     struct odeon_actor_detail *detail = NULL;
-    int r = odeon_admin_actor_show(b->client, actor, NULL, &detail);
+    int r = odeon_actor_show(b->client, actor, NULL, &detail);
 
-    odeon_free(detail);
+    odeon_result_free(detail);
     return r == -ENOENT;
 }
 
@@ -339,14 +340,15 @@ static void test_to_nobody(void **state)
     expect_refusal(&b, odeon_port_ref(other), ODEON_REASON_NOT_ACCEPTED);
     /* not in its interface: found out when it is run */
     expect_refusal(&b, b.sender, ODEON_REASON_NOT_ACCEPTED);
-    assert_int_equal(odeon_admin_actor_stop(b.client, b.receiver, ODEON_DELETE), 0);
+    assert_int_equal(odeon_actor_stop(b.client, b.receiver, ODEON_DELETE), 0);
     /* or the refused one would overtake that order */
     assert_true(wait_until(actor_is_gone(&b, b.receiver)));
     expect_refusal(&b, b.receiver, ODEON_REASON_NO_SUCH_ACTOR);
     assert_int_equal(
-        odeon_post_urgent(b.port, ODEON_NOBODY, b.number_type, &number, sizeof(number)), -ESRCH);
-    assert_int_equal(odeon_post_urgent(b.port, b.sender, b.number_type, NULL, 1), -EINVAL);
-    assert_int_equal(odeon_post_urgent(b.port, b.sender, b.number_type, large, sizeof(large)),
+        odeon_port_post_urgent(b.port, ODEON_NOBODY, b.number_type, &number, sizeof(number)),
+        -ESRCH);
+    assert_int_equal(odeon_port_post_urgent(b.port, b.sender, b.number_type, NULL, 1), -EINVAL);
+    assert_int_equal(odeon_port_post_urgent(b.port, b.sender, b.number_type, large, sizeof(large)),
                      -EMSGSIZE);
     odeon_port_close(other);
     end(&b);

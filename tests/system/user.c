@@ -33,14 +33,14 @@ static struct outcome act_here(const char *socket, user_act act, void *argument)
     struct outcome outcome = { 0 };
     struct odeon_client *client = NULL;
 
-    outcome.r = odeon_connect(socket, "somebody", &client);
+    outcome.r = odeon_client_connect(socket, "somebody", &client);
     if (outcome.r == 0) {
         outcome.connected = true;
         outcome.r = act(client, argument);
     }
     if (outcome.r != 0)
         snprintf(outcome.text, sizeof(outcome.text), "%s", odeon_error_text());
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     return outcome;
 }
 

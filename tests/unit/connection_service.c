@@ -332,7 +332,7 @@ int connection_service_connect(struct service *s, const char *name,
 {
     assert_int_equal(pthread_create(&s->thread, NULL, accept_and_serve, s), 0);
     s->threaded = true;
-    return odeon_connect(s->path, name, ret_client);
+    return odeon_client_connect(s->path, name, ret_client);
 }
 
 struct odeon_client *connection_service_client(struct service *s)
@@ -341,7 +341,7 @@ struct odeon_client *connection_service_client(struct service *s)
     int result = connection_service_connect(s, "tester", &client);
 
     if (result < 0)
-        fail_msg("odeon_connect: %d, %s", result, odeon_error_text());
+        fail_msg("odeon_client_connect: %d, %s", result, odeon_error_text());
     return client;
 }
 

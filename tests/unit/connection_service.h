@@ -39,7 +39,7 @@ struct service {
 /* For cmocka: *state becomes a struct service. */
 int connection_service_setup(void **state);
 int connection_service_teardown(void **state);
-/* Starts the thread and connects: what odeon_connect() returns. */
+/* Starts the thread and connects: what odeon_client_connect() returns. */
 int connection_service_connect(struct service *s, const char *name,
                                struct odeon_client **ret_client);
 /* The same, and a port; both fail the test when it cannot be had. */

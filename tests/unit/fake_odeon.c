@@ -33,7 +33,7 @@ static void *fake_alloc(size_t size)
     return p;
 }
 
-void odeon_free(void *result)
+void odeon_result_free(void *result)
 {
     if (result)
         fake.n_leaked--;
@@ -42,7 +42,7 @@ void odeon_free(void *result)
 
 void odeon_list_free(struct odeon_list *list)
 {
-    odeon_free(list);
+    odeon_result_free(list);
 }
 
 const char *odeon_error_text(void)
@@ -54,7 +54,7 @@ struct odeon_client {
     int unused;
 };
 
-int odeon_connect(const char *path, const char *name, struct odeon_client **ret_client)
+int odeon_client_connect(const char *path, const char *name, struct odeon_client **ret_client)
 {
     (void)name;
     snprintf(fake.path, sizeof(fake.path), "%s", path);
@@ -65,19 +65,19 @@ int odeon_connect(const char *path, const char *name, struct odeon_client **ret_
     return 0;
 }
 
-struct odeon_client *odeon_disconnect(struct odeon_client *client)
+struct odeon_client *odeon_client_disconnect(struct odeon_client *client)
 {
     fake.n_disconnects += client != NULL;
-    odeon_free(client);
+    odeon_result_free(client);
     return NULL;
 }
 
-int odeon_set_patience(struct odeon_client *client, int64_t timeout_ns)
+int odeon_client_set_patience(struct odeon_client *client, int64_t timeout_ns)
 {
     return client && timeout_ns == 0 ? 0 : -EINVAL;
 }
 
-int odeon_lookup(struct odeon_client *client, const char *name, odeon_ref *ret_ref)
+int odeon_actor_find(struct odeon_client *client, const char *name, odeon_ref *ret_ref)
 {
     (void)client;
     if (strcmp(name, "total") != 0)
@@ -86,9 +86,9 @@ int odeon_lookup(struct odeon_client *client, const char *name, odeon_ref *ret_r
     return 0;
 }
 
-int odeon_admin_actor_spawn(struct odeon_client *client, const char *type, const char *name,
-                            const void *args, size_t args_size,
-                            const struct odeon_spawn_where *where, odeon_ref *ret_ref)
+int odeon_actor_spawn_at(struct odeon_client *client, const char *type, const char *name,
+                         const void *args, size_t args_size, const struct odeon_spawn_where *where,
+                         odeon_ref *ret_ref)
 {
     (void)client;
     if (fake.call_result < 0)
@@ -112,7 +112,7 @@ int odeon_plugin_load(struct odeon_client *client, const char *path)
     return fake.call_result;
 }
 
-int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
+int odeon_service_status(struct odeon_client *client, struct odeon_status **ret)
 {
     (void)client;
     if (fake.call_result < 0)
@@ -136,7 +136,7 @@ int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret)
     return 0;
 }
 
-int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor_info **ret)
+int odeon_executor_show(struct odeon_client *client, struct odeon_executor_info **ret)
 {
     static struct odeon_setting_info settings[] = {
         { "stealing", "random", "policy", 1, "longest-victim" },
@@ -159,8 +159,8 @@ int odeon_admin_executor_show(struct odeon_client *client, struct odeon_executor
     return 0;
 }
 
-int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys,
-                             const char *const *values, size_t n, struct odeon_reconfigured *ret)
+int odeon_executor_set(struct odeon_client *client, const char *const *keys,
+                       const char *const *values, size_t n, struct odeon_reconfigured *ret)
 {
     ret->pause_ns = 84000;
     ret->moved = 12;
@@ -184,8 +184,8 @@ static struct odeon_list *fake_list(size_t n, size_t size)
     return list;
 }
 
-int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows,
-                            struct odeon_list **ret)
+int odeon_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                      struct odeon_list **ret)
 {
     static const char *types[] = { "counter" };
 
@@ -200,14 +200,14 @@ int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_
     return 0;
 }
 
-int odeon_admin_plugin_unload(struct odeon_client *client, const char *name)
+int odeon_plugin_unload(struct odeon_client *client, const char *name)
 {
     (void)client;
     return fake.call_result < 0 ? fake.call_result : strcmp(name, "counter") != 0 ? -ENOENT : 0;
 }
 
-int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t rows,
-                          struct odeon_list **ret)
+int odeon_type_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                    struct odeon_list **ret)
 {
     (void)client, (void)after, (void)rows;
     *ret = fake_list(1, sizeof(struct odeon_type_info));
@@ -222,8 +222,8 @@ int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t 
     return 0;
 }
 
-int odeon_admin_message_find(struct odeon_client *client, const char *name, uint32_t version,
-                             struct odeon_message_info **ret)
+int odeon_message_find(struct odeon_client *client, const char *name, uint32_t version,
+                       struct odeon_message_info **ret)
 {
     (void)client, (void)version;
     if (strcmp(name, "counter_add") != 0)
@@ -238,8 +238,8 @@ int odeon_admin_message_find(struct odeon_client *client, const char *name, uint
     return 0;
 }
 
-int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64_t after,
-                           uint32_t rows, struct odeon_list **ret)
+int odeon_actor_list(struct odeon_client *client, const char *type, uint64_t after, uint32_t rows,
+                     struct odeon_list **ret)
 {
     size_t left = after < fake.n_actors ? fake.n_actors - after : 0, n = left < rows ? left : rows;
 
@@ -261,8 +261,8 @@ int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64
     return 0;
 }
 
-int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const char *name,
-                           struct odeon_actor_detail **ret)
+int odeon_actor_show(struct odeon_client *client, odeon_ref ref, const char *name,
+                     struct odeon_actor_detail **ret)
 {
     (void)client;
     if ((name && strcmp(name, "total") != 0) || ref == FAKE_GONE)
@@ -279,8 +279,8 @@ int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const cha
     return 0;
 }
 
-int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
-                           const void *payload, size_t size)
+int odeon_actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
+                     const void *payload, size_t size)
 {
     (void)client;
     fake.to = ref;
@@ -291,7 +291,7 @@ int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref, const cha
     return fake.call_result;
 }
 
-int odeon_admin_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeon_allocation how)
+int odeon_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeon_allocation how)
 {
     (void)client;
     fake.to = ref;
@@ -299,8 +299,8 @@ int odeon_admin_actor_stop(struct odeon_client *client, odeon_ref ref, enum odeo
     return fake.call_result;
 }
 
-int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64_t after,
-                           uint32_t rows, struct odeon_list **ret)
+int odeon_queue_list(struct odeon_client *client, const char *kind, uint64_t after, uint32_t rows,
+                     struct odeon_list **ret)
 {
     (void)client, (void)after, (void)rows;
     snprintf(fake.kind_filter, sizeof(fake.kind_filter), "%s", kind ? kind : "");
@@ -316,8 +316,8 @@ int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64
     return 0;
 }
 
-int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows,
-                                 struct odeon_list **ret)
+int odeon_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                           struct odeon_list **ret)
 {
     (void)client, (void)after, (void)rows;
     *ret = fake_list(1, sizeof(struct odeon_dead_letter_info));
@@ -333,8 +333,8 @@ int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after, ui
     return 0;
 }
 
-int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id,
-                                 struct odeon_dead_letter_detail **ret)
+int odeon_dead_letter_show(struct odeon_client *client, uint64_t id,
+                           struct odeon_dead_letter_detail **ret)
 {
     (void)client;
     if (id != 12)
@@ -351,8 +351,8 @@ int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id,
     return 0;
 }
 
-int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *ids, size_t n,
-                                   odeon_ref to, struct odeon_dead_letters_done *ret)
+int odeon_dead_letter_replay(struct odeon_client *client, const uint64_t *ids, size_t n,
+                             odeon_ref to, struct odeon_dead_letters_done *ret)
 {
     (void)client;
     fake.n_ids = n;
@@ -364,8 +364,8 @@ int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *
     return 0;
 }
 
-int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n,
-                                  struct odeon_dead_letters_done *ret)
+int odeon_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n,
+                            struct odeon_dead_letters_done *ret)
 {
     (void)client;
     fake.n_ids = n;
@@ -374,14 +374,14 @@ int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *i
     return 0;
 }
 
-int odeon_admin_type_release(struct odeon_client *client, const char *name)
+int odeon_type_release(struct odeon_client *client, const char *name)
 {
     (void)client;
     return strcmp(name, "counter") == 0 ? 0 : -EALREADY;
 }
 
-int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
-                            struct odeon_list **ret)
+int odeon_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                      struct odeon_list **ret)
 {
     (void)client, (void)after, (void)rows;
     *ret = fake_list(1, sizeof(struct odeon_client_info));
@@ -395,8 +395,7 @@ int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_
     return 0;
 }
 
-int odeon_admin_client_show(struct odeon_client *client, uint32_t id,
-                            struct odeon_client_detail **ret)
+int odeon_client_show(struct odeon_client *client, uint32_t id, struct odeon_client_detail **ret)
 {
     static struct odeon_usage rows[] = {
         { .name = "ports",
@@ -428,7 +427,7 @@ int odeon_admin_client_show(struct odeon_client *client, uint32_t id,
     return 0;
 }
 
-int odeon_admin_client_kick(struct odeon_client *client, uint32_t id)
+int odeon_client_kick(struct odeon_client *client, uint32_t id)
 {
     (void)client;
     return id == 7 ? 0 : -ENOENT;
@@ -455,7 +454,7 @@ int odeon_stats_open(const char *path, struct odeon_stats **ret_stats)
 
 struct odeon_stats *odeon_stats_close(struct odeon_stats *stats)
 {
-    odeon_free(stats);
+    odeon_result_free(stats);
     return NULL;
 }
 

@@ -14,7 +14,7 @@ enum { FAKE_ACTORS = 600, FAKE_PAYLOAD_MAX = 256, FAKE_WORKERS = 2, FAKE_FIGURES
 
 struct fake {
     /* answers */
-    int connect_result, call_result; /* of odeon_connect(); of everything else */
+    int connect_result, call_result; /* of odeon_client_connect(); of everything else */
     const char *text;                /* odeon_error_text() */
     size_t n_actors;
     const char *client_name;

@@ -53,6 +53,12 @@ for header in client admin stats message version plugin; do
     fi
 done
 
+# One manner: odeon_<noun>_<verb>.
+nouns='actor|client|dead_letter|error|executor|list|message|plugin|port|queue|result|service|stats|type'
+grep -vE "^odeon_($nouns)_[a-z_]+\$" "$scratch/declared" >&2
+[ $? -eq 1 ]
+result $? "every name begins with its noun"
+
 echo "[==========] $((passed + failed)) test(s) run."
 echo "[  PASSED  ] $passed test(s)."
 [ "$failed" -eq 0 ] || echo "[  FAILED  ] $failed test(s)."

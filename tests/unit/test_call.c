@@ -106,7 +106,7 @@ static int call(struct script *s, uint64_t number, int64_t timeout_ns, struct od
     int outcome;
 
     assert_int_equal(pthread_create(&thread, NULL, play, s), 0);
-    outcome = odeon_call(s->port, actor, TYPE, &number, sizeof(number), timeout_ns, reply);
+    outcome = odeon_port_call(s->port, actor, TYPE, &number, sizeof(number), timeout_ns, reply);
     pthread_join(thread, &played);
     assert_ptr_equal(played, s);
     return outcome;
@@ -124,7 +124,7 @@ static void test_reply(void **state)
         assert_int_equal(reply.flags, 1);
         assert_int_equal(*(const uint64_t *)reply.data, 2 * i);
         assert_true(reply.correlation >> 63 == 1);
-        odeon_release(s->port);
+        odeon_port_release(s->port);
     }
 }
 
@@ -138,15 +138,15 @@ static void test_other_deliveries_are_kept_in_order(void **state)
     assert_int_equal(call(s, 4, PATIENCE_NS, &d), ODEON_CALL_REPLY);
     assert_int_equal(*(const uint64_t *)d.data, 8);
     for (uint64_t i = 0; i < s->before + s->after; i++) {
-        assert_int_equal(odeon_receive_wait(s->port, &d, PATIENCE_NS), 1);
+        assert_int_equal(odeon_port_receive_wait(s->port, &d, PATIENCE_NS), 1);
         assert_int_equal(d.type, TYPE);
         assert_int_equal(d.size, 8);
         assert_int_equal(*(const uint64_t *)d.data, i);
         if (i % 7 == 0)
-            odeon_release(s->port);
+            odeon_port_release(s->port);
     }
-    odeon_release(s->port);
-    assert_int_equal(odeon_receive(s->port, &d), 0);
+    odeon_port_release(s->port);
+    assert_int_equal(odeon_port_receive(s->port, &d), 0);
     assert_int_equal(atomic_load(&s->fake.client->delivery_head), s->fake.tail);
 }
 
@@ -156,12 +156,12 @@ static void test_what_is_lent_stays_untouched_by_a_call(void **state)
     struct odeon_delivery lent, reply;
 
     assert_true(fake_deliver_number(&s->fake, TYPE, 31, 0, 0));
-    assert_int_equal(odeon_receive(s->port, &lent), 1);
+    assert_int_equal(odeon_port_receive(s->port, &lent), 1);
     s->before = 3;
     assert_int_equal(call(s, 4, PATIENCE_NS, &reply), ODEON_CALL_REPLY);
     assert_int_equal(*(const uint64_t *)lent.data, 31);
     assert_int_equal(atomic_load(&s->fake.client->delivery_head), 0);
-    odeon_release(s->port);
+    odeon_port_release(s->port);
     assert_int_equal(atomic_load(&s->fake.client->delivery_head), s->fake.tail);
 }
 
@@ -180,7 +180,7 @@ static void test_refusal(void **state)
     assert_int_equal(refusal->to, actor);
     assert_int_equal(refusal->type, TYPE);
     assert_int_equal(refusal->reason, ODEON_REASON_NO_SUCH_ACTOR);
-    assert_int_equal(odeon_receive(s->port, &d), 1);
+    assert_int_equal(odeon_port_receive(s->port, &d), 1);
     assert_int_equal(d.type, TYPE);
 }
 
@@ -200,11 +200,11 @@ static void test_refusals_of_posts_are_received(void **state)
         &s->fake, (struct envelope){ .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal) },
         &refusal));
     assert_true(fake_deliver_number(&s->fake, ANSWER, 8, 56, ENVELOPE_CORRELATED | ENVELOPE_REPLY));
-    assert_int_equal(odeon_receive(s->port, &d), 1);
+    assert_int_equal(odeon_port_receive(s->port, &d), 1);
     assert_int_equal(d.correlation, 0);
-    assert_int_equal(odeon_receive(s->port, &d), 1);
+    assert_int_equal(odeon_port_receive(s->port, &d), 1);
     assert_int_equal(d.correlation, 55);
-    assert_int_equal(odeon_receive(s->port, &d), 1);
+    assert_int_equal(odeon_port_receive(s->port, &d), 1);
     assert_int_equal(d.correlation, 56);
     assert_int_equal(d.flags, 1);
 }
@@ -219,18 +219,18 @@ static void test_expiry_and_the_late_reply(void **state)
     assert_int_equal(call(s, 4, 30000000, &d), ODEON_CALL_EXPIRED);
     assert_true(monotonic_ns() - begin >= 30000000);
     assert_null(d.data);
-    /* the reply that comes too late is nobody's: neither odeon_receive() nor the next call sees
+    /* the reply that comes too late is nobody's: neither odeon_port_receive() nor the next call sees
      * it */
     assert_true(fake_deliver_number(&s->fake, ANSWER, 8, s->correlation,
                                     ENVELOPE_CORRELATED | ENVELOPE_REPLY));
-    assert_int_equal(odeon_receive(s->port, &d), 0);
-    assert_int_equal(odeon_receive_wait(s->port, &d, 20000000), 0);
+    assert_int_equal(odeon_port_receive(s->port, &d), 0);
+    assert_int_equal(odeon_port_receive_wait(s->port, &d, 20000000), 0);
     assert_int_equal(atomic_load(&s->fake.client->delivery_head), s->fake.tail);
     s->silent = false;
     s->late = s->correlation;
     assert_int_equal(call(s, 5, PATIENCE_NS, &d), ODEON_CALL_REPLY);
     assert_int_equal(*(const uint64_t *)d.data, 10);
-    assert_int_equal(odeon_receive(s->port, &d), 0);
+    assert_int_equal(odeon_port_receive(s->port, &d), 0);
 }
 
 static void test_expiry_before_anything_was_sent(void **state)
@@ -238,11 +238,13 @@ static void test_expiry_before_anything_was_sent(void **state)
     struct script *s = *state;
     struct odeon_delivery d;
 
-    while (odeon_post(s->port, actor, TYPE, s->payload, 100) == 0)
+    while (odeon_port_post(s->port, actor, TYPE, s->payload, 100) == 0)
         ;
-    assert_int_equal(odeon_call(s->port, actor, TYPE, s->payload, 100, 1000000, &d), -ETIMEDOUT);
-    assert_int_equal(odeon_call(s->port, ODEON_NOBODY, TYPE, s->payload, 100, 1000000, &d), -ESRCH);
-    assert_int_equal(odeon_call(s->port, actor, TYPE, NULL, 1, 1000000, &d), -EINVAL);
+    assert_int_equal(odeon_port_call(s->port, actor, TYPE, s->payload, 100, 1000000, &d),
+                     -ETIMEDOUT);
+    assert_int_equal(odeon_port_call(s->port, ODEON_NOBODY, TYPE, s->payload, 100, 1000000, &d),
+                     -ESRCH);
+    assert_int_equal(odeon_port_call(s->port, actor, TYPE, NULL, 1, 1000000, &d), -EINVAL);
 }
 
 static void test_closed_meanwhile(void **state)
@@ -255,8 +257,8 @@ static void test_closed_meanwhile(void **state)
     assert_int_equal(call(s, 4, PATIENCE_NS, &d), ODEON_CALL_CLOSED);
     assert_non_null(strstr(odeon_error_text(), "bad-receiver"));
     for (int i = 0; i < 3; i++)
-        assert_int_equal(odeon_receive(s->port, &d), 1);
-    assert_int_equal(odeon_receive(s->port, &d), -EPIPE);
+        assert_int_equal(odeon_port_receive(s->port, &d), 1);
+    assert_int_equal(odeon_port_receive(s->port, &d), -EPIPE);
 }
 
 int main(void)

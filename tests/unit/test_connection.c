@@ -31,26 +31,26 @@ static void test_no_service(void **state)
     int stream;
 
     snprintf(path, sizeof(path), "%s/none", s->directory);
-    assert_int_equal(odeon_connect(path, NULL, &client), -ENOENT);
+    assert_int_equal(odeon_client_connect(path, NULL, &client), -ENOENT);
     assert_non_null(strstr(odeon_error_text(), path));
     memset(longer, 'x', sizeof(longer) - 1);
     longer[sizeof(longer) - 1] = 0;
-    assert_int_equal(odeon_connect(longer, NULL, &client), -ENAMETOOLONG);
+    assert_int_equal(odeon_client_connect(longer, NULL, &client), -ENAMETOOLONG);
     shutdown(s->listener, SHUT_RDWR);
     close(s->listener);
-    assert_int_equal(odeon_connect(s->path, NULL, &client), -ECONNREFUSED);
+    assert_int_equal(odeon_client_connect(s->path, NULL, &client), -ECONNREFUSED);
     setenv("ODEON_SOCKET", s->path, 1);
-    assert_int_equal(odeon_connect(NULL, NULL, &client), -ECONNREFUSED);
+    assert_int_equal(odeon_client_connect(NULL, NULL, &client), -ECONNREFUSED);
     unsetenv("ODEON_SOCKET");
     s->listener = stream = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     unlink(s->path);
     memcpy(address.sun_path, s->path, strlen(s->path));
     assert_int_equal(bind(stream, (struct sockaddr *)&address, sizeof(address)), 0);
     assert_int_equal(listen(stream, 1), 0);
-    assert_int_equal(odeon_connect(s->path, NULL, &client), -EPROTO);
-    assert_int_equal(odeon_connect(s->path, NULL, NULL), -EINVAL);
+    assert_int_equal(odeon_client_connect(s->path, NULL, &client), -EPROTO);
+    assert_int_equal(odeon_client_connect(s->path, NULL, NULL), -EINVAL);
     assert_null(client);
-    assert_null(odeon_disconnect(NULL));
+    assert_null(odeon_client_disconnect(NULL));
 }
 
 static void test_hello(void **state)
@@ -59,7 +59,7 @@ static void test_hello(void **state)
     struct odeon_client *client = connection_service_client(s);
 
     assert_string_equal(s->client_name, "tester");
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 static void test_hello_of_another_protocol(void **state)
@@ -114,7 +114,7 @@ static void test_message_ids_are_asked_for_once(void **state)
     bad.struct_size = 0;
     assert_int_equal(odeon_message_id(client, &bad, &id), -EINVAL);
     assert_int_equal(odeon_message_id(client, NULL, &id), -EINVAL);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 static void test_arguments_and_unknown_requests(void **state)
@@ -127,26 +127,27 @@ static void test_arguments_and_unknown_requests(void **state)
 
     memset(name, 'n', sizeof(name) - 1);
     name[sizeof(name) - 1] = 0;
-    assert_int_equal(odeon_lookup(client, "A", &ref), 0);
+    assert_int_equal(odeon_actor_find(client, "A", &ref), 0);
     assert_int_equal(ref, UINT64_C(1) << 32 | 'A');
-    assert_int_equal(odeon_lookup(client, name, &ref), -EINVAL);
-    assert_int_equal(odeon_lookup(client, NULL, &ref), -EINVAL);
-    assert_int_equal(odeon_lookup(NULL, "A", &ref), -EINVAL);
-    assert_int_equal(odeon_spawn(client, "type", NULL, name, 233, &ref), -E2BIG);
-    assert_int_equal(odeon_spawn(client, NULL, NULL, NULL, 0, &ref), -EINVAL);
+    assert_int_equal(odeon_actor_find(client, name, &ref), -EINVAL);
+    assert_int_equal(odeon_actor_find(client, NULL, &ref), -EINVAL);
+    assert_int_equal(odeon_actor_find(NULL, "A", &ref), -EINVAL);
+    assert_int_equal(odeon_actor_spawn(client, "type", NULL, name, 233, &ref), -E2BIG);
+    assert_int_equal(odeon_actor_spawn(client, NULL, NULL, NULL, 0, &ref), -EINVAL);
     assert_int_equal(odeon_plugin_load(client, "relative.so"), -EINVAL);
     assert_int_equal(odeon_plugin_load(client, NULL), -EINVAL);
     assert_int_equal(atomic_load(&s->requests), 2); /* hello and the one lookup */
     assert_int_equal(odeon_plugin_load(client, "/absolute.so"), -ENOSYS);
     assert_string_equal(odeon_error_text(), "Function not implemented");
-    assert_int_equal(odeon_admin_status(client, &status), -ENOSYS);
+    assert_int_equal(odeon_service_status(client, &status), -ENOSYS);
     assert_null(status);
-    assert_int_equal(odeon_admin_actor_stop(client, ref, ODEON_NODELETE), -EINVAL);
+    assert_int_equal(odeon_actor_stop(client, ref, ODEON_NODELETE), -EINVAL);
     s->wrong_body = true;
-    assert_int_equal(odeon_lookup(client, "A", &ref), -EPROTO);
+    assert_int_equal(odeon_actor_find(client, "A", &ref), -EPROTO);
     s->wrong_body = false;
-    assert_int_equal(odeon_lookup(client, "A", &ref), 0); /* each record was told from the other */
-    odeon_disconnect(client);
+    assert_int_equal(odeon_actor_find(client, "A", &ref),
+                     0); /* each record was told from the other */
+    odeon_client_disconnect(client);
 }
 
 static void test_listings(void **state)
@@ -156,7 +157,7 @@ static void test_listings(void **state)
     struct odeon_list *list = NULL;
     const struct odeon_client_info *row;
 
-    assert_int_equal(odeon_admin_client_list(client, 10, 100, &list), 0);
+    assert_int_equal(odeon_client_list(client, 10, 100, &list), 0);
     assert_int_equal(list->n, 100);
     assert_true(list->more);
     assert_int_equal(list->next, 10 + 200);
@@ -166,19 +167,19 @@ static void test_listings(void **state)
                         "somebody whose name is long enough for several blocks of an arena");
     assert_string_equal(row[99].library, "");
     odeon_list_free(list);
-    assert_int_equal(odeon_admin_client_list(client, 10, 0, &list), 0);
+    assert_int_equal(odeon_client_list(client, 10, 0, &list), 0);
     assert_int_equal(list->n, 0);
     assert_int_equal(list->next, 10);
     odeon_list_free(list);
-    assert_int_equal(odeon_admin_plugin_list(client, 3, 0, &list), 0);
+    assert_int_equal(odeon_plugin_list(client, 3, 0, &list), 0);
     assert_int_equal(list->n, 1);
     assert_int_equal(list->next, 4);
     assert_int_equal(((struct odeon_plugin_info *)list->rows)->n_types, 2);
     assert_string_equal(((struct odeon_plugin_info *)list->rows)->types[1], "two");
-    odeon_free(list);
+    odeon_result_free(list);
     odeon_list_free(NULL);
-    odeon_free(NULL);
-    odeon_disconnect(client);
+    odeon_result_free(NULL);
+    odeon_client_disconnect(client);
 }
 
 /* What steering says and is told: places of actors, the cost of a change, queues. */
@@ -196,31 +197,31 @@ static void test_places_changes_and_queues(void **state)
     struct odeon_list *list;
     odeon_ref ref;
 
-    assert_int_equal(odeon_admin_actor_spawn(client, "t", NULL, NULL, 0, &where, &ref), 0);
+    assert_int_equal(odeon_actor_spawn_at(client, "t", NULL, NULL, 0, &where, &ref), 0);
     assert_true(s->spawn.place == 1 && s->spawn.node == 3 && s->spawn.worker == 0);
     where.where = ODEON_WHERE_PINNED;
-    assert_int_equal(odeon_admin_actor_spawn(client, "t", NULL, NULL, 0, &where, &ref), 0);
+    assert_int_equal(odeon_actor_spawn_at(client, "t", NULL, NULL, 0, &where, &ref), 0);
     assert_true(s->spawn.place == 2 && s->spawn.node == 0 && s->spawn.worker == 10);
     where.worker = ODEON_WORKER_ANY;
-    assert_int_equal(odeon_admin_actor_spawn(client, "t", NULL, NULL, 0, &where, &ref), 0);
+    assert_int_equal(odeon_actor_spawn_at(client, "t", NULL, NULL, 0, &where, &ref), 0);
     assert_true(s->spawn.place == 2 && s->spawn.worker == 0);
     where.struct_size = 4;
-    assert_int_equal(odeon_admin_actor_spawn(client, "t", NULL, NULL, 0, &where, &ref), -EINVAL);
+    assert_int_equal(odeon_actor_spawn_at(client, "t", NULL, NULL, 0, &where, &ref), -EINVAL);
 
-    assert_int_equal(odeon_admin_executor_set(client, keys, some, 1, &done), -EINVAL);
+    assert_int_equal(odeon_executor_set(client, keys, some, 1, &done), -EINVAL);
     done.struct_size = sizeof(done);
-    assert_int_equal(odeon_admin_executor_set(client, keys, some, 1, &done), 0);
+    assert_int_equal(odeon_executor_set(client, keys, some, 1, &done), 0);
     assert_true(done.pause_ns == 84000 && done.moved == 0);
-    assert_int_equal(odeon_admin_executor_set(client, keys, none, 1, &done), 0);
+    assert_int_equal(odeon_executor_set(client, keys, none, 1, &done), 0);
     assert_true(done.pause_ns == 0);
-    assert_int_equal(odeon_admin_queue_list(client, "pinned", 30, 5, &list), 0);
+    assert_int_equal(odeon_queue_list(client, "pinned", 30, 5, &list), 0);
     queue = list->rows;
     assert_true(list->n == 1 && list->next == 34);
     assert_true(queue->id == 33 && queue->home == 2 && queue->retiring &&
                 queue->bytes == UINT64_C(5) << 32 && queue->urgent_bytes == 2);
     assert_string_equal(queue->kind, "pinned");
     odeon_list_free(list);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 static void test_port_from_the_service(void **state)
@@ -234,7 +235,7 @@ static void test_port_from_the_service(void **state)
 
     assert_int_equal(odeon_port_fd(port), -ENOTSUP);
     assert_int_equal(odeon_port_arm(port), -ENOTSUP);
-    assert_int_equal(odeon_post(port, UINT64_C(1) << 32, TYPE, "abc", 3), 0);
+    assert_int_equal(odeon_port_post(port, UINT64_C(1) << 32, TYPE, "abc", 3), 0);
     assert_true(fake_take(&s->fake, &e, payload));
     assert_memory_equal(payload, "abc", 3);
     assert_null(odeon_port_close(port));
@@ -256,7 +257,7 @@ static void test_port_from_the_service(void **state)
     assert_null(refused);
     assert_int_equal(odeon_port_open(client, &options, &port), 0);
     assert_true(odeon_port_fd(port) >= 0);
-    odeon_disconnect(client); /* closes the port, too */
+    odeon_client_disconnect(client); /* closes the port, too */
 }
 
 static void test_events_between_request_and_reply(void **state)
@@ -268,11 +269,11 @@ static void test_events_between_request_and_reply(void **state)
 
     assert_int_equal(odeon_port_check(port), 0);
     s->event_before_reply = true;
-    assert_int_equal(odeon_lookup(client, "B", &ref), 0);
+    assert_int_equal(odeon_actor_find(client, "B", &ref), 0);
     assert_int_equal(ref, UINT64_C(1) << 32 | 'B');
-    assert_int_equal(odeon_post(port, ref, TYPE, "x", 1), -EPIPE);
+    assert_int_equal(odeon_port_post(port, ref, TYPE, "x", 1), -EPIPE);
     assert_non_null(strstr(odeon_error_text(), "a bad tail, said before the reply"));
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 static void test_events_are_found_by_looking(void **state)
@@ -283,10 +284,10 @@ static void test_events_are_found_by_looking(void **state)
     struct odeon_delivery d;
 
     connection_service_tell_broken(s, (char[]){ "a bad tail, said unasked" });
-    assert_int_equal(odeon_receive_wait(port, &d, PATIENCE_NS), -EPIPE);
+    assert_int_equal(odeon_port_receive_wait(port, &d, PATIENCE_NS), -EPIPE);
     assert_non_null(strstr(odeon_error_text(), "said unasked"));
     assert_int_equal(odeon_port_check(port), -EPIPE);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 static void test_end_of_the_service(void **state)
@@ -298,13 +299,14 @@ static void test_end_of_the_service(void **state)
     odeon_ref ref;
 
     shutdown(s->connection, SHUT_RDWR);
-    assert_int_equal(odeon_call(port, UINT64_C(1) << 32, TYPE, "x", 1, -1, &d), ODEON_CALL_CLOSED);
+    assert_int_equal(odeon_port_call(port, UINT64_C(1) << 32, TYPE, "x", 1, -1, &d),
+                     ODEON_CALL_CLOSED);
     assert_non_null(strstr(odeon_error_text(), "closed the connection"));
-    assert_int_equal(odeon_receive_wait(port, &d, -1), -EPIPE);
+    assert_int_equal(odeon_port_receive_wait(port, &d, -1), -EPIPE);
     assert_int_equal(odeon_port_check(port), -EPIPE);
-    assert_int_equal(odeon_lookup(client, "A", &ref), -ECONNRESET);
-    assert_int_equal(odeon_lookup(client, "A", &ref), -ECONNRESET);
-    odeon_disconnect(client);
+    assert_int_equal(odeon_actor_find(client, "A", &ref), -ECONNRESET);
+    assert_int_equal(odeon_actor_find(client, "A", &ref), -ECONNRESET);
+    odeon_client_disconnect(client);
 }
 
 static void test_service_closes_instead_of_answering(void **state)
@@ -314,8 +316,8 @@ static void test_service_closes_instead_of_answering(void **state)
     odeon_ref ref;
 
     s->close_instead = true;
-    assert_int_equal(odeon_lookup(client, "A", &ref), -ECONNRESET);
-    odeon_disconnect(client);
+    assert_int_equal(odeon_actor_find(client, "A", &ref), -ECONNRESET);
+    odeon_client_disconnect(client);
 }
 
 static void expect_nonsense(struct service *s)
@@ -324,10 +326,10 @@ static void expect_nonsense(struct service *s)
     struct odeon_port *port = connection_service_port(client);
     odeon_ref ref;
 
-    assert_int_equal(odeon_lookup(client, "A", &ref), -EPROTO);
-    assert_int_equal(odeon_lookup(client, "A", &ref), -EPROTO); /* and that is the end */
+    assert_int_equal(odeon_actor_find(client, "A", &ref), -EPROTO);
+    assert_int_equal(odeon_actor_find(client, "A", &ref), -EPROTO); /* and that is the end */
     assert_int_equal(odeon_port_check(port), -EPIPE);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 static void test_garbage(void **state)
@@ -360,15 +362,15 @@ static int child_of_fork(struct odeon_client *client, struct odeon_port *port)
     odeon_ref ref;
     int wrong = 0;
 
-    wrong |= (odeon_post(port, UINT64_C(1) << 32, TYPE, "x", 1) != -ECHILD) << 0;
-    wrong |= (odeon_receive(port, &d) != -ECHILD) << 1;
-    wrong |= (odeon_lookup(client, "A", &ref) != -ECHILD) << 2;
-    wrong |= (odeon_call(port, UINT64_C(1) << 32, TYPE, "x", 1, 0, &d) != -ECHILD) << 3;
+    wrong |= (odeon_port_post(port, UINT64_C(1) << 32, TYPE, "x", 1) != -ECHILD) << 0;
+    wrong |= (odeon_port_receive(port, &d) != -ECHILD) << 1;
+    wrong |= (odeon_actor_find(client, "A", &ref) != -ECHILD) << 2;
+    wrong |= (odeon_port_call(port, UINT64_C(1) << 32, TYPE, "x", 1, 0, &d) != -ECHILD) << 3;
     wrong |= (odeon_port_check(port) != -ECHILD) << 4;
-    odeon_commit(port);
-    odeon_release(port);
+    odeon_port_commit(port);
+    odeon_port_release(port);
     odeon_port_close(port);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
     return wrong;
 }
 
@@ -383,7 +385,7 @@ static void test_fork(void **state)
     int status = -1;
     pid_t child;
 
-    assert_non_null(odeon_reserve(port, UINT64_C(1) << 32, TYPE, 8));
+    assert_non_null(odeon_port_reserve(port, UINT64_C(1) << 32, TYPE, 8));
     child = fork();
     if (child == 0)
         _exit(child_of_fork(client, port));
@@ -391,11 +393,12 @@ static void test_fork(void **state)
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
     assert_false(fake_take(&s->fake, &e, payload)); /* the child published nothing */
-    odeon_commit(port);
+    odeon_port_commit(port);
     assert_true(fake_take(&s->fake, &e, payload));
-    assert_int_equal(odeon_lookup(client, "A", &ref), 0); /* and has not closed our connection */
+    assert_int_equal(odeon_actor_find(client, "A", &ref),
+                     0); /* and has not closed our connection */
     assert_int_equal(atomic_load(&s->port_closes), 0);
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 static void *look_up_often(void *argument)
@@ -405,7 +408,7 @@ static void *look_up_often(void *argument)
     for (unsigned i = 0; i < 300; i++) {
         char name[2] = { (char)('a' + i % 26), 0 };
 
-        if (odeon_lookup(argument, name, &ref) != 0 ||
+        if (odeon_actor_find(argument, name, &ref) != 0 ||
             ref != (UINT64_C(1) << 32 | (uint8_t)name[0]))
             return NULL;
     }
@@ -424,7 +427,7 @@ static void test_a_client_is_shared_by_threads(void **state)
         pthread_join(threads[i], &result);
         assert_ptr_equal(result, client);
     }
-    odeon_disconnect(client);
+    odeon_client_disconnect(client);
 }
 
 int main(void)

@@ -51,7 +51,7 @@ static void test_post_lays_out_a_record(void **state)
     struct fixture *f = *state;
     struct envelope e;
 
-    assert_int_equal(odeon_post(f->port, actor, TYPE, "hello", 5), 0);
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, "hello", 5), 0);
     assert_true(fake_take(&f->fake, &e, f->payload));
     assert_int_equal(e.to, actor);
     assert_int_equal(e.from, 0);
@@ -65,7 +65,7 @@ static void test_post_lays_out_a_record(void **state)
     assert_false(fake_take(&f->fake, &e, f->payload));
     assert_int_equal(odeon_port_ref(f->port), f->fake.plan.ref);
 
-    assert_int_equal(odeon_post(f->port, actor, TYPE, NULL, 0), 0);
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, NULL, 0), 0);
     assert_true(fake_take(&f->fake, &e, f->payload));
     assert_int_equal(e.length, 0);
 }
@@ -76,10 +76,10 @@ static void test_correlated_post_carries_its_id(void **state)
     uint64_t id;
     struct envelope e;
 
-    assert_int_equal(odeon_post_correlated(f->port, actor, TYPE, 0, "x", 1), -EINVAL);
-    assert_int_equal(odeon_post_correlated(f->port, actor, TYPE, UINT64_C(1) << 63, "x", 1),
+    assert_int_equal(odeon_port_post_correlated(f->port, actor, TYPE, 0, "x", 1), -EINVAL);
+    assert_int_equal(odeon_port_post_correlated(f->port, actor, TYPE, UINT64_C(1) << 63, "x", 1),
                      -EINVAL);
-    assert_int_equal(odeon_post_correlated(f->port, actor, TYPE, 77, "xyz", 3), 0);
+    assert_int_equal(odeon_port_post_correlated(f->port, actor, TYPE, 77, "xyz", 3), 0);
     assert_true(fake_take(&f->fake, &e, f->payload));
     assert_int_equal(e.flags, ENVELOPE_CORRELATED);
     assert_int_equal(e.length, 11);
@@ -93,23 +93,23 @@ static void test_impossible_arguments_are_refused(void **state)
     struct fixture *f = *state;
     struct envelope e;
 
-    assert_int_equal(odeon_post(f->port, actor, 0, "x", 1), -EINVAL);
-    assert_int_equal(odeon_post(f->port, actor, 65536, "x", 1), -EINVAL);
-    assert_int_equal(odeon_post(f->port, ODEON_NOBODY, TYPE, "x", 1), -ESRCH);
-    assert_int_equal(odeon_post(f->port, UINT64_C(1) << 32 | 1000, TYPE, "x", 1),
+    assert_int_equal(odeon_port_post(f->port, actor, 0, "x", 1), -EINVAL);
+    assert_int_equal(odeon_port_post(f->port, actor, 65536, "x", 1), -EINVAL);
+    assert_int_equal(odeon_port_post(f->port, ODEON_NOBODY, TYPE, "x", 1), -ESRCH);
+    assert_int_equal(odeon_port_post(f->port, UINT64_C(1) << 32 | 1000, TYPE, "x", 1),
                      -ESRCH); /* beyond the actor table: would break the port */
-    assert_int_equal(odeon_post(f->port, UINT64_C(1) << 32 | 999, TYPE, "x", 1), 0);
+    assert_int_equal(odeon_port_post(f->port, UINT64_C(1) << 32 | 999, TYPE, "x", 1), 0);
     assert_true(fake_take(&f->fake, &e, f->payload));
-    assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, ODEON_PAYLOAD_MAX + 1),
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, f->payload, ODEON_PAYLOAD_MAX + 1),
                      -EMSGSIZE);
-    assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, SIZE_MAX), -EMSGSIZE);
-    assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, RING - 16),
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, f->payload, SIZE_MAX), -EMSGSIZE);
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, f->payload, RING - 16),
                      -EMSGSIZE); /* larger than the ring: never fits */
     assert_non_null(strstr(odeon_error_text(), "ring of 4096"));
-    assert_int_equal(odeon_post(f->port, actor, TYPE, NULL, 1), -EINVAL);
-    assert_int_equal(odeon_post(NULL, actor, TYPE, "x", 1), -EINVAL);
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, NULL, 1), -EINVAL);
+    assert_int_equal(odeon_port_post(NULL, actor, TYPE, "x", 1), -EINVAL);
     /* the whole ring */
-    assert_int_equal(odeon_post(f->port, actor, TYPE, f->payload, RING - 24), 0);
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, f->payload, RING - 24), 0);
     assert_true(fake_take(&f->fake, &e, f->payload));
     assert_int_equal(e.length, RING - 24);
 }
@@ -120,16 +120,16 @@ static void test_full_ring_would_block(void **state)
     uint64_t number = 0;
     struct envelope e;
 
-    while (odeon_post(f->port, actor, TYPE, &number, 8) == 0)
+    while (odeon_port_post(f->port, actor, TYPE, &number, 8) == 0)
         number++;
     assert_int_equal(number, RING / 32);
-    assert_int_equal(odeon_post(f->port, actor, TYPE, &number, 8), -EAGAIN);
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, &number, 8), -EAGAIN);
     errno = 0;
-    assert_null(odeon_reserve(f->port, actor, TYPE, 8));
+    assert_null(odeon_port_reserve(f->port, actor, TYPE, 8));
     assert_int_equal(errno, EAGAIN);
     assert_true(fake_take(&f->fake, &e, f->payload));
-    assert_int_equal(odeon_post(f->port, actor, TYPE, &number, 8), 0);
-    assert_int_equal(odeon_post(f->port, actor, TYPE, &number, 8), -EAGAIN);
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, &number, 8), 0);
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, &number, 8), -EAGAIN);
 }
 
 static void test_records_do_not_wrap(void **state)
@@ -148,7 +148,7 @@ static void test_records_do_not_wrap(void **state)
         random = random * 1664525 + 1013904223;
         size = (random >> 8) % sizeof(sent);
         memset(sent, (int)i, size);
-        assert_int_equal(odeon_post(f->port, actor, TYPE, sent, size), 0);
+        assert_int_equal(odeon_port_post(f->port, actor, TYPE, sent, size), 0);
         assert_true(fake_take(&f->fake, &e, f->payload));
         assert_int_equal(e.length, size);
         assert_memory_equal(f->payload, sent, size);
@@ -163,7 +163,7 @@ static void test_reserved_records_appear_together(void **state)
     struct envelope e;
 
     for (unsigned i = 0; i < 3; i++) {
-        places[i] = odeon_reserve(f->port, actor, TYPE + i, 8 * (i + 1));
+        places[i] = odeon_port_reserve(f->port, actor, TYPE + i, 8 * (i + 1));
         assert_non_null(places[i]);
         assert_int_equal((uintptr_t)places[i] % 8, 0);
     }
@@ -171,7 +171,7 @@ static void test_reserved_records_appear_together(void **state)
         for (unsigned j = 0; j <= i; j++)
             places[i][j] = i * 10 + j;
     assert_false(fake_take(&f->fake, &e, f->payload));
-    odeon_commit(f->port);
+    odeon_port_commit(f->port);
     for (unsigned i = 0; i < 3; i++) {
         uint64_t last;
 
@@ -182,7 +182,7 @@ static void test_reserved_records_appear_together(void **state)
         assert_int_equal(last, i * 11);
     }
     assert_false(fake_take(&f->fake, &e, f->payload));
-    odeon_commit(f->port); /* nothing reserved: nothing happens */
+    odeon_port_commit(f->port); /* nothing reserved: nothing happens */
     assert_false(fake_take(&f->fake, &e, f->payload));
 }
 
@@ -190,15 +190,15 @@ static void test_doorbell_rings_only_when_asked_for(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(odeon_post(f->port, actor, TYPE, "x", 1), 0);
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, "x", 1), 0);
     assert_int_equal(fake_doorbell_count(&f->fake), 0);
     atomic_store(&f->fake.executor->need_wakeup, 1);
-    assert_non_null(odeon_reserve(f->port, actor, TYPE, 8));
-    assert_non_null(odeon_reserve(f->port, actor, TYPE, 8));
+    assert_non_null(odeon_port_reserve(f->port, actor, TYPE, 8));
+    assert_non_null(odeon_port_reserve(f->port, actor, TYPE, 8));
     assert_int_equal(fake_doorbell_count(&f->fake), 0);
-    odeon_commit(f->port);
+    odeon_port_commit(f->port);
     assert_int_equal(fake_doorbell_count(&f->fake), 1);
-    odeon_commit(f->port);
+    odeon_port_commit(f->port);
     assert_int_equal(fake_doorbell_count(&f->fake), 0);
 }
 
@@ -207,11 +207,12 @@ static void test_post_wait_gives_up_at_its_deadline(void **state)
     struct fixture *f = *state;
     int64_t begin;
 
-    while (odeon_post(f->port, actor, TYPE, f->payload, 100) == 0)
+    while (odeon_port_post(f->port, actor, TYPE, f->payload, 100) == 0)
         ;
-    assert_int_equal(odeon_post_wait(f->port, actor, TYPE, f->payload, 100, 0), -ETIMEDOUT);
+    assert_int_equal(odeon_port_post_wait(f->port, actor, TYPE, f->payload, 100, 0), -ETIMEDOUT);
     begin = monotonic_ns();
-    assert_int_equal(odeon_post_wait(f->port, actor, TYPE, f->payload, 100, 30000000), -ETIMEDOUT);
+    assert_int_equal(odeon_port_post_wait(f->port, actor, TYPE, f->payload, 100, 30000000),
+                     -ETIMEDOUT);
     assert_true(monotonic_ns() - begin >= 30000000);
     assert_int_equal(atomic_load(&f->fake.client->room_wait), PORT_WAIT_NONE);
 }
@@ -235,10 +236,11 @@ static void test_post_wait_sleeps_until_there_is_room(void **state)
     void *result;
 
     /* a reserved record that nobody has published would never make room: waiting publishes it */
-    while (odeon_reserve(f->port, actor, TYPE, sizeof(data)))
+    while (odeon_port_reserve(f->port, actor, TYPE, sizeof(data)))
         ;
     assert_int_equal(pthread_create(&thread, NULL, take_when_waited_for, f), 0);
-    assert_int_equal(odeon_post_wait(f->port, actor, TYPE, data, sizeof(data), PATIENCE_NS), 0);
+    assert_int_equal(odeon_port_post_wait(f->port, actor, TYPE, data, sizeof(data), PATIENCE_NS),
+                     0);
     pthread_join(thread, &result);
     assert_ptr_equal(result, f);
     assert_int_equal(f->fake.wakes, 1);
@@ -251,11 +253,11 @@ static void test_receive_and_release(void **state)
     struct fixture *f = *state;
     struct odeon_delivery d;
 
-    assert_int_equal(odeon_receive(f->port, &d), 0);
+    assert_int_equal(odeon_port_receive(f->port, &d), 0);
     for (uint64_t i = 0; i < 3; i++)
         assert_true(fake_deliver_number(&f->fake, TYPE, i, 0, 0));
     for (uint64_t i = 0; i < 3; i++) {
-        assert_int_equal(odeon_receive(f->port, &d), 1);
+        assert_int_equal(odeon_port_receive(f->port, &d), 1);
         assert_int_equal(d.from, actor_ref_make(3, 1));
         assert_int_equal(d.type, TYPE);
         assert_int_equal(d.size, 8);
@@ -263,9 +265,9 @@ static void test_receive_and_release(void **state)
         assert_int_equal(d.flags, 0);
         assert_int_equal(*(const uint64_t *)d.data, i);
     }
-    assert_int_equal(odeon_receive(f->port, &d), 0);
+    assert_int_equal(odeon_port_receive(f->port, &d), 0);
     assert_int_equal(atomic_load(&f->fake.client->delivery_head), 0);
-    odeon_release(f->port);
+    odeon_port_release(f->port);
     assert_int_equal(atomic_load(&f->fake.client->delivery_head), 3 * 32);
 }
 
@@ -280,10 +282,10 @@ static void test_deliveries_do_not_wrap(void **state)
 
         memset(sent, (int)i, e.length);
         assert_true(fake_deliver(&f->fake, e, sent));
-        assert_int_equal(odeon_receive(f->port, &d), 1);
+        assert_int_equal(odeon_port_receive(f->port, &d), 1);
         assert_int_equal(d.size, e.length);
         assert_memory_equal(d.data, sent, e.length);
-        odeon_release(f->port);
+        odeon_port_release(f->port);
     }
 }
 
@@ -294,15 +296,15 @@ static void test_backlog_rings_after_release(void **state)
 
     assert_true(fake_deliver_number(&f->fake, TYPE, 1, 0, 0));
     assert_true(fake_deliver_number(&f->fake, TYPE, 2, 0, 0));
-    assert_int_equal(odeon_receive(f->port, &d), 1);
-    odeon_release(f->port);
+    assert_int_equal(odeon_port_receive(f->port, &d), 1);
+    odeon_port_release(f->port);
     assert_int_equal(fake_doorbell_count(&f->fake), 0);
     atomic_store(&f->fake.executor->backlog, 1);
-    assert_int_equal(odeon_receive(f->port, &d), 1);
+    assert_int_equal(odeon_port_receive(f->port, &d), 1);
     assert_int_equal(fake_doorbell_count(&f->fake), 0);
-    odeon_release(f->port);
+    odeon_port_release(f->port);
     assert_int_equal(fake_doorbell_count(&f->fake), 1);
-    odeon_release(f->port); /* no room was given back: no reason to ring */
+    odeon_port_release(f->port); /* no room was given back: no reason to ring */
     assert_int_equal(fake_doorbell_count(&f->fake), 0);
 }
 
@@ -323,13 +325,13 @@ static void test_receive_wait_sleeps_and_wakes(void **state)
     void *result;
     int64_t begin = monotonic_ns();
 
-    assert_int_equal(odeon_receive_wait(f->port, &d, 0), 0);
-    assert_int_equal(odeon_receive_wait(f->port, &d, 30000000), 0);
+    assert_int_equal(odeon_port_receive_wait(f->port, &d, 0), 0);
+    assert_int_equal(odeon_port_receive_wait(f->port, &d, 30000000), 0);
     assert_true(monotonic_ns() - begin >= 30000000);
     assert_int_equal(atomic_load(&f->fake.client->delivery_wait), PORT_WAIT_NONE);
 
     assert_int_equal(pthread_create(&thread, NULL, deliver_when_waited_for, f), 0);
-    assert_int_equal(odeon_receive_wait(f->port, &d, PATIENCE_NS), 1);
+    assert_int_equal(odeon_port_receive_wait(f->port, &d, PATIENCE_NS), 1);
     assert_int_equal(*(const uint64_t *)d.data, 42);
     pthread_join(thread, &result);
     assert_ptr_equal(result, f);
@@ -353,12 +355,12 @@ static void test_pipe_becomes_readable_when_armed(void **state)
     assert_int_equal(odeon_port_arm(f->port), 1); /* drains, and says that there is something */
     assert_int_equal(poll(&p, 1, 0), 0);
     for (uint64_t i = 0; i < 5; i++)
-        assert_int_equal(odeon_receive(f->port, &d), 1);
-    odeon_release(f->port);
+        assert_int_equal(odeon_port_receive(f->port, &d), 1);
+    odeon_port_release(f->port);
     assert_int_equal(odeon_port_arm(f->port), 0);
     assert_true(fake_deliver_number(&f->fake, TYPE, 9, 0, 0));
     assert_int_equal(poll(&p, 1, 10000), 1);
-    assert_int_equal(odeon_receive(f->port, &d), 1);
+    assert_int_equal(odeon_port_receive(f->port, &d), 1);
 
     close(f->fake.pipe_write);
     f->fake.pipe_write = -1;
@@ -409,21 +411,22 @@ static void test_two_threads_lose_nothing(void **state)
          * way */
         for (unsigned burst = received % 97;
              burst > 0 && posted < ECHOES && posted - received < 100; burst--, posted++)
-            if (odeon_post(f->port, actor, TYPE, &posted, sizeof(posted)) != 0)
+            if (odeon_port_post(f->port, actor, TYPE, &posted, sizeof(posted)) != 0)
                 break;
         if (posted == received && posted < ECHOES) {
             assert_int_equal(
-                odeon_post_wait(f->port, actor, TYPE, &posted, sizeof(posted), PATIENCE_NS), 0);
+                odeon_port_post_wait(f->port, actor, TYPE, &posted, sizeof(posted), PATIENCE_NS),
+                0);
             posted++;
         }
-        assert_int_equal(odeon_receive_wait(f->port, &d, PATIENCE_NS), 1);
+        assert_int_equal(odeon_port_receive_wait(f->port, &d, PATIENCE_NS), 1);
         assert_int_equal(*(const uint64_t *)d.data, received);
         received++;
-        odeon_release(f->port);
+        odeon_port_release(f->port);
     }
     pthread_join(thread, &result);
     assert_ptr_equal(result, f);
-    assert_int_equal(odeon_receive(f->port, &d), 0);
+    assert_int_equal(odeon_port_receive(f->port, &d), 0);
 }
 
 static void *swallow(void *argument)
@@ -456,7 +459,8 @@ static void test_waiting_for_room_loses_nothing(void **state)
     assert_int_equal(pthread_create(&thread, NULL, swallow, f), 0);
     for (uint64_t i = 0; i < ECHOES; i++) {
         data[0] = i;
-        assert_int_equal(odeon_post_wait(f->port, actor, TYPE, data, sizeof(data), PATIENCE_NS), 0);
+        assert_int_equal(
+            odeon_port_post_wait(f->port, actor, TYPE, data, sizeof(data), PATIENCE_NS), 0);
     }
     pthread_join(thread, &result);
     assert_ptr_equal(result, f);
@@ -471,9 +475,9 @@ static void assert_distrusted(struct fixture *f, int result)
     assert_int_equal(result, -EPROTO);
     assert_non_null(strstr(odeon_error_text(), "fault of the service"));
     assert_int_equal(odeon_port_check(f->port), -EPROTO);
-    assert_int_equal(odeon_post(f->port, actor, TYPE, "x", 1), -EPROTO);
-    assert_true(odeon_receive(f->port, &d) < 0);
-    assert_true(odeon_receive_wait(f->port, &d, SECOND_NS) < 0);
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, "x", 1), -EPROTO);
+    assert_true(odeon_port_receive(f->port, &d) < 0);
+    assert_true(odeon_port_receive_wait(f->port, &d, SECOND_NS) < 0);
 }
 
 static void test_impossible_submission_head(void **state)
@@ -485,7 +489,7 @@ static void test_impossible_submission_head(void **state)
         int result;
 
         atomic_store(&f->fake.executor->submission_head, heads[i]);
-        while ((result = odeon_post(f->port, actor, TYPE, "x", 1)) == 0)
+        while ((result = odeon_port_post(f->port, actor, TYPE, "x", 1)) == 0)
             ;
         assert_distrusted(f, result);
         teardown(state);
@@ -502,7 +506,7 @@ static void test_impossible_delivery_tail(void **state)
         struct odeon_delivery d;
 
         atomic_store(&f->fake.executor->delivery_tail, tails[i]);
-        assert_distrusted(f, odeon_receive(f->port, &d));
+        assert_distrusted(f, odeon_port_receive(f->port, &d));
         teardown(state);
         setup(state);
     }
@@ -524,7 +528,7 @@ static void test_impossible_delivery_headers(void **state)
 
         memcpy(f->fake.delivery, &headers[i], sizeof(headers[i]));
         atomic_store(&f->fake.executor->delivery_tail, 32);
-        assert_distrusted(f, odeon_receive(f->port, &d));
+        assert_distrusted(f, odeon_port_receive(f->port, &d));
         teardown(state);
         setup(state);
     }
@@ -538,13 +542,13 @@ static void test_broken_port_is_an_end(void **state)
     assert_int_equal(odeon_port_check(f->port), 0);
     assert_true(fake_deliver_number(&f->fake, TYPE, 1, 0, 0));
     atomic_store(&f->fake.executor->broken, PORT_BROKEN_LENGTH);
-    assert_int_equal(odeon_post(f->port, actor, TYPE, "x", 1), -EPIPE);
+    assert_int_equal(odeon_port_post(f->port, actor, TYPE, "x", 1), -EPIPE);
     assert_non_null(strstr(odeon_error_text(), "bad-length"));
-    assert_int_equal(odeon_receive_wait(f->port, &d, -1), 1); /* what came before the end */
-    assert_int_equal(odeon_receive_wait(f->port, &d, -1), -EPIPE);
+    assert_int_equal(odeon_port_receive_wait(f->port, &d, -1), 1); /* what came before the end */
+    assert_int_equal(odeon_port_receive_wait(f->port, &d, -1), -EPIPE);
     assert_int_equal(odeon_port_arm(f->port), -EPIPE);
     assert_int_equal(odeon_port_check(f->port), -EPIPE);
-    assert_int_equal(odeon_call(f->port, actor, TYPE, "x", 1, -1, &d), -EPIPE);
+    assert_int_equal(odeon_port_call(f->port, actor, TYPE, "x", 1, -1, &d), -EPIPE);
 }
 
 static void expect_plan_refused(struct port_plan plan, const char *why)

@@ -3,11 +3,10 @@
  *
  * Every call is a blocking round trip on the client's control connection (threads, errors:
  * <odeon/client.h>). Results are allocated by the library and freed as a whole by odeon_list_free()
- * or odeon_free(), which also may be done by another thread or after odeon_disconnect(); strings
- * inside belong to the result, are never NULL; arrays are NULL when they are empty. Nothing is
- * allocated when a call fails. `struct_size` in a result says how much of its struct this library
- * knows.
- */
+ * or odeon_result_free(), which also may be done by another thread or after
+ * odeon_client_disconnect(); strings inside belong to the result, are never NULL; arrays are NULL
+ * when they are empty. Nothing is allocated when a call fails. `struct_size` in a result says how
+ * much of its struct this library knows. */
 #ifndef ODEON_ADMIN_H
 #define ODEON_ADMIN_H
 
@@ -144,39 +143,41 @@ struct odeon_list {
     int more;
 };
 ODEON_API void odeon_list_free(struct odeon_list *list); /* NULL is fine */
-ODEON_API void odeon_free(void *result);
+ODEON_API void odeon_result_free(void *result);
 
-ODEON_API int odeon_admin_status(struct odeon_client *client, struct odeon_status **ret);
-ODEON_API int odeon_admin_executor_show(struct odeon_client *client,
-                                        struct odeon_executor_info **ret);
+ODEON_API int odeon_service_status(struct odeon_client *client, struct odeon_status **ret);
+ODEON_API int odeon_executor_show(struct odeon_client *client, struct odeon_executor_info **ret);
 /* All or nothing, in one transaction. `ret` may be NULL. -EINVAL: unknown key or bad value;
  * -ERANGE: out of range; -EBUSY: the key cannot be changed while running, or a worker's handler did
  * not let it stop. */
-ODEON_API int odeon_admin_executor_set(struct odeon_client *client, const char *const *keys,
-                                       const char *const *values, size_t n,
-                                       struct odeon_reconfigured *ret);
+ODEON_API int odeon_executor_set(struct odeon_client *client, const char *const *keys,
+                                 const char *const *values, size_t n,
+                                 struct odeon_reconfigured *ret);
 /* Message queues; `kind` NULL: all. */
-ODEON_API int odeon_admin_queue_list(struct odeon_client *client, const char *kind, uint64_t after,
-                                     uint32_t rows,
-                                     struct odeon_list **ret); /* struct odeon_queue_info */
+ODEON_API int odeon_queue_list(struct odeon_client *client, const char *kind, uint64_t after,
+                               uint32_t rows,
+                               struct odeon_list **ret); /* struct odeon_queue_info */
 
-ODEON_API int odeon_admin_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows,
-                                      struct odeon_list **ret); /* struct odeon_plugin_info */
+ODEON_API int odeon_plugin_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                                struct odeon_list **ret); /* struct odeon_plugin_info */
+/* Asks the service to load the plugin at `path` (absolute). Refusals: -EINVAL and a text with
+ * field, theirs, ours. */
+ODEON_API int odeon_plugin_load(struct odeon_client *client, const char *path);
 /* -EBUSY: odeon_error_text() lists what blocks it. */
-ODEON_API int odeon_admin_plugin_unload(struct odeon_client *client, const char *name);
-ODEON_API int odeon_admin_type_list(struct odeon_client *client, uint64_t after, uint32_t rows,
-                                    struct odeon_list **ret); /* struct odeon_type_info */
+ODEON_API int odeon_plugin_unload(struct odeon_client *client, const char *name);
+ODEON_API int odeon_type_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                              struct odeon_list **ret); /* struct odeon_type_info */
 /* A message type by name; `version` 0: the newest.  -ENOENT. */
-ODEON_API int odeon_admin_message_find(struct odeon_client *client, const char *name,
-                                       uint32_t version, struct odeon_message_info **ret);
+ODEON_API int odeon_message_find(struct odeon_client *client, const char *name, uint32_t version,
+                                 struct odeon_message_info **ret);
 
-ODEON_API int odeon_admin_actor_list(struct odeon_client *client, const char *type, uint64_t after,
-                                     uint32_t rows,
-                                     /* struct odeon_actor_info; type NULL: all */
-                                     struct odeon_list **ret);
+ODEON_API int odeon_actor_list(struct odeon_client *client, const char *type, uint64_t after,
+                               uint32_t rows,
+                               /* struct odeon_actor_info; type NULL: all */
+                               struct odeon_list **ret);
 /* By reference, or by registered name when `ref` is ODEON_NOBODY.  -ENOENT. */
-ODEON_API int odeon_admin_actor_show(struct odeon_client *client, odeon_ref ref, const char *name,
-                                     struct odeon_actor_detail **ret);
+ODEON_API int odeon_actor_show(struct odeon_client *client, odeon_ref ref, const char *name,
+                               struct odeon_actor_detail **ret);
 /* Where an actor is to live. */
 enum odeon_where {
     ODEON_WHERE_ANY,    /* a queue of any worker, in turn */
@@ -191,45 +192,43 @@ struct odeon_spawn_where {
     enum odeon_where where;
     uint32_t node, worker; /* ODEON_WORKER_ANY: pinned to the workers in turn */
 };
-/* As odeon_spawn(), and says where; `where` NULL: anywhere. */
-ODEON_API int odeon_admin_actor_spawn(struct odeon_client *client, const char *type,
-                                      const char *name, const void *args, size_t args_size,
-                                      const struct odeon_spawn_where *where, odeon_ref *ret_ref);
+/* As odeon_actor_spawn(), and says where; `where` NULL: anywhere. */
+ODEON_API int odeon_actor_spawn_at(struct odeon_client *client, const char *type, const char *name,
+                                   const void *args, size_t args_size,
+                                   const struct odeon_spawn_where *where, odeon_ref *ret_ref);
 /* `payload` as the message's struct lies in memory. */
-ODEON_API int odeon_admin_actor_send(struct odeon_client *client, odeon_ref ref,
-                                     const char *message, const void *payload, size_t size);
+ODEON_API int odeon_actor_send(struct odeon_client *client, odeon_ref ref, const char *message,
+                               const void *payload, size_t size);
 /* Sends the poison message that belongs to ODEON_DELETE, ODEON_DESTROY or ODEON_FINISHED: what
  * waits for the actor comes first. */
-ODEON_API int odeon_admin_actor_stop(struct odeon_client *client, odeon_ref ref,
-                                     enum odeon_allocation how);
+ODEON_API int odeon_actor_stop(struct odeon_client *client, odeon_ref ref,
+                               enum odeon_allocation how);
 
-ODEON_API int odeon_admin_dead_letter_list(struct odeon_client *client, uint64_t after,
-                                           uint32_t rows,
-                                           /* struct odeon_dead_letter_info, oldest first */
-                                           struct odeon_list **ret);
+ODEON_API int odeon_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                                     /* struct odeon_dead_letter_info, oldest first */
+                                     struct odeon_list **ret);
 /* -ENOENT. */
-ODEON_API int odeon_admin_dead_letter_show(struct odeon_client *client, uint64_t id,
-                                           struct odeon_dead_letter_detail **ret);
+ODEON_API int odeon_dead_letter_show(struct odeon_client *client, uint64_t id,
+                                     struct odeon_dead_letter_detail **ret);
 /* Gives dead letters, all of them when n is 0, to their receivers once more (`to` ODEON_NOBODY), or
  * to another actor; each that arrives is a dead letter no more, by one and the same step. -ENOENT:
  * one of them is none, nothing was done; -ESRCH: no such actor. */
-ODEON_API int odeon_admin_dead_letter_replay(struct odeon_client *client, const uint64_t *ids,
-                                             size_t n, odeon_ref to,
-                                             struct odeon_dead_letters_done *ret);
+ODEON_API int odeon_dead_letter_replay(struct odeon_client *client, const uint64_t *ids, size_t n,
+                                       odeon_ref to, struct odeon_dead_letters_done *ret);
 /* Forgets them. */
-ODEON_API int odeon_admin_dead_letter_purge(struct odeon_client *client, const uint64_t *ids,
-                                            size_t n, struct odeon_dead_letters_done *ret);
+ODEON_API int odeon_dead_letter_purge(struct odeon_client *client, const uint64_t *ids, size_t n,
+                                      struct odeon_dead_letters_done *ret);
 /* Runs a type again that was put into quarantine.  -EALREADY: it is not there. */
-ODEON_API int odeon_admin_type_release(struct odeon_client *client, const char *name);
+ODEON_API int odeon_type_release(struct odeon_client *client, const char *name);
 
-ODEON_API int odeon_admin_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
-                                      struct odeon_list **ret); /* struct odeon_client_info */
+ODEON_API int odeon_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
+                                struct odeon_list **ret); /* struct odeon_client_info */
 /* -ENOENT: no such client. */
-ODEON_API int odeon_admin_client_show(struct odeon_client *client, uint32_t id,
-                                      struct odeon_client_detail **ret);
+ODEON_API int odeon_client_show(struct odeon_client *client, uint32_t id,
+                                struct odeon_client_detail **ret);
 /* Ends its connection; what it has posted is still consumed.  -ENOENT; -EINVAL: it is the
  * caller. */
-ODEON_API int odeon_admin_client_kick(struct odeon_client *client, uint32_t id);
+ODEON_API int odeon_client_kick(struct odeon_client *client, uint32_t id);
 
 #ifdef __cplusplus
 }

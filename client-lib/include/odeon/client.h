@@ -2,13 +2,11 @@
 /* libodeon: posting to actors, receiving from them, calling them.
  *
  * Threads: a `struct odeon_client` may be shared; each of its calls is a blocking round trip on its
- *   control connection, one at a time (a mutex), as long as the service takes. A `struct
- *   odeon_port` belongs to one thread at a time: open one per thread that posts.
- * fork(): neither survives into a child; calls there return -ECHILD. odeon_disconnect() there frees
- *   memory and descriptors and tells the service nothing.
- * Signals: blocking calls are restarted; use their timeouts.
- * Errors: 0, or a negative errno; odeon_error_text() says more about the calling thread's last
- *   failed call.
+ * control connection, one at a time (a mutex), as long as the service takes. A `struct odeon_port`
+ * belongs to one thread at a time: open one per thread that posts. fork(): neither survives into a
+ * child; calls there return -ECHILD. odeon_client_disconnect() there frees memory and descriptors
+ * and tells the service nothing. Signals: blocking calls are restarted; use their timeouts. Errors:
+ * 0, or a negative errno; odeon_error_text() says more about the calling thread's last failed call.
  * Times are in nanoseconds (CLOCK_MONOTONIC); a timeout below 0 waits for ever, 0 does not wait.
  *
  * Restarts are not an end. When the executor is started again, ports live on, posting and receiving
@@ -16,10 +14,10 @@
  * restarted or upgraded under a service manager that keeps its descriptors (systemd): nothing
  * posted is lost, nothing delivered is repeated, and the library connects again by itself, in
  * whatever call looks or waits next. Posting goes on until the ring is full; waiting calls wait, up
- * to their own timeouts; requests (odeon_spawn() and the like) wait as long as odeon_set_patience()
- * says. A request that was under way at that moment is repeated when that does no harm; one that
- * changes something (odeon_spawn(), loading plugins, stopping actors, settings) returns -ECONNRESET
- * with a text that says so: look whether it was carried out.
+ * to their own timeouts; requests (odeon_actor_spawn() and the like) wait as long as
+ * odeon_client_set_patience() says. A request that was under way at that moment is repeated when
+ * that does no harm; one that changes something (odeon_actor_spawn(), loading plugins, stopping
+ * actors, settings) returns -ECONNRESET with a text that says so: look whether it was carried out.
  *
  * The end: when the service turns the client out, or what comes back is a service that has nothing
  * of what this client had (it was stopped and started, or runs without a service manager), every
@@ -30,10 +28,6 @@
  */
 #ifndef ODEON_CLIENT_H
 #define ODEON_CLIENT_H
-
-#ifdef ODEON_PLUGIN_MACROS_H
-#error "a plugin includes <odeon/plugin.h>, a client <odeon/client.h>, both <odeon/message.h>"
-#endif
 
 #include <odeon/message.h>
 #include <odeon/version.h>
@@ -53,18 +47,19 @@ struct odeon_port;
  * NULL. -ECONNREFUSED, -ENOENT: no service; -EACCES: not allowed; -EPROTO: the service speaks
  * another protocol. Does not try again: a service that is just starting is an error that says so.
  * `name` NULL shows the program's name. */
-ODEON_API int odeon_connect(const char *path, const char *name, struct odeon_client **ret_client);
+ODEON_API int odeon_client_connect(const char *path, const char *name,
+                                   struct odeon_client **ret_client);
 /* Closes the connection and all ports still open, whose pointers are dead then; no other thread may
  * be using them. NULL is fine. Returns NULL. */
-ODEON_API struct odeon_client *odeon_disconnect(struct odeon_client *client);
+ODEON_API struct odeon_client *odeon_client_disconnect(struct odeon_client *client);
 
 /* How long requests, and the connection at all, outlast a service that is not there: -1 (the
  * default) for ever, 0 not at all. After that it is the end, as above. Of no concern where the
  * service's state ends with odeond: that is the end at once. */
-ODEON_API int odeon_set_patience(struct odeon_client *client, int64_t timeout_ns);
+ODEON_API int odeon_client_set_patience(struct odeon_client *client, int64_t timeout_ns);
 /* How often odeond has been started on the state that this client uses: grows when the client has
  * come back after a restart. Looks for events on the connection. */
-ODEON_API uint64_t odeon_service_epoch(struct odeon_client *client);
+ODEON_API uint64_t odeon_client_epoch(struct odeon_client *client);
 
 /* The last failed call's explanation, for the calling thread; never NULL; valid until its next
  * call. A call that succeeds leaves it alone: look at it only after an error. */
@@ -77,15 +72,12 @@ ODEON_API const char *odeon_error_text(void);
 ODEON_API int odeon_message_id(struct odeon_client *client, const struct odeon_message_type *type,
                                uint32_t *ret_id);
 /* The actor that is registered under a name.  0, -ENOENT. */
-ODEON_API int odeon_lookup(struct odeon_client *client, const char *name, odeon_ref *ret_ref);
+ODEON_API int odeon_actor_find(struct odeon_client *client, const char *name, odeon_ref *ret_ref);
 /* Makes an actor; once this has returned it exists, also for whoever looks its name up. `name`
  * NULL: unnamed; `ret_ref` NULL: not wanted. -ENOENT: no such actor type; -EEXIST: the name is
  * taken; -E2BIG: more than 232 bytes of args. */
-ODEON_API int odeon_spawn(struct odeon_client *client, const char *type, const char *name,
-                          const void *args, size_t args_size, odeon_ref *ret_ref);
-/* Asks the service to load the plugin at `path` (absolute). Refusals: -EINVAL and a text with
- * field, theirs, ours. */
-ODEON_API int odeon_plugin_load(struct odeon_client *client, const char *path);
+ODEON_API int odeon_actor_spawn(struct odeon_client *client, const char *type, const char *name,
+                                const void *args, size_t args_size, odeon_ref *ret_ref);
 
 /* What becomes of deliveries that the port has no room for any more, neither in its ring nor behind
  * it (setting backlog-bytes). Senders are never held up. */
@@ -111,8 +103,8 @@ struct odeon_port_options {
 ODEON_API int odeon_port_open(struct odeon_client *client, const struct odeon_port_options *options,
                               struct odeon_port **ret_port);
 /* What has been posted is still processed; what is reserved and not committed, and what has not
- * been received, is dropped. Pointers from odeon_reserve() and odeon_receive() are dead then. NULL
- * is fine. Returns NULL. */
+ * been received, is dropped. Pointers from odeon_port_reserve() and odeon_port_receive() are dead
+ * then. NULL is fine. Returns NULL. */
 ODEON_API struct odeon_port *odeon_port_close(struct odeon_port *port);
 /* The port as a receiver: actors can send to it. */
 ODEON_API odeon_ref odeon_port_ref(const struct odeon_port *port);
@@ -125,7 +117,7 @@ ODEON_API uint64_t odeon_port_dropped(const struct odeon_port *port);
 ODEON_API int odeon_port_fd(const struct odeon_port *port);
 /* Call before each poll(): 0: armed, poll now; 1: there is something to receive already; -EPIPE:
  * the port has been closed. Drains the pipe. Arming holds for one wake-up, and until a call that
- * waits for deliveries (odeon_receive_wait(), odeon_call()). */
+ * waits for deliveries (odeon_port_receive_wait(), odeon_port_call()). */
 ODEON_API int odeon_port_arm(struct odeon_port *port);
 /* 0, or -EPIPE: the service has closed the port (odeon_error_text() says why). Looks for events on
  * the connection: a system call. 0 also while the service is not there, as long as it may come
@@ -139,28 +131,31 @@ ODEON_API int odeon_port_check(struct odeon_port *port);
  * lives and accepts the type is found out later: a refusal comes as a delivery of type
  * ODEON_MSG_REFUSAL. Records arrive in the order in which they were posted or reserved; posting
  * publishes what has been reserved before. */
-ODEON_API int odeon_post(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
-                         size_t size);
+ODEON_API int odeon_port_post(struct odeon_port *port, odeon_ref to, uint32_t type,
+                              const void *data, size_t size);
 /* The same, waiting for room up to the timeout: -ETIMEDOUT, and nothing was posted. Publishes what
  * has been reserved before, also when it times out: unpublished records would never make room. */
-ODEON_API int odeon_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type,
-                              const void *data, size_t size, int64_t timeout_ns);
-/* As odeon_post(), through the receiver's urgent lane: once the service has taken the message from
- * this ring (it takes them in order), it overtakes all that waits for the receiver, but for other
- * urgent messages. It does not interrupt a behaviour that runs. For what is small and rare: the
- * lane of a queue takes 64 KiB (or the queue's limit, if that is less), what comes then is
+ODEON_API int odeon_port_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type,
+                                   const void *data, size_t size, int64_t timeout_ns);
+/* As odeon_port_post(), through the receiver's urgent lane: once the service has taken the message
+ * from this ring (it takes them in order), it overtakes all that waits for the receiver, but for
+ * other urgent messages. It does not interrupt a behaviour that runs. For what is small and rare:
+ * the lane of a queue takes 64 KiB (or the queue's limit, if that is less), what comes then is
  * refused. */
-ODEON_API int odeon_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type,
-                                const void *data, size_t size);
+ODEON_API int odeon_port_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type,
+                                     const void *data, size_t size);
 /* In place: room for `size` bytes of payload to fill, 8-byte aligned; NULL and errno as for
- * odeon_post(). Several records may be reserved one after the other; odeon_commit() publishes all
- * of them with one store. A record that was reserved and not committed vanishes with the process.
- * There is no taking back: a reserved record is published with the next commit or post, as it is
- * then. When the ring is full of reserved records (EAGAIN), commit: nothing else makes room. */
-ODEON_API void *odeon_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t size);
-ODEON_API void odeon_commit(struct odeon_port *port);
+ * odeon_port_post(). Several records may be reserved one after the other; odeon_port_commit()
+ * publishes all of them with one store. A record that was reserved and not committed vanishes with
+ * the process. There is no taking back: a reserved record is published with the next commit or
+ * post, as it is then. When the ring is full of reserved records (EAGAIN), commit: nothing else
+ * makes room. */
+ODEON_API void *odeon_port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type,
+                                   size_t size);
+ODEON_API void odeon_port_commit(struct odeon_port *port);
 
-/* One delivery.  The pointer leads into the ring (read-only) and is valid until odeon_release(). */
+/* One delivery. The pointer leads into the ring (read-only) and is valid until
+ * odeon_port_release(). */
 struct odeon_delivery {
     odeon_ref from;
     /* of a reply to, or the refusal of, a call or a correlated post; 0: none */
@@ -174,13 +169,13 @@ struct odeon_delivery {
 
 /* 1: got one; 0: there is none; -EPIPE: the port has been closed, and all that was delivered before
  * has been received. Takes the next one even when earlier ones have not been released. */
-ODEON_API int odeon_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery);
-ODEON_API int odeon_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery,
-                                 int64_t timeout_ns);
+ODEON_API int odeon_port_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery);
+ODEON_API int odeon_port_receive_wait(struct odeon_port *port, struct odeon_delivery *ret_delivery,
+                                      int64_t timeout_ns);
 /* Gives back the room of all deliveries received so far. Until then they hold room in the ring, and
  * a full ring makes the service set deliveries aside up to the port's limit; what comes then is the
  * port's policy (enum odeon_port_overflow). */
-ODEON_API void odeon_release(struct odeon_port *port);
+ODEON_API void odeon_port_release(struct odeon_port *port);
 
 /* How a call ended: exactly one of these. */
 enum odeon_outcome {
@@ -191,18 +186,19 @@ enum odeon_outcome {
     ODEON_CALL_CLOSED = 3,
 };
 /* Sends and waits for the reply, also over restarts of executor and odeond, which keep the request.
- * Other deliveries that arrive meanwhile are kept (copied) and returned by odeon_receive() in
- * order. Returns an outcome, or a negative errno when nothing was sent (as odeon_post_wait()). The
- * reply is released by odeon_release(), like any delivery; release earlier ones before the call,
- * since the room that they hold is not there for the reply. Kept deliveries take at most 16 MiB: a
- * caller that never receives gets -ENOBUFS, or ODEON_CALL_EXPIRED when it happens during the
+ * Other deliveries that arrive meanwhile are kept (copied) and returned by odeon_port_receive() in
+ * order. Returns an outcome, or a negative errno when nothing was sent (as odeon_port_post_wait()).
+ * The reply is released by odeon_port_release(), like any delivery; release earlier ones before the
+ * call, since the room that they hold is not there for the reply. Kept deliveries take at most 16
+ * MiB: a caller that never receives gets -ENOBUFS, or ODEON_CALL_EXPIRED when it happens during the
  * call. */
-ODEON_API int odeon_call(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
-                         size_t size, int64_t timeout_ns, struct odeon_delivery *ret_reply);
+ODEON_API int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type,
+                              const void *data, size_t size, int64_t timeout_ns,
+                              struct odeon_delivery *ret_reply);
 /* Asynchronous form: posts with a correlation id of the caller's (not 0, highest bit not set: those
- * are the library's own, -EINVAL); pick the reply up with odeon_receive(). */
-ODEON_API int odeon_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t type,
-                                    uint64_t correlation, const void *data, size_t size);
+ * are the library's own, -EINVAL); pick the reply up with odeon_port_receive(). */
+ODEON_API int odeon_port_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t type,
+                                         uint64_t correlation, const void *data, size_t size);
 
 #ifdef __cplusplus
 }

@@ -32,10 +32,6 @@
 #ifndef ODEON_PLUGIN_H
 #error "include <odeon/plugin.h>"
 #endif
-#ifdef ODEON_CLIENT_H
-#error "a plugin includes <odeon/plugin.h>, a client <odeon/client.h>, both <odeon/message.h>"
-#endif
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

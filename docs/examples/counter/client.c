@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <odeon/client.h>
+#include <odeon/admin.h>
 
 #include "counter.h"
 
@@ -20,11 +20,11 @@ static int fail(const char *what)
 /* A new counter; the plugin is loaded when the service does not know the type yet. */
 static int make_counter(struct odeon_client *client, const char *plugin, odeon_ref *ret_counter)
 {
-    int r = odeon_spawn(client, "counter", NULL, NULL, 0, ret_counter);
+    int r = odeon_actor_spawn(client, "counter", NULL, NULL, 0, ret_counter);
     if (r != -ENOENT)
         return r;
     r = odeon_plugin_load(client, plugin);
-    return r < 0 ? r : odeon_spawn(client, "counter", NULL, NULL, 0, ret_counter);
+    return r < 0 ? r : odeon_actor_spawn(client, "counter", NULL, NULL, 0, ret_counter);
 }
 
 /* Posts the numbers, then calls: what one port sends to one actor arrives in order, so the sum
@@ -41,18 +41,18 @@ static int add_up(struct odeon_client *client, struct odeon_port *port, odeon_re
 
     for (; *numbers != NULL; numbers++) {
         const struct counter_add message = { .amount = strtoll(*numbers, NULL, 10), .weight = 1 };
-        if (odeon_post_wait(port, counter, add, &message, sizeof(message), patience_ns) < 0)
+        if (odeon_port_post_wait(port, counter, add, &message, sizeof(message), patience_ns) < 0)
             return fail("post");
     }
 
     struct odeon_delivery reply;
-    int outcome = odeon_call(port, counter, get, NULL, 0, patience_ns, &reply);
+    int outcome = odeon_port_call(port, counter, get, NULL, 0, patience_ns, &reply);
     if (outcome != ODEON_CALL_REPLY || reply.type != value ||
         reply.size != sizeof(struct counter_value))
         return fail("call");
     struct counter_value sum;
     memcpy(&sum, reply.data, sizeof(sum));
-    odeon_release(port);
+    odeon_port_release(port);
     printf("%" PRId64 "\n", sum.total);
     return 0;
 }
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     struct odeon_port *port = NULL;
     odeon_ref counter;
     int code;
-    if (odeon_connect(argv[1], "odeon-counter", &client) < 0) {
+    if (odeon_client_connect(argv[1], "odeon-counter", &client) < 0) {
         fail("connect");
         return 3;
     }
@@ -77,6 +77,6 @@ int main(int argc, char **argv)
         code = fail("port");
     else
         code = add_up(client, port, counter, argv + 3);
-    odeon_disconnect(client); /* closes the port, too */
+    odeon_client_disconnect(client); /* closes the port, too */
     return code;
 }

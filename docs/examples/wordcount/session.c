@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <odeon/admin.h>
+
 static const int64_t PATIENCE_NS = 30000000000; /* without any sign of life */
 
 uint64_t wordcount_now_ns(void)
@@ -55,12 +57,12 @@ static int find_messages(struct wordcount *wordcount)
 static int spawn(struct wordcount *wordcount, const char *type, const void *args, size_t size,
                  odeon_ref *ret_ref)
 {
-    int r = odeon_spawn(wordcount->client, type, NULL, args, size, ret_ref);
+    int r = odeon_actor_spawn(wordcount->client, type, NULL, args, size, ret_ref);
     if (r == -ENOENT) {
         if (odeon_plugin_load(wordcount->client, wordcount->options->plugin) < 0)
             return wordcount_error(WORDCOUNT_FAILED, "cannot load the plugin %s: %s",
                                    wordcount->options->plugin, odeon_error_text());
-        r = odeon_spawn(wordcount->client, type, NULL, args, size, ret_ref);
+        r = odeon_actor_spawn(wordcount->client, type, NULL, args, size, ret_ref);
     }
     if (r < 0)
         return wordcount_error(WORDCOUNT_FAILED, "cannot spawn a %s: %s", type, odeon_error_text());
@@ -90,7 +92,7 @@ int wordcount_open(struct wordcount *wordcount)
     wordcount->slots = calloc(wordcount->options->window, sizeof(wordcount->slots[0]));
     if (wordcount->slots == NULL)
         return wordcount_error(WORDCOUNT_FAILED, "no memory");
-    if (odeon_connect(wordcount->options->socket, "odeon-wordcount", &wordcount->client) < 0)
+    if (odeon_client_connect(wordcount->options->socket, "odeon-wordcount", &wordcount->client) < 0)
         return wordcount_error(WORDCOUNT_UNREACHABLE, "%s", odeon_error_text());
     if (odeon_port_open(wordcount->client, NULL, &wordcount->port) < 0)
         return wordcount_error(WORDCOUNT_FAILED, "cannot open a port: %s", odeon_error_text());
@@ -102,17 +104,17 @@ void wordcount_close(struct wordcount *wordcount)
 {
     /* Splitters first: nothing is to be sent to counters that have ended. */
     for (uint32_t i = 0; i < wordcount->n_splitters; i++)
-        (void)odeon_post_wait(wordcount->port, wordcount->splitters[i], wordcount->id_quit, NULL, 0,
-                              PATIENCE_NS / 10);
+        (void)odeon_port_post_wait(wordcount->port, wordcount->splitters[i], wordcount->id_quit,
+                                   NULL, 0, PATIENCE_NS / 10);
     for (uint32_t i = 0; i < wordcount->n_counters; i++)
-        (void)odeon_post_wait(wordcount->port, wordcount->counters[i], wordcount->id_quit, NULL, 0,
-                              PATIENCE_NS / 10);
+        (void)odeon_port_post_wait(wordcount->port, wordcount->counters[i], wordcount->id_quit,
+                                   NULL, 0, PATIENCE_NS / 10);
     if (wordcount->topk != ODEON_NOBODY)
-        (void)odeon_post_wait(wordcount->port, wordcount->topk, wordcount->id_quit, NULL, 0,
-                              PATIENCE_NS / 10);
+        (void)odeon_port_post_wait(wordcount->port, wordcount->topk, wordcount->id_quit, NULL, 0,
+                                   PATIENCE_NS / 10);
     if (wordcount->port != NULL)
         wordcount->port = odeon_port_close(wordcount->port);
-    wordcount->client = odeon_disconnect(wordcount->client);
+    wordcount->client = odeon_client_disconnect(wordcount->client);
 
     for (uint32_t i = 0; i < wordcount->n_pages; i++)
         free(wordcount->pages[i]);
@@ -125,7 +127,7 @@ void wordcount_close(struct wordcount *wordcount)
 int wordcount_post(struct wordcount *wordcount, odeon_ref to, uint32_t type, const void *data,
                    size_t size)
 {
-    int r = odeon_post_wait(wordcount->port, to, type, data, size, PATIENCE_NS);
+    int r = odeon_port_post_wait(wordcount->port, to, type, data, size, PATIENCE_NS);
     return r < 0 ? wordcount_error(WORDCOUNT_FAILED, "cannot post: %s", odeon_error_text()) : 0;
 }
 
@@ -220,7 +222,7 @@ static int take(struct wordcount *wordcount, const struct odeon_delivery *delive
 int wordcount_wait(struct wordcount *wordcount)
 {
     struct odeon_delivery delivery;
-    int r = odeon_receive_wait(wordcount->port, &delivery, PATIENCE_NS);
+    int r = odeon_port_receive_wait(wordcount->port, &delivery, PATIENCE_NS);
     if (r == 0 || r == -ETIMEDOUT)
         return wordcount_error(WORDCOUNT_FAILED,
                                "nothing heard for %" PRId64 " seconds, %" PRIu64
@@ -230,7 +232,7 @@ int wordcount_wait(struct wordcount *wordcount)
         return wordcount_error(WORDCOUNT_FAILED, "%s", odeon_error_text());
     do
         r = take(wordcount, &delivery);
-    while (r == 0 && odeon_receive(wordcount->port, &delivery) == 1);
-    odeon_release(wordcount->port);
+    while (r == 0 && odeon_port_receive(wordcount->port, &delivery) == 1);
+    odeon_port_release(wordcount->port);
     return r;
 }
