@@ -263,7 +263,8 @@ static int check_attached_port(const struct verify *v, uint32_t id, uint32_t ind
     return 0;
 }
 
-/* A batch that is being exchanged with that of an aside queue (set_aside.h, A2): recovery stores the
+/* A batch that is being exchanged with that of an aside queue (set_aside.h, A2): recovery stores
+ * the
  * words of both. */
 static int check_aside(const struct verify *v, uint32_t id, const struct segment_commit *slot,
                        uint32_t source)

@@ -466,85 +466,89 @@ static void test_many_requests_at_once(void **state)
     raw_close(&raw);
 }
 
+/* The bodies of the requests that make no sense. */
+struct senseless {
+    Odeon__Spawn spawn;
+    Odeon__ActorSend send;
+    Odeon__ActorStop stop;
+    Odeon__MessageType type;
+    Odeon__MessageTypeIntern intern, nothing;
+    Odeon__Setting setting, *settings[1];
+    Odeon__ExecutorSet set;
+    Odeon__Lookup lookup;
+    Odeon__PluginUnload unload;
+};
+
+static void senseless_init(struct senseless *s, char *longest)
+{
+    *s = (struct senseless){ .spawn = ODEON__SPAWN__INIT,
+                             .send = ODEON__ACTOR_SEND__INIT,
+                             .stop = ODEON__ACTOR_STOP__INIT,
+                             .type = ODEON__MESSAGE_TYPE__INIT,
+                             .intern = ODEON__MESSAGE_TYPE_INTERN__INIT,
+                             .nothing = ODEON__MESSAGE_TYPE_INTERN__INIT,
+                             .setting = ODEON__SETTING__INIT,
+                             .settings = { &s->setting },
+                             .set = ODEON__EXECUTOR_SET__INIT,
+                             .lookup = ODEON__LOOKUP__INIT,
+                             .unload = ODEON__PLUGIN_UNLOAD__INIT };
+    s->spawn.type = longest;
+    s->send.ref = UINT64_MAX;
+    s->send.message = longest;
+    s->stop.ref = UINT64_MAX;
+    s->stop.how = 77;
+    s->type.name = (char *)"bad\nname";
+    s->intern.type = &s->type;
+    s->setting.key = longest;
+    s->setting.value = (char *)"";
+    s->set.n_settings = 1;
+    s->set.settings = s->settings;
+    s->lookup.name = longest;
+    s->unload.name = longest;
+}
+
+static void expect_refusal(struct raw *raw, Odeon__Request__BodyCase body, Odeon__Request request)
+{
+    struct raw_answer answer;
+
+    request.body_case = body;
+    raw_send(raw, &request, NULL, 0);
+    assert_int_equal(raw_receive(raw, &answer), 1);
+    assert_int_equal(answer.reply->id, raw->last_id);
+    if (answer.reply->error >= 0 || strlen(answer.reply->text) < 10)
+        fail_msg("request %d: error %d, '%s'", body, answer.reply->error, answer.reply->text);
+    raw_answer_fini(&answer);
+    raw_expect_alive(raw);
+}
+
 /* Requests with strings, numbers and payloads that make no sense. */
 static void test_senseless_requests(void **state)
 {
     static char longest[60000];
-    Odeon__Request request = ODEON__REQUEST__INIT;
     struct raw raw = raw_connect(&service);
-    struct raw_answer answer;
+    Odeon__Request request = ODEON__REQUEST__INIT;
+    struct senseless s;
 
     (void)state;
     raw_hello(&raw);
     memset(longest, 'x', sizeof(longest) - 1);
-    Odeon__Spawn a_spawn = ODEON__SPAWN__INIT;
-    Odeon__ActorSend a_send = ODEON__ACTOR_SEND__INIT;
-    Odeon__ActorStop stop = ODEON__ACTOR_STOP__INIT;
-    Odeon__MessageType type = ODEON__MESSAGE_TYPE__INIT;
-    Odeon__MessageTypeIntern intern = ODEON__MESSAGE_TYPE_INTERN__INIT;
-    Odeon__Setting setting = ODEON__SETTING__INIT, *settings[] = { &setting };
-    Odeon__ExecutorSet set = ODEON__EXECUTOR_SET__INIT;
-    Odeon__Lookup lookup = ODEON__LOOKUP__INIT;
-    Odeon__PluginUnload unload = ODEON__PLUGIN_UNLOAD__INIT;
-
-    a_spawn.type = longest;
-    a_send.ref = UINT64_MAX;
-    a_send.message = longest;
-    stop.ref = UINT64_MAX;
-    stop.how = 77;
-    type.name = (char[]){ "bad\nname" };
-    intern.type = &type;
-    setting.key = longest;
-    setting.value = longest;
-    set.n_settings = 1;
-    set.settings = settings;
-    set.settings[0]->value = (char[]){ "" };
-    lookup.name = longest;
-    unload.name = longest;
-    for (int i = 0; i < 8; i++) {
-        switch (i) {
-        case 0:
-            request.body_case = ODEON__REQUEST__BODY_SPAWN;
-            request.spawn = &a_spawn;
-            break;
-        case 1:
-            request.body_case = ODEON__REQUEST__BODY_ACTOR_SEND;
-            request.actor_send = &a_send;
-            break;
-        case 2:
-            request.body_case = ODEON__REQUEST__BODY_ACTOR_STOP;
-            request.actor_stop = &stop;
-            break;
-        case 3:
-            request.body_case = ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN;
-            request.message_type_intern = &intern;
-            break;
-        case 4:
-            request.body_case = ODEON__REQUEST__BODY_EXECUTOR_SET;
-            request.executor_set = &set;
-            break;
-        case 5:
-            request.body_case = ODEON__REQUEST__BODY_LOOKUP;
-            request.lookup = &lookup;
-            break;
-        case 6:
-            request.body_case = ODEON__REQUEST__BODY_PLUGIN_UNLOAD;
-            request.plugin_unload = &unload;
-            break;
-        default:
-            intern.type = NULL;
-            request.body_case = ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN;
-            request.message_type_intern = &intern;
-            break;
-        }
-        raw_send(&raw, &request, NULL, 0);
-        assert_int_equal(raw_receive(&raw, &answer), 1);
-        assert_int_equal(answer.reply->id, raw.last_id);
-        if (answer.reply->error >= 0 || strlen(answer.reply->text) < 10)
-            fail_msg("request %d: error %d, '%s'", i, answer.reply->error, answer.reply->text);
-        raw_answer_fini(&answer);
-        raw_expect_alive(&raw);
-    }
+    senseless_init(&s, longest);
+    request.spawn = &s.spawn;
+    expect_refusal(&raw, ODEON__REQUEST__BODY_SPAWN, request);
+    request.actor_send = &s.send;
+    expect_refusal(&raw, ODEON__REQUEST__BODY_ACTOR_SEND, request);
+    request.actor_stop = &s.stop;
+    expect_refusal(&raw, ODEON__REQUEST__BODY_ACTOR_STOP, request);
+    request.message_type_intern = &s.intern;
+    expect_refusal(&raw, ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN, request);
+    request.executor_set = &s.set;
+    expect_refusal(&raw, ODEON__REQUEST__BODY_EXECUTOR_SET, request);
+    request.lookup = &s.lookup;
+    expect_refusal(&raw, ODEON__REQUEST__BODY_LOOKUP, request);
+    request.plugin_unload = &s.unload;
+    expect_refusal(&raw, ODEON__REQUEST__BODY_PLUGIN_UNLOAD, request);
+    request.message_type_intern = &s.nothing;
+    expect_refusal(&raw, ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN, request);
     raw_close(&raw);
 }
 

@@ -50,7 +50,7 @@ function may(from, to,    l, n, i, words, word) {
         if (index(to, word "/") == 1) return 1
         if (index(to, "client-lib/include/odeon/") != 1) continue
         if (word == "public") return 1
-        if (word == "plugin" && to ~ /\/(plugin|message|version|plugin_macros|message_macros)\.h$/) return 1
+        if (word == "plugin" && to ~ /\/(plugin|message|version)(_macros)?\.h$/) return 1
         if (word == "version" && to ~ /\/version\.h$/) return 1
     }
     return 0
@@ -71,13 +71,19 @@ function visit(m, way,    n, i, next_of) {
 }
 
 # A source of the engine and its header are one module.
-function engine_module(path) { sub(/^daemon\/engine\//, "", path); sub(/\.[a-z]+$/, "", path); return path }
+function engine_module(path) {
+    sub(/^daemon\/engine\//, "", path)
+    sub(/\.[a-z]+$/, "", path)
+    return path
+}
 
 function check_order(from, line, to,    a, b) {
     if (index(from, "daemon/engine/") != 1) return
     a = engine_module(from)
     if (!(a in rank)) {
-        if (!(a in told)) print "order\t" from ": has no place in the order of layers (tests/law/engine_order.txt)"
+        if (!(a in told))
+            print "order\t" from ": has no place in the order of layers" \
+                " (tests/law/engine_order.txt)"
         told[a] = 1
         return
     }
@@ -103,7 +109,8 @@ BEGIN {
     }
     # Libraries by layer. The engine is what the project exists for and uses none; what two
     # processes agree on calls no system; nothing of the supervisor can map foreign code.
-    libraries = "^(uv|hwloc|hwloc/.*|protobuf-c/.*|systemd/.*|libsmartcols/.*|ncurses|cmocka|google/.*)\\.h$"
+    libraries = "^(uv|hwloc|hwloc/.*|protobuf-c/.*|systemd/.*|libsmartcols/.*|ncurses|cmocka" \
+        "|google/.*)\\.h$"
     banned["daemon/engine"] = libraries "|^dlfcn\\.h$"
     banned["proto"] = libraries "|^(dlfcn|stdlib|stdio|unistd|fcntl|pthread|sys/.*|linux/.*)\\.h$"
     banned["client-lib/include"] = libraries
@@ -115,14 +122,20 @@ BEGIN {
     from = $1; line = $2; quote = $3; name = $4
     to = resolve(from, quote, name)
     if (to == "") {
-        if (quote == "\"" || name ~ /^odeon\//) print "unresolved\t" from ":" line ": no file of the project is " name
+        if (quote == "\"" || name ~ /^odeon\//)
+            print "unresolved\t" from ":" line ": no file of the project is " name
         l = layer_of(from)
-        if (l in banned && name ~ banned[l]) print "system\t" from ":" line ": " l " does without <" name ">"
+        if (l in banned && name ~ banned[l])
+            print "system\t" from ":" line ": " l " does without <" name ">"
         next
     }
     if (!may(from, to)) print "layer\t" from ":" line ": " layer_of(from) " must not include " to
     check_order(from, line, to)
-    if (!((from, to) in seen) && from != to) { seen[from, to] = 1; edges[from] = edges[from] to "\n"; if (!(from in nodes)) nodes[nodes[from] = ++n_nodes] = from }
+    if (!((from, to) in seen) && from != to) {
+        seen[from, to] = 1
+        edges[from] = edges[from] to "\n"
+        if (!(from in nodes)) nodes[nodes[from] = ++n_nodes] = from
+    }
 }
 
 END {

@@ -5,7 +5,8 @@
 #
 #   selftest.sh SOURCE
 #
-# A seed is a line of text appended to a file (made if missing) of the copy. Prints TAP.
+# A seed is a line of text appended to a file (made if missing) of the copy; laws that look at each
+# file by itself are shown a tree of a few files, so that each proof is short. Prints TAP.
 set -uo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(realpath -e "${1-}") || exit 2
@@ -26,51 +27,63 @@ verdict()
     fi
 }
 
+TREE=$WORK/tree
+
 # seed GROUP FILE TEXT EXPECTED: with TEXT appended to FILE, the laws of GROUP are broken and a line
 # "# FILE...EXPECTED" says so.
 seed()
 {
-    local group=$1 file=$WORK/tree/$2 text=$3 expected=$4 rc=0 saved='' label=${3##*"$SPDX\n"}
+    local group=$1 file=$TREE/$2 text=$3 expected=$4 rc=0 saved='' label=${3##*"$SPDX\n"}
     if [ -e "$file" ]; then
         saved=$WORK/saved
         cp "$file" "$saved"
     fi
     mkdir -p "$(dirname "$file")"
     printf '%b\n' "$text" >>"$file"
-    bash "$HERE/law.sh" "$WORK/tree" "$group" >"$WORK/out" 2>&1 || rc=$?
+    bash "$HERE/law.sh" "$TREE" "$group" >"$WORK/out" 2>&1 || rc=$?
     [ $rc = 1 ] && grep -qE "^# $2.*$expected" "$WORK/out"
     verdict $? "$group: $2 with ${label:0:70}"
     if [ -n "$saved" ]; then mv "$saved" "$file"; else rm -f "$file"; fi
 }
 
-mkdir "$WORK/tree"
-(cd "$ROOT" && tar -c --exclude=./.git --exclude=./build --exclude='./build-*' --exclude=./.cache .) | tar -x -C "$WORK/tree"
+# A tree without a seed keeps the laws of its groups.
+clean()
+{
+    bash "$HERE/law.sh" "$TREE" "$@" >"$WORK/out" 2>&1
+    verdict $? "$*: kept by $(basename "$TREE") as it is"
+}
 
-seed includes proto/seed.h "$SPDX\n#include \"daemon/common/log.h\"" "proto must not include daemon/common/log.h"
-seed includes proto/seed.h "$SPDX\n#include <unistd.h>" "does without <unistd.h>"
-seed includes client-lib/src/seed.c "$SPDX\n#include \"daemon/common/frame.h\"" "client-lib/src must not include"
-seed includes client-lib/src/seed.c "$SPDX\n#include \"../../daemon/common/frame.h\"" "client-lib/src must not include"
-seed includes client-lib/ctl/seed.c "$SPDX\n#include \"proto/envelope.h\"" "client-lib/ctl must not include proto/envelope.h"
-seed includes client-lib/include/odeon/seed.h "$SPDX\n#include \"proto/envelope.h\"" "client-lib/include must not include"
-seed includes daemon/common/seed.c "$SPDX\n#include \"daemon/engine/engine.h\"" "daemon/common must not include"
-seed includes daemon/engine/seed.c "$SPDX\n#include <odeon/plugin.h>" "daemon/engine must not include client-lib/include/odeon/plugin.h"
+mkdir "$WORK/tree"
+(cd "$ROOT" && tar -c --exclude=./.git --exclude=./build --exclude='./build-*' \
+    --exclude=./.cache .) | tar -x -C "$WORK/tree"
+
+include() { printf '%s\n#include %s' "$SPDX" "$1"; }
+must_not() { seed includes "$1" "$(include "$2")" "must not include ${3-}"; }
+must_not proto/seed.h '"daemon/common/log.h"' daemon/common/log.h
+must_not client-lib/src/seed.c '"daemon/common/frame.h"'
+must_not client-lib/src/seed.c '"../../daemon/common/frame.h"'
+must_not client-lib/ctl/seed.c '"proto/envelope.h"' proto/envelope.h
+must_not client-lib/include/odeon/seed.h '"proto/envelope.h"'
+must_not daemon/common/seed.c '"daemon/engine/engine.h"'
+must_not daemon/engine/seed.c '<odeon/plugin.h>' client-lib/include/odeon/plugin.h
+must_not daemon/executor/seed.c '<odeon/client.h>' client-lib/include/odeon/client.h
+must_not daemon/supervisor/seed.c '"daemon/engine/engine.h"' daemon/engine/engine.h
+must_not daemon/supervisor/seed.c '<odeon/plugin.h>'
+seed includes proto/seed.h "$(include '<unistd.h>')" "does without <unistd.h>"
 seed includes daemon/engine/seed.c "$SPDX\n  #  include <hwloc.h>" "does without <hwloc.h>"
-seed includes daemon/executor/seed.c "$SPDX\n#include <odeon/client.h>" "daemon/executor must not include client-lib/include/odeon/client.h"
-seed includes daemon/supervisor/seed.c "$SPDX\n#include \"daemon/engine/engine.h\"" "daemon/supervisor must not include daemon/engine/engine.h"
-seed includes daemon/supervisor/seed.c "$SPDX\n#include <odeon/plugin.h>" "daemon/supervisor must not include"
-seed includes daemon/supervisor/seed.c "$SPDX\n#include <dlfcn.h>" "does without <dlfcn.h>"
-seed includes daemon/common/seed.c "$SPDX\n#include \"seed_that_is_not_there.h\"" "no file of the project"
+seed includes daemon/supervisor/seed.c "$(include '<dlfcn.h>')" "does without <dlfcn.h>"
+seed includes daemon/common/seed.c "$(include '"seed_not_there.h"')" "no file of the project"
 # the first one of a circle is named
 printf '%s\n#include "seed_a.h"\n' "$SPDX" >"$WORK/tree/daemon/common/seed_b.h"
-seed includes daemon/common/seed_a.h "$SPDX\n#include \"seed_b.h\"" "seed_b.h -> daemon/common/seed_a.h"
+seed includes daemon/common/seed_a.h "$(include '"seed_b.h"')" \
+    "seed_b.h -> daemon/common/seed_a.h"
 grep -q '^# daemon/common/seed_.*-> daemon/common/seed_' "$WORK/out"
 verdict $? "includes: a circle of two headers is named"
 rm "$WORK/tree/daemon/common/seed_b.h"
-seed includes daemon/engine/segment.c "#include \"daemon/engine/turn.h\"" "segment is a lower layer than turn"
-seed includes daemon/engine/seed_new.c "$SPDX\n#include \"daemon/engine/queue.h\"" "has no place in the order"
-seed headers daemon/common/seed.h "$SPDX\nstatic inline uint64_t seed(void)\n{\n    return 0;\n}" "uint64_t"
-seed headers client-lib/include/odeon/seed.h "$SPDX\n#pragma once\nint seed(int class);" "error"
-seed size daemon/common/seed.c "$(printf 'int seed_%d;\\n' $(seq 801))" "more than 800"
+seed includes daemon/engine/segment.c "#include \"daemon/engine/turn.h\"" \
+    "segment is a lower layer than turn"
+seed includes daemon/engine/seed_new.c "$(include '"daemon/engine/queue.h"')" \
+    "has no place in the order"
 seed top helpers "$SPDX" "not one of"
 seed top seed.txt "a note" "not one of"
 seed licence daemon/common/seed.c "int seed;" "SPDX"
@@ -78,8 +91,52 @@ seed licence tests/seed.sh "#!/bin/bash\n\ntrue\n# SPDX-License-Identifier: Apac
 seed machine docs/seed.md "see /""home/somebody/odeon" "machine"
 seed machine tests/seed.sh "wget http://deb.""debian.org/debian" "machine"
 seed machine proto/seed.h "/* measured on 10"".1.2.3 */" "machine"
+seed tables docs/operations.md "\n| a | b |\n| --- | --- |\n| c |" "1 cells under a head of 2"
+seed width tests/law/pending.txt "width LICENSE" "LICENSE is not needed"
+
+# What looks at one file after the other.
+TREE=$WORK/few
+mkdir -p "$TREE"/{daemon/common,docs,client-lib/include/odeon,tests/law}
+printf '%s\n%s\n' "$SPDX" 'int few;' >"$TREE/daemon/common/few.c"
+cp "$ROOT/.clang-format" "$TREE"
+FORMATTED=(readable size functions names width tables)
+clang-format --version 2>/dev/null | grep -q 'version 14\.' && FORMATTED+=(format)
+clean "${FORMATTED[@]}" headers shell
+seed headers daemon/common/seed.h "$SPDX\nstatic inline uint64_t seed(void)\n{\n    return 0;\n}" \
+    "uint64_t"
+seed headers client-lib/include/odeon/seed.h "$SPDX\n#pragma once\nint seed(int class);" "error"
+seed size daemon/common/seed.c "$(printf 'int seed_%d;\\n' $(seq 801))" "more than 800"
 # shellcheck disable=SC2016 # the seed's variable
 seed shell tests/seed.sh '#!/bin/bash\ncd $1' "SC2"
+seed readable daemon/common/few.c 'int \x80;' "not UTF-8"
+ln -s nowhere "$TREE/daemon/common/seed.c"
+bash "$HERE/law.sh" "$TREE" readable >"$WORK/out" 2>&1
+[ $? = 1 ] && grep -q '^# daemon/common/seed.c: cannot be read: it leads nowhere' "$WORK/out"
+verdict $? "readable: a link that leads nowhere is named"
+rm "$TREE/daemon/common/seed.c"
+function_of() { printf '%s\nstatic int few_seed(int a)\n{\n%s\n}' "$SPDX" "$1"; }
+seed functions daemon/common/few_a.c "$(function_of "$(printf '    a++;\\n%.0s' $(seq 57))")\n" \
+    "few_seed has 61 lines"
+seed functions daemon/common/few_a.c "$(function_of '    if (a)
+        while (a)
+            if (a)
+                do {
+                    if (a)
+                        a--;
+                } while (a);')" "few_seed is nested 5 levels deep"
+seed functions daemon/common/few_a.c "$SPDX\nint few_seed(void)\n{\n    return 0;" \
+    "cannot be read: a function without an end"
+seed names daemon/common/few_tables.c \
+    "$SPDX\nstatic int table_one(void)\n{\n}\nstatic int few_tables_do(void)\n{\n}
+static int seed_it(void)\n{\n}" "seed_it does not carry"
+if [ "${FORMATTED[-1]}" = format ]; then
+    seed format daemon/common/few.c "int  seed;" "clang-format"
+fi
+hundred=$(printf 'é%.0s' {1..100})
+seed width daemon/common/few.c "/* $hundred */" "106 columns"
+seed width docs/few.md "$hundred\n| $hundred |\nhttps://$hundred\n$hundred." "4: 101 columns"
+seed tables docs/few.md "| a | b |\n| --- | --- |\n| $(seq -s ' ' 21) | c |" "21 words in a cell"
+seed tables docs/few.md "| a |\n| --- |\n| b |\n\n| c |\n| d |" "cut off from their table"
 
 mkdir "$WORK/build"
 printf '%s\n' 'add_test(a "x")' \
@@ -87,7 +144,7 @@ printf '%s\n' 'add_test(a "x")' \
     'add_test(b "x")' 'set_tests_properties(b PROPERTIES LABELS "other")' \
     'add_test(c "x")' 'set_tests_properties(c PROPERTIES LABELS "unit;cpu-9" TIMEOUT "9")' \
     >"$WORK/build/CTestTestfile.cmake"
-bash "$HERE/law.sh" --build "$WORK/build" "$WORK/tree" tests >"$WORK/out" 2>&1
+bash "$HERE/law.sh" --build "$WORK/build" "$WORK/few" tests >"$WORK/out" 2>&1
 [ $? = 1 ] && [ "$(grep -c '^# b: ' "$WORK/out")" = 3 ] && ! grep -q '^# a: ' "$WORK/out"
 verdict $? "tests: one without a suite and a limit is named"
 [ "$(grep -c '^# c: TIMEOUT' "$WORK/out")" = 1 ]

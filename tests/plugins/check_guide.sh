@@ -28,7 +28,11 @@ function check(    n, line, whole) {
     inside = 1
     wanted = ($1 == "```c" || $1 == "```cpp" || $1 == "```")
     if ($1 == "```c" || $1 == "```cpp") {
-        if (NF != 2) { printf "FAIL %s:%d: a block without a file\n", FILENAME, FNR; failed = 1; wanted = 0 }
+        if (NF != 2) {
+            printf "FAIL %s:%d: a block without a file\n", FILENAME, FNR
+            failed = 1
+            wanted = 0
+        }
     } else
         wanted = 0
     file = $2; block = ""; start = FILENAME ":" FNR

@@ -13,10 +13,11 @@ PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler l
 # fuzzers, spin (which calls gcc) checks the models, systemd and dbus run in the rig, qemu with
 # busybox and a kernel that lz4 unpacks is its machine with several memory nodes; dpkg-dev and file
 # make the packages that are installed there; scdoc makes the manual pages, so that mistakes in them
-# are seen. "A|B": B does as well where it is installed, A is what is installed otherwise.
+# are seen; clang-format says whether the text is laid out. "A|B": B does as well where it is
+# installed, A is what is installed otherwise.
 # shellcheck disable=SC2034
-PACKAGES_TEST=(g++ clang 'libclang-rt-dev|libclang-rt-14-dev' scdoc spin shellcheck systemd dbus
-    libnss-systemd util-linux procps qemu-system-x86 busybox-static lz4 dpkg-dev file)
+PACKAGES_TEST=(g++ clang 'libclang-rt-dev|libclang-rt-14-dev' clang-format scdoc spin shellcheck
+    systemd dbus libnss-systemd util-linux procps qemu-system-x86 busybox-static lz4 dpkg-dev file)
 
 # packages_has NAME: it is installed.
 packages_has()

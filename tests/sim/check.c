@@ -94,6 +94,16 @@ void check_idle(void)
         check_lost(&workload.clients[i]);
 }
 
+static void account_add_lane(struct account *want, const struct lane *lane)
+{
+    for (uint32_t at = 0; at < lane->n_places; at++)
+        for (uint32_t number = 0; number < lane->posted && lane->roots[at] == want->index; number++)
+            if (lane->seen[at][number] && number != lane->poison) {
+                want->ran++;
+                want->balance += actors_amount(number, at);
+            }
+}
+
 /* H2: an account is the sum of what it ran. */
 static void check_account(const struct engine *e, uint32_t index)
 {
@@ -101,16 +111,8 @@ static void check_account(const struct engine *e, uint32_t index)
     const struct account *account = (const struct account *)state->bytes;
     struct account want = { .index = index };
     for (uint32_t c = 0; c < workload.n_clients; c++)
-        for (uint32_t l = 0; l < workload.clients[c].n_lanes; l++) {
-            const struct lane *lane = &workload.clients[c].lanes[l];
-            for (uint32_t at = 0; at < lane->n_places; at++)
-                for (uint32_t number = 0; number < lane->posted && lane->roots[at] == index;
-                     number++)
-                    if (lane->seen[at][number] && number != lane->poison) {
-                        want.ran++;
-                        want.balance += actors_amount(number, at);
-                    }
-        }
+        for (uint32_t l = 0; l < workload.clients[c].n_lanes; l++)
+            account_add_lane(&want, &workload.clients[c].lanes[l]);
     if (want.ran == 0)
         return; /* it may not have been initialised */
     if (account->index != index || account->ran != want.ran || account->balance != want.balance)

@@ -47,8 +47,8 @@ enum { N_COUNTERS = sizeof(counters) / sizeof(counters[0]) };
     F(running_handlers)                                                                            \
     F(unflushed_outboxes)                                                                          \
     F(armed_journals)                                                                              \
-    F(held_locks) F(parked_batches) F(attached_batches) F(ports_attached) F(spawns_undone)         \
-        F(states_undone)
+    F(held_locks)                                                                                  \
+    F(parked_batches) F(attached_batches) F(ports_attached) F(spawns_undone) F(states_undone)
 #define NAME(field)  #field,
 #define INDEX(field) RECOVERED_##field,
 #define ADD(field)   recovered[RECOVERED_##field] += load_relaxed(&e->stats->recovery_total.field);

@@ -131,7 +131,17 @@ static void tell(void)
     fflush(stdout);
 }
 
-int main(int argc, char **argv)
+struct wish {
+    uint64_t from, count, seconds;
+    bool one, all;
+};
+
+struct sums {
+    uint64_t done, failed, steps, crashes, messages;
+};
+
+/* -1: go on; else the status to end with. */
+static int wish_read(int argc, char **argv, struct wish *wish)
 {
     static const struct option options[] = {
         { "seed", required_argument, NULL, 's' },
@@ -144,30 +154,28 @@ int main(int argc, char **argv)
         { "all", no_argument, NULL, 'a' },
         { 0 },
     };
-    uint64_t from = 1, count = 1, seconds = 0, failed = 0, steps = 0, crashes = 0, messages = 0,
-             done = 0;
-    bool one = false, all = false;
+
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;)
         switch (c) {
         case 's':
-            from = number_of(optarg);
-            one = true;
+            wish->from = number_of(optarg);
+            wish->one = true;
             break;
         case 'f':
-            from = number_of(optarg);
+            wish->from = number_of(optarg);
             break;
         case 'c':
-            count = number_of(optarg);
+            wish->count = number_of(optarg);
             break;
         case 't':
-            seconds = number_of(optarg);
-            count = UINT64_MAX;
+            wish->seconds = number_of(optarg);
+            wish->count = UINT64_MAX;
             break;
         case 'b':
             sim_seed_bug = bug_of(optarg);
             break;
         case 'a':
-            all = true;
+            wish->all = true;
             break;
         case 'v':
             sim.lines = trace_lines;
@@ -177,33 +185,53 @@ int main(int argc, char **argv)
         default:
             return 2;
         }
-    faults_catch();
-    double started = seconds_now();
-    for (uint64_t i = 0; i < count && (seconds == 0 || seconds_now() - started < (double)seconds);
+    return -1;
+}
+
+static struct sums seeds_run(const struct wish *wish, double started)
+{
+    struct sums sums = { 0 };
+
+    for (uint64_t i = 0;
+         i < wish->count && (wish->seconds == 0 || seconds_now() - started < (double)wish->seconds);
          i++) {
         alarm(SEED_SECONDS);
-        workload_run(from + i);
+        workload_run(wish->from + i);
         alarm(0);
-        done++;
-        steps += sim.steps;
-        crashes += sim.n_crashes;
-        messages += workload.messages;
-        failed += sim.failed;
-        if (one)
+        sums.done++;
+        sums.steps += sim.steps;
+        sums.crashes += sim.n_crashes;
+        sums.messages += workload.messages;
+        sums.failed += sim.failed;
+        if (wish->one)
             trace_tell();
-        if (sim.failed || one)
+        if (sim.failed || wish->one)
             tell();
-        if (sim.failed && !all)
+        if (sim.failed && !wish->all)
             break;
     }
+    return sums;
+}
+
+int main(int argc, char **argv)
+{
+    struct wish wish = { .from = 1, .count = 1 };
+    int status = wish_read(argc, argv, &wish);
+
+    if (status >= 0)
+        return status;
+    faults_catch();
+    double started = seconds_now();
+    struct sums sums = seeds_run(&wish, started);
     fibers_free();
-    if (!one)
+    if (!wish.one)
         printf("# seeds=%" PRIu64 " failed=%" PRIu64 " steps=%" PRIu64 " crashes=%" PRIu64
                " messages=%" PRIu64 " seconds=%.1f\n",
-               done, failed, steps, crashes, messages, seconds_now() - started);
-    if (!one && !cover_tell() && done >= COVER_SEEDS && failed == 0) {
+               sums.done, sums.failed, sums.steps, sums.crashes, sums.messages,
+               seconds_now() - started);
+    if (!wish.one && !cover_tell() && sums.done >= COVER_SEEDS && sums.failed == 0) {
         puts("incomplete: one of these has never happened");
         return 1;
     }
-    return failed ? 1 : 0;
+    return sums.failed ? 1 : 0;
 }

@@ -82,7 +82,8 @@ static void block_signals(void)
     pthread_sigmask(SIG_SETMASK, &all, NULL);
 }
 
-static void do_it(struct faulty_page *page, enum faulty_how how)
+/* Ends by a signal, if it is one of these. */
+static void fault(enum faulty_how how)
 {
     switch (how) {
     case FAULTY_MASK:
@@ -119,6 +120,15 @@ static void do_it(struct faulty_page *page, enum faulty_how how)
         break;
     case FAULTY_ILLEGAL:
         __builtin_trap();
+    default:
+        break;
+    }
+}
+
+static void do_it(struct faulty_page *page, enum faulty_how how)
+{
+    fault(how);
+    switch (how) {
     case FAULTY_EXIT:
         exit(0);
     case FAULTY_UNDERSCORE_EXIT:

@@ -496,12 +496,37 @@ static bool actor_is_gone(struct bench *b, odeon_ref actor)
     return r == -ENOENT;
 }
 
+/* What cannot be replayed stays, and can be given to another actor. */
+static void replay_of_nobodys(struct bench *b, odeon_ref passer, odeon_ref gone, odeon_ref other,
+                              uint64_t n)
+{
+    struct odeon_dead_letters_done done = { .struct_size = sizeof(done) };
+    struct letter last = { 0 };
+
+    assert_int_equal(odeon_actor_stop(b->client, gone, ODEON_DELETE), 0);
+    /* or what is sent to it waits behind that order */
+    assert_true(wait_until(actor_is_gone(b, gone)));
+    post_pass(b, passer, gone, n, 0);
+    assert_true(wait_until(letters(b, &last) == 1));
+    assert_string_equal(last.reason, "no-such-actor");
+    assert_string_equal(last.type, "");
+    pid_t executor = service_executor(&b->service);
+    assert_int_equal(kill(executor, SIGKILL), 0);
+    service_wait_executor(&b->service, executor);
+    assert_int_equal(odeon_dead_letter_replay(b->client, NULL, 0, ODEON_NOBODY, &done), 0);
+    assert_int_equal(done.done, 0);
+    assert_int_equal(done.gone, 1);
+    assert_int_equal(odeon_dead_letter_replay(b->client, &last.id, 1, other, &done), 0);
+    assert_int_equal(done.done, 1);
+    assert_true(wait_until(atomic_load(&b->page->last[0]) == n));
+    assert_int_equal(letters(b, &last), 0);
+}
+
 /* A type that crashes the executor again and again is not run any more; its messages wait as dead
  * letters, and lose nothing by it. */
 static void test_quarantine_and_dead_letters(void **state)
 {
     enum { CRASHES = 3, COUNTS = 20 };
-    struct odeon_dead_letters_done done = { .struct_size = sizeof(done) };
     struct letter last = { 0 };
     struct odeon_dead_letter_detail *detail;
     odeon_ref passer, victim, gone;
@@ -548,24 +573,7 @@ static void test_quarantine_and_dead_letters(void **state)
     assert_true(wait_until(atomic_load(&b.page->last[0]) == COUNTS));
     assert_int_equal(atomic_load(&b.page->out_of_order), 0);
     assert_int_equal(letters(&b, &last), 0);
-    /* what cannot be replayed stays, and can be given to another actor */
-    assert_int_equal(odeon_actor_stop(b.client, gone, ODEON_DELETE), 0);
-    /* or what is sent to it waits behind that order */
-    assert_true(wait_until(actor_is_gone(&b, gone)));
-    post_pass(&b, passer, gone, COUNTS + 1, 0);
-    assert_true(wait_until(letters(&b, &last) == 1));
-    assert_string_equal(last.reason, "no-such-actor");
-    assert_string_equal(last.type, "");
-    executor = service_executor(&b.service);
-    assert_int_equal(kill(executor, SIGKILL), 0);
-    service_wait_executor(&b.service, executor);
-    assert_int_equal(odeon_dead_letter_replay(b.client, NULL, 0, ODEON_NOBODY, &done), 0);
-    assert_int_equal(done.done, 0);
-    assert_int_equal(done.gone, 1);
-    assert_int_equal(odeon_dead_letter_replay(b.client, &last.id, 1, victim, &done), 0);
-    assert_int_equal(done.done, 1);
-    assert_true(wait_until(atomic_load(&b.page->last[0]) == COUNTS + 1));
-    assert_int_equal(letters(&b, &last), 0);
+    replay_of_nobodys(&b, passer, gone, victim, COUNTS + 1);
     end(&b);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/common/check: a rule that holds costs nothing that can be seen; one that is broken ends its
+/* daemon/common/check: a rule that holds costs nothing that can be seen; one that is broken ends
+ * its
  * process so that the parent can tell. */
 #include <pthread.h>
 #include <setjmp.h>

@@ -163,27 +163,10 @@ static void test_bad_files(void **state)
     close(sealed);
 }
 
-static void test_actors(void **state)
+static void expect_refusals(uint64_t echo)
 {
     const uint8_t text[16] = { 0 };
     const Odeon__Reply *reply;
-    uint64_t echo, gone;
-    int64_t deadline;
-    size_t seen = 0, pages = 0;
-    uint64_t after = 0;
-    bool more = true;
-
-    (void)state;
-    start_with("good");
-    assert_int_equal(load_plugin("crasher")->error, 0);
-    echo = spawn_actor("echo", "the-echo");
-    reply = show_actor(0, "the-echo");
-    assert_int_equal(reply->error, 0);
-    assert_true(reply->actor_show->actor->ref == echo);
-    assert_string_equal(reply->actor_show->actor->type, "echo");
-    assert_string_equal(reply->actor_show->actor->name, "the-echo");
-    assert_int_equal(reply->actor_show->n_accepts, 1);
-    assert_string_equal(reply->actor_show->accepts[0], "good_text");
 
     assert_int_equal(send_to(echo, "good_text", text, 16)->error, 0);
     reply = send_to(echo, "good_text", text, 7);
@@ -202,6 +185,14 @@ static void test_actors(void **state)
     assert_int_equal(reply->error, -ENOENT);
     assert_text_has(reply->text, "it has ended or never was");
     assert_int_equal(show_actor(UINT64_MAX, "")->error, -ENOENT);
+}
+
+static void expect_pages(void)
+{
+    const Odeon__Reply *reply;
+    size_t seen = 0, pages = 0;
+    uint64_t after = 0;
+    bool more = true;
 
     for (unsigned i = 0; i < 150; i++)
         spawn_actor("crasher", "");
@@ -220,7 +211,29 @@ static void test_actors(void **state)
     assert_int_equal(pages, 4);
     assert_int_equal(list_actors("", 0, 0)->actor_list->n_actors, 64);
     assert_int_equal(list_actors("", UINT64_MAX, 0)->actor_list->n_actors, 0);
+}
 
+static void test_actors(void **state)
+{
+    const uint8_t text[16] = { 0 };
+    const Odeon__Reply *reply;
+    uint64_t echo, gone;
+    int64_t deadline;
+
+    (void)state;
+    start_with("good");
+    assert_int_equal(load_plugin("crasher")->error, 0);
+    echo = spawn_actor("echo", "the-echo");
+    reply = show_actor(0, "the-echo");
+    assert_int_equal(reply->error, 0);
+    assert_true(reply->actor_show->actor->ref == echo);
+    assert_string_equal(reply->actor_show->actor->type, "echo");
+    assert_string_equal(reply->actor_show->actor->name, "the-echo");
+    assert_int_equal(reply->actor_show->n_accepts, 1);
+    assert_string_equal(reply->actor_show->accepts[0], "good_text");
+
+    expect_refusals(echo);
+    expect_pages();
     reply = unload_plugin("good");
     assert_int_equal(reply->error, -EBUSY);
     assert_text_has(reply->text, "1 live actor of type echo");
