@@ -32,7 +32,7 @@ int actors_init(struct engine *e)
 
 /* Once, and not for khugepaged to go on with: it looks through a process at the lowest priority,
  * and one that ends has to wait until it has let go. Kernels before 6.1 have nothing else. */
-static void table_widen(void *table, uint64_t bytes, uint64_t used)
+static void actors_table_widen(void *table, uint64_t bytes, uint64_t used)
 {
     uint64_t now = (used + HUGE_PAGE - 1) & ~(uint64_t)(HUGE_PAGE - 1);
     if (madvise(table, now < bytes ? now : bytes, MADV_COLLAPSE) < 0 && errno == EINVAL)
@@ -42,11 +42,11 @@ static void table_widen(void *table, uint64_t bytes, uint64_t used)
 void actors_widen(struct engine *e)
 {
     uint64_t n = e->config.actors_max, used = load_relaxed(&e->segment.header->slots_high);
-    table_widen(e->actors, n * sizeof(struct actor), used * sizeof(struct actor));
-    table_widen(e->actor_states, n * sizeof(void *), used * sizeof(void *));
+    actors_table_widen(e->actors, n * sizeof(struct actor), used * sizeof(struct actor));
+    actors_table_widen(e->actor_states, n * sizeof(void *), used * sizeof(void *));
 }
 
-static void state_give_back(struct engine *e, struct worker *w, uint32_t slot)
+static void actors_state_give_back(struct engine *e, struct worker *w, uint32_t slot)
 {
     void *state = e->actor_states[slot];
     const struct actor_type *type =
@@ -62,7 +62,7 @@ void actors_fini(struct engine *e)
         for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high);
              slot++)
             /* the process ends: no fini is owed, the actors live on in the segment */
-            state_give_back(e, e->control, slot);
+            actors_state_give_back(e, e->control, slot);
     if (e->actors && e->actors != MAP_FAILED)
         munmap(e->actors, n * sizeof(struct actor));
     if (e->actor_states && e->actor_states != MAP_FAILED)
@@ -127,7 +127,7 @@ void actors_slots_return(struct worker *w)
     pthread_mutex_unlock(&e->slots_mutex);
 }
 
-static void slot_give_back(struct worker *w, uint32_t slot)
+static void actors_slot_give_back(struct worker *w, uint32_t slot)
 {
     struct engine *e = w->engine;
     if (w->n_slot_cache == SLOT_CACHE) {
@@ -165,7 +165,7 @@ void actors_free_slot(struct worker *w, actor_ref ref)
         stat_add(w, STAT_actors_ended, 1);
     }
     if (slot >= ODEON_PORTS_MAX)
-        slot_give_back(w, slot);
+        actors_slot_give_back(w, slot);
 }
 
 actor_ref actors_port_ref_next(struct engine *e, uint32_t port)

@@ -13,42 +13,43 @@
 
 enum { NUDGE_NS = 1000 * 1000 };
 
-static void word_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout)
+static void barrier_word_wait(_Atomic uint32_t *word, uint32_t value,
+                              const struct timespec *timeout)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout, NULL, 0);
 }
 
-static void word_wake(_Atomic uint32_t *word)
+static void barrier_word_wake(_Atomic uint32_t *word)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 /* From `epoch` to the next number; `also`: a number to wait behind, too. */
-static void stand(struct worker *w, uint32_t epoch, uint32_t also)
+static void barrier_stand_until(struct worker *w, uint32_t epoch, uint32_t also)
 {
     struct engine *e = w->engine;
     w->pause_begin_ns = clock_now_ns();
     /* read (acquire) by barrier_close: all that this worker did is done */
     store_release(&w->paused_at, epoch);
-    word_wake(&w->paused_at);
+    barrier_word_wake(&w->paused_at);
     for (uint32_t now; (now = load_acquire(&e->pause)) == epoch || now == also;) /* G2 */
-        word_wait(&e->pause, now, NULL);
+        barrier_word_wait(&e->pause, now, NULL);
     w->pause_end_ns = clock_now_ns();
     store_release(&w->paused_at, epoch + 1); /* read (acquire) by barrier_open */
-    word_wake(&w->paused_at);
+    barrier_word_wake(&w->paused_at);
 }
 
 void barrier_stand(struct worker *w)
 {
     uint32_t epoch = load_acquire(&w->engine->pause);
     if (epoch & 1)
-        stand(w, epoch, epoch);
+        barrier_stand_until(w, epoch, epoch);
 }
 
 void barrier_enlist(struct worker *w)
 {
     if (w->start_epoch)
-        stand(w, w->start_epoch, w->start_epoch - 1);
+        barrier_stand_until(w, w->start_epoch, w->start_epoch - 1);
 }
 
 uint32_t barrier_next(struct engine *e)
@@ -58,7 +59,7 @@ uint32_t barrier_next(struct engine *e)
 
 /* False: the time is over. A worker that runs a batch is made to look behind its present message,
  * again and again: what it stores itself meanwhile may hide the first time. */
-static bool wait_for(struct worker *w, uint32_t epoch, uint64_t until)
+static bool barrier_wait_for(struct worker *w, uint32_t epoch, uint64_t until)
 {
     for (uint32_t at; (at = load_acquire(&w->paused_at)) != epoch;) {
         uint64_t now = clock_now_ns();
@@ -68,21 +69,21 @@ static bool wait_for(struct worker *w, uint32_t epoch, uint64_t until)
         uint64_t left = until - now < NUDGE_NS ? until - now : NUDGE_NS;
         struct timespec timeout = { .tv_sec = (time_t)(left / 1000000000),
                                     .tv_nsec = (long)(left % 1000000000) };
-        word_wait(&w->paused_at, at, &timeout);
+        barrier_word_wait(&w->paused_at, at, &timeout);
     }
     return true;
 }
 
-static void let_go(struct engine *e)
+static void barrier_let_go(struct engine *e)
 {
     store_release(&e->pause, (load_relaxed(&e->pause) | 1) + 1); /* G2 */
-    word_wake(&e->pause);
+    barrier_word_wake(&e->pause);
 }
 
 /* Who holds up the others: the one that did at the try before, if it is not here again; else
  * anybody may only be late. */
-static uint32_t who_is_missing(struct engine *e, uint32_t n, uint32_t epoch, uint32_t late,
-                               uint32_t last_time)
+static uint32_t barrier_who_is_missing(struct engine *e, uint32_t n, uint32_t epoch, uint32_t late,
+                                       uint32_t last_time)
 {
     return last_time < n && load_acquire(&e->workers[last_time]->paused_at) != epoch ? last_time
                                                                                      : late;
@@ -98,9 +99,9 @@ int barrier_close(struct engine *e, uint32_t n, uint64_t timeout_ns, uint32_t *s
     for (uint32_t id = 0; id < n; id++)
         wake_sleeper(e, id);
     for (uint32_t id = 0; id < n; id++)
-        if (!wait_for(e->workers[id], epoch, until)) {
-            *stuck = who_is_missing(e, n, epoch, id, *stuck);
-            let_go(e);
+        if (!barrier_wait_for(e->workers[id], epoch, until)) {
+            *stuck = barrier_who_is_missing(e, n, epoch, id, *stuck);
+            barrier_let_go(e);
             return -EBUSY;
         }
     return 0;
@@ -110,10 +111,10 @@ uint64_t barrier_open(struct engine *e, uint32_t n, uint32_t old)
 {
     uint32_t epoch = load_relaxed(&e->pause);
     uint64_t begin = UINT64_MAX, end = 0;
-    let_go(e);
+    barrier_let_go(e);
     for (uint32_t id = 0; id < n; id++) {
         struct worker *w = e->workers[id];
-        (void)wait_for(w, epoch + 1, UINT64_MAX);
+        (void)barrier_wait_for(w, epoch + 1, UINT64_MAX);
         if (id < old && w->pause_begin_ns < begin)
             begin = w->pause_begin_ns;
         if (w->pause_end_ns > end)
@@ -124,5 +125,5 @@ uint64_t barrier_open(struct engine *e, uint32_t n, uint32_t old)
 
 void barrier_skip(struct engine *e)
 {
-    let_go(e);
+    barrier_let_go(e);
 }

@@ -30,7 +30,7 @@ bool deliver_ring_has_room(struct port *port, struct segment_port *durable, uint
 }
 
 /* P4: after publishing.  One system call per wait of the client, whatever it writes there. */
-static void client_wake(struct worker *w, struct port *port)
+static void deliver_client_wake(struct worker *w, struct port *port)
 {
     CLIENT_LOAD(WORD, &port->client_words->delivery_wait);
     uint32_t wait = load_relaxed(&port->client_words->delivery_wait);
@@ -101,13 +101,13 @@ static struct group_result deliver_to_ring(struct worker *w, uint32_t step,
                              memory_order_seq_cst);
     full_barrier_after_exchange();
     INJECT(PUBLISHED);
-    client_wake(w, port);
+    deliver_client_wake(w, port);
     stat_add(w, STAT_port_deliveries, result.taken);
     return result;
 }
 
 /* What the active buffer may hold (D5).  Twice the limit while the runner has not looked yet. */
-static uint64_t backlog_most(const struct port *port)
+static uint64_t deliver_backlog_most(const struct port *port)
 {
     return port->overflow == PORT_OVERFLOW_DROP_OLDEST ? 2 * port->backlog_bytes
                                                        : port->backlog_bytes;
@@ -133,7 +133,7 @@ static struct group_result deliver_to_backlog(struct worker *w, uint32_t step,
     uint64_t length = load_relaxed(&backlog->len[active]);
     struct group_result result = deliver_records(
         w, group, durable->ref, segment_window(&e->segment, group->destination, active), length,
-        UINT64_MAX, backlog_most(port));
+        UINT64_MAX, deliver_backlog_most(port));
     journal_arm(w, step, group->destination, result.length);
     store_release(&backlog->len[active], result.length);
     crash_order();

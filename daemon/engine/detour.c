@@ -24,7 +24,7 @@ void detour_kind_set(struct actor *actor, enum actor_kind kind)
 }
 
 /* A4 */
-static bool come_back(struct worker *w, struct actor *actor, uint32_t aside)
+static bool detour_come_back(struct worker *w, struct actor *actor, uint32_t aside)
 {
     struct engine *e = w->engine;
     if (w->sent_aside)
@@ -49,7 +49,7 @@ enum detour_verdict detour_look(struct worker *w, struct actor *actor, actor_ref
     uint32_t aside = detour_queue_of(w->engine, ref);
     if (w->queue == aside)
         return DETOUR_RUN;
-    if (come_back(w, actor, aside))
+    if (detour_come_back(w, actor, aside))
         return DETOUR_RUN;
     return outbox_look_for_room(w, aside) ? DETOUR_SEND_ON : DETOUR_FULL;
 }

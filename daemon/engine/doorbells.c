@@ -12,7 +12,7 @@
 
 enum { EVENT_WAKE, EVENT_DOORBELL, EVENT_STALL };
 
-static uint64_t event_data(unsigned kind, uint32_t index)
+static uint64_t doorbells_event_data(unsigned kind, uint32_t index)
 {
     return (uint64_t)kind << 32 | index;
 }
@@ -33,7 +33,7 @@ void doorbells_close(struct engine *e)
     e->stall_fd = e->watch_fd = -1;
 }
 
-static int watch(int epoll_fd, int fd, uint32_t events, uint64_t data)
+static int doorbells_add(int epoll_fd, int fd, uint32_t events, uint64_t data)
 {
     struct epoll_event event = { .events = events, .data.u64 = data };
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
@@ -47,10 +47,11 @@ int doorbells_worker_init(struct worker *w)
     w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (w->wake_fd < 0)
         return -errno;
-    int r = watch(w->epoll_fd, w->wake_fd, EPOLLIN | EPOLLET, event_data(EVENT_WAKE, 0));
+    int r = doorbells_add(w->epoll_fd, w->wake_fd, EPOLLIN | EPOLLET,
+                               doorbells_event_data(EVENT_WAKE, 0));
     if (r == 0)
-        r = watch(w->epoll_fd, w->engine->stall_fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE,
-                  event_data(EVENT_STALL, 0));
+        r = doorbells_add(w->epoll_fd, w->engine->stall_fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE,
+                               doorbells_event_data(EVENT_STALL, 0));
     return r;
 }
 
@@ -65,8 +66,8 @@ void doorbells_worker_fini(struct worker *w)
 
 int doorbells_watch_by(struct worker *w, uint32_t port, int fd)
 {
-    int r = watch(w->epoll_fd, fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE,
-                  event_data(EVENT_DOORBELL, port));
+    int r = doorbells_add(w->epoll_fd, fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE,
+                               doorbells_event_data(EVENT_DOORBELL, port));
     return r == -EEXIST ? 0 : r;
 }
 

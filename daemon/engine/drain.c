@@ -34,7 +34,7 @@ static bool drain_some(struct worker *w, struct port *port, struct segment_port 
 
 /* D5: the batch is attached; its oldest records go, as many as newer ones wait for above the
  * limit. */
-static void drop_oldest(struct worker *w, struct port *port, struct segment_queue *backlog)
+static void drain_drop_oldest(struct worker *w, struct port *port, struct segment_queue *backlog)
 {
     uint64_t limit = port->backlog_bytes, newer = queue_backlog_bytes(backlog), n = 0;
     while (w->cursor < w->tail && w->tail - w->cursor + newer > limit) {
@@ -50,8 +50,9 @@ static void drop_oldest(struct worker *w, struct port *port, struct segment_queu
 
 /* The oldest record that waits; NULL: its batch is at its end. The caller runs the port, and
  * nothing is attached. */
-static const struct envelope *oldest_waiting(const struct segment *segment, uint32_t destination,
-                                             struct segment_queue *backlog)
+static const struct envelope *drain_oldest_waiting(const struct segment *segment,
+                                                   uint32_t destination,
+                                                   struct segment_queue *backlog)
 {
     uint32_t sel = load_relaxed(&backlog->sel);
     unsigned active = queue_active(sel);
@@ -69,7 +70,7 @@ static bool drain_can_begin(struct worker *w, struct port *port, struct segment_
                             uint32_t destination)
 {
     struct segment_queue *backlog = &w->engine->segment.queues[destination];
-    const struct envelope *oldest = oldest_waiting(&w->engine->segment, destination, backlog);
+    const struct envelope *oldest = drain_oldest_waiting(&w->engine->segment, destination, backlog);
     if (!oldest || port->overflow == PORT_OVERFLOW_DROP_OLDEST)
         return true;
     store_relaxed(&port->executor_words->backlog, 1);
@@ -101,7 +102,7 @@ void drain_backlog(struct worker *w, uint32_t index)
         w->source = destination + 1;
         commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
         if (port->overflow == PORT_OVERFLOW_DROP_OLDEST)
-            drop_oldest(w, port, backlog);
+            drain_drop_oldest(w, port, backlog);
         while (room && w->cursor < w->tail && flushes++ < DRAIN_FLUSHES) {
             room = drain_some(w, port, durable, destination);
             commit_flip(w, w->source, w->cursor, w->tail, w->out, 0, 0);

@@ -17,7 +17,7 @@
 #include "daemon/engine/spawn.h"
 
 /* The control thread is attached to nothing: its commit is its sends. */
-static void control_commit(struct engine *e)
+static void engine_actors_control_commit(struct engine *e)
 {
     struct worker *w = e->control;
     if (w->newborn)
@@ -51,7 +51,7 @@ int engine_actor_spawn_placed(struct engine *e, uint32_t type, const struct engi
     };
     int r = spawn_actor(e->control, &request, ret_ref);
     if (r == 0)
-        control_commit(e);
+        engine_actors_control_commit(e);
     return r;
 }
 
@@ -67,7 +67,7 @@ int engine_actor_send(struct engine *e, actor_ref to, uint16_t type, const void 
     e->control->ctx.self = 0;
     int r = engine_ctx_send(&e->control->ctx, to, type, BEHAVIOUR_NONE, payload, size);
     if (r == 0)
-        control_commit(e);
+        engine_actors_control_commit(e);
     return r;
 }
 

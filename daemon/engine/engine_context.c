@@ -17,8 +17,8 @@
 #include "daemon/engine/spawn.h"
 
 /* 1: to be appended all the same; 0: dropped; negative: refused. */
-static int send_at_limit(struct worker *w, actor_ref to, uint64_t meta, uint32_t destination,
-                         uint64_t size)
+static int engine_context_send_at_limit(struct worker *w, actor_ref to, uint64_t meta,
+                                        uint32_t destination, uint64_t size)
 {
     if (outbox_fits(w, size))
         return overflow_send(w, to, (uint16_t)meta, destination);
@@ -26,8 +26,8 @@ static int send_at_limit(struct worker *w, actor_ref to, uint64_t meta, uint32_t
     return -ENOBUFS;
 }
 
-static inline struct envelope *send_begin(struct worker *w, struct envelope *at, actor_ref to,
-                                          uint64_t meta)
+static inline struct envelope *engine_context_send_begin(struct worker *w, struct envelope *at,
+                                                         actor_ref to, uint64_t meta)
 {
     uint64_t *words = envelope_words(at);
     words[0] = to;
@@ -38,16 +38,16 @@ static inline struct envelope *send_begin(struct worker *w, struct envelope *at,
 
 /* A dead letter at once, whatever waits anywhere: a queue that would only pass it on can be full.
  * Its sender is an actor, and is sent no refusal. */
-static struct envelope *send_to_nobody(struct worker *w, actor_ref to, uint64_t meta, uint64_t size,
-                                       int *ret_error)
+static struct envelope *engine_context_send_to_nobody(struct worker *w, actor_ref to, uint64_t meta,
+                                                      uint64_t size, int *ret_error)
 {
     if (!outbox_fits(w, size)) {
         w->n_failed++;
         *ret_error = -ENOBUFS;
         return NULL;
     }
-    struct envelope *out =
-        send_begin(w, outbox_append(w, w->engine->segment.dead_letters, size), to, meta);
+    struct envelope *out = engine_context_send_begin(
+        w, outbox_append(w, w->engine->segment.dead_letters, size), to, meta);
     out->reserved = REASON_NO_SUCH_ACTOR;
     stat_add(w, STAT_dead_letters, 1);
     return out;
@@ -55,8 +55,8 @@ static struct envelope *send_to_nobody(struct worker *w, actor_ref to, uint64_t 
 
 /* Where a record of `size` bytes for `to` goes, its header written; NULL and *ret_error, which is 0
  * if it is dropped. */
-static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta, uint64_t size,
-                                   int *ret_error)
+static struct envelope *engine_context_send_place(struct worker *w, actor_ref to, uint64_t meta,
+                                                  uint64_t size, int *ret_error)
 {
     uint32_t slot = actor_ref_slot(to);
     struct engine *e = w->engine;
@@ -66,16 +66,17 @@ static struct envelope *send_place(struct worker *w, actor_ref to, uint64_t meta
     }
     uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
     if (unlikely(destination == NO_DESTINATION))
-        return send_to_nobody(w, to, meta, size, ret_error);
+        return engine_context_send_to_nobody(w, to, meta, size, ret_error);
     if (unlikely(!place_has_room(w, destination, size)) &&
-        (*ret_error = send_at_limit(w, to, meta, destination, size)) <= 0)
+        (*ret_error = engine_context_send_at_limit(w, to, meta, destination, size)) <= 0)
         return NULL;
-    return send_begin(w, place_record(w, destination, size), to, meta);
+    return engine_context_send_begin(w, place_record(w, destination, size), to, meta);
 }
 
 /* The general form: a correlation id in front, a tail behind. */
-static int send_pieces(struct worker *w, actor_ref to, uint64_t meta, uint64_t correlation,
-                       const void *head, size_t head_size, const void *tail, size_t tail_size)
+static int engine_context_send_pieces(struct worker *w, actor_ref to, uint64_t meta,
+                                      uint64_t correlation, const void *head, size_t head_size,
+                                      const void *tail, size_t tail_size)
 {
     if (unlikely(head_size > ODEON_PAYLOAD_MAX || tail_size > ODEON_PAYLOAD_MAX - head_size))
         return -EMSGSIZE;
@@ -83,7 +84,8 @@ static int send_pieces(struct worker *w, actor_ref to, uint64_t meta, uint64_t c
     size_t prefix = correlation ? sizeof(correlation) : 0;
     size_t length = prefix + head_size + tail_size;
     int r = 0;
-    struct envelope *out = send_place(w, to, meta | length << 16, envelope_size(length), &r);
+    struct envelope *out =
+        engine_context_send_place(w, to, meta | length << 16, envelope_size(length), &r);
     if (unlikely(!out)) {
         if (spared)
             place_newborn_again(w, to);
@@ -104,9 +106,10 @@ static int send_pieces(struct worker *w, actor_ref to, uint64_t meta, uint64_t c
     return 0;
 }
 
-static __attribute__((noinline)) int send_otherwise(struct engine_context *ctx, actor_ref to,
-                                                    uint32_t type, uint32_t behaviour,
-                                                    const void *data, size_t size)
+static __attribute__((noinline)) int engine_context_send_otherwise(struct engine_context *ctx,
+                                                                   actor_ref to, uint32_t type,
+                                                                   uint32_t behaviour,
+                                                                   const void *data, size_t size)
 {
     struct worker *w = worker_of_context(ctx);
     if (w->newborn && size <= ODEON_PAYLOAD_MAX) {
@@ -117,13 +120,14 @@ static __attribute__((noinline)) int send_otherwise(struct engine_context *ctx, 
             place_newborn_again(w, to);
         return r;
     }
-    return send_pieces(worker_of_context(ctx), to,
-                       envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, data, size, NULL, 0);
+    return engine_context_send_pieces(worker_of_context(ctx), to,
+                                      envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, data,
+                                      size, NULL, 0);
 }
 
 /* Where a small record goes: the short ways.  NULL: it is not as simple as that. */
-static inline struct envelope *send_short(struct worker *w, actor_ref to, uint64_t meta,
-                                          uint64_t size)
+static inline struct envelope *engine_context_send_short(struct worker *w, actor_ref to,
+                                                         uint64_t meta, uint64_t size)
 {
     uint32_t slot = actor_ref_slot(to);
     if (unlikely(slot >= w->actors_max))
@@ -150,19 +154,19 @@ static inline struct envelope *send_short(struct worker *w, actor_ref to, uint64
         w->out += size;
         w->n_logged++;
     }
-    return send_begin(w, at, to, meta);
+    return engine_context_send_begin(w, at, to, meta);
 }
 
 int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uint32_t behaviour,
                     const void *data, size_t size)
 {
     if (unlikely(size & ~UINT64_C(24))) /* other than 0, 8, 16, 24 bytes: no padding to clear */
-        return send_otherwise(ctx, to, type, behaviour, data, size);
-    struct envelope *at =
-        send_short(worker_of_context(ctx), to,
-                   envelope_meta((uint16_t)type, size, behaviour & 0xff), sizeof(*at) + size);
+        return engine_context_send_otherwise(ctx, to, type, behaviour, data, size);
+    struct envelope *at = engine_context_send_short(
+        worker_of_context(ctx), to, envelope_meta((uint16_t)type, size, behaviour & 0xff),
+        sizeof(*at) + size);
     if (unlikely(!at))
-        return send_otherwise(ctx, to, type, behaviour, data, size);
+        return engine_context_send_otherwise(ctx, to, type, behaviour, data, size);
     uint64_t *payload = envelope_payload(at);
     if (size != 0) {
         memcpy(payload, data, 8);
@@ -180,19 +184,21 @@ int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uin
 
 int engine_ctx_signal(struct engine_context *ctx, actor_ref to, uint64_t kind)
 {
-    if (unlikely(
-            !send_short(worker_of_context(ctx), to, kind & META_KIND, sizeof(struct envelope))))
-        return send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), NULL, 0);
+    if (unlikely(!engine_context_send_short(worker_of_context(ctx), to, kind & META_KIND,
+                                            sizeof(struct envelope))))
+        return engine_context_send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), NULL,
+                                             0);
     return 0;
 }
 
 int engine_ctx_send_word(struct engine_context *ctx, actor_ref to, uint64_t kind, uint64_t word)
 {
-    struct envelope *at =
-        send_short(worker_of_context(ctx), to, (kind & META_KIND) | sizeof(word) << 16,
-                   sizeof(*at) + sizeof(word));
+    struct envelope *at = engine_context_send_short(worker_of_context(ctx), to,
+                                                    (kind & META_KIND) | sizeof(word) << 16,
+                                                    sizeof(*at) + sizeof(word));
     if (unlikely(!at))
-        return send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), &word, sizeof(word));
+        return engine_context_send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), &word,
+                                             sizeof(word));
     *(uint64_t *)envelope_payload(at) = word;
     return 0;
 }
@@ -201,9 +207,9 @@ int engine_ctx_send_tail(struct engine_context *ctx, actor_ref to, uint32_t type
                          uint32_t behaviour, const void *head, size_t head_size, const void *tail,
                          size_t tail_size)
 {
-    return send_pieces(worker_of_context(ctx), to,
-                       envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, head, head_size, tail,
-                       tail_size);
+    return engine_context_send_pieces(worker_of_context(ctx), to,
+                                      envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, head,
+                                      head_size, tail, tail_size);
 }
 
 int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t type,
@@ -225,13 +231,13 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
         place_newborn_settle(w, 0);
     uint64_t bytes = envelope_size(size);
     if (unlikely(!outbox_fits(w, bytes) || !outbox_urgent_fits(w, destination, bytes))) {
-        int r = send_at_limit(w, to, type, destination, bytes);
+        int r = engine_context_send_at_limit(w, to, type, destination, bytes);
         if (r <= 0)
             return r;
     }
     uint64_t meta = envelope_meta((uint16_t)type, size, behaviour & 0xff);
-    uint64_t *payload =
-        envelope_payload(send_begin(w, outbox_append(w, destination, bytes), to, meta));
+    uint64_t *payload = envelope_payload(
+        engine_context_send_begin(w, outbox_append(w, destination, bytes), to, meta));
     if (size) {
         payload[(size - 1) / 8] = 0; /* padding carries nothing of what lay here before */
         memcpy(payload, data, size);
@@ -246,9 +252,9 @@ int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head
 {
     if (ctx->sender == 0)
         return -ENOTCONN;
-    return send_pieces(worker_of_context(ctx), ctx->sender,
-                       envelope_meta((uint16_t)type, 0, BEHAVIOUR_NONE), ctx->correlation, head,
-                       head_size, tail, tail_size);
+    return engine_context_send_pieces(worker_of_context(ctx), ctx->sender,
+                                      envelope_meta((uint16_t)type, 0, BEHAVIOUR_NONE),
+                                      ctx->correlation, head, head_size, tail, tail_size);
 }
 
 int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn,

@@ -9,7 +9,7 @@
 #include "daemon/engine/port.h"
 #include "daemon/engine/queue.h"
 
-static uint64_t queue_count_messages(struct engine *e, uint32_t id)
+static uint64_t engine_drain_queue_count_messages(struct engine *e, uint32_t id)
 {
     struct segment_queue *queue = &e->segment.queues[id];
     uint64_t n = 0;
@@ -30,7 +30,7 @@ static uint64_t queue_count_messages(struct engine *e, uint32_t id)
     return n;
 }
 
-static bool is_quiet(struct engine *e)
+static bool engine_drain_is_quiet(struct engine *e)
 {
     for (uint32_t i = 0; i < e->control->id; i++)
         if (load_acquire(&e->workers[i]->busy))
@@ -41,7 +41,7 @@ static bool is_quiet(struct engine *e)
     return true;
 }
 
-static bool ports_are_drained(struct engine *e)
+static bool engine_drain_ports_are_drained(struct engine *e)
 {
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
         if (!port_is_drained(e, id))
@@ -56,25 +56,25 @@ int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret
     int r = 1, quiet = 0;
     /* what clients have published is accepted: take it first, for half of the time */
     if (stop && timeout_ns > 0)
-        while (!ports_are_drained(e) && clock_now_ns() < until - timeout_ns / 2)
+        while (!engine_drain_ports_are_drained(e) && clock_now_ns() < until - timeout_ns / 2)
             nanosleep(&pause, NULL);
     if (stop)
         store_release(&e->ports_stopped, 1);
     do {
         /* twice in a row: between two looks a message may have moved */
-        quiet = is_quiet(e) ? quiet + 1 : 0;
+        quiet = engine_drain_is_quiet(e) ? quiet + 1 : 0;
         if (quiet >= 2)
             r = 0;
         else
             nanosleep(&pause, NULL);
     } while (r != 0 && clock_now_ns() < until);
     /* published too late to be taken, or by clients that do not stop */
-    if (stop && !ports_are_drained(e))
+    if (stop && !engine_drain_ports_are_drained(e))
         r = 1;
     uint64_t unreceived = 0;
     if (r != 0)
         for (uint32_t i = 0; i < e->segment.n_queues; i++)
-            unreceived += queue_count_messages(e, i);
+            unreceived += engine_drain_queue_count_messages(e, i);
     if (r != 0 && stop)
         for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
             unreceived += port_count_published(e, id);

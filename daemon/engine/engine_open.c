@@ -33,7 +33,7 @@ uint64_t engine_segment_size(const struct engine_config *config)
     return segment_size(config);
 }
 
-static int config_check(const struct engine_config *c, const char **reterr_text)
+static int engine_open_config_check(const struct engine_config *c, const char **reterr_text)
 {
     uint64_t room = segment_workers_max(c);
     if (c->n_workers == 0 || c->n_workers > room)
@@ -62,7 +62,7 @@ static int config_check(const struct engine_config *c, const char **reterr_text)
 }
 
 /* The statistics file is made by the supervisor; a test may hand over an empty one. */
-static int stats_map(struct engine *e, int fd)
+static int engine_open_stats_map(struct engine *e, int fd)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
@@ -84,7 +84,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
                 struct engine **ret_engine, const char **reterr_text)
 {
     *reterr_text = "";
-    int r = config_check(config, reterr_text);
+    int r = engine_open_config_check(config, reterr_text);
     if (r < 0)
         return r;
     struct engine *e = aligned_alloc(128, (sizeof(*e) + 127) & ~(size_t)127);
@@ -100,7 +100,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     state_stock_init(&e->states);
     r = segment_open(&e->segment, config, segment_fd, reterr_text);
     if (r == 0)
-        r = stats_map(e, stats_fd);
+        r = engine_open_stats_map(e, stats_fd);
     if (r == 0)
         r = memory_init(e);
     if (r == 0) {

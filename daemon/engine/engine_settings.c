@@ -30,7 +30,8 @@ const struct engine_config *engine_get_config(const struct engine *e)
 }
 
 /* NULL: nothing but what can change is different. */
-static const char *change_find_fixed(const struct engine_config *is, const struct engine_config *to)
+static const char *engine_settings_change_find_fixed(const struct engine_config *is,
+                                                     const struct engine_config *to)
 {
 #define FIXED(member, name)                                                                        \
     if (is->member != to->member)                                                                  \
@@ -53,7 +54,8 @@ static const char *change_find_fixed(const struct engine_config *is, const struc
     return NULL;
 }
 
-static const char *change_find_wrong(const struct engine *e, const struct engine_config *to)
+static const char *engine_settings_change_find_wrong(const struct engine *e,
+                                                     const struct engine_config *to)
 {
     if (to->n_workers == 0 || to->n_workers > e->config.workers_max)
         return "number of workers out of range: from 1 to workers-max";
@@ -63,14 +65,14 @@ static const char *change_find_wrong(const struct engine *e, const struct engine
         return "no such stealing mode";
     if (to->throughput == 0)
         return "throughput out of range: at least one message";
-    return change_find_fixed(&e->config, to);
+    return engine_settings_change_find_fixed(&e->config, to);
 }
 
 int engine_reconfigure(struct engine *e, const struct engine_config *config, uint64_t timeout_ns,
                        struct engine_change *ret_change, const char **reterr_text)
 {
     *reterr_text = "";
-    const char *wrong = change_find_wrong(e, config);
+    const char *wrong = engine_settings_change_find_wrong(e, config);
     if (wrong) {
         *reterr_text = wrong;
         return -EINVAL;

@@ -14,7 +14,7 @@
 #include "daemon/engine/wake.h"
 #include "daemon/engine/worker.h"
 
-static void recovery_publish(struct engine *e, const struct engine_recovery *r)
+static void engine_start_recovery_publish(struct engine *e, const struct engine_recovery *r)
 {
     struct stats_recovery *last = &e->stats->recovery_last, *total = &e->stats->recovery_total;
 #define PUBLISH(field)                                                                             \
@@ -42,7 +42,7 @@ static void recovery_publish(struct engine *e, const struct engine_recovery *r)
 
 /* Created less ended is what lives: spawns that were undone, and counts that died with their
  * worker, are put right here. */
-static void counts_settle(struct engine *e)
+static void engine_start_counts_settle(struct engine *e)
 {
     int64_t created = 0, ended = 0, live = 0;
     for (uint32_t id = 0; id < e->segment.n_ids; id++) {
@@ -61,8 +61,8 @@ int engine_recover(struct engine *e, struct engine_recovery *ret_report)
     fault_install();
     int r = recover_run(e, ret_report);
     if (r == 0) {
-        recovery_publish(e, ret_report);
-        counts_settle(e);
+        engine_start_recovery_publish(e, ret_report);
+        engine_start_counts_settle(e);
         store_relaxed(&e->stats->start_ns[START_RECOVERED], clock_now_ns());
     }
     return r;

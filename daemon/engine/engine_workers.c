@@ -17,7 +17,8 @@
  * queue. */
 __attribute__((no_sanitize("thread"))) /* the worker's plain stores: see above */
 static actor_ref
-running_actor(struct engine *e, struct segment_worker *durable, uint32_t *ret_message_type)
+engine_workers_running_actor(struct engine *e, struct segment_worker *durable,
+                             uint32_t *ret_message_type)
 {
     uint64_t count = segment_count(durable);
     const struct segment_commit *slot = segment_commit_valid(durable);
@@ -59,7 +60,7 @@ int engine_worker_get(struct engine *e, uint32_t worker, struct engine_worker_vi
     if (worker >= load_relaxed(&e->stats->n_workers))
         return -ENOENT;
     *ret = (struct engine_worker_view){ 0 };
-    ret->actor = running_actor(e, &e->segment.workers[worker], &ret->message_type);
+    ret->actor = engine_workers_running_actor(e, &e->segment.workers[worker], &ret->message_type);
     if (ret->actor == 0 || engine_actor_get(e, ret->actor, &actor) < 0)
         ret->actor = 0;
     else

@@ -21,7 +21,7 @@ static pid_t executor_pid;
 
 enum { FAULT_STACK_BYTES = 128 * 1024 };
 
-static uint64_t instruction_of(const void *context)
+static uint64_t fault_instruction_of(const void *context)
 {
     const ucontext_t *u = context;
 #if defined(__x86_64__)
@@ -35,8 +35,8 @@ static uint64_t instruction_of(const void *context)
 }
 
 /* Async-signal-safe: stores to the segment.  `info` and `context`: of a signal, else NULL. */
-static void record(struct worker *w, enum segment_fault_kind kind, int signal,
-                   const siginfo_t *info, const void *context)
+static void fault_record(struct worker *w, enum segment_fault_kind kind, int signal,
+                         const siginfo_t *info, const void *context)
 {
     if (!w || w->queue == NO_QUEUE || !load_relaxed(&w->durable->turn))
         return;
@@ -49,7 +49,7 @@ static void record(struct worker *w, enum segment_fault_kind kind, int signal,
     fault->signal = (uint32_t)signal;
     fault->attempts = running->attempts + 1u;
     fault->address = info ? (uint64_t)(uintptr_t)info->si_addr : 0;
-    fault->instruction = context ? instruction_of(context) : 0;
+    fault->instruction = context ? fault_instruction_of(context) : 0;
     fault->actor = running->to;
     fault->message_type = running->type;
     fault->actor_type = actor_key_type(key);
@@ -67,7 +67,7 @@ static void record(struct worker *w, enum segment_fault_kind kind, int signal,
 }
 
 /* The bare system calls: the functions may be somebody else's by now (executor/contain.h). */
-static _Noreturn void die_by(int signal)
+static _Noreturn void fault_die_by(int signal)
 {
     static const struct {
         unsigned long handler, flags, restorer, mask;
@@ -86,35 +86,36 @@ static _Noreturn void die_by(int signal)
 #define ON_ANY_STACK __attribute__((no_sanitize("address")))
 
 /* No core: nothing is broken, and a dump of all that is mapped takes long. */
-ON_ANY_STACK static _Noreturn void die_without_core(void)
+ON_ANY_STACK static _Noreturn void fault_die_without_core(void)
 {
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
-    die_by(SIGABRT);
+    fault_die_by(SIGABRT);
 }
 
-ON_ANY_STACK static void on_fault(int signal, siginfo_t *info, void *context)
+ON_ANY_STACK static void fault_on_fault(int signal, siginfo_t *info, void *context)
 {
     struct worker *w = this_worker;
     if (getpid() != executor_pid || reporting) /* F3 */
-        die_by(signal);
+        fault_die_by(signal);
     bool sent = info->si_code <= 0, ours = sent && info->si_pid == executor_pid;
     uint64_t condemned = w && ours && signal == SIGABRT ? load_acquire(&w->condemned) : 0;
     if (condemned && condemned != commit_count(w) + 1)
         return; /* it has returned */
     reporting = 1;
     if (!sent || ours) /* F1 */
-        record(w, condemned ? FAULT_STALLED : FAULT_SIGNAL, signal, sent ? NULL : info, context);
+        fault_record(w, condemned ? FAULT_STALLED : FAULT_SIGNAL, signal, sent ? NULL : info,
+                     context);
     if (condemned)
-        die_without_core();
-    die_by(signal);
+        fault_die_without_core();
+    fault_die_by(signal);
 }
 
 void fault_end_worker(struct worker *w, uint64_t count, enum segment_fault_kind kind)
 {
     if (segment_count(w->durable) == count)
-        record(w, kind, 0, NULL, NULL);
+        fault_record(w, kind, 0, NULL, NULL);
     reporting = 1;
-    die_without_core();
+    fault_die_without_core();
 }
 
 /* exit() and quick_exit() in a handler come here, too; what else wants to be called at the
@@ -123,17 +124,17 @@ void engine_handler_exits(void)
 {
     if (!this_worker || getpid() != executor_pid)
         return;
-    record(this_worker, FAULT_EXIT, 0, NULL, NULL);
+    fault_record(this_worker, FAULT_EXIT, 0, NULL, NULL);
     syscall(SYS_exit_group, EXIT_FAILURE);
 }
 
 /* pthread_exit() in a handler: the thread's worker would never run anything again. */
-static void on_thread_end(void *worker)
+static void fault_on_thread_end(void *worker)
 {
     if (getpid() != executor_pid)
         return;
-    record(worker, FAULT_THREAD_ENDED, 0, NULL, NULL);
-    die_without_core();
+    fault_record(worker, FAULT_THREAD_ENDED, 0, NULL, NULL);
+    fault_die_without_core();
 }
 
 bool engine_thread_is_worker(void)
@@ -158,11 +159,11 @@ struct worker *fault_this_worker(void)
 
 void fault_install(void)
 {
-    struct sigaction action = { .sa_sigaction = on_fault,
+    struct sigaction action = { .sa_sigaction = fault_on_fault,
                                 .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
     sigemptyset(&action.sa_mask);
     if (executor_pid == 0) {
-        (void)pthread_key_create(&thread_end, on_thread_end);
+        (void)pthread_key_create(&thread_end, fault_on_thread_end);
         (void)atexit(engine_handler_exits);
         (void)at_quick_exit(engine_handler_exits);
     }

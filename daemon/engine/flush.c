@@ -12,7 +12,7 @@
 #include "daemon/engine/wake.h"
 
 /* The seeded bug newest_first: a run's first two records, of one size, change places. */
-static void swap_first_two(uint8_t *at, uint64_t bytes)
+static void flush_swap_first_two(uint8_t *at, uint64_t bytes)
 {
     uint64_t size = envelope_record_size((const struct envelope *)at);
     if (bytes < 2 * size || envelope_record_size((const struct envelope *)(at + size)) != size)
@@ -24,8 +24,8 @@ static void swap_first_two(uint8_t *at, uint64_t bytes)
     }
 }
 
-static uint64_t group_copy(struct worker *w, const struct outbox_group *group, uint8_t *base,
-                           uint64_t length, uint64_t window)
+static uint64_t flush_group_copy(struct worker *w, const struct outbox_group *group, uint8_t *base,
+                                 uint64_t length, uint64_t window)
 {
     uint32_t run = group->first;
     do {
@@ -39,7 +39,7 @@ static uint64_t group_copy(struct worker *w, const struct outbox_group *group, u
         else
             memcpy(base + length, envelopes, bytes);
         if (SEED_NOW(newest_first))
-            swap_first_two(base + length, bytes);
+            flush_swap_first_two(base + length, bytes);
         length += bytes;
         if (SEED_NOW(copy_twice)) {
             memcpy(base + length, envelopes, bytes);
@@ -65,8 +65,8 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
         store_release(&queue->len[active], length + outbox_group_bytes(w, group));
     if (SEEDED(arm_first))
         journal_arm(w, step, destination, length + outbox_group_bytes(w, group));
-    length = group_copy(w, group, segment_window(&e->segment, destination, active), length,
-                        e->segment.header->window_bytes - ENVELOPE_SIZE_MAX);
+    length = flush_group_copy(w, group, segment_window(&e->segment, destination, active), length,
+                              e->segment.header->window_bytes - ENVELOPE_SIZE_MAX);
     if (SEEDED(journal_late))
         store_release(&queue->len[active], length);
     INJECT(COPIED);
@@ -91,15 +91,15 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
         urgent_publish(e, mailbox);
 }
 
-static uint64_t realtime_ns(void)
+static uint64_t flush_realtime_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-static void letter_begin(const struct engine *e, struct segment_dead_letter *header, uint64_t id,
-                         uint64_t now_ns, const struct envelope *envelope)
+static void flush_letter_begin(const struct engine *e, struct segment_dead_letter *header,
+                               uint64_t id, uint64_t now_ns, const struct envelope *envelope)
 {
     uint32_t slot = actor_ref_slot(envelope->to);
     uint64_t key = slot < e->config.actors_max ? load_relaxed(&e->actors[slot].key) : 0;
@@ -121,7 +121,7 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
     uint64_t length = load_relaxed(&queue->len[active]), before = length;
     uint64_t limit = e->segment.header->dlq_bytes;
     uint8_t *base = segment_window(&e->segment, e->segment.dead_letters, active);
-    uint64_t last = load_relaxed(&queue->cursor), now_ns = realtime_ns();
+    uint64_t last = load_relaxed(&queue->cursor), now_ns = flush_realtime_ns();
     uint32_t run = group->first, dropped = 0;
     do {
         uint64_t bytes;
@@ -129,8 +129,8 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
         for (const uint8_t *end = at + bytes; at < end;) {
             uint64_t size = envelope_record_size((const struct envelope *)at);
             if (length + sizeof(struct segment_dead_letter) + size <= limit) {
-                letter_begin(e, (struct segment_dead_letter *)(base + length), ++last, now_ns,
-                             (const struct envelope *)at);
+                flush_letter_begin(e, (struct segment_dead_letter *)(base + length), ++last, now_ns,
+                                   (const struct envelope *)at);
                 length += sizeof(struct segment_dead_letter);
                 memcpy(base + length, at, size);
                 length += size;

@@ -29,7 +29,7 @@ void help_watch_arm(struct engine *e)
     (void)timerfd_settime(e->watch_fd, 0, &when, NULL);
 }
 
-static bool has_hot_ports(const struct worker *w)
+static bool help_has_hot_ports(const struct worker *w)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX / 64; i++)
         if (w->hot[i])
@@ -59,7 +59,7 @@ void help_begin_run(struct worker *w, uint32_t source)
         help_watch_arm(e); /* WA1: behind busy and its barrier */
     if (likely(!sleeper_any(e)) || load_relaxed(&e->stealing) == STEAL_NONE)
         return;
-    if (has_hot_ports(w))
+    if (help_has_hot_ports(w))
         help_rescue_arm(e); /* K4 */
     uint32_t victim = w->id;
     /* [SEARCH_END]: the wake chain; [RUN_LOOK] */

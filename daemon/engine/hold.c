@@ -18,12 +18,13 @@
 /* by the linker: the code of the engine, and of all that it is linked into */
 extern const char __executable_start[], etext[];
 
-static void futex_wait(_Atomic uint32_t *word, uint32_t while_it_is, const struct timespec *timeout)
+static void hold_futex_wait(_Atomic uint32_t *word, uint32_t while_it_is,
+                            const struct timespec *timeout)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, while_it_is, timeout, NULL, 0);
 }
 
-static void futex_wake(_Atomic uint32_t *word)
+static void hold_futex_wake(_Atomic uint32_t *word)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
@@ -36,7 +37,7 @@ struct walk {
 
 /* H1.  Unwinding needs no lock and no memory: tables are found by the dynamic linker's lock-free
  *      look-up. */
-static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *frame, void *userdata)
+static _Unwind_Reason_Code hold_walk_frame(struct _Unwind_Context *frame, void *userdata)
 {
     struct walk *walk = userdata;
     int interrupted = 0;
@@ -55,7 +56,7 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *frame, void *userd
     return _URC_NO_REASON;
 }
 
-static uintptr_t interrupted_at(const ucontext_t *context)
+static uintptr_t hold_interrupted_at(const ucontext_t *context)
 {
 #if defined(__x86_64__)
     return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
@@ -64,23 +65,23 @@ static uintptr_t interrupted_at(const ucontext_t *context)
 #endif
 }
 
-static void on_hold(int signal, siginfo_t *info, void *context)
+static void hold_on_hold(int signal, siginfo_t *info, void *context)
 {
     int saved = errno;
     struct worker *w = fault_this_worker();
     (void)signal, (void)info;
     if (w && load_acquire(&w->hold) == HOLD_ASKED) {
-        struct walk walk = { .engine = w->engine, .from = interrupted_at(context) };
-        (void)_Unwind_Backtrace(walk_frame, &walk);
+        struct walk walk = { .engine = w->engine, .from = hold_interrupted_at(context) };
+        (void)_Unwind_Backtrace(hold_walk_frame, &walk);
         uint32_t asked = HOLD_ASKED,
                  answer = walk.decided && walk.inside_handler ? HOLD_HELD : HOLD_REFUSED;
         /* release: what the worker did is the holder's to see; acquire: so is what the holder did,
          * behind the wait */
         if (atomic_compare_exchange_strong_explicit(&w->hold, &asked, answer, memory_order_acq_rel,
                                                     memory_order_relaxed)) {
-            futex_wake(&w->hold);
+            hold_futex_wake(&w->hold);
             while (load_acquire(&w->hold) == HOLD_HELD)
-                futex_wait(&w->hold, HOLD_HELD, NULL);
+                hold_futex_wait(&w->hold, HOLD_HELD, NULL);
         }
     }
     errno = saved;
@@ -88,7 +89,7 @@ static void on_hold(int signal, siginfo_t *info, void *context)
 
 void hold_install(void)
 {
-    struct sigaction action = { .sa_sigaction = on_hold,
+    struct sigaction action = { .sa_sigaction = hold_on_hold,
                                 .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
     sigfillset(&action.sa_mask);
     sigaction(HOLD_SIGNAL, &action, NULL);
@@ -105,9 +106,9 @@ int hold_begin(struct engine *e, struct worker *w, uint64_t timeout_ns)
         return -EAGAIN;
     }
     while (load_acquire(&w->hold) == HOLD_ASKED && (now = clock_now_ns()) < until)
-        futex_wait(&w->hold, HOLD_ASKED,
-                   &(struct timespec){ .tv_sec = (time_t)((until - now) / 1000000000),
-                                       .tv_nsec = (long)((until - now) % 1000000000) });
+        hold_futex_wait(&w->hold, HOLD_ASKED,
+                        &(struct timespec){ .tv_sec = (time_t)((until - now) / 1000000000),
+                                            .tv_nsec = (long)((until - now) % 1000000000) });
     uint32_t state = HOLD_ASKED;
     if (atomic_compare_exchange_strong_explicit(&w->hold, &state, HOLD_NONE, memory_order_acq_rel,
                                                 memory_order_acquire))
@@ -121,5 +122,5 @@ int hold_begin(struct engine *e, struct worker *w, uint64_t timeout_ns)
 void hold_end(struct worker *w)
 {
     store_release(&w->hold, HOLD_NONE);
-    futex_wake(&w->hold);
+    hold_futex_wake(&w->hold);
 }

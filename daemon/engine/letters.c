@@ -33,7 +33,7 @@ static struct segment_queue *letters_queue(const struct engine *e)
     return &e->segment.queues[e->segment.dead_letters];
 }
 
-static void describe(const struct letter *letter, struct engine_dead_letter *ret)
+static void letters_describe(const struct letter *letter, struct engine_dead_letter *ret)
 {
     const struct envelope *envelope = letter->envelope;
     uint64_t prefix = envelope->flags & ENVELOPE_CORRELATED && envelope->length >= 8 ? 8 : 0;
@@ -66,7 +66,7 @@ size_t engine_dead_letters_list(struct engine *e, uint64_t from, struct engine_d
             continue;
         *ret_more = found == n;
         if (!*ret_more)
-            describe(&letter, &rows[found++]);
+            letters_describe(&letter, &rows[found++]);
     }
     queue_unlock(queue);
     return found;
@@ -84,7 +84,7 @@ int engine_dead_letter_get(struct engine *e, uint64_t id, struct engine_dead_let
     uint64_t end = load_relaxed(&queue->len[active]);
     for (uint64_t at = 0; r < 0 && letter_at(base, at, end, &letter); at += letter.size)
         if (letter.header->id == id) {
-            describe(&letter, ret);
+            letters_describe(&letter, ret);
             memcpy(payload,
                    (const uint8_t *)envelope_payload(letter.envelope) + letter.envelope->length -
                        ret->size,
@@ -105,7 +105,7 @@ struct sweep {
     struct engine_dead_letters_done *done;
 };
 
-static bool is_chosen(const struct sweep *sweep, uint64_t id)
+static bool letters_is_chosen(const struct sweep *sweep, uint64_t id)
 {
     for (size_t i = 0; i < sweep->n; i++)
         if (sweep->ids[i] == id)
@@ -114,7 +114,7 @@ static bool is_chosen(const struct sweep *sweep, uint64_t id)
 }
 
 /* Into the control thread's outbox, as new.  False: it stays. */
-static bool replay(struct engine *e, const struct sweep *sweep, const struct letter *letter)
+static bool letters_replay(struct engine *e, const struct sweep *sweep, const struct letter *letter)
 {
     struct worker *w = e->control;
     actor_ref to = sweep->to ? sweep->to : letter->envelope->to;
@@ -141,7 +141,7 @@ static bool replay(struct engine *e, const struct sweep *sweep, const struct let
     return true;
 }
 
-static void sel_store(struct segment_queue *queue, unsigned active)
+static void letters_sel_store(struct segment_queue *queue, unsigned active)
 {
     store_release(&queue->sel, active ? SEL_ACTIVE : 0);
     crash_order();
@@ -154,11 +154,11 @@ void letters_redo(struct engine *e)
     const struct segment_commit *slot =
         segment_commit_valid(&e->segment.workers[e->segment.n_ids - 1]);
     if (slot->redo && slot->redo_how == COMMIT_LETTERS && !SEEDED(letters_redo))
-        sel_store(letters_queue(e), (unsigned)slot->redo - 1);
+        letters_sel_store(letters_queue(e), (unsigned)slot->redo - 1);
 }
 
 /* The whole pages of a buffer that is not the active one any more. */
-static void give_back(struct engine *e, unsigned buffer)
+static void letters_give_back(struct engine *e, unsigned buffer)
 {
     enum { PAGE = 4096 };
     uint64_t base =
@@ -171,7 +171,7 @@ static void give_back(struct engine *e, unsigned buffer)
         (void)madvise((void *)(uintptr_t)from, to - from, MADV_REMOVE);
 }
 
-static void sweep_run(struct engine *e, const struct sweep *sweep)
+static void letters_sweep_run(struct engine *e, const struct sweep *sweep)
 {
     struct worker *w = e->control;
     struct segment_queue *queue = letters_queue(e);
@@ -183,7 +183,8 @@ static void sweep_run(struct engine *e, const struct sweep *sweep)
     uint8_t *to = segment_window(&e->segment, e->segment.dead_letters, active ^ 1);
     uint64_t end = load_relaxed(&queue->len[active]);
     for (uint64_t at = 0; letter_at(from, at, end, &letter); at += letter.size) {
-        if (is_chosen(sweep, letter.header->id) && (!sweep->replay || replay(e, sweep, &letter))) {
+        if (letters_is_chosen(sweep, letter.header->id) &&
+            (!sweep->replay || letters_replay(e, sweep, &letter))) {
             sweep->done->done++;
             continue;
         }
@@ -194,15 +195,15 @@ static void sweep_run(struct engine *e, const struct sweep *sweep)
     crash_order();
     INJECT(OUTBOX);
     if (SEEDED(letters_first))
-        sel_store(queue, active ^ 1);
+        letters_sel_store(queue, active ^ 1);
     commit_flip(w, 0, 0, 0, w->out, (active ^ 1) + 1, COMMIT_LETTERS); /* DL1 */
     INJECT(OUTBOX);
-    sel_store(queue, active ^ 1);
+    letters_sel_store(queue, active ^ 1);
     queue_unlock(queue);
     flush_from(w, 1);
     commit_flip(w, 0, 0, 0, 0, 0, 0);
     outbox_reset(w);
-    give_back(e, active);
+    letters_give_back(e, active);
     stat_add(w, sweep->replay ? STAT_dead_letters_replayed : STAT_dead_letters_purged,
              sweep->done->done);
     stat_add(w, STAT_messages_sent, w->n_logged);
@@ -213,12 +214,13 @@ void engine_dead_letters_purge(struct engine *e, const uint64_t *ids, size_t n,
                                struct engine_dead_letters_done *ret_done)
 {
     *ret_done = (struct engine_dead_letters_done){ 0 };
-    sweep_run(e, &(struct sweep){ .ids = ids, .n = n, .done = ret_done });
+    letters_sweep_run(e, &(struct sweep){ .ids = ids, .n = n, .done = ret_done });
 }
 
 void engine_dead_letters_replay(struct engine *e, const uint64_t *ids, size_t n, actor_ref to,
                                 struct engine_dead_letters_done *ret_done)
 {
     *ret_done = (struct engine_dead_letters_done){ 0 };
-    sweep_run(e, &(struct sweep){ .ids = ids, .n = n, .replay = true, .to = to, .done = ret_done });
+    letters_sweep_run(
+        e, &(struct sweep){ .ids = ids, .n = n, .replay = true, .to = to, .done = ret_done });
 }

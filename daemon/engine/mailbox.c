@@ -40,12 +40,13 @@ static void mailbox_attach(struct worker *w, uint32_t mailbox, uint32_t id,
     commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
 }
 
-static uint64_t count_records(const uint8_t *batch, uint64_t cursor, uint64_t tail, uint64_t wrap)
+static uint64_t mailbox_count_records(const uint8_t *batch, uint64_t cursor, uint64_t tail,
+                                      uint64_t wrap)
 {
     uint64_t n = 0;
     for (uint64_t end = wrap ? wrap : tail; cursor < end; n++)
         cursor += envelope_record_size((const struct envelope *)(batch + cursor));
-    return wrap ? n + count_records(batch, 0, tail, 0) : n;
+    return wrap ? n + mailbox_count_records(batch, 0, tail, 0) : n;
 }
 
 static void mailbox_detach(struct worker *w, struct segment_queue *queue, uint32_t id, bool done)
@@ -111,7 +112,8 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
     mailbox_attach(w, id, id, queue);
     overflow_attached(w, id, gulped);
     if (stolen)
-        stat_add(w, STAT_messages_stolen, count_records(w->batch, w->cursor, w->tail, w->wrap));
+        stat_add(w, STAT_messages_stolen,
+                 mailbox_count_records(w->batch, w->cursor, w->tail, w->wrap));
     uint64_t appended = load_relaxed(&w->stats->value[STAT_tail_appends]);
     uint64_t n = turn_run_batch(w, limit);
     run->n += n;

@@ -42,7 +42,7 @@ void memory_copy_places(struct engine *e, const struct engine_config *config)
     e->config.distances = config->distances ? e->distances : NULL;
 }
 
-static void bind(struct engine *e, uint32_t id, void *address, uint64_t bytes)
+static void memory_bind(struct engine *e, uint32_t id, void *address, uint64_t bytes)
 {
     if (!e->config.bind_memory || id >= e->segment.workers_max)
         return;
@@ -58,17 +58,17 @@ void memory_bind_segment(struct engine *e)
     /* both buffers lie together, and so do a worker's queues */
     uint64_t queue_bytes = 2 * s->header->window_bytes;
     for (uint32_t id = 0; id < s->workers_max; id++) {
-        bind(e, id, segment_window(s, id * s->queues_per_worker, 0),
-             s->queues_per_worker * queue_bytes);
-        bind(e, id, segment_window(s, s->pinned_first + id, 0), queue_bytes);
-        bind(e, id, segment_window(s, segment_urgent_queue(s, id * s->queues_per_worker), 0),
-             s->queues_per_worker * queue_bytes);
-        bind(e, id, segment_window(s, segment_urgent_queue(s, s->pinned_first + id), 0),
-             queue_bytes);
-        bind(e, id, segment_window(s, segment_urgent_queue(s, s->aside_first + id), 0),
-             queue_bytes);
-        bind(e, id, segment_window(s, s->aside_first + id, 0), queue_bytes);
-        bind(e, id, segment_outbox(s, id), s->header->outbox_bytes);
+        memory_bind(e, id, segment_window(s, id * s->queues_per_worker, 0),
+                    s->queues_per_worker * queue_bytes);
+        memory_bind(e, id, segment_window(s, s->pinned_first + id, 0), queue_bytes);
+        memory_bind(e, id, segment_window(s, segment_urgent_queue(s, id * s->queues_per_worker), 0),
+                    s->queues_per_worker * queue_bytes);
+        memory_bind(e, id, segment_window(s, segment_urgent_queue(s, s->pinned_first + id), 0),
+                    queue_bytes);
+        memory_bind(e, id, segment_window(s, segment_urgent_queue(s, s->aside_first + id), 0),
+                    queue_bytes);
+        memory_bind(e, id, segment_window(s, s->aside_first + id, 0), queue_bytes);
+        memory_bind(e, id, segment_outbox(s, id), s->header->outbox_bytes);
     }
 }
 
@@ -77,7 +77,7 @@ void *memory_alloc(struct engine *e, uint32_t id, uint64_t bytes)
     void *address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (address == MAP_FAILED)
         return NULL;
-    bind(e, id, address, bytes);
+    memory_bind(e, id, address, bytes);
     return address;
 }
 

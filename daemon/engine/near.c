@@ -21,7 +21,7 @@ void near_close(struct engine *e)
     e->searching = NULL;
 }
 
-static int node_of(const struct engine *e, uint32_t worker)
+static int near_node_of(const struct engine *e, uint32_t worker)
 {
     return e->config.nodes ? e->config.nodes[worker] : -1;
 }
@@ -32,14 +32,14 @@ enum engine_distance near_distance(const struct engine *e, uint32_t from, uint32
     if (from == to)
         return DISTANCE_SELF;
     if (!e->config.distances)
-        return node_of(e, from) == node_of(e, to) ? DISTANCE_NODE : DISTANCE_MACHINE;
+        return near_node_of(e, from) == near_node_of(e, to) ? DISTANCE_NODE : DISTANCE_MACHINE;
     uint8_t distance = e->config.distances[(size_t)from * room + to];
     return distance == DISTANCE_SELF ? DISTANCE_CORE
            : distance < DISTANCE_N   ? (enum engine_distance)distance
                                      : DISTANCE_MACHINE;
 }
 
-static void list_build(struct engine *e, uint32_t id)
+static void near_list_build(struct engine *e, uint32_t id)
 {
     struct near *near = e->workers[id]->near;
     uint16_t n = 0;
@@ -58,10 +58,10 @@ void near_build(struct engine *e)
     uint32_t n_nodes = 0;
     for (uint32_t id = 0; id < engine_workers(e); id++) {
         uint32_t same = 0;
-        while (same < id && node_of(e, same) != node_of(e, id))
+        while (same < id && near_node_of(e, same) != near_node_of(e, id))
             same++;
         store_relaxed(&e->workers[id]->near->node,
                       same < id ? load_relaxed(&e->workers[same]->near->node) : n_nodes++);
-        list_build(e, id);
+        near_list_build(e, id);
     }
 }

@@ -51,7 +51,7 @@ void outbox_reset(struct worker *w)
 }
 
 /* A handler that sends a lot at once to ever changing receivers. */
-static void runs_grow(struct worker *w)
+static void outbox_runs_grow(struct worker *w)
 {
     struct outbox_link *runs = realloc(w->runs, 2ul * w->runs_capacity * sizeof(*runs));
     /* 12 bytes a run of at least 32: no more than half of the outbox's own size, which was
@@ -80,7 +80,7 @@ void outbox_group(struct worker *w, uint64_t out)
         uint32_t destination = header->destination;
         assert(destination <= w->engine->segment.dead_letters);
         if (unlikely(n_runs == w->runs_capacity))
-            runs_grow(w);
+            outbox_runs_grow(w);
         at += sizeof(*header);
         w->runs[n_runs] =
             (struct outbox_link){ .at = (uint32_t)(at >> 3), .bytes = (uint32_t)(bytes >> 3) };

@@ -43,7 +43,8 @@ void overflow_set_policy(struct engine *e, uint32_t type, enum engine_overflow p
 
 /* Of the receiver's type; who does not live has none. From the segment: a type's private half may
  * be on its way out. */
-static enum engine_overflow policy_of(const struct engine *e, actor_ref to, uint32_t destination)
+static enum engine_overflow overflow_policy_of(const struct engine *e, actor_ref to,
+                                               uint32_t destination)
 {
     uint64_t key = load_relaxed(&e->actors[actor_ref_slot(to)].key);
     if (actor_key_generation(key) != actor_ref_generation(to) ||
@@ -53,7 +54,7 @@ static enum engine_overflow policy_of(const struct engine *e, actor_ref to, uint
         &e->segment.actor_types[actor_key_type(key)].overflow);
 }
 
-static enum overflow_verdict refuse_full(struct worker *w)
+static enum overflow_verdict overflow_refuse_full(struct worker *w)
 {
     stat_add(w, STAT_refused_full, 1);
     return OVERFLOW_REFUSE;
@@ -65,7 +66,7 @@ enum overflow_verdict overflow_decide(struct worker *w, actor_ref to, uint16_t m
     struct engine *e = w->engine;
     /* nobody's wish to stop an actor is dropped in silence */
     bool droppable = message_type >= MESSAGE_TYPE_FIRST_USER;
-    switch (policy_of(e, to, destination)) {
+    switch (overflow_policy_of(e, to, destination)) {
     case OVERFLOW_POLICY_DROP_OLDEST:
         if (queue_backlog_bytes(&e->segment.queues[destination]) <=
             2 * e->segment.header->limit_bytes)
@@ -73,13 +74,13 @@ enum overflow_verdict overflow_decide(struct worker *w, actor_ref to, uint16_t m
         __attribute__((fallthrough));
     case OVERFLOW_POLICY_DROP_NEWEST:
         if (!droppable)
-            return refuse_full(w);
+            return overflow_refuse_full(w);
         stat_add(w, STAT_dropped_newest, 1);
         return OVERFLOW_DROP;
     case OVERFLOW_POLICY_STALL:
         return OVERFLOW_STALL;
     default:
-        return refuse_full(w);
+        return overflow_refuse_full(w);
     }
 }
 
@@ -91,7 +92,7 @@ int overflow_send(struct worker *w, actor_ref to, uint16_t message_type, uint32_
     case OVERFLOW_DROP:
         return 0;
     case OVERFLOW_STALL:
-        (void)refuse_full(w); /* a handler cannot wait */
+        (void)overflow_refuse_full(w); /* a handler cannot wait */
         break;
     case OVERFLOW_REFUSE:
         break;
@@ -134,11 +135,12 @@ void overflow_unstall(struct worker *w, uint32_t queue)
     }
 }
 
-static bool may_drop(const struct engine *e, const struct envelope *envelope, uint32_t queue)
+static bool overflow_may_drop(const struct engine *e, const struct envelope *envelope,
+                              uint32_t queue)
 {
     return (envelope->flags & ENVELOPE_DROPPED) ||
            (envelope->type >= MESSAGE_TYPE_FIRST_USER &&
-            policy_of(e, envelope->to, queue) == OVERFLOW_POLICY_DROP_OLDEST);
+            overflow_policy_of(e, envelope->to, queue) == OVERFLOW_POLICY_DROP_OLDEST);
 }
 
 void overflow_mark_oldest(struct worker *w, uint32_t queue)
@@ -148,7 +150,7 @@ void overflow_mark_oldest(struct worker *w, uint32_t queue)
     for (uint64_t at = 0; at < w->tail && dropped < excess; at += size) {
         struct envelope *envelope = (struct envelope *)(w->batch + at);
         size = envelope_record_size(envelope);
-        if (!may_drop(e, envelope, queue))
+        if (!overflow_may_drop(e, envelope, queue))
             continue;
         envelope->flags |= ENVELOPE_DROPPED;
         dropped += size;

@@ -11,12 +11,12 @@
 
 enum { THREAD_NONE, THREAD_BEGINS, THREAD_RUNS }; /* detached.has_thread */
 
-static struct worker *slot_worker(struct engine *e, uint32_t slot)
+static struct worker *own_thread_slot_worker(struct engine *e, uint32_t slot)
 {
     return e->workers[e->segment.workers_max + slot];
 }
 
-static void slot_wake(struct detached *slot)
+static void own_thread_slot_wake(struct detached *slot)
 {
     if (atomic_exchange_explicit(&slot->asleep, 0, memory_order_seq_cst))
         (void)syscall(SYS_futex, &slot->asleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
@@ -24,7 +24,7 @@ static void slot_wake(struct detached *slot)
 
 /* One thread a slot: engine_start may look at a slot that a worker, started just before, has taken
  * and is starting. */
-static int slot_start(struct engine *e, uint32_t index)
+static int own_thread_slot_start(struct engine *e, uint32_t index)
 {
     struct detached *slot = &e->detached[index];
     uint32_t none = THREAD_NONE;
@@ -32,7 +32,7 @@ static int slot_start(struct engine *e, uint32_t index)
     if (!atomic_compare_exchange_strong_explicit(&slot->has_thread, &none, THREAD_BEGINS,
                                                  memory_order_relaxed, memory_order_relaxed))
         return 0;
-    struct worker *w = slot_worker(e, index);
+    struct worker *w = own_thread_slot_worker(e, index);
     int r = -pthread_create(&w->thread, NULL, e->own_thread_main, w);
     /* read (acquire) by own_thread_join_all: the handle stands */
     store_release(&slot->has_thread, r == 0 ? THREAD_RUNS : THREAD_NONE);
@@ -51,7 +51,7 @@ int own_thread_take(struct worker *w, uint32_t type, uint32_t *ret_queue)
         full_barrier_after_exchange();
         int r = load_relaxed(&e->spawnable[type]) ? 0 : -ENOENT;
         if (r == 0 && e->started)
-            r = slot_start(e, index);
+            r = own_thread_slot_start(e, index);
         if (r < 0) {
             own_thread_give_back(e, index);
             return r;
@@ -85,7 +85,7 @@ void own_thread_signal(struct engine *e, struct worker *me, uint32_t id, uint32_
     struct detached *slot = &e->detached[id - e->segment.workers_max];
     if (load_relaxed(&slot->asleep)) {
         stat_add(me, STAT_wakeups_sent, 1);
-        slot_wake(slot);
+        own_thread_slot_wake(slot);
     }
 }
 
@@ -95,7 +95,7 @@ int own_thread_start_all(struct engine *e)
     for (uint32_t index = 0; r == 0 && index < e->segment.detached_max; index++)
         if (load_relaxed(&e->detached[index].taken) ||
             urgent_mailbox_has_work(e, e->segment.detached_first + index))
-            r = slot_start(e, index);
+            r = own_thread_slot_start(e, index);
     return r;
 }
 
@@ -110,8 +110,8 @@ void own_thread_join_all(struct engine *e)
             if (load_acquire(&slot->has_thread) != THREAD_RUNS)
                 continue;
             found = true;
-            slot_wake(slot);
-            pthread_join(slot_worker(e, index)->thread, NULL);
+            own_thread_slot_wake(slot);
+            pthread_join(own_thread_slot_worker(e, index)->thread, NULL);
             store_relaxed(&slot->has_thread, THREAD_NONE);
         }
     } while (found);

@@ -11,7 +11,7 @@
 #include "daemon/engine/owner.h"
 
 /* N2 */
-static void slot_sleep(struct worker *w, struct detached *slot, uint32_t queue)
+static void own_thread_main_slot_sleep(struct worker *w, struct detached *slot, uint32_t queue)
 {
     struct engine *e = w->engine;
     (void)atomic_exchange_explicit(&slot->asleep, 1, memory_order_seq_cst);
@@ -50,7 +50,7 @@ void *own_thread_main(void *argument)
                 mailbox_run(w, queue, false);
             store_release(&w->busy, 0);
         } else {
-            slot_sleep(w, slot, queue);
+            own_thread_main_slot_sleep(w, slot, queue);
         }
         if (slot->ended) {
             slot->ended = false;

@@ -11,7 +11,7 @@
 #include "daemon/engine/wake.h"
 
 /* Whoever claimed our sleepers bit may have counted us as a searcher, with a hint whom to visit. */
-static void take_token(struct worker *w)
+static void park_take_token(struct worker *w)
 {
     if (!atomic_exchange_explicit(&w->given, 0, memory_order_acquire))
         return;
@@ -24,7 +24,7 @@ enum look { LOOK_STAY_AWAKE, LOOK_SLEEP };
 
 /* The last look, behind the sleepers bit. LOOK_SLEEP also when somebody has claimed the bit: his
  * wake-up ends the sleep at once. */
-static enum look last_look(struct worker *w)
+static enum look park_last_look(struct worker *w)
 {
     struct engine *e = w->engine;
     /* [PARK_OWN, CMN_PARK], [PARK_PAUSE]; a searcher stays one [PARK_DEBT] */
@@ -53,7 +53,7 @@ static enum look last_look(struct worker *w)
 /* Until a token comes, or there is something to do or the limit is reached, and the bit could be
  * claimed back. Never leaves with a token under way: its sender has perhaps counted us as a
  * searcher. */
-static enum park_end sleep_until_woken(struct worker *w, uint64_t limit_ns)
+static enum park_end park_sleep_until_woken(struct worker *w, uint64_t limit_ns)
 {
     struct engine *e = w->engine;
     uint64_t until = limit_ns ? clock_now_ns() + limit_ns : WITHOUT_LIMIT;
@@ -84,11 +84,11 @@ enum park_end park_sleep(struct worker *w, uint64_t limit_ns)
     uint64_t bit = UINT64_C(1) << (w->id % 64);
     atomic_fetch_or_explicit(&e->sleepers[w->id / 64], bit, memory_order_seq_cst);
     full_barrier_after_exchange(); /* [FLAG_LOOK] */
-    if (last_look(w) == LOOK_SLEEP) {
+    if (park_last_look(w) == LOOK_SLEEP) {
         stat_add(w, STAT_parks, 1);
-        end = sleep_until_woken(w, limit_ns);
+        end = park_sleep_until_woken(w, limit_ns);
         if (end == PARK_WOKEN) {
-            take_token(w);
+            park_take_token(w);
             stat_add(w, STAT_wakeups_received, 1);
             if (mask_is_empty(w) && !w->searcher && !w->stalled)
                 stat_add(w, STAT_wakeups_spurious, 1);

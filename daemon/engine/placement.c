@@ -6,21 +6,21 @@
 #include "daemon/engine/own_thread.h"
 #include "daemon/engine/wake.h"
 
-static bool is_near(struct engine *e, uint32_t a, uint32_t b)
+static bool placement_is_near(struct engine *e, uint32_t a, uint32_t b)
 {
     return load_relaxed(&e->workers[a]->node) == load_relaxed(&e->workers[b]->node);
 }
 
 /* M3: number `turn` of the workers that run and share the absent one's node, or of all. */
-static uint32_t substitute(struct engine *e, uint32_t absent, uint32_t turn, uint32_t n)
+static uint32_t placement_substitute(struct engine *e, uint32_t absent, uint32_t turn, uint32_t n)
 {
     uint32_t near = 0;
     for (uint32_t id = 0; id < n; id++)
-        near += is_near(e, absent, id);
+        near += placement_is_near(e, absent, id);
     if (near == 0)
         return turn % n;
     uint32_t skip = turn % near, id = 0;
-    while (!is_near(e, absent, id) || skip-- > 0)
+    while (!placement_is_near(e, absent, id) || skip-- > 0)
         id++;
     return id;
 }
@@ -37,7 +37,7 @@ uint32_t placement_home(struct engine *e, uint32_t source, uint32_t n)
     case QUEUE_DETACHED:
         return s->workers_max + index;
     default:
-        return index < n ? index : substitute(e, index, source, n);
+        return index < n ? index : placement_substitute(e, index, source, n);
     }
 }
 
@@ -56,7 +56,7 @@ void placement_init(struct engine *e)
 /* ---- new actors ---- */
 
 /* Round robin over the workers first, then over the queues of each. */
-static uint32_t choose_spread(struct worker *w)
+static uint32_t placement_choose_spread(struct worker *w)
 {
     uint32_t n = engine_workers(w->engine), k = w->engine->segment.queues_per_worker;
     uint32_t worker = w->spread_worker < n ? w->spread_worker : 0, queue = w->spread_queue;
@@ -70,7 +70,7 @@ static uint32_t choose_spread(struct worker *w)
 
 /* The spawner's own queue; of a worker that has gone, the ones who took it over have queues of
  * their own (M2). */
-static uint32_t choose_near(struct worker *w)
+static uint32_t placement_choose_near(struct worker *w)
 {
     const struct segment *s = &w->engine->segment;
     uint32_t index;
@@ -78,11 +78,11 @@ static uint32_t choose_near(struct worker *w)
     if (likely(w->queue < engine_workers(w->engine) * s->queues_per_worker))
         return w->queue;
     if (w->queue == NO_QUEUE)
-        return choose_spread(w);
+        return placement_choose_spread(w);
     switch (segment_queue_range(s, w->queue, &index)) {
     case QUEUE_DETACHED: /* that thread is for one actor */
     case QUEUE_ASIDE:    /* its actor may go back to its own queue */
-        return choose_spread(w);
+        return placement_choose_spread(w);
     case QUEUE_FOLLOW:
         return w->queue;
     default:
@@ -93,7 +93,7 @@ static uint32_t choose_near(struct worker *w)
     }
 }
 
-static int choose_on_node(struct worker *w, uint32_t node, uint32_t *ret_queue)
+static int placement_choose_on_node(struct worker *w, uint32_t node, uint32_t *ret_queue)
 {
     struct engine *e = w->engine;
     uint32_t n = engine_workers(e), k = e->segment.queues_per_worker, there = 0;
@@ -109,7 +109,7 @@ static int choose_on_node(struct worker *w, uint32_t node, uint32_t *ret_queue)
     return 0;
 }
 
-static int choose_pinned(struct worker *w, uint32_t worker, uint32_t *ret_queue)
+static int placement_choose_pinned(struct worker *w, uint32_t worker, uint32_t *ret_queue)
 {
     uint32_t n = engine_workers(w->engine);
     if (worker == ENGINE_ANYWHERE)
@@ -121,7 +121,7 @@ static int choose_pinned(struct worker *w, uint32_t worker, uint32_t *ret_queue)
 }
 
 /* One writer a count: an actor may begin with one worker and end with another. */
-static void live_add(struct worker *w, uint32_t queue, int32_t n)
+static void placement_live_add(struct worker *w, uint32_t queue, int32_t n)
 {
     store_relaxed(&w->queue_live[queue], load_relaxed(&w->queue_live[queue]) + n);
 }
@@ -140,16 +140,16 @@ int placement_choose(struct worker *w, uint32_t type, enum engine_placement plac
     int r = 0;
     switch (placement) {
     case PLACE_SPREAD:
-        *ret_queue = choose_spread(w);
+        *ret_queue = placement_choose_spread(w);
         break;
     case PLACE_NEAR:
-        *ret_queue = choose_near(w);
+        *ret_queue = placement_choose_near(w);
         break;
     case PLACE_NODE:
-        r = choose_on_node(w, place, ret_queue);
+        r = placement_choose_on_node(w, place, ret_queue);
         break;
     case PLACE_PINNED:
-        r = choose_pinned(w, place, ret_queue);
+        r = placement_choose_pinned(w, place, ret_queue);
         break;
     case PLACE_FOLLOW:
         *ret_queue = w->engine->segment.follow_first + w->spawn_next++ % ODEON_FOLLOW_QUEUES;
@@ -162,21 +162,21 @@ int placement_choose(struct worker *w, uint32_t type, enum engine_placement plac
         break;
     }
     if (r == 0)
-        live_add(w, *ret_queue, 1);
+        placement_live_add(w, *ret_queue, 1);
     return r;
 }
 
 void placement_undo(struct worker *w, uint32_t queue)
 {
     struct engine *e = w->engine;
-    live_add(w, queue, -1);
+    placement_live_add(w, queue, -1);
     if (queue >= e->segment.detached_first)
         own_thread_give_back(e, queue - e->segment.detached_first);
 }
 
 void placement_actor_found(struct engine *e, uint32_t queue, uint32_t type)
 {
-    live_add(e->control, queue, 1);
+    placement_live_add(e->control, queue, 1);
     if (queue >= e->segment.detached_first)
         store_relaxed(&e->detached[queue - e->segment.detached_first].taken, type);
 }
@@ -184,7 +184,7 @@ void placement_actor_found(struct engine *e, uint32_t queue, uint32_t type)
 void placement_actor_ended(struct worker *w, uint32_t queue)
 {
     struct engine *e = w->engine;
-    live_add(w, queue, -1);
+    placement_live_add(w, queue, -1);
     if (queue >= e->segment.detached_first)
         own_thread_ended(w, queue - e->segment.detached_first);
 }

@@ -30,7 +30,7 @@ enum {
     DIRECT_BYTES = 1024,
 };
 
-static uint64_t published_tail(struct port *port)
+static uint64_t port_published_tail(struct port *port)
 {
     CLIENT_LOAD(WORD, &port->client_words->submission_tail);
     return load_acquire(&port->client_words->submission_tail); /* P2 */
@@ -53,7 +53,7 @@ static bool port_has_work(struct engine *e, uint32_t id)
     if (load_relaxed(&port->executor_words->backlog) &&
         load_relaxed(&port->client_words->delivery_head) != load_relaxed(&port->delivery_head))
         return true;
-    return !waits && published_tail(port) != load_relaxed(&e->segment.ports[id].pcur) &&
+    return !waits && port_published_tail(port) != load_relaxed(&e->segment.ports[id].pcur) &&
            !load_relaxed(&e->ports_stopped);
 }
 
@@ -61,16 +61,16 @@ bool port_is_drained(struct engine *e, uint32_t id)
 {
     struct port *port = &e->ports[id];
     return load_acquire(&port->state) != PORT_OPEN ||
-           published_tail(port) == load_relaxed(&e->segment.ports[id].pcur);
+           port_published_tail(port) == load_relaxed(&e->segment.ports[id].pcur);
 }
 
-static const uint8_t *record_at(const struct port *port, uint64_t cursor)
+static const uint8_t *port_record_at(const struct port *port, uint64_t cursor)
 {
     return port->submission + (cursor & (port->submission_bytes - 1));
 }
 
 /* R1: three loads of a header that its writer may change meanwhile. */
-static struct envelope header_fetch(const uint8_t *at)
+static struct envelope port_header_fetch(const uint8_t *at)
 {
     const volatile uint64_t *words = (const volatile uint64_t *)at;
     union {
@@ -84,8 +84,8 @@ static struct envelope header_fetch(const uint8_t *at)
     return copy.envelope;
 }
 
-static enum port_broken header_check(const struct engine *e, const struct envelope *h,
-                                     uint64_t available)
+static enum port_broken port_header_check(const struct engine *e, const struct envelope *h,
+                                          uint64_t available)
 {
     if (h->type == MESSAGE_TYPE_NONE)
         return PORT_BROKEN_HEADER;
@@ -104,10 +104,11 @@ uint64_t port_count_published(struct engine *e, uint32_t id)
     struct port *port = &e->ports[id];
     if (load_acquire(&port->state) != PORT_OPEN)
         return 0;
-    uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = published_tail(port), n = 0;
+    uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = port_published_tail(port),
+             n = 0;
     while (tail - head <= port->submission_bytes && head != tail) {
-        struct envelope h = header_fetch(record_at(port, head));
-        if (header_check(e, &h, tail - head) != PORT_OK)
+        struct envelope h = port_header_fetch(port_record_at(port, head));
+        if (port_header_check(e, &h, tail - head) != PORT_OK)
             break;
         head += envelope_record_size(&h);
         n++;
@@ -116,7 +117,7 @@ uint64_t port_count_published(struct engine *e, uint32_t id)
 }
 
 /* Nothing else is looked at of a record that is refused. */
-static uint64_t correlation_fetch(const uint8_t *at, const struct envelope *h)
+static uint64_t port_correlation_fetch(const uint8_t *at, const struct envelope *h)
 {
     if (!(h->flags & ENVELOPE_CORRELATED) || h->length < 8)
         return 0;
@@ -124,10 +125,10 @@ static uint64_t correlation_fetch(const uint8_t *at, const struct envelope *h)
     return ((const volatile uint64_t *)at)[3];
 }
 
-static void refuse(struct worker *w, uint32_t id, const uint8_t *at, const struct envelope *h,
-                   enum envelope_reason reason)
+static void port_refuse(struct worker *w, uint32_t id, const uint8_t *at, const struct envelope *h,
+                        enum envelope_reason reason)
 {
-    struct refusal refusal = { .correlation = correlation_fetch(at, h),
+    struct refusal refusal = { .correlation = port_correlation_fetch(at, h),
                                .to = h->to,
                                .type = h->type,
                                .reason = (uint16_t)reason };
@@ -142,8 +143,8 @@ static void refuse(struct worker *w, uint32_t id, const uint8_t *at, const struc
 }
 
 /* Why a record cannot go to its receiver. */
-static enum envelope_reason route_reason(const struct engine *e, const struct port *port,
-                                         const struct envelope *h, uint64_t key)
+static enum envelope_reason port_route_reason(const struct engine *e, const struct port *port,
+                                              const struct envelope *h, uint64_t key)
 {
     bool built_in = h->type >= MESSAGE_TYPE_POISON_DELETE &&
                     h->type <= MESSAGE_TYPE_POISON_FINISHED && !port->may_not_stop;
@@ -157,8 +158,8 @@ static enum envelope_reason route_reason(const struct engine *e, const struct po
 }
 
 /* A record's copy as its receiver gets it; `h` is its header as it was checked. */
-static void record_copy(const struct engine *e, uint32_t id, const uint8_t *at,
-                        const struct envelope *h, struct envelope *out)
+static void port_record_copy(const struct engine *e, uint32_t id, const uint8_t *at,
+                             const struct envelope *h, struct envelope *out)
 {
     *out = *h;
     out->from = e->segment.ports[id].ref;    /* E3 */
@@ -171,18 +172,18 @@ static void record_copy(const struct engine *e, uint32_t id, const uint8_t *at,
 /* One record from the ring into the outbox, unless its receiver's queue is full and it waits here:
  * then there is no more of the batch. What its receiver makes of it is found out when it is run.
  * `h`: the copy of its header. */
-static inline enum port_broken route(struct worker *w, uint32_t id, struct port *port,
-                                     const struct envelope *h)
+static inline enum port_broken port_route(struct worker *w, uint32_t id, struct port *port,
+                                          const struct envelope *h)
 {
     struct engine *e = w->engine;
-    const uint8_t *at = record_at(port, w->cursor);
-    enum port_broken why = header_check(e, h, w->tail - w->cursor);
+    const uint8_t *at = port_record_at(port, w->cursor);
+    enum port_broken why = port_header_check(e, h, w->tail - w->cursor);
     if (why != PORT_OK)
         return why;
     uint64_t size = envelope_record_size(h);
     uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h->to)].key);
     uint32_t destination = actor_key_destination(key);
-    enum envelope_reason reason = route_reason(e, port, h, key);
+    enum envelope_reason reason = port_route_reason(e, port, h, key);
     bool urgent = unlikely(h->flags & ENVELOPE_URGENT) && reason == REASON_NONE;
     if (urgent)
         destination = segment_urgent_queue(&e->segment, destination);
@@ -205,10 +206,10 @@ static inline enum port_broken route(struct worker *w, uint32_t id, struct port 
     if (verdict == OVERFLOW_REFUSE)
         reason = REASON_QUEUE_FULL;
     if (reason != REASON_NONE) {
-        refuse(w, id, at, h, reason);
+        port_refuse(w, id, at, h, reason);
         return PORT_OK;
     }
-    record_copy(e, id, at, h, outbox_append(w, destination, size));
+    port_record_copy(e, id, at, h, outbox_append(w, destination, size));
     w->sent_urgent += urgent ? size : 0;
     return PORT_OK;
 }
@@ -223,7 +224,7 @@ static void port_commit(struct worker *w)
     outbox_reset(w);
 }
 
-static void wake_for_room(struct worker *w, struct port *port)
+static void port_wake_for_room(struct worker *w, struct port *port)
 {
     CLIENT_LOAD(WORD, &port->client_words->room_wait);
     uint32_t wait = load_relaxed(&port->client_words->room_wait);
@@ -236,28 +237,29 @@ static void wake_for_room(struct worker *w, struct port *port)
 }
 
 /* The visible head, and whoever waits for room. */
-static void publish_head(struct worker *w, struct port *port, uint64_t head)
+static void port_publish_head(struct worker *w, struct port *port, uint64_t head)
 {
     /* seq_cst: R2 for the client, and the barrier of P4 before looking at room_wait */
     atomic_exchange_explicit(&port->executor_words->submission_head, head, memory_order_seq_cst);
     full_barrier_after_exchange();
-    wake_for_room(w, port);
+    port_wake_for_room(w, port);
 }
 
 /* A single record (`h`: the copy of its header) whose receiver's queue is ours, idle and empty,
  * becomes that queue's batch at once, without outbox, lock and gulp: the queue, which the caller
  * then runs; -1: it takes the long way. Nothing of this port waits in the outbox: it is empty. */
-static int64_t take_directly(struct worker *w, uint32_t id, struct port *port,
-                             const struct envelope *h, uint64_t head, uint64_t tail)
+static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *port,
+                                  const struct envelope *h, uint64_t head, uint64_t tail)
 {
     struct engine *e = w->engine;
-    if (header_check(e, h, tail - head) != PORT_OK || envelope_record_size(h) != tail - head ||
+    if (port_header_check(e, h, tail - head) != PORT_OK || envelope_record_size(h) != tail - head ||
         (h->flags & ENVELOPE_URGENT && !SEEDED(urgent_direct)))
         /* an urgent one would be in the ordinary lane, and the next urgent one before it */
         return -1;
     uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h->to)].key);
     uint32_t destination = actor_key_destination(key);
-    if (route_reason(e, port, h, key) != REASON_NONE || destination >= e->segment.n_mailboxes ||
+    if (port_route_reason(e, port, h, key) != REASON_NONE ||
+        destination >= e->segment.n_mailboxes ||
         load_relaxed(&e->sources[destination].own) != own_idle(w->id) ||
         !owner_take(&e->sources[destination], w->id, w->id))
         return -1;
@@ -270,8 +272,8 @@ static int64_t take_directly(struct worker *w, uint32_t id, struct port *port,
             source_hand_back(e, w, destination);
         return -1;
     }
-    record_copy(e, id, record_at(port, head), h,
-                (struct envelope *)segment_window(&e->segment, destination, active ^ 1));
+    port_record_copy(e, id, port_record_at(port, head), h,
+                     (struct envelope *)segment_window(&e->segment, destination, active ^ 1));
     if (SEEDED(direct_early))
         queue_begin_batch(queue, tail - head);
     commit_direct(w, destination + 1, tail - head, id,
@@ -282,7 +284,7 @@ static int64_t take_directly(struct worker *w, uint32_t id, struct port *port,
     /* before the port is given back [DIRECT_LATE] */
     store_release(&e->segment.ports[id].pcur, tail);
     crash_order();
-    publish_head(w, port, tail);
+    port_publish_head(w, port, tail);
     port_rate_count(port, 1);
     stat_add(w, STAT_port_batches, 1);
     stat_add(w, STAT_port_messages, 1);
@@ -294,9 +296,9 @@ static int64_t take_directly(struct worker *w, uint32_t id, struct port *port,
 
 /* A batch of the submission ring: attach, route, commit, flush, detach, and only then the visible
  * head. `known`: the copy of the first header, if it has been fetched (R1). */
-static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
-                               const struct envelope *known, uint64_t head, uint64_t tail,
-                               uint64_t records)
+static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *port,
+                                    const struct envelope *known, uint64_t head, uint64_t tail,
+                                    uint64_t records)
 {
     struct segment_port *durable = &w->engine->segment.ports[id];
     enum port_broken why = PORT_OK;
@@ -306,12 +308,12 @@ static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
     w->source = segment_port_source(&w->engine->segment, id) + 1;
     commit_flip(w, w->source, head, tail, 0, 0, 0);
     if (SEEDED(head_early))
-        publish_head(w, port, tail);
+        port_publish_head(w, port, tail);
     while (w->cursor < w->tail && n < most && why == PORT_OK) {
         uint64_t at = w->cursor;
-        struct envelope h = likely(!known) ? header_fetch(record_at(port, at)) : *known;
+        struct envelope h = likely(!known) ? port_header_fetch(port_record_at(port, at)) : *known;
         known = NULL;
-        why = route(w, id, port, &h);
+        why = port_route(w, id, port, &h);
         n += w->cursor != at;
         if (w->out >= OUTBOX_FLUSH_BYTES)
             port_commit(w);
@@ -321,7 +323,7 @@ static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
     crash_order();
     w->source = 0;
     commit_flip(w, 0, 0, 0, 0, 0, 0);
-    publish_head(w, port, w->cursor);
+    port_publish_head(w, port, w->cursor);
     port_rate_count(port, n);
     stat_add(w, STAT_port_batches, 1);
     stat_add(w, STAT_port_messages, n);
@@ -333,7 +335,7 @@ static enum port_broken ingest(struct worker *w, uint32_t id, struct port *port,
 /* The end: nobody delivers to it behind the lock, its reference is dead. The owner word becomes
  * nobody's, and stays running: no worker looks again, and bits that are left are passed on to
  * nobody. */
-static void retire(struct worker *w, uint32_t id, struct port *port, enum port_broken why)
+static void port_retire(struct worker *w, uint32_t id, struct port *port, enum port_broken why)
 {
     struct engine *e = w->engine;
     struct segment_port *durable = &e->segment.ports[id];
@@ -360,7 +362,7 @@ static void retire(struct worker *w, uint32_t id, struct port *port, enum port_b
     events_push(e, ENGINE_EVENT_PORT_REMOVED, id, port->generation, why);
 }
 
-static void make_hot(struct worker *w, uint32_t id, struct port *port)
+static void port_make_hot(struct worker *w, uint32_t id, struct port *port)
 {
     uint64_t bit = UINT64_C(1) << (id % 64);
     store_relaxed(&port->idle_polls, 0);
@@ -372,7 +374,7 @@ static void make_hot(struct worker *w, uint32_t id, struct port *port)
 
 /* Who visits a port makes it cold, and its home finds out by the bell: nobody polls it in between
  * (R3). */
-static void release(struct worker *w, uint32_t id, uint32_t to, bool left)
+static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left)
 {
     struct engine *e = w->engine;
     if (unlikely(to != w->id)) {
@@ -402,7 +404,7 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     bool slow = load_acquire(&port->slow);
     /* before the tail: what a client published before it died is below it */
     bool closing = slow || load_acquire(&port->closing);
-    uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = published_tail(port);
+    uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = port_published_tail(port);
     /* a client that goes on publishing without its connection does not keep the port */
     if (closing && !port->closing_seen) {
         port->closing_seen = true;
@@ -418,29 +420,29 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
      *    its victim has gone cold since */
     if (likely(to == w->id) &&
         (load_relaxed(&port->executor_words->need_wakeup) == 0 || (tail != head && !stopped)))
-        make_hot(w, id, port);
+        port_make_hot(w, id, port);
     uint64_t records = why == PORT_OK && tail != head && !stopped ? port_rate_left(w, id) : 0;
     if (records > 0) {
         struct envelope h;
         bool known = may_run && !closing && tail - head <= DIRECT_BYTES;
         if (known) {
-            h = header_fetch(record_at(port, head));
-            queue = take_directly(w, id, port, &h, head, tail);
+            h = port_header_fetch(port_record_at(port, head));
+            queue = port_take_directly(w, id, port, &h, head, tail);
         }
         if (queue < 0)
-            why = ingest(w, id, port, known ? &h : NULL, head, tail, records);
+            why = port_ingest(w, id, port, known ? &h : NULL, head, tail, records);
         head = queue < 0 ? w->cursor : tail;
     }
     if (why != PORT_OK || (closing && head == tail)) {
-        retire(w, id, port, why == PORT_OK && slow ? PORT_BROKEN_SLOW : why);
+        port_retire(w, id, port, why == PORT_OK && slow ? PORT_BROKEN_SLOW : why);
         return -1;
     }
-    release(w, id, to,
-            !port_waits(port) && (closing || (head != published_tail(port) && !stopped)));
+    port_release(w, id, to,
+                 !port_waits(port) && (closing || (head != port_published_tail(port) && !stopped)));
     return queue;
 }
 
-static uint32_t idle_poll(struct port *port)
+static uint32_t port_idle_poll(struct port *port)
 {
     uint32_t polls = load_relaxed(&port->idle_polls) + 1;
     store_relaxed(&port->idle_polls, polls);
@@ -458,7 +460,7 @@ void port_poll_hot(struct worker *w)
                 w->hot[word] &= ~(UINT64_C(1) << (id % 64)); /* stolen: its new owner polls it */
             } else if (port_has_work(e, id)) {
                 ready_set(w->ready, engine_source_of_port(e, id));
-            } else if (idle_poll(port) > PORT_COLD_POLLS) {
+            } else if (port_idle_poll(port) > PORT_COLD_POLLS) {
                 store_relaxed(&port->idle_polls, 0);
                 store_relaxed(&port->executor_words->need_wakeup, 1);
                 full_barrier(); /* P4 */

@@ -43,8 +43,7 @@ bool port_make_cold(struct worker *w);
  * any time (R3), and looked at by whoever finds the ready bit. Control thread. */
 void port_have_it_ring(struct engine *engine, uint32_t id);
 /* A port of a busy worker, polled ones included, if that one is not away (set_aside.h, A9), taken
- * with
- * `busy` set before it; -1: none. */
+ * with `busy` set before it; -1: none. */
 int64_t port_steal_from(struct worker *thief, uint32_t victim);
 /* Serves ports whose owner has not come to a commit since the last look (K4). */
 void port_rescue(struct worker *w);

@@ -6,7 +6,7 @@
 #include "daemon/engine/events.h"
 #include "daemon/engine/wake.h"
 
-static uint64_t left(const struct port *port)
+static uint64_t port_rate_not_taken(const struct port *port)
 {
     int64_t n = (int64_t)(load_relaxed(&port->granted) - load_relaxed(&port->taken));
     return n > 0 ? (uint64_t)n : 0;
@@ -16,7 +16,7 @@ uint64_t port_rate_look(struct worker *w, uint32_t id)
 {
     struct engine *e = w->engine;
     struct port *port = &e->ports[id];
-    uint64_t n = left(port);
+    uint64_t n = port_rate_not_taken(port);
     if (n > 0) {
         if (unlikely(load_relaxed(&port->spent)))
             store_relaxed(&port->spent, 0);
@@ -26,7 +26,7 @@ uint64_t port_rate_look(struct worker *w, uint32_t id)
         return 0; /* the control thread knows */
     store_relaxed(&port->spent, 1);
     full_barrier(); /* [SPENT_RECHECK]; pairs with that of engine_port_grant */
-    n = left(port);
+    n = port_rate_not_taken(port);
     if (n > 0 || !load_relaxed(&port->rated)) {
         store_relaxed(&port->spent, 0);
         return n > 0 ? n : UINT64_MAX;
@@ -44,7 +44,7 @@ void port_rate_reset(struct port *port, bool rated)
     store_relaxed(&port->taken, 0);
 }
 
-static struct port *find(struct engine *e, uint32_t id, uint32_t generation)
+static struct port *port_rate_find(struct engine *e, uint32_t id, uint32_t generation)
 {
     struct port *port = id < ODEON_PORTS_MAX ? &e->ports[id] : NULL;
     return port && load_relaxed(&port->state) != PORT_FREE && port->generation == generation ? port
@@ -52,7 +52,7 @@ static struct port *find(struct engine *e, uint32_t id, uint32_t generation)
 }
 
 /* Behind what lets it go on: G2. */
-static void go_on(struct engine *e, struct port *port, uint32_t id)
+static void port_rate_go_on(struct engine *e, struct port *port, uint32_t id)
 {
     full_barrier(); /* [SPENT_RECHECK] */
     if (!atomic_exchange_explicit(&port->spent, 0, memory_order_seq_cst))
@@ -64,35 +64,35 @@ static void go_on(struct engine *e, struct port *port, uint32_t id)
 
 int engine_port_grant(struct engine *e, uint32_t id, uint32_t generation, uint64_t records)
 {
-    struct port *port = find(e, id, generation);
+    struct port *port = port_rate_find(e, id, generation);
     if (!port)
         return -ENOENT;
     store_relaxed(&port->granted, load_relaxed(&port->granted) + records);
-    go_on(e, port, id);
+    port_rate_go_on(e, port, id);
     return 0;
 }
 
 int engine_port_set_rated(struct engine *e, uint32_t id, uint32_t generation, bool rated)
 {
-    struct port *port = find(e, id, generation);
+    struct port *port = port_rate_find(e, id, generation);
     if (!port)
         return -ENOENT;
     if (rated && !load_relaxed(&port->rated))
         /* the runner may take some more meanwhile: it owes them */
         store_relaxed(&port->granted, load_relaxed(&port->taken));
     store_relaxed(&port->rated, rated);
-    go_on(e, port, id);
+    port_rate_go_on(e, port, id);
     return 0;
 }
 
 int engine_port_rate(struct engine *e, uint32_t id, uint32_t generation,
                      struct engine_port_rate *ret)
 {
-    const struct port *port = find(e, id, generation);
+    const struct port *port = port_rate_find(e, id, generation);
     if (!port)
         return -ENOENT;
     *ret = (struct engine_port_rate){ .taken = load_relaxed(&port->taken),
-                                      .left = left(port),
+                                      .left = port_rate_not_taken(port),
                                       .rated = load_relaxed(&port->rated) != 0,
                                       .spent = load_relaxed(&port->spent) != 0 };
     return 0;

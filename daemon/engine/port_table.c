@@ -16,7 +16,7 @@
 #include "daemon/engine/wake.h"
 
 /* A ring mapped twice in a row behind its page of words, so that no record wraps. */
-static int map_memory(int fd, uint64_t ring_bytes, void **ret_words, uint8_t **ret_ring)
+static int port_table_map_memory(int fd, uint64_t ring_bytes, void **ret_words, uint8_t **ret_ring)
 {
     uint8_t *base = mmap(NULL, PORT_RING_OFFSET + 2 * ring_bytes, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -35,7 +35,7 @@ static int map_memory(int fd, uint64_t ring_bytes, void **ret_words, uint8_t **r
     return 0;
 }
 
-static void unmap_memory(void *words, uint64_t ring_bytes)
+static void port_table_unmap_memory(void *words, uint64_t ring_bytes)
 {
     if (words)
         munmap(words, PORT_RING_OFFSET + 2 * ring_bytes);
@@ -58,12 +58,13 @@ static void port_reset(struct port *port)
 static int port_map(struct port *port, const struct engine_port_info *info)
 {
     void *words = NULL;
-    int r = map_memory(info->client_fd, info->submission_bytes, &words, &port->submission);
+    int r =
+        port_table_map_memory(info->client_fd, info->submission_bytes, &words, &port->submission);
     if (r < 0)
         return r;
     port->client_words = words;
     port->submission_bytes = info->submission_bytes;
-    r = map_memory(info->executor_fd, info->delivery_bytes, &words, &port->delivery);
+    r = port_table_map_memory(info->executor_fd, info->delivery_bytes, &words, &port->delivery);
     if (r < 0)
         return r;
     port->executor_words = words;
@@ -78,8 +79,8 @@ static int port_map(struct port *port, const struct engine_port_info *info)
 
 static void port_unmap(struct port *port)
 {
-    unmap_memory(port->client_words, port->submission_bytes);
-    unmap_memory(port->executor_words, port->delivery_bytes);
+    port_table_unmap_memory(port->client_words, port->submission_bytes);
+    port_table_unmap_memory(port->executor_words, port->delivery_bytes);
     if (port->doorbell_fd >= 0)
         close(port->doorbell_fd);
     if (port->pipe_fd >= 0)
@@ -90,7 +91,7 @@ static void port_unmap(struct port *port)
 }
 
 /* The durable entry of a new port: everything before the generation, which makes it valid. */
-static void durable_make(struct engine *e, uint32_t id)
+static void port_table_durable_make(struct engine *e, uint32_t id)
 {
     const struct port *port = &e->ports[id];
     struct segment_port *durable = &e->segment.ports[id];
@@ -115,7 +116,8 @@ static void durable_make(struct engine *e, uint32_t id)
     store_release(&durable->generation, port->generation);
 }
 
-static bool durable_matches(const struct segment_port *durable, const struct engine_port_info *info)
+static bool port_table_durable_matches(const struct segment_port *durable,
+                                       const struct engine_port_info *info)
 {
     return load_relaxed(&durable->generation) == info->generation &&
            durable->submission_bytes == info->submission_bytes &&
@@ -154,7 +156,7 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
     struct segment_port *durable = &e->segment.ports[info->id];
     /* Drained and forgotten by an executor that died before it was heard: its records must not be
      * taken a second time. */
-    if (info->closing && !durable_matches(durable, info))
+    if (info->closing && !port_table_durable_matches(durable, info))
         return -ENOENT;
     port_reset(port);
     port->generation = info->generation;
@@ -173,11 +175,11 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
         port_unmap(port);
         return r;
     }
-    if (durable_matches(durable, info)) {
+    if (port_table_durable_matches(durable, info)) {
         *ret_ref = durable->ref;
         port_open(e, info->id);
     } else if (e->recovered) {
-        durable_make(e, info->id);
+        port_table_durable_make(e, info->id);
         *ret_ref = durable->ref;
         port_open(e, info->id);
     } else {
@@ -195,7 +197,7 @@ void port_open_pending(struct engine *e)
 {
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
         if (load_relaxed(&e->ports[id].state) == PORT_PENDING) {
-            durable_make(e, id);
+            port_table_durable_make(e, id);
             port_open(e, id);
         }
 }
@@ -222,7 +224,7 @@ struct port_lost {
 };
 
 /* The port keeps the pointers until its index is used again: for whoever looks. */
-static void lost_keep(struct engine *e, const struct port *port)
+static void port_table_lost_keep(struct engine *e, const struct port *port)
 {
     uint32_t n = engine_workers(e);
     struct port_lost *lost =
@@ -238,7 +240,7 @@ static void lost_keep(struct engine *e, const struct port *port)
     e->ports_lost = lost;
 }
 
-static bool lost_is_seen(struct engine *e, const struct port_lost *lost)
+static bool port_table_lost_is_seen(struct engine *e, const struct port_lost *lost)
 {
     for (uint32_t i = 0; i < engine_workers(e) && i < lost->n_workers; i++)
         if (load_acquire(&e->workers[i]->passes) - lost->passes[i] < 2 && !sleeper_sleeps(e, i))
@@ -251,7 +253,7 @@ bool port_collect(struct engine *e)
     full_barrier(); /* as in quiesce_wait */
     for (struct port_lost **at = &e->ports_lost; *at;) {
         struct port_lost *lost = *at;
-        if (lost_is_seen(e, lost)) {
+        if (port_table_lost_is_seen(e, lost)) {
             at = &lost->next;
             continue;
         }
@@ -276,7 +278,7 @@ void port_reap(struct engine *e, uint32_t id, bool unmap)
     if (unmap)
         port_unmap(port);
     else
-        lost_keep(e, port);
+        port_table_lost_keep(e, port);
     store_release(&port->state, PORT_FREE);
 }
 

@@ -7,8 +7,8 @@
 #include "daemon/engine/queue.h"
 
 /* Copies those of [from, to) that are, or are not, for `actor` behind `end`; the new end. */
-static uint64_t copy_those(uint8_t *batch, uint64_t end, const uint8_t *from, const uint8_t *to,
-                           actor_ref actor, bool its)
+static uint64_t postpone_copy_those(uint8_t *batch, uint64_t end, const uint8_t *from,
+                                    const uint8_t *to, actor_ref actor, bool its)
 {
     while (from < to) {
         const struct envelope *envelope = (const struct envelope *)from;
@@ -49,12 +49,12 @@ bool postpone_move(struct worker *w)
     uint8_t *batch = segment_window(segment, id, active ^ 1),
             *later = segment_window(segment, id, active);
     actor_ref actor = ((const struct envelope *)(batch + cursor))->to;
-    uint64_t end = copy_those(batch, tail, batch + cursor, batch + tail, actor, false);
-    end = copy_those(batch, end, later, later + behind, actor, false);
+    uint64_t end = postpone_copy_those(batch, tail, batch + cursor, batch + tail, actor, false);
+    end = postpone_copy_those(batch, end, later, later + behind, actor, false);
     if (end == tail)
         return false;
-    end = copy_those(batch, end, batch + cursor, batch + tail, actor, true);
-    end = copy_those(batch, end, later, later + behind, actor, true);
+    end = postpone_copy_those(batch, end, batch + cursor, batch + tail, actor, true);
+    end = postpone_copy_those(batch, end, later, later + behind, actor, true);
     INJECT(RECOVERY);
     /* PP1; w->wrap is 0: nothing runs yet */
     commit_flip(w, source, tail, end, 0, 1, COMMIT_POSTPONED);

@@ -9,7 +9,7 @@
 
 enum { LOCK_SPINS = 200 }; /* a group of records is copied within a microsecond or so */
 
-static void lock_wait(struct segment_queue *queue, uint32_t value)
+static void queue_lock_wait(struct segment_queue *queue, uint32_t value)
 {
     (void)syscall(SYS_futex, &queue->lock, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 }
@@ -38,7 +38,7 @@ bool queue_lock_slow(struct segment_queue *queue, uint32_t id)
                                               &queue->lock, &expected, expected | LOCK_WAITERS,
                                               memory_order_relaxed, memory_order_relaxed))
             continue;
-        lock_wait(queue, expected | LOCK_WAITERS);
+        queue_lock_wait(queue, expected | LOCK_WAITERS);
     }
 }
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 /* M2 */
-static uint32_t pages_at_start(const struct engine *e, uint64_t window_bytes)
+static uint32_t reclaim_pages_at_start(const struct engine *e, uint64_t window_bytes)
 {
     return load_relaxed(&e->segment.header->boots) > 0 ? reclaim_pages(window_bytes) : 0;
 }
@@ -18,9 +18,10 @@ int reclaim_open(struct engine *e)
     if (!e->windows)
         return -ENOMEM;
     for (uint32_t i = 0; i < 2 * segment->n_queues; i++)
-        e->windows[i].resident = pages_at_start(e, segment->header->window_bytes);
+        e->windows[i].resident = reclaim_pages_at_start(e, segment->header->window_bytes);
     for (uint32_t id = 0; id < segment->n_ids; id++)
-        e->workers[id]->out_window.resident = pages_at_start(e, segment->header->outbox_bytes);
+        e->workers[id]->out_window.resident =
+            reclaim_pages_at_start(e, segment->header->outbox_bytes);
     return 0;
 }
 
@@ -33,8 +34,8 @@ void reclaim_close(struct engine *e)
 /* Everything behind twice the recent need. madvise(MADV_REMOVE) is fallocate(FALLOC_FL_PUNCH_HOLE)
  * on whatever is mapped there: it needs no descriptor of the segment, which the engine does not
  * keep. */
-static void give_back(struct worker *w, struct window_history *history, uint8_t *base,
-                      uint64_t window_bytes, uint32_t keep)
+static void reclaim_give_back(struct worker *w, struct window_history *history, uint8_t *base,
+                              uint64_t window_bytes, uint32_t keep)
 {
     uint32_t behind = 2 * history->need > keep ? 2 * history->need : keep;
     uint64_t bytes = (uint64_t)(history->resident - behind) * RECLAIM_PAGE;
@@ -50,12 +51,13 @@ static void give_back(struct worker *w, struct window_history *history, uint8_t 
 void reclaim_queue(struct worker *w, uint32_t queue, unsigned buffer)
 {
     const struct segment *segment = &w->engine->segment;
-    give_back(w, &w->engine->windows[2 * queue + buffer], segment_window(segment, queue, buffer),
-              segment->header->window_bytes, RECLAIM_QUEUE_PAGES);
+    reclaim_give_back(w, &w->engine->windows[2 * queue + buffer],
+                      segment_window(segment, queue, buffer), segment->header->window_bytes,
+                      RECLAIM_QUEUE_PAGES);
 }
 
 void reclaim_outbox(struct worker *w)
 {
-    give_back(w, &w->out_window, w->outbox, w->engine->segment.header->outbox_bytes,
-              RECLAIM_OUTBOX_PAGES);
+    reclaim_give_back(w, &w->out_window, w->outbox, w->engine->segment.header->outbox_bytes,
+                      RECLAIM_OUTBOX_PAGES);
 }

@@ -37,7 +37,7 @@ static int reconfigure_doorbells_watch(struct engine *e, struct worker *w)
 }
 
 /* Workers [from, to) have no thread any more, or their threads end. */
-static void workers_dismiss(struct engine *e, uint32_t from, uint32_t to)
+static void reconfigure_workers_dismiss(struct engine *e, uint32_t from, uint32_t to)
 {
     for (uint32_t id = from; id < to; id++) {
         worker_join(e->workers[id]);
@@ -48,7 +48,7 @@ static void workers_dismiss(struct engine *e, uint32_t from, uint32_t to)
 
 /* What can fail: threads for workers [from, to), which stand at the coming pause from the
  * beginning, and their doorbells. */
-static int workers_enlist(struct engine *e, uint32_t from, uint32_t to)
+static int reconfigure_workers_enlist(struct engine *e, uint32_t from, uint32_t to)
 {
     for (uint32_t id = from; id < to; id++) {
         int r = reconfigure_doorbells_watch(e, e->workers[id]);
@@ -57,7 +57,7 @@ static int workers_enlist(struct engine *e, uint32_t from, uint32_t to)
         if (r < 0) {
             reconfigure_doorbells_unwatch(e, e->workers[id]);
             barrier_skip(e);
-            workers_dismiss(e, from, id);
+            reconfigure_workers_dismiss(e, from, id);
             return r;
         }
     }
@@ -70,7 +70,7 @@ enum { STAND_NS = 20 * 1000 * 1000 };
 /* ---- while all stand ---- */
 
 /* Where each worker is: those whose CPU is another one bind themselves when they go on. */
-static void places_apply(struct engine *e, const struct engine_config *config)
+static void reconfigure_places_apply(struct engine *e, const struct engine_config *config)
 {
     for (uint32_t id = 0; id < e->segment.workers_max; id++) {
         struct worker *w = e->workers[id];
@@ -82,9 +82,9 @@ static void places_apply(struct engine *e, const struct engine_config *config)
     }
 }
 
-static void config_apply(struct engine *e, const struct engine_config *config)
+static void reconfigure_config_apply(struct engine *e, const struct engine_config *config)
 {
-    places_apply(e, config);
+    reconfigure_places_apply(e, config);
     memory_copy_places(e, config);
     struct engine_config *mine = &e->config;
     mine->n_workers = config->n_workers;
@@ -104,7 +104,7 @@ static void config_apply(struct engine *e, const struct engine_config *config)
 
 /* X2.  To its home: when that has changed, when its owner does not run any more, or when from now
  *      on nobody takes anything from anybody. */
-static bool source_move(struct engine *e, uint32_t id, bool all_home)
+static bool reconfigure_source_move(struct engine *e, uint32_t id, bool all_home)
 {
     struct source *source = &e->sources[id];
     uint64_t own = load_relaxed(&source->own);
@@ -118,7 +118,7 @@ static bool source_move(struct engine *e, uint32_t id, bool all_home)
     return true;
 }
 
-static bool source_has_work(struct engine *e, uint32_t id)
+static bool reconfigure_source_has_work(struct engine *e, uint32_t id)
 {
     if (id < e->segment.n_mailboxes)
         return urgent_mailbox_has_work(e, id);
@@ -126,23 +126,23 @@ static bool source_has_work(struct engine *e, uint32_t id)
     return load_relaxed(&e->ports[id - e->segment.n_mailboxes].state) == PORT_OPEN;
 }
 
-static uint64_t sources_redraw(struct engine *e, bool all_home)
+static uint64_t reconfigure_sources_redraw(struct engine *e, bool all_home)
 {
     uint64_t moved = 0;
     uint32_t detached = e->segment.detached_first;
     for (uint32_t id = 0; id < e->n_sources; id++)
         if (id < detached || id >= e->segment.n_mailboxes)
-            moved += source_move(e, id, all_home);
+            moved += reconfigure_source_move(e, id, all_home);
     full_barrier(); /* X3 */
     for (uint32_t id = 0; id < e->n_sources; id++)
-        if ((id < detached || id >= e->segment.n_mailboxes) && source_has_work(e, id))
+        if ((id < detached || id >= e->segment.n_mailboxes) && reconfigure_source_has_work(e, id))
             /* nobody sleeps: a bit, by the rules of the policy */
             source_hand_back(e, e->control, id);
     return moved;
 }
 
 /* What a worker that goes was to do for others goes to one that stays. */
-static void workers_retire(struct engine *e, uint32_t from, uint32_t to)
+static void reconfigure_workers_retire(struct engine *e, uint32_t from, uint32_t to)
 {
     for (uint32_t id = from; id < to; id++) {
         struct worker *w = e->workers[id];
@@ -152,17 +152,17 @@ static void workers_retire(struct engine *e, uint32_t from, uint32_t to)
     }
 }
 
-static uint64_t change_apply(struct engine *e, const struct engine_config *config)
+static uint64_t reconfigure_change_apply(struct engine *e, const struct engine_config *config)
 {
     uint32_t before = engine_workers(e);
     bool all_home = config->stealing == STEAL_NONE && load_relaxed(&e->stealing) != STEAL_NONE;
     wake_forget(e);
-    config_apply(e, config);
-    workers_retire(e, engine_workers(e), before);
-    return sources_redraw(e, all_home);
+    reconfigure_config_apply(e, config);
+    reconfigure_workers_retire(e, engine_workers(e), before);
+    return reconfigure_sources_redraw(e, all_home);
 }
 
-static void stats_note(struct engine *e, uint64_t pause_ns)
+static void reconfigure_stats_note(struct engine *e, uint64_t pause_ns)
 {
     store_relaxed(&e->stats->reconfigurations, load_relaxed(&e->stats->reconfigurations) + 1);
     store_relaxed(&e->stats->pause_last_ns, pause_ns);
@@ -171,14 +171,14 @@ static void stats_note(struct engine *e, uint64_t pause_ns)
 }
 
 /* One try.  A handler that hangs makes nobody wait for longer than this. */
-static int all_stand(struct engine *e, uint32_t before, uint32_t after, uint32_t *stuck)
+static int reconfigure_all_stand(struct engine *e, uint32_t before, uint32_t after, uint32_t *stuck)
 {
-    int r = workers_enlist(e, before, after);
+    int r = reconfigure_workers_enlist(e, before, after);
     if (r < 0)
         return r;
     r = barrier_close(e, before > after ? before : after, STAND_NS, stuck);
     if (r < 0)
-        workers_dismiss(e, before, after);
+        reconfigure_workers_dismiss(e, before, after);
     return r;
 }
 
@@ -189,22 +189,22 @@ int reconfigure_run(struct engine *e, const struct engine_config *config, uint64
              most = before > after ? before : after;
     memset(ret_change, 0, sizeof(*ret_change));
     if (!e->started) { /* nobody runs: there is nobody to wait for */
-        ret_change->moved = change_apply(e, config);
+        ret_change->moved = reconfigure_change_apply(e, config);
         return 0;
     }
     int r;
     ret_change->stuck = UINT32_MAX;
     for (uint64_t until = clock_now_ns() + timeout_ns;
-         (r = all_stand(e, before, after, &ret_change->stuck)) == -EBUSY &&
+         (r = reconfigure_all_stand(e, before, after, &ret_change->stuck)) == -EBUSY &&
          clock_now_ns() < until;) {
         struct timespec pause = { .tv_nsec = STAND_NS };
         nanosleep(&pause, NULL);
     }
     if (r < 0)
         return r;
-    ret_change->moved = change_apply(e, config);
+    ret_change->moved = reconfigure_change_apply(e, config);
     ret_change->pause_ns = barrier_open(e, most, before);
-    workers_dismiss(e, after, before);
-    stats_note(e, ret_change->pause_ns);
+    reconfigure_workers_dismiss(e, after, before);
+    reconfigure_stats_note(e, ret_change->pause_ns);
     return 0;
 }

@@ -25,7 +25,7 @@
 #include "daemon/engine/wake.h"
 
 /* The step that is armed with the present count, 0: none. */
-static uint32_t armed_step(struct segment_worker *durable)
+static uint32_t recover_armed_step(struct segment_worker *durable)
 {
     uint64_t arm = load_relaxed(&durable->arm), count = segment_count(durable);
     return arm >> JOURNAL_STEP_BITS == (count & (UINT64_MAX >> JOURNAL_STEP_BITS))
@@ -35,10 +35,10 @@ static uint32_t armed_step(struct segment_worker *durable)
 
 /* Pass 1: an armed step whose lock is still its worker's is published, whether or not it had been;
  * no lengths are compared [R_LENCMP]. Then, and only then, its lock. */
-static void roll_forward(struct engine *e, uint32_t id, struct engine_recovery *report)
+static void recover_roll_forward(struct engine *e, uint32_t id, struct engine_recovery *report)
 {
     struct segment_worker *durable = &e->segment.workers[id];
-    uint32_t step = armed_step(durable);
+    uint32_t step = recover_armed_step(durable);
     if (step == 0)
         return;
     const struct segment_journal_entry *entry = &durable->entry[SEEDED(one_entry) ? 0 : step & 1];
@@ -62,7 +62,7 @@ static void roll_forward(struct engine *e, uint32_t id, struct engine_recovery *
 }
 
 /* Pass 2: not earlier, they decide pass 1 [R_LOCKFIRST]. */
-static void clear_locks(struct engine *e, struct engine_recovery *report)
+static void recover_clear_locks(struct engine *e, struct engine_recovery *report)
 {
     for (uint32_t i = 0; i <= e->segment.dead_letters; i++)
         if (load_relaxed(&e->segment.queues[i].lock)) {
@@ -74,7 +74,7 @@ static void clear_locks(struct engine *e, struct engine_recovery *report)
 }
 
 /* Pass 3: slots that no commit stands behind. */
-static void undo_spawns(struct engine *e, struct engine_recovery *report)
+static void recover_undo_spawns(struct engine *e, struct engine_recovery *report)
 {
     for (uint32_t slot = 0; slot < load_relaxed(&e->segment.header->slots_high); slot++) {
         struct segment_actor *durable = &e->segment.actors[slot];
@@ -91,7 +91,7 @@ static void undo_spawns(struct engine *e, struct engine_recovery *report)
     crash_order();
 }
 
-static void remember_fault(struct engine *e, uint32_t id, const struct segment_fault *fault)
+static void recover_remember_fault(struct engine *e, uint32_t id, const struct segment_fault *fault)
 {
     struct engine_fault *faults = realloc(e->faults, (e->n_faults + 1) * sizeof(*faults));
     if (!faults)
@@ -124,8 +124,8 @@ static void remember_fault(struct engine *e, uint32_t id, const struct segment_f
 }
 
 /* Pass 4b: what was running.  Values, not increments: V1.  True: it did not return. */
-static bool blame(struct engine *e, uint32_t id, struct segment_commit *slot,
-                  struct engine_recovery *report)
+static bool recover_blame(struct engine *e, uint32_t id, struct segment_commit *slot,
+                          struct engine_recovery *report)
 {
     struct segment_worker *durable = &e->segment.workers[id];
     uint64_t count = segment_count(durable);
@@ -151,13 +151,13 @@ static bool blame(struct engine *e, uint32_t id, struct segment_commit *slot,
             envelope->flags = (uint8_t)((envelope->flags & ~ENVELOPE_INIT) |
                                         (durable->fault.in_init ? ENVELOPE_INIT : 0));
         report->faults++;
-        remember_fault(e, id, &durable->fault);
+        recover_remember_fault(e, id, &durable->fault);
     }
     crash_order();
     return blamed && durable->fault.kind == FAULT_STALLED;
 }
 
-static void redo_end(struct engine *e, const struct segment_commit *slot)
+static void recover_redo_end(struct engine *e, const struct segment_commit *slot)
 {
     if (slot->redo && slot->redo_how == COMMIT_POSTPONED)
         postpone_redo(e, slot);
@@ -175,7 +175,7 @@ static void redo_end(struct engine *e, const struct segment_commit *slot)
 
 /* A record taken straight from its port: the port's cursor is behind it, or further [DIRECT_PCUR],
  * and its batch present [DIRECT_NOBATCH], whether or not that had been stored. */
-static void redo_direct(struct engine *e, const struct segment_commit *slot)
+static void recover_redo_direct(struct engine *e, const struct segment_commit *slot)
 {
     struct segment_port *port = &e->segment.ports[slot->port];
     if (load_relaxed(&port->generation) == slot->port_generation &&
@@ -189,8 +189,8 @@ static void redo_direct(struct engine *e, const struct segment_commit *slot)
 }
 
 /* Pass 4e: where the attached source stood. */
-static void store_cursor(struct engine *e, const struct segment_commit *slot,
-                         struct engine_recovery *report)
+static void recover_store_cursor(struct engine *e, const struct segment_commit *slot,
+                                 struct engine_recovery *report)
 {
     if (slot->source == 0)
         return;
@@ -216,14 +216,14 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     struct worker *w = e->workers[id];
     w->slot = segment_commit_valid(w->durable);
     struct segment_commit slot = *w->slot;
-    uint32_t step = armed_step(w->durable);
+    uint32_t step = recover_armed_step(w->durable);
     if (slot.source && slot.redo_how == COMMIT_ASIDE)
         set_aside_redo(e, &slot); /* before anything is looked for in these queues */
     if (durable_undo(e, id))      /* a */
         report->states_undone++;
-    bool hung = blame(e, id, &slot, report);
+    bool hung = recover_blame(e, id, &slot, report);
     if (!SEEDED(no_redo))
-        redo_end(e, &slot);
+        recover_redo_end(e, &slot);
     w->source = slot.source; /* a drain's records are known by their source (D1) */
     if (SEEDED(flip_first))
         commit_flip(w, 0, 0, 0, 0, 0, 0);
@@ -237,14 +237,14 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     }
     INJECT(RECOVERY);
     if (slot.source && slot.redo_how == COMMIT_DIRECT)
-        redo_direct(e, &slot);
+        recover_redo_direct(e, &slot);
     if (hung) {
         /* before the flip: what is first then has not been running */
         store_relaxed(&w->durable->turn, 0);
         if (postpone_move(w))
             slot = *w->slot;
     }
-    store_cursor(e, &slot, report);
+    recover_store_cursor(e, &slot, report);
     w->source = 0;
     if (slot.source || commit_out(&slot) || slot.redo)
         commit_flip(w, 0, 0, 0, 0, 0, 0);
@@ -253,7 +253,7 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
 }
 
 /* Pass 7. */
-static void rebuild(struct engine *e, struct engine_recovery *report)
+static void recover_rebuild(struct engine *e, struct engine_recovery *report)
 {
     const struct segment *s = &e->segment;
     uint32_t attached = (uint32_t)report->attached_batches;
@@ -292,7 +292,7 @@ static void rebuild(struct engine *e, struct engine_recovery *report)
 
 /* Ports whose client has gone while no executor ran, and that the supervisor does not know any
  * more. */
-static void forget_ports(struct engine *e)
+static void recover_forget_ports(struct engine *e)
 {
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
         struct segment_port *durable = &e->segment.ports[id];
@@ -322,21 +322,21 @@ int recover_run(struct engine *e, struct engine_recovery *report)
     store_relaxed(&e->segment.header->boots, load_relaxed(&e->segment.header->boots) + 1);
     store_relaxed(&e->segment.header->clean, 0);
     if (SEEDED(locks_first))
-        clear_locks(e, report);
+        recover_clear_locks(e, report);
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
-        roll_forward(e, id, report);
-    clear_locks(e, report);
+        recover_roll_forward(e, id, report);
+    recover_clear_locks(e, report);
     letters_redo(e);
     if (!SEEDED(no_unspawn))
-        undo_spawns(e, report);
+        recover_undo_spawns(e, report);
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         recover_worker(e, id, report);
-    forget_ports(e);
+    recover_forget_ports(e);
     actors_rebuild(e);
     set_aside_rebuild(e);
     e->recovered = true;
     port_open_pending(e);
-    rebuild(e, report);
+    recover_rebuild(e, report);
     for (uint32_t i = 0; i <= e->segment.dead_letters; i++) {
         struct segment_queue *queue = &e->segment.queues[i];
         uint32_t sel = load_relaxed(&queue->sel);

@@ -12,19 +12,19 @@
 
 #define PAGE UINT64_C(4096)
 
-static uint64_t page_up(uint64_t bytes)
+static uint64_t segment_page_up(uint64_t bytes)
 {
     return (bytes + PAGE - 1) & ~(PAGE - 1);
 }
 
 /* Of one buffer: policy drop-oldest lets it grow to twice the limit, until the port is run
  * (deliver.h, D5). */
-static uint64_t backlog_window(const struct segment_header *h)
+static uint64_t segment_backlog_window(const struct segment_header *h)
 {
     return 2 * h->backlog_bytes;
 }
 
-static uint64_t line_up(uint64_t bytes)
+static uint64_t segment_line_up(uint64_t bytes)
 {
     return (bytes + 63) & ~UINT64_C(63);
 }
@@ -35,9 +35,9 @@ uint32_t segment_workers_max(const struct engine_config *config)
 }
 
 /* Fills in every offset; the size is the last one. */
-static void layout_compute(const struct engine_config *config, struct segment_header *h)
+static void segment_layout_compute(const struct engine_config *config, struct segment_header *h)
 {
-    uint64_t at = page_up(sizeof(*h));
+    uint64_t at = segment_page_up(sizeof(*h));
     memset(h, 0, sizeof(*h));
     h->version = SEGMENT_VERSION;
     h->layout_hash = SEGMENT_LAYOUT_HASH;
@@ -50,18 +50,20 @@ static void layout_compute(const struct engine_config *config, struct segment_he
     h->n_queues = 2 * h->n_mailboxes;
     h->actors_max = config->actors_max;
     h->limit_bytes = config->limit_bytes;
-    h->outbox_bytes = page_up(config->outbox_bytes);
-    h->backlog_bytes = page_up(config->backlog_bytes);
-    h->dlq_bytes = page_up(config->dlq_bytes);
+    h->outbox_bytes = segment_page_up(config->outbox_bytes);
+    h->backlog_bytes = segment_page_up(config->backlog_bytes);
+    h->dlq_bytes = segment_page_up(config->dlq_bytes);
     h->durable_bytes = config->durable_bytes;
-    h->state_stride =
-        config->durable_bytes ? line_up(sizeof(struct segment_state) + config->durable_bytes) : 0;
-    h->undo_stride = line_up(sizeof(struct segment_undo) + config->durable_bytes);
+    h->state_stride = config->durable_bytes
+                          ? segment_line_up(sizeof(struct segment_state) + config->durable_bytes)
+                          : 0;
+    h->undo_stride = segment_line_up(sizeof(struct segment_undo) + config->durable_bytes);
     /* A sender is refused above the limit, and some only above twice the limit: all outboxes may
      * still come on top (outbox.h, B4). */
-    h->window_bytes = page_up(2 * h->limit_bytes + h->n_ids * h->outbox_bytes + ENVELOPE_SIZE_MAX);
+    h->window_bytes =
+        segment_page_up(2 * h->limit_bytes + h->n_ids * h->outbox_bytes + ENVELOPE_SIZE_MAX);
 
-#define PLACE(field, bytes) (h->field = at, at = page_up(at + (uint64_t)(bytes)))
+#define PLACE(field, bytes) (h->field = at, at = segment_page_up(at + (uint64_t)(bytes)))
     PLACE(workers_offset, h->n_ids * sizeof(struct segment_worker));
     PLACE(queues_offset, (h->n_queues + ODEON_PORTS_MAX + 1) * sizeof(struct segment_queue));
     PLACE(ports_offset, ODEON_PORTS_MAX * sizeof(struct segment_port));
@@ -74,7 +76,7 @@ static void layout_compute(const struct engine_config *config, struct segment_he
     PLACE(states_offset, h->actors_max * h->state_stride);
     PLACE(outboxes_offset, h->n_ids * h->outbox_bytes);
     PLACE(dlq_offset, 2 * h->dlq_bytes);
-    PLACE(backlogs_offset, 2 * backlog_window(h) * ODEON_PORTS_MAX);
+    PLACE(backlogs_offset, 2 * segment_backlog_window(h) * ODEON_PORTS_MAX);
     PLACE(windows_offset, 2 * h->window_bytes * h->n_queues);
 #undef PLACE
     h->size = at;
@@ -83,14 +85,14 @@ static void layout_compute(const struct engine_config *config, struct segment_he
 uint64_t segment_size(const struct engine_config *config)
 {
     struct segment_header h;
-    layout_compute(config, &h);
+    segment_layout_compute(config, &h);
     return h.size;
 }
 
 uint64_t segment_message_window_bytes(const struct engine_config *config)
 {
     struct segment_header h;
-    layout_compute(config, &h);
+    segment_layout_compute(config, &h);
     return h.window_bytes;
 }
 
@@ -151,7 +153,7 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
 {
     struct segment_header computed;
     struct stat st;
-    layout_compute(config, &computed);
+    segment_layout_compute(config, &computed);
     if (fstat(fd, &st) < 0)
         return -errno;
     if ((uint64_t)st.st_size < computed.size) {
@@ -237,7 +239,7 @@ uint8_t *segment_window(const struct segment *segment, uint32_t queue, unsigned 
                load_relaxed(&segment->queues[queue].window[buffer]) * h->window_bytes;
     if (queue < segment->dead_letters)
         return segment->base + h->backlogs_offset +
-               (2 * (uint64_t)(queue - segment->n_queues) + buffer) * backlog_window(h);
+               (2 * (uint64_t)(queue - segment->n_queues) + buffer) * segment_backlog_window(h);
     return segment->base + h->dlq_offset + buffer * h->dlq_bytes;
 }
 
@@ -246,7 +248,7 @@ uint64_t segment_window_bytes(const struct segment *segment, uint32_t queue)
     const struct segment_header *h = segment->header;
     if (queue < segment->n_queues)
         return h->window_bytes;
-    return queue < segment->dead_letters ? backlog_window(h) : h->dlq_bytes;
+    return queue < segment->dead_letters ? segment_backlog_window(h) : h->dlq_bytes;
 }
 
 uint8_t *segment_outbox(const struct segment *segment, uint32_t id)

@@ -45,7 +45,8 @@ struct stuck {
     struct actor *actor;
 };
 
-static const char *stuck_find(struct engine *e, struct worker *w, actor_ref ref, struct stuck *ret)
+static const char *set_aside_stuck_find(struct engine *e, struct worker *w, actor_ref ref,
+                                        struct stuck *ret)
 {
     const struct segment *s = &e->segment;
     const struct segment_commit *slot = w->slot;
@@ -82,7 +83,7 @@ static const char *stuck_find(struct engine *e, struct worker *w, actor_ref ref,
 }
 
 /* A6.  True: whoever this aside queue was for is not set aside any more. */
-static bool last_one_back(struct engine *e, struct worker *w, uint32_t queue_id)
+static bool set_aside_last_one_back(struct engine *e, struct worker *w, uint32_t queue_id)
 {
     actor_ref ref = load_relaxed(&e->aside[w->id]);
     struct actor *actor = &e->actors[actor_ref_slot(ref)];
@@ -107,7 +108,7 @@ static bool last_one_back(struct engine *e, struct worker *w, uint32_t queue_id)
 
 /* What the handler has sent is at the outbox's beginning, and what was before it is gone:
  * `committed` bytes. The run that goes on across that boundary gets a header of its own. */
-static void outbox_cut(struct worker *w, uint64_t committed)
+static void set_aside_outbox_cut(struct worker *w, uint64_t committed)
 {
     uint64_t at = 0, shift = 0;
     while (at < committed) {
@@ -131,7 +132,7 @@ static void outbox_cut(struct worker *w, uint64_t committed)
 }
 
 /* A7 */
-static void flush_committed(struct engine *e, struct worker *w, const struct stuck *stuck)
+static void set_aside_flush_committed(struct engine *e, struct worker *w, const struct stuck *stuck)
 {
     uint64_t committed = commit_out(w->slot), all = w->out;
     if (committed == 0)
@@ -147,7 +148,7 @@ static void flush_committed(struct engine *e, struct worker *w, const struct stu
     if (all == committed)
         outbox_reset(w);
     else
-        outbox_cut(w, committed);
+        set_aside_outbox_cut(w, committed);
     w->sent_aside = false;
     for (uint32_t i = 0; i < w->n_groups; i++) {
         uint32_t destination = w->groups[i].destination;
@@ -166,7 +167,7 @@ static void flush_committed(struct engine *e, struct worker *w, const struct stu
 }
 
 /* Both queues are ours: the held worker's own word says so of the first. */
-static void exchange(struct engine *e, struct worker *w, const struct stuck *stuck)
+static void set_aside_exchange(struct engine *e, struct worker *w, const struct stuck *stuck)
 {
     unsigned in_queue = queue_active(load_relaxed(&stuck->queue->sel)) ^ 1,
              in_aside = queue_active(load_relaxed(&stuck->aside->sel)) ^ 1;
@@ -189,7 +190,7 @@ static void exchange(struct engine *e, struct worker *w, const struct stuck *stu
 }
 
 /* The next worker behind `last` who is there; `id` itself: nobody is. */
-static uint32_t next_present(const struct engine *e, uint32_t last, uint32_t id)
+static uint32_t set_aside_next_present(const struct engine *e, uint32_t last, uint32_t id)
 {
     uint32_t n_workers = engine_workers(e);
     for (uint32_t i = 1; i <= n_workers; i++) {
@@ -201,14 +202,14 @@ static uint32_t next_present(const struct engine *e, uint32_t last, uint32_t id)
 }
 
 /* A8.  As a thief moves sources that it does not run at once; the bit is behind the move. */
-static void give_away(struct engine *e, uint32_t id)
+static void set_aside_give_away(struct engine *e, uint32_t id)
 {
     uint32_t to = id;
     for (uint32_t source = 0; source < e->n_sources; source++) {
         struct source *s = &e->sources[source];
         if (load_relaxed(&s->own) != own_idle(id) || load_relaxed(&s->flags) & SOURCE_FIXED)
             continue;
-        to = next_present(e, to, id);
+        to = set_aside_next_present(e, to, id);
         if (to == id) {
             if (source >= e->segment.n_mailboxes)
                 port_have_it_ring(e, source - e->segment.n_mailboxes); /* A9 */
@@ -230,7 +231,7 @@ int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeo
         return r;
     uint32_t aside = e->segment.aside_first + id;
     uint64_t own = load_acquire(&e->sources[aside].own);
-    *reterr_text = stuck_find(e, w, ref, &stuck);
+    *reterr_text = set_aside_stuck_find(e, w, ref, &stuck);
     r = *reterr_text ? -EAGAIN : 0;
     if (r == 0 && (own_is_running(own) || !owner_take(&e->sources[aside], own_worker(own), id)))
         r = -EBUSY;
@@ -242,7 +243,7 @@ int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeo
     }
     if (r == -EBUSY)
         *reterr_text = "another actor of this worker is set aside";
-    if (r == 0 && !last_one_back(e, w, stuck.queue_id)) {
+    if (r == 0 && !set_aside_last_one_back(e, w, stuck.queue_id)) {
         owner_release(&e->sources[aside], own_worker(own));
         full_barrier();
         source_signal(e, e->control, aside);
@@ -253,8 +254,8 @@ int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeo
         hold_end(w);
         return r;
     }
-    flush_committed(e, w, &stuck);
-    exchange(e, w, &stuck);
+    set_aside_flush_committed(e, w, &stuck);
+    set_aside_exchange(e, w, &stuck);
     store_relaxed(&e->aside[id], ref);
     detour_kind_set(stuck.actor, ACTOR_ASIDE); /* release: before anybody can run the queue */
     w->source = aside + 1;
@@ -272,7 +273,7 @@ int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeo
     hold_end(w);
     stat_add(e->control, STAT_set_aside, 1);
     if (load_relaxed(&e->stealing) != STEAL_NONE)
-        give_away(e, id);
+        set_aside_give_away(e, id);
     return 0;
 }
 

@@ -14,7 +14,7 @@
 #include "daemon/engine/slot.h"
 
 /* A few words, mostly: not worth a call. */
-static inline void args_copy(uint8_t *to, const uint8_t *from, size_t size)
+static inline void spawn_args_copy(uint8_t *to, const uint8_t *from, size_t size)
 {
     for (; size >= 8; size -= 8, to += 8, from += 8)
         memcpy(to, from, 8);
@@ -24,8 +24,8 @@ static inline void args_copy(uint8_t *to, const uint8_t *from, size_t size)
 
 /* The slot's word is stored last; a name entry counts only once its slot is live with this
  * generation. */
-static int slot_reserve(struct worker *w, const struct spawn_request *request, uint32_t slot,
-                        uint32_t generation, uint32_t queue)
+static int spawn_slot_reserve(struct worker *w, const struct spawn_request *request, uint32_t slot,
+                              uint32_t generation, uint32_t queue)
 {
     struct engine *e = w->engine;
     struct segment_actor *durable = &e->segment.actors[slot];
@@ -39,8 +39,8 @@ static int slot_reserve(struct worker *w, const struct spawn_request *request, u
     durable->spawn_count = w->spawned_count = commit_count(w);
     durable->spawned_by = request->spawned_by;
     durable->account = request->account;
-    args_copy(e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, request->args,
-              request->args_size);
+    spawn_args_copy(e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, request->args,
+                    request->args_size);
     int r = 0;
     if (request->name) {
         pthread_mutex_lock(&e->names_mutex);
@@ -66,7 +66,8 @@ static int slot_reserve(struct worker *w, const struct spawn_request *request, u
 }
 
 /* A queue with room for the init record. */
-static int queue_choose(struct worker *w, const struct spawn_request *request, uint32_t *ret_queue)
+static int spawn_queue_choose(struct worker *w, const struct spawn_request *request,
+                              uint32_t *ret_queue)
 {
     int r = placement_choose(w, request->type, request->placement, request->place, ret_queue);
     if (r < 0 || place_has_room(w, *ret_queue, envelope_size(0)))
@@ -79,14 +80,14 @@ static int spawn_reserve(struct worker *w, const struct spawn_request *request, 
 {
     struct engine *e = w->engine;
     uint32_t queue;
-    int r = queue_choose(w, request, &queue);
+    int r = spawn_queue_choose(w, request, &queue);
     if (r < 0)
         return r;
     uint32_t slot = w->slot_cache[w->n_slot_cache - 1];
     uint32_t generation = slot_word_generation(load_relaxed(&e->segment.actors[slot].word));
     if (generation == 0)
         generation = 1;
-    r = slot_reserve(w, request, slot, generation, queue);
+    r = spawn_slot_reserve(w, request, slot, generation, queue);
     if (r < 0) {
         placement_undo(w, queue);
         return r;

@@ -61,33 +61,34 @@ void engine_set_stall_limits(struct engine *e, uint64_t warn, uint64_t kill)
 
 /* ---- a worker's thread, from outside ---- */
 
-static pid_t thread_id(const struct worker *w)
+static pid_t stall_thread_id(const struct worker *w)
 {
     return (pid_t)load_relaxed(&w->stats->thread);
 }
 
-static bool thread_is_gone(const struct worker *w)
+static bool stall_thread_is_gone(const struct worker *w)
 {
-    return syscall(SYS_tgkill, getpid(), thread_id(w), 0) < 0 && errno == ESRCH;
+    return syscall(SYS_tgkill, getpid(), stall_thread_id(w), 0) < 0 && errno == ESRCH;
 }
 
 /* What it has used of processors; 0: not to be told. */
-static uint64_t thread_cpu_ns(const struct worker *w)
+static uint64_t stall_thread_cpu_ns(const struct worker *w)
 {
     /* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED: what pthread_getcpuclockid() makes, of a living
      * thread's id */
     enum { PER_THREAD_SCHED = 6 };
     struct timespec used;
-    if (clock_gettime((clockid_t)((~(unsigned)thread_id(w) << 3) | PER_THREAD_SCHED), &used) < 0)
+    if (clock_gettime((clockid_t)((~(unsigned)stall_thread_id(w) << 3) | PER_THREAD_SCHED), &used) <
+        0)
         return 0;
     return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
 }
 
 /* The kernel's letter for its state: R runs, or could; '?': not to be told. */
-static char thread_state(const struct worker *w)
+static char stall_thread_state(const struct worker *w)
 {
     char path[64], text[256];
-    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)thread_id(w));
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)stall_thread_id(w));
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return '?';
@@ -100,7 +101,7 @@ static char thread_state(const struct worker *w)
 
 /* ---- one look ---- */
 
-static void forget(struct worker *w, struct stall_watch *watch, uint64_t count)
+static void stall_forget(struct worker *w, struct stall_watch *watch, uint64_t count)
 {
     if (watch->told)
         store_relaxed(&w->stats->value[STAT_handler_overdue], 0);
@@ -109,8 +110,8 @@ static void forget(struct worker *w, struct stall_watch *watch, uint64_t count)
     *watch = (struct stall_watch){ .count = count };
 }
 
-static void describe(struct engine *e, struct worker *w, const struct stall_watch *watch,
-                     struct engine_stall *ret)
+static void stall_describe(struct engine *e, struct worker *w, const struct stall_watch *watch,
+                           struct engine_stall *ret)
 {
     struct engine_worker_view view;
     *ret = (struct engine_stall){ .worker = w->id, .age_ns = watch->age_ns, .state = '?' };
@@ -122,8 +123,8 @@ static void describe(struct engine *e, struct worker *w, const struct stall_watc
 }
 
 /* Older than `limit_ns`?  WA2 */
-static bool is_overdue(const struct stall_watch *watch, uint64_t limit_ns,
-                       const struct engine_stall *stall, uint64_t period_ns)
+static bool stall_is_overdue(const struct stall_watch *watch, uint64_t limit_ns,
+                             const struct engine_stall *stall, uint64_t period_ns)
 {
     if (limit_ns == 0 || watch->age_ns < limit_ns)
         return false;
@@ -132,20 +133,20 @@ static bool is_overdue(const struct stall_watch *watch, uint64_t limit_ns,
 
 /* WA3.  With its own signal, so that the record says where it hangs; without, when it has blocked
  *       that. */
-static void condemn(struct worker *w, struct stall_watch *watch)
+static void stall_condemn(struct worker *w, struct stall_watch *watch)
 {
     if (!watch->condemned) {
         watch->condemned = true;
         store_release(&w->condemned, watch->count + 1); /* read (acquire) by the signal handler */
-        (void)syscall(SYS_tgkill, getpid(), thread_id(w), SIGABRT);
+        (void)syscall(SYS_tgkill, getpid(), stall_thread_id(w), SIGABRT);
     } else if (watch->age_ns >= w->engine->config.stall_kill_ns + GRACE_NS) {
         fault_end_worker(w, watch->count, FAULT_STALLED);
     }
 }
 
 /* The others of its queue go on without it.  Its flips are no progress of the handler. */
-static void try_aside(struct engine *e, struct worker *w, struct stall_watch *watch,
-                      struct engine_stall *stall)
+static void stall_try_aside(struct engine *e, struct worker *w, struct stall_watch *watch,
+                            struct engine_stall *stall)
 {
     watch->aside_tries++;
     stall->aside = set_aside_actor(e, w->id, stall->actor, HOLD_NS, &stall->aside_text);
@@ -155,20 +156,20 @@ static void try_aside(struct engine *e, struct worker *w, struct stall_watch *wa
         watch->count = segment_count(w->durable);
 }
 
-static void look_at(struct engine *e, struct worker *w, struct stall_watch *watch, uint64_t step_ns,
-                    engine_stall_fn tell, void *userdata)
+static void stall_look_at(struct engine *e, struct worker *w, struct stall_watch *watch,
+                          uint64_t step_ns, engine_stall_fn tell, void *userdata)
 {
     uint64_t count = segment_count(w->durable), period_ns = load_relaxed(&e->watch_period_ns);
     struct engine_stall stall;
     if (!load_relaxed(&w->durable->turn) || count != watch->count) {
-        forget(w, watch, count);
+        stall_forget(w, watch, count);
         return;
     }
     watch->age_ns += step_ns;
     if (watch->cpu_ns == 0)
-        watch->cpu_ns = thread_cpu_ns(w);
-    if (thread_is_gone(w)) {
-        describe(e, w, watch, &stall);
+        watch->cpu_ns = stall_thread_cpu_ns(w);
+    if (stall_thread_is_gone(w)) {
+        stall_describe(e, w, watch, &stall);
         stall.what = ENGINE_STALL_GONE;
         tell(userdata, &stall);
         fault_end_worker(w, watch->count, FAULT_THREAD_ENDED);
@@ -177,8 +178,8 @@ static void look_at(struct engine *e, struct worker *w, struct stall_watch *watc
     bool is_old = (warn_ns && !watch->told && watch->age_ns >= warn_ns) ||
                   (kill_ns && watch->age_ns >= kill_ns);
     if (!is_old && watch->told && watch->aside_tries < ASIDE_TRIES) {
-        describe(e, w, watch, &stall);
-        try_aside(e, w, watch, &stall);
+        stall_describe(e, w, watch, &stall);
+        stall_try_aside(e, w, watch, &stall);
         if (stall.aside == 0) {
             stall.what = ENGINE_STALL_ASIDE;
             tell(userdata, &stall);
@@ -186,27 +187,27 @@ static void look_at(struct engine *e, struct worker *w, struct stall_watch *watc
     }
     if (!is_old)
         return;
-    describe(e, w, watch, &stall);
-    stall.cpu_ns = thread_cpu_ns(w) - watch->cpu_ns;
-    stall.state = thread_state(w);
-    if (!watch->told && is_overdue(watch, warn_ns, &stall, period_ns)) {
+    stall_describe(e, w, watch, &stall);
+    stall.cpu_ns = stall_thread_cpu_ns(w) - watch->cpu_ns;
+    stall.state = stall_thread_state(w);
+    if (!watch->told && stall_is_overdue(watch, warn_ns, &stall, period_ns)) {
         watch->told = true;
         stat_add(w, STAT_handler_stalls, 1); /* these two of its block are the control thread's */
         store_relaxed(&w->stats->value[STAT_handler_overdue], 1);
         stall.what = ENGINE_STALL_WARN;
-        try_aside(e, w, watch, &stall);
+        stall_try_aside(e, w, watch, &stall);
         tell(userdata, &stall);
     }
-    if (is_overdue(watch, kill_ns, &stall, period_ns)) {
+    if (stall_is_overdue(watch, kill_ns, &stall, period_ns)) {
         if (!watch->condemned) {
             stall.what = ENGINE_STALL_KILL;
             tell(userdata, &stall);
         }
-        condemn(w, watch);
+        stall_condemn(w, watch);
     }
 }
 
-static bool anybody_busy(const struct engine *e)
+static bool stall_anybody_busy(const struct engine *e)
 {
     for (uint32_t id = 0; id < engine_workers(e); id++)
         if (load_relaxed(&e->workers[id]->busy))
@@ -227,12 +228,12 @@ void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
     uint64_t step_ns = now - e->watch_looked_ns;
     e->watch_looked_ns = now;
     for (uint32_t id = 0; id < engine_workers(e); id++)
-        look_at(e, e->workers[id], &e->watches[id], step_ns < most ? step_ns : most, tell,
-                userdata);
+        stall_look_at(e, e->workers[id], &e->watches[id], step_ns < most ? step_ns : most, tell,
+                      userdata);
     if (e->config.stall_warn_ns == 0 && e->config.stall_kill_ns == 0)
         return;
     store_relaxed(&e->watch_armed, 0); /* WA1 */
     full_barrier();
-    if (anybody_busy(e))
+    if (stall_anybody_busy(e))
         help_watch_arm(e);
 }

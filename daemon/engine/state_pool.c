@@ -18,19 +18,19 @@ enum { POOLED_BYTES = 0 };
 enum { POOLED_BYTES = STATE_SMALL_BYTES };
 #endif
 
-static unsigned class_of(size_t size)
+static unsigned state_pool_class_of(size_t size)
 {
     return (unsigned)((size - 1) / 8);
 }
 
-static void list_push(struct state_list *list, void *state)
+static void state_pool_list_push(struct state_list *list, void *state)
 {
     *(void **)state = list->first;
     list->first = state;
     list->n++;
 }
 
-static void *list_pop(struct state_list *list)
+static void *state_pool_list_pop(struct state_list *list)
 {
     void *state = list->first;
     list->first = *(void **)state;
@@ -55,7 +55,7 @@ void state_stock_fini(struct state_stock *stock)
 }
 
 /* A chunk's states, the first one on top: they are handed out in the order of their addresses. */
-static void chunk_cut(struct state_stock *stock, struct state_list *list, size_t bytes)
+static void state_pool_chunk_cut(struct state_stock *stock, struct state_list *list, size_t bytes)
 {
     uint8_t *chunk = aligned_alloc(CHUNK_HEADER_BYTES, CHUNK_BYTES);
     if (!chunk)
@@ -63,7 +63,7 @@ static void chunk_cut(struct state_stock *stock, struct state_list *list, size_t
     *(void **)chunk = stock->chunks;
     stock->chunks = chunk;
     for (size_t n = (CHUNK_BYTES - CHUNK_HEADER_BYTES) / bytes; n-- > 0;)
-        list_push(list, chunk + CHUNK_HEADER_BYTES + n * bytes);
+        state_pool_list_push(list, chunk + CHUNK_HEADER_BYTES + n * bytes);
 }
 
 static __attribute__((noinline)) void pool_refill(struct state_stock *stock,
@@ -72,9 +72,9 @@ static __attribute__((noinline)) void pool_refill(struct state_stock *stock,
     pthread_mutex_lock(&stock->mutex);
     struct state_list *more = &stock->free[class];
     while (more->first && list->n < POOL_MAX / 2)
-        list_push(list, list_pop(more));
+        state_pool_list_push(list, state_pool_list_pop(more));
     if (!list->first)
-        chunk_cut(stock, list, (class + 1) * 8ul);
+        state_pool_chunk_cut(stock, list, (class + 1) * 8ul);
     pthread_mutex_unlock(&stock->mutex);
 }
 
@@ -83,7 +83,7 @@ static __attribute__((noinline)) void pool_spill(struct state_stock *stock, stru
 {
     pthread_mutex_lock(&stock->mutex);
     while (list->n > POOL_MAX / 2)
-        list_push(&stock->free[class], list_pop(list));
+        state_pool_list_push(&stock->free[class], state_pool_list_pop(list));
     pthread_mutex_unlock(&stock->mutex);
 }
 
@@ -91,14 +91,14 @@ void *state_new(struct state_stock *stock, struct state_pool *pool, size_t size)
 {
     if (size > POOLED_BYTES)
         return calloc(1, size < sizeof(void *) ? sizeof(void *) : size);
-    unsigned class = class_of(size);
+    unsigned class = state_pool_class_of(size);
     struct state_list *list = &pool->free[class];
     if (!list->first) {
         pool_refill(stock, list, class);
         if (!list->first)
             return NULL;
     }
-    uint64_t *state = list_pop(list);
+    uint64_t *state = state_pool_list_pop(list);
     for (unsigned i = 0; i <= class; i++)
         state[i] = 0; /* S2 */
     return state;
@@ -110,8 +110,8 @@ void state_free(struct state_stock *stock, struct state_pool *pool, void *state,
         free(state);
         return;
     }
-    struct state_list *list = &pool->free[class_of(size)];
-    list_push(list, state);
+    struct state_list *list = &pool->free[state_pool_class_of(size)];
+    state_pool_list_push(list, state);
     if (list->n > POOL_MAX)
-        pool_spill(stock, list, class_of(size));
+        pool_spill(stock, list, state_pool_class_of(size));
 }

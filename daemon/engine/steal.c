@@ -59,7 +59,7 @@ struct walk {
     uint64_t bits;
 };
 
-static void walk_begin(struct walk *walk, struct worker *thief)
+static void steal_walk_begin(struct walk *walk, struct worker *thief)
 {
     walk->n_words = (thief->engine->n_sources + 63) / 64;
     walk->first = (uint32_t)(steal_random_next(thief) % walk->n_words);
@@ -67,7 +67,7 @@ static void walk_begin(struct walk *walk, struct worker *thief)
     walk->bits = 0;
 }
 
-static int64_t walk_next(struct walk *walk, const struct engine *e, uint32_t victim)
+static int64_t steal_walk_next(struct walk *walk, const struct engine *e, uint32_t victim)
 {
     while (walk->bits == 0) {
         if (walk->i == walk->n_words)
@@ -92,7 +92,7 @@ static uint32_t steal_limit(const struct engine *e, uint32_t victim)
 }
 
 /* T3 */
-static bool move_source(struct worker *thief, uint32_t v, uint32_t source)
+static bool steal_move_source(struct worker *thief, uint32_t v, uint32_t source)
 {
     struct engine *e = thief->engine;
     if (!mask_source_is_idle_at(e, source, v) || !owner_move(&e->sources[source], v, thief->id))
@@ -106,7 +106,7 @@ static bool move_source(struct worker *thief, uint32_t v, uint32_t source)
     return true;
 }
 
-static void count_steal(struct worker *thief, uint32_t v)
+static void steal_count_steal(struct worker *thief, uint32_t v)
 {
     stat_add(thief, STAT_steals, 1);
     stat_add(thief,
@@ -123,8 +123,8 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
     struct walk walk;
     bool lost = false, seen = false;
     int64_t taken = -1;
-    walk_begin(&walk, thief);
-    for (int64_t source; taken < 0 && (source = walk_next(&walk, e, v)) >= 0;) {
+    steal_walk_begin(&walk, thief);
+    for (int64_t source; taken < 0 && (source = steal_walk_next(&walk, e, v)) >= 0;) {
         seen = true;
         if (!mask_source_is_idle_at(e, (uint32_t)source, v))
             continue;
@@ -137,8 +137,8 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
     if (taken >= 0) {
         uint32_t limit = steal_limit(e, v), moved = 0;
         (void)ready_clear(e->workers[v]->ready, (uint32_t)taken); /* T1 */
-        for (int64_t source; moved + 1 < limit && (source = walk_next(&walk, e, v)) >= 0;)
-            moved += move_source(thief, v, (uint32_t)source);
+        for (int64_t source; moved + 1 < limit && (source = steal_walk_next(&walk, e, v)) >= 0;)
+            moved += steal_move_source(thief, v, (uint32_t)source);
         stat_add(thief, STAT_sources_moved, moved);
     } else {
         taken = port_steal_from(thief, v);
@@ -152,7 +152,7 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
                                DISTANCE_CORE),
              1);
     if (taken >= 0) {
-        count_steal(thief, v);
+        steal_count_steal(thief, v);
         return taken;
     }
     stat_add(thief, lost ? STAT_steal_failures_lost_race : STAT_steal_failures_no_candidates, 1);

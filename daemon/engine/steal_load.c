@@ -5,8 +5,8 @@
 #include "daemon/engine/steal_policy.h"
 
 /* All others in the order of the ids behind the thief's, each with its weight. */
-static void begin(struct worker *thief, struct steal_round *round,
-                  uint64_t (*weigh)(const struct engine *e, uint32_t victim))
+static void steal_load_begin(struct worker *thief, struct steal_round *round,
+                             uint64_t (*weigh)(const struct engine *e, uint32_t victim))
 {
     const struct engine *e = thief->engine;
     round->n = 0;
@@ -18,7 +18,7 @@ static void begin(struct worker *thief, struct steal_round *round,
 }
 
 /* The heaviest; of equal ones the first. */
-static int heaviest_next(struct worker *thief, struct steal_round *round)
+static int steal_load_heaviest_next(struct worker *thief, struct steal_round *round)
 {
     (void)thief;
     uint32_t found = 0;
@@ -36,12 +36,12 @@ static int heaviest_next(struct worker *thief, struct steal_round *round)
     return victim;
 }
 
-static uint64_t weigh_age(const struct engine *e, uint32_t victim)
+static uint64_t steal_load_weigh_age(const struct engine *e, uint32_t victim)
 {
     return ~load_relaxed(&e->workers[victim]->last_attempt);
 }
 
-static uint64_t weigh_ready(const struct engine *e, uint32_t victim)
+static uint64_t steal_load_weigh_ready(const struct engine *e, uint32_t victim)
 {
     uint64_t n = 0;
     for (uint32_t word = 0; word * 64 < e->n_sources; word++)
@@ -50,16 +50,18 @@ static uint64_t weigh_ready(const struct engine *e, uint32_t victim)
     return n;
 }
 
-static void longest_victim_begin(struct worker *thief, struct steal_round *round)
+static void steal_load_longest_victim_begin(struct worker *thief, struct steal_round *round)
 {
-    begin(thief, round, weigh_age);
+    steal_load_begin(thief, round, steal_load_weigh_age);
 }
 
-static void fullest_begin(struct worker *thief, struct steal_round *round)
+static void steal_load_fullest_begin(struct worker *thief, struct steal_round *round)
 {
-    begin(thief, round, weigh_ready);
+    steal_load_begin(thief, round, steal_load_weigh_ready);
 }
 
-const struct steal_policy steal_longest_victim = { "longest-victim", longest_victim_begin,
-                                                   heaviest_next };
-const struct steal_policy steal_fullest = { "fullest", fullest_begin, heaviest_next };
+const struct steal_policy steal_longest_victim = { "longest-victim",
+                                                   steal_load_longest_victim_begin,
+                                                   steal_load_heaviest_next };
+const struct steal_policy steal_fullest = { "fullest", steal_load_fullest_begin,
+                                            steal_load_heaviest_next };

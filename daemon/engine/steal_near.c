@@ -14,7 +14,7 @@ static void near_begin(struct worker *thief, struct steal_round *round)
 }
 
 /* One of victim[at .. end), by lot, and no one twice. */
-static int draw(struct worker *thief, struct steal_round *round, uint32_t end)
+static int steal_near_draw(struct worker *thief, struct steal_round *round, uint32_t end)
 {
     uint32_t drawn = round->at + (uint32_t)(steal_random_next(thief) % (end - round->at));
     uint16_t victim = round->victim[drawn];
@@ -23,20 +23,20 @@ static int draw(struct worker *thief, struct steal_round *round, uint32_t end)
     return victim;
 }
 
-static int random_next(struct worker *thief, struct steal_round *round)
+static int steal_near_random_next(struct worker *thief, struct steal_round *round)
 {
-    return round->at < round->n ? draw(thief, round, round->n) : -1;
+    return round->at < round->n ? steal_near_draw(thief, round, round->n) : -1;
 }
 
-static int locality_next(struct worker *thief, struct steal_round *round)
+static int steal_near_locality_next(struct worker *thief, struct steal_round *round)
 {
     for (unsigned distance = DISTANCE_CORE; distance < DISTANCE_N; distance++) {
         uint32_t end = load_relaxed(&thief->near->end[distance]);
         if (round->at < end)
-            return draw(thief, round, end);
+            return steal_near_draw(thief, round, end);
     }
     return -1;
 }
 
-const struct steal_policy steal_random = { "random", near_begin, random_next };
-const struct steal_policy steal_locality = { "locality", near_begin, locality_next };
+const struct steal_policy steal_random = { "random", near_begin, steal_near_random_next };
+const struct steal_policy steal_locality = { "locality", near_begin, steal_near_locality_next };

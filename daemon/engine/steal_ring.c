@@ -4,13 +4,13 @@
  * are what is left: the private bits of workers that do not get to them. */
 #include "daemon/engine/steal_policy.h"
 
-static void none_begin(struct worker *thief, struct steal_round *round)
+static void steal_ring_none_begin(struct worker *thief, struct steal_round *round)
 {
     (void)thief;
     round->n = 0;
 }
 
-static int none_next(struct worker *thief, struct steal_round *round)
+static int steal_ring_none_next(struct worker *thief, struct steal_round *round)
 {
     (void)thief;
     (void)round;
@@ -38,6 +38,6 @@ static int ring_next(struct worker *thief, struct steal_round *round)
     return (int)victim;
 }
 
-const struct steal_policy steal_none = { "none", none_begin, none_next };
+const struct steal_policy steal_none = { "none", steal_ring_none_begin, steal_ring_none_next };
 const struct steal_policy steal_round_robin = { "round-robin", ring_begin, ring_next };
 const struct steal_policy steal_share = { "share", ring_begin, ring_next };

@@ -13,20 +13,20 @@
 #include "daemon/engine/seed.h"
 #include "daemon/engine/slot.h"
 
-static struct actor_type *actor_type_of(const struct worker *w, const struct actor *actor)
+static struct actor_type *turn_actor_type_of(const struct worker *w, const struct actor *actor)
 {
     /* not NULL while an actor of it lives */
     return load_relaxed(&w->types[actor_key_type(load_relaxed(&actor->key))]);
 }
 
-static inline void **actor_state(const struct worker *w, const struct actor *actor)
+static inline void **turn_actor_state(const struct worker *w, const struct actor *actor)
 {
     return &w->actor_states[actor - w->actors];
 }
 
 /* ---- flush and commit ---- */
 
-static void publish_counts(struct worker *w)
+static void turn_publish_counts(struct worker *w)
 {
     stat_add(w, STAT_messages_sent, w->n_logged + w->n_tail_appends);
     stat_add(w, STAT_tail_appends, w->n_tail_appends);
@@ -61,8 +61,8 @@ static void turn_commit(struct worker *w, uint64_t cursor)
 
 /* The record ends here: to its client as a refusal, else to the dead letters, with the reason in
  * the reserved byte. */
-static void dead_letter(struct worker *w, const struct envelope *envelope,
-                        enum envelope_reason reason)
+static void turn_dead_letter(struct worker *w, const struct envelope *envelope,
+                             enum envelope_reason reason)
 {
     if (w->newborn) /* of an init that then failed */
         place_newborn_settle(w, 0);
@@ -99,11 +99,11 @@ static void dead_letter(struct worker *w, const struct envelope *envelope,
 
 /* The actor has ended with this message: fini belongs to the turn, the slot goes after the commit
  * (A3). */
-static void actor_end(struct worker *w, struct actor *actor, actor_ref ref,
-                      enum engine_allocation how, uint64_t cursor)
+static void turn_actor_end(struct worker *w, struct actor *actor, actor_ref ref,
+                           enum engine_allocation how, uint64_t cursor)
 {
-    void *state = *actor_state(w, actor);
-    struct actor_type *type = state ? actor_type_of(w, actor) : NULL;
+    void *state = *turn_actor_state(w, actor);
+    struct actor_type *type = state ? turn_actor_type_of(w, actor) : NULL;
     if (how != ALLOCATION_FINISHED && type && type->fini)
         type->fini(state, &w->ctx);
     if (w->newborn)
@@ -112,7 +112,7 @@ static void actor_end(struct worker *w, struct actor *actor, actor_ref ref,
     if (SEEDED(free_first))
         actors_free_slot(w, ref);
     commit_flip(w, w->source, cursor, w->tail, w->out, ref, how);
-    *actor_state(w, actor) = NULL;
+    *turn_actor_state(w, actor) = NULL;
     actors_free_slot(w, ref);
     if (type)
         actors_state_drop(w, type, state, how);
@@ -121,14 +121,15 @@ static void actor_end(struct worker *w, struct actor *actor, actor_ref ref,
 }
 
 /* A guessed reference to an actor that does not exist yet? */
-static bool is_uncommitted(struct worker *w, uint32_t slot)
+static bool turn_is_uncommitted(struct worker *w, uint32_t slot)
 {
     const struct segment_actor *durable = &w->engine->segment.actors[slot];
     return durable->spawn_worker == w->id ? durable->spawn_count == commit_count(w)
                                           : !actors_is_committed(w->engine, slot);
 }
 
-static int actor_init(struct worker *w, const struct actor_type *type, uint32_t slot, void *state)
+static int turn_actor_init(struct worker *w, const struct actor_type *type, uint32_t slot,
+                           void *state)
 {
     const struct segment *s = &w->engine->segment;
     if (!type->init)
@@ -142,11 +143,11 @@ static int actor_init(struct worker *w, const struct actor_type *type, uint32_t 
 }
 
 /* A2: state and init before the first message.  0, or why the message cannot be run. */
-static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, actor_ref ref)
+static enum envelope_reason turn_actor_begin(struct worker *w, struct actor *actor, actor_ref ref)
 {
     struct engine *e = w->engine;
     uint32_t slot = actor_ref_slot(ref);
-    if (is_uncommitted(w, slot))
+    if (turn_is_uncommitted(w, slot))
         return REASON_NO_SUCH_ACTOR;
     struct actor_type *type =
         load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
@@ -157,8 +158,8 @@ static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, a
     void *state = actors_state_new(w, type);
     if (!state)
         return REASON_INIT_FAILED;
-    *actor_state(w, actor) = state;
-    if (actor_init(w, type, slot, state) != 0)
+    *turn_actor_state(w, actor) = state;
+    if (turn_actor_init(w, type, slot, state) != 0)
         return REASON_INIT_FAILED;
     uint64_t key = load_relaxed(&actor->key);
     /* it may have been set aside while it was initialised */
@@ -170,12 +171,12 @@ static enum envelope_reason actor_begin(struct worker *w, struct actor *actor, a
 
 /* The same of an actor whose state is kept, before each of its messages: what the turn does to the
  * state can be undone from here on. */
-static enum envelope_reason kept_begin(struct worker *w, struct actor *actor, actor_ref ref)
+static enum envelope_reason turn_kept_begin(struct worker *w, struct actor *actor, actor_ref ref)
 {
     struct engine *e = w->engine;
     uint32_t slot = actor_ref_slot(ref), generation = actor_ref_generation(ref);
     bool is_new = !durable_is_initialised(e, slot, generation);
-    if (is_new && is_uncommitted(w, slot))
+    if (is_new && turn_is_uncommitted(w, slot))
         return REASON_NO_SUCH_ACTOR;
     struct actor_type *type =
         load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
@@ -184,19 +185,19 @@ static enum envelope_reason kept_begin(struct worker *w, struct actor *actor, ac
     if (unlikely(load_relaxed(&e->segment.actor_types[type->id].quarantined)))
         return REASON_QUARANTINED;
     struct segment_state *state = durable_begin(w, slot, type->state_size);
-    *actor_state(w, actor) = state->bytes;
+    *turn_actor_state(w, actor) = state->bytes;
     if (!is_new)
         return REASON_NONE;
     memset(state->bytes, 0, type->state_size);
-    if (actor_init(w, type, slot, state->bytes) != 0)
+    if (turn_actor_init(w, type, slot, state->bytes) != 0)
         return REASON_INIT_FAILED;
     store_relaxed(&state->generation, generation); /* K1 */
     return REASON_NONE;
 }
 
-static engine_behaviour_fn behaviour_find(const struct actor_type *type,
-                                          const struct envelope *envelope, uint64_t length,
-                                          enum envelope_reason *ret_reason)
+static engine_behaviour_fn turn_behaviour_find(const struct actor_type *type,
+                                               const struct envelope *envelope, uint64_t length,
+                                               enum envelope_reason *ret_reason)
 {
     *ret_reason = REASON_NOT_ACCEPTED;
     if (envelope->type >= ODEON_MESSAGE_TYPES_MAX)
@@ -210,7 +211,7 @@ static engine_behaviour_fn behaviour_find(const struct actor_type *type,
     return *ret_reason == REASON_NONE ? type->behaviours[index].run : NULL;
 }
 
-static void context_set(struct worker *w, const struct envelope *envelope, uint64_t prefix)
+static void turn_context_set(struct worker *w, const struct envelope *envelope, uint64_t prefix)
 {
     w->ctx.self = envelope->to;
     w->ctx.sender = envelope->from;
@@ -233,11 +234,11 @@ static void turn_end(struct worker *w, struct actor *actor, const struct envelop
         enum engine_allocation how = result == ALLOCATION_DESTROY || result == ALLOCATION_FINISHED
                                          ? (enum engine_allocation)result
                                          : ALLOCATION_DELETE;
-        actor_end(w, actor, envelope->to, how, cursor);
+        turn_actor_end(w, actor, envelope->to, how, cursor);
     }
 }
 
-static bool is_new(const struct worker *w, uint64_t key, actor_ref ref)
+static bool turn_is_new(const struct worker *w, uint64_t key, actor_ref ref)
 {
     return actor_key_kind(key) == ACTOR_NEW ||
            (actor_key_kind(key) == ACTOR_KEPT &&
@@ -269,23 +270,23 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
             if (verdict == DETOUR_SEND_ON)
                 detour_send_on(w, envelope, envelope->to);
             else
-                dead_letter(w, envelope, REASON_QUEUE_FULL);
+                turn_dead_letter(w, envelope, REASON_QUEUE_FULL);
             turn_commit(w, cursor);
             return;
         }
         is_here = true;
         key = load_relaxed(&actor->key);
     }
-    context_set(w, envelope, prefix);
+    turn_context_set(w, envelope, prefix);
     bool is_kept = actor_key_kind(key) == ACTOR_KEPT;
     if (!is_here || !actor_key_lives(key))
         reason = REASON_NO_SUCH_ACTOR;
     else if (envelope->attempts >= e->config.attempts_max)
         reason = REASON_ATTEMPTS;
-    else if (actor_key_kind(key) == ACTOR_NEW || (is_aside && !*actor_state(w, actor)))
-        reason = begun != REASON_NONE ? begun : actor_begin(w, actor, envelope->to);
+    else if (actor_key_kind(key) == ACTOR_NEW || (is_aside && !*turn_actor_state(w, actor)))
+        reason = begun != REASON_NONE ? begun : turn_actor_begin(w, actor, envelope->to);
     else if (is_kept)
-        reason = kept_begin(w, actor, envelope->to);
+        reason = turn_kept_begin(w, actor, envelope->to);
     engine_behaviour_fn behaviour;
     int result = ALLOCATION_NODELETE;
     if (reason == REASON_NONE) {
@@ -298,23 +299,24 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
             result = envelope->type - MESSAGE_TYPE_POISON_DELETE + ALLOCATION_DELETE;
             break;
         default:
-            behaviour = behaviour_find(actor_type_of(w, actor), envelope, envelope->length - prefix,
-                                       &reason);
+            behaviour = turn_behaviour_find(turn_actor_type_of(w, actor), envelope,
+                                            envelope->length - prefix, &reason);
             if (behaviour)
-                result = behaviour(*actor_state(w, actor),
+                result = behaviour(*turn_actor_state(w, actor),
                                    (const uint8_t *)envelope_payload(envelope) + prefix, &w->ctx);
             break;
         }
     }
     if (reason != REASON_NONE && envelope->type != MESSAGE_TYPE_INIT)
-        dead_letter(w, envelope, reason);
+        turn_dead_letter(w, envelope, reason);
     if (reason == REASON_INIT_FAILED ||
         (reason == REASON_ATTEMPTS && (envelope->flags & ENVELOPE_INIT) &&
-         is_new(w, key, envelope->to)))
+         turn_is_new(w, key, envelope->to)))
         result = ALLOCATION_DELETE; /* cannot begin: the actor ends; its fini is not owed */
-    if (reason == REASON_INIT_FAILED && *actor_state(w, actor)) {
-        actors_state_drop(w, actor_type_of(w, actor), *actor_state(w, actor), ALLOCATION_DELETE);
-        *actor_state(w, actor) = NULL;
+    if (reason == REASON_INIT_FAILED && *turn_actor_state(w, actor)) {
+        actors_state_drop(w, turn_actor_type_of(w, actor), *turn_actor_state(w, actor),
+                          ALLOCATION_DELETE);
+        *turn_actor_state(w, actor) = NULL;
     }
     if (is_here)
         turn_end(w, actor, envelope, result, cursor);
@@ -329,7 +331,7 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
 
 /* Tails and senders that do not know the receiver's index are plain messages, too; only the look-up
  * is longer. */
-static engine_behaviour_fn plain_behaviour(const struct actor_type *type, uint64_t meta)
+static engine_behaviour_fn turn_plain_behaviour(const struct actor_type *type, uint64_t meta)
 {
     if (meta >> 40 || (uint16_t)meta < MESSAGE_TYPE_FIRST_USER ||
         (uint16_t)meta >= ODEON_MESSAGE_TYPES_MAX)
@@ -341,8 +343,8 @@ static engine_behaviour_fn plain_behaviour(const struct actor_type *type, uint64
 }
 
 /* The behaviour to run, NULL: something is special about this record. */
-static inline engine_behaviour_fn behaviour_of(const struct worker *w, const struct actor *actor,
-                                               uint64_t want, uint64_t meta)
+static inline engine_behaviour_fn
+turn_behaviour_of(const struct worker *w, const struct actor *actor, uint64_t want, uint64_t meta)
 {
     uint64_t key = load_relaxed(&actor->key);
     if (unlikely((key & ~ACTOR_KEY_TYPE_MASK) != want))
@@ -350,14 +352,14 @@ static inline engine_behaviour_fn behaviour_of(const struct worker *w, const str
     const struct actor_type *type = load_relaxed(&w->types[actor_key_type(key)]);
     const struct behaviour_slot *behaviour = &type->behaviours[(meta >> 32) & 0xff];
     if (unlikely(behaviour->meta != meta))
-        return plain_behaviour(type, meta);
+        return turn_plain_behaviour(type, meta);
     if (!behaviour->run)
         __builtin_unreachable(); /* a slot with a meta word has a function */
     return behaviour->run;
 }
 
 /* U2 */
-static void running_set(struct worker *w, uint64_t running)
+static void turn_running_set(struct worker *w, uint64_t running)
 {
     crash_order();
     store_relaxed(&w->durable->turn, running);
@@ -368,8 +370,8 @@ static void running_set(struct worker *w, uint64_t running)
  * one: `ahead` bytes off, and half as far. In a burst to one actor there is nothing to fetch.
  * Prefetching what is none any more would be harmless. */
 enum { PREFETCH_MESSAGES = 12, PREFETCH_SIZE_MAX = 64 };
-static inline void prefetch_ahead(const struct worker *w, const uint8_t *envelope, uint64_t ahead,
-                                  actor_ref to)
+static inline void turn_prefetch_ahead(const struct worker *w, const uint8_t *envelope,
+                                       uint64_t ahead, actor_ref to)
 {
 #ifdef COMMIT_TSAN /* a record that is none any more may name another worker's actor */
     (void)w, (void)envelope, (void)ahead, (void)to;
@@ -394,7 +396,7 @@ struct turn_loop {
 };
 
 /* Commits that were not a message's own move the limit. */
-static void loop_resume(struct turn_loop *loop, struct worker *w, uint64_t messages)
+static void turn_loop_resume(struct turn_loop *loop, struct worker *w, uint64_t messages)
 {
     uint64_t low = commit_low(w->slot);
     loop->stop += low - loop->low - messages;
@@ -402,24 +404,24 @@ static void loop_resume(struct turn_loop *loop, struct worker *w, uint64_t messa
     w->ctx.self = 0; /* nobody's: the next message is looked up */
 }
 
-static void loop_flush(struct turn_loop *loop, struct worker *w)
+static void turn_loop_flush(struct turn_loop *loop, struct worker *w)
 {
-    running_set(w, 0);
+    turn_running_set(w, 0);
     turn_flush(w);
     help_mid_look(w, w->queue);
-    running_set(w, 1);
-    loop_resume(loop, w, 0);
+    turn_running_set(w, 1);
+    turn_loop_resume(loop, w, 0);
 }
 
 /* Between two messages, at the loop's bound or when something was wanted.  False: no more now. */
-static bool loop_look(struct turn_loop *loop, struct worker *w)
+static bool turn_loop_look(struct turn_loop *loop, struct worker *w)
 {
     if (w->out >= OUTBOX_FLUSH_BYTES || unlikely(w->sent_urgent > 0))
-        loop_flush(loop, w);
+        turn_loop_flush(loop, w);
     outbox_want(w);
     if (w->wrap != 0 && w->cursor == w->wrap) {
         place_unwrap(w);
-        loop_resume(loop, w, 0);
+        turn_loop_resume(loop, w, 0);
     }
     loop->bound = w->wrap ? w->wrap : w->tail;
     if (unlikely(load_relaxed(w->gives_way))) /* G3 */
@@ -430,10 +432,9 @@ static bool loop_look(struct turn_loop *loop, struct worker *w)
 
 /* A plain message to an actor that has not been initialised yet: it is now. The behaviour to run,
  * or NULL. */
-static __attribute__((noinline)) engine_behaviour_fn loop_begin(struct worker *w,
-                                                                struct actor *actor,
-                                                                const uint64_t *words,
-                                                                enum envelope_reason *ret_reason)
+static __attribute__((noinline)) engine_behaviour_fn
+turn_loop_begin(struct worker *w, struct actor *actor, const uint64_t *words,
+                enum envelope_reason *ret_reason)
 {
     uint64_t to = words[0], meta = words[2],
              want = (to & UINT64_C(0xffffffff00000000)) | (w->key_live ^ ACTOR_LIVE ^ ACTOR_NEW);
@@ -443,16 +444,17 @@ static __attribute__((noinline)) engine_behaviour_fn loop_begin(struct worker *w
     w->ctx.self = to;
     w->ctx.sender = words[1];
     w->ctx.meta = meta;
-    *ret_reason = actor_begin(w, actor, to);
-    return *ret_reason == REASON_NONE ? behaviour_of(w, actor, want ^ ACTOR_NEW ^ ACTOR_LIVE, meta)
-                                      : NULL;
+    *ret_reason = turn_actor_begin(w, actor, to);
+    return *ret_reason == REASON_NONE
+               ? turn_behaviour_of(w, actor, want ^ ACTOR_NEW ^ ACTOR_LIVE, meta)
+               : NULL;
 }
 
 /* A message that is not plain (`actor` is its receiver's slot), or one that has been run and ended
  * its actor (`actor` NULL). */
-static __attribute__((noinline)) void loop_special(struct turn_loop *loop, struct worker *w,
-                                                   struct actor *actor, enum envelope_reason begun,
-                                                   int result)
+static __attribute__((noinline)) void turn_loop_special(struct turn_loop *loop, struct worker *w,
+                                                        struct actor *actor,
+                                                        enum envelope_reason begun, int result)
 {
     struct envelope *envelope = (struct envelope *)(w->batch + w->cursor);
     uint64_t cursor = w->cursor + envelope_record_size(envelope);
@@ -461,7 +463,7 @@ static __attribute__((noinline)) void loop_special(struct turn_loop *loop, struc
     else
         turn_end(w, &w->actors[actor_ref_slot(envelope->to)], envelope, result, cursor);
     w->cursor = cursor;
-    loop_resume(loop, w, 1);
+    turn_loop_resume(loop, w, 1);
 }
 
 uint64_t turn_run_batch(struct worker *w, uint64_t limit)
@@ -472,8 +474,8 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
     engine_behaviour_fn run = NULL;
     loop.stop = loop.low + limit;
     w->ctx.self = 0;
-    running_set(w, 1);
-    while (loop_look(&loop, w)) {
+    turn_running_set(w, 1);
+    while (turn_loop_look(&loop, w)) {
         cursor = w->cursor;
         for (;;) {
             struct envelope *envelope = (struct envelope *)(w->batch + cursor);
@@ -486,14 +488,14 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
                 ahead = size <= PREFETCH_SIZE_MAX ? PREFETCH_MESSAGES * size : COMMIT_WINDOW_MAX;
                 /* in range: checked where the record was made */
                 struct actor *actor = &w->actors[actor_ref_slot(to)];
-                run =
-                    behaviour_of(w, actor, (to & UINT64_C(0xffffffff00000000)) | w->key_live, meta);
+                run = turn_behaviour_of(w, actor, (to & UINT64_C(0xffffffff00000000)) | w->key_live,
+                                        meta);
                 if (unlikely(!run)) {
                     enum envelope_reason begun = REASON_NONE;
-                    run = loop_begin(w, actor, words, &begun);
+                    run = turn_loop_begin(w, actor, words, &begun);
                     if (!run) {
                         w->cursor = cursor;
-                        loop_special(&loop, w, actor, begun, 0);
+                        turn_loop_special(&loop, w, actor, begun, 0);
                         break;
                     }
                 }
@@ -502,12 +504,12 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
                 w->ctx.meta = meta;
             }
             if (cursor + ahead < loop.bound)
-                prefetch_ahead(w, (const uint8_t *)envelope, ahead, to);
+                turn_prefetch_ahead(w, (const uint8_t *)envelope, ahead, to);
             w->ctx.sender = words[1];
             int result = run(state, envelope + 1, &w->ctx);
             if (unlikely(result != ALLOCATION_NODELETE)) {
                 w->cursor = cursor;
-                loop_special(&loop, w, NULL, REASON_NONE, result);
+                turn_loop_special(&loop, w, NULL, REASON_NONE, result);
                 break;
             }
             INJECT(HANDLER);
@@ -533,8 +535,8 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             }
         }
     }
-    running_set(w, 0);
-    publish_counts(w);
+    turn_running_set(w, 0);
+    turn_publish_counts(w);
     uint64_t n = limit - (loop.stop - loop.low);
     stat_add(w, STAT_messages_processed, n);
     return n;

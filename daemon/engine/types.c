@@ -21,8 +21,8 @@
 
 enum { RETIRE_WAIT_NS = 1000 * 1000 * 1000 };
 
-static void view_message_type(const struct segment_message_type *durable, uint16_t id,
-                              struct engine_message_type *ret)
+static void types_view_message_type(const struct segment_message_type *durable, uint16_t id,
+                                    struct engine_message_type *ret)
 {
     *ret = (struct engine_message_type){
         .id = id,
@@ -38,7 +38,7 @@ int engine_message_type_get(struct engine *e, uint16_t id, struct engine_message
 {
     if (id < MESSAGE_TYPE_FIRST_USER || id >= load_acquire(&e->segment.header->n_message_types))
         return -ENOENT;
-    view_message_type(&e->segment.message_types[id], id, ret);
+    types_view_message_type(&e->segment.message_types[id], id, ret);
     return 0;
 }
 
@@ -52,7 +52,7 @@ int engine_message_type_find(struct engine *e, const char *name, uint32_t versio
         if (strcmp(durable->name, name) == 0 &&
             (version == 0 ? (r < 0 || durable->version > ret->version)
                           : durable->version == version)) {
-            view_message_type(durable, (uint16_t)id, ret);
+            types_view_message_type(durable, (uint16_t)id, ret);
             r = 0;
         }
     }
@@ -161,7 +161,7 @@ static struct actor_type *type_new(const struct engine_actor_type_info *info, ui
 
 /* Live actors of a stop-at-crash type, left over from before this start: they end now, before
  * anybody can reach them. */
-static void end_left_over(struct engine *e, uint32_t id)
+static void types_end_left_over(struct engine *e, uint32_t id)
 {
     for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high);
          slot++) {
@@ -188,7 +188,7 @@ int engine_actor_type_register(struct engine *e, const struct engine_actor_type_
     if (!type)
         return -ENOMEM;
     if (info->restart == RESTART_STOP && !e->started)
-        end_left_over(e, id);
+        types_end_left_over(e, id);
     store_release(&e->types[id], type);     /* read (acquire) by an actor's first message */
     store_release(&e->spawnable[id], type); /* read (acquire) by spawn */
     *ret_id = id;
@@ -196,7 +196,7 @@ int engine_actor_type_register(struct engine *e, const struct engine_actor_type_
 }
 
 /* A detached thread may still be behind the run of its last actor. */
-static bool detached_leave_type(struct engine *e, uint32_t id)
+static bool types_detached_leave_type(struct engine *e, uint32_t id)
 {
     uint64_t until = clock_now_ns() + RETIRE_WAIT_NS;
     while (own_thread_runs_type(e, id)) {
@@ -220,7 +220,7 @@ int engine_actor_type_retire(struct engine *e, uint32_t id, uint64_t *ret_live)
     store_release(&e->spawnable[id], NULL);
     bool quiet = quiesce_wait(e, RETIRE_WAIT_NS);
     *ret_live = type_live(e, id);
-    if (quiet && *ret_live == 0 && detached_leave_type(e, id)) {
+    if (quiet && *ret_live == 0 && types_detached_leave_type(e, id)) {
         store_release(&e->types[id], NULL);
         quiet = quiesce_wait(e, RETIRE_WAIT_NS); /* who ended the last one still looks at it */
     } else {

@@ -44,7 +44,7 @@ uint64_t walk_records(uint32_t actors_max, const uint8_t *base, uint64_t at, uin
     return at;
 }
 
-static int piece_add(struct walk *walk, const struct walk_piece *piece)
+static int verify_walk_piece_add(struct walk *walk, const struct walk_piece *piece)
 {
     if (walk->n == walk->room) {
         uint32_t room = walk->room ? 2 * walk->room : 256;
@@ -70,30 +70,32 @@ int walk_add(struct walk *walk, struct walk_piece what)
         for (uint64_t step = PIECE_BYTES / size * size; r == 0 && what.end - what.from > step;
              what.from = what.stop) {
             what.stop = what.from + step;
-            r = piece_add(walk, &what);
+            r = verify_walk_piece_add(walk, &what);
         }
     what.stop = what.end;
     what.more = false;
-    return r == 0 ? piece_add(walk, &what) : r;
+    return r == 0 ? verify_walk_piece_add(walk, &what) : r;
 }
 
-static uint64_t piece_walk(const struct walk *walk, const struct walk_piece *piece, uint64_t at)
+static uint64_t verify_walk_piece_walk(const struct walk *walk, const struct walk_piece *piece,
+                                       uint64_t at)
 {
     return walk_records(walk->actors_max, piece->base, at, piece->stop, piece->end, piece->least);
 }
 
 /* relaxed: who has which piece is all that it says; pthread_create() and pthread_join() order the
  * pieces. */
-static void *pieces_walk(void *userdata)
+static void *verify_walk_pieces_walk(void *userdata)
 {
     struct walk *walk = userdata;
     for (uint32_t i;
          (i = atomic_fetch_add_explicit(&walk->next, 1, memory_order_relaxed)) < walk->n;)
-        walk->pieces[i].reached = piece_walk(walk, &walk->pieces[i], walk->pieces[i].from);
+        walk->pieces[i].reached =
+            verify_walk_piece_walk(walk, &walk->pieces[i], walk->pieces[i].from);
     return NULL;
 }
 
-static uint32_t helpers_wanted(const struct walk *walk)
+static uint32_t verify_walk_helpers_wanted(const struct walk *walk)
 {
     uint64_t wanted = walk->bytes / SHARE_BYTES;
     cpu_set_t allowed;
@@ -105,14 +107,14 @@ static uint32_t helpers_wanted(const struct walk *walk)
 }
 
 /* W1: from the front, taking over what counts. */
-static const struct walk_piece *pieces_join(const struct walk *walk, uint64_t *ret_at)
+static const struct walk_piece *verify_walk_pieces_join(const struct walk *walk, uint64_t *ret_at)
 {
     uint64_t at = 0;
     for (uint32_t i = 0; i < walk->n; i++) {
         const struct walk_piece *piece = &walk->pieces[i];
         if (i == 0 || !piece[-1].more)
             at = piece->from;
-        at = at == piece->from ? piece->reached : piece_walk(walk, piece, at);
+        at = at == piece->from ? piece->reached : verify_walk_piece_walk(walk, piece, at);
         if (at < piece->stop) {
             *ret_at = at;
             return piece;
@@ -124,14 +126,14 @@ static const struct walk_piece *pieces_join(const struct walk *walk, uint64_t *r
 const struct walk_piece *walk_all(struct walk *walk, uint64_t *ret_at)
 {
     pthread_t helpers[HELPERS_MAX];
-    uint32_t n = 0, wanted = helpers_wanted(walk);
+    uint32_t n = 0, wanted = verify_walk_helpers_wanted(walk);
     /* the fewer, the longer */
-    while (n < wanted && pthread_create(&helpers[n], NULL, pieces_walk, walk) == 0)
+    while (n < wanted && pthread_create(&helpers[n], NULL, verify_walk_pieces_walk, walk) == 0)
         n++;
-    pieces_walk(walk);
+    verify_walk_pieces_walk(walk);
     while (n > 0)
         pthread_join(helpers[--n], NULL);
-    return pieces_join(walk, ret_at);
+    return verify_walk_pieces_join(walk, ret_at);
 }
 
 void walk_free(struct walk *walk)

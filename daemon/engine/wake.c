@@ -80,14 +80,14 @@ void wake_one(struct engine *e, struct worker *me, uint32_t victim)
     }
 }
 
-static bool is_fixed(const struct engine *e, uint32_t source)
+static bool wake_is_fixed(const struct engine *e, uint32_t source)
 {
     return (load_relaxed(&e->sources[source].flags) & SOURCE_FIXED) != 0;
 }
 
 /* Into one mask, then K2's barrier, then its owner or a helper. */
-static void set_and_wake(struct engine *e, struct worker *me, _Atomic uint64_t *mask,
-                         uint32_t source, uint32_t owner_id)
+static void wake_set_and_wake(struct engine *e, struct worker *me, _Atomic uint64_t *mask,
+                              uint32_t source, uint32_t owner_id)
 {
     struct worker *owner = e->workers[owner_id];
     ready_set(mask, source); /* [BIT_FIRST] */
@@ -99,7 +99,7 @@ static void set_and_wake(struct engine *e, struct worker *me, _Atomic uint64_t *
         wake(owner);
     } else if (load_relaxed(&owner->busy) &&
                load_relaxed(&e->sources[source].own) == own_idle(owner_id) &&
-               !is_fixed(e, source)) {
+               !wake_is_fixed(e, source)) {
         /* [APP_BUSY]: a source that is being run is looked at by its runner */
         wake_one(e, me, owner_id);
     }
@@ -108,7 +108,7 @@ static void set_and_wake(struct engine *e, struct worker *me, _Atomic uint64_t *
 /* Idle at another worker who does not know of any work in it: ours [FOLLOW_BIT]. Who appended
  * meanwhile and read the old owner published before our compare-and-swap, and our bit comes behind
  * it. */
-static bool follow(struct engine *e, struct worker *me, uint32_t source, uint64_t own)
+static bool wake_follow(struct engine *e, struct worker *me, uint32_t source, uint64_t own)
 {
     uint32_t from = own_worker(own);
     if (own_is_running(own) || from == me->id || me->id >= engine_workers(e) ||
@@ -121,7 +121,7 @@ static bool follow(struct engine *e, struct worker *me, uint32_t source, uint64_
 }
 
 /* A running source's bit goes to its runner even under share: others could only pass it on. */
-static _Atomic uint64_t *mask_for(struct engine *e, uint64_t own, unsigned flags)
+static _Atomic uint64_t *wake_mask_for(struct engine *e, uint64_t own, unsigned flags)
 {
     bool common = unlikely(load_relaxed(&e->placing) & PLACING_COMMON) && !own_is_running(own) &&
                   !(flags & (SOURCE_FIXED | SOURCE_FOLLOW));
@@ -140,19 +140,19 @@ void source_signal(struct engine *e, struct worker *me, uint32_t source)
     }
     unsigned flags = load_relaxed(&e->sources[source].flags);
     if (unlikely(flags & SOURCE_FOLLOW)) {
-        if (follow(e, me, source, own))
+        if (wake_follow(e, me, source, own))
             return;
         own = load_acquire(&e->sources[source].own);
     }
-    set_and_wake(e, me, mask_for(e, own, flags), source, own_worker(own));
+    wake_set_and_wake(e, me, wake_mask_for(e, own, flags), source, own_worker(own));
 }
 
 void source_hand_back(struct engine *e, struct worker *me, uint32_t source)
 {
     uint64_t own = load_acquire(&e->sources[source].own);
     if (own_worker(own) < engine_workers(e))
-        set_and_wake(e, me, mask_for(e, own, load_relaxed(&e->sources[source].flags)), source,
-                     own_worker(own));
+        wake_set_and_wake(e, me, wake_mask_for(e, own, load_relaxed(&e->sources[source].flags)),
+                          source, own_worker(own));
 }
 
 void source_pass_on(struct engine *e, struct worker *me, uint32_t source)
@@ -161,7 +161,7 @@ void source_pass_on(struct engine *e, struct worker *me, uint32_t source)
     /* "mine, running" while nothing is run: a port that has ended, whose bit would come back to me
      * for ever */
     if (own_worker(own) < engine_workers(e) && own != own_running(me->id))
-        set_and_wake(e, me, e->workers[own_worker(own)]->ready, source, own_worker(own));
+        wake_set_and_wake(e, me, e->workers[own_worker(own)]->ready, source, own_worker(own));
 }
 
 bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)

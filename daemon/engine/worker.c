@@ -94,7 +94,7 @@ struct worker *worker_free(struct worker *w)
     return NULL;
 }
 
-static void port_serve(struct worker *w, uint32_t port)
+static void worker_port_serve(struct worker *w, uint32_t port)
 {
     int64_t queue = port_run(w, port, true);
     if (queue < 0)
@@ -104,7 +104,7 @@ static void port_serve(struct worker *w, uint32_t port)
     mailbox_run(w, (uint32_t)queue, false);
 }
 
-static void run_source(struct worker *w, uint32_t source, bool stolen)
+static void worker_run_source(struct worker *w, uint32_t source, bool stolen)
 {
     help_begin_run(w, source);
     if (unlikely(load_relaxed(&w->stats->value[STAT_state]) != WORKER_BUSY))
@@ -112,13 +112,14 @@ static void run_source(struct worker *w, uint32_t source, bool stolen)
     if (source < w->engine->segment.n_mailboxes)
         mailbox_run(w, source, stolen);
     else
-        port_serve(w, source - w->engine->segment.n_mailboxes);
+        worker_port_serve(w, source - w->engine->segment.n_mailboxes);
     help_end_run(w);
     w->fruitless = 0;
 }
 
 /* The next bit of a mask at *from or behind it, round; *from moves behind it. */
-static int64_t mask_next(const struct worker *w, const _Atomic uint64_t *mask, uint32_t *from)
+static int64_t worker_mask_next(const struct worker *w, const _Atomic uint64_t *mask,
+                                uint32_t *from)
 {
     uint32_t n_words = (w->engine->n_sources + 63) / 64;
     for (uint32_t i = 0; i <= n_words; i++) {
@@ -137,9 +138,9 @@ static int64_t mask_next(const struct worker *w, const _Atomic uint64_t *mask, u
 
 /* A bit of the own mask, cleared before the owner word is tried [CLEAR_FIRST]; -1: none. Goes
  * round, so that no source starves. */
-static int64_t take_own(struct worker *w)
+static int64_t worker_take_own(struct worker *w)
 {
-    for (int64_t source; (source = mask_next(w, w->ready, &w->scan_from)) >= 0;) {
+    for (int64_t source; (source = worker_mask_next(w, w->ready, &w->scan_from)) >= 0;) {
         if (!(SEEDED(bit_late) && source < w->engine->segment.n_mailboxes) &&
             !ready_clear(w->ready, (uint32_t)source))
             continue;               /* a thief's, who cleared it */
@@ -157,10 +158,10 @@ static int64_t take_own(struct worker *w)
 
 /* A bit of the common mask: whoever had the source last, it is ours if nobody runs it (and it has
  * not become a fixed one since). */
-static int64_t take_common(struct worker *w)
+static int64_t worker_take_common(struct worker *w)
 {
     struct engine *e = w->engine;
-    for (int64_t source; (source = mask_next(w, e->common, &w->common_from)) >= 0;) {
+    for (int64_t source; (source = worker_mask_next(w, e->common, &w->common_from)) >= 0;) {
         if (!ready_clear(e->common, (uint32_t)source))
             continue;
         uint64_t own = load_relaxed(&e->sources[source].own);
@@ -177,18 +178,18 @@ static int64_t take_common(struct worker *w)
 }
 
 /* Own and common bits; once there are common ones, each is first in turn. */
-static int64_t take_ready(struct worker *w)
+static int64_t worker_take_ready(struct worker *w)
 {
     if (likely(!load_relaxed(&w->engine->common_used)))
-        return take_own(w);
+        return worker_take_own(w);
     w->common_first = !w->common_first;
-    int64_t source = w->common_first ? take_common(w) : take_own(w);
+    int64_t source = w->common_first ? worker_take_common(w) : worker_take_own(w);
     if (source < 0)
-        source = w->common_first ? take_own(w) : take_common(w);
+        source = w->common_first ? worker_take_own(w) : worker_take_common(w);
     return source;
 }
 
-static int64_t try_steal(struct worker *w)
+static int64_t worker_try_steal(struct worker *w)
 {
     struct engine *e = w->engine;
     if (++w->fruitless <= FRUITLESS_ROUNDS && !w->searcher)
@@ -207,18 +208,18 @@ static int64_t try_steal(struct worker *w)
 }
 
 /* One look everywhere.  True: something was run. */
-static bool work_once(struct worker *w)
+static bool worker_work_once(struct worker *w)
 {
     port_poll_hot(w);
-    int64_t source = take_ready(w);
+    int64_t source = worker_take_ready(w);
     bool stolen = false;
     if (source < 0) {
-        source = try_steal(w);
+        source = worker_try_steal(w);
         stolen = source >= 0;
     }
     if (source < 0)
         return false;
-    run_source(w, (uint32_t)source, stolen);
+    worker_run_source(w, (uint32_t)source, stolen);
     return true;
 }
 
@@ -226,7 +227,7 @@ static bool work_once(struct worker *w)
 
 /* Without a pause for spin_ns: looks at the own mask and the polled ports all the time, at the
  * others and the clock now and then, and more and more rarely. True: something was run. */
-static bool search(struct worker *w)
+static bool worker_search(struct worker *w)
 {
     struct engine *e = w->engine;
     uint64_t until = clock_now_ns() + e->config.spin_ns;
@@ -239,7 +240,7 @@ static bool search(struct worker *w)
                 break;
             cpu_relax();
         }
-        if (work_once(w))
+        if (worker_work_once(w))
             return true;
         looks = looks < SEARCH_LOOKS_MAX ? 2 * looks : looks;
     } while (!engine_wants_halt(e) && clock_now_ns() < until);
@@ -249,11 +250,11 @@ static bool search(struct worker *w)
 /* One step of being idle: the search, when something was found or a wake-up came since the last
  * time; then a short sleep, so many times; then a long one. The look everywhere that follows a
  * sleep is the caller's next one. */
-static void idle(struct worker *w)
+static void worker_idle(struct worker *w)
 {
     struct engine *e = w->engine;
     store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
-    if ((w->sleeps == 0 && search(w)) || engine_wants_halt(e))
+    if ((w->sleeps == 0 && worker_search(w)) || engine_wants_halt(e))
         return;
     bool moderate = w->sleeps < e->config.moderate_sleeps;
     w->sleeps += w->sleeps <= e->config.moderate_sleeps;
@@ -276,7 +277,7 @@ static void worker_bind(struct worker *w)
 }
 
 /* At a quiescent point.  False: the thread ends. */
-static bool goes_on(struct worker *w)
+static bool worker_goes_on(struct worker *w)
 {
     struct engine *e = w->engine;
     if (unlikely(load_relaxed(&e->pause) & 1))
@@ -297,17 +298,17 @@ static void *worker_main(void *argument)
     store_relaxed(&w->stats->thread, (uint32_t)syscall(SYS_gettid));
     store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
     uint32_t rounds = 0;
-    while (goes_on(w)) {
+    while (worker_goes_on(w)) {
         /* a quiescent point; read (acquire) by quiesce_wait */
         store_release(&w->passes, load_relaxed(&w->passes) + 1);
         if (w->stalled) {
             w->stalled = false;
             port_rescue(w);
         }
-        if (work_once(w))
+        if (worker_work_once(w))
             w->sleeps = 0;
         else
-            idle(w);
+            worker_idle(w);
         if ((++rounds & 15) == 0) {
             uint64_t now = clock_now_ns();
             if (now - w->polled_ns > DOORBELL_POLL_NS) {
