@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Roles: who may ask for what (docs/access.md).
+/* Access: who has which role (docs/access.md).
  *
  * Part of the configuration; a value, copied with it. Names are looked up when the configuration is
  * read, so that admitting a client asks nobody. Event loop thread only.
  *
  * A1  Root and the service's own user have every role, whatever is configured.
- * A2  A request that roles.c does not list needs the highest role.
  */
 #pragma once
 
@@ -13,22 +12,9 @@
 #include <stddef.h>
 
 #include "daemon/supervisor/peer.h"
-#include "proto/control.pb-c.h"
+#include "daemon/supervisor/roles.h"
 
-enum role {
-    ROLE_OBSERVE,     /* look at everything */
-    ROLE_POST,        /* open ports, look up actors, send */
-    ROLE_REGISTER,    /* spawn and stop actors, make message types known */
-    ROLE_LOAD,        /* bring code into the service, and take it out */
-    ROLE_RECONFIGURE, /* change settings, throw out clients */
-    ROLE_N
-};
-enum {
-    ROLES_ALL = (1 << ROLE_N) - 1,
-    ROLES_TEXT_MAX = 64,
-    ACCESS_NAMES_MAX = 32,
-    ACCESS_TEXT_MAX = 320
-};
+enum { ACCESS_NAMES_MAX = 32, ACCESS_TEXT_MAX = 320 };
 #define ACCESS_GROUP "odeon-admin" /* has every role where nothing else is configured */
 
 struct access_list {
@@ -54,9 +40,3 @@ int access_find_group(const char *name, gid_t *ret_gid);
 unsigned access_roles(const struct access *access, const struct peer *peer);
 /* The user whom the kernel shows where it has no number (65534). */
 bool access_is_overflow_user(uid_t uid);
-
-const char *role_name(enum role role);
-/* "observe, post"; "none". */
-const char *roles_describe(unsigned roles, char text[ROLES_TEXT_MAX]);
-/* The roles of which one is needed, as a set; 0: everybody who is connected may. */
-unsigned roles_needed(Odeon__Request__BodyCase body);

@@ -8,37 +8,20 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
-#include <uv.h>
 
-#include "daemon/supervisor/backoff.h"
-#include "daemon/supervisor/executor_link.h"
-#include "daemon/supervisor/rule_stops.h"
+#include "proto/control.pb-c.h"
 
-struct supervisor;
+struct seat;
 
-struct boot {
-    struct backoff backoff;
-    uv_timer_t timer;
-    uint64_t start_id;  /* of the Start that waits for its answer; 0: none */
-    bool start_refused; /* by the executor that runs: what else it says means nothing, it ends */
-    uint64_t ready_ns;  /* since when the executor is ready; 0: it is not */
-    /* What every executor watches processors with (executor/topology_watch.h); -1: none. An inotify
-     * instance takes the kernel 5 to 15 ms to end, which it would do in the middle of an executor's
-     * end, before anybody hears of that. */
-    int watch_fd;
-    uint64_t restarts;
-    uint32_t boots; /* of executors that became ready */
-    struct rule_stops rule_stops;
-};
-
-extern const struct link_ops boot_executor_ops;
-
-void boot_init(struct supervisor *supervisor);
+void boot_init(struct seat *seat);
+/* True: it was the answer to a Start. */
+bool boot_handle_report(struct seat *seat, const Odeon__Report *report);
+/* The executor has ended: the next one is started, unless the seat stops or is given up. */
+void boot_on_exited(struct seat *seat, int wait_status);
 /* The first start.  0 or negative errno: the program cannot be run. */
-int boot_begin(struct supervisor *supervisor);
+int boot_begin(struct seat *seat);
 /* Somebody says that an executor which stays down over a broken rule (rule_stops.h) is started. */
-void boot_release(struct supervisor *supervisor);
+void boot_release(struct seat *seat);
 /* No further starts. */
-void boot_stop(struct supervisor *supervisor);
-void boot_fini(struct supervisor *supervisor);
+void boot_stop(struct seat *seat);
+void boot_fini(struct seat *seat);

@@ -12,23 +12,22 @@
 
 #include "daemon/common/log.h"
 #include "daemon/supervisor/client.h"
-#include "daemon/supervisor/commands.h"
-#include "daemon/supervisor/ports.h"
-#include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/configuration.h"
+#include "daemon/supervisor/registry.h"
 #include "proto/registry_layout.h"
 
 enum { REFILL_MS = 10 };
 
-void clients_init(struct clients *clients)
+void clients_init(struct clients *clients, const struct clients_world *world)
 {
-    *clients = (struct clients){ 0 };
+    *clients = (struct clients){ .world = *world };
     clients->end = &clients->first;
 }
 
-void clients_start(struct supervisor *supervisor)
+void clients_start(struct clients *clients)
 {
-    uv_timer_init(&supervisor->loop, &supervisor->clients.refill);
-    supervisor->clients.refill.data = supervisor;
+    uv_timer_init(clients->world.loop, &clients->refill);
+    clients->refill.data = clients;
 }
 
 struct client *clients_find(struct clients *clients, uint32_t id)
@@ -39,17 +38,17 @@ struct client *clients_find(struct clients *clients, uint32_t id)
     return NULL;
 }
 
-void clients_drop_all(struct supervisor *supervisor)
+void clients_drop_all(struct clients *clients)
 {
-    while (supervisor->clients.first)
-        client_drop(supervisor->clients.first, "the service stops");
+    while (clients->first)
+        client_drop(clients->first, "the service stops");
 }
 
-void clients_tell(struct supervisor *supervisor, Odeon__Event *event)
+void clients_tell(struct clients *clients, Odeon__Event *event)
 {
     struct client *next;
 
-    for (struct client *client = supervisor->clients.first; client; client = next) {
+    for (struct client *client = clients->first; client; client = next) {
         next = client->next;
         if (client->said_hello)
             client_tell(client, event);
@@ -88,12 +87,12 @@ static void client_update_reading(struct client *client)
 
 bool client_is_bound(const struct client *client)
 {
-    return quotas_bind(&client->supervisor->config.quotas, client->uid);
+    return quotas_bind(&client->clients->world.config->quotas, client->uid);
 }
 
 void client_blame(struct client *client, const char *what)
 {
-    struct account *account = account_find(&client->supervisor->accounts, client->uid);
+    struct account *account = account_find(client->clients->world.accounts, client->uid);
     uint64_t more = 0;
 
     if (!account || !account_blame(account, uv_hrtime(), &more))
@@ -108,12 +107,12 @@ void client_blame(struct client *client, const char *what)
 
 static bool client_pays(const struct client *client)
 {
-    return client->supervisor->config.quotas.requests > 0 && client_is_bound(client);
+    return client->clients->world.config->quotas.requests > 0 && client_is_bound(client);
 }
 
 static void client_refill(struct client *client, uint64_t now)
 {
-    double rate = (double)client->supervisor->config.quotas.requests;
+    double rate = (double)client->clients->world.config->quotas.requests;
 
     client->tokens += rate * (double)(now - client->tokens_ns) / 1e9;
     if (client->tokens > rate)
@@ -123,11 +122,11 @@ static void client_refill(struct client *client, uint64_t now)
 
 static void client_on_refill(uv_timer_t *timer)
 {
-    struct supervisor *supervisor = timer->data;
+    struct clients *clients = timer->data;
     uint64_t now = uv_hrtime();
     bool any = false;
 
-    for (struct client *client = supervisor->clients.first; client; client = client->next) {
+    for (struct client *client = clients->first; client; client = client->next) {
         if (!client->throttled)
             continue;
         client_refill(client, now);
@@ -144,7 +143,7 @@ static void client_on_refill(uv_timer_t *timer)
 
 static void client_throttle(struct client *client)
 {
-    struct clients *clients = &client->supervisor->clients;
+    struct clients *clients = client->clients;
 
     client->throttled = true;
     client_update_reading(client);
@@ -169,8 +168,10 @@ static void client_count_request(struct client *client)
 /* K7 */
 static void client_hold(struct client *client, uint64_t until_ns)
 {
+    struct clients *clients = client->clients;
+
     if (client->held_until_ns == 0) {
-        stats_file_count(&client->supervisor->stats, STAT_clients_held);
+        clients->world.ops->held(clients->world.userdata);
         client_blame(client, "is listened to only after a while: its process offends again and "
                              "again (offender-hold-ms)");
     }
@@ -178,20 +179,20 @@ static void client_hold(struct client *client, uint64_t until_ns)
     client_throttle(client);
 }
 
-static uint64_t client_hold_max_ns(const struct supervisor *supervisor)
+static uint64_t client_hold_max_ns(const struct clients *clients)
 {
-    return supervisor->config.quotas.hold_ms * 1000000;
+    return clients->world.config->quotas.hold_ms * 1000000;
 }
 
-void clients_note_offence(struct supervisor *supervisor, pid_t pid, uid_t uid)
+void clients_note_offence(struct clients *clients, pid_t pid, uid_t uid)
 {
-    struct offenders *offenders = &supervisor->clients.offenders;
+    struct offenders *offenders = &clients->offenders;
     uint64_t now = uv_hrtime(),
-             until = offenders_note(offenders, pid, uid, now, client_hold_max_ns(supervisor));
+             until = offenders_note(offenders, pid, uid, now, client_hold_max_ns(clients));
 
     if (until <= now)
         return;
-    for (struct client *client = supervisor->clients.first; client; client = client->next)
+    for (struct client *client = clients->first; client; client = client->next)
         if (client->pid == pid && client->uid == uid && client->channel &&
             client->held_until_ns < until)
             client_hold(client, until);
@@ -200,10 +201,10 @@ void clients_note_offence(struct supervisor *supervisor, pid_t pid, uid_t uid)
 /* F1, F2 */
 static void client_hold_newcomer(struct client *client)
 {
-    struct offenders *offenders = &client->supervisor->clients.offenders;
+    struct offenders *offenders = &client->clients->offenders;
     uint64_t now = uv_hrtime();
     uint64_t until = offenders_admit(offenders, client->pid, client->uid, now,
-                                     client_hold_max_ns(client->supervisor));
+                                     client_hold_max_ns(client->clients));
 
     if (until > now)
         client_hold(client, until);
@@ -214,7 +215,7 @@ static void client_on_frame(void *userdata, struct frame *frame)
     struct client *client = userdata;
 
     client_count_request(client);
-    commands_handle(client->supervisor, client, frame);
+    client->clients->world.ops->frame(client->clients->world.userdata, client, frame);
 }
 
 static void client_on_error(void *userdata, int error)
@@ -274,48 +275,47 @@ static void client_take_out(struct clients *clients, struct client *client)
 /* Plugins come as descriptors; nobody else has any to send. */
 static void client_set_roles(struct client *client)
 {
-    client->roles = access_roles(&client->supervisor->config.access, &client->peer);
+    client->roles = access_roles(&client->clients->world.config->access, &client->peer);
     if (client->channel)
         channel_allow_descriptors(client->channel, client->roles & 1U << ROLE_LOAD);
 }
 
-void clients_update_roles(struct supervisor *supervisor)
+void clients_update_roles(struct clients *clients)
 {
-    for (struct client *client = supervisor->clients.first; client; client = client->next)
+    for (struct client *client = clients->first; client; client = client->next)
         client_set_roles(client);
 }
 
-int client_add(struct supervisor *supervisor, int fd, struct peer *peer)
+int client_add(struct clients *clients, int fd, struct peer *peer)
 {
     static const struct channel_ops ops = { .on_frame = client_on_frame,
                                             .on_error = client_on_error };
-    struct clients *clients = &supervisor->clients;
-    struct account *account = account_open(&supervisor->accounts, peer->uid);
+    struct account *account = account_open(clients->world.accounts, peer->uid);
     struct client *client = account ? calloc(1, sizeof(*client)) : NULL;
 
     if (client && getrandom(client->token, sizeof(client->token), 0) == sizeof(client->token))
-        client->channel = channel_new(&supervisor->loop, fd, CLIENT_QUEUE_BYTES, &ops, client);
+        client->channel = channel_new(clients->world.loop, fd, CLIENT_QUEUE_BYTES, &ops, client);
     if (!client || !client->channel) {
         free(client);
         close(fd);
-        account_settle(&supervisor->accounts, peer->uid);
+        account_settle(clients->world.accounts, peer->uid);
         peer_fini(peer);
         return -ENOMEM;
     }
-    client->supervisor = supervisor;
+    client->clients = clients;
     client->id = ++clients->last_id;
-    registry_note_client_id(&supervisor->persist.registry, client->id);
+    registry_note_client_id(clients->world.registry, client->id);
     client->peer = *peer;
     client->pid = peer->pid;
     client->uid = peer->uid;
     client->pidfd = -1;
     client_set_roles(client);
     client->connected_ns = client->tokens_ns = uv_hrtime();
-    client->tokens = (double)supervisor->config.quotas.requests;
+    client->tokens = (double)clients->world.config->quotas.requests;
     client->held.amounts[QUOTA_CLIENTS] = 1;
     account_charge(account, &client->held);
     client_insert(clients, client);
-    supervisor_update_counts(supervisor);
+    clients->world.ops->changed(clients->world.userdata);
     client_log_about(client, LOG_LEVEL_DEBUG, "connected");
     client_hold_newcomer(client);
     return 0;
@@ -328,13 +328,13 @@ static void client_on_end(uv_poll_t *poll, int status, int events)
     client_drop(poll->data, "its process has ended while it was not connected");
 }
 
-int client_restore(struct supervisor *supervisor, const struct registry_client *entry, int pidfd)
+int client_restore(struct clients *clients, const struct registry_client *entry, int pidfd)
 {
     struct client *client = calloc(1, sizeof(*client));
 
     if (!client)
         return -ENOMEM;
-    client->supervisor = supervisor;
+    client->clients = clients;
     client->id = entry->id;
     client->pid = (pid_t)entry->pid;
     client->uid = entry->uid;
@@ -347,7 +347,7 @@ int client_restore(struct supervisor *supervisor, const struct registry_client *
     client->said_hello = true;
     client->connected_ns = uv_hrtime();
     client->end = malloc(sizeof(*client->end));
-    if (!client->end || uv_poll_init(&supervisor->loop, client->end, pidfd) < 0) {
+    if (!client->end || uv_poll_init(clients->world.loop, client->end, pidfd) < 0) {
         free(client->end);
         free(client);
         return -ENOMEM;
@@ -355,17 +355,20 @@ int client_restore(struct supervisor *supervisor, const struct registry_client *
     client->end->data = client;
     client->pidfd = pidfd;
     uv_poll_start(client->end, UV_READABLE, client_on_end);
-    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct seat_port *port = &supervisor->ports.ports[i];
-
-        if (port->state == PORT_FREE || port->client_id != client->id)
-            continue;
-        port->pid = client->pid;
-        client->n_ports++;
-        holding_add(&client->held, &port->held); /* the account has them */
-    }
-    client_insert(&supervisor->clients, client);
+    client_insert(clients, client);
     return 0;
+}
+
+void client_take_port(struct client *client, const struct holding *held)
+{
+    client->n_ports++;
+    holding_add(&client->held, held);
+}
+
+void client_give_port(struct client *client, const struct holding *held)
+{
+    client->n_ports--;
+    holding_subtract(&client->held, held);
 }
 
 static void client_on_end_closed(uv_handle_t *handle)
@@ -393,7 +396,7 @@ static void client_on_freed(void *userdata)
 
 void client_adopt(struct client *client, struct client *former)
 {
-    struct clients *clients = &client->supervisor->clients;
+    struct clients *clients = client->clients;
 
     client_take_out(clients, former);
     client_take_out(clients, client);
@@ -406,7 +409,7 @@ void client_adopt(struct client *client, struct client *former)
     client_insert(clients, client);
     client_on_freed(former);
     client_log_about(client, LOG_LEVEL_INFO, "is back, with %u ports", client->n_ports);
-    supervisor_update_counts(client->supervisor);
+    clients->world.ops->changed(clients->world.userdata);
 }
 
 /* By the connection where the kernel can: no other process can have taken its number then. */
@@ -440,7 +443,7 @@ void client_set_hello(struct client *client, const char *name, const char *libra
  * itself. */
 static void client_close_account(struct client *client)
 {
-    struct accounts *accounts = &client->supervisor->accounts;
+    struct accounts *accounts = client->clients->world.accounts;
     struct holding own = { .amounts[QUOTA_CLIENTS] = client->held.amounts[QUOTA_CLIENTS] };
     struct account *account = account_find(accounts, client->uid);
 
@@ -451,8 +454,7 @@ static void client_close_account(struct client *client)
 
 void client_drop(struct client *client, const char *why)
 {
-    struct supervisor *supervisor = client->supervisor;
-    struct clients *clients = &supervisor->clients;
+    struct clients *clients = client->clients;
 
     if (client->dropped)
         return;
@@ -462,23 +464,22 @@ void client_drop(struct client *client, const char *why)
         client_log_about(client, LOG_LEVEL_NOTICE, "is disconnected: %s", why);
     else
         client_log_about(client, LOG_LEVEL_DEBUG, "has gone");
-    ports_close_of_client(supervisor, client->id);
-    persist_forget_client(supervisor, client);
+    clients->world.ops->gone(clients->world.userdata, client);
     client_close_account(client);
     client_stop_watching(client);
     if (client->channel)
         channel_free(client->channel, client_on_freed);
     else
         client_on_freed(client);
-    supervisor_update_counts(supervisor);
+    clients->world.ops->changed(clients->world.userdata);
 }
 
 void client_throw_out(struct client *client, const char *why)
 {
-    struct supervisor *supervisor = client->supervisor;
+    struct clients *clients = client->clients;
 
     client_drop(client, why); /* K5 */
-    clients_note_offence(supervisor, client->pid, client->uid);
+    clients_note_offence(clients, client->pid, client->uid);
 }
 
 void client_send(struct client *client, Odeon__Reply *reply, const int *fds, size_t n_fds)

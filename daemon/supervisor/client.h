@@ -36,11 +36,14 @@
 
 enum { CLIENT_REQUESTS_MAX = 64, CLIENT_QUEUE_BYTES = 1 << 20, CLIENT_TOKEN_BYTES = 16 };
 
-struct supervisor;
+struct clients;
+struct config;
+struct registry_client;
+struct registry_file;
 
 struct client {
     struct client *next;
-    struct supervisor *supervisor;
+    struct clients *clients;
     /* NULL: it was connected to the former odeond, and has not come back yet */
     struct channel *channel;
     uv_poll_t *end; /* of its process, then */
@@ -65,7 +68,26 @@ struct client {
     bool throttled;         /* K6, K7 */
 };
 
+/* What those above the clients do when something happens to one. */
+struct clients_ops {
+    void (*frame)(void *userdata, struct client *client, struct frame *frame); /* a record of it */
+    void (*gone)(void *userdata, struct client *client); /* its ports close, it is forgotten */
+    void (*changed)(void *userdata);                     /* how many there are */
+    void (*held)(void *userdata);                        /* one is held back (K7) */
+};
+
+/* What they stand in.  All of it lives longer than they do. */
+struct clients_world {
+    uv_loop_t *loop;
+    const struct config *config;
+    struct accounts *accounts;
+    struct registry_file *registry;
+    const struct clients_ops *ops;
+    void *userdata;
+};
+
 struct clients {
+    struct clients_world world;
     struct client *first, **end; /* by id */
     uint32_t n, last_id;
     uint32_t n_absent; /* without a connection */
@@ -73,25 +95,27 @@ struct clients {
     struct offenders offenders;
 };
 
-void clients_init(struct clients *clients);
-void clients_start(struct supervisor *supervisor); /* the event loop is there */
-void clients_drop_all(struct supervisor *supervisor);
+void clients_init(struct clients *clients, const struct clients_world *world);
+void clients_start(struct clients *clients); /* the event loop is there */
+void clients_drop_all(struct clients *clients);
 struct client *clients_find(struct clients *clients, uint32_t id);
 /* To everybody who has said hello. */
-void clients_tell(struct supervisor *supervisor, Odeon__Event *event);
+void clients_tell(struct clients *clients, Odeon__Event *event);
 
 /* The configuration says otherwise who may do what: what clients have already stays, what they ask
  * for from now on is judged anew. */
-void clients_update_roles(struct supervisor *supervisor);
+void clients_update_roles(struct clients *clients);
 
 /* Takes `fd` and what the peer has.  0 or negative errno (then they are released). */
-int client_add(struct supervisor *supervisor, int fd, struct peer *peer);
+int client_add(struct clients *clients, int fd, struct peer *peer);
 /* One that another odeond has left. Takes `pidfd` when it succeeds; its end is the end of the
  * process. */
-struct registry_client;
-int client_restore(struct supervisor *supervisor, const struct registry_client *entry, int pidfd);
+int client_restore(struct clients *clients, const struct registry_client *entry, int pidfd);
 /* `client` becomes what `former`, which goes, was. */
 void client_adopt(struct client *client, struct client *former);
+/* A port of it, with what that takes of its user's account; the account itself is the caller's. */
+void client_take_port(struct client *client, const struct holding *held);
+void client_give_port(struct client *client, const struct holding *held);
 /* A descriptor of the client's process, or negative errno. */
 int client_open_pidfd(const struct client *client);
 /* "client 7 (wordcount, process 1234)" */
@@ -102,7 +126,7 @@ void client_drop(struct client *client, const char *why);
 /* So it does for something that no client does by mistake: an offence. */
 void client_throw_out(struct client *client, const char *why);
 /* A process has committed an offence; its connections, if it has any, may have to wait (K7). */
-void clients_note_offence(struct supervisor *supervisor, pid_t pid, uid_t uid);
+void clients_note_offence(struct clients *clients, pid_t pid, uid_t uid);
 
 /* Sends an answer or an event; a client that cannot take it is dropped. */
 void client_send(struct client *client, Odeon__Reply *reply, const int *fds, size_t n_fds);

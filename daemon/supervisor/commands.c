@@ -5,14 +5,20 @@
 #include <stddef.h>
 
 #include "daemon/supervisor/commands.h"
-#include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/commands_client.h"
+#include "daemon/supervisor/commands_executor.h"
+#include "daemon/supervisor/commands_port.h"
+#include "daemon/supervisor/commands_status.h"
+#include "daemon/supervisor/persist.h"
+#include "daemon/supervisor/resume.h"
+#include "daemon/supervisor/runtime.h"
+#include "daemon/supervisor/seat.h"
 
 /* False: it was refused, and is gone. */
-static bool commands_resume(struct supervisor *supervisor, struct client *client,
-                            const Odeon__Request *request)
+static bool commands_resume(struct seat *seat, struct client *client, const Odeon__Request *request)
 {
     char text[REGISTRY_TEXT_MAX];
-    int r = persist_resume_client(supervisor, client, request->hello->resume, text);
+    int r = resume_client(seat, client, request->hello->resume, text);
 
     if (r == 0)
         return true;
@@ -21,20 +27,19 @@ static bool commands_resume(struct supervisor *supervisor, struct client *client
     return false;
 }
 
-static size_t commands_list_ports(const struct supervisor *supervisor, const struct client *client,
+static size_t commands_list_ports(const struct seat *seat, const struct client *client,
                                   uint32_t *ids)
 {
     size_t n = 0;
 
     for (uint32_t i = 0; i < ODEON_PORTS_MAX && n < ODEON_PORTS_PER_CLIENT_MAX; i++)
-        if (supervisor->ports.ports[i].state == PORT_OPEN &&
-            supervisor->ports.ports[i].client_id == client->id)
+        if (seat->ports.ports[i].state == PORT_OPEN && seat->ports.ports[i].client_id == client->id)
             ids[n++] = i;
     return n;
 }
 
-static void command_hello(struct supervisor *supervisor, struct client *client,
-                          Odeon__Request **request, struct frame *frame)
+static void command_hello(struct seat *seat, struct client *client, Odeon__Request **request,
+                          struct frame *frame)
 {
     const Odeon__Hello *hello = (*request)->hello;
     Odeon__Reply reply = ODEON__REPLY__INIT;
@@ -56,27 +61,30 @@ static void command_hello(struct supervisor *supervisor, struct client *client,
         client_drop(client, "speaks another version of the protocol");
         return;
     }
-    if (hello->resume && !commands_resume(supervisor, client, *request))
+    if (hello->resume && !commands_resume(seat, client, *request))
         return;
     client_set_hello(client, hello->name, hello->library);
     body.roles = client->roles;
     body.protocol = ODEON_PROTOCOL_VERSION;
     body.service = (char *)ODEON_VERSION;
     body.client_id = client->id;
-    body.stats_path = supervisor->runtime.stats_path;
-    if (persist_is_on(supervisor)) {
-        body.instance = supervisor->persist.registry.map->header.instance;
-        body.epoch = supervisor->persist.registry.map->header.epoch;
+    body.stats_path = seat->service->runtime->stats_path;
+    if (persist_is_on(seat->service->persist)) {
+        body.instance = seat->service->persist->registry.map->header.instance;
+        body.epoch = seat->service->persist->registry.map->header.epoch;
     }
     body.token.data = client->token;
     body.token.len = sizeof(client->token);
     body.ports = ports;
-    body.n_ports = commands_list_ports(supervisor, client, ports);
+    body.n_ports = commands_list_ports(seat, client, ports);
     reply.id = (*request)->id;
     reply.body_case = ODEON__REPLY__BODY_HELLO;
     reply.hello = &body;
     client_send(client, &reply, NULL, 0);
 }
+
+typedef void (*command_fn)(struct seat *seat, struct client *client, Odeon__Request **request,
+                           struct frame *frame);
 
 /* Requests that are not in this table are the executor's. */
 static const struct {
@@ -121,8 +129,8 @@ static void commands_refuse_role(struct client *client, const Odeon__Request *re
                   client->uid, roles_describe(client->roles, has));
 }
 
-static void commands_dispatch(struct supervisor *supervisor, struct client *client,
-                              Odeon__Request **request, struct frame *frame)
+static void commands_dispatch(struct seat *seat, struct client *client, Odeon__Request **request,
+                              struct frame *frame)
 {
     command_fn handle = command_forward;
     unsigned n_fds_max = 0;
@@ -141,7 +149,7 @@ static void commands_dispatch(struct supervisor *supervisor, struct client *clie
                       "%zu descriptors came with a request that takes %u", frame->n_fds, n_fds_max);
         return;
     }
-    handle(supervisor, client, request, frame);
+    handle(seat, client, request, frame);
 }
 
 /* True: the request can be looked at.  Otherwise it has been answered. */
@@ -173,11 +181,11 @@ static bool commands_check(struct client *client, const Odeon__Request *request,
     return true;
 }
 
-void commands_handle(struct supervisor *supervisor, struct client *client, struct frame *frame)
+void commands_handle(struct seat *seat, struct client *client, struct frame *frame)
 {
     Odeon__Request *request = odeon__request__unpack(NULL, frame->size, frame->data);
 
     if (commands_check(client, request, frame))
-        commands_dispatch(supervisor, client, &request, frame);
+        commands_dispatch(seat, client, &request, frame);
     odeon__request__free_unpacked(request, NULL);
 }

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "daemon/common/log.h"
-#include "daemon/supervisor/commands.h"
-#include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/commands_client.h"
+#include "daemon/supervisor/commands_executor.h"
+#include "daemon/supervisor/configuration.h"
+#include "daemon/supervisor/seat.h"
 
 enum {
     ROWS_DEFAULT = 64,
@@ -40,8 +42,8 @@ static const struct client *commands_client_next_row(const struct client *client
     return client;
 }
 
-void command_client_list(struct supervisor *supervisor, struct client *client,
-                         Odeon__Request **request, struct frame *frame)
+void command_client_list(struct seat *seat, struct client *client, Odeon__Request **request,
+                         struct frame *frame)
 {
     const Odeon__Page *page = (*request)->client_list->page;
     uint32_t wanted = page && page->rows ? page->rows : ROWS_DEFAULT;
@@ -50,7 +52,7 @@ void command_client_list(struct supervisor *supervisor, struct client *client,
     Odeon__ClientListReply body = ODEON__CLIENT_LIST_REPLY__INIT;
     Odeon__Reply reply = ODEON__REPLY__INIT;
     const struct client *row =
-        commands_client_next_row(supervisor->clients.first, page ? page->after : 0);
+        commands_client_next_row(seat->service->clients->first, page ? page->after : 0);
     size_t room = ODEON_CONTROL_FRAME_MAX - REPLY_ROOM;
 
     (void)frame;
@@ -79,7 +81,7 @@ void command_client_list(struct supervisor *supervisor, struct client *client,
 static struct client *commands_client_find_other(struct client *asker, uint64_t request_id,
                                                  uint32_t id)
 {
-    struct client *other = clients_find(&asker->supervisor->clients, id);
+    struct client *other = clients_find(asker->clients, id);
 
     if (!other || !other->said_hello)
         client_refuse(asker, request_id, -ENOENT,
@@ -92,7 +94,7 @@ static void commands_client_send_show(struct client *asker, uint64_t request_id,
                                       const struct client *shown,
                                       const Odeon__ClientShowReply *executors)
 {
-    const struct account *account = account_find(&asker->supervisor->accounts, shown->uid);
+    const struct account *account = account_find(asker->clients->world.accounts, shown->uid);
     Odeon__Usage own[QUOTA_N], *list[QUOTA_N + USAGES_MAX];
     Odeon__ClientShowReply body = ODEON__CLIENT_SHOW_REPLY__INIT;
     Odeon__Client row;
@@ -105,7 +107,7 @@ static void commands_client_send_show(struct client *asker, uint64_t request_id,
         own[i].name = (char *)quota_name((enum quota)i);
         own[i].client = shown->held.amounts[i];
         own[i].user = account ? account->used.amounts[i] : 0;
-        own[i].limit = asker->supervisor->config.quotas.limits[i];
+        own[i].limit = asker->clients->world.config->quotas.limits[i];
         list[body.n_usage++] = &own[i];
     }
     for (size_t i = 0; executors && i < executors->n_usage && i < USAGES_MAX; i++)
@@ -124,8 +126,8 @@ static void commands_client_send_show(struct client *asker, uint64_t request_id,
 static void commands_client_on_show(void *userdata, struct link_request *request,
                                     Odeon__Reply *reply)
 {
-    struct supervisor *supervisor = userdata;
-    struct client *asker = clients_find(&supervisor->clients, request->asker.client_id), *shown;
+    struct seat *seat = userdata;
+    struct client *asker = clients_find(seat->service->clients, request->asker.client_id), *shown;
 
     if (!asker)
         return;
@@ -140,8 +142,8 @@ static void commands_client_on_show(void *userdata, struct link_request *request
 }
 
 /* The executor does not know whose a port is. */
-static int commands_client_name_ports(const struct supervisor *supervisor,
-                                      const struct client *shown, Odeon__ClientShow *show)
+static int commands_client_name_ports(const struct seat *seat, const struct client *shown,
+                                      Odeon__ClientShow *show)
 {
     free(show->ports);
     show->n_ports = 0;
@@ -151,7 +153,7 @@ static int commands_client_name_ports(const struct supervisor *supervisor,
     show->uid = shown->uid;
     for (uint32_t i = 0; i < ODEON_PORTS_MAX && show->n_ports < 2 * ODEON_PORTS_PER_CLIENT_MAX;
          i++) {
-        const struct seat_port *port = &supervisor->ports.ports[i];
+        const struct seat_port *port = &seat->ports.ports[i];
 
         if (port->state != PORT_OPEN || port->client_id != shown->id)
             continue;
@@ -161,8 +163,8 @@ static int commands_client_name_ports(const struct supervisor *supervisor,
     return 0;
 }
 
-void command_client_show(struct supervisor *supervisor, struct client *client,
-                         Odeon__Request **request, struct frame *frame)
+void command_client_show(struct seat *seat, struct client *client, Odeon__Request **request,
+                         struct frame *frame)
 {
     struct client *shown =
         commands_client_find_other(client, (*request)->id, (*request)->client_show->id);
@@ -170,16 +172,16 @@ void command_client_show(struct supervisor *supervisor, struct client *client,
     (void)frame;
     if (!shown)
         return;
-    if (supervisor->executor.state != LINK_READY || supervisor->stopping)
+    if (seat->executor.state != LINK_READY || seat->stopping)
         commands_client_send_show(client, (*request)->id, shown, NULL);
-    else if (commands_client_name_ports(supervisor, shown, (*request)->client_show) < 0)
+    else if (commands_client_name_ports(seat, shown, (*request)->client_show) < 0)
         client_refuse(client, (*request)->id, -ENOMEM, "no memory");
     else
-        command_ask_executor(client, request, -1, commands_client_on_show);
+        command_ask_executor(seat, client, request, -1, commands_client_on_show);
 }
 
-void command_client_kick(struct supervisor *supervisor, struct client *client,
-                         Odeon__Request **request, struct frame *frame)
+void command_client_kick(struct seat *seat, struct client *client, Odeon__Request **request,
+                         struct frame *frame)
 {
     struct client *other =
         commands_client_find_other(client, (*request)->id, (*request)->client_kick->id);
@@ -187,7 +189,7 @@ void command_client_kick(struct supervisor *supervisor, struct client *client,
     Odeon__Ok ok = ODEON__OK__INIT;
     char why[160];
 
-    (void)supervisor;
+    (void)seat;
     (void)frame;
     if (!other)
         return;

@@ -6,23 +6,24 @@
 #include <string.h>
 
 #include "daemon/common/log.h"
-#include "daemon/supervisor/commands.h"
-#include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/commands_executor.h"
+#include "daemon/supervisor/persist.h"
+#include "daemon/supervisor/seat.h"
+#include "daemon/supervisor/seat_settings.h"
 
-static void commands_executor_remember_plugin(struct supervisor *supervisor,
-                                              struct link_request *request,
+static void commands_executor_remember_plugin(struct seat *seat, struct link_request *request,
                                               const Odeon__Reply *reply)
 {
     struct kept_plugin *plugin;
 
     if (reply->body_case != ODEON__REPLY__BODY_PLUGIN || !reply->plugin || request->fd < 0)
         return;
-    plugin = plugin_store_add(&supervisor->plugins, reply->plugin->name,
+    plugin = plugin_store_add(&seat->plugins, reply->plugin->name,
                               request->request->plugin_load->path, request->fd);
     request->fd = -1;
     if (plugin) {
         plugin->loaded = true;
-        persist_keep_plugin(supervisor, plugin);
+        persist_keep_plugin(seat->service->persist, plugin);
     } else {
         log_error("plugin %s is loaded, but there is no room to keep its file: a restart of the "
                   "executor will lose it",
@@ -30,46 +31,46 @@ static void commands_executor_remember_plugin(struct supervisor *supervisor,
     }
 }
 
-static void commands_executor_forget_plugin(struct supervisor *supervisor, const char *name)
+static void commands_executor_forget_plugin(struct seat *seat, const char *name)
 {
-    struct kept_plugin *plugin = plugin_store_find(&supervisor->plugins, name);
+    struct kept_plugin *plugin = plugin_store_find(&seat->plugins, name);
 
     if (!plugin)
         return;
-    persist_forget_plugin(supervisor, plugin);
-    plugin_store_remove(&supervisor->plugins, plugin);
+    persist_forget_plugin(seat->service->persist, plugin);
+    plugin_store_remove(&seat->plugins, plugin);
 }
 
 /* What a success changes in the start of the next executor. */
-static void commands_executor_note_success(struct supervisor *supervisor,
-                                           struct link_request *request, const Odeon__Reply *reply)
+static void commands_executor_note_success(struct seat *seat, struct link_request *request,
+                                           const Odeon__Reply *reply)
 {
     const Odeon__Request *asked = request->request;
 
     switch (asked->body_case) {
     case ODEON__REQUEST__BODY_PLUGIN_LOAD:
-        commands_executor_remember_plugin(supervisor, request, reply);
+        commands_executor_remember_plugin(seat, request, reply);
         break;
     case ODEON__REQUEST__BODY_PLUGIN_UNLOAD:
-        commands_executor_forget_plugin(supervisor, asked->plugin_unload->name);
+        commands_executor_forget_plugin(seat, asked->plugin_unload->name);
         break;
     case ODEON__REQUEST__BODY_EXECUTOR_SET:
-        supervisor_note_settings(supervisor, asked->executor_set, reply->reconfigured);
+        seat_settings_note(seat, asked->executor_set, reply->reconfigured);
         break;
     default:
         return;
     }
-    supervisor_update_counts(supervisor);
+    seat_update_counts(seat);
 }
 
 static void commands_executor_on_answer(void *userdata, struct link_request *request,
                                         Odeon__Reply *reply)
 {
-    struct supervisor *supervisor = userdata;
-    struct client *client = clients_find(&supervisor->clients, request->asker.client_id);
+    struct seat *seat = userdata;
+    struct client *client = clients_find(seat->service->clients, request->asker.client_id);
 
     if (reply->error == 0)
-        commands_executor_note_success(supervisor, request, reply);
+        commands_executor_note_success(seat, request, reply);
     if (!client)
         return;
     client_end_request(client);
@@ -79,7 +80,8 @@ static void commands_executor_on_answer(void *userdata, struct link_request *req
     client_send(client, reply, NULL, 0);
 }
 
-void command_ask_executor(struct client *client, Odeon__Request **request, int fd,
+void command_ask_executor(struct seat *seat, struct client *client, Odeon__Request **request,
+                          int fd,
                           void (*done)(void *userdata, struct link_request *request,
                                        Odeon__Reply *reply))
 {
@@ -95,7 +97,7 @@ void command_ask_executor(struct client *client, Odeon__Request **request, int f
 
     *request = NULL;
     client_begin_request(client);
-    r = executor_link_ask(&client->supervisor->executor, &ask);
+    r = executor_link_ask(&seat->executor, &ask);
     if (r == 0)
         return;
     client_end_request(client);
@@ -113,36 +115,38 @@ void command_ask_executor(struct client *client, Odeon__Request **request, int f
                       strerror(-r));
 }
 
-/* True: there is no executor to wait for, and the client has been told. */
-static bool commands_executor_refuse(struct supervisor *supervisor, struct client *client,
+bool command_refuse_without_executor(const struct seat *seat, struct client *client,
                                      const Odeon__Request *request)
 {
-    if (supervisor->stopping)
+    if (seat->stopping)
         client_refuse(client, request->id, -ESHUTDOWN, "the service is stopping");
-    else if (supervisor->boot.rule_stops.held)
-        client_refuse(client, request->id, -EHOSTDOWN, COMMANDS_EXECUTOR_IS_HELD);
-    return supervisor->stopping || supervisor->boot.rule_stops.held;
+    else if (seat->boot.rule_stops.held)
+        client_refuse(client, request->id, -EHOSTDOWN,
+                      "the executor is down: it has stopped itself again and again over a broken "
+                      "rule, which the log names; a reload (systemctl reload odeond, or SIGHUP) "
+                      "starts it");
+    return seat->stopping || seat->boot.rule_stops.held;
 }
 
-void command_forward(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
+void command_forward(struct seat *seat, struct client *client, Odeon__Request **request,
                      struct frame *frame)
 {
     (void)frame;
-    if (!commands_executor_refuse(supervisor, client, *request))
-        command_ask_executor(client, request, -1, commands_executor_on_answer);
+    if (!command_refuse_without_executor(seat, client, *request))
+        command_ask_executor(seat, client, request, -1, commands_executor_on_answer);
 }
 
-void command_plugin_load(struct supervisor *supervisor, struct client *client,
-                         Odeon__Request **request, struct frame *frame)
+void command_plugin_load(struct seat *seat, struct client *client, Odeon__Request **request,
+                         struct frame *frame)
 {
     char text[PLUGIN_TEXT_MAX];
     int fd;
 
-    if (commands_executor_refuse(supervisor, client, *request))
+    if (command_refuse_without_executor(seat, client, *request))
         return;
     fd = plugin_copy((*request)->plugin_load->path, frame->n_fds > 0 ? frame->fds[0] : -1, text);
     if (fd < 0)
         client_refuse(client, (*request)->id, fd, "%s", text);
     else
-        command_ask_executor(client, request, fd, commands_executor_on_answer);
+        command_ask_executor(seat, client, request, fd, commands_executor_on_answer);
 }

@@ -5,14 +5,17 @@
 #include <string.h>
 
 #include "daemon/common/config.h"
-#include "daemon/supervisor/commands.h"
-#include "daemon/supervisor/ports.h"
-#include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/commands_executor.h"
+#include "daemon/supervisor/commands_port.h"
+#include "daemon/supervisor/configuration.h"
+#include "daemon/supervisor/persist.h"
+#include "daemon/supervisor/seat.h"
+#include "daemon/supervisor/seat_ports.h"
 #include "proto/port_layout.h"
 
-static uint64_t commands_port_backlog_setting(const struct supervisor *supervisor)
+static uint64_t commands_port_backlog_setting(const struct seat *seat)
 {
-    const char *value = setting_list_get(&supervisor->settings, "backlog-bytes");
+    const char *value = setting_list_get(&seat->settings, "backlog-bytes");
     uint64_t bytes;
 
     return value && config_parse_bytes(value, 0, UINT64_MAX, &bytes) == 0
@@ -22,12 +25,12 @@ static uint64_t commands_port_backlog_setting(const struct supervisor *superviso
 
 /* What the port takes of its user's account. A backlog may be smaller than the setting's; rings are
  * what was asked for. */
-static int commands_port_judge(struct supervisor *supervisor, struct client *client,
+static int commands_port_judge(struct seat *seat, struct client *client,
                                const Odeon__Request *request, struct holding *want)
 {
-    const struct account *account = account_find(&supervisor->accounts, client->uid);
-    const struct quotas *quotas = &supervisor->config.quotas;
-    uint64_t backlog = commands_port_backlog_setting(supervisor),
+    const struct account *account = account_find(seat->service->accounts, client->uid);
+    const struct quotas *quotas = &seat->service->config->quotas;
+    uint64_t backlog = commands_port_backlog_setting(seat),
              room = account_room(account, quotas, &client->held, QUOTA_BACKLOG_BYTES);
 
     want->amounts[QUOTA_BACKLOG_BYTES] = backlog < room ? backlog : room;
@@ -56,7 +59,7 @@ static int commands_port_judge(struct supervisor *supervisor, struct client *cli
 }
 
 /* Where its memory cannot be made, the port has not been known to anybody. */
-static void commands_port_begin_open(struct supervisor *supervisor, struct client *client,
+static void commands_port_begin_open(struct seat *seat, struct client *client,
                                      const Odeon__Request *request, struct seat_port *port,
                                      uint64_t submission_bytes, uint64_t delivery_bytes)
 {
@@ -66,23 +69,22 @@ static void commands_port_begin_open(struct supervisor *supervisor, struct clien
     port->request_id = request->id;
     port->overflow = request->port_open->overflow;
     if (r == 0) {
-        r = persist_keep_port(supervisor, client, port);
+        r = persist_keep_port(seat->service->persist, client, port);
         what = "the service manager does not keep the port's descriptors";
     }
     if (r < 0) {
-        port_table_release(&supervisor->ports, port);
+        port_table_release(&seat->ports, port);
         client_refuse(client, request->id, r, "%s: %s", what, strerror(-r));
         return;
     }
-    client->n_ports++;
-    holding_add(&client->held, &port->held);
-    account_charge(account_find(&supervisor->accounts, client->uid), &port->held);
+    client_take_port(client, &port->held);
+    account_charge(account_find(seat->service->accounts, client->uid), &port->held);
     client_begin_request(client);
-    ports_open(supervisor, port);
+    seat_ports_open(seat, port);
 }
 
-void command_port_open(struct supervisor *supervisor, struct client *client,
-                       Odeon__Request **request, struct frame *frame)
+void command_port_open(struct seat *seat, struct client *client, Odeon__Request **request,
+                       struct frame *frame)
 {
     uint64_t submission_bytes = (*request)->port_open->submission_bytes,
              delivery_bytes = (*request)->port_open->delivery_bytes;
@@ -92,14 +94,12 @@ void command_port_open(struct supervisor *supervisor, struct client *client,
     int r;
 
     (void)frame;
-    if (supervisor->stopping) {
+    if (seat->stopping) {
         client_refuse(client, (*request)->id, -ESHUTDOWN, "the service is stopping: no new ports");
         return;
     }
-    if (supervisor->boot.rule_stops.held) {
-        client_refuse(client, (*request)->id, -EHOSTDOWN, COMMANDS_EXECUTOR_IS_HELD);
+    if (command_refuse_without_executor(seat, client, *request))
         return;
-    }
     r = port_check_sizes(&submission_bytes, &delivery_bytes, text);
     if (r < 0) {
         client_refuse(client, (*request)->id, r, "%s", text);
@@ -119,9 +119,9 @@ void command_port_open(struct supervisor *supervisor, struct client *client,
         return;
     }
     want.amounts[QUOTA_RING_BYTES] = submission_bytes + delivery_bytes;
-    if (commands_port_judge(supervisor, client, *request, &want) < 0)
+    if (commands_port_judge(seat, client, *request, &want) < 0)
         return;
-    port = port_table_allocate(&supervisor->ports, client->id);
+    port = port_table_allocate(&seat->ports, client->id);
     if (!port) {
         client_refuse(client, (*request)->id, -ENFILE,
                       "the service has %d ports, the most that it can have; close one",
@@ -132,14 +132,14 @@ void command_port_open(struct supervisor *supervisor, struct client *client,
     port->pid = client->pid;
     port->held = want;
     port->may_not_stop = !(client->roles & 1U << ROLE_REGISTER);
-    commands_port_begin_open(supervisor, client, *request, port, submission_bytes, delivery_bytes);
+    commands_port_begin_open(seat, client, *request, port, submission_bytes, delivery_bytes);
 }
 
-void command_port_close(struct supervisor *supervisor, struct client *client,
-                        Odeon__Request **request, struct frame *frame)
+void command_port_close(struct seat *seat, struct client *client, Odeon__Request **request,
+                        struct frame *frame)
 {
     uint32_t index = (*request)->port_close->port_id;
-    struct seat_port *port = port_table_find_of_client(&supervisor->ports, index, client->id);
+    struct seat_port *port = port_table_find_of_client(&seat->ports, index, client->id);
     Odeon__Reply reply = ODEON__REPLY__INIT;
     Odeon__Ok ok = ODEON__OK__INIT;
 
@@ -149,7 +149,7 @@ void command_port_close(struct supervisor *supervisor, struct client *client,
                       "this client has no open port %u; a broken port is closed already", index);
         return;
     }
-    ports_close(supervisor, port);
+    seat_ports_close(seat, port);
     reply.id = (*request)->id;
     reply.body_case = ODEON__REPLY__BODY_OK;
     reply.ok = &ok;

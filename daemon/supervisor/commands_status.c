@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/supervisor/commands.h"
-#include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/commands_status.h"
+#include "daemon/supervisor/runtime.h"
+#include "daemon/supervisor/seat.h"
 
-void command_status(struct supervisor *supervisor, struct client *client, Odeon__Request **request,
+void command_status(struct seat *seat, struct client *client, Odeon__Request **request,
                     struct frame *frame)
 {
-    const struct stats_header *header = supervisor->stats.header;
+    const struct stats_header *header = seat->stats.header;
     Odeon__Reply reply = ODEON__REPLY__INIT;
     Odeon__StatusReply body = ODEON__STATUS_REPLY__INIT;
     char stealing[sizeof(header->stealing_name)], steal_mode[sizeof(header->steal_mode_name)],
@@ -23,17 +24,17 @@ void command_status(struct supervisor *supervisor, struct client *client, Odeon_
     stealing[sizeof(stealing) - 1] = '\0'; /* the executor writes them: its word is not enough */
     steal_mode[sizeof(steal_mode) - 1] = '\0';
     body.version = (char *)ODEON_VERSION;
-    body.state = (char *)supervisor_state_name(supervisor_get_state(supervisor));
+    body.state = (char *)seat_state_name(seat_get_state(seat));
     body.supervisor_pid = atomic_load_explicit(&header->supervisor_pid, memory_order_relaxed);
-    body.executor_pid = (uint32_t)supervisor->executor.child.pid;
-    body.uptime_ns = uv_hrtime() - supervisor->started_ns;
-    body.executor_restarts = supervisor->boot.restarts;
+    body.executor_pid = (uint32_t)seat->executor.child.pid;
+    body.uptime_ns = uv_hrtime() - seat->service->started_ns;
+    body.executor_restarts = seat->boot.restarts;
     body.workers = atomic_load_explicit(&header->n_workers, memory_order_relaxed);
     body.queues = atomic_load_explicit(&header->n_queues, memory_order_relaxed);
-    body.plugins = (uint32_t)plugin_store_count_loaded(&supervisor->plugins);
-    body.clients = supervisor->clients.n;
-    body.ports = supervisor_count_ports(supervisor);
-    body.actors = stats_file_count_actors(&supervisor->stats);
+    body.plugins = (uint32_t)plugin_store_count_loaded(&seat->plugins);
+    body.clients = seat->service->clients->n;
+    body.ports = port_table_count_open(&seat->ports);
+    body.actors = stats_file_count_actors(&seat->stats);
     body.stealing = stealing;
     body.throughput = atomic_load_explicit(&header->throughput, memory_order_relaxed);
     body.steal_mode = steal_mode;
@@ -41,7 +42,7 @@ void command_status(struct supervisor *supervisor, struct client *client, Odeon_
     body.reconfigure_last_ns = atomic_load_explicit(&header->pause_last_ns, memory_order_relaxed);
     body.reconfigure_longest_ns =
         atomic_load_explicit(&header->pause_longest_ns, memory_order_relaxed);
-    body.runtime_dir = supervisor->runtime.dir;
+    body.runtime_dir = seat->service->runtime->dir;
     body.your_id = client->id;
     body.your_uid = client->uid;
     body.your_pid = (uint32_t)client->pid;

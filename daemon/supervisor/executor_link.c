@@ -292,6 +292,7 @@ int executor_link_ask(struct executor_link *executor, const struct link_ask *ask
     }
     *request = (struct link_request){ .asker = ask->asker,
                                       .tag = ask->tag,
+                                      .context = ask->context,
                                       .request = ask->request,
                                       .fd = ask->fd,
                                       .done = ask->done };

@@ -42,7 +42,8 @@ struct link_request {
     struct link_request *next;
     uint64_t id; /* of the command; 0: not sent */
     struct link_asker asker;
-    uint64_t tag; /* the asker's: a client's request id */
+    uint64_t tag;  /* the asker's: a client's request id */
+    void *context; /* likewise */
     Odeon__Request *request;
     int fd; /* -1: none */
     /* May take `fd` (and set it to -1) and change `reply`; both are freed afterwards. */
@@ -93,6 +94,7 @@ uint64_t executor_link_send(struct executor_link *executor, Odeon__Command *comm
 struct link_ask {
     struct link_asker asker;
     uint64_t tag;
+    void *context;
     Odeon__Request *request;
     int fd;
     bool now;

@@ -9,8 +9,10 @@
 #include "daemon/common/events.h"
 #include "daemon/common/frame.h"
 #include "daemon/common/log.h"
+#include "daemon/supervisor/access.h"
+#include "daemon/supervisor/client.h"
+#include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/listener.h"
-#include "daemon/supervisor/supervisor.h"
 
 enum { ACCEPTS_A_TURN = 16, PAUSE_MS = 100, REFUSAL_MAX = 256, STRANGERS_MAX = 64 };
 
@@ -32,13 +34,13 @@ static void listener_refuse(int fd, int error, const char *text)
 }
 
 /* 0: the peer is let in. */
-static int listener_judge(const struct supervisor *supervisor, const struct peer *peer,
+static int listener_judge(const struct listener *listener, const struct peer *peer,
                           char text[REFUSAL_MAX])
 {
-    const struct account *known = account_find(&supervisor->accounts, peer->uid),
+    const struct account *known = account_find(listener->clients->world.accounts, peer->uid),
                          nothing = { .uid = peer->uid };
-    const struct access *access = &supervisor->config.access;
-    const struct quotas *quotas = &supervisor->config.quotas;
+    const struct access *access = &listener->clients->world.config->access;
+    const struct quotas *quotas = &listener->clients->world.config->quotas;
     uint32_t most =
         ODEON_CLIENTS_MAX - (quotas_bind(quotas, peer->uid) ? ODEON_CLIENTS_RESERVED : 0);
 
@@ -63,10 +65,10 @@ static int listener_judge(const struct supervisor *supervisor, const struct peer
                  peer->uid, (unsigned long long)quotas->limits[QUOTA_CLIENTS]);
         return -EDQUOT;
     }
-    if (supervisor->clients.n - supervisor->clients.n_absent >= most) {
+    if (listener->clients->n - listener->clients->n_absent >= most) {
         snprintf(text, REFUSAL_MAX,
                  "the service has %u clients, the most that it takes; try again when one has gone",
-                 supervisor->clients.n);
+                 listener->clients->n);
         return -EUSERS;
     }
     return 0;
@@ -74,9 +76,8 @@ static int listener_judge(const struct supervisor *supervisor, const struct peer
 
 /* A user who is refused has no account here; who knocks again and again is told of once a minute
  * (account.h, Q4). */
-static void listener_blame(struct supervisor *supervisor, const struct peer *peer, const char *why)
+static void listener_blame(struct listener *listener, const struct peer *peer, const char *why)
 {
-    struct listener *listener = &supervisor->listener;
     struct account *stranger = account_find(&listener->strangers, peer->uid);
     char pid[48];
     const char *const fields[] = { CATALOGUE_CLIENT_REFUSED, pid, NULL };
@@ -95,7 +96,7 @@ static void listener_blame(struct supervisor *supervisor, const struct peer *pee
         (int)peer->pid, peer->uid, (unsigned long long)more, why);
 }
 
-static void listener_admit(struct supervisor *supervisor, int fd)
+static void listener_admit(struct listener *listener, int fd)
 {
     struct peer peer;
     char text[REFUSAL_MAX];
@@ -105,68 +106,67 @@ static void listener_admit(struct supervisor *supervisor, int fd)
         listener_refuse(fd, r, "the service cannot tell who you are");
         return;
     }
-    r = listener_judge(supervisor, &peer, text);
+    r = listener_judge(listener, &peer, text);
     if (r < 0) {
-        listener_blame(supervisor, &peer, text);
+        listener_blame(listener, &peer, text);
         listener_refuse(fd, r, text);
         peer_fini(&peer);
         return;
     }
-    if (client_add(supervisor, fd, &peer) < 0)
+    if (client_add(listener->clients, fd, &peer) < 0)
         log_error("a connection is refused: no memory");
 }
 
 static void listener_on_pause_over(uv_timer_t *timer)
 {
-    struct supervisor *supervisor = timer->data;
+    struct listener *listener = timer->data;
 
-    if (supervisor->listener.open)
-        uv_poll_start(&supervisor->listener.poll, UV_READABLE, listener_on_connection);
+    if (listener->open)
+        uv_poll_start(&listener->poll, UV_READABLE, listener_on_connection);
 }
 
 static void listener_on_connection(uv_poll_t *poll, int status, int events)
 {
-    struct supervisor *supervisor = poll->data;
+    struct listener *listener = poll->data;
 
     (void)status;
     (void)events;
     for (int i = 0; i < ACCEPTS_A_TURN; i++) {
-        int fd = accept4(supervisor->runtime.listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (fd >= 0) {
-            listener_admit(supervisor, fd);
+            listener_admit(listener, fd);
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
             /* the connection stays in the kernel's queue: polling for it would spin */
             log_warning("a connection cannot be taken: %s; clients wait", strerror(errno));
             uv_poll_stop(poll);
-            uv_timer_start(&supervisor->listener.pause, listener_on_pause_over, PAUSE_MS, 0);
+            uv_timer_start(&listener->pause, listener_on_pause_over, PAUSE_MS, 0);
         }
         if (errno != EINTR && errno != ECONNABORTED)
             return;
     }
 }
 
-int listener_start(struct supervisor *supervisor, int fd)
+int listener_start(struct listener *listener, int fd, struct clients *clients)
 {
-    struct listener *listener = &supervisor->listener;
-    int r = uv_poll_init(&supervisor->loop, &listener->poll, fd);
+    int r = uv_poll_init(clients->world.loop, &listener->poll, fd);
 
     if (r < 0)
         return r;
-    uv_timer_init(&supervisor->loop, &listener->pause);
-    listener->poll.data = listener->pause.data = supervisor;
+    uv_timer_init(clients->world.loop, &listener->pause);
+    listener->poll.data = listener->pause.data = listener;
+    listener->fd = fd;
+    listener->clients = clients;
     listener->open = true;
     /* who is accepted inherits it: nothing comes before it is known who that is */
     peer_allow_descriptors(fd, false);
     return uv_poll_start(&listener->poll, UV_READABLE, listener_on_connection);
 }
 
-void listener_stop(struct supervisor *supervisor)
+void listener_stop(struct listener *listener)
 {
-    struct listener *listener = &supervisor->listener;
-
     accounts_fini(&listener->strangers);
     if (!listener->open)
         return;

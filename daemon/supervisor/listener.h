@@ -8,9 +8,11 @@
 
 #include "daemon/supervisor/account.h"
 
-struct supervisor;
+struct clients;
 
 struct listener {
+    int fd; /* the socket */
+    struct clients *clients;
     uv_poll_t poll;
     uv_timer_t pause; /* after running out of descriptors */
     bool open;
@@ -20,5 +22,5 @@ struct listener {
 };
 
 /* 0 or negative errno.  The socket stays the runtime's. */
-int listener_start(struct supervisor *supervisor, int fd);
-void listener_stop(struct supervisor *supervisor);
+int listener_start(struct listener *listener, int fd, struct clients *clients);
+void listener_stop(struct listener *listener);

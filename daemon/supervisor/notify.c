@@ -7,7 +7,6 @@
 
 #include "daemon/common/clock.h"
 #include "daemon/supervisor/notify.h"
-#include "daemon/supervisor/supervisor.h"
 
 enum { STATUS_DELAY_MS = 100 };
 
@@ -16,68 +15,72 @@ static void notify_counted(char *text, size_t size, uint32_t n, const char *what
     snprintf(text, size, "%" PRIu32 " %s%s", n, what, n == 1 ? "" : "s");
 }
 
-void notify_format_status(const struct supervisor *supervisor, char *text, size_t size)
+static void notify_format_status(const struct notify *notify, char *text, size_t size)
 {
     char workers[32], plugins[32], clients[32];
-    enum service_state state = supervisor_get_state(supervisor);
+    struct notify_figures figures = { 0 };
 
-    notify_counted(workers, sizeof(workers),
-                   atomic_load_explicit(&supervisor->stats.header->n_workers, memory_order_relaxed),
-                   "worker");
-    notify_counted(plugins, sizeof(plugins),
-                   (uint32_t)plugin_store_count_loaded(&supervisor->plugins), "plugin");
-    notify_counted(clients, sizeof(clients), supervisor->clients.n, "client");
-    if (state == SERVICE_RUNNING)
+    notify->look(notify->userdata, &figures);
+    notify_counted(workers, sizeof(workers), figures.workers, "worker");
+    notify_counted(plugins, sizeof(plugins), figures.plugins, "plugin");
+    notify_counted(clients, sizeof(clients), figures.clients, "client");
+    if (figures.running)
         snprintf(text, size, "%s, %s, %s", workers, plugins, clients);
     else
-        snprintf(text, size, "%s (%s, %s)", supervisor_state_name(state), plugins, clients);
+        snprintf(text, size, "%s (%s, %s)", figures.state, plugins, clients);
 }
 
 static void notify_on_status(uv_timer_t *timer)
 {
-    struct supervisor *supervisor = timer->data;
+    struct notify *notify = timer->data;
     char text[160];
 
-    notify_format_status(supervisor, text, sizeof(text));
+    notify_format_status(notify, text, sizeof(text));
     sd_notifyf(0, "STATUS=%s", text);
 }
 
-void notify_init(struct supervisor *supervisor, bool enabled)
+void notify_init(struct notify *notify, uv_loop_t *loop, bool enabled,
+                 void (*look)(void *userdata, struct notify_figures *figures), void *userdata)
 {
-    struct notify *notify = &supervisor->notify;
-
-    *notify = (struct notify){ .enabled = enabled && getenv("NOTIFY_SOCKET") };
-    uv_timer_init(&supervisor->loop, &notify->status);
-    notify->status.data = supervisor;
+    *notify = (struct notify){ .enabled = enabled && getenv("NOTIFY_SOCKET"),
+                               .look = look,
+                               .userdata = userdata };
+    uv_timer_init(loop, &notify->status);
+    notify->status.data = notify;
 }
 
-void notify_fini(struct supervisor *supervisor)
+void notify_fini(struct notify *notify)
 {
-    uv_close((uv_handle_t *)&supervisor->notify.status, NULL);
+    uv_close((uv_handle_t *)&notify->status, NULL);
 }
 
-void notify_ready(struct supervisor *supervisor)
+void notify_ready(struct notify *notify)
 {
     char text[160];
 
-    if (!supervisor->notify.enabled)
+    if (!notify->enabled)
         return;
-    supervisor->notify.is_ready = true;
-    notify_format_status(supervisor, text, sizeof(text));
+    notify->is_ready = true;
+    notify_format_status(notify, text, sizeof(text));
     sd_notifyf(0, "READY=1\nSTATUS=%s", text);
 }
 
-void notify_reloading(struct supervisor *supervisor)
+void notify_reloading(const struct notify *notify)
 {
-    if (!supervisor->notify.enabled || !supervisor->notify.is_ready)
+    if (!notify->enabled || !notify->is_ready)
         return;
     sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_now_ns() / 1000);
 }
 
-void notify_stopping(struct supervisor *supervisor)
+void notify_stopping(const struct notify *notify)
 {
-    if (supervisor->notify.enabled)
+    if (notify->enabled)
         sd_notify(0, "STOPPING=1\nSTATUS=draining");
+}
+
+void notify_alive(void)
+{
+    sd_notify(0, "WATCHDOG=1");
 }
 
 void notify_refused(const char *why)
@@ -85,10 +88,8 @@ void notify_refused(const char *why)
     sd_notifyf(0, "STATUS=refused, state kept: %.300s", why);
 }
 
-void notify_update(struct supervisor *supervisor)
+void notify_update(struct notify *notify)
 {
-    struct notify *notify = &supervisor->notify;
-
     if (notify->enabled && !uv_is_active((uv_handle_t *)&notify->status))
         uv_timer_start(&notify->status, notify_on_status, STATUS_DELAY_MS, 0);
 }

@@ -1,26 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the service manager is told, but for its watchdog (watchdog.h). Without one, nothing
- * happens. Event loop thread only. */
+/* What the service manager is told. Without one, nothing happens. Event loop thread only. */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <uv.h>
 
-struct supervisor;
+/* What the line says: "2 workers, 1 plugin, 3 clients"; with the state before it where that is not
+ * running. */
+struct notify_figures {
+    const char *state;
+    bool running;
+    uint32_t workers, plugins, clients;
+};
 
 struct notify {
     bool enabled, is_ready;
     uv_timer_t status; /* gathers changes of a moment into one line */
+    void (*look)(void *userdata, struct notify_figures *figures);
+    void *userdata;
 };
 
-void notify_init(struct supervisor *supervisor, bool enabled);
-void notify_fini(struct supervisor *supervisor);
-void notify_ready(struct supervisor *supervisor);
-void notify_reloading(struct supervisor *supervisor);
-void notify_stopping(struct supervisor *supervisor);
+/* `look` is asked for the figures when the line is sent. */
+void notify_init(struct notify *notify, uv_loop_t *loop, bool enabled,
+                 void (*look)(void *userdata, struct notify_figures *figures), void *userdata);
+void notify_fini(struct notify *notify);
+void notify_ready(struct notify *notify);
+void notify_reloading(const struct notify *notify);
+void notify_stopping(const struct notify *notify);
+/* Feeds its watchdog; to one that watches nobody it means nothing. */
+void notify_alive(void);
 /* The service cannot go on with what it has been left; it waits, not ready. */
 void notify_refused(const char *why);
 /* Something that the status line shows has changed. */
-void notify_update(struct supervisor *supervisor);
-/* The line: "2 workers, 1 plugin, 3 clients". */
-void notify_format_status(const struct supervisor *supervisor, char *text, size_t size);
+void notify_update(struct notify *notify);

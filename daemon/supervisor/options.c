@@ -10,6 +10,7 @@
 
 #include "daemon/common/config.h"
 #include "daemon/supervisor/options.h"
+#include "daemon/supervisor/options_access.h"
 
 enum { RULE_STOPS_MOST = 1000000 };
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of the configuration that says who may use the service, for what, and how much of it;
- * the interface is in options.h. */
+ * the interface is in options_access.h. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "daemon/common/config.h"
-#include "daemon/supervisor/options.h"
+#include "daemon/supervisor/configuration.h"
+#include "daemon/supervisor/options_access.h"
 #include "proto/bounds.h"
 
 static int options_access_set_role(struct config *config, const char *name, const char *value,

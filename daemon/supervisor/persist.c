@@ -8,8 +8,11 @@
 
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
+#include "daemon/supervisor/client.h"
+#include "daemon/supervisor/notify.h"
 #include "daemon/supervisor/persist.h"
-#include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/plugin_store.h"
+#include "daemon/supervisor/port_table.h"
 
 static void persist_forget_serial(struct persist *persist, uint32_t serial)
 {
@@ -17,24 +20,23 @@ static void persist_forget_serial(struct persist *persist, uint32_t serial)
     store_remove(&persist->store, "plugin-%u", serial);
 }
 
-bool persist_is_on(const struct supervisor *supervisor)
+bool persist_is_on(const struct persist *persist)
 {
-    return supervisor->persist.registry.map != NULL;
+    return persist->registry.map != NULL;
 }
 
-int persist_publish(struct supervisor *supervisor)
+int persist_publish(struct persist *persist, int segment_fd, int stats_fd)
 {
-    struct persist *persist = &supervisor->persist;
     int r = 0;
 
-    if (!persist_is_on(supervisor))
+    if (!persist_is_on(persist))
         return 0;
     if (persist->resumed)
         store_remove(&persist->store, "stats"); /* the former ones, which these go on from */
     else
-        r = store_push(&persist->store, supervisor->segment_fd, "segment");
+        r = store_push(&persist->store, segment_fd, "segment");
     if (r == 0)
-        r = store_push(&persist->store, supervisor->stats.fd, "stats");
+        r = store_push(&persist->store, stats_fd, "stats");
     if (r == 0 && !persist->resumed) /* last: with it, the rest means something */
         r = store_push(&persist->store, persist->registry.fd, "registry");
     if (r == 0)
@@ -44,23 +46,18 @@ int persist_publish(struct supervisor *supervisor)
     return r;
 }
 
-void persist_end(struct supervisor *supervisor)
+void persist_end(struct persist *persist, bool clean)
 {
-    struct persist *persist = &supervisor->persist;
-
-    if (!persist_is_on(supervisor))
+    if (!persist_is_on(persist))
         return;
     if (!persist->refused) /* R1 */
-        atomic_store_explicit(&persist->registry.map->header.clean, supervisor->exit_status == 0,
-                              memory_order_release);
+        atomic_store_explicit(&persist->registry.map->header.clean, clean, memory_order_release);
     registry_close(&persist->registry);
     persist->store.enabled = false;
 }
 
-void persist_fini(struct supervisor *supervisor)
+void persist_fini(struct persist *persist)
 {
-    struct persist *persist = &supervisor->persist;
-
     registry_close(&persist->registry);
     store_close(&persist->store);
     if (persist->stats_fd >= 0)
@@ -69,42 +66,38 @@ void persist_fini(struct supervisor *supervisor)
         close(persist->listener_fd);
 }
 
-void persist_settle(struct supervisor *supervisor)
+void persist_settle(struct persist *persist, struct plugin_store *plugins,
+                    const struct setting_list *settings)
 {
-    struct persist *persist = &supervisor->persist;
-
-    if (!persist_is_on(supervisor))
+    if (!persist_is_on(persist))
         return;
-    for (size_t i = 0; i < supervisor->plugins.n; i++)
-        if (supervisor->plugins.list[i].serial == 0)
-            persist_keep_plugin(supervisor, &supervisor->plugins.list[i]);
+    for (size_t i = 0; i < plugins->n; i++)
+        if (plugins->list[i].serial == 0)
+            persist_keep_plugin(persist, &plugins->list[i]);
     for (size_t i = 0; i < persist->n_dropped; i++)
         persist_forget_serial(persist, persist->dropped[i]);
     persist->n_dropped = 0;
-    if (registry_put_settings(&persist->registry, &supervisor->settings) < 0)
+    if (registry_put_settings(&persist->registry, settings) < 0)
         log_error("the settings have no room in the registry: a restart of odeond will lose them");
     /* From now on an end that is not in order finds it so. */
     atomic_store_explicit(&persist->registry.map->header.clean, 0, memory_order_release);
     atomic_store_explicit(&persist->registry.map->header.settled, 1, memory_order_release); /* G7 */
 }
 
-void persist_refuse(struct supervisor *supervisor, const char *why)
+bool persist_refuse(struct persist *persist, const char *why)
 {
-    if (supervisor->persist.refused)
-        return;
-    supervisor->persist.refused = true;
+    if (persist->refused)
+        return false;
+    persist->refused = true;
     log_error("%s", why);
     log_event(LOG_LEVEL_ERROR, CATALOGUE_STATE_REFUSED,
               "the state of the former service is kept, nothing of it is touched, and nobody is "
               "served.  Start the build "
               "and the settings that it belongs to; or give it up: odeond --discard-state, or "
               "systemctl stop");
-    supervisor->exit_status = 1;
-    supervisor_stop_listening(supervisor);
-    if (supervisor->persist.store.enabled)
+    if (persist->store.enabled)
         notify_refused(why);
-    if (supervisor->executor.child.pid)
-        executor_link_kill(&supervisor->executor);
+    return true;
 }
 
 /* ---- ports and clients */
@@ -178,16 +171,14 @@ static void persist_describe_port(const struct seat_port *port, struct registry_
     memcpy(entry->token, port->token, sizeof(entry->token));
 }
 
-int persist_keep_port(struct supervisor *supervisor, struct client *client,
-                      const struct seat_port *port)
+int persist_keep_port(struct persist *persist, struct client *client, const struct seat_port *port)
 {
-    struct persist *persist = &supervisor->persist;
     bool first = !registry_has_client(&persist->registry, client->id);
     struct registry_client client_entry;
     struct registry_port port_entry;
     int r;
 
-    if (!persist_is_on(supervisor))
+    if (!persist_is_on(persist))
         return 0;
     r = first ? persist_push_client(&persist->store, client) : 0;
     if (r == 0)
@@ -208,30 +199,29 @@ int persist_keep_port(struct supervisor *supervisor, struct client *client,
     return 0;
 }
 
-void persist_forget_port(struct supervisor *supervisor, const struct seat_port *port)
+void persist_forget_port(struct persist *persist, const struct seat_port *port)
 {
-    if (!persist_is_on(supervisor))
+    if (!persist_is_on(persist))
         return;
-    registry_set_port(&supervisor->persist.registry, port->index, REGISTRY_FREE); /* G4 */
-    persist_remove_port(&supervisor->persist.store, port);
+    registry_set_port(&persist->registry, port->index, REGISTRY_FREE); /* G4 */
+    persist_remove_port(&persist->store, port);
 }
 
-void persist_forget_client(struct supervisor *supervisor, const struct client *client)
+void persist_forget_client(struct persist *persist, const struct client *client)
 {
-    if (!registry_has_client(&supervisor->persist.registry, client->id))
+    if (!registry_has_client(&persist->registry, client->id))
         return;
-    registry_free_client(&supervisor->persist.registry, client->id);
-    store_remove(&supervisor->persist.store, "client-%u", client->id);
+    registry_free_client(&persist->registry, client->id);
+    store_remove(&persist->store, "client-%u", client->id);
 }
 
 /* ---- plugins */
 
-void persist_keep_plugin(struct supervisor *supervisor, struct kept_plugin *plugin)
+void persist_keep_plugin(struct persist *persist, struct kept_plugin *plugin)
 {
-    struct persist *persist = &supervisor->persist;
     int r;
 
-    if (!persist_is_on(supervisor))
+    if (!persist_is_on(persist))
         return;
     plugin->serial = registry_next_plugin(&persist->registry);
     r = store_push(&persist->store, plugin->fd, "plugin-%u", plugin->serial);
@@ -247,9 +237,9 @@ void persist_keep_plugin(struct supervisor *supervisor, struct kept_plugin *plug
     store_remove(&persist->store, "plugin-%u", plugin->serial);
 }
 
-void persist_forget_plugin(struct supervisor *supervisor, const struct kept_plugin *plugin)
+void persist_forget_plugin(struct persist *persist, const struct kept_plugin *plugin)
 {
-    if (!persist_is_on(supervisor) || plugin->serial == 0)
+    if (!persist_is_on(persist) || plugin->serial == 0)
         return;
-    persist_forget_serial(&supervisor->persist, plugin->serial);
+    persist_forget_serial(persist, plugin->serial);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What outlives odeond: which descriptors go into the service manager's store and come back from
- * it, and the registry that says what they are (proto/registry_layout.h, G1 to G6). Event loop
- * thread only.
+ * it, and the registry that says what they are (proto/registry_layout.h, G1 to G6). Taking it up
+ * again is resume.h's. Event loop thread only.
  *
  * In the store: registry, segment, stats, plugin-SERIAL, client-ID (a pidfd), and of each port
  * port-INDEX-GENERATION- with client, executor, bell, out and in (the last two: the pipe's reading
@@ -22,11 +22,11 @@
 
 #include "daemon/supervisor/registry.h"
 #include "daemon/supervisor/store.h"
-#include "proto/control.pb-c.h"
+#include "proto/bounds.h"
 
-struct supervisor;
 struct client;
 struct kept_plugin;
+struct plugin_store;
 struct seat_port;
 
 struct persist {
@@ -41,39 +41,24 @@ struct persist {
     uint32_t dropped[ODEON_PLUGINS_MAX]; /* serials of plugins that are not gone on with */
 };
 
-/* Before anything is made: the intake, and from it segment, settings, plugins and ports. 0 or
- * negative errno; R1 is `refused`. */
-int persist_begin(struct supervisor *supervisor);
 /* Everything that clients will rely on is there: into the store. */
-int persist_publish(struct supervisor *supervisor);
-/* The event loop is there: clients that may come back. -ENOMEM: nothing that is of use has been
- * touched. */
-int persist_restore_clients(struct supervisor *supervisor);
-/* Clients can come: those that have closed their ports, and could tell nobody, have left word in
- * them. */
-void persist_close_departed(struct supervisor *supervisor);
+int persist_publish(struct persist *persist, int segment_fd, int stats_fd);
 /* The first executor is ready with what it was given: what this start has changed is recorded. */
-void persist_settle(struct supervisor *supervisor);
-/* R1.  From here on the service only waits for its end. */
-void persist_refuse(struct supervisor *supervisor, const char *why);
-/* R3. */
-void persist_end(struct supervisor *supervisor);
-void persist_fini(struct supervisor *supervisor);
+void persist_settle(struct persist *persist, struct plugin_store *plugins,
+                    const struct setting_list *settings);
+/* R1.  From here on the service only waits for its end.  False: that had been said before. */
+bool persist_refuse(struct persist *persist, const char *why);
+/* R3.  `clean`: the end is one that was wanted. */
+void persist_end(struct persist *persist, bool clean);
+void persist_fini(struct persist *persist);
 /* There is a store, and state in it. */
-bool persist_is_on(const struct supervisor *supervisor);
+bool persist_is_on(const struct persist *persist);
 
 /* G3, G4.  0 or negative errno: the port is not kept, and must not be handed out. */
-int persist_keep_port(struct supervisor *supervisor, struct client *client,
-                      const struct seat_port *port);
-void persist_forget_port(struct supervisor *supervisor, const struct seat_port *port);
-void persist_forget_client(struct supervisor *supervisor, const struct client *client);
+int persist_keep_port(struct persist *persist, struct client *client, const struct seat_port *port);
+void persist_forget_port(struct persist *persist, const struct seat_port *port);
+void persist_forget_client(struct persist *persist, const struct client *client);
 /* Of one that was loaded at run time. Gives it a serial. A failure is logged: a restart of odeond
  * will lose it. */
-void persist_keep_plugin(struct supervisor *supervisor, struct kept_plugin *plugin);
-void persist_forget_plugin(struct supervisor *supervisor, const struct kept_plugin *plugin);
-
-/* A client that was connected to the former odeond proves it by its token: it becomes that client
- * again, and those of its ports that it does not claim are closed. 0, or negative errno with a
- * reason in `text` (REGISTRY_TEXT_MAX). */
-int persist_resume_client(struct supervisor *supervisor, struct client *client,
-                          const Odeon__Resume *resume, char *text);
+void persist_keep_plugin(struct persist *persist, struct kept_plugin *plugin);
+void persist_forget_plugin(struct persist *persist, const struct kept_plugin *plugin);

@@ -135,6 +135,15 @@ struct seat_port *port_table_find_command(struct port_table *table, uint64_t id)
     return NULL;
 }
 
+uint32_t port_table_count_open(const struct port_table *table)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
+        n += table->ports[i].state == PORT_OPEN;
+    return n;
+}
+
 static int port_table_check_size(const char *name, uint64_t *bytes, char *text)
 {
     if (*bytes == 0)

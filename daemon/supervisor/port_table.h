@@ -70,6 +70,8 @@ struct seat_port *port_table_find_of_client(struct port_table *table, uint32_t i
 /* By the command of the running executor that named it. */
 struct seat_port *port_table_find_command(struct port_table *table, uint64_t id);
 
+uint32_t port_table_count_open(const struct port_table *table);
+
 /* 0 in a size: the default.  0, or -EINVAL with a reason in `text` (PORT_TEXT_MAX). */
 int port_check_sizes(uint64_t *submission_bytes, uint64_t *delivery_bytes, char *text);
 /* Token, memory, doorbell and, if asked for, the pipe. 0 or negative errno; what was made is the

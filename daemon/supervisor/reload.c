@@ -11,18 +11,25 @@
 
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
+#include "daemon/supervisor/boot.h"
+#include "daemon/supervisor/options.h"
 #include "daemon/supervisor/reload.h"
-#include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/seat.h"
+#include "daemon/supervisor/seat_settings.h"
 
-static void reload_end(struct supervisor *supervisor)
+void reload_fini(struct reload *reload)
 {
-    if (supervisor->reload.wanted) {
-        config_fini(supervisor->reload.wanted);
-        free(supervisor->reload.wanted);
-    }
-    supervisor->reload = (struct reload){ 0 };
-    if (!supervisor->stopping && supervisor->boot.boots > 0)
-        notify_ready(supervisor);
+    if (reload->wanted)
+        config_fini(reload->wanted);
+    free(reload->wanted);
+    reload->wanted = NULL;
+}
+
+static void reload_end(struct reload *reload)
+{
+    reload_fini(reload);
+    reload->running = false;
+    reload->ops->ended(reload->userdata);
 }
 
 static void reload_warn_about_the_rest(const struct config *old, const struct config *new)
@@ -48,25 +55,24 @@ static void reload_warn_about_the_rest(const struct config *old, const struct co
                         old->executor.list[i].key);
 }
 
-static void reload_apply(struct supervisor *supervisor)
+static void reload_apply(struct reload *reload)
 {
-    struct config *new = supervisor->reload.wanted, old = supervisor->config;
+    struct config *new = reload->wanted, old = *reload->config;
 
     reload_warn_about_the_rest(&old, new);
-    supervisor->config = *new;
+    *reload->config = *new;
     *new = old; /* reload_end() frees it */
-    log_open("odeond", supervisor->config.log_level);
-    clients_update_roles(supervisor);
+    log_open("odeond", reload->config->log_level);
+    reload->ops->applied(reload->userdata);
     log_event(LOG_LEVEL_NOTICE, CATALOGUE_RELOAD_APPLIED,
               "the configuration has been read again and applied");
-    reload_end(supervisor);
+    reload_end(reload);
 }
 
-static void reload_tell_outcome(struct supervisor *supervisor, const Odeon__Reconfigured *outcome)
+static void reload_tell_outcome(const struct reload *reload, const Odeon__Reconfigured *outcome)
 {
     for (size_t i = 0; outcome && i < outcome->n_later; i++) {
-        const char *value =
-            setting_list_get(&supervisor->reload.wanted->executor, outcome->later[i]);
+        const char *value = setting_list_get(&reload->wanted->executor, outcome->later[i]);
 
         if (value)
             log_warning("reload: %s = %s takes effect when the service is started again",
@@ -80,17 +86,17 @@ static void reload_tell_outcome(struct supervisor *supervisor, const Odeon__Reco
 
 static void reload_on_answer(void *userdata, struct link_request *request, Odeon__Reply *reply)
 {
-    struct supervisor *supervisor = userdata;
+    struct reload *reload = request->context;
 
     if (reply->error < 0) {
         log_event(LOG_LEVEL_ERROR, CATALOGUE_RELOAD_REFUSED, "reload: nothing is changed: %s",
                   reply->text[0] ? reply->text : strerror(-reply->error));
-        reload_end(supervisor);
+        reload_end(reload);
         return;
     }
-    supervisor_note_settings(supervisor, request->request->executor_set, reply->reconfigured);
-    reload_tell_outcome(supervisor, reply->reconfigured);
-    reload_apply(supervisor);
+    seat_settings_note(userdata, request->request->executor_set, reply->reconfigured);
+    reload_tell_outcome(reload, reply->reconfigured);
+    reload_apply(reload);
 }
 
 /* Those of `wanted` that `config` has otherwise or not at all.  NULL: no memory. */
@@ -128,10 +134,10 @@ fail:
 }
 
 /* 1: the executor was asked; 0: nothing to ask; negative errno. */
-static int reload_ask_executor(struct supervisor *supervisor)
+static int reload_ask_executor(struct reload *reload, struct seat *seat)
 {
     Odeon__ExecutorSet *set =
-        reload_make_difference(&supervisor->config.executor, &supervisor->reload.wanted->executor);
+        reload_make_difference(&reload->config->executor, &reload->wanted->executor);
     Odeon__Request *request = malloc(sizeof(*request));
     int r;
 
@@ -146,15 +152,15 @@ static int reload_ask_executor(struct supervisor *supervisor)
     request->id = 1;
     request->body_case = ODEON__REQUEST__BODY_EXECUTOR_SET;
     request->executor_set = set;
-    r = executor_link_ask(
-        &supervisor->executor,
-        &(struct link_ask){ .request = request, .fd = -1, .done = reload_on_answer });
+    r = executor_link_ask(&seat->executor, &(struct link_ask){ .context = reload,
+                                                               .request = request,
+                                                               .fd = -1,
+                                                               .done = reload_on_answer });
     return r < 0 ? r : 1;
 }
 
-void reload_begin(struct supervisor *supervisor)
+void reload_begin(struct reload *reload, struct seat *seat)
 {
-    struct reload *reload = &supervisor->reload;
     char text[OPTIONS_TEXT_MAX] = "";
     int r;
 
@@ -163,27 +169,24 @@ void reload_begin(struct supervisor *supervisor)
         return;
     }
     reload->running = true;
-    notify_reloading(supervisor);
     reload->wanted = calloc(1, sizeof(*reload->wanted));
-    r = reload->wanted ? config_load(reload->wanted, &supervisor->options, text) : -ENOMEM;
+    r = reload->wanted ? config_load(reload->wanted, reload->options, text) : -ENOMEM;
     if (r == 0) {
-        boot_release(supervisor);
-        r = reload_ask_executor(supervisor);
+        boot_release(seat);
+        r = reload_ask_executor(reload, seat);
     }
     if (r < 0) {
         log_event(LOG_LEVEL_ERROR, CATALOGUE_RELOAD_REFUSED, "reload: nothing is changed: %s",
                   text[0] ? text : strerror(-r));
-        reload_end(supervisor);
+        reload_end(reload);
     } else if (r == 0) {
-        reload_apply(supervisor);
+        reload_apply(reload);
     }
 }
 
-void reload_fini(struct supervisor *supervisor)
+void reload_init(struct reload *reload, struct config *config, const struct options *options,
+                 const struct reload_ops *ops, void *userdata)
 {
-    if (supervisor->reload.wanted) {
-        config_fini(supervisor->reload.wanted);
-        free(supervisor->reload.wanted);
-        supervisor->reload.wanted = NULL;
-    }
+    *reload =
+        (struct reload){ .config = config, .options = options, .ops = ops, .userdata = userdata };
 }

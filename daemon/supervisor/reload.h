@@ -5,13 +5,25 @@
 
 #include <stdbool.h>
 
-struct supervisor;
 struct config;
+struct options;
+struct seat;
+
+struct reload_ops {
+    void (*applied)(void *userdata); /* the configuration is another one */
+    void (*ended)(void *userdata);   /* either way */
+};
 
 struct reload {
+    struct config *config; /* what is replaced */
+    const struct options *options;
+    const struct reload_ops *ops;
+    void *userdata;
     bool running;
     struct config *wanted; /* waits for the executor's verdict */
 };
 
-void reload_begin(struct supervisor *supervisor);
-void reload_fini(struct supervisor *supervisor);
+void reload_init(struct reload *reload, struct config *config, const struct options *options,
+                 const struct reload_ops *ops, void *userdata);
+void reload_begin(struct reload *reload, struct seat *seat);
+void reload_fini(struct reload *reload);

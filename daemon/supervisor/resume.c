@@ -10,10 +10,13 @@
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/common/memfd.h"
+#include "daemon/supervisor/client.h"
+#include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/crash_point.h"
 #include "daemon/supervisor/persist.h"
-#include "daemon/supervisor/ports.h"
-#include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/resume.h"
+#include "daemon/supervisor/seat.h"
+#include "daemon/supervisor/seat_ports.h"
 #include "proto/port_layout.h"
 
 /* ---- settings */
@@ -38,15 +41,15 @@ static int resume_make_known(struct config *config, const struct setting_list *i
 
 /* After a crash everything is as it was. After an orderly end the configuration, which may have
  * been edited for this start, wins; what it does not mention stays. */
-static int resume_restore_settings(struct supervisor *supervisor)
+static int resume_restore_settings(struct seat *seat, struct config *config)
 {
-    struct persist *persist = &supervisor->persist;
-    int r = registry_get_settings(&persist->registry, &supervisor->settings);
+    struct persist *persist = seat->service->persist;
+    int r = registry_get_settings(&persist->registry, &seat->settings);
 
     if (r == 0 && (!persist->resumed || persist->clean))
-        r = setting_list_merge(&supervisor->settings, &supervisor->config.executor);
+        r = setting_list_merge(&seat->settings, &config->executor);
     else if (r == 0)
-        r = resume_make_known(&supervisor->config, &supervisor->settings);
+        r = resume_make_known(config, &seat->settings);
     return r;
 }
 
@@ -61,35 +64,34 @@ static bool resume_is_configured(const struct config *config, const char *path)
 }
 
 /* It goes from the store and the registry when the first executor is ready, not before: R1. */
-static void resume_drop_plugin(struct supervisor *supervisor, struct kept_plugin *plugin)
+static void resume_drop_plugin(struct seat *seat, struct kept_plugin *plugin)
 {
-    struct persist *persist = &supervisor->persist;
+    struct persist *persist = seat->service->persist;
 
     persist->dropped[persist->n_dropped++] = plugin->serial;
-    plugin_store_remove(&supervisor->plugins, plugin);
+    plugin_store_remove(&seat->plugins, plugin);
 }
 
 /* 0, also when it is lost; -ENOMEM. */
-static int resume_restore_plugin(struct supervisor *supervisor, const struct registry_plugin *entry)
+static int resume_restore_plugin(struct seat *seat, const struct registry_plugin *entry)
 {
-    int fd = store_take(&supervisor->persist.store, "plugin-%u", entry->serial);
+    int fd = store_take(&seat->service->persist->store, "plugin-%u", entry->serial);
     struct kept_plugin *twin, *plugin;
 
     if (fd < 0) {
         log_error("plugin %s is lost: its file is not in the store", entry->path);
-        supervisor->persist.dropped[supervisor->persist.n_dropped++] = entry->serial;
+        seat->service->persist->dropped[seat->service->persist->n_dropped++] = entry->serial;
         return 0;
     }
-    twin = plugin_store_find_path(&supervisor->plugins, entry->path);
+    twin = plugin_store_find_path(&seat->plugins, entry->path);
     if (twin && twin->serial > entry->serial) { /* G6 */
         close(fd);
-        supervisor->persist.dropped[supervisor->persist.n_dropped++] = entry->serial;
+        seat->service->persist->dropped[seat->service->persist->n_dropped++] = entry->serial;
         return 0;
     }
     if (twin)
-        resume_drop_plugin(supervisor, twin);
-    plugin = plugin_store_add(&supervisor->plugins, entry->name[0] ? entry->name : NULL,
-                              entry->path, fd);
+        resume_drop_plugin(seat, twin);
+    plugin = plugin_store_add(&seat->plugins, entry->name[0] ? entry->name : NULL, entry->path, fd);
     if (!plugin)
         return -ENOMEM;
     plugin->serial = entry->serial;
@@ -99,9 +101,9 @@ static int resume_restore_plugin(struct supervisor *supervisor, const struct reg
 
 /* After an orderly end the files of configured plugins are read again, like the rest of the
  * configuration. */
-static void resume_refresh_plugin(struct supervisor *supervisor, const char *path)
+static void resume_refresh_plugin(struct seat *seat, const char *path)
 {
-    struct kept_plugin *old = plugin_store_find_path(&supervisor->plugins, path), *plugin;
+    struct kept_plugin *old = plugin_store_find_path(&seat->plugins, path), *plugin;
     char text[PLUGIN_TEXT_MAX];
     int fd = plugin_copy(path, -1, text);
 
@@ -109,47 +111,46 @@ static void resume_refresh_plugin(struct supervisor *supervisor, const char *pat
         log_warning("%s: the copy that the former service had is used", text);
         return;
     }
-    plugin = plugin_store_add(&supervisor->plugins, old->name, path, fd);
+    plugin = plugin_store_add(&seat->plugins, old->name, path, fd);
     if (!plugin) {
         log_warning("plugin %s: no room for its file: the copy that the former service had is used",
                     path);
         return;
     }
     plugin->configured = true;
-    resume_drop_plugin(supervisor,
+    resume_drop_plugin(seat,
                        /* the first of this path: the old one */
-                       plugin_store_find_path(&supervisor->plugins, path));
+                       plugin_store_find_path(&seat->plugins, path));
 }
 
-static int resume_restore_plugins(struct supervisor *supervisor)
+static int resume_restore_plugins(struct seat *seat)
 {
-    const struct registry *map = supervisor->persist.registry.map;
+    const struct registry *map = seat->service->persist->registry.map;
     int r = 0;
 
     for (uint32_t i = 0; i < ODEON_PLUGINS_MAX && r == 0; i++)
         if (atomic_load_explicit(&map->plugins[i].state, memory_order_acquire) != REGISTRY_FREE)
-            r = resume_restore_plugin(supervisor, &map->plugins[i]);
-    if (r < 0 || !supervisor->persist.clean)
+            r = resume_restore_plugin(seat, &map->plugins[i]);
+    if (r < 0 || !seat->service->persist->clean)
         return r;
-    for (size_t i = supervisor->plugins.n; i-- > 0;)
-        if (supervisor->plugins.list[i].configured &&
-            !resume_is_configured(&supervisor->config, supervisor->plugins.list[i].path)) {
-            log_notice("plugin %s is no longer configured", supervisor->plugins.list[i].path);
-            resume_drop_plugin(supervisor, &supervisor->plugins.list[i]);
+    for (size_t i = seat->plugins.n; i-- > 0;)
+        if (seat->plugins.list[i].configured &&
+            !resume_is_configured(seat->service->config, seat->plugins.list[i].path)) {
+            log_notice("plugin %s is no longer configured", seat->plugins.list[i].path);
+            resume_drop_plugin(seat, &seat->plugins.list[i]);
         }
-    for (size_t i = 0; i < supervisor->config.n_plugins; i++)
-        if (plugin_store_find_path(&supervisor->plugins, supervisor->config.plugins[i]))
-            resume_refresh_plugin(supervisor, supervisor->config.plugins[i]);
+    for (size_t i = 0; i < seat->service->config->n_plugins; i++)
+        if (plugin_store_find_path(&seat->plugins, seat->service->config->plugins[i]))
+            resume_refresh_plugin(seat, seat->service->config->plugins[i]);
     return 0;
 }
 
 /* ---- ports */
 
-static int resume_take_part(struct supervisor *supervisor, const struct seat_port *port,
-                            const char *part)
+static int resume_take_part(struct seat *seat, const struct seat_port *port, const char *part)
 {
-    return store_take(&supervisor->persist.store, "port-%u-%u-%s", port->index, port->generation,
-                      part);
+    return store_take(&seat->service->persist->store, "port-%u-%u-%s", port->index,
+                      port->generation, part);
 }
 
 static bool resume_is_complete(const struct seat_port *port, bool pipe)
@@ -159,9 +160,9 @@ static bool resume_is_complete(const struct seat_port *port, bool pipe)
 }
 
 /* To its user, as when it was opened, whatever the quotas are now. */
-static int resume_charge(struct supervisor *supervisor, const struct seat_port *port)
+static int resume_charge(struct seat *seat, const struct seat_port *port)
 {
-    struct account *account = account_open(&supervisor->accounts, port->uid);
+    struct account *account = account_open(seat->service->accounts, port->uid);
 
     if (!account)
         return -ENOMEM;
@@ -170,96 +171,111 @@ static int resume_charge(struct supervisor *supervisor, const struct seat_port *
 }
 
 /* 0, also when it is lost; -ENOMEM. */
-static int resume_restore_port(struct supervisor *supervisor, uint32_t index,
-                               const struct registry_port *entry)
+static int resume_restore_port(struct seat *seat, uint32_t index, const struct registry_port *entry)
 {
-    struct seat_port *port = port_table_restore(&supervisor->ports, index, entry);
+    struct seat_port *port = port_table_restore(&seat->ports, index, entry);
 
-    port->client_fd = resume_take_part(supervisor, port, "client");
-    port->executor_fd = resume_take_part(supervisor, port, "executor");
-    port->doorbell_fd = resume_take_part(supervisor, port, "bell");
-    port->pipe_read_fd = resume_take_part(supervisor, port, "out");
-    port->pipe_write_fd = resume_take_part(supervisor, port, "in");
+    port->client_fd = resume_take_part(seat, port, "client");
+    port->executor_fd = resume_take_part(seat, port, "executor");
+    port->doorbell_fd = resume_take_part(seat, port, "bell");
+    port->pipe_read_fd = resume_take_part(seat, port, "out");
+    port->pipe_write_fd = resume_take_part(seat, port, "in");
     if (resume_is_complete(port, entry->pipe))
-        return resume_charge(supervisor, port);
+        return resume_charge(seat, port);
     log_error("port %u of client %u is lost: the store has not all of its descriptors", index,
               port->client_id);
-    persist_forget_port(supervisor, port);
-    port_table_release(&supervisor->ports, port);
+    persist_forget_port(seat->service->persist, port);
+    port_table_release(&seat->ports, port);
     return 0;
 }
 
-static int resume_restore_ports(struct supervisor *supervisor)
+static int resume_restore_ports(struct seat *seat)
 {
-    const struct registry *map = supervisor->persist.registry.map;
+    const struct registry *map = seat->service->persist->registry.map;
     int r = 0;
 
     for (uint32_t i = 0; i < ODEON_PORTS_MAX && r == 0; i++) {
-        supervisor->ports.ports[i].generation = map->ports[i].generation; /* G4 */
+        seat->ports.ports[i].generation = map->ports[i].generation; /* G4 */
         if (atomic_load_explicit(&map->ports[i].state, memory_order_acquire) != REGISTRY_FREE)
-            r = resume_restore_port(supervisor, i, &map->ports[i]);
+            r = resume_restore_port(seat, i, &map->ports[i]);
     }
     return r;
 }
 
 /* ---- clients */
 
-static bool resume_has_open_port(const struct supervisor *supervisor, uint32_t client_id)
+static bool resume_has_open_port(const struct seat *seat, uint32_t client_id)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
-        if (supervisor->ports.ports[i].state == PORT_OPEN &&
-            supervisor->ports.ports[i].client_id == client_id)
+        if (seat->ports.ports[i].state == PORT_OPEN && seat->ports.ports[i].client_id == client_id)
             return true;
     return false;
 }
 
-/* 0, also when nothing is left of it; -ENOMEM. */
-static int resume_restore_client(struct supervisor *supervisor, const struct registry_client *entry)
+/* With its ports, whose account has been charged already. */
+static int resume_known_client(struct seat *seat, const struct registry_client *entry, int pidfd)
 {
-    int pidfd = store_take(&supervisor->persist.store, "client-%u", entry->id);
+    struct clients *clients = seat->service->clients;
+    int r = client_restore(clients, entry, pidfd);
+    struct client *client = r == 0 ? clients_find(clients, entry->id) : NULL;
 
-    if (pidfd >= 0 && resume_has_open_port(supervisor, entry->id))
-        return client_restore(supervisor, entry, pidfd);
+    for (uint32_t i = 0; client && i < ODEON_PORTS_MAX; i++) {
+        struct seat_port *port = &seat->ports.ports[i];
+
+        if (port->state == PORT_FREE || port->client_id != client->id)
+            continue;
+        port->pid = client->pid;
+        client_take_port(client, &port->held);
+    }
+    return r;
+}
+
+/* 0, also when nothing is left of it; -ENOMEM. */
+static int resume_restore_client(struct seat *seat, const struct registry_client *entry)
+{
+    int pidfd = store_take(&seat->service->persist->store, "client-%u", entry->id);
+
+    if (pidfd >= 0 && resume_has_open_port(seat, entry->id))
+        return resume_known_client(seat, entry, pidfd);
     log_info("client %u (%.63s, process %u) has left nothing that could be gone on with", entry->id,
              entry->name, entry->pid);
     if (pidfd >= 0) {
         close(pidfd);
-        store_remove(&supervisor->persist.store, "client-%u", entry->id);
+        store_remove(&seat->service->persist->store, "client-%u", entry->id);
     }
-    ports_close_of_client(supervisor, entry->id);
-    registry_free_client(&supervisor->persist.registry, entry->id);
+    seat_ports_close_of_client(seat, entry->id);
+    registry_free_client(&seat->service->persist->registry, entry->id);
     return 0;
 }
 
-int persist_restore_clients(struct supervisor *supervisor)
+int resume_clients(struct seat *seat)
 {
-    const struct registry *map = supervisor->persist.registry.map;
-    struct persist *persist = &supervisor->persist;
+    const struct registry *map = seat->service->persist->registry.map;
+    struct persist *persist = seat->service->persist;
     size_t nobodys;
     int r = 0;
 
     if (!persist->resumed || persist->refused)
         return 0;
-    supervisor->clients.last_id =
+    seat->service->clients->last_id =
         atomic_load_explicit(&map->header.last_client, memory_order_relaxed);
     for (uint32_t i = 0; i < ODEON_CLIENTS_MAX && r == 0; i++)
         if (atomic_load_explicit(&map->clients[i].state, memory_order_acquire) != REGISTRY_FREE)
-            r = resume_restore_client(supervisor, &map->clients[i]);
+            r = resume_restore_client(seat, &map->clients[i]);
     if (r < 0)
         return r;
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct seat_port *port = &supervisor->ports.ports[i];
+        struct seat_port *port = &seat->ports.ports[i];
 
-        if (port->state == PORT_OPEN && !clients_find(&supervisor->clients, port->client_id))
-            ports_close(supervisor, port);
+        if (port->state == PORT_OPEN && !clients_find(seat->service->clients, port->client_id))
+            seat_ports_close(seat, port);
     }
     nobodys = store_drop_rest(&persist->store);
     log_event(LOG_LEVEL_NOTICE, CATALOGUE_STATE_RESUMED,
               "going on with the state of the former service: start %llu, %u clients, %u ports, "
               "%zu plugins%s",
-              (unsigned long long)map->header.epoch, supervisor->clients.n,
-              supervisor->ports.n_used, supervisor->plugins.n,
-              nobodys ? "; descriptors that were nobody's are dropped" : "");
+              (unsigned long long)map->header.epoch, seat->service->clients->n, seat->ports.n_used,
+              seat->plugins.n, nobodys ? "; descriptors that were nobody's are dropped" : "");
     return 0;
 }
 
@@ -276,31 +292,31 @@ static bool resume_has_departed(const struct seat_port *port)
 
 /* After the socket listens: a client leaves word first and then tries to connect, so that one of
  * the two is found. */
-void persist_close_departed(struct supervisor *supervisor)
+void resume_close_departed(struct seat *seat)
 {
     struct client *next;
 
-    for (struct client *client = supervisor->clients.first; client; client = next) {
+    for (struct client *client = seat->service->clients->first; client; client = next) {
         next = client->next;
         if (client->channel)
             continue;
         for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-            struct seat_port *port = &supervisor->ports.ports[i];
+            struct seat_port *port = &seat->ports.ports[i];
 
             if (port->state == PORT_OPEN && port->client_id == client->id &&
                 resume_has_departed(port))
-                ports_close(supervisor, port);
+                seat_ports_close(seat, port);
         }
-        if (!resume_has_open_port(supervisor, client->id))
+        if (!resume_has_open_port(seat, client->id))
             client_drop(client, NULL);
     }
 }
 
 /* ---- the intake */
 
-static int resume_begin_anew(struct supervisor *supervisor, uint64_t instance)
+static int resume_begin_anew(struct seat *seat, uint64_t instance)
 {
-    struct persist *persist = &supervisor->persist;
+    struct persist *persist = seat->service->persist;
     size_t n = store_drop_rest(&persist->store);
     int r;
 
@@ -312,37 +328,37 @@ static int resume_begin_anew(struct supervisor *supervisor, uint64_t instance)
     return r;
 }
 
-static int resume(struct supervisor *supervisor)
+static int resume_state(struct seat *seat)
 {
-    struct persist *persist = &supervisor->persist;
+    struct persist *persist = seat->service->persist;
     struct registry *map = persist->registry.map;
     int r;
 
     persist->resumed = true;
     persist->clean = atomic_load_explicit(&map->header.clean, memory_order_acquire);
     persist->stats_fd = store_take(&persist->store, "stats");
-    r = resume_restore_plugins(supervisor);
+    r = resume_restore_plugins(seat);
     if (r == 0)
-        r = resume_restore_ports(supervisor);
+        r = resume_restore_ports(seat);
     if (r < 0)
         log_error("the state of the former service cannot be taken up now, it stays as it is: %s",
                   strerror(-r));
     return r;
 }
 
-static int resume_take_state(struct supervisor *supervisor)
+static int resume_take_state(struct seat *seat, bool discard)
 {
-    struct persist *persist = &supervisor->persist;
+    struct persist *persist = seat->service->persist;
     char text[REGISTRY_TEXT_MAX];
     int registry = -1;
 
-    if (!supervisor->options.discard_state)
+    if (!discard)
         registry = store_take(&persist->store, "registry");
     if (registry < 0)
-        return resume_begin_anew(supervisor, 0);
+        return resume_begin_anew(seat, 0);
     if (registry_open(&persist->registry, registry, text) < 0) {
         store_forget_rest(&persist->store);
-        persist_refuse(supervisor, text);
+        (void)persist_refuse(persist, text);
         return 0;
     }
     /* G7 */
@@ -351,21 +367,21 @@ static int resume_take_state(struct supervisor *supervisor)
 
         registry_close(&persist->registry);
         store_remove(&persist->store, "registry");
-        return resume_begin_anew(supervisor, instance);
+        return resume_begin_anew(seat, instance);
     }
-    supervisor->segment_fd = store_take(&persist->store, "segment");
-    if (supervisor->segment_fd >= 0)
-        return resume(supervisor);
+    seat->segment_fd = store_take(&persist->store, "segment");
+    if (seat->segment_fd >= 0)
+        return resume_state(seat);
     registry_close(&persist->registry);
     store_forget_rest(&persist->store);
-    persist_refuse(supervisor, "the service manager has kept a registry, but no engine segment");
+    (void)persist_refuse(persist, "the service manager has kept a registry, but no engine segment");
     return 0;
 }
 
-int persist_begin(struct supervisor *supervisor)
+int resume_begin(struct seat *seat, struct config *config, const struct resume_from *from)
 {
-    struct persist *persist = &supervisor->persist;
-    int r = store_open(&persist->store, !supervisor->options.foreground);
+    struct persist *persist = seat->service->persist;
+    int r = store_open(&persist->store, from->store);
 
     if (r < 0) {
         log_error("what the service manager has passed cannot be taken: %s", strerror(-r));
@@ -373,9 +389,9 @@ int persist_begin(struct supervisor *supervisor)
     }
     persist->listener_fd = store_take_listener(&persist->store);
     if (persist->store.enabled)
-        r = resume_take_state(supervisor);
+        r = resume_take_state(seat, from->discard);
     if (r == 0 && !persist->refused)
-        r = resume_restore_settings(supervisor);
+        r = resume_restore_settings(seat, config);
     return r;
 }
 
@@ -407,19 +423,18 @@ static bool resume_is_claimed(const struct seat_port *port, const Odeon__Resume 
     return false;
 }
 
-int persist_resume_client(struct supervisor *supervisor, struct client *client,
-                          const Odeon__Resume *resume, char *text)
+int resume_client(struct seat *seat, struct client *client, const Odeon__Resume *resume, char *text)
 {
     struct client *former;
 
-    if (!persist_is_on(supervisor) ||
-        resume->instance != supervisor->persist.registry.map->header.instance)
+    if (!persist_is_on(seat->service->persist) ||
+        resume->instance != seat->service->persist->registry.map->header.instance)
         return resume_refuse(
             text, -ESTALE,
             "the service has begun anew: nothing of what this client had with the former "
             "one is left; "
             "connect again");
-    former = clients_find(&supervisor->clients, resume->client_id);
+    former = clients_find(seat->service->clients, resume->client_id);
     if (!former) /* it had no ports, or has been turned out: it begins anew */
         return 0;
     if (!resume_same_token(former->token, &resume->token))
@@ -432,11 +447,11 @@ int persist_resume_client(struct supervisor *supervisor, struct client *client,
                              "the client that is claimed is another process, or another user's");
     client_adopt(client, former);
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct seat_port *port = &supervisor->ports.ports[i];
+        struct seat_port *port = &seat->ports.ports[i];
 
         if (port->state == PORT_OPEN && port->client_id == client->id &&
             !resume_is_claimed(port, resume))
-            ports_close(supervisor, port);
+            seat_ports_close(seat, port);
     }
     return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which role a request needs; the interface is in access.h. A request that has no line here needs
- * the highest (A2). */
+/* Which role a request needs; the interface is in roles.h. A request that has no line here needs
+ * the highest (roles.R1). */
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/supervisor/access.h"
+#include "daemon/supervisor/roles.h"
 
 static const char *const names[ROLE_N] = {
     [ROLE_OBSERVE] = "observe",         [ROLE_POST] = "post",

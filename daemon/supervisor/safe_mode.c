@@ -5,22 +5,22 @@
 #include <stdatomic.h>
 
 #include "daemon/common/log.h"
-#include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/seat.h"
 
 /* By its place among those that the last start was given, from 1. */
-static struct kept_plugin *safe_mode_plugin_started(struct supervisor *supervisor, uint32_t place)
+static struct kept_plugin *safe_mode_plugin_started(struct seat *seat, uint32_t place)
 {
-    for (size_t i = 0; i < supervisor->plugins.n; i++)
-        if (!supervisor->plugins.list[i].left_out && --place == 0)
-            return &supervisor->plugins.list[i];
+    for (size_t i = 0; i < seat->plugins.n; i++)
+        if (!seat->plugins.list[i].left_out && --place == 0)
+            return &seat->plugins.list[i];
     return NULL;
 }
 
-void safe_mode_on_exit(struct supervisor *supervisor, bool blame)
+void safe_mode_on_exit(struct seat *seat, bool blame)
 {
-    uint32_t place = atomic_exchange_explicit(&supervisor->stats.header->plugin_loading, 0,
-                                              memory_order_relaxed);
-    struct kept_plugin *plugin = place > 0 ? safe_mode_plugin_started(supervisor, place) : NULL;
+    uint32_t place =
+        atomic_exchange_explicit(&seat->stats.header->plugin_loading, 0, memory_order_relaxed);
+    struct kept_plugin *plugin = place > 0 ? safe_mode_plugin_started(seat, place) : NULL;
 
     if (!plugin || !blame)
         return;
@@ -35,9 +35,9 @@ void safe_mode_on_exit(struct supervisor *supervisor, bool blame)
                     plugin->crashes, SAFE_MODE_CRASHES);
 }
 
-void safe_mode_on_ready(struct supervisor *supervisor)
+void safe_mode_on_ready(struct seat *seat)
 {
-    for (size_t i = 0; i < supervisor->plugins.n; i++)
-        if (!supervisor->plugins.list[i].left_out)
-            supervisor->plugins.list[i].crashes = 0;
+    for (size_t i = 0; i < seat->plugins.n; i++)
+        if (!seat->plugins.list[i].left_out)
+            seat->plugins.list[i].crashes = 0;
 }

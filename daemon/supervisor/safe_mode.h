@@ -13,10 +13,10 @@
 
 #include <stdbool.h>
 
-struct supervisor;
+struct seat;
 
 enum { SAFE_MODE_CRASHES = 3 };
 
 /* Not to `blame`: the executor has stopped itself over a rule of its own. */
-void safe_mode_on_exit(struct supervisor *supervisor, bool blame);
-void safe_mode_on_ready(struct supervisor *supervisor);
+void safe_mode_on_exit(struct seat *seat, bool blame);
+void safe_mode_on_ready(struct seat *seat);

@@ -1,125 +1,285 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The supervisor; the interface is in supervisor.h. */
+#include "daemon/supervisor/supervisor.h"
+
 #include <errno.h>
 #include <odeon/version.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
+#include <systemd/sd-daemon.h>
 
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
-#include "daemon/supervisor/segment.h"
-#include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/boot.h"
+#include "daemon/supervisor/commands.h"
+#include "daemon/supervisor/drain.h"
+#include "daemon/supervisor/reports.h"
+#include "daemon/supervisor/resume.h"
+#include "daemon/supervisor/seat_make.h"
+#include "daemon/supervisor/seat_ports.h"
+#include "daemon/supervisor/start_delay.h"
+#include "daemon/supervisor/watchdog.h"
 
-const char *supervisor_state_name(enum service_state state)
+/* one wish may arrive twice: sent to the process and to its group */
+#define REPEAT_NS UINT64_C(200000000)
+
+#define each_seat(seat_, supervisor_)                                                              \
+    (struct seat *seat_ = (supervisor_)->seats; seat_ < (supervisor_)->seats + SEATS; seat_++)
+
+/* Whose a client's requests are, what is kept, and what a reload changes: as long as there is one
+ * seat, no question. */
+static struct seat *supervisor_only_seat(struct supervisor *supervisor)
 {
-    switch (state) {
-    case SERVICE_STARTING:
-        return "starting";
-    case SERVICE_RECOVERING:
-        return "recovering";
-    case SERVICE_RUNNING:
-        return "running";
-    case SERVICE_DRAINING:
-        return "draining";
-    case SERVICE_EXECUTOR_DOWN:
-        return "executor-down";
-    case SERVICE_STOPPED:
-        return "stopped";
-    }
-    return "unknown";
+    _Static_assert(SEATS == 1, "somebody has to say which");
+    return &supervisor->seats[0];
 }
 
-/* Readers look at one word at a time: relaxed. */
-void supervisor_set_state(struct supervisor *supervisor, enum service_state state)
+/* ---- the end */
+
+static void supervisor_stop_listening(struct supervisor *supervisor)
 {
-    atomic_store_explicit(&supervisor->stats.header->service_state, state, memory_order_relaxed);
-    notify_update(supervisor);
-}
-
-enum service_state supervisor_get_state(const struct supervisor *supervisor)
-{
-    return (enum service_state)atomic_load_explicit(&supervisor->stats.header->service_state,
-                                                    memory_order_relaxed);
-}
-
-uint32_t supervisor_count_ports(const struct supervisor *supervisor)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
-        n += supervisor->ports.ports[i].state == PORT_OPEN;
-    return n;
-}
-
-void supervisor_update_counts(struct supervisor *supervisor)
-{
-    struct stats_header *header = supervisor->stats.header;
-
-    atomic_store_explicit(&header->n_clients, supervisor->clients.n, memory_order_relaxed);
-    atomic_store_explicit(&header->n_ports, supervisor_count_ports(supervisor),
-                          memory_order_relaxed);
-    atomic_store_explicit(&header->n_plugins,
-                          (uint32_t)plugin_store_count_loaded(&supervisor->plugins),
-                          memory_order_relaxed);
-    notify_update(supervisor);
-}
-
-static bool supervisor_is_later(const Odeon__Reconfigured *answer, const char *key)
-{
-    for (size_t i = 0; answer && i < answer->n_later; i++)
-        if (strcmp(answer->later[i], key) == 0)
-            return true;
-    return false;
-}
-
-static void supervisor_note_setting(struct supervisor *supervisor, const Odeon__Setting *setting)
-{
-    if (setting_list_set(&supervisor->settings, setting->key, setting->value) < 0)
-        log_error(
-            "setting %s is in force, but cannot be kept: a restart of the executor will lose it",
-            setting->key);
-}
-
-static void supervisor_keep_settings(struct supervisor *supervisor)
-{
-    if (registry_put_settings(&supervisor->persist.registry, &supervisor->settings) < 0)
-        log_error("the settings have no room in the registry: a restart of odeond will lose them");
-}
-
-void supervisor_note_kept(struct supervisor *supervisor, const Odeon__Report *report)
-{
-    for (size_t i = 0; i < report->n_kept; i++)
-        supervisor_note_setting(supervisor, report->kept[i]);
-    supervisor_keep_settings(supervisor);
-}
-
-void supervisor_note_settings(struct supervisor *supervisor, const Odeon__ExecutorSet *set,
-                              const Odeon__Reconfigured *answer)
-{
-    for (size_t i = 0; i < set->n_settings; i++)
-        if (!supervisor_is_later(answer, set->settings[i]->key))
-            supervisor_note_setting(supervisor, set->settings[i]);
-    supervisor_keep_settings(supervisor);
-}
-
-void supervisor_stop_listening(struct supervisor *supervisor)
-{
-    listener_stop(supervisor);
+    listener_stop(&supervisor->listener);
     runtime_stop_listening(&supervisor->runtime);
+}
+
+/* The loop ends; the executors must have ended. */
+static void supervisor_finish(struct supervisor *supervisor)
+{
+    if (supervisor->finished)
+        return;
+    supervisor->finished = true;
+    uv_stop(&supervisor->loop);
+}
+
+static void supervisor_stop(struct supervisor *supervisor, const char *why)
+{
+    uint64_t now = uv_hrtime();
+
+    if (supervisor->stopping_ns) {
+        if (now - supervisor->stopping_ns < REPEAT_NS)
+            return;
+        log_warning("%s again: the executor is killed, nothing more is drained", why);
+        for
+            each_seat(seat, supervisor) drain_cut_short(seat);
+        return;
+    }
+    log_notice("%s: the service drains and stops", why);
+    supervisor->stopping_ns = now;
+    notify_stopping(&supervisor->notify);
+    supervisor_stop_listening(supervisor);
+    for
+        each_seat(seat, supervisor)
+        {
+            boot_stop(seat);
+            drain_begin(seat);
+        }
+}
+
+/* ---- what seats tell */
+
+static void supervisor_on_seat_changed(struct seat *seat)
+{
+    struct supervisor *supervisor = seat->userdata;
+
+    notify_update(&supervisor->notify);
+}
+
+static void supervisor_on_seat_ready(struct seat *seat)
+{
+    struct supervisor *supervisor = seat->userdata;
+
+    if (seat->boot.boots > 1)
+        return;
+    for
+        each_seat(other, supervisor) if (other->boot.boots == 0) return;
+    log_event(LOG_LEVEL_NOTICE, CATALOGUE_SERVICE_READY, "ready: clients can connect to %s",
+              supervisor->runtime.socket_path);
+    notify_ready(&supervisor->notify);
+    start_delay_forget(supervisor->runtime.dir);
+}
+
+static void supervisor_on_seat_ended(struct seat *seat)
+{
+    struct supervisor *supervisor = seat->userdata;
+
+    for
+        each_seat(other, supervisor) if (other->executor.child.pid) return;
+    supervisor_finish(supervisor);
+}
+
+static void supervisor_on_seat_alive(struct seat *seat)
+{
+    struct supervisor *supervisor = seat->userdata;
+
+    supervisor->alive[seat - supervisor->seats] = true;
+    for (unsigned i = 0; i < SEATS; i++)
+        if (!supervisor->alive[i])
+            return;
+    memset(supervisor->alive, 0, sizeof(supervisor->alive));
+    notify_alive();
+}
+
+/* Cannot go on: what runs is killed, and the service ends with exit status 1. */
+static void supervisor_on_seat_failed(struct seat *failed, const char *why)
+{
+    struct supervisor *supervisor = failed->userdata;
+
+    if (supervisor->finished)
+        return;
+    log_event(LOG_LEVEL_ERROR, CATALOGUE_SERVICE_FAILED, "the service ends: %s", why);
+    supervisor->exit_status = 1;
+    for
+        each_seat(seat, supervisor) seat->given_up =
+            true; /* nothing is going to be drained: the line above says why */
+    if (supervisor->stopping_ns)
+        return;
+    supervisor->stopping_ns = uv_hrtime();
+    for
+        each_seat(seat, supervisor)
+        {
+            seat->stopping = true;
+            boot_stop(seat);
+            drain_cut_short(seat); /* its end leads on */
+        }
+}
+
+/* The service only waits for its end: persist.h, R1. */
+static void supervisor_on_seat_refused(struct seat *refused, const char *why)
+{
+    struct supervisor *supervisor = refused->userdata;
+
+    if (!persist_refuse(&supervisor->persist, why))
+        return;
+    supervisor->exit_status = 1;
+    supervisor_stop_listening(supervisor);
+    for
+        each_seat(seat, supervisor)
+        {
+            seat->given_up = true;
+            executor_link_kill(&seat->executor);
+        }
+}
+
+static const struct seat_ops supervisor_seat_ops = {
+    .changed = supervisor_on_seat_changed,
+    .ready = supervisor_on_seat_ready,
+    .ended = supervisor_on_seat_ended,
+    .alive = supervisor_on_seat_alive,
+    .fail = supervisor_on_seat_failed,
+    .refuse = supervisor_on_seat_refused,
+};
+
+static void supervisor_on_report(void *userdata, const Odeon__Report *report)
+{
+    reports_handle(userdata, report);
+}
+
+static void supervisor_on_exited(void *userdata, int wait_status)
+{
+    boot_on_exited(userdata, wait_status);
+}
+
+static const struct link_ops supervisor_link_ops = { .report = supervisor_on_report,
+                                                     .exited = supervisor_on_exited };
+
+/* ---- what clients do */
+
+static void supervisor_on_client_frame(void *userdata, struct client *client, struct frame *frame)
+{
+    commands_handle(supervisor_only_seat(userdata), client, frame);
+}
+
+static void supervisor_on_client_gone(void *userdata, struct client *client)
+{
+    struct supervisor *supervisor = userdata;
+
+    for
+        each_seat(seat, supervisor) seat_ports_close_of_client(seat, client->id);
+    persist_forget_client(&supervisor->persist, client);
+}
+
+static void supervisor_on_clients_changed(void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+
+    for
+        each_seat(seat, supervisor) seat_update_counts(seat);
+}
+
+/* A figure of the service is the first seat's. */
+static void supervisor_on_client_held(void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+
+    stats_file_count(&supervisor->seats[0].stats, STAT_clients_held);
+}
+
+static const struct clients_ops supervisor_clients_ops = {
+    .frame = supervisor_on_client_frame,
+    .gone = supervisor_on_client_gone,
+    .changed = supervisor_on_clients_changed,
+    .held = supervisor_on_client_held,
+};
+
+/* ---- what the service manager wants */
+
+static void supervisor_look(void *userdata, struct notify_figures *figures)
+{
+    struct supervisor *supervisor = userdata;
+
+    figures->running = true;
+    figures->clients = supervisor->clients.n;
+    for
+        each_seat(seat, supervisor)
+        {
+            enum service_state state = seat_get_state(seat);
+
+            if (state != SERVICE_RUNNING && figures->running) {
+                figures->running = false;
+                figures->state = seat_state_name(state);
+            }
+            figures->workers +=
+                atomic_load_explicit(&seat->stats.header->n_workers, memory_order_relaxed);
+            figures->plugins += (uint32_t)plugin_store_count_loaded(&seat->plugins);
+        }
+}
+
+static void supervisor_on_reload_applied(void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+
+    clients_update_roles(&supervisor->clients);
+}
+
+static void supervisor_on_reload_ended(void *userdata)
+{
+    struct supervisor *supervisor = userdata;
+
+    if (!supervisor->stopping_ns && supervisor_only_seat(supervisor)->boot.boots > 0)
+        notify_ready(&supervisor->notify);
+}
+
+static const struct reload_ops supervisor_reload_ops = { .applied = supervisor_on_reload_applied,
+                                                         .ended = supervisor_on_reload_ended };
+
+static void supervisor_reload(struct supervisor *supervisor)
+{
+    if (!supervisor->reload.running)
+        notify_reloading(&supervisor->notify);
+    reload_begin(&supervisor->reload, supervisor_only_seat(supervisor));
 }
 
 static void supervisor_on_signal(uv_signal_t *handle, int signal)
 {
     struct supervisor *supervisor = handle->data;
 
-    if (signal == SIGHUP && !supervisor->stopping)
-        reload_begin(supervisor);
+    if (signal == SIGHUP && !supervisor->stopping_ns)
+        supervisor_reload(supervisor);
     else if (signal != SIGHUP)
-        shutdown_begin(supervisor, signal == SIGTERM ? "SIGTERM" : "SIGINT");
+        supervisor_stop(supervisor, signal == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
 static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
@@ -137,7 +297,6 @@ static void supervisor_block_late_signals(void)
 
 static int supervisor_start_signals(struct supervisor *supervisor)
 {
-
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         int r = uv_signal_init(&supervisor->loop, &supervisor->signals[i]);
 
@@ -149,6 +308,8 @@ static int supervisor_start_signals(struct supervisor *supervisor)
     }
     return 0;
 }
+
+/* ---- life */
 
 /* Clients and ports together need more descriptors than the usual soft limit allows. */
 static void supervisor_raise_descriptor_limit(void)
@@ -162,62 +323,6 @@ static void supervisor_raise_descriptor_limit(void)
         log_warning("the limit of open descriptors cannot be raised: %s", strerror(errno));
 }
 
-/* Those that a former service has not left; after a crash it has left all that there are. */
-static int supervisor_load_plugin_files(struct supervisor *supervisor)
-{
-    struct persist *persist = &supervisor->persist;
-    char text[PLUGIN_TEXT_MAX];
-
-    if (persist->resumed && !persist->clean)
-        return 0;
-    for (size_t i = 0; i < supervisor->config.n_plugins; i++) {
-        struct kept_plugin *plugin;
-        int fd;
-
-        if (plugin_store_find_path(&supervisor->plugins, supervisor->config.plugins[i]))
-            continue;
-        fd = plugin_copy(supervisor->config.plugins[i], -1, text);
-
-        if (fd < 0) {
-            log_error("%s", text);
-            return fd;
-        }
-        plugin = plugin_store_add(&supervisor->plugins, NULL, supervisor->config.plugins[i], fd);
-        if (!plugin)
-            return -ENOMEM;
-        plugin->configured = true;
-    }
-    return 0;
-}
-
-/* What an executor needs before there can be one. */
-static int supervisor_make_memory(struct supervisor *supervisor)
-{
-    char text[SEGMENT_TEXT_MAX] = "";
-    uint64_t size = 0;
-    int r;
-
-    r = child_find_program(supervisor->config.executor_path, supervisor->executor_path,
-                           sizeof(supervisor->executor_path), text, sizeof(text));
-    if (r == 0 && supervisor->segment_fd < 0 && !supervisor->persist.refused) {
-        r = segment_ask_size(supervisor->executor_path, &supervisor->settings, &size, text);
-        if (r == 0 && !supervisor->options.check)
-            r = supervisor->segment_fd = segment_make(size, text);
-    }
-    if (r < 0)
-        log_error("%s", text);
-    if (r < 0 || supervisor->options.check)
-        return r;
-    r = stats_file_make(&supervisor->stats, supervisor->runtime.stats_path,
-                        supervisor->persist.stats_fd);
-    if (supervisor->persist.stats_fd >= 0)
-        close(supervisor->persist.stats_fd);
-    supervisor->persist.stats_fd = -1;
-    if (r < 0)
-        log_error("statistics %s: %s", supervisor->runtime.stats_path, strerror(-r));
-    return r;
-}
-
 static int supervisor_open_runtime(struct supervisor *supervisor)
 {
     char text[RUNTIME_TEXT_MAX] = "";
@@ -229,10 +334,24 @@ static int supervisor_open_runtime(struct supervisor *supervisor)
     return r;
 }
 
-static int supervisor_start_serving(struct supervisor *supervisor)
+static int supervisor_listen(struct supervisor *supervisor)
 {
     char text[RUNTIME_TEXT_MAX] = "";
-    int r = persist_restore_clients(supervisor);
+    int r;
+
+    supervisor->runtime.socket_mode = supervisor->config.socket_mode;
+    supervisor->runtime.socket_group = supervisor->config.socket_group;
+    r = runtime_listen(&supervisor->runtime, supervisor->persist.listener_fd, text);
+    supervisor->persist.listener_fd = -1;
+    if (r < 0)
+        log_error("%s", text);
+    return r;
+}
+
+static int supervisor_start_serving(struct supervisor *supervisor)
+{
+    struct seat *kept = supervisor_only_seat(supervisor);
+    int r = resume_clients(kept);
 
     if (r < 0) {
         log_error(
@@ -242,53 +361,27 @@ static int supervisor_start_serving(struct supervisor *supervisor)
     }
     if (supervisor->persist.refused)
         return supervisor_start_signals(supervisor);
-    supervisor->runtime.socket_mode = supervisor->config.socket_mode;
-    supervisor->runtime.socket_group = supervisor->config.socket_group;
-    r = runtime_listen(&supervisor->runtime, supervisor->persist.listener_fd, text);
-    supervisor->persist.listener_fd = -1;
-    if (r < 0) {
-        log_error("%s", text);
+    r = supervisor_listen(supervisor);
+    if (r < 0)
         return r;
-    }
-    r = listener_start(supervisor, supervisor->runtime.listen_fd);
+    r = listener_start(&supervisor->listener, supervisor->runtime.listen_fd, &supervisor->clients);
     if (r == 0)
         r = supervisor_start_signals(supervisor);
     if (r < 0) {
         log_error("event loop: %s", uv_strerror(r));
         return r;
     }
-    persist_close_departed(supervisor);
-    r = boot_begin(supervisor);
-    if (r < 0)
-        log_error("the executor cannot be started: %s: %s", supervisor->executor_path,
-                  strerror(-r));
-    return r;
-}
-
-void supervisor_finish(struct supervisor *supervisor)
-{
-    if (supervisor->finished)
-        return;
-    supervisor->finished = true;
-    uv_stop(&supervisor->loop);
-}
-
-void supervisor_fail(struct supervisor *supervisor, const char *why)
-{
-    if (supervisor->finished)
-        return;
-    log_event(LOG_LEVEL_ERROR, CATALOGUE_SERVICE_FAILED, "the service ends: %s", why);
-    supervisor->exit_status = 1;
-    if (supervisor->stopping)
-        return;
-    supervisor->stopping = true;
-    supervisor->shutdown.drained = supervisor->shutdown.complete =
-        true; /* nothing is going to be: the line above says why */
-    boot_stop(supervisor);
-    if (supervisor->executor.child.pid)
-        executor_link_kill(&supervisor->executor); /* its end leads on */
-    else
-        supervisor_finish(supervisor);
+    resume_close_departed(kept);
+    for
+        each_seat(seat, supervisor)
+        {
+            r = boot_begin(seat);
+            if (r < 0) {
+                log_error("the executor cannot be started: %s: %s", seat->program, strerror(-r));
+                return r;
+            }
+        }
+    return 0;
 }
 
 /* The loop's handles, in any state of their start. */
@@ -299,38 +392,90 @@ static void supervisor_close_handle(uv_handle_t *handle, void *userdata)
         uv_close(handle, NULL);
 }
 
+static void supervisor_open_parts(struct supervisor *supervisor)
+{
+    uint64_t watchdog_us = 0;
+
+    notify_init(&supervisor->notify, &supervisor->loop, !supervisor->options.foreground,
+                supervisor_look, supervisor);
+    if (!supervisor->notify.enabled || sd_watchdog_enabled(0, &watchdog_us) <= 0)
+        watchdog_us = 0;
+    clients_start(&supervisor->clients);
+    for
+        each_seat(seat, supervisor)
+        {
+            watchdog_init(seat, watchdog_us);
+            drain_init(seat);
+            boot_init(seat);
+            executor_link_init(&seat->executor, &supervisor->loop, &supervisor_link_ops, seat);
+        }
+}
+
+static void supervisor_close_parts(struct supervisor *supervisor)
+{
+    for
+        each_seat(seat, supervisor)
+        {
+            seat->stopping = true;
+            executor_link_fini(&seat->executor);
+        }
+    clients_drop_all(&supervisor->clients);
+    for
+        each_seat(seat, supervisor)
+        {
+            boot_fini(seat);
+            drain_fini(seat);
+            watchdog_fini(seat);
+        }
+    reload_fini(&supervisor->reload);
+    notify_fini(&supervisor->notify);
+    for
+        each_seat(seat, supervisor)
+        {
+            struct stats_header *header = seat->stats.header;
+
+            seat_set_state(seat, SERVICE_STOPPED);
+            atomic_store_explicit(&header->executor_pid, 0, memory_order_relaxed);
+            atomic_store_explicit(&header->supervisor_pid, 0, memory_order_relaxed);
+        }
+}
+
 static void supervisor_run_loop(struct supervisor *supervisor)
 {
-    notify_init(supervisor, !supervisor->options.foreground);
-    watchdog_init(supervisor);
-    shutdown_init(supervisor);
-    boot_init(supervisor);
-    clients_start(supervisor);
-    executor_link_init(&supervisor->executor, &supervisor->loop, &boot_executor_ops, supervisor);
+    supervisor_open_parts(supervisor);
     if (supervisor_start_serving(supervisor) < 0)
         supervisor->exit_status = 1;
     else
         uv_run(&supervisor->loop, UV_RUN_DEFAULT);
-    persist_end(supervisor);
-    supervisor->stopping = true;
+    persist_end(&supervisor->persist, supervisor->exit_status == 0);
+    if (!supervisor->stopping_ns)
+        supervisor->stopping_ns = uv_hrtime();
     supervisor_stop_listening(supervisor);
-    executor_link_fini(&supervisor->executor);
-    clients_drop_all(supervisor);
-    boot_fini(supervisor);
-    shutdown_fini(supervisor);
-    reload_fini(supervisor);
-    watchdog_fini(supervisor);
-    notify_fini(supervisor);
-    supervisor_set_state(supervisor, SERVICE_STOPPED);
-    atomic_store_explicit(&supervisor->stats.header->executor_pid, 0, memory_order_relaxed);
-    atomic_store_explicit(&supervisor->stats.header->supervisor_pid, 0, memory_order_relaxed);
+    supervisor_close_parts(supervisor);
     supervisor_block_late_signals();
     uv_walk(&supervisor->loop, supervisor_close_handle, NULL);
     uv_run(&supervisor->loop, UV_RUN_DEFAULT); /* until every handle is closed */
 }
 
+/* What is kept comes before what is made. */
+static int supervisor_take_up(struct supervisor *supervisor)
+{
+    struct seat *kept = supervisor_only_seat(supervisor);
+    int r;
+
+    if (supervisor->options.check)
+        return setting_list_merge(&kept->settings, &supervisor->config.executor);
+    r = resume_begin(kept, &supervisor->config,
+                     &(struct resume_from){ .store = !supervisor->options.foreground,
+                                            .discard = supervisor->options.discard_state });
+    if (supervisor->persist.refused)
+        supervisor->exit_status = 1;
+    return r < 0 ? r : supervisor_open_runtime(supervisor);
+}
+
 static int supervisor_prepare(struct supervisor *supervisor)
 {
+    bool only_check = supervisor->options.check;
     char text[OPTIONS_TEXT_MAX] = "";
     int r = config_load(&supervisor->config, &supervisor->options, text);
 
@@ -339,32 +484,53 @@ static int supervisor_prepare(struct supervisor *supervisor)
         return r;
     }
     log_open("odeond", supervisor->config.log_level);
-    if (supervisor->options.check)
-        r = setting_list_merge(&supervisor->settings, &supervisor->config.executor);
-    else
-        r = persist_begin(supervisor);
-    if (r == 0 && !supervisor->options.check)
-        r = supervisor_open_runtime(supervisor);
-    if (r == 0)
-        r = supervisor_make_memory(supervisor);
-    if (r == 0 && !supervisor->options.check)
-        r = persist_publish(supervisor);
-    if (r == 0 && !supervisor->options.check && !supervisor->persist.refused)
-        r = supervisor_load_plugin_files(supervisor);
+    r = supervisor_take_up(supervisor);
+    for
+        each_seat(seat, supervisor)
+        {
+            if (r == 0)
+                r = seat_make_memory(seat, only_check);
+            if (r == 0 && !only_check)
+                r = persist_publish(&supervisor->persist, seat->segment_fd, seat->stats.fd);
+            if (r == 0 && !only_check && !supervisor->persist.refused)
+                r = seat_make_plugins(seat);
+        }
     return r;
+}
+
+void supervisor_wire(struct supervisor *supervisor)
+{
+    supervisor->runtime.lock_fd = supervisor->runtime.listen_fd = -1;
+    supervisor->persist.stats_fd = supervisor->persist.listener_fd =
+        supervisor->persist.registry.fd = -1;
+    supervisor->service = (struct service){ .loop = &supervisor->loop,
+                                            .config = &supervisor->config,
+                                            .runtime = &supervisor->runtime,
+                                            .accounts = &supervisor->accounts,
+                                            .clients = &supervisor->clients,
+                                            .persist = &supervisor->persist,
+                                            .started_ns = uv_hrtime() };
+    clients_init(&supervisor->clients,
+                 &(struct clients_world){ .loop = &supervisor->loop,
+                                          .config = &supervisor->config,
+                                          .accounts = &supervisor->accounts,
+                                          .registry = &supervisor->persist.registry,
+                                          .ops = &supervisor_clients_ops,
+                                          .userdata = supervisor });
+    reload_init(&supervisor->reload, &supervisor->config, &supervisor->options,
+                &supervisor_reload_ops, supervisor);
+    for
+        each_seat(seat, supervisor)
+            seat_init(seat, &supervisor->service, &supervisor_seat_ops, supervisor);
 }
 
 static void supervisor_release_all(struct supervisor *supervisor)
 {
-    port_table_fini(&supervisor->ports);
-    persist_fini(supervisor);
+    for
+        each_seat(seat, supervisor) seat_fini(seat);
+    persist_fini(&supervisor->persist);
     accounts_fini(&supervisor->accounts);
-    plugin_store_fini(&supervisor->plugins);
-    if (supervisor->segment_fd >= 0)
-        close(supervisor->segment_fd);
-    stats_file_fini(&supervisor->stats);
     runtime_close(&supervisor->runtime);
-    setting_list_fini(&supervisor->settings);
     config_fini(&supervisor->config);
     options_fini(&supervisor->options);
 }
@@ -381,13 +547,7 @@ int supervisor_run(struct options *options)
     }
     supervisor->options = *options;
     *options = (struct options){ 0 };
-    supervisor->runtime.lock_fd = supervisor->runtime.listen_fd = supervisor->stats.fd =
-        supervisor->segment_fd = -1;
-    supervisor->persist.stats_fd = supervisor->persist.listener_fd =
-        supervisor->persist.registry.fd = -1;
-    supervisor->started_ns = uv_hrtime();
-    clients_init(&supervisor->clients);
-    port_table_init(&supervisor->ports);
+    supervisor_wire(supervisor);
     supervisor_raise_descriptor_limit();
     if (supervisor_prepare(supervisor) < 0) {
         supervisor->exit_status = 1;

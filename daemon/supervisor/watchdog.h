@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the service manager's watchdog is fed: as long as messages can be got on with.
+/* When the service manager's watchdog is fed: as long as messages can be got on with, in every
+ * seat (seat.h, `alive`).
  *
  * Three times in the manager's period the executor is asked whether it is there, and its answer is
  * judged. The watchdog is fed
@@ -33,21 +34,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <uv.h>
 
 #include "proto/control.pb-c.h"
 
-struct supervisor;
+struct seat;
 
-struct watchdog {
-    bool enabled;
-    bool withheld; /* and said so */
-    uv_timer_t timer;
-    uint64_t ping_id; /* not answered; 0: none */
-    uint32_t boots;   /* starts of the executor at the last look */
-};
-
-void watchdog_init(struct supervisor *supervisor);
-void watchdog_fini(struct supervisor *supervisor);
+/* `period_us`: the manager's; 0: it watches nobody. */
+void watchdog_init(struct seat *seat, uint64_t period_us);
+void watchdog_fini(struct seat *seat);
 /* True: it was the answer to a ping. */
-bool watchdog_handle_report(struct supervisor *supervisor, const Odeon__Report *report);
+bool watchdog_handle_report(struct seat *seat, const Odeon__Report *report);

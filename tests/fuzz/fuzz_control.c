@@ -13,7 +13,7 @@
 
 #include "daemon/common/frame.h"
 #include "daemon/common/log.h"
-#include "daemon/supervisor/ports.h"
+#include "daemon/supervisor/reports.h"
 #include "daemon/supervisor/supervisor.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/message_fill.h"
@@ -21,11 +21,12 @@
 enum { CLIENTS = 2, STEPS_MAX = 64, RECORD_MAX = 4096 };
 
 static struct supervisor supervisor;
+static struct seat *const seat = &supervisor.seats[0];
 static int clients[CLIENTS], executor;
 
 static void on_report(void *userdata, const Odeon__Report *report)
 {
-    (void)ports_handle_report(userdata, report);
+    reports_handle(userdata, report);
 }
 
 static void on_executor_frame(void *userdata, struct frame *frame)
@@ -33,8 +34,8 @@ static void on_executor_frame(void *userdata, struct frame *frame)
     Odeon__Report *report = odeon__report__unpack(NULL, frame->size, frame->data);
 
     (void)userdata;
-    if (report && supervisor.executor.channel)
-        supervisor.executor.ops->report(&supervisor, report);
+    if (report && seat->executor.channel)
+        seat->executor.ops->report(seat, report);
     odeon__report__free_unpacked(report, NULL);
 }
 
@@ -56,23 +57,19 @@ static void start(void)
     char text[OPTIONS_TEXT_MAX];
 
     log_open("fuzz", LOG_LEVEL_ERROR);
+    supervisor_wire(&supervisor);
     supervisor.options = (struct options){ .config_path = path, .argc = 1, .argv = argv };
     FUZZ_EXPECT(config_load(&supervisor.config, &supervisor.options, text) == 0); /* the defaults */
     /* all inputs come from one process, which offends without end */
     supervisor.config.quotas.hold_ms = 0;
     FUZZ_EXPECT(registry_make(&supervisor.persist.registry, 0) == 0);
-    supervisor.persist.stats_fd = supervisor.persist.listener_fd = -1;
     FUZZ_EXPECT(uv_loop_init(&supervisor.loop) == 0);
     supervisor.runtime.stats_path = strdup("/run/odeon/stats");
     supervisor.runtime.dir = strdup("/run/odeon");
-    supervisor.runtime.lock_fd = supervisor.runtime.listen_fd = supervisor.stats.fd =
-        supervisor.segment_fd = -1;
-    supervisor.stats.header =
+    seat->stats.header =
         mmap(NULL, STATS_SEGMENT_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    clients_init(&supervisor.clients);
-    port_table_init(&supervisor.ports);
-    notify_init(&supervisor, false);
-    executor_link_init(&supervisor.executor, &supervisor.loop, &ops, &supervisor);
+    notify_init(&supervisor.notify, &supervisor.loop, false, NULL, NULL);
+    executor_link_init(&seat->executor, &supervisor.loop, &ops, seat);
     uv_run(&supervisor.loop, UV_RUN_NOWAIT);
 }
 
@@ -95,12 +92,12 @@ static void begin(void)
         int fd = connect_channel(&clients[i]);
         struct peer peer = { .pidfd = -1 };
 
-        FUZZ_EXPECT(peer_read(&peer, fd) == 0 && client_add(&supervisor, fd, &peer) == 0);
+        FUZZ_EXPECT(peer_read(&peer, fd) == 0 && client_add(&supervisor.clients, fd, &peer) == 0);
     }
-    supervisor.executor.channel = channel_new(&supervisor.loop, connect_channel(&executor),
-                                              SIZE_MAX, &ops, &supervisor.executor);
-    FUZZ_EXPECT(supervisor.executor.channel);
-    supervisor.executor.state = LINK_READY;
+    seat->executor.channel =
+        channel_new(&supervisor.loop, connect_channel(&executor), SIZE_MAX, &ops, &seat->executor);
+    FUZZ_EXPECT(seat->executor.channel);
+    seat->executor.state = LINK_READY;
 }
 
 /* What the other side said must be a record of the protocol. */
@@ -171,7 +168,7 @@ static void step(struct input *input)
     {
         Odeon__Report *report = (Odeon__Report *)message_fill(&odeon__report__descriptor, input);
 
-        report->id = supervisor.executor.last_id - report->id % 4;
+        report->id = seat->executor.last_id - report->id % 4;
         send_message(executor, &report->base, n_fds);
         break;
     }
@@ -201,26 +198,25 @@ static void end(void)
     for (int i = 0; i < CLIENTS; i++)
         uv_run(&supervisor.loop, UV_RUN_NOWAIT);
     /* those whose end is not read because of too many open requests */
-    clients_drop_all(&supervisor);
+    clients_drop_all(&supervisor.clients);
     read_all(executor, &odeon__command__descriptor);
-    channel_free(supervisor.executor.channel, NULL);
-    supervisor.executor.channel = NULL;
+    channel_free(seat->executor.channel, NULL);
+    seat->executor.channel = NULL;
     close(executor);
     /* the next executor of a service would take these over; here the next input must not find
      * them */
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
-        if (supervisor.ports.ports[i].state != PORT_FREE)
-            port_table_release(&supervisor.ports, &supervisor.ports.ports[i]);
+        if (seat->ports.ports[i].state != PORT_FREE)
+            port_table_release(&seat->ports, &seat->ports.ports[i]);
     uv_run(&supervisor.loop, UV_RUN_NOWAIT);
-    executor_link_fini(&supervisor.executor);
+    executor_link_fini(&seat->executor);
     uv_run(&supervisor.loop, UV_RUN_NOWAIT);
-    executor_link_init(&supervisor.executor, &supervisor.loop, supervisor.executor.ops,
-                       &supervisor);
-    while (supervisor.plugins.n > 0)
-        plugin_store_remove(&supervisor.plugins, &supervisor.plugins.list[0]);
-    setting_list_fini(&supervisor.settings);
-    supervisor.settings.n = 0;
-    FUZZ_EXPECT(supervisor.clients.n == 0 && supervisor.ports.n_used == 0);
+    executor_link_init(&seat->executor, &supervisor.loop, seat->executor.ops, seat);
+    while (seat->plugins.n > 0)
+        plugin_store_remove(&seat->plugins, &seat->plugins.list[0]);
+    setting_list_fini(&seat->settings);
+    seat->settings.n = 0;
+    FUZZ_EXPECT(supervisor.clients.n == 0 && seat->ports.n_used == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

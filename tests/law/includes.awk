@@ -3,7 +3,7 @@
 #
 # Reads lines "FILE<tab>LINE<tab>QUOTE<tab>NAME"; needs -v layers=layers.txt, files=(the project's
 # files), and order=engine_order.txt. Prints "KIND<tab>violation": layer, system, unresolved, cycle,
-# order.
+# circle, order.
 
 function directory(path) { return sub(/\/[^\/]*$/, "", path) ? path : "." }
 
@@ -70,6 +70,33 @@ function visit(m, way,    n, i, next_of) {
     state[m] = 2
 }
 
+# A source and its header are one module: what a circle of modules is made of, although no header
+# includes itself. In these folders there is none.
+function module(path) { sub(/\.[a-z]+$/, "", path); return path }
+function has_no_circles(path) { return path ~ /^daemon\/(common|supervisor)\/[a-z_]+\.[ch]$/ }
+
+function visit_module(m, way,    n, i, next_of) {
+    module_state[m] = 1
+    n = split(module_edges[m], next_of, "\n")
+    for (i = 1; i <= n; i++) {
+        if (next_of[i] == "") continue
+        if (module_state[next_of[i]] == 1) {
+            way = way " -> " next_of[i]
+            print "circle\t" substr(way, index(way, next_of[i]))
+        } else if (!module_state[next_of[i]]) visit_module(next_of[i], way " -> " next_of[i])
+    }
+    module_state[m] = 2
+}
+
+function note_modules(from, to,    a, b) {
+    a = module(from); b = module(to)
+    if (a == b || !has_no_circles(from) || directory(from) != directory(to)) return
+    if ((a, b) in module_seen) return
+    module_seen[a, b] = 1
+    module_edges[a] = module_edges[a] b "\n"
+    if (!(a in module_known)) module_known[modules[++n_modules] = a] = 1
+}
+
 # A source of the engine and its header are one module.
 function engine_module(path) {
     sub(/^daemon\/engine\//, "", path)
@@ -131,6 +158,7 @@ BEGIN {
     }
     if (!may(from, to)) print "layer\t" from ":" line ": " layer_of(from) " must not include " to
     check_order(from, line, to)
+    note_modules(from, to)
     if (!((from, to) in seen) && from != to) {
         seen[from, to] = 1
         edges[from] = edges[from] to "\n"
@@ -139,5 +167,7 @@ BEGIN {
 }
 
 END {
+    for (i = 1; i <= n_modules; i++)
+        if (!module_state[modules[i]]) visit_module(modules[i], modules[i])
     for (i = 1; i <= n_nodes; i++) if (!state[nodes[i]]) visit(nodes[i], nodes[i])
 }

@@ -111,13 +111,14 @@ check_includes()
     awk -F '\t' -v layers="$HERE/layers.txt" -v files="$WORK/files" \
         -v order="$HERE/engine_order.txt" -f "$HERE/includes.awk" "$WORK/includes" \
         >"$WORK/violations"
-    for kind in layer system unresolved cycle order; do
+    for kind in layer system unresolved cycle circle order; do
         sed -n "s/^$kind\t//p" "$WORK/violations" >"$WORK/$kind"
     done
     law "each layer includes only what the law allows" "$WORK/layer"
     law "libraries stay out of the layers that do without them" "$WORK/system"
     law "every include of a project file finds it" "$WORK/unresolved"
     law "no header includes itself through others" "$WORK/cycle"
+    law "the modules of odeond and of daemon/common form no circle" "$WORK/circle"
     law "inside the engine, no module includes one of a higher layer" "$WORK/order"
 }
 

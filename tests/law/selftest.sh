@@ -80,6 +80,13 @@ seed includes daemon/common/seed_a.h "$(include '"seed_b.h"')" \
 grep -q '^# daemon/common/seed_.*-> daemon/common/seed_' "$WORK/out"
 verdict $? "includes: a circle of two headers is named"
 rm "$WORK/tree/daemon/common/seed_b.h"
+# two modules that include each other's header, each in its source
+cp "$WORK/tree/daemon/supervisor/client.c" "$WORK/saved"
+echo '#include "daemon/supervisor/commands.h"' >>"$WORK/tree/daemon/supervisor/client.c"
+bash "$HERE/law.sh" "$WORK/tree" includes >"$WORK/out" 2>&1
+grep -q '^# daemon/supervisor/\(client -> .*commands\|commands -> .*client\)' "$WORK/out"
+verdict $? "includes: a circle of modules is named"
+mv "$WORK/saved" "$WORK/tree/daemon/supervisor/client.c"
 seed includes daemon/engine/segment.c "#include \"daemon/engine/turn.h\"" \
     "segment is a lower layer than turn"
 seed includes daemon/engine/seed_new.c "$(include '"daemon/engine/queue.h"')" \

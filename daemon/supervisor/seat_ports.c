@@ -8,11 +8,14 @@
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/common/memfd.h"
-#include "daemon/supervisor/ports.h"
-#include "daemon/supervisor/supervisor.h"
+#include "daemon/supervisor/client.h"
+#include "daemon/supervisor/configuration.h"
+#include "daemon/supervisor/persist.h"
+#include "daemon/supervisor/seat.h"
+#include "daemon/supervisor/seat_ports.h"
 #include "proto/port_layout.h"
 
-static void ports_send_add(struct supervisor *supervisor, struct seat_port *port)
+static void seat_ports_send_add(struct seat *seat, struct seat_port *port)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
     Odeon__PortAdd add = ODEON__PORT_ADD__INIT;
@@ -28,17 +31,17 @@ static void ports_send_add(struct supervisor *supervisor, struct seat_port *port
     add.overflow = port->overflow;
     add.uid = port->uid;
     add.may_not_stop = port->may_not_stop;
-    add.bound = quotas_bind(&supervisor->config.quotas, port->uid);
+    add.bound = quotas_bind(&seat->service->config->quotas, port->uid);
     add.backlog_bytes = port->held.amounts[QUOTA_BACKLOG_BYTES];
     command.body_case = ODEON__COMMAND__BODY_PORT_ADD;
     command.port_add = &add;
     port->known = true;
-    port->add_id = executor_link_send(&supervisor->executor, &command, fds, add.pipe ? 4 : 3);
+    port->add_id = executor_link_send(&seat->executor, &command, fds, add.pipe ? 4 : 3);
     /* added as closing: the executor removes it by itself and reports that under the same id */
     port->remove_id = add.closing ? port->add_id : 0;
 }
 
-static void ports_send_remove(struct supervisor *supervisor, struct seat_port *port)
+static void seat_ports_send_remove(struct seat *seat, struct seat_port *port)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
     Odeon__PortRemove remove = ODEON__PORT_REMOVE__INIT;
@@ -47,96 +50,94 @@ static void ports_send_remove(struct supervisor *supervisor, struct seat_port *p
     remove.generation = port->generation;
     command.body_case = ODEON__COMMAND__BODY_PORT_REMOVE;
     command.port_remove = &remove;
-    port->remove_id = executor_link_send(&supervisor->executor, &command, NULL, 0);
+    port->remove_id = executor_link_send(&seat->executor, &command, NULL, 0);
 }
 
-uint32_t ports_count(const struct supervisor *supervisor)
+uint32_t seat_ports_count(const struct seat *seat)
 {
-    return supervisor->ports.n_used;
+    return seat->ports.n_used;
 }
 
-void ports_send_all(struct supervisor *supervisor)
+void seat_ports_send_all(struct seat *seat)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
-        if (supervisor->ports.ports[i].state != PORT_FREE)
-            ports_send_add(supervisor, &supervisor->ports.ports[i]);
+        if (seat->ports.ports[i].state != PORT_FREE)
+            seat_ports_send_add(seat, &seat->ports.ports[i]);
 }
 
-void ports_sync(struct supervisor *supervisor)
+void seat_ports_sync(struct seat *seat)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct seat_port *port = &supervisor->ports.ports[i];
+        struct seat_port *port = &seat->ports.ports[i];
 
         if (port->state == PORT_FREE)
             continue;
         if (port->add_id == 0)
-            ports_send_add(supervisor, port);
+            seat_ports_send_add(seat, port);
         else if (port->state == PORT_CLOSING && port->remove_id == 0)
-            ports_send_remove(supervisor, port);
+            seat_ports_send_remove(seat, port);
     }
 }
 
-void ports_forget_commands(struct supervisor *supervisor)
+void seat_ports_forget_commands(struct seat *seat)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
-        supervisor->ports.ports[i].add_id = supervisor->ports.ports[i].remove_id = 0;
+        seat->ports.ports[i].add_id = seat->ports.ports[i].remove_id = 0;
 }
 
-static void ports_discharge(struct supervisor *supervisor, struct seat_port *port)
+static void seat_ports_discharge(struct seat *seat, struct seat_port *port)
 {
-    struct account *account = account_find(&supervisor->accounts, port->uid);
+    struct account *account = account_find(seat->service->accounts, port->uid);
 
     if (!account)
         return;
     account_discharge(account, &port->held);
-    account_settle(&supervisor->accounts, port->uid);
+    account_settle(seat->service->accounts, port->uid);
 }
 
 /* The port's end, also in the accounts of its client and user. */
-static void ports_release(struct supervisor *supervisor, struct seat_port *port)
+static void seat_ports_release(struct seat *seat, struct seat_port *port)
 {
-    struct client *client = clients_find(&supervisor->clients, port->client_id);
+    struct client *client = clients_find(seat->service->clients, port->client_id);
 
-    if (client && client->n_ports > 0) {
-        client->n_ports--;
-        holding_subtract(&client->held, &port->held);
-    }
-    ports_discharge(supervisor, port);
-    persist_forget_port(supervisor, port);
-    port_table_release(&supervisor->ports, port);
-    supervisor_update_counts(supervisor);
+    if (client && client->n_ports > 0)
+        client_give_port(client, &port->held);
+    seat_ports_discharge(seat, port);
+    persist_forget_port(seat->service->persist, port);
+    port_table_release(&seat->ports, port);
+    seat_update_counts(seat);
 }
 
-void ports_open(struct supervisor *supervisor, struct seat_port *port)
+void seat_ports_open(struct seat *seat, struct seat_port *port)
 {
-    supervisor_update_counts(supervisor);
-    if (supervisor->executor.state == LINK_READY)
-        ports_send_add(supervisor, port);
+    seat_update_counts(seat);
+    if (seat->executor.state == LINK_READY)
+        seat_ports_send_add(seat, port);
 }
 
-void ports_close(struct supervisor *supervisor, struct seat_port *port)
+void seat_ports_close(struct seat *seat, struct seat_port *port)
 {
     port->state = PORT_CLOSING;
-    registry_set_port(&supervisor->persist.registry, port->index, REGISTRY_CLOSING);
+    registry_set_port(&seat->service->persist->registry, port->index, REGISTRY_CLOSING);
     if (!port->known)
-        ports_release(supervisor, port);
-    else if (supervisor->executor.state == LINK_READY && port->remove_id == 0)
-        ports_send_remove(supervisor, port);
-    supervisor_update_counts(supervisor);
+        seat_ports_release(seat, port);
+    else if (seat->executor.state == LINK_READY && port->remove_id == 0)
+        seat_ports_send_remove(seat, port);
+    seat_update_counts(seat);
 }
 
-void ports_close_of_client(struct supervisor *supervisor, uint32_t client_id)
+void seat_ports_close_of_client(struct seat *seat, uint32_t client_id)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct seat_port *port = &supervisor->ports.ports[i];
+        struct seat_port *port = &seat->ports.ports[i];
 
         if ((port->state == PORT_OPENING || port->state == PORT_OPEN) &&
             port->client_id == client_id)
-            ports_close(supervisor, port);
+            seat_ports_close(seat, port);
     }
 }
 
-static void ports_fill_open_reply(const struct seat_port *port, Odeon__PortOpenReply *body)
+static void seat_ports_fill_open_reply(const struct seat_port *port, Odeon__PortOpenReply *body)
 {
     body->port_id = port->index;
     body->ref = port->ref;
@@ -150,9 +151,9 @@ static void ports_fill_open_reply(const struct seat_port *port, Odeon__PortOpenR
     body->actors_max = port->actors_max ? port->actors_max : ODEON_ACTORS_MAX;
 }
 
-static void ports_answer_open(struct supervisor *supervisor, struct seat_port *port)
+static void seat_ports_answer_open(struct seat *seat, struct seat_port *port)
 {
-    struct client *client = clients_find(&supervisor->clients, port->client_id);
+    struct client *client = clients_find(seat->service->clients, port->client_id);
     Odeon__PortOpenReply body = ODEON__PORT_OPEN_REPLY__INIT;
     Odeon__Reply reply = ODEON__REPLY__INIT;
     int read_only;
@@ -164,13 +165,13 @@ static void ports_answer_open(struct supervisor *supervisor, struct seat_port *p
     if (read_only < 0) {
         client_refuse(client, port->request_id, read_only,
                       "the port's memory cannot be opened for reading: %s", strerror(-read_only));
-        ports_close(supervisor, port);
+        seat_ports_close(seat, port);
         return;
     }
     port->state = PORT_OPEN;
     /* G3: before its client hears of it */
-    registry_set_port(&supervisor->persist.registry, port->index, REGISTRY_OPEN);
-    ports_fill_open_reply(port, &body);
+    registry_set_port(&seat->service->persist->registry, port->index, REGISTRY_OPEN);
+    seat_ports_fill_open_reply(port, &body);
     reply.id = port->request_id;
     reply.body_case = ODEON__REPLY__BODY_PORT_OPEN;
     reply.port_open = &body;
@@ -178,13 +179,13 @@ static void ports_answer_open(struct supervisor *supervisor, struct seat_port *p
                 (int[]){ port->client_fd, read_only, port->doorbell_fd, port->pipe_read_fd },
                 port->pipe_read_fd >= 0 ? 4 : 3);
     close(read_only);
-    supervisor_update_counts(supervisor);
+    seat_update_counts(seat);
 }
 
-static void ports_tell_broken(struct supervisor *supervisor, const struct seat_port *port,
-                              const char *reason)
+static void seat_ports_tell_broken(struct seat *seat, const struct seat_port *port,
+                                   const char *reason)
 {
-    struct client *client = clients_find(&supervisor->clients, port->client_id);
+    struct client *client = clients_find(seat->service->clients, port->client_id);
     Odeon__Event event = ODEON__EVENT__INIT;
     Odeon__PortBroken broken = ODEON__PORT_BROKEN__INIT;
 
@@ -198,8 +199,8 @@ static void ports_tell_broken(struct supervisor *supervisor, const struct seat_p
     client_tell(client, &event);
 }
 
-static void ports_on_added(struct supervisor *supervisor, struct seat_port *port,
-                           const Odeon__RefReply *answer)
+static void seat_ports_on_added(struct seat *seat, struct seat_port *port,
+                                const Odeon__RefReply *answer)
 {
     if (port->ref && port->ref != answer->ref)
         log_error("port %u of client %u has another reference after the restart: answers to it "
@@ -207,16 +208,17 @@ static void ports_on_added(struct supervisor *supervisor, struct seat_port *port
                   port->index, port->client_id);
     port->ref = answer->ref;
     port->actors_max = answer->actors_max;
-    registry_set_port_ref(&supervisor->persist.registry, port->index, port->ref, port->actors_max);
+    registry_set_port_ref(&seat->service->persist->registry, port->index, port->ref,
+                          port->actors_max);
     if (port->state == PORT_OPENING)
-        ports_answer_open(supervisor, port);
+        seat_ports_answer_open(seat, port);
 }
 
 /* The executor does not have the port (any more). */
-static void ports_on_refused(struct supervisor *supervisor, struct seat_port *port,
-                             const Odeon__Report *report)
+static void seat_ports_on_refused(struct seat *seat, struct seat_port *port,
+                                  const Odeon__Report *report)
 {
-    struct client *client = clients_find(&supervisor->clients, port->client_id);
+    struct client *client = clients_find(seat->service->clients, port->client_id);
     const char *why =
         report->text[0] ? report->text : strerror(report->error < 0 ? -report->error : EPROTO);
 
@@ -232,20 +234,20 @@ static void ports_on_refused(struct supervisor *supervisor, struct seat_port *po
     } else {
         log_error("port %u of client %u is lost: the executor did not take it again: %s",
                   port->index, port->client_id, why);
-        ports_tell_broken(supervisor, port, why);
+        seat_ports_tell_broken(seat, port, why);
     }
-    ports_release(supervisor, port);
+    seat_ports_release(seat, port);
 }
 
-static void ports_on_fault(struct supervisor *supervisor, const Odeon__PortFault *fault)
+static void seat_ports_on_fault(struct seat *seat, const Odeon__PortFault *fault)
 {
-    struct seat_port *port = port_table_find(&supervisor->ports, fault->port_id, fault->generation);
+    struct seat_port *port = port_table_find(&seat->ports, fault->port_id, fault->generation);
     struct client *client;
     const char *reason = port_broken_name(fault->why);
 
     if (!port || (port->state != PORT_OPEN && port->state != PORT_CLOSING))
         return;
-    client = clients_find(&supervisor->clients, port->client_id);
+    client = clients_find(seat->service->clients, port->client_id);
     if (client) {
         char who[160], pid[48];
         const char *const fields[] = { CATALOGUE_PORT_BROKEN, pid, NULL };
@@ -262,28 +264,28 @@ static void ports_on_fault(struct supervisor *supervisor, const Odeon__PortFault
                     port->client_id, reason);
     }
     if (fault->why != PORT_BROKEN_SLOW) /* who is deaf tells no lies */
-        clients_note_offence(supervisor, port->pid, port->uid);
-    ports_tell_broken(supervisor, port, reason);
+        clients_note_offence(seat->service->clients, port->pid, port->uid);
+    seat_ports_tell_broken(seat, port, reason);
     if (port->state == PORT_OPEN) /* telling may have dropped the client, and closed its ports */
-        ports_close(supervisor, port);
+        seat_ports_close(seat, port);
 }
 
-bool ports_handle_report(struct supervisor *supervisor, const Odeon__Report *report)
+bool seat_ports_handle_report(struct seat *seat, const Odeon__Report *report)
 {
     struct seat_port *port;
 
     if (report->body_case == ODEON__REPORT__BODY_PORT_FAULT && report->port_fault) {
-        ports_on_fault(supervisor, report->port_fault);
+        seat_ports_on_fault(seat, report->port_fault);
         return true;
     }
-    port = port_table_find_command(&supervisor->ports, report->id);
+    port = port_table_find_command(&seat->ports, report->id);
     if (!port)
         return false;
     if (report->body_case == ODEON__REPORT__BODY_PORT && report->port && report->id == port->add_id)
-        ports_on_added(supervisor, port, report->port);
+        seat_ports_on_added(seat, port, report->port);
     else if (report->body_case == ODEON__REPORT__BODY_PORT_REMOVED && report->id == port->remove_id)
-        ports_release(supervisor, port);
+        seat_ports_release(seat, port);
     else
-        ports_on_refused(supervisor, port, report);
+        seat_ports_on_refused(seat, port, report);
     return true;
 }

@@ -12,22 +12,22 @@
 #include "daemon/supervisor/port_table.h"
 #include "proto/control.pb-c.h"
 
-struct supervisor;
+struct seat;
 struct client;
 
-/* Of a start: all that are in use. Returns their number; ports_send_all() must follow in the same
- * turn. */
-uint32_t ports_count(const struct supervisor *supervisor);
-void ports_send_all(struct supervisor *supervisor);
+/* Of a start: all that are in use. Returns their number; seat_ports_send_all() must follow in the
+ * same turn. */
+uint32_t seat_ports_count(const struct seat *seat);
+void seat_ports_send_all(struct seat *seat);
 /* The executor is ready: what changed while it started. */
-void ports_sync(struct supervisor *supervisor);
+void seat_ports_sync(struct seat *seat);
 /* The executor has gone: it knows nothing any more. */
-void ports_forget_commands(struct supervisor *supervisor);
+void seat_ports_forget_commands(struct seat *seat);
 
 /* A new port with memory; the answer to its client follows when the executor has it. */
-void ports_open(struct supervisor *supervisor, struct seat_port *port);
-void ports_close(struct supervisor *supervisor, struct seat_port *port);
-void ports_close_of_client(struct supervisor *supervisor, uint32_t client_id);
+void seat_ports_open(struct seat *seat, struct seat_port *port);
+void seat_ports_close(struct seat *seat, struct seat_port *port);
+void seat_ports_close_of_client(struct seat *seat, uint32_t client_id);
 
 /* True: the report was about a port. */
-bool ports_handle_report(struct supervisor *supervisor, const Odeon__Report *report);
+bool seat_ports_handle_report(struct seat *seat, const Odeon__Report *report);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a seat needs before an executor can sit in it; the interface is in seat_make.h. */
+#include "daemon/supervisor/seat_make.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/common/log.h"
+#include "daemon/supervisor/configuration.h"
+#include "daemon/supervisor/persist.h"
+#include "daemon/supervisor/runtime.h"
+#include "daemon/supervisor/seat.h"
+#include "daemon/supervisor/segment.h"
+
+static int seat_make_segment(struct seat *seat, bool only_check)
+{
+    char text[SEGMENT_TEXT_MAX] = "";
+    uint64_t size = 0;
+    int r = child_find_program(seat->service->config->executor_path, seat->program,
+                               sizeof(seat->program), text, sizeof(text));
+
+    if (r == 0 && seat->segment_fd < 0 && !seat->service->persist->refused) {
+        r = segment_ask_size(seat->program, &seat->settings, &size, text);
+        if (r == 0 && !only_check)
+            r = seat->segment_fd = segment_make(size, text);
+    }
+    if (r < 0)
+        log_error("%s", text);
+    return r;
+}
+
+/* Which go on from the counters of the former ones. */
+static int seat_make_stats(struct seat *seat)
+{
+    const char *path = seat->service->runtime->stats_path;
+    int *former = &seat->service->persist->stats_fd;
+    int r = stats_file_make(&seat->stats, path, *former);
+
+    if (*former >= 0)
+        close(*former);
+    *former = -1;
+    if (r < 0)
+        log_error("statistics %s: %s", path, strerror(-r));
+    return r;
+}
+
+int seat_make_memory(struct seat *seat, bool only_check)
+{
+    int r = seat_make_segment(seat, only_check);
+
+    return r < 0 || only_check ? r : seat_make_stats(seat);
+}
+
+/* After a crash a former service has left all that there are. */
+int seat_make_plugins(struct seat *seat)
+{
+    const struct config *config = seat->service->config;
+    const struct persist *persist = seat->service->persist;
+    char text[PLUGIN_TEXT_MAX];
+
+    if (persist->resumed && !persist->clean)
+        return 0;
+    for (size_t i = 0; i < config->n_plugins; i++) {
+        struct kept_plugin *plugin;
+        int fd;
+
+        if (plugin_store_find_path(&seat->plugins, config->plugins[i]))
+            continue;
+        fd = plugin_copy(config->plugins[i], -1, text);
+
+        if (fd < 0) {
+            log_error("%s", text);
+            return fd;
+        }
+        plugin = plugin_store_add(&seat->plugins, NULL, config->plugins[i], fd);
+        if (!plugin)
+            return -ENOMEM;
+        plugin->configured = true;
+    }
+    return 0;
+}
