@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The crash points: routines of the engine are killed behind every instruction, and recovered from;
-# so is recovery, twice over (docs/testing.md, Crash points).
+# so is recovery, twice over (tests/crashpoints/README.md).
 #
 #   tests/crashpoints.sh [--quick] [--build DIR] [--only TEXT] [--jobs N]
 #

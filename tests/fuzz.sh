@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The fuzzers of tests/fuzz, built with clang for libFuzzer, each for a time; docs/testing.md lists
-# them.
+# The fuzzers of tests/fuzz, built with clang for libFuzzer, each for a time; the README.md there
+# lists them.
 #
 #   tests/fuzz.sh [--minutes N | --seconds N | --short] [--jobs N] [--build DIR] [--keep] [NAME...]
 #
