@@ -48,10 +48,10 @@ int doorbells_worker_init(struct worker *w)
     if (w->wake_fd < 0)
         return -errno;
     int r = doorbells_add(w->epoll_fd, w->wake_fd, EPOLLIN | EPOLLET,
-                               doorbells_event_data(EVENT_WAKE, 0));
+                          doorbells_event_data(EVENT_WAKE, 0));
     if (r == 0)
         r = doorbells_add(w->epoll_fd, w->engine->stall_fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE,
-                               doorbells_event_data(EVENT_STALL, 0));
+                          doorbells_event_data(EVENT_STALL, 0));
     return r;
 }
 
@@ -67,7 +67,7 @@ void doorbells_worker_fini(struct worker *w)
 int doorbells_watch_by(struct worker *w, uint32_t port, int fd)
 {
     int r = doorbells_add(w->epoll_fd, fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE,
-                               doorbells_event_data(EVENT_DOORBELL, port));
+                          doorbells_event_data(EVENT_DOORBELL, port));
     return r == -EEXIST ? 0 : r;
 }
 
