@@ -7,12 +7,12 @@
 # usage: run.sh [--quick|--full] [-j N] [-m MODEL]
 #   --quick   (default) every model exhaustively at its smaller sizes, and every mutant
 #   --full    the long rows too
-#   -j N      rows at a time (default 2); a quick row may take 3 GB of memory, a long one 7; rows
-#             marked "alone" run by themselves
+#   -j N      rows at a time (default: as many as there are processors, and memory for: a quick row
+#             may take 3 GB, a long one 7); rows marked "alone" run by themselves
 #   -m MODEL  only rows of this model, e.g. -m commit
 #
 # A row that must hold counts only if the whole state space was searched: no error, no limit of
-# depth, memory or time reached. A row that must fail counts only if Spin reports a violated
+# depth, memory or processor time reached. A row that must fail counts only if Spin reports a violated
 # assertion, an invalid end state or a non-progress cycle.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
@@ -302,7 +302,7 @@ ROWS
 }
 
 usage() { sed -n '5,10s/^# \{0,1\}//p' "$0"; }
-level=quick jobs=2 only=
+level=quick jobs= only=
 while [ $# -gt 0 ]; do
   case $1 in
     --quick) level=quick ;;
@@ -315,10 +315,22 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+
+# default_jobs: as many rows at a time as processors and memory allow.
+default_jobs() {
+  local kib each=3 n
+  [ $level = quick ] || each=7
+  kib=$(sed -nE 's/^MemAvailable: *([0-9]+) kB$/\1/p' /proc/meminfo)
+  n=$((${kib:-0} / (each * 1000 * 1000)))
+  [ $n -le "$(nproc)" ] || n=$(nproc)
+  [ $n -ge 1 ] || n=1
+  echo $n
+}
+jobs=${jobs:-$(default_jobs)}
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || { usage >&2; exit 2; }
-for tool in spin gcc timeout; do
+for tool in spin gcc; do
   command -v "$tool" >/dev/null || {
-    echo "model: $tool not found (Debian packages: spin gcc coreutils)" >&2
+    echo "model: $tool not found (Debian packages: spin gcc)" >&2
     exit 2
   }
 done
@@ -345,10 +357,11 @@ row() {
     gcc -w "$opt" "${cc[@]}" -DCOLLAPSE -DMEMLIM=$mem -o pan pan.c >>log 2>&1; then
     local arg=(-m1000000)
     [ "$search" = idle ] && arg+=(-l)
-    timeout "$limit" ./pan "${arg[@]}" >out 2>&1 &
+    # of processor time, and so the same on a machine that does other things, too
+    (ulimit -S -t "$limit" && exec ./pan "${arg[@]}") >out 2>&1 &
     pid=$!
     wait "$pid"
-    [ $? = 124 ] && why="stopped after $limit s"
+    [ $? = $((128 + 24)) ] && why="stopped after $limit s of processor time" # SIGXCPU
   else
     why='does not build'; touch out
   fi
