@@ -8,7 +8,7 @@
 # PATIENCE_S, which the script may change.
 # shellcheck shell=bash disable=SC2034 # its variables are its users'
 export LC_ALL=C
-BUILD=build/release CPUS='' WORK='' FAILED=0 PATIENCE_S=60 LINE=''
+BUILD=build/release CPUS='' WORK='' FAILED=0 PATIENCE_S=300 LINE=''
 declare -A SERVICE=() VALUES=() RATIO=()
 
 say()

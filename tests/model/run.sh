@@ -12,8 +12,8 @@
 #   -m MODEL  only rows of this model, e.g. -m commit
 #
 # A row that must hold counts only if the whole state space was searched: no error, no limit of
-# depth, memory or processor time reached. A row that must fail counts only if Spin reports a violated
-# assertion, an invalid end state or a non-progress cycle.
+# depth, memory or processor time reached. A row that must fail counts only if Spin reports a
+# violated assertion, an invalid end state or a non-progress cycle.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 
@@ -302,7 +302,7 @@ ROWS
 }
 
 usage() { sed -n '5,10s/^# \{0,1\}//p' "$0"; }
-level=quick jobs= only=
+level=quick jobs='' only=''
 while [ $# -gt 0 ]; do
   case $1 in
     --quick) level=quick ;;
