@@ -21,7 +21,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 build=build/fuzz seconds=600 jobs=$(nproc) keep=''
 names=() fixed=()
-ALL=(config plugin_file plugin_descriptor control reply port delivery recover)
+ALL=(config plugin_file plugin_descriptor control reply codec port delivery recover)
 
 usage()
 {

@@ -151,7 +151,7 @@ int ctl_ref_find(struct ctl *ctl, const char *text, odeon_ref *ret_ref)
 {
     int r;
 
-    if (ctl_ref_parse(text, ret_ref)) {
+    if (odeon_ref_parse(text, ret_ref) == 0) {
         if (*ret_ref >> 32)
             return 0;
         return ctl_fail(ctl, CTL_USAGE,

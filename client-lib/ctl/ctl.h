@@ -13,9 +13,10 @@
 #pragma once
 
 #include <odeon/admin.h>
+#include <odeon/codec.h>
 
 #include "client-lib/ctl/command.h"
-#include "client-lib/ctl/ref.h"
+#include "client-lib/ctl/number.h"
 
 #include <stdbool.h>
 #include <stddef.h>

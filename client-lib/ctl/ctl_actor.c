@@ -2,7 +2,6 @@
 /* odeonctl actor: listing, making, sending to and ending actors. */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/output.h"
-#include "client-lib/ctl/payload.h"
 #include "client-lib/ctl/suggest.h"
 
 #include <errno.h>
@@ -95,7 +94,7 @@ int ctl_actor_show(struct ctl *ctl)
     code = ctl_connect(ctl);
     if (code)
         return code;
-    by_ref = ctl_ref_parse(which, &ref);
+    by_ref = odeon_ref_parse(which, &ref) == 0;
     r = odeon_actor_show(ctl->client, ref, by_ref ? NULL : which, &d);
     if (r == -ENOENT && !by_ref)
         return ctl_fail(ctl, CTL_REFUSED,
@@ -126,9 +125,9 @@ int ctl_actor_show(struct ctl *ctl)
 static void actor_print_ref(struct ctl *ctl, odeon_ref ref)
 {
     struct json json;
-    char text[CTL_REF_TEXT];
+    char text[ODEON_REF_TEXT];
 
-    ctl_ref_format(ref, text);
+    odeon_ref_format(ref, text);
     if (!ctl->json) {
         fprintf(ctl->out, "%s\n", text); /* alone, for scripts */
         return;
@@ -208,19 +207,18 @@ static int actor_parse_where(struct ctl *ctl, struct odeon_spawn_where *ret)
 int ctl_actor_spawn(struct ctl *ctl)
 {
     const char *type = ctl->words[0], *name = ctl->option[OPTION_NAME];
-    char why[PAYLOAD_ERROR_TEXT];
     uint8_t args[ACTOR_ARGS_MAX];
     struct odeon_spawn_where where;
     odeon_ref ref = ODEON_NOBODY;
     size_t size = 0;
     int r, code;
 
-    if (name && (!*name || ctl_ref_parse(name, &ref)))
+    if (name && (!*name || odeon_ref_parse(name, &ref) == 0))
         return ctl_fail(ctl, CTL_USAGE, "--name: '%s' is %s. Choose another name", name,
                         *name ? "written like a reference" : "empty");
-    r = payload_parse_hex(ctl->words + 1, ctl->n_words - 1, args, sizeof(args), &size, why);
+    r = odeon_payload_parse_hex(ctl->words + 1, ctl->n_words - 1, args, sizeof(args), &size);
     if (r < 0)
-        return ctl_fail(ctl, CTL_USAGE, "the actor's arguments: %s", why);
+        return ctl_fail(ctl, CTL_USAGE, "the actor's arguments: %s", odeon_error_text());
     code = actor_parse_where(ctl, &where);
     if (!code)
         code = ctl_connect(ctl);
@@ -260,34 +258,66 @@ static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref,
     return code;
 }
 
+/* A word names no field of the message: which field may be meant. NULL: none looks like it. */
+static const char *actor_find_near_field(const struct odeon_layout *layout, const char *word)
+{
+    struct odeon_field field = { .struct_size = sizeof(field) };
+    struct suggestion near;
+    char name[ODEON_LAYOUT_NAME_MAX + 2];
+
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+    suggestion_init(&near, name);
+    for (size_t i = 0; odeon_layout_field(layout, i, &field) == 0; i++) {
+        if (strcmp(field.name, name) == 0)
+            return NULL;
+        suggestion_offer(&near, field.name);
+    }
+    return near.best;
+}
+
+/* Why the words make no payload. */
+static int actor_fail_fields(struct ctl *ctl, const struct odeon_message_info *info,
+                             const struct odeon_layout *layout, int error)
+{
+    const char *near = NULL;
+    char why[1024];
+
+    snprintf(why, sizeof(why), "%s", odeon_error_text());
+    for (size_t i = 2; error == -ENOENT && !near && i < ctl->n_words; i++)
+        near = actor_find_near_field(layout, ctl->words[i]);
+    return ctl_fail(ctl, CTL_USAGE, "cannot write the message '%s': %s%s%s%s", info->name, why,
+                    near ? ". Did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
 /* The payload of `message` from the words after it; 0, or the exit code, after a message. */
 static int actor_make_payload(struct ctl *ctl, const struct odeon_message_info *info,
                               void **ret_payload, size_t *ret_size)
 {
-    struct payload_layout *layout = NULL;
-    char why[PAYLOAD_ERROR_TEXT];
-    int r;
+    struct odeon_layout *layout = NULL;
+    int r, code = 0;
 
-    r = payload_layout_parse(info->fields, &layout, why);
+    r = odeon_layout_parse(info->fields, &layout);
     if (!r)
-        r = payload_layout_check(layout, info->size, info->has_tail != 0, why);
+        r = odeon_layout_check(layout, info->size, info->has_tail);
     if (r < 0) {
-        payload_layout_free(layout);
-        return ctl_fail(ctl, CTL_REFUSED, "cannot write the message '%s': %s", info->name, why);
+        odeon_layout_free(layout);
+        return ctl_fail(ctl, CTL_REFUSED, "cannot write the message '%s': %s", info->name,
+                        odeon_error_text());
     }
-    r = payload_fill(layout, ctl->words + 2, ctl->n_words - 2, info->size, ret_payload, ret_size,
-                     why);
-    payload_layout_free(layout);
-    return r < 0 ? ctl_fail(ctl, CTL_USAGE, "cannot write the message '%s': %s", info->name, why)
-                 : 0;
+    r = odeon_payload_fill(layout, ctl->words + 2, ctl->n_words - 2, info->size, ret_payload,
+                           ret_size);
+    if (r < 0)
+        code = actor_fail_fields(ctl, info, layout, r);
+    odeon_layout_free(layout);
+    return code;
 }
 
 static void actor_print_sent(struct ctl *ctl, odeon_ref ref, const char *message, size_t size)
 {
     struct json json;
-    char text[CTL_REF_TEXT];
+    char text[ODEON_REF_TEXT];
 
-    ctl_ref_format(ref, text);
+    odeon_ref_format(ref, text);
     if (!ctl->json) {
         fprintf(ctl->out, "sent %s (%zu bytes) to %s\n", message, size, text);
         return;
@@ -331,7 +361,7 @@ int ctl_actor_send(struct ctl *ctl)
         else
             actor_print_sent(ctl, ref, message, size);
     }
-    free(payload);
+    odeon_payload_free(payload);
     odeon_result_free(info);
     return code;
 }
@@ -345,7 +375,7 @@ int ctl_actor_stop(struct ctl *ctl)
                  { "destroy", ODEON_DESTROY },
                  { "finished", ODEON_FINISHED } };
     const char *how = ctl->option[OPTION_HOW] ? ctl->option[OPTION_HOW] : ways[0].name;
-    char text[CTL_REF_TEXT];
+    char text[ODEON_REF_TEXT];
     struct json json;
     odeon_ref ref;
     size_t way = 0;
@@ -365,7 +395,7 @@ int ctl_actor_stop(struct ctl *ctl)
     if (r < 0)
         return actor_fail(ctl, r, "stop", ctl->words[0]);
 
-    ctl_ref_format(ref, text);
+    odeon_ref_format(ref, text);
     if (!ctl->json) {
         fprintf(ctl->out, "sent %s to %s\n", how, text);
         return 0;

@@ -7,66 +7,20 @@
 #include <math.h>
 #include <string.h>
 
+#include <odeon/codec.h>
+
 enum { JSON_VERSION = 1 }; /* of the documents' shape: changes when a name or a meaning does */
-
-/* Length of the UTF-8 sequence at `s` (RFC 3629: no overlong forms, no surrogates), 0: there is
- * none. */
-static unsigned json_utf8_length(const unsigned char *s)
-{
-    unsigned n;
-    uint32_t code;
-
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] >= 0xc2 && s[0] <= 0xdf) {
-        n = 2;
-        code = s[0] & 0x1fu;
-    } else if ((s[0] & 0xf0) == 0xe0) {
-        n = 3;
-        code = s[0] & 0x0fu;
-    } else if (s[0] >= 0xf0 && s[0] <= 0xf4) {
-        n = 4;
-        code = s[0] & 0x07u;
-    } else {
-        return 0;
-    }
-    for (unsigned i = 1; i < n; i++) { /* ends at the NUL, too */
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (s[i] & 0x3fu);
-    }
-    if ((n == 3 && code < 0x800) || (n == 4 && code < 0x10000) || code > 0x10ffff ||
-        (code >= 0xd800 && code <= 0xdfff))
-        return 0;
-    return n;
-}
 
 static void json_write_string(FILE *out, const char *value)
 {
-    const unsigned char *s = (const unsigned char *)value;
+    char *text;
 
-    fputc('"', out);
-    while (*s) {
-        unsigned n = json_utf8_length(s);
-
-        if (!n) {
-            fputs("\\ufffd", out);
-            n = 1;
-        } else if (*s == '"' || *s == '\\') {
-            fprintf(out, "\\%c", *s);
-        } else if (*s == '\n') {
-            fputs("\\n", out);
-        } else if (*s == '\t') {
-            fputs("\\t", out);
-            /* C0, DEL, C1: terminals act on them */
-        } else if (*s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0)) {
-            fprintf(out, "\\u%04x", (unsigned)(n == 1 ? *s : s[1]));
-        } else {
-            fwrite(s, 1, n, out);
-        }
-        s += n;
+    if (odeon_text_quote_json(value, strlen(value), &text) < 0) { /* no memory */
+        fputs("null", out);
+        return;
     }
-    fputc('"', out);
+    fputs(text, out);
+    odeon_payload_free(text);
 }
 
 static void json_begin_value(struct json *json, const char *key)

@@ -26,7 +26,7 @@ static char *output_join(const char *const *items, size_t n)
 
 char *output_cell_text(const struct cell *cell)
 {
-    char buffer[CTL_REF_TEXT + 8];
+    char buffer[ODEON_REF_TEXT + 8];
 
     switch (cell->kind) {
     case CELL_KIND_TEXT:
@@ -45,7 +45,7 @@ char *output_cell_text(const struct cell *cell)
     case CELL_KIND_REF:
         if (cell->number == ODEON_NOBODY)
             return strdup("-");
-        ctl_ref_format(cell->number, buffer);
+        odeon_ref_format(cell->number, buffer);
         return strdup(buffer);
     case CELL_KIND_NONE:
         break;
@@ -55,7 +55,7 @@ char *output_cell_text(const struct cell *cell)
 
 void output_json_cell(struct json *json, const char *key, const struct cell *cell)
 {
-    char ref[CTL_REF_TEXT];
+    char ref[ODEON_REF_TEXT];
 
     switch (cell->kind) {
     case CELL_KIND_TEXT:
@@ -78,7 +78,7 @@ void output_json_cell(struct json *json, const char *key, const struct cell *cel
         return;
     case CELL_KIND_REF:
         if (cell->number != ODEON_NOBODY) {
-            ctl_ref_format(cell->number, ref);
+            odeon_ref_format(cell->number, ref);
             json_string(json, key, ref);
             return;
         }

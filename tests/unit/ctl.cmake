@@ -4,15 +4,12 @@ if(NOT TARGET PkgConfig::CMOCKA)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-add_executable(test_payload ${CMAKE_CURRENT_LIST_DIR}/test_payload.c)
-target_link_libraries(test_payload PRIVATE odeon_options odeonctl_core PkgConfig::CMOCKA)
-add_test(NAME unit/payload COMMAND test_payload)
-
 add_executable(test_ctl_table ${CMAKE_CURRENT_LIST_DIR}/test_ctl_table.c
     ${CMAKE_CURRENT_LIST_DIR}/fake_odeon.c)
-target_link_libraries(test_ctl_table PRIVATE odeon_options odeonctl_core PkgConfig::CMOCKA)
+target_link_libraries(test_ctl_table PRIVATE odeon_options odeonctl_core odeon_static
+    PkgConfig::CMOCKA)
 add_test(NAME unit/ctl_table COMMAND test_ctl_table)
 
 add_test(NAME unit/ctl_manual COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_ctl_manual.sh
     $<TARGET_FILE:odeonctl> ${PROJECT_SOURCE_DIR}/docs/man)
-set_tests_properties(unit/payload unit/ctl_table unit/ctl_manual PROPERTIES LABELS "unit;cpu-600")
+set_tests_properties(unit/ctl_table unit/ctl_manual PROPERTIES LABELS "unit;cpu-600")

@@ -46,3 +46,5 @@ struct fake {
 extern struct fake fake;
 
 void fake_reset(void);
+/* What odeon_error_text() says from now on, until a call says something else. */
+void fake_say(const char *text);

@@ -19,7 +19,8 @@ result() { # STATUS NAME
 }
 
 # Functions marked ODEON_API, however the lines are broken.
-cat "$include/odeon/client.h" "$include/odeon/admin.h" "$include/odeon/stats.h" | grep -v '^#' |
+cat "$include/odeon/client.h" "$include/odeon/admin.h" "$include/odeon/stats.h" \
+    "$include/odeon/codec.h" | grep -v '^#' |
     tr '\n' ' ' |
     grep -o 'ODEON_API [^(;]*(' | sed 's/($//; s/.*[ *]//' | sort -u >"$scratch/declared"
 nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
@@ -39,7 +40,7 @@ result $? "every symbol has its version"
 objdump -p "$library" | grep -q 'SONAME *libodeon\.so\.0$'
 result $? "the soname is libodeon.so.0"
 
-for header in client admin stats message version plugin; do
+for header in client admin stats codec message version plugin; do
     printf '#include <odeon/%s.h>\nextern int nothing_else;\n' "$header" >"$scratch/alone.c"
     # a plugin's macros are for GNU C; the plain layer is what every compiler must take
     flags="-std=c11 -pedantic-errors -Wall -Wextra -Werror"
@@ -54,7 +55,8 @@ for header in client admin stats message version plugin; do
 done
 
 # One manner: odeon_<noun>_<verb>.
-nouns='actor|client|dead_letter|error|executor|list|message|plugin|port|queue|result|service|stats|type'
+nouns='actor|client|dead_letter|error|executor|layout|list|message|payload|plugin|port|queue|ref|result'
+nouns="$nouns|service|stats|text|type"
 grep -vE "^odeon_($nouns)_[a-z_]+\$" "$scratch/declared" >&2
 [ $? -eq 1 ]
 result $? "every name begins with its noun"

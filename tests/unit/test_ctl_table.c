@@ -163,7 +163,7 @@ static void test_exit_codes(void **state)
     fake.connect_result = -EACCES;
     assert_int_equal(run("status"), CTL_REFUSED);
     fake.connect_result = -EPROTO;
-    fake.text = "the service speaks protocol 2, this library 1";
+    fake_say("the service speaks protocol 2, this library 1");
     assert_int_equal(run("status"), CTL_VERSION);
     check_has(err, "protocol 2");
 
@@ -173,7 +173,7 @@ static void test_exit_codes(void **state)
     fake.call_result = -ENOSYS;
     assert_int_equal(run("status"), CTL_VERSION);
     fake.call_result = -EBUSY;
-    fake.text = "3 actors of its type 'counter' live.  Stop them first.";
+    fake_say("3 actors of its type 'counter' live.  Stop them first.");
     assert_int_equal(run("plugin|unload|counter"), CTL_REFUSED);
     check_has(err,
               "cannot unload 'counter': 3 actors of its type 'counter' live.  Stop them first\n");
@@ -267,7 +267,7 @@ static void test_strange_names_do_no_harm(void **state)
     assert_int_equal(run("client|list"), CTL_DONE);
     assert_null(strchr(out, '\033'));
     fake.call_result = -EBUSY;
-    fake.text = "blocked by \033[31mred";
+    fake_say("blocked by \033[31mred");
     assert_int_equal(run("plugin|unload|counter"), CTL_REFUSED);
     assert_null(strchr(err, '\033'));
 }
@@ -309,14 +309,14 @@ static void test_executor(void **state)
     check_has(out, "\"value\":\"64\",\"default\":\"4096\"");
 
     fake.call_result = -EINVAL;
-    fake.text = "unknown";
+    fake_say("unknown");
     assert_int_equal(run("executor|set|stealin=none"), CTL_REFUSED);
     check_has(err, "Did you mean stealing?");
-    fake.text = "stealing: 'x' is no policy. Write none, random or longest-victim";
+    fake_say("stealing: 'x' is no policy. Write none, random or longest-victim");
     assert_int_equal(run("executor|set|stealing=x"), CTL_REFUSED);
     check_has(err, fake.text);
     fake.call_result = -EBUSY;
-    fake.text = "workers cannot be changed while running";
+    fake_say("workers cannot be changed while running");
     assert_int_equal(run("executor|set|workers=3"), CTL_REFUSED);
     check_has(err, fake.text);
 }
