@@ -79,6 +79,25 @@ static void test_mistakes(void **state)
     }
 }
 
+/* What another reader of such files takes for something else: docs/why/2026-11-22-by-hand.md. */
+static void test_a_line_means_one_thing(void **state)
+{
+    const char content[] = "[one]\nrun = /srv/a ;b\nworkers = 2\n  throughput = 16\nx = 1 # two\n";
+    char text[CONFIG_TEXT_MAX], section[128];
+    struct seen seen;
+
+    (void)state;
+    assert_int_equal(read_text(content, strlen(content), &seen, text), 0);
+    assert_string_equal(seen.text,
+                        "one/run=/srv/a ;b;one/workers=2;one/throughput=16;one/x=1 # two;");
+    assert_true(read_text("[one]\na:b\n", 10, &seen, text) < 0);
+    memset(section, 's', sizeof(section));
+    memcpy(section, "[one", 4);
+    memcpy(section + 120, "]\na=1\n", 7);
+    assert_true(read_text(section, 127, &seen, text) < 0);
+    assert_non_null(strstr(text, "unknown section [ones"));
+}
+
 static void test_hostile_lines(void **state)
 {
     char text[CONFIG_TEXT_MAX], *line = malloc(CONFIG_LINE_MAX + 16);
@@ -164,9 +183,13 @@ static void test_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),         cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_hostile_lines), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_split),         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_a_line_means_one_thing),
+        cmocka_unit_test(test_hostile_lines),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,6 +133,13 @@ static void test_names(void **state)
     refuse("affinity", "1,1", -EINVAL, "different");
     refuse("affinity", "4-2", -EINVAL, "list");
     refuse("affinity", "1,2,", -EINVAL, "list");
+    /* what hwloc's reader of lists takes: docs/why/2026-11-22-by-hand.md */
+    refuse("affinity", "2-", -EINVAL, "list");
+    refuse("affinity", " 1", -EINVAL, "list");
+    refuse("affinity", "1 2", -EINVAL, "list");
+    refuse("affinity", "1;2", -EINVAL, "list");
+    refuse("affinity", "0x3", -EINVAL, "list");
+    refuse("affinity", "+1", -EINVAL, "list");
     refuse("affinity", "0-8000", -ERANGE, "at most");
     refuse("affinity", "99999999999", -ERANGE, "at most");
     memset(list, '1', sizeof(list) - 1);
