@@ -13,7 +13,6 @@
 
 #include <locale.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 #include <odeon/codec.h>
 
@@ -59,6 +58,3 @@ static inline void payload_locale_leave(struct payload_locale l)
     uselocale(l.theirs);
     freelocale(l.ours);
 }
-
-/* text.c: writes what odeon_text_quote_json() gives. */
-void text_write_json(FILE *out, const void *bytes, size_t n);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@
 struct payload_print {
     FILE *out;
     enum odeon_payload_form form;
+    bool failed; /* no memory */
 };
 
 static void payload_print_signed(FILE *out, uint64_t bits, uint32_t size)
@@ -86,12 +88,24 @@ static void payload_print_words_text(FILE *out, const uint8_t *bytes, size_t n)
     fputc('"', out);
 }
 
-static void payload_print_text(const struct payload_print *p, const uint8_t *bytes, size_t n)
+static void payload_print_json_text(struct payload_print *p, const uint8_t *bytes, size_t n)
+{
+    char *text;
+
+    if (odeon_text_quote_json(bytes, n, &text) < 0) {
+        p->failed = true;
+        return;
+    }
+    fputs(text, p->out);
+    odeon_payload_free(text);
+}
+
+static void payload_print_text(struct payload_print *p, const uint8_t *bytes, size_t n)
 {
     while (n > 0 && bytes[n - 1] == '\0')
         n--;
     if (p->form == ODEON_PAYLOAD_JSON)
-        text_write_json(p->out, bytes, n);
+        payload_print_json_text(p, bytes, n);
     else
         payload_print_words_text(p->out, bytes, n);
 }
@@ -104,7 +118,7 @@ static void payload_print_ref(const struct payload_print *p, odeon_ref ref)
     fprintf(p->out, "%s%s%s", quote, odeon_ref_format(ref, text), quote);
 }
 
-static void payload_print_element(const struct payload_print *p, const struct payload_type *type,
+static void payload_print_element(struct payload_print *p, const struct payload_type *type,
                                   const uint8_t *at)
 {
     uint64_t bits = 0;
@@ -133,7 +147,7 @@ static void payload_print_element(const struct payload_print *p, const struct pa
 }
 
 /* `n` elements: what the payload has of a tail, the declared number else. */
-static void payload_print_field(const struct payload_print *p, const struct payload_field *f,
+static void payload_print_field(struct payload_print *p, const struct payload_field *f,
                                 const uint8_t *at, size_t n)
 {
     bool json = p->form == ODEON_PAYLOAD_JSON;
@@ -216,7 +230,7 @@ int odeon_payload_print(const struct odeon_layout *layout, const void *payload, 
                             tail ? (size - f->offset) / f->type.size : f->count);
     }
     payload_locale_leave(locale);
-    if (fclose(p.out) != 0) {
+    if (fclose(p.out) != 0 || p.failed) {
         free(text);
         return error_set_literal(-ENOMEM, "no memory. Free memory and try again");
     }

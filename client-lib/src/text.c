@@ -2,9 +2,11 @@
 /* Any bytes as a JSON string; <odeon/codec.h>.  No state. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <odeon/codec.h>
 
 #include "client-lib/src/error.h"
-#include "client-lib/src/payload.h"
 
 /* Length of the UTF-8 sequence at the beginning of n bytes (RFC 3629: no overlong forms, no
  * surrogates), 0: there is none. */
@@ -40,50 +42,53 @@ static unsigned text_utf8_length(const unsigned char *s, size_t n_bytes)
     return n;
 }
 
-void text_write_json(FILE *out, const void *bytes, size_t n_bytes)
+/* What stands for the n bytes at `s`, 1 to 6 characters; the end of it. */
+static char *text_put_json(char *at, const unsigned char *s, unsigned n)
 {
-    const unsigned char *s = bytes, *end = s + n_bytes;
+    static const char digits[] = "0123456789abcdef";
 
-    fputc('"', out);
-    while (s < end) {
-        unsigned n = text_utf8_length(s, (size_t)(end - s));
+    if (n == 0) {
+        at = stpcpy(at, "\\ufffd");
+    } else if (*s == '"' || *s == '\\') {
+        *at++ = '\\';
+        *at++ = (char)*s;
+    } else if (*s == '\n' || *s == '\t') {
+        *at++ = '\\';
+        *at++ = *s == '\n' ? 'n' : 't';
+    } else if (*s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0)) {
+        /* C0, DEL, C1: terminals act on them */
+        unsigned char code = n == 1 ? *s : s[1];
 
-        if (!n) {
-            fputs("\\ufffd", out);
-            n = 1;
-        } else if (*s == '"' || *s == '\\') {
-            fprintf(out, "\\%c", *s);
-        } else if (*s == '\n') {
-            fputs("\\n", out);
-        } else if (*s == '\t') {
-            fputs("\\t", out);
-            /* C0, DEL, C1: terminals act on them */
-        } else if (*s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0)) {
-            fprintf(out, "\\u%04x", (unsigned)(n == 1 ? *s : s[1]));
-        } else {
-            fwrite(s, 1, n, out);
-        }
-        s += n;
+        at = stpcpy(at, "\\u00");
+        *at++ = digits[code >> 4];
+        *at++ = digits[code & 0xf];
+    } else {
+        at = mempcpy(at, s, n);
     }
-    fputc('"', out);
+    return at;
 }
 
 int odeon_text_quote_json(const void *bytes, size_t n, char **ret_text)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out;
+    const unsigned char *s = bytes, *end = s + n;
+    char *text, *at;
 
     if ((!bytes && n > 0) || !ret_text)
         return error_set_literal(-EINVAL, "odeon_text_quote_json: no bytes, or no place for the "
                                           "text. Give both");
-    out = open_memstream(&text, &size);
-    if (out)
-        text_write_json(out, n > 0 ? bytes : "", n);
-    if (!out || fclose(out) != 0) {
-        free(text);
+    text = n < SIZE_MAX / 8 ? malloc(6 * n + 3) : NULL;
+    if (!text)
         return error_set_literal(-ENOMEM, "no memory. Free memory and try again");
+    at = text;
+    *at++ = '"';
+    while (s < end) {
+        unsigned length = text_utf8_length(s, (size_t)(end - s));
+
+        at = text_put_json(at, s, length);
+        s += length ? length : 1;
     }
+    *at++ = '"';
+    *at = '\0';
     *ret_text = text;
     return 0;
 }
