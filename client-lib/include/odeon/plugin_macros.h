@@ -219,21 +219,21 @@ __attribute__((weak, visibility("hidden"))) void odeon_plugin_fini_(void);
 
 /* Overtakes what waits for the receiver (struct odeon_host.send_urgent). */
 #define odeon_send_urgent(ctx_, to_, message_, ...)                                                \
-    ((ctx_)->host->send_urgent((ctx_), (to_).ref, odeon_message_of(message_)->id,                  \
-                               ODEON_INDEX_(to_, message_),                                        \
-                               &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_)))
+    (((ctx_)->host->send_urgent)(                                                                  \
+        (ctx_), (to_).ref, odeon_message_of(message_)->id, ODEON_INDEX_(to_, message_),            \
+        &(const struct message_){ __VA_ARGS__ }, sizeof(struct message_)))
 #define odeon_send_urgent_any(ctx_, to_, message_, ...)                                            \
-    ((ctx_)->host->send_urgent((ctx_), (to_), odeon_message_of(message_)->id,                      \
-                               ODEON_BEHAVIOUR_UNKNOWN, &(const struct message_){ __VA_ARGS__ },   \
-                               sizeof(struct message_)))
+    (((ctx_)->host->send_urgent)((ctx_), (to_), odeon_message_of(message_)->id,                    \
+                                 ODEON_BEHAVIOUR_UNKNOWN, &(const struct message_){ __VA_ARGS__ }, \
+                                 sizeof(struct message_)))
 #define odeon_signal_urgent(ctx_, to_, message_)                                                   \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
-     (ctx_)->host->send_urgent((ctx_), (to_).ref, odeon_message_of(message_)->id,                  \
-                               ODEON_INDEX_(to_, message_), NULL, 0))
+     ((ctx_)->host->send_urgent)((ctx_), (to_).ref, odeon_message_of(message_)->id,                \
+                                 ODEON_INDEX_(to_, message_), NULL, 0))
 #define odeon_signal_urgent_any(ctx_, to_, message_)                                               \
     (ODEON_ASSERT_SIGNAL_(message_),                                                               \
-     (ctx_)->host->send_urgent((ctx_), (to_), odeon_message_of(message_)->id,                      \
-                               ODEON_BEHAVIOUR_UNKNOWN, NULL, 0))
+     ((ctx_)->host->send_urgent)((ctx_), (to_), odeon_message_of(message_)->id,                    \
+                                 ODEON_BEHAVIOUR_UNKNOWN, NULL, 0))
 
 /* A message that ends in `char text[]`: the bytes of the tail and their number come before the
  * fields. */
@@ -269,13 +269,13 @@ static inline ODEON_UNUSED_ int odeon_send_(struct odeon_context *ctx, odeon_ref
                                             uint32_t behaviour, const void *data, size_t size)
 {
     if (__builtin_constant_p(size) && size == 0)
-        return ctx->host->signal(ctx, to, type | (uint64_t)behaviour << 32);
+        return (ctx->host->signal)(ctx, to, type | (uint64_t)behaviour << 32);
     if (__builtin_constant_p(size) && size == sizeof(uint64_t)) {
         uint64_t word;
         __builtin_memcpy(&word, data, sizeof(word));
-        return ctx->host->send_word(ctx, to, type | (uint64_t)behaviour << 32, word);
+        return (ctx->host->send_word)(ctx, to, type | (uint64_t)behaviour << 32, word);
     }
-    return ctx->host->send(ctx, to, type, behaviour, data, size);
+    return (ctx->host->send)(ctx, to, type, behaviour, data, size);
 }
 
 static inline ODEON_UNUSED_ int odeon_send_tail_(struct odeon_context *ctx, odeon_ref to,
@@ -283,20 +283,20 @@ static inline ODEON_UNUSED_ int odeon_send_tail_(struct odeon_context *ctx, odeo
                                                  const void *head, size_t head_size,
                                                  const void *tail, size_t tail_size)
 {
-    return ctx->host->send_tail(ctx, to, type, behaviour, head, head_size, tail, tail_size);
+    return (ctx->host->send_tail)(ctx, to, type, behaviour, head, head_size, tail, tail_size);
 }
 
 static inline ODEON_UNUSED_ int odeon_reply_(struct odeon_context *ctx, uint32_t type,
                                              const void *data, size_t size)
 {
-    return ctx->host->reply(ctx, type, data, size);
+    return (ctx->host->reply)(ctx, type, data, size);
 }
 
 static inline ODEON_UNUSED_ int odeon_reply_tail_(struct odeon_context *ctx, uint32_t type,
                                                   const void *head, size_t head_size,
                                                   const void *tail, size_t tail_size)
 {
-    return ctx->host->reply_tail(ctx, type, head, head_size, tail, tail_size);
+    return (ctx->host->reply_tail)(ctx, type, head, head_size, tail, tail_size);
 }
 
 /* ---- Actors. --------------------------------------------------------------------------------
@@ -335,14 +335,14 @@ static inline ODEON_UNUSED_ int odeon_spawn_into_(struct odeon_context *ctx, uin
                                                   odeon_ref *ret)
 {
     *ret = ODEON_NOBODY;
-    return ctx->host->spawn(ctx, type, options, ret);
+    return (ctx->host->spawn)(ctx, type, options, ret);
 }
 
 static inline ODEON_UNUSED_ odeon_ref odeon_spawn_(struct odeon_context *ctx, uint32_t type,
                                                    const struct odeon_spawn_options *options)
 {
     odeon_ref ref = ODEON_NOBODY;
-    return ctx->host->spawn(ctx, type, options, &ref) < 0 ? ODEON_NOBODY : ref;
+    return (ctx->host->spawn)(ctx, type, options, &ref) < 0 ? ODEON_NOBODY : ref;
 }
 
 static inline ODEON_UNUSED_ int odeon_spawn_foreign_(struct odeon_context *ctx, const char *name,
@@ -350,9 +350,9 @@ static inline ODEON_UNUSED_ int odeon_spawn_foreign_(struct odeon_context *ctx, 
                                                      odeon_ref *ret)
 {
     uint32_t type = 0;
-    int r = ctx->host->find_type(ctx, name, &type);
+    int r = (ctx->host->find_type)(ctx, name, &type);
     *ret = ODEON_NOBODY;
-    return r < 0 ? r : ctx->host->spawn(ctx, type, options, ret);
+    return r < 0 ? r : (ctx->host->spawn)(ctx, type, options, ret);
 }
 
 /* By name: counter_ref c; odeon_lookup(ctx, "total", &c). The service checks what it is when
@@ -364,7 +364,7 @@ static inline ODEON_UNUSED_ int odeon_lookup_(struct odeon_context *ctx, const c
                                               odeon_ref *ret)
 {
     *ret = ODEON_NOBODY;
-    return ctx->host->lookup(ctx, name, ret);
+    return (ctx->host->lookup)(ctx, name, ret);
 }
 
 /* Poison: ends the actor when what was sent to it before has been handled. `how_`: ODEON_DELETE,
@@ -377,7 +377,7 @@ static inline ODEON_UNUSED_ int odeon_lookup_(struct odeon_context *ctx, const c
 
 static inline ODEON_UNUSED_ int odeon_stop_(struct odeon_context *ctx, odeon_ref to, uint32_t how)
 {
-    return ctx->host->stop(ctx, to, how);
+    return (ctx->host->stop)(ctx, to, how);
 }
 
 /* ---- Message objects: filled first, sent later, several times if wanted. --------------------
@@ -410,7 +410,7 @@ static inline ODEON_UNUSED_ int odeon_stop_(struct odeon_context *ctx, odeon_ref
 static inline ODEON_UNUSED_ struct odeon_message_object *
 odeon_msg_new_(struct odeon_context *ctx, const struct odeon_message_type *type, size_t tail_size)
 {
-    return ctx->host->message_new(ctx, type, tail_size);
+    return (ctx->host->message_new)(ctx, type, tail_size);
 }
 
 /* -EINVAL: an object of another message type. */
@@ -420,7 +420,7 @@ odeon_msg_send_(struct odeon_context *ctx, odeon_ref to, const struct odeon_mess
 {
     if (object->type != type)
         return -EINVAL;
-    return ctx->host->message_send(ctx, to, behaviour, object, type->size + tail_size);
+    return (ctx->host->message_send)(ctx, to, behaviour, object, type->size + tail_size);
 }
 
 static inline ODEON_UNUSED_ void odeon_msg_set_allocation(struct odeon_message_object *object,
@@ -439,7 +439,7 @@ static inline ODEON_UNUSED_ void odeon_msg_set_fini(struct odeon_message_object 
 static inline ODEON_UNUSED_ void odeon_msg_free(struct odeon_context *ctx,
                                                 struct odeon_message_object *object)
 {
-    ctx->host->message_free(ctx, object);
+    (ctx->host->message_free)(ctx, object);
 }
 
 /* ---- The journal and the clock. ------------------------------------------------------------- */
@@ -447,7 +447,7 @@ static inline ODEON_UNUSED_ void odeon_msg_free(struct odeon_context *ctx,
 static inline ODEON_UNUSED_ void odeon_log(struct odeon_context *ctx, enum odeon_log_level level,
                                            const char *text)
 {
-    ctx->host->log(ctx, (uint32_t)level, text);
+    (ctx->host->log)(ctx, (uint32_t)level, text);
 }
 
 /* Cut off after 511 bytes. */
@@ -459,12 +459,12 @@ odeon_logf(struct odeon_context *ctx, enum odeon_log_level level, const char *fo
     va_start(ap, format);
     int n = vsnprintf(text, sizeof(text), format, ap);
     va_end(ap);
-    ctx->host->log(ctx, (uint32_t)level, n < 0 ? format : text);
+    (ctx->host->log)(ctx, (uint32_t)level, n < 0 ? format : text);
 }
 
 static inline ODEON_UNUSED_ uint64_t odeon_now_ns(struct odeon_context *ctx)
 {
-    return ctx->host->now_ns(ctx);
+    return (ctx->host->now_ns)(ctx);
 }
 
 #endif
