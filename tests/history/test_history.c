@@ -277,7 +277,7 @@ static void test_no_records(void **state)
  * judges it. */
 static void test_log(void **state)
 {
-    char path[] = "/tmp/odeon-history.XXXXXX", line[256];
+    char path[] = "/tmp/odeon-history.XXXXXX", line[1024];
     int fd = mkstemp(path), status;
 
     (void)state;
@@ -295,7 +295,7 @@ static void test_log(void **state)
             kill(getpid(), SIGKILL);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
-        snprintf(line, sizeof(line), "%s %s >/dev/null", command, path);
+        snprintf(line, sizeof(line), "'%s' %s >/dev/null", command, path);
         status = system(line);
         assert_int_equal(WEXITSTATUS(status), 0);
     }
@@ -310,11 +310,11 @@ static void test_log(void **state)
     assert_non_null(log);
     history_log_note(log, &records[0]);
     history_log_close(log);
-    snprintf(line, sizeof(line), "%s %s | grep -q 'damaged=1'", command, path);
+    snprintf(line, sizeof(line), "'%s' %s | grep -q 'damaged=1'", command, path);
     status = system(line);
     assert_int_equal(WEXITSTATUS(status), 0);
     assert_int_equal(truncate(path, 100), 0);
-    snprintf(line, sizeof(line), "%s %s 2>/dev/null", command, path);
+    snprintf(line, sizeof(line), "'%s' %s 2>/dev/null", command, path);
     status = system(line);
     assert_int_equal(WEXITSTATUS(status), 2);
     unlink(path);

@@ -11,7 +11,7 @@ shift 2
 failed=0
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
-flags="-std=c17 -Wall -Wextra -Wpedantic -fsyntax-only -I$include"
+flags="-std=c17 -Wall -Wextra -Wpedantic -fsyntax-only"
 
 if [ $# -eq 0 ]; then
     echo "no sources" >&2
@@ -19,13 +19,13 @@ if [ $# -eq 0 ]; then
 fi
 for source in "$@"; do
     name=$(basename "$source" .c)
-    if ! LC_ALL=C "$cc" $flags -Werror -DCORRECT "$source" >"$log" 2>&1; then
+    if ! LC_ALL=C "$cc" $flags -Werror -DCORRECT -I"$include" "$source" >"$log" 2>&1; then
         echo "FAIL $name: the correct spelling does not compile"
         cat "$log"
         failed=1
         continue
     fi
-    if LC_ALL=C "$cc" $flags "$source" >"$log" 2>&1; then
+    if LC_ALL=C "$cc" $flags -I"$include" "$source" >"$log" 2>&1; then
         echo "FAIL $name: compiles"
         failed=1
         continue
