@@ -52,6 +52,16 @@ if(ODEON_FUZZ) # coverage for libFuzzer everywhere, its main() only where a fuzz
     target_link_options(odeon_options INTERFACE -fsanitize=fuzzer-no-link)
     target_compile_definitions(odeon_options INTERFACE ODEON_FUZZ=1)
 endif()
+# Invariants are asserted in every build, also in those whose flags CMake has filled with NDEBUG.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    set(CMAKE_C_FLAGS_RELEASE "-O3 -g") # invariants are asserted in every build: no NDEBUG
+    set(CMAKE_C_FLAGS_RELEASE "-O3 -g")
+endif()
+string(TOUPPER "${CMAKE_BUILD_TYPE}" odeon_type)
+if("${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${odeon_type}}" MATCHES "NDEBUG")
+    target_compile_options(odeon_options INTERFACE -UNDEBUG)
+endif()
+# What is installed does not tell where it was built, and is the same wherever that was.  Whoever
+# works on the tree has a debugger that finds the sources by their paths.
+if(NOT ODEON_TESTS)
+    add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.")
 endif()

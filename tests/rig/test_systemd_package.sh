@@ -51,7 +51,7 @@ check "the service runs" eventually 30 systemctl is-active odeond
 check "it will be started with the machine" systemctl is-enabled odeond.service
 check "so will its socket" systemctl is-enabled odeond.socket
 check "it answers" odeonctl status
-check "its manual is there" [ -s /usr/share/man/man8/odeond.8 ]
+check "its manual is there" [ -s /usr/share/man/man8/odeond.8.gz ]
 check "the catalogue knows its events" \
     bash -c "journalctl --list-catalog | grep $(event EXECUTOR_DIED)"
 check "the package with the headers is installed" dpkg -i first/libodeon-dev_*.deb
