@@ -6,7 +6,7 @@
 #
 #   --keep   leaves the service running at the end and says how to talk to it
 #
-# Installs the packages that are missing (as root or through sudo), builds in build/release, starts
+# Installs the packages that are missing (as root or through sudo), builds in build/install, starts
 # a service of its own in a private folder (a running one is not touched), loads the plugin of
 # docs/examples/wordcount and streams the text through it: a client posts it in chunks through
 # shared memory to splitters, these send words to counters on all workers, and the most frequent
@@ -29,7 +29,7 @@ READY_S=20       # until the service must answer
 STOP_S=10        # until it must have drained
 LONG_S=5         # about how long the second run takes
 KEEP='' WORK='' SERVICE='' WATCH=''
-BUILD=$PWD/build/release
+BUILD=$PWD/build/install
 EXAMPLE=$BUILD/docs/examples/wordcount
 
 usage()
@@ -100,14 +100,14 @@ make_text()
 
 build()
 {
-    if ! { cmake --preset release &&
-        cmake --build --preset release --target odeond odeon-executor odeonctl \
+    if ! { cmake --preset install &&
+        cmake --build --preset install --target odeond odeon-executor odeonctl \
             odeon-wordcount wordcount-plugin; } \
         >"$WORK/build.log" 2>&1; then
         tail -n 40 "$WORK/build.log"
         die "the build failed"
     fi
-    echo "built in build/release, in $SECONDS s with all before"
+    echo "built in build/install, in $SECONDS s with all before"
 }
 
 start_service()

@@ -56,7 +56,7 @@ This package has what is needed to write clients and plugins.")
 # The changelog as Debian's tools read it: one entry, which points to the one that is written.
 set(ENV{SOURCE_DATE_EPOCH} ${ODEON_SOURCE_DATE})
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
-configure_file(${debian}/changelog.in ${PROJECT_BINARY_DIR}/debian/changelog @ONLY)
+configure_file(${debian}/changelog.template ${PROJECT_BINARY_DIR}/debian/changelog @ONLY)
 configure_file(${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_BINARY_DIR}/debian/CHANGELOG.md
     COPYONLY)
 find_program(GZIP gzip)

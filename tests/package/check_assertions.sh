@@ -21,8 +21,10 @@ commands_of()
 # asserts TYPE OPTION...: no command of the product defines NDEBUG.
 asserts()
 {
-    local build=$WORK/$COUNT command n=0
-    cmake -S "$SOURCE" -B "$build" -G Ninja -DODEON_TESTS=OFF -DCMAKE_BUILD_TYPE="$@" || return 1
+    local build=$WORK/$COUNT type=$1 command n=0
+    shift
+    cmake -S "$SOURCE" -B "$build" -G Ninja -DODEON_TESTS=OFF -DCMAKE_BUILD_TYPE="$type" "$@" ||
+        return 1
     while IFS= read -r command; do
         n=$((n + 1))
         if (cd "$build" && eval "${command/ -o / -dM -E -x c -o - /dev/null #}") | grep NDEBUG; then

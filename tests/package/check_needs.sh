@@ -16,7 +16,7 @@ export LC_ALL=C
 machine_with()
 {
     local name found
-    rm -rf "$WORK/bin" && mkdir "$WORK/bin"
+    rm -rf "${WORK:?}/bin" && mkdir "$WORK/bin"
     for name in "$@"; do
         found=$(type -P "$name") || continue
         # By its real name: a compiler asks how it was called.
