@@ -8,7 +8,7 @@
 
 # shellcheck disable=SC2034 # used by those that source this
 PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler libprotobuf-c-dev
-    libuv1-dev libhwloc-dev libsystemd-dev libsmartcols-dev libcmocka-dev)
+    libuv1-dev libhwloc-dev libsystemd-dev libsmartcols-dev)
 # g++ and clang compile the public headers and the plugins, clang and its run-time library the
 # fuzzers, spin (which calls gcc) checks the models, systemd and dbus run in the rig, qemu with
 # busybox and a kernel that lz4 unpacks is its machine with several memory nodes; dpkg-dev and file
@@ -16,8 +16,9 @@ PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config protobuf-c-compiler l
 # are seen; clang-format says whether the text is laid out. "A|B": B does as well where it is
 # installed, A is what is installed otherwise.
 # shellcheck disable=SC2034
-PACKAGES_TEST=(g++ clang 'libclang-rt-dev|libclang-rt-14-dev' clang-format scdoc spin shellcheck
-    systemd dbus libnss-systemd util-linux procps qemu-system-x86 busybox-static lz4 dpkg-dev file)
+PACKAGES_TEST=(libcmocka-dev g++ clang 'libclang-rt-dev|libclang-rt-14-dev' clang-format scdoc
+    spin shellcheck systemd dbus libnss-systemd util-linux procps qemu-system-x86 busybox-static lz4
+    dpkg-dev file)
 
 # packages_has NAME: it is installed.
 packages_has()
