@@ -36,9 +36,9 @@ asserts()
     [ $n -ge 5 ]
 }
 
-for type in Debug Release RelWithDebInfo MinSizeRel; do
+for type in Release RelWithDebInfo; do
     check "$type asserts" asserts $type
 done
-check "so does a build whose flags say not to" asserts RelWithDebInfo -DCMAKE_C_FLAGS=-DNDEBUG
+check "so does a build whose flags say not to" asserts MinSizeRel -DCMAKE_C_FLAGS=-DNDEBUG
 echo "1..$COUNT"
 [ $BROKEN = 0 ]

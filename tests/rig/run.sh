@@ -52,6 +52,12 @@ take rig-numbers rig-numbers
 take probe.so probe.so
 cp "$HERE/$SCRIPT" "$HERE/service.sh" "$HERE/tap.sh" "$HERE/../../daemon/common/events.h" "$STAGE"
 
+# README's commands are run where they find what they name.
+if [ "$SCRIPT" = test_systemd_readme.sh ]; then
+    cp "$HERE/../package/commands.awk" "$HERE/../../README.md" "$STAGE"
+    mkdir "$STAGE/docs" && cp -r "$HERE/../../docs/examples" "$STAGE/docs"
+fi
+
 # Two builds of the same layout: other bytes, another version.
 if [ "$SCRIPT" = test_systemd_package.sh ]; then
     package first -D CPACK_STRIP_FILES=OFF
