@@ -39,6 +39,7 @@ struct seat_port {
     bool known;          /* some executor may have heard of it */
     uint64_t add_id;     /* commands to the executor that runs now; 0: not sent */
     uint64_t remove_id;
+    bool added; /* the executor that runs now has it */
     uint8_t token[PORT_TOKEN_SIZE];
     int client_fd, executor_fd, doorbell_fd;
     /* -1: no pipe.  The reading end is kept, so that the executor never writes into a broken

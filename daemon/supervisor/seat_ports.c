@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/common/check.h"
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/common/memfd.h"
@@ -21,6 +22,7 @@ static void seat_ports_send_add(struct seat *seat, struct seat_port *port)
     Odeon__PortAdd add = ODEON__PORT_ADD__INIT;
     int fds[] = { port->client_fd, port->executor_fd, port->doorbell_fd, port->pipe_write_fd };
 
+    check("seat_ports.O1", port->add_id == 0 && seat->executor.state != LINK_DOWN);
     add.port_id = port->index;
     add.generation = port->generation;
     add.submission_bytes = port->submission_bytes;
@@ -46,6 +48,7 @@ static void seat_ports_send_remove(struct seat *seat, struct seat_port *port)
     Odeon__Command command = ODEON__COMMAND__INIT;
     Odeon__PortRemove remove = ODEON__PORT_REMOVE__INIT;
 
+    check("seat_ports.O1", port->remove_id == 0 && seat->executor.state == LINK_READY);
     remove.port_id = port->index;
     remove.generation = port->generation;
     command.body_case = ODEON__COMMAND__BODY_PORT_REMOVE;
@@ -65,24 +68,16 @@ void seat_ports_send_all(struct seat *seat)
             seat_ports_send_add(seat, &seat->ports.ports[i]);
 }
 
-void seat_ports_sync(struct seat *seat)
+static void seat_ports_forget_command(struct seat_port *port)
 {
-    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
-        struct seat_port *port = &seat->ports.ports[i];
-
-        if (port->state == PORT_FREE)
-            continue;
-        if (port->add_id == 0)
-            seat_ports_send_add(seat, port);
-        else if (port->state == PORT_CLOSING && port->remove_id == 0)
-            seat_ports_send_remove(seat, port);
-    }
+    port->add_id = port->remove_id = 0;
+    port->added = false;
 }
 
 void seat_ports_forget_commands(struct seat *seat)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
-        seat->ports.ports[i].add_id = seat->ports.ports[i].remove_id = 0;
+        seat_ports_forget_command(&seat->ports.ports[i]);
 }
 
 static void seat_ports_discharge(struct seat *seat, struct seat_port *port)
@@ -100,7 +95,7 @@ static void seat_ports_release(struct seat *seat, struct seat_port *port)
 {
     struct client *client = clients_find(seat->service->clients, port->client_id);
 
-    if (client && client->n_ports > 0)
+    if (client)
         client_give_port(client, &port->held);
     seat_ports_discharge(seat, port);
     persist_forget_port(seat->service->persist, port);
@@ -158,8 +153,7 @@ static void seat_ports_answer_open(struct seat *seat, struct seat_port *port)
     Odeon__Reply reply = ODEON__REPLY__INIT;
     int read_only;
 
-    if (!client) /* its end has set the port to closing before: not reached */
-        return;
+    check("seat_ports.O3", client);
     client_end_request(client);
     read_only = memfd_reopen_read_only(port->executor_fd);
     if (read_only < 0) {
@@ -180,6 +174,22 @@ static void seat_ports_answer_open(struct seat *seat, struct seat_port *port)
                 port->pipe_read_fd >= 0 ? 4 : 3);
     close(read_only);
     seat_update_counts(seat);
+}
+
+void seat_ports_sync(struct seat *seat)
+{
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
+        struct seat_port *port = &seat->ports.ports[i];
+
+        if (port->state == PORT_FREE)
+            continue;
+        if (port->add_id == 0)
+            seat_ports_send_add(seat, port);
+        else if (port->state == PORT_OPENING && port->added)
+            seat_ports_answer_open(seat, port);
+        else if (port->state == PORT_CLOSING && port->remove_id == 0)
+            seat_ports_send_remove(seat, port);
+    }
 }
 
 static void seat_ports_tell_broken(struct seat *seat, const struct seat_port *port,
@@ -210,7 +220,10 @@ static void seat_ports_on_added(struct seat *seat, struct seat_port *port,
     port->actors_max = answer->actors_max;
     registry_set_port_ref(&seat->service->persist->registry, port->index, port->ref,
                           port->actors_max);
-    if (port->state == PORT_OPENING)
+    port->added = true;
+    /* of one that starts the answer waits: nothing of the first start is settled before it is ready
+     * (registry_layout.G7) */
+    if (port->state == PORT_OPENING && seat->executor.state == LINK_READY)
         seat_ports_answer_open(seat, port);
 }
 
