@@ -112,7 +112,8 @@ static int port_read_cursors(struct odeon_port *port)
     if (port->submission_tail - port->submission_head > port->submission_size ||
         port->delivery_tail - port->delivery_taken > port->delivery_size ||
         ((port->submission_tail | port->delivery_taken) & 7) != 0)
-        return error_set_literal(-EPROTO, "the service's port has impossible cursors");
+        return error_set_literal(
+            -EPROTO, "rule port.L1 is broken: the service's port has impossible cursors");
     return 0;
 }
 

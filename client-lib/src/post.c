@@ -24,7 +24,8 @@ static int post_refresh_head(struct odeon_port *port)
 
     /* L5: between what it was and what is published */
     if (head - port->submission_head > port->submission_published - port->submission_head)
-        return port_distrust(port, "its submission head left the published records");
+        return port_distrust(port, "rule port.L1 is broken: its submission head left the published "
+                                   "records");
     port->submission_head = head;
     return 0;
 }

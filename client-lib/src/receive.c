@@ -25,7 +25,7 @@ static int receive_refresh_tail(struct odeon_port *port)
         return 0;
     if (tail - port->delivery_released > port->delivery_size ||
         tail - port->delivery_tail > port->delivery_size || (tail & 7) != 0)
-        return port_distrust(port, "its delivery tail left the ring");
+        return port_distrust(port, "rule port.L2 is broken: its delivery tail left the ring");
     port->delivery_tail = tail;
     return 1;
 }
@@ -41,12 +41,12 @@ int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery)
         return result;
     left = port->delivery_tail - port->delivery_taken;
     if (left < sizeof(envelope))
-        return port_distrust(port, "a delivery is cut off");
+        return port_distrust(port, "rule port.L5 is broken: a delivery is cut off");
     memcpy(&envelope, record, sizeof(envelope));
     prefix = envelope.flags & ENVELOPE_CORRELATED ? sizeof(uint64_t) : 0;
     if (envelope.type == MESSAGE_TYPE_NONE || envelope.length < prefix ||
         envelope_record_size(&envelope) > left)
-        return port_distrust(port, "a delivery's header is impossible");
+        return port_distrust(port, "rule port.L5 is broken: a delivery's header is impossible");
     *ret_delivery = (struct odeon_delivery){
         .from = envelope.from,
         .type = envelope.type,
@@ -59,7 +59,7 @@ int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery)
                sizeof(ret_delivery->correlation));
     if (envelope.type == MESSAGE_TYPE_REFUSAL) {
         if (ret_delivery->size < sizeof(struct refusal))
-            return port_distrust(port, "a refusal is cut off");
+            return port_distrust(port, "rule port.L5 is broken: a refusal is cut off");
         memcpy(&ret_delivery->correlation,
                &((const struct refusal *)ret_delivery->data)->correlation, sizeof(uint64_t));
     }

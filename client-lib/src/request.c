@@ -113,7 +113,9 @@ static int request_try_request(struct odeon_client *client, Odeon__Request *requ
             return result;
         if (answer->reply->id != 0)
             result =
-                client_lose(client, -EPROTO, "the service answered a request that was not made");
+                client_lose(client, -EPROTO,
+                            "rule connect.C1 is broken: the service answered a request that was "
+                            "not made");
         else
             result = request_handle_unasked(client, answer->reply);
         client_answer_fini(answer);
@@ -213,7 +215,9 @@ void client_poll_events(struct odeon_client *client)
         if (answer.reply->id == 0)
             request_handle_unasked(client, answer.reply);
         else
-            client_lose(client, -EPROTO, "the service answered a request that was not made");
+            client_lose(client, -EPROTO,
+                        "rule connect.C1 is broken: the service answered a request that was "
+                        "not made");
         client_answer_fini(&answer);
     }
     pthread_mutex_unlock(&client->mutex);

@@ -6,26 +6,33 @@
  * taken), never on what a client or a handler can write: that is refused, or blamed. What it costs
  * is a branch that is not taken; the rest is in a cold function.
  *
- * K1  A broken rule ends its process with CHECK_EXIT_STATUS, after one line of the log with rule,
- *     expression, file and line. Nothing else of the process runs: no exit handlers, no
- *     destructors, and no fault record, so that recovery blames nobody and counts no attempt.
- * K2  The first one that is broken is told; others that are broken meanwhile wait for the end.
+ * CH1  A broken rule ends its process with CHECK_EXIT_STATUS, after one line of the log with rule,
+ *      expression, file and line. Nothing else of the process runs: no exit handlers, no
+ *      destructors, and no fault record, so that recovery blames nobody and counts no attempt.
+ * CH2  The first one that is broken is told; others that are broken meanwhile wait for the end.
  */
 #pragma once
 
 enum { CHECK_EXIT_STATUS = 70 };
 
 struct check_site {
-    const char *rule;       /* "module.K1", as the header of the module numbers it */
+    const char *rule;       /* "client.K2", as the header of the module numbers it */
     const char *expression; /* that did not hold */
     const char *file;
     unsigned line;
 };
 
+/* Without its folder, which is the build's. */
+#ifdef __FILE_NAME__
+#define CHECK_FILE __FILE_NAME__
+#else
+#define CHECK_FILE __FILE__
+#endif
+
 /* Any thread.  `rule_` is a string literal. */
 #define check(rule_, expression_)                                                                  \
     do {                                                                                           \
-        static const struct check_site check_site_ = { "" rule_, #expression_, __FILE__,           \
+        static const struct check_site check_site_ = { "" rule_, #expression_, CHECK_FILE,         \
                                                        __LINE__ };                                 \
         if (__builtin_expect(!(expression_), 0))                                                   \
             check_broken(&check_site_);                                                            \

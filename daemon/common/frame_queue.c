@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames that wait for a socket; see frame_queue.h. */
 #include "daemon/common/frame_queue.h"
+#include "daemon/common/check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,6 +43,7 @@ void frame_queue_clear(struct frame_queue *queue)
 {
     while (queue->first)
         frame_queue_drop_first(queue);
+    check("frame_queue.Q2", queue->n_frames == 0 && queue->bytes == 0);
 }
 
 int frame_queue_add(struct frame_queue *queue, const ProtobufCMessage *message, const int *fds,

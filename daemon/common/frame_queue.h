@@ -6,6 +6,7 @@
  *
  * Q1  Nothing is sent past a queue that is not empty: the owner sends directly only when
  *     frame_queue_is_empty() says so.
+ * Q2  `n_frames` and `bytes` are those of what waits.
  */
 #pragma once
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <uv.h>
 
+#include "daemon/common/check.h"
 #include "daemon/common/log.h"
 
 enum { SWEEP_MIN = 1024 };
@@ -64,9 +65,10 @@ static void actor_quota_do_add(struct actor_quota *quota, struct engine *engine,
             a->capacity = capacity;
         }
     }
-    if (a)
+    if (a) {
+        check("actor_quota.T1", a->n < a->capacity);
         a->refs[a->n++] = ref;
-    else
+    } else
         log_warning("no memory to count the actors of user %u: it may have one more than its quota",
                     account - 1);
 }

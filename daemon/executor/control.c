@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/common/check.h"
 #include "daemon/common/clock.h"
 #include "daemon/common/frame_queue.h"
 #include "daemon/common/log.h"
@@ -61,6 +62,7 @@ static void control_dispatch(struct control *control)
     Odeon__Command *command =
         odeon__command__unpack(NULL, control->frame.size, control->frame.data);
 
+    check("control.C3", !control->closed);
     if (command)
         control->handlers->command(control->userdata, command, &control->frame);
     else /* no memory for it, most likely */

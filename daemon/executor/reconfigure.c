@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "daemon/common/check.h"
 #include "daemon/executor/ref_text.h"
 
 /* `again`: settings that have been in force: a CPU that has gone since is no reason to refuse
@@ -64,6 +65,16 @@ static bool reconfigure_is_for_no_worker(const struct settings *is,
     return !change->replan && memcmp(&to, is, sizeof(to)) == 0;
 }
 
+/* What is committed is in range: another executor will start with it. */
+static void reconfigure_take(struct executor *executor, const struct settings *settings)
+{
+    struct explain nobody_reads_it;
+
+    explain_init(&nobody_reads_it);
+    check("settings.S1", settings_check(settings, &nobody_reads_it) == 0);
+    executor->settings = *settings;
+}
+
 int reconfigure(struct executor *executor, const struct settings_change *change,
                 struct engine_change *ret_done, struct explain *explain)
 {
@@ -78,7 +89,7 @@ int reconfigure(struct executor *executor, const struct settings_change *change,
     settings_update_config(&change->settings, &config);
     if (reconfigure_is_for_no_worker(&executor->settings, change)) {
         engine_set_stall_limits(executor->engine, config.stall_warn_ns, config.stall_kill_ns);
-        executor->settings = change->settings;
+        reconfigure_take(executor, &change->settings);
         return 0;
     }
     if (change->replan) {
@@ -96,7 +107,7 @@ int reconfigure(struct executor *executor, const struct settings_change *change,
             (void)reconfigure_plan_workers(executor, &executor->settings, true, &undo);
         return reconfigure_explain_engine(executor, r, text, ret_done, explain);
     }
-    executor->settings = change->settings;
+    reconfigure_take(executor, &change->settings);
     post_rate_update(executor);
     executor_publish_mode(executor);
     topology_log_notes(executor->topology, (unsigned)executor->settings.workers);

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/common/check.h"
 #include "daemon/common/log.h"
 #include "daemon/executor/backtrace.h"
 #include "daemon/executor/contain.h"
@@ -171,6 +172,15 @@ static int start_lock(int segment_fd, struct explain *explain)
                        (int)lock.l_pid);
 }
 
+/* The lock is the process's: to the open file it is somebody's. */
+static bool start_has_lock(int segment_fd)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+    return fcntl(segment_fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_WRLCK &&
+           lock.l_pid == getpid();
+}
+
 static int start_open(struct executor *executor, const Odeon__Start *start, int segment_fd,
                       int stats_fd, struct explain *explain)
 {
@@ -199,6 +209,7 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
         return explain_set(explain, r, "no memory for %" PRIu64 " workers",
                            executor->settings.workers_max);
     start_config(executor, &config);
+    check("executor.X2", start_has_lock(segment_fd));
     r = engine_open(&config, segment_fd, stats_fd, &executor->engine, &text);
     if (r < 0)
         return explain_set(explain, r, "the engine's segment cannot be opened: %s",

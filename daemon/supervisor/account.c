@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "daemon/common/check.h"
 #include "daemon/supervisor/account.h"
 #include "proto/bounds.h"
 
@@ -114,8 +115,10 @@ void holding_add(struct holding *to, const struct holding *from)
 
 void holding_subtract(struct holding *from, const struct holding *what)
 {
-    for (unsigned i = 0; i < QUOTA_N; i++)
+    for (unsigned i = 0; i < QUOTA_N; i++) {
+        check("account.Q1", from->amounts[i] >= what->amounts[i]);
         from->amounts[i] -= what->amounts[i];
+    }
 }
 
 void account_charge(struct account *account, const struct holding *holding)

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/common/check.h"
 #include "daemon/common/frame_queue.h"
 #include "daemon/supervisor/channel.h"
 #include "daemon/supervisor/peer.h"
@@ -53,6 +54,7 @@ static void channel_fail(struct channel *channel, int error)
 {
     if (channel->failed)
         return;
+    check("channel.C1", !channel->closed);
     channel->failed = true;
     channel_update_events(channel);
     channel->ops->on_error(channel->userdata, error);
@@ -82,6 +84,7 @@ static void channel_on_poll(uv_poll_t *poll, int status, int events)
 {
     struct channel *channel = poll->data;
 
+    check("channel.C1", !channel->closed);
     if (status < 0) { /* libuv says EBADF for POLLERR: the peer died with records unread */
         channel_fail(channel, status == UV_EBADF ? -ECONNRESET : status);
         return;

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/common/check.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/client.h"
 #include "daemon/supervisor/configuration.h"
@@ -214,6 +215,8 @@ static void client_on_frame(void *userdata, struct frame *frame)
 {
     struct client *client = userdata;
 
+    check("client.K4", client->channel);
+    check("client.K5", !client->dropped);
     client_count_request(client);
     client->clients->world.ops->frame(client->clients->world.userdata, client, frame);
 }
@@ -334,6 +337,8 @@ int client_restore(struct clients *clients, const struct registry_client *entry,
 
     if (!client)
         return -ENOMEM;
+    /* K3: an id from before was given before the last one */
+    check("client.K3", entry->id <= clients->last_id);
     client->clients = clients;
     client->id = entry->id;
     client->pid = (pid_t)entry->pid;
@@ -367,6 +372,7 @@ void client_take_port(struct client *client, const struct holding *held)
 
 void client_give_port(struct client *client, const struct holding *held)
 {
+    check("client.K8", client->n_ports > 0);
     client->n_ports--;
     holding_subtract(&client->held, held);
 }
@@ -528,12 +534,14 @@ void client_tell(struct client *client, Odeon__Event *event)
 
 void client_begin_request(struct client *client)
 {
+    check("client.K2", client->n_requests < CLIENT_REQUESTS_MAX);
     client->n_requests++;
     client_update_reading(client);
 }
 
 void client_end_request(struct client *client)
 {
+    check("client.K2", client->n_requests > 0);
     client->n_requests--;
     client_update_reading(client);
 }

@@ -18,6 +18,8 @@
  * K7  A client whose process offends again and again is not read from until its hold is over
  *     (offenders.h).  Its end is noticed all the same, so that who comes back at once cannot fill
  *     the service with connections that it has left.
+ * K8  A client has the ports that it was given and that were not taken from it, those that the
+ *     executor still drains included.
  */
 #pragma once
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/common/check.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/executor_link.h"
 
@@ -24,6 +25,7 @@ static void executor_link_request_free(struct link_request *request)
 static void executor_link_finish(struct executor_link *executor, struct link_request *request,
                                  Odeon__Reply *reply)
 {
+    check("executor_link.E1", executor->n_requests > 0);
     executor->n_requests--;
     request->done(executor->userdata, request, reply);
     executor_link_request_free(request);
@@ -162,6 +164,7 @@ void executor_link_fini(struct executor_link *executor)
 {
     executor_link_fail_sent(executor, -ESHUTDOWN, "the service has stopped");
     executor_link_fail_waiting(executor, -ESHUTDOWN, "the service has stopped");
+    check("executor_link.E1", executor->n_requests == 0);
     channel_free(executor->channel, NULL);
     executor->channel = NULL;
     uv_close((uv_handle_t *)&executor->hang_timer, NULL);
@@ -174,6 +177,7 @@ int executor_link_start(struct executor_link *executor, const char *program, con
     char *const argv[] = { (char *)program, (char *)"--log-level", (char *)level, NULL };
     int sockets[2], r;
 
+    check("executor_link.E4", executor->child.pid == 0 && !executor->channel);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
         return -errno;
     r = fcntl(sockets[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
@@ -256,11 +260,13 @@ static void executor_link_append_waiting(struct executor_link *executor,
 
 void executor_link_set_ready(struct executor_link *executor)
 {
+    check("executor_link.E4", executor->state == LINK_STARTING);
     executor->state = LINK_READY;
     while (executor->waiting) {
         struct link_request *request = executor->waiting;
         int r;
 
+        check("executor_link.E2", request->id == 0);
         executor->waiting = request->next;
         if (!executor->waiting)
             executor->waiting_end = &executor->waiting;

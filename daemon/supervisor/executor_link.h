@@ -11,6 +11,7 @@
  * E2  A request that has not been sent when the executor dies waits for the next one.
  * E3  Command ids are never used twice, also over restarts: a late answer cannot be taken for
  *     another one's.
+ * E4  There is one process at a time, and one connection.
  */
 #pragma once
 

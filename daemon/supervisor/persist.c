@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/common/check.h"
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/client.h"
@@ -126,10 +127,12 @@ static int persist_push_port(const struct store *store, const struct seat_port *
     return r;
 }
 
-static void persist_remove_port(const struct store *store, const struct seat_port *port)
+static void persist_remove_port(const struct persist *persist, const struct seat_port *port)
 {
+    const struct store *store = &persist->store;
     int fds[PORT_PARTS];
 
+    check("registry_layout.G4", !registry_has_port(&persist->registry, port->index));
     persist_list_fds(port, fds);
     for (size_t i = 0; i < PORT_PARTS; i++)
         if (fds[i] >= 0)
@@ -189,7 +192,7 @@ int persist_keep_port(struct persist *persist, struct client *client, const stru
     if (r == 0 && first)
         r = registry_put_client(&persist->registry, &client_entry);
     if (r < 0) {
-        persist_remove_port(&persist->store, port);
+        persist_remove_port(persist, port);
         if (first)
             store_remove(&persist->store, "client-%u", client->id);
         return r;
@@ -204,7 +207,7 @@ void persist_forget_port(struct persist *persist, const struct seat_port *port)
     if (!persist_is_on(persist))
         return;
     registry_set_port(&persist->registry, port->index, REGISTRY_FREE); /* G4 */
-    persist_remove_port(&persist->store, port);
+    persist_remove_port(persist, port);
 }
 
 void persist_forget_client(struct persist *persist, const struct client *client)
@@ -223,6 +226,7 @@ void persist_keep_plugin(struct persist *persist, struct kept_plugin *plugin)
 
     if (!persist_is_on(persist))
         return;
+    check("persist.R4", plugin->serial == 0);
     plugin->serial = registry_next_plugin(&persist->registry);
     r = store_push(&persist->store, plugin->fd, "plugin-%u", plugin->serial);
     if (r == 0)

@@ -14,6 +14,7 @@
  *     without its ports; no clock ever decides it.
  * R3  After persist_end() nothing is recorded: what the end of this odeond does to its objects is
  *     not what happened to them.
+ * R4  A plugin's file is in the store once, under the serial that it gets when it is put there.
  */
 #pragma once
 

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "daemon/common/check.h"
 #include "daemon/common/memfd.h"
 #include "daemon/supervisor/port_table.h"
 #include "proto/envelope.h"
@@ -61,7 +62,10 @@ struct seat_port *port_table_restore(struct port_table *table, uint32_t index,
                                      const struct registry_port *entry)
 {
     struct seat_port *port = &table->ports[index];
-    bool open = atomic_load_explicit(&entry->state, memory_order_acquire) == REGISTRY_OPEN;
+    bool open;
+
+    check("port_table.T1", port->state == PORT_FREE);
+    open = atomic_load_explicit(&entry->state, memory_order_acquire) == REGISTRY_OPEN;
 
     *port = (struct seat_port){ .state = open ? PORT_OPEN : PORT_CLOSING,
                                 .index = index,
@@ -90,6 +94,7 @@ void port_table_release(struct port_table *table, struct seat_port *port)
     int *const fds[] = { &port->client_fd, &port->executor_fd, &port->doorbell_fd,
                          &port->pipe_read_fd, &port->pipe_write_fd };
 
+    check("port_table.T1", port->state != PORT_FREE && table->n_used > 0);
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         if (*fds[i] >= 0)
             close(*fds[i]);
@@ -190,6 +195,8 @@ int port_make_memory(struct seat_port *port, uint64_t submission_bytes, uint64_t
                                                               PORT_RING_OFFSET + delivery_bytes));
     if (r < 0)
         return r;
+    check("port_table.T2", memfd_check(port->client_fd, PORT_RING_OFFSET + submission_bytes) == 0);
+    check("port_table.T2", memfd_check(port->executor_fd, PORT_RING_OFFSET + delivery_bytes) == 0);
     port->doorbell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (port->doorbell_fd < 0)
         return -errno;

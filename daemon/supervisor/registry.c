@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "daemon/common/check.h"
 #include "daemon/common/memfd.h"
 #include "daemon/supervisor/crash_point.h"
 #include "daemon/supervisor/registry.h"
@@ -181,6 +182,7 @@ void registry_put_port(struct registry_file *file, uint32_t index, const struct 
     if (!file->map)
         return;
     entry = &file->map->ports[index];
+    check("registry_layout.G2", registry_get_state(&entry->state) == REGISTRY_FREE);
     entry->generation = port->generation;
     entry->client = port->client;
     entry->pipe = port->pipe;
@@ -198,8 +200,20 @@ void registry_put_port(struct registry_file *file, uint32_t index, const struct 
 
 void registry_set_port(struct registry_file *file, uint32_t index, enum registry_state state)
 {
-    if (file->map && registry_get_state(&file->map->ports[index].state) != (uint32_t)state)
-        registry_set_state(&file->map->ports[index].state, state);
+    uint32_t is = file->map ? registry_get_state(&file->map->ports[index].state) : (uint32_t)state;
+
+    if (is == (uint32_t)state)
+        return;
+    check("registry_layout.G3", is != REGISTRY_FREE);
+    check("registry_layout.G7",
+          state != REGISTRY_OPEN ||
+              atomic_load_explicit(&file->map->header.settled, memory_order_relaxed));
+    registry_set_state(&file->map->ports[index].state, state);
+}
+
+bool registry_has_port(const struct registry_file *file, uint32_t index)
+{
+    return file->map && registry_get_state(&file->map->ports[index].state) != REGISTRY_FREE;
 }
 
 void registry_set_port_ref(struct registry_file *file, uint32_t index, uint64_t ref,

@@ -38,6 +38,7 @@ void registry_note_client_id(struct registry_file *file, uint32_t id);
 void registry_put_port(struct registry_file *file, uint32_t index,
                        const struct registry_port *port);
 void registry_set_port(struct registry_file *file, uint32_t index, enum registry_state state);
+bool registry_has_port(const struct registry_file *file, uint32_t index);
 void registry_set_port_ref(struct registry_file *file, uint32_t index, uint64_t ref,
                            uint32_t actors_max);
 

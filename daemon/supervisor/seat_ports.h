@@ -6,6 +6,7 @@
  *     changes meanwhile is made good when it is ready (ports_sync).
  * O2  A port is released when the executor has reported it removed, or refused to know it; or when
  *     none has ever heard of it.
+ * O3  A port that is opening has a client that waits for the answer: the client's end closes it.
  */
 #pragma once
 

@@ -206,8 +206,10 @@ static void end(void)
     /* the next executor of a service would take these over; here the next input must not find
      * them */
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
-        if (seat->ports.ports[i].state != PORT_FREE)
+        if (seat->ports.ports[i].state != PORT_FREE) {
+            persist_forget_port(&supervisor.persist, &seat->ports.ports[i]);
             port_table_release(&seat->ports, &seat->ports.ports[i]);
+        }
     uv_run(&supervisor.loop, UV_RUN_NOWAIT);
     executor_link_fini(&seat->executor);
     uv_run(&supervisor.loop, UV_RUN_NOWAIT);

@@ -67,7 +67,7 @@ static void tell(const struct check_site *site)
 
 static void at_exit(void)
 {
-    *told += 100; /* K1: not called */
+    *told += 100; /* CH1: not called */
 }
 
 static void break_one(void)
@@ -135,7 +135,7 @@ static void test_a_broken_rule_is_named(void **state)
     assert_int_equal(*told, 1);
 }
 
-/* K2 */
+/* CH2 */
 static void test_the_first_one_is_told(void **state)
 {
     (void)state;

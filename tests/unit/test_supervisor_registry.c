@@ -122,6 +122,7 @@ static void test_ports(void **state)
 
     (void)state;
     make(&file);
+    atomic_store(&file.map->header.settled, 1); /* G7 */
     registry_put_port(&file, 4, &port);
     registry_set_port_ref(&file, 4, 77, 1024);
     reopen(&file, &again);
