@@ -36,7 +36,7 @@ cd "$(dirname "$0")" || exit 1
 SUITES=(unit plugins law system hostile stress rig model)
 PRESET=release ALL='' ONLY='' VERBOSE='' TOTALS='' BUDGET_S='' JOBS=''
 CPU_FACTOR=1 # of the limits: a sanitizer takes its time
-STILL_S=300 LAST_RESORT_S=14400
+STILL_S=600 LAST_RESORT_S=14400
 PASSED=0 FAILED=0 SKIPPED=0 LEFT_OUT=0
 export LC_ALL=C
 
@@ -115,10 +115,11 @@ build()
     [ "$left" -gt 0 ] || left=1
     mkdir -p build
     echo "== build ($1)"
-    {
+    (
+        # in this process, so that a signal reaches it
         cmake --preset "$1" &&
-            timeout -k 10 "$left" cmake --build --preset "$1" "${target[@]}"
-    } >"$log" 2>&1 &
+            exec timeout -k 10 "$left" cmake --build --preset "$1" "${target[@]}"
+    ) >"$log" 2>&1 &
     wait $! || rc=$?
     if [ $rc = 124 ] && [ -n "$BUDGET_S" ]; then
         echo "   not built in the $BUDGET_S s that there are for everything: all tests are skipped"
@@ -322,12 +323,13 @@ print_sums()
     echo "   all, packages and build included: $SECONDS s"
 }
 
-# limit passes the signal on to all that a test has started.
+# limit passes the signal on to all that a test has started, timeout to the build.
 # shellcheck disable=SC2317 # reached through the traps
 interrupted()
 {
     trap '' INT TERM HUP
-    [ ${#RUNNING[@]} = 0 ] || kill -TERM "${!RUNNING[@]}" 2>/dev/null
+    # shellcheck disable=SC2046 # a word each
+    kill -TERM $(jobs -p) 2>/dev/null
     wait
     echo
     echo "test.sh: interrupted"

@@ -4,7 +4,7 @@
  *   limit [--cpu S] [--still S] [--wall S] [--report FILE] -- PROGRAM [ARGUMENT...]
  *
  *   --cpu S     processor time that the test may use, with all that it starts (600)
- *   --still S   how long it may do nothing: use next to no processor time and print nothing (300)
+ *   --still S   how long it may do nothing: use next to no processor time and print nothing (600)
  *   --wall S    the last resort (14400); a test that is slow because its machine is comes nowhere
  *               near it
  *   --report F  writes "WALL_MS CPU_MS VERDICT" there; VERDICT is ended, processor-time, still or
@@ -54,7 +54,7 @@ struct process {
 static struct {
     uint64_t cpu_ms, still_ms, wall_ms;
     const char *report;
-} limits = { .cpu_ms = 600 * 1000, .still_ms = 300 * 1000, .wall_ms = 14400 * UINT64_C(1000) };
+} limits = { .cpu_ms = 600 * 1000, .still_ms = 600 * 1000, .wall_ms = 14400 * UINT64_C(1000) };
 
 static struct process table[PROCESSES_MAX];
 static size_t n_processes;
