@@ -336,33 +336,40 @@ interrupted()
     exit "$1"
 }
 
-parse_arguments "$@"
-declare -A RUNNING=() SUM_PASSED=() SUM_FAILED=() SUM_SKIPPED=() SUM_CPU=()
-trap 'interrupted 130' INT
-trap 'interrupted 143' TERM HUP
-DIR=build/$PRESET
-WRAPPER=()
-JOBS=${JOBS:-$(nproc)}
-run=("${SUITES[@]}")
-case $PRESET in
-asan | tsan)
-    run=(unit plugins system hostile stress) CPU_FACTOR=6
-    export ODEON_TEST_QUICK=1 # tests that have a short form take it
-    ;;
-esac
+main()
+{
+    local -a run
+    parse_arguments "$@"
+    declare -gA RUNNING=() SUM_PASSED=() SUM_FAILED=() SUM_SKIPPED=() SUM_CPU=()
+    trap 'interrupted 130' INT
+    trap 'interrupted 143' TERM HUP
+    DIR=build/$PRESET
+    WRAPPER=()
+    JOBS=${JOBS:-$(nproc)}
+    run=("${SUITES[@]}")
+    case $PRESET in
+    asan | tsan)
+        run=(unit plugins system hostile stress) CPU_FACTOR=6
+        export ODEON_TEST_QUICK=1 # tests that have a short form take it
+        ;;
+    esac
 
-packages_ensure "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" || give_up "packages are missing"
-build "$PRESET"
-rm -rf "$DIR/logs"
-mkdir -p "$DIR/logs"
-sanitizer_wrapper
-choose_tests "${run[@]}"
-if [ ${#BESIDE[@]} = 0 ] && [ ${#ALONE[@]} = 0 ]; then
-    echo "test.sh: no test is called like $ONLY"
-    FAILED=1
+    packages_ensure "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" || give_up "packages are missing"
+    build "$PRESET"
+    rm -rf "$DIR/logs"
+    mkdir -p "$DIR/logs"
+    sanitizer_wrapper
+    choose_tests "${run[@]}"
+    if [ ${#BESIDE[@]} = 0 ] && [ ${#ALONE[@]} = 0 ]; then
+        echo "test.sh: no test is called like $ONLY"
+        FAILED=1
+        finish
+    fi
+    echo "== $((${#BESIDE[@]} + ${#ALONE[@]})) tests, $JOBS at a time"
+    run_tests
+    print_sums
     finish
-fi
-echo "== $((${#BESIDE[@]} + ${#ALONE[@]})) tests, $JOBS at a time"
-run_tests
-print_sums
-finish
+}
+
+# All of this file has been read by now: it may change while the tests run.
+main "$@"
