@@ -52,14 +52,14 @@ int actor_names_lookup(struct worker *w, const char *name, actor_ref *ret_ref)
     struct engine *e = w->engine;
     if (!name_is_good(name))
         return -ENOENT;
-    pthread_mutex_lock(&e->names_mutex);
+    pthread_mutex_lock(&e->actors.names_mutex);
     struct segment_name *entry = actor_names_find(e, name, NULL);
     actor_ref ref = entry ? load_relaxed(&entry->ref) : 0;
     /* before its spawn commits, only the spawner itself finds it */
     uint32_t slot = actor_ref_slot(ref);
     bool exists =
         entry && (e->segment.actors[slot].spawn_worker == w->id || actors_is_committed(e, slot));
-    pthread_mutex_unlock(&e->names_mutex);
+    pthread_mutex_unlock(&e->actors.names_mutex);
     if (!exists)
         return -ENOENT;
     *ret_ref = ref;

@@ -28,15 +28,15 @@ static void barrier_word_wake(_Atomic uint32_t *word)
 static void barrier_stand_until(struct worker *w, uint32_t epoch, uint32_t also)
 {
     struct engine *e = w->engine;
-    w->pause_begin_ns = clock_now_ns();
+    w->stand.begin_ns = clock_now_ns();
     /* read (acquire) by barrier_close: all that this worker did is done */
-    store_release(&w->paused_at, epoch);
-    barrier_word_wake(&w->paused_at);
+    store_release(&w->stand.paused_at, epoch);
+    barrier_word_wake(&w->stand.paused_at);
     for (uint32_t now; (now = load_acquire(&e->pause)) == epoch || now == also;) /* G2 */
         barrier_word_wait(&e->pause, now, NULL);
-    w->pause_end_ns = clock_now_ns();
-    store_release(&w->paused_at, epoch + 1); /* read (acquire) by barrier_open */
-    barrier_word_wake(&w->paused_at);
+    w->stand.end_ns = clock_now_ns();
+    store_release(&w->stand.paused_at, epoch + 1); /* read (acquire) by barrier_open */
+    barrier_word_wake(&w->stand.paused_at);
 }
 
 void barrier_stand(struct worker *w)
@@ -48,8 +48,8 @@ void barrier_stand(struct worker *w)
 
 void barrier_enlist(struct worker *w)
 {
-    if (w->start_epoch)
-        barrier_stand_until(w, w->start_epoch, w->start_epoch - 1);
+    if (w->stand.start_epoch)
+        barrier_stand_until(w, w->stand.start_epoch, w->stand.start_epoch - 1);
 }
 
 uint32_t barrier_next(struct engine *e)
@@ -61,15 +61,15 @@ uint32_t barrier_next(struct engine *e)
  * again and again: what it stores itself meanwhile may hide the first time. */
 static bool barrier_wait_for(struct worker *w, uint32_t epoch, uint64_t until)
 {
-    for (uint32_t at; (at = load_acquire(&w->paused_at)) != epoch;) {
+    for (uint32_t at; (at = load_acquire(&w->stand.paused_at)) != epoch;) {
         uint64_t now = clock_now_ns();
         if (now >= until)
             return false;
-        store_relaxed(&w->out_wanted, 0);
+        store_relaxed(&w->outbox.wanted, 0);
         uint64_t left = until - now < NUDGE_NS ? until - now : NUDGE_NS;
         struct timespec timeout = { .tv_sec = (time_t)(left / 1000000000),
                                     .tv_nsec = (long)(left % 1000000000) };
-        barrier_word_wait(&w->paused_at, at, &timeout);
+        barrier_word_wait(&w->stand.paused_at, at, &timeout);
     }
     return true;
 }
@@ -85,8 +85,9 @@ static void barrier_let_go(struct engine *e)
 static uint32_t barrier_who_is_missing(struct engine *e, uint32_t n, uint32_t epoch, uint32_t late,
                                        uint32_t last_time)
 {
-    return last_time < n && load_acquire(&e->workers[last_time]->paused_at) != epoch ? last_time
-                                                                                     : late;
+    return last_time < n && load_acquire(&e->workers[last_time]->stand.paused_at) != epoch
+               ? last_time
+               : late;
 }
 
 int barrier_close(struct engine *e, uint32_t n, uint64_t timeout_ns, uint32_t *stuck)
@@ -115,10 +116,10 @@ uint64_t barrier_open(struct engine *e, uint32_t n, uint32_t old)
     for (uint32_t id = 0; id < n; id++) {
         struct worker *w = e->workers[id];
         (void)barrier_wait_for(w, epoch + 1, UINT64_MAX);
-        if (id < old && w->pause_begin_ns < begin)
-            begin = w->pause_begin_ns;
-        if (w->pause_end_ns > end)
-            end = w->pause_end_ns;
+        if (id < old && w->stand.begin_ns < begin)
+            begin = w->stand.begin_ns;
+        if (w->stand.end_ns > end)
+            end = w->stand.end_ns;
     }
     return end > begin ? end - begin : 0;
 }

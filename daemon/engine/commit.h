@@ -91,7 +91,7 @@ static inline void commit_fill(struct worker *w, struct segment_commit *slot, ui
     slot->source = source;
     slot->redo_how = redo_how;
     slot->redo = redo;
-    slot->wrap = w->wrap;
+    slot->wrap = w->batch.wrap;
 }
 
 /* The next count; no batch commits as often as the lower half allows. */
@@ -157,9 +157,9 @@ static inline void commit_flip(struct worker *w, uint32_t source, uint64_t curso
 static inline void commit_message(struct worker *w, uint64_t cursor)
 {
     if (SEEDED(two_stores)) {
-        commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
+        commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
         return;
     }
-    commit_store(w->slot, commit_where(cursor, w->tail),
-                 commit_what(w->out, commit_low(w->slot) + 1));
+    commit_store(w->slot, commit_where(cursor, w->batch.tail),
+                 commit_what(w->outbox.length, commit_low(w->slot) + 1));
 }

@@ -78,7 +78,7 @@ static struct group_result deliver_records(struct worker *w, const struct outbox
                 result.taken++;
             }
         }
-    } while (run != group->last && (run = w->runs[run].next));
+    } while (run != group->last && (run = w->flush.runs[run].next));
     return result;
 }
 
@@ -157,7 +157,7 @@ void deliver_group(struct worker *w, uint32_t step, const struct outbox_group *g
 {
     struct engine *e = w->engine;
     uint32_t index = group->destination - e->segment.n_queues;
-    struct port *port = &e->ports[index];
+    struct port *port = &e->ports.table[index];
     struct segment_port *durable = &e->segment.ports[index];
     struct segment_queue *backlog = &e->segment.queues[group->destination];
     if (queue_lock(backlog, w->id))
@@ -169,7 +169,7 @@ void deliver_group(struct worker *w, uint32_t step, const struct outbox_group *g
      * opened without the lock */
     if (load_acquire(&port->state) == PORT_OPEN) {
         /* these records come from the backlog themselves */
-        bool draining = w->source == group->destination + 1;
+        bool draining = w->batch.source == group->destination + 1;
         /* D2 */
         bool to_backlog = (!draining && queue_has_work(backlog)) ||
                           !deliver_ring_has_room(port, durable, outbox_group_bytes(w, group));
@@ -189,7 +189,7 @@ void deliver_group(struct worker *w, uint32_t step, const struct outbox_group *g
     if (result.dropped)
         deliver_count_dropped(w, port, STAT_backlog_dropped, result.dropped);
     /* D6: the unlock was the barrier */
-    if (tell == TELL_NOTHING || w->recovering ||
+    if (tell == TELL_NOTHING || w->flush.recovering ||
         (tell == TELL_IF_NO_BATCH && queue_has_batch(load_acquire(&backlog->sel))))
         return;
     source_signal(e, w, engine_source_of_port(e, index));

@@ -27,7 +27,7 @@ void detour_kind_set(struct actor *actor, enum actor_kind kind)
 static bool detour_come_back(struct worker *w, struct actor *actor, uint32_t aside)
 {
     struct engine *e = w->engine;
-    if (w->sent_aside)
+    if (w->outbox.sent_aside)
         return false;
     uint64_t own = load_acquire(&e->sources[aside].own);
     if (own_is_running(own) || !owner_take(&e->sources[aside], own_worker(own), w->id))
@@ -35,7 +35,7 @@ static bool detour_come_back(struct worker *w, struct actor *actor, uint32_t asi
     bool empty = !queue_has_work(&e->segment.queues[aside]);
     if (empty) {
         store_relaxed(&e->aside[aside - e->segment.aside_first], 0);
-        detour_kind_set(actor, w->actor_states[actor - w->actors] ? ACTOR_LIVE : ACTOR_NEW);
+        detour_kind_set(actor, w->turn.states[actor - w->turn.actors] ? ACTOR_LIVE : ACTOR_NEW);
     }
     owner_release(&e->sources[aside], own_worker(own));
     full_barrier();
@@ -47,7 +47,7 @@ static bool detour_come_back(struct worker *w, struct actor *actor, uint32_t asi
 enum detour_verdict detour_look(struct worker *w, struct actor *actor, actor_ref ref)
 {
     uint32_t aside = detour_queue_of(w->engine, ref);
-    if (w->queue == aside)
+    if (w->batch.queue == aside)
         return DETOUR_RUN;
     if (detour_come_back(w, actor, aside))
         return DETOUR_RUN;
@@ -65,6 +65,6 @@ void detour_send_on(struct worker *w, const struct envelope *envelope, actor_ref
 {
     uint64_t size = envelope_record_size(envelope);
     memcpy(outbox_append(w, detour_queue_of(w->engine, ref), size), envelope, size);
-    w->sent_aside = true;
+    w->outbox.sent_aside = true;
     stat_add(w, STAT_passed_aside, 1);
 }

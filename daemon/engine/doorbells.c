@@ -19,18 +19,18 @@ static uint64_t doorbells_event_data(unsigned kind, uint32_t index)
 
 int doorbells_open(struct engine *e)
 {
-    e->stall_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    e->watch_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    return e->stall_fd < 0 || e->watch_fd < 0 ? -errno : 0;
+    e->watch.rescue_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    e->watch.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    return e->watch.rescue_fd < 0 || e->watch.fd < 0 ? -errno : 0;
 }
 
 void doorbells_close(struct engine *e)
 {
-    if (e->stall_fd >= 0)
-        close(e->stall_fd);
-    if (e->watch_fd >= 0)
-        close(e->watch_fd);
-    e->stall_fd = e->watch_fd = -1;
+    if (e->watch.rescue_fd >= 0)
+        close(e->watch.rescue_fd);
+    if (e->watch.fd >= 0)
+        close(e->watch.fd);
+    e->watch.rescue_fd = e->watch.fd = -1;
 }
 
 static int doorbells_add(int epoll_fd, int fd, uint32_t events, uint64_t data)
@@ -41,39 +41,39 @@ static int doorbells_add(int epoll_fd, int fd, uint32_t events, uint64_t data)
 
 int doorbells_worker_init(struct worker *w)
 {
-    w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (w->epoll_fd < 0)
+    w->doorbells.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (w->doorbells.epoll_fd < 0)
         return -errno;
-    w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (w->wake_fd < 0)
+    w->doorbells.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (w->doorbells.wake_fd < 0)
         return -errno;
-    int r = doorbells_add(w->epoll_fd, w->wake_fd, EPOLLIN | EPOLLET,
+    int r = doorbells_add(w->doorbells.epoll_fd, w->doorbells.wake_fd, EPOLLIN | EPOLLET,
                           doorbells_event_data(EVENT_WAKE, 0));
     if (r == 0)
-        r = doorbells_add(w->epoll_fd, w->engine->stall_fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE,
-                          doorbells_event_data(EVENT_STALL, 0));
+        r = doorbells_add(w->doorbells.epoll_fd, w->engine->watch.rescue_fd,
+                          EPOLLIN | EPOLLET | EPOLLEXCLUSIVE, doorbells_event_data(EVENT_STALL, 0));
     return r;
 }
 
 void doorbells_worker_fini(struct worker *w)
 {
-    if (w->wake_fd >= 0)
-        close(w->wake_fd);
-    if (w->epoll_fd >= 0)
-        close(w->epoll_fd);
-    w->wake_fd = w->epoll_fd = -1;
+    if (w->doorbells.wake_fd >= 0)
+        close(w->doorbells.wake_fd);
+    if (w->doorbells.epoll_fd >= 0)
+        close(w->doorbells.epoll_fd);
+    w->doorbells.wake_fd = w->doorbells.epoll_fd = -1;
 }
 
 int doorbells_watch_by(struct worker *w, uint32_t port, int fd)
 {
-    int r = doorbells_add(w->epoll_fd, fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE,
+    int r = doorbells_add(w->doorbells.epoll_fd, fd, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE,
                           doorbells_event_data(EVENT_DOORBELL, port));
     return r == -EEXIST ? 0 : r;
 }
 
 void doorbells_unwatch_by(struct worker *w, int fd)
 {
-    (void)epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+    (void)epoll_ctl(w->doorbells.epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
 int doorbells_watch(struct engine *e, uint32_t port, int fd)
@@ -98,12 +98,12 @@ static unsigned doorbells_note(struct worker *w, const struct epoll_event *event
     uint32_t index = (uint32_t)event->data.u64;
     switch (event->data.u64 >> 32) {
     case EVENT_DOORBELL:
-        if (load_acquire(&e->ports[index].state) == PORT_OPEN)
+        if (load_acquire(&e->ports.table[index].state) == PORT_OPEN)
             source_signal(e, w, engine_source_of_port(e, index));
         return GOT_EVENT;
     case EVENT_STALL:
-        store_relaxed(&e->stall_armed, 0);
-        w->stalled = true; /* looked after when awake: a sleeper touches no client memory */
+        store_relaxed(&e->watch.rescue_armed, 0);
+        w->loop.stalled = true; /* looked after when awake: a sleeper touches no client memory */
         return GOT_EVENT;
     default:
         return GOT_EVENT | GOT_TOKEN;
@@ -123,8 +123,8 @@ unsigned doorbells_take(struct worker *w, uint64_t limit_ns)
                                   .tv_nsec = (long)(limit_ns % 1000000000) };
         /* The ordinary calls are the old ones: valgrind, for one, does not know the newer one. */
         n = limit_ns == WITHOUT_LIMIT || limit_ns == 0
-                ? epoll_wait(w->epoll_fd, events, AT_ONCE, limit_ns ? -1 : 0)
-                : epoll_pwait2(w->epoll_fd, events, AT_ONCE, &limit, NULL);
+                ? epoll_wait(w->doorbells.epoll_fd, events, AT_ONCE, limit_ns ? -1 : 0)
+                : epoll_pwait2(w->doorbells.epoll_fd, events, AT_ONCE, &limit, NULL);
         if (n < 0 && errno == EBADF)
             abort(); /* somebody has closed what is not his: a start makes it anew */
         for (int i = 0; i < n; i++)

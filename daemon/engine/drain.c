@@ -16,8 +16,9 @@ static bool drain_some(struct worker *w, struct port *port, struct segment_port 
                        uint32_t destination)
 {
     uint64_t taken = 0;
-    while (w->cursor < w->tail && w->out < OUTBOX_FLUSH_BYTES) {
-        const struct envelope *envelope = (const struct envelope *)(w->batch + w->cursor);
+    while (w->batch.cursor < w->batch.tail && w->outbox.length < OUTBOX_FLUSH_BYTES) {
+        const struct envelope *envelope =
+            (const struct envelope *)(w->batch.base + w->batch.cursor);
         uint64_t size = envelope_record_size(envelope);
         queue_lock(&w->engine->segment.queues[destination], w->id);
         bool room = load_relaxed(&port->state) != PORT_OPEN ||
@@ -26,7 +27,7 @@ static bool drain_some(struct worker *w, struct port *port, struct segment_port 
         if (!room)
             return taken > 0;
         memcpy(outbox_append(w, destination, size), envelope, size);
-        w->cursor += size;
+        w->batch.cursor += size;
         taken += size;
     }
     return true;
@@ -37,13 +38,14 @@ static bool drain_some(struct worker *w, struct port *port, struct segment_port 
 static void drain_drop_oldest(struct worker *w, struct port *port, struct segment_queue *backlog)
 {
     uint64_t limit = port->backlog_bytes, newer = queue_backlog_bytes(backlog), n = 0;
-    while (w->cursor < w->tail && w->tail - w->cursor + newer > limit) {
-        w->cursor += envelope_record_size((const struct envelope *)(w->batch + w->cursor));
+    while (w->batch.cursor < w->batch.tail && w->batch.tail - w->batch.cursor + newer > limit) {
+        w->batch.cursor +=
+            envelope_record_size((const struct envelope *)(w->batch.base + w->batch.cursor));
         n++;
     }
     if (n == 0)
         return;
-    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
+    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
     INJECT(MARKED);
     deliver_count_dropped(w, port, STAT_backlog_dropped_oldest, n);
 }
@@ -84,7 +86,7 @@ static bool drain_can_begin(struct worker *w, struct port *port, struct segment_
 void drain_backlog(struct worker *w, uint32_t index)
 {
     struct engine *e = w->engine;
-    struct port *port = &e->ports[index];
+    struct port *port = &e->ports.table[index];
     struct segment_port *durable = &e->segment.ports[index];
     uint32_t destination = segment_port_destination(&e->segment, index);
     struct segment_queue *backlog = &e->segment.queues[destination];
@@ -96,27 +98,27 @@ void drain_backlog(struct worker *w, uint32_t index)
         if (!queue_has_batch(load_relaxed(&backlog->sel)))
             queue_gulp(backlog, w->id);
         unsigned inactive = queue_active(load_relaxed(&backlog->sel)) ^ 1;
-        w->batch = segment_window(&e->segment, destination, inactive);
-        w->cursor = load_relaxed(&backlog->cursor);
-        w->tail = load_relaxed(&backlog->len[inactive]);
-        w->source = destination + 1;
-        commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
+        w->batch.base = segment_window(&e->segment, destination, inactive);
+        w->batch.cursor = load_relaxed(&backlog->cursor);
+        w->batch.tail = load_relaxed(&backlog->len[inactive]);
+        w->batch.source = destination + 1;
+        commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
         if (port->overflow == PORT_OVERFLOW_DROP_OLDEST)
             drain_drop_oldest(w, port, backlog);
-        while (room && w->cursor < w->tail && flushes++ < DRAIN_FLUSHES) {
+        while (room && w->batch.cursor < w->batch.tail && flushes++ < DRAIN_FLUSHES) {
             room = drain_some(w, port, durable, destination);
-            commit_flip(w, w->source, w->cursor, w->tail, w->out, 0, 0);
+            commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, w->outbox.length, 0, 0);
             flush_from(w, 1);
-            commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
+            commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
             outbox_reset(w);
         }
-        if (w->cursor == w->tail) {
+        if (w->batch.cursor == w->batch.tail) {
             queue_release_batch(backlog);
             full_barrier(); /* D6: before the next look at what has been appended */
         } else {
-            queue_park_batch(backlog, w->cursor, w->tail, 0);
+            queue_park_batch(backlog, w->batch.cursor, w->batch.tail, 0);
         }
-        w->source = 0;
+        w->batch.source = 0;
         commit_flip(w, 0, 0, 0, 0, 0, 0);
     }
     if (!queue_has_work(backlog)) {
@@ -124,7 +126,7 @@ void drain_backlog(struct worker *w, uint32_t index)
         return;
     }
     if (room) { /* others want their turn, too */
-        ready_set(w->ready, engine_source_of_port(e, index));
+        ready_set(w->called.ready, engine_source_of_port(e, index));
         store_relaxed(&port->executor_words->backlog, 1);
         return;
     }

@@ -20,14 +20,14 @@
 static void engine_actors_control_commit(struct engine *e)
 {
     struct worker *w = e->control;
-    if (w->newborn)
+    if (w->place.newborn)
         place_newborn_settle(w, 0);
-    commit_flip(w, 0, 0, 0, w->out, 0, 0);
+    commit_flip(w, 0, 0, 0, w->outbox.length, 0, 0);
     flush_from(w, 1);
     commit_flip(w, 0, 0, 0, 0, 0, 0);
     outbox_reset(w);
-    stat_add(w, STAT_messages_sent, w->n_logged);
-    w->n_logged = w->n_flushed = 0;
+    stat_add(w, STAT_messages_sent, w->outbox.n_logged);
+    w->outbox.n_logged = w->outbox.n_flushed = 0;
 }
 
 int engine_actor_spawn(struct engine *e, uint32_t type, const char *name, const void *args,
@@ -61,7 +61,7 @@ int engine_actor_send(struct engine *e, actor_ref to, uint16_t type, const void 
     uint32_t slot = actor_ref_slot(to);
     if (slot >= e->config.actors_max || to == 0)
         return -ESRCH;
-    uint64_t key = load_relaxed(&e->actors[slot].key);
+    uint64_t key = load_relaxed(&e->actors.table[slot].key);
     if (actor_key_generation(key) != actor_ref_generation(to) || !actor_key_lives(key))
         return -ESRCH;
     e->control->ctx.self = 0;
@@ -78,7 +78,7 @@ int engine_actor_lookup(struct engine *e, const char *name, actor_ref *ret_ref)
 
 static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view *ret)
 {
-    uint64_t key = load_acquire(&e->actors[slot].key);
+    uint64_t key = load_acquire(&e->actors.table[slot].key);
     enum actor_kind kind = actor_key_kind(key);
     if (kind == ACTOR_FREE)
         return false;
@@ -112,7 +112,7 @@ bool engine_actor_lives(const struct engine *e, actor_ref ref)
     uint32_t slot = actor_ref_slot(ref);
     if (slot >= e->config.actors_max)
         return false;
-    uint64_t key = load_relaxed(&e->actors[slot].key);
+    uint64_t key = load_relaxed(&e->actors.table[slot].key);
     return actor_key_generation(key) == actor_ref_generation(ref) &&
            actor_key_kind(key) != ACTOR_FREE;
 }

@@ -22,7 +22,7 @@ static int engine_context_send_at_limit(struct worker *w, actor_ref to, uint64_t
 {
     if (outbox_fits(w, size))
         return overflow_send(w, to, (uint16_t)meta, destination);
-    w->n_failed++;
+    w->place.n_failed++;
     return -ENOBUFS;
 }
 
@@ -42,7 +42,7 @@ static struct envelope *engine_context_send_to_nobody(struct worker *w, actor_re
                                                       uint64_t size, int *ret_error)
 {
     if (!outbox_fits(w, size)) {
-        w->n_failed++;
+        w->place.n_failed++;
         *ret_error = -ENOBUFS;
         return NULL;
     }
@@ -64,7 +64,7 @@ static struct envelope *engine_context_send_place(struct worker *w, actor_ref to
         *ret_error = -ESRCH;
         return NULL;
     }
-    uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
+    uint32_t destination = actor_key_destination(load_relaxed(&e->actors.table[slot].key));
     if (unlikely(destination == NO_DESTINATION))
         return engine_context_send_to_nobody(w, to, meta, size, ret_error);
     if (unlikely(!place_has_room(w, destination, size)) &&
@@ -80,7 +80,7 @@ static int engine_context_send_pieces(struct worker *w, actor_ref to, uint64_t m
 {
     if (unlikely(head_size > ODEON_PAYLOAD_MAX || tail_size > ODEON_PAYLOAD_MAX - head_size))
         return -EMSGSIZE;
-    bool spared = unlikely(w->newborn) && place_newborn_settle(w, to);
+    bool spared = unlikely(w->place.newborn) && place_newborn_settle(w, to);
     size_t prefix = correlation ? sizeof(correlation) : 0;
     size_t length = prefix + head_size + tail_size;
     int r = 0;
@@ -112,7 +112,7 @@ static __attribute__((noinline)) int engine_context_send_otherwise(struct engine
                                                                    const void *data, size_t size)
 {
     struct worker *w = worker_of_context(ctx);
-    if (w->newborn && size <= ODEON_PAYLOAD_MAX) {
+    if (w->place.newborn && size <= ODEON_PAYLOAD_MAX) {
         bool spared = place_newborn_settle(w, to);
         /* the short ways are open again */
         int r = engine_ctx_send(ctx, to, type, behaviour, data, size);
@@ -130,29 +130,29 @@ static inline struct envelope *engine_context_send_short(struct worker *w, actor
                                                          uint64_t meta, uint64_t size)
 {
     uint32_t slot = actor_ref_slot(to);
-    if (unlikely(slot >= w->actors_max))
+    if (unlikely(slot >= w->turn.actors_max))
         return NULL;
-    uint32_t destination = actor_key_destination(load_relaxed(&w->actors[slot].key));
+    uint32_t destination = actor_key_destination(load_relaxed(&w->turn.actors[slot].key));
     struct envelope *at;
-    if (likely(destination == w->queue && load_relaxed(w->active_len) == 0 &&
-               w->tail + size <= w->tail_limit)) {
-        at = (struct envelope *)(w->batch + w->tail);
-        w->tail += size;
-        w->n_tail_appends += ODEON_STATISTICS;
+    if (likely(destination == w->batch.queue && load_relaxed(w->batch.active_len) == 0 &&
+               w->batch.tail + size <= w->batch.tail_limit)) {
+        at = (struct envelope *)(w->batch.base + w->batch.tail);
+        w->batch.tail += size;
+        w->place.n_tail_appends += ODEON_STATISTICS;
     } else {
         /* closed, then 0 (U5); nobody, who has the number of a client's slot */
-        if (unlikely(w->out >= w->out_room || to == 0))
+        if (unlikely(w->outbox.length >= w->outbox.room || to == 0))
             return NULL;
-        if (destination != w->run_destination) {
+        if (destination != w->outbox.run_destination) {
             if (unlikely(destination == NO_DESTINATION ||
-                         (destination == w->queue && w->ring != 0) ||
+                         (destination == w->batch.queue && w->batch.ring != 0) ||
                          !outbox_look_for_room(w, destination)))
                 return NULL; /* ... or the tail is not closed yet, or the queue is full */
             outbox_run_begin(w, destination);
         }
-        at = (struct envelope *)(w->outbox + w->out);
-        w->out += size;
-        w->n_logged++;
+        at = (struct envelope *)(w->outbox.log + w->outbox.length);
+        w->outbox.length += size;
+        w->outbox.n_logged++;
     }
     return engine_context_send_begin(w, at, to, meta);
 }
@@ -222,12 +222,12 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
         return -EMSGSIZE;
     if (unlikely(slot >= e->config.actors_max || actor_ref_generation(to) == 0))
         return -ESRCH;
-    uint32_t destination = actor_key_destination(load_relaxed(&e->actors[slot].key));
+    uint32_t destination = actor_key_destination(load_relaxed(&e->actors.table[slot].key));
     /* a client, which receives in one order, or nobody */
     if (unlikely(destination >= e->segment.n_mailboxes))
         return engine_ctx_send(ctx, to, type, behaviour, data, size);
     destination = segment_urgent_queue(&e->segment, destination);
-    if (unlikely(w->newborn))
+    if (unlikely(w->place.newborn))
         place_newborn_settle(w, 0);
     uint64_t bytes = envelope_size(size);
     if (unlikely(!outbox_fits(w, bytes) || !outbox_urgent_fits(w, destination, bytes))) {
@@ -242,8 +242,8 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
         payload[(size - 1) / 8] = 0; /* padding carries nothing of what lay here before */
         memcpy(payload, data, size);
     }
-    w->sent_urgent += bytes;
-    store_relaxed(&w->out_wanted, 0); /* it is flushed behind this message */
+    w->outbox.sent_urgent += bytes;
+    store_relaxed(&w->outbox.wanted, 0); /* it is flushed behind this message */
     return 0;
 }
 
@@ -287,7 +287,8 @@ void engine_ctx_describe(struct engine_context *ctx, const char **ret_type, cons
 {
     struct engine *e = worker_of_context(ctx)->engine;
     const struct actor_type *type = load_relaxed(
-        &e->types[actor_key_type(load_relaxed(&e->actors[actor_ref_slot(ctx->self)].key))]);
+        &e->types
+             .known[actor_key_type(load_relaxed(&e->actors.table[actor_ref_slot(ctx->self)].key))]);
     *ret_type = type ? type->name : "";
     *ret_plugin = type ? type->plugin : "";
 }

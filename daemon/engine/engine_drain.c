@@ -33,7 +33,7 @@ static uint64_t engine_drain_queue_count_messages(struct engine *e, uint32_t id)
 static bool engine_drain_is_quiet(struct engine *e)
 {
     for (uint32_t i = 0; i < e->control->id; i++)
-        if (load_acquire(&e->workers[i]->busy))
+        if (load_acquire(&e->workers[i]->shown.busy))
             return false;
     for (uint32_t i = 0; i < e->segment.n_queues; i++)
         if (queue_has_work(&e->segment.queues[i]))
@@ -59,7 +59,7 @@ int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret
         while (!engine_drain_ports_are_drained(e) && clock_now_ns() < until - timeout_ns / 2)
             nanosleep(&pause, NULL);
     if (stop)
-        store_release(&e->ports_stopped, 1);
+        store_release(&e->ports.stopped, 1);
     do {
         /* twice in a row: between two looks a message may have moved */
         quiet = engine_drain_is_quiet(e) ? quiet + 1 : 0;

@@ -28,16 +28,16 @@ bool engine_collect(struct engine *e)
 bool engine_event_next(struct engine *e, struct engine_event *ret_event)
 {
     uint64_t count;
-    pthread_mutex_lock(&e->events_mutex);
-    bool found = e->n_events > 0;
+    pthread_mutex_lock(&e->events.mutex);
+    bool found = e->events.n > 0;
     if (found) {
-        *ret_event = e->events[0];
-        memmove(e->events, e->events + 1, --e->n_events * sizeof(*e->events));
+        *ret_event = e->events.list[0];
+        memmove(e->events.list, e->events.list + 1, --e->events.n * sizeof(*e->events.list));
     } else {
-        ssize_t r = read(e->event_fd, &count, sizeof(count));
+        ssize_t r = read(e->events.fd, &count, sizeof(count));
         (void)r;
     }
-    pthread_mutex_unlock(&e->events_mutex);
+    pthread_mutex_unlock(&e->events.mutex);
     if (found && ret_event->kind == ENGINE_EVENT_PORT_REMOVED) {
         /* Workers may still hold pointers into its memory until they have passed a quiescent
          * point. */

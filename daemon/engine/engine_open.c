@@ -94,10 +94,10 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     e->config = *config;
     e->config.workers_max = segment_workers_max(config);
     store_relaxed(&e->n_workers, config->n_workers);
-    e->event_fd = e->stall_fd = e->watch_fd = -1;
-    e->own_thread_main = own_thread_main;
-    pthread_mutex_init(&e->events_mutex, NULL);
-    state_stock_init(&e->states);
+    e->events.fd = e->watch.rescue_fd = e->watch.fd = -1;
+    e->own_threads.main = own_thread_main;
+    pthread_mutex_init(&e->events.mutex, NULL);
+    state_stock_init(&e->actors.stock);
     r = segment_open(&e->segment, config, segment_fd, reterr_text);
     if (r == 0)
         r = engine_open_stats_map(e, stats_fd);
@@ -109,21 +109,23 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     }
     if (r == 0)
         r = doorbells_open(e);
-    if (r == 0 && (e->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
+    if (r == 0 && (e->events.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
         r = -errno;
     e->n_sources = e->segment.n_mailboxes + ODEON_PORTS_MAX;
     if (r == 0) {
         e->sources = aligned_alloc(64, e->n_sources * sizeof(*e->sources));
-        e->ports = aligned_alloc(64, ODEON_PORTS_MAX * sizeof(*e->ports));
+        e->ports.table = aligned_alloc(64, ODEON_PORTS_MAX * sizeof(*e->ports.table));
         e->workers = calloc(e->segment.n_ids, sizeof(*e->workers));
-        e->detached = aligned_alloc(64, (e->segment.detached_max + 1) * sizeof(*e->detached));
-        if (!e->sources || !e->ports || !e->workers || !e->detached)
+        e->own_threads.slots =
+            aligned_alloc(64, (e->segment.detached_max + 1) * sizeof(*e->own_threads.slots));
+        if (!e->sources || !e->ports.table || !e->workers || !e->own_threads.slots)
             r = -ENOMEM;
     }
     if (r == 0) {
         memset((void *)e->sources, 0, e->n_sources * sizeof(*e->sources));
-        memset(e->ports, 0, ODEON_PORTS_MAX * sizeof(*e->ports));
-        memset((void *)e->detached, 0, (e->segment.detached_max + 1) * sizeof(*e->detached));
+        memset(e->ports.table, 0, ODEON_PORTS_MAX * sizeof(*e->ports.table));
+        memset((void *)e->own_threads.slots, 0,
+               (e->segment.detached_max + 1) * sizeof(*e->own_threads.slots));
         for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
             store_relaxed(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
     }
@@ -142,7 +144,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
         return r;
     }
     e->control = e->workers[e->segment.n_ids - 1];
-    stat_add(e->control, STAT_memory_binds_failed, e->binds_failed);
+    stat_add(e->control, STAT_memory_binds_failed, e->memory.binds_failed);
     placement_init(e);
     near_build(e);
     engine_set_stealing(e, config->stealing);
@@ -167,9 +169,9 @@ struct engine *engine_close(struct engine *e)
     actors_fini(e);
     for (uint32_t id = 0; e->workers && id < e->segment.n_ids; id++)
         worker_free(e->workers[id]);
-    state_stock_fini(&e->states);
+    state_stock_fini(&e->actors.stock);
     for (uint32_t id = 0; id < ODEON_ACTOR_TYPES_MAX; id++) {
-        struct actor_type *type = load_relaxed(&e->types[id]);
+        struct actor_type *type = load_relaxed(&e->types.known[id]);
         if (type) {
             free(type->listed);
             free(type);
@@ -181,14 +183,14 @@ struct engine *engine_close(struct engine *e)
     steal_close(e);
     memory_fini(e);
     free(e->workers);
-    free((void *)e->detached);
-    free(e->ports);
+    free((void *)e->own_threads.slots);
+    free(e->ports.table);
     free((void *)e->sources);
-    free(e->faults);
-    free(e->events);
+    free(e->faults.list);
+    free(e->events.list);
     doorbells_close(e);
-    if (e->event_fd >= 0)
-        close(e->event_fd);
+    if (e->events.fd >= 0)
+        close(e->events.fd);
     if (e->stats)
         munmap(e->stats, STATS_SEGMENT_SIZE);
     segment_close(&e->segment);

@@ -50,7 +50,7 @@ static void engine_start_counts_settle(struct engine *e)
         ended += (int64_t)load_relaxed(&e->workers[id]->stats->value[STAT_actors_ended]);
     }
     for (uint32_t type = 0; type < ODEON_ACTOR_TYPES_MAX; type++)
-        live += load_relaxed(&e->control->type_live[type]);
+        live += load_relaxed(&e->control->actors.type_live[type]);
     int64_t missing = live - (created - ended);
     stat_add(e->control, missing > 0 ? STAT_actors_created : STAT_actors_ended,
              (uint64_t)(missing > 0 ? missing : -missing));
@@ -70,16 +70,16 @@ int engine_recover(struct engine *e, struct engine_recovery *ret_report)
 
 int engine_fault_get(const struct engine *e, unsigned index, struct engine_fault *ret_fault)
 {
-    if (index >= e->n_faults)
+    if (index >= e->faults.n)
         return -ENOENT;
-    *ret_fault = e->faults[index];
+    *ret_fault = e->faults.list[index];
     return 0;
 }
 
 int engine_start(struct engine *e)
 {
     hold_install();
-    if (sched_getaffinity(0, sizeof(e->allowed), &e->allowed) < 0)
+    if (sched_getaffinity(0, sizeof(e->own_threads.allowed), &e->own_threads.allowed) < 0)
         return -errno;
     e->started = true;
     store_relaxed(&e->stats->executor_started_ns, clock_now_ns());

@@ -77,7 +77,7 @@ int engine_worker_get_progress(struct engine *e, uint32_t worker,
     uint64_t state = load_relaxed(&w->stats->value[STAT_state]);
     *ret = (struct engine_worker_progress){
         /* both only grow; each is the worker's */
-        .moves = segment_count(w->durable) + load_relaxed(&w->passes),
+        .moves = segment_count(w->durable) + load_relaxed(&w->shown.passes),
         .rests = state == WORKER_PARKED || state == WORKER_STOPPED,
         .in_handler = load_relaxed(&w->durable->turn) != 0,
     };

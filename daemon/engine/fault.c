@@ -38,13 +38,14 @@ static uint64_t fault_instruction_of(const void *context)
 static void fault_record(struct worker *w, enum segment_fault_kind kind, int signal,
                          const siginfo_t *info, const void *context)
 {
-    if (!w || w->queue == NO_QUEUE || !load_relaxed(&w->durable->turn))
+    if (!w || w->batch.queue == NO_QUEUE || !load_relaxed(&w->durable->turn))
         return;
     struct segment_fault *fault = &w->durable->fault;
-    const struct envelope *running = (const struct envelope *)(w->batch + commit_cursor(w->slot));
+    const struct envelope *running =
+        (const struct envelope *)(w->batch.base + commit_cursor(w->slot));
     /* between two messages there may be anything behind the cursor */
     uint32_t slot = actor_ref_slot(running->to);
-    uint64_t key = slot < w->actors_max ? load_relaxed(&w->actors[slot].key) : 0;
+    uint64_t key = slot < w->turn.actors_max ? load_relaxed(&w->turn.actors[slot].key) : 0;
     fault->kind = (uint32_t)kind;
     fault->signal = (uint32_t)signal;
     fault->attempts = running->attempts + 1u;
@@ -98,7 +99,7 @@ ON_ANY_STACK static void fault_on_fault(int signal, siginfo_t *info, void *conte
     if (getpid() != executor_pid || reporting) /* F3 */
         fault_die_by(signal);
     bool sent = info->si_code <= 0, ours = sent && info->si_pid == executor_pid;
-    uint64_t condemned = w && ours && signal == SIGABRT ? load_acquire(&w->condemned) : 0;
+    uint64_t condemned = w && ours && signal == SIGABRT ? load_acquire(&w->hold.condemned) : 0;
     if (condemned && condemned != commit_count(w) + 1)
         return; /* it has returned */
     reporting = 1;

@@ -45,7 +45,7 @@ static uint64_t flush_group_copy(struct worker *w, const struct outbox_group *gr
             memcpy(base + length, envelopes, bytes);
             length += bytes;
         }
-    } while (run != group->last && (run = w->runs[run].next));
+    } while (run != group->last && (run = w->flush.runs[run].next));
     return length;
 }
 
@@ -81,8 +81,8 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     queue_unlock(queue); /* Q3 */
     INJECT(STEP);
     stat_add(w, STAT_flushes, 1);
-    w->has_room[destination] = 0;
-    if (w->recovering)
+    w->outbox.has_room[destination] = 0;
+    if (w->flush.recovering)
         return;
     if (unlikely(mailbox != destination))
         urgent_interrupt(e, w, mailbox);
@@ -102,7 +102,7 @@ static void flush_letter_begin(const struct engine *e, struct segment_dead_lette
                                uint64_t id, uint64_t now_ns, const struct envelope *envelope)
 {
     uint32_t slot = actor_ref_slot(envelope->to);
-    uint64_t key = slot < e->config.actors_max ? load_relaxed(&e->actors[slot].key) : 0;
+    uint64_t key = slot < e->config.actors_max ? load_relaxed(&e->actors.table[slot].key) : 0;
     bool is_there =
         actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_lives(key);
     *header = (struct segment_dead_letter){ .id = id,
@@ -139,7 +139,7 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
             }
             at += size;
         }
-    } while (run != group->last && (run = w->runs[run].next));
+    } while (run != group->last && (run = w->flush.runs[run].next));
     store_relaxed(&queue->cursor, last); /* DL2 (letters.h) */
     journal_arm(w, step, e->segment.dead_letters, length);
     if (length != before)
@@ -152,13 +152,13 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
 
 void flush_from(struct worker *w, uint32_t first)
 {
-    stat_add(w, STAT_flushed_messages, w->n_logged - w->n_flushed);
-    w->n_flushed = w->n_logged;
-    w->out_most = w->out > w->out_most ? w->out : w->out_most;
-    outbox_group(w, w->out);
+    stat_add(w, STAT_flushed_messages, w->outbox.n_logged - w->outbox.n_flushed);
+    w->outbox.n_flushed = w->outbox.n_logged;
+    w->flush.longest = w->outbox.length > w->flush.longest ? w->outbox.length : w->flush.longest;
+    outbox_group(w, w->outbox.length);
     const struct segment *segment = &w->engine->segment;
-    for (uint32_t step = first; step <= w->n_groups; step++) {
-        const struct outbox_group *group = &w->groups[step - 1];
+    for (uint32_t step = first; step <= w->flush.n_groups; step++) {
+        const struct outbox_group *group = &w->flush.groups[step - 1];
         if (likely(group->destination < segment->n_queues))
             flush_to_queue(w, step, group);
         else if (group->destination < segment->dead_letters)

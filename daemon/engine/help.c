@@ -12,52 +12,52 @@ enum { RESCUE_LOOK_NS = 10 * 1000 * 1000 };
 
 void help_rescue_arm(struct engine *e)
 {
-    if (load_relaxed(&e->stall_armed) ||
-        atomic_exchange_explicit(&e->stall_armed, 1, memory_order_relaxed))
+    if (load_relaxed(&e->watch.rescue_armed) ||
+        atomic_exchange_explicit(&e->watch.rescue_armed, 1, memory_order_relaxed))
         return;
     struct itimerspec when = { .it_value.tv_nsec = RESCUE_LOOK_NS };
-    (void)timerfd_settime(e->stall_fd, 0, &when, NULL);
+    (void)timerfd_settime(e->watch.rescue_fd, 0, &when, NULL);
 }
 
 void help_watch_arm(struct engine *e)
 {
-    if (atomic_exchange_explicit(&e->watch_armed, 1, memory_order_seq_cst)) /* WA1 */
+    if (atomic_exchange_explicit(&e->watch.armed, 1, memory_order_seq_cst)) /* WA1 */
         return;
-    uint64_t period_ns = load_relaxed(&e->watch_period_ns);
+    uint64_t period_ns = load_relaxed(&e->watch.period_ns);
     struct itimerspec when = { .it_value = { .tv_sec = (time_t)(period_ns / 1000000000),
                                              .tv_nsec = (long)(period_ns % 1000000000) } };
-    (void)timerfd_settime(e->watch_fd, 0, &when, NULL);
+    (void)timerfd_settime(e->watch.fd, 0, &when, NULL);
 }
 
 static bool help_has_hot_ports(const struct worker *w)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX / 64; i++)
-        if (w->hot[i])
+        if (w->ports.hot[i])
             return true;
     return false;
 }
 
 void help_search_end(struct worker *w)
 {
-    w->searcher = false;
+    w->search.searcher = false;
     atomic_fetch_sub_explicit(near_searching(w->engine, w), 1, memory_order_seq_cst);
 }
 
 void help_begin_run(struct worker *w, uint32_t source)
 {
     struct engine *e = w->engine;
-    bool searched = w->searcher;
+    bool searched = w->search.searcher;
     /* [BUSY_ORDER]: behind the compare-and-swap that took the source */
     full_barrier_after_exchange();
     if (searched) { /* [SEARCH_ORDER] before the look */
         help_search_end(w);
         full_barrier_after_exchange();
-        stat_add(w, STAT_wakeups_useful, w->told);
-        w->told = false;
+        stat_add(w, STAT_wakeups_useful, w->search.told);
+        w->search.told = false;
     }
-    if (unlikely(!load_relaxed(&e->watch_armed)))
+    if (unlikely(!load_relaxed(&e->watch.armed)))
         help_watch_arm(e); /* WA1: behind busy and its barrier */
-    if (likely(!sleeper_any(e)) || load_relaxed(&e->stealing) == STEAL_NONE)
+    if (likely(!sleeper_any(e)) || load_relaxed(&e->steal.policy) == STEAL_NONE)
         return;
     if (help_has_hot_ports(w))
         help_rescue_arm(e); /* K4 */
@@ -78,13 +78,13 @@ void help_mid_look(struct worker *w, uint32_t except)
 
 void help_end_run(struct worker *w)
 {
-    store_release(&w->busy, 0);
+    store_release(&w->shown.busy, 0);
 }
 
 bool help_anybody_busy(const struct worker *w)
 {
     for (uint32_t i = 0; i < engine_workers(w->engine); i++)
-        if (i != w->id && load_relaxed(&w->engine->workers[i]->busy))
+        if (i != w->id && load_relaxed(&w->engine->workers[i]->shown.busy))
             return true;
     return false;
 }

@@ -70,18 +70,18 @@ static void hold_on_hold(int signal, siginfo_t *info, void *context)
     int saved = errno;
     struct worker *w = fault_this_worker();
     (void)signal, (void)info;
-    if (w && load_acquire(&w->hold) == HOLD_ASKED) {
+    if (w && load_acquire(&w->hold.state) == HOLD_ASKED) {
         struct walk walk = { .engine = w->engine, .from = hold_interrupted_at(context) };
         (void)_Unwind_Backtrace(hold_walk_frame, &walk);
         uint32_t asked = HOLD_ASKED,
                  answer = walk.decided && walk.inside_handler ? HOLD_HELD : HOLD_REFUSED;
         /* release: what the worker did is the holder's to see; acquire: so is what the holder did,
          * behind the wait */
-        if (atomic_compare_exchange_strong_explicit(&w->hold, &asked, answer, memory_order_acq_rel,
-                                                    memory_order_relaxed)) {
-            hold_futex_wake(&w->hold);
-            while (load_acquire(&w->hold) == HOLD_HELD)
-                hold_futex_wait(&w->hold, HOLD_HELD, NULL);
+        if (atomic_compare_exchange_strong_explicit(&w->hold.state, &asked, answer,
+                                                    memory_order_acq_rel, memory_order_relaxed)) {
+            hold_futex_wake(&w->hold.state);
+            while (load_acquire(&w->hold.state) == HOLD_HELD)
+                hold_futex_wait(&w->hold.state, HOLD_HELD, NULL);
         }
     }
     errno = saved;
@@ -100,27 +100,27 @@ int hold_begin(struct engine *e, struct worker *w, uint64_t timeout_ns)
     uint64_t until = clock_now_ns() + timeout_ns, now;
     if (!e->config.is_handler)
         return -ENOTSUP;
-    store_release(&w->hold, HOLD_ASKED);
+    store_release(&w->hold.state, HOLD_ASKED);
     if (pthread_kill(w->thread, HOLD_SIGNAL) != 0) {
-        store_relaxed(&w->hold, HOLD_NONE);
+        store_relaxed(&w->hold.state, HOLD_NONE);
         return -EAGAIN;
     }
-    while (load_acquire(&w->hold) == HOLD_ASKED && (now = clock_now_ns()) < until)
-        hold_futex_wait(&w->hold, HOLD_ASKED,
+    while (load_acquire(&w->hold.state) == HOLD_ASKED && (now = clock_now_ns()) < until)
+        hold_futex_wait(&w->hold.state, HOLD_ASKED,
                         &(struct timespec){ .tv_sec = (time_t)((until - now) / 1000000000),
                                             .tv_nsec = (long)((until - now) % 1000000000) });
     uint32_t state = HOLD_ASKED;
-    if (atomic_compare_exchange_strong_explicit(&w->hold, &state, HOLD_NONE, memory_order_acq_rel,
-                                                memory_order_acquire))
+    if (atomic_compare_exchange_strong_explicit(&w->hold.state, &state, HOLD_NONE,
+                                                memory_order_acq_rel, memory_order_acquire))
         return -ETIMEDOUT; /* H3 */
     if (state == HOLD_HELD)
         return 0;
-    store_relaxed(&w->hold, HOLD_NONE);
+    store_relaxed(&w->hold.state, HOLD_NONE);
     return -EAGAIN;
 }
 
 void hold_end(struct worker *w)
 {
-    store_release(&w->hold, HOLD_NONE);
-    hold_futex_wake(&w->hold);
+    store_release(&w->hold.state, HOLD_NONE);
+    hold_futex_wake(&w->hold.state);
 }

@@ -119,7 +119,7 @@ static bool letters_replay(struct engine *e, const struct sweep *sweep, const st
     struct worker *w = e->control;
     actor_ref to = sweep->to ? sweep->to : letter->envelope->to;
     uint32_t slot = actor_ref_slot(to);
-    uint64_t key = slot < e->config.actors_max ? load_relaxed(&e->actors[slot].key) : 0,
+    uint64_t key = slot < e->config.actors_max ? load_relaxed(&e->actors.table[slot].key) : 0,
              size = envelope_record_size(letter->envelope);
     if (actor_key_generation(key) != actor_ref_generation(to) || !actor_key_lives(key)) {
         sweep->done->gone++;
@@ -196,7 +196,7 @@ static void letters_sweep_run(struct engine *e, const struct sweep *sweep)
     INJECT(OUTBOX);
     if (SEEDED(letters_first))
         letters_sel_store(queue, active ^ 1);
-    commit_flip(w, 0, 0, 0, w->out, (active ^ 1) + 1, COMMIT_LETTERS); /* DL1 */
+    commit_flip(w, 0, 0, 0, w->outbox.length, (active ^ 1) + 1, COMMIT_LETTERS); /* DL1 */
     INJECT(OUTBOX);
     letters_sel_store(queue, active ^ 1);
     queue_unlock(queue);
@@ -206,8 +206,8 @@ static void letters_sweep_run(struct engine *e, const struct sweep *sweep)
     letters_give_back(e, active);
     stat_add(w, sweep->replay ? STAT_dead_letters_replayed : STAT_dead_letters_purged,
              sweep->done->done);
-    stat_add(w, STAT_messages_sent, w->n_logged);
-    w->n_logged = w->n_flushed = 0;
+    stat_add(w, STAT_messages_sent, w->outbox.n_logged);
+    w->outbox.n_logged = w->outbox.n_flushed = 0;
 }
 
 void engine_dead_letters_purge(struct engine *e, const uint64_t *ids, size_t n,

@@ -19,25 +19,27 @@ static void mailbox_attach(struct worker *w, uint32_t mailbox, uint32_t id,
     bool urgent = id != mailbox;
     uint32_t sel = load_relaxed(&queue->sel);
     unsigned active = queue_active(sel);
-    w->batch = segment_window(&e->segment, id, active ^ 1);
-    w->active_len = &queue->len[active];
-    w->cursor = load_relaxed(&queue->cursor);
-    w->tail = load_acquire(&queue->len[active ^ 1]); /* Q2 */
-    w->wrap = load_relaxed(&queue->wrap);
-    w->ring = load_relaxed(&queue->ring);
+    w->batch.base = segment_window(&e->segment, id, active ^ 1);
+    w->batch.active_len = &queue->len[active];
+    w->batch.cursor = load_relaxed(&queue->cursor);
+    w->batch.tail = load_acquire(&queue->len[active ^ 1]); /* Q2 */
+    w->batch.wrap = load_relaxed(&queue->wrap);
+    w->batch.ring = load_relaxed(&queue->ring);
     if (unlikely(urgent)) {
-        w->ring = 0;           /* closed: G5 of urgent.h */
-    } else if (w->ring == 0) { /* gulped just now, or by an executor that is no more */
-        w->ring = place_ring_bytes(w, w->wrap > w->tail ? w->wrap : w->tail);
-        store_relaxed(&queue->ring, w->ring);
+        w->batch.ring = 0;           /* closed: G5 of urgent.h */
+    } else if (w->batch.ring == 0) { /* gulped just now, or by an executor that is no more */
+        w->batch.ring =
+            place_ring_bytes(w, w->batch.wrap > w->batch.tail ? w->batch.wrap : w->batch.tail);
+        store_relaxed(&queue->ring, w->batch.ring);
     }
-    w->tail_limit = w->wrap ? w->cursor : w->ring;
-    w->gives_way = &e->urgent[e->segment.n_mailboxes]; /* nobody's: at least one message is run */
-    w->gives_way_to = urgent ? w->gives_way : &e->urgent[mailbox];
-    w->queue = mailbox;
-    w->key_live = actor_key(0, mailbox, 0, ACTOR_LIVE);
-    w->source = id + 1;
-    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
+    w->batch.tail_limit = w->batch.wrap ? w->batch.cursor : w->batch.ring;
+    w->turn.gives_way =
+        &e->urgent[e->segment.n_mailboxes]; /* nobody's: at least one message is run */
+    w->turn.gives_way_to = urgent ? w->turn.gives_way : &e->urgent[mailbox];
+    w->batch.queue = mailbox;
+    w->turn.key_live = actor_key(0, mailbox, 0, ACTOR_LIVE);
+    w->batch.source = id + 1;
+    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
 }
 
 static uint64_t mailbox_count_records(const uint8_t *batch, uint64_t cursor, uint64_t tail,
@@ -65,10 +67,10 @@ static void mailbox_detach(struct worker *w, struct segment_queue *queue, uint32
     if (done)
         queue_release_batch(queue);
     else
-        queue_park_batch(queue, w->cursor, w->tail, w->wrap);
-    w->source = 0;
-    w->queue = NO_QUEUE;
-    w->wrap = 0;
+        queue_park_batch(queue, w->batch.cursor, w->batch.tail, w->batch.wrap);
+    w->batch.source = 0;
+    w->batch.queue = NO_QUEUE;
+    w->batch.wrap = 0;
     commit_flip(w, 0, 0, 0, 0, 0, 0);
     if (!done)
         INJECT(PARKED);
@@ -100,33 +102,34 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
     run->left = false;
     if (gulped && load_acquire(&queue->len[queue_active(sel)]) == 0) {
         if (SEEDED(bit_late))
-            (void)ready_clear(w->ready, id);
+            (void)ready_clear(w->called.ready, id);
         return;
     }
     if (gulped) {
         queue_gulp(queue, w->id);
         store_relaxed(&queue->ring, 0);
         if (SEEDED(bit_late))
-            (void)ready_clear(w->ready, id);
+            (void)ready_clear(w->called.ready, id);
     }
     mailbox_attach(w, id, id, queue);
     overflow_attached(w, id, gulped);
     if (stolen)
-        stat_add(w, STAT_messages_stolen,
-                 mailbox_count_records(w->batch, w->cursor, w->tail, w->wrap));
+        stat_add(
+            w, STAT_messages_stolen,
+            mailbox_count_records(w->batch.base, w->batch.cursor, w->batch.tail, w->batch.wrap));
     uint64_t appended = load_relaxed(&w->stats->value[STAT_tail_appends]);
     uint64_t n = turn_run_batch(w, limit);
     run->n += n;
     appended = load_relaxed(&w->stats->value[STAT_tail_appends]) - appended;
     /* it has been set aside with one message (set_aside.h): this is the queue of that */
-    if (unlikely(w->queue != id)) {
-        run->id = id = w->queue;
+    if (unlikely(w->batch.queue != id)) {
+        run->id = id = w->batch.queue;
         queue = &e->segment.queues[id];
     }
     stat_add(w, STAT_gulps, gulped);
     /* over the life of the batch: all that it held less what was appended */
     stat_add(w, STAT_gulped_messages, n - appended);
-    bool done = w->cursor == w->tail && w->wrap == 0;
+    bool done = w->batch.cursor == w->batch.tail && w->batch.wrap == 0;
     if (!done)
         stat_add(w, STAT_batches_parked, 1);
     mailbox_detach(w, queue, id, done);
@@ -154,7 +157,7 @@ static void mailbox_run_urgent(struct worker *w, struct mailbox_visit *run, uint
     uint64_t n = turn_run_batch(w, limit);
     run->n += n;
     stat_add(w, STAT_urgent_messages, n);
-    bool done = w->cursor == w->tail;
+    bool done = w->batch.cursor == w->batch.tail;
     mailbox_detach(w, queue, mailbox, done);
     reclaim_after_run(w, id, queue, done);
     if (SEEDED(urgent_forgot) ? !done : queue_has_work(queue))
@@ -177,5 +180,5 @@ void mailbox_run(struct worker *w, uint32_t id, bool stolen)
     if (!SEEDED(own_early))
         mailbox_release(w, run.id, run.left);
     else if (run.left)
-        ready_set(w->ready, run.id);
+        ready_set(w->called.ready, run.id);
 }

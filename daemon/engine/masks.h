@@ -24,5 +24,6 @@ static inline bool mask_source_is_idle_at(const struct engine *e, uint32_t sourc
 /* A word of what thieves may take of this worker. */
 static inline uint64_t mask_stealable(const struct engine *e, uint32_t victim, uint32_t word)
 {
-    return load_relaxed(&e->workers[victim]->ready[word]) & ~load_relaxed(&e->fixed[word]);
+    return load_relaxed(&e->workers[victim]->called.ready[word]) &
+           ~load_relaxed(&e->steal.fixed[word]);
 }

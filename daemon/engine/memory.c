@@ -9,11 +9,11 @@
 int memory_init(struct engine *e)
 {
     size_t n = e->segment.workers_max;
-    e->cpus = calloc(n, sizeof(*e->cpus));
-    e->nodes = calloc(n, sizeof(*e->nodes));
-    e->distances = calloc(n * n, sizeof(*e->distances));
+    e->memory.cpus = calloc(n, sizeof(*e->memory.cpus));
+    e->memory.nodes = calloc(n, sizeof(*e->memory.nodes));
+    e->memory.distances = calloc(n * n, sizeof(*e->memory.distances));
     e->aside = calloc(n, sizeof(*e->aside));
-    if (!e->cpus || !e->nodes || !e->distances || !e->aside)
+    if (!e->memory.cpus || !e->memory.nodes || !e->memory.distances || !e->aside)
         return -ENOMEM;
     struct engine_config given = e->config;
     memory_copy_places(e, &given);
@@ -22,24 +22,24 @@ int memory_init(struct engine *e)
 
 void memory_fini(struct engine *e)
 {
-    free(e->cpus);
-    free(e->nodes);
-    free(e->distances);
+    free(e->memory.cpus);
+    free(e->memory.nodes);
+    free(e->memory.distances);
     free((void *)e->aside);
 }
 
 void memory_copy_places(struct engine *e, const struct engine_config *config)
 {
     size_t n = e->segment.workers_max;
-    if (config->cpus && config->cpus != e->cpus)
-        memcpy(e->cpus, config->cpus, n * sizeof(*e->cpus));
-    if (config->nodes && config->nodes != e->nodes)
-        memcpy(e->nodes, config->nodes, n * sizeof(*e->nodes));
-    if (config->distances && config->distances != e->distances)
-        memcpy(e->distances, config->distances, n * n * sizeof(*e->distances));
-    e->config.cpus = config->cpus ? e->cpus : NULL;
-    e->config.nodes = config->nodes ? e->nodes : NULL;
-    e->config.distances = config->distances ? e->distances : NULL;
+    if (config->cpus && config->cpus != e->memory.cpus)
+        memcpy(e->memory.cpus, config->cpus, n * sizeof(*e->memory.cpus));
+    if (config->nodes && config->nodes != e->memory.nodes)
+        memcpy(e->memory.nodes, config->nodes, n * sizeof(*e->memory.nodes));
+    if (config->distances && config->distances != e->memory.distances)
+        memcpy(e->memory.distances, config->distances, n * n * sizeof(*e->memory.distances));
+    e->config.cpus = config->cpus ? e->memory.cpus : NULL;
+    e->config.nodes = config->nodes ? e->memory.nodes : NULL;
+    e->config.distances = config->distances ? e->memory.distances : NULL;
 }
 
 static void memory_bind(struct engine *e, uint32_t id, void *address, uint64_t bytes)
@@ -47,9 +47,9 @@ static void memory_bind(struct engine *e, uint32_t id, void *address, uint64_t b
     if (!e->config.bind_memory || id >= e->segment.workers_max)
         return;
     /* unknown: the segment may still know what an earlier run has asked for */
-    int node = e->config.nodes ? e->nodes[id] : -1;
+    int node = e->config.nodes ? e->memory.nodes[id] : -1;
     if (e->config.bind_memory(e->config.userdata, address, bytes, node) < 0)
-        e->binds_failed++;
+        e->memory.binds_failed++;
 }
 
 void memory_bind_segment(struct engine *e)

@@ -7,18 +7,18 @@
 
 int near_open(struct engine *e)
 {
-    size_t bytes = ODEON_WORKERS_MAX * sizeof(*e->searching);
-    e->searching = aligned_alloc(64, bytes);
-    if (!e->searching)
+    size_t bytes = ODEON_WORKERS_MAX * sizeof(*e->steal.searching);
+    e->steal.searching = aligned_alloc(64, bytes);
+    if (!e->steal.searching)
         return -ENOMEM;
-    memset(e->searching, 0, bytes);
+    memset(e->steal.searching, 0, bytes);
     return 0;
 }
 
 void near_close(struct engine *e)
 {
-    free(e->searching);
-    e->searching = NULL;
+    free(e->steal.searching);
+    e->steal.searching = NULL;
 }
 
 static int near_node_of(const struct engine *e, uint32_t worker)

@@ -37,6 +37,6 @@ static inline uint32_t near_id(const struct worker *w, uint32_t i)
 /* Searchers of the worker's node. */
 static inline _Atomic uint32_t *near_searching(const struct engine *engine, const struct worker *w)
 {
-    return &engine->searching[load_relaxed(&w->near->node)].n;
+    return &engine->steal.searching[load_relaxed(&w->near->node)].n;
 }
 enum engine_distance near_distance(const struct engine *engine, uint32_t from, uint32_t to);

@@ -35,9 +35,9 @@ void outbox_reset(struct worker *w);
  * now, for what is read behind this. */
 static inline void outbox_want(struct worker *w)
 {
-    if (likely(load_relaxed(&w->out_wanted) == OUTBOX_FLUSH_BYTES))
+    if (likely(load_relaxed(&w->outbox.wanted) == OUTBOX_FLUSH_BYTES))
         return;
-    store_relaxed(&w->out_wanted, OUTBOX_FLUSH_BYTES);
+    store_relaxed(&w->outbox.wanted, OUTBOX_FLUSH_BYTES);
     full_barrier(); /* G3 of urgent.h */
 }
 
@@ -57,37 +57,37 @@ static inline void journal_arm(struct worker *w, uint32_t step, uint32_t destina
 /* The run so far gets its length, for a walk to step over it; a new one begins. */
 static inline void outbox_run_begin(struct worker *w, uint32_t destination)
 {
-    struct outbox_run *run = (struct outbox_run *)(w->outbox + w->out);
-    *w->run_bytes = (uint32_t)((w->out - w->run_at) >> 3);
+    struct outbox_run *run = (struct outbox_run *)(w->outbox.log + w->outbox.length);
+    *w->outbox.run_bytes = (uint32_t)((w->outbox.length - w->outbox.run_at) >> 3);
     *run = (struct outbox_run){ .destination = destination };
-    w->run_bytes = &run->bytes;
-    w->out += sizeof(*run);
-    w->run_at = w->out;
-    w->run_destination = destination;
+    w->outbox.run_bytes = &run->bytes;
+    w->outbox.length += sizeof(*run);
+    w->outbox.run_at = w->outbox.length;
+    w->outbox.run_destination = destination;
 }
 
 /* Room for an envelope of `size` bytes; the caller has checked that it fits (outbox_fits), and
  * fills it. A record for the destination of the last one just goes behind it. */
 static inline struct envelope *outbox_append(struct worker *w, uint32_t destination, uint64_t size)
 {
-    if (unlikely(w->run_destination != destination))
+    if (unlikely(w->outbox.run_destination != destination))
         outbox_run_begin(w, destination);
-    struct envelope *at = (struct envelope *)(w->outbox + w->out);
-    w->out += size;
-    w->n_logged++;
+    struct envelope *at = (struct envelope *)(w->outbox.log + w->outbox.length);
+    w->outbox.length += size;
+    w->outbox.n_logged++;
     return at;
 }
 
 static inline bool outbox_fits(const struct worker *w, uint64_t size)
 {
-    return w->out + sizeof(struct outbox_run) + size <= w->out_limit;
+    return w->outbox.length + sizeof(struct outbox_run) + size <= w->outbox.limit;
 }
 
 static inline const struct envelope *outbox_run_envelopes(const struct worker *w, uint32_t run,
                                                           uint64_t *ret_bytes)
 {
-    *ret_bytes = (uint64_t)w->runs[run].bytes << 3;
-    return (const struct envelope *)(w->outbox + ((uint64_t)w->runs[run].at << 3));
+    *ret_bytes = (uint64_t)w->flush.runs[run].bytes << 3;
+    return (const struct envelope *)(w->outbox.log + ((uint64_t)w->flush.runs[run].at << 3));
 }
 
 /* Bytes of a group's envelopes. */
@@ -98,13 +98,13 @@ uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *g
 static inline bool outbox_look_for_room(struct worker *w, uint32_t destination)
 {
     const struct segment *segment = &w->engine->segment;
-    if (likely(w->has_room[destination]))
+    if (likely(w->outbox.has_room[destination]))
         return true;
     if (unlikely(destination < segment->n_queues &&
                  queue_backlog_bytes(&segment->queues[destination]) > segment->header->limit_bytes))
         return false;
     /* a port's bound is applied when it is delivered to */
-    w->has_room[destination] = destination < segment->n_queues;
+    w->outbox.has_room[destination] = destination < segment->n_queues;
     return true;
 }
 
@@ -115,5 +115,6 @@ static inline bool outbox_urgent_fits(const struct worker *w, uint32_t destinati
     uint64_t limit = segment->header->limit_bytes < ODEON_URGENT_BYTES
                          ? segment->header->limit_bytes
                          : ODEON_URGENT_BYTES;
-    return queue_backlog_bytes(&segment->queues[destination]) + w->sent_urgent + size <= limit;
+    return queue_backlog_bytes(&segment->queues[destination]) + w->outbox.sent_urgent + size <=
+           limit;
 }

@@ -22,23 +22,23 @@ const char *engine_overflow_name(enum engine_overflow policy)
 
 int overflow_open(struct engine *e)
 {
-    e->stalls = calloc(e->segment.n_queues, sizeof(*e->stalls));
+    e->overflow.stalls = calloc(e->segment.n_queues, sizeof(*e->overflow.stalls));
     e->urgent = calloc(e->segment.n_mailboxes + 1ul, sizeof(*e->urgent));
-    return e->stalls && e->urgent ? 0 : -ENOMEM;
+    return e->overflow.stalls && e->urgent ? 0 : -ENOMEM;
 }
 
 void overflow_close(struct engine *e)
 {
-    free((void *)e->stalls);
+    free((void *)e->overflow.stalls);
     free((void *)e->urgent);
-    e->stalls = e->urgent = NULL;
+    e->overflow.stalls = e->urgent = NULL;
 }
 
 void overflow_set_policy(struct engine *e, uint32_t type, enum engine_overflow policy)
 {
     store_relaxed(&e->segment.actor_types[type].overflow, policy);
     if (policy == OVERFLOW_POLICY_DROP_OLDEST)
-        store_relaxed(&e->drops_oldest, 1);
+        store_relaxed(&e->overflow.drops_oldest, 1);
 }
 
 /* Of the receiver's type; who does not live has none. From the segment: a type's private half may
@@ -46,7 +46,7 @@ void overflow_set_policy(struct engine *e, uint32_t type, enum engine_overflow p
 static enum engine_overflow overflow_policy_of(const struct engine *e, actor_ref to,
                                                uint32_t destination)
 {
-    uint64_t key = load_relaxed(&e->actors[actor_ref_slot(to)].key);
+    uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(to)].key);
     if (actor_key_generation(key) != actor_ref_generation(to) ||
         actor_key_destination(key) != destination || !actor_key_lives(key))
         return OVERFLOW_POLICY_REJECT;
@@ -97,17 +97,17 @@ int overflow_send(struct worker *w, actor_ref to, uint16_t message_type, uint32_
     case OVERFLOW_REFUSE:
         break;
     }
-    w->n_failed++;
+    w->place.n_failed++;
     return -EAGAIN;
 }
 
 bool overflow_stall(struct worker *w, uint32_t id, uint32_t destination)
 {
     struct engine *e = w->engine;
-    struct port *port = &e->ports[id];
+    struct port *port = &e->ports.table[id];
     store_relaxed(&port->stalled_on, destination + 1);
     /* [STALL_FLAG]; read (acquire) by overflow_unstall */
-    store_release(&e->stalls[destination], 1);
+    store_release(&e->overflow.stalls[destination], 1);
     full_barrier(); /* [STALL_RECHECK] */
     if (queue_backlog_bytes(&e->segment.queues[destination]) <= e->segment.header->limit_bytes) {
         store_relaxed(&port->stalled_on, 0);
@@ -122,11 +122,11 @@ void overflow_unstall(struct worker *w, uint32_t queue)
     struct engine *e = w->engine;
     /* [STALL_TAKE]; acquire: the ports whose flag this was; one that comes behind sets it again,
      * and sees the buffer empty */
-    (void)atomic_exchange_explicit(&e->stalls[queue], 0, memory_order_acq_rel);
+    (void)atomic_exchange_explicit(&e->overflow.stalls[queue], 0, memory_order_acq_rel);
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
         uint32_t waits = queue + 1;
-        if (load_relaxed(&e->ports[id].stalled_on) == waits &&
-            atomic_compare_exchange_strong_explicit(&e->ports[id].stalled_on, &waits, 0,
+        if (load_relaxed(&e->ports.table[id].stalled_on) == waits &&
+            atomic_compare_exchange_strong_explicit(&e->ports.table[id].stalled_on, &waits, 0,
                                                     memory_order_seq_cst, memory_order_relaxed)) {
             /* [STALL_BIT]; and behind it its owner word is read, as behind any publish [PUB_OWN] */
             full_barrier_after_exchange();
@@ -146,9 +146,9 @@ static bool overflow_may_drop(const struct engine *e, const struct envelope *env
 void overflow_mark_oldest(struct worker *w, uint32_t queue)
 {
     const struct engine *e = w->engine;
-    uint64_t excess = w->tail - e->segment.header->limit_bytes, dropped = 0, size;
-    for (uint64_t at = 0; at < w->tail && dropped < excess; at += size) {
-        struct envelope *envelope = (struct envelope *)(w->batch + at);
+    uint64_t excess = w->batch.tail - e->segment.header->limit_bytes, dropped = 0, size;
+    for (uint64_t at = 0; at < w->batch.tail && dropped < excess; at += size) {
+        struct envelope *envelope = (struct envelope *)(w->batch.base + at);
         size = envelope_record_size(envelope);
         if (!overflow_may_drop(e, envelope, queue))
             continue;

@@ -53,9 +53,9 @@ void overflow_mark_oldest(struct worker *w, uint32_t queue);
 static inline void overflow_attached(struct worker *w, uint32_t queue, bool gulped)
 {
     struct engine *e = w->engine;
-    if (gulped && unlikely(load_relaxed(&e->stalls[queue])))
+    if (gulped && unlikely(load_relaxed(&e->overflow.stalls[queue])))
         overflow_unstall(w, queue);
-    if (unlikely(load_relaxed(&e->drops_oldest)) && w->cursor == 0 && w->wrap == 0 &&
-        w->tail > e->segment.header->limit_bytes)
+    if (unlikely(load_relaxed(&e->overflow.drops_oldest)) && w->batch.cursor == 0 &&
+        w->batch.wrap == 0 && w->batch.tail > e->segment.header->limit_bytes)
         overflow_mark_oldest(w, queue);
 }

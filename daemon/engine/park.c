@@ -13,11 +13,11 @@
 /* Whoever claimed our sleepers bit may have counted us as a searcher, with a hint whom to visit. */
 static void park_take_token(struct worker *w)
 {
-    if (!atomic_exchange_explicit(&w->given, 0, memory_order_acquire))
+    if (!atomic_exchange_explicit(&w->called.given, 0, memory_order_acquire))
         return;
-    if (w->searcher)
+    if (w->search.searcher)
         help_search_end(w); /* counted already */
-    w->searcher = w->told = true;
+    w->search.searcher = w->search.told = true;
 }
 
 enum look { LOOK_STAY_AWAKE, LOOK_SLEEP };
@@ -30,23 +30,23 @@ static enum look park_last_look(struct worker *w)
     /* [PARK_OWN, CMN_PARK], [PARK_PAUSE]; a searcher stays one [PARK_DEBT] */
     if ((!SEEDED(park_look) && !mask_is_empty(w)) || engine_wants_halt(e))
         return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
-    if (w->searcher) { /* [SEARCH_PARK] behind the flag, before the look at the others */
+    if (w->search.searcher) { /* [SEARCH_PARK] behind the flag, before the look at the others */
         help_search_end(w);
-        w->told = false;
+        w->search.told = false;
     }
     full_barrier();
     /* [CMN_BUSY] its appender relied on the search that has just ended */
     if (!mask_common_is_empty(e))
         return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
     uint32_t victim, none = 0;
-    if (load_relaxed(&e->stealing) == STEAL_NONE ||
+    if (load_relaxed(&e->steal.policy) == STEAL_NONE ||
         !mask_find_stealable(w, &victim)) /* [PARK_BUSY] */
         return LOOK_SLEEP;
     if (!atomic_compare_exchange_strong_explicit(near_searching(e, w), &none, 1,
                                                  memory_order_seq_cst, memory_order_relaxed))
         return LOOK_SLEEP; /* that searcher looks again when it ends, and finds our bit */
-    w->searcher = true;
-    store_relaxed(&w->hint, victim + 1);
+    w->search.searcher = true;
+    store_relaxed(&w->called.hint, victim + 1);
     return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
 }
 
@@ -58,7 +58,7 @@ static enum park_end park_sleep_until_woken(struct worker *w, uint64_t limit_ns)
     struct engine *e = w->engine;
     uint64_t until = limit_ns ? clock_now_ns() + limit_ns : WITHOUT_LIMIT;
     while (!load_relaxed(&e->stopping)) {
-        if (load_relaxed(&e->stealing) != STEAL_NONE && help_anybody_busy(w))
+        if (load_relaxed(&e->steal.policy) != STEAL_NONE && help_anybody_busy(w))
             help_rescue_arm(e); /* K4: a busy worker may get stuck while all others sleep */
         uint64_t now = until == WITHOUT_LIMIT ? 0 : clock_now_ns();
         bool over = now >= until;
@@ -68,7 +68,7 @@ static enum park_end park_sleep_until_woken(struct worker *w, uint64_t limit_ns)
             doorbells_take(w, over || until == WITHOUT_LIMIT ? WITHOUT_LIMIT : until - now);
         if (got & GOT_TOKEN)
             return PARK_WOKEN;
-        if (got && (w->stalled || !mask_is_empty(w)) && sleeper_claim(e, w->id))
+        if (got && (w->loop.stalled || !mask_is_empty(w)) && sleeper_claim(e, w->id))
             return PARK_WOKEN;
     }
     return PARK_WOKEN;
@@ -90,12 +90,12 @@ enum park_end park_sleep(struct worker *w, uint64_t limit_ns)
         if (end == PARK_WOKEN) {
             park_take_token(w);
             stat_add(w, STAT_wakeups_received, 1);
-            if (mask_is_empty(w) && !w->searcher && !w->stalled)
+            if (mask_is_empty(w) && !w->search.searcher && !w->loop.stalled)
                 stat_add(w, STAT_wakeups_spurious, 1);
         }
     }
     store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
-    w->fruitless = 0;
-    w->polled_ns = 0;
+    w->loop.fruitless = 0;
+    w->loop.polled_ns = 0;
     return end;
 }

@@ -39,14 +39,14 @@ bool place_make_tail_room(struct worker *w, uint64_t size);
 /* U3.  A closed path has limit 0. */
 static inline bool place_can_tail_append(struct worker *w, uint32_t queue, uint64_t size)
 {
-    return queue == w->queue && load_relaxed(w->active_len) == 0 &&
-           (likely(w->tail + size <= w->tail_limit) ||
-            (w->ring != 0 && place_make_tail_room(w, size)));
+    return queue == w->batch.queue && load_relaxed(w->batch.active_len) == 0 &&
+           (likely(w->batch.tail + size <= w->batch.tail_limit) ||
+            (w->batch.ring != 0 && place_make_tail_room(w, size)));
 }
 static inline void place_close_tail(struct worker *w)
 {
-    w->tail_limit = 0;
-    w->ring = 0;
+    w->batch.tail_limit = 0;
+    w->batch.ring = 0;
 }
 
 /* Is there room for a send, in the outbox and by the receiver's limit? */
@@ -60,12 +60,12 @@ static inline bool place_has_room(struct worker *w, uint32_t destination, uint64
 static inline struct envelope *place_record(struct worker *w, uint32_t destination, uint64_t size)
 {
     if (likely(place_can_tail_append(w, destination, size))) {
-        struct envelope *at = (struct envelope *)(w->batch + w->tail);
-        w->tail += size;
-        w->n_tail_appends += ODEON_STATISTICS;
+        struct envelope *at = (struct envelope *)(w->batch.base + w->batch.tail);
+        w->batch.tail += size;
+        w->place.n_tail_appends += ODEON_STATISTICS;
         return at;
     }
-    if (destination == w->queue)
+    if (destination == w->batch.queue)
         place_close_tail(w);
     return outbox_append(w, destination, size);
 }
@@ -73,37 +73,37 @@ static inline struct envelope *place_record(struct worker *w, uint32_t destinati
 /* A spawn has been made, and there is room for its init record (U5). */
 static inline void place_newborn(struct worker *w, actor_ref ref, uint32_t queue, actor_ref by)
 {
-    w->newborn = ref;
-    w->newborn_queue = queue;
-    w->newborn_by = by;
-    w->held_tail_limit = w->tail_limit;
-    w->held_out_wanted = load_relaxed(&w->out_wanted);
-    w->tail_limit = 0;
-    store_relaxed(&w->out_wanted, 0);
-    w->out_room = 0;
+    w->place.newborn = ref;
+    w->place.newborn_queue = queue;
+    w->place.newborn_by = by;
+    w->place.held_tail_limit = w->batch.tail_limit;
+    w->place.held_wanted = load_relaxed(&w->outbox.wanted);
+    w->batch.tail_limit = 0;
+    store_relaxed(&w->outbox.wanted, 0);
+    w->outbox.room = 0;
 }
 /* Before anything else is sent, or committed: the init record, unless the next message goes to that
  * actor anyway (`to`). True: it was spared; if that message then cannot be sent,
  * place_newborn_again() has it wait once more. */
 static inline bool place_newborn_settle(struct worker *w, actor_ref to)
 {
-    bool spared = to == w->newborn;
-    w->tail_limit = w->held_tail_limit;
-    store_relaxed(&w->out_wanted, w->held_out_wanted);
-    w->out_room = w->out_limit - OUTBOX_SMALL_BYTES;
+    bool spared = to == w->place.newborn;
+    w->batch.tail_limit = w->place.held_tail_limit;
+    store_relaxed(&w->outbox.wanted, w->place.held_wanted);
+    w->outbox.room = w->outbox.limit - OUTBOX_SMALL_BYTES;
     if (!spared) {
-        struct envelope init = { .to = w->newborn,
-                                 .from = w->newborn_by,
+        struct envelope init = { .to = w->place.newborn,
+                                 .from = w->place.newborn_by,
                                  .type = MESSAGE_TYPE_INIT,
                                  .flags = ENVELOPE_INIT };
-        *place_record(w, w->newborn_queue, envelope_size(0)) = init;
+        *place_record(w, w->place.newborn_queue, envelope_size(0)) = init;
     }
-    w->newborn = 0;
+    w->place.newborn = 0;
     return spared;
 }
 static inline void place_newborn_again(struct worker *w, actor_ref ref)
 {
-    place_newborn(w, ref, w->newborn_queue, w->newborn_by);
+    place_newborn(w, ref, w->place.newborn_queue, w->place.newborn_by);
 }
 
 /* The first piece of a batch in two is consumed. */

@@ -8,7 +8,7 @@
 
 static bool placement_is_near(struct engine *e, uint32_t a, uint32_t b)
 {
-    return load_relaxed(&e->workers[a]->node) == load_relaxed(&e->workers[b]->node);
+    return load_relaxed(&e->workers[a]->placing.node) == load_relaxed(&e->workers[b]->placing.node);
 }
 
 /* M3: number `turn` of the workers that run and share the absent one's node, or of all. */
@@ -59,11 +59,12 @@ void placement_init(struct engine *e)
 static uint32_t placement_choose_spread(struct worker *w)
 {
     uint32_t n = engine_workers(w->engine), k = w->engine->segment.queues_per_worker;
-    uint32_t worker = w->spread_worker < n ? w->spread_worker : 0, queue = w->spread_queue;
-    w->spread_worker = worker + 1;
-    if (w->spread_worker == n) {
-        w->spread_worker = 0;
-        w->spread_queue = queue + 1 == k ? 0 : queue + 1;
+    uint32_t worker = w->placing.spread_worker < n ? w->placing.spread_worker : 0,
+             queue = w->placing.spread_queue;
+    w->placing.spread_worker = worker + 1;
+    if (w->placing.spread_worker == n) {
+        w->placing.spread_worker = 0;
+        w->placing.spread_queue = queue + 1 == k ? 0 : queue + 1;
     }
     return worker * k + queue;
 }
@@ -75,21 +76,21 @@ static uint32_t placement_choose_near(struct worker *w)
     const struct segment *s = &w->engine->segment;
     uint32_t index;
     /* an ordinary queue of a worker that runs */
-    if (likely(w->queue < engine_workers(w->engine) * s->queues_per_worker))
-        return w->queue;
-    if (w->queue == NO_QUEUE)
+    if (likely(w->batch.queue < engine_workers(w->engine) * s->queues_per_worker))
+        return w->batch.queue;
+    if (w->batch.queue == NO_QUEUE)
         return placement_choose_spread(w);
-    switch (segment_queue_range(s, w->queue, &index)) {
+    switch (segment_queue_range(s, w->batch.queue, &index)) {
     case QUEUE_DETACHED: /* that thread is for one actor */
     case QUEUE_ASIDE:    /* its actor may go back to its own queue */
         return placement_choose_spread(w);
     case QUEUE_FOLLOW:
-        return w->queue;
+        return w->batch.queue;
     default:
         if (index < engine_workers(w->engine))
-            return w->queue;
-        return load_relaxed(&w->engine->sources[w->queue].home) * s->queues_per_worker +
-               w->queue % s->queues_per_worker;
+            return w->batch.queue;
+        return load_relaxed(&w->engine->sources[w->batch.queue].home) * s->queues_per_worker +
+               w->batch.queue % s->queues_per_worker;
     }
 }
 
@@ -98,11 +99,11 @@ static int placement_choose_on_node(struct worker *w, uint32_t node, uint32_t *r
     struct engine *e = w->engine;
     uint32_t n = engine_workers(e), k = e->segment.queues_per_worker, there = 0;
     for (uint32_t id = 0; id < n; id++)
-        there += load_relaxed(&e->workers[id]->node) == (int)node;
+        there += load_relaxed(&e->workers[id]->placing.node) == (int)node;
     if (there == 0)
         return -ENODEV;
-    uint32_t i = w->spawn_next++, skip = i % there, id = 0;
-    while (load_relaxed(&e->workers[id]->node) != (int)node || skip-- > 0)
+    uint32_t i = w->placing.spawn_next++, skip = i % there, id = 0;
+    while (load_relaxed(&e->workers[id]->placing.node) != (int)node || skip-- > 0)
         if (++id == n)
             return -ENODEV; /* nodes are being changed */
     *ret_queue = id * k + i / there % k;
@@ -113,7 +114,7 @@ static int placement_choose_pinned(struct worker *w, uint32_t worker, uint32_t *
 {
     uint32_t n = engine_workers(w->engine);
     if (worker == ENGINE_ANYWHERE)
-        worker = w->spawn_next++ % n;
+        worker = w->placing.spawn_next++ % n;
     if (worker >= n)
         return -ENODEV;
     *ret_queue = w->engine->segment.pinned_first + worker;
@@ -123,14 +124,14 @@ static int placement_choose_pinned(struct worker *w, uint32_t worker, uint32_t *
 /* One writer a count: an actor may begin with one worker and end with another. */
 static void placement_live_add(struct worker *w, uint32_t queue, int32_t n)
 {
-    store_relaxed(&w->queue_live[queue], load_relaxed(&w->queue_live[queue]) + n);
+    store_relaxed(&w->placing.live[queue], load_relaxed(&w->placing.live[queue]) + n);
 }
 
 uint32_t placement_live(struct engine *e, uint32_t queue)
 {
     int32_t live = 0;
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
-        live += load_relaxed(&e->workers[id]->queue_live[queue]);
+        live += load_relaxed(&e->workers[id]->placing.live[queue]);
     return live > 0 ? (uint32_t)live : 0;
 }
 
@@ -152,7 +153,8 @@ int placement_choose(struct worker *w, uint32_t type, enum engine_placement plac
         r = placement_choose_pinned(w, place, ret_queue);
         break;
     case PLACE_FOLLOW:
-        *ret_queue = w->engine->segment.follow_first + w->spawn_next++ % ODEON_FOLLOW_QUEUES;
+        *ret_queue =
+            w->engine->segment.follow_first + w->placing.spawn_next++ % ODEON_FOLLOW_QUEUES;
         break;
     case PLACE_DETACHED:
         r = own_thread_take(w, type, ret_queue);
@@ -178,7 +180,7 @@ void placement_actor_found(struct engine *e, uint32_t queue, uint32_t type)
 {
     placement_live_add(e->control, queue, 1);
     if (queue >= e->segment.detached_first)
-        store_relaxed(&e->detached[queue - e->segment.detached_first].taken, type);
+        store_relaxed(&e->own_threads.slots[queue - e->segment.detached_first].taken, type);
 }
 
 void placement_actor_ended(struct worker *w, uint32_t queue)

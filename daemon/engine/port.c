@@ -44,7 +44,7 @@ static bool port_waits(const struct port *port)
 
 static bool port_has_work(struct engine *e, uint32_t id)
 {
-    struct port *port = &e->ports[id];
+    struct port *port = &e->ports.table[id];
     if (load_acquire(&port->state) != PORT_OPEN)
         return false;
     bool waits = port_waits(port);
@@ -54,12 +54,12 @@ static bool port_has_work(struct engine *e, uint32_t id)
         load_relaxed(&port->client_words->delivery_head) != load_relaxed(&port->delivery_head))
         return true;
     return !waits && port_published_tail(port) != load_relaxed(&e->segment.ports[id].pcur) &&
-           !load_relaxed(&e->ports_stopped);
+           !load_relaxed(&e->ports.stopped);
 }
 
 bool port_is_drained(struct engine *e, uint32_t id)
 {
-    struct port *port = &e->ports[id];
+    struct port *port = &e->ports.table[id];
     return load_acquire(&port->state) != PORT_OPEN ||
            port_published_tail(port) == load_relaxed(&e->segment.ports[id].pcur);
 }
@@ -101,7 +101,7 @@ static enum port_broken port_header_check(const struct engine *e, const struct e
 
 uint64_t port_count_published(struct engine *e, uint32_t id)
 {
-    struct port *port = &e->ports[id];
+    struct port *port = &e->ports.table[id];
     if (load_acquire(&port->state) != PORT_OPEN)
         return 0;
     uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = port_published_tail(port),
@@ -176,12 +176,12 @@ static inline enum port_broken port_route(struct worker *w, uint32_t id, struct 
                                           const struct envelope *h)
 {
     struct engine *e = w->engine;
-    const uint8_t *at = port_record_at(port, w->cursor);
-    enum port_broken why = port_header_check(e, h, w->tail - w->cursor);
+    const uint8_t *at = port_record_at(port, w->batch.cursor);
+    enum port_broken why = port_header_check(e, h, w->batch.tail - w->batch.cursor);
     if (why != PORT_OK)
         return why;
     uint64_t size = envelope_record_size(h);
-    uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h->to)].key);
+    uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(h->to)].key);
     uint32_t destination = actor_key_destination(key);
     enum envelope_reason reason = port_route_reason(e, port, h, key);
     bool urgent = unlikely(h->flags & ENVELOPE_URGENT) && reason == REASON_NONE;
@@ -197,10 +197,10 @@ static inline enum port_broken port_route(struct worker *w, uint32_t id, struct 
                                                  : !outbox_look_for_room(w, destination)))
         verdict = overflow_decide(w, h->to, h->type, destination);
     if (unlikely(verdict == OVERFLOW_STALL) && overflow_stall(w, id, destination)) {
-        w->tail = w->cursor;
+        w->batch.tail = w->batch.cursor;
         return PORT_OK;
     }
-    w->cursor += size;
+    w->batch.cursor += size;
     if (unlikely(verdict == OVERFLOW_DROP))
         return PORT_OK;
     if (verdict == OVERFLOW_REFUSE)
@@ -210,17 +210,17 @@ static inline enum port_broken port_route(struct worker *w, uint32_t id, struct 
         return PORT_OK;
     }
     port_record_copy(e, id, at, h, outbox_append(w, destination, size));
-    w->sent_urgent += urgent ? size : 0;
+    w->outbox.sent_urgent += urgent ? size : 0;
     return PORT_OK;
 }
 
 static void port_commit(struct worker *w)
 {
     INJECT(PORT);
-    commit_flip(w, w->source, w->cursor, w->tail, w->out, 0, 0);
+    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, w->outbox.length, 0, 0);
     INJECT(OUTBOX);
     flush_from(w, 1);
-    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
+    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
     outbox_reset(w);
 }
 
@@ -256,7 +256,7 @@ static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *po
         (h->flags & ENVELOPE_URGENT && !SEEDED(urgent_direct)))
         /* an urgent one would be in the ordinary lane, and the next urgent one before it */
         return -1;
-    uint64_t key = load_relaxed(&e->actors[actor_ref_slot(h->to)].key);
+    uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(h->to)].key);
     uint32_t destination = actor_key_destination(key);
     if (port_route_reason(e, port, h, key) != REASON_NONE ||
         destination >= e->segment.n_mailboxes ||
@@ -303,32 +303,32 @@ static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *
     struct segment_port *durable = &w->engine->segment.ports[id];
     enum port_broken why = PORT_OK;
     uint64_t n = 0, most = records < PORT_BATCH_RECORDS ? records : PORT_BATCH_RECORDS;
-    w->cursor = head;
-    w->tail = tail;
-    w->source = segment_port_source(&w->engine->segment, id) + 1;
-    commit_flip(w, w->source, head, tail, 0, 0, 0);
+    w->batch.cursor = head;
+    w->batch.tail = tail;
+    w->batch.source = segment_port_source(&w->engine->segment, id) + 1;
+    commit_flip(w, w->batch.source, head, tail, 0, 0, 0);
     if (SEEDED(head_early))
         port_publish_head(w, port, tail);
-    while (w->cursor < w->tail && n < most && why == PORT_OK) {
-        uint64_t at = w->cursor;
+    while (w->batch.cursor < w->batch.tail && n < most && why == PORT_OK) {
+        uint64_t at = w->batch.cursor;
         struct envelope h = likely(!known) ? port_header_fetch(port_record_at(port, at)) : *known;
         known = NULL;
         why = port_route(w, id, port, &h);
-        n += w->cursor != at;
-        if (w->out >= OUTBOX_FLUSH_BYTES)
+        n += w->batch.cursor != at;
+        if (w->outbox.length >= OUTBOX_FLUSH_BYTES)
             port_commit(w);
     }
     port_commit(w);
-    store_release(&durable->pcur, w->cursor);
+    store_release(&durable->pcur, w->batch.cursor);
     crash_order();
-    w->source = 0;
+    w->batch.source = 0;
     commit_flip(w, 0, 0, 0, 0, 0, 0);
-    port_publish_head(w, port, w->cursor);
+    port_publish_head(w, port, w->batch.cursor);
     port_rate_count(port, n);
     stat_add(w, STAT_port_batches, 1);
     stat_add(w, STAT_port_messages, n);
     stat_add(w, STAT_messages_sent, n);
-    w->n_logged = w->n_flushed = 0;
+    w->outbox.n_logged = w->outbox.n_flushed = 0;
     return why;
 }
 
@@ -354,7 +354,7 @@ static void port_retire(struct worker *w, uint32_t id, struct port *port, enum p
                       0);
     }
     actors_end_port(w, durable->ref);
-    w->hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
+    w->ports.hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
     /* before the control thread may give the port away again */
     store_release(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
     if (why != PORT_OK)
@@ -366,8 +366,8 @@ static void port_make_hot(struct worker *w, uint32_t id, struct port *port)
 {
     uint64_t bit = UINT64_C(1) << (id % 64);
     store_relaxed(&port->idle_polls, 0);
-    if (!(w->hot[id / 64] & bit) || load_relaxed(&port->executor_words->need_wakeup)) {
-        w->hot[id / 64] |= bit;
+    if (!(w->ports.hot[id / 64] & bit) || load_relaxed(&port->executor_words->need_wakeup)) {
+        w->ports.hot[id / 64] |= bit;
         store_relaxed(&port->executor_words->need_wakeup, 0); /* R3 */
     }
 }
@@ -378,8 +378,8 @@ static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left)
 {
     struct engine *e = w->engine;
     if (unlikely(to != w->id)) {
-        w->hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
-        store_relaxed(&e->ports[id].executor_words->need_wakeup, 1);
+        w->ports.hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
+        store_relaxed(&e->ports.table[id].executor_words->need_wakeup, 1);
     }
     uint32_t source = engine_source_of_port(e, id);
     if (source_release(w, source, to, left) && port_has_work(e, id)) /* behind its barrier: P4 */
@@ -389,14 +389,14 @@ static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left)
 int64_t port_run(struct worker *w, uint32_t id, bool may_run)
 {
     struct engine *e = w->engine;
-    struct port *port = &e->ports[id];
+    struct port *port = &e->ports.table[id];
     uint32_t to = source_goes_to(w, engine_source_of_port(e, id));
     if (load_acquire(&port->state) != PORT_OPEN) {
         owner_release(&e->sources[engine_source_of_port(e, id)], w->id);
         return -1;
     }
     int64_t queue = -1;
-    w->queue = NO_QUEUE;
+    w->batch.queue = NO_QUEUE;
     if (unlikely(load_relaxed(&port->stalled_on)))
         store_relaxed(&port->stalled_on, 0); /* whatever it is run for: it tries again */
     if (deliver_backlog_waits(e, id))
@@ -413,7 +413,7 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     if (closing)
         tail = port->closing_tail;
     enum port_broken why = (enum port_broken)load_relaxed(&port->broken);
-    bool stopped = load_relaxed(&e->ports_stopped) && !closing;
+    bool stopped = load_relaxed(&e->ports.stopped) && !closing;
     if (why == PORT_OK && (tail - head > port->submission_bytes || tail % 8))
         why = PORT_BROKEN_TAIL;
     /* R3 holds for the one who has it now: a thief may find nothing (the owner was quicker), and
@@ -431,7 +431,7 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
         }
         if (queue < 0)
             why = port_ingest(w, id, port, known ? &h : NULL, head, tail, records);
-        head = queue < 0 ? w->cursor : tail;
+        head = queue < 0 ? w->batch.cursor : tail;
     }
     if (why != PORT_OK || (closing && head == tail)) {
         port_retire(w, id, port, why == PORT_OK && slow ? PORT_BROKEN_SLOW : why);
@@ -453,21 +453,22 @@ void port_poll_hot(struct worker *w)
 {
     struct engine *e = w->engine;
     for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++) {
-        for (uint64_t bits = w->hot[word]; bits; bits &= bits - 1) {
+        for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
             uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            struct port *port = &e->ports[id];
+            struct port *port = &e->ports.table[id];
             if (own_worker(load_relaxed(&e->sources[engine_source_of_port(e, id)].own)) != w->id) {
-                w->hot[word] &= ~(UINT64_C(1) << (id % 64)); /* stolen: its new owner polls it */
+                w->ports.hot[word] &=
+                    ~(UINT64_C(1) << (id % 64)); /* stolen: its new owner polls it */
             } else if (port_has_work(e, id)) {
-                ready_set(w->ready, engine_source_of_port(e, id));
+                ready_set(w->called.ready, engine_source_of_port(e, id));
             } else if (port_idle_poll(port) > PORT_COLD_POLLS) {
                 store_relaxed(&port->idle_polls, 0);
                 store_relaxed(&port->executor_words->need_wakeup, 1);
                 full_barrier(); /* P4 */
                 if (port_has_work(e, id))
-                    ready_set(w->ready, engine_source_of_port(e, id));
+                    ready_set(w->called.ready, engine_source_of_port(e, id));
                 else
-                    w->hot[word] &= ~(UINT64_C(1) << (id % 64));
+                    w->ports.hot[word] &= ~(UINT64_C(1) << (id % 64));
             }
         }
     }
@@ -478,13 +479,13 @@ bool port_make_cold(struct worker *w)
     struct engine *e = w->engine;
     bool found = false, any = false;
     for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
-        for (uint64_t bits = w->hot[word]; bits; bits &= bits - 1) {
+        for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
             uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
             if (own_worker(load_relaxed(&e->sources[engine_source_of_port(e, id)].own)) == w->id) {
-                store_relaxed(&e->ports[id].executor_words->need_wakeup, 1);
+                store_relaxed(&e->ports.table[id].executor_words->need_wakeup, 1);
                 any = true;
             } else {
-                w->hot[word] &= ~(UINT64_C(1) << (id % 64));
+                w->ports.hot[word] &= ~(UINT64_C(1) << (id % 64));
             }
         }
     if (!any)
@@ -492,13 +493,13 @@ bool port_make_cold(struct worker *w)
     if (!SEEDED(cold_fence))
         full_barrier(); /* R3, P4 */
     for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
-        for (uint64_t bits = w->hot[word]; bits; bits &= bits - 1) {
+        for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
             uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
             if (port_has_work(e, id)) {
-                ready_set(w->ready, engine_source_of_port(e, id));
+                ready_set(w->called.ready, engine_source_of_port(e, id));
                 found = true;
             } else {
-                w->hot[word] &= ~(UINT64_C(1) << (id % 64));
+                w->ports.hot[word] &= ~(UINT64_C(1) << (id % 64));
             }
         }
     return found;
@@ -506,9 +507,9 @@ bool port_make_cold(struct worker *w)
 
 void port_have_it_ring(struct engine *e, uint32_t id)
 {
-    if (load_acquire(&e->ports[id].state) != PORT_OPEN)
+    if (load_acquire(&e->ports.table[id].state) != PORT_OPEN)
         return;
-    store_relaxed(&e->ports[id].executor_words->need_wakeup, 1);
+    store_relaxed(&e->ports.table[id].executor_words->need_wakeup, 1);
     full_barrier(); /* P4: the look is that of whoever takes the bit */
     source_signal(e, e->control, engine_source_of_port(e, id));
 }
@@ -516,18 +517,18 @@ void port_have_it_ring(struct engine *e, uint32_t id)
 int64_t port_steal_from(struct worker *thief, uint32_t victim)
 {
     struct engine *e = thief->engine;
-    if (!load_relaxed(&e->workers[victim]->busy) || worker_is_away(e, victim))
+    if (!load_relaxed(&e->workers[victim]->shown.busy) || worker_is_away(e, victim))
         return -1;
     for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
-        for (uint64_t bits = load_relaxed(&e->ports_open[word]); bits; bits &= bits - 1) {
+        for (uint64_t bits = load_relaxed(&e->ports.open[word]); bits; bits &= bits - 1) {
             uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits),
                      source = engine_source_of_port(e, id);
             if (load_relaxed(&e->sources[source].own) != own_idle(victim) || !port_has_work(e, id))
                 continue;
-            store_relaxed(&thief->busy, 1); /* [BUSY_ORDER] */
+            store_relaxed(&thief->shown.busy, 1); /* [BUSY_ORDER] */
             if (owner_take(&e->sources[source], victim, thief->id))
                 return source;
-            store_relaxed(&thief->busy, 0);
+            store_relaxed(&thief->shown.busy, 0);
         }
     return -1;
 }
@@ -538,22 +539,22 @@ void port_rescue(struct worker *w)
     for (uint32_t v = 0; v < engine_workers(e); v++) {
         struct worker *victim = e->workers[v];
         uint64_t count = segment_count(victim->durable);
-        bool stuck =
-            v != w->id && load_relaxed(&victim->busy) && count == load_relaxed(&victim->count_seen);
-        store_relaxed(&victim->count_seen, count);
+        bool stuck = v != w->id && load_relaxed(&victim->shown.busy) &&
+                     count == load_relaxed(&victim->shown.count_seen);
+        store_relaxed(&victim->shown.count_seen, count);
         if (!stuck)
             continue;
         for (int64_t source; (source = port_steal_from(w, v)) >= 0;) {
             stat_add(w, STAT_steals, 1);
             (void)port_run(w, (uint32_t)source - e->segment.n_mailboxes, false);
-            store_release(&w->busy, 0);
+            store_release(&w->shown.busy, 0);
         }
     }
 }
 
 void port_publish_cursors(struct engine *e, uint32_t id)
 {
-    struct port *port = &e->ports[id];
+    struct port *port = &e->ports.table[id];
     struct segment_port *durable = &e->segment.ports[id];
     /* [R_NOHEAD] */
     store_release(&port->executor_words->submission_head, load_relaxed(&durable->pcur));

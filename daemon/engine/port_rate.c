@@ -15,7 +15,7 @@ static uint64_t port_rate_not_taken(const struct port *port)
 uint64_t port_rate_look(struct worker *w, uint32_t id)
 {
     struct engine *e = w->engine;
-    struct port *port = &e->ports[id];
+    struct port *port = &e->ports.table[id];
     uint64_t n = port_rate_not_taken(port);
     if (n > 0) {
         if (unlikely(load_relaxed(&port->spent)))
@@ -46,7 +46,7 @@ void port_rate_reset(struct port *port, bool rated)
 
 static struct port *port_rate_find(struct engine *e, uint32_t id, uint32_t generation)
 {
-    struct port *port = id < ODEON_PORTS_MAX ? &e->ports[id] : NULL;
+    struct port *port = id < ODEON_PORTS_MAX ? &e->ports.table[id] : NULL;
     return port && load_relaxed(&port->state) != PORT_FREE && port->generation == generation ? port
                                                                                              : NULL;
 }

@@ -24,7 +24,8 @@
 uint64_t port_rate_look(struct worker *w, uint32_t id);
 static inline uint64_t port_rate_left(struct worker *w, uint32_t id)
 {
-    return likely(!load_relaxed(&w->engine->ports[id].rated)) ? UINT64_MAX : port_rate_look(w, id);
+    return likely(!load_relaxed(&w->engine->ports.table[id].rated)) ? UINT64_MAX
+                                                                    : port_rate_look(w, id);
 }
 /* Records have been taken. */
 static inline void port_rate_count(struct port *port, uint64_t n)

@@ -93,7 +93,7 @@ static void port_unmap(struct port *port)
 /* The durable entry of a new port: everything before the generation, which makes it valid. */
 static void port_table_durable_make(struct engine *e, uint32_t id)
 {
-    const struct port *port = &e->ports[id];
+    const struct port *port = &e->ports.table[id];
     struct segment_port *durable = &e->segment.ports[id];
     struct segment_queue *backlog = &e->segment.queues[segment_port_destination(&e->segment, id)];
     store_relaxed(&durable->generation, 0);
@@ -128,7 +128,7 @@ static bool port_table_durable_matches(const struct segment_port *durable,
  * watched: it is looked at once. */
 static void port_open(struct engine *e, uint32_t id)
 {
-    struct port *port = &e->ports[id];
+    struct port *port = &e->ports.table[id];
     uint64_t dtail = load_relaxed(&e->segment.ports[id].dtail);
     store_relaxed(&port->delivery_head,
                   dtail > port->delivery_bytes ? dtail - port->delivery_bytes : 0);
@@ -137,7 +137,7 @@ static void port_open(struct engine *e, uint32_t id)
     source_place(e, engine_source_of_port(e, id),
                  placement_home(e, engine_source_of_port(e, id), engine_workers(e)), 0);
     store_release(&port->state, PORT_OPEN);
-    atomic_fetch_or_explicit(&e->ports_open[id / 64], UINT64_C(1) << (id % 64),
+    atomic_fetch_or_explicit(&e->ports.open[id / 64], UINT64_C(1) << (id % 64),
                              memory_order_relaxed);
 }
 
@@ -147,7 +147,7 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
         !port_ring_size_is_good(info->submission_bytes) ||
         !port_ring_size_is_good(info->delivery_bytes) || info->overflow >= PORT_OVERFLOW_N)
         return -EINVAL;
-    struct port *port = &e->ports[info->id];
+    struct port *port = &e->ports.table[info->id];
     if (load_relaxed(&port->state) != PORT_FREE)
         return -EEXIST;
     if (memfd_check(info->client_fd, PORT_RING_OFFSET + info->submission_bytes) < 0 ||
@@ -196,7 +196,7 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
 void port_open_pending(struct engine *e)
 {
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
-        if (load_relaxed(&e->ports[id].state) == PORT_PENDING) {
+        if (load_relaxed(&e->ports.table[id].state) == PORT_PENDING) {
             port_table_durable_make(e, id);
             port_open(e, id);
         }
@@ -204,12 +204,12 @@ void port_open_pending(struct engine *e)
 
 int port_remove(struct engine *e, uint32_t id, uint32_t generation)
 {
-    if (id >= ODEON_PORTS_MAX || load_relaxed(&e->ports[id].state) == PORT_FREE ||
-        e->ports[id].generation != generation)
+    if (id >= ODEON_PORTS_MAX || load_relaxed(&e->ports.table[id].state) == PORT_FREE ||
+        e->ports.table[id].generation != generation)
         return -ENOENT;
-    store_release(&e->ports[id].closing, 1);
+    store_release(&e->ports.table[id].closing, 1);
     full_barrier();
-    if (e->started && load_relaxed(&e->ports[id].state) == PORT_OPEN)
+    if (e->started && load_relaxed(&e->ports.table[id].state) == PORT_OPEN)
         source_signal(e, e->control, engine_source_of_port(e, id));
     return 0;
 }
@@ -235,15 +235,16 @@ static void port_table_lost_keep(struct engine *e, const struct port *port)
     lost->memory = *port;
     lost->n_workers = n;
     for (uint32_t i = 0; i < n; i++)
-        lost->passes[i] = load_acquire(&e->workers[i]->passes);
-    lost->next = e->ports_lost;
-    e->ports_lost = lost;
+        lost->passes[i] = load_acquire(&e->workers[i]->shown.passes);
+    lost->next = e->ports.lost;
+    e->ports.lost = lost;
 }
 
 static bool port_table_lost_is_seen(struct engine *e, const struct port_lost *lost)
 {
     for (uint32_t i = 0; i < engine_workers(e) && i < lost->n_workers; i++)
-        if (load_acquire(&e->workers[i]->passes) - lost->passes[i] < 2 && !sleeper_sleeps(e, i))
+        if (load_acquire(&e->workers[i]->shown.passes) - lost->passes[i] < 2 &&
+            !sleeper_sleeps(e, i))
             return true;
     return false;
 }
@@ -251,7 +252,7 @@ static bool port_table_lost_is_seen(struct engine *e, const struct port_lost *lo
 bool port_collect(struct engine *e)
 {
     full_barrier(); /* as in quiesce_wait */
-    for (struct port_lost **at = &e->ports_lost; *at;) {
+    for (struct port_lost **at = &e->ports.lost; *at;) {
         struct port_lost *lost = *at;
         if (port_table_lost_is_seen(e, lost)) {
             at = &lost->next;
@@ -261,16 +262,16 @@ bool port_collect(struct engine *e)
         port_unmap(&lost->memory);
         free(lost);
     }
-    return e->ports_lost != NULL;
+    return e->ports.lost != NULL;
 }
 
 void port_reap(struct engine *e, uint32_t id, bool unmap)
 {
-    struct port *port = &e->ports[id];
+    struct port *port = &e->ports.table[id];
     if (load_relaxed(&port->state) != PORT_DEAD)
         return;
     doorbells_unwatch(e, port->doorbell_fd);
-    atomic_fetch_and_explicit(&e->ports_open[id / 64], ~(UINT64_C(1) << (id % 64)),
+    atomic_fetch_and_explicit(&e->ports.open[id / 64], ~(UINT64_C(1) << (id % 64)),
                               memory_order_relaxed);
     /* The durable entry stays until the index is used again, or recovery forgets it: who has not
      * heard of the end before a kill adds the port once more, and what was taken from it must not
@@ -284,12 +285,12 @@ void port_reap(struct engine *e, uint32_t id, bool unmap)
 
 void port_close_all(struct engine *e)
 {
-    for (uint32_t id = 0; e->ports && id < ODEON_PORTS_MAX; id++)
-        if (load_relaxed(&e->ports[id].state) != PORT_FREE)
-            port_unmap(&e->ports[id]);
-    while (e->ports_lost) {
-        struct port_lost *lost = e->ports_lost;
-        e->ports_lost = lost->next;
+    for (uint32_t id = 0; e->ports.table && id < ODEON_PORTS_MAX; id++)
+        if (load_relaxed(&e->ports.table[id].state) != PORT_FREE)
+            port_unmap(&e->ports.table[id]);
+    while (e->ports.lost) {
+        struct port_lost *lost = e->ports.lost;
+        e->ports.lost = lost->next;
         port_unmap(&lost->memory);
         free(lost);
     }

@@ -12,8 +12,8 @@ bool quiesce_wait(struct engine *e, uint64_t timeout_ns)
     full_barrier();
     for (uint32_t i = 0; i < engine_workers(e); i++) {
         struct worker *w = e->workers[i];
-        uint64_t passes = load_acquire(&w->passes);
-        while (load_acquire(&w->passes) - passes < 2 && !sleeper_sleeps(e, i)) {
+        uint64_t passes = load_acquire(&w->shown.passes);
+        while (load_acquire(&w->shown.passes) - passes < 2 && !sleeper_sleeps(e, i)) {
             if (clock_now_ns() > until)
                 return false;
             struct timespec pause = { .tv_nsec = 20000 };

@@ -20,7 +20,7 @@ int reclaim_open(struct engine *e)
     for (uint32_t i = 0; i < 2 * segment->n_queues; i++)
         e->windows[i].resident = reclaim_pages_at_start(e, segment->header->window_bytes);
     for (uint32_t id = 0; id < segment->n_ids; id++)
-        e->workers[id]->out_window.resident =
+        e->workers[id]->flush.window.resident =
             reclaim_pages_at_start(e, segment->header->outbox_bytes);
     return 0;
 }
@@ -58,6 +58,6 @@ void reclaim_queue(struct worker *w, uint32_t queue, unsigned buffer)
 
 void reclaim_outbox(struct worker *w)
 {
-    reclaim_give_back(w, &w->out_window, w->outbox, w->engine->segment.header->outbox_bytes,
+    reclaim_give_back(w, &w->flush.window, w->outbox.log, w->engine->segment.header->outbox_bytes,
                       RECLAIM_OUTBOX_PAGES);
 }

@@ -72,8 +72,8 @@ static inline void reclaim_after_run(struct worker *w, uint32_t id, struct segme
             return; /* M3 */
         }
     }
-    uint32_t need = reclaim_pages(w->out_most);
-    w->out_most = 0;
-    if (unlikely(reclaim_note(&w->out_window, need, need + 1, RECLAIM_OUTBOX_PAGES)))
+    uint32_t need = reclaim_pages(w->flush.longest);
+    w->flush.longest = 0;
+    if (unlikely(reclaim_note(&w->flush.window, need, need + 1, RECLAIM_OUTBOX_PAGES)))
         reclaim_outbox(w);
 }

@@ -23,16 +23,16 @@
 static void reconfigure_doorbells_unwatch(struct engine *e, struct worker *w)
 {
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
-        if (load_relaxed(&e->ports[id].state) != PORT_FREE)
-            doorbells_unwatch_by(w, e->ports[id].doorbell_fd);
+        if (load_relaxed(&e->ports.table[id].state) != PORT_FREE)
+            doorbells_unwatch_by(w, e->ports.table[id].doorbell_fd);
 }
 
 static int reconfigure_doorbells_watch(struct engine *e, struct worker *w)
 {
     int r = 0;
     for (uint32_t id = 0; r == 0 && id < ODEON_PORTS_MAX; id++)
-        if (load_relaxed(&e->ports[id].state) != PORT_FREE)
-            r = doorbells_watch_by(w, id, e->ports[id].doorbell_fd);
+        if (load_relaxed(&e->ports.table[id].state) != PORT_FREE)
+            r = doorbells_watch_by(w, id, e->ports.table[id].doorbell_fd);
     return r;
 }
 
@@ -76,9 +76,9 @@ static void reconfigure_places_apply(struct engine *e, const struct engine_confi
         struct worker *w = e->workers[id];
         int cpu = config->cpus ? config->cpus[id] : -1,
             node = config->nodes ? config->nodes[id] : -1;
-        w->rebind = w->rebind || w->cpu != cpu;
-        w->cpu = cpu;
-        store_relaxed(&w->node, node);
+        w->stand.rebind = w->stand.rebind || w->stand.cpu != cpu;
+        w->stand.cpu = cpu;
+        store_relaxed(&w->placing.node, node);
     }
 }
 
@@ -112,8 +112,8 @@ static bool reconfigure_source_move(struct engine *e, uint32_t id, bool all_home
     bool moves = home != load_relaxed(&source->home) || owner >= engine_workers(e) || all_home;
     store_relaxed(&source->home, (uint16_t)home);
     if (own_is_running(own) || !moves || owner == home)
-        return false;                                /* running: a port that is dead, or is none */
-    (void)ready_clear(e->workers[owner]->ready, id); /* X4 */
+        return false; /* running: a port that is dead, or is none */
+    (void)ready_clear(e->workers[owner]->called.ready, id); /* X4 */
     store_release(&source->own, own_idle(home));
     return true;
 }
@@ -123,7 +123,7 @@ static bool reconfigure_source_has_work(struct engine *e, uint32_t id)
     if (id < e->segment.n_mailboxes)
         return urgent_mailbox_has_work(e, id);
     /* its new owner looks, and makes it hot or has it ring */
-    return load_relaxed(&e->ports[id - e->segment.n_mailboxes].state) == PORT_OPEN;
+    return load_relaxed(&e->ports.table[id - e->segment.n_mailboxes].state) == PORT_OPEN;
 }
 
 static uint64_t reconfigure_sources_redraw(struct engine *e, bool all_home)
@@ -146,16 +146,16 @@ static void reconfigure_workers_retire(struct engine *e, uint32_t from, uint32_t
 {
     for (uint32_t id = from; id < to; id++) {
         struct worker *w = e->workers[id];
-        memset(w->hot, 0, sizeof(w->hot)); /* their owners will run them once */
-        e->workers[0]->stalled = e->workers[0]->stalled || w->stalled;
-        w->stalled = false;
+        memset(w->ports.hot, 0, sizeof(w->ports.hot)); /* their owners will run them once */
+        e->workers[0]->loop.stalled = e->workers[0]->loop.stalled || w->loop.stalled;
+        w->loop.stalled = false;
     }
 }
 
 static uint64_t reconfigure_change_apply(struct engine *e, const struct engine_config *config)
 {
     uint32_t before = engine_workers(e);
-    bool all_home = config->stealing == STEAL_NONE && load_relaxed(&e->stealing) != STEAL_NONE;
+    bool all_home = config->stealing == STEAL_NONE && load_relaxed(&e->steal.policy) != STEAL_NONE;
     wake_forget(e);
     reconfigure_config_apply(e, config);
     reconfigure_workers_retire(e, engine_workers(e), before);

@@ -93,11 +93,11 @@ static void recover_undo_spawns(struct engine *e, struct engine_recovery *report
 
 static void recover_remember_fault(struct engine *e, uint32_t id, const struct segment_fault *fault)
 {
-    struct engine_fault *faults = realloc(e->faults, (e->n_faults + 1) * sizeof(*faults));
+    struct engine_fault *faults = realloc(e->faults.list, (e->faults.n + 1) * sizeof(*faults));
     if (!faults)
         return;
-    e->faults = faults;
-    struct engine_fault *f = &faults[e->n_faults++];
+    e->faults.list = faults;
+    struct engine_fault *f = &faults[e->faults.n++];
     *f = (struct engine_fault){
         .worker = id,
         .kind = fault->kind,
@@ -224,16 +224,16 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     bool hung = recover_blame(e, id, &slot, report);
     if (!SEEDED(no_redo))
         recover_redo_end(e, &slot);
-    w->source = slot.source; /* a drain's records are known by their source (D1) */
+    w->batch.source = slot.source; /* a drain's records are known by their source (D1) */
     if (SEEDED(flip_first))
         commit_flip(w, 0, 0, 0, 0, 0, 0);
     if (commit_out(&slot) > 0) {
         report->unflushed_outboxes++;
-        w->recovering = true;
-        w->out = commit_out(&slot);
+        w->flush.recovering = true;
+        w->outbox.length = commit_out(&slot);
         flush_from(w, SEEDED(step_again) ? 1 : step + 1);
         outbox_reset(w);
-        w->recovering = false;
+        w->flush.recovering = false;
     }
     INJECT(RECOVERY);
     if (slot.source && slot.redo_how == COMMIT_DIRECT)
@@ -245,7 +245,7 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
             slot = *w->slot;
     }
     recover_store_cursor(e, &slot, report);
-    w->source = 0;
+    w->batch.source = 0;
     if (slot.source || commit_out(&slot) || slot.redo)
         commit_flip(w, 0, 0, 0, 0, 0, 0);
     /* behind the flip: until then it speaks of what was attached */
@@ -273,12 +273,13 @@ static void recover_rebuild(struct engine *e, struct engine_recovery *report)
             continue;
         if (i >= s->n_mailboxes)
             store_relaxed(&e->urgent[segment_mailbox(s, i)], 1); /* G4 */
-        ready_set(e->workers[e->sources[segment_mailbox(s, i)].home]->ready, segment_mailbox(s, i));
+        ready_set(e->workers[e->sources[segment_mailbox(s, i)].home]->called.ready,
+                  segment_mailbox(s, i));
     }
     report->parked_batches -= report->parked_batches < attached ? report->parked_batches : attached;
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
         uint32_t source = engine_source_of_port(e, id);
-        if (load_relaxed(&e->ports[id].state) != PORT_OPEN) {
+        if (load_relaxed(&e->ports.table[id].state) != PORT_OPEN) {
             /* nobody's until it is added */
             store_relaxed(&e->sources[source].own, own_running(OWN_NOBODY));
             continue;
@@ -286,7 +287,7 @@ static void recover_rebuild(struct engine *e, struct engine_recovery *report)
         port_publish_cursors(e, id); /* pass 5 */
         uint32_t home = placement_home(e, source, engine_workers(e));
         source_place(e, source, home, 0);
-        ready_set(e->workers[home]->ready, source);
+        ready_set(e->workers[home]->called.ready, source);
     }
 }
 
@@ -297,7 +298,7 @@ static void recover_forget_ports(struct engine *e)
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
         struct segment_port *durable = &e->segment.ports[id];
         if (load_relaxed(&durable->generation) == 0 ||
-            load_relaxed(&e->ports[id].state) == PORT_OPEN)
+            load_relaxed(&e->ports.table[id].state) == PORT_OPEN)
             continue;
         struct segment_actor *slot = &e->segment.actors[actor_ref_slot(durable->ref)];
         uint64_t word = load_relaxed(&slot->word);
@@ -318,7 +319,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
     if (r < 0)
         return r;
     store_relaxed(&e->stats->start_ns[START_VERIFIED], clock_now_ns());
-    e->n_faults = 0;
+    e->faults.n = 0;
     store_relaxed(&e->segment.header->boots, load_relaxed(&e->segment.header->boots) + 1);
     store_relaxed(&e->segment.header->clean, 0);
     if (SEEDED(locks_first))

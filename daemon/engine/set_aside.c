@@ -51,16 +51,17 @@ static const char *set_aside_stuck_find(struct engine *e, struct worker *w, acto
     const struct segment *s = &e->segment;
     const struct segment_commit *slot = w->slot;
     uint32_t index;
-    if (w->queue != NO_QUEUE && slot->source == segment_urgent_queue(s, w->queue) + 1)
+    if (w->batch.queue != NO_QUEUE && slot->source == segment_urgent_queue(s, w->batch.queue) + 1)
         return "it runs an urgent message";
-    if (w->queue == NO_QUEUE || slot->source != w->queue + 1 || !load_relaxed(&w->durable->turn))
+    if (w->batch.queue == NO_QUEUE || slot->source != w->batch.queue + 1 ||
+        !load_relaxed(&w->durable->turn))
         return "it runs no batch";
-    enum queue_range range = segment_queue_range(s, w->queue, &index);
+    enum queue_range range = segment_queue_range(s, w->batch.queue, &index);
     if (range != QUEUE_ORDINARY && range != QUEUE_FOLLOW)
         return "nobody else may run this queue";
-    if (slot->wrap || w->wrap)
+    if (slot->wrap || w->batch.wrap)
         return "its batch is in two pieces";
-    ret->queue_id = w->queue;
+    ret->queue_id = w->batch.queue;
     ret->aside_id = s->aside_first + w->id;
     ret->queue = &s->queues[ret->queue_id];
     ret->aside = &s->queues[ret->aside_id];
@@ -68,16 +69,17 @@ static const char *set_aside_stuck_find(struct engine *e, struct worker *w, acto
     ret->tail = commit_tail(slot);
     if (ret->cursor >= ret->tail)
         return "it runs no message";
-    const struct envelope *envelope = (const struct envelope *)(w->batch + ret->cursor);
+    const struct envelope *envelope = (const struct envelope *)(w->batch.base + ret->cursor);
     ret->behind = ret->cursor + envelope_record_size(envelope);
-    ret->actor = &e->actors[actor_ref_slot(ref)];
+    ret->actor = &e->actors.table[actor_ref_slot(ref)];
     uint64_t key = load_relaxed(&ret->actor->key);
     if (envelope->to != ref || actor_key_generation(key) != actor_ref_generation(ref) ||
-        actor_key_destination(key) != w->queue)
+        actor_key_destination(key) != w->batch.queue)
         return "it runs another actor by now";
     if (actor_key_kind(key) != ACTOR_LIVE && actor_key_kind(key) != ACTOR_NEW)
         return "the actor's state is kept in the segment";
-    if (w->tail != ret->tail || w->newborn || w->spawned_count == commit_count(w))
+    if (w->batch.tail != ret->tail || w->place.newborn ||
+        w->actors.spawned_count == commit_count(w))
         return "it has sent to its own queue, or spawned";
     return NULL;
 }
@@ -86,7 +88,7 @@ static const char *set_aside_stuck_find(struct engine *e, struct worker *w, acto
 static bool set_aside_last_one_back(struct engine *e, struct worker *w, uint32_t queue_id)
 {
     actor_ref ref = load_relaxed(&e->aside[w->id]);
-    struct actor *actor = &e->actors[actor_ref_slot(ref)];
+    struct actor *actor = &e->actors.table[actor_ref_slot(ref)];
     uint64_t key = load_relaxed(&actor->key);
     if (ref == 0 || actor_key_generation(key) != actor_ref_generation(ref) ||
         actor_key_kind(key) != ACTOR_ASIDE)
@@ -94,10 +96,10 @@ static bool set_aside_last_one_back(struct engine *e, struct worker *w, uint32_t
     uint32_t its = actor_key_destination(key);
     uint64_t own = load_acquire(&e->sources[its].own);
     bool held = its == queue_id;
-    if (held ? w->sent_aside
+    if (held ? w->outbox.sent_aside
              : own_is_running(own) || !owner_take(&e->sources[its], own_worker(own), w->id))
         return false;
-    detour_kind_set(actor, w->actor_states[actor - w->actors] ? ACTOR_LIVE : ACTOR_NEW);
+    detour_kind_set(actor, w->turn.states[actor - w->turn.actors] ? ACTOR_LIVE : ACTOR_NEW);
     if (!held) {
         owner_release(&e->sources[its], own_worker(own));
         full_barrier();
@@ -112,46 +114,47 @@ static void set_aside_outbox_cut(struct worker *w, uint64_t committed)
 {
     uint64_t at = 0, shift = 0;
     while (at < committed) {
-        const struct outbox_run *run = (const struct outbox_run *)(w->outbox + at);
-        uint64_t from = at + sizeof(*run),
-                 end = from == w->run_at ? w->out : from + run->bytes * UINT64_C(8);
+        const struct outbox_run *run = (const struct outbox_run *)(w->outbox.log + at);
+        uint64_t from = at + sizeof(*run), end = from == w->outbox.run_at
+                                                     ? w->outbox.length
+                                                     : from + run->bytes * UINT64_C(8);
         if (end > committed) {
             struct outbox_run header = { .destination = run->destination,
-                                         .bytes = end == w->out
+                                         .bytes = end == w->outbox.length
                                                       ? 0
                                                       : (uint32_t)((end - committed) >> 3) };
-            memcpy(w->outbox, &header, sizeof(header));
+            memcpy(w->outbox.log, &header, sizeof(header));
             shift = sizeof(header);
         }
         at = end;
     }
-    memmove(w->outbox + shift, w->outbox + committed, w->out - committed);
-    w->run_at = w->run_at <= committed ? shift : w->run_at - committed + shift;
-    w->run_bytes = &((struct outbox_run *)(w->outbox + w->run_at) - 1)->bytes;
-    w->out = w->out - committed + shift;
+    memmove(w->outbox.log + shift, w->outbox.log + committed, w->outbox.length - committed);
+    w->outbox.run_at = w->outbox.run_at <= committed ? shift : w->outbox.run_at - committed + shift;
+    w->outbox.run_bytes = &((struct outbox_run *)(w->outbox.log + w->outbox.run_at) - 1)->bytes;
+    w->outbox.length = w->outbox.length - committed + shift;
 }
 
 /* A7 */
 static void set_aside_flush_committed(struct engine *e, struct worker *w, const struct stuck *stuck)
 {
-    uint64_t committed = commit_out(w->slot), all = w->out;
+    uint64_t committed = commit_out(w->slot), all = w->outbox.length;
     if (committed == 0)
         return;
-    w->recovering = true; /* nobody is told here: the control thread does */
-    w->out = committed;
+    w->flush.recovering = true; /* nobody is told here: the control thread does */
+    w->outbox.length = committed;
     flush_from(w, 1);
-    w->recovering = false;
+    w->flush.recovering = false;
     /* B2: before any of it is overwritten */
-    commit_flip(w, w->source, stuck->cursor, stuck->tail, 0, 0, 0);
+    commit_flip(w, w->batch.source, stuck->cursor, stuck->tail, 0, 0, 0);
     INJECT(ASIDE);
-    w->out = all;
+    w->outbox.length = all;
     if (all == committed)
         outbox_reset(w);
     else
         set_aside_outbox_cut(w, committed);
-    w->sent_aside = false;
-    for (uint32_t i = 0; i < w->n_groups; i++) {
-        uint32_t destination = w->groups[i].destination;
+    w->outbox.sent_aside = false;
+    for (uint32_t i = 0; i < w->flush.n_groups; i++) {
+        uint32_t destination = w->flush.groups[i].destination;
         if (destination >= e->segment.dead_letters)
             continue;
         if (destination >= e->segment.n_queues) {
@@ -174,13 +177,14 @@ static void set_aside_exchange(struct engine *e, struct worker *w, const struct 
     uint32_t with_record = load_relaxed(&stuck->queue->window[in_queue]),
              empty = load_relaxed(&stuck->aside->window[in_aside]);
     uint64_t rest = stuck->tail - stuck->behind, out = commit_out(w->slot);
-    memcpy(segment_window(&e->segment, stuck->aside_id, in_aside), w->batch + stuck->behind, rest);
+    memcpy(segment_window(&e->segment, stuck->aside_id, in_aside), w->batch.base + stuck->behind,
+           rest);
     crash_order();
     commit_aside(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, stuck->queue_id, rest,
                  with_record, empty);
     INJECT(ASIDE);
     set_aside_redo(e, w->slot);
-    w->wrap = 0;
+    w->batch.wrap = 0;
     commit_flip(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, 0, 0);
     INJECT(ASIDE);
     struct window_history *a = &e->windows[2 * stuck->queue_id + in_queue],
@@ -258,21 +262,21 @@ int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeo
     set_aside_exchange(e, w, &stuck);
     store_relaxed(&e->aside[id], ref);
     detour_kind_set(stuck.actor, ACTOR_ASIDE); /* release: before anybody can run the queue */
-    w->source = aside + 1;
-    w->queue = aside;
-    w->key_live = actor_key(0, aside, 0, ACTOR_LIVE);
-    w->tail = stuck.behind;
-    w->tail_limit = w->ring = 0;
-    w->active_len = &stuck.aside->len[queue_active(load_relaxed(&stuck.aside->sel))];
-    w->gives_way = w->gives_way_to = &e->urgent[aside];
-    store_relaxed(&w->out_wanted, 0); /* A3 */
-    w->out_room = 0;
+    w->batch.source = aside + 1;
+    w->batch.queue = aside;
+    w->turn.key_live = actor_key(0, aside, 0, ACTOR_LIVE);
+    w->batch.tail = stuck.behind;
+    w->batch.tail_limit = w->batch.ring = 0;
+    w->batch.active_len = &stuck.aside->len[queue_active(load_relaxed(&stuck.aside->sel))];
+    w->turn.gives_way = w->turn.gives_way_to = &e->urgent[aside];
+    store_relaxed(&w->outbox.wanted, 0); /* A3 */
+    w->outbox.room = 0;
     owner_release(&e->sources[stuck.queue_id], id);
     full_barrier(); /* as behind any publish */
     source_signal(e, e->control, stuck.queue_id);
     hold_end(w);
     stat_add(e->control, STAT_set_aside, 1);
-    if (load_relaxed(&e->stealing) != STEAL_NONE)
+    if (load_relaxed(&e->steal.policy) != STEAL_NONE)
         set_aside_give_away(e, id);
     return 0;
 }
@@ -295,7 +299,7 @@ void set_aside_rebuild(struct engine *e)
         }
         actor_ref ref =
             ((const struct envelope *)(segment_window(s, s->aside_first + i, buffer) + at))->to;
-        struct actor *actor = &e->actors[actor_ref_slot(ref)];
+        struct actor *actor = &e->actors.table[actor_ref_slot(ref)];
         uint64_t key = load_relaxed(&actor->key);
         if (actor_key_generation(key) != actor_ref_generation(ref) ||
             actor_key_kind(key) != ACTOR_NEW)

@@ -17,7 +17,8 @@
  *     these words are stored, then a second flip names the batch alone.  Nobody else runs either
  *     queue meanwhile, so a kill in between finds the redo true and does it again, and a kill
  *     behind it finds none.
- * A3  Out of the loop: the held worker's next commit is a flip in full (out_wanted = 0), whatever
+ * A3  Out of the loop: the held worker's next commit is a flip in full (outbox.wanted = 0),
+ * whatever
  *     the handler was called from, and reads all that it names from memory.
  * A5  After a crash it is known from the aside queue's first record who is set aside.
  * A6  The aside queue is empty, but who it was for has had no message since, and so has not come

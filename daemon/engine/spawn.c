@@ -36,14 +36,14 @@ static int spawn_slot_reserve(struct worker *w, const struct spawn_request *requ
     durable->queue = (uint16_t)queue;
     durable->args_size = (uint16_t)request->args_size;
     durable->spawn_worker = w->id;
-    durable->spawn_count = w->spawned_count = commit_count(w);
+    durable->spawn_count = w->actors.spawned_count = commit_count(w);
     durable->spawned_by = request->spawned_by;
     durable->account = request->account;
     spawn_args_copy(e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, request->args,
                     request->args_size);
     int r = 0;
     if (request->name) {
-        pthread_mutex_lock(&e->names_mutex);
+        pthread_mutex_lock(&e->actors.names_mutex);
         struct segment_name *room = NULL;
         if (actor_names_find(e, request->name, &room)) {
             r = -EEXIST;
@@ -58,7 +58,7 @@ static int spawn_slot_reserve(struct worker *w, const struct spawn_request *requ
             durable->name = (uint32_t)(room - e->segment.names) + 1;
             store_release(&durable->word, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
         }
-        pthread_mutex_unlock(&e->names_mutex);
+        pthread_mutex_unlock(&e->actors.names_mutex);
     } else {
         store_release(&durable->word, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
     }
@@ -83,7 +83,7 @@ static int spawn_reserve(struct worker *w, const struct spawn_request *request, 
     int r = spawn_queue_choose(w, request, &queue);
     if (r < 0)
         return r;
-    uint32_t slot = w->slot_cache[w->n_slot_cache - 1];
+    uint32_t slot = w->actors.slots[w->actors.n_slots - 1];
     uint32_t generation = slot_word_generation(load_relaxed(&e->segment.actors[slot].word));
     if (generation == 0)
         generation = 1;
@@ -92,10 +92,10 @@ static int spawn_reserve(struct worker *w, const struct spawn_request *request, 
         placement_undo(w, queue);
         return r;
     }
-    w->n_slot_cache--;
+    w->actors.n_slots--;
     *ret_ref = actor_ref_make(slot, generation);
-    store_release(&e->actors[slot].key, actor_key(generation, queue, request->type,
-                                                  actors_kind_at_spawn(e, request->type)));
+    store_release(&e->actors.table[slot].key, actor_key(generation, queue, request->type,
+                                                        actors_kind_at_spawn(e, request->type)));
     place_newborn(w, *ret_ref, queue, request->spawned_by);
     return 0;
 }
@@ -109,19 +109,19 @@ int spawn_actor(struct worker *w, const struct spawn_request *request, actor_ref
         return -E2BIG;
     if (request->name && !name_is_good(request->name))
         return -EINVAL;
-    if (w->n_slot_cache == 0) {
+    if (w->actors.n_slots == 0) {
         actors_slots_refill(w);
-        if (w->n_slot_cache == 0)
+        if (w->actors.n_slots == 0)
             return -ENOSPC;
     }
-    if (w->newborn)
+    if (w->place.newborn)
         place_newborn_settle(w, 0);
     actors_count(w, request->type, 1);
     if (w->is_detached)
         /* retiring a type does not wait for these threads: one of the two sees the other */
         full_barrier();
-    int r =
-        load_acquire(&e->spawnable[request->type]) ? spawn_reserve(w, request, ret_ref) : -ENOENT;
+    int r = load_acquire(&e->types.spawnable[request->type]) ? spawn_reserve(w, request, ret_ref)
+                                                             : -ENOENT;
     if (r < 0) {
         actors_count(w, request->type, -1);
         return r;

@@ -29,8 +29,8 @@ enum {
 
 int stall_open(struct engine *e)
 {
-    e->watches = calloc(e->segment.workers_max, sizeof(*e->watches));
-    if (!e->watches)
+    e->watch.workers = calloc(e->segment.workers_max, sizeof(*e->watch.workers));
+    if (!e->watch.workers)
         return -ENOMEM;
     engine_set_stall_limits(e, e->config.stall_warn_ns, e->config.stall_kill_ns);
     return 0;
@@ -38,8 +38,8 @@ int stall_open(struct engine *e)
 
 void stall_close(struct engine *e)
 {
-    free(e->watches);
-    e->watches = NULL;
+    free(e->watch.workers);
+    e->watch.workers = NULL;
 }
 
 /* Needs nobody to stand still: a handler that hangs may be the reason for it. */
@@ -49,13 +49,13 @@ void engine_set_stall_limits(struct engine *e, uint64_t warn, uint64_t kill)
     e->config.stall_warn_ns = warn;
     e->config.stall_kill_ns = kill;
     uint64_t period = least / PARTS;
-    store_relaxed(&e->watch_period_ns, period < PERIOD_LEAST_NS  ? PERIOD_LEAST_NS
+    store_relaxed(&e->watch.period_ns, period < PERIOD_LEAST_NS  ? PERIOD_LEAST_NS
                                        : period > PERIOD_MOST_NS ? PERIOD_MOST_NS
                                                                  : period);
-    store_relaxed(&e->watch_armed, 1);
+    store_relaxed(&e->watch.armed, 1);
     if (!least)
         return; /* WA1 */
-    store_relaxed(&e->watch_armed, 0);
+    store_relaxed(&e->watch.armed, 0);
     help_watch_arm(e); /* whoever was running before the change does not begin a run */
 }
 
@@ -106,7 +106,7 @@ static void stall_forget(struct worker *w, struct stall_watch *watch, uint64_t c
     if (watch->told)
         store_relaxed(&w->stats->value[STAT_handler_overdue], 0);
     if (watch->condemned)
-        store_relaxed(&w->condemned, 0);
+        store_relaxed(&w->hold.condemned, 0);
     *watch = (struct stall_watch){ .count = count };
 }
 
@@ -137,7 +137,8 @@ static void stall_condemn(struct worker *w, struct stall_watch *watch)
 {
     if (!watch->condemned) {
         watch->condemned = true;
-        store_release(&w->condemned, watch->count + 1); /* read (acquire) by the signal handler */
+        store_release(&w->hold.condemned,
+                      watch->count + 1); /* read (acquire) by the signal handler */
         (void)syscall(SYS_tgkill, getpid(), stall_thread_id(w), SIGABRT);
     } else if (watch->age_ns >= w->engine->config.stall_kill_ns + GRACE_NS) {
         fault_end_worker(w, watch->count, FAULT_STALLED);
@@ -159,7 +160,7 @@ static void stall_try_aside(struct engine *e, struct worker *w, struct stall_wat
 static void stall_look_at(struct engine *e, struct worker *w, struct stall_watch *watch,
                           uint64_t step_ns, engine_stall_fn tell, void *userdata)
 {
-    uint64_t count = segment_count(w->durable), period_ns = load_relaxed(&e->watch_period_ns);
+    uint64_t count = segment_count(w->durable), period_ns = load_relaxed(&e->watch.period_ns);
     struct engine_stall stall;
     if (!load_relaxed(&w->durable->turn) || count != watch->count) {
         stall_forget(w, watch, count);
@@ -210,29 +211,29 @@ static void stall_look_at(struct engine *e, struct worker *w, struct stall_watch
 static bool stall_anybody_busy(const struct engine *e)
 {
     for (uint32_t id = 0; id < engine_workers(e); id++)
-        if (load_relaxed(&e->workers[id]->busy))
+        if (load_relaxed(&e->workers[id]->shown.busy))
             return true;
     return false;
 }
 
 int engine_watch_fd(const struct engine *e)
 {
-    return e->watch_fd;
+    return e->watch.fd;
 }
 
 void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
 {
-    uint64_t expired, now = clock_now_ns(), most = 2 * load_relaxed(&e->watch_period_ns);
-    if (read(e->watch_fd, &expired, sizeof(expired)) < 0)
+    uint64_t expired, now = clock_now_ns(), most = 2 * load_relaxed(&e->watch.period_ns);
+    if (read(e->watch.fd, &expired, sizeof(expired)) < 0)
         return; /* set anew meanwhile */
-    uint64_t step_ns = now - e->watch_looked_ns;
-    e->watch_looked_ns = now;
+    uint64_t step_ns = now - e->watch.looked_ns;
+    e->watch.looked_ns = now;
     for (uint32_t id = 0; id < engine_workers(e); id++)
-        stall_look_at(e, e->workers[id], &e->watches[id], step_ns < most ? step_ns : most, tell,
-                      userdata);
+        stall_look_at(e, e->workers[id], &e->watch.workers[id], step_ns < most ? step_ns : most,
+                      tell, userdata);
     if (e->config.stall_warn_ns == 0 && e->config.stall_kill_ns == 0)
         return;
-    store_relaxed(&e->watch_armed, 0); /* WA1 */
+    store_relaxed(&e->watch.armed, 0); /* WA1 */
     full_barrier();
     if (stall_anybody_busy(e))
         help_watch_arm(e);

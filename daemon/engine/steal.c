@@ -15,21 +15,21 @@
 int steal_open(struct engine *e)
 {
     size_t bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127;
-    e->common = aligned_alloc(128, bytes);
-    e->fixed = aligned_alloc(128, bytes);
-    if (!e->common || !e->fixed)
+    e->steal.common = aligned_alloc(128, bytes);
+    e->steal.fixed = aligned_alloc(128, bytes);
+    if (!e->steal.common || !e->steal.fixed)
         return -ENOMEM;
-    memset((void *)e->common, 0, bytes);
-    memset((void *)e->fixed, 0, bytes);
+    memset((void *)e->steal.common, 0, bytes);
+    memset((void *)e->steal.fixed, 0, bytes);
     return near_open(e);
 }
 
 void steal_close(struct engine *e)
 {
     near_close(e);
-    free((void *)e->common);
-    free((void *)e->fixed);
-    e->common = e->fixed = NULL;
+    free((void *)e->steal.common);
+    free((void *)e->steal.fixed);
+    e->steal.common = e->steal.fixed = NULL;
 }
 
 /* Nothing is moved for it: W1. Who looked for a last time under the old policy has its sleepers bit
@@ -37,14 +37,14 @@ void steal_close(struct engine *e)
 void steal_set(struct engine *e, enum steal_policy_id policy, enum steal_mode mode,
                uint32_t sources)
 {
-    store_relaxed(&e->steal_sources, sources ? sources : 1);
+    store_relaxed(&e->steal.sources, sources ? sources : 1);
     if (policy == STEAL_SHARE)
-        store_relaxed(&e->common_used, 1);
+        store_relaxed(&e->steal.common_used, 1);
     /* who sets a common bit finds everybody looking at it, or still among the sleepers */
     full_barrier();
-    store_relaxed(&e->placing, (mode == STEAL_VISIT ? PLACING_HOME : 0) |
-                                   (policy == STEAL_SHARE ? PLACING_COMMON : 0));
-    store_relaxed(&e->stealing, policy);
+    store_relaxed(&e->steal.placing, (mode == STEAL_VISIT ? PLACING_HOME : 0) |
+                                         (policy == STEAL_SHARE ? PLACING_COMMON : 0));
+    store_relaxed(&e->steal.policy, policy);
     full_barrier();
     for (uint32_t id = 0; id < engine_workers(e); id++)
         if (sleeper_claim(e, id))
@@ -83,7 +83,7 @@ static int64_t steal_walk_next(struct walk *walk, const struct engine *e, uint32
 /* At most half of what the victim has ready, and at least one. */
 static uint32_t steal_limit(const struct engine *e, uint32_t victim)
 {
-    uint32_t limit = load_relaxed(&e->steal_sources), ready = 0;
+    uint32_t limit = load_relaxed(&e->steal.sources), ready = 0;
     if (likely(limit <= 1))
         return 1;
     for (uint32_t word = 0; word * 64 < e->n_sources; word++)
@@ -97,8 +97,8 @@ static bool steal_move_source(struct worker *thief, uint32_t v, uint32_t source)
     struct engine *e = thief->engine;
     if (!mask_source_is_idle_at(e, source, v) || !owner_move(&e->sources[source], v, thief->id))
         return false;
-    ready_set(thief->ready, source);
-    if (ready_clear(e->workers[v]->ready, source)) {
+    ready_set(thief->called.ready, source);
+    if (ready_clear(e->workers[v]->called.ready, source)) {
         full_barrier_after_exchange();
         if (own_worker(load_acquire(&e->sources[source].own)) == v)
             source_pass_on(e, thief, source);
@@ -128,7 +128,7 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
         seen = true;
         if (!mask_source_is_idle_at(e, (uint32_t)source, v))
             continue;
-        store_relaxed(&thief->busy, 1); /* [BUSY_ORDER] */
+        store_relaxed(&thief->shown.busy, 1); /* [BUSY_ORDER] */
         if (owner_take(&e->sources[source], v, thief->id))
             taken = source;
         else
@@ -136,7 +136,7 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
     }
     if (taken >= 0) {
         uint32_t limit = steal_limit(e, v), moved = 0;
-        (void)ready_clear(e->workers[v]->ready, (uint32_t)taken); /* T1 */
+        (void)ready_clear(e->workers[v]->called.ready, (uint32_t)taken); /* T1 */
         for (int64_t source; moved + 1 < limit && (source = steal_walk_next(&walk, e, v)) >= 0;)
             moved += steal_move_source(thief, v, (uint32_t)source);
         stat_add(thief, STAT_sources_moved, moved);
@@ -156,7 +156,7 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
         return taken;
     }
     stat_add(thief, lost ? STAT_steal_failures_lost_race : STAT_steal_failures_no_candidates, 1);
-    store_relaxed(&thief->busy, 0);
+    store_relaxed(&thief->shown.busy, 0);
     return -1;
 }
 
@@ -165,14 +165,14 @@ int64_t steal_try(struct worker *thief)
 {
     struct engine *e = thief->engine;
     const struct steal_policy *policy =
-        steal_policy_get((enum steal_policy_id)load_relaxed(&e->stealing));
+        steal_policy_get((enum steal_policy_id)load_relaxed(&e->steal.policy));
     if (!policy || policy == &steal_none || engine_workers(e) < 2)
         return -1;
     stat_add(thief, STAT_searches, 1);
-    uint32_t hint = load_relaxed(&thief->hint);
+    uint32_t hint = load_relaxed(&thief->called.hint);
     int64_t source = -1;
     if (hint) {
-        store_relaxed(&thief->hint, 0);
+        store_relaxed(&thief->called.hint, 0);
         if (hint - 1 != thief->id && hint <= engine_workers(e))
             source = steal_from(thief, hint - 1);
     }
@@ -182,6 +182,6 @@ int64_t steal_try(struct worker *thief)
     for (int v; source < 0 && (v = policy->next(thief, &round)) >= 0;)
         if ((uint32_t)v + 1 != hint)
             source = steal_from(thief, (uint32_t)v);
-    store_relaxed(&thief->last_attempt, clock_now_ns());
+    store_relaxed(&thief->shown.last_attempt, clock_now_ns());
     return source;
 }

@@ -38,15 +38,15 @@ static int steal_load_heaviest_next(struct worker *thief, struct steal_round *ro
 
 static uint64_t steal_load_weigh_age(const struct engine *e, uint32_t victim)
 {
-    return ~load_relaxed(&e->workers[victim]->last_attempt);
+    return ~load_relaxed(&e->workers[victim]->shown.last_attempt);
 }
 
 static uint64_t steal_load_weigh_ready(const struct engine *e, uint32_t victim)
 {
     uint64_t n = 0;
     for (uint32_t word = 0; word * 64 < e->n_sources; word++)
-        n += (uint64_t)__builtin_popcountll(load_relaxed(&e->workers[victim]->ready[word]) &
-                                            ~load_relaxed(&e->fixed[word]));
+        n += (uint64_t)__builtin_popcountll(load_relaxed(&e->workers[victim]->called.ready[word]) &
+                                            ~load_relaxed(&e->steal.fixed[word]));
     return n;
 }
 

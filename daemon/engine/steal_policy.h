@@ -34,8 +34,8 @@ const struct steal_policy *steal_policy_get(enum steal_policy_id id);
 
 static inline uint64_t steal_random_next(struct worker *w)
 {
-    w->random ^= w->random << 13;
-    w->random ^= w->random >> 7;
-    w->random ^= w->random << 17;
-    return w->random;
+    w->search.random ^= w->search.random << 13;
+    w->search.random ^= w->search.random >> 7;
+    w->search.random ^= w->search.random << 17;
+    return w->search.random;
 }

@@ -20,7 +20,7 @@ static int steal_ring_none_next(struct worker *thief, struct steal_round *round)
 static void ring_begin(struct worker *thief, struct steal_round *round)
 {
     round->n = engine_workers(thief->engine) - 1;
-    round->at = thief->victim_next;
+    round->at = thief->search.victim_next;
 }
 
 /* The counter stands behind whoever was tried last, so that the next round does not begin with the
@@ -34,7 +34,7 @@ static int ring_next(struct worker *thief, struct steal_round *round)
     uint32_t victim = round->at % n_workers;
     if (victim == thief->id)
         victim = (victim + 1) % n_workers;
-    round->at = thief->victim_next = (victim + 1) % n_workers;
+    round->at = thief->search.victim_next = (victim + 1) % n_workers;
     return (int)victim;
 }
 

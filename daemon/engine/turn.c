@@ -16,33 +16,33 @@
 static struct actor_type *turn_actor_type_of(const struct worker *w, const struct actor *actor)
 {
     /* not NULL while an actor of it lives */
-    return load_relaxed(&w->types[actor_key_type(load_relaxed(&actor->key))]);
+    return load_relaxed(&w->turn.types[actor_key_type(load_relaxed(&actor->key))]);
 }
 
 static inline void **turn_actor_state(const struct worker *w, const struct actor *actor)
 {
-    return &w->actor_states[actor - w->actors];
+    return &w->turn.states[actor - w->turn.actors];
 }
 
 /* ---- flush and commit ---- */
 
 static void turn_publish_counts(struct worker *w)
 {
-    stat_add(w, STAT_messages_sent, w->n_logged + w->n_tail_appends);
-    stat_add(w, STAT_tail_appends, w->n_tail_appends);
-    stat_add(w, STAT_sends_failed, w->n_failed);
-    w->n_logged = w->n_flushed = w->n_tail_appends = w->n_failed = 0;
+    stat_add(w, STAT_messages_sent, w->outbox.n_logged + w->place.n_tail_appends);
+    stat_add(w, STAT_tail_appends, w->place.n_tail_appends);
+    stat_add(w, STAT_sends_failed, w->place.n_failed);
+    w->outbox.n_logged = w->outbox.n_flushed = w->place.n_tail_appends = w->place.n_failed = 0;
 }
 
 void turn_flush(struct worker *w)
 {
-    if (w->out == 0)
+    if (w->outbox.length == 0)
         return;
     INJECT(OUTBOX);
     flush_from(w, 1);
     outbox_reset(w);
     /* B2: before the next record is written */
-    commit_flip(w, w->source, w->cursor, w->tail, 0, 0, 0);
+    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
 }
 
 /* ---- messages that are not simply run ---- */
@@ -51,10 +51,10 @@ void turn_flush(struct worker *w)
  * buffer, or more was sent than fits. */
 static void turn_commit(struct worker *w, uint64_t cursor)
 {
-    if (unlikely(w->newborn))
+    if (unlikely(w->place.newborn))
         place_newborn_settle(w, 0);
-    if (unlikely(w->out >= load_relaxed(&w->out_wanted)))
-        commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
+    if (unlikely(w->outbox.length >= load_relaxed(&w->outbox.wanted)))
+        commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
     else
         commit_message(w, cursor);
 }
@@ -64,7 +64,7 @@ static void turn_commit(struct worker *w, uint64_t cursor)
 static void turn_dead_letter(struct worker *w, const struct envelope *envelope,
                              enum envelope_reason reason)
 {
-    if (w->newborn) /* of an init that then failed */
+    if (w->place.newborn) /* of an init that then failed */
         place_newborn_settle(w, 0);
     struct engine *e = w->engine;
     stat_add(w, STAT_dead_letters, 1);
@@ -72,7 +72,7 @@ static void turn_dead_letter(struct worker *w, const struct envelope *envelope,
         return;
     uint32_t from = actor_ref_slot(envelope->from);
     if (envelope->from && from < e->config.actors_max) {
-        uint64_t key = load_relaxed(&e->actors[from].key);
+        uint64_t key = load_relaxed(&e->actors.table[from].key);
         if (actor_key_kind(key) == ACTOR_PORT &&
             actor_key_generation(key) == actor_ref_generation(envelope->from)) {
             struct refusal refusal = { .to = envelope->to,
@@ -106,12 +106,12 @@ static void turn_actor_end(struct worker *w, struct actor *actor, actor_ref ref,
     struct actor_type *type = state ? turn_actor_type_of(w, actor) : NULL;
     if (how != ALLOCATION_FINISHED && type && type->fini)
         type->fini(state, &w->ctx);
-    if (w->newborn)
+    if (w->place.newborn)
         place_newborn_settle(w, 0);
     INJECT(HANDLER);
     if (SEEDED(free_first))
         actors_free_slot(w, ref);
-    commit_flip(w, w->source, cursor, w->tail, w->out, ref, how);
+    commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, ref, how);
     *turn_actor_state(w, actor) = NULL;
     actors_free_slot(w, ref);
     if (type)
@@ -150,7 +150,7 @@ static enum envelope_reason turn_actor_begin(struct worker *w, struct actor *act
     if (turn_is_uncommitted(w, slot))
         return REASON_NO_SUCH_ACTOR;
     struct actor_type *type =
-        load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
+        load_acquire(&e->types.known[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
     if (!type)
         return REASON_TYPE_NOT_LOADED;
     if (unlikely(load_relaxed(&e->segment.actor_types[type->id].quarantined)))
@@ -179,7 +179,7 @@ static enum envelope_reason turn_kept_begin(struct worker *w, struct actor *acto
     if (is_new && turn_is_uncommitted(w, slot))
         return REASON_NO_SUCH_ACTOR;
     struct actor_type *type =
-        load_acquire(&e->types[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
+        load_acquire(&e->types.known[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
     if (!type)
         return REASON_TYPE_NOT_LOADED;
     if (unlikely(load_relaxed(&e->segment.actor_types[type->id].quarantined)))
@@ -261,7 +261,7 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
     uint64_t key = actor ? load_acquire(&actor->key) : 0;
     enum envelope_reason reason = REASON_NONE;
     bool is_here = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) &&
-                   actor_key_destination(key) == w->queue;
+                   actor_key_destination(key) == w->batch.queue;
     bool is_aside = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) &&
                     actor_key_kind(key) == ACTOR_ASIDE;
     if (unlikely(is_aside)) {
@@ -349,7 +349,7 @@ turn_behaviour_of(const struct worker *w, const struct actor *actor, uint64_t wa
     uint64_t key = load_relaxed(&actor->key);
     if (unlikely((key & ~ACTOR_KEY_TYPE_MASK) != want))
         return NULL;
-    const struct actor_type *type = load_relaxed(&w->types[actor_key_type(key)]);
+    const struct actor_type *type = load_relaxed(&w->turn.types[actor_key_type(key)]);
     const struct behaviour_slot *behaviour = &type->behaviours[(meta >> 32) & 0xff];
     if (unlikely(behaviour->meta != meta))
         return turn_plain_behaviour(type, meta);
@@ -379,11 +379,11 @@ static inline void turn_prefetch_ahead(const struct worker *w, const uint8_t *en
     actor_ref far = *(const actor_ref *)(envelope + ahead),
               near = *(const actor_ref *)(envelope + ahead / 2);
     if (far != to) {
-        __builtin_prefetch(&w->actors[actor_ref_slot(far)]);
-        __builtin_prefetch(&w->actor_states[actor_ref_slot(far)]);
+        __builtin_prefetch(&w->turn.actors[actor_ref_slot(far)]);
+        __builtin_prefetch(&w->turn.states[actor_ref_slot(far)]);
     }
-    if (near != to && likely(actor_ref_slot(near) < w->actors_max))
-        __builtin_prefetch(w->actor_states[actor_ref_slot(near)]);
+    if (near != to && likely(actor_ref_slot(near) < w->turn.actors_max))
+        __builtin_prefetch(w->turn.states[actor_ref_slot(near)]);
 #endif
 }
 static_assert(PREFETCH_MESSAGES % 2 == 0, "half as far is a message, too");
@@ -408,7 +408,7 @@ static void turn_loop_flush(struct turn_loop *loop, struct worker *w)
 {
     turn_running_set(w, 0);
     turn_flush(w);
-    help_mid_look(w, w->queue);
+    help_mid_look(w, w->batch.queue);
     turn_running_set(w, 1);
     turn_loop_resume(loop, w, 0);
 }
@@ -416,18 +416,18 @@ static void turn_loop_flush(struct turn_loop *loop, struct worker *w)
 /* Between two messages, at the loop's bound or when something was wanted.  False: no more now. */
 static bool turn_loop_look(struct turn_loop *loop, struct worker *w)
 {
-    if (w->out >= OUTBOX_FLUSH_BYTES || unlikely(w->sent_urgent > 0))
+    if (w->outbox.length >= OUTBOX_FLUSH_BYTES || unlikely(w->outbox.sent_urgent > 0))
         turn_loop_flush(loop, w);
     outbox_want(w);
-    if (w->wrap != 0 && w->cursor == w->wrap) {
+    if (w->batch.wrap != 0 && w->batch.cursor == w->batch.wrap) {
         place_unwrap(w);
         turn_loop_resume(loop, w, 0);
     }
-    loop->bound = w->wrap ? w->wrap : w->tail;
-    if (unlikely(load_relaxed(w->gives_way))) /* G3 */
+    loop->bound = w->batch.wrap ? w->batch.wrap : w->batch.tail;
+    if (unlikely(load_relaxed(w->turn.gives_way))) /* G3 */
         return false;
-    w->gives_way = w->gives_way_to;
-    return w->cursor != loop->bound && loop->low != loop->stop && !worker_wants_halt(w);
+    w->turn.gives_way = w->turn.gives_way_to;
+    return w->batch.cursor != loop->bound && loop->low != loop->stop && !worker_wants_halt(w);
 }
 
 /* A plain message to an actor that has not been initialised yet: it is now. The behaviour to run,
@@ -437,7 +437,8 @@ turn_loop_begin(struct worker *w, struct actor *actor, const uint64_t *words,
                 enum envelope_reason *ret_reason)
 {
     uint64_t to = words[0], meta = words[2],
-             want = (to & UINT64_C(0xffffffff00000000)) | (w->key_live ^ ACTOR_LIVE ^ ACTOR_NEW);
+             want =
+                 (to & UINT64_C(0xffffffff00000000)) | (w->turn.key_live ^ ACTOR_LIVE ^ ACTOR_NEW);
     if ((load_acquire(&actor->key) & ~ACTOR_KEY_TYPE_MASK) != want || meta >> 40 ||
         (uint16_t)meta < MESSAGE_TYPE_FIRST_USER)
         return NULL;
@@ -456,13 +457,13 @@ static __attribute__((noinline)) void turn_loop_special(struct turn_loop *loop, 
                                                         struct actor *actor,
                                                         enum envelope_reason begun, int result)
 {
-    struct envelope *envelope = (struct envelope *)(w->batch + w->cursor);
-    uint64_t cursor = w->cursor + envelope_record_size(envelope);
+    struct envelope *envelope = (struct envelope *)(w->batch.base + w->batch.cursor);
+    uint64_t cursor = w->batch.cursor + envelope_record_size(envelope);
     if (actor)
         turn_special(w, envelope, actor, begun, cursor);
     else
-        turn_end(w, &w->actors[actor_ref_slot(envelope->to)], envelope, result, cursor);
-    w->cursor = cursor;
+        turn_end(w, &w->turn.actors[actor_ref_slot(envelope->to)], envelope, result, cursor);
+    w->batch.cursor = cursor;
     turn_loop_resume(loop, w, 1);
 }
 
@@ -476,9 +477,9 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
     w->ctx.self = 0;
     turn_running_set(w, 1);
     while (turn_loop_look(&loop, w)) {
-        cursor = w->cursor;
+        cursor = w->batch.cursor;
         for (;;) {
-            struct envelope *envelope = (struct envelope *)(w->batch + cursor);
+            struct envelope *envelope = (struct envelope *)(w->batch.base + cursor);
             const uint64_t *words = envelope_words(envelope);
             uint64_t to = words[0], meta = words[2];
             /* Messages come in bursts: what was found out about the one before holds for the next
@@ -487,19 +488,19 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
                 size = envelope_size((uint16_t)(meta >> 16));
                 ahead = size <= PREFETCH_SIZE_MAX ? PREFETCH_MESSAGES * size : COMMIT_WINDOW_MAX;
                 /* in range: checked where the record was made */
-                struct actor *actor = &w->actors[actor_ref_slot(to)];
-                run = turn_behaviour_of(w, actor, (to & UINT64_C(0xffffffff00000000)) | w->key_live,
-                                        meta);
+                struct actor *actor = &w->turn.actors[actor_ref_slot(to)];
+                run = turn_behaviour_of(
+                    w, actor, (to & UINT64_C(0xffffffff00000000)) | w->turn.key_live, meta);
                 if (unlikely(!run)) {
                     enum envelope_reason begun = REASON_NONE;
                     run = turn_loop_begin(w, actor, words, &begun);
                     if (!run) {
-                        w->cursor = cursor;
+                        w->batch.cursor = cursor;
                         turn_loop_special(&loop, w, actor, begun, 0);
                         break;
                     }
                 }
-                state = w->actor_states[actor_ref_slot(to)];
+                state = w->turn.states[actor_ref_slot(to)];
                 w->ctx.self = to;
                 w->ctx.meta = meta;
             }
@@ -508,29 +509,31 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             w->ctx.sender = words[1];
             int result = run(state, envelope + 1, &w->ctx);
             if (unlikely(result != ALLOCATION_NODELETE)) {
-                w->cursor = cursor;
+                w->batch.cursor = cursor;
                 turn_loop_special(&loop, w, NULL, REASON_NONE, result);
                 break;
             }
             INJECT(HANDLER);
             cursor += size;
             loop.low++;
-            if (unlikely(w->out >= load_relaxed(&w->out_wanted) || SEEDED(two_stores))) {
-                if (w->newborn)
+            if (unlikely(w->outbox.length >= load_relaxed(&w->outbox.wanted) ||
+                         SEEDED(two_stores))) {
+                if (w->place.newborn)
                     place_newborn_settle(w, 0);
                 /* with all that can have changed */
-                commit_flip(w, w->source, cursor, w->tail, w->out, 0, 0);
-                w->cursor = cursor;
+                commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
+                w->batch.cursor = cursor;
                 break;
             }
             /* U1 */
-            commit_store(w->slot, commit_where(cursor, w->tail), commit_what(w->out, loop.low));
+            commit_store(w->slot, commit_where(cursor, w->batch.tail),
+                         commit_what(w->outbox.length, loop.low));
             if (cursor == loop.bound)
                 /* which appends have moved, unless the batch ends here, or goes on at the
                  * beginning */
-                loop.bound = w->tail;
+                loop.bound = w->batch.tail;
             if (unlikely(cursor >= loop.bound || loop.low == loop.stop)) {
-                w->cursor = cursor;
+                w->batch.cursor = cursor;
                 break;
             }
         }

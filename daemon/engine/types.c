@@ -90,7 +90,7 @@ static uint64_t type_live(struct engine *e, uint32_t id)
 {
     int64_t live = 0;
     for (uint32_t i = 0; i < e->segment.n_ids; i++)
-        live += load_relaxed(&e->workers[i]->type_live[id]);
+        live += load_relaxed(&e->workers[i]->actors.type_live[id]);
     return live > 0 ? (uint64_t)live : 0;
 }
 
@@ -104,7 +104,7 @@ static int type_id(struct engine *e, const struct engine_actor_type_info *info, 
     if (id >= ODEON_ACTOR_TYPES_MAX)
         return -ENOSPC;
     struct segment_actor_type *durable = &e->segment.actor_types[id];
-    if (id < n && load_relaxed(&e->types[id]))
+    if (id < n && load_relaxed(&e->types.known[id]))
         return -EEXIST;
     if (info->restart == RESTART_KEEP && info->state_size > e->segment.header->durable_bytes)
         return -E2BIG;
@@ -189,8 +189,8 @@ int engine_actor_type_register(struct engine *e, const struct engine_actor_type_
         return -ENOMEM;
     if (info->restart == RESTART_STOP && !e->started)
         types_end_left_over(e, id);
-    store_release(&e->types[id], type);     /* read (acquire) by an actor's first message */
-    store_release(&e->spawnable[id], type); /* read (acquire) by spawn */
+    store_release(&e->types.known[id], type);     /* read (acquire) by an actor's first message */
+    store_release(&e->types.spawnable[id], type); /* read (acquire) by spawn */
     *ret_id = id;
     return 0;
 }
@@ -210,25 +210,25 @@ static bool types_detached_leave_type(struct engine *e, uint32_t id)
 int engine_actor_type_retire(struct engine *e, uint32_t id, uint64_t *ret_live)
 {
     *ret_live = 0;
-    struct actor_type *type = id < ODEON_ACTOR_TYPES_MAX ? load_relaxed(&e->types[id]) : NULL;
+    struct actor_type *type = id < ODEON_ACTOR_TYPES_MAX ? load_relaxed(&e->types.known[id]) : NULL;
     if (!type)
         return -ENOENT;
     *ret_live = type_live(e, id);
     if (*ret_live > 0)
         return -EBUSY;
     /* A spawn may be under way: its actor finds its type until nobody can have made one. */
-    store_release(&e->spawnable[id], NULL);
+    store_release(&e->types.spawnable[id], NULL);
     bool quiet = quiesce_wait(e, RETIRE_WAIT_NS);
     *ret_live = type_live(e, id);
     if (quiet && *ret_live == 0 && types_detached_leave_type(e, id)) {
-        store_release(&e->types[id], NULL);
+        store_release(&e->types.known[id], NULL);
         quiet = quiesce_wait(e, RETIRE_WAIT_NS); /* who ended the last one still looks at it */
     } else {
         quiet = false;
     }
     if (!quiet) {
-        store_release(&e->types[id], type);
-        store_release(&e->spawnable[id], type);
+        store_release(&e->types.known[id], type);
+        store_release(&e->types.spawnable[id], type);
         return -EBUSY;
     }
     for (uint32_t i = 0; i < e->segment.n_ids; i++)
@@ -241,7 +241,8 @@ int engine_actor_type_retire(struct engine *e, uint32_t id, uint64_t *ret_live)
 int engine_actor_type_find(struct engine *e, const char *name, uint32_t *ret_id)
 {
     for (uint32_t id = 1; id < load_acquire(&e->segment.header->n_actor_types); id++)
-        if (load_acquire(&e->types[id]) && strcmp(e->segment.actor_types[id].name, name) == 0) {
+        if (load_acquire(&e->types.known[id]) &&
+            strcmp(e->segment.actor_types[id].name, name) == 0) {
             *ret_id = id;
             return 0;
         }
@@ -253,7 +254,7 @@ int engine_actor_type_get(struct engine *e, uint32_t id, struct engine_actor_typ
     if (id == 0 || id >= load_acquire(&e->segment.header->n_actor_types))
         return -ENOENT;
     const struct segment_actor_type *durable = &e->segment.actor_types[id];
-    const struct actor_type *type = load_acquire(&e->types[id]);
+    const struct actor_type *type = load_acquire(&e->types.known[id]);
     *ret = (struct engine_actor_type_view){
         .id = id,
         .version = durable->version,

@@ -18,11 +18,11 @@
  *     parks, or what came behind one that had been parked before.  So the byte of a mailbox that
  *     nobody runs is 1 whenever its urgent queue has anything.
  * G3  Between two messages of an ordinary batch the runner gives way: who has published finds the
- *     runner in the owner word and asks its loop to look (out_wanted = 0); the runner restores that
- *     word before a full barrier and the look at the byte.  A request that is missed all the same
- *     (a newborn's word is put back, turn.h U5) costs waiting until the next look, at the latest
- *     the end of the batch.  At least one ordinary message is run between two urgent batches:
- *     nobody starves.
+ *     runner in the owner word and asks its loop to look (outbox.wanted = 0); the runner restores
+ *     that word before a full barrier and the look at the byte.  A request that is missed all the
+ *     same (a newborn's word is put back, turn.h U5) costs waiting until the next look, at the
+ *     latest the end of the batch.  At least one ordinary message is run between two urgent
+ *     batches: nobody starves.
  * G4  Recovery sets the bytes anew.
  * G5  FIFO holds within each lane.  While an urgent batch runs, nothing is appended to it, nor to
  *     the parked one: sends go through the outbox.
@@ -55,5 +55,5 @@ static inline void urgent_interrupt(struct engine *e, const struct worker *me, u
 {
     uint64_t own = load_acquire(&e->sources[mailbox].own);
     if (own_is_running(own) && own_worker(own) != me->id && own_worker(own) < e->control->id)
-        store_relaxed(&e->workers[own_worker(own)]->out_wanted, 0);
+        store_relaxed(&e->workers[own_worker(own)]->outbox.wanted, 0);
 }

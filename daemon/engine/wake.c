@@ -28,7 +28,7 @@ void wake(struct worker *w)
 {
     uint64_t one = 1;
     /* EAGAIN: the counter is full, so it is readable */
-    ssize_t r = write(w->wake_fd, &one, sizeof(one));
+    ssize_t r = write(w->doorbells.wake_fd, &one, sizeof(one));
     (void)r;
 }
 
@@ -47,13 +47,13 @@ void wake_sleeper(struct engine *e, uint32_t worker)
 void wake_forget(struct engine *e)
 {
     for (uint32_t node = 0; node < ODEON_WORKERS_MAX; node++)
-        store_relaxed(&e->searching[node].n, 0);
+        store_relaxed(&e->steal.searching[node].n, 0);
     for (uint32_t id = 0; id < e->segment.workers_max; id++) {
         struct worker *w = e->workers[id];
-        w->searcher = w->told = false;
-        w->fruitless = w->sleeps = 0;
-        store_relaxed(&w->hint, 0);
-        store_relaxed(&w->given, 0);
+        w->search.searcher = w->search.told = false;
+        w->loop.fruitless = w->loop.sleeps = 0;
+        store_relaxed(&w->called.hint, 0);
+        store_relaxed(&w->called.given, 0);
     }
 }
 
@@ -62,7 +62,7 @@ void wake_forget(struct engine *e)
  * looks again when it ends. */
 void wake_one(struct engine *e, struct worker *me, uint32_t victim)
 {
-    if (load_relaxed(&e->stealing) == STEAL_NONE || victim >= engine_workers(e))
+    if (load_relaxed(&e->steal.policy) == STEAL_NONE || victim >= engine_workers(e))
         return;
     const struct worker *from = e->workers[victim];
     for (uint32_t i = 0, n = near_n(from); i < n; i++) {
@@ -72,8 +72,8 @@ void wake_one(struct engine *e, struct worker *me, uint32_t victim)
             !sleeper_claim(e, sleeper->id))
             continue;
         atomic_fetch_add_explicit(searching, 1, memory_order_seq_cst);
-        store_relaxed(&sleeper->hint, victim + 1);
-        store_release(&sleeper->given, 1); /* read (acquire) when it wakes */
+        store_relaxed(&sleeper->called.hint, victim + 1);
+        store_release(&sleeper->called.given, 1); /* read (acquire) when it wakes */
         stat_add(me, STAT_wakeups_sent, 1);
         wake(sleeper);
         return;
@@ -97,7 +97,7 @@ static void wake_set_and_wake(struct engine *e, struct worker *me, _Atomic uint6
     if (sleeper_claim(e, owner_id)) {
         stat_add(me, STAT_wakeups_sent, 1);
         wake(owner);
-    } else if (load_relaxed(&owner->busy) &&
+    } else if (load_relaxed(&owner->shown.busy) &&
                load_relaxed(&e->sources[source].own) == own_idle(owner_id) &&
                !wake_is_fixed(e, source)) {
         /* [APP_BUSY]: a source that is being run is looked at by its runner */
@@ -112,10 +112,10 @@ static bool wake_follow(struct engine *e, struct worker *me, uint32_t source, ui
 {
     uint32_t from = own_worker(own);
     if (own_is_running(own) || from == me->id || me->id >= engine_workers(e) ||
-        ready_is_set(e->workers[from]->ready, source) ||
+        ready_is_set(e->workers[from]->called.ready, source) ||
         !owner_move(&e->sources[source], from, me->id))
         return false;
-    ready_set(me->ready, source);
+    ready_set(me->called.ready, source);
     stat_add(me, STAT_follow_moves, 1);
     return true;
 }
@@ -123,9 +123,9 @@ static bool wake_follow(struct engine *e, struct worker *me, uint32_t source, ui
 /* A running source's bit goes to its runner even under share: others could only pass it on. */
 static _Atomic uint64_t *wake_mask_for(struct engine *e, uint64_t own, unsigned flags)
 {
-    bool common = unlikely(load_relaxed(&e->placing) & PLACING_COMMON) && !own_is_running(own) &&
-                  !(flags & (SOURCE_FIXED | SOURCE_FOLLOW));
-    return common ? e->common : e->workers[own_worker(own)]->ready;
+    bool common = unlikely(load_relaxed(&e->steal.placing) & PLACING_COMMON) &&
+                  !own_is_running(own) && !(flags & (SOURCE_FIXED | SOURCE_FOLLOW));
+    return common ? e->steal.common : e->workers[own_worker(own)]->called.ready;
 }
 
 void source_signal(struct engine *e, struct worker *me, uint32_t source)
@@ -161,7 +161,8 @@ void source_pass_on(struct engine *e, struct worker *me, uint32_t source)
     /* "mine, running" while nothing is run: a port that has ended, whose bit would come back to me
      * for ever */
     if (own_worker(own) < engine_workers(e) && own != own_running(me->id))
-        wake_set_and_wake(e, me, e->workers[own_worker(own)]->ready, source, own_worker(own));
+        wake_set_and_wake(e, me, e->workers[own_worker(own)]->called.ready, source,
+                          own_worker(own));
 }
 
 bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
@@ -173,19 +174,19 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
         if (!SEEDED(visit_fence))
             full_barrier(); /* [VISIT_ORDER], [AWAY_LOOK] */
         if (to < engine_workers(e) && worker_is_away(e, to) && owner_move(s, to, w->id)) {
-            ready_set(w->ready, source); /* [MOVE_BIT] */
+            ready_set(w->called.ready, source); /* [MOVE_BIT] */
             return false;
         }
         stat_add(w, STAT_visits, 1);
         return true;
     }
-    bool common = unlikely(load_relaxed(&e->placing) & PLACING_COMMON) &&
+    bool common = unlikely(load_relaxed(&e->steal.placing) & PLACING_COMMON) &&
                   !(load_relaxed(&s->flags) & (SOURCE_FIXED | SOURCE_FOLLOW));
     if (left && !common && !SEEDED(no_park_bit))
-        ready_set(w->ready, source); /* [PARK_BIT], [REL_LOOK] */
+        ready_set(w->called.ready, source); /* [PARK_BIT], [REL_LOOK] */
     owner_release(s, w->id);
     if (left && common)
-        ready_set(e->common, source); /* behind the release: who sees it there can take it */
+        ready_set(e->steal.common, source); /* behind the release: who sees it there can take it */
     return false;
 }
 
@@ -195,9 +196,9 @@ void source_place(struct engine *e, uint32_t source, uint32_t owner, unsigned fl
     store_relaxed(&e->sources[source].home, (uint16_t)owner);
     store_relaxed(&e->sources[source].flags, (uint8_t)flags);
     if (flags & SOURCE_FIXED)
-        atomic_fetch_or_explicit(&e->fixed[source / 64], bit, memory_order_relaxed);
+        atomic_fetch_or_explicit(&e->steal.fixed[source / 64], bit, memory_order_relaxed);
     else
-        atomic_fetch_and_explicit(&e->fixed[source / 64], ~bit, memory_order_relaxed);
+        atomic_fetch_and_explicit(&e->steal.fixed[source / 64], ~bit, memory_order_relaxed);
     /* a port's pointers before it can be run */
     store_release(&e->sources[source].own, own_idle(owner));
 }

@@ -39,7 +39,7 @@ static inline bool worker_is_away(const struct engine *engine, uint32_t worker)
 static inline uint32_t source_goes_to(const struct worker *w, uint32_t source)
 {
     const struct source *s = &w->engine->sources[source];
-    if (likely(!(load_relaxed(&w->engine->placing) & PLACING_HOME)) ||
+    if (likely(!(load_relaxed(&w->engine->steal.placing) & PLACING_HOME)) ||
         load_relaxed(&s->flags) & (SOURCE_FIXED | SOURCE_FOLLOW))
         return w->id;
     uint32_t home = load_relaxed(&s->home);

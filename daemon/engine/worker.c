@@ -39,32 +39,33 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     if (!w)
         return -ENOMEM;
     w->block_bytes = own_bytes + mask_bytes;
-    w->ready = (_Atomic uint64_t *)((uint8_t *)w + own_bytes);
+    w->called.ready = (_Atomic uint64_t *)((uint8_t *)w + own_bytes);
     w->engine = e;
     w->id = id;
     w->is_thread = id < e->segment.workers_max;
     w->is_detached = !w->is_thread && id + 1 < e->segment.n_ids;
-    w->actors = e->actors;
-    w->actors_max = e->config.actors_max;
-    w->types = e->types;
-    w->actor_states = e->actor_states;
+    w->turn.actors = e->actors.table;
+    w->turn.actors_max = e->config.actors_max;
+    w->turn.types = e->types.known;
+    w->turn.states = e->actors.states;
     w->durable = &e->segment.workers[id];
     w->slot = segment_commit_valid(w->durable);
-    w->queue = NO_QUEUE;
+    w->batch.queue = NO_QUEUE;
     w->ctx.host = e->config.host;
     w->ctx.worker = id;
-    w->random = (id + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    w->spawn_next = w->spread_worker = id;
-    w->epoll_fd = w->wake_fd = -1;
+    w->search.random = (id + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    w->placing.spawn_next = w->placing.spread_worker = id;
+    w->doorbells.epoll_fd = w->doorbells.wake_fd = -1;
     w->stats = (struct stats_worker *)((uint8_t *)e->stats + STATS_WORKER_OFFSET) +
                (id + 1 < e->segment.n_ids ? id : STATS_CONTROL_BLOCK);
-    w->cpu = w->is_thread && e->config.cpus ? e->config.cpus[id] : -1;
-    store_relaxed(&w->node, w->is_thread && e->config.nodes ? e->config.nodes[id] : -1);
-    w->state_kept = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->state_kept));
-    w->type_live = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->type_live));
-    w->queue_live = calloc(e->segment.n_mailboxes, sizeof(*w->queue_live));
+    w->stand.cpu = w->is_thread && e->config.cpus ? e->config.cpus[id] : -1;
+    store_relaxed(&w->placing.node, w->is_thread && e->config.nodes ? e->config.nodes[id] : -1);
+    w->actors.kept = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->actors.kept));
+    w->actors.type_live = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->actors.type_live));
+    w->placing.live = calloc(e->segment.n_mailboxes, sizeof(*w->placing.live));
     w->near = calloc(1, sizeof(*w->near));
-    int r = w->state_kept && w->type_live && w->queue_live && w->near ? outbox_init(w) : -ENOMEM;
+    int r = w->actors.kept && w->actors.type_live && w->placing.live && w->near ? outbox_init(w)
+                                                                                : -ENOMEM;
     if (r == 0 && w->is_thread)
         r = doorbells_worker_init(w);
     if (r < 0) {
@@ -81,14 +82,14 @@ struct worker *worker_free(struct worker *w)
         return NULL;
     doorbells_worker_fini(w);
     outbox_fini(w);
-    for (uint32_t i = 0; w->state_kept && i < ODEON_ACTOR_TYPES_MAX; i++) {
-        const struct actor_type *type = load_relaxed(&w->types[i]);
+    for (uint32_t i = 0; w->actors.kept && i < ODEON_ACTOR_TYPES_MAX; i++) {
+        const struct actor_type *type = load_relaxed(&w->turn.types[i]);
         if (type)
             actors_state_forget(w, type);
     }
-    free(w->state_kept);
-    free((void *)w->type_live);
-    free((void *)w->queue_live);
+    free(w->actors.kept);
+    free((void *)w->actors.type_live);
+    free((void *)w->placing.live);
     free(w->near);
     memory_free(w, w->block_bytes);
     return NULL;
@@ -114,7 +115,7 @@ static void worker_run_source(struct worker *w, uint32_t source, bool stolen)
     else
         worker_port_serve(w, source - w->engine->segment.n_mailboxes);
     help_end_run(w);
-    w->fruitless = 0;
+    w->loop.fruitless = 0;
 }
 
 /* The next bit of a mask at *from or behind it, round; *from moves behind it. */
@@ -140,17 +141,18 @@ static int64_t worker_mask_next(const struct worker *w, const _Atomic uint64_t *
  * round, so that no source starves. */
 static int64_t worker_take_own(struct worker *w)
 {
-    for (int64_t source; (source = worker_mask_next(w, w->ready, &w->scan_from)) >= 0;) {
+    for (int64_t source;
+         (source = worker_mask_next(w, w->called.ready, &w->loop.scan_from)) >= 0;) {
         if (!(SEEDED(bit_late) && source < w->engine->segment.n_mailboxes) &&
-            !ready_clear(w->ready, (uint32_t)source))
-            continue;               /* a thief's, who cleared it */
-        store_relaxed(&w->busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
+            !ready_clear(w->called.ready, (uint32_t)source))
+            continue;                     /* a thief's, who cleared it */
+        store_relaxed(&w->shown.busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
         if (likely(owner_take(&w->engine->sources[source], w->id, w->id)))
             return source;
-        store_relaxed(&w->busy, 0);
+        store_relaxed(&w->shown.busy, 0);
         stat_add(w, STAT_missed_gulps, 1);
         if (SEEDED(bit_late))
-            (void)ready_clear(w->ready, (uint32_t)source);
+            (void)ready_clear(w->called.ready, (uint32_t)source);
         source_pass_on(w->engine, w, (uint32_t)source);
     }
     return -1;
@@ -161,16 +163,17 @@ static int64_t worker_take_own(struct worker *w)
 static int64_t worker_take_common(struct worker *w)
 {
     struct engine *e = w->engine;
-    for (int64_t source; (source = worker_mask_next(w, e->common, &w->common_from)) >= 0;) {
-        if (!ready_clear(e->common, (uint32_t)source))
+    for (int64_t source;
+         (source = worker_mask_next(w, e->steal.common, &w->loop.common_from)) >= 0;) {
+        if (!ready_clear(e->steal.common, (uint32_t)source))
             continue;
         uint64_t own = load_relaxed(&e->sources[source].own);
         bool mine =
             own_worker(own) == w->id || !(load_relaxed(&e->sources[source].flags) & SOURCE_FIXED);
-        store_relaxed(&w->busy, 1);
+        store_relaxed(&w->shown.busy, 1);
         if (mine && !own_is_running(own) && owner_take(&e->sources[source], own_worker(own), w->id))
             return source;
-        store_relaxed(&w->busy, 0);
+        store_relaxed(&w->shown.busy, 0);
         stat_add(w, STAT_missed_gulps, 1);
         source_pass_on(e, w, (uint32_t)source); /* [PASS_ON] */
     }
@@ -180,29 +183,29 @@ static int64_t worker_take_common(struct worker *w)
 /* Own and common bits; once there are common ones, each is first in turn. */
 static int64_t worker_take_ready(struct worker *w)
 {
-    if (likely(!load_relaxed(&w->engine->common_used)))
+    if (likely(!load_relaxed(&w->engine->steal.common_used)))
         return worker_take_own(w);
-    w->common_first = !w->common_first;
-    int64_t source = w->common_first ? worker_take_common(w) : worker_take_own(w);
+    w->loop.common_first = !w->loop.common_first;
+    int64_t source = w->loop.common_first ? worker_take_common(w) : worker_take_own(w);
     if (source < 0)
-        source = w->common_first ? worker_take_own(w) : worker_take_common(w);
+        source = w->loop.common_first ? worker_take_own(w) : worker_take_common(w);
     return source;
 }
 
 static int64_t worker_try_steal(struct worker *w)
 {
     struct engine *e = w->engine;
-    if (++w->fruitless <= FRUITLESS_ROUNDS && !w->searcher)
+    if (++w->loop.fruitless <= FRUITLESS_ROUNDS && !w->search.searcher)
         return -1;
-    if (!w->searcher) {
+    if (!w->search.searcher) {
         _Atomic uint32_t *searching = near_searching(e, w);
         uint32_t none = 0;
-        if (load_relaxed(&e->stealing) == STEAL_NONE || engine_workers(e) < 2 ||
+        if (load_relaxed(&e->steal.policy) == STEAL_NONE || engine_workers(e) < 2 ||
             load_relaxed(searching) != 0 ||
             !atomic_compare_exchange_strong_explicit(searching, &none, 1, memory_order_seq_cst,
                                                      memory_order_relaxed))
             return -1; /* one searcher a node */
-        w->searcher = true;
+        w->search.searcher = true;
     }
     return steal_try(w);
 }
@@ -233,7 +236,7 @@ static bool worker_search(struct worker *w)
     uint64_t until = clock_now_ns() + e->config.spin_ns;
     int looks = SEARCH_LOOKS;
     do {
-        store_release(&w->passes, load_relaxed(&w->passes) + 1);
+        store_release(&w->shown.passes, load_relaxed(&w->shown.passes) + 1);
         for (int i = 0; i < looks; i++) {
             port_poll_hot(w);
             if (!mask_is_empty(w))
@@ -254,26 +257,26 @@ static void worker_idle(struct worker *w)
 {
     struct engine *e = w->engine;
     store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
-    if ((w->sleeps == 0 && worker_search(w)) || engine_wants_halt(e))
+    if ((w->loop.sleeps == 0 && worker_search(w)) || engine_wants_halt(e))
         return;
-    bool moderate = w->sleeps < e->config.moderate_sleeps;
-    w->sleeps += w->sleeps <= e->config.moderate_sleeps;
+    bool moderate = w->loop.sleeps < e->config.moderate_sleeps;
+    w->loop.sleeps += w->loop.sleeps <= e->config.moderate_sleeps;
     stat_add(w, STAT_parks_moderate, moderate);
     if (park_sleep(w, moderate ? e->config.moderate_ns : e->config.relaxed_ns) == PARK_WOKEN) {
-        w->sleeps = 0;
+        w->loop.sleeps = 0;
         return;
     }
     stat_add(w, STAT_relaxed_timeouts, !moderate);
-    w->fruitless = FRUITLESS_ROUNDS; /* that look takes in the others */
+    w->loop.fruitless = FRUITLESS_ROUNDS; /* that look takes in the others */
 }
 
 static void worker_bind(struct worker *w)
 {
     struct engine *e = w->engine;
-    w->rebind = false;
+    w->stand.rebind = false;
     if (e->config.bind)
         (void)e->config.bind(e->config.userdata, w->id);
-    store_relaxed(&w->stats->cpu, (uint32_t)w->cpu);
+    store_relaxed(&w->stats->cpu, (uint32_t)w->stand.cpu);
 }
 
 /* At a quiescent point.  False: the thread ends. */
@@ -284,7 +287,7 @@ static bool worker_goes_on(struct worker *w)
         barrier_stand(w);
     if (load_relaxed(&e->stopping) || w->id >= engine_workers(e))
         return false;
-    if (unlikely(w->rebind))
+    if (unlikely(w->stand.rebind))
         worker_bind(w);
     return true;
 }
@@ -294,25 +297,25 @@ static void *worker_main(void *argument)
     struct worker *w = argument;
     fault_thread_enter(w);
     barrier_enlist(w);
-    w->rebind = true;
+    w->stand.rebind = true;
     store_relaxed(&w->stats->thread, (uint32_t)syscall(SYS_gettid));
     store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
     uint32_t rounds = 0;
     while (worker_goes_on(w)) {
         /* a quiescent point; read (acquire) by quiesce_wait */
-        store_release(&w->passes, load_relaxed(&w->passes) + 1);
-        if (w->stalled) {
-            w->stalled = false;
+        store_release(&w->shown.passes, load_relaxed(&w->shown.passes) + 1);
+        if (w->loop.stalled) {
+            w->loop.stalled = false;
             port_rescue(w);
         }
         if (worker_work_once(w))
-            w->sleeps = 0;
+            w->loop.sleeps = 0;
         else
             worker_idle(w);
         if ((++rounds & 15) == 0) {
             uint64_t now = clock_now_ns();
-            if (now - w->polled_ns > DOORBELL_POLL_NS) {
-                w->polled_ns = now;
+            if (now - w->loop.polled_ns > DOORBELL_POLL_NS) {
+                w->loop.polled_ns = now;
                 doorbells_poll(w);
             }
         }
@@ -324,7 +327,7 @@ static void *worker_main(void *argument)
 
 int worker_start(struct worker *w, uint32_t epoch)
 {
-    w->start_epoch = epoch;
+    w->stand.start_epoch = epoch;
     return -pthread_create(&w->thread, NULL, worker_main, w);
 }
 

@@ -83,9 +83,9 @@ void books_after_recovery(struct engine *e)
                  (unsigned long long)commit_out(slot));
     }
     for (uint32_t id = 0; id < N_PORTS; id++) {
-        if (load_relaxed(&e->ports[id].state) != PORT_OPEN)
+        if (load_relaxed(&e->ports.table[id].state) != PORT_OPEN)
             continue;
-        const struct port_executor *words = e->ports[id].executor_words;
+        const struct port_executor *words = e->ports.table[id].executor_words;
         struct segment_port *durable = &s->ports[id];
         if (load_relaxed(&words->submission_head) != load_relaxed(&durable->pcur) ||
             load_relaxed(&words->delivery_tail) != load_relaxed(&durable->dtail))

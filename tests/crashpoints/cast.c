@@ -331,7 +331,7 @@ static void ring_bell(struct life *life, uint32_t id)
     uint32_t owner = own_worker(load_relaxed(&e->sources[source].own));
     if (owner != OWN_NOBODY)
         /* what a worker does that finds the doorbell rung */
-        ready_set(e->workers[owner]->ready, source);
+        ready_set(e->workers[owner]->called.ready, source);
 }
 
 bool client_post(struct life *life, uint32_t id)

@@ -127,9 +127,9 @@ bool life_run_ready(struct life *life)
         if (id < N_WORKERS)
             port_poll_hot(w);
         for (uint32_t word = 0; word * 64 < e->n_sources; word++)
-            for (uint64_t bits = load_relaxed(&w->ready[word]); bits; bits &= bits - 1) {
+            for (uint64_t bits = load_relaxed(&w->called.ready[word]); bits; bits &= bits - 1) {
                 uint32_t source = word * 64 + (uint32_t)__builtin_ctzll(bits);
-                if (!ready_clear(w->ready, source))
+                if (!ready_clear(w->called.ready, source))
                     continue;
                 any = true;
                 if (owner_take(&e->sources[source], id, id))
@@ -148,7 +148,7 @@ static struct worker *take(struct life *life, uint32_t source, uint32_t worker)
     uint64_t own = load_relaxed(&e->sources[source].own);
     if (own_is_running(own) || !owner_take(&e->sources[source], own_worker(own), worker))
         fail("source %u is run by %u already", source, own_worker(own));
-    ready_clear(e->workers[own_worker(own)]->ready, source);
+    ready_clear(e->workers[own_worker(own)]->called.ready, source);
     return e->workers[worker];
 }
 

@@ -136,7 +136,7 @@ static void share(struct life *life)
     for (uint32_t turns = 0; turns < 3; turns++)
         for (uint32_t source = 0; source < e->segment.n_mailboxes; source++) {
             uint64_t own = load_relaxed(&e->sources[source].own);
-            if (ready_clear(e->common, source) &&
+            if (ready_clear(e->steal.common, source) &&
                 owner_take(&e->sources[source], own_worker(own), turns % N_WORKERS))
                 mailbox_run(e->workers[turns % N_WORKERS], source, false);
         }

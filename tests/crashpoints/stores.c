@@ -237,10 +237,10 @@ void stores_begin(struct life *life, struct recording *recording)
     }
     range_close(e->segment.base, e->segment.size, REGION_SEGMENT);
     for (uint32_t id = 0; id < N_PORTS; id++)
-        if (e->ports[id].client_words) {
-            range_close(e->ports[id].client_words, PORT_RING_OFFSET + 2 * PORT_RING,
+        if (e->ports.table[id].client_words) {
+            range_close(e->ports.table[id].client_words, PORT_RING_OFFSET + 2 * PORT_RING,
                         REGION_PORT + 2 * id);
-            range_close(e->ports[id].executor_words, PORT_RING_OFFSET + 2 * PORT_RING,
+            range_close(e->ports.table[id].executor_words, PORT_RING_OFFSET + 2 * PORT_RING,
                         REGION_PORT + 2 * id + 1);
         }
 }

@@ -18,7 +18,7 @@ static bool all_rest(const struct engine *e)
         bool detached = false;
         for (uint32_t d = 0; d < e->segment.detached_max; d++)
             detached = detached || (f->wait == WAIT_FUTEX &&
-                                    f->key == kernel_futex_key(&e->detached[d].asleep));
+                                    f->key == kernel_futex_key(&e->own_threads.slots[d].asleep));
         if (!detached)
             return false;
     }
@@ -36,7 +36,7 @@ static void check_queues(struct engine *e)
 
 static void check_port(struct engine *e, uint32_t id)
 {
-    struct port *port = &e->ports[id];
+    struct port *port = &e->ports.table[id];
     if (load_relaxed(&port->state) != PORT_OPEN)
         return;
     uint32_t on = load_relaxed(&port->stalled_on);
@@ -47,7 +47,7 @@ static void check_port(struct engine *e, uint32_t id)
     }
     if (load_relaxed(&port->closing))
         sim_fail("lost wake-up: port %u is to be closed, and everybody sleeps", id);
-    if (!load_relaxed(&e->ports_stopped) && load_relaxed(&port->client_words->submission_tail) !=
+    if (!load_relaxed(&e->ports.stopped) && load_relaxed(&port->client_words->submission_tail) !=
                                                 load_relaxed(&e->segment.ports[id].pcur))
         sim_fail("lost wake-up: port %u has records, need_wakeup %u, and everybody sleeps", id,
                  load_relaxed(&port->executor_words->need_wakeup));

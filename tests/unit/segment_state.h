@@ -65,8 +65,8 @@ static inline void state_make_port(struct engine *e, uint16_t type)
     actors_make_port(e, STATE_PORT, port->ref);
     store_relaxed(&s->queues[backlog].len[0],
                   state_put(segment_window(s, backlog, 0), 0, port->ref, type));
-    e->control->source = segment_port_source(s, STATE_PORT) + 1;
-    commit_flip(e->control, e->control->source, STATE_PORT_CURSOR, STATE_PORT_TAIL, 0, 0, 0);
+    e->control->batch.source = segment_port_source(s, STATE_PORT) + 1;
+    commit_flip(e->control, e->control->batch.source, STATE_PORT_CURSOR, STATE_PORT_TAIL, 0, 0, 0);
 }
 
 /* `actors[q]` lives in queue q; actors[0] has state to be kept in its slot, if its type says so.
@@ -80,10 +80,10 @@ static inline void state_make(struct engine *e, const actor_ref *actors, uint16_
     for (unsigned i = 0; i < 4; i++)
         (void)state_put((uint8_t *)outbox_append(w, i % STATE_QUEUES, 32), 0,
                         actors[i % STATE_QUEUES], type);
-    w->source = 1;
-    w->cursor = 0;
-    w->tail = 64;
-    commit_flip(w, 1, 0, 64, w->out, 0, 0);
+    w->batch.source = 1;
+    w->batch.cursor = 0;
+    w->batch.tail = 64;
+    commit_flip(w, 1, 0, 64, w->outbox.length, 0, 0);
     struct segment_undo *undo = segment_undo(s, 0);
     undo->slot = actor_ref_slot(actors[0]);
     undo->size = STATE_KEPT_BYTES;

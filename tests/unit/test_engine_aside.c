@@ -336,7 +336,7 @@ static void client_post_number(struct client *c, uint32_t actor, uint32_t number
 static void drop_events(struct engine_fixture *f, uint32_t worker)
 {
     struct epoll_event event;
-    while (epoll_wait(f->engine->workers[worker]->epoll_fd, &event, 1, 0) > 0)
+    while (epoll_wait(f->engine->workers[worker]->doorbells.epoll_fd, &event, 1, 0) > 0)
         ;
 }
 

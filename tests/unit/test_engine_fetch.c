@@ -126,11 +126,11 @@ static void begin(void)
         do /* a queue of worker 0's */
             assert_int_equal(engine_actor_spawn_placed(f.engine, type, &spawn, &receivers[policy]),
                              0);
-        while (own_worker(
-                   load_relaxed(&f.engine
-                                     ->sources[actor_key_destination(load_relaxed(
-                                         &f.engine->actors[actor_ref_slot(receivers[policy])].key))]
-                                     .own)) != 0);
+        while (own_worker(load_relaxed(
+                   &f.engine
+                        ->sources[actor_key_destination(load_relaxed(
+                            &f.engine->actors.table[actor_ref_slot(receivers[policy])].key))]
+                        .own)) != 0);
     }
     receiver = receivers[OVERFLOW_POLICY_REJECT];
     client_open(&f, &client, PORT, 1);
@@ -145,7 +145,7 @@ static void end(void)
 
 static uint32_t queue_of(actor_ref ref)
 {
-    return actor_key_destination(load_relaxed(&f.engine->actors[actor_ref_slot(ref)].key));
+    return actor_key_destination(load_relaxed(&f.engine->actors.table[actor_ref_slot(ref)].key));
 }
 
 static void run_queues(void)
@@ -197,8 +197,8 @@ static void queue_is_full(void)
     while (queue_backlog_bytes(&f.engine->segment.queues[queue_of(receiver)]) <=
            f.engine->config.limit_bytes)
         assert_int_equal(engine_actor_send(f.engine, receiver, bulk_type, bulk, sizeof(bulk)), 0);
-    memset(f.engine->workers[0]->has_room, 0,
-           (f.engine->segment.dead_letters + 1) * sizeof(*f.engine->workers[0]->has_room));
+    memset(f.engine->workers[0]->outbox.has_room, 0,
+           (f.engine->segment.dead_letters + 1) * sizeof(*f.engine->workers[0]->outbox.has_room));
 }
 
 static void full_drop_newest(void)
@@ -294,7 +294,7 @@ static void check_branch(const struct branch *b, unsigned k)
     put_good(b->behind);
     store_release(&client.words->submission_tail, client.tail);
     uint64_t refusals = engine_fixture_stat(&f, STAT_refusals);
-    watch_begin(f.engine->ports[PORT].submission + PAGE);
+    watch_begin(f.engine->ports.table[PORT].submission + PAGE);
     visit(!b->never_direct);
     unsigned loads = watch.word;
     watch_end();

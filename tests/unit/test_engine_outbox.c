@@ -86,13 +86,13 @@ struct grouping {
 static struct grouping grouping_of(struct worker *w, uint64_t out)
 {
     outbox_group(w, out);
-    struct grouping grouping = { .n_groups = w->n_groups };
-    for (uint32_t i = 0; i < w->n_groups; i++) {
-        const struct outbox_group *group = &w->groups[i];
+    struct grouping grouping = { .n_groups = w->flush.n_groups };
+    for (uint32_t i = 0; i < w->flush.n_groups; i++) {
+        const struct outbox_group *group = &w->flush.groups[i];
         uint64_t place = 1;
         grouping.destination[i] = group->destination;
         grouping.bytes[i] = outbox_group_bytes(w, group);
-        for (uint32_t run = group->first;; run = w->runs[run].next) {
+        for (uint32_t run = group->first;; run = w->flush.runs[run].next) {
             uint64_t bytes;
             const uint8_t *at = (const uint8_t *)outbox_run_envelopes(w, run, &bytes);
             for (const uint8_t *end = at + bytes; at < end;
@@ -125,22 +125,22 @@ static void test_groups_in_order_of_first_touch(void **state)
     static const uint32_t to[] = { 5, 5, 2, 5, 7, 2, 2, 0, 5, 7 };
     for (uint64_t i = 0; i < sizeof(to) / sizeof(to[0]); i++)
         outbox_put(w, to[i], 1 + i, 8);
-    struct grouping grouping = grouping_of(w, w->out);
+    struct grouping grouping = grouping_of(w, w->outbox.length);
     static const uint32_t expected[] = { 5, 2, 7, 0 };
     static const uint64_t bytes[] = { 4 * 32, 3 * 32, 2 * 32, 32 },
                           sums[] = { 1 + 2 * 2 + 4 * 3 + 9 * 4, 3 + 6 * 2 + 7 * 3, 5 + 10 * 2, 8 };
     assert_int_equal(grouping.n_groups, 4);
-    assert_int_equal(w->n_runs, 8);
+    assert_int_equal(w->flush.n_runs, 8);
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(grouping.destination[i], expected[i]);
         assert_int_equal(grouping.bytes[i], bytes[i]);
         assert_int_equal(grouping.sum[i], sums[i]);
     }
     outbox_reset(w);
-    assert_int_equal(w->out, 0);
+    assert_int_equal(w->outbox.length, 0);
     assert_int_equal(grouping_of(w, 0).n_groups, 0);
     for (uint32_t i = 0; i <= f.engine->segment.dead_letters; i++)
-        assert_int_equal(w->group_of[i], 0);
+        assert_int_equal(w->flush.group_of[i], 0);
     engine_fixture_close(&f);
 }
 
@@ -165,20 +165,20 @@ static void test_rebuild_gives_the_same_groups(void **state)
                                  : f.engine->segment.n_queues + 3,
                        round + i, (uint16_t)(8 + (unsigned)rand_r(&seed) % (i % 9 ? 40 : 3000)));
             if (rand_r(&seed) % 3 == 0 && i + 1 < N) { /* runs of several */
-                outbox_put(w, w->run_destination, i, 8);
+                outbox_put(w, w->outbox.run_destination, i, 8);
             }
-            ends[i] = w->out;
-            groupings[i] = grouping_of(w, w->out);
+            ends[i] = w->outbox.length;
+            groupings[i] = grouping_of(w, w->outbox.length);
         }
-        uint8_t *log = malloc(w->out);
-        uint64_t length = w->out;
+        uint8_t *log = malloc(w->outbox.length);
+        uint64_t length = w->outbox.length;
         assert_non_null(log);
-        memcpy(log, w->outbox, length);
+        memcpy(log, w->outbox.log, length);
         for (unsigned i = 0; i < N; i += 1 + round % 7) {
             struct grouping again = grouping_of(w, ends[i]);
             assert_int_equal(again.n_groups, groupings[i].n_groups);
             assert_memory_equal(&again, &groupings[i], sizeof(again));
-            assert_memory_equal(w->outbox, log, length); /* B2: recovery may be killed, too */
+            assert_memory_equal(w->outbox.log, log, length); /* B2: recovery may be killed, too */
         }
         free(log);
         outbox_reset(w);
@@ -192,18 +192,18 @@ static void test_more_runs_than_a_flush_has(void **state)
     struct engine_fixture f;
     fixture_begin(&f, 1, 8, 1 << 20, 1 << 20);
     struct worker *w = f.engine->workers[0];
-    uint32_t before = w->runs_capacity, n = 5 * before;
+    uint32_t before = w->flush.runs_capacity, n = 5 * before;
     for (uint32_t i = 0; i < n; i++)
         outbox_put(w, i % 8, 1, 8);
-    struct grouping grouping = grouping_of(w, w->out);
-    assert_int_equal(w->n_runs, n);
-    assert_true(w->runs_capacity >= n);
+    struct grouping grouping = grouping_of(w, w->outbox.length);
+    assert_int_equal(w->flush.n_runs, n);
+    assert_true(w->flush.runs_capacity >= n);
     assert_int_equal(grouping.n_groups, 8);
     uint64_t bytes = 0;
     for (unsigned i = 0; i < 8; i++)
         bytes += grouping.bytes[i];
     assert_int_equal(bytes, n * 32);
-    struct grouping again = grouping_of(w, w->out);
+    struct grouping again = grouping_of(w, w->outbox.length);
     assert_memory_equal(&again, &grouping, sizeof(again));
     engine_fixture_close(&f);
 }
@@ -307,7 +307,7 @@ static void test_receiver_at_its_limit(void **state)
         orders++;
         assert_true(engine_fixture_until(
             load_relaxed(&of_sender->stats->value[STAT_messages_processed]) > processed &&
-            !load_acquire(&of_sender->busy)));
+            !load_acquire(&of_sender->shown.busy)));
         if (job.result < 0)
             break;
     }

@@ -497,13 +497,14 @@ static void test_port_stalls(void **state)
     assert_int_equal(stat_of(&t, STAT_stalled), 1);
     assert_int_equal(stat_of(&t, STAT_port_messages), 3);
     /* nobody looks at it again */
-    assert_false(ready_is_set(t.f.engine->workers[0]->ready, source));
-    t.f.engine->workers[0]->hot[0] |= 1 << PORT;
+    assert_false(ready_is_set(t.f.engine->workers[0]->called.ready, source));
+    t.f.engine->workers[0]->ports.hot[0] |= 1 << PORT;
     port_poll_hot(t.f.engine->workers[0]);
-    assert_false(ready_is_set(t.f.engine->workers[0]->ready, source));
+    assert_false(ready_is_set(t.f.engine->workers[0]->called.ready, source));
     run(&t.f, QUEUE);
-    assert_true(ready_is_set(t.f.engine->workers[0]->ready, source)); /* until the queue is taken */
-    assert_true(ready_clear(t.f.engine->workers[0]->ready, source));
+    assert_true(
+        ready_is_set(t.f.engine->workers[0]->called.ready, source)); /* until the queue is taken */
+    assert_true(ready_clear(t.f.engine->workers[0]->called.ready, source));
     run_port(&t);
     assert_int_equal(load_relaxed(&c.executor->submission_head), c.tail);
     run_empty(&t.f, QUEUE);
@@ -528,9 +529,9 @@ static void test_stalled_port_is_closed(void **state)
     run_port(&t);
     assert_int_equal(engine_port_remove(t.f.engine, PORT, 1), 0);
     uint32_t source = engine_source_of_port(t.f.engine, PORT);
-    (void)ready_clear(t.f.engine->workers[0]->ready, source);
+    (void)ready_clear(t.f.engine->workers[0]->called.ready, source);
     run_port(&t);
-    assert_false(ready_is_set(t.f.engine->workers[0]->ready, source));
+    assert_false(ready_is_set(t.f.engine->workers[0]->called.ready, source));
     assert_int_equal(engine_start(t.f.engine), 0);
     struct engine_event event;
     assert_true(engine_fixture_until(engine_event_next(t.f.engine, &event)));

@@ -68,8 +68,8 @@ static uint32_t make_ready(uint32_t worker, uint32_t nth)
 {
     uint32_t source = worker * QUEUES + nth;
     assert_int_equal(own_worker(load_relaxed(&e->sources[source].own)), worker);
-    ready_set(e->workers[worker]->ready, source);
-    store_relaxed(&e->workers[worker]->busy, 1);
+    ready_set(e->workers[worker]->called.ready, source);
+    store_relaxed(&e->workers[worker]->shown.busy, 1);
     return source;
 }
 
@@ -77,7 +77,7 @@ static unsigned bits_of(uint32_t worker)
 {
     unsigned n = 0;
     for (uint32_t source = 0; source < e->n_sources; source++)
-        n += ready_is_set(e->workers[worker]->ready, source);
+        n += ready_is_set(e->workers[worker]->called.ready, source);
     return n;
 }
 
@@ -205,12 +205,12 @@ static void test_longest_victim_is_the_oldest(void **state)
 {
     (void)state;
     for (uint32_t w = 0; w < WORKERS; w++)
-        store_relaxed(&e->workers[w]->last_attempt, 1000 + w * 37 % WORKERS);
+        store_relaxed(&e->workers[w]->shown.last_attempt, 1000 + w * 37 % WORKERS);
     int order[WORKERS];
     round_of(STEAL_LONGEST_VICTIM, 10, order);
     for (unsigned i = 1; i < WORKERS - 1; i++)
-        assert_true(load_relaxed(&e->workers[order[i - 1]]->last_attempt) <
-                    load_relaxed(&e->workers[order[i]]->last_attempt));
+        assert_true(load_relaxed(&e->workers[order[i - 1]]->shown.last_attempt) <
+                    load_relaxed(&e->workers[order[i]]->shown.last_attempt));
     /* the stamp is the thief's own attempt, and makes it the last choice of all others */
     steal_set(e, STEAL_LONGEST_VICTIM, STEAL_KEEP, 1);
     assert_int_equal(steal_try(e->workers[order[0]]), -1);
@@ -272,19 +272,19 @@ static void test_stalled_victims_are_passed(void **state)
         for (uint32_t w = 48; w < WORKERS; w++) /* stalled: ready bits of what they run */
             if (w != thief) {
                 uint32_t source = w * QUEUES;
-                ready_set(e->workers[w]->ready, source);
+                ready_set(e->workers[w]->called.ready, source);
                 store_relaxed(&e->sources[source].own, own_running(w));
-                store_relaxed(&e->workers[w]->busy, 1);
+                store_relaxed(&e->workers[w]->shown.busy, 1);
             }
         uint32_t source = make_ready(victim, 1);
         assert_int_equal(steal_try(e->workers[thief]), source);
         assert_int_equal(load_relaxed(&e->sources[source].own), own_running(thief));
-        assert_false(ready_is_set(e->workers[victim]->ready, source));
-        assert_int_equal(load_relaxed(&e->workers[thief]->busy), 1);
+        assert_false(ready_is_set(e->workers[victim]->called.ready, source));
+        assert_int_equal(load_relaxed(&e->workers[thief]->shown.busy), 1);
         assert_int_equal(stat_of(thief, STAT_steals), 1);
         /* and nothing is left but what is being run */
         assert_int_equal(steal_try(e->workers[thief]), -1);
-        assert_int_equal(load_relaxed(&e->workers[thief]->busy), 0);
+        assert_int_equal(load_relaxed(&e->workers[thief]->shown.busy), 0);
     }
 }
 
@@ -293,7 +293,7 @@ static void test_hint_is_visited_first(void **state)
     (void)state;
     steal_set(e, STEAL_LOCALITY, STEAL_KEEP, 1);
     uint32_t near_one = make_ready(1, 0), far_one = make_ready(50, 0);
-    store_relaxed(&e->workers[0]->hint, 50 + 1);
+    store_relaxed(&e->workers[0]->called.hint, 50 + 1);
     assert_int_equal(steal_try(e->workers[0]), far_one);
     assert_int_equal(stat_of(0, STAT_steals_machine), 1);
     assert_int_equal(steal_try(e->workers[0]), near_one);
@@ -308,7 +308,7 @@ static void test_idle_searcher_counts_no_attempts(void **state)
 {
     (void)state;
     steal_set(e, STEAL_RANDOM, STEAL_KEEP, 1);
-    store_relaxed(&e->workers[7]->busy, 0);
+    store_relaxed(&e->workers[7]->shown.busy, 0);
     for (unsigned n = 0; n < 100; n++)
         assert_int_equal(steal_try(e->workers[7]), -1);
     assert_int_equal(stat_of(7, STAT_searches), 100);
@@ -325,7 +325,7 @@ static void steal_several(uint32_t sources, unsigned ready, unsigned expected)
 {
     steal_set(e, STEAL_FULLEST, STEAL_KEEP, sources);
     for (unsigned i = 0; i < ready; i++) /* all of them the victim's, wherever they were laid out */
-        source_place(e, i, 1, 0), ready_set(e->workers[1]->ready, i);
+        source_place(e, i, 1, 0), ready_set(e->workers[1]->called.ready, i);
     int64_t taken = steal_try(e->workers[0]);
     assert_true(taken >= 0);
     assert_int_equal(load_relaxed(&e->sources[taken].own), own_running(0));
@@ -337,8 +337,8 @@ static void steal_several(uint32_t sources, unsigned ready, unsigned expected)
         if (i != taken) {
             uint32_t owner = own_worker(load_relaxed(&e->sources[i].own));
             assert_false(own_is_running(load_relaxed(&e->sources[i].own)));
-            assert_true(ready_is_set(e->workers[owner]->ready, i));
-            assert_false(ready_is_set(e->workers[owner ^ 1]->ready, i));
+            assert_true(ready_is_set(e->workers[owner]->called.ready, i));
+            assert_false(ready_is_set(e->workers[owner ^ 1]->called.ready, i));
         }
 }
 
@@ -372,7 +372,7 @@ static void test_moves_pass_over_running_and_fixed(void **state)
     steal_set(e, STEAL_FULLEST, STEAL_KEEP, 100);
     for (unsigned i = 0; i < 32; i++) {
         source_place(e, i, 1, i % 4 == 3 ? SOURCE_FIXED : 0);
-        ready_set(e->workers[1]->ready, i);
+        ready_set(e->workers[1]->called.ready, i);
         if (i % 4 == 2)
             store_relaxed(&e->sources[i].own, own_running(1));
     }
@@ -435,10 +435,10 @@ static void test_visit_goes_home(void **state)
         source_release(e->workers[60], source, source_goes_to(e->workers[60], source), false));
     assert_int_equal(load_relaxed(&e->sources[source].own), own_idle(1));
     /* nothing left: no bit, nobody woken */
-    assert_false(ready_is_set(e->workers[1]->ready, source));
+    assert_false(ready_is_set(e->workers[1]->called.ready, source));
     assert_true(sleeps(1));
     source_hand_back(e, e->workers[60], source); /* something left */
-    assert_true(ready_is_set(e->workers[1]->ready, source));
+    assert_true(ready_is_set(e->workers[1]->called.ready, source));
     assert_false(sleeps(1));
     assert_int_equal(stat_of(60, STAT_visits), 1);
     assert_int_equal(stat_of(60, STAT_wakeups_sent), 1);
@@ -448,7 +448,7 @@ static void test_visit_goes_home(void **state)
     assert_int_equal(source_goes_to(e->workers[60], source), 60);
     assert_false(source_release(e->workers[60], source, 60, true));
     assert_int_equal(load_relaxed(&e->sources[source].own), own_idle(60));
-    assert_true(ready_is_set(e->workers[60]->ready, source));
+    assert_true(ready_is_set(e->workers[60]->called.ready, source));
 }
 
 static void test_follow_is_taken_over_by_the_sender(void **state)
@@ -459,26 +459,26 @@ static void test_follow_is_taken_over_by_the_sender(void **state)
     fall_asleep(17);
     source_signal(e, e->workers[4], source);
     assert_int_equal(load_relaxed(&e->sources[source].own), own_idle(4));
-    assert_true(ready_is_set(e->workers[4]->ready, source));
-    assert_false(ready_is_set(e->workers[17]->ready, source));
+    assert_true(ready_is_set(e->workers[4]->called.ready, source));
+    assert_false(ready_is_set(e->workers[17]->called.ready, source));
     assert_true(sleeps(17));
     assert_int_equal(stat_of(4, STAT_follow_moves), 1);
     /* with something waiting in it, it stays where that waits */
     source_signal(e, e->workers[5], source);
     assert_int_equal(load_relaxed(&e->sources[source].own), own_idle(4));
     /* and while it runs */
-    assert_true(ready_clear(e->workers[4]->ready, source));
+    assert_true(ready_clear(e->workers[4]->called.ready, source));
     assert_true(owner_take(&e->sources[source], 4, 4));
     source_signal(e, e->workers[5], source);
     assert_int_equal(load_relaxed(&e->sources[source].own), own_running(4));
-    assert_true(ready_is_set(e->workers[4]->ready, source));
+    assert_true(ready_is_set(e->workers[4]->called.ready, source));
     /* the control thread takes nothing over */
-    (void)ready_clear(e->workers[4]->ready, source);
+    (void)ready_clear(e->workers[4]->called.ready, source);
     assert_false(
         source_release(e->workers[4], source, source_goes_to(e->workers[4], source), false));
     source_signal(e, e->control, source);
     assert_int_equal(load_relaxed(&e->sources[source].own), own_idle(4));
-    assert_true(ready_is_set(e->workers[4]->ready, source));
+    assert_true(ready_is_set(e->workers[4]->called.ready, source));
     /* it has no home to go back to, and thieves may have it */
     steal_set(e, STEAL_LOCALITY, STEAL_VISIT, 1);
     assert_int_equal(steal_try(e->workers[6]), source);
@@ -487,7 +487,7 @@ static void test_follow_is_taken_over_by_the_sender(void **state)
 
 static bool common_is_set(uint32_t source)
 {
-    return ready_is_set(e->common, source);
+    return ready_is_set(e->steal.common, source);
 }
 
 static void test_share_uses_the_common_mask(void **state)
@@ -502,8 +502,8 @@ static void test_share_uses_the_common_mask(void **state)
     source_signal(e, e->control, fixed);
     assert_true(common_is_set(idle));
     assert_false(common_is_set(running) || common_is_set(fixed));
-    assert_true(ready_is_set(e->workers[3]->ready, running));
-    assert_true(ready_is_set(e->workers[3]->ready, fixed));
+    assert_true(ready_is_set(e->workers[3]->called.ready, running));
+    assert_true(ready_is_set(e->workers[3]->called.ready, fixed));
     assert_int_equal(bits_of(3), 2);
     /* everybody looks at it, and goes on doing so */
     assert_false(mask_is_empty(e->workers[60]));
@@ -517,16 +517,16 @@ static void test_share_uses_the_common_mask(void **state)
     assert_true(common_is_set(running));
     assert_true(owner_take(&e->sources[idle], 3, 9));
     steal_set(e, STEAL_RANDOM, STEAL_KEEP, 1);
-    (void)ready_clear(e->common, idle);
+    (void)ready_clear(e->steal.common, idle);
     assert_false(source_release(e->workers[9], idle, 9, true));
     assert_false(common_is_set(idle));
-    assert_true(ready_is_set(e->workers[9]->ready, idle));
+    assert_true(ready_is_set(e->workers[9]->called.ready, idle));
     /* who could not take it leaves it to its runner, never in the common mask */
     steal_set(e, STEAL_SHARE, STEAL_KEEP, 1);
-    (void)ready_clear(e->workers[9]->ready, idle);
+    (void)ready_clear(e->workers[9]->called.ready, idle);
     source_pass_on(e, e->workers[11], idle);
     assert_false(common_is_set(idle));
-    assert_true(ready_is_set(e->workers[9]->ready, idle));
+    assert_true(ready_is_set(e->workers[9]->called.ready, idle));
 }
 
 /* A port that has ended keeps its running word: its bit must not go round for ever. */
@@ -536,9 +536,9 @@ static void test_what_never_ends_is_dropped(void **state)
     uint32_t source = 7 * QUEUES;
     store_relaxed(&e->sources[source].own, own_running(7));
     source_pass_on(e, e->workers[7], source);
-    assert_false(ready_is_set(e->workers[7]->ready, source));
+    assert_false(ready_is_set(e->workers[7]->called.ready, source));
     source_pass_on(e, e->workers[8], source);
-    assert_true(ready_is_set(e->workers[7]->ready, source));
+    assert_true(ready_is_set(e->workers[7]->called.ready, source));
 }
 
 /* Under share a worker that does not get to its own bits is still robbed. */
@@ -560,14 +560,14 @@ static void test_the_nearest_sleeper_is_woken(void **state)
     wake_one(e, e->workers[50], 21); /* by distance from the victim, not from who wakes */
     assert_false(sleeps(20));
     assert_true(sleeps(22) && sleeps(63));
-    assert_int_equal(load_relaxed(&e->workers[20]->hint), 21 + 1);
-    assert_int_equal(load_relaxed(&e->workers[20]->given), 1);
-    assert_int_equal(load_relaxed(&e->searching[20 / PER_NODE].n), 1);
+    assert_int_equal(load_relaxed(&e->workers[20]->called.hint), 21 + 1);
+    assert_int_equal(load_relaxed(&e->workers[20]->called.given), 1);
+    assert_int_equal(load_relaxed(&e->steal.searching[20 / PER_NODE].n), 1);
     /* node 2 has a searcher now: the next one comes from elsewhere */
     wake_one(e, e->workers[50], 21);
     assert_true(sleeps(22));
     assert_false(sleeps(63));
-    assert_int_equal(load_relaxed(&e->searching[63 / PER_NODE].n), 1);
+    assert_int_equal(load_relaxed(&e->steal.searching[63 / PER_NODE].n), 1);
     /* and then there is nobody */
     wake_one(e, e->workers[50], 21);
     assert_true(sleeps(22));

@@ -155,7 +155,7 @@ enum cut { CUT_BEFORE, CUT_LOCKED, CUT_COPIED, CUT_ARMED, CUT_PUBLISHED, CUT_UNL
 /* A step of the flush, as far as `cut`. */
 static void step_cut(struct engine_fixture *f, struct worker *w, uint32_t step, enum cut cut)
 {
-    const struct outbox_group *group = &w->groups[step - 1];
+    const struct outbox_group *group = &w->flush.groups[step - 1];
     struct segment *s = &f->engine->segment;
     struct segment_queue *queue = &s->queues[group->destination];
     if (cut == CUT_BEFORE)
@@ -165,7 +165,7 @@ static void step_cut(struct engine_fixture *f, struct worker *w, uint32_t step, 
         return;
     unsigned active = queue_active(load_relaxed(&queue->sel));
     uint64_t length = load_relaxed(&queue->len[active]), bytes;
-    for (uint32_t run = group->first;; run = w->runs[run].next) {
+    for (uint32_t run = group->first;; run = w->flush.runs[run].next) {
         const struct envelope *envelopes = outbox_run_envelopes(w, run, &bytes);
         uint8_t *base = segment_window(s, group->destination, active);
         for (uint64_t at = 0; at < bytes; at += 32, length += 32) {
@@ -206,12 +206,13 @@ static void flush_cut(uint32_t steps, enum cut cut, unsigned times)
                 { 2, 300 }, { 0, 201 }, { 2, 301 }, { UINT32_MAX, 0 }, { 1, 104 } };
     for (size_t i = 0; i < sizeof(log) / sizeof(log[0]); i++)
         outbox_put(w, log[i].destination == UINT32_MAX ? dead : log[i].destination, log[i].number);
-    outbox_group(w, w->out);
-    assert_int_equal(w->n_groups, 4);
-    commit_flip(w, 0, 0, 0, w->out, 0, 0);
+    outbox_group(w, w->outbox.length);
+    assert_int_equal(w->flush.n_groups, 4);
+    commit_flip(w, 0, 0, 0, w->outbox.length, 0, 0);
     /* Written behind it and never committed: the last run's length says more than was committed. */
-    memcpy(w->outbox + w->out, w->outbox + sizeof(struct outbox_run), 32);
-    ((struct outbox_run *)(w->outbox + 8ul * w->runs[w->n_runs - 1].at) - 1)->bytes = 64 / 8;
+    memcpy(w->outbox.log + w->outbox.length, w->outbox.log + sizeof(struct outbox_run), 32);
+    ((struct outbox_run *)(w->outbox.log + 8ul * w->flush.runs[w->flush.n_runs - 1].at) - 1)
+        ->bytes = 64 / 8;
     for (uint32_t step = 1; step < steps; step++)
         step_cut(&f, w, step, CUT_UNLOCKED);
     if (steps > 0)
@@ -327,7 +328,7 @@ static void test_spawn_that_was_not_committed(void **state)
         assert_int_equal(spawn_actor(w, &request, &ref), 0);
         place_newborn_settle(w, 0);
         if (committed)
-            commit_flip(w, 0, 0, 0, w->out, 0, 0);
+            commit_flip(w, 0, 0, 0, w->outbox.length, 0, 0);
         struct engine_recovery report = reopen(&f);
         assert_int_equal(report.spawns_undone, !committed);
         assert_int_equal(engine_actor_lookup(f.engine, "fresh", &found), committed ? 0 : -ENOENT);
@@ -469,12 +470,12 @@ static void batch_in_two(unsigned consumed, unsigned second, bool parked)
         *at = number_envelope(0);
         memcpy(envelope_payload(at), &(uint64_t){ 5 + i }, 8);
     }
-    w->wrap = 128;
+    w->batch.wrap = 128;
     commit_flip(w, 1, 64 + 32 * consumed, 32 * second, 0, 0, 0);
     store_relaxed(&w->durable->turn, !parked);
     if (parked) {
         queue_park_batch(queue, 64 + 32 * consumed, 32 * second, 128);
-        w->wrap = 0;
+        w->batch.wrap = 0;
         commit_flip(w, 0, 0, 0, 0, 0, 0);
     }
     unsigned left = 2 - consumed + second;
@@ -600,10 +601,10 @@ static void test_park_cut_anywhere(void **state)
         struct engine_fixture f;
         struct worker *w = batch_attach(&f, 1);
         struct segment_queue *queue = &f.engine->segment.queues[0];
-        w->source = 1;
+        w->batch.source = 1;
         outbox_put(w, 1, 100);
-        outbox_group(w, w->out);
-        commit_flip(w, 1, 64, 128, w->out, 0, 0);
+        outbox_group(w, w->outbox.length);
+        commit_flip(w, 1, 64, 128, w->outbox.length, 0, 0);
         if (stores > 0) {
             step_cut(&f, w, 1, CUT_UNLOCKED);
             commit_flip(w, 1, 64, 128, 0, 0, 0);

@@ -160,7 +160,7 @@ static void row_note(const char *what, uint64_t *last, uint64_t row, uint64_t nu
 static void trap_look(const struct engine_context *ctx)
 {
     const struct worker *w = (const struct worker *)ctx;
-    if (trap.handlers < 0 || (trap.in_two && w->wrap == 0) || trap.handlers-- > 0)
+    if (trap.handlers < 0 || (trap.in_two && w->batch.wrap == 0) || trap.handlers-- > 0)
         return;
 #ifdef ODEON_INJECT
     if (trap.point >= 0) {
@@ -238,13 +238,13 @@ static int wanderer_on_token(void *self, const void *message, struct engine_cont
     (void)self;
     struct token token = token_take(message, ctx);
     const struct worker *w = (const struct worker *)ctx;
-    bool in_two = w->wrap != 0;
+    bool in_two = w->batch.wrap != 0;
     if (is_last(&token))
         return ALLOCATION_NODELETE;
     token.number++;
     echoes_send(ctx, &token);
     token_pass_on(ctx, &token);
-    ledger->wraps += !in_two && w->wrap != 0;
+    ledger->wraps += !in_two && w->batch.wrap != 0;
     return ALLOCATION_NODELETE;
 }
 

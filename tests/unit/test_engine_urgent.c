@@ -293,7 +293,7 @@ static void test_over_a_restart(void **state)
     engine_set_throughput(f.engine, 1);
     struct worker *w = f.engine->workers[0];
     uint32_t mailbox =
-        actor_key_destination(load_relaxed(&f.engine->actors[actor_ref_slot(a)].key));
+        actor_key_destination(load_relaxed(&f.engine->actors.table[actor_ref_slot(a)].key));
     assert_int_equal(find(ASK_MANY, 3), -1);
     /* the inits, the question, the first answer: each with an ordinary one behind it */
     for (int i = 0; i < 8 && find(URGENT, 1) < 0; i++) {

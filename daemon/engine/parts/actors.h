@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actors: what senders look up of a receiver, and what a worker keeps of slots and states
+ * (actors.h). C2 of core.h is about the key.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/engine/atomic.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/state_pool.h"
+
+/* Kinds in actor.key = {generation : 32, destination : 16, type : 12, kind : 4} */
+enum actor_kind {
+    ACTOR_FREE,
+    ACTOR_LIVE,
+    ACTOR_NEW,
+    ACTOR_PORT,
+    ACTOR_KEPT /* durable.h; new or not is said there */,
+    ACTOR_ASIDE /* set_aside.h */
+};
+static_assert(ODEON_ACTOR_TYPES_MAX <= 1 << 12, "a type's id fits the key");
+
+/* What a sender needs of a receiver, and nothing else: the lines of many receivers are read by
+ * all. */
+struct actor {
+    _Atomic uint64_t key; /* C2; written by whoever spawns or ends the actor */
+};
+static_assert(sizeof(struct actor) == 8, "eight actors a cache line");
+
+/* Of a free slot: no queue's id, so that a send to it takes the long way. */
+enum { NO_DESTINATION = 0xffff };
+
+static inline uint64_t actor_key(uint32_t generation, uint32_t destination, uint32_t type,
+                                 enum actor_kind kind)
+{
+    return (uint64_t)generation << 32 | destination << 16 | type << 4 | kind;
+}
+static inline uint32_t actor_key_generation(uint64_t key)
+{
+    return (uint32_t)(key >> 32);
+}
+static inline uint32_t actor_key_destination(uint64_t key)
+{
+    return (key >> 16) & 0xffff;
+}
+static inline enum actor_kind actor_key_kind(uint64_t key)
+{
+    return (enum actor_kind)(key & 0xf);
+}
+static inline uint32_t actor_key_type(uint64_t key)
+{
+    return (key >> 4) & 0xfff;
+}
+/* Of an actor that exists, as opposed to a port or nobody. */
+static inline bool actor_key_lives(uint64_t key)
+{
+    return actor_key_kind(key) == ACTOR_LIVE || actor_key_kind(key) == ACTOR_NEW ||
+           actor_key_kind(key) == ACTOR_KEPT || actor_key_kind(key) == ACTOR_ASIDE;
+}
+#define ACTOR_KEY_TYPE_MASK UINT64_C(0xfff0)
+
+/* Of the engine. */
+struct actor_table {
+    struct actor *table;
+    void **states; /* by slot; the runner of its queue; NULL before init has run */
+    struct state_stock stock;
+    pthread_mutex_t slots_mutex; /* free slots beyond the workers' caches */
+    uint32_t *slots_free;
+    uint32_t n_slots_free, slots_fresh;
+    pthread_mutex_t names_mutex;
+};
+
+enum { SLOT_CACHE = 128 };
+/* Of a worker: it alone, but for type_live. */
+struct actor_store {
+    uint32_t slots[SLOT_CACHE];
+    uint32_t n_slots;
+    uint64_t spawned_count; /* count of the turn that last spawned */
+    /* by actor type id: storage that its last actor has left to the next (ODEON_DESTROY) */
+    void **kept;
+    struct state_pool states;
+    _Atomic int64_t *type_live; /* by actor type id; read by the control thread */
+};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which queues a worker's new actors get (placement.h). */
+#pragma once
+
+#include <stdint.h>
+
+#include "daemon/engine/atomic.h"
+
+struct placing {
+    uint32_t spread_worker, spread_queue; /* round robin of ordinary spawns: the next one's */
+    uint32_t spawn_next;                  /* of others */
+    /* by message queue: actors spawned less actors ended by this worker; read by the control
+     * thread */
+    _Atomic int32_t *live;
+    _Atomic int node; /* control thread; read by all who spawn */
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ports: the private side of each, and the table (port.h). */
+#pragma once
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/engine/atomic.h"
+#include "proto/bounds.h"
+#include "proto/port_layout.h"
+
+/* The private side of a port. Runner: the worker that holds its owner word; `lock`: its backlog's
+ * lock. */
+enum port_state { PORT_FREE, PORT_PENDING, PORT_OPEN, PORT_DEAD };
+struct port {
+    /* control thread: FREE -> (before recovery PENDING ->) OPEN; runner under the lock: OPEN ->
+     * DEAD; control thread: -> FREE */
+    _Atomic uint32_t state;
+    _Atomic uint32_t closing; /* control thread: drain, then close */
+    uint32_t generation, client;
+    struct port_client *client_words;
+    struct port_executor *executor_words;
+    uint8_t *submission, *delivery; /* mapped twice in a row */
+    uint64_t submission_bytes, delivery_bytes;
+    int doorbell_fd, pipe_fd;
+    uint64_t backlog_bytes;          /* control thread, before the port is open */
+    _Atomic uint64_t granted;        /* control thread (port_rate.h) */
+    _Atomic uint32_t rated;          /* control thread */
+    bool may_not_stop;               /* control thread, before the port is open */
+    alignas(64) uint32_t room_woken; /* runner: last room_wait that was answered */
+    _Atomic uint32_t idle_polls;     /* its owner, running it or not; a thief that makes it hot */
+    bool closing_seen;               /* runner */
+    /* runner: queue + 1 that its next record waits for; back to 0 by it or by that queue's
+     * runner */
+    _Atomic uint32_t stalled_on;
+    _Atomic uint32_t spent; /* runner, back to 0 also by the control thread */
+    _Atomic uint64_t taken; /* runner: records */
+    /* runner: what had been published when the client was found to be gone */
+    uint64_t closing_tail;
+    /* lock: the client's cursor as last believed; a hint for the poll */
+    alignas(64) _Atomic uint64_t delivery_head;
+    uint32_t delivery_woken; /* lock: last delivery_wait that was answered */
+    _Atomic uint32_t broken; /* lock: enum port_broken; read by the runner */
+    /* lock: 1: to be closed, since its client does not receive; the runner */
+    _Atomic uint32_t slow;
+    uint32_t overflow; /* enum port_overflow; control thread, before the port is open */
+};
+
+/* Of the engine. */
+struct port_table {
+    struct port *table;
+    struct port_lost *lost;                                  /* control thread (port_table.c) */
+    _Atomic uint32_t stopped;                                /* submission rings are left alone */
+    alignas(64) _Atomic uint64_t open[ODEON_PORTS_MAX / 64]; /* a hint: where thieves look */
+};
+
+/* Of a worker: the ports that it polls. */
+struct polled_ports {
+    uint64_t hot[ODEON_PORTS_MAX / 64];
+};

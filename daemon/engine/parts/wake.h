@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What others see of a worker, and set in it (wake.h, steal.h, quiesce.h). */
+#pragma once
+
+#include <stdalign.h>
+#include <stdint.h>
+
+#include "daemon/engine/atomic.h"
+#include "proto/bounds.h"
+
+/* Written by the worker, read by others: one cache line. */
+struct shown {
+    _Atomic uint32_t busy;
+    _Atomic uint64_t passes;       /* quiescent points */
+    _Atomic uint64_t last_attempt; /* stamp of its last steal attempt */
+    _Atomic uint64_t count_seen; /* its commit count at the last stall look, by whoever did that */
+};
+
+/* Written by others: one cache line. */
+struct called {
+    _Atomic uint64_t *ready; /* anybody sets, owner and thieves clear */
+    _Atomic uint32_t hint;   /* written by the claimer of its sleepers bit before the wake-up */
+    _Atomic uint32_t given;
+};

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The worker's loop: what it keeps between two looks (worker.h, park.h). The worker alone. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct loop {
+    uint32_t scan_from, common_from;
+    uint32_t fruitless;
+    uint32_t sleeps; /* since it last found something: which phase of being idle it is in */
+    bool common_first;
+    bool stalled; /* the stall timer has chosen this worker to look after ports */
+    uint64_t polled_ns;
+};
