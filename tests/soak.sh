@@ -11,7 +11,7 @@
 #                looked for
 #   --seed S     the kills and posts of an earlier run, as it printed it; the rest of the machine is
 #                not repeated
-#   --inject     an executor that also kills itself at the narrow places (daemon/engine/seed.h)
+#   --inject     an executor that also kills itself at the narrow places (daemon/engine/base/seed.h)
 #
 # The last line is the verdict, for programs, too; exit status 0: nothing lost, nothing twice; 1:
 # not, or too little was hit, or a sanitizer reported; 2: could not run.

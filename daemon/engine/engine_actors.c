@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Actors as the control thread sees them: spawn, send, look up, list. */
-#include "daemon/engine/actor_names.h"
+#include "daemon/engine/actors/actor_names.h"
 #include "daemon/engine/engine.h"
 
 #include <errno.h>
 
-#include "daemon/engine/actors.h"
-#include "daemon/engine/commit.h"
-#include "daemon/engine/durable.h"
-#include "daemon/engine/flush.h"
-#include "daemon/engine/outbox.h"
-#include "daemon/engine/place.h"
-#include "daemon/engine/placement.h"
-#include "daemon/engine/queue.h"
-#include "daemon/engine/slot.h"
-#include "daemon/engine/spawn.h"
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/actors/placement.h"
+#include "daemon/engine/actors/spawn.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/commit/durable.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/segment/queue.h"
+#include "daemon/engine/segment/slot.h"
+#include "daemon/engine/send/flush.h"
+#include "daemon/engine/send/place.h"
 
 /* The control thread is attached to nothing: its commit is its sends. */
 static void engine_actors_control_commit(struct engine *e)

@@ -9,12 +9,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/engine/actor_names.h"
-#include "daemon/engine/actors.h"
-#include "daemon/engine/outbox.h"
-#include "daemon/engine/overflow.h"
-#include "daemon/engine/place.h"
-#include "daemon/engine/spawn.h"
+#include "daemon/engine/actors/actor_names.h"
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/actors/spawn.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/send/overflow.h"
+#include "daemon/engine/send/place.h"
 
 /* 1: to be appended all the same; 0: dropped; negative: refused. */
 static int engine_context_send_at_limit(struct worker *w, actor_ref to, uint64_t meta,

@@ -5,9 +5,9 @@
 
 #include <time.h>
 
-#include "daemon/engine/core.h"
-#include "daemon/engine/port.h"
-#include "daemon/engine/queue.h"
+#include "daemon/engine/core/core.h"
+#include "daemon/engine/ports/port.h"
+#include "daemon/engine/segment/queue.h"
 
 static uint64_t engine_drain_queue_count_messages(struct engine *e, uint32_t id)
 {

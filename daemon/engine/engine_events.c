@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/engine/core.h"
-#include "daemon/engine/port.h"
-#include "daemon/engine/quiesce.h"
+#include "daemon/engine/core/core.h"
+#include "daemon/engine/ports/port.h"
+#include "daemon/engine/signal/quiesce.h"
 
 int engine_port_add(struct engine *e, const struct engine_port_info *info, actor_ref *ret_ref)
 {

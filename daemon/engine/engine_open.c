@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making and unmaking an engine: what it allocates, in which order, and what it takes of the
  * statistics file. */
-#include "daemon/engine/doorbells.h"
 #include "daemon/engine/engine.h"
+#include "daemon/engine/signal/doorbells.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,20 +13,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/engine/actors.h"
-#include "daemon/engine/memory.h"
-#include "daemon/engine/near.h"
-#include "daemon/engine/outbox.h"
-#include "daemon/engine/overflow.h"
-#include "daemon/engine/own_thread_main.h"
-#include "daemon/engine/placement.h"
-#include "daemon/engine/port.h"
-#include "daemon/engine/reclaim.h"
-#include "daemon/engine/seed.h"
-#include "daemon/engine/segment.h"
-#include "daemon/engine/stall.h"
-#include "daemon/engine/steal.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/actors/placement.h"
+#include "daemon/engine/base/seed.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/memory.h"
+#include "daemon/engine/core/near.h"
+#include "daemon/engine/core/reclaim.h"
+#include "daemon/engine/ports/port.h"
+#include "daemon/engine/run/own_thread_main.h"
+#include "daemon/engine/run/steal.h"
+#include "daemon/engine/run/worker.h"
+#include "daemon/engine/segment/segment.h"
+#include "daemon/engine/send/overflow.h"
+#include "daemon/engine/stuck/stall.h"
 
 uint64_t engine_segment_size(const struct engine_config *config)
 {

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/engine/core.h"
-#include "daemon/engine/reconfigure.h"
-#include "daemon/engine/steal.h"
+#include "daemon/engine/core/core.h"
+#include "daemon/engine/run/reconfigure.h"
+#include "daemon/engine/run/steal.h"
 
 void engine_set_stealing(struct engine *e, enum steal_policy_id id)
 {

@@ -5,14 +5,14 @@
 
 #include <errno.h>
 
-#include "daemon/engine/actors.h"
-#include "daemon/engine/core.h"
-#include "daemon/engine/fault.h"
-#include "daemon/engine/hold.h"
-#include "daemon/engine/own_thread.h"
-#include "daemon/engine/recover.h"
-#include "daemon/engine/wake.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/core/core.h"
+#include "daemon/engine/recovery/recover.h"
+#include "daemon/engine/run/fault.h"
+#include "daemon/engine/run/worker.h"
+#include "daemon/engine/signal/own_thread.h"
+#include "daemon/engine/signal/wake.h"
+#include "daemon/engine/stuck/hold.h"
 
 static void engine_start_recovery_publish(struct engine *e, const struct engine_recovery *r)
 {

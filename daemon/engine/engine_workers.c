@@ -8,10 +8,10 @@
  */
 #include <errno.h>
 
-#include "daemon/engine/core.h"
+#include "daemon/engine/core/core.h"
 #include "daemon/engine/engine.h"
-#include "daemon/engine/queue.h"
-#include "daemon/engine/set_aside.h"
+#include "daemon/engine/segment/queue.h"
+#include "daemon/engine/stuck/set_aside.h"
 
 /* The receiver of the record at the committed cursor; 0: the worker is in no batch of a message
  * queue. */

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "crash.h"
-#include "daemon/engine/actors.h"
-#include "daemon/engine/queue.h"
-#include "daemon/engine/slot.h"
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/segment/queue.h"
+#include "daemon/engine/segment/slot.h"
 
 struct ledger *ledger;
 

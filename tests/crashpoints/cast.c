@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "crash.h"
-#include "daemon/engine/commit.h"
-#include "daemon/engine/core.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/core/core.h"
 
 uint16_t item_type;
 uint32_t cast_type[N_CAST];

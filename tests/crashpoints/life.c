@@ -6,11 +6,11 @@
 #include <sys/mman.h>
 
 #include "crash.h"
-#include "daemon/engine/mailbox.h"
-#include "daemon/engine/port.h"
-#include "daemon/engine/queue.h"
-#include "daemon/engine/wake.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/ports/port.h"
+#include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/run/worker.h"
+#include "daemon/engine/segment/queue.h"
+#include "daemon/engine/signal/wake.h"
 
 enum { ROUNDS_MAX = 20000 };
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "crash.h"
-#include "daemon/engine/seed.h"
+#include "daemon/engine/base/seed.h"
 
 static const struct scene *const acts[] = { scenes_turn,    scenes_port,    scenes_limits,
                                             scenes_threads, scenes_letters, scenes_client };

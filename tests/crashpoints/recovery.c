@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "crash.h"
-#include "daemon/engine/recover.h"
+#include "daemon/engine/recovery/recover.h"
 
 enum { JOBS_MAX = 64, PROGRESS_SECONDS = 20 };
 

@@ -3,12 +3,12 @@
  * are run here in that thread's name; queues that others run and hand back, or take from the common
  * mask. */
 #include "crash.h"
-#include "daemon/engine/mailbox.h"
-#include "daemon/engine/owner.h"
-#include "daemon/engine/queue.h"
-#include "daemon/engine/steal.h"
-#include "daemon/engine/wake.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/run/steal.h"
+#include "daemon/engine/run/worker.h"
+#include "daemon/engine/segment/owner.h"
+#include "daemon/engine/segment/queue.h"
+#include "daemon/engine/signal/wake.h"
 
 /* ---- dead letters ---- */
 

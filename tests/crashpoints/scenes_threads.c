@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "crash.h"
-#include "daemon/engine/hold.h"
-#include "daemon/engine/set_aside.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/run/worker.h"
+#include "daemon/engine/stuck/hold.h"
+#include "daemon/engine/stuck/set_aside.h"
 
 static void run_queue_0(struct life *life)
 {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "crash.h"
-#include "daemon/engine/core.h"
+#include "daemon/engine/core/core.h"
 
 #if defined(__x86_64__)
 

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "daemon/common/memfd.h"
-#include "daemon/engine/client_load.h"
-#include "daemon/engine/mailbox.h"
-#include "daemon/engine/port.h"
-#include "daemon/engine/queue.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/base/client_load.h"
+#include "daemon/engine/ports/port.h"
+#include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/run/worker.h"
+#include "daemon/engine/segment/queue.h"
 
 enum { ROUNDS_MAX = 2000, CLIENT_BYTES = PORT_RING_OFFSET + WORLD_RING };
 

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "daemon/engine/core.h"
+#include "daemon/engine/core/core.h"
 #include "proto/port_layout.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "daemon/common/memfd.h"
-#include "daemon/engine/mailbox.h"
-#include "daemon/engine/port.h"
-#include "daemon/engine/urgent.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/ports/port.h"
+#include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/run/worker.h"
+#include "daemon/engine/signal/urgent.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/segment_state.h"
 

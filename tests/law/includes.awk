@@ -124,8 +124,8 @@ BEGIN {
     while ((getline line <files) > 0) project[line] = 1
     while ((getline line <order) > 0) {
         n = split(line, word, " ")
-        ranks++
-        if (word[1] == "order") for (i = 2; i <= n; i++) rank[word[i]] = ranks
+        if (word[1] == "room") for (i = 3; i <= n; i++) rank[word[2] "/" word[i]] = ++ranks
+        if (word[1] == "face") for (i = 2; i <= n; i++) rank[word[i]] = 100000
     }
     while ((getline line <layers) > 0) {
         if (line ~ /^#/ || line !~ /[^ ]/) continue

@@ -87,9 +87,9 @@ bash "$HERE/law.sh" "$WORK/tree" includes >"$WORK/out" 2>&1
 grep -q '^# daemon/supervisor/\(client -> .*commands\|commands -> .*client\)' "$WORK/out"
 verdict $? "includes: a circle of modules is named"
 mv "$WORK/saved" "$WORK/tree/daemon/supervisor/client.c"
-seed includes daemon/engine/segment.c "#include \"daemon/engine/turn.h\"" \
-    "segment is a lower layer than turn"
-seed includes daemon/engine/seed_new.c "$(include '"daemon/engine/queue.h"')" \
+seed includes daemon/engine/segment/segment.c "#include \"daemon/engine/run/turn.h\"" \
+    "segment/segment is a lower layer than run/turn"
+seed includes daemon/engine/seed_new.c "$(include '"daemon/engine/segment/queue.h"')" \
     "has no place in the order"
 seed top helpers "$SPDX" "not one of"
 seed top seed.txt "a note" "not one of"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * backlog.pml - who tells a port's runner that something waits behind a full delivery ring
- * (daemon/engine/deliver.h, D6, D7).
+ * (daemon/engine/send/deliver.h, D6, D7).
  *
  * A workers deliver N records each to one port, under its lock: to the ring (K records), or, while
  * something waits or there is no room, to the backlog's active buffer. Only the first append to a

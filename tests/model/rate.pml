@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rate.pml - a port that waits for a grant (docs/engine.md, Limits; daemon/engine/port_rate.h),
+ * rate.pml - a port that waits for a grant (docs/engine.md, Limits; daemon/engine/ports/port_rate.h),
  * with nobody who polls.
  *
  * One port with N records that may be taken one for each grant; a control thread that grants N in

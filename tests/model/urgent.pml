@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * urgent.pml - the urgent lane of one mailbox (daemon/engine/urgent.h; docs/engine.md, Urgent
+ * urgent.pml - the urgent lane of one mailbox (daemon/engine/signal/urgent.h; docs/engine.md, Urgent
  * messages): two queues under one owner word, and a byte that says that the urgent one has to be
  * looked at.
  *

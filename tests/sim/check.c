@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/sim/check.h"
 
-#include "daemon/engine/core.h"
-#include "daemon/engine/durable.h"
-#include "daemon/engine/queue.h"
+#include "daemon/engine/commit/durable.h"
+#include "daemon/engine/core/core.h"
+#include "daemon/engine/segment/queue.h"
 #include "tests/sim/actors.h"
 #include "tests/sim/cover.h"
 

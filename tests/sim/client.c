@@ -4,8 +4,8 @@
 #include <limits.h>
 #include <linux/futex.h>
 
-#include "daemon/engine/atomic.h"
-#include "daemon/engine/seed.h"
+#include "daemon/engine/base/atomic.h"
+#include "daemon/engine/base/seed.h"
 #include "tests/sim/shim.h"
 #include "tests/sim/sim.h"
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "daemon/engine/core.h"
+#include "daemon/engine/core/core.h"
 
 static const struct {
     const char *name;

@@ -42,7 +42,7 @@ target_sources(test_engine_reclaim PRIVATE
 
 # Recovery again, with the engine's injection points compiled in: nothing is taken from the engine's
 # library. The objects are also those of tests/stress' executor.
-file(GLOB engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/daemon/engine/*.c)
+file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/daemon/engine/*.c)
 add_library(engine_injected OBJECT EXCLUDE_FROM_ALL ${engine_sources})
 target_compile_definitions(engine_injected PUBLIC ODEON_INJECT=1)
 target_link_libraries(engine_injected PRIVATE odeon_options)

@@ -21,7 +21,7 @@
 
 #include "daemon/common/clock.h"
 #include "daemon/common/memfd.h"
-#include "daemon/engine/core.h"
+#include "daemon/engine/core/core.h"
 #include "daemon/engine/engine.h"
 #include "tests/run/patience.h"
 

@@ -5,8 +5,8 @@
 
 #include <sched.h>
 
-#include "daemon/engine/port.h"
-#include "daemon/engine/queue.h"
+#include "daemon/engine/ports/port.h"
+#include "daemon/engine/segment/queue.h"
 #include "engine_client.h"
 #include "engine_fixture.h"
 

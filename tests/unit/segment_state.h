@@ -8,10 +8,10 @@
  * a port's records; that port's backlog holds one, the dead letters another. */
 #pragma once
 
-#include "daemon/engine/actors.h"
-#include "daemon/engine/commit.h"
-#include "daemon/engine/outbox.h"
-#include "daemon/engine/queue.h"
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/segment/queue.h"
 
 enum {
     STATE_PORT = 3,

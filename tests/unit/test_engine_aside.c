@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "daemon/engine/queue.h"
-#include "daemon/engine/seed.h"
+#include "daemon/engine/base/seed.h"
+#include "daemon/engine/segment/queue.h"
 #include "tests/unit/engine_client.h"
 #include "tests/unit/engine_fixture.h"
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/engine/durable.h"
+#include "daemon/engine/commit/durable.h"
 #include "tests/unit/engine_fixture.h"
 
 enum { ACCOUNT_BYTES = 200, N_ACCOUNTS = 8 };

@@ -11,11 +11,11 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "daemon/engine/mailbox.h"
-#include "daemon/engine/overflow.h"
-#include "daemon/engine/port.h"
-#include "daemon/engine/queue.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/ports/port.h"
+#include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/run/worker.h"
+#include "daemon/engine/segment/queue.h"
+#include "daemon/engine/send/overflow.h"
 #include "engine_client.h"
 #include "engine_fixture.h"
 

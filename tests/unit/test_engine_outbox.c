@@ -4,7 +4,7 @@
  * counted twice. */
 #include <sched.h>
 
-#include "daemon/engine/outbox.h"
+#include "daemon/engine/commit/outbox.h"
 #include "engine_fixture.h"
 
 static uint16_t order_type, number_type, bulk_type;

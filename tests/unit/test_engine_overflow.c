@@ -6,13 +6,13 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "daemon/engine/commit.h"
-#include "daemon/engine/mailbox.h"
-#include "daemon/engine/overflow.h"
-#include "daemon/engine/port.h"
-#include "daemon/engine/seed.h"
-#include "daemon/engine/wake.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/base/seed.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/ports/port.h"
+#include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/run/worker.h"
+#include "daemon/engine/send/overflow.h"
+#include "daemon/engine/signal/wake.h"
 #include "engine_client.h"
 
 enum { LIMIT = 16384, QUEUE = 0, RECORD = 32, FIT = LIMIT / RECORD, PORT = 3, N_ACTORS = 2 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where actors live: each way to place one, each refusal; threads of detached actors; what is asked
  * of the memory's binding. */
-#include "daemon/engine/placement.h"
+#include "daemon/engine/actors/placement.h"
 #include "engine_fixture.h"
 
 enum { WORKERS = 3, WORKERS_MAX = 4, QUEUES = 4, DETACHED = 2, CALLS_MAX = 256 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Victim policies and what a steal takes, step by step and without threads: 64 workers on 8 nodes,
  * given as data, of which the test plays one after the other. */
-#include "daemon/engine/masks.h"
-#include "daemon/engine/near.h"
-#include "daemon/engine/steal.h"
-#include "daemon/engine/steal_policy.h"
-#include "daemon/engine/wake.h"
+#include "daemon/engine/core/masks.h"
+#include "daemon/engine/core/near.h"
+#include "daemon/engine/run/steal.h"
+#include "daemon/engine/run/steal_policy.h"
+#include "daemon/engine/signal/wake.h"
 #include "engine_fixture.h"
 
 enum { NODES = 8, PER_NODE = 8, WORKERS = NODES * PER_NODE, QUEUES = 4 };

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "daemon/engine/queue.h"
+#include "daemon/engine/segment/queue.h"
 #include "engine_fixture.h"
 
 enum { N_THREADS = 4 };

@@ -6,9 +6,9 @@
 #include <fcntl.h>
 
 #include "baseline_queue.h"
-#include "daemon/engine/mailbox.h"
-#include "daemon/engine/reclaim.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/core/reclaim.h"
+#include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/run/worker.h"
 #include "engine_fixture.h"
 
 enum { PAGE = RECLAIM_PAGE, LIMIT = 8 << 20, OUTBOX = 8 << 20, QUEUE = 0, OTHER = 1 };

@@ -2,7 +2,7 @@
 /* Reconfiguration while messages flow: however often workers come and go and whatever they do at
  * that moment, each message is run once, by one worker at a time, those of a pair in order; ports
  * go on; a stuck handler changes nothing. */
-#include "daemon/engine/placement.h"
+#include "daemon/engine/actors/placement.h"
 #include "engine_client.h"
 
 enum { WORKERS_MAX = 6, QUEUES = 4, N_ACTORS = 48, TOKENS = 8 };

@@ -23,7 +23,7 @@
 #include "engine_fixture.h"
 
 #ifdef ODEON_INJECT
-#include "daemon/engine/seed.h"
+#include "daemon/engine/base/seed.h"
 #endif
 
 enum {

@@ -16,7 +16,7 @@
 #include "engine_fixture.h"
 
 #ifdef ODEON_INJECT
-#include "daemon/engine/seed.h"
+#include "daemon/engine/base/seed.h"
 #endif
 
 enum { N_CLIENTS = 2, N_RELAYS = 4, WINDOW = 4000 };

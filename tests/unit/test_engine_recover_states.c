@@ -2,13 +2,13 @@
 /* Recovery of states made by hand: each line of the commit protocol at which a worker can have
  * died, laid into the segment with the worker's own words and no thread; then the segment is opened
  * again, and what should have happened is looked at. */
-#include "daemon/engine/actors.h"
-#include "daemon/engine/commit.h"
-#include "daemon/engine/outbox.h"
-#include "daemon/engine/place.h"
-#include "daemon/engine/queue.h"
-#include "daemon/engine/spawn.h"
-#include "daemon/engine/turn.h"
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/actors/spawn.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/run/turn.h"
+#include "daemon/engine/segment/queue.h"
+#include "daemon/engine/send/place.h"
 #include "engine_fixture.h"
 
 enum { N_QUEUES = 3, NUMBERS_MAX = 64 };

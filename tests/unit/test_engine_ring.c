@@ -27,14 +27,14 @@
 #include <sys/wait.h>
 
 #include "daemon/common/clock.h"
-#include "daemon/engine/commit.h"
-#include "daemon/engine/mailbox.h"
-#include "daemon/engine/queue.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/run/worker.h"
+#include "daemon/engine/segment/queue.h"
 #include "engine_fixture.h"
 
 #ifdef ODEON_INJECT
-#include "daemon/engine/seed.h"
+#include "daemon/engine/base/seed.h"
 #endif
 
 enum { N_WORKERS = 3, N_QUEUES = 2, N_ACTORS = 7, N_TOKENS = 12 };

@@ -4,8 +4,8 @@
  * while there is work for him. */
 #include <sched.h>
 
-#include "daemon/engine/steal.h"
-#include "daemon/engine/wake.h"
+#include "daemon/engine/run/steal.h"
+#include "daemon/engine/signal/wake.h"
 #include "engine_fixture.h"
 
 enum { N_ACTORS = 16, QUEUES = 8 };

@@ -6,9 +6,9 @@
  * run. */
 #include <sched.h>
 
-#include "daemon/engine/actors.h"
-#include "daemon/engine/outbox.h"
-#include "daemon/engine/queue.h"
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/segment/queue.h"
 #include "engine_fixture.h"
 
 typedef int (*script_fn)(void *self, struct engine_context *ctx, void *argument);

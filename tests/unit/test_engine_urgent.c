@@ -3,9 +3,9 @@
  * and nothing else of its lane; it is bounded, and starves nobody. */
 #include "tests/unit/engine_fixture.h"
 
-#include "daemon/engine/mailbox.h"
-#include "daemon/engine/queue.h"
-#include "daemon/engine/worker.h"
+#include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/run/worker.h"
+#include "daemon/engine/segment/queue.h"
 
 enum { LOG_MAX = 1 << 16, N_BATCH = 2000, FLOOD = 60000 };
 

@@ -2,8 +2,8 @@
 /* A segment is damaged in one word, and refused for it, before a byte of it is changed; with the
  * word put back it is recovered, and all that waited is run. And what the look costs with a million
  * messages. */
-#include "daemon/engine/slot.h"
-#include "daemon/engine/verify.h"
+#include "daemon/engine/recovery/verify.h"
+#include "daemon/engine/segment/slot.h"
 #include "engine_fixture.h"
 #include "segment_state.h"
 

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/engine/atomic.h"
+#include "daemon/engine/base/atomic.h"
+#include "daemon/engine/base/state_pool.h"
 #include "daemon/engine/engine.h"
-#include "daemon/engine/state_pool.h"
 
 /* Kinds in actor.key = {generation : 32, destination : 16, type : 12, kind : 4} */
 enum actor_kind {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/engine/atomic.h"
+#include "daemon/engine/base/atomic.h"
 
 struct stand {
     _Atomic uint32_t paused_at;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "daemon/engine/atomic.h"
+#include "daemon/engine/base/atomic.h"
 
 struct hold {
     _Atomic uint32_t state; /* enum hold_state; futex of the worker and of the control thread */

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "daemon/engine/atomic.h"
+#include "daemon/engine/base/atomic.h"
 
 struct batch {
     uint8_t *base;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "daemon/engine/atomic.h"
+#include "daemon/engine/base/atomic.h"
 
 struct overflow {
     _Atomic uint8_t *stalls; /* [n_queues]: ports wait for it */

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "daemon/engine/atomic.h"
+#include "daemon/engine/base/atomic.h"
 
 struct placing {
     uint32_t spread_worker, spread_queue; /* round robin of ordinary spawns: the next one's */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/engine/atomic.h"
+#include "daemon/engine/base/atomic.h"
 
 /* A worker as the control thread last saw it (stall.h). */
 struct stall_watch {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/engine/atomic.h"
+#include "daemon/engine/base/atomic.h"
 
 /* Searchers of a node: a cache line of its own. */
 struct search_count {

@@ -5,7 +5,7 @@
 #include <stdalign.h>
 #include <stdint.h>
 
-#include "daemon/engine/atomic.h"
+#include "daemon/engine/base/atomic.h"
 #include "proto/bounds.h"
 
 /* Written by the worker, read by others: one cache line. */

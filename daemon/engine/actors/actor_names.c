@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/actors/actor_names.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/common/name.h"
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/segment/slot.h"
+
+static uint32_t name_hash(const char *name)
+{
+    uint32_t h = 2166136261u;
+    for (; *name; name++)
+        h = (h ^ (uint8_t)*name) * 16777619u;
+    return h;
+}
+
+static bool name_is_live(const struct engine *e, uint64_t ref)
+{
+    if (unlikely(actor_ref_slot(ref) >= e->config.actors_max))
+        return false; /* of a damaged entry */
+    uint64_t word = load_relaxed(&e->segment.actors[actor_ref_slot(ref)].word);
+    return ref != 0 && slot_word_state(word) == ACTOR_SLOT_LIVE &&
+           slot_word_generation(word) == actor_ref_generation(ref);
+}
+
+/* Linear probing. */
+struct segment_name *actor_names_find(struct engine *e, const char *name,
+                                      struct segment_name **ret_room)
+{
+    struct segment_name *room = NULL;
+    uint32_t at = name_hash(name) % ODEON_NAMES_MAX;
+    for (uint32_t i = 0; i < ODEON_NAMES_MAX; i++, at = (at + 1) % ODEON_NAMES_MAX) {
+        struct segment_name *entry = &e->segment.names[at];
+        uint64_t ref = load_relaxed(&entry->ref);
+        bool live = name_is_live(e, ref);
+        if (live && strcmp(entry->name, name) == 0)
+            return entry;
+        if (!live && !room)
+            room = entry;
+        if (ref == 0)
+            break;
+    }
+    if (ret_room)
+        *ret_room = room;
+    return NULL;
+}
+
+int actor_names_lookup(struct worker *w, const char *name, actor_ref *ret_ref)
+{
+    struct engine *e = w->engine;
+    if (!name_is_good(name))
+        return -ENOENT;
+    pthread_mutex_lock(&e->actors.names_mutex);
+    struct segment_name *entry = actor_names_find(e, name, NULL);
+    actor_ref ref = entry ? load_relaxed(&entry->ref) : 0;
+    /* before its spawn commits, only the spawner itself finds it */
+    uint32_t slot = actor_ref_slot(ref);
+    bool exists =
+        entry && (e->segment.actors[slot].spawn_worker == w->id || actors_is_committed(e, slot));
+    pthread_mutex_unlock(&e->actors.names_mutex);
+    if (!exists)
+        return -ENOENT;
+    *ret_ref = ref;
+    return 0;
+}

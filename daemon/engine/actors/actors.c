@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/actors/actors.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/mman.h> /* MADV_COLLAPSE: the C library may be older than the kernel */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "daemon/engine/actors/placement.h"
+#include "daemon/engine/segment/slot.h"
+
+enum { SLOT_MOVE = SLOT_CACHE / 2, HUGE_PAGE = 1 << 21 };
+
+/* A type without state shares this: there is nothing to keep apart. */
+static uint64_t no_state;
+
+int actors_init(struct engine *e)
+{
+    size_t n = e->config.actors_max;
+    int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    e->actors.table = mmap(NULL, n * sizeof(struct actor), prot, flags, -1, 0);
+    e->actors.states = mmap(NULL, n * sizeof(void *), prot, flags, -1, 0);
+    e->actors.slots_free = mmap(NULL, n * sizeof(uint32_t), prot, flags, -1, 0);
+    if (e->actors.table == MAP_FAILED || e->actors.states == MAP_FAILED ||
+        e->actors.slots_free == MAP_FAILED)
+        return -ENOMEM;
+    pthread_mutex_init(&e->actors.slots_mutex, NULL);
+    pthread_mutex_init(&e->actors.names_mutex, NULL);
+    return 0;
+}
+
+/* Once, and not for khugepaged to go on with: it looks through a process at the lowest priority,
+ * and one that ends has to wait until it has let go. Kernels before 6.1 have nothing else. */
+static void actors_table_widen(void *table, uint64_t bytes, uint64_t used)
+{
+    uint64_t now = (used + HUGE_PAGE - 1) & ~(uint64_t)(HUGE_PAGE - 1);
+    if (madvise(table, now < bytes ? now : bytes, MADV_COLLAPSE) < 0 && errno == EINVAL)
+        (void)madvise(table, bytes, MADV_HUGEPAGE);
+}
+
+void actors_widen(struct engine *e)
+{
+    uint64_t n = e->config.actors_max, used = load_relaxed(&e->segment.header->slots_high);
+    actors_table_widen(e->actors.table, n * sizeof(struct actor), used * sizeof(struct actor));
+    actors_table_widen(e->actors.states, n * sizeof(void *), used * sizeof(void *));
+}
+
+static void actors_state_give_back(struct engine *e, struct worker *w, uint32_t slot)
+{
+    void *state = e->actors.states[slot];
+    const struct actor_type *type =
+        load_relaxed(&e->types.known[actor_key_type(load_relaxed(&e->actors.table[slot].key))]);
+    if (state && type && state != &no_state && type->restart != RESTART_KEEP)
+        state_free(&e->actors.stock, &w->actors.states, state, type->state_size);
+}
+
+void actors_fini(struct engine *e)
+{
+    size_t n = e->config.actors_max;
+    if (e->recovered) /* else nothing has a state, and nothing in the segment is to be believed */
+        for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high);
+             slot++)
+            /* the process ends: no fini is owed, the actors live on in the segment */
+            actors_state_give_back(e, e->control, slot);
+    if (e->actors.table && e->actors.table != MAP_FAILED)
+        munmap(e->actors.table, n * sizeof(struct actor));
+    if (e->actors.states && e->actors.states != MAP_FAILED)
+        munmap(e->actors.states, n * sizeof(void *));
+    if (e->actors.slots_free && e->actors.slots_free != MAP_FAILED)
+        munmap(e->actors.slots_free, n * sizeof(uint32_t));
+    e->actors.table = NULL;
+    e->actors.states = NULL;
+    e->actors.slots_free = NULL;
+}
+
+void actors_rebuild(struct engine *e)
+{
+    const struct segment *s = &e->segment;
+    uint32_t high = load_relaxed(&s->header->slots_high);
+    e->actors.n_slots_free = 0;
+    for (uint32_t slot = high; slot-- > 0;) {
+        uint64_t word = load_relaxed(&s->actors[slot].word);
+        uint32_t generation = slot_word_generation(word);
+        switch (slot_word_state(word)) {
+        case ACTOR_SLOT_LIVE:
+            store_relaxed(&e->actors.table[slot].key,
+                          actor_key(generation, s->actors[slot].queue, slot_word_type(word),
+                                    actors_kind_at_spawn(e, slot_word_type(word))));
+            actors_count(e->control, slot_word_type(word), 1);
+            placement_actor_found(e, s->actors[slot].queue, slot_word_type(word));
+            break;
+        case ACTOR_SLOT_PORT:
+            store_relaxed(&e->actors.table[slot].key,
+                          actor_key(generation, s->actors[slot].queue, 0, ACTOR_PORT));
+            break;
+        default:
+            store_relaxed(&e->actors.table[slot].key,
+                          actor_key(generation, NO_DESTINATION, 0, ACTOR_FREE));
+            if (slot >= ODEON_PORTS_MAX)
+                e->actors.slots_free[e->actors.n_slots_free++] = slot;
+            break;
+        }
+    }
+    e->actors.slots_fresh = high;
+}
+
+/* Half a cache from the common stock, then from slots that were never used. */
+void actors_slots_refill(struct worker *w)
+{
+    struct engine *e = w->engine;
+    pthread_mutex_lock(&e->actors.slots_mutex);
+    while (w->actors.n_slots < SLOT_MOVE && e->actors.n_slots_free > 0)
+        w->actors.slots[w->actors.n_slots++] = e->actors.slots_free[--e->actors.n_slots_free];
+    while (w->actors.n_slots < SLOT_MOVE && e->actors.slots_fresh < e->config.actors_max)
+        w->actors.slots[w->actors.n_slots++] = e->actors.slots_fresh++;
+    store_relaxed(&e->segment.header->slots_high,
+                  e->actors.slots_fresh); /* before one of them is used */
+    pthread_mutex_unlock(&e->actors.slots_mutex);
+}
+
+void actors_slots_return(struct worker *w)
+{
+    struct engine *e = w->engine;
+    pthread_mutex_lock(&e->actors.slots_mutex);
+    while (w->actors.n_slots > 0)
+        e->actors.slots_free[e->actors.n_slots_free++] = w->actors.slots[--w->actors.n_slots];
+    pthread_mutex_unlock(&e->actors.slots_mutex);
+}
+
+static void actors_slot_give_back(struct worker *w, uint32_t slot)
+{
+    struct engine *e = w->engine;
+    if (w->actors.n_slots == SLOT_CACHE) {
+        pthread_mutex_lock(&e->actors.slots_mutex);
+        while (w->actors.n_slots > SLOT_MOVE)
+            e->actors.slots_free[e->actors.n_slots_free++] = w->actors.slots[--w->actors.n_slots];
+        pthread_mutex_unlock(&e->actors.slots_mutex);
+    }
+    w->actors.slots[w->actors.n_slots++] = slot;
+}
+
+bool actors_is_committed(struct engine *e, uint32_t slot)
+{
+    const struct segment_actor *durable = &e->segment.actors[slot];
+    uint32_t id = durable->spawn_worker;
+    /* acquire: the spawner's flip; whoever got the reference by a message got it behind that flip
+     * anyway */
+    return id >= e->segment.n_ids || segment_count(&e->segment.workers[id]) != durable->spawn_count;
+}
+
+void actors_free_slot(struct worker *w, actor_ref ref)
+{
+    struct engine *e = w->engine;
+    uint32_t slot = actor_ref_slot(ref), generation = actor_ref_generation(ref);
+    struct segment_actor *durable = &e->segment.actors[slot];
+    uint64_t word = load_relaxed(&durable->word);
+    if (slot_word_generation(word) != generation || slot_word_state(word) == ACTOR_SLOT_FREE)
+        return;
+    uint32_t next = slot_generation_next(generation);
+    store_release(&e->actors.table[slot].key, actor_key(next, NO_DESTINATION, 0, ACTOR_FREE));
+    store_release(&durable->word, slot_word(next, 0, ACTOR_SLOT_FREE));
+    if (slot_word_state(word) == ACTOR_SLOT_LIVE) {
+        actors_count(w, slot_word_type(word), -1);
+        placement_actor_ended(w, durable->queue);
+        stat_add(w, STAT_actors_ended, 1);
+    }
+    if (slot >= ODEON_PORTS_MAX)
+        actors_slot_give_back(w, slot);
+}
+
+actor_ref actors_port_ref_next(struct engine *e, uint32_t port)
+{
+    uint64_t word = load_relaxed(&e->segment.actors[port].word);
+    uint32_t generation = slot_word_generation(word);
+    if (slot_word_state(word) != ACTOR_SLOT_FREE)
+        generation = slot_generation_next(generation);
+    return actor_ref_make(port, generation ? generation : 1);
+}
+
+void actors_make_port(struct engine *e, uint32_t port, actor_ref ref)
+{
+    uint32_t destination = segment_port_destination(&e->segment, port);
+    struct segment_actor *durable = &e->segment.actors[port];
+    durable->queue = (uint16_t)destination;
+    durable->name = 0;
+    durable->args_size = 0;
+    durable->spawned_by = 0;
+    durable->spawn_worker = UINT32_MAX; /* no commit stands behind it */
+    store_release(&durable->word, slot_word(actor_ref_generation(ref), 0, ACTOR_SLOT_PORT));
+    store_release(&e->actors.table[port].key,
+                  actor_key(actor_ref_generation(ref), destination, 0, ACTOR_PORT));
+}
+
+void actors_end_port(struct worker *w, actor_ref ref)
+{
+    actors_free_slot(w, ref);
+}
+
+void *actors_state_new(struct worker *w, struct actor_type *type)
+{
+    if (type->state_size == 0)
+        return &no_state;
+    void *state = w->actors.kept[type->id];
+    if (likely(!state))
+        return state_new(&w->engine->actors.stock, &w->actors.states, type->state_size);
+    /* a kept state's first word links it to the next one */
+    w->actors.kept[type->id] = *(void **)state;
+    memset(state, 0, type->state_size);
+    return state;
+}
+
+void actors_state_drop(struct worker *w, struct actor_type *type, void *state,
+                       enum engine_allocation how)
+{
+    if (state == &no_state || type->restart == RESTART_KEEP)
+        return;
+    switch (how) {
+    case ALLOCATION_DELETE:
+        state_free(&w->engine->actors.stock, &w->actors.states, state, type->state_size);
+        break;
+    case ALLOCATION_DESTROY:
+        *(void **)state = w->actors.kept[type->id];
+        w->actors.kept[type->id] = state;
+        break;
+    default: /* FINISHED: storage and content stay as they are; nobody reaches them any more */
+        break;
+    }
+}
+
+void actors_state_forget(struct worker *w, const struct actor_type *type)
+{
+    for (void *state = w->actors.kept[type->id], *next; state; state = next) {
+        next = *(void **)state;
+        state_free(&w->engine->actors.stock, &w->actors.states, state, type->state_size);
+    }
+    w->actors.kept[type->id] = NULL;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actors: slots, their states, and the end (docs/engine.md, First messages). How one begins is
+ * spawn.h's, what it is called actor_names.h's.
+ *
+ * Threads: an end by whichever worker id runs the turn; slots out of a worker's own cache, beyond
+ * that under a mutex.
+ *
+ * A1  A slot's word is LIVE from before the commit that spawns its actor; the spawn tag tells
+ *     whether that commit came.  A slot whose tag equals its worker's count was never committed
+ *     [SLOT_NOTAG].
+ * A2  An actor is initialised by the first message that reaches it, whichever that is; the init
+ *     record only makes sure that one does.  So nothing that can reach an actor can reach it before
+ *     its init, whatever way it travelled.
+ * A3  Ending is a redo: after the commit that says so, by generation [REDO_BLIND].
+ */
+#pragma once
+
+#include "daemon/engine/core/core.h"
+
+int actors_init(struct engine *engine);
+void actors_fini(struct engine *engine);
+/* Large pages for what senders and workers look up of receivers: one TLB entry for many of them.
+ * Workers may be running. */
+void actors_widen(struct engine *engine);
+/* Half a cache of free slots, as far as there are any. */
+void actors_slots_refill(struct worker *w);
+/* The free slots that this id has set aside go back to the common stock.  Its thread has ended. */
+void actors_slots_return(struct worker *w);
+/* From the segment: keys, free slots, counts (recovery pass 7). */
+void actors_rebuild(struct engine *engine);
+
+/* `n` more actors of the type. */
+static inline void actors_count(struct worker *w, uint32_t type, int n)
+{
+    store_relaxed(&w->actors.type_live[type], load_relaxed(&w->actors.type_live[type]) + n);
+}
+/* From the segment: at recovery no type has been registered. */
+static inline enum actor_kind actors_kind_at_spawn(const struct engine *e, uint32_t type)
+{
+    return e->segment.actor_types[type].restart == RESTART_KEEP ? ACTOR_KEPT : ACTOR_NEW;
+}
+/* Has the spawn of this slot been committed?  For the first message only. */
+bool actors_is_committed(struct engine *engine, uint32_t slot);
+/* After the commit: the slot is free, its generation one more. */
+void actors_free_slot(struct worker *w, actor_ref ref);
+
+/* The reference that the port's slot will have next, and making it so. */
+actor_ref actors_port_ref_next(struct engine *engine, uint32_t port);
+void actors_make_port(struct engine *engine, uint32_t port, actor_ref ref);
+void actors_end_port(struct worker *w, actor_ref ref);
+
+/* State of an actor: zeroed, from the type's kept storage when there is some. */
+void *actors_state_new(struct worker *w, struct actor_type *type);
+void actors_state_drop(struct worker *w, struct actor_type *type, void *state,
+                       enum engine_allocation how);
+
+/* Frees what is kept for a type: its next version may have larger states. The worker is gone, or
+ * has passed a quiescent point since the type was made unavailable. */
+void actors_state_forget(struct worker *w, const struct actor_type *type);

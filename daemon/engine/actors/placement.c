@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/actors/placement.h"
+
+#include <errno.h>
+
+#include "daemon/engine/signal/own_thread.h"
+#include "daemon/engine/signal/wake.h"
+
+static bool placement_is_near(struct engine *e, uint32_t a, uint32_t b)
+{
+    return load_relaxed(&e->workers[a]->placing.node) == load_relaxed(&e->workers[b]->placing.node);
+}
+
+/* M3: number `turn` of the workers that run and share the absent one's node, or of all. */
+static uint32_t placement_substitute(struct engine *e, uint32_t absent, uint32_t turn, uint32_t n)
+{
+    uint32_t near = 0;
+    for (uint32_t id = 0; id < n; id++)
+        near += placement_is_near(e, absent, id);
+    if (near == 0)
+        return turn % n;
+    uint32_t skip = turn % near, id = 0;
+    while (!placement_is_near(e, absent, id) || skip-- > 0)
+        id++;
+    return id;
+}
+
+uint32_t placement_home(struct engine *e, uint32_t source, uint32_t n)
+{
+    const struct segment *s = &e->segment;
+    if (source >= s->n_mailboxes)
+        return (source - s->n_mailboxes) % n;
+    uint32_t index;
+    switch (segment_queue_range(s, source, &index)) {
+    case QUEUE_FOLLOW:
+        return index % n;
+    case QUEUE_DETACHED:
+        return s->workers_max + index;
+    default:
+        return index < n ? index : placement_substitute(e, index, source, n);
+    }
+}
+
+void placement_init(struct engine *e)
+{
+    static const unsigned flags[] = { [QUEUE_ORDINARY] = 0,
+                                      [QUEUE_PINNED] = SOURCE_FIXED,
+                                      [QUEUE_FOLLOW] = SOURCE_FOLLOW,
+                                      [QUEUE_ASIDE] = 0,
+                                      [QUEUE_DETACHED] = SOURCE_FIXED };
+    for (uint32_t queue = 0, index; queue < e->segment.n_mailboxes; queue++)
+        source_place(e, queue, placement_home(e, queue, engine_workers(e)),
+                     flags[segment_queue_range(&e->segment, queue, &index)]);
+}
+
+/* ---- new actors ---- */
+
+/* Round robin over the workers first, then over the queues of each. */
+static uint32_t placement_choose_spread(struct worker *w)
+{
+    uint32_t n = engine_workers(w->engine), k = w->engine->segment.queues_per_worker;
+    uint32_t worker = w->placing.spread_worker < n ? w->placing.spread_worker : 0,
+             queue = w->placing.spread_queue;
+    w->placing.spread_worker = worker + 1;
+    if (w->placing.spread_worker == n) {
+        w->placing.spread_worker = 0;
+        w->placing.spread_queue = queue + 1 == k ? 0 : queue + 1;
+    }
+    return worker * k + queue;
+}
+
+/* The spawner's own queue; of a worker that has gone, the ones who took it over have queues of
+ * their own (M2). */
+static uint32_t placement_choose_near(struct worker *w)
+{
+    const struct segment *s = &w->engine->segment;
+    uint32_t index;
+    /* an ordinary queue of a worker that runs */
+    if (likely(w->batch.queue < engine_workers(w->engine) * s->queues_per_worker))
+        return w->batch.queue;
+    if (w->batch.queue == NO_QUEUE)
+        return placement_choose_spread(w);
+    switch (segment_queue_range(s, w->batch.queue, &index)) {
+    case QUEUE_DETACHED: /* that thread is for one actor */
+    case QUEUE_ASIDE:    /* its actor may go back to its own queue */
+        return placement_choose_spread(w);
+    case QUEUE_FOLLOW:
+        return w->batch.queue;
+    default:
+        if (index < engine_workers(w->engine))
+            return w->batch.queue;
+        return load_relaxed(&w->engine->sources[w->batch.queue].home) * s->queues_per_worker +
+               w->batch.queue % s->queues_per_worker;
+    }
+}
+
+static int placement_choose_on_node(struct worker *w, uint32_t node, uint32_t *ret_queue)
+{
+    struct engine *e = w->engine;
+    uint32_t n = engine_workers(e), k = e->segment.queues_per_worker, there = 0;
+    for (uint32_t id = 0; id < n; id++)
+        there += load_relaxed(&e->workers[id]->placing.node) == (int)node;
+    if (there == 0)
+        return -ENODEV;
+    uint32_t i = w->placing.spawn_next++, skip = i % there, id = 0;
+    while (load_relaxed(&e->workers[id]->placing.node) != (int)node || skip-- > 0)
+        if (++id == n)
+            return -ENODEV; /* nodes are being changed */
+    *ret_queue = id * k + i / there % k;
+    return 0;
+}
+
+static int placement_choose_pinned(struct worker *w, uint32_t worker, uint32_t *ret_queue)
+{
+    uint32_t n = engine_workers(w->engine);
+    if (worker == ENGINE_ANYWHERE)
+        worker = w->placing.spawn_next++ % n;
+    if (worker >= n)
+        return -ENODEV;
+    *ret_queue = w->engine->segment.pinned_first + worker;
+    return 0;
+}
+
+/* One writer a count: an actor may begin with one worker and end with another. */
+static void placement_live_add(struct worker *w, uint32_t queue, int32_t n)
+{
+    store_relaxed(&w->placing.live[queue], load_relaxed(&w->placing.live[queue]) + n);
+}
+
+uint32_t placement_live(struct engine *e, uint32_t queue)
+{
+    int32_t live = 0;
+    for (uint32_t id = 0; id < e->segment.n_ids; id++)
+        live += load_relaxed(&e->workers[id]->placing.live[queue]);
+    return live > 0 ? (uint32_t)live : 0;
+}
+
+int placement_choose(struct worker *w, uint32_t type, enum engine_placement placement,
+                     uint32_t place, uint32_t *ret_queue)
+{
+    int r = 0;
+    switch (placement) {
+    case PLACE_SPREAD:
+        *ret_queue = placement_choose_spread(w);
+        break;
+    case PLACE_NEAR:
+        *ret_queue = placement_choose_near(w);
+        break;
+    case PLACE_NODE:
+        r = placement_choose_on_node(w, place, ret_queue);
+        break;
+    case PLACE_PINNED:
+        r = placement_choose_pinned(w, place, ret_queue);
+        break;
+    case PLACE_FOLLOW:
+        *ret_queue =
+            w->engine->segment.follow_first + w->placing.spawn_next++ % ODEON_FOLLOW_QUEUES;
+        break;
+    case PLACE_DETACHED:
+        r = own_thread_take(w, type, ret_queue);
+        break;
+    default:
+        r = -EINVAL;
+        break;
+    }
+    if (r == 0)
+        placement_live_add(w, *ret_queue, 1);
+    return r;
+}
+
+void placement_undo(struct worker *w, uint32_t queue)
+{
+    struct engine *e = w->engine;
+    placement_live_add(w, queue, -1);
+    if (queue >= e->segment.detached_first)
+        own_thread_give_back(e, queue - e->segment.detached_first);
+}
+
+void placement_actor_found(struct engine *e, uint32_t queue, uint32_t type)
+{
+    placement_live_add(e->control, queue, 1);
+    if (queue >= e->segment.detached_first)
+        store_relaxed(&e->own_threads.slots[queue - e->segment.detached_first].taken, type);
+}
+
+void placement_actor_ended(struct worker *w, uint32_t queue)
+{
+    struct engine *e = w->engine;
+    placement_live_add(w, queue, -1);
+    if (queue >= e->segment.detached_first)
+        own_thread_ended(w, queue - e->segment.detached_first);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Message and actor types: the segment's tables keep name and id together over restarts, private
+ * memory holds the code.
+ *
+ * Threads: written by the control thread; ids below the published counts and loaded type pointers
+ * may be read by all.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "daemon/common/clock.h"
+#include "daemon/common/name.h"
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/core/core.h"
+#include "daemon/engine/segment/slot.h"
+#include "daemon/engine/send/overflow.h"
+#include "daemon/engine/signal/own_thread.h"
+#include "daemon/engine/signal/quiesce.h"
+
+enum { RETIRE_WAIT_NS = 1000 * 1000 * 1000 };
+
+static void types_view_message_type(const struct segment_message_type *durable, uint16_t id,
+                                    struct engine_message_type *ret)
+{
+    *ret = (struct engine_message_type){
+        .id = id,
+        .version = durable->version,
+        .size = durable->size,
+        .has_tail = durable->has_tail,
+        .name = durable->name,
+        .fields = durable->fields,
+    };
+}
+
+int engine_message_type_get(struct engine *e, uint16_t id, struct engine_message_type *ret)
+{
+    if (id < MESSAGE_TYPE_FIRST_USER || id >= load_acquire(&e->segment.header->n_message_types))
+        return -ENOENT;
+    types_view_message_type(&e->segment.message_types[id], id, ret);
+    return 0;
+}
+
+int engine_message_type_find(struct engine *e, const char *name, uint32_t version,
+                             struct engine_message_type *ret)
+{
+    int r = -ENOENT;
+    for (uint32_t id = MESSAGE_TYPE_FIRST_USER;
+         id < load_acquire(&e->segment.header->n_message_types); id++) {
+        const struct segment_message_type *durable = &e->segment.message_types[id];
+        if (strcmp(durable->name, name) == 0 &&
+            (version == 0 ? (r < 0 || durable->version > ret->version)
+                          : durable->version == version)) {
+            types_view_message_type(durable, (uint16_t)id, ret);
+            r = 0;
+        }
+    }
+    return r;
+}
+
+int engine_message_type_intern(struct engine *e, const char *name, uint32_t version, uint32_t size,
+                               bool has_tail, const char *fields, uint16_t *ret_id)
+{
+    struct engine_message_type known;
+    if (!name_is_good(name) || version == 0 || size > ODEON_PAYLOAD_MAX ||
+        strnlen(fields, ODEON_FIELDS_MAX + 1) > ODEON_FIELDS_MAX)
+        return -EINVAL;
+    if (engine_message_type_find(e, name, version, &known) == 0) {
+        if (known.size != size || !known.has_tail != !has_tail || strcmp(known.fields, fields) != 0)
+            return -EBADMSG;
+        *ret_id = known.id;
+        return 0;
+    }
+    uint32_t id = load_relaxed(&e->segment.header->n_message_types);
+    if (id >= ODEON_MESSAGE_TYPES_MAX)
+        return -ENOSPC;
+    struct segment_message_type *durable = &e->segment.message_types[id];
+    durable->version = version;
+    durable->size = size;
+    durable->has_tail = has_tail;
+    strcpy(durable->name, name);
+    strcpy(durable->fields, fields);
+    store_release(&e->segment.header->n_message_types, id + 1);
+    *ret_id = (uint16_t)id;
+    return 0;
+}
+
+static uint64_t type_live(struct engine *e, uint32_t id)
+{
+    int64_t live = 0;
+    for (uint32_t i = 0; i < e->segment.n_ids; i++)
+        live += load_relaxed(&e->workers[i]->actors.type_live[id]);
+    return live > 0 ? (uint64_t)live : 0;
+}
+
+/* The id of a type's name, old or new. */
+static int type_id(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
+{
+    uint32_t n = load_relaxed(&e->segment.header->n_actor_types), id;
+    for (id = 1; id < n; id++)
+        if (strcmp(e->segment.actor_types[id].name, info->name) == 0)
+            break;
+    if (id >= ODEON_ACTOR_TYPES_MAX)
+        return -ENOSPC;
+    struct segment_actor_type *durable = &e->segment.actor_types[id];
+    if (id < n && load_relaxed(&e->types.known[id]))
+        return -EEXIST;
+    if (info->restart == RESTART_KEEP && info->state_size > e->segment.header->durable_bytes)
+        return -E2BIG;
+    bool keeps = info->restart == RESTART_KEEP, kept = durable->restart == RESTART_KEEP;
+    if (id < n && (keeps || kept) && (keeps != kept || info->state_size != durable->state_size) &&
+        type_live(e, id) > 0)
+        return -EBADMSG;
+    durable->version = info->version;
+    durable->state_size = info->state_size;
+    durable->restart = info->restart;
+    overflow_set_policy(e, id, info->overflow);
+    strcpy(durable->plugin, info->plugin);
+    if (id == n) {
+        strcpy(durable->name, info->name);
+        store_release(&e->segment.header->n_actor_types, n + 1);
+    }
+    *ret_id = id;
+    return 0;
+}
+
+static struct actor_type *type_new(const struct engine_actor_type_info *info, uint32_t id)
+{
+    struct actor_type *type = calloc(1, sizeof(*type));
+    struct engine_behaviour *listed = calloc(info->n_behaviours + 1, sizeof(*listed));
+    if (!type || !listed) {
+        free(type);
+        free(listed);
+        return NULL;
+    }
+    type->id = id;
+    type->version = info->version;
+    type->state_size = info->state_size;
+    type->restart = info->restart;
+    type->n_behaviours = info->n_behaviours;
+    type->listed = listed;
+    type->init = info->init;
+    type->fini = info->fini;
+    strcpy(type->name, info->name);
+    strcpy(type->plugin, info->plugin);
+    memset(type->index_of, BEHAVIOUR_NONE, sizeof(type->index_of));
+    for (uint32_t i = 0; i < info->n_behaviours; i++) {
+        const struct engine_behaviour *b = &info->behaviours[i];
+        listed[i] = *b;
+        type->index_of[b->message_type] = (uint8_t)i;
+        type->shapes[i] = (struct behaviour_shape){ .message_type = b->message_type,
+                                                    .size = b->size,
+                                                    .slack = b->has_tail ? UINT16_MAX : 0 };
+        type->behaviours[i] =
+            (struct behaviour_slot){ .meta = envelope_meta(b->message_type, b->size, i),
+                                     .run = b->run };
+    }
+    return type;
+}
+
+/* Live actors of a stop-at-crash type, left over from before this start: they end now, before
+ * anybody can reach them. */
+static void types_end_left_over(struct engine *e, uint32_t id)
+{
+    for (uint32_t slot = ODEON_PORTS_MAX; slot < load_relaxed(&e->segment.header->slots_high);
+         slot++) {
+        uint64_t word = load_relaxed(&e->segment.actors[slot].word);
+        if (slot_word_state(word) == ACTOR_SLOT_LIVE && slot_word_type(word) == id)
+            actors_free_slot(e->control, actor_ref_make(slot, slot_word_generation(word)));
+    }
+}
+
+int engine_actor_type_register(struct engine *e, const struct engine_actor_type_info *info,
+                               uint32_t *ret_id)
+{
+    if (!name_is_good(info->name) || !name_is_good(info->plugin) ||
+        info->n_behaviours > ODEON_BEHAVIOURS_MAX || (unsigned)info->overflow >= OVERFLOW_POLICY_N)
+        return -EINVAL;
+    for (uint32_t i = 0; i < info->n_behaviours; i++)
+        if (info->behaviours[i].message_type >= ODEON_MESSAGE_TYPES_MAX || !info->behaviours[i].run)
+            return -EINVAL;
+    uint32_t id;
+    int r = type_id(e, info, &id);
+    if (r < 0)
+        return r;
+    struct actor_type *type = type_new(info, id);
+    if (!type)
+        return -ENOMEM;
+    if (info->restart == RESTART_STOP && !e->started)
+        types_end_left_over(e, id);
+    store_release(&e->types.known[id], type);     /* read (acquire) by an actor's first message */
+    store_release(&e->types.spawnable[id], type); /* read (acquire) by spawn */
+    *ret_id = id;
+    return 0;
+}
+
+/* A detached thread may still be behind the run of its last actor. */
+static bool types_detached_leave_type(struct engine *e, uint32_t id)
+{
+    uint64_t until = clock_now_ns() + RETIRE_WAIT_NS;
+    while (own_thread_runs_type(e, id)) {
+        if (clock_now_ns() > until)
+            return false;
+        nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
+    }
+    return true;
+}
+
+int engine_actor_type_retire(struct engine *e, uint32_t id, uint64_t *ret_live)
+{
+    *ret_live = 0;
+    struct actor_type *type = id < ODEON_ACTOR_TYPES_MAX ? load_relaxed(&e->types.known[id]) : NULL;
+    if (!type)
+        return -ENOENT;
+    *ret_live = type_live(e, id);
+    if (*ret_live > 0)
+        return -EBUSY;
+    /* A spawn may be under way: its actor finds its type until nobody can have made one. */
+    store_release(&e->types.spawnable[id], NULL);
+    bool quiet = quiesce_wait(e, RETIRE_WAIT_NS);
+    *ret_live = type_live(e, id);
+    if (quiet && *ret_live == 0 && types_detached_leave_type(e, id)) {
+        store_release(&e->types.known[id], NULL);
+        quiet = quiesce_wait(e, RETIRE_WAIT_NS); /* who ended the last one still looks at it */
+    } else {
+        quiet = false;
+    }
+    if (!quiet) {
+        store_release(&e->types.known[id], type);
+        store_release(&e->types.spawnable[id], type);
+        return -EBUSY;
+    }
+    for (uint32_t i = 0; i < e->segment.n_ids; i++)
+        actors_state_forget(e->workers[i], type);
+    free(type->listed);
+    free(type);
+    return 0;
+}
+
+int engine_actor_type_find(struct engine *e, const char *name, uint32_t *ret_id)
+{
+    for (uint32_t id = 1; id < load_acquire(&e->segment.header->n_actor_types); id++)
+        if (load_acquire(&e->types.known[id]) &&
+            strcmp(e->segment.actor_types[id].name, name) == 0) {
+            *ret_id = id;
+            return 0;
+        }
+    return -ENOENT;
+}
+
+int engine_actor_type_get(struct engine *e, uint32_t id, struct engine_actor_type_view *ret)
+{
+    if (id == 0 || id >= load_acquire(&e->segment.header->n_actor_types))
+        return -ENOENT;
+    const struct segment_actor_type *durable = &e->segment.actor_types[id];
+    const struct actor_type *type = load_acquire(&e->types.known[id]);
+    *ret = (struct engine_actor_type_view){
+        .id = id,
+        .version = durable->version,
+        .state_size = durable->state_size,
+        .n_behaviours = type ? type->n_behaviours : 0,
+        .name = durable->name,
+        .plugin = durable->plugin,
+        .behaviours = type ? type->listed : NULL,
+        .restart = (enum engine_restart)durable->restart,
+        .overflow = (enum engine_overflow)load_relaxed(&durable->overflow),
+        .loaded = type != NULL,
+        .quarantined = load_relaxed(&durable->quarantined) != 0,
+        .live = type_live(e, id),
+    };
+    return 0;
+}
+
+bool engine_actor_type_crashed(struct engine *e, uint32_t id, uint64_t now_ns, uint64_t window_ns,
+                               uint32_t limit)
+{
+    if (id == 0 || id >= load_relaxed(&e->segment.header->n_actor_types))
+        return false;
+    struct segment_actor_type *durable = &e->segment.actor_types[id];
+    if (durable->crashes == 0 || now_ns - durable->crashes_since_ns > window_ns) {
+        durable->crashes_since_ns = now_ns;
+        durable->crashes = 0;
+    }
+    durable->crashes++;
+    if (limit == 0 || durable->crashes < limit || load_relaxed(&durable->quarantined))
+        return false;
+    store_relaxed(&durable->quarantined, 1);
+    return true;
+}
+
+int engine_actor_type_release(struct engine *e, uint32_t id)
+{
+    struct segment_actor_type *durable = &e->segment.actor_types[id];
+    durable->crashes = 0;
+    if (!load_relaxed(&durable->quarantined))
+        return 1;
+    /* whoever runs the next message sees it, or the one after */
+    store_relaxed(&durable->quarantined, 0);
+    return 0;
+}

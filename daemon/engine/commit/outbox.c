@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/commit/outbox.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+    RUNS_PER_FLUSH = OUTBOX_FLUSH_BYTES / (sizeof(struct outbox_run) + sizeof(struct envelope)) + 64
+};
+
+int outbox_init(struct worker *w)
+{
+    const struct segment *segment = &w->engine->segment;
+    uint32_t n_destinations = segment->dead_letters + 1;
+    w->outbox.log = segment_outbox(segment, w->id);
+    w->outbox.limit = segment->header->outbox_bytes - OUTBOX_SYSTEM_BYTES;
+    w->outbox.room = w->outbox.limit - OUTBOX_SMALL_BYTES;
+    w->flush.group_of = calloc(n_destinations, sizeof(*w->flush.group_of));
+    w->flush.groups = calloc(n_destinations, sizeof(*w->flush.groups));
+    w->outbox.has_room = calloc(n_destinations, sizeof(*w->outbox.has_room));
+    w->flush.runs = calloc(RUNS_PER_FLUSH, sizeof(*w->flush.runs));
+    w->flush.runs_capacity = RUNS_PER_FLUSH;
+    if (!w->flush.group_of || !w->flush.groups || !w->outbox.has_room || !w->flush.runs)
+        return -ENOMEM;
+    outbox_reset(w);
+    return 0;
+}
+
+void outbox_fini(struct worker *w)
+{
+    free(w->flush.group_of);
+    free(w->flush.groups);
+    free(w->outbox.has_room);
+    free(w->flush.runs);
+    w->flush.group_of = NULL;
+    w->flush.groups = NULL;
+    w->outbox.has_room = NULL;
+    w->flush.runs = NULL;
+}
+
+void outbox_reset(struct worker *w)
+{
+    w->outbox.run_destination = NO_QUEUE;
+    w->outbox.run_bytes = &w->outbox.run_none;
+    w->outbox.run_at = 0;
+    w->outbox.length = 0;
+    w->outbox.sent_aside = false;
+    w->outbox.sent_urgent = 0;
+    outbox_want(w);
+}
+
+/* A handler that sends a lot at once to ever changing receivers. */
+static void outbox_runs_grow(struct worker *w)
+{
+    struct outbox_link *runs = realloc(w->flush.runs, 2ul * w->flush.runs_capacity * sizeof(*runs));
+    /* 12 bytes a run of at least 32: no more than half of the outbox's own size, which was
+     * granted */
+    assert(runs);
+    w->flush.runs = runs;
+    w->flush.runs_capacity *= 2;
+}
+
+/* Nothing is stored into the log: recovery, too, may be killed (B2). */
+void outbox_group(struct worker *w, uint64_t out)
+{
+    uint64_t at = 0;
+    uint32_t n_runs = 0;
+    for (uint32_t i = 0; i < w->flush.n_groups; i++)
+        w->flush.group_of[w->flush.groups[i].destination] = 0;
+    w->flush.n_groups = 0;
+    assert(out <= w->engine->segment.header->outbox_bytes && out % 8 == 0);
+    while (at < out) {
+        const struct outbox_run *header = (const struct outbox_run *)(w->outbox.log + at);
+        uint64_t rest = out - at - sizeof(*header);
+        /* the last run's length was not stored, or is of a longer, uncommitted log */
+        uint64_t bytes = header->bytes && header->bytes * UINT64_C(8) < rest
+                             ? header->bytes * UINT64_C(8)
+                             : rest;
+        uint32_t destination = header->destination;
+        assert(destination <= w->engine->segment.dead_letters);
+        if (unlikely(n_runs == w->flush.runs_capacity))
+            outbox_runs_grow(w);
+        at += sizeof(*header);
+        w->flush.runs[n_runs] =
+            (struct outbox_link){ .at = (uint32_t)(at >> 3), .bytes = (uint32_t)(bytes >> 3) };
+        uint32_t group = w->flush.group_of[destination];
+        if (group == 0) {
+            w->flush.groups[w->flush.n_groups++] = (struct outbox_group){
+                .destination = destination, .first = n_runs, .last = n_runs
+            };
+            w->flush.group_of[destination] = (uint16_t)w->flush.n_groups;
+        } else {
+            w->flush.runs[w->flush.groups[group - 1].last].next = n_runs;
+            w->flush.groups[group - 1].last = n_runs;
+        }
+        n_runs++;
+        at += bytes;
+    }
+    assert(at == out);
+    w->flush.n_runs = n_runs;
+}
+
+uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *group)
+{
+    uint64_t sum = 0, bytes;
+    uint32_t run = group->first;
+    do {
+        (void)outbox_run_envelopes(w, run, &bytes);
+        sum += bytes;
+    } while (run != group->last && (run = w->flush.runs[run].next));
+    return sum;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The outbox: a worker's log of what its handlers sent (docs/engine.md, Sends). The flush that
+ * carries it to the receivers is flush.h's, with the rule B3.
+ *
+ * Threads: a worker's own; in recovery, the control thread in the name of each.
+ *
+ * B1  A record's destination is fixed when it is written [DEST_LATE]: grouping gives the same steps
+ *     before and after a crash.
+ * B2  Bytes below the committed length change only after a flip with out = 0 [OUT_REUSE].
+ * B4  A window holds twice its limit (overflow.h, X2) plus all outboxes, so that a flush into a
+ *     message queue always fits.
+ */
+#pragma once
+
+#include <string.h>
+
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/core/core.h"
+#include "daemon/engine/segment/queue.h"
+
+enum {
+    OUTBOX_FLUSH_BYTES = 16384, /* flush at a message boundary above this: within the L1 cache */
+    OUTBOX_SMALL_BYTES = 64,    /* a run's header and a small record */
+    /* kept for refusals and dead letters of the engine's own */
+    OUTBOX_SYSTEM_BYTES = 2 * (ODEON_PAYLOAD_MAX + 4096),
+};
+
+int outbox_init(struct worker *w);
+void outbox_fini(struct worker *w);
+/* Groups the log up to `out` by destination. */
+void outbox_group(struct worker *w, uint64_t out);
+void outbox_reset(struct worker *w);
+
+/* The loop of the turns looks at the next flush, as usual. Whoever stored 0 meanwhile wants a look
+ * now, for what is read behind this. */
+static inline void outbox_want(struct worker *w)
+{
+    if (likely(load_relaxed(&w->outbox.wanted) == OUTBOX_FLUSH_BYTES))
+        return;
+    store_relaxed(&w->outbox.wanted, OUTBOX_FLUSH_BYTES);
+    full_barrier(); /* G3 of urgent.h */
+}
+
+/* Arms the journal for a step; the length of `destination` will be `length` once published. */
+static inline void journal_arm(struct worker *w, uint32_t step, uint32_t destination,
+                               uint64_t length)
+{
+    struct segment_journal_entry *entry = &w->durable->entry[SEEDED(one_entry) ? 0 : step & 1];
+    entry->destination = destination;
+    entry->length = length;
+    crash_order();
+    store_release(&w->durable->arm,
+                  commit_count(w) << JOURNAL_STEP_BITS | (step & JOURNAL_STEP_MASK));
+    crash_order();
+}
+
+/* The run so far gets its length, for a walk to step over it; a new one begins. */
+static inline void outbox_run_begin(struct worker *w, uint32_t destination)
+{
+    struct outbox_run *run = (struct outbox_run *)(w->outbox.log + w->outbox.length);
+    *w->outbox.run_bytes = (uint32_t)((w->outbox.length - w->outbox.run_at) >> 3);
+    *run = (struct outbox_run){ .destination = destination };
+    w->outbox.run_bytes = &run->bytes;
+    w->outbox.length += sizeof(*run);
+    w->outbox.run_at = w->outbox.length;
+    w->outbox.run_destination = destination;
+}
+
+/* Room for an envelope of `size` bytes; the caller has checked that it fits (outbox_fits), and
+ * fills it. A record for the destination of the last one just goes behind it. */
+static inline struct envelope *outbox_append(struct worker *w, uint32_t destination, uint64_t size)
+{
+    if (unlikely(w->outbox.run_destination != destination))
+        outbox_run_begin(w, destination);
+    struct envelope *at = (struct envelope *)(w->outbox.log + w->outbox.length);
+    w->outbox.length += size;
+    w->outbox.n_logged++;
+    return at;
+}
+
+static inline bool outbox_fits(const struct worker *w, uint64_t size)
+{
+    return w->outbox.length + sizeof(struct outbox_run) + size <= w->outbox.limit;
+}
+
+static inline const struct envelope *outbox_run_envelopes(const struct worker *w, uint32_t run,
+                                                          uint64_t *ret_bytes)
+{
+    *ret_bytes = (uint64_t)w->flush.runs[run].bytes << 3;
+    return (const struct envelope *)(w->outbox.log + ((uint64_t)w->flush.runs[run].at << 3));
+}
+
+/* Bytes of a group's envelopes. */
+uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *group);
+
+/* Is the destination below its limit? Looked at when a flush interval first sends there: a window
+ * has room for all outboxes beyond it (B4). */
+static inline bool outbox_look_for_room(struct worker *w, uint32_t destination)
+{
+    const struct segment *segment = &w->engine->segment;
+    if (likely(w->outbox.has_room[destination]))
+        return true;
+    if (unlikely(destination < segment->n_queues &&
+                 queue_backlog_bytes(&segment->queues[destination]) > segment->header->limit_bytes))
+        return false;
+    /* a port's bound is applied when it is delivered to */
+    w->outbox.has_room[destination] = destination < segment->n_queues;
+    return true;
+}
+
+/* Of an urgent lane, which is for what is small and rare: with what is on its way to it. */
+static inline bool outbox_urgent_fits(const struct worker *w, uint32_t destination, uint64_t size)
+{
+    const struct segment *segment = &w->engine->segment;
+    uint64_t limit = segment->header->limit_bytes < ODEON_URGENT_BYTES
+                         ? segment->header->limit_bytes
+                         : ODEON_URGENT_BYTES;
+    return queue_backlog_bytes(&segment->queues[destination]) + w->outbox.sent_urgent + size <=
+           limit;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine's private structures: what lives in the executor's own memory and is made anew by each
+ * start.
+ *
+ * Threads: each field group says who writes it. `worker` means the thread (or the control thread)
+ * whose id the block has.
+ *
+ * C1  A behaviour's context is the first member of its worker's block: the functions of the host
+ *     table get from one to the other without a look-up.
+ * C2  actor.key is one word, so that a stale or forged reference is told by one comparison:
+ *     generation, destination, type and kind change together.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/engine/base/atomic.h"
+#include "daemon/engine/engine.h"
+#include "daemon/engine/parts/actors.h"
+#include "daemon/engine/parts/barrier.h"
+#include "daemon/engine/parts/doorbells.h"
+#include "daemon/engine/parts/events.h"
+#include "daemon/engine/parts/fault.h"
+#include "daemon/engine/parts/hold.h"
+#include "daemon/engine/parts/mailbox.h"
+#include "daemon/engine/parts/memory.h"
+#include "daemon/engine/parts/outbox.h"
+#include "daemon/engine/parts/overflow.h"
+#include "daemon/engine/parts/own_thread.h"
+#include "daemon/engine/parts/place.h"
+#include "daemon/engine/parts/placement.h"
+#include "daemon/engine/parts/port.h"
+#include "daemon/engine/parts/reclaim.h"
+#include "daemon/engine/parts/stall.h"
+#include "daemon/engine/parts/steal.h"
+#include "daemon/engine/parts/turn.h"
+#include "daemon/engine/parts/types.h"
+#include "daemon/engine/parts/wake.h"
+#include "daemon/engine/parts/worker.h"
+#include "daemon/engine/segment/owner.h"
+#include "daemon/engine/segment/segment.h"
+#include "proto/stats_layout.h"
+
+struct worker {
+    struct engine_context ctx; /* C1 */
+
+    /* who it is, and its block in the segment */
+    alignas(64) struct engine *engine;
+    struct segment_worker *durable;
+    struct segment_commit *slot; /* the valid one of durable->slot */
+    uint32_t id;
+    bool is_thread; /* a worker */
+    bool is_detached;
+    struct stats_worker *stats;
+
+    /* hot state of the turn: this worker alone, a cache line each */
+    alignas(64) struct turn turn;
+    alignas(64) struct batch batch;
+    alignas(64) struct outbox outbox;
+
+    /* this worker alone */
+    alignas(64) struct place place;
+    struct flush flush;
+    struct actor_store actors;
+    struct placing placing;
+
+    /* scheduling: what others read, and what they write */
+    alignas(64) struct shown shown;
+    alignas(64) struct called called;
+    struct near *near; /* the other workers by distance (near.h) */
+
+    /* scheduling, private */
+    alignas(64) struct polled_ports ports;
+    struct loop loop;
+    struct search search;
+    struct doorbells doorbells;
+    struct hold hold;
+    pthread_t thread;
+    void *signal_stack;
+    uint64_t block_bytes; /* of this structure and its mask */
+
+    alignas(64) struct stand stand;
+};
+static_assert(offsetof(struct worker, ctx) == 0, "C1");
+static_assert(sizeof(struct turn) <= 64 && sizeof(struct batch) == 64, "a cache line each");
+static_assert(offsetof(struct outbox, limit) <= 72, "what every send looks at, in a cache line");
+static_assert(offsetof(struct worker, turn) % 64 == 0 && offsetof(struct worker, batch) % 64 == 0 &&
+                  offsetof(struct worker, outbox) % 64 == 0,
+              "the hot groups begin a line");
+static_assert(offsetof(struct worker, called) - offsetof(struct worker, shown) == 64 &&
+                  offsetof(struct worker, ports) - offsetof(struct worker, called) == 64,
+              "what others read, and what they write, are alone in their lines");
+static_assert(offsetof(struct worker, stand) % 64 == 0, "others wait for it");
+
+struct engine {
+    struct engine_config config;
+    struct segment segment;
+    struct stats_header *stats;
+    struct source *sources; /* mailboxes, then ports */
+    uint32_t n_sources;
+    bool recovered, started;
+    /* [n_ids]: workers that run or may come, detached actors, the control thread */
+    struct worker **workers;
+    struct worker *control;
+    /* [n_mailboxes]: 1: its urgent lane has to be looked at (urgent.h); and one that is always 0 */
+    _Atomic uint8_t *urgent;
+    /* [workers_max]: whom each aside queue is for, 0: nobody; control thread, and detour.h */
+    _Atomic actor_ref *aside;
+    struct window_history *windows; /* [2 * n_queues]: the buffers of the message queues */
+    struct actor_table actors;
+    struct type_table types;
+    struct own_threads own_threads;
+    struct memory_places memory;
+    struct faults faults;
+    struct events events;
+    struct overflow overflow;
+    struct port_table ports;
+
+    /* read by all, written seldom */
+    alignas(64) struct steal steal;
+    _Atomic uint32_t throughput;
+    /* that run; changes while they stand, detached threads see one or the other number */
+    _Atomic uint32_t n_workers;
+    _Atomic uint32_t pause;    /* odd: workers are to stand still (barrier.h) */
+    _Atomic uint32_t stopping; /* workers end */
+    alignas(64) _Atomic uint64_t sleepers[(ODEON_WORKERS_MAX + 63) / 64];
+    alignas(64) struct watch watch;
+};
+static_assert(offsetof(struct engine, stopping) + 4 - offsetof(struct engine, steal) <= 64,
+              "what workers look at all the time is one cache line");
+static_assert(offsetof(struct engine, sleepers) % 64 == 0 &&
+                  offsetof(struct engine, watch) % 64 == 0,
+              "what is written meanwhile is in others");
+
+/* Workers that run. */
+static inline uint32_t engine_workers(const struct engine *engine)
+{
+    return load_relaxed(&engine->n_workers);
+}
+
+/* Is a worker to come to its quiescent point, to end or to stand still? */
+static inline bool engine_wants_halt(const struct engine *engine)
+{
+    return load_relaxed(&engine->stopping) || (load_relaxed(&engine->pause) & 1);
+}
+
+/* The same of one id: detached threads go on while workers stand. */
+static inline bool worker_wants_halt(const struct worker *w)
+{
+    return w->is_detached ? load_relaxed(&w->engine->stopping) != 0 : engine_wants_halt(w->engine);
+}
+
+static inline struct worker *worker_of_context(struct engine_context *ctx)
+{
+    return (struct worker *)ctx;
+}
+
+static inline uint32_t engine_source_of_port(const struct engine *engine, uint32_t port)
+{
+    return engine->segment.n_mailboxes + port;
+}
+
+/* 0: nothing is counted, in a build that shows what counting costs. */
+#ifndef ODEON_STATISTICS
+#define ODEON_STATISTICS 1
+#endif
+
+/* Counters: one writer, so load and store are enough (S1). */
+static inline void stat_add(struct worker *w, enum stat_index stat, uint64_t n)
+{
+    if (!ODEON_STATISTICS)
+        return;
+    _Atomic uint64_t *p = &w->stats->value[stat];
+    store_relaxed(p, load_relaxed(p) + n);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/core/near.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int near_open(struct engine *e)
+{
+    size_t bytes = ODEON_WORKERS_MAX * sizeof(*e->steal.searching);
+    e->steal.searching = aligned_alloc(64, bytes);
+    if (!e->steal.searching)
+        return -ENOMEM;
+    memset(e->steal.searching, 0, bytes);
+    return 0;
+}
+
+void near_close(struct engine *e)
+{
+    free(e->steal.searching);
+    e->steal.searching = NULL;
+}
+
+static int near_node_of(const struct engine *e, uint32_t worker)
+{
+    return e->config.nodes ? e->config.nodes[worker] : -1;
+}
+
+enum engine_distance near_distance(const struct engine *e, uint32_t from, uint32_t to)
+{
+    uint32_t room = e->config.workers_max ? e->config.workers_max : e->config.n_workers;
+    if (from == to)
+        return DISTANCE_SELF;
+    if (!e->config.distances)
+        return near_node_of(e, from) == near_node_of(e, to) ? DISTANCE_NODE : DISTANCE_MACHINE;
+    uint8_t distance = e->config.distances[(size_t)from * room + to];
+    return distance == DISTANCE_SELF ? DISTANCE_CORE
+           : distance < DISTANCE_N   ? (enum engine_distance)distance
+                                     : DISTANCE_MACHINE;
+}
+
+static void near_list_build(struct engine *e, uint32_t id)
+{
+    struct near *near = e->workers[id]->near;
+    uint16_t n = 0;
+    for (unsigned distance = DISTANCE_SELF; distance < DISTANCE_N; distance++) {
+        for (uint32_t i = 1; i < engine_workers(e); i++) {
+            uint32_t other = (id + i) % engine_workers(e);
+            if (near_distance(e, id, other) == distance)
+                store_relaxed(&near->id[n++], (uint16_t)other);
+        }
+        store_relaxed(&near->end[distance], n);
+    }
+}
+
+void near_build(struct engine *e)
+{
+    uint32_t n_nodes = 0;
+    for (uint32_t id = 0; id < engine_workers(e); id++) {
+        uint32_t same = 0;
+        while (same < id && near_node_of(e, same) != near_node_of(e, id))
+            same++;
+        store_relaxed(&e->workers[id]->near->node,
+                      same < id ? load_relaxed(&e->workers[same]->near->node) : n_nodes++);
+        near_list_build(e, id);
+    }
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Giving memory back: the pages of a window that its recent use does not need (docs/engine.md,
+ * Windows).
+ *
+ * Threads: a queue's two histories belong to whoever holds its owner word, an outbox's to its
+ * worker. Called by the runner behind the detach flip and before it gives the owner word up, never
+ * by a sender.
+ *
+ * M1  What is dropped lies beyond every length: of a queue the buffer that is inactive and empty
+ *     (no batch, and nobody gulps without the owner word), of an outbox the part behind what is
+ *     kept while nothing of it is committed.  A kill in the middle, or before, leaves pages that
+ *     nobody reads; recovery knows nothing of this.
+ * M2  `resident` is never less than what exists.  A new executor does not know: it takes the whole
+ *     window for resident.
+ * M3  At most one system call a run.  The price of a hole, and of touching its pages again, is paid
+ *     once in RECLAIM_RUNS runs at most, after a use of more than twice as much.
+ */
+#pragma once
+
+#include "daemon/engine/core/core.h"
+#include "daemon/engine/segment/queue.h"
+
+enum {
+    RECLAIM_PAGE = 4096,
+    RECLAIM_RUNS = 16,       /* so many in a row that used less than half */
+    RECLAIM_QUEUE_PAGES = 4, /* not worth a system call */
+    RECLAIM_OUTBOX_PAGES = 8,
+    /* bytes behind a tail that prefetching and copying by whole words may touch (turn.c,
+     * outbox.c) */
+    RECLAIM_REACH = 1024,
+};
+
+int reclaim_open(struct engine *e);
+void reclaim_close(struct engine *e);
+/* The slow half: the hole. */
+void reclaim_queue(struct worker *w, uint32_t queue, unsigned buffer);
+void reclaim_outbox(struct worker *w);
+
+static inline uint32_t reclaim_pages(uint64_t bytes)
+{
+    return (uint32_t)((bytes + RECLAIM_PAGE - 1) / RECLAIM_PAGE);
+}
+
+/* One more use.  True: there have been enough small ones. */
+static inline bool reclaim_note(struct window_history *history, uint32_t need, uint32_t touched,
+                                uint32_t keep)
+{
+    if (unlikely(touched > history->resident))
+        history->resident = touched;
+    if (likely(history->resident <= keep || 2 * need >= history->resident)) {
+        if (unlikely(history->little > 0))
+            history->little = history->need = 0;
+        return false;
+    }
+    if (need > history->need)
+        history->need = need;
+    return ++history->little >= RECLAIM_RUNS;
+}
+
+/* The batch of `queue` has been run, and if `done` released; the owner word is still the caller's.
+ * How far the batch was touched is told by its ring: what was gulped rounded up to pages, and one
+ * page (place_ring_bytes). */
+static inline void reclaim_after_run(struct worker *w, uint32_t id, struct segment_queue *queue,
+                                     bool done)
+{
+    if (done) {
+        unsigned buffer = queue_active(load_relaxed(&queue->sel)) ^ 1;
+        uint32_t touched = reclaim_pages(load_relaxed(&queue->ring) + RECLAIM_REACH);
+        if (unlikely(reclaim_note(&w->engine->windows[2 * id + buffer], touched - 1, touched,
+                                  RECLAIM_QUEUE_PAGES))) {
+            reclaim_queue(w, id, buffer);
+            return; /* M3 */
+        }
+    }
+    uint32_t need = reclaim_pages(w->flush.longest);
+    w->flush.longest = 0;
+    if (unlikely(reclaim_note(&w->flush.window, need, need + 1, RECLAIM_OUTBOX_PAGES)))
+        reclaim_outbox(w);
+}

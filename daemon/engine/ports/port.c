@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/ports/port.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/base/client_load.h"
+#include "daemon/engine/base/seed.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/events.h"
+#include "daemon/engine/ports/drain.h"
+#include "daemon/engine/ports/port_rate.h"
+#include "daemon/engine/send/deliver.h"
+#include "daemon/engine/send/detour.h"
+#include "daemon/engine/send/flush.h"
+#include "daemon/engine/send/overflow.h"
+#include "daemon/engine/signal/urgent.h"
+#include "daemon/engine/signal/wake.h"
+
+enum {
+    PORT_BATCH_RECORDS = 1024,
+    PORT_COLD_POLLS = 20000,
+    /* a record of so many may be taken directly: one is, several are worth a flush */
+    DIRECT_BYTES = 1024,
+};
+
+static uint64_t port_published_tail(struct port *port)
+{
+    CLIENT_LOAD(WORD, &port->client_words->submission_tail);
+    return load_acquire(&port->client_words->submission_tail); /* P2 */
+}
+
+/* Its next record waits for room in a queue, or for its user's quota. */
+static bool port_waits(const struct port *port)
+{
+    return load_relaxed(&port->stalled_on) != 0 || load_relaxed(&port->spent) != 0;
+}
+
+static bool port_has_work(struct engine *e, uint32_t id)
+{
+    struct port *port = &e->ports.table[id];
+    if (load_acquire(&port->state) != PORT_OPEN)
+        return false;
+    bool waits = port_waits(port);
+    if (load_relaxed(&port->closing) && !waits)
+        return true;
+    if (load_relaxed(&port->executor_words->backlog) &&
+        load_relaxed(&port->client_words->delivery_head) != load_relaxed(&port->delivery_head))
+        return true;
+    return !waits && port_published_tail(port) != load_relaxed(&e->segment.ports[id].pcur) &&
+           !load_relaxed(&e->ports.stopped);
+}
+
+bool port_is_drained(struct engine *e, uint32_t id)
+{
+    struct port *port = &e->ports.table[id];
+    return load_acquire(&port->state) != PORT_OPEN ||
+           port_published_tail(port) == load_relaxed(&e->segment.ports[id].pcur);
+}
+
+static const uint8_t *port_record_at(const struct port *port, uint64_t cursor)
+{
+    return port->submission + (cursor & (port->submission_bytes - 1));
+}
+
+/* R1: three loads of a header that its writer may change meanwhile. */
+static struct envelope port_header_fetch(const uint8_t *at)
+{
+    const volatile uint64_t *words = (const volatile uint64_t *)at;
+    union {
+        uint64_t word[3];
+        struct envelope envelope;
+    } copy;
+    for (unsigned i = 0; i < 3; i++) {
+        CLIENT_LOAD(HEADER, &words[i]);
+        copy.word[i] = words[i];
+    }
+    return copy.envelope;
+}
+
+static enum port_broken port_header_check(const struct engine *e, const struct envelope *h,
+                                          uint64_t available)
+{
+    if (h->type == MESSAGE_TYPE_NONE)
+        return PORT_BROKEN_HEADER;
+    if (h->length > ODEON_PAYLOAD_MAX + 8u * (h->flags & ENVELOPE_CORRELATED) ||
+        envelope_record_size(h) > available)
+        return PORT_BROKEN_LENGTH;
+    if ((h->flags & ~(unsigned)ENVELOPE_CLIENT_MAY_SET) || h->attempts || h->reserved)
+        return PORT_BROKEN_HEADER;
+    if (actor_ref_slot(h->to) >= e->segment.header->actors_max)
+        return PORT_BROKEN_SLOT;
+    return PORT_OK;
+}
+
+uint64_t port_count_published(struct engine *e, uint32_t id)
+{
+    struct port *port = &e->ports.table[id];
+    if (load_acquire(&port->state) != PORT_OPEN)
+        return 0;
+    uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = port_published_tail(port),
+             n = 0;
+    while (tail - head <= port->submission_bytes && head != tail) {
+        struct envelope h = port_header_fetch(port_record_at(port, head));
+        if (port_header_check(e, &h, tail - head) != PORT_OK)
+            break;
+        head += envelope_record_size(&h);
+        n++;
+    }
+    return n;
+}
+
+/* Nothing else is looked at of a record that is refused. */
+static uint64_t port_correlation_fetch(const uint8_t *at, const struct envelope *h)
+{
+    if (!(h->flags & ENVELOPE_CORRELATED) || h->length < 8)
+        return 0;
+    CLIENT_LOAD(PAYLOAD, at + sizeof(*h));
+    return ((const volatile uint64_t *)at)[3];
+}
+
+static void port_refuse(struct worker *w, uint32_t id, const uint8_t *at, const struct envelope *h,
+                        enum envelope_reason reason)
+{
+    struct refusal refusal = { .correlation = port_correlation_fetch(at, h),
+                               .to = h->to,
+                               .type = h->type,
+                               .reason = (uint16_t)reason };
+    struct envelope *out = outbox_append(w, segment_port_destination(&w->engine->segment, id),
+                                         envelope_size(sizeof(refusal)));
+    *out = (struct envelope){ .to = w->engine->segment.ports[id].ref,
+                              .from = h->to,
+                              .type = MESSAGE_TYPE_REFUSAL,
+                              .length = sizeof(refusal) };
+    memcpy(envelope_payload(out), &refusal, sizeof(refusal));
+    stat_add(w, STAT_refusals, 1);
+}
+
+/* Why a record cannot go to its receiver. */
+static enum envelope_reason port_route_reason(const struct engine *e, const struct port *port,
+                                              const struct envelope *h, uint64_t key)
+{
+    bool built_in = h->type >= MESSAGE_TYPE_POISON_DELETE &&
+                    h->type <= MESSAGE_TYPE_POISON_FINISHED && !port->may_not_stop;
+    if (actor_key_generation(key) != actor_ref_generation(h->to) ||
+        actor_key_kind(key) == ACTOR_FREE)
+        return REASON_NO_SUCH_ACTOR;
+    if (actor_key_kind(key) == ACTOR_PORT || (h->type < MESSAGE_TYPE_FIRST_USER && !built_in) ||
+        h->type >= load_relaxed(&e->segment.header->n_message_types))
+        return REASON_NOT_ACCEPTED;
+    return h->flags & ENVELOPE_CORRELATED && h->length < 8 ? REASON_BAD_SIZE : REASON_NONE;
+}
+
+/* A record's copy as its receiver gets it; `h` is its header as it was checked. */
+static void port_record_copy(const struct engine *e, uint32_t id, const uint8_t *at,
+                             const struct envelope *h, struct envelope *out)
+{
+    *out = *h;
+    out->from = e->segment.ports[id].ref;    /* E3 */
+    out->flags &= (uint8_t)~ENVELOPE_URGENT; /* it says so where it lies */
+    CLIENT_LOAD(PAYLOAD, at + sizeof(*h));
+    if (h->length)
+        memcpy(envelope_payload(out), at + sizeof(*h), envelope_record_size(h) - sizeof(*h));
+}
+
+/* One record from the ring into the outbox, unless its receiver's queue is full and it waits here:
+ * then there is no more of the batch. What its receiver makes of it is found out when it is run.
+ * `h`: the copy of its header. */
+static inline enum port_broken port_route(struct worker *w, uint32_t id, struct port *port,
+                                          const struct envelope *h)
+{
+    struct engine *e = w->engine;
+    const uint8_t *at = port_record_at(port, w->batch.cursor);
+    enum port_broken why = port_header_check(e, h, w->batch.tail - w->batch.cursor);
+    if (why != PORT_OK)
+        return why;
+    uint64_t size = envelope_record_size(h);
+    uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(h->to)].key);
+    uint32_t destination = actor_key_destination(key);
+    enum envelope_reason reason = port_route_reason(e, port, h, key);
+    bool urgent = unlikely(h->flags & ENVELOPE_URGENT) && reason == REASON_NONE;
+    if (urgent)
+        destination = segment_urgent_queue(&e->segment, destination);
+    enum overflow_verdict verdict = OVERFLOW_TAKE;
+    if (reason == REASON_NONE && unlikely(actor_key_kind(key) == ACTOR_ASIDE) &&
+        detour_is_full(e, h->to)) {
+        stat_add(w, STAT_refused_full, 1);
+        reason = REASON_QUEUE_FULL;
+    }
+    if (reason == REASON_NONE && unlikely(urgent ? !outbox_urgent_fits(w, destination, size)
+                                                 : !outbox_look_for_room(w, destination)))
+        verdict = overflow_decide(w, h->to, h->type, destination);
+    if (unlikely(verdict == OVERFLOW_STALL) && overflow_stall(w, id, destination)) {
+        w->batch.tail = w->batch.cursor;
+        return PORT_OK;
+    }
+    w->batch.cursor += size;
+    if (unlikely(verdict == OVERFLOW_DROP))
+        return PORT_OK;
+    if (verdict == OVERFLOW_REFUSE)
+        reason = REASON_QUEUE_FULL;
+    if (reason != REASON_NONE) {
+        port_refuse(w, id, at, h, reason);
+        return PORT_OK;
+    }
+    port_record_copy(e, id, at, h, outbox_append(w, destination, size));
+    w->outbox.sent_urgent += urgent ? size : 0;
+    return PORT_OK;
+}
+
+static void port_commit(struct worker *w)
+{
+    INJECT(PORT);
+    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, w->outbox.length, 0, 0);
+    INJECT(OUTBOX);
+    flush_from(w, 1);
+    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
+    outbox_reset(w);
+}
+
+static void port_wake_for_room(struct worker *w, struct port *port)
+{
+    CLIENT_LOAD(WORD, &port->client_words->room_wait);
+    uint32_t wait = load_relaxed(&port->client_words->room_wait);
+    if (likely(wait == port->room_woken || (wait & PORT_WAIT_KIND) == PORT_WAIT_NONE))
+        return;
+    port->room_woken = wait;
+    atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
+    (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    stat_add(w, STAT_client_wakeups, 1);
+}
+
+/* The visible head, and whoever waits for room. */
+static void port_publish_head(struct worker *w, struct port *port, uint64_t head)
+{
+    /* seq_cst: R2 for the client, and the barrier of P4 before looking at room_wait */
+    atomic_exchange_explicit(&port->executor_words->submission_head, head, memory_order_seq_cst);
+    full_barrier_after_exchange();
+    port_wake_for_room(w, port);
+}
+
+/* A single record (`h`: the copy of its header) whose receiver's queue is ours, idle and empty,
+ * becomes that queue's batch at once, without outbox, lock and gulp: the queue, which the caller
+ * then runs; -1: it takes the long way. Nothing of this port waits in the outbox: it is empty. */
+static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *port,
+                                  const struct envelope *h, uint64_t head, uint64_t tail)
+{
+    struct engine *e = w->engine;
+    if (port_header_check(e, h, tail - head) != PORT_OK || envelope_record_size(h) != tail - head ||
+        (h->flags & ENVELOPE_URGENT && !SEEDED(urgent_direct)))
+        /* an urgent one would be in the ordinary lane, and the next urgent one before it */
+        return -1;
+    uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(h->to)].key);
+    uint32_t destination = actor_key_destination(key);
+    if (port_route_reason(e, port, h, key) != REASON_NONE ||
+        destination >= e->segment.n_mailboxes ||
+        load_relaxed(&e->sources[destination].own) != own_idle(w->id) ||
+        !owner_take(&e->sources[destination], w->id, w->id))
+        return -1;
+    struct segment_queue *queue = &e->segment.queues[destination];
+    unsigned active = queue_active(load_relaxed(&queue->sel));
+    /* behind the compare-and-swap [DIRECT_NONEMPTY] */
+    if (queue_has_work(queue) || urgent_waits(e, destination)) {
+        if (source_release(w, destination, source_goes_to(w, destination), true) &&
+            urgent_mailbox_has_work(e, destination))
+            source_hand_back(e, w, destination);
+        return -1;
+    }
+    port_record_copy(e, id, port_record_at(port, head), h,
+                     (struct envelope *)segment_window(&e->segment, destination, active ^ 1));
+    if (SEEDED(direct_early))
+        queue_begin_batch(queue, tail - head);
+    commit_direct(w, destination + 1, tail - head, id,
+                  load_relaxed(&e->segment.ports[id].generation), tail);
+    INJECT(PORT);
+    queue_begin_batch(queue, tail - head); /* behind the flip [DIRECT_EARLY] */
+    INJECT(PORT);
+    /* before the port is given back [DIRECT_LATE] */
+    store_release(&e->segment.ports[id].pcur, tail);
+    crash_order();
+    port_publish_head(w, port, tail);
+    port_rate_count(port, 1);
+    stat_add(w, STAT_port_batches, 1);
+    stat_add(w, STAT_port_messages, 1);
+    stat_add(w, STAT_messages_sent, 1);
+    stat_add(w, STAT_gulps, 1);
+    stat_add(w, STAT_direct_gulps, 1);
+    return destination;
+}
+
+/* A batch of the submission ring: attach, route, commit, flush, detach, and only then the visible
+ * head. `known`: the copy of the first header, if it has been fetched (R1). */
+static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *port,
+                                    const struct envelope *known, uint64_t head, uint64_t tail,
+                                    uint64_t records)
+{
+    struct segment_port *durable = &w->engine->segment.ports[id];
+    enum port_broken why = PORT_OK;
+    uint64_t n = 0, most = records < PORT_BATCH_RECORDS ? records : PORT_BATCH_RECORDS;
+    w->batch.cursor = head;
+    w->batch.tail = tail;
+    w->batch.source = segment_port_source(&w->engine->segment, id) + 1;
+    commit_flip(w, w->batch.source, head, tail, 0, 0, 0);
+    if (SEEDED(head_early))
+        port_publish_head(w, port, tail);
+    while (w->batch.cursor < w->batch.tail && n < most && why == PORT_OK) {
+        uint64_t at = w->batch.cursor;
+        struct envelope h = likely(!known) ? port_header_fetch(port_record_at(port, at)) : *known;
+        known = NULL;
+        why = port_route(w, id, port, &h);
+        n += w->batch.cursor != at;
+        if (w->outbox.length >= OUTBOX_FLUSH_BYTES)
+            port_commit(w);
+    }
+    port_commit(w);
+    store_release(&durable->pcur, w->batch.cursor);
+    crash_order();
+    w->batch.source = 0;
+    commit_flip(w, 0, 0, 0, 0, 0, 0);
+    port_publish_head(w, port, w->batch.cursor);
+    port_rate_count(port, n);
+    stat_add(w, STAT_port_batches, 1);
+    stat_add(w, STAT_port_messages, n);
+    stat_add(w, STAT_messages_sent, n);
+    w->outbox.n_logged = w->outbox.n_flushed = 0;
+    return why;
+}
+
+/* The end: nobody delivers to it behind the lock, its reference is dead. The owner word becomes
+ * nobody's, and stays running: no worker looks again, and bits that are left are passed on to
+ * nobody. */
+static void port_retire(struct worker *w, uint32_t id, struct port *port, enum port_broken why)
+{
+    struct engine *e = w->engine;
+    struct segment_port *durable = &e->segment.ports[id];
+    struct segment_queue *backlog = &e->segment.queues[segment_port_destination(&e->segment, id)];
+    queue_lock(backlog, w->id);
+    store_release(&port->state, PORT_DEAD);
+    queue_unlock(backlog);
+    if (why != PORT_OK) {
+        stat_add(w, STAT_ports_broken, 1); /* before the client can know */
+        store_release(&port->executor_words->broken, why);
+        atomic_fetch_add_explicit(&port->executor_words->delivery_futex, 1, memory_order_release);
+        atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
+        (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL,
+                      NULL, 0);
+        (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL,
+                      0);
+    }
+    actors_end_port(w, durable->ref);
+    w->ports.hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
+    /* before the control thread may give the port away again */
+    store_release(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
+    if (why != PORT_OK)
+        events_push(e, ENGINE_EVENT_PORT_BROKEN, id, port->generation, why);
+    events_push(e, ENGINE_EVENT_PORT_REMOVED, id, port->generation, why);
+}
+
+static void port_make_hot(struct worker *w, uint32_t id, struct port *port)
+{
+    uint64_t bit = UINT64_C(1) << (id % 64);
+    store_relaxed(&port->idle_polls, 0);
+    if (!(w->ports.hot[id / 64] & bit) || load_relaxed(&port->executor_words->need_wakeup)) {
+        w->ports.hot[id / 64] |= bit;
+        store_relaxed(&port->executor_words->need_wakeup, 0); /* R3 */
+    }
+}
+
+/* Who visits a port makes it cold, and its home finds out by the bell: nobody polls it in between
+ * (R3). */
+static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left)
+{
+    struct engine *e = w->engine;
+    if (unlikely(to != w->id)) {
+        w->ports.hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
+        store_relaxed(&e->ports.table[id].executor_words->need_wakeup, 1);
+    }
+    uint32_t source = engine_source_of_port(e, id);
+    if (source_release(w, source, to, left) && port_has_work(e, id)) /* behind its barrier: P4 */
+        source_hand_back(e, w, source);
+}
+
+int64_t port_run(struct worker *w, uint32_t id, bool may_run)
+{
+    struct engine *e = w->engine;
+    struct port *port = &e->ports.table[id];
+    uint32_t to = source_goes_to(w, engine_source_of_port(e, id));
+    if (load_acquire(&port->state) != PORT_OPEN) {
+        owner_release(&e->sources[engine_source_of_port(e, id)], w->id);
+        return -1;
+    }
+    int64_t queue = -1;
+    w->batch.queue = NO_QUEUE;
+    if (unlikely(load_relaxed(&port->stalled_on)))
+        store_relaxed(&port->stalled_on, 0); /* whatever it is run for: it tries again */
+    if (deliver_backlog_waits(e, id))
+        drain_backlog(w, id);
+    bool slow = load_acquire(&port->slow);
+    /* before the tail: what a client published before it died is below it */
+    bool closing = slow || load_acquire(&port->closing);
+    uint64_t head = load_relaxed(&e->segment.ports[id].pcur), tail = port_published_tail(port);
+    /* a client that goes on publishing without its connection does not keep the port */
+    if (closing && !port->closing_seen) {
+        port->closing_seen = true;
+        port->closing_tail = tail;
+    }
+    if (closing)
+        tail = port->closing_tail;
+    enum port_broken why = (enum port_broken)load_relaxed(&port->broken);
+    bool stopped = load_relaxed(&e->ports.stopped) && !closing;
+    if (why == PORT_OK && (tail - head > port->submission_bytes || tail % 8))
+        why = PORT_BROKEN_TAIL;
+    /* R3 holds for the one who has it now: a thief may find nothing (the owner was quicker), and
+     *    its victim has gone cold since */
+    if (likely(to == w->id) &&
+        (load_relaxed(&port->executor_words->need_wakeup) == 0 || (tail != head && !stopped)))
+        port_make_hot(w, id, port);
+    uint64_t records = why == PORT_OK && tail != head && !stopped ? port_rate_left(w, id) : 0;
+    if (records > 0) {
+        struct envelope h;
+        bool known = may_run && !closing && tail - head <= DIRECT_BYTES;
+        if (known) {
+            h = port_header_fetch(port_record_at(port, head));
+            queue = port_take_directly(w, id, port, &h, head, tail);
+        }
+        if (queue < 0)
+            why = port_ingest(w, id, port, known ? &h : NULL, head, tail, records);
+        head = queue < 0 ? w->batch.cursor : tail;
+    }
+    if (why != PORT_OK || (closing && head == tail)) {
+        port_retire(w, id, port, why == PORT_OK && slow ? PORT_BROKEN_SLOW : why);
+        return -1;
+    }
+    port_release(w, id, to,
+                 !port_waits(port) && (closing || (head != port_published_tail(port) && !stopped)));
+    return queue;
+}
+
+static uint32_t port_idle_poll(struct port *port)
+{
+    uint32_t polls = load_relaxed(&port->idle_polls) + 1;
+    store_relaxed(&port->idle_polls, polls);
+    return polls;
+}
+
+void port_poll_hot(struct worker *w)
+{
+    struct engine *e = w->engine;
+    for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++) {
+        for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
+            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            struct port *port = &e->ports.table[id];
+            if (own_worker(load_relaxed(&e->sources[engine_source_of_port(e, id)].own)) != w->id) {
+                w->ports.hot[word] &=
+                    ~(UINT64_C(1) << (id % 64)); /* stolen: its new owner polls it */
+            } else if (port_has_work(e, id)) {
+                ready_set(w->called.ready, engine_source_of_port(e, id));
+            } else if (port_idle_poll(port) > PORT_COLD_POLLS) {
+                store_relaxed(&port->idle_polls, 0);
+                store_relaxed(&port->executor_words->need_wakeup, 1);
+                full_barrier(); /* P4 */
+                if (port_has_work(e, id))
+                    ready_set(w->called.ready, engine_source_of_port(e, id));
+                else
+                    w->ports.hot[word] &= ~(UINT64_C(1) << (id % 64));
+            }
+        }
+    }
+}
+
+bool port_make_cold(struct worker *w)
+{
+    struct engine *e = w->engine;
+    bool found = false, any = false;
+    for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
+        for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
+            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (own_worker(load_relaxed(&e->sources[engine_source_of_port(e, id)].own)) == w->id) {
+                store_relaxed(&e->ports.table[id].executor_words->need_wakeup, 1);
+                any = true;
+            } else {
+                w->ports.hot[word] &= ~(UINT64_C(1) << (id % 64));
+            }
+        }
+    if (!any)
+        return false;
+    if (!SEEDED(cold_fence))
+        full_barrier(); /* R3, P4 */
+    for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
+        for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
+            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (port_has_work(e, id)) {
+                ready_set(w->called.ready, engine_source_of_port(e, id));
+                found = true;
+            } else {
+                w->ports.hot[word] &= ~(UINT64_C(1) << (id % 64));
+            }
+        }
+    return found;
+}
+
+void port_have_it_ring(struct engine *e, uint32_t id)
+{
+    if (load_acquire(&e->ports.table[id].state) != PORT_OPEN)
+        return;
+    store_relaxed(&e->ports.table[id].executor_words->need_wakeup, 1);
+    full_barrier(); /* P4: the look is that of whoever takes the bit */
+    source_signal(e, e->control, engine_source_of_port(e, id));
+}
+
+int64_t port_steal_from(struct worker *thief, uint32_t victim)
+{
+    struct engine *e = thief->engine;
+    if (!load_relaxed(&e->workers[victim]->shown.busy) || worker_is_away(e, victim))
+        return -1;
+    for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
+        for (uint64_t bits = load_relaxed(&e->ports.open[word]); bits; bits &= bits - 1) {
+            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits),
+                     source = engine_source_of_port(e, id);
+            if (load_relaxed(&e->sources[source].own) != own_idle(victim) || !port_has_work(e, id))
+                continue;
+            store_relaxed(&thief->shown.busy, 1); /* [BUSY_ORDER] */
+            if (owner_take(&e->sources[source], victim, thief->id))
+                return source;
+            store_relaxed(&thief->shown.busy, 0);
+        }
+    return -1;
+}
+
+void port_rescue(struct worker *w)
+{
+    struct engine *e = w->engine;
+    for (uint32_t v = 0; v < engine_workers(e); v++) {
+        struct worker *victim = e->workers[v];
+        uint64_t count = segment_count(victim->durable);
+        bool stuck = v != w->id && load_relaxed(&victim->shown.busy) &&
+                     count == load_relaxed(&victim->shown.count_seen);
+        store_relaxed(&victim->shown.count_seen, count);
+        if (!stuck)
+            continue;
+        for (int64_t source; (source = port_steal_from(w, v)) >= 0;) {
+            stat_add(w, STAT_steals, 1);
+            (void)port_run(w, (uint32_t)source - e->segment.n_mailboxes, false);
+            store_release(&w->shown.busy, 0);
+        }
+    }
+}
+
+void port_publish_cursors(struct engine *e, uint32_t id)
+{
+    struct port *port = &e->ports.table[id];
+    struct segment_port *durable = &e->segment.ports[id];
+    /* [R_NOHEAD] */
+    store_release(&port->executor_words->submission_head, load_relaxed(&durable->pcur));
+    /* [R_NOVTAIL] */
+    store_release(&port->executor_words->delivery_tail, load_relaxed(&durable->dtail));
+    store_release(&port->executor_words->need_wakeup, 1);
+    store_release(&port->executor_words->backlog, deliver_backlog_waits(e, id));
+    store_release(&port->executor_words->epoch, (uint32_t)load_relaxed(&e->segment.header->boots));
+    /* A client that slept through the change of executor looks again. */
+    atomic_fetch_add_explicit(&port->executor_words->delivery_futex, 1, memory_order_release);
+    atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
+    (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL, NULL,
+                  0);
+    (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    if (port->pipe_fd >= 0) {
+        ssize_t r = write(port->pipe_fd, "", 1);
+        (void)r;
+    }
+}

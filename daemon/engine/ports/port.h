@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ports: the submission ring as a source (docs/engine.md, Ports as sources). This file and
+ * deliver.c own all access to client memory.
+ *
+ * Threads: port_add, port_remove and port_reap by the control thread; port_run by the worker that
+ * holds the owner word.
+ *
+ * R1  A header is read once in a visit, by 8-byte loads, into private memory; length and bounds are
+ *     checked before the payload is copied; only the copy is looked at for meaning.  A payload is
+ *     copied, or its correlation id is read for a refusal, never both.
+ * R2  The visible head follows the committed cursor, never leads it [HEAD_EARLY].
+ * R3  need_wakeup is 0 only while the owner polls the port (its `hot` bit): set to 1, full barrier,
+ *     looked at again (P4).
+ * R4  The doorbell is never read or written here: its client shares the description and could make
+ *     either block.
+ */
+#pragma once
+
+#include "daemon/engine/core/core.h"
+
+int port_add(struct engine *engine, const struct engine_port_info *info, actor_ref *ret_ref);
+/* After recovery: ports that were added before it and are new to the segment. */
+void port_open_pending(struct engine *engine);
+int port_remove(struct engine *engine, uint32_t id, uint32_t generation);
+/* Frees the index of a port that has reported its end. `unmap` false: a worker that is stuck may
+ * still look at its memory, which is then port_collect()'s. */
+void port_reap(struct engine *engine, uint32_t id, bool unmap);
+/* Unmaps such memory where every worker has come to a quiescent point since.  True: some is
+ * left. */
+bool port_collect(struct engine *engine);
+void port_close_all(struct engine *engine);
+
+/* Takes what is there and routes it; closes the port when it is to be closed and drained, or
+ * broken. The caller holds the owner word; port_run gives it back (or keeps it for ever when the
+ * port is dead). `may_run`: a single record may become its receiver's batch at once; returned is
+ * that queue, whose owner word the caller holds now and which it must run; -1: none. */
+int64_t port_run(struct worker *w, uint32_t id, bool may_run);
+/* Ready bits for ports that this worker polls and that have something new. */
+void port_poll_hot(struct worker *w);
+/* Before sleeping: doorbells on.  True: something was published meanwhile. */
+bool port_make_cold(struct worker *w);
+/* Its owner will not poll it for long, and nobody else can have it: its client is to ring. Right at
+ * any time (R3), and looked at by whoever finds the ready bit. Control thread. */
+void port_have_it_ring(struct engine *engine, uint32_t id);
+/* A port of a busy worker, polled ones included, if that one is not away (set_aside.h, A9), taken
+ * with `busy` set before it; -1: none. */
+int64_t port_steal_from(struct worker *thief, uint32_t victim);
+/* Serves ports whose owner has not come to a commit since the last look (K4). */
+void port_rescue(struct worker *w);
+bool port_is_drained(struct engine *engine, uint32_t id);
+/* Records that are published and not taken yet, as far as they can be believed. */
+uint64_t port_count_published(struct engine *engine, uint32_t id);
+/* Visible cursors from the durable ones (recovery pass 5). */
+void port_publish_cursors(struct engine *engine, uint32_t id);

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/recovery/recover.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/common/clock.h"
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/actors/placement.h"
+#include "daemon/engine/base/seed.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/commit/durable.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/ports/port.h"
+#include "daemon/engine/recovery/verify.h"
+#include "daemon/engine/segment/queue.h"
+#include "daemon/engine/segment/slot.h"
+#include "daemon/engine/send/flush.h"
+#include "daemon/engine/signal/urgent.h"
+#include "daemon/engine/signal/wake.h"
+#include "daemon/engine/stuck/letters.h"
+#include "daemon/engine/stuck/postpone.h"
+#include "daemon/engine/stuck/set_aside.h"
+
+/* The step that is armed with the present count, 0: none. */
+static uint32_t recover_armed_step(struct segment_worker *durable)
+{
+    uint64_t arm = load_relaxed(&durable->arm), count = segment_count(durable);
+    return arm >> JOURNAL_STEP_BITS == (count & (UINT64_MAX >> JOURNAL_STEP_BITS))
+               ? (uint32_t)(arm & JOURNAL_STEP_MASK)
+               : 0;
+}
+
+/* Pass 1: an armed step whose lock is still its worker's is published, whether or not it had been;
+ * no lengths are compared [R_LENCMP]. Then, and only then, its lock. */
+static void recover_roll_forward(struct engine *e, uint32_t id, struct engine_recovery *report)
+{
+    struct segment_worker *durable = &e->segment.workers[id];
+    uint32_t step = recover_armed_step(durable);
+    if (step == 0)
+        return;
+    const struct segment_journal_entry *entry = &durable->entry[SEEDED(one_entry) ? 0 : step & 1];
+    uint32_t destination = entry->destination & ~JOURNAL_RING;
+    assert(destination <= e->segment.dead_letters);
+    struct segment_queue *queue = &e->segment.queues[destination];
+    if (!SEEDED(journal_unchecked) && (load_relaxed(&queue->lock) & ~LOCK_WAITERS) != id + 1)
+        return; /* the step is done */
+    if (entry->destination & JOURNAL_RING) {
+        struct segment_port *port = &e->segment.ports[destination - e->segment.n_queues];
+        store_relaxed(&port->dtail, entry->length); /* the visible tail follows in pass 5 */
+    } else {
+        store_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))], entry->length);
+    }
+    crash_order();
+    INJECT(RECOVERY);
+    store_relaxed(&queue->lock, 0);
+    crash_order();
+    report->armed_journals++;
+    report->held_locks++;
+}
+
+/* Pass 2: not earlier, they decide pass 1 [R_LOCKFIRST]. */
+static void recover_clear_locks(struct engine *e, struct engine_recovery *report)
+{
+    for (uint32_t i = 0; i <= e->segment.dead_letters; i++)
+        if (load_relaxed(&e->segment.queues[i].lock)) {
+            store_relaxed(&e->segment.queues[i].lock, 0);
+            crash_order();
+            report->held_locks++;
+        }
+    INJECT(RECOVERY);
+}
+
+/* Pass 3: slots that no commit stands behind. */
+static void recover_undo_spawns(struct engine *e, struct engine_recovery *report)
+{
+    for (uint32_t slot = 0; slot < load_relaxed(&e->segment.header->slots_high); slot++) {
+        struct segment_actor *durable = &e->segment.actors[slot];
+        uint64_t word = load_relaxed(&durable->word);
+        if (word == 0)
+            continue;
+        if (slot_word_state(word) == ACTOR_SLOT_LIVE && !actors_is_committed(e, slot)) {
+            store_relaxed(
+                &durable->word,
+                slot_word(slot_generation_next(slot_word_generation(word)), 0, ACTOR_SLOT_FREE));
+            report->spawns_undone++;
+        }
+    }
+    crash_order();
+}
+
+static void recover_remember_fault(struct engine *e, uint32_t id, const struct segment_fault *fault)
+{
+    struct engine_fault *faults = realloc(e->faults.list, (e->faults.n + 1) * sizeof(*faults));
+    if (!faults)
+        return;
+    e->faults.list = faults;
+    struct engine_fault *f = &faults[e->faults.n++];
+    *f = (struct engine_fault){
+        .worker = id,
+        .kind = fault->kind,
+        .type = fault->actor_type,
+        .signal = fault->signal,
+        .attempts = fault->attempts,
+        .message_type = fault->message_type,
+        .address = fault->address,
+        .instruction = fault->instruction,
+        .actor = fault->actor,
+    };
+    if (fault->actor_type > 0 &&
+        fault->actor_type < load_relaxed(&e->segment.header->n_actor_types)) {
+        memcpy(f->actor_type, e->segment.actor_types[fault->actor_type].name,
+               sizeof(f->actor_type));
+        memcpy(f->plugin, e->segment.actor_types[fault->actor_type].plugin, sizeof(f->plugin));
+    }
+    memcpy(f->build_id, fault->build_id, sizeof(f->build_id) - 1);
+    memcpy(f->trace, fault->trace, sizeof(f->trace) - 1);
+    if (fault->message_type < MESSAGE_TYPE_FIRST_USER)
+        strcpy(f->message, fault->message_type == MESSAGE_TYPE_INIT ? "init" : "poison");
+    else if (fault->message_type < load_relaxed(&e->segment.header->n_message_types))
+        memcpy(f->message, e->segment.message_types[fault->message_type].name, sizeof(f->message));
+}
+
+/* Pass 4b: what was running.  Values, not increments: V1.  True: it did not return. */
+static bool recover_blame(struct engine *e, uint32_t id, struct segment_commit *slot,
+                          struct engine_recovery *report)
+{
+    struct segment_worker *durable = &e->segment.workers[id];
+    uint64_t count = segment_count(durable);
+    if (slot->source == 0 || slot->source > e->segment.n_queues || !load_relaxed(&durable->turn))
+        return false;
+    /* behind the first piece comes the second, which may be empty */
+    bool second = slot->wrap == 0 || commit_cursor(slot) == slot->wrap;
+    uint64_t cursor = slot->wrap && second ? 0 : commit_cursor(slot);
+    if (second && cursor == commit_tail(slot))
+        return false;
+    uint32_t queue = slot->source - 1;
+    unsigned inactive = queue_active(load_relaxed(&e->segment.queues[queue].sel)) ^ 1;
+    struct envelope *envelope =
+        (struct envelope *)(segment_window(&e->segment, queue, inactive) + cursor);
+    if (!SEEDED(unmarked))
+        envelope->flags |= ENVELOPE_REDELIVERED;
+    report->running_handlers++;
+    report->redeliveries++;
+    bool blamed = durable->fault.tag == count && durable->fault.attempts;
+    if (blamed) {
+        envelope->attempts = (uint8_t)durable->fault.attempts;
+        if (envelope->type >= MESSAGE_TYPE_FIRST_USER) /* an init record keeps its mark */
+            envelope->flags = (uint8_t)((envelope->flags & ~ENVELOPE_INIT) |
+                                        (durable->fault.in_init ? ENVELOPE_INIT : 0));
+        report->faults++;
+        recover_remember_fault(e, id, &durable->fault);
+    }
+    crash_order();
+    return blamed && durable->fault.kind == FAULT_STALLED;
+}
+
+static void recover_redo_end(struct engine *e, const struct segment_commit *slot)
+{
+    if (slot->redo && slot->redo_how == COMMIT_POSTPONED)
+        postpone_redo(e, slot);
+    if (!slot->redo || slot->redo_how == COMMIT_DIRECT || slot->redo_how == COMMIT_ASIDE ||
+        slot->redo_how == COMMIT_POSTPONED || slot->redo_how == COMMIT_LETTERS)
+        return;
+    struct segment_actor *durable = &e->segment.actors[actor_ref_slot(slot->redo)];
+    uint64_t word = load_relaxed(&durable->word);
+    if (slot_word_generation(word) == actor_ref_generation(slot->redo) &&
+        slot_word_state(word) != ACTOR_SLOT_FREE)
+        store_relaxed(&durable->word, slot_word(slot_generation_next(slot_word_generation(word)), 0,
+                                                ACTOR_SLOT_FREE));
+    crash_order();
+}
+
+/* A record taken straight from its port: the port's cursor is behind it, or further [DIRECT_PCUR],
+ * and its batch present [DIRECT_NOBATCH], whether or not that had been stored. */
+static void recover_redo_direct(struct engine *e, const struct segment_commit *slot)
+{
+    struct segment_port *port = &e->segment.ports[slot->port];
+    if (load_relaxed(&port->generation) == slot->port_generation &&
+        slot->redo > load_relaxed(&port->pcur))
+        store_relaxed(&port->pcur, slot->redo);
+    crash_order();
+    struct segment_queue *queue = &e->segment.queues[slot->source - 1];
+    if (!queue_has_batch(load_relaxed(&queue->sel)))
+        queue_begin_batch(queue, commit_tail(slot));
+    crash_order();
+}
+
+/* Pass 4e: where the attached source stood. */
+static void recover_store_cursor(struct engine *e, const struct segment_commit *slot,
+                                 struct engine_recovery *report)
+{
+    if (slot->source == 0)
+        return;
+    uint32_t source = slot->source - 1;
+    if (source < e->segment.dead_letters) {
+        struct segment_queue *queue = &e->segment.queues[source];
+        if (!queue_has_batch(load_relaxed(&queue->sel)))
+            return; /* the release was complete */
+        queue_park_batch(queue, commit_cursor(slot), commit_tail(slot), slot->wrap);
+        report->attached_batches++;
+    } else {
+        store_relaxed(&e->segment.ports[source - e->segment.dead_letters - 1].pcur,
+                      commit_cursor(slot));
+        report->ports_attached++;
+    }
+    crash_order();
+}
+
+/* Pass 4: in the worker's name, with its lock word and journal [R_NOLOCK]; the flip last
+ * [R_FLIPEARLY]. */
+static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery *report)
+{
+    struct worker *w = e->workers[id];
+    w->slot = segment_commit_valid(w->durable);
+    struct segment_commit slot = *w->slot;
+    uint32_t step = recover_armed_step(w->durable);
+    if (slot.source && slot.redo_how == COMMIT_ASIDE)
+        set_aside_redo(e, &slot); /* before anything is looked for in these queues */
+    if (durable_undo(e, id))      /* a */
+        report->states_undone++;
+    bool hung = recover_blame(e, id, &slot, report);
+    if (!SEEDED(no_redo))
+        recover_redo_end(e, &slot);
+    w->batch.source = slot.source; /* a drain's records are known by their source (D1) */
+    if (SEEDED(flip_first))
+        commit_flip(w, 0, 0, 0, 0, 0, 0);
+    if (commit_out(&slot) > 0) {
+        report->unflushed_outboxes++;
+        w->flush.recovering = true;
+        w->outbox.length = commit_out(&slot);
+        flush_from(w, SEEDED(step_again) ? 1 : step + 1);
+        outbox_reset(w);
+        w->flush.recovering = false;
+    }
+    INJECT(RECOVERY);
+    if (slot.source && slot.redo_how == COMMIT_DIRECT)
+        recover_redo_direct(e, &slot);
+    if (hung) {
+        /* before the flip: what is first then has not been running */
+        store_relaxed(&w->durable->turn, 0);
+        if (postpone_move(w))
+            slot = *w->slot;
+    }
+    recover_store_cursor(e, &slot, report);
+    w->batch.source = 0;
+    if (slot.source || commit_out(&slot) || slot.redo)
+        commit_flip(w, 0, 0, 0, 0, 0, 0);
+    /* behind the flip: until then it speaks of what was attached */
+    store_relaxed(&w->durable->turn, 0);
+}
+
+/* Pass 7. */
+static void recover_rebuild(struct engine *e, struct engine_recovery *report)
+{
+    const struct segment *s = &e->segment;
+    uint32_t attached = (uint32_t)report->attached_batches;
+    for (uint32_t i = 0; i < s->dead_letters; i++) {
+        struct segment_queue *queue = &s->queues[i];
+        uint32_t sel = load_relaxed(&queue->sel);
+        /* L1, whatever these words have become: what is sent next begins where they say */
+        if (!queue_has_batch(sel)) {
+            store_relaxed(&queue->len[queue_active(sel) ^ 1], 0);
+            store_relaxed(&queue->cursor, 0);
+            store_relaxed(&queue->wrap, 0);
+        } else {
+            report->parked_batches++;
+        }
+        /* a backlog is looked at by whoever runs its port */
+        if (i >= s->n_queues || !queue_has_work(queue))
+            continue;
+        if (i >= s->n_mailboxes)
+            store_relaxed(&e->urgent[segment_mailbox(s, i)], 1); /* G4 */
+        ready_set(e->workers[e->sources[segment_mailbox(s, i)].home]->called.ready,
+                  segment_mailbox(s, i));
+    }
+    report->parked_batches -= report->parked_batches < attached ? report->parked_batches : attached;
+    for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
+        uint32_t source = engine_source_of_port(e, id);
+        if (load_relaxed(&e->ports.table[id].state) != PORT_OPEN) {
+            /* nobody's until it is added */
+            store_relaxed(&e->sources[source].own, own_running(OWN_NOBODY));
+            continue;
+        }
+        port_publish_cursors(e, id); /* pass 5 */
+        uint32_t home = placement_home(e, source, engine_workers(e));
+        source_place(e, source, home, 0);
+        ready_set(e->workers[home]->called.ready, source);
+    }
+}
+
+/* Ports whose client has gone while no executor ran, and that the supervisor does not know any
+ * more. */
+static void recover_forget_ports(struct engine *e)
+{
+    for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
+        struct segment_port *durable = &e->segment.ports[id];
+        if (load_relaxed(&durable->generation) == 0 ||
+            load_relaxed(&e->ports.table[id].state) == PORT_OPEN)
+            continue;
+        struct segment_actor *slot = &e->segment.actors[actor_ref_slot(durable->ref)];
+        uint64_t word = load_relaxed(&slot->word);
+        if (slot_word_generation(word) == actor_ref_generation(durable->ref) &&
+            slot_word_state(word) == ACTOR_SLOT_PORT)
+            store_relaxed(&slot->word, slot_word(slot_generation_next(slot_word_generation(word)),
+                                                 0, ACTOR_SLOT_FREE));
+        crash_order();
+        store_relaxed(&durable->generation, 0);
+    }
+}
+
+int recover_run(struct engine *e, struct engine_recovery *report)
+{
+    uint64_t started = clock_now_ns();
+    memset(report, 0, sizeof(*report));
+    int r = verify_segment(e, report->damage);
+    if (r < 0)
+        return r;
+    store_relaxed(&e->stats->start_ns[START_VERIFIED], clock_now_ns());
+    e->faults.n = 0;
+    store_relaxed(&e->segment.header->boots, load_relaxed(&e->segment.header->boots) + 1);
+    store_relaxed(&e->segment.header->clean, 0);
+    if (SEEDED(locks_first))
+        recover_clear_locks(e, report);
+    for (uint32_t id = 0; id < e->segment.n_ids; id++)
+        recover_roll_forward(e, id, report);
+    recover_clear_locks(e, report);
+    letters_redo(e);
+    if (!SEEDED(no_unspawn))
+        recover_undo_spawns(e, report);
+    for (uint32_t id = 0; id < e->segment.n_ids; id++)
+        recover_worker(e, id, report);
+    recover_forget_ports(e);
+    actors_rebuild(e);
+    set_aside_rebuild(e);
+    e->recovered = true;
+    port_open_pending(e);
+    recover_rebuild(e, report);
+    for (uint32_t i = 0; i <= e->segment.dead_letters; i++) {
+        struct segment_queue *queue = &e->segment.queues[i];
+        uint32_t sel = load_relaxed(&queue->sel);
+        assert(load_relaxed(&queue->lock) == 0);
+        /* L1 */
+        assert(queue_has_batch(sel) || i == e->segment.dead_letters ||
+               load_relaxed(&queue->len[queue_active(sel) ^ 1]) == 0);
+    }
+    report->boots = load_relaxed(&e->segment.header->boots);
+    report->duration_ns = clock_now_ns() - started;
+    return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A handler's fault: who, where, on which message; written from a signal stack, read by the next
+ * recovery (docs/engine.md, Faults).
+ *
+ * F1  Only what a handler did by itself leaves a record: a signal that another process sent,
+ *     SIGKILL or any other, blames nobody.
+ * F2  The record is valid only with the commit count at which it was written (L4); the tag is
+ *     stored behind what the blame needs and before the backtrace, which may fault itself.
+ * F3  A process that a handler forked is not the executor: its faults are its own.
+ *
+ * Threads: the one that failed; fault_end_worker() the control thread.
+ */
+#pragma once
+
+#include "daemon/engine/core/core.h"
+
+void fault_install(void);
+/* Whose thread this is; NULL: nobody's. */
+struct worker *fault_this_worker(void);
+void fault_thread_enter(struct worker *w);
+void fault_thread_leave(struct worker *w);
+/* Ends the process, and blames the message that the worker runs if its count is still `count`. */
+_Noreturn void fault_end_worker(struct worker *w, uint64_t count, enum segment_fault_kind kind);

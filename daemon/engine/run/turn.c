@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/run/turn.h"
+
+#include <string.h>
+
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/base/seed.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/commit/durable.h"
+#include "daemon/engine/segment/slot.h"
+#include "daemon/engine/send/detour.h"
+#include "daemon/engine/send/flush.h"
+#include "daemon/engine/send/place.h"
+#include "daemon/engine/signal/help.h"
+
+static struct actor_type *turn_actor_type_of(const struct worker *w, const struct actor *actor)
+{
+    /* not NULL while an actor of it lives */
+    return load_relaxed(&w->turn.types[actor_key_type(load_relaxed(&actor->key))]);
+}
+
+static inline void **turn_actor_state(const struct worker *w, const struct actor *actor)
+{
+    return &w->turn.states[actor - w->turn.actors];
+}
+
+/* ---- flush and commit ---- */
+
+static void turn_publish_counts(struct worker *w)
+{
+    stat_add(w, STAT_messages_sent, w->outbox.n_logged + w->place.n_tail_appends);
+    stat_add(w, STAT_tail_appends, w->place.n_tail_appends);
+    stat_add(w, STAT_sends_failed, w->place.n_failed);
+    w->outbox.n_logged = w->outbox.n_flushed = w->place.n_tail_appends = w->place.n_failed = 0;
+}
+
+void turn_flush(struct worker *w)
+{
+    if (w->outbox.length == 0)
+        return;
+    INJECT(OUTBOX);
+    flush_from(w, 1);
+    outbox_reset(w);
+    /* B2: before the next record is written */
+    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
+}
+
+/* ---- messages that are not simply run ---- */
+
+/* U1, of a message that is not plain. In full when the batch has gone on at the beginning of its
+ * buffer, or more was sent than fits. */
+static void turn_commit(struct worker *w, uint64_t cursor)
+{
+    if (unlikely(w->place.newborn))
+        place_newborn_settle(w, 0);
+    if (unlikely(w->outbox.length >= load_relaxed(&w->outbox.wanted)))
+        commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
+    else
+        commit_message(w, cursor);
+}
+
+/* The record ends here: to its client as a refusal, else to the dead letters, with the reason in
+ * the reserved byte. */
+static void turn_dead_letter(struct worker *w, const struct envelope *envelope,
+                             enum envelope_reason reason)
+{
+    if (w->place.newborn) /* of an init that then failed */
+        place_newborn_settle(w, 0);
+    struct engine *e = w->engine;
+    stat_add(w, STAT_dead_letters, 1);
+    if (SEED_NOW(silent_refusal))
+        return;
+    uint32_t from = actor_ref_slot(envelope->from);
+    if (envelope->from && from < e->config.actors_max) {
+        uint64_t key = load_relaxed(&e->actors.table[from].key);
+        if (actor_key_kind(key) == ACTOR_PORT &&
+            actor_key_generation(key) == actor_ref_generation(envelope->from)) {
+            struct refusal refusal = { .to = envelope->to,
+                                       .type = envelope->type,
+                                       .reason = (uint16_t)reason };
+            if (envelope->flags & ENVELOPE_CORRELATED && envelope->length >= 8)
+                memcpy(&refusal.correlation, envelope_payload(envelope), 8);
+            struct envelope *out =
+                outbox_append(w, actor_key_destination(key), envelope_size(sizeof(refusal)));
+            *out = (struct envelope){ .to = envelope->from,
+                                      .from = envelope->to,
+                                      .type = MESSAGE_TYPE_REFUSAL,
+                                      .length = sizeof(refusal) };
+            memcpy(envelope_payload(out), &refusal, sizeof(refusal));
+            stat_add(w, STAT_refusals, 1);
+            return;
+        }
+    }
+    uint64_t size = envelope_record_size(envelope);
+    struct envelope *out = outbox_append(w, e->segment.dead_letters, size);
+    memcpy(out, envelope, size);
+    out->reserved = (uint8_t)reason;
+}
+
+/* The actor has ended with this message: fini belongs to the turn, the slot goes after the commit
+ * (A3). */
+static void turn_actor_end(struct worker *w, struct actor *actor, actor_ref ref,
+                           enum engine_allocation how, uint64_t cursor)
+{
+    void *state = *turn_actor_state(w, actor);
+    struct actor_type *type = state ? turn_actor_type_of(w, actor) : NULL;
+    if (how != ALLOCATION_FINISHED && type && type->fini)
+        type->fini(state, &w->ctx);
+    if (w->place.newborn)
+        place_newborn_settle(w, 0);
+    INJECT(HANDLER);
+    if (SEEDED(free_first))
+        actors_free_slot(w, ref);
+    commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, ref, how);
+    *turn_actor_state(w, actor) = NULL;
+    actors_free_slot(w, ref);
+    if (type)
+        actors_state_drop(w, type, state, how);
+    /* the record goes on naming the actor: its slot has another generation by now, so that a redo
+     * does nothing */
+}
+
+/* A guessed reference to an actor that does not exist yet? */
+static bool turn_is_uncommitted(struct worker *w, uint32_t slot)
+{
+    const struct segment_actor *durable = &w->engine->segment.actors[slot];
+    return durable->spawn_worker == w->id ? durable->spawn_count == commit_count(w)
+                                          : !actors_is_committed(w->engine, slot);
+}
+
+static int turn_actor_init(struct worker *w, const struct actor_type *type, uint32_t slot,
+                           void *state)
+{
+    const struct segment *s = &w->engine->segment;
+    if (!type->init)
+        return 0;
+    actor_ref sender = w->ctx.sender;
+    w->ctx.sender = s->actors[slot].spawned_by;
+    int r = type->init(state, s->args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX,
+                       s->actors[slot].args_size, &w->ctx);
+    w->ctx.sender = sender;
+    return r;
+}
+
+/* A2: state and init before the first message.  0, or why the message cannot be run. */
+static enum envelope_reason turn_actor_begin(struct worker *w, struct actor *actor, actor_ref ref)
+{
+    struct engine *e = w->engine;
+    uint32_t slot = actor_ref_slot(ref);
+    if (turn_is_uncommitted(w, slot))
+        return REASON_NO_SUCH_ACTOR;
+    struct actor_type *type =
+        load_acquire(&e->types.known[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
+    if (!type)
+        return REASON_TYPE_NOT_LOADED;
+    if (unlikely(load_relaxed(&e->segment.actor_types[type->id].quarantined)))
+        return REASON_QUARANTINED;
+    void *state = actors_state_new(w, type);
+    if (!state)
+        return REASON_INIT_FAILED;
+    *turn_actor_state(w, actor) = state;
+    if (turn_actor_init(w, type, slot, state) != 0)
+        return REASON_INIT_FAILED;
+    uint64_t key = load_relaxed(&actor->key);
+    /* it may have been set aside while it was initialised */
+    if (likely(actor_key_kind(key) == ACTOR_NEW))
+        store_release(&actor->key, actor_key(actor_key_generation(key), actor_key_destination(key),
+                                             actor_key_type(key), ACTOR_LIVE));
+    return REASON_NONE;
+}
+
+/* The same of an actor whose state is kept, before each of its messages: what the turn does to the
+ * state can be undone from here on. */
+static enum envelope_reason turn_kept_begin(struct worker *w, struct actor *actor, actor_ref ref)
+{
+    struct engine *e = w->engine;
+    uint32_t slot = actor_ref_slot(ref), generation = actor_ref_generation(ref);
+    bool is_new = !durable_is_initialised(e, slot, generation);
+    if (is_new && turn_is_uncommitted(w, slot))
+        return REASON_NO_SUCH_ACTOR;
+    struct actor_type *type =
+        load_acquire(&e->types.known[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
+    if (!type)
+        return REASON_TYPE_NOT_LOADED;
+    if (unlikely(load_relaxed(&e->segment.actor_types[type->id].quarantined)))
+        return REASON_QUARANTINED;
+    struct segment_state *state = durable_begin(w, slot, type->state_size);
+    *turn_actor_state(w, actor) = state->bytes;
+    if (!is_new)
+        return REASON_NONE;
+    memset(state->bytes, 0, type->state_size);
+    if (turn_actor_init(w, type, slot, state->bytes) != 0)
+        return REASON_INIT_FAILED;
+    store_relaxed(&state->generation, generation); /* K1 */
+    return REASON_NONE;
+}
+
+static engine_behaviour_fn turn_behaviour_find(const struct actor_type *type,
+                                               const struct envelope *envelope, uint64_t length,
+                                               enum envelope_reason *ret_reason)
+{
+    *ret_reason = REASON_NOT_ACCEPTED;
+    if (envelope->type >= ODEON_MESSAGE_TYPES_MAX)
+        return NULL;
+    uint8_t index = type->index_of[envelope->type];
+    const struct behaviour_shape *shape = &type->shapes[index];
+    if (!type->behaviours[index].run)
+        return NULL;
+    *ret_reason = length >= shape->size && length - shape->size <= shape->slack ? REASON_NONE
+                                                                                : REASON_BAD_SIZE;
+    return *ret_reason == REASON_NONE ? type->behaviours[index].run : NULL;
+}
+
+static void turn_context_set(struct worker *w, const struct envelope *envelope, uint64_t prefix)
+{
+    w->ctx.self = envelope->to;
+    w->ctx.sender = envelope->from;
+    w->ctx.message_type = envelope->type;
+    w->ctx.message_size = (uint16_t)(envelope->length - prefix);
+    w->ctx.correlation = 0;
+    if (prefix)
+        memcpy(&w->ctx.correlation, envelope_payload(envelope), 8);
+    w->ctx.redelivered = (envelope->flags & ENVELOPE_REDELIVERED) != 0;
+    w->ctx.attempts = envelope->attempts;
+}
+
+static void turn_end(struct worker *w, struct actor *actor, const struct envelope *envelope,
+                     int result, uint64_t cursor)
+{
+    if (likely(result == ALLOCATION_NODELETE)) {
+        INJECT(HANDLER);
+        turn_commit(w, cursor);
+    } else {
+        enum engine_allocation how = result == ALLOCATION_DESTROY || result == ALLOCATION_FINISHED
+                                         ? (enum engine_allocation)result
+                                         : ALLOCATION_DELETE;
+        turn_actor_end(w, actor, envelope->to, how, cursor);
+    }
+}
+
+static bool turn_is_new(const struct worker *w, uint64_t key, actor_ref ref)
+{
+    return actor_key_kind(key) == ACTOR_NEW ||
+           (actor_key_kind(key) == ACTOR_KEPT &&
+            !durable_is_initialised(w->engine, actor_ref_slot(ref), actor_ref_generation(ref)));
+}
+
+/* A correlated message, a first message, a built-in one, one to an actor whose state is kept, one
+ * that cannot be run. `begun`: the receiver's init has been tried with this message, and this is
+ * why it failed. */
+static void turn_special(struct worker *w, const struct envelope *envelope, struct actor *actor,
+                         enum envelope_reason begun, uint64_t cursor)
+{
+    struct engine *e = w->engine;
+    if (unlikely(envelope->flags & ENVELOPE_DROPPED)) {
+        stat_add(w, STAT_dropped_oldest, 1);
+        turn_commit(w, cursor);
+        return;
+    }
+    uint64_t prefix = envelope->flags & ENVELOPE_CORRELATED && envelope->length >= 8 ? 8 : 0;
+    uint64_t key = actor ? load_acquire(&actor->key) : 0;
+    enum envelope_reason reason = REASON_NONE;
+    bool is_here = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) &&
+                   actor_key_destination(key) == w->batch.queue;
+    bool is_aside = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) &&
+                    actor_key_kind(key) == ACTOR_ASIDE;
+    if (unlikely(is_aside)) {
+        enum detour_verdict verdict = detour_look(w, actor, envelope->to);
+        if (verdict != DETOUR_RUN) {
+            if (verdict == DETOUR_SEND_ON)
+                detour_send_on(w, envelope, envelope->to);
+            else
+                turn_dead_letter(w, envelope, REASON_QUEUE_FULL);
+            turn_commit(w, cursor);
+            return;
+        }
+        is_here = true;
+        key = load_relaxed(&actor->key);
+    }
+    turn_context_set(w, envelope, prefix);
+    bool is_kept = actor_key_kind(key) == ACTOR_KEPT;
+    if (!is_here || !actor_key_lives(key))
+        reason = REASON_NO_SUCH_ACTOR;
+    else if (envelope->attempts >= e->config.attempts_max)
+        reason = REASON_ATTEMPTS;
+    else if (actor_key_kind(key) == ACTOR_NEW || (is_aside && !*turn_actor_state(w, actor)))
+        reason = begun != REASON_NONE ? begun : turn_actor_begin(w, actor, envelope->to);
+    else if (is_kept)
+        reason = turn_kept_begin(w, actor, envelope->to);
+    engine_behaviour_fn behaviour;
+    int result = ALLOCATION_NODELETE;
+    if (reason == REASON_NONE) {
+        switch (envelope->type) {
+        case MESSAGE_TYPE_INIT:
+            break;
+        case MESSAGE_TYPE_POISON_DELETE:
+        case MESSAGE_TYPE_POISON_DESTROY:
+        case MESSAGE_TYPE_POISON_FINISHED:
+            result = envelope->type - MESSAGE_TYPE_POISON_DELETE + ALLOCATION_DELETE;
+            break;
+        default:
+            behaviour = turn_behaviour_find(turn_actor_type_of(w, actor), envelope,
+                                            envelope->length - prefix, &reason);
+            if (behaviour)
+                result = behaviour(*turn_actor_state(w, actor),
+                                   (const uint8_t *)envelope_payload(envelope) + prefix, &w->ctx);
+            break;
+        }
+    }
+    if (reason != REASON_NONE && envelope->type != MESSAGE_TYPE_INIT)
+        turn_dead_letter(w, envelope, reason);
+    if (reason == REASON_INIT_FAILED ||
+        (reason == REASON_ATTEMPTS && (envelope->flags & ENVELOPE_INIT) &&
+         turn_is_new(w, key, envelope->to)))
+        result = ALLOCATION_DELETE; /* cannot begin: the actor ends; its fini is not owed */
+    if (reason == REASON_INIT_FAILED && *turn_actor_state(w, actor)) {
+        actors_state_drop(w, turn_actor_type_of(w, actor), *turn_actor_state(w, actor),
+                          ALLOCATION_DELETE);
+        *turn_actor_state(w, actor) = NULL;
+    }
+    if (is_here)
+        turn_end(w, actor, envelope, result, cursor);
+    else
+        turn_commit(w, cursor);
+    w->ctx.correlation = 0;
+    w->ctx.redelivered = 0;
+    w->ctx.attempts = 0;
+}
+
+/* ---- the loop ---- */
+
+/* Tails and senders that do not know the receiver's index are plain messages, too; only the look-up
+ * is longer. */
+static engine_behaviour_fn turn_plain_behaviour(const struct actor_type *type, uint64_t meta)
+{
+    if (meta >> 40 || (uint16_t)meta < MESSAGE_TYPE_FIRST_USER ||
+        (uint16_t)meta >= ODEON_MESSAGE_TYPES_MAX)
+        return NULL;
+    uint8_t index = type->index_of[(uint16_t)meta];
+    const struct behaviour_shape *shape = &type->shapes[index];
+    uint32_t longer = (uint32_t)(uint16_t)(meta >> 16) - shape->size;
+    return longer <= shape->slack ? type->behaviours[index].run : NULL;
+}
+
+/* The behaviour to run, NULL: something is special about this record. */
+static inline engine_behaviour_fn
+turn_behaviour_of(const struct worker *w, const struct actor *actor, uint64_t want, uint64_t meta)
+{
+    uint64_t key = load_relaxed(&actor->key);
+    if (unlikely((key & ~ACTOR_KEY_TYPE_MASK) != want))
+        return NULL;
+    const struct actor_type *type = load_relaxed(&w->turn.types[actor_key_type(key)]);
+    const struct behaviour_slot *behaviour = &type->behaviours[(meta >> 32) & 0xff];
+    if (unlikely(behaviour->meta != meta))
+        return turn_plain_behaviour(type, meta);
+    if (!behaviour->run)
+        __builtin_unreachable(); /* a slot with a meta word has a function */
+    return behaviour->run;
+}
+
+/* U2 */
+static void turn_running_set(struct worker *w, uint64_t running)
+{
+    crash_order();
+    store_relaxed(&w->durable->turn, running);
+    crash_order();
+}
+
+/* What the receivers of later messages will need, if the messages up to there are as long as this
+ * one: `ahead` bytes off, and half as far. In a burst to one actor there is nothing to fetch.
+ * Prefetching what is none any more would be harmless. */
+enum { PREFETCH_MESSAGES = 12, PREFETCH_SIZE_MAX = 64 };
+static inline void turn_prefetch_ahead(const struct worker *w, const uint8_t *envelope,
+                                       uint64_t ahead, actor_ref to)
+{
+#ifdef COMMIT_TSAN /* a record that is none any more may name another worker's actor */
+    (void)w, (void)envelope, (void)ahead, (void)to;
+#else
+    actor_ref far = *(const actor_ref *)(envelope + ahead),
+              near = *(const actor_ref *)(envelope + ahead / 2);
+    if (far != to) {
+        __builtin_prefetch(&w->turn.actors[actor_ref_slot(far)]);
+        __builtin_prefetch(&w->turn.states[actor_ref_slot(far)]);
+    }
+    if (near != to && likely(actor_ref_slot(near) < w->turn.actors_max))
+        __builtin_prefetch(w->turn.states[actor_ref_slot(near)]);
+#endif
+}
+static_assert(PREFETCH_MESSAGES % 2 == 0, "half as far is a message, too");
+
+/* The state of the loop: what a look, or a message that is not plain, may change. */
+struct turn_loop {
+    uint64_t low;   /* of the count, as committed */
+    uint64_t stop;  /* at this low part the limit is reached */
+    uint64_t bound; /* where the batch, or its first piece, ended when that was last looked at */
+};
+
+/* Commits that were not a message's own move the limit. */
+static void turn_loop_resume(struct turn_loop *loop, struct worker *w, uint64_t messages)
+{
+    uint64_t low = commit_low(w->slot);
+    loop->stop += low - loop->low - messages;
+    loop->low = low;
+    w->ctx.self = 0; /* nobody's: the next message is looked up */
+}
+
+static void turn_loop_flush(struct turn_loop *loop, struct worker *w)
+{
+    turn_running_set(w, 0);
+    turn_flush(w);
+    help_mid_look(w, w->batch.queue);
+    turn_running_set(w, 1);
+    turn_loop_resume(loop, w, 0);
+}
+
+/* Between two messages, at the loop's bound or when something was wanted.  False: no more now. */
+static bool turn_loop_look(struct turn_loop *loop, struct worker *w)
+{
+    if (w->outbox.length >= OUTBOX_FLUSH_BYTES || unlikely(w->outbox.sent_urgent > 0))
+        turn_loop_flush(loop, w);
+    outbox_want(w);
+    if (w->batch.wrap != 0 && w->batch.cursor == w->batch.wrap) {
+        place_unwrap(w);
+        turn_loop_resume(loop, w, 0);
+    }
+    loop->bound = w->batch.wrap ? w->batch.wrap : w->batch.tail;
+    if (unlikely(load_relaxed(w->turn.gives_way))) /* G3 */
+        return false;
+    w->turn.gives_way = w->turn.gives_way_to;
+    return w->batch.cursor != loop->bound && loop->low != loop->stop && !worker_wants_halt(w);
+}
+
+/* A plain message to an actor that has not been initialised yet: it is now. The behaviour to run,
+ * or NULL. */
+static __attribute__((noinline)) engine_behaviour_fn
+turn_loop_begin(struct worker *w, struct actor *actor, const uint64_t *words,
+                enum envelope_reason *ret_reason)
+{
+    uint64_t to = words[0], meta = words[2],
+             want =
+                 (to & UINT64_C(0xffffffff00000000)) | (w->turn.key_live ^ ACTOR_LIVE ^ ACTOR_NEW);
+    if ((load_acquire(&actor->key) & ~ACTOR_KEY_TYPE_MASK) != want || meta >> 40 ||
+        (uint16_t)meta < MESSAGE_TYPE_FIRST_USER)
+        return NULL;
+    w->ctx.self = to;
+    w->ctx.sender = words[1];
+    w->ctx.meta = meta;
+    *ret_reason = turn_actor_begin(w, actor, to);
+    return *ret_reason == REASON_NONE
+               ? turn_behaviour_of(w, actor, want ^ ACTOR_NEW ^ ACTOR_LIVE, meta)
+               : NULL;
+}
+
+/* A message that is not plain (`actor` is its receiver's slot), or one that has been run and ended
+ * its actor (`actor` NULL). */
+static __attribute__((noinline)) void turn_loop_special(struct turn_loop *loop, struct worker *w,
+                                                        struct actor *actor,
+                                                        enum envelope_reason begun, int result)
+{
+    struct envelope *envelope = (struct envelope *)(w->batch.base + w->batch.cursor);
+    uint64_t cursor = w->batch.cursor + envelope_record_size(envelope);
+    if (actor)
+        turn_special(w, envelope, actor, begun, cursor);
+    else
+        turn_end(w, &w->turn.actors[actor_ref_slot(envelope->to)], envelope, result, cursor);
+    w->batch.cursor = cursor;
+    turn_loop_resume(loop, w, 1);
+}
+
+uint64_t turn_run_batch(struct worker *w, uint64_t limit)
+{
+    struct turn_loop loop = { .low = commit_low(w->slot) };
+    uint64_t cursor, size = 0, ahead = 0;
+    void *state = NULL;
+    engine_behaviour_fn run = NULL;
+    loop.stop = loop.low + limit;
+    w->ctx.self = 0;
+    turn_running_set(w, 1);
+    while (turn_loop_look(&loop, w)) {
+        cursor = w->batch.cursor;
+        for (;;) {
+            struct envelope *envelope = (struct envelope *)(w->batch.base + cursor);
+            const uint64_t *words = envelope_words(envelope);
+            uint64_t to = words[0], meta = words[2];
+            /* Messages come in bursts: what was found out about the one before holds for the next
+             * one to the same actor, of the same kind. */
+            if (to != w->ctx.self || meta != w->ctx.meta) {
+                size = envelope_size((uint16_t)(meta >> 16));
+                ahead = size <= PREFETCH_SIZE_MAX ? PREFETCH_MESSAGES * size : COMMIT_WINDOW_MAX;
+                /* in range: checked where the record was made */
+                struct actor *actor = &w->turn.actors[actor_ref_slot(to)];
+                run = turn_behaviour_of(
+                    w, actor, (to & UINT64_C(0xffffffff00000000)) | w->turn.key_live, meta);
+                if (unlikely(!run)) {
+                    enum envelope_reason begun = REASON_NONE;
+                    run = turn_loop_begin(w, actor, words, &begun);
+                    if (!run) {
+                        w->batch.cursor = cursor;
+                        turn_loop_special(&loop, w, actor, begun, 0);
+                        break;
+                    }
+                }
+                state = w->turn.states[actor_ref_slot(to)];
+                w->ctx.self = to;
+                w->ctx.meta = meta;
+            }
+            if (cursor + ahead < loop.bound)
+                turn_prefetch_ahead(w, (const uint8_t *)envelope, ahead, to);
+            w->ctx.sender = words[1];
+            int result = run(state, envelope + 1, &w->ctx);
+            if (unlikely(result != ALLOCATION_NODELETE)) {
+                w->batch.cursor = cursor;
+                turn_loop_special(&loop, w, NULL, REASON_NONE, result);
+                break;
+            }
+            INJECT(HANDLER);
+            cursor += size;
+            loop.low++;
+            if (unlikely(w->outbox.length >= load_relaxed(&w->outbox.wanted) ||
+                         SEEDED(two_stores))) {
+                if (w->place.newborn)
+                    place_newborn_settle(w, 0);
+                /* with all that can have changed */
+                commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
+                w->batch.cursor = cursor;
+                break;
+            }
+            /* U1 */
+            commit_store(w->slot, commit_where(cursor, w->batch.tail),
+                         commit_what(w->outbox.length, loop.low));
+            if (cursor == loop.bound)
+                /* which appends have moved, unless the batch ends here, or goes on at the
+                 * beginning */
+                loop.bound = w->batch.tail;
+            if (unlikely(cursor >= loop.bound || loop.low == loop.stop)) {
+                w->batch.cursor = cursor;
+                break;
+            }
+        }
+    }
+    turn_running_set(w, 0);
+    turn_publish_counts(w);
+    uint64_t n = limit - (loop.stop - loop.low);
+    stat_add(w, STAT_messages_processed, n);
+    return n;
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/run/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/common/clock.h"
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/base/seed.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/masks.h"
+#include "daemon/engine/core/memory.h"
+#include "daemon/engine/core/near.h"
+#include "daemon/engine/ports/port.h"
+#include "daemon/engine/run/barrier.h"
+#include "daemon/engine/run/fault.h"
+#include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/run/park.h"
+#include "daemon/engine/run/steal.h"
+#include "daemon/engine/signal/doorbells.h"
+#include "daemon/engine/signal/help.h"
+#include "daemon/engine/signal/wake.h"
+
+enum {
+    DOORBELL_POLL_NS = 50 * 1000, /* a busy worker looks at cold ports' doorbells this often */
+    FRUITLESS_ROUNDS = 2,         /* before it tries to steal (thesis, "Stealing Mechanism") */
+    SEARCH_LOOKS = 16,      /* at what is our own, between the first two looks at the others */
+    SEARCH_LOOKS_MAX = 128, /* twice as many each time, up to so many: a few microseconds */
+};
+
+int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
+{
+    size_t mask_bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127,
+           own_bytes = (sizeof(struct worker) + 127) & ~(size_t)127;
+    struct worker *w = memory_alloc(e, id, own_bytes + mask_bytes);
+    if (!w)
+        return -ENOMEM;
+    w->block_bytes = own_bytes + mask_bytes;
+    w->called.ready = (_Atomic uint64_t *)((uint8_t *)w + own_bytes);
+    w->engine = e;
+    w->id = id;
+    w->is_thread = id < e->segment.workers_max;
+    w->is_detached = !w->is_thread && id + 1 < e->segment.n_ids;
+    w->turn.actors = e->actors.table;
+    w->turn.actors_max = e->config.actors_max;
+    w->turn.types = e->types.known;
+    w->turn.states = e->actors.states;
+    w->durable = &e->segment.workers[id];
+    w->slot = segment_commit_valid(w->durable);
+    w->batch.queue = NO_QUEUE;
+    w->ctx.host = e->config.host;
+    w->ctx.worker = id;
+    w->search.random = (id + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    w->placing.spawn_next = w->placing.spread_worker = id;
+    w->doorbells.epoll_fd = w->doorbells.wake_fd = -1;
+    w->stats = (struct stats_worker *)((uint8_t *)e->stats + STATS_WORKER_OFFSET) +
+               (id + 1 < e->segment.n_ids ? id : STATS_CONTROL_BLOCK);
+    w->stand.cpu = w->is_thread && e->config.cpus ? e->config.cpus[id] : -1;
+    store_relaxed(&w->placing.node, w->is_thread && e->config.nodes ? e->config.nodes[id] : -1);
+    w->actors.kept = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->actors.kept));
+    w->actors.type_live = calloc(ODEON_ACTOR_TYPES_MAX, sizeof(*w->actors.type_live));
+    w->placing.live = calloc(e->segment.n_mailboxes, sizeof(*w->placing.live));
+    w->near = calloc(1, sizeof(*w->near));
+    int r = w->actors.kept && w->actors.type_live && w->placing.live && w->near ? outbox_init(w)
+                                                                                : -ENOMEM;
+    if (r == 0 && w->is_thread)
+        r = doorbells_worker_init(w);
+    if (r < 0) {
+        worker_free(w);
+        return r;
+    }
+    *ret_worker = w;
+    return 0;
+}
+
+struct worker *worker_free(struct worker *w)
+{
+    if (!w)
+        return NULL;
+    doorbells_worker_fini(w);
+    outbox_fini(w);
+    for (uint32_t i = 0; w->actors.kept && i < ODEON_ACTOR_TYPES_MAX; i++) {
+        const struct actor_type *type = load_relaxed(&w->turn.types[i]);
+        if (type)
+            actors_state_forget(w, type);
+    }
+    free(w->actors.kept);
+    free((void *)w->actors.type_live);
+    free((void *)w->placing.live);
+    free(w->near);
+    memory_free(w, w->block_bytes);
+    return NULL;
+}
+
+static void worker_port_serve(struct worker *w, uint32_t port)
+{
+    int64_t queue = port_run(w, port, true);
+    if (queue < 0)
+        return;
+    /* a run of its own: the port may have become a polled one, or others may have work by now */
+    help_begin_run(w, (uint32_t)queue);
+    mailbox_run(w, (uint32_t)queue, false);
+}
+
+static void worker_run_source(struct worker *w, uint32_t source, bool stolen)
+{
+    help_begin_run(w, source);
+    if (unlikely(load_relaxed(&w->stats->value[STAT_state]) != WORKER_BUSY))
+        store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
+    if (source < w->engine->segment.n_mailboxes)
+        mailbox_run(w, source, stolen);
+    else
+        worker_port_serve(w, source - w->engine->segment.n_mailboxes);
+    help_end_run(w);
+    w->loop.fruitless = 0;
+}
+
+/* The next bit of a mask at *from or behind it, round; *from moves behind it. */
+static int64_t worker_mask_next(const struct worker *w, const _Atomic uint64_t *mask,
+                                uint32_t *from)
+{
+    uint32_t n_words = (w->engine->n_sources + 63) / 64;
+    for (uint32_t i = 0; i <= n_words; i++) {
+        uint32_t word = (*from / 64 + i) % n_words;
+        uint64_t bits = load_relaxed(&mask[word]);
+        if (i == 0)
+            bits &= ~UINT64_C(0) << (*from % 64);
+        if (bits) {
+            uint32_t source = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            *from = (source + 1) % (n_words * 64);
+            return source;
+        }
+    }
+    return -1;
+}
+
+/* A bit of the own mask, cleared before the owner word is tried [CLEAR_FIRST]; -1: none. Goes
+ * round, so that no source starves. */
+static int64_t worker_take_own(struct worker *w)
+{
+    for (int64_t source;
+         (source = worker_mask_next(w, w->called.ready, &w->loop.scan_from)) >= 0;) {
+        if (!(SEEDED(bit_late) && source < w->engine->segment.n_mailboxes) &&
+            !ready_clear(w->called.ready, (uint32_t)source))
+            continue;                     /* a thief's, who cleared it */
+        store_relaxed(&w->shown.busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
+        if (likely(owner_take(&w->engine->sources[source], w->id, w->id)))
+            return source;
+        store_relaxed(&w->shown.busy, 0);
+        stat_add(w, STAT_missed_gulps, 1);
+        if (SEEDED(bit_late))
+            (void)ready_clear(w->called.ready, (uint32_t)source);
+        source_pass_on(w->engine, w, (uint32_t)source);
+    }
+    return -1;
+}
+
+/* A bit of the common mask: whoever had the source last, it is ours if nobody runs it (and it has
+ * not become a fixed one since). */
+static int64_t worker_take_common(struct worker *w)
+{
+    struct engine *e = w->engine;
+    for (int64_t source;
+         (source = worker_mask_next(w, e->steal.common, &w->loop.common_from)) >= 0;) {
+        if (!ready_clear(e->steal.common, (uint32_t)source))
+            continue;
+        uint64_t own = load_relaxed(&e->sources[source].own);
+        bool mine =
+            own_worker(own) == w->id || !(load_relaxed(&e->sources[source].flags) & SOURCE_FIXED);
+        store_relaxed(&w->shown.busy, 1);
+        if (mine && !own_is_running(own) && owner_take(&e->sources[source], own_worker(own), w->id))
+            return source;
+        store_relaxed(&w->shown.busy, 0);
+        stat_add(w, STAT_missed_gulps, 1);
+        source_pass_on(e, w, (uint32_t)source); /* [PASS_ON] */
+    }
+    return -1;
+}
+
+/* Own and common bits; once there are common ones, each is first in turn. */
+static int64_t worker_take_ready(struct worker *w)
+{
+    if (likely(!load_relaxed(&w->engine->steal.common_used)))
+        return worker_take_own(w);
+    w->loop.common_first = !w->loop.common_first;
+    int64_t source = w->loop.common_first ? worker_take_common(w) : worker_take_own(w);
+    if (source < 0)
+        source = w->loop.common_first ? worker_take_own(w) : worker_take_common(w);
+    return source;
+}
+
+static int64_t worker_try_steal(struct worker *w)
+{
+    struct engine *e = w->engine;
+    if (++w->loop.fruitless <= FRUITLESS_ROUNDS && !w->search.searcher)
+        return -1;
+    if (!w->search.searcher) {
+        _Atomic uint32_t *searching = near_searching(e, w);
+        uint32_t none = 0;
+        if (load_relaxed(&e->steal.policy) == STEAL_NONE || engine_workers(e) < 2 ||
+            load_relaxed(searching) != 0 ||
+            !atomic_compare_exchange_strong_explicit(searching, &none, 1, memory_order_seq_cst,
+                                                     memory_order_relaxed))
+            return -1; /* one searcher a node */
+        w->search.searcher = true;
+    }
+    return steal_try(w);
+}
+
+/* One look everywhere.  True: something was run. */
+static bool worker_work_once(struct worker *w)
+{
+    port_poll_hot(w);
+    int64_t source = worker_take_ready(w);
+    bool stolen = false;
+    if (source < 0) {
+        source = worker_try_steal(w);
+        stolen = source >= 0;
+    }
+    if (source < 0)
+        return false;
+    worker_run_source(w, (uint32_t)source, stolen);
+    return true;
+}
+
+/* ---- nothing to do ---- */
+
+/* Without a pause for spin_ns: looks at the own mask and the polled ports all the time, at the
+ * others and the clock now and then, and more and more rarely. True: something was run. */
+static bool worker_search(struct worker *w)
+{
+    struct engine *e = w->engine;
+    uint64_t until = clock_now_ns() + e->config.spin_ns;
+    int looks = SEARCH_LOOKS;
+    do {
+        store_release(&w->shown.passes, load_relaxed(&w->shown.passes) + 1);
+        for (int i = 0; i < looks; i++) {
+            port_poll_hot(w);
+            if (!mask_is_empty(w))
+                break;
+            cpu_relax();
+        }
+        if (worker_work_once(w))
+            return true;
+        looks = looks < SEARCH_LOOKS_MAX ? 2 * looks : looks;
+    } while (!engine_wants_halt(e) && clock_now_ns() < until);
+    return false;
+}
+
+/* One step of being idle: the search, when something was found or a wake-up came since the last
+ * time; then a short sleep, so many times; then a long one. The look everywhere that follows a
+ * sleep is the caller's next one. */
+static void worker_idle(struct worker *w)
+{
+    struct engine *e = w->engine;
+    store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
+    if ((w->loop.sleeps == 0 && worker_search(w)) || engine_wants_halt(e))
+        return;
+    bool moderate = w->loop.sleeps < e->config.moderate_sleeps;
+    w->loop.sleeps += w->loop.sleeps <= e->config.moderate_sleeps;
+    stat_add(w, STAT_parks_moderate, moderate);
+    if (park_sleep(w, moderate ? e->config.moderate_ns : e->config.relaxed_ns) == PARK_WOKEN) {
+        w->loop.sleeps = 0;
+        return;
+    }
+    stat_add(w, STAT_relaxed_timeouts, !moderate);
+    w->loop.fruitless = FRUITLESS_ROUNDS; /* that look takes in the others */
+}
+
+static void worker_bind(struct worker *w)
+{
+    struct engine *e = w->engine;
+    w->stand.rebind = false;
+    if (e->config.bind)
+        (void)e->config.bind(e->config.userdata, w->id);
+    store_relaxed(&w->stats->cpu, (uint32_t)w->stand.cpu);
+}
+
+/* At a quiescent point.  False: the thread ends. */
+static bool worker_goes_on(struct worker *w)
+{
+    struct engine *e = w->engine;
+    if (unlikely(load_relaxed(&e->pause) & 1))
+        barrier_stand(w);
+    if (load_relaxed(&e->stopping) || w->id >= engine_workers(e))
+        return false;
+    if (unlikely(w->stand.rebind))
+        worker_bind(w);
+    return true;
+}
+
+static void *worker_main(void *argument)
+{
+    struct worker *w = argument;
+    fault_thread_enter(w);
+    barrier_enlist(w);
+    w->stand.rebind = true;
+    store_relaxed(&w->stats->thread, (uint32_t)syscall(SYS_gettid));
+    store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
+    uint32_t rounds = 0;
+    while (worker_goes_on(w)) {
+        /* a quiescent point; read (acquire) by quiesce_wait */
+        store_release(&w->shown.passes, load_relaxed(&w->shown.passes) + 1);
+        if (w->loop.stalled) {
+            w->loop.stalled = false;
+            port_rescue(w);
+        }
+        if (worker_work_once(w))
+            w->loop.sleeps = 0;
+        else
+            worker_idle(w);
+        if ((++rounds & 15) == 0) {
+            uint64_t now = clock_now_ns();
+            if (now - w->loop.polled_ns > DOORBELL_POLL_NS) {
+                w->loop.polled_ns = now;
+                doorbells_poll(w);
+            }
+        }
+    }
+    store_relaxed(&w->stats->value[STAT_state], WORKER_STOPPED);
+    fault_thread_leave(w);
+    return NULL;
+}
+
+int worker_start(struct worker *w, uint32_t epoch)
+{
+    w->stand.start_epoch = epoch;
+    return -pthread_create(&w->thread, NULL, worker_main, w);
+}
+
+void worker_join(struct worker *w)
+{
+    pthread_join(w->thread, NULL);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who may run a source (a message queue, or a port), and who should look at it: owner words and
+ * ready masks (docs/engine.md, Queues).
+ *
+ * Volatile: private memory of the executor, made anew by each start.
+ *
+ * O1  A source is run by the worker whose id and running bit are in its owner word, by nobody else.
+ * O2  The word changes from idle to running by one compare-and-swap, the owner's own or a thief's;
+ *     from idle to idle, to another owner, by one compare-and-swap of the new owner, or of the
+ *     control thread for it (set_aside.h, A8); from running to idle by the runner's store alone
+ *     [STEAL_RUNNING].
+ * O3  Who appends publishes first, then, behind a full barrier, reads the owner and sets its ready
+ *     bit [PUB_OWN, BIT_FIRST]. A ready bit is a hint: too many are harmless, a missing one loses a
+ *     wake-up.
+ */
+#pragma once
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/engine/base/atomic.h"
+
+#define OWN_RUNNING UINT64_C(0x10000)
+/* in the place of a worker: a port that is none, or not any more */
+#define OWN_NOBODY UINT32_C(0xffff)
+
+/* SOURCE_FIXED: run by its owner alone, never stolen. SOURCE_FOLLOW: while it is idle and nothing
+ * waits in it, who sends to it takes it over. */
+enum { SOURCE_FIXED = 1, SOURCE_FOLLOW = 2 };
+
+/* `home` and `flags` change by wake.h's source_place alone, while nobody runs the source. */
+struct source {
+    alignas(64) _Atomic uint64_t own; /* {unused : 47, running : 1, worker : 16} */
+    /* the worker it belongs to: it goes back there after a visit, and when workers change
+     * (placement.h) */
+    _Atomic uint16_t home;
+    _Atomic uint8_t flags;
+};
+
+static inline uint32_t own_worker(uint64_t own)
+{
+    return own & 0xffff;
+}
+static inline bool own_is_running(uint64_t own)
+{
+    return (own & OWN_RUNNING) != 0;
+}
+static inline uint64_t own_idle(uint32_t worker)
+{
+    return worker;
+}
+static inline uint64_t own_running(uint32_t worker)
+{
+    return worker | OWN_RUNNING;
+}
+
+/* (from, idle) -> (me, running). seq_cst: acquire pairs with owner_release (the previous runner's
+ * stores), and the whole is the barrier between storing `busy` and looking at the sleepers
+ * (park.h). */
+static inline bool owner_take(struct source *source, uint32_t from, uint32_t me)
+{
+    uint64_t expected = own_idle(from);
+    return atomic_compare_exchange_strong_explicit(&source->own, &expected, own_running(me),
+                                                   memory_order_seq_cst, memory_order_relaxed);
+}
+
+/* (from, idle) -> (me, idle): a source that changes hands without being run. Its ready bit follows,
+ * behind this [MOVE_BIT, FOLLOW_BIT]. */
+static inline bool owner_move(struct source *source, uint32_t from, uint32_t me)
+{
+    uint64_t expected = own_idle(from);
+    return atomic_compare_exchange_strong_explicit(&source->own, &expected, own_idle(me),
+                                                   memory_order_seq_cst, memory_order_relaxed);
+}
+
+static inline void owner_release(struct source *source, uint32_t owner)
+{
+    store_release(&source->own, own_idle(owner));
+}
+
+/* One bit a source. */
+static inline void ready_set(_Atomic uint64_t *mask, uint32_t source)
+{
+    _Atomic uint64_t *word = &mask[source / 64];
+    uint64_t bit = UINT64_C(1) << (source % 64);
+    /* A bit that is seen set here was set, and not yet taken, after our publish: its taker clears
+     * it before it looks [CLEAR_FIRST]. */
+    if (!(load_relaxed(word) & bit))
+        atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
+}
+
+static inline bool ready_is_set(const _Atomic uint64_t *mask, uint32_t source)
+{
+    return (load_relaxed(&mask[source / 64]) >> (source % 64)) & 1;
+}
+
+/* True: it was set, and is the caller's now. */
+static inline bool ready_clear(_Atomic uint64_t *mask, uint32_t source)
+{
+    uint64_t bit = UINT64_C(1) << (source % 64);
+    return (atomic_fetch_and_explicit(&mask[source / 64], ~bit, memory_order_seq_cst) & bit) != 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A message queue's durable words: lock, gulp, release (docs/engine.md, Queues).
+ *
+ * Threads: the lock by any worker id; gulp and the batch's words by the worker whose id and running
+ * bit are in the source's owner word (owner.h).
+ *
+ * Q1  The lock word names its holder from the compare-and-swap that took it to the exchange that
+ *     gives it up: recovery reads it as evidence.
+ * Q2  A length is published (release) after the bytes below it; read (acquire) by the gulp, under
+ *     the same lock.
+ * Q3  unlock is a full barrier: what comes after it (reading the owner word, [PUB_OWN]) is not done
+ *     before the publish.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/engine/base/atomic.h"
+#include "proto/segment_layout.h"
+
+/* Takes the lock for worker `id`.  True: had to wait for another holder. */
+bool queue_lock_slow(struct segment_queue *queue, uint32_t id);
+void queue_unlock_wake(struct segment_queue *queue);
+
+static inline bool queue_lock(struct segment_queue *queue, uint32_t id)
+{
+    uint32_t expected = 0;
+    if (likely(atomic_compare_exchange_strong_explicit(&queue->lock, &expected, id + 1,
+                                                       memory_order_acquire, memory_order_relaxed)))
+        return false;
+    return queue_lock_slow(queue, id);
+}
+
+static inline void queue_unlock(struct segment_queue *queue)
+{
+    /* seq_cst: release for the next holder, and Q3 */
+    uint32_t old = atomic_exchange_explicit(&queue->lock, 0, memory_order_seq_cst);
+    if (unlikely(old & LOCK_WAITERS))
+        queue_unlock_wake(queue);
+    full_barrier_after_exchange();
+}
+
+static inline unsigned queue_active(uint32_t sel)
+{
+    return sel & SEL_ACTIVE;
+}
+static inline bool queue_has_batch(uint32_t sel)
+{
+    return (sel & SEL_BATCH) != 0;
+}
+
+/* A hint unless the caller runs the queue or holds its lock. */
+static inline bool queue_has_work(struct segment_queue *queue)
+{
+    uint32_t sel = load_acquire(&queue->sel);
+    return queue_has_batch(sel) || load_acquire(&queue->len[queue_active(sel)]) > 0;
+}
+
+static inline uint64_t queue_backlog_bytes(struct segment_queue *queue)
+{
+    return load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]);
+}
+
+/* Runner only, no batch present, active buffer not empty: what was active becomes the batch, with
+ * one store of sel. */
+static inline void queue_gulp(struct segment_queue *queue, uint32_t id)
+{
+    queue_lock(queue, id);
+    uint32_t sel = load_relaxed(&queue->sel);
+    store_release(&queue->sel, (sel ^ SEL_ACTIVE) | SEL_BATCH);
+    queue_unlock(queue);
+}
+
+/* Runner only, no batch present: one of `bytes`, written into the inactive buffer, is. Senders
+ * under the lock look at the active bit alone, which stays. */
+static inline void queue_begin_batch(struct segment_queue *queue, uint64_t bytes)
+{
+    uint32_t sel = load_relaxed(&queue->sel);
+    store_relaxed(&queue->len[queue_active(sel) ^ 1], bytes);
+    store_relaxed(&queue->cursor, 0);
+    store_relaxed(&queue->wrap, 0);
+    store_relaxed(&queue->ring, 0);
+    crash_order();
+    store_release(&queue->sel, sel | SEL_BATCH);
+}
+
+/* Runner only, the batch is consumed. The order matters to recovery: the batch bit goes last
+ * [LEN_LATE]. */
+static inline void queue_release_batch(struct segment_queue *queue)
+{
+    uint32_t sel = load_relaxed(&queue->sel);
+    store_relaxed(&queue->len[queue_active(sel) ^ 1], 0);
+    store_relaxed(&queue->cursor, 0);
+    store_relaxed(&queue->wrap, 0);
+    crash_order();
+    store_release(&queue->sel, sel & ~(uint32_t)SEL_BATCH);
+}
+
+static inline void queue_park_batch(struct segment_queue *queue, uint64_t cursor, uint64_t tail,
+                                    uint64_t wrap)
+{
+    uint32_t sel = load_relaxed(&queue->sel);
+    store_relaxed(&queue->len[queue_active(sel) ^ 1], tail);
+    store_relaxed(&queue->cursor, cursor);
+    store_relaxed(&queue->wrap, wrap);
+    crash_order();
+}

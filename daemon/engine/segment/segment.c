@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/segment/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/engine/base/atomic.h"
+
+#define PAGE UINT64_C(4096)
+
+static uint64_t segment_page_up(uint64_t bytes)
+{
+    return (bytes + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* Of one buffer: policy drop-oldest lets it grow to twice the limit, until the port is run
+ * (deliver.h, D5). */
+static uint64_t segment_backlog_window(const struct segment_header *h)
+{
+    return 2 * h->backlog_bytes;
+}
+
+static uint64_t segment_line_up(uint64_t bytes)
+{
+    return (bytes + 63) & ~UINT64_C(63);
+}
+
+uint32_t segment_workers_max(const struct engine_config *config)
+{
+    return config->workers_max ? config->workers_max : config->n_workers;
+}
+
+/* Fills in every offset; the size is the last one. */
+static void segment_layout_compute(const struct engine_config *config, struct segment_header *h)
+{
+    uint64_t at = segment_page_up(sizeof(*h));
+    memset(h, 0, sizeof(*h));
+    h->version = SEGMENT_VERSION;
+    h->layout_hash = SEGMENT_LAYOUT_HASH;
+    h->workers_max = segment_workers_max(config);
+    h->queues_per_worker = config->queues_per_worker;
+    h->detached_max = config->detached_max;
+    h->n_ids = h->workers_max + h->detached_max + 1;
+    h->n_mailboxes =
+        h->workers_max * (h->queues_per_worker + 2) + ODEON_FOLLOW_QUEUES + h->detached_max;
+    h->n_queues = 2 * h->n_mailboxes;
+    h->actors_max = config->actors_max;
+    h->limit_bytes = config->limit_bytes;
+    h->outbox_bytes = segment_page_up(config->outbox_bytes);
+    h->backlog_bytes = segment_page_up(config->backlog_bytes);
+    h->dlq_bytes = segment_page_up(config->dlq_bytes);
+    h->durable_bytes = config->durable_bytes;
+    h->state_stride = config->durable_bytes
+                          ? segment_line_up(sizeof(struct segment_state) + config->durable_bytes)
+                          : 0;
+    h->undo_stride = segment_line_up(sizeof(struct segment_undo) + config->durable_bytes);
+    /* A sender is refused above the limit, and some only above twice the limit: all outboxes may
+     * still come on top (outbox.h, B4). */
+    h->window_bytes =
+        segment_page_up(2 * h->limit_bytes + h->n_ids * h->outbox_bytes + ENVELOPE_SIZE_MAX);
+
+#define PLACE(field, bytes) (h->field = at, at = segment_page_up(at + (uint64_t)(bytes)))
+    PLACE(workers_offset, h->n_ids * sizeof(struct segment_worker));
+    PLACE(queues_offset, (h->n_queues + ODEON_PORTS_MAX + 1) * sizeof(struct segment_queue));
+    PLACE(ports_offset, ODEON_PORTS_MAX * sizeof(struct segment_port));
+    PLACE(message_types_offset, ODEON_MESSAGE_TYPES_MAX * sizeof(struct segment_message_type));
+    PLACE(actor_types_offset, ODEON_ACTOR_TYPES_MAX * sizeof(struct segment_actor_type));
+    PLACE(names_offset, ODEON_NAMES_MAX * sizeof(struct segment_name));
+    PLACE(actors_offset, h->actors_max * sizeof(struct segment_actor));
+    PLACE(args_offset, (uint64_t)h->actors_max * ODEON_SPAWN_ARGS_MAX);
+    PLACE(undos_offset, h->n_ids * h->undo_stride);
+    PLACE(states_offset, h->actors_max * h->state_stride);
+    PLACE(outboxes_offset, h->n_ids * h->outbox_bytes);
+    PLACE(dlq_offset, 2 * h->dlq_bytes);
+    PLACE(backlogs_offset, 2 * segment_backlog_window(h) * ODEON_PORTS_MAX);
+    PLACE(windows_offset, 2 * h->window_bytes * h->n_queues);
+#undef PLACE
+    h->size = at;
+}
+
+uint64_t segment_size(const struct engine_config *config)
+{
+    struct segment_header h;
+    segment_layout_compute(config, &h);
+    return h.size;
+}
+
+uint64_t segment_message_window_bytes(const struct engine_config *config)
+{
+    struct segment_header h;
+    segment_layout_compute(config, &h);
+    return h.window_bytes;
+}
+
+static int segment_check(const struct segment_header *ours, const struct segment_header *theirs,
+                         const char **reterr_text)
+{
+    if (theirs->version != ours->version || theirs->layout_hash != ours->layout_hash) {
+        *reterr_text = "the segment was made by a build with another layout";
+        return -EPROTO;
+    }
+    if (theirs->workers_max != ours->workers_max ||
+        theirs->queues_per_worker != ours->queues_per_worker ||
+        theirs->detached_max != ours->detached_max || theirs->n_ids != ours->n_ids ||
+        theirs->n_queues != ours->n_queues || theirs->actors_max != ours->actors_max ||
+        theirs->limit_bytes != ours->limit_bytes || theirs->outbox_bytes != ours->outbox_bytes ||
+        theirs->backlog_bytes != ours->backlog_bytes || theirs->dlq_bytes != ours->dlq_bytes ||
+        theirs->durable_bytes != ours->durable_bytes || theirs->size != ours->size) {
+        *reterr_text = "the segment was made with other sizes (workers-max, queues-per-worker, "
+                       "detached, actors or a bytes setting)";
+        return -EPROTO;
+    }
+    /* Strides, offsets: all that follows from these sizes. */
+    if (memcmp(&theirs->version, &ours->version,
+               offsetof(struct segment_header, boots) - offsetof(struct segment_header, version)) !=
+        0) {
+        *reterr_text = "the segment's header is damaged: its tables are not where they must be";
+        return -EPROTO;
+    }
+    return 0;
+}
+
+/* The header is written in full before its magic: a kill in between leaves a segment that is
+ * formatted again. */
+static void segment_format(struct segment_header *header, const struct segment_header *computed)
+{
+    memcpy((uint8_t *)header + sizeof(header->magic),
+           (const uint8_t *)computed + sizeof(header->magic),
+           sizeof(*header) - sizeof(header->magic));
+    store_relaxed(&header->n_message_types, MESSAGE_TYPE_FIRST_USER);
+    store_relaxed(&header->n_actor_types, 1);
+    store_relaxed(&header->slots_high, ODEON_PORTS_MAX);
+    store_relaxed(&header->clean, 1);
+    struct segment_worker *workers =
+        (struct segment_worker *)((uint8_t *)header + computed->workers_offset);
+    /* counts begin at 1: 0 is a record that is being filled */
+    for (uint32_t id = 0; id < computed->n_ids; id++)
+        store_relaxed(&workers[id].slot[0].what, commit_what(0, 1));
+    struct segment_queue *queues =
+        (struct segment_queue *)((uint8_t *)header + computed->queues_offset);
+    for (uint32_t i = 0; i < 2 * computed->n_queues; i++)
+        store_relaxed(&queues[i / 2].window[i % 2], i);
+    crash_order();
+    store_release(&header->magic, SEGMENT_MAGIC);
+}
+
+int segment_open(struct segment *segment, const struct engine_config *config, int fd,
+                 const char **reterr_text)
+{
+    struct segment_header computed;
+    struct stat st;
+    segment_layout_compute(config, &computed);
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if ((uint64_t)st.st_size < computed.size) {
+        uint64_t magic = 0; /* what begins with anything is not ours to grow */
+        if (pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic != 0) {
+            *reterr_text = magic == SEGMENT_MAGIC
+                               ? "the segment was made with other sizes (workers-max, "
+                                 "queues-per-worker, detached, actors or a bytes setting)"
+                               : "not an engine segment";
+            return -EPROTO;
+        }
+        if (ftruncate(fd, (off_t)computed.size) < 0) {
+            *reterr_text = "the segment is smaller than the configuration needs and cannot grow";
+            return errno == EPERM ? -EPROTO : -errno;
+        }
+    }
+    uint8_t *base =
+        mmap(NULL, computed.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (base == MAP_FAILED) {
+        *reterr_text = "the segment cannot be mapped";
+        return -errno;
+    }
+    (void)madvise(base + computed.outboxes_offset, computed.size - computed.outboxes_offset,
+                  MADV_DONTDUMP);
+    struct segment_header *header = (struct segment_header *)base;
+    uint64_t magic = load_acquire(&header->magic);
+    if (magic == 0 && load_relaxed(&header->boots) == 0) {
+        segment_format(header, &computed);
+    } else {
+        int r = -EPROTO;
+        *reterr_text = magic ? "not an engine segment"
+                             : "the segment's header is damaged: it has been in use, and its magic "
+                               "number is gone";
+        if (magic == SEGMENT_MAGIC)
+            r = segment_check(&computed, header, reterr_text);
+        if (r < 0) {
+            munmap(base, computed.size);
+            return r;
+        }
+    }
+    *segment = (struct segment){
+        .base = base,
+        .size = computed.size,
+        .header = header,
+        .workers = (struct segment_worker *)(base + computed.workers_offset),
+        .queues = (struct segment_queue *)(base + computed.queues_offset),
+        .actors = (struct segment_actor *)(base + computed.actors_offset),
+        .args = base + computed.args_offset,
+        .states = base + computed.states_offset,
+        .message_types = (struct segment_message_type *)(base + computed.message_types_offset),
+        .actor_types = (struct segment_actor_type *)(base + computed.actor_types_offset),
+        .names = (struct segment_name *)(base + computed.names_offset),
+        .ports = (struct segment_port *)(base + computed.ports_offset),
+        .n_queues = computed.n_queues,
+        .n_mailboxes = computed.n_mailboxes,
+        .n_ids = computed.n_ids,
+        .dead_letters = computed.n_queues + ODEON_PORTS_MAX,
+        .workers_max = computed.workers_max,
+        .queues_per_worker = computed.queues_per_worker,
+        .detached_max = computed.detached_max,
+        .pinned_first = computed.workers_max * computed.queues_per_worker,
+        .follow_first = computed.workers_max * (computed.queues_per_worker + 1),
+        .aside_first =
+            computed.workers_max * (computed.queues_per_worker + 1) + ODEON_FOLLOW_QUEUES,
+        .detached_first =
+            computed.workers_max * (computed.queues_per_worker + 2) + ODEON_FOLLOW_QUEUES,
+    };
+    return 0;
+}
+
+void segment_close(struct segment *segment)
+{
+    if (segment->base)
+        munmap(segment->base, segment->size);
+    segment->base = NULL;
+}
+
+uint8_t *segment_window(const struct segment *segment, uint32_t queue, unsigned buffer)
+{
+    const struct segment_header *h = segment->header;
+    if (queue < segment->n_queues)
+        return segment->base + h->windows_offset +
+               load_relaxed(&segment->queues[queue].window[buffer]) * h->window_bytes;
+    if (queue < segment->dead_letters)
+        return segment->base + h->backlogs_offset +
+               (2 * (uint64_t)(queue - segment->n_queues) + buffer) * segment_backlog_window(h);
+    return segment->base + h->dlq_offset + buffer * h->dlq_bytes;
+}
+
+uint64_t segment_window_bytes(const struct segment *segment, uint32_t queue)
+{
+    const struct segment_header *h = segment->header;
+    if (queue < segment->n_queues)
+        return h->window_bytes;
+    return queue < segment->dead_letters ? segment_backlog_window(h) : h->dlq_bytes;
+}
+
+uint8_t *segment_outbox(const struct segment *segment, uint32_t id)
+{
+    return segment->base + segment->header->outboxes_offset + id * segment->header->outbox_bytes;
+}

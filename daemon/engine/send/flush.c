@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/send/flush.h"
+
+#include <assert.h>
+#include <string.h>
+#include <time.h>
+
+#include "daemon/engine/base/seed.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/send/deliver.h"
+#include "daemon/engine/signal/urgent.h"
+#include "daemon/engine/signal/wake.h"
+
+/* The seeded bug newest_first: a run's first two records, of one size, change places. */
+static void flush_swap_first_two(uint8_t *at, uint64_t bytes)
+{
+    uint64_t size = envelope_record_size((const struct envelope *)at);
+    if (bytes < 2 * size || envelope_record_size((const struct envelope *)(at + size)) != size)
+        return;
+    for (uint64_t i = 0; i < size; i++) {
+        uint8_t byte = at[i];
+        at[i] = at[size + i];
+        at[size + i] = byte;
+    }
+}
+
+static uint64_t flush_group_copy(struct worker *w, const struct outbox_group *group, uint8_t *base,
+                                 uint64_t length, uint64_t window)
+{
+    uint32_t run = group->first;
+    do {
+        uint64_t bytes;
+        const struct envelope *envelopes = outbox_run_envelopes(w, run, &bytes);
+        assert(length + bytes <= window); /* B4 */
+        if (SEED_NOW(lose_run))
+            continue;
+        if (bytes == 24 || bytes == 32)
+            memcpy(base + length, envelopes, 32); /* a window has room behind its longest content */
+        else
+            memcpy(base + length, envelopes, bytes);
+        if (SEED_NOW(newest_first))
+            flush_swap_first_two(base + length, bytes);
+        length += bytes;
+        if (SEED_NOW(copy_twice)) {
+            memcpy(base + length, envelopes, bytes);
+            length += bytes;
+        }
+    } while (run != group->last && (run = w->flush.runs[run].next));
+    return length;
+}
+
+/* One step: a message queue. */
+static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_group *group)
+{
+    struct engine *e = w->engine;
+    uint32_t destination = group->destination;
+    uint32_t mailbox = segment_mailbox(&e->segment, destination);
+    struct segment_queue *queue = &e->segment.queues[destination];
+    if (queue_lock(queue, w->id))
+        stat_add(w, STAT_lock_contended, 1);
+    INJECT(LOCK);
+    unsigned active = queue_active(load_relaxed(&queue->sel));
+    uint64_t length = load_relaxed(&queue->len[active]);
+    if (SEEDED(publish_first))
+        store_release(&queue->len[active], length + outbox_group_bytes(w, group));
+    if (SEEDED(arm_first))
+        journal_arm(w, step, destination, length + outbox_group_bytes(w, group));
+    length = flush_group_copy(w, group, segment_window(&e->segment, destination, active), length,
+                              e->segment.header->window_bytes - ENVELOPE_SIZE_MAX);
+    if (SEEDED(journal_late))
+        store_release(&queue->len[active], length);
+    INJECT(COPIED);
+    journal_arm(w, step, destination, length);
+    INJECT(JOURNAL);
+    /* publish Q2, read by queue_gulp under the lock and by hints */
+    store_release(&queue->len[active], length);
+    crash_order();
+    INJECT(PUBLISHED);
+    if (unlikely(mailbox != destination) && !SEEDED(urgent_late))
+        urgent_publish(e, mailbox);
+    queue_unlock(queue); /* Q3 */
+    INJECT(STEP);
+    stat_add(w, STAT_flushes, 1);
+    w->outbox.has_room[destination] = 0;
+    if (w->flush.recovering)
+        return;
+    if (unlikely(mailbox != destination))
+        urgent_interrupt(e, w, mailbox);
+    source_signal(e, w, mailbox);
+    if (mailbox != destination && SEEDED(urgent_late))
+        urgent_publish(e, mailbox);
+}
+
+static uint64_t flush_realtime_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void flush_letter_begin(const struct engine *e, struct segment_dead_letter *header,
+                               uint64_t id, uint64_t now_ns, const struct envelope *envelope)
+{
+    uint32_t slot = actor_ref_slot(envelope->to);
+    uint64_t key = slot < e->config.actors_max ? load_relaxed(&e->actors.table[slot].key) : 0;
+    bool is_there =
+        actor_key_generation(key) == actor_ref_generation(envelope->to) && actor_key_lives(key);
+    *header = (struct segment_dead_letter){ .id = id,
+                                            .time_ns = now_ns,
+                                            .actor_type = is_there ? actor_key_type(key) : 0 };
+}
+
+/* One step: the dead letters, which nobody runs. What does not fit any more is dropped and
+ * counted. */
+static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct outbox_group *group)
+{
+    struct engine *e = w->engine;
+    struct segment_queue *queue = &e->segment.queues[e->segment.dead_letters];
+    queue_lock(queue, w->id);
+    unsigned active = queue_active(load_relaxed(&queue->sel));
+    uint64_t length = load_relaxed(&queue->len[active]), before = length;
+    uint64_t limit = e->segment.header->dlq_bytes;
+    uint8_t *base = segment_window(&e->segment, e->segment.dead_letters, active);
+    uint64_t last = load_relaxed(&queue->cursor), now_ns = flush_realtime_ns();
+    uint32_t run = group->first, dropped = 0;
+    do {
+        uint64_t bytes;
+        const uint8_t *at = (const uint8_t *)outbox_run_envelopes(w, run, &bytes);
+        for (const uint8_t *end = at + bytes; at < end;) {
+            uint64_t size = envelope_record_size((const struct envelope *)at);
+            if (length + sizeof(struct segment_dead_letter) + size <= limit) {
+                flush_letter_begin(e, (struct segment_dead_letter *)(base + length), ++last, now_ns,
+                                   (const struct envelope *)at);
+                length += sizeof(struct segment_dead_letter);
+                memcpy(base + length, at, size);
+                length += size;
+            } else {
+                dropped++;
+            }
+            at += size;
+        }
+    } while (run != group->last && (run = w->flush.runs[run].next));
+    store_relaxed(&queue->cursor, last); /* DL2 (letters.h) */
+    journal_arm(w, step, e->segment.dead_letters, length);
+    if (length != before)
+        store_release(&queue->len[active], length);
+    crash_order();
+    queue_unlock(queue);
+    if (dropped)
+        stat_add(w, STAT_dead_letters_dropped, dropped);
+}
+
+void flush_from(struct worker *w, uint32_t first)
+{
+    stat_add(w, STAT_flushed_messages, w->outbox.n_logged - w->outbox.n_flushed);
+    w->outbox.n_flushed = w->outbox.n_logged;
+    w->flush.longest = w->outbox.length > w->flush.longest ? w->outbox.length : w->flush.longest;
+    outbox_group(w, w->outbox.length);
+    const struct segment *segment = &w->engine->segment;
+    for (uint32_t step = first; step <= w->flush.n_groups; step++) {
+        const struct outbox_group *group = &w->flush.groups[step - 1];
+        if (likely(group->destination < segment->n_queues))
+            flush_to_queue(w, step, group);
+        else if (group->destination < segment->dead_letters)
+            deliver_group(w, step, group);
+        else
+            flush_to_dead_letters(w, step, group);
+    }
+}

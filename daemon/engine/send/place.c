@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/send/place.h"
+
+bool place_make_tail_room(struct worker *w, uint64_t size)
+{
+    uint64_t committed = commit_cursor(w->slot);
+    if (w->batch.wrap == 0) {
+        if (committed < size + RING_PAGE_BYTES / 2)
+            return false; /* too little has been consumed to be worth it */
+        w->batch.wrap = w->batch.tail;
+        w->batch.tail = 0;
+        store_relaxed(&w->outbox.wanted, 0); /* a batch in two pieces is committed in full */
+    }
+    w->batch.tail_limit = committed; /* U4 */
+    return w->batch.tail + size <= w->batch.tail_limit;
+}
+
+void place_unwrap(struct worker *w)
+{
+    w->batch.cursor = 0;
+    w->batch.wrap = 0;
+    w->batch.tail_limit = w->batch.ring;
+    commit_flip(w, w->batch.source, 0, w->batch.tail, w->outbox.length, 0, 0);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a record that is sent goes: behind the batch that runs, or into the outbox (docs/engine.md,
+ * Sends); and the init record of an actor that has only just been spawned. Rules U1 and U2 are
+ * turn.h's.
+ *
+ * Threads: a worker's own.
+ *
+ * U3  Tail append only for the queue whose batch runs, while its active buffer is empty
+ *     [TAIL_NONEMPTY] and no record for it has gone to the outbox since the attach [TAIL_REOPEN].
+ * U4  What a batch that goes on at the beginning of its buffer overwrites is consumed, and
+ *     committed as such: appends stay below the committed cursor.
+ * U5  An actor's init record goes out before anything else is sent, unless what is sent next goes
+ *     to that actor: its first message has it initialised as well.  While one waits, the short ways
+ *     of sending are closed, and a commit goes the long way.
+ */
+#pragma once
+
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/core.h"
+#include "daemon/engine/core/reclaim.h"
+
+/* How far a batch of so many bytes may be extended before it goes on at the beginning of its
+ * buffer: it touches a page more than what was gulped, with all that is touched behind its tail,
+ * and a busy self-sender recycles warm memory instead of walking through the window. */
+enum { RING_PAGE_BYTES = RECLAIM_PAGE };
+static inline uint64_t place_ring_bytes(const struct worker *w, uint64_t bytes)
+{
+    uint64_t ring = ((bytes + RING_PAGE_BYTES - 1) & ~(uint64_t)(RING_PAGE_BYTES - 1)) +
+                    RING_PAGE_BYTES - RECLAIM_REACH;
+    uint64_t most = w->engine->segment.header->window_bytes - ENVELOPE_SIZE_MAX;
+    return ring < most ? ring : most;
+}
+
+/* The batch goes on at the beginning of its buffer, or what has been consumed since the last look
+ * makes room. False: neither. */
+bool place_make_tail_room(struct worker *w, uint64_t size);
+
+/* U3.  A closed path has limit 0. */
+static inline bool place_can_tail_append(struct worker *w, uint32_t queue, uint64_t size)
+{
+    return queue == w->batch.queue && load_relaxed(w->batch.active_len) == 0 &&
+           (likely(w->batch.tail + size <= w->batch.tail_limit) ||
+            (w->batch.ring != 0 && place_make_tail_room(w, size)));
+}
+static inline void place_close_tail(struct worker *w)
+{
+    w->batch.tail_limit = 0;
+    w->batch.ring = 0;
+}
+
+/* Is there room for a send, in the outbox and by the receiver's limit? */
+static inline bool place_has_room(struct worker *w, uint32_t destination, uint64_t size)
+{
+    return place_can_tail_append(w, destination, size) ||
+           (outbox_fits(w, size) && outbox_look_for_room(w, destination));
+}
+
+/* Where the next record for `destination` goes.  The caller has checked that there is room. */
+static inline struct envelope *place_record(struct worker *w, uint32_t destination, uint64_t size)
+{
+    if (likely(place_can_tail_append(w, destination, size))) {
+        struct envelope *at = (struct envelope *)(w->batch.base + w->batch.tail);
+        w->batch.tail += size;
+        w->place.n_tail_appends += ODEON_STATISTICS;
+        return at;
+    }
+    if (destination == w->batch.queue)
+        place_close_tail(w);
+    return outbox_append(w, destination, size);
+}
+
+/* A spawn has been made, and there is room for its init record (U5). */
+static inline void place_newborn(struct worker *w, actor_ref ref, uint32_t queue, actor_ref by)
+{
+    w->place.newborn = ref;
+    w->place.newborn_queue = queue;
+    w->place.newborn_by = by;
+    w->place.held_tail_limit = w->batch.tail_limit;
+    w->place.held_wanted = load_relaxed(&w->outbox.wanted);
+    w->batch.tail_limit = 0;
+    store_relaxed(&w->outbox.wanted, 0);
+    w->outbox.room = 0;
+}
+/* Before anything else is sent, or committed: the init record, unless the next message goes to that
+ * actor anyway (`to`). True: it was spared; if that message then cannot be sent,
+ * place_newborn_again() has it wait once more. */
+static inline bool place_newborn_settle(struct worker *w, actor_ref to)
+{
+    bool spared = to == w->place.newborn;
+    w->batch.tail_limit = w->place.held_tail_limit;
+    store_relaxed(&w->outbox.wanted, w->place.held_wanted);
+    w->outbox.room = w->outbox.limit - OUTBOX_SMALL_BYTES;
+    if (!spared) {
+        struct envelope init = { .to = w->place.newborn,
+                                 .from = w->place.newborn_by,
+                                 .type = MESSAGE_TYPE_INIT,
+                                 .flags = ENVELOPE_INIT };
+        *place_record(w, w->place.newborn_queue, envelope_size(0)) = init;
+    }
+    w->place.newborn = 0;
+    return spared;
+}
+static inline void place_newborn_again(struct worker *w, actor_ref ref)
+{
+    place_newborn(w, ref, w->place.newborn_queue, w->place.newborn_by);
+}
+
+/* The first piece of a batch in two is consumed. */
+void place_unwrap(struct worker *w);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/stuck/hold.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "daemon/common/clock.h"
+#include "daemon/engine/run/fault.h"
+
+#define HOLD_SIGNAL (SIGRTMIN + 5)
+
+/* by the linker: the code of the engine, and of all that it is linked into */
+extern const char __executable_start[], etext[];
+
+static void hold_futex_wait(_Atomic uint32_t *word, uint32_t while_it_is,
+                            const struct timespec *timeout)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, while_it_is, timeout, NULL, 0);
+}
+
+static void hold_futex_wake(_Atomic uint32_t *word)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+struct walk {
+    const struct engine *engine;
+    uintptr_t from; /* where the signal came */
+    bool begun, inside_handler, decided;
+};
+
+/* H1.  Unwinding needs no lock and no memory: tables are found by the dynamic linker's lock-free
+ *      look-up. */
+static _Unwind_Reason_Code hold_walk_frame(struct _Unwind_Context *frame, void *userdata)
+{
+    struct walk *walk = userdata;
+    int interrupted = 0;
+    uintptr_t pc = (uintptr_t)_Unwind_GetIPInfo(frame, &interrupted);
+    if (!walk->begun && pc != walk->from)
+        return _URC_NO_REASON; /* the signal's own frames */
+    walk->begun = true;
+    if (!interrupted)
+        pc--; /* into the call, not behind it */
+    bool handler = walk->engine->config.is_handler(walk->engine->config.userdata, (const void *)pc);
+    if (!handler && pc >= (uintptr_t)__executable_start && pc < (uintptr_t)etext) {
+        walk->decided = true;
+        return _URC_END_OF_STACK;
+    }
+    walk->inside_handler = handler;
+    return _URC_NO_REASON;
+}
+
+static uintptr_t hold_interrupted_at(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#else
+    return (uintptr_t)context->uc_mcontext.pc;
+#endif
+}
+
+static void hold_on_hold(int signal, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    struct worker *w = fault_this_worker();
+    (void)signal, (void)info;
+    if (w && load_acquire(&w->hold.state) == HOLD_ASKED) {
+        struct walk walk = { .engine = w->engine, .from = hold_interrupted_at(context) };
+        (void)_Unwind_Backtrace(hold_walk_frame, &walk);
+        uint32_t asked = HOLD_ASKED,
+                 answer = walk.decided && walk.inside_handler ? HOLD_HELD : HOLD_REFUSED;
+        /* release: what the worker did is the holder's to see; acquire: so is what the holder did,
+         * behind the wait */
+        if (atomic_compare_exchange_strong_explicit(&w->hold.state, &asked, answer,
+                                                    memory_order_acq_rel, memory_order_relaxed)) {
+            hold_futex_wake(&w->hold.state);
+            while (load_acquire(&w->hold.state) == HOLD_HELD)
+                hold_futex_wait(&w->hold.state, HOLD_HELD, NULL);
+        }
+    }
+    errno = saved;
+}
+
+void hold_install(void)
+{
+    struct sigaction action = { .sa_sigaction = hold_on_hold,
+                                .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
+    sigfillset(&action.sa_mask);
+    sigaction(HOLD_SIGNAL, &action, NULL);
+}
+
+int hold_begin(struct engine *e, struct worker *w, uint64_t timeout_ns)
+{
+    uint64_t until = clock_now_ns() + timeout_ns, now;
+    if (!e->config.is_handler)
+        return -ENOTSUP;
+    store_release(&w->hold.state, HOLD_ASKED);
+    if (pthread_kill(w->thread, HOLD_SIGNAL) != 0) {
+        store_relaxed(&w->hold.state, HOLD_NONE);
+        return -EAGAIN;
+    }
+    while (load_acquire(&w->hold.state) == HOLD_ASKED && (now = clock_now_ns()) < until)
+        hold_futex_wait(&w->hold.state, HOLD_ASKED,
+                        &(struct timespec){ .tv_sec = (time_t)((until - now) / 1000000000),
+                                            .tv_nsec = (long)((until - now) % 1000000000) });
+    uint32_t state = HOLD_ASKED;
+    if (atomic_compare_exchange_strong_explicit(&w->hold.state, &state, HOLD_NONE,
+                                                memory_order_acq_rel, memory_order_acquire))
+        return -ETIMEDOUT; /* H3 */
+    if (state == HOLD_HELD)
+        return 0;
+    store_relaxed(&w->hold.state, HOLD_NONE);
+    return -EAGAIN;
+}
+
+void hold_end(struct worker *w)
+{
+    store_release(&w->hold.state, HOLD_NONE);
+    hold_futex_wake(&w->hold.state);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/stuck/letters.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "daemon/engine/base/seed.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/segment/queue.h"
+#include "daemon/engine/send/flush.h"
+
+/* One record of the store. */
+struct letter {
+    const struct segment_dead_letter *header;
+    const struct envelope *envelope;
+    uint64_t size;
+};
+
+static bool letter_at(const uint8_t *base, uint64_t at, uint64_t end, struct letter *ret)
+{
+    if (at >= end)
+        return false;
+    ret->header = (const struct segment_dead_letter *)(base + at);
+    ret->envelope = (const struct envelope *)(ret->header + 1);
+    ret->size = sizeof(*ret->header) + envelope_record_size(ret->envelope);
+    return true;
+}
+
+static struct segment_queue *letters_queue(const struct engine *e)
+{
+    return &e->segment.queues[e->segment.dead_letters];
+}
+
+static void letters_describe(const struct letter *letter, struct engine_dead_letter *ret)
+{
+    const struct envelope *envelope = letter->envelope;
+    uint64_t prefix = envelope->flags & ENVELOPE_CORRELATED && envelope->length >= 8 ? 8 : 0;
+    *ret = (struct engine_dead_letter){
+        .id = letter->header->id,
+        .time_ns = letter->header->time_ns,
+        .to = envelope->to,
+        .from = envelope->from,
+        .actor_type = letter->header->actor_type,
+        .message_type = envelope->type,
+        .reason = envelope->reserved,
+        .attempts = envelope->attempts,
+        .size = (uint32_t)(envelope->length - prefix),
+    };
+}
+
+size_t engine_dead_letters_list(struct engine *e, uint64_t from, struct engine_dead_letter *rows,
+                                size_t n, bool *ret_more)
+{
+    struct segment_queue *queue = letters_queue(e);
+    struct letter letter;
+    size_t found = 0;
+    *ret_more = false;
+    queue_lock(queue, e->control->id);
+    unsigned active = queue_active(load_relaxed(&queue->sel));
+    const uint8_t *base = segment_window(&e->segment, e->segment.dead_letters, active);
+    uint64_t end = load_relaxed(&queue->len[active]);
+    for (uint64_t at = 0; !*ret_more && letter_at(base, at, end, &letter); at += letter.size) {
+        if (letter.header->id < from)
+            continue;
+        *ret_more = found == n;
+        if (!*ret_more)
+            letters_describe(&letter, &rows[found++]);
+    }
+    queue_unlock(queue);
+    return found;
+}
+
+int engine_dead_letter_get(struct engine *e, uint64_t id, struct engine_dead_letter *ret,
+                           uint8_t payload[ODEON_PAYLOAD_MAX])
+{
+    struct segment_queue *queue = letters_queue(e);
+    struct letter letter;
+    int r = -ENOENT;
+    queue_lock(queue, e->control->id);
+    unsigned active = queue_active(load_relaxed(&queue->sel));
+    const uint8_t *base = segment_window(&e->segment, e->segment.dead_letters, active);
+    uint64_t end = load_relaxed(&queue->len[active]);
+    for (uint64_t at = 0; r < 0 && letter_at(base, at, end, &letter); at += letter.size)
+        if (letter.header->id == id) {
+            letters_describe(&letter, ret);
+            memcpy(payload,
+                   (const uint8_t *)envelope_payload(letter.envelope) + letter.envelope->length -
+                       ret->size,
+                   ret->size);
+            r = 0;
+        }
+    queue_unlock(queue);
+    return r;
+}
+
+/* ---- taking out */
+
+struct sweep {
+    const uint64_t *ids; /* n 0: all */
+    size_t n;
+    bool replay;
+    actor_ref to; /* instead of the receiver; 0: the receiver */
+    struct engine_dead_letters_done *done;
+};
+
+static bool letters_is_chosen(const struct sweep *sweep, uint64_t id)
+{
+    for (size_t i = 0; i < sweep->n; i++)
+        if (sweep->ids[i] == id)
+            return true;
+    return sweep->n == 0;
+}
+
+/* Into the control thread's outbox, as new.  False: it stays. */
+static bool letters_replay(struct engine *e, const struct sweep *sweep, const struct letter *letter)
+{
+    struct worker *w = e->control;
+    actor_ref to = sweep->to ? sweep->to : letter->envelope->to;
+    uint32_t slot = actor_ref_slot(to);
+    uint64_t key = slot < e->config.actors_max ? load_relaxed(&e->actors.table[slot].key) : 0,
+             size = envelope_record_size(letter->envelope);
+    if (actor_key_generation(key) != actor_ref_generation(to) || !actor_key_lives(key)) {
+        sweep->done->gone++;
+        return false;
+    }
+    if (!outbox_look_for_room(w, actor_key_destination(key))) {
+        sweep->done->full++;
+        return false;
+    }
+    if (!outbox_fits(w, size)) {
+        sweep->done->more = true;
+        return false;
+    }
+    struct envelope *out = outbox_append(w, actor_key_destination(key), size);
+    memcpy(out, letter->envelope, size);
+    out->to = to;
+    out->flags &= ENVELOPE_CORRELATED | ENVELOPE_REPLY;
+    out->attempts = out->reserved = 0;
+    return true;
+}
+
+static void letters_sel_store(struct segment_queue *queue, unsigned active)
+{
+    store_release(&queue->sel, active ? SEL_ACTIVE : 0);
+    crash_order();
+    store_relaxed(&queue->len[active ^ 1], 0);
+    crash_order();
+}
+
+void letters_redo(struct engine *e)
+{
+    const struct segment_commit *slot =
+        segment_commit_valid(&e->segment.workers[e->segment.n_ids - 1]);
+    if (slot->redo && slot->redo_how == COMMIT_LETTERS && !SEEDED(letters_redo))
+        letters_sel_store(letters_queue(e), (unsigned)slot->redo - 1);
+}
+
+/* The whole pages of a buffer that is not the active one any more. */
+static void letters_give_back(struct engine *e, unsigned buffer)
+{
+    enum { PAGE = 4096 };
+    uint64_t base =
+        (uint64_t)(uintptr_t)segment_window(&e->segment, e->segment.dead_letters, buffer);
+    uint64_t from = (base + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    uint64_t to =
+        (base + segment_window_bytes(&e->segment, e->segment.dead_letters)) & ~(uint64_t)(PAGE - 1);
+    if (to > from)
+        /* refused where pages are of another size: they are used again */
+        (void)madvise((void *)(uintptr_t)from, to - from, MADV_REMOVE);
+}
+
+static void letters_sweep_run(struct engine *e, const struct sweep *sweep)
+{
+    struct worker *w = e->control;
+    struct segment_queue *queue = letters_queue(e);
+    struct letter letter;
+    uint64_t kept = 0;
+    queue_lock(queue, w->id);
+    unsigned active = queue_active(load_relaxed(&queue->sel));
+    const uint8_t *from = segment_window(&e->segment, e->segment.dead_letters, active);
+    uint8_t *to = segment_window(&e->segment, e->segment.dead_letters, active ^ 1);
+    uint64_t end = load_relaxed(&queue->len[active]);
+    for (uint64_t at = 0; letter_at(from, at, end, &letter); at += letter.size) {
+        if (letters_is_chosen(sweep, letter.header->id) &&
+            (!sweep->replay || letters_replay(e, sweep, &letter))) {
+            sweep->done->done++;
+            continue;
+        }
+        memcpy(to + kept, letter.header, letter.size);
+        kept += letter.size;
+    }
+    store_relaxed(&queue->len[active ^ 1], kept); /* of the inactive buffer: nobody's yet */
+    crash_order();
+    INJECT(OUTBOX);
+    if (SEEDED(letters_first))
+        letters_sel_store(queue, active ^ 1);
+    commit_flip(w, 0, 0, 0, w->outbox.length, (active ^ 1) + 1, COMMIT_LETTERS); /* DL1 */
+    INJECT(OUTBOX);
+    letters_sel_store(queue, active ^ 1);
+    queue_unlock(queue);
+    flush_from(w, 1);
+    commit_flip(w, 0, 0, 0, 0, 0, 0);
+    outbox_reset(w);
+    letters_give_back(e, active);
+    stat_add(w, sweep->replay ? STAT_dead_letters_replayed : STAT_dead_letters_purged,
+             sweep->done->done);
+    stat_add(w, STAT_messages_sent, w->outbox.n_logged);
+    w->outbox.n_logged = w->outbox.n_flushed = 0;
+}
+
+void engine_dead_letters_purge(struct engine *e, const uint64_t *ids, size_t n,
+                               struct engine_dead_letters_done *ret_done)
+{
+    *ret_done = (struct engine_dead_letters_done){ 0 };
+    letters_sweep_run(e, &(struct sweep){ .ids = ids, .n = n, .done = ret_done });
+}
+
+void engine_dead_letters_replay(struct engine *e, const uint64_t *ids, size_t n, actor_ref to,
+                                struct engine_dead_letters_done *ret_done)
+{
+    *ret_done = (struct engine_dead_letters_done){ 0 };
+    letters_sweep_run(
+        e, &(struct sweep){ .ids = ids, .n = n, .replay = true, .to = to, .done = ret_done });
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/stuck/set_aside.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/engine/base/seed.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/ports/port.h"
+#include "daemon/engine/segment/queue.h"
+#include "daemon/engine/send/detour.h"
+#include "daemon/engine/send/flush.h"
+#include "daemon/engine/signal/urgent.h"
+#include "daemon/engine/signal/wake.h"
+#include "daemon/engine/stuck/hold.h"
+
+/* A2.  The words that two queues have behind the exchange; who runs them is one and the same. */
+void set_aside_redo(struct engine *e, const struct segment_commit *slot)
+{
+    struct segment_queue *queue = &e->segment.queues[slot->redo],
+                         *aside = &e->segment.queues[slot->source - 1];
+    unsigned in_queue = queue_active(load_relaxed(&queue->sel)) ^ 1,
+             in_aside = queue_active(load_relaxed(&aside->sel)) ^ 1;
+    store_relaxed(&queue->window[in_queue], slot->port_generation >> 16);
+    store_relaxed(&queue->len[in_queue], (uint64_t)slot->port << 3);
+    store_relaxed(&queue->cursor, 0);
+    store_relaxed(&queue->wrap, 0);
+    store_relaxed(&queue->ring, 0);
+    crash_order();
+    INJECT(ASIDE);
+    store_relaxed(&aside->window[in_aside], slot->port_generation & 0xffff);
+    queue_park_batch(aside, commit_cursor(slot), commit_tail(slot), 0);
+    store_relaxed(&aside->ring, 0);
+    INJECT(ASIDE);
+    store_release(&aside->sel, load_relaxed(&aside->sel) | SEL_BATCH);
+    crash_order();
+}
+
+/* What the held worker has in hand, if it can be set aside (A1). */
+struct stuck {
+    struct segment_queue *queue, *aside;
+    uint32_t queue_id, aside_id;
+    uint64_t cursor, behind, tail;
+    struct actor *actor;
+};
+
+static const char *set_aside_stuck_find(struct engine *e, struct worker *w, actor_ref ref,
+                                        struct stuck *ret)
+{
+    const struct segment *s = &e->segment;
+    const struct segment_commit *slot = w->slot;
+    uint32_t index;
+    if (w->batch.queue != NO_QUEUE && slot->source == segment_urgent_queue(s, w->batch.queue) + 1)
+        return "it runs an urgent message";
+    if (w->batch.queue == NO_QUEUE || slot->source != w->batch.queue + 1 ||
+        !load_relaxed(&w->durable->turn))
+        return "it runs no batch";
+    enum queue_range range = segment_queue_range(s, w->batch.queue, &index);
+    if (range != QUEUE_ORDINARY && range != QUEUE_FOLLOW)
+        return "nobody else may run this queue";
+    if (slot->wrap || w->batch.wrap)
+        return "its batch is in two pieces";
+    ret->queue_id = w->batch.queue;
+    ret->aside_id = s->aside_first + w->id;
+    ret->queue = &s->queues[ret->queue_id];
+    ret->aside = &s->queues[ret->aside_id];
+    ret->cursor = commit_cursor(slot);
+    ret->tail = commit_tail(slot);
+    if (ret->cursor >= ret->tail)
+        return "it runs no message";
+    const struct envelope *envelope = (const struct envelope *)(w->batch.base + ret->cursor);
+    ret->behind = ret->cursor + envelope_record_size(envelope);
+    ret->actor = &e->actors.table[actor_ref_slot(ref)];
+    uint64_t key = load_relaxed(&ret->actor->key);
+    if (envelope->to != ref || actor_key_generation(key) != actor_ref_generation(ref) ||
+        actor_key_destination(key) != w->batch.queue)
+        return "it runs another actor by now";
+    if (actor_key_kind(key) != ACTOR_LIVE && actor_key_kind(key) != ACTOR_NEW)
+        return "the actor's state is kept in the segment";
+    if (w->batch.tail != ret->tail || w->place.newborn ||
+        w->actors.spawned_count == commit_count(w))
+        return "it has sent to its own queue, or spawned";
+    return NULL;
+}
+
+/* A6.  True: whoever this aside queue was for is not set aside any more. */
+static bool set_aside_last_one_back(struct engine *e, struct worker *w, uint32_t queue_id)
+{
+    actor_ref ref = load_relaxed(&e->aside[w->id]);
+    struct actor *actor = &e->actors.table[actor_ref_slot(ref)];
+    uint64_t key = load_relaxed(&actor->key);
+    if (ref == 0 || actor_key_generation(key) != actor_ref_generation(ref) ||
+        actor_key_kind(key) != ACTOR_ASIDE)
+        return true;
+    uint32_t its = actor_key_destination(key);
+    uint64_t own = load_acquire(&e->sources[its].own);
+    bool held = its == queue_id;
+    if (held ? w->outbox.sent_aside
+             : own_is_running(own) || !owner_take(&e->sources[its], own_worker(own), w->id))
+        return false;
+    detour_kind_set(actor, w->turn.states[actor - w->turn.actors] ? ACTOR_LIVE : ACTOR_NEW);
+    if (!held) {
+        owner_release(&e->sources[its], own_worker(own));
+        full_barrier();
+        source_signal(e, e->control, its); /* its bit may have been taken in vain meanwhile */
+    }
+    return true;
+}
+
+/* What the handler has sent is at the outbox's beginning, and what was before it is gone:
+ * `committed` bytes. The run that goes on across that boundary gets a header of its own. */
+static void set_aside_outbox_cut(struct worker *w, uint64_t committed)
+{
+    uint64_t at = 0, shift = 0;
+    while (at < committed) {
+        const struct outbox_run *run = (const struct outbox_run *)(w->outbox.log + at);
+        uint64_t from = at + sizeof(*run), end = from == w->outbox.run_at
+                                                     ? w->outbox.length
+                                                     : from + run->bytes * UINT64_C(8);
+        if (end > committed) {
+            struct outbox_run header = { .destination = run->destination,
+                                         .bytes = end == w->outbox.length
+                                                      ? 0
+                                                      : (uint32_t)((end - committed) >> 3) };
+            memcpy(w->outbox.log, &header, sizeof(header));
+            shift = sizeof(header);
+        }
+        at = end;
+    }
+    memmove(w->outbox.log + shift, w->outbox.log + committed, w->outbox.length - committed);
+    w->outbox.run_at = w->outbox.run_at <= committed ? shift : w->outbox.run_at - committed + shift;
+    w->outbox.run_bytes = &((struct outbox_run *)(w->outbox.log + w->outbox.run_at) - 1)->bytes;
+    w->outbox.length = w->outbox.length - committed + shift;
+}
+
+/* A7 */
+static void set_aside_flush_committed(struct engine *e, struct worker *w, const struct stuck *stuck)
+{
+    uint64_t committed = commit_out(w->slot), all = w->outbox.length;
+    if (committed == 0)
+        return;
+    w->flush.recovering = true; /* nobody is told here: the control thread does */
+    w->outbox.length = committed;
+    flush_from(w, 1);
+    w->flush.recovering = false;
+    /* B2: before any of it is overwritten */
+    commit_flip(w, w->batch.source, stuck->cursor, stuck->tail, 0, 0, 0);
+    INJECT(ASIDE);
+    w->outbox.length = all;
+    if (all == committed)
+        outbox_reset(w);
+    else
+        set_aside_outbox_cut(w, committed);
+    w->outbox.sent_aside = false;
+    for (uint32_t i = 0; i < w->flush.n_groups; i++) {
+        uint32_t destination = w->flush.groups[i].destination;
+        if (destination >= e->segment.dead_letters)
+            continue;
+        if (destination >= e->segment.n_queues) {
+            source_signal(e, e->control,
+                          engine_source_of_port(e, destination - e->segment.n_queues));
+            continue;
+        }
+        uint32_t mailbox = segment_mailbox(&e->segment, destination);
+        if (mailbox != destination)
+            urgent_interrupt(e, e->control, mailbox);
+        source_signal(e, e->control, mailbox);
+    }
+}
+
+/* Both queues are ours: the held worker's own word says so of the first. */
+static void set_aside_exchange(struct engine *e, struct worker *w, const struct stuck *stuck)
+{
+    unsigned in_queue = queue_active(load_relaxed(&stuck->queue->sel)) ^ 1,
+             in_aside = queue_active(load_relaxed(&stuck->aside->sel)) ^ 1;
+    uint32_t with_record = load_relaxed(&stuck->queue->window[in_queue]),
+             empty = load_relaxed(&stuck->aside->window[in_aside]);
+    uint64_t rest = stuck->tail - stuck->behind, out = commit_out(w->slot);
+    memcpy(segment_window(&e->segment, stuck->aside_id, in_aside), w->batch.base + stuck->behind,
+           rest);
+    crash_order();
+    commit_aside(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, stuck->queue_id, rest,
+                 with_record, empty);
+    INJECT(ASIDE);
+    set_aside_redo(e, w->slot);
+    w->batch.wrap = 0;
+    commit_flip(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, 0, 0);
+    INJECT(ASIDE);
+    struct window_history *a = &e->windows[2 * stuck->queue_id + in_queue],
+                          *b = &e->windows[2 * stuck->aside_id + in_aside], c = *a;
+    *a = *b;
+    *b = c;
+}
+
+/* The next worker behind `last` who is there; `id` itself: nobody is. */
+static uint32_t set_aside_next_present(const struct engine *e, uint32_t last, uint32_t id)
+{
+    uint32_t n_workers = engine_workers(e);
+    for (uint32_t i = 1; i <= n_workers; i++) {
+        uint32_t to = (last + i) % n_workers;
+        if (to != id && !worker_is_away(e, to))
+            return to;
+    }
+    return id;
+}
+
+/* A8.  As a thief moves sources that it does not run at once; the bit is behind the move. */
+static void set_aside_give_away(struct engine *e, uint32_t id)
+{
+    uint32_t to = id;
+    for (uint32_t source = 0; source < e->n_sources; source++) {
+        struct source *s = &e->sources[source];
+        if (load_relaxed(&s->own) != own_idle(id) || load_relaxed(&s->flags) & SOURCE_FIXED)
+            continue;
+        to = set_aside_next_present(e, to, id);
+        if (to == id) {
+            if (source >= e->segment.n_mailboxes)
+                port_have_it_ring(e, source - e->segment.n_mailboxes); /* A9 */
+        } else if (owner_move(s, id, to)) {
+            full_barrier_after_exchange(); /* [GIVE_FENCE] */
+            source_signal(e, e->control, source);
+        }
+    }
+}
+
+int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeout_ns,
+                    const char **reterr_text)
+{
+    struct worker *w = e->workers[id];
+    struct stuck stuck;
+    *reterr_text = "it could not be stopped inside the handler";
+    int r = hold_begin(e, w, timeout_ns);
+    if (r < 0)
+        return r;
+    uint32_t aside = e->segment.aside_first + id;
+    uint64_t own = load_acquire(&e->sources[aside].own);
+    *reterr_text = set_aside_stuck_find(e, w, ref, &stuck);
+    r = *reterr_text ? -EAGAIN : 0;
+    if (r == 0 && (own_is_running(own) || !owner_take(&e->sources[aside], own_worker(own), id)))
+        r = -EBUSY;
+    if (r == 0 && queue_has_work(stuck.aside)) {
+        owner_release(&e->sources[aside], own_worker(own));
+        full_barrier();
+        source_signal(e, e->control, aside);
+        r = -EBUSY;
+    }
+    if (r == -EBUSY)
+        *reterr_text = "another actor of this worker is set aside";
+    if (r == 0 && !set_aside_last_one_back(e, w, stuck.queue_id)) {
+        owner_release(&e->sources[aside], own_worker(own));
+        full_barrier();
+        source_signal(e, e->control, aside);
+        *reterr_text = "messages for the last one may be on their way";
+        r = -EAGAIN;
+    }
+    if (r < 0) {
+        hold_end(w);
+        return r;
+    }
+    set_aside_flush_committed(e, w, &stuck);
+    set_aside_exchange(e, w, &stuck);
+    store_relaxed(&e->aside[id], ref);
+    detour_kind_set(stuck.actor, ACTOR_ASIDE); /* release: before anybody can run the queue */
+    w->batch.source = aside + 1;
+    w->batch.queue = aside;
+    w->turn.key_live = actor_key(0, aside, 0, ACTOR_LIVE);
+    w->batch.tail = stuck.behind;
+    w->batch.tail_limit = w->batch.ring = 0;
+    w->batch.active_len = &stuck.aside->len[queue_active(load_relaxed(&stuck.aside->sel))];
+    w->turn.gives_way = w->turn.gives_way_to = &e->urgent[aside];
+    store_relaxed(&w->outbox.wanted, 0); /* A3 */
+    w->outbox.room = 0;
+    owner_release(&e->sources[stuck.queue_id], id);
+    full_barrier(); /* as behind any publish */
+    source_signal(e, e->control, stuck.queue_id);
+    hold_end(w);
+    stat_add(e->control, STAT_set_aside, 1);
+    if (load_relaxed(&e->steal.policy) != STEAL_NONE)
+        set_aside_give_away(e, id);
+    return 0;
+}
+
+/* A5 */
+void set_aside_rebuild(struct engine *e)
+{
+    const struct segment *s = &e->segment;
+    for (uint32_t i = 0; i < s->workers_max; i++) {
+        struct segment_queue *queue = &s->queues[s->aside_first + i];
+        uint32_t sel = load_relaxed(&queue->sel);
+        unsigned active = queue_active(sel), buffer = active;
+        uint64_t at = 0;
+        if (queue_has_batch(sel) &&
+            load_relaxed(&queue->cursor) < load_relaxed(&queue->len[active ^ 1])) {
+            buffer = active ^ 1;
+            at = load_relaxed(&queue->cursor);
+        } else if (load_relaxed(&queue->len[active]) == 0) {
+            continue;
+        }
+        actor_ref ref =
+            ((const struct envelope *)(segment_window(s, s->aside_first + i, buffer) + at))->to;
+        struct actor *actor = &e->actors.table[actor_ref_slot(ref)];
+        uint64_t key = load_relaxed(&actor->key);
+        if (actor_key_generation(key) != actor_ref_generation(ref) ||
+            actor_key_kind(key) != ACTOR_NEW)
+            continue; /* it has ended: dead letters */
+        store_relaxed(&e->aside[i], ref);
+        detour_kind_set(actor, ACTOR_ASIDE);
+    }
+}

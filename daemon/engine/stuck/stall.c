@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/stuck/stall.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/common/clock.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/run/fault.h"
+#include "daemon/engine/signal/help.h"
+#include "daemon/engine/stuck/set_aside.h"
+
+enum {
+    PARTS = 32, /* of the least limit: how late a stall may be found */
+    PERIOD_LEAST_NS = 5 * 1000 * 1000,
+    PERIOD_MOST_NS = 200 * 1000 * 1000,
+    ASIDE_TRIES = 10, /* the thread may be in a system call of the engine's just then */
+    HOLD_NS = 50 * 1000 * 1000,
+    /* for the signal to reach a condemned handler; then its record is written for it */
+    GRACE_NS = 500 * 1000 * 1000,
+};
+
+int stall_open(struct engine *e)
+{
+    e->watch.workers = calloc(e->segment.workers_max, sizeof(*e->watch.workers));
+    if (!e->watch.workers)
+        return -ENOMEM;
+    engine_set_stall_limits(e, e->config.stall_warn_ns, e->config.stall_kill_ns);
+    return 0;
+}
+
+void stall_close(struct engine *e)
+{
+    free(e->watch.workers);
+    e->watch.workers = NULL;
+}
+
+/* Needs nobody to stand still: a handler that hangs may be the reason for it. */
+void engine_set_stall_limits(struct engine *e, uint64_t warn, uint64_t kill)
+{
+    uint64_t least = warn && (!kill || warn < kill) ? warn : kill;
+    e->config.stall_warn_ns = warn;
+    e->config.stall_kill_ns = kill;
+    uint64_t period = least / PARTS;
+    store_relaxed(&e->watch.period_ns, period < PERIOD_LEAST_NS  ? PERIOD_LEAST_NS
+                                       : period > PERIOD_MOST_NS ? PERIOD_MOST_NS
+                                                                 : period);
+    store_relaxed(&e->watch.armed, 1);
+    if (!least)
+        return; /* WA1 */
+    store_relaxed(&e->watch.armed, 0);
+    help_watch_arm(e); /* whoever was running before the change does not begin a run */
+}
+
+/* ---- a worker's thread, from outside ---- */
+
+static pid_t stall_thread_id(const struct worker *w)
+{
+    return (pid_t)load_relaxed(&w->stats->thread);
+}
+
+static bool stall_thread_is_gone(const struct worker *w)
+{
+    return syscall(SYS_tgkill, getpid(), stall_thread_id(w), 0) < 0 && errno == ESRCH;
+}
+
+/* What it has used of processors; 0: not to be told. */
+static uint64_t stall_thread_cpu_ns(const struct worker *w)
+{
+    /* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED: what pthread_getcpuclockid() makes, of a living
+     * thread's id */
+    enum { PER_THREAD_SCHED = 6 };
+    struct timespec used;
+    if (clock_gettime((clockid_t)((~(unsigned)stall_thread_id(w) << 3) | PER_THREAD_SCHED), &used) <
+        0)
+        return 0;
+    return (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+}
+
+/* The kernel's letter for its state: R runs, or could; '?': not to be told. */
+static char stall_thread_state(const struct worker *w)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)stall_thread_id(w));
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return '?';
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return name_end && name_end[1] == ' ' && name_end[2] ? name_end[2] : '?';
+}
+
+/* ---- one look ---- */
+
+static void stall_forget(struct worker *w, struct stall_watch *watch, uint64_t count)
+{
+    if (watch->told)
+        store_relaxed(&w->stats->value[STAT_handler_overdue], 0);
+    if (watch->condemned)
+        store_relaxed(&w->hold.condemned, 0);
+    *watch = (struct stall_watch){ .count = count };
+}
+
+static void stall_describe(struct engine *e, struct worker *w, const struct stall_watch *watch,
+                           struct engine_stall *ret)
+{
+    struct engine_worker_view view;
+    *ret = (struct engine_stall){ .worker = w->id, .age_ns = watch->age_ns, .state = '?' };
+    if (engine_worker_get(e, w->id, &view) < 0)
+        return;
+    ret->actor = view.actor;
+    ret->type = view.type;
+    ret->message_type = view.message_type;
+}
+
+/* Older than `limit_ns`?  WA2 */
+static bool stall_is_overdue(const struct stall_watch *watch, uint64_t limit_ns,
+                             const struct engine_stall *stall, uint64_t period_ns)
+{
+    if (limit_ns == 0 || watch->age_ns < limit_ns)
+        return false;
+    return stall->state != 'R' || stall->cpu_ns + 2 * period_ns >= limit_ns;
+}
+
+/* WA3.  With its own signal, so that the record says where it hangs; without, when it has blocked
+ *       that. */
+static void stall_condemn(struct worker *w, struct stall_watch *watch)
+{
+    if (!watch->condemned) {
+        watch->condemned = true;
+        store_release(&w->hold.condemned,
+                      watch->count + 1); /* read (acquire) by the signal handler */
+        (void)syscall(SYS_tgkill, getpid(), stall_thread_id(w), SIGABRT);
+    } else if (watch->age_ns >= w->engine->config.stall_kill_ns + GRACE_NS) {
+        fault_end_worker(w, watch->count, FAULT_STALLED);
+    }
+}
+
+/* The others of its queue go on without it.  Its flips are no progress of the handler. */
+static void stall_try_aside(struct engine *e, struct worker *w, struct stall_watch *watch,
+                            struct engine_stall *stall)
+{
+    watch->aside_tries++;
+    stall->aside = set_aside_actor(e, w->id, stall->actor, HOLD_NS, &stall->aside_text);
+    if (stall->aside != -EAGAIN && stall->aside != -ETIMEDOUT)
+        watch->aside_tries = ASIDE_TRIES;
+    if (stall->aside == 0)
+        watch->count = segment_count(w->durable);
+}
+
+static void stall_look_at(struct engine *e, struct worker *w, struct stall_watch *watch,
+                          uint64_t step_ns, engine_stall_fn tell, void *userdata)
+{
+    uint64_t count = segment_count(w->durable), period_ns = load_relaxed(&e->watch.period_ns);
+    struct engine_stall stall;
+    if (!load_relaxed(&w->durable->turn) || count != watch->count) {
+        stall_forget(w, watch, count);
+        return;
+    }
+    watch->age_ns += step_ns;
+    if (watch->cpu_ns == 0)
+        watch->cpu_ns = stall_thread_cpu_ns(w);
+    if (stall_thread_is_gone(w)) {
+        stall_describe(e, w, watch, &stall);
+        stall.what = ENGINE_STALL_GONE;
+        tell(userdata, &stall);
+        fault_end_worker(w, watch->count, FAULT_THREAD_ENDED);
+    }
+    uint64_t warn_ns = e->config.stall_warn_ns, kill_ns = e->config.stall_kill_ns;
+    bool is_old = (warn_ns && !watch->told && watch->age_ns >= warn_ns) ||
+                  (kill_ns && watch->age_ns >= kill_ns);
+    if (!is_old && watch->told && watch->aside_tries < ASIDE_TRIES) {
+        stall_describe(e, w, watch, &stall);
+        stall_try_aside(e, w, watch, &stall);
+        if (stall.aside == 0) {
+            stall.what = ENGINE_STALL_ASIDE;
+            tell(userdata, &stall);
+        }
+    }
+    if (!is_old)
+        return;
+    stall_describe(e, w, watch, &stall);
+    stall.cpu_ns = stall_thread_cpu_ns(w) - watch->cpu_ns;
+    stall.state = stall_thread_state(w);
+    if (!watch->told && stall_is_overdue(watch, warn_ns, &stall, period_ns)) {
+        watch->told = true;
+        stat_add(w, STAT_handler_stalls, 1); /* these two of its block are the control thread's */
+        store_relaxed(&w->stats->value[STAT_handler_overdue], 1);
+        stall.what = ENGINE_STALL_WARN;
+        stall_try_aside(e, w, watch, &stall);
+        tell(userdata, &stall);
+    }
+    if (stall_is_overdue(watch, kill_ns, &stall, period_ns)) {
+        if (!watch->condemned) {
+            stall.what = ENGINE_STALL_KILL;
+            tell(userdata, &stall);
+        }
+        stall_condemn(w, watch);
+    }
+}
+
+static bool stall_anybody_busy(const struct engine *e)
+{
+    for (uint32_t id = 0; id < engine_workers(e); id++)
+        if (load_relaxed(&e->workers[id]->shown.busy))
+            return true;
+    return false;
+}
+
+int engine_watch_fd(const struct engine *e)
+{
+    return e->watch.fd;
+}
+
+void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
+{
+    uint64_t expired, now = clock_now_ns(), most = 2 * load_relaxed(&e->watch.period_ns);
+    if (read(e->watch.fd, &expired, sizeof(expired)) < 0)
+        return; /* set anew meanwhile */
+    uint64_t step_ns = now - e->watch.looked_ns;
+    e->watch.looked_ns = now;
+    for (uint32_t id = 0; id < engine_workers(e); id++)
+        stall_look_at(e, e->workers[id], &e->watch.workers[id], step_ns < most ? step_ns : most,
+                      tell, userdata);
+    if (e->config.stall_warn_ns == 0 && e->config.stall_kill_ns == 0)
+        return;
+    store_relaxed(&e->watch.armed, 0); /* WA1 */
+    full_barrier();
+    if (stall_anybody_busy(e))
+        help_watch_arm(e);
+}
