@@ -15,7 +15,7 @@
 
 #include "crash.h"
 
-enum { LIFE_CPU_SECONDS = 2, LIFE_SECONDS = 180 };
+enum { LIFE_CPU_SECONDS = 10, LIFE_SECONDS = 1800 };
 
 void child_begin(struct world *world)
 {

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@
 
 enum {
     COVER_SEEDS = 2000, /* so many must try everything */
-    SEED_SECONDS = 60,  /* a seed takes some milliseconds */
+    SEED_SECONDS = 60,  /* of processor time; a seed takes some milliseconds */
 };
 
 int sim_seed_bug;
@@ -66,7 +67,7 @@ static void faults_catch(void)
     stack_t alternative = { .ss_sp = stack, .ss_size = sizeof(stack) };
     struct sigaction action = { .sa_handler = on_fault, .sa_flags = SA_ONSTACK | SA_NODEFER };
     sigaltstack(&alternative, NULL);
-    sigaction(SIGALRM, &action, NULL); /* a loop without a step */
+    sigaction(SIGPROF, &action, NULL); /* a loop without a step */
     sigaction(SIGSEGV, &action, NULL);
     sigaction(SIGBUS, &action, NULL);
     sigaction(SIGFPE, &action, NULL);
@@ -188,6 +189,11 @@ static int wish_read(int argc, char **argv, struct wish *wish)
     return -1;
 }
 
+static void limit_seed(time_t seconds)
+{
+    setitimer(ITIMER_PROF, &(struct itimerval){ .it_value.tv_sec = seconds }, NULL);
+}
+
 static struct sums seeds_run(const struct wish *wish, double started)
 {
     struct sums sums = { 0 };
@@ -195,9 +201,9 @@ static struct sums seeds_run(const struct wish *wish, double started)
     for (uint64_t i = 0;
          i < wish->count && (wish->seconds == 0 || seconds_now() - started < (double)wish->seconds);
          i++) {
-        alarm(SEED_SECONDS);
+        limit_seed(SEED_SECONDS);
         workload_run(wish->from + i);
-        alarm(0);
+        limit_seed(0);
         sums.done++;
         sums.steps += sim.steps;
         sums.crashes += sim.n_crashes;

@@ -6,7 +6,10 @@ set -uo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=$1 FAILED=0
-[ "$(nproc)" -ge 2 ] || exit 77
+[ "$(nproc)" -ge 2 ] || {
+    echo "skipped: two processors are needed, one for either side"
+    exit 77
+}
 WORK=$(mktemp -d) || exit 1
 trap 'rm -rf "$WORK"' EXIT
 

@@ -413,7 +413,7 @@ static __attribute__((noreturn)) void life_main(struct engine_fixture *f, enum l
     struct engine_recovery report;
     const char *text;
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-    alarm(180); /* a child that hangs has failed */
+    alarm(6 * PATIENCE_S); /* a child that hangs has failed */
     if (traced && ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
         ledger_fail("ptrace: %s", strerror(errno));
     must("open", engine_open(&f->config, f->segment_fd, f->stats_fd, &f->engine, &text));
