@@ -37,6 +37,8 @@ result $? "the symbol map names what is declared"
 nm -D --defined-only "$library" |
     awk '$2 != "A" && $3 !~ /@@ODEON_0$/ { print; bad = 1 } END { exit bad }' >&2
 result $? "every symbol has its version"
+! objdump -R "$library" | grep ' odeon_' >&2
+result $? "no call of its own goes by way of the program"
 objdump -p "$library" | grep -q 'SONAME *libodeon\.so\.0$'
 result $? "the soname is libodeon.so.0"
 
