@@ -72,7 +72,8 @@ int client_open_socket(const char *path, bool now, int *ret_socket)
                          "the socket's path has %zu bytes, 1 to %zu are possible: %s", length,
                          sizeof(address.sun_path) - 1, path);
     memcpy(address.sun_path, path, length + 1);
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (now ? SOCK_NONBLOCK : 0), 0);
+    fd =
+        wire_lift_fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (now ? SOCK_NONBLOCK : 0), 0));
     if (fd < 0)
         return error_set(-errno, "cannot make a socket: %s", error_describe(-errno));
     do
@@ -228,7 +229,9 @@ static void connect_take_leave(struct odeon_client *client)
     client_poll_events(client);
     if (client->lost == 0 && client->link == LINK_AWAY) {
         client->retry_ns = 0;
+        error_keep();
         (void)client_come_back(client);
+        (void)error_settle(0);
     }
 }
 

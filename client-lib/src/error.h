@@ -10,5 +10,10 @@
 int error_set(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Without formatting, for conditions that a caller may poll for ("ring full"): costs two stores. */
 int error_set_literal(int error, const char *literal);
+/* What happens between the two may fail and the call succeed all the same (a connection that is
+ * made again, an event that is looked for): on success the text that was there before is there
+ * again. They nest; the outermost counts. error_settle() returns `result`. */
+void error_keep(void);
+int error_settle(int result);
 /* The system's description of a negative errno. */
 const char *error_describe(int error);

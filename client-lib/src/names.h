@@ -2,7 +2,8 @@
 /* The ids of message types, by the address of their descriptions.
  *
  * Any thread; a lock of its own, held for a look only. Names and versions are kept beside the
- * address: a description that was unloaded may have left its address to another one.
+ * address, and what else describes the type: a description that was unloaded may have left its
+ * address to another one, and one in memory may be changed where it is.
  */
 #pragma once
 
@@ -16,7 +17,8 @@
 
 struct name_entry {
     const struct odeon_message_type *type; /* NULL: free */
-    uint32_t id, version;
+    uint32_t id, version, size, has_tail;
+    uint64_t fields; /* a hash */
     char name[ODEON_NAME_MAX + 1];
 };
 

@@ -124,7 +124,7 @@ static inline bool port_open(const struct odeon_port *port)
 
 /* post.c. Room for a record of `size` bytes behind the header, correlation id included when the
  * flag says so; the header is filled in, and *ret_payload is where the message goes. Errors of
- * odeon_port_post(). */
+ * odeon_port_post(); -EAGAIN has no text. */
 int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
                  uint64_t correlation, size_t size, void **ret_payload);
 /* Posts with a deadline; `flags` 0 or ENVELOPE_CORRELATED. */

@@ -176,7 +176,7 @@ struct odeon_port *odeon_port_close(struct odeon_port *port)
 
 uint64_t odeon_port_dropped(const struct odeon_port *port)
 {
-    return atomic_load_explicit(&port->theirs->dropped, memory_order_relaxed);
+    return port ? atomic_load_explicit(&port->theirs->dropped, memory_order_relaxed) : 0;
 }
 
 odeon_ref odeon_port_ref(const struct odeon_port *port)

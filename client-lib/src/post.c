@@ -30,7 +30,7 @@ static int post_refresh_head(struct odeon_port *port)
     return 0;
 }
 
-/* 0: there is room for `bytes`. */
+/* 0: there is room for `bytes`; -EAGAIN without a text: who waits for room has not failed. */
 static inline int post_find_room(struct odeon_port *port, uint64_t bytes)
 {
     int result;
@@ -42,7 +42,7 @@ static inline int post_find_room(struct odeon_port *port, uint64_t bytes)
         return result;
     if (port->submission_tail + bytes - port->submission_head <= port->submission_size)
         return 0;
-    return error_set_literal(-EAGAIN, "the port's submission ring is full");
+    return -EAGAIN;
 }
 
 static int post_explain_arguments(const struct odeon_port *port, odeon_ref to, uint32_t type,
@@ -112,8 +112,15 @@ static inline void post_publish(struct odeon_port *port)
         port_ring_doorbell(port);
 }
 
-static inline int post(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
-                       uint64_t correlation, const void *data, size_t size)
+static inline int post_explain_full(int result)
+{
+    return result == -EAGAIN ? error_set_literal(result, "the port's submission ring is full")
+                             : result;
+}
+
+/* As post(), but -EAGAIN has no text. */
+static inline int post_try(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
+                           uint64_t correlation, const void *data, size_t size)
 {
     void *payload = NULL;
     int result = port_reserve(port, to, type, flags, correlation, size, &payload);
@@ -124,6 +131,12 @@ static inline int post(struct odeon_port *port, odeon_ref to, uint32_t type, uin
         memcpy(payload, data, size);
     post_publish(port);
     return 0;
+}
+
+static inline int post(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
+                       uint64_t correlation, const void *data, size_t size)
+{
+    return post_explain_full(post_try(port, to, type, flags, correlation, data, size));
 }
 
 /* 1: the head has moved so far that `bytes` fit; 0: it has not. */
@@ -199,7 +212,7 @@ int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_
     int result;
 
     for (;;) {
-        result = post(port, to, type, flags, correlation, data, size);
+        result = post_try(port, to, type, flags, correlation, data, size);
         if (result != -EAGAIN)
             return result;
         result = post_wait_for_room(port, bytes, deadline_ns);
@@ -230,7 +243,7 @@ int odeon_port_post_wait(struct odeon_port *port, odeon_ref to, uint32_t type, c
     int result = post_check_data(port, data, size);
 
     if (result == 0)
-        result = post(port, to, type, 0, 0, data, size);
+        result = post_try(port, to, type, 0, 0, data, size);
     /* the clock is read only when it is needed */
     return result != -EAGAIN
                ? result
@@ -266,7 +279,7 @@ void *odeon_port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, s
     if (result == 0)
         result = port_reserve(port, to, type, 0, 0, size, &payload);
     if (result < 0)
-        errno = -result;
+        errno = -post_explain_full(result);
     return payload;
 }
 

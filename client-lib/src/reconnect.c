@@ -183,6 +183,19 @@ int client_come_back(struct odeon_client *client)
     return client->lost ? result : reconnect_check_patience(client);
 }
 
+int64_t client_next_step_ns(const struct odeon_client *client, int64_t now_ns)
+{
+    int64_t wait_ns = RETRY_MAX_NS, left_ns;
+
+    if (client->link == LINK_AWAY)
+        wait_ns = client->retry_ns > now_ns ? client->retry_ns - now_ns : 0;
+    /* no sum of the patience, which may be as large as there are numbers */
+    left_ns = client->patience_ns - (now_ns - client->away_ns);
+    if (client->patience_ns > 0 && left_ns < wait_ns)
+        wait_ns = left_ns > 0 ? left_ns : 0;
+    return wait_ns;
+}
+
 int client_wait_back(struct odeon_client *client)
 {
     int result;
@@ -190,12 +203,8 @@ int client_wait_back(struct odeon_client *client)
     while ((result = client_come_back(client)) == -EAGAIN) {
         struct pollfd look = { .fd = client->link == LINK_GREETING ? client->socket : -1,
                                .events = POLLIN };
-        int64_t now_ns = monotonic_ns(), wait_ns = RETRY_MAX_NS;
+        int64_t wait_ns = client_next_step_ns(client, monotonic_ns());
 
-        if (client->link == LINK_AWAY)
-            wait_ns = client->retry_ns > now_ns ? client->retry_ns - now_ns : 0;
-        if (client->patience_ns > 0 && client->away_ns + client->patience_ns - now_ns < wait_ns)
-            wait_ns = client->away_ns + client->patience_ns - now_ns;
         pthread_mutex_unlock(&client->mutex);
         poll(&look, 1, wait_ns > 0 ? (int)(wait_ns / 1000000) + 1 : 0);
         pthread_mutex_lock(&client->mutex);

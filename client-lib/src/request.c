@@ -180,8 +180,9 @@ int client_call(struct odeon_client *client, Odeon__Request *request,
 
     if (result < 0)
         return result;
+    error_keep();
     pthread_mutex_lock(&client->mutex);
-    result = request_round_trip(client, request, expected, &answer);
+    result = error_settle(request_round_trip(client, request, expected, &answer));
     pthread_mutex_unlock(&client->mutex);
     if (result < 0 || !ret_answer)
         client_answer_fini(&answer);
@@ -195,10 +196,12 @@ void client_call_now(struct odeon_client *client, Odeon__Request *request)
     struct client_answer answer = { 0 };
     bool sent;
 
+    error_keep();
     pthread_mutex_lock(&client->mutex);
     if (client->lost == 0 && client->link == LINK_UP)
         (void)request_try_request(client, request, &answer, &sent);
     pthread_mutex_unlock(&client->mutex);
+    (void)error_settle(0);
     client_answer_fini(&answer);
 }
 
@@ -208,6 +211,7 @@ void client_poll_events(struct odeon_client *client)
 
     if (pthread_mutex_trylock(&client->mutex) != 0)
         return;
+    error_keep();
     if (client->lost == 0 && client->link != LINK_UP)
         client_come_back(client);
     while (client->lost == 0 && client->link == LINK_UP &&
@@ -220,6 +224,7 @@ void client_poll_events(struct odeon_client *client)
                         "not made");
         client_answer_fini(&answer);
     }
+    (void)error_settle(0);
     pthread_mutex_unlock(&client->mutex);
 }
 

@@ -3,6 +3,7 @@
 #include "client-lib/src/wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +20,19 @@ int wire_send(int socket, const ProtobufCMessage *message, struct wire_frame *fr
         sent = send(socket, frame->data, size, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     return sent < 0 ? -errno : 0;
+}
+
+int wire_lift_fd(int fd)
+{
+    int lifted, error;
+
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    lifted = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    error = errno;
+    close(fd);
+    errno = error;
+    return lifted;
 }
 
 void wire_close_fds(int *fds, size_t n_fds)
@@ -42,6 +56,10 @@ static void wire_frame_take_fds(struct wire_frame *frame, struct msghdr *header)
         if (n > WIRE_FDS_MAX - frame->n_fds)
             n = WIRE_FDS_MAX - frame->n_fds;
         memcpy(frame->fds + frame->n_fds, CMSG_DATA(c), n * sizeof(int));
+        for (size_t i = frame->n_fds; i < frame->n_fds + n; i++) {
+            frame->fds[i] = wire_lift_fd(frame->fds[i]);
+            frame->fds_lost |= frame->fds[i] < 0;
+        }
         frame->n_fds += n;
     }
 }
@@ -68,7 +86,7 @@ int wire_receive(int socket, struct wire_frame *frame, bool wait)
     if (got < 0)
         return -errno;
     wire_frame_take_fds(frame, &header);
-    frame->fds_lost = header.msg_flags & MSG_CTRUNC;
+    frame->fds_lost |= (header.msg_flags & MSG_CTRUNC) != 0;
     if (header.msg_flags & MSG_TRUNC) {
         wire_close_fds(frame->fds, frame->n_fds);
         frame->n_fds = 0;

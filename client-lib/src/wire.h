@@ -29,5 +29,8 @@ int wire_send(int socket, const ProtobufCMessage *message, struct wire_frame *fr
 /* 1: a record, its descriptors are the caller's; 0: end of file; -EAGAIN with `wait` false;
  * -EPROTO: the record was too large and is lost; other negative errno. */
 int wire_receive(int socket, struct wire_frame *frame, bool wait);
+/* The same file under a number above those of standard input, output and error, which others take
+ * for theirs when the program has closed them; `fd` is closed then. -1 and errno: none is free. */
+int wire_lift_fd(int fd);
 /* Closes the frame's descriptors that were not taken (set to -1). */
 void wire_close_fds(int *fds, size_t n_fds);

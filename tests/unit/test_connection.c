@@ -3,6 +3,7 @@
  * events, and nonsense.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 
 #include <odeon/admin.h>
 
+#include "client-lib/src/error.h"
+#include "client-lib/src/reconnect.h"
 #include "proto/control.pb-c.h"
 #include "tests/run/scratch.h"
 #include "tests/unit/clientlib_fake.h"
@@ -106,6 +109,15 @@ static void test_message_ids_are_asked_for_once(void **state)
     types[0].name = "other";
     assert_int_equal(odeon_message_id(client, &types[0], &id), 0);
     assert_int_equal(atomic_load(&s->interns), 201);
+    /* and one that was changed where it is */
+    types[1].size = 8;
+    types[2].has_tail = 1;
+    types[3].fields = "{ int64_t amount; }";
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_int_equal(odeon_message_id(client, &types[i], &id), 0);
+        assert_int_equal(odeon_message_id(client, &types[i], &id), 0);
+        assert_int_equal(atomic_load(&s->interns), 201 + i);
+    }
 
     assert_int_equal(odeon_message_id(client, &bad, &id), -EBADMSG);
     assert_string_equal(odeon_error_text(), "conflict: size is 8 here, 16 there");
@@ -142,12 +154,81 @@ static void test_arguments_and_unknown_requests(void **state)
     assert_int_equal(odeon_service_status(client, &status), -ENOSYS);
     assert_null(status);
     assert_int_equal(odeon_actor_stop(client, ref, ODEON_NODELETE), -EINVAL);
+    assert_int_equal(odeon_port_dropped(NULL), 0);
     s->wrong_body = true;
     assert_int_equal(odeon_actor_find(client, "A", &ref), -EPROTO);
     s->wrong_body = false;
     assert_int_equal(odeon_actor_find(client, "A", &ref),
                      0); /* each record was told from the other */
     odeon_client_disconnect(client);
+}
+
+/* A text stays until the next failure, whatever the calls between have had to overcome. */
+static void test_texts_outlive_calls_that_succeed(void **state)
+{
+    struct service *s = *state;
+    struct odeon_client *client = connection_service_client(s);
+    odeon_ref ref;
+
+    assert_int_equal(odeon_actor_find(client, NULL, &ref), -EINVAL);
+    assert_string_equal(odeon_error_text(), "odeon_actor_find: no name was given");
+    s->event_before_reply = true;
+    assert_int_equal(odeon_actor_find(client, "A", &ref), 0);
+    assert_string_equal(odeon_error_text(), "odeon_actor_find: no name was given");
+    odeon_client_disconnect(client);
+    assert_string_equal(odeon_error_text(), "odeon_actor_find: no name was given");
+
+    error_set(-EIO, "first %d", 1);
+    error_keep();
+    error_set(-EIO, "second %d", 2);
+    error_keep();
+    error_set(-EIO, "third %d", 3);
+    assert_int_equal(error_settle(0), 0);
+    assert_int_equal(error_settle(7), 7);
+    assert_string_equal(odeon_error_text(), "first 1");
+    error_keep();
+    error_set(-EIO, "fourth %d", 4);
+    assert_int_equal(error_settle(-EIO), -EIO);
+    assert_string_equal(odeon_error_text(), "fourth 4");
+}
+
+/* A program that has closed its standard input does not find the connection there. */
+static void test_descriptors_are_no_standard_ones(void **state)
+{
+    struct service *s = *state;
+    struct odeon_client *client;
+    struct odeon_port *port;
+    int aside = dup(STDIN_FILENO);
+
+    assert_true(aside > STDERR_FILENO);
+    close(STDIN_FILENO);
+    client = connection_service_client(s);
+    port = connection_service_port(client);
+    assert_true(client->socket > STDERR_FILENO);
+    assert_true(port->doorbell > STDERR_FILENO);
+    /* the number itself may be taken: the service that is played here lives in the same process */
+    assert_int_equal(dup2(aside, STDIN_FILENO), STDIN_FILENO);
+    close(aside);
+    odeon_client_disconnect(client);
+}
+
+static void test_patience_of_any_length(void **state)
+{
+    static const int64_t lengths[] = { INT64_MAX, INT64_MAX - 1, INT64_MAX / 2, 1000000000 };
+    struct odeon_client client = { .link = LINK_AWAY, .away_ns = INT64_C(1) << 60 };
+    const int64_t now_ns = client.away_ns + 1000;
+
+    (void)state;
+    client.retry_ns = now_ns + 5000000;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        client.patience_ns = lengths[i];
+        assert_int_equal(client_next_step_ns(&client, now_ns), 5000000);
+    }
+    client.patience_ns = 3000;
+    assert_int_equal(client_next_step_ns(&client, now_ns), 2000);
+    assert_int_equal(client_next_step_ns(&client, now_ns + 9000), 0);
+    client.patience_ns = -1;
+    assert_int_equal(client_next_step_ns(&client, now_ns), 5000000);
 }
 
 static void test_listings(void **state)
@@ -445,6 +526,11 @@ int main(void)
                                         connection_service_setup, connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_arguments_and_unknown_requests,
                                         connection_service_setup, connection_service_teardown),
+        cmocka_unit_test_setup_teardown(test_texts_outlive_calls_that_succeed,
+                                        connection_service_setup, connection_service_teardown),
+        cmocka_unit_test_setup_teardown(test_descriptors_are_no_standard_ones,
+                                        connection_service_setup, connection_service_teardown),
+        cmocka_unit_test(test_patience_of_any_length),
         cmocka_unit_test_setup_teardown(test_listings, connection_service_setup,
                                         connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_places_changes_and_queues, connection_service_setup,

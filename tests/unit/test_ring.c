@@ -238,9 +238,13 @@ static void test_post_wait_sleeps_until_there_is_room(void **state)
     /* a reserved record that nobody has published would never make room: waiting publishes it */
     while (odeon_port_reserve(f->port, actor, TYPE, sizeof(data)))
         ;
+    assert_string_equal(odeon_error_text(), "the port's submission ring is full");
+    assert_int_equal(odeon_port_post(f->port, actor, 0, data, sizeof(data)), -EINVAL);
     assert_int_equal(pthread_create(&thread, NULL, take_when_waited_for, f), 0);
     assert_int_equal(odeon_port_post_wait(f->port, actor, TYPE, data, sizeof(data), PATIENCE_NS),
                      0);
+    /* it found the ring full, and succeeded: the text is of the call that failed */
+    assert_non_null(strstr(odeon_error_text(), "no message type"));
     pthread_join(thread, &result);
     assert_ptr_equal(result, f);
     assert_int_equal(f->fake.wakes, 1);

@@ -67,8 +67,8 @@ ODEON_API const char *odeon_error_text(void);
 
 /* The service's id of a message type; registers it when nobody has yet. -EBADMSG: known with
  * another size or fields. The first call for a type is a round trip, later ones are a look into a
- * table that goes by the description's address. Ids stay valid as long as the service's segment
- * lives, over restarts of the executor, too. */
+ * table that goes by the description's address and what it says. Ids stay valid as long as the
+ * service's segment lives, over restarts of the executor, too. */
 ODEON_API int odeon_message_id(struct odeon_client *client, const struct odeon_message_type *type,
                                uint32_t *ret_id);
 /* The actor that is registered under a name.  0, -ENOENT. */
@@ -109,7 +109,7 @@ ODEON_API struct odeon_port *odeon_port_close(struct odeon_port *port);
 /* The port as a receiver: actors can send to it. */
 ODEON_API odeon_ref odeon_port_ref(const struct odeon_port *port);
 /* Deliveries to this port that were dropped because it did not receive, since it was opened. A look
- * into shared memory. */
+ * into shared memory. NULL: 0. */
 ODEON_API uint64_t odeon_port_dropped(const struct odeon_port *port);
 /* Becomes readable after odeon_port_arm() when there is something to receive, and when the service
  * closes the port. Only for poll(): the port owns it, and odeon_port_arm() reads it. -ENOTSUP:
