@@ -208,6 +208,7 @@ start_test()
     local number=$1 name=$2 log wall
     local -a options
     log=$DIR/logs/${name//\//.}.log
+    rm -rf "$log" "$log.limit" "$log.reports"
     mkdir -p "$log.reports"
     mapfile -t options < <(sanitizer_options "$PWD/$log.reports")
     wall=$(time_left)
@@ -356,7 +357,6 @@ main()
 
     packages_ensure "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" || give_up "packages are missing"
     build "$PRESET"
-    rm -rf "$DIR/logs"
     mkdir -p "$DIR/logs"
     sanitizer_wrapper
     choose_tests "${run[@]}"

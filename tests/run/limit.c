@@ -36,7 +36,7 @@
 #include <unistd.h>
 
 enum {
-    LOOK_MS = 250,
+    LOOK_MS = 500,
     STILL_CPU_MS = 500,
     END_LOOKS = 20,
     PROCESSES_MAX = 8192,
