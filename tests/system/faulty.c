@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+void __asan_handle_no_return(void) __attribute__((weak));
+
 ODEON_STATE(faulty_actor, {
     struct faulty_page *page;
     uint32_t index;
@@ -136,6 +138,10 @@ static void do_it(struct faulty_page *page, enum faulty_how how)
     case FAULTY_QUICK_EXIT:
         quick_exit(0);
     case FAULTY_PTHREAD_EXIT:
+        /* The frames below never return: AddressSanitizer, where there is one, must not take what
+         * it keeps around their variables for variables when it tidies up the thread. */
+        if (__asan_handle_no_return)
+            __asan_handle_no_return();
         pthread_exit(NULL);
     case FAULTY_SYS_EXIT:
         syscall(SYS_exit, 0);
