@@ -12,7 +12,8 @@
 
 char *odeon_ref_format(odeon_ref ref, char text[ODEON_REF_TEXT])
 {
-    snprintf(text, ODEON_REF_TEXT, "%" PRIu32 ".%" PRIu32, (uint32_t)ref, (uint32_t)(ref >> 32));
+    snprintf(text, ODEON_REF_TEXT, "%" PRIu32 ".%" PRIu32, actor_ref_slot(ref),
+             actor_ref_generation(ref));
     return text;
 }
 
@@ -38,6 +39,6 @@ int odeon_ref_parse(const char *text, odeon_ref *ret_ref)
         !ref_parse_half(&at, &generation) || *at != '\0')
         return error_set(-EINVAL, "'%.63s' is not a reference. Write SLOT.GENERATION",
                          text ? text : "");
-    *ret_ref = generation << 32 | slot;
+    *ret_ref = actor_ref_make((uint32_t)slot, (uint32_t)generation);
     return 0;
 }
