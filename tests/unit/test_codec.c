@@ -519,11 +519,13 @@ static void test_locale_has_no_say(void **state)
 {
     static const char *const names[] = { "de_DE.UTF-8", "de_DE", "tr_TR.UTF-8" };
     const double x = 1.5;
+    bool found = false;
 
     (void)state;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (setlocale(LC_ALL, names[i]))
-            break;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++)
+        found = setlocale(LC_ALL, names[i]) != NULL;
+    if (!found)
+        skip(); /* none of them is on this machine */
     check_print("{ double x; }", &x, sizeof(x), "x=1.5", "\"x\":1.5");
     setlocale(LC_ALL, "C");
 }
