@@ -91,7 +91,7 @@ struct stats_header {
     alignas(128) _Atomic uint32_t n_workers;
     _Atomic uint32_t n_queues;
     _Atomic uint32_t service_state; /* enum service_state */
-    _Atomic uint32_t stealing;      /* index of the policy, names in docs/stealing */
+    _Atomic uint32_t stealing;      /* index of the policy, names: docs/scheduling.md */
     _Atomic uint32_t throughput;    /* messages a bounded gulp */
     _Atomic uint32_t executor_pid;  /* 0: down */
     _Atomic uint32_t supervisor_pid;

@@ -37,7 +37,7 @@ check_map()
         law "$text" "$WORK/found"
         return
     fi
-    sed -nE 's,^((proto|daemon|client-lib)/.*)/([^/]+)\.(c|h|def|proto)$,\1\t\3,p' \
+    sed -nE 's,^((proto|daemon|client-lib)(/.*)?)/([^/]+)\.(c|h|def|proto)$,\1\t\4,p' \
         "$WORK/files" | sort -u >"$WORK/modules"
     awk -F '\t' -v map=$MAP '
         FNR == NR { if ($2 == ".") folder[$1] = 1; else entry[++n] = $1 "\t" $2; next }

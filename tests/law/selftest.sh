@@ -101,6 +101,21 @@ seed machine proto/seed.h "/* measured on 10"".1.2.3 */" "machine"
 seed tables docs/operations.md "\n| a | b |\n| --- | --- |\n| c |" "1 cells under a head of 2"
 seed width tests/law/pending.txt "width LICENSE" "LICENSE is not needed"
 
+seed atomics daemon/common/seed.c "$SPDX\nstatic _Atomic int seed_word;" "seed_word is not there"
+seed sizes docs/seed.md "struct segment_queue, 127 bytes" "segment_queue is 128, not 127"
+seed sizes docs/seed.md '```\nstruct segment_queue, 128 bytes\n 3 sel\n```' \
+    "sel of struct segment_queue is 4, not 3"
+# A module that the map does not name, and one that it names and is not there.
+echo "$SPDX" >"$TREE/daemon/common/seed_module.c"
+mv "$TREE/proto/bounds.h" "$WORK/bounds.h"
+bash "$HERE/law.sh" "$TREE" map >"$WORK/out" 2>&1
+[ $? = 1 ] && grep -q '^# .*: daemon/common has a module .* name: seed_module$' "$WORK/out"
+verdict $? "map: daemon/common with a module that it does not name"
+grep -q '^# .*: there is no bounds in proto$' "$WORK/out"
+verdict $? "map: proto without a module that it names"
+mv "$WORK/bounds.h" "$TREE/proto/bounds.h"
+rm "$TREE/daemon/common/seed_module.c"
+
 # What looks at one file after the other.
 TREE=$WORK/few
 mkdir -p "$TREE"/{daemon/common,docs,client-lib/include/odeon,tests/law}
