@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rate.pml - a port that waits for a grant (docs/engine.md, Limits; daemon/engine/ports/port_rate.h),
- * with nobody who polls.
+ * rate.pml - a port that waits for a grant (docs/engine.md, Rates;
+ * daemon/engine/ports/port_rate.h), with nobody who polls.
  *
  * One port with N records that may be taken one for each grant; a control thread that grants N in
  * all, U of them whenever it likes and the others when it has been told that the port is spent. A

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * urgent.pml - the urgent lane of one mailbox (daemon/engine/signal/urgent.h; docs/engine.md, Urgent
- * messages): two queues under one owner word, and a byte that says that the urgent one has to be
- * looked at.
+ * urgent.pml - the urgent lane of one mailbox (daemon/engine/signal/urgent.h; docs/engine.md,
+ * Urgent messages): two queues under one owner word, and a byte that says that the urgent one has
+ * to be looked at.
  *
  * A appenders with U urgent messages each, one with O ordinary ones, W workers. An append: publish
  * under the lock of its queue, for the urgent one with the byte; unlock; behind it the owner word:

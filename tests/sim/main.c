@@ -5,8 +5,8 @@
  *     simulate --seed N --trace
  *     simulate --list
  *
- * --bug turns a deliberate bug of daemon/engine/base/seed.h on, --list names them; --all goes on behind
- * a failing seed. Exit status: 0 none failed, 1 one did, 2 could not run.
+ * --bug turns a deliberate bug of daemon/engine/base/seed.h on, --list names them; --all goes on
+ * behind a failing seed. Exit status: 0 none failed, 1 one did, 2 could not run.
  */
 #include <getopt.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many records may be taken from a port: as many as come, or, where its user has a quota, as
- * many as the control thread has granted (docs/engine.md, Limits). Who has posted more than that is
+ * many as the control thread has granted (docs/engine.md, Rates). Who has posted more than that is
  * not refused: its records stay in its ring, and when that is full it feels it.
  *
  * Threads: port_rate_left() and port_rate_count() by whoever runs the port; the rest by the control
