@@ -72,6 +72,7 @@ prepare()
 {
     local root=$1
     cp /etc/resolv.conf "$root/etc/resolv.conf"
+    echo '127.0.0.1 localhost bare' >"$root/etc/hosts"
     apt-config dump | grep -iE '^Acquire::(https?|ftp)::(proxy|timeout|CaInfo|Verify)' \
         >"$root/etc/apt/apt.conf.d/90network"
     # Nobody is there to answer.
