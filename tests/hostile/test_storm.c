@@ -56,7 +56,7 @@ static odeon_ref echo;
 /* ---- the offender, a process; what it tells lies in memory that both have ---- */
 
 struct offender {
-    _Atomic bool stop;
+    _Atomic bool go, stop;
     _Atomic uint64_t offences, answered, connects, deeds, slowest_ns;
     _Atomic int failed; /* a line of this file */
     uint64_t random;
@@ -295,6 +295,8 @@ static void __attribute__((noreturn)) offend(attack_fn attack, pid_t parent)
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
         setenv("CMOCKA_TEST_ABORT", "1", 1) < 0)
         _exit(1);
+    while (!atomic_load(&o->go) && !atomic_load(&o->stop))
+        pause_briefly();
     while (!atomic_load(&o->stop))
         if (attack == burn)
             burn(o, NULL);
@@ -305,6 +307,8 @@ static void __attribute__((noreturn)) offend(attack_fn attack, pid_t parent)
     _exit(0);
 }
 
+/* It waits until it is told to go: it is forked while nobody else runs, because what another thread
+ * holds of AddressSanitizer's would be held for ever in the child. */
 static void offender_start(attack_fn attack)
 {
     pid_t parent = getpid();
@@ -482,11 +486,12 @@ static double storm(const char *name, attack_fn attack, double s)
     unsigned named = count_named();
     struct calls calls;
 
+    offender_start(attack);
     if (n_rounds == 0)
         numbers_start(&bystander, &service, 64);
     callers_begin();
     cpu = process_cpu_ns(executor);
-    offender_start(attack);
+    atomic_store(&offender->go, true);
     let_it_run(s);
     offender_stop();
     cpu = process_cpu_ns(executor) - cpu;
