@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/common/clock.h"
+#include "daemon/engine/base/seed.h"
 #include "daemon/engine/signal/wake.h"
 
 enum { NUDGE_NS = 1000 * 1000 };
@@ -95,6 +96,7 @@ int barrier_close(struct engine *e, uint32_t n, uint64_t timeout_ns, uint32_t *s
     uint64_t now = clock_now_ns(),
              until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
     uint32_t epoch = barrier_next(e);
+    engine_check("barrier.G1", (load_relaxed(&e->pause) & 1) == 0);
     atomic_store_explicit(&e->pause, epoch, memory_order_seq_cst);
     full_barrier(); /* G3 */
     for (uint32_t id = 0; id < n; id++)

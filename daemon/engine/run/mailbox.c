@@ -19,6 +19,7 @@ static void mailbox_attach(struct worker *w, uint32_t mailbox, uint32_t id,
     bool urgent = id != mailbox;
     uint32_t sel = load_relaxed(&queue->sel);
     unsigned active = queue_active(sel);
+    engine_check("owner.O1", load_relaxed(&e->sources[mailbox].own) == own_running(w->id));
     w->batch.base = segment_window(&e->segment, id, active ^ 1);
     w->batch.active_len = &queue->len[active];
     w->batch.cursor = load_relaxed(&queue->cursor);

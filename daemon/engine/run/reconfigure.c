@@ -8,6 +8,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/placement.h"
+#include "daemon/engine/base/seed.h"
 #include "daemon/engine/core/memory.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/ports/port.h"
@@ -110,6 +111,8 @@ static bool reconfigure_source_move(struct engine *e, uint32_t id, bool all_home
     uint64_t own = load_relaxed(&source->own);
     uint32_t home = placement_home(e, id, engine_workers(e)), owner = own_worker(own);
     bool moves = home != load_relaxed(&source->home) || owner >= engine_workers(e) || all_home;
+    engine_check("reconfigure.X2", !own_is_running(own) || id >= e->segment.n_mailboxes ||
+                                       owner >= e->segment.workers_max);
     store_relaxed(&source->home, (uint16_t)home);
     if (own_is_running(own) || !moves || owner == home)
         return false; /* running: a port that is dead, or is none */

@@ -42,7 +42,8 @@ bool queue_lock_slow(struct segment_queue *queue, uint32_t id)
     }
 }
 
-void queue_unlock_wake(struct segment_queue *queue)
+void queue_unlock_slow(struct segment_queue *queue, uint32_t old)
 {
+    engine_check("queue.Q1", (old & ~LOCK_WAITERS) != 0);
     (void)syscall(SYS_futex, &queue->lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }

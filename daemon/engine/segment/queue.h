@@ -17,11 +17,13 @@
 #include <stdint.h>
 
 #include "daemon/engine/base/atomic.h"
+#include "daemon/engine/base/seed.h"
 #include "proto/segment_layout.h"
 
 /* Takes the lock for worker `id`.  True: had to wait for another holder. */
 bool queue_lock_slow(struct segment_queue *queue, uint32_t id);
-void queue_unlock_wake(struct segment_queue *queue);
+/* `old`: what the lock word was: waiters are there, or nobody had it. */
+void queue_unlock_slow(struct segment_queue *queue, uint32_t old);
 
 static inline bool queue_lock(struct segment_queue *queue, uint32_t id)
 {
@@ -36,8 +38,8 @@ static inline void queue_unlock(struct segment_queue *queue)
 {
     /* seq_cst: release for the next holder, and Q3 */
     uint32_t old = atomic_exchange_explicit(&queue->lock, 0, memory_order_seq_cst);
-    if (unlikely(old & LOCK_WAITERS))
-        queue_unlock_wake(queue);
+    if (unlikely(old - 1 >= LOCK_WAITERS - 1))
+        queue_unlock_slow(queue, old);
     full_barrier_after_exchange();
 }
 
@@ -68,6 +70,9 @@ static inline void queue_gulp(struct segment_queue *queue, uint32_t id)
 {
     queue_lock(queue, id);
     uint32_t sel = load_relaxed(&queue->sel);
+    engine_check("segment_layout.L1",
+                 (load_relaxed(&queue->len[queue_active(sel) ^ 1]) | load_relaxed(&queue->cursor) |
+                  load_relaxed(&queue->wrap) | (sel & SEL_BATCH)) == 0);
     store_release(&queue->sel, (sel ^ SEL_ACTIVE) | SEL_BATCH);
     queue_unlock(queue);
 }

@@ -169,6 +169,7 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
 {
     struct engine *e = w->engine;
     struct source *s = &e->sources[source];
+    engine_check("owner.O2", load_relaxed(&s->own) == own_running(w->id));
     if (unlikely(to != w->id)) {
         owner_release(s, to);
         if (!SEEDED(visit_fence))
@@ -192,7 +193,8 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
 
 void source_place(struct engine *e, uint32_t source, uint32_t owner, unsigned flags)
 {
-    uint64_t bit = UINT64_C(1) << (source % 64);
+    uint64_t bit = UINT64_C(1) << (source % 64), own = load_relaxed(&e->sources[source].own);
+    engine_check("owner.O1", !own_is_running(own) || own_worker(own) == OWN_NOBODY);
     store_relaxed(&e->sources[source].home, (uint16_t)owner);
     store_relaxed(&e->sources[source].flags, (uint8_t)flags);
     if (flags & SOURCE_FIXED)
