@@ -120,6 +120,7 @@ run()
     [ -n "$KEEP" ] || rm -rf --one-file-system "$root"
 }
 
+{ # read as a whole before it begins: the tree may change while it runs
 while [ $# -gt 0 ]; do
     case $1 in
     --release | --as | --base)
@@ -169,3 +170,5 @@ echo "1..$COUNT"
 say "$((COUNT - BROKEN - SKIPPED)) passed, $BROKEN failed, $SKIPPED skipped, $SECONDS s"
 [ $SKIPPED -lt $COUNT ] || exit 77
 [ $BROKEN = 0 ]
+exit
+}
