@@ -160,6 +160,13 @@ seed width docs/few.md "$hundred\n| $hundred |\nhttps://$hundred\n$hundred." "4:
 seed tables docs/few.md "| a | b |\n| --- | --- |\n| $(seq -s ' ' 21) | c |" "21 words in a cell"
 seed tables docs/few.md "| a |\n| --- |\n| b |\n\n| c |\n| d |" "cut off from their table"
 
+seed labels daemon/common/few.c "/* few.K1  One.\n * few.K1  Again. */" "few.K1 is declared at"
+seed labels daemon/common/few.c "/* other.K1  One. */" "other.K1 is not a rule of this file"
+seed labels daemon/common/few.c "/* few.K1  One.\n *\n * See K1. */" "K1: of which module"
+seed labels docs/few.md "See few.K9." "few.K9 is declared nowhere"
+seed labels daemon/common/few.c "void f(void)\n{\n    check(\"few.K8\", 1);\n}" "few.K8 is declared"
+seed labels daemon/common/few.c "/* As the model says [FEW_WRONG]. */" "FEW_WRONG. is no mutant"
+
 mkdir "$WORK/build"
 printf '%s\n' 'add_test(a "x")' \
     'set_tests_properties(a PROPERTIES LABELS "unit;cpu-9;alone" X "1")' \
