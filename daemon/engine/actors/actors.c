@@ -150,26 +150,6 @@ bool actors_is_committed(struct engine *e, uint32_t slot)
     return id >= e->segment.n_ids || segment_count(&e->segment.workers[id]) != durable->spawn_count;
 }
 
-void actors_free_slot(struct worker *w, actor_ref ref)
-{
-    struct engine *e = w->engine;
-    uint32_t slot = actor_ref_slot(ref), generation = actor_ref_generation(ref);
-    struct segment_actor *durable = &e->segment.actors[slot];
-    uint64_t word = load_relaxed(&durable->word);
-    if (slot_word_generation(word) != generation || slot_word_state(word) == ACTOR_SLOT_FREE)
-        return;
-    uint32_t next = slot_generation_next(generation);
-    store_release(&e->actors.table[slot].key, actor_key(next, NO_DESTINATION, 0, ACTOR_FREE));
-    store_release(&durable->word, slot_word(next, 0, ACTOR_SLOT_FREE));
-    if (slot_word_state(word) == ACTOR_SLOT_LIVE) {
-        actors_count(w, slot_word_type(word), -1);
-        placement_actor_ended(w, durable->queue);
-        stat_add(w, STAT_actors_ended, 1);
-    }
-    if (slot >= ODEON_PORTS_MAX)
-        actors_slot_give_back(w, slot);
-}
-
 actor_ref actors_port_ref_next(struct engine *e, uint32_t port)
 {
     uint64_t word = load_relaxed(&e->segment.actors[port].word);
@@ -191,11 +171,6 @@ void actors_make_port(struct engine *e, uint32_t port, actor_ref ref)
     store_release(&durable->word, slot_word(actor_ref_generation(ref), 0, ACTOR_SLOT_PORT));
     store_release(&e->actors.table[port].key,
                   actor_key(actor_ref_generation(ref), destination, 0, ACTOR_PORT));
-}
-
-void actors_end_port(struct worker *w, actor_ref ref)
-{
-    actors_free_slot(w, ref);
 }
 
 void *actors_state_new(struct worker *w, struct actor_type *type)
@@ -236,4 +211,40 @@ void actors_state_forget(struct worker *w, const struct actor_type *type)
         state_free(&w->engine->actors.stock, &w->actors.states, state, type->state_size);
     }
     w->actors.kept[type->id] = NULL;
+}
+
+/* By a message of its own: its state goes as that said. */
+static void actors_state_end(struct worker *w, uint32_t slot, uint32_t type_id, enum actor_end why)
+{
+    void *state = w->turn.states[slot];
+    if (!state)
+        return;
+    w->turn.states[slot] = NULL;
+    actors_state_drop(w, load_relaxed(&w->turn.types[type_id]), state, (enum engine_allocation)why);
+}
+
+void actors_ended(struct worker *w, actor_ref who, enum actor_end why)
+{
+    struct engine *e = w->engine;
+    uint32_t slot = actor_ref_slot(who), generation = actor_ref_generation(who);
+    struct segment_actor *durable = &e->segment.actors[slot];
+    uint64_t word = load_relaxed(&durable->word);
+    if (slot_word_generation(word) != generation || slot_word_state(word) == ACTOR_SLOT_FREE)
+        return;
+    uint32_t next = slot_generation_next(generation);
+    if (why == ACTOR_END_REDO) { /* keys and counts are made of the words later */
+        store_relaxed(&durable->word, slot_word(next, 0, ACTOR_SLOT_FREE));
+        return;
+    }
+    store_release(&e->actors.table[slot].key, actor_key(next, NO_DESTINATION, 0, ACTOR_FREE));
+    store_release(&durable->word, slot_word(next, 0, ACTOR_SLOT_FREE));
+    if (slot_word_state(word) == ACTOR_SLOT_LIVE) {
+        actors_count(w, slot_word_type(word), -1);
+        placement_actor_ended(w, durable->queue);
+        stat_add(w, STAT_actors_ended, 1);
+    }
+    if (why <= ACTOR_END_FINISHED)
+        actors_state_end(w, slot, slot_word_type(word), why);
+    if (slot >= ODEON_PORTS_MAX)
+        actors_slot_give_back(w, slot);
 }

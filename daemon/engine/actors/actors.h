@@ -41,13 +41,23 @@ static inline enum actor_kind actors_kind_at_spawn(const struct engine *e, uint3
 }
 /* Has the spawn of this slot been committed?  For the first message only. */
 bool actors_is_committed(struct engine *engine, uint32_t slot);
-/* After the commit: the slot is free, its generation one more. */
-void actors_free_slot(struct worker *w, actor_ref ref);
+/* Why an actor, or the port that has a slot, has ended: the first three by a message of its own,
+ * which says what becomes of its state. */
+enum actor_end {
+    ACTOR_END_DELETE = ALLOCATION_DELETE,
+    ACTOR_END_DESTROY = ALLOCATION_DESTROY,
+    ACTOR_END_FINISHED = ALLOCATION_FINISHED,
+    ACTOR_END_PORT, /* its client is gone */
+    ACTOR_END_TYPE, /* a crash has left it over, and its type does not survive one */
+    ACTOR_END_REDO, /* the executor before has committed it: recovery, of the segment alone */
+};
+/* Below the flip that says so, the one place where anybody ends: the slot is free, its generation
+ * one more. Nothing if that has been done. */
+void actors_ended(struct worker *w, actor_ref who, enum actor_end why);
 
 /* The reference that the port's slot will have next, and making it so. */
 actor_ref actors_port_ref_next(struct engine *engine, uint32_t port);
 void actors_make_port(struct engine *engine, uint32_t port, actor_ref ref);
-void actors_end_port(struct worker *w, actor_ref ref);
 
 /* State of an actor: zeroed, from the type's kept storage when there is some. */
 void *actors_state_new(struct worker *w, struct actor_type *type);

@@ -167,7 +167,8 @@ static void types_end_left_over(struct engine *e, uint32_t id)
          slot++) {
         uint64_t word = load_relaxed(&e->segment.actors[slot].word);
         if (slot_word_state(word) == ACTOR_SLOT_LIVE && slot_word_type(word) == id)
-            actors_free_slot(e->control, actor_ref_make(slot, slot_word_generation(word)));
+            actors_ended(e->control, actor_ref_make(slot, slot_word_generation(word)),
+                         ACTOR_END_TYPE);
     }
 }
 

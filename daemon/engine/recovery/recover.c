@@ -164,12 +164,7 @@ static void recover_redo_end(struct engine *e, const struct segment_commit *slot
     if (!slot->redo || slot->redo_how == COMMIT_DIRECT || slot->redo_how == COMMIT_ASIDE ||
         slot->redo_how == COMMIT_POSTPONED || slot->redo_how == COMMIT_LETTERS)
         return;
-    struct segment_actor *durable = &e->segment.actors[actor_ref_slot(slot->redo)];
-    uint64_t word = load_relaxed(&durable->word);
-    if (slot_word_generation(word) == actor_ref_generation(slot->redo) &&
-        slot_word_state(word) != ACTOR_SLOT_FREE)
-        store_relaxed(&durable->word, slot_word(slot_generation_next(slot_word_generation(word)), 0,
-                                                ACTOR_SLOT_FREE));
+    actors_ended(e->control, slot->redo, ACTOR_END_REDO);
     crash_order();
 }
 

@@ -110,12 +110,9 @@ static void turn_actor_end(struct worker *w, struct actor *actor, actor_ref ref,
         place_newborn_settle(w, 0);
     INJECT(HANDLER);
     if (SEEDED(free_first))
-        actors_free_slot(w, ref);
+        actors_ended(w, ref, (enum actor_end)how);
     commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, ref, how);
-    *turn_actor_state(w, actor) = NULL;
-    actors_free_slot(w, ref);
-    if (type)
-        actors_state_drop(w, type, state, how);
+    actors_ended(w, ref, (enum actor_end)how);
     /* the record goes on naming the actor: its slot has another generation by now, so that a redo
      * does nothing */
 }
