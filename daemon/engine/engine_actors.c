@@ -83,10 +83,7 @@ static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view
     if (kind == ACTOR_FREE)
         return false;
     const struct segment_actor *durable = &e->segment.actors[slot];
-    uint32_t queue = actor_key_destination(key),
-             source = queue < e->segment.n_mailboxes
-                          ? queue
-                          : engine_source_of_port(e, queue - e->segment.n_queues);
+    uint32_t queue = actor_key_destination(key), source = engine_source_of_destination(e, queue);
     uint32_t name = durable->name;
     bool is_new =
         kind == ACTOR_NEW ||

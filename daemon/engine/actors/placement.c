@@ -28,9 +28,9 @@ static uint32_t placement_substitute(struct engine *e, uint32_t absent, uint32_t
 uint32_t placement_home(struct engine *e, uint32_t source, uint32_t n)
 {
     const struct segment *s = &e->segment;
-    if (source >= s->n_mailboxes)
-        return (source - s->n_mailboxes) % n;
     uint32_t index;
+    if (source_kind_of(e, source, &index) != SOURCE_MAILBOX)
+        return index % n;
     switch (segment_queue_range(s, source, &index)) {
     case QUEUE_FOLLOW:
         return index % n;

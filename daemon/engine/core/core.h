@@ -160,9 +160,30 @@ static inline struct worker *worker_of_context(struct engine_context *ctx)
     return (struct worker *)ctx;
 }
 
+/* What a worker can run. Each kind has a range of the sources' ids, in this order; what else there
+ * is to know of one stands in the table of run/sources.h. */
+enum source_kind { SOURCE_MAILBOX, SOURCE_PORT, SOURCE_KIND_N };
+
+/* The kind of a source, and its number among those of its kind. */
+static inline enum source_kind source_kind_of(const struct engine *engine, uint32_t source,
+                                              uint32_t *ret_index)
+{
+    uint32_t n_mailboxes = engine->segment.n_mailboxes;
+    bool is_mailbox = source < n_mailboxes;
+    *ret_index = is_mailbox ? source : source - n_mailboxes;
+    return is_mailbox ? SOURCE_MAILBOX : SOURCE_PORT;
+}
 static inline uint32_t engine_source_of_port(const struct engine *engine, uint32_t port)
 {
     return engine->segment.n_mailboxes + port;
+}
+/* Of what a record's destination is: a mailbox's, or the port's that it is delivered to. */
+static inline uint32_t engine_source_of_destination(const struct engine *engine,
+                                                    uint32_t destination)
+{
+    return destination < engine->segment.n_mailboxes
+               ? destination
+               : engine_source_of_port(engine, destination - engine->segment.n_queues);
 }
 
 /* 0: nothing is counted, in a build that shows what counting costs. */

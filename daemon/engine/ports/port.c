@@ -353,7 +353,7 @@ static void port_retire(struct worker *w, uint32_t id, struct port *port, enum p
         (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL,
                       0);
     }
-    actors_end_port(w, durable->ref);
+    actors_ended(w, durable->ref, ACTOR_END_PORT);
     w->ports.hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
     /* before the control thread may give the port away again */
     store_release(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
@@ -546,7 +546,7 @@ void port_rescue(struct worker *w)
             continue;
         for (int64_t source; (source = port_steal_from(w, v)) >= 0;) {
             stat_add(w, STAT_steals, 1);
-            (void)port_run(w, (uint32_t)source - e->segment.n_mailboxes, false);
+            (void)port_run(w, (uint32_t)source - engine_source_of_port(e, 0), false);
             store_release(&w->shown.busy, 0);
         }
     }

@@ -13,6 +13,7 @@
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/run/barrier.h"
+#include "daemon/engine/run/sources.h"
 #include "daemon/engine/run/worker.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/signal/doorbells.h"
@@ -121,24 +122,22 @@ static bool reconfigure_source_move(struct engine *e, uint32_t id, bool all_home
     return true;
 }
 
-static bool reconfigure_source_has_work(struct engine *e, uint32_t id)
+/* Those of detached actors stay with their threads, which do not stand. */
+static bool reconfigure_source_may_move(const struct engine *e, uint32_t id)
 {
-    if (id < e->segment.n_mailboxes)
-        return urgent_mailbox_has_work(e, id);
-    /* its new owner looks, and makes it hot or has it ring */
-    return load_relaxed(&e->ports.table[id - e->segment.n_mailboxes].state) == PORT_OPEN;
+    uint32_t index;
+    return source_kind_of(e, id, &index) != SOURCE_MAILBOX || index < e->segment.detached_first;
 }
 
 static uint64_t reconfigure_sources_redraw(struct engine *e, bool all_home)
 {
     uint64_t moved = 0;
-    uint32_t detached = e->segment.detached_first;
     for (uint32_t id = 0; id < e->n_sources; id++)
-        if (id < detached || id >= e->segment.n_mailboxes)
+        if (reconfigure_source_may_move(e, id))
             moved += reconfigure_source_move(e, id, all_home);
     full_barrier(); /* X3 */
     for (uint32_t id = 0; id < e->n_sources; id++)
-        if ((id < detached || id >= e->segment.n_mailboxes) && reconfigure_source_has_work(e, id))
+        if (reconfigure_source_may_move(e, id) && sources_has_work(e, id))
             /* nobody sleeps: a bit, by the rules of the policy */
             source_hand_back(e, e->control, id);
     return moved;

@@ -17,8 +17,8 @@
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/run/barrier.h"
 #include "daemon/engine/run/fault.h"
-#include "daemon/engine/run/mailbox.h"
 #include "daemon/engine/run/park.h"
+#include "daemon/engine/run/sources.h"
 #include "daemon/engine/run/steal.h"
 #include "daemon/engine/signal/doorbells.h"
 #include "daemon/engine/signal/help.h"
@@ -95,25 +95,12 @@ struct worker *worker_free(struct worker *w)
     return NULL;
 }
 
-static void worker_port_serve(struct worker *w, uint32_t port)
-{
-    int64_t queue = port_run(w, port, true);
-    if (queue < 0)
-        return;
-    /* a run of its own: the port may have become a polled one, or others may have work by now */
-    help_begin_run(w, (uint32_t)queue);
-    mailbox_run(w, (uint32_t)queue, false);
-}
-
 static void worker_run_source(struct worker *w, uint32_t source, bool stolen)
 {
     help_begin_run(w, source);
     if (unlikely(load_relaxed(&w->stats->value[STAT_state]) != WORKER_BUSY))
         store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
-    if (source < w->engine->segment.n_mailboxes)
-        mailbox_run(w, source, stolen);
-    else
-        worker_port_serve(w, source - w->engine->segment.n_mailboxes);
+    sources_run(w, source, stolen);
     help_end_run(w);
     w->loop.fruitless = 0;
 }

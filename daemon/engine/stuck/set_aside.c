@@ -7,7 +7,7 @@
 #include "daemon/engine/base/seed.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
-#include "daemon/engine/ports/port.h"
+#include "daemon/engine/run/sources.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/send/detour.h"
 #include "daemon/engine/send/flush.h"
@@ -215,8 +215,7 @@ static void set_aside_give_away(struct engine *e, uint32_t id)
             continue;
         to = set_aside_next_present(e, to, id);
         if (to == id) {
-            if (source >= e->segment.n_mailboxes)
-                port_have_it_ring(e, source - e->segment.n_mailboxes); /* A9 */
+            sources_make_cold(e, source); /* A9 */
         } else if (owner_move(s, id, to)) {
             full_barrier_after_exchange(); /* [GIVE_FENCE] */
             source_signal(e, e->control, source);
