@@ -27,7 +27,7 @@ enum {
     ODEON_FOLLOW_QUEUES = 64, /* queues of actors that run where they are sent to */
     ODEON_PORTS_MAX = 256,
     ODEON_ACTORS_DEFAULT = 1 << 20,
-    ODEON_ACTORS_MAX = 1 << 26,
+    ODEON_ACTORS_MAX = 1 << 24, /* a slot has 24 bits in a reference (reference.h) */
     ODEON_MESSAGE_TYPES_MAX = 4096,
     ODEON_ACTOR_TYPES_MAX = 1024,
     ODEON_BEHAVIOURS_MAX = 255, /* behaviours of one actor type: the index travels in one byte */
@@ -49,8 +49,9 @@ enum {
     ODEON_CLIENTS_MAX = 1024,
     /* of them, for those whom no quota binds: who looks after the service gets in */
     ODEON_CLIENTS_RESERVED = 16,
-    ODEON_PAGE_ROWS_MAX = 256, /* rows of one page of a listing */
-    ODEON_PROTOCOL_VERSION = 1,
+    ODEON_PAGE_ROWS_MAX = 256,   /* rows of one page of a listing */
+    ODEON_PROTOCOL_VERSION = 1,  /* between clients and odeond */
+    ODEON_EXECUTOR_PROTOCOL = 2, /* between odeond and its executor; 0.1 had none */
 };
 
 /* what a commit record can count (segment_layout.h) */

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The envelope: one message as it lies in a queue, an outbox, a dead-letter queue or a port's ring.
  *
- * Records are contiguous, 8-byte aligned and of variable length: this header, then the payload,
- * then padding to 8. Nothing here allocates or calls the system.
+ * Records are contiguous, 8-byte aligned and of variable length: this header, then the optional
+ * words that `prefix` names, then the payload, then padding to 8. Nothing here allocates or calls
+ * the system.
  *
- * E1  A record's size is envelope_size(length) and never exceeds ENVELOPE_SIZE_MAX.
+ * E1  A record's size is envelope_size(length) and never exceeds ENVELOPE_SIZE_MAX. `length` counts
+ *     the optional words, too: whoever only carries a record need not know them.
  * E2  A header of 24 zero bytes is never valid (length and type 0 belong to no message): a hole
  *     punched into a ring by its client is told from a record.
  * E3  `from` is written by the executor alone; what a client writes there is ignored.
+ * E4  Each bit of `prefix` stands for a word of 8 bytes, in the order of the bits, those that have
+ *     no name yet included: so a record is walked, carried and delivered by who does not know them.
+ *     A port refuses them.
+ * E5  Where the payload is, envelope_payload() says, and nobody else; how long it is,
+ *     envelope_payload_size().
  */
 #pragma once
 
@@ -16,27 +23,10 @@
 #include <stdint.h>
 
 #include "bounds.h"
-
-/* slot in the low half, generation in the high half; 0 = nobody (generations start at 1) */
-typedef uint64_t actor_ref;
-
-static inline uint32_t actor_ref_slot(actor_ref ref)
-{
-    return (uint32_t)ref;
-}
-static inline uint32_t actor_ref_generation(actor_ref ref)
-{
-    return (uint32_t)(ref >> 32);
-}
-static inline actor_ref actor_ref_make(uint32_t slot, uint32_t generation)
-{
-    return (uint64_t)generation << 32 | slot;
-}
+#include "reference.h"
 
 enum envelope_flags {
-    /* the payload begins with a uint64_t correlation id, which a reply repeats */
-    ENVELOPE_CORRELATED = 1 << 0,
-    ENVELOPE_REPLY = 1 << 1, /* ... and this is the reply */
+    ENVELOPE_REPLY = 1 << 1, /* it repeats the correlation id of what it answers */
     /* was in flight at a crash: its earlier run left no effect in the system */
     ENVELOPE_REDELIVERED = 1 << 2,
     /* an init record; or a message with which its receiver's init has faulted last */
@@ -44,27 +34,40 @@ enum envelope_flags {
     /* its queue's runner has left it out (policy drop-oldest); not in what anybody sends */
     ENVELOPE_DROPPED = 1 << 4,
     ENVELOPE_URGENT = 1 << 5, /* in a port's ring: for its receiver's urgent lane; nowhere else */
-    ENVELOPE_RESERVED = 0xc0, /* must be zero in what a client posts */
-    ENVELOPE_CLIENT_MAY_SET = ENVELOPE_CORRELATED | ENVELOPE_REPLY | ENVELOPE_URGENT,
+    ENVELOPE_RESERVED = 0xc1, /* must be zero in what a client posts */
+    ENVELOPE_CLIENT_MAY_SET = ENVELOPE_REPLY | ENVELOPE_URGENT,
+};
+
+/* Optional words between header and payload (E4). */
+enum envelope_prefix {
+    PREFIX_CORRELATION = 1 << 0, /* an id that a reply repeats */
+    PREFIX_TRACE = 1 << 1,       /* a trace's id */
+    PREFIX_ACCEPTED = 1 << 2,    /* stamp of its acceptance, and hops since */
+    PREFIX_KIND = 1 << 3,        /* what the service says of it: timer, DOWN, no answer, group */
+    PREFIX_KNOWN = 0x0f,
+    PREFIX_WORDS_MAX = 8, /* bits */
+    /* the others are the service's own */
+    PREFIX_CLIENT_MAY_SET = PREFIX_CORRELATION | PREFIX_TRACE,
 };
 
 struct envelope {
     actor_ref to;
     actor_ref from;
     uint16_t type;   /* interned message type; below MESSAGE_TYPE_FIRST_USER: system messages */
-    uint16_t length; /* bytes of payload */
-    /* the sender's idea of the receiver's behaviour index; checked against `type` */
+    uint16_t length; /* bytes behind the header: optional words and payload */
+    /* the sender's idea of the receiver's behaviour index; checked against `type`. Of a dead
+     * letter: enum envelope_reason */
     uint8_t behaviour;
     uint8_t flags;
     uint8_t attempts; /* faults so far while this record was handled */
-    uint8_t reserved;
+    uint8_t prefix;   /* enum envelope_prefix */
 };
 static_assert(sizeof(struct envelope) == 24 && offsetof(struct envelope, type) == 16,
               "layout of the envelope");
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the third word is read as one");
 
-/* The third word of a plain envelope: no flags, no attempts. */
+/* The third word of a plain envelope: no flags, no attempts, no optional words. */
 static inline uint64_t envelope_meta(uint16_t type, uint64_t length, uint32_t behaviour)
 {
     return type | length << 16 | (uint64_t)behaviour << 32;
@@ -74,7 +77,8 @@ static inline uint64_t *envelope_words(struct envelope *e)
     return (uint64_t *)e;
 }
 
-#define ENVELOPE_SIZE_MAX (sizeof(struct envelope) + ODEON_PAYLOAD_MAX + 8)
+#define ENVELOPE_SIZE_MAX (sizeof(struct envelope) + 8 * PREFIX_WORDS_MAX + ODEON_PAYLOAD_MAX)
+static_assert(8 * PREFIX_WORDS_MAX + ODEON_PAYLOAD_MAX <= UINT16_MAX, "a length has 16 bits");
 
 static inline uint64_t envelope_size(uint64_t length)
 {
@@ -84,9 +88,47 @@ static inline uint64_t envelope_record_size(const struct envelope *e)
 {
     return envelope_size(e->length);
 }
+/* Bytes of the optional words. Bits, counted by a table of sixteen: not every processor does it. */
+static inline uint32_t envelope_prefix_bytes(unsigned prefix)
+{
+    const uint64_t bits = UINT64_C(0x4332322132212110);
+    return 8 * (uint32_t)((bits >> (prefix & 15) * 4 & 15) + (bits >> (prefix >> 4 & 15) * 4 & 15));
+}
+/* E5.  `prefix`: the record's, where it is known without a look. */
+static inline void *envelope_payload_behind(const struct envelope *e, unsigned prefix)
+{
+    return (uint8_t *)(uintptr_t)(e + 1) + envelope_prefix_bytes(prefix);
+}
 static inline void *envelope_payload(const struct envelope *e)
 {
-    return (void *)(e + 1);
+    return envelope_payload_behind(e, e->prefix);
+}
+/* Are the optional words all there?  Of a record in this process's hands. */
+static inline bool envelope_prefix_fits(const struct envelope *e)
+{
+    return e->length >= envelope_prefix_bytes(e->prefix);
+}
+static inline uint32_t envelope_payload_size(const struct envelope *e)
+{
+    return e->length - envelope_prefix_bytes(e->prefix);
+}
+/* The optional word of one bit, NULL: it has none. */
+static inline uint64_t *envelope_word(const struct envelope *e, enum envelope_prefix bit)
+{
+    if (!(e->prefix & bit) || !envelope_prefix_fits(e))
+        return NULL;
+    return (uint64_t *)(uintptr_t)envelope_payload_behind(e, e->prefix & (bit - 1u));
+}
+/* Of a record whose prefix has the bit, and which is being written. */
+static inline void envelope_word_put(struct envelope *e, enum envelope_prefix bit, uint64_t word)
+{
+    *(uint64_t *)envelope_payload_behind(e, e->prefix & (bit - 1u)) = word;
+}
+/* ... of the correlation id, 0 if it has none. */
+static inline uint64_t envelope_correlation(const struct envelope *e)
+{
+    const uint64_t *word = envelope_word(e, PREFIX_CORRELATION);
+    return word ? *word : 0;
 }
 
 /* Message types that exist without being registered. */

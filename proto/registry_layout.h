@@ -33,7 +33,7 @@
 #include "bounds.h"
 
 #define REGISTRY_MAGIC   UINT64_C(0x6f64656f6e726731) /* "odeonrg1" */
-#define REGISTRY_VERSION 1
+#define REGISTRY_VERSION 2                            /* 1: that of 0.1 */
 
 enum {
     REGISTRY_TOKEN_BYTES = 16,
@@ -50,7 +50,8 @@ enum registry_state {
 
 struct registry_client {
     _Atomic uint32_t state;
-    uint32_t id, uid, gid, pid; /* as the kernel said */
+    uint32_t uid, gid, pid; /* as the kernel said */
+    uint64_t id;
     uint8_t token[REGISTRY_TOKEN_BYTES];
     char name[ODEON_NAME_MAX + 1];
     char library[32];
@@ -58,7 +59,8 @@ struct registry_client {
 
 struct registry_port {
     _Atomic uint32_t state;
-    uint32_t generation, client;
+    uint32_t generation;
+    uint64_t client;
     uint32_t pipe; /* 1: it has one */
     uint64_t submission_bytes, delivery_bytes;
     uint64_t ref; /* 0: no executor has said it yet */
@@ -91,7 +93,9 @@ struct registry_header {
     uint64_t layout_hash;
     uint64_t instance;      /* random: names this state, so that nobody takes another's for it */
     _Atomic uint64_t epoch; /* odeonds that have started on it */
-    _Atomic uint32_t last_client, last_plugin; /* ids and serials up to here have been given out */
+    /* ids and serials up to here have been given out */
+    _Atomic uint64_t last_client;
+    _Atomic uint32_t last_plugin;
     _Atomic uint32_t settled; /* 1: an executor has been ready with this state (G7) */
     _Atomic uint32_t clean;   /* 1: the last odeond ended because it was told to */
     _Atomic uint32_t settings_copy;

@@ -24,13 +24,25 @@
 #include <assert.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bounds.h"
 #include "envelope.h"
 
-#define SEGMENT_MAGIC   UINT64_C(0x6f64656f6e736731) /* "odeonsg1" */
-#define SEGMENT_VERSION 5
+#define SEGMENT_MAGIC UINT64_C(0x6f64656f6e736731) /* "odeonsg1" */
+/* Layout 2.  That of 0.1, layout 1, had numbers up to 5. */
+#define SEGMENT_VERSION        6
+#define SEGMENT_VERSION_LAYOUT 2 /* what people call it */
+
+/* A table that begins somewhere in the segment and has so many entries; 0, 0: there is none. */
+struct segment_table {
+    uint64_t offset, count;
+};
+/* What the layout has a place for, and no build makes yet: all of them are 0, 0. */
+struct segment_tables {
+    struct segment_table timers, asks, watchers, groups, stashes, blocks;
+};
 
 struct segment_header {
     _Atomic uint64_t magic; /* stored last when formatting */
@@ -53,6 +65,7 @@ struct segment_header {
         actor_types_offset, names_offset, ports_offset;
     uint64_t outboxes_offset, windows_offset, backlogs_offset, dlq_offset, states_offset,
         undos_offset;
+    struct segment_tables coming;
     _Atomic uint64_t boots;
     _Atomic uint32_t clean; /* 1: stopped in order, nothing is attached */
     _Atomic uint32_t n_message_types, n_actor_types;
@@ -113,11 +126,22 @@ struct segment_commit {
 /* ... of the control thread's, when it has taken dead letters out: redo - 1 is their active
  * buffer. */
 #define COMMIT_LETTERS UINT32_C(0xfc)
+/* ... of an actor that has ended and begins anew in its place, under the same reference (its slot's
+ * `incarnation` is one more).  No build writes it yet, and recovery refuses it. */
+#define COMMIT_IN_PLACE UINT32_C(0xfb)
 /* redo_how of a batch that an aside queue was given: `redo` is the queue that it was taken from. */
 #define COMMIT_ASIDE UINT32_C(0xfe)
 /* ... of a batch that recovery wrote anew, with what waited behind it: the active buffer is in it
  * and has become empty. */
-#define COMMIT_POSTPONED  UINT32_C(0xfd)
+#define COMMIT_POSTPONED UINT32_C(0xfd)
+
+/* Is `redo` an actor, which has ended with the message? */
+static inline bool commit_ends_actor(const struct segment_commit *slot)
+{
+    return slot->redo && slot->redo_how != COMMIT_DIRECT && slot->redo_how != COMMIT_ASIDE &&
+           slot->redo_how != COMMIT_POSTPONED && slot->redo_how != COMMIT_LETTERS;
+}
+
 #define COMMIT_LOW_BITS   37
 #define COMMIT_LOW_MASK   (UINT64_MAX >> (64 - COMMIT_LOW_BITS))
 #define COMMIT_OUT_MAX    (UINT64_C(1) << (64 - COMMIT_LOW_BITS + 3)) /* bytes of an outbox */
@@ -210,7 +234,12 @@ struct segment_dead_letter {
 };
 
 /* Slots below ODEON_PORTS_MAX stand for ports, slot p for port p; actors come behind them. */
-enum actor_slot_state { ACTOR_SLOT_FREE = 0, ACTOR_SLOT_LIVE = 1, ACTOR_SLOT_PORT = 2 };
+enum actor_slot_state {
+    ACTOR_SLOT_FREE = 0,
+    ACTOR_SLOT_LIVE = 1,
+    ACTOR_SLOT_PORT = 2,
+    ACTOR_SLOT_SPENT = 3, /* its last generation has ended: nobody is in it again */
+};
 /* {generation : 32, type : 16, unused : 8, state : 8}. A free slot's generation is the next
  * actor's. */
 struct segment_actor {
@@ -223,8 +252,13 @@ struct segment_actor {
     actor_ref spawned_by;
     uint32_t name;    /* index + 1 */
     uint32_t account; /* user + 1 of the client that asked for it, 0: an actor did */
+    /* From here on all 0 until there are builds that know what they are for. */
+    actor_ref parent;     /* who is told when it ends, and may begin it anew */
+    uint32_t incarnation; /* how often it has begun anew in this slot, under this reference */
+    /* first entries of its lists, index + 1 into tables of segment_tables */
+    uint32_t timers, watchers, memberships;
 };
-static_assert(sizeof(struct segment_actor) == 40, "actor slot");
+static_assert(sizeof(struct segment_actor) == 64, "actor slot");
 
 /* The kept state of the actor in a slot (durable.h): a table of them, `state_stride` bytes each. */
 struct segment_state {
@@ -264,7 +298,8 @@ struct segment_name {
 
 struct segment_port {
     alignas(64) _Atomic uint32_t generation; /* 0: free; else the supervisor's, stored last */
-    uint32_t client;
+    uint32_t reserved;
+    uint64_t client;
     actor_ref ref;
     _Atomic uint64_t pcur;  /* committed cursor in the submission ring while no record names it */
     _Atomic uint64_t dtail; /* tail of the delivery ring */

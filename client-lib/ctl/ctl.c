@@ -152,7 +152,7 @@ int ctl_ref_find(struct ctl *ctl, const char *text, odeon_ref *ret_ref)
     int r;
 
     if (odeon_ref_parse(text, ret_ref) == 0) {
-        if (*ret_ref >> 32)
+        if (odeon_ref_generation(*ret_ref))
             return 0;
         return ctl_fail(ctl, CTL_USAGE,
                         "%s: generations begin at 1, so nobody can have this reference. See "
@@ -163,7 +163,7 @@ int ctl_ref_find(struct ctl *ctl, const char *text, odeon_ref *ret_ref)
     if (r == -ENOENT)
         return ctl_fail(ctl, CTL_REFUSED,
                         "%s: no actor has this name. See odeonctl actor list; a reference is "
-                        "written SLOT.GENERATION",
+                        "written EXECUTOR.SLOT.GENERATION",
                         text);
     return r < 0 ? ctl_refuse(ctl, r, "cannot look up '%s'", text) : 0;
 }

@@ -99,7 +99,7 @@ int ctl_actor_show(struct ctl *ctl)
     if (r == -ENOENT && !by_ref)
         return ctl_fail(ctl, CTL_REFUSED,
                         "%s: no actor has this name. See odeonctl actor list; a reference is "
-                        "written SLOT.GENERATION",
+                        "written EXECUTOR.SLOT.GENERATION",
                         which);
     if (r == -ENOENT)
         return actor_fail_gone(ctl, "show", which);

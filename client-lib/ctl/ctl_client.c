@@ -4,6 +4,7 @@
 #include "client-lib/ctl/output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -49,7 +50,7 @@ int ctl_client_list(struct ctl *ctl)
     return listing_fetch(ctl, "clients", columns, 10, &source);
 }
 
-static int ctl_client_parse_id(struct ctl *ctl, uint32_t *ret_id)
+static int ctl_client_parse_id(struct ctl *ctl, uint64_t *ret_id)
 {
     const char *text = ctl->words[0];
     unsigned long id;
@@ -57,16 +58,16 @@ static int ctl_client_parse_id(struct ctl *ctl, uint32_t *ret_id)
 
     errno = 0;
     id = strtoul(text, &end, 10);
-    if (errno || end == text || *end || text[0] == '-' || id == 0 || id > UINT32_MAX)
+    if (errno || end == text || *end || text[0] == '-' || id == 0)
         return ctl_fail(ctl, CTL_USAGE, "'%s' is no client's number. See odeonctl client list",
                         text);
-    *ret_id = (uint32_t)id;
+    *ret_id = id;
     return 0;
 }
 
 static int client_get(struct ctl *ctl, struct odeon_client_detail **ret)
 {
-    uint32_t id = 0;
+    uint64_t id = 0;
     int r, code = ctl_client_parse_id(ctl, &id);
 
     if (!code)
@@ -115,7 +116,7 @@ static void ctl_client_print_heading(struct ctl *ctl, const struct odeon_client_
 {
     const struct odeon_client_info *c = &d->client;
 
-    fprintf(ctl->out, "Client %u%s%s: process %u%s%s, user %u, roles: %s\n", c->id,
+    fprintf(ctl->out, "Client %" PRIu64 "%s%s: process %u%s%s, user %u, roles: %s\n", c->id,
             *c->name ? ", " : "", c->name, c->pid, *c->command ? ", " : "", c->command, c->uid,
             c->roles);
     fprintf(ctl->out, "Quotas are %s for this user; refused so far: %llu\n\n",
@@ -161,7 +162,7 @@ int ctl_client_show(struct ctl *ctl)
 
 int ctl_client_kick(struct ctl *ctl)
 {
-    uint32_t id = 0;
+    uint64_t id = 0;
     int r, code = ctl_client_parse_id(ctl, &id);
 
     if (!code)

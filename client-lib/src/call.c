@@ -117,8 +117,7 @@ int odeon_port_call(struct odeon_port *port, odeon_ref to, uint32_t type, const 
     *ret_reply = (struct odeon_delivery){ 0 };
     correlation = PORT_CORRELATION_CALL | ++port->last_call;
     deadline_ns = deadline_after(timeout_ns);
-    result =
-        port_post_until(port, to, type, ENVELOPE_CORRELATED, correlation, data, size, deadline_ns);
+    result = port_post_until(port, to, type, POST_CORRELATED, correlation, data, size, deadline_ns);
     if (result < 0)
         return result;
     result = call_wait_for_reply(port, correlation, deadline_ns, ret_reply);

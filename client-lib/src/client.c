@@ -89,7 +89,7 @@ static int client_fill_detail(const struct admin_call *call, void *result,
     return 0;
 }
 
-int odeon_client_show(struct odeon_client *client, uint32_t id, struct odeon_client_detail **ret)
+int odeon_client_show(struct odeon_client *client, uint64_t id, struct odeon_client_detail **ret)
 {
     Odeon__ClientShow body = ODEON__CLIENT_SHOW__INIT;
 
@@ -102,7 +102,7 @@ int odeon_client_show(struct odeon_client *client, uint32_t id, struct odeon_cli
                                                     .fill = client_fill_detail });
 }
 
-int odeon_client_kick(struct odeon_client *client, uint32_t id)
+int odeon_client_kick(struct odeon_client *client, uint64_t id)
 {
     Odeon__ClientKick body = ODEON__CLIENT_KICK__INIT;
 

@@ -52,7 +52,8 @@ struct odeon_client {
     int64_t away_ns, retry_ns, retry_wait_ns;
     int lost; /* C2: 0 or why, negative errno */
     uint64_t last_id;
-    uint32_t client_id, boots;
+    uint64_t client_id;
+    uint32_t boots;
     struct odeon_port *ports; /* open ports */
     struct wire_frame *frame;
 };

@@ -28,12 +28,12 @@ static int message_check_type(const struct odeon_message_type *type)
 static int message_fill_id(const struct admin_call *call, void *ret_id, const Odeon__Reply *reply)
 {
     const Odeon__MessageTypeIntern *asked = call->body;
-    uint32_t id = reply->message_type->id;
+    uint64_t id = reply->message_type->id;
 
     if (id == 0 || id > UINT16_MAX)
-        return error_set(-EPROTO, "the service gave message type %s the impossible id %u",
-                         asked->type->name, id);
-    *(uint32_t *)ret_id = id;
+        return error_set(-EPROTO, "the service gave message type %s the impossible id %llu",
+                         asked->type->name, (unsigned long long)id);
+    *(uint32_t *)ret_id = (uint32_t)id;
     return 0;
 }
 

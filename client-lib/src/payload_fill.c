@@ -156,10 +156,11 @@ static int fill_ref(const struct payload_field *f, const char *value, void *at)
     odeon_ref ref;
 
     if (odeon_ref_parse(value, &ref) < 0)
-        return error_set(-EINVAL,
-                         "'%s' is not a value of %s, which is a reference. Write SLOT.GENERATION, "
-                         "as odeonctl actor list shows it",
-                         value, f->name);
+        return error_set(
+            -EINVAL,
+            "'%s' is not a value of %s, which is a reference. Write EXECUTOR.SLOT.GENERATION, "
+            "as odeonctl actor list shows it",
+            value, f->name);
     memcpy(at, &ref, sizeof(ref));
     return 0;
 }

@@ -66,7 +66,7 @@ struct odeon_port {
     uint32_t wait_sequence; /* counts in steps of PORT_WAIT_STEP */
 
     int pipe; /* -1: none */
-    uint32_t id;
+    uint64_t id;
     odeon_ref ref;
     struct odeon_client *client; /* NULL in unit tests: there is no connection */
     struct odeon_port *next;     /* of the client's ports, under its mutex */
@@ -79,7 +79,8 @@ struct odeon_port {
 /* What the service says about a new port, and its descriptors, in the order of the protocol. */
 struct port_plan {
     uint64_t submission_bytes, delivery_bytes;
-    uint32_t submission_offset, delivery_offset, payload_max, actors_max, id;
+    uint32_t submission_offset, delivery_offset, payload_max, actors_max;
+    uint64_t id;
     odeon_ref ref;
     int client_memory, executor_memory, doorbell, pipe; /* pipe -1: none */
     uint8_t token[PORT_TOKEN_BYTES];
@@ -122,13 +123,19 @@ static inline bool port_open(const struct odeon_port *port)
            atomic_load_explicit(&port->theirs->broken, memory_order_acquire) == PORT_OK;
 }
 
+/* How a record is posted: flags of its header, and above them the bits of its prefix. */
+enum port_how {
+    POST_URGENT = ENVELOPE_URGENT,
+    POST_CORRELATED = PREFIX_CORRELATION << 8,
+};
+
 /* post.c. Room for a record of `size` bytes behind the header, correlation id included when the
  * flag says so; the header is filled in, and *ret_payload is where the message goes. Errors of
  * odeon_port_post(); -EAGAIN has no text. */
-int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
+int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
                  uint64_t correlation, size_t size, void **ret_payload);
-/* Posts with a deadline; `flags` 0 or ENVELOPE_CORRELATED. */
-int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
+/* Posts with a deadline; `how`: enum port_how, 0: nothing of it. */
+int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
                     uint64_t correlation, const void *data, size_t size, int64_t deadline_ns);
 
 /* receive.c. The next delivery of the ring: 1; 0: none; -EPROTO. Does not look whether the port is

@@ -84,7 +84,7 @@ static int port_new_from_answer(struct odeon_client *client, struct client_answe
 }
 
 /* A client that is away need not ask: it does not claim the port when it comes back. */
-static void port_open_ask_close(struct odeon_client *client, uint32_t id)
+static void port_open_ask_close(struct odeon_client *client, uint64_t id)
 {
     Odeon__PortClose close = ODEON__PORT_CLOSE__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;

@@ -62,11 +62,11 @@ static int post_explain_arguments(const struct odeon_port *port, odeon_ref to, u
                      size, (unsigned long long)port->submission_size);
 }
 
-int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
+int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
                  uint64_t correlation, size_t size, void **ret_payload)
 {
-    uint64_t prefix = flags & ENVELOPE_CORRELATED ? sizeof(correlation) : 0;
-    uint64_t bytes = envelope_size(size + prefix);
+    uint64_t length = size + envelope_prefix_bytes(how >> 8);
+    uint64_t bytes = envelope_size(length);
     struct envelope *record;
     int result;
 
@@ -86,13 +86,14 @@ int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t f
     *record = (struct envelope){
         .to = to,
         .type = (uint16_t)type,
-        .length = (uint16_t)(size + prefix),
+        .length = (uint16_t)length,
         .behaviour = BEHAVIOUR_UNKNOWN,
-        .flags = flags,
+        .flags = (uint8_t)how,
+        .prefix = (uint8_t)(how >> 8),
     };
-    if (prefix)
-        memcpy(record + 1, &correlation, sizeof(correlation));
-    *ret_payload = (uint8_t *)(record + 1) + prefix;
+    if (how & POST_CORRELATED)
+        envelope_word_put(record, PREFIX_CORRELATION, correlation);
+    *ret_payload = envelope_payload(record);
     port->submission_tail += bytes;
     return 0;
 }
@@ -119,11 +120,11 @@ static inline int post_explain_full(int result)
 }
 
 /* As post(), but -EAGAIN has no text. */
-static inline int post_try(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
+static inline int post_try(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
                            uint64_t correlation, const void *data, size_t size)
 {
     void *payload = NULL;
-    int result = port_reserve(port, to, type, flags, correlation, size, &payload);
+    int result = port_reserve(port, to, type, how, correlation, size, &payload);
 
     if (result < 0)
         return result;
@@ -133,10 +134,10 @@ static inline int post_try(struct odeon_port *port, odeon_ref to, uint32_t type,
     return 0;
 }
 
-static inline int post(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
+static inline int post(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
                        uint64_t correlation, const void *data, size_t size)
 {
-    return post_explain_full(post_try(port, to, type, flags, correlation, data, size));
+    return post_explain_full(post_try(port, to, type, how, correlation, data, size));
 }
 
 /* 1: the head has moved so far that `bytes` fit; 0: it has not. */
@@ -205,14 +206,14 @@ static int post_wait_for_room(struct odeon_port *port, uint64_t bytes, int64_t d
     return result < 0 ? result : 0;
 }
 
-int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, uint8_t flags,
+int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
                     uint64_t correlation, const void *data, size_t size, int64_t deadline_ns)
 {
-    uint64_t bytes = envelope_size(size + (flags & ENVELOPE_CORRELATED ? sizeof(correlation) : 0));
+    uint64_t bytes = envelope_size(size + envelope_prefix_bytes(how >> 8));
     int result;
 
     for (;;) {
-        result = post_try(port, to, type, flags, correlation, data, size);
+        result = post_try(port, to, type, how, correlation, data, size);
         if (result != -EAGAIN)
             return result;
         result = post_wait_for_room(port, bytes, deadline_ns);
@@ -260,7 +261,7 @@ int odeon_port_post_correlated(struct odeon_port *port, odeon_ref to, uint32_t t
     if (correlation == 0 || correlation & PORT_CORRELATION_CALL)
         return error_set_literal(-EINVAL, "a correlation id is neither 0 nor has its highest bit "
                                           "set: those are odeon_port_call()'s");
-    return post(port, to, type, ENVELOPE_CORRELATED, correlation, data, size);
+    return post(port, to, type, POST_CORRELATED, correlation, data, size);
 }
 
 int odeon_port_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type, const void *data,
@@ -268,7 +269,7 @@ int odeon_port_post_urgent(struct odeon_port *port, odeon_ref to, uint32_t type,
 {
     int result = post_check_data(port, data, size);
 
-    return result < 0 ? result : post(port, to, type, ENVELOPE_URGENT, 0, data, size);
+    return result < 0 ? result : post(port, to, type, POST_URGENT, 0, data, size);
 }
 
 void *odeon_port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, size_t size)

@@ -33,7 +33,7 @@ static int receive_refresh_tail(struct odeon_port *port)
 int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery)
 {
     const uint8_t *record = port->delivery + (port->delivery_taken & (port->delivery_size - 1));
-    uint64_t left, prefix;
+    uint64_t left;
     struct envelope envelope;
     int result = receive_refresh_tail(port);
 
@@ -43,19 +43,20 @@ int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery)
     if (left < sizeof(envelope))
         return port_distrust(port, "rule port.L5 is broken: a delivery is cut off");
     memcpy(&envelope, record, sizeof(envelope));
-    prefix = envelope.flags & ENVELOPE_CORRELATED ? sizeof(uint64_t) : 0;
-    if (envelope.type == MESSAGE_TYPE_NONE || envelope.length < prefix ||
+    if (envelope.type == MESSAGE_TYPE_NONE || !envelope_prefix_fits(&envelope) ||
         envelope_record_size(&envelope) > left)
         return port_distrust(port, "rule port.L5 is broken: a delivery's header is impossible");
     *ret_delivery = (struct odeon_delivery){
         .from = envelope.from,
         .type = envelope.type,
-        .size = (uint32_t)(envelope.length - prefix),
+        .size = envelope_payload_size(&envelope),
         .flags = envelope.flags & ENVELOPE_REPLY ? 1 : 0,
-        .data = record + sizeof(envelope) + prefix,
+        /* by the copy of the header: the one in the ring may be another by now */
+        .data = envelope_payload_behind((const struct envelope *)record, envelope.prefix),
     };
-    if (prefix)
-        memcpy(&ret_delivery->correlation, record + sizeof(envelope),
+    if (envelope.prefix & PREFIX_CORRELATION) /* the first word */
+        memcpy(&ret_delivery->correlation,
+               envelope_payload_behind((const struct envelope *)record, 0),
                sizeof(ret_delivery->correlation));
     if (envelope.type == MESSAGE_TYPE_REFUSAL) {
         if (ret_delivery->size < sizeof(struct refusal))

@@ -100,7 +100,7 @@ static int reconnect_greet(struct odeon_client *client)
     return -EAGAIN;
 }
 
-static bool reconnect_is_among(const Odeon__HelloReply *hello, uint32_t id)
+static bool reconnect_is_among(const Odeon__HelloReply *hello, uint64_t id)
 {
     for (size_t i = 0; i < hello->n_ports; i++)
         if (hello->ports[i] == id)

@@ -12,13 +12,13 @@
 
 char *odeon_ref_format(odeon_ref ref, char text[ODEON_REF_TEXT])
 {
-    snprintf(text, ODEON_REF_TEXT, "%" PRIu32 ".%" PRIu32, actor_ref_slot(ref),
-             actor_ref_generation(ref));
+    snprintf(text, ODEON_REF_TEXT, "%" PRIu32 ".%" PRIu32 ".%" PRIu32, actor_ref_executor(ref),
+             actor_ref_number(ref), actor_ref_generation(ref));
     return text;
 }
 
 /* Decimal digits only, at least one, up to UINT32_MAX. */
-static bool ref_parse_half(const char **at, uint64_t *ret_number)
+static bool ref_parse_part(const char **at, uint64_t *ret_number)
 {
     const char *begin = *at;
 
@@ -30,15 +30,31 @@ static bool ref_parse_half(const char **at, uint64_t *ret_number)
     return *at > begin;
 }
 
+/* Two parts or three: without the first one it is this executor. */
+static bool ref_parse_parts(const char *at, uint64_t part[3])
+{
+    if (!ref_parse_part(&at, &part[1]) || *at++ != '.' || !ref_parse_part(&at, &part[2]))
+        return false;
+    part[0] = ACTOR_REF_EXECUTOR;
+    if (*at == '.') {
+        at++;
+        part[0] = part[1];
+        part[1] = part[2];
+        if (!ref_parse_part(&at, &part[2]))
+            return false;
+    }
+    return *at == '\0' && part[0] <= UINT8_MAX && part[1] <= UINT32_MAX >> 8;
+}
+
 int odeon_ref_parse(const char *text, odeon_ref *ret_ref)
 {
-    const char *at = text;
-    uint64_t slot, generation;
+    uint64_t part[3];
 
-    if (!text || !ret_ref || !ref_parse_half(&at, &slot) || *at++ != '.' ||
-        !ref_parse_half(&at, &generation) || *at != '\0')
-        return error_set(-EINVAL, "'%.63s' is not a reference. Write SLOT.GENERATION",
+    if (!text || !ret_ref || !ref_parse_parts(text, part))
+        return error_set(-EINVAL,
+                         "'%.63s' is not a reference. Write EXECUTOR.SLOT.GENERATION; without "
+                         "EXECUTOR it is 1",
                          text ? text : "");
-    *ret_ref = actor_ref_make((uint32_t)slot, (uint32_t)generation);
+    *ret_ref = actor_ref_of((uint32_t)part[0], (uint32_t)part[1], (uint32_t)part[2]);
     return 0;
 }

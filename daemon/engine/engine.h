@@ -74,6 +74,8 @@ struct engine_context {
     uint32_t attempts;
     uint32_t worker;
     uint32_t reserved_end;
+    const void *inline_block; /* engine_config's */
+    uint64_t reserved_words[8];
 };
 
 enum engine_allocation {
@@ -177,7 +179,8 @@ struct engine_config {
      * set aside */
     bool (*is_handler)(void *userdata, const void *pc);
     void *userdata;
-    const void *host; /* goes into every context */
+    const void *host;         /* goes into every context, and so does */
+    const void *inline_block; /* ... this one */
     /* Where a fault happened, as text (segment_layout.h); called in the signal handler of the
      * thread that failed, whose stack may be in ruins. `instruction` 0: where the caller is. May be
      * NULL */
@@ -373,7 +376,8 @@ void engine_dead_letters_replay(struct engine *engine, const uint64_t *ids, size
  * its cursors; ports that it knows and that are not added by then are forgotten. -EBADFD: a
  * descriptor is not sealed or too small; -EEXIST. */
 struct engine_port_info {
-    uint32_t id, generation, client;
+    uint32_t id, generation;
+    uint64_t client;
     uint64_t submission_bytes, delivery_bytes;
     int client_fd, executor_fd, doorbell_fd, pipe_fd; /* pipe_fd -1: none */
     uint32_t overflow;      /* enum port_overflow: deliveries beyond backlog_bytes */
@@ -491,6 +495,11 @@ bool engine_event_next(struct engine *engine, struct engine_event *ret_event);
 /* A removed port's memory may wait for a worker that runs a long handler. Gives back what can be;
  * true: some waits, to be called again. */
 bool engine_collect(struct engine *engine);
+
+/* Runs `run` on the control thread with a context of nobody's, in which it may send, look up and
+ * spawn; what it has done is committed behind it, whatever it returns. 0, or what it returns. */
+typedef int (*engine_run_fn)(struct engine_context *ctx);
+int engine_run(struct engine *engine, engine_run_fn run);
 
 /* Called by behaviours through the host table, on their worker's thread with the context they were
  * handed. Results as in the public plugin header. */

@@ -30,6 +30,16 @@ static void engine_actors_control_commit(struct engine *e)
     w->outbox.n_logged = w->outbox.n_flushed = 0;
 }
 
+int engine_run(struct engine *e, engine_run_fn run)
+{
+    struct engine_context *ctx = &e->control->ctx;
+    ctx->self = ctx->sender = 0;
+    ctx->meta = ctx->correlation = 0;
+    int r = run(ctx);
+    engine_actors_control_commit(e);
+    return r;
+}
+
 int engine_actor_spawn(struct engine *e, uint32_t type, const char *name, const void *args,
                        size_t args_size, actor_ref *ret_ref)
 {

@@ -48,7 +48,7 @@ static struct envelope *engine_context_send_to_nobody(struct worker *w, actor_re
     }
     struct envelope *out = engine_context_send_begin(
         w, outbox_append(w, w->engine->segment.dead_letters, size), to, meta);
-    out->reserved = REASON_NO_SUCH_ACTOR;
+    out->behaviour = REASON_NO_SUCH_ACTOR;
     stat_add(w, STAT_dead_letters, 1);
     return out;
 }
@@ -81,8 +81,8 @@ static int engine_context_send_pieces(struct worker *w, actor_ref to, uint64_t m
     if (unlikely(head_size > ODEON_PAYLOAD_MAX || tail_size > ODEON_PAYLOAD_MAX - head_size))
         return -EMSGSIZE;
     bool spared = unlikely(w->place.newborn) && place_newborn_settle(w, to);
-    size_t prefix = correlation ? sizeof(correlation) : 0;
-    size_t length = prefix + head_size + tail_size;
+    unsigned prefix = correlation ? PREFIX_CORRELATION : 0;
+    size_t length = envelope_prefix_bytes(prefix) + head_size + tail_size;
     int r = 0;
     struct envelope *out =
         engine_context_send_place(w, to, meta | length << 16, envelope_size(length), &r);
@@ -91,18 +91,18 @@ static int engine_context_send_pieces(struct worker *w, actor_ref to, uint64_t m
             place_newborn_again(w, to);
         return r;
     }
-    uint8_t *payload = envelope_payload(out);
-    if (length)
-        /* padding carries nothing of what lay here before */
-        ((uint64_t *)payload)[(length - 1) / 8] = 0;
+    if (length) /* padding carries nothing of what lay here before */
+        ((uint64_t *)envelope_payload_behind(out, 0))[(length - 1) / 8] = 0;
     if (correlation) {
-        out->flags = ENVELOPE_CORRELATED | ENVELOPE_REPLY;
-        memcpy(payload, &correlation, sizeof(correlation));
+        out->flags = ENVELOPE_REPLY;
+        out->prefix = (uint8_t)prefix;
+        envelope_word_put(out, PREFIX_CORRELATION, correlation);
     }
+    uint8_t *payload = envelope_payload_behind(out, prefix);
     if (head_size)
-        memcpy(payload + prefix, head, head_size);
+        memcpy(payload, head, head_size);
     if (tail_size)
-        memcpy(payload + prefix + head_size, tail, tail_size);
+        memcpy(payload + head_size, tail, tail_size);
     return 0;
 }
 
@@ -140,8 +140,7 @@ static inline struct envelope *engine_context_send_short(struct worker *w, actor
         w->batch.tail += size;
         w->place.n_tail_appends += ODEON_STATISTICS;
     } else {
-        /* closed, then 0 (U5); nobody, who has the number of a client's slot */
-        if (unlikely(w->outbox.length >= w->outbox.room || to == 0))
+        if (unlikely(w->outbox.length >= w->outbox.room)) /* closed, then 0 (U5) */
             return NULL;
         if (destination != w->outbox.run_destination) {
             if (unlikely(destination == NO_DESTINATION ||
@@ -167,7 +166,7 @@ int engine_ctx_send(struct engine_context *ctx, actor_ref to, uint32_t type, uin
         sizeof(*at) + size);
     if (unlikely(!at))
         return engine_context_send_otherwise(ctx, to, type, behaviour, data, size);
-    uint64_t *payload = envelope_payload(at);
+    uint64_t *payload = envelope_payload_behind(at, 0);
     if (size != 0) {
         memcpy(payload, data, 8);
         if (size != 8) {
@@ -199,7 +198,7 @@ int engine_ctx_send_word(struct engine_context *ctx, actor_ref to, uint64_t kind
     if (unlikely(!at))
         return engine_context_send_otherwise(ctx, to, (uint16_t)kind, (uint32_t)(kind >> 32), &word,
                                              sizeof(word));
-    *(uint64_t *)envelope_payload(at) = word;
+    *(uint64_t *)envelope_payload_behind(at, 0) = word;
     return 0;
 }
 
@@ -236,8 +235,8 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
             return r;
     }
     uint64_t meta = envelope_meta((uint16_t)type, size, behaviour & 0xff);
-    uint64_t *payload = envelope_payload(
-        engine_context_send_begin(w, outbox_append(w, destination, bytes), to, meta));
+    uint64_t *payload = envelope_payload_behind(
+        engine_context_send_begin(w, outbox_append(w, destination, bytes), to, meta), 0);
     if (size) {
         payload[(size - 1) / 8] = 0; /* padding carries nothing of what lay here before */
         memcpy(payload, data, size);

@@ -26,6 +26,7 @@ void executor_report_error(struct executor *executor, uint64_t command, int erro
 
     report.id = command;
     report.error = error;
+    report.protocol = ODEON_EXECUTOR_PROTOCOL;
     report.text = (char *)(uintptr_t)text;
     control_send(executor->control, &report);
 }

@@ -54,9 +54,10 @@ struct executor_removal {
 
 /* Who has asked for what is being answered. */
 struct executor_asker {
-    uint32_t client, uid; /* client 0: the supervisor itself */
-    bool bound;           /* by its user's quotas */
-    bool may_register;    /* new names and message types */
+    uint64_t client; /* 0: the supervisor itself */
+    uint32_t uid;
+    bool bound;        /* by its user's quotas */
+    bool may_register; /* new names and message types */
 };
 
 struct executor {

@@ -31,6 +31,12 @@ SAME_FIELD(message_type, message_type);
 SAME_FIELD(redelivered, redelivered);
 SAME_FIELD(attempts, attempts);
 SAME_FIELD(worker, worker);
+SAME_FIELD(inline_block, inline_block);
+SAME_FIELD(reserved_words, reserved_words);
+static_assert(ODEON_REF_SLOT_BITS == (int)ACTOR_REF_SLOT_BITS &&
+                  ODEON_EXECUTOR == (unsigned)ACTOR_REF_EXECUTOR &&
+                  ODEON_REF_SLOT_BITS + ODEON_REF_EXECUTOR_BITS == 32,
+              "references");
 /* Constants that plugins pass and the engine understands. */
 static_assert(ODEON_NODELETE == (int)ALLOCATION_NODELETE &&
                   ODEON_DELETE == (int)ALLOCATION_DELETE &&
@@ -53,6 +59,10 @@ static_assert(ODEON_LOG_ERROR == (int)LOG_LEVEL_ERROR && ODEON_LOG_DEBUG == (int
               "log levels");
 
 enum { LOG_TEXT_MAX = 4096 };
+
+/* No version of it opens it yet: one for all contexts. */
+static const struct odeon_inline_block inline_block_closed = { .version = 1,
+                                                               .executor_bits = ACTOR_REF_OWN };
 
 struct host {
     struct odeon_host table; /* first: a context's host pointer leads here */
@@ -111,8 +121,24 @@ static int host_reply_tail(struct odeon_context *ctx, uint32_t type, const void 
     return engine_ctx_reply(host_engine_ctx(ctx), type, head, head_size, tail, tail_size);
 }
 
-/* Of plugins that were compiled with the first version of the header. */
-enum { SPAWN_OPTIONS_SIZE_FIRST = offsetof(struct odeon_spawn_options, place) };
+/* Without the place; and more than any version of the header will have. */
+enum {
+    SPAWN_OPTIONS_SIZE_FIRST = offsetof(struct odeon_spawn_options, place),
+    SPAWN_OPTIONS_SIZE_MAX = 1024
+};
+
+/* Of a newer plugin's options, what this host does not know. */
+static bool host_options_end_in_zeros(const struct odeon_spawn_options *options)
+{
+    const uint8_t *bytes = (const uint8_t *)options;
+
+    if (options->struct_size > SPAWN_OPTIONS_SIZE_MAX)
+        return false;
+    for (size_t i = sizeof(*options); i < options->struct_size; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
 
 /* A plugin's options, of its own version of the structure, in the engine's words. */
 static int host_spawn_read(const struct odeon_spawn_options *options,
@@ -126,10 +152,11 @@ static int host_spawn_read(const struct odeon_spawn_options *options,
     };
     /* field by field: the plugin has just written them so, and a wider load would have to wait for
      * its stores */
-    bool full = options->struct_size == sizeof(*options);
+    bool full = options->struct_size >= sizeof(*options);
     uint32_t placement = options->placement, place = full ? options->place : 0;
 
-    if (!full && options->struct_size != SPAWN_OPTIONS_SIZE_FIRST)
+    if ((!full && options->struct_size != SPAWN_OPTIONS_SIZE_FIRST) ||
+        !host_options_end_in_zeros(options))
         return -EINVAL;
     if (placement >= sizeof(placements) / sizeof(placements[0]) ||
         (options->args_size > 0 && !options->args) || (full && options->reserved))
@@ -151,6 +178,10 @@ static int host_spawn(struct odeon_context *ctx, uint32_t type,
     actor_ref ref = 0;
     int r = 0;
 
+    /* A plugin's start, which runs again with each executor: a name is what makes it do nothing
+     * twice. */
+    if (ctx->self == ODEON_NOBODY && (!options || !options->name))
+        return -EINVAL;
     if (options)
         r = host_spawn_read(options, &spawn);
     if (r == 0)
@@ -322,6 +353,16 @@ uint64_t host_count_unsent(const struct host *host)
 
 /* Function types that differ in the name of one struct only (H1). By way of void (*)(void), which
  * compilers accept as "I mean it". */
+const void *host_get_inline_block(void)
+{
+    return &inline_block_closed;
+}
+
+engine_run_fn host_adapt_start(int (*start)(struct odeon_context *ctx))
+{
+    return (engine_run_fn)(void (*)(void))start;
+}
+
 engine_behaviour_fn host_adapt_behaviour(odeon_behaviour_fn run)
 {
     return (engine_behaviour_fn)(void (*)(void))run;

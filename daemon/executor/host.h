@@ -26,6 +26,9 @@ const struct odeon_host *host_get_table(const struct host *host);
 uint64_t host_count_unsent(const struct host *host);
 
 /* The engine's types for a plugin's functions. */
+/* struct odeon_inline_block: what contexts lead to. */
+const void *host_get_inline_block(void);
+engine_run_fn host_adapt_start(int (*start)(struct odeon_context *ctx));
 engine_behaviour_fn host_adapt_behaviour(odeon_behaviour_fn run);
 engine_init_fn host_adapt_init(odeon_init_fn init);
 engine_fini_fn host_adapt_fini(odeon_fini_fn fini);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See plugin.h. The order of a load: file -> loader -> descriptor -> names free? -> messages -> the
- * plugin's init -> types. The plugin's own init comes before its types can be seen: workers run,
- * and whoever finds a type may spawn at once. */
+ * plugin's init -> types -> the plugin's start. The plugin's own init comes before its types can be
+ * seen: workers run, and whoever finds a type may spawn at once. */
 #include "daemon/executor/plugin.h"
 
 #include <dlfcn.h>
@@ -221,7 +221,8 @@ static int plugin_intern_messages(struct engine *engine, const struct odeon_plug
     }
     for (uint32_t i = 0; i < d->n_types; i++)
         for (uint32_t j = 0; j < d->types[i]->n_behaviours; j++) {
-            r = plugin_intern_message(engine, d->types[i]->behaviours[j].message, d->name, explain);
+            r = plugin_intern_message(
+                engine, plugin_descriptor_get_behaviour(d->types[i], j)->message, d->name, explain);
             if (r < 0)
                 return r;
         }
@@ -235,13 +236,14 @@ static int plugin_type_init(struct plugin_type *type, const struct odeon_plugin 
     if (!type->behaviours)
         return -ENOMEM;
     for (uint32_t i = 0; i < t->n_behaviours; i++) {
-        const struct odeon_message_type *m = t->behaviours[i].message;
+        const struct odeon_behaviour *b = plugin_descriptor_get_behaviour(t, i);
+        const struct odeon_message_type *m = b->message;
 
         type->behaviours[i] = (struct engine_behaviour){
             .message_type = (uint16_t)m->id,
             .size = (uint16_t)message_type_least_size(m),
             .has_tail = m->has_tail,
-            .run = host_adapt_behaviour(t->behaviours[i].run),
+            .run = host_adapt_behaviour(b->run),
         };
     }
     type->info = (struct engine_actor_type_info){
@@ -345,6 +347,16 @@ static int plugin_start(struct plugin_registry *registry, struct plugin *plugin,
     return plugin_register_types(registry->engine, plugin, explain);
 }
 
+/* Its types can be spawned by now, by others, too: what it returns undoes nothing. */
+static void plugin_run_start(struct engine *engine, const struct odeon_plugin *d)
+{
+    int r = d->start ? engine_run(engine, host_adapt_start(d->start)) : 0;
+
+    if (r != 0)
+        log_warning("plugin %s: its start has returned %d%s%s: what it has made stays", d->name, r,
+                    r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
+}
+
 int plugin_load(struct plugin_registry *registry, int fd, const char *label,
                 struct explain *explain, const struct plugin **ret_plugin)
 {
@@ -379,6 +391,7 @@ int plugin_load(struct plugin_registry *registry, int fd, const char *label,
     }
     plugin->state = PLUGIN_ACTIVE;
     registry->plugins[registry->n++] = plugin;
+    plugin_run_start(registry->engine, plugin->descriptor);
     if (ret_plugin)
         *ret_plugin = plugin;
     return 0;

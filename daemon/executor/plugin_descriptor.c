@@ -3,6 +3,7 @@
 #include "daemon/executor/plugin_descriptor.h"
 
 #include <errno.h>
+#include <stdalign.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -43,15 +44,79 @@ uint32_t message_type_least_size(const struct odeon_message_type *type)
     return type->has_tail ? type->tail_offset : type->size;
 }
 
+/* More than any of these structs will ever have: what a plugin says of itself is not walked
+ * further. */
+enum { STRUCT_SIZE_MAX = 4096 };
+
+/* A struct of the plugin's own version: at least what 2.0 has but for its reserved words, and zeros
+ * behind what we know, however much that is. `plugin` NULL: its name is not known yet. */
+static int plugin_descriptor_check_size(const char *plugin, const char *field, const void *at,
+                                        uint32_t theirs, size_t known, size_t ours,
+                                        struct explain *explain)
+{
+    const uint8_t *bytes = at;
+
+    if (theirs < known || theirs > STRUCT_SIZE_MAX)
+        return explain_set(explain, -EINVAL,
+                           "%s%s%s%s is %u, ours is %zu: compile the plugin with this version's "
+                           "headers",
+                           plugin ? "plugin " : "", plugin ? plugin : "", plugin ? ": " : "", field,
+                           theirs, ours);
+    for (size_t i = known; i < theirs; i++)
+        if (bytes[i] != 0)
+            return explain_set(explain, -EINVAL,
+                               "%s%s%s%s is %u, ours is %zu, and byte %zu, which this service does "
+                               "not know, is %u: update the service, or compile the plugin with "
+                               "its headers",
+                               plugin ? "plugin " : "", plugin ? plugin : "", plugin ? ": " : "",
+                               field, theirs, ours, i, bytes[i]);
+    return 0;
+}
+
+const struct odeon_behaviour *plugin_descriptor_get_behaviour(const struct odeon_actor_type *type,
+                                                              uint32_t index)
+{
+    return (const struct odeon_behaviour *)((const uint8_t *)type->behaviours +
+                                            (size_t)index * type->behaviour_size);
+}
+
+/* The struct's body as text, as messages have it, and its size; a tail makes no sense here. */
+static int plugin_descriptor_check_args(const struct odeon_actor_type *t, const char *plugin,
+                                        struct explain *explain)
+{
+    const char *fields = t->args_fields ? t->args_fields : "";
+    size_t n = strnlen(fields, ODEON_FIELDS_MAX + 1);
+
+    if (t->args_size > ODEON_SPAWN_ARGS_MAX)
+        return explain_set(
+            explain, -EINVAL,
+            "plugin %s: actor type %s: args_size is %u: at most %d bytes are allowed", plugin,
+            t->name, t->args_size, ODEON_SPAWN_ARGS_MAX);
+    if (n > ODEON_FIELDS_MAX)
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: actor type %s: args_fields is too long: at most %d "
+                           "characters are allowed",
+                           plugin, t->name, ODEON_FIELDS_MAX);
+    if ((n == 0) != (t->args_size == 0))
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: actor type %s: args_size is %u, and args_fields is '%s': "
+                           "both describe the spawn arguments, or neither",
+                           plugin, t->name, t->args_size, fields);
+    if (n > 0 && (fields[0] != '{' || fields[n - 1] != '}' || strstr(fields, "[]")))
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: actor type %s: args_fields is '%s': the body of a struct "
+                           "without a tail is expected, as in '{ int64_t start; }'",
+                           plugin, t->name, fields);
+    return 0;
+}
+
 static int plugin_descriptor_check_message(const struct odeon_message_type *m, const char *plugin,
                                            struct explain *explain)
 {
-    if (m->struct_size != sizeof(*m))
-        return explain_set(explain, -EINVAL,
-                           "plugin %s: a message type's struct_size is %u, ours is %zu: compile "
-                           "the plugin with this "
-                           "version's headers",
-                           plugin, m->struct_size, sizeof(*m));
+    if (plugin_descriptor_check_size(plugin, "a message type's struct_size", m, m->struct_size,
+                                     offsetof(struct odeon_message_type, reserved), sizeof(*m),
+                                     explain) < 0)
+        return -EINVAL;
     if (!name_is_good(m->name))
         return plugin_descriptor_refuse_name("a message type", m->name, explain);
     if (m->version == 0)
@@ -79,9 +144,13 @@ static int plugin_descriptor_check_behaviours(const struct odeon_actor_type *t, 
                                               struct explain *explain)
 {
     for (uint32_t i = 0; i < t->n_behaviours; i++) {
-        const struct odeon_behaviour *b = &t->behaviours[i];
+        const struct odeon_behaviour *b = plugin_descriptor_get_behaviour(t, i);
         int r;
 
+        if (plugin_descriptor_check_size(
+                plugin, "a behaviour's behaviour_size", b, t->behaviour_size,
+                offsetof(struct odeon_behaviour, reserved), sizeof(*b), explain) < 0)
+            return -EINVAL;
         if (!b->message || !b->run)
             return explain_set(explain, -EINVAL, "plugin %s: actor type %s: behaviour %u has no %s",
                                plugin, t->name, i, b->message ? "function" : "message type");
@@ -89,7 +158,7 @@ static int plugin_descriptor_check_behaviours(const struct odeon_actor_type *t, 
         if (r < 0)
             return r;
         for (uint32_t j = 0; j < i; j++) {
-            const struct odeon_message_type *other = t->behaviours[j].message;
+            const struct odeon_message_type *other = plugin_descriptor_get_behaviour(t, j)->message;
 
             if (other == b->message || (strcmp(other->name, b->message->name) == 0 &&
                                         other->version == b->message->version))
@@ -104,14 +173,16 @@ static int plugin_descriptor_check_behaviours(const struct odeon_actor_type *t, 
 static int plugin_descriptor_check_type(const struct odeon_actor_type *t, const char *plugin,
                                         struct explain *explain)
 {
-    if (t->struct_size != sizeof(*t))
-        return explain_set(explain, -EINVAL,
-                           "plugin %s: an actor type's struct_size is %u, ours is %zu: compile the "
-                           "plugin with this version's headers",
-                           plugin, t->struct_size, sizeof(*t));
+    int r;
+
+    if (plugin_descriptor_check_size(plugin, "an actor type's struct_size", t, t->struct_size,
+                                     offsetof(struct odeon_actor_type, reserved), sizeof(*t),
+                                     explain) < 0)
+        return -EINVAL;
     if (!name_is_good(t->name))
         return plugin_descriptor_refuse_name("an actor type", t->name, explain);
-    if (t->behaviour_size != sizeof(struct odeon_behaviour))
+    if (t->behaviour_size < offsetof(struct odeon_behaviour, reserved) ||
+        t->behaviour_size > STRUCT_SIZE_MAX || t->behaviour_size % alignof(struct odeon_behaviour))
         return explain_set(explain, -EINVAL,
                            "plugin %s: actor type %s: behaviour_size is %u, ours is %zu", plugin,
                            t->name, t->behaviour_size, sizeof(struct odeon_behaviour));
@@ -136,6 +207,11 @@ static int plugin_descriptor_check_type(const struct odeon_actor_type *t, const 
         return explain_set(explain, -EINVAL,
                            "plugin %s: actor type %s: overflow policy %u is unknown", plugin,
                            t->name, t->overflow);
+    r = plugin_descriptor_check_args(t, plugin, explain);
+    if (r < 0)
+        return r;
+    if (t->behaviours_name && t->behaviours_name[0] && !name_is_good(t->behaviours_name))
+        return plugin_descriptor_refuse_name("a set of behaviours", t->behaviours_name, explain);
     return plugin_descriptor_check_behaviours(t, plugin, explain);
 }
 
@@ -195,10 +271,17 @@ static int plugin_descriptor_check_messages(const struct odeon_plugin *d, struct
 static int plugin_descriptor_check_abi(const struct odeon_plugin *d, struct explain *explain)
 {
     static const char remedy[] = "compile the plugin with this version's headers";
+    const size_t context_known = offsetof(struct odeon_context, reserved_words);
 
     if (d->struct_size < offsetof(struct odeon_plugin, context_size))
         return explain_set(explain, -EINVAL, "the plugin's struct_size is %u, ours is %zu: %s",
                            d->struct_size, sizeof(*d), remedy);
+    if (d->abi_major == 1)
+        return explain_set(
+            explain, -EINVAL,
+            "the plugin's abi_major is 1 (Odeon 0.1), ours is %d: compile the plugin "
+            "again with this version's headers; its source can stay as it is",
+            ODEON_PLUGIN_ABI_MAJOR);
     if (d->abi_major != ODEON_PLUGIN_ABI_MAJOR)
         return explain_set(explain, -EINVAL, "the plugin's abi_major is %u, ours is %d: %s",
                            d->abi_major, ODEON_PLUGIN_ABI_MAJOR, remedy);
@@ -206,13 +289,16 @@ static int plugin_descriptor_check_abi(const struct odeon_plugin *d, struct expl
         return explain_set(explain, -EINVAL,
                            "the plugin's abi_minor is %u, ours is %d: update the service, or %s",
                            d->abi_minor, ODEON_PLUGIN_ABI_MINOR, remedy);
-    if (d->struct_size != sizeof(*d))
-        return explain_set(explain, -EINVAL, "the plugin's struct_size is %u, ours is %zu: %s",
-                           d->struct_size, sizeof(*d), remedy);
-    if (d->context_size != sizeof(struct odeon_context))
+    if (plugin_descriptor_check_size(NULL, "the plugin's struct_size", d, d->struct_size,
+                                     offsetof(struct odeon_plugin, reserved), sizeof(*d),
+                                     explain) < 0)
+        return -EINVAL;
+    /* which the service fills: what a plugin expects beyond it would not be there */
+    if (d->context_size < context_known || d->context_size > sizeof(struct odeon_context))
         return explain_set(explain, -EINVAL, "the plugin's context_size is %u, ours is %zu: %s",
                            d->context_size, sizeof(struct odeon_context), remedy);
-    if (d->message_type_size != sizeof(struct odeon_message_type))
+    if (d->message_type_size < offsetof(struct odeon_message_type, reserved) ||
+        d->message_type_size > STRUCT_SIZE_MAX)
         return explain_set(explain, -EINVAL,
                            "the plugin's message_type_size is %u, ours is %zu: %s",
                            d->message_type_size, sizeof(struct odeon_message_type), remedy);

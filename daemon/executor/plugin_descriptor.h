@@ -18,5 +18,8 @@ int plugin_descriptor_check(const struct odeon_plugin *descriptor, struct explai
 size_t plugin_descriptor_count_messages(const struct odeon_plugin *descriptor);
 struct odeon_message_type *plugin_descriptor_get_message(const struct odeon_plugin *descriptor,
                                                          size_t index);
+/* A behaviour, by index below n_behaviours: in steps of the plugin's own behaviour_size. */
+const struct odeon_behaviour *plugin_descriptor_get_behaviour(const struct odeon_actor_type *type,
+                                                              uint32_t index);
 /* Bytes that every message of the type has at least: the struct up to its tail. */
 uint32_t message_type_least_size(const struct odeon_message_type *type);

@@ -9,6 +9,7 @@
 #include "daemon/executor/ports.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -140,7 +141,8 @@ static const char *ports_add_error_text(int error)
  * client's records have been taken. */
 static void ports_end_without_port(const Odeon__PortAdd *add, int error)
 {
-    log_error("port %u of client %u cannot be mapped (%s): the executor ends before it recovers, "
+    log_error("port %" PRIu64 " of client %" PRIu64
+              " cannot be mapped (%s): the executor ends before it recovers, "
               "its segment stays as it is",
               add->port_id, add->client_id, strerror(-error));
     _exit(EXIT_FAILURE);
@@ -176,8 +178,8 @@ void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd
     } else if (r == -ENOENT && add->closing) {
         ports_report_removed(executor, command);
     } else {
-        log_error("port %u of client %u cannot be opened: %s", add->port_id, add->client_id,
-                  ports_add_error_text(r));
+        log_error("port %" PRIu64 " of client %" PRIu64 " cannot be opened: %s", add->port_id,
+                  add->client_id, ports_add_error_text(r));
         executor_report_error(executor, command, r, ports_add_error_text(r));
     }
     if (r == 0 && add->closing) {

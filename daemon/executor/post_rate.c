@@ -11,7 +11,7 @@
 #define TELL_AGAIN_NS UINT64_C(1000000000)
 
 /* The supervisor knows who it is, and how often to say so. */
-static void post_rate_tell(struct executor *executor, uint32_t client)
+static void post_rate_tell(struct executor *executor, uint64_t client)
 {
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__QuotaHit hit = ODEON__QUOTA_HIT__INIT;

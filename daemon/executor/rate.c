@@ -82,7 +82,7 @@ static struct rate_user *rate_make_user(struct rates *rates, uid_t uid, uint64_t
     return room;
 }
 
-static struct rate_client *rate_find_client(struct rates *rates, uint32_t id)
+static struct rate_client *rate_find_client(struct rates *rates, uint64_t id)
 {
     for (unsigned i = 0; i < ODEON_PORTS_MAX; i++)
         if (rates->clients[i].id == id)
@@ -98,7 +98,7 @@ void rates_set(struct rates *rates, uint64_t per_second, uint64_t now_ns)
     rates->per_second = per_second;
 }
 
-void rates_add(struct rates *rates, uint32_t port, uint32_t id, uid_t uid, uint64_t now_ns)
+void rates_add(struct rates *rates, uint32_t port, uint64_t id, uid_t uid, uint64_t now_ns)
 {
     struct rate_client *client = rate_find_client(rates, id);
     struct rate_user *user;

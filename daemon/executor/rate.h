@@ -27,7 +27,7 @@ struct rate_user {
     uint64_t at_ns; /* up to here it has accrued */
 };
 struct rate_client {
-    uint32_t id; /* 0: free */
+    uint64_t id; /* 0: free */
     uint32_t n_ports;
     struct rate_user *user;
     double tokens;
@@ -40,7 +40,7 @@ struct rates {
 };
 
 void rates_set(struct rates *rates, uint64_t per_second, uint64_t now_ns);
-void rates_add(struct rates *rates, uint32_t port, uint32_t client, uid_t uid, uint64_t now_ns);
+void rates_add(struct rates *rates, uint32_t port, uint64_t client, uid_t uid, uint64_t now_ns);
 void rates_remove(struct rates *rates, uint32_t port, uint64_t now_ns);
 /* Records that the port may take, some milliseconds' worth; 0: none before *ret_wait_ns have
  * passed. */

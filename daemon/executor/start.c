@@ -121,6 +121,7 @@ static void start_config(struct executor *executor, struct engine_config *ret_co
     ret_config->bind_memory = topology_bind_memory;
     ret_config->userdata = executor->topology;
     ret_config->host = host_get_table(executor->host);
+    ret_config->inline_block = host_get_inline_block();
     ret_config->trace = backtrace_write;
     ret_config->is_handler = backtrace_is_plugin;
 }
@@ -189,6 +190,12 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     uint64_t placed_ns;
     int r;
 
+    if (start->protocol != ODEON_EXECUTOR_PROTOCOL)
+        return explain_set(explain, -EPROTO,
+                           "odeond speaks version %u of the protocol between it and its executor, "
+                           "this executor (%s) version %d: they are of two builds, install both of "
+                           "one; the segment is left as it is",
+                           start->protocol, ODEON_VERSION, ODEON_EXECUTOR_PROTOCOL);
     if (segment_fd < 0 || stats_fd < 0)
         return explain_set(
             explain, -EBADF,
@@ -278,6 +285,10 @@ void start_port_done(struct executor *executor)
             snprintf(text, sizeof(text),
                      "the engine's segment is damaged, and is left as it is: %s",
                      executor->recovery.damage);
+        else if (r == -ESRCH)
+            snprintf(text, sizeof(text),
+                     "the engine's segment is not this executor's, and is left as it is: %s",
+                     executor->recovery.damage);
         else
             snprintf(text, sizeof(text), "the engine's segment cannot be recovered: %s",
                      strerror(-r));
@@ -333,6 +344,7 @@ static void start_report_ready(struct executor *executor)
         list[i] = &rows[i];
     }
     report.id = executor->start_command;
+    report.protocol = ODEON_EXECUTOR_PROTOCOL;
     report.ready = &ok;
     report.body_case = ODEON__REPORT__BODY_READY;
     report.n_kept = KEPT;

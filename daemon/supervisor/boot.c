@@ -101,6 +101,7 @@ static void boot_send_start(struct seat *seat)
     start.n_settings = seat->settings.n;
     start.settings = list;
     start.ports = seat_ports_count(seat);
+    start.protocol = ODEON_EXECUTOR_PROTOCOL;
     for (size_t i = 0; i < seat->plugins.n; i++)
         start.plugins += !seat->plugins.list[i].left_out;
     command.body_case = ODEON__COMMAND__BODY_START;
@@ -220,11 +221,31 @@ static void boot_on_start_refused(struct seat *seat, const Odeon__Report *report
             seat, "the executor cannot use the engine segment or the settings; the log says why");
 }
 
+/* An answer to Start, of an executor of another build: what it has said means something else there.
+ * It ends, the state stays. */
+static void boot_on_other_version(struct seat *seat, const Odeon__Report *report)
+{
+    Odeon__Report refusal = ODEON__REPORT__INIT;
+    char text[1024];
+
+    snprintf(text, sizeof(text),
+             "it speaks version %u of the protocol between odeond and its executor, this odeond "
+             "%d: they are of two builds, install both of one%s%.256s",
+             report->protocol, ODEON_EXECUTOR_PROTOCOL, report->text[0] ? "; it says: " : "",
+             report->text);
+    refusal.error = -EPROTO;
+    refusal.text = text;
+    boot_on_start_refused(seat, &refusal);
+    executor_link_kill(&seat->executor);
+}
+
 bool boot_handle_report(struct seat *seat, const Odeon__Report *report)
 {
     if (report->id == 0 || report->id != seat->boot.start_id)
         return false;
-    if (report->body_case == ODEON__REPORT__BODY_READY && report->error == 0)
+    if (report->protocol != ODEON_EXECUTOR_PROTOCOL)
+        boot_on_other_version(seat, report);
+    else if (report->body_case == ODEON__REPORT__BODY_READY && report->error == 0)
         boot_on_ready(seat, report);
     else
         boot_on_start_refused(seat, report);

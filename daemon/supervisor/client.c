@@ -2,6 +2,7 @@
 /* The clients; the interface is in client.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ void clients_start(struct clients *clients)
     clients->refill.data = clients;
 }
 
-struct client *clients_find(struct clients *clients, uint32_t id)
+struct client *clients_find(struct clients *clients, uint64_t id)
 {
     for (struct client *client = clients->first; client; client = client->next)
         if (client->id == id)
@@ -58,7 +59,7 @@ void clients_tell(struct clients *clients, Odeon__Event *event)
 
 const char *client_describe(const struct client *client, char *text, size_t size)
 {
-    snprintf(text, size, "client %u (%s%sprocess %d, user %u)", client->id, client->name,
+    snprintf(text, size, "client %" PRIu64 " (%s%sprocess %d, user %u)", client->id, client->name,
              client->name[0] ? ", " : "", (int)client->pid, client->uid);
     return text;
 }

@@ -50,7 +50,7 @@ struct client {
     struct channel *channel;
     uv_poll_t *end; /* of its process, then */
     int pidfd;      /* -1: not needed */
-    uint32_t id;
+    uint64_t id;
     pid_t pid;
     uid_t uid;
     struct peer peer; /* of one without a connection: what the registry had of it */
@@ -91,7 +91,8 @@ struct clients_world {
 struct clients {
     struct clients_world world;
     struct client *first, **end; /* by id */
-    uint32_t n, last_id;
+    uint32_t n;
+    uint64_t last_id;
     uint32_t n_absent; /* without a connection */
     uv_timer_t refill; /* runs while somebody is throttled */
     struct offenders offenders;
@@ -100,7 +101,7 @@ struct clients {
 void clients_init(struct clients *clients, const struct clients_world *world);
 void clients_start(struct clients *clients); /* the event loop is there */
 void clients_drop_all(struct clients *clients);
-struct client *clients_find(struct clients *clients, uint32_t id);
+struct client *clients_find(struct clients *clients, uint64_t id);
 /* To everybody who has said hello. */
 void clients_tell(struct clients *clients, Odeon__Event *event);
 

@@ -28,7 +28,7 @@ static bool commands_resume(struct seat *seat, struct client *client, const Odeo
 }
 
 static size_t commands_list_ports(const struct seat *seat, const struct client *client,
-                                  uint32_t *ids)
+                                  uint64_t *ids)
 {
     size_t n = 0;
 
@@ -44,7 +44,7 @@ static void command_hello(struct seat *seat, struct client *client, Odeon__Reque
     const Odeon__Hello *hello = (*request)->hello;
     Odeon__Reply reply = ODEON__REPLY__INIT;
     Odeon__HelloReply body = ODEON__HELLO_REPLY__INIT;
-    uint32_t ports[ODEON_PORTS_PER_CLIENT_MAX];
+    uint64_t ports[ODEON_PORTS_PER_CLIENT_MAX];
 
     (void)frame;
     if (client->said_hello) {

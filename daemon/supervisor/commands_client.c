@@ -2,6 +2,7 @@
 /* Clients as others see them: list, show, kick. All but the executor's figures are answered also
  * while it is down. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,13 +80,14 @@ void command_client_list(struct seat *seat, struct client *client, Odeon__Reques
 }
 
 static struct client *commands_client_find_other(struct client *asker, uint64_t request_id,
-                                                 uint32_t id)
+                                                 uint64_t id)
 {
     struct client *other = clients_find(asker->clients, id);
 
     if (!other || !other->said_hello)
         client_refuse(asker, request_id, -ENOENT,
-                      "there is no client %u; odeonctl client list shows who is there", id);
+                      "there is no client %" PRIu64 "; odeonctl client list shows who is there",
+                      id);
     return other && other->said_hello ? other : NULL;
 }
 
@@ -194,7 +196,7 @@ void command_client_kick(struct seat *seat, struct client *client, Odeon__Reques
     if (!other)
         return;
     if (other == client) {
-        client_refuse(client, (*request)->id, -EINVAL, "client %u is you", client->id);
+        client_refuse(client, (*request)->id, -EINVAL, "client %" PRIu64 " is you", client->id);
         return;
     }
     snprintf(why, sizeof(why), "thrown out by process %d, user %u", (int)client->pid, client->uid);

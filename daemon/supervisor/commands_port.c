@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening and closing ports on behalf of clients. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -138,7 +139,7 @@ void command_port_open(struct seat *seat, struct client *client, Odeon__Request 
 void command_port_close(struct seat *seat, struct client *client, Odeon__Request **request,
                         struct frame *frame)
 {
-    uint32_t index = (*request)->port_close->port_id;
+    uint64_t index = (*request)->port_close->port_id;
     struct seat_port *port = port_table_find_of_client(&seat->ports, index, client->id);
     Odeon__Reply reply = ODEON__REPLY__INIT;
     Odeon__Ok ok = ODEON__OK__INIT;
@@ -146,7 +147,8 @@ void command_port_close(struct seat *seat, struct client *client, Odeon__Request
     (void)frame;
     if (!port) {
         client_refuse(client, (*request)->id, -ENOENT,
-                      "this client has no open port %u; a broken port is closed already", index);
+                      "this client has no open port %" PRIu64 "; a broken port is closed already",
+                      index);
         return;
     }
     seat_ports_close(seat, port);

@@ -34,7 +34,8 @@ enum link_state {
 
 /* Who asks; all zero: the supervisor itself. */
 struct link_asker {
-    uint32_t client_id, uid;
+    uint64_t client_id;
+    uint32_t uid;
     bool bound;        /* by its user's quotas */
     bool may_register; /* it has the role */
 };

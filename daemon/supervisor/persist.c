@@ -2,6 +2,7 @@
 /* What outlives odeond: keeping it and forgetting it; the interface is in persist.h. Taking it up
  * again is in resume.c. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -144,7 +145,7 @@ static int persist_push_client(const struct store *store, const struct client *c
     int pidfd = client_open_pidfd(client), r = pidfd;
 
     if (pidfd >= 0) {
-        r = store_push(store, pidfd, "client-%u", client->id);
+        r = store_push(store, pidfd, "client-%" PRIu64, client->id);
         close(pidfd);
     }
     return r;
@@ -194,7 +195,7 @@ int persist_keep_port(struct persist *persist, struct client *client, const stru
     if (r < 0) {
         persist_remove_port(persist, port);
         if (first)
-            store_remove(&persist->store, "client-%u", client->id);
+            store_remove(&persist->store, "client-%" PRIu64, client->id);
         return r;
     }
     persist_describe_port(port, &port_entry);
@@ -215,7 +216,7 @@ void persist_forget_client(struct persist *persist, const struct client *client)
     if (!registry_has_client(&persist->registry, client->id))
         return;
     registry_free_client(&persist->registry, client->id);
-    store_remove(&persist->store, "client-%u", client->id);
+    store_remove(&persist->store, "client-%" PRIu64, client->id);
 }
 
 /* ---- plugins */

@@ -37,7 +37,7 @@ void port_table_fini(struct port_table *table)
             port_table_release(table, &table->ports[i]);
 }
 
-struct seat_port *port_table_allocate(struct port_table *table, uint32_t client_id)
+struct seat_port *port_table_allocate(struct port_table *table, uint64_t client_id)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
         struct seat_port *port = &table->ports[(table->next + i) % ODEON_PORTS_MAX];
@@ -106,7 +106,7 @@ void port_table_release(struct port_table *table, struct seat_port *port)
     table->n_used--;
 }
 
-struct seat_port *port_table_find(struct port_table *table, uint32_t index, uint32_t generation)
+struct seat_port *port_table_find(struct port_table *table, uint64_t index, uint32_t generation)
 {
     struct seat_port *port;
 
@@ -116,8 +116,8 @@ struct seat_port *port_table_find(struct port_table *table, uint32_t index, uint
     return port->state != PORT_FREE && port->generation == generation ? port : NULL;
 }
 
-struct seat_port *port_table_find_of_client(struct port_table *table, uint32_t index,
-                                            uint32_t client_id)
+struct seat_port *port_table_find_of_client(struct port_table *table, uint64_t index,
+                                            uint64_t client_id)
 {
     struct seat_port *port;
 

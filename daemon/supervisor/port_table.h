@@ -31,7 +31,8 @@ struct seat_port {
     pid_t pid;           /* who answers for what is written in it, likewise; 0: not known */
     struct holding held; /* of it */
     bool may_not_stop;   /* its client had not the role `register` */
-    uint32_t index, generation, client_id;
+    uint32_t index, generation;
+    uint64_t client_id;
     uint64_t submission_bytes, delivery_bytes, ref;
     uint32_t overflow;   /* enum port_overflow */
     uint32_t actors_max; /* as the executor said; 0: it did not */
@@ -55,7 +56,7 @@ struct port_table {
 void port_table_init(struct port_table *table);
 void port_table_fini(struct port_table *table);
 /* A port in state PORT_OPENING without memory, or NULL: all are in use. */
-struct seat_port *port_table_allocate(struct port_table *table, uint32_t client_id);
+struct seat_port *port_table_allocate(struct port_table *table, uint64_t client_id);
 /* A port that another odeond has left, without its descriptors: PORT_OPEN or PORT_CLOSING, known to
  * executors. */
 struct registry_port;
@@ -64,10 +65,10 @@ struct seat_port *port_table_restore(struct port_table *table, uint32_t index,
 /* Closes what it has; the index can be given again. */
 void port_table_release(struct port_table *table, struct seat_port *port);
 /* NULL: no such port in use. */
-struct seat_port *port_table_find(struct port_table *table, uint32_t index, uint32_t generation);
+struct seat_port *port_table_find(struct port_table *table, uint64_t index, uint32_t generation);
 /* A port that this client has open; NULL: it has none of this number. */
-struct seat_port *port_table_find_of_client(struct port_table *table, uint32_t index,
-                                            uint32_t client_id);
+struct seat_port *port_table_find_of_client(struct port_table *table, uint64_t index,
+                                            uint64_t client_id);
 /* By the command of the running executor that named it. */
 struct seat_port *port_table_find_command(struct port_table *table, uint64_t id);
 

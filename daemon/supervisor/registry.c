@@ -115,7 +115,7 @@ void registry_close(struct registry_file *file)
 
 /* ---- clients */
 
-static struct registry_client *registry_find_client(const struct registry_file *file, uint32_t id)
+static struct registry_client *registry_find_client(const struct registry_file *file, uint64_t id)
 {
     for (uint32_t i = 0; file->map && i < ODEON_CLIENTS_MAX; i++)
         if (registry_get_state(&file->map->clients[i].state) != REGISTRY_FREE &&
@@ -154,7 +154,7 @@ int registry_put_client(struct registry_file *file, const struct registry_client
     return 0;
 }
 
-void registry_free_client(struct registry_file *file, uint32_t id)
+void registry_free_client(struct registry_file *file, uint64_t id)
 {
     struct registry_client *entry = registry_find_client(file, id);
 
@@ -162,12 +162,12 @@ void registry_free_client(struct registry_file *file, uint32_t id)
         registry_set_state(&entry->state, REGISTRY_FREE);
 }
 
-bool registry_has_client(const struct registry_file *file, uint32_t id)
+bool registry_has_client(const struct registry_file *file, uint64_t id)
 {
     return registry_find_client(file, id) != NULL;
 }
 
-void registry_note_client_id(struct registry_file *file, uint32_t id)
+void registry_note_client_id(struct registry_file *file, uint64_t id)
 {
     if (file->map)
         atomic_store_explicit(&file->map->header.last_client, id, memory_order_relaxed);

@@ -30,9 +30,9 @@ void registry_close(struct registry_file *file);
 /* G2, for clients. 0 or -ENOSPC. One that is there is overwritten: only name and library can
  * differ. */
 int registry_put_client(struct registry_file *file, const struct registry_client *client);
-void registry_free_client(struct registry_file *file, uint32_t id);
-bool registry_has_client(const struct registry_file *file, uint32_t id);
-void registry_note_client_id(struct registry_file *file, uint32_t id);
+void registry_free_client(struct registry_file *file, uint64_t id);
+bool registry_has_client(const struct registry_file *file, uint64_t id);
+void registry_note_client_id(struct registry_file *file, uint64_t id);
 
 /* G2, for ports. */
 void registry_put_port(struct registry_file *file, uint32_t index,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Going on with what another odeond has left; the interface is in persist.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,8 +183,8 @@ static int resume_restore_port(struct seat *seat, uint32_t index, const struct r
     port->pipe_write_fd = resume_take_part(seat, port, "in");
     if (resume_is_complete(port, entry->pipe))
         return resume_charge(seat, port);
-    log_error("port %u of client %u is lost: the store has not all of its descriptors", index,
-              port->client_id);
+    log_error("port %u of client %" PRIu64 " is lost: the store has not all of its descriptors",
+              index, port->client_id);
     persist_forget_port(seat->service->persist, port);
     port_table_release(&seat->ports, port);
     return 0;
@@ -204,7 +205,7 @@ static int resume_restore_ports(struct seat *seat)
 
 /* ---- clients */
 
-static bool resume_has_open_port(const struct seat *seat, uint32_t client_id)
+static bool resume_has_open_port(const struct seat *seat, uint64_t client_id)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
         if (seat->ports.ports[i].state == PORT_OPEN && seat->ports.ports[i].client_id == client_id)
@@ -233,15 +234,15 @@ static int resume_known_client(struct seat *seat, const struct registry_client *
 /* 0, also when nothing is left of it; -ENOMEM. */
 static int resume_restore_client(struct seat *seat, const struct registry_client *entry)
 {
-    int pidfd = store_take(&seat->service->persist->store, "client-%u", entry->id);
+    int pidfd = store_take(&seat->service->persist->store, "client-%" PRIu64, entry->id);
 
     if (pidfd >= 0 && resume_has_open_port(seat, entry->id))
         return resume_known_client(seat, entry, pidfd);
-    log_info("client %u (%.63s, process %u) has left nothing that could be gone on with", entry->id,
-             entry->name, entry->pid);
+    log_info("client %" PRIu64 " (%.63s, process %u) has left nothing that could be gone on with",
+             entry->id, entry->name, entry->pid);
     if (pidfd >= 0) {
         close(pidfd);
-        store_remove(&seat->service->persist->store, "client-%u", entry->id);
+        store_remove(&seat->service->persist->store, "client-%" PRIu64, entry->id);
     }
     seat_ports_close_of_client(seat, entry->id);
     registry_free_client(&seat->service->persist->registry, entry->id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ports between clients and executor; the interface is in ports.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -121,7 +122,7 @@ void seat_ports_close(struct seat *seat, struct seat_port *port)
     seat_update_counts(seat);
 }
 
-void seat_ports_close_of_client(struct seat *seat, uint32_t client_id)
+void seat_ports_close_of_client(struct seat *seat, uint64_t client_id)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
         struct seat_port *port = &seat->ports.ports[i];
@@ -213,7 +214,8 @@ static void seat_ports_on_added(struct seat *seat, struct seat_port *port,
                                 const Odeon__RefReply *answer)
 {
     if (port->ref && port->ref != answer->ref)
-        log_error("port %u of client %u has another reference after the restart: answers to it "
+        log_error("port %u of client %" PRIu64
+                  " has another reference after the restart: answers to it "
                   "will not arrive",
                   port->index, port->client_id);
     port->ref = answer->ref;
@@ -242,10 +244,10 @@ static void seat_ports_on_refused(struct seat *seat, struct seat_port *port,
         client_refuse(client, port->request_id, report->error < 0 ? report->error : -EPROTO,
                       "the port cannot be opened: %s", why);
     } else if (port->state == PORT_CLOSING) {
-        log_warning("port %u of client %u, which is closed, is not drained: %s", port->index,
-                    port->client_id, why);
+        log_warning("port %u of client %" PRIu64 ", which is closed, is not drained: %s",
+                    port->index, port->client_id, why);
     } else {
-        log_error("port %u of client %u is lost: the executor did not take it again: %s",
+        log_error("port %u of client %" PRIu64 " is lost: the executor did not take it again: %s",
                   port->index, port->client_id, why);
         seat_ports_tell_broken(seat, port, why);
     }
@@ -273,7 +275,7 @@ static void seat_ports_on_fault(struct seat *seat, const Odeon__PortFault *fault
                        : "its client wrote what no record can be",
                    reason);
     } else {
-        log_warning("port %u of client %u, which has gone, is broken (%s)", port->index,
+        log_warning("port %u of client %" PRIu64 ", which has gone, is broken (%s)", port->index,
                     port->client_id, reason);
     }
     if (fault->why != PORT_BROKEN_SLOW) /* who is deaf tells no lies */

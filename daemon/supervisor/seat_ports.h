@@ -28,7 +28,7 @@ void seat_ports_forget_commands(struct seat *seat);
 /* A new port with memory; the answer to its client follows when the executor has it. */
 void seat_ports_open(struct seat *seat, struct seat_port *port);
 void seat_ports_close(struct seat *seat, struct seat_port *port);
-void seat_ports_close_of_client(struct seat *seat, uint32_t client_id);
+void seat_ports_close_of_client(struct seat *seat, uint64_t client_id);
 
 /* True: the report was about a port. */
 bool seat_ports_handle_report(struct seat *seat, const Odeon__Report *report);

@@ -117,11 +117,11 @@ static void dead_letters_note(struct engine *e)
                  (unsigned long long)last);
         last = letter->id;
         const struct item *item = envelope_payload(envelope);
-        if (envelope->type != item_type || envelope->length < sizeof(*item) ||
+        if (envelope->type != item_type || envelope_payload_size(envelope) < sizeof(*item) ||
             item->row >= N_ROWS || !(ledger->row[item->row].flags & ROW_DEAD))
             fail("a dead letter of type %u, %u bytes, row %u, reason %s", envelope->type,
-                 envelope->length, envelope->length >= sizeof(*item) ? item->row : 0,
-                 envelope_reason_name(envelope->reserved));
+                 envelope->length, envelope_payload_size(envelope) >= sizeof(*item) ? item->row : 0,
+                 envelope_reason_name(envelope->behaviour));
         row_note(item->row, item->number, false);
         at += sizeof(*letter) + envelope_record_size(envelope);
     }

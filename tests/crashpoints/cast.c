@@ -340,18 +340,20 @@ bool client_post(struct life *life, uint32_t id)
     if (!book->open || book->posted == book->n_posts)
         return false;
     const struct post *post = &book->post[book->posted];
-    uint32_t prefix = post->correlated ? 8 : 0, number = (uint32_t)++book->next[post->row];
+    unsigned prefix = post->correlated ? PREFIX_CORRELATION : 0;
+    uint32_t number = (uint32_t)++book->next[post->row];
     uint64_t correlation = (uint64_t)post->row << 32 | number;
     struct envelope *at =
         (struct envelope *)(life->port[id].submission + (book->tail & (PORT_RING - 1)));
-    size_t size = item_fill((uint8_t *)envelope_payload(at) + prefix, post->row, number);
+    size_t size = item_fill(envelope_payload_behind(at, prefix), post->row, number);
     *at = (struct envelope){ .to = post->to,
                              .type = item_type,
-                             .length = (uint16_t)(prefix + size),
+                             .length = (uint16_t)(envelope_prefix_bytes(prefix) + size),
                              .behaviour = BEHAVIOUR_NONE,
-                             .flags = post->correlated ? ENVELOPE_CORRELATED : 0 };
+                             .prefix = (uint8_t)prefix };
     at->flags |= ledger->row[post->row].flags & ROW_URGENT ? ENVELOPE_URGENT : 0;
-    memcpy(envelope_payload(at), &correlation, prefix);
+    if (prefix)
+        envelope_word_put(at, PREFIX_CORRELATION, correlation);
     book->posted++;
     book->tail += envelope_record_size(at);
     store_release(&life->port[id].words->submission_tail, book->tail);
@@ -374,7 +376,7 @@ static void delivery_note(uint32_t id, const struct envelope *envelope)
         row_note(row, (uint32_t)refusal->correlation, false);
         return;
     }
-    struct item item = item_take(envelope_payload(envelope), envelope->length);
+    struct item item = item_take(envelope_payload(envelope), envelope_payload_size(envelope));
     if (!(ledger->row[item.row].flags & ROW_CLIENT))
         fail("port %u gets row %u", id, item.row);
     row_note(item.row, item.number, false);

@@ -72,10 +72,10 @@ static void test_bad_plugins(void **state)
     } bad[] = {
         { "missing_symbol", "undefined symbol: odeon_test_function_that_nobody_has" },
         { "no_descriptor", "exports no symbol odeon_plugin_descriptor" },
-        { "wrong_abi", "abi_major is 2, ours is 1" },
-        { "newer_abi", "abi_minor is 4, ours is 3" },
-        { "wrong_struct_size", "struct_size is 72, ours is 80" },
-        { "wrong_context_size", "context_size is 64, ours is" },
+        { "wrong_abi", "abi_major is 3, ours is 2" },
+        { "newer_abi", "abi_minor is 1, ours is 0" },
+        { "wrong_struct_size", "struct_size is 80, ours is 136" },
+        { "wrong_context_size", "context_size is 136, ours is 128" },
         { "duplicate_type", "actor type echo is loaded already, by plugin good" },
         { "init_fails", "its init has failed with -19: No such device" },
         { "empty_name", "the name '(empty)' is not allowed" },
@@ -255,7 +255,7 @@ static void test_bad_plugin_at_start(void **state)
     service_spawn(&other, (const char *const[]){ SMALL_SERVICE, "--plugin",
                                                  TEST_PLUGINS "/wrong_abi.so", NULL });
     assert_int_not_equal(service_wait_end(&other), 0);
-    assert_true(service_log_has(&other, "abi_major is 2, ours is 1"));
+    assert_true(service_log_has(&other, "abi_major is 3, ours is 2"));
     service_end(&other);
     service_make_dir(&other);
     service_spawn(&other,

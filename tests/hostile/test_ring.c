@@ -164,13 +164,26 @@ static const struct attack attacks[] = {
       { .length = ODEON_PAYLOAD_MAX + 8 },
       false,
       0 },
-    { "reserved byte", PORT_BROKEN_HEADER, { .length = 16, .reserved = 1 }, false, 0 },
-    { "slot one beyond the table",
-      PORT_BROKEN_SLOT,
-      { .to = UINT64_C(1) << 32 | ACTORS, .length = 16 },
+    { "an optional word of the service's",
+      PORT_BROKEN_HEADER,
+      { .length = 16, .prefix = 4 },
       false,
       0 },
-    { "slot far beyond the table", PORT_BROKEN_SLOT, { .to = UINT64_MAX, .length = 16 }, false, 0 },
+    { "an optional word that nobody knows, with one that is allowed",
+      PORT_BROKEN_HEADER,
+      { .length = 16, .prefix = 0x11 },
+      false,
+      0 },
+    { "slot one beyond the table",
+      PORT_BROKEN_SLOT,
+      { .to = UINT64_C(1) << 32 | ACTOR_REF_OWN | ACTORS, .length = 16 },
+      false,
+      0 },
+    { "slot far beyond the table",
+      PORT_BROKEN_SLOT,
+      { .to = UINT64_C(1) << 32 | ACTOR_REF_OWN | UINT32_MAX >> 8, .length = 16 },
+      false,
+      0 },
     { "tail far beyond the ring", PORT_BROKEN_TAIL, { .length = 16 }, false, INT64_C(1) << 40 },
     { "tail one word beyond the ring", PORT_BROKEN_TAIL, { .length = 16 }, false, RING + 8 },
     { "tail behind the head", PORT_BROKEN_TAIL, { .length = 16 }, false, -8 },
@@ -218,9 +231,9 @@ static void test_good_records_before_a_bad_one_count(void **state)
     struct counts before = count();
     for (int i = 0; i < 10; i++)
         raw_port_put(&port, &envelope, &number);
-    envelope.reserved = 7;
+    envelope.prefix = 0xfc;
     raw_port_put(&port, &envelope, &number);
-    envelope.reserved = 0;
+    envelope.prefix = 0;
     raw_port_put(&port, &envelope, &number);
     raw_port_publish(&port, port.tail);
     expect_broken(&port, PORT_BROKEN_HEADER, before);
@@ -295,7 +308,7 @@ static void test_refused_records(void **state)
     check_refusal(&envelope, REASON_NO_SUCH_ACTOR);
     envelope = number_envelope(ODEON_NOBODY);
     check_refusal(&envelope, REASON_NO_SUCH_ACTOR);
-    envelope = number_envelope(UINT64_C(77) << 32 | (ACTORS - 1));
+    envelope = number_envelope(UINT64_C(77) << 32 | ACTOR_REF_OWN | (ACTORS - 1));
     check_refusal(&envelope, REASON_NO_SUCH_ACTOR);
     envelope = number_envelope(odeon_port_ref(port)); /* somebody else's port */
     check_refusal(&envelope, REASON_NOT_ACCEPTED);
@@ -308,7 +321,7 @@ static void test_refused_records(void **state)
         check_refusal(&envelope, REASON_NOT_ACCEPTED);
     }
     envelope = number_envelope(echo); /* a correlation id that is cut off */
-    envelope.flags = ENVELOPE_CORRELATED;
+    envelope.prefix = PREFIX_CORRELATION;
     envelope.length = 4;
     check_refusal(&envelope, REASON_BAD_SIZE);
     /* urgent changes nothing of that */

@@ -49,7 +49,7 @@ refused_to_nobody()
 stop_echo()
 {
     odeonctl actor stop \
-        "$(odeonctl actor list --type probe_echo | grep -oE '^ *[0-9]+\.[0-9]+' | tail -n 1)"
+        "$(odeonctl actor list --type probe_echo | grep -oE '^ *[0-9]+(\.[0-9]+){2}' | tail -n 1)"
 }
 
 # A text whose words are known, counted by the client.

@@ -45,17 +45,20 @@ static void wait_for_room(struct client *c, uint64_t bytes)
 void client_post(struct client *c, actor_ref to, uint16_t type, uint8_t flags, uint64_t correlation,
                  const void *payload, uint16_t length)
 {
-    uint16_t prefix = correlation ? sizeof(correlation) : 0;
-    struct envelope header = {
-        .to = to, .type = type, .length = (uint16_t)(prefix + length), .behaviour = 255
-    };
-    header.flags = flags | (correlation ? ENVELOPE_CORRELATED : 0);
+    unsigned prefix = correlation ? PREFIX_CORRELATION : 0;
+    struct envelope header = { .to = to,
+                               .type = type,
+                               .length = (uint16_t)(envelope_prefix_bytes(prefix) + length),
+                               .behaviour = 255,
+                               .flags = flags,
+                               .prefix = (uint8_t)prefix };
     uint64_t bytes = envelope_record_size(&header);
     wait_for_room(c, bytes);
     struct envelope *at = (struct envelope *)(c->submission + (c->tail & (CLIENT_RING - 1)));
     *at = header;
-    memcpy(envelope_payload(at), &correlation, prefix);
-    memcpy((uint8_t *)envelope_payload(at) + prefix, payload, length);
+    if (prefix)
+        envelope_word_put(at, PREFIX_CORRELATION, correlation);
+    memcpy(envelope_payload(at), payload, length);
     c->tail += bytes;
     store_release(&c->words->submission_tail, c->tail); /* P2 */
     if (!SEEDED(post_fence))

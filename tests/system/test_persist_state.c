@@ -197,7 +197,7 @@ static void expect_refused(struct manager *manager, const char *why, const char 
 
 /* Messages that wait, refused by a build that does not know them, are there for the one that
  * does. */
-static void refuse_and_go_on(const char *name, size_t offset, const char *why)
+static void refuse_and_go_on_by(const char *name, size_t offset, uint32_t step, const char *why)
 {
     struct manager *manager = start(with_probe);
     struct numbers numbers;
@@ -207,14 +207,14 @@ static void refuse_and_go_on(const char *name, size_t offset, const char *why)
     numbers_wait(&numbers, 100);
     manager_hold(manager, true);
     manager_kill(manager);
-    change_word(manager, name, offset, 1);
+    change_word(manager, name, offset, step);
     store = manager_store_list(manager);
     manager_hold(manager, false);
     expect_refused(manager, why, store);
     free(store);
     manager_hold(manager, true);
     manager_kill(manager);
-    change_word(manager, name, offset, UINT32_MAX);
+    change_word(manager, name, offset, -step);
     manager_hold(manager, false);
     manager_wait_ready(manager);
     numbers_wait(&numbers, 100);
@@ -222,18 +222,33 @@ static void refuse_and_go_on(const char *name, size_t offset, const char *why)
     manager_end(manager);
 }
 
+static void refuse_and_go_on(const char *name, size_t offset, const char *why)
+{
+    refuse_and_go_on_by(name, offset, 1, why);
+}
+
 static void test_registry_of_another_layout_is_kept(void **state)
 {
     (void)state;
     refuse_and_go_on("registry", offsetof(struct registry_header, version),
-                     "the kept registry is of layout 2");
+                     "the kept registry is of layout 3");
 }
 
 static void test_segment_of_another_layout_is_kept(void **state)
 {
     (void)state;
     refuse_and_go_on("segment", offsetof(struct segment_header, version),
+                     "the segment is of a layout that is newer than this build's, which is 2");
+    refuse_and_go_on("segment", offsetof(struct segment_header, layout_hash),
                      "the segment was made by a build with another layout");
+}
+
+/* What 0.1 has left. */
+static void test_segment_of_layout_1_is_kept(void **state)
+{
+    (void)state;
+    refuse_and_go_on_by("segment", offsetof(struct segment_header, version), UINT32_MAX,
+                        "the segment is of layout 1 (Odeon 0.1), this build has layout 2");
 }
 
 /* Sizes that were changed for a restart do not fit what is kept; changed back, it goes on. */
@@ -411,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_figures_go_on),
         cmocka_unit_test(test_registry_of_another_layout_is_kept),
         cmocka_unit_test(test_segment_of_another_layout_is_kept),
+        cmocka_unit_test(test_segment_of_layout_1_is_kept),
         cmocka_unit_test(test_other_sizes_are_refused),
         cmocka_unit_test(test_failed_first_starts_leave_nothing),
         cmocka_unit_test(test_state_is_discarded_when_asked),

@@ -13,6 +13,7 @@
 #include <odeon/admin.h>
 
 #include "proto/control.pb-c.h"
+#include "proto/reference.h"
 #include "tests/run/scratch.h"
 #include "tests/unit/connection_service.h"
 
@@ -160,7 +161,7 @@ static void answer_lookup(struct service *s, const Odeon__Request *request, Odeo
         return;
     }
     reply->id += s->strange_id;
-    ref.ref = UINT64_C(1) << 32 | (uint8_t)request->lookup->name[0];
+    ref.ref = UINT64_C(1) << 32 | ACTOR_REF_OWN | (uint8_t)request->lookup->name[0];
     reply->body_case = s->wrong_body ? ODEON__REPLY__BODY__NOT_SET : ODEON__REPLY__BODY_REF;
     reply->ref = s->wrong_body ? NULL : &ref;
     service_send(s, reply, NULL, 0);

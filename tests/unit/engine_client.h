@@ -105,7 +105,7 @@ static inline void client_post_as(struct client *c, struct envelope header, cons
     struct envelope *at = client_place(c);
     *at = header;
     if (payload)
-        memcpy(envelope_payload(at), payload, header.length);
+        memcpy(envelope_payload_behind(at, 0), payload, header.length);
     client_publish(c, c->tail + size);
 }
 

@@ -169,6 +169,7 @@ uint64_t send_start(uint32_t n_ports, uint32_t n_plugins)
         rows[i].value = (char *)(uintptr_t)settings[i][1];
         list[i] = &rows[i];
     }
+    start.protocol = ODEON_EXECUTOR_PROTOCOL;
     start.n_settings = N_SETTINGS;
     start.settings = list;
     start.ports = n_ports;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "client-lib/src/error.h"
+#include "proto/reference.h"
 
 struct fake fake;
 static const char *const accepts[] = { "counter_add", "counter_get" };
@@ -86,7 +87,7 @@ int odeon_actor_find(struct odeon_client *client, const char *name, odeon_ref *r
     (void)client;
     if (strcmp(name, "total") != 0)
         return -ENOENT;
-    *ret_ref = UINT64_C(5) << 32 | 7;
+    *ret_ref = actor_ref_make(7, 5);
     return 0;
 }
 
@@ -105,7 +106,7 @@ int odeon_actor_spawn_at(struct odeon_client *client, const char *type, const ch
     if (args_size && args_size <= FAKE_PAYLOAD_MAX)
         memcpy(fake.payload, args, args_size);
     fake.payload_size = args_size;
-    *ret_ref = UINT64_C(1) << 32 | 42;
+    *ret_ref = actor_ref_make(42, 1);
     return 0;
 }
 
@@ -254,7 +255,7 @@ int odeon_actor_list(struct odeon_client *client, const char *type, uint64_t aft
     *ret = fake_list(n, sizeof(struct odeon_actor_info));
     for (size_t i = 0; i < n; i++)
         ((struct odeon_actor_info *)(*ret)->rows)[i] =
-            (struct odeon_actor_info){ .ref = UINT64_C(1) << 32 | (after + i),
+            (struct odeon_actor_info){ .ref = actor_ref_make((uint32_t)(after + i), 1),
                                        .type = "counter",
                                        .name = "",
                                        .state = "idle",
@@ -273,7 +274,7 @@ int odeon_actor_show(struct odeon_client *client, odeon_ref ref, const char *nam
         return -ENOENT;
     *ret = fake_alloc(sizeof(**ret));
     **ret = (struct odeon_actor_detail){ .struct_size = sizeof(**ret),
-                                         .actor = { .ref = ref ? ref : UINT64_C(5) << 32 | 7,
+                                         .actor = { .ref = ref ? ref : actor_ref_make(7, 5),
                                                     .type = "counter",
                                                     .name = "total",
                                                     .state = "idle",
@@ -327,7 +328,7 @@ int odeon_dead_letter_list(struct odeon_client *client, uint64_t after, uint32_t
     *ret = fake_list(1, sizeof(struct odeon_dead_letter_info));
     *(struct odeon_dead_letter_info *)(*ret)->rows =
         (struct odeon_dead_letter_info){ .id = 12,
-                                         .to = 0x100000009,
+                                         .to = 0x101000009,
                                          .type = "counter",
                                          .message = "counter_add",
                                          .reason = "quarantined",
@@ -345,7 +346,7 @@ int odeon_dead_letter_show(struct odeon_client *client, uint64_t id,
         return -ENOENT;
     *ret = fake_alloc(sizeof(**ret));
     (*ret)->letter = (struct odeon_dead_letter_info){ .id = id,
-                                                      .to = 0x100000009,
+                                                      .to = 0x101000009,
                                                       .type = "counter",
                                                       .message = "counter_add",
                                                       .reason = "quarantined",
@@ -399,7 +400,7 @@ int odeon_client_list(struct odeon_client *client, uint64_t after, uint32_t rows
     return 0;
 }
 
-int odeon_client_show(struct odeon_client *client, uint32_t id, struct odeon_client_detail **ret)
+int odeon_client_show(struct odeon_client *client, uint64_t id, struct odeon_client_detail **ret)
 {
     static struct odeon_usage rows[] = {
         { .name = "ports",
@@ -431,7 +432,7 @@ int odeon_client_show(struct odeon_client *client, uint32_t id, struct odeon_cli
     return 0;
 }
 
-int odeon_client_kick(struct odeon_client *client, uint32_t id)
+int odeon_client_kick(struct odeon_client *client, uint64_t id)
 {
     (void)client;
     return id == 7 ? 0 : -ENOENT;

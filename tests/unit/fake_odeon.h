@@ -10,7 +10,7 @@
 #include <odeon/stats.h>
 
 enum { FAKE_ACTORS = 600, FAKE_PAYLOAD_MAX = 256, FAKE_WORKERS = 2, FAKE_FIGURES = 9 };
-#define FAKE_GONE (UINT64_C(4) << 32 | 404) /* no such actor */
+#define FAKE_GONE (UINT64_C(4) << 32 | ACTOR_REF_OWN | 404) /* no such actor */
 
 struct fake {
     /* answers */

@@ -11,7 +11,7 @@
 
 enum { TYPE = 20, ANSWER = 21, RING = 4096 };
 
-static const odeon_ref actor = UINT64_C(1) << 32 | 5;
+static const odeon_ref actor = UINT64_C(1) << 32 | ACTOR_REF_OWN | 5;
 
 /* What the other side does with the call that it takes. */
 struct script {
@@ -67,9 +67,9 @@ static void *play(void *argument)
             return NULL;
     memcpy(&s->correlation, s->payload, 8);
     memcpy(&number, s->payload + 8, 8);
-    if (e.flags != ENVELOPE_CORRELATED || e.length != 16)
+    if (e.prefix != PREFIX_CORRELATION || e.length != 16)
         return NULL;
-    if (s->late && !deliver(s, ANSWER, 999, s->late, ENVELOPE_CORRELATED | ENVELOPE_REPLY))
+    if (s->late && !deliver(s, ANSWER, 999, s->late, ENVELOPE_REPLY))
         return NULL;
     for (unsigned i = 0; i < s->before; i++)
         if (!deliver(s, TYPE, i, 0, 0))
@@ -85,8 +85,7 @@ static void *play(void *argument)
                 (struct envelope){ .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal) },
                 &refusal))
             return NULL;
-    } else if (!s->silent && !deliver(s, ANSWER, number * 2, s->correlation,
-                                      ENVELOPE_CORRELATED | ENVELOPE_REPLY))
+    } else if (!s->silent && !deliver(s, ANSWER, number * 2, s->correlation, ENVELOPE_REPLY))
         return NULL;
     for (unsigned i = 0; i < s->after; i++)
         if (!deliver(s, TYPE, s->before + i, 0, 0))
@@ -199,7 +198,7 @@ static void test_refusals_of_posts_are_received(void **state)
     assert_true(fake_deliver(
         &s->fake, (struct envelope){ .type = MESSAGE_TYPE_REFUSAL, .length = sizeof(refusal) },
         &refusal));
-    assert_true(fake_deliver_number(&s->fake, ANSWER, 8, 56, ENVELOPE_CORRELATED | ENVELOPE_REPLY));
+    assert_true(fake_deliver_number(&s->fake, ANSWER, 8, 56, ENVELOPE_REPLY));
     assert_int_equal(odeon_port_receive(s->port, &d), 1);
     assert_int_equal(d.correlation, 0);
     assert_int_equal(odeon_port_receive(s->port, &d), 1);
@@ -221,8 +220,7 @@ static void test_expiry_and_the_late_reply(void **state)
     assert_null(d.data);
     /* the reply that comes too late is nobody's: neither odeon_port_receive() nor the next call sees
      * it */
-    assert_true(fake_deliver_number(&s->fake, ANSWER, 8, s->correlation,
-                                    ENVELOPE_CORRELATED | ENVELOPE_REPLY));
+    assert_true(fake_deliver_number(&s->fake, ANSWER, 8, s->correlation, ENVELOPE_REPLY));
     assert_int_equal(odeon_port_receive(s->port, &d), 0);
     assert_int_equal(odeon_port_receive_wait(s->port, &d, 20000000), 0);
     assert_int_equal(atomic_load(&s->fake.client->delivery_head), s->fake.tail);

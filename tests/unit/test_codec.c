@@ -309,7 +309,7 @@ static void test_fill_refuses(void **state)
         { text_of_mixed, "e=maybe", -EINVAL, "true or false" },
         { text_of_mixed, "h=1,2,3,4", -ERANGE, "more values for h than its 3" },
         { text_of_mixed, "h=1,,3", -EINVAL, "not a value of h" },
-        { "{ odeon_ref who; }", "who=17", -EINVAL, "SLOT.GENERATION" },
+        { "{ odeon_ref who; }", "who=17", -EINVAL, "EXECUTOR.SLOT.GENERATION" },
     };
 
     (void)state;
@@ -393,7 +393,7 @@ static void test_print(void **state)
                                  .g = 7,
                                  .h = { 1, 2, 3 },
                                  .i = -128 };
-    const odeon_ref who = UINT64_C(5) << 32 | 7;
+    const odeon_ref who = odeon_ref_make(1, 7, 5);
     uint8_t tail[] = { 7, 0, 0, 0, '"', '\\', '\n', 0x1b, 0xff, 0xc3, 0xa4 };
 
     (void)state;
@@ -409,7 +409,7 @@ static void test_print(void **state)
                 "number=7 text=\"\\\"\\\\\\x0a\\x1b\\xff\\xc3\\xa4\"",
                 "\"number\":7,\"text\":\"\\\"\\\\\\n\\u001b\\ufffd\xc3\xa4\"");
     check_print(text_of_tailed, tail, 4, "number=7 text=", "\"number\":7,\"text\":\"\"");
-    check_print("{ odeon_ref who; }", &who, sizeof(who), "who=7.5", "\"who\":\"7.5\"");
+    check_print("{ odeon_ref who; }", &who, sizeof(who), "who=1.7.5", "\"who\":\"1.7.5\"");
     check_print("", NULL, 0, "", "");
 }
 
@@ -544,6 +544,12 @@ static void test_references(void **state)
                                        "-7.5",
                                        "4294967296.1",
                                        "1.4294967296",
+                                       "16777216.1",
+                                       "1.16777216.1",
+                                       "256.7.5",
+                                       "1.7.5.",
+                                       "1.7.5.9",
+                                       "1..5",
                                        "99999999999999999999.1" };
     char text[ODEON_REF_TEXT];
     odeon_ref ref = 1;
@@ -554,7 +560,12 @@ static void test_references(void **state)
     assert_int_equal(odeon_ref_parse(NULL, &ref), -EINVAL);
     assert_int_equal(ref, 1);
     assert_int_equal(odeon_ref_parse("7.5", &ref), 0);
-    assert_string_equal(odeon_ref_format(ref, text), "7.5");
+    assert_string_equal(odeon_ref_format(ref, text), "1.7.5");
+    assert_int_equal(odeon_ref_parse("1.7.5", &ref), 0);
+    assert_int_equal(ref, odeon_ref_make(1, 7, 5));
+    assert_int_equal(odeon_ref_parse("255.16777215.4294967295", &ref), 0);
+    assert_int_equal(ref, UINT64_MAX);
+    assert_string_equal(odeon_ref_format(ref, text), "255.16777215.4294967295");
 }
 
 int main(void)

@@ -140,7 +140,7 @@ static void test_arguments_and_unknown_requests(void **state)
     memset(name, 'n', sizeof(name) - 1);
     name[sizeof(name) - 1] = 0;
     assert_int_equal(odeon_actor_find(client, "A", &ref), 0);
-    assert_int_equal(ref, UINT64_C(1) << 32 | 'A');
+    assert_int_equal(ref, UINT64_C(1) << 32 | ACTOR_REF_OWN | 'A');
     assert_int_equal(odeon_actor_find(client, name, &ref), -EINVAL);
     assert_int_equal(odeon_actor_find(client, NULL, &ref), -EINVAL);
     assert_int_equal(odeon_actor_find(NULL, "A", &ref), -EINVAL);
@@ -316,7 +316,7 @@ static void test_port_from_the_service(void **state)
 
     assert_int_equal(odeon_port_fd(port), -ENOTSUP);
     assert_int_equal(odeon_port_arm(port), -ENOTSUP);
-    assert_int_equal(odeon_port_post(port, UINT64_C(1) << 32, TYPE, "abc", 3), 0);
+    assert_int_equal(odeon_port_post(port, UINT64_C(1) << 32 | ACTOR_REF_OWN, TYPE, "abc", 3), 0);
     assert_true(fake_take(&s->fake, &e, payload));
     assert_memory_equal(payload, "abc", 3);
     assert_null(odeon_port_close(port));
@@ -351,7 +351,7 @@ static void test_events_between_request_and_reply(void **state)
     assert_int_equal(odeon_port_check(port), 0);
     s->event_before_reply = true;
     assert_int_equal(odeon_actor_find(client, "B", &ref), 0);
-    assert_int_equal(ref, UINT64_C(1) << 32 | 'B');
+    assert_int_equal(ref, UINT64_C(1) << 32 | ACTOR_REF_OWN | 'B');
     assert_int_equal(odeon_port_post(port, ref, TYPE, "x", 1), -EPIPE);
     assert_non_null(strstr(odeon_error_text(), "a bad tail, said before the reply"));
     odeon_client_disconnect(client);
@@ -380,7 +380,7 @@ static void test_end_of_the_service(void **state)
     odeon_ref ref;
 
     shutdown(s->connection, SHUT_RDWR);
-    assert_int_equal(odeon_port_call(port, UINT64_C(1) << 32, TYPE, "x", 1, -1, &d),
+    assert_int_equal(odeon_port_call(port, UINT64_C(1) << 32 | ACTOR_REF_OWN, TYPE, "x", 1, -1, &d),
                      ODEON_CALL_CLOSED);
     assert_non_null(strstr(odeon_error_text(), "closed the connection"));
     assert_int_equal(odeon_port_receive_wait(port, &d, -1), -EPIPE);
@@ -443,10 +443,13 @@ static int child_of_fork(struct odeon_client *client, struct odeon_port *port)
     odeon_ref ref;
     int wrong = 0;
 
-    wrong |= (odeon_port_post(port, UINT64_C(1) << 32, TYPE, "x", 1) != -ECHILD) << 0;
+    wrong |= (odeon_port_post(port, UINT64_C(1) << 32 | ACTOR_REF_OWN, TYPE, "x", 1) != -ECHILD)
+             << 0;
     wrong |= (odeon_port_receive(port, &d) != -ECHILD) << 1;
     wrong |= (odeon_actor_find(client, "A", &ref) != -ECHILD) << 2;
-    wrong |= (odeon_port_call(port, UINT64_C(1) << 32, TYPE, "x", 1, 0, &d) != -ECHILD) << 3;
+    wrong |=
+        (odeon_port_call(port, UINT64_C(1) << 32 | ACTOR_REF_OWN, TYPE, "x", 1, 0, &d) != -ECHILD)
+        << 3;
     wrong |= (odeon_port_check(port) != -ECHILD) << 4;
     odeon_port_commit(port);
     odeon_port_release(port);
@@ -466,7 +469,7 @@ static void test_fork(void **state)
     int status = -1;
     pid_t child;
 
-    assert_non_null(odeon_port_reserve(port, UINT64_C(1) << 32, TYPE, 8));
+    assert_non_null(odeon_port_reserve(port, UINT64_C(1) << 32 | ACTOR_REF_OWN, TYPE, 8));
     child = fork();
     if (child == 0)
         _exit(child_of_fork(client, port));
@@ -490,7 +493,7 @@ static void *look_up_often(void *argument)
         char name[2] = { (char)('a' + i % 26), 0 };
 
         if (odeon_actor_find(argument, name, &ref) != 0 ||
-            ref != (UINT64_C(1) << 32 | (uint8_t)name[0]))
+            ref != (UINT64_C(1) << 32 | ACTOR_REF_OWN | (uint8_t)name[0]))
             return NULL;
     }
     return argument;

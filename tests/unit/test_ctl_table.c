@@ -228,19 +228,19 @@ static void test_paging(void **state)
     assert_int_equal(run("actor|list|--no-legend|--type|counter"), CTL_DONE);
     assert_int_equal(fake.n_pages, 3);
     assert_string_equal(fake.type_filter, "counter");
-    check_has(out, "\n599.1  counter");
+    check_has(out, "\n1.599.1  counter");
     assert_null(strstr(out, "REF"));
 
     fake.n_pages = 0;
     assert_int_equal(run("actor|list|--limit|10|--after|100"), CTL_DONE);
     assert_int_equal(fake.n_pages, 1);
     check_has(out, "REF");
-    check_has(out, "109.1");
-    assert_null(strstr(out, "110.1"));
+    check_has(out, "1.109.1");
+    assert_null(strstr(out, "1.110.1"));
     check_has(out, "--after 110");
 
     assert_int_equal(run("actor|list|--limit|300|--json"), CTL_DONE);
-    check_has(out, "{\"version\":1,\"actors\":[\n{\"ref\":\"0.1\",\"type\":\"counter\",\"name\":"
+    check_has(out, "{\"version\":1,\"actors\":[\n{\"ref\":\"1.0.1\",\"type\":\"counter\",\"name\":"
                    "\"\",\"state\":"
                    "\"idle\",\"queue\":0,\"worker\":null,"
                    "\"spawned_by\":null,\"kind\":\"ordinary\"},\n");
@@ -347,15 +347,15 @@ static void test_actor_send(void **state)
 
     (void)state;
     assert_int_equal(run("actor|send|7.5|counter_add|amount=-3|weight=2|name=x"), CTL_DONE);
-    assert_string_equal(out, "sent counter_add (32 bytes) to 7.5\n");
-    assert_true(fake.to == (UINT64_C(5) << 32 | 7));
+    assert_string_equal(out, "sent counter_add (32 bytes) to 1.7.5\n");
+    assert_true(fake.to == (UINT64_C(5) << 32 | UINT64_C(1) << 24 | 7));
     assert_int_equal(fake.payload_size, sizeof(expected));
     assert_memory_equal(fake.payload, &expected, sizeof(expected));
 
     fake.to = 0;
     assert_int_equal(run("actor|send|total|counter_add|--json"), CTL_DONE);
-    assert_true(fake.to == (UINT64_C(5) << 32 | 7));
-    check_has(out, "\"to\":\"7.5\"");
+    assert_true(fake.to == (UINT64_C(5) << 32 | UINT64_C(1) << 24 | 7));
+    check_has(out, "\"to\":\"1.7.5\"");
     assert_int_equal(run("actor|send|nobody|counter_add"), CTL_REFUSED);
     check_has(err, "no actor has this name");
     assert_int_equal(run("actor|send|total|counter_ad"), CTL_REFUSED);
@@ -387,7 +387,7 @@ static void test_actor_others(void **state)
 {
     (void)state;
     assert_int_equal(run("actor|spawn|counter|--name|c1|0x0102|ff"), CTL_DONE);
-    assert_string_equal(out, "42.1\n");
+    assert_string_equal(out, "1.42.1\n");
     assert_string_equal(fake.spawned_name, "c1");
     assert_int_equal(fake.payload_size, 3);
     assert_int_equal(fake.where.where, ODEON_WHERE_ANY);
@@ -413,7 +413,7 @@ static void test_actor_others(void **state)
     assert_int_equal(run("actor|show|total"), CTL_DONE);
     check_has(out, "counter_add, counter_get");
     assert_int_equal(run("actor|show|9.3|--json"), CTL_DONE);
-    check_has(out, "\"ref\":\"9.3\"");
+    check_has(out, "\"ref\":\"1.9.3\"");
     check_has(out, "\"kind\":\"pinned\"");
     assert_int_equal(run("actor|show|404.4"), CTL_REFUSED);
     check_has(err, "cannot show 404.4: there is no such actor, it has ended or never was");
@@ -443,7 +443,7 @@ static void test_dlq(void **state)
     (void)state;
     assert_int_equal(run("dlq|list|--json"), CTL_DONE);
     check_has(out, "\"dead_letters\":[\n{\"id\":12,\"time\":\"2023-11-14T22:13:20.123Z\",\"to\":"
-                   "\"9.1\",\"type\":\"counter\",\"message\":\"counter_add\","
+                   "\"1.9.1\",\"type\":\"counter\",\"message\":\"counter_add\","
                    "\"bytes\":3,\"reason\":\"quarantined\",\"attempts\":1,\"from\":null}");
     assert_int_equal(run("dlq|show|12"), CTL_DONE);
     check_has(out, "01 ab ff");
@@ -451,7 +451,7 @@ static void test_dlq(void **state)
     assert_int_equal(run("dlq|show|13"), CTL_REFUSED);
     assert_int_equal(run("dlq|replay|all|--to|7.3"), CTL_DONE);
     assert_int_equal(fake.n_ids, 0);
-    assert_int_equal(fake.replay_to, 0x300000007);
+    assert_int_equal(fake.replay_to, 0x301000007);
     check_has(out, "5 replayed");
     check_has(err, "2 stay: their receivers have ended");
     check_has(err, "1 stay: their receivers' queues are at their limit");

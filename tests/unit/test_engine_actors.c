@@ -3,6 +3,8 @@
  * types that are registered and retired. */
 #include <pthread.h>
 
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/segment/slot.h"
 #include "engine_fixture.h"
 
 /* A parent spawns what the test describes, with each message to it. */
@@ -284,6 +286,63 @@ static void test_full_table(void **state)
     fixture_end(&f);
 }
 
+/* A5: whoever ends is not replaced, in its slot, by any of the next SLOT_RING that begin and end. */
+static void test_slots_wait_for_their_turn(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    fixture_begin(&f, 1);
+    uint32_t last[SLOT_RING + 1];
+    actor_ref parent = engine_fixture_spawn(&f, parent_type, NULL, 0);
+    assert_int_equal(engine_start(f.engine), 0);
+    for (unsigned i = 0; i < 6 * SLOT_RING; i++) {
+        assert_int_equal(spawn_by_actor(&f, parent, child_type,
+                                        (struct engine_spawn){ .placement = PLACE_NEAR }, 1),
+                         0);
+        uint32_t slot = actor_ref_slot(order.ref);
+        for (unsigned k = 0; k < SLOT_RING && k < i; k++)
+            assert_int_not_equal(slot, last[(i - 1 - k) % SLOT_RING]);
+        last[i % SLOT_RING] = slot;
+        end_actor(&f, order.ref);
+    }
+    fixture_end(&f);
+}
+
+/* A4: the last generation is one like any other, and there is none behind it. */
+static void test_slot_is_spent(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct engine_recovery report;
+    fixture_begin(&f, 1);
+    actor_ref ref = engine_fixture_spawn(&f, child_type, NULL, 0), spent = 0;
+    uint32_t slot = actor_ref_slot(ref) - 1; /* the next one that the control thread takes */
+    store_relaxed(&f.engine->segment.actors[slot].word,
+                  slot_word(ACTOR_GENERATION_SPENT, 0, ACTOR_SLOT_FREE));
+    spent = engine_fixture_spawn(&f, child_type, NULL, 0);
+    assert_int_equal(spent, actor_ref_make(slot, ACTOR_GENERATION_SPENT));
+    assert_int_equal(engine_start(f.engine), 0);
+    settle(&f);
+    assert_int_equal(engine_fixture_stat(&f, STAT_slots_spent), 0);
+    end_actor(&f, spent);
+    for (unsigned restart = 0; restart < 2; restart++) {
+        assert_int_equal(engine_fixture_stat(&f, STAT_slots_spent), 1);
+        assert_int_equal(slot_word_state(load_relaxed(&f.engine->segment.actors[slot].word)),
+                         ACTOR_SLOT_SPENT);
+        assert_int_equal(engine_actor_send(f.engine, spent, end_type, NULL, 0), -ESRCH);
+        assert_false(engine_actor_lives(f.engine, spent));
+        actor_ref other;
+        int r;
+        while ((r = engine_actor_spawn(f.engine, child_type, NULL, NULL, 0, &other)) == 0)
+            assert_int_not_equal(actor_ref_slot(other), slot);
+        assert_int_equal(r, -ENOSPC);
+        engine_stop(f.engine);
+        f.engine = engine_close(f.engine);
+        engine_fixture_reopen(&f, &report);
+    }
+    engine_fixture_close(&f);
+}
+
 /* The tables are moved under actors that run, and end. */
 static void test_widen(void **state)
 {
@@ -452,6 +511,8 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_names_are_used_again),
         cmocka_unit_test(test_full_table),
+        cmocka_unit_test(test_slots_wait_for_their_turn),
+        cmocka_unit_test(test_slot_is_spent),
         cmocka_unit_test(test_types_come_and_go),
         cmocka_unit_test(test_message_types),
         cmocka_unit_test(test_states_are_aligned_and_zero),

@@ -226,7 +226,7 @@ static void client_is_gone(void)
 
 static const struct branch branches[] = {
     { "straight into its receiver's batch", .run = 1 },
-    { "... with a correlation id", { .flags = ENVELOPE_CORRELATED, .length = 16 }, .run = 1 },
+    { "... with a correlation id", { .prefix = PREFIX_CORRELATION, .length = 16 }, .run = 1 },
     { "the receiver's queue has work", .prepare = queue_is_busy, .run = 2 },
     { "the receiver's queue is another worker's", .prepare = queue_is_anothers, .run = 0 },
     { "a visit that may run nothing", .never_direct = true, .run = 1 },
@@ -235,12 +235,19 @@ static const struct branch branches[] = {
     { "the first of three", .behind = 2, .run = 3 },
     { "between others", .before = 1, .behind = 1, .run = 3 },
     { "too long to be taken directly", { .type = 17, .length = BULK }, .run = 1 },
-    { "nobody's reference", { .to = UINT64_C(77) << 32 | ODEON_PORTS_MAX }, .refused = 1 },
+    { "nobody's reference",
+      { .to = UINT64_C(77) << 32 | ACTOR_REF_OWN | ODEON_PORTS_MAX },
+      .refused = 1 },
+    { "another executor's reference",
+      { .to = UINT64_C(1) << 32 | 2 * ACTOR_REF_OWN | ODEON_PORTS_MAX },
+      .refused = 1 },
     { "... with a correlation id",
-      { .to = UINT64_C(77) << 32 | ODEON_PORTS_MAX, .flags = ENVELOPE_CORRELATED, .length = 16 },
+      { .to = UINT64_C(77) << 32 | ACTOR_REF_OWN | ODEON_PORTS_MAX,
+        .prefix = PREFIX_CORRELATION,
+        .length = 16 },
       .refused = 1 },
     { "a correlation id that is cut off",
-      { .flags = ENVELOPE_CORRELATED, .length = 4 },
+      { .prefix = PREFIX_CORRELATION, .length = 4 },
       .refused = 1 },
     { "an unknown type", { .type = 4000 }, .refused = 1 },
     { "... among others", { .type = 4000 }, .before = 1, .behind = 1, .run = 2, .refused = 1 },
@@ -252,7 +259,9 @@ static const struct branch branches[] = {
     { "... behind a good one", .zero = true, .before = 1, .run = 1, .broken = PORT_BROKEN_HEADER },
     { "a flag that is not a client's", { .flags = ENVELOPE_INIT }, .broken = PORT_BROKEN_HEADER },
     { "a length beyond what was published", { .length = 30000 }, .broken = PORT_BROKEN_LENGTH },
-    { "a receiver beyond the table", { .to = UINT32_MAX }, .broken = PORT_BROKEN_SLOT },
+    { "a receiver beyond the table",
+      { .to = ACTOR_REF_OWN | UINT32_MAX >> 8 },
+      .broken = PORT_BROKEN_SLOT },
 };
 
 /* Until the ring's second page begins with word `k` of the record under test. */

@@ -69,12 +69,15 @@ static void test_correlation_and_sender(void **state)
                                       .from = echo,
                                       .type = number_type,
                                       .length = 16,
-                                      .flags = ENVELOPE_CORRELATED },
+                                      .prefix = PREFIX_CORRELATION },
                    call);
     const struct envelope *at = client_wait(&c);
-    assert_int_equal(at->flags, ENVELOPE_CORRELATED | ENVELOPE_REPLY);
+    assert_int_equal(at->flags, ENVELOPE_REPLY);
+    assert_int_equal(at->prefix, PREFIX_CORRELATION);
     assert_int_equal(at->length, 16);
-    assert_memory_equal(envelope_payload(at), call, 16);
+    assert_int_equal(envelope_correlation(at), call[0]);
+    assert_int_equal(envelope_payload_size(at), 8);
+    assert_memory_equal(envelope_payload(at), &call[1], 8);
     assert_int_equal(seen.sender, c.ref);
     client_free(&c);
     fixture_end(&f);
@@ -97,6 +100,11 @@ static void test_refusals(void **state)
     REFUSED(actor_ref_make(actor_ref_slot(echo), 9), number_type, 8, REASON_NO_SUCH_ACTOR);
     REFUSED(actor_ref_make(f.config.actors_max - 1, 1), number_type, 8, REASON_NO_SUCH_ACTOR);
     REFUSED(actor_ref_make(PORT + 1, 1), number_type, 8, REASON_NO_SUCH_ACTOR);
+    /* another executor's, whatever its slot is, and nobody */
+    REFUSED(actor_ref_of(2, actor_ref_slot(echo), 1), number_type, 8, REASON_NO_SUCH_ACTOR);
+    REFUSED(actor_ref_of(255, UINT32_MAX >> 8, 1), number_type, 8, REASON_NO_SUCH_ACTOR);
+    REFUSED(actor_ref_of(0, actor_ref_slot(echo), 1), number_type, 8, REASON_NO_SUCH_ACTOR);
+    REFUSED(0, number_type, 8, REASON_NO_SUCH_ACTOR);
     REFUSED(c.ref, number_type, 8, REASON_NOT_ACCEPTED); /* ports take nothing from ports */
     REFUSED(echo, MESSAGE_TYPE_INIT, 0, REASON_NOT_ACCEPTED);
     REFUSED(echo, MESSAGE_TYPE_REFUSAL, 8, REASON_NOT_ACCEPTED);
@@ -115,7 +123,7 @@ static void test_refusals(void **state)
                        (struct envelope){ .to = echo,
                                           .type = number_type,
                                           .length = correlated[i].length,
-                                          .flags = ENVELOPE_CORRELATED },
+                                          .prefix = PREFIX_CORRELATION },
                        number);
         assert_int_equal(
             client_expect_refusal(&c, echo, number_type, correlated[i].reason).correlation,
@@ -123,7 +131,7 @@ static void test_refusals(void **state)
     }
     client_post(&c, echo, number_type, &(uint64_t){ 77 }, 8);
     client_expect_number(&c, 77);
-    assert_int_equal(engine_fixture_stat(&f, STAT_refusals), 14);
+    assert_int_equal(engine_fixture_stat(&f, STAT_refusals), 18);
     client_free(&c);
     fixture_end(&f);
 }
@@ -188,8 +196,7 @@ static void test_doorbell_is_enough(void **state)
         const struct envelope *at;
         while (!(at = client_next(&c)) && clock_now_ns() < until)
             sched_yield();
-        assert_non_null(at);
-        assert_int_equal(*(const uint64_t *)envelope_payload(at), i);
+        assert_true(at && *(const uint64_t *)envelope_payload(at) == i);
         spin_ns(i * 1009 % 8000);
     }
     assert_true(rung > 0);
@@ -294,9 +301,17 @@ static void test_broken_header(void **state)
         (struct envelope){ .to = actor_ref_make(ODEON_PORTS_MAX, 1), .type = 16, .attempts = 1 };
     broken(PORT_BROKEN_HEADER, header, 24);
     header.attempts = 0;
-    header.reserved = 1;
+    /* the service's own optional words, and those that nobody knows */
+    for (unsigned bit = 0; bit < 8; bit++) {
+        header.prefix = (uint8_t)(1 << bit);
+        header.length = 8;
+        if (!(header.prefix & PREFIX_CLIENT_MAY_SET))
+            broken(PORT_BROKEN_HEADER, header, 32);
+    }
+    header.length = 0;
+    header.prefix = 0xff;
     broken(PORT_BROKEN_HEADER, header, 24);
-    header.reserved = 0;
+    header.prefix = 0;
     for (unsigned flag = 0; flag < 8; flag++) {
         header.flags = (uint8_t)(1 << flag);
         if (!(header.flags & ENVELOPE_CLIENT_MAY_SET))
@@ -309,7 +324,8 @@ static void test_broken_slot(void **state)
     (void)state;
     broken(PORT_BROKEN_SLOT,
            (struct envelope){ .to = actor_ref_make(2 * ODEON_PORTS_MAX, 1), .type = 16 }, 24);
-    broken(PORT_BROKEN_SLOT, (struct envelope){ .to = UINT64_MAX, .type = 16 }, 24);
+    broken(PORT_BROKEN_SLOT,
+           (struct envelope){ .to = actor_ref_make(UINT32_MAX >> 8, 1), .type = 16 }, 24);
 }
 
 /* The executor looks at the head when the ring seems full. */

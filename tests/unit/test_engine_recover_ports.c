@@ -169,7 +169,7 @@ static void stream_post(struct stream *s)
                            (struct envelope){ .to = actor_ref_make(ODEON_PORTS_MAX + 200, 99),
                                               .type = MESSAGE_TYPE_FIRST_USER,
                                               .length = sizeof(correlation),
-                                              .flags = ENVELOPE_CORRELATED },
+                                              .prefix = PREFIX_CORRELATION },
                            &correlation);
         }
     }

@@ -123,7 +123,7 @@ static void outbox_put(struct worker *w, uint32_t destination, uint64_t number)
     struct envelope *at = outbox_append(w, destination, 32);
     *at = number_envelope(queue);
     if (destination >= N_QUEUES)
-        at->reserved = REASON_BAD_SIZE;
+        at->behaviour = REASON_BAD_SIZE;
     memcpy(envelope_payload(at), &number, sizeof(number));
 }
 
@@ -136,7 +136,7 @@ static uint64_t dead_letters(struct engine_fixture *f, enum envelope_reason reas
     for (uint64_t at = 0; at < end;
          at += envelope_record_size((const struct envelope *)(base + at))) {
         at += sizeof(struct segment_dead_letter);
-        n += ((const struct envelope *)(base + at))->reserved == reason;
+        n += ((const struct envelope *)(base + at))->behaviour == reason;
     }
     return n;
 }

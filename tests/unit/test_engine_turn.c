@@ -184,7 +184,7 @@ static uint64_t dead_letters(struct engine_fixture *f, enum envelope_reason reas
     for (uint64_t at = 0; at < end;
          at += envelope_record_size((const struct envelope *)(base + at))) {
         at += sizeof(struct segment_dead_letter);
-        n += ((const struct envelope *)(base + at))->reserved == reason;
+        n += ((const struct envelope *)(base + at))->behaviour == reason;
     }
     return n;
 }
@@ -554,6 +554,16 @@ static void test_receivers_that_are_not_there(void **state)
     assert_int_equal(send_by_actor(&f, sender, actor_ref_make(UINT32_MAX, 1), bytes_type, 3, 2),
                      -ESRCH);
     assert_int_equal(send_by_actor(&f, sender, 0, bytes_type, 3, 2), -ESRCH);
+    /* a living one's slot and generation, at executors that are not this one (Q1) */
+    static const uint8_t others[] = { 0, 2, 255 };
+    for (unsigned i = 0; i < sizeof(others); i++) {
+        actor_ref ref = actor_ref_of(others[i], slot, 1);
+        assert_int_equal(send_by_actor(&f, sender, ref, number_type, 8, 1), -ESRCH);
+        assert_int_equal(send_by_actor(&f, sender, ref, bytes_type, 3, 1), -ESRCH);
+        assert_int_equal(engine_actor_send(f.engine, ref, number_type, &(uint64_t){ 1 }, 8),
+                         -ESRCH);
+        assert_false(engine_actor_lives(f.engine, ref));
+    }
     assert_int_equal(seen.numbers, 0);
     assert_int_equal(engine_fixture_stat(&f, STAT_dead_letters), n);
     fixture_end(&f);

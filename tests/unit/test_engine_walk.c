@@ -118,13 +118,13 @@ static void test_at_cuts(void **state)
         struct envelope *envelope = (struct envelope *)(buffers[1] + (2 << 20) + around[i]);
         envelope->type = MESSAGE_TYPE_NONE;
         assert_int_equal(compare(), 1);
-        *envelope = (struct envelope){ .to = 1 | UINT64_C(1) << 32,
+        *envelope = (struct envelope){ .to = UINT64_C(1) << 32 | ACTOR_REF_OWN | 1,
                                        .type = MESSAGE_TYPE_FIRST_USER,
                                        .length = 8 + 3 * 32 };
         assert_int_equal(compare(), STRETCHES);
         envelope->to = 0;
         assert_int_equal(compare(), 1);
-        *envelope = (struct envelope){ .to = 1 | UINT64_C(1) << 32,
+        *envelope = (struct envelope){ .to = UINT64_C(1) << 32 | ACTOR_REF_OWN | 1,
                                        .type = MESSAGE_TYPE_FIRST_USER,
                                        .length = 16 };
         /* the walk from the front takes this for a header; a piece that begins at the cut is

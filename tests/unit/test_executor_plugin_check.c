@@ -203,8 +203,8 @@ static int reset(void **state)
     message = (struct odeon_message_type){
         .struct_size = sizeof(message), .version = 1, .name = "m", .fields = ""
     };
-    behaviours[0] = (struct odeon_behaviour){ &message, nothing };
-    behaviours[1] = (struct odeon_behaviour){ NULL, NULL };
+    behaviours[0] = (struct odeon_behaviour){ .message = &message, .run = nothing };
+    behaviours[1] = (struct odeon_behaviour){ 0 };
     type = (struct odeon_actor_type){ .struct_size = sizeof(type),
                                       .version = 1,
                                       .name = "t",
@@ -265,16 +265,145 @@ static void test_abi(void **state)
     (void)state;
     plugin.struct_size = 0;
     refuse_descriptor("struct_size is 0");
-    plugin.struct_size += 8;
-    refuse_descriptor("struct_size");
+    plugin.struct_size = offsetof(struct odeon_plugin, reserved) - 1;
+    refuse_descriptor("struct_size is 87, ours is 136");
+    plugin.struct_size = 5000;
+    refuse_descriptor("struct_size is 5000");
+    plugin.context_size = sizeof(struct odeon_context) + 8;
+    refuse_descriptor("context_size is 136, ours is 128");
     plugin.abi_major = 7;
-    refuse_descriptor("abi_major is 7, ours is 1");
+    refuse_descriptor("abi_major is 7, ours is 2");
+    plugin.abi_major = 1;
+    refuse_descriptor("abi_major is 1 (Odeon 0.1), ours is 2: compile the plugin again with this "
+                      "version's headers");
     plugin.abi_minor = ODEON_PLUGIN_ABI_MINOR + 1;
-    refuse_descriptor("abi_minor");
+    refuse_descriptor("abi_minor is 1, ours is 0");
     plugin.context_size = 1;
     refuse_descriptor("context_size is 1");
     plugin.message_type_size = 2;
     refuse_descriptor("message_type_size is 2");
+}
+
+static void accept_descriptor(void)
+{
+    struct explain explain;
+
+    explain_init(&explain);
+    if (plugin_descriptor_check(&plugin, &explain) != 0)
+        fail_msg("refused: %s", explain.text);
+    reset(NULL);
+}
+
+/* Structs of other versions: shorter down to the reserved words ... */
+static void test_shorter_structs(void **state)
+{
+    (void)state;
+    type.struct_size = offsetof(struct odeon_actor_type, reserved);
+    type.reserved[0] = 1; /* is not there, by what it says */
+    message.struct_size = offsetof(struct odeon_message_type, reserved);
+    message.reserved[3] = 1;
+    plugin.struct_size = offsetof(struct odeon_plugin, reserved);
+    plugin.reserved[0] = 1;
+    plugin.context_size = offsetof(struct odeon_context, reserved_words);
+    accept_descriptor();
+    type.reserved[0] = 1;
+    refuse_descriptor("an actor type's struct_size is 136, ours is 136, and byte 88");
+    message.reserved[3] = 1;
+    refuse_descriptor("a message type's struct_size is 72, ours is 72, and byte 64");
+    plugin.reserved[5] = 1;
+    refuse_descriptor("the plugin's struct_size is 136, ours is 136, and byte 128");
+    behaviours[0].reserved[1] = 1;
+    refuse_descriptor("a behaviour's behaviour_size is 32, ours is 32, and byte 24");
+}
+
+/* ... longer with zeros behind. */
+static void test_sizes(void **state)
+{
+    struct {
+        struct odeon_plugin plugin;
+        uint64_t more[2];
+    } long_plugin = { .plugin = plugin };
+    struct {
+        struct odeon_actor_type type;
+        uint64_t more[2];
+    } long_type = { .type = type };
+    struct {
+        struct odeon_message_type message;
+        uint64_t more[2];
+    } long_message = { .message = message };
+    struct {
+        struct odeon_behaviour behaviour;
+        uint64_t more;
+    } long_behaviours[2] = { { .behaviour = behaviours[0] } };
+    struct explain explain;
+
+    (void)state;
+    long_type.type.struct_size = sizeof(long_type);
+    types[0] = &long_type.type;
+    accept_descriptor();
+    types[0] = &long_type.type;
+    long_type.more[1] = 7;
+    refuse_descriptor("an actor type's struct_size is 152, ours is 136, and byte 144, which this "
+                      "service does not know, is 7: update the service");
+    long_message.message.struct_size = sizeof(long_message);
+    messages[0] = &long_message.message;
+    accept_descriptor();
+    messages[0] = &long_message.message;
+    long_message.more[0] = 1;
+    refuse_descriptor("a message type's struct_size is 88, ours is 72, and byte 72");
+    long_behaviours[1].behaviour =
+        (struct odeon_behaviour){ .message = &long_message.message, .run = nothing };
+    long_message.message.name = "n";
+    long_message.more[0] = 0;
+    type.behaviours = &long_behaviours[0].behaviour;
+    type.behaviour_size = sizeof(long_behaviours[0]);
+    type.n_behaviours = 2;
+    assert_ptr_equal(plugin_descriptor_get_behaviour(&type, 1), &long_behaviours[1]);
+    accept_descriptor();
+    type.behaviours = &long_behaviours[0].behaviour;
+    type.behaviour_size = sizeof(long_behaviours[0]);
+    long_behaviours[0].more = 3;
+    refuse_descriptor("a behaviour's behaviour_size is 40, ours is 32, and byte 32");
+    explain_init(&explain);
+    long_plugin.plugin.struct_size = sizeof(long_plugin);
+    assert_int_equal(plugin_descriptor_check(&long_plugin.plugin, &explain), 0);
+    long_plugin.more[0] = 1;
+    assert_int_equal(plugin_descriptor_check(&long_plugin.plugin, &explain), -EINVAL);
+    assert_non_null(
+        strstr(explain.text, "the plugin's struct_size is 152, ours is 136, and byte 136"));
+}
+
+static void test_spawn_arguments(void **state)
+{
+    static char longest[ODEON_FIELDS_MAX + 2];
+
+    (void)state;
+    memset(longest, 'x', sizeof(longest) - 1);
+    type.args_fields = "{ int64_t start; }";
+    type.args_size = 8;
+    accept_descriptor();
+    type.args_fields = "";
+    accept_descriptor();
+    type.args_size = 8;
+    refuse_descriptor("args_size is 8, and args_fields is ''");
+    type.args_fields = "{ int64_t start; }";
+    refuse_descriptor("args_size is 0, and args_fields is '{ int64_t start; }'");
+    type.args_fields = "{ int64_t start; }";
+    type.args_size = ODEON_SPAWN_ARGS_MAX + 1;
+    refuse_descriptor("args_size is 233: at most 232");
+    type.args_fields = longest;
+    type.args_size = 8;
+    refuse_descriptor("args_fields is too long");
+    type.args_fields = "int64_t start";
+    type.args_size = 8;
+    refuse_descriptor("args_fields is 'int64_t start': the body of a struct");
+    type.args_fields = "{ int64_t start; char text[]; }";
+    type.args_size = 8;
+    refuse_descriptor("without a tail");
+    type.behaviours_name = "open";
+    accept_descriptor();
+    type.behaviours_name = "a b";
+    refuse_descriptor("a set of behaviours: the name 'a b'");
 }
 
 static void test_names(void **state)
@@ -313,8 +442,8 @@ static void test_types_and_messages(void **state)
     memset(fields, ' ', ODEON_FIELDS_MAX + 1);
     type.struct_size = 8;
     refuse_descriptor("actor type's struct_size is 8");
-    type.behaviour_size = 24;
-    refuse_descriptor("behaviour_size is 24");
+    type.behaviour_size = 12;
+    refuse_descriptor("behaviour_size is 12");
     type.state_size = ODEON_STATE_MAX + 1;
     refuse_descriptor("state_size");
     type.n_behaviours = 256;
@@ -369,6 +498,9 @@ int main(void)
         cmocka_unit_test(test_segments),
         cmocka_unit_test_setup(test_good_descriptor, reset),
         cmocka_unit_test_setup(test_abi, reset),
+        cmocka_unit_test_setup(test_shorter_structs, reset),
+        cmocka_unit_test_setup(test_sizes, reset),
+        cmocka_unit_test_setup(test_spawn_arguments, reset),
         cmocka_unit_test_setup(test_names, reset),
         cmocka_unit_test_setup(test_types_and_messages, reset),
     };

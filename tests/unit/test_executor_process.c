@@ -19,6 +19,7 @@
 
 #include "daemon/common/memfd.h"
 #include "proto/port_layout.h"
+#include "proto/reference.h"
 #include "tests/unit/executor_fixture.h"
 
 static void test_settings(void **state)
@@ -67,8 +68,8 @@ static void test_bad_plugins(void **state)
     } bad[] = {
         { "missing_symbol", "odeon_test_function_that_nobody_has", -EINVAL },
         { "no_descriptor", "odeon_plugin_descriptor", -EINVAL },
-        { "wrong_abi", "abi_major is 2, ours is 1", -EINVAL },
-        { "newer_abi", "abi_minor is 4, ours is 3", -EINVAL },
+        { "wrong_abi", "abi_major is 3, ours is 2", -EINVAL },
+        { "newer_abi", "abi_minor is 1, ours is 0", -EINVAL },
         { "wrong_struct_size", "struct_size", -EINVAL },
         { "wrong_context_size", "context_size", -EINVAL },
         { "duplicate_type", "actor type echo is loaded already, by plugin good", -EEXIST },
@@ -204,8 +205,9 @@ static void expect_pages(void)
         pages++;
         more = reply->actor_list->more;
         if (more)
-            after = (uint32_t)reply->actor_list->actors[reply->actor_list->n_actors - 1]->ref +
-                    UINT64_C(1);
+            after =
+                actor_ref_slot(reply->actor_list->actors[reply->actor_list->n_actors - 1]->ref) +
+                UINT64_C(1);
     }
     assert_int_equal(seen, 150);
     assert_int_equal(pages, 4);
@@ -472,6 +474,34 @@ static void test_greedy_handler(void **state)
     assert_true(queue_empties(greedy));
 }
 
+/* An odeond of another build, and of the one before there were versions. */
+static void test_other_versions(void **state)
+{
+    Odeon__Command command = ODEON__COMMAND__INIT;
+    Odeon__Start start = ODEON__START__INIT;
+    const int fds[] = { s.segment, s.stats };
+    const Odeon__Report *report;
+    int status;
+
+    (void)state;
+    command.start = &start;
+    command.body_case = ODEON__COMMAND__BODY_START;
+    for (unsigned other = 0; other < 2; other++) {
+        start.protocol = other ? ODEON_EXECUTOR_PROTOCOL + 1 : 0;
+        spawn_executor();
+        send_command(&command, fds, 2);
+        report = receive_report();
+        assert_non_null(report);
+        assert_int_equal(report->error, -EPROTO);
+        assert_int_equal(report->protocol, ODEON_EXECUTOR_PROTOCOL);
+        assert_text_has(report->text,
+                        other ? "odeond speaks version 3" : "odeond speaks version 0");
+        assert_text_has(report->text, "the segment is left as it is");
+        status = wait_for_end();
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    }
+}
+
 static void test_bad_starts(void **state)
 {
     Odeon__Command command = ODEON__COMMAND__INIT;
@@ -484,6 +514,7 @@ static void test_bad_starts(void **state)
     (void)state;
     start.settings = list;
     start.n_settings = 1;
+    start.protocol = ODEON_EXECUTOR_PROTOCOL;
     setting.key = (char *)(uintptr_t) "workers";
     setting.value = (char *)(uintptr_t) "many";
     command.start = &start;
@@ -546,6 +577,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_drain_and_stop, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stop_with_hanging_handler, setup, teardown),
         cmocka_unit_test_setup_teardown(test_greedy_handler, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_versions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_starts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_supervisor_dies, setup, teardown),
     };

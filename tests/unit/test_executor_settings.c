@@ -84,6 +84,7 @@ static void test_numbers(void **state)
     assert_int_equal(settings.limit_bytes, UINT64_C(8) << 30);
 
     refuse("workers", "0", -ERANGE, "from 1 to 128");
+    refuse("actors", "16777217", -ERANGE, "to 16777216"); /* a slot has 24 bits */
     refuse("workers", "129", -ERANGE, "129");
     refuse("workers-max", "0", -ERANGE, "from 1 to 128");
     refuse("workers-max", "129", -ERANGE, "129");
@@ -335,7 +336,7 @@ static void test_live_ranges(void **state)
         { "stall-kill-ms", "86400001", "86400000", -ERANGE },
         { "quarantine-crashes", "1000001", "1000000", -ERANGE },
         { "quarantine-window-s", "0", "from 1", -ERANGE },
-        { "quota-actors", "67108865", "67108864", -ERANGE },
+        { "quota-actors", "16777217", "16777216", -ERANGE },
         { "quota-posts", "many", "not a number", -EINVAL },
     };
     struct settings settings;

@@ -16,7 +16,7 @@
 
 enum { SECOND_NS = 1000000000, TYPE = 20, RING = 4096 };
 
-static const odeon_ref actor = UINT64_C(1) << 32 | 5;
+static const odeon_ref actor = UINT64_C(1) << 32 | ACTOR_REF_OWN | 5;
 
 struct fixture {
     struct fake fake;
@@ -59,7 +59,7 @@ static void test_post_lays_out_a_record(void **state)
     assert_int_equal(e.length, 5);
     assert_int_equal(e.flags, 0);
     assert_int_equal(e.attempts, 0);
-    assert_int_equal(e.reserved, 0);
+    assert_int_equal(e.prefix, 0);
     assert_int_equal(e.behaviour, 255);
     assert_memory_equal(f->payload, "hello", 5);
     assert_false(fake_take(&f->fake, &e, f->payload));
@@ -81,7 +81,7 @@ static void test_correlated_post_carries_its_id(void **state)
                      -EINVAL);
     assert_int_equal(odeon_port_post_correlated(f->port, actor, TYPE, 77, "xyz", 3), 0);
     assert_true(fake_take(&f->fake, &e, f->payload));
-    assert_int_equal(e.flags, ENVELOPE_CORRELATED);
+    assert_int_equal(e.prefix, PREFIX_CORRELATION);
     assert_int_equal(e.length, 11);
     memcpy(&id, f->payload, sizeof(id));
     assert_int_equal(id, 77);
@@ -96,9 +96,11 @@ static void test_impossible_arguments_are_refused(void **state)
     assert_int_equal(odeon_port_post(f->port, actor, 0, "x", 1), -EINVAL);
     assert_int_equal(odeon_port_post(f->port, actor, 65536, "x", 1), -EINVAL);
     assert_int_equal(odeon_port_post(f->port, ODEON_NOBODY, TYPE, "x", 1), -ESRCH);
-    assert_int_equal(odeon_port_post(f->port, UINT64_C(1) << 32 | 1000, TYPE, "x", 1),
-                     -ESRCH); /* beyond the actor table: would break the port */
-    assert_int_equal(odeon_port_post(f->port, UINT64_C(1) << 32 | 999, TYPE, "x", 1), 0);
+    assert_int_equal(
+        odeon_port_post(f->port, UINT64_C(1) << 32 | ACTOR_REF_OWN | 1000, TYPE, "x", 1),
+        -ESRCH); /* beyond the actor table: would break the port */
+    assert_int_equal(
+        odeon_port_post(f->port, UINT64_C(1) << 32 | ACTOR_REF_OWN | 999, TYPE, "x", 1), 0);
     assert_true(fake_take(&f->fake, &e, f->payload));
     assert_int_equal(odeon_port_post(f->port, actor, TYPE, f->payload, ODEON_PAYLOAD_MAX + 1),
                      -EMSGSIZE);
@@ -522,7 +524,7 @@ static void test_impossible_delivery_headers(void **state)
         { .type = 0 },                   /* a hole */
         { .type = TYPE, .length = 100 }, /* beyond what was published */
         { .type = TYPE, .length = UINT16_MAX },
-        { .type = TYPE, .length = 4, .flags = ENVELOPE_CORRELATED }, /* no room for the id */
+        { .type = TYPE, .length = 4, .prefix = PREFIX_CORRELATION }, /* no room for the id */
         { .type = MESSAGE_TYPE_REFUSAL, .length = 8 },               /* no room for the refusal */
     };
 

@@ -68,10 +68,10 @@ static void test_other_layouts_are_refused_by_name(void **state)
     (void)state;
     make(&file);
     file.map->header.layout_hash ^= 1;
-    expect_refused(file.fd, "the kept registry is of layout 1");
+    expect_refused(file.fd, "the kept registry is of layout 2");
     file.map->header.layout_hash ^= 1;
     file.map->header.version++;
-    expect_refused(file.fd, "the kept registry is of layout 2");
+    expect_refused(file.fd, "the kept registry is of layout 3");
     file.map->header.version--;
     atomic_store(&file.map->header.magic, 0); /* G1: being made */
     expect_refused(file.fd, "is none");

@@ -78,7 +78,8 @@ struct odeon_actor_detail {
     const char **accepts;
 };
 struct odeon_client_info {
-    uint32_t id, pid, uid, ports, broken_ports;
+    uint64_t id;
+    uint32_t pid, uid, ports, broken_ports;
     uint64_t connected_ns;
     const char *name, *library;
     const char *roles;   /* "observe, post" */
@@ -224,11 +225,11 @@ ODEON_API int odeon_type_release(struct odeon_client *client, const char *name);
 ODEON_API int odeon_client_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                                 struct odeon_list **ret); /* struct odeon_client_info */
 /* -ENOENT: no such client. */
-ODEON_API int odeon_client_show(struct odeon_client *client, uint32_t id,
+ODEON_API int odeon_client_show(struct odeon_client *client, uint64_t id,
                                 struct odeon_client_detail **ret);
 /* Ends its connection; what it has posted is still consumed.  -ENOENT; -EINVAL: it is the
  * caller. */
-ODEON_API int odeon_client_kick(struct odeon_client *client, uint32_t id);
+ODEON_API int odeon_client_kick(struct odeon_client *client, uint64_t id);
 
 #ifdef __cplusplus
 }

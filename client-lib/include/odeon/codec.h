@@ -75,7 +75,7 @@ ODEON_API void odeon_layout_describe(const struct odeon_layout *layout, char *te
 
 /* The payload with what each word of the form FIELD=VALUE says, and zero elsewhere; at least
  * `size_min` bytes: what the message type is registered with. Numbers are decimal or 0x and
- * hexadecimal, references SLOT.GENERATION, texts as they are, other arrays joined with commas. Free
+ * hexadecimal, references as odeon_ref_format(), texts as they are, arrays with commas. Free
  * it with odeon_payload_free(), also when *ret_size is 0. -ENOENT: no such field; -EINVAL: bad
  * value; -ERANGE; -EEXIST: named twice; -EMSGSIZE: more than a message holds; -ENOMEM. */
 ODEON_API int odeon_payload_fill(const struct odeon_layout *layout, char *const *words,
@@ -103,7 +103,7 @@ ODEON_API int odeon_payload_parse_hex(char *const *words, size_t n_words, void *
 
 /* ---- references and strings */
 
-/* SLOT.GENERATION, both decimal. Returns `text`. */
+/* EXECUTOR.SLOT.GENERATION, all decimal. Returns `text`. */
 ODEON_API char *odeon_ref_format(odeon_ref ref, char text[ODEON_REF_TEXT]);
 /* -EINVAL: does not look like one. */
 ODEON_API int odeon_ref_parse(const char *text, odeon_ref *ret_ref);

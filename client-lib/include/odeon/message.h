@@ -22,12 +22,34 @@
 extern "C" {
 #endif
 
-/* An actor, or a client's port, as the service knows it: slot in the low half, generation in the
- * high half. 0 is nobody. A reference stays valid in meaning for ever: once its actor has ended,
- * what is sent to it becomes a dead letter. */
+/* An actor, or a client's port, as the service knows it: {generation 32, executor 8, slot 24 bits};
+ * there is one executor, with number 1. 0 is nobody. A reference stays valid in meaning for ever:
+ * once its actor has ended, what is sent to it becomes a dead letter. */
 typedef uint64_t odeon_ref;
 
 #define ODEON_NOBODY ((odeon_ref)0)
+
+/* The parts of a reference, for whoever shows it. */
+#define ODEON_REF_SLOT_BITS     24
+#define ODEON_REF_EXECUTOR_BITS 8
+#define ODEON_EXECUTOR          1u /* the only one there is */
+
+static inline uint32_t odeon_ref_generation(odeon_ref ref)
+{
+    return (uint32_t)(ref >> 32);
+}
+static inline uint32_t odeon_ref_executor(odeon_ref ref)
+{
+    return (uint32_t)ref >> ODEON_REF_SLOT_BITS;
+}
+static inline uint32_t odeon_ref_slot(odeon_ref ref)
+{
+    return (uint32_t)ref & ((1u << ODEON_REF_SLOT_BITS) - 1);
+}
+static inline odeon_ref odeon_ref_make(uint32_t executor, uint32_t slot, uint32_t generation)
+{
+    return (uint64_t)generation << 32 | executor << ODEON_REF_SLOT_BITS | slot;
+}
 
 /* What becomes of an actor when a behaviour returns, or of a message object when it has been sent
  * (thesis, "Actor Behaviours"). */
@@ -49,6 +71,7 @@ struct odeon_message_type {
     uint32_t tail_offset; /* where it begins */
     /* plugins: filled in by the host at load; clients: unused, see odeon_message_id() */
     uint32_t id;
+    uint64_t reserved[4]; /* 0 */
 };
 
 /* Built-in messages. */

@@ -37,6 +37,7 @@
 #define ODEON_PAYLOAD_LIMIT    32768 /* bytes that a message can have, its tail included */
 #define ODEON_NAME_LIMIT       63    /* bytes of a name */
 #define ODEON_FIELDS_LIMIT     447   /* bytes of a body's text */
+#define ODEON_ARGS_LIMIT       232   /* bytes of spawn arguments */
 #define ODEON_BEHAVIOURS_LIMIT 255   /* messages in one interface: index 255 means "unknown" */
 
 /* The body is taken as variable arguments, so that the commas in it survive. */

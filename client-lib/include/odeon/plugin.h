@@ -6,6 +6,10 @@
  * This file is the plain layer, usable from C and C++; <odeon/plugin_macros.h> (included below for
  * C) is the short spelling on top of it. docs/plugins.md shows both.
  *
+ * Structs grow at their end, and say how large they are. A plugin's may be shorter than the host's,
+ * down to `reserved` (what it lacks is 0), or longer, if nothing but zeros is behind what the host
+ * knows. Words called reserved are 0.
+ *
  * Threads: behaviours of one actor never run at the same time, but may run on different threads one
  * after the other. Every function of the host table may be called only from within a behaviour, an
  * init or a fini, with the context handed to it, on its thread. None of them blocks.
@@ -22,7 +26,7 @@ extern "C" {
 
 struct odeon_context;
 
-/* Where an actor lives, for life.  From NODE on: since minor 1, an older host refuses them. */
+/* Where an actor lives, for life. */
 enum odeon_placement {
     ODEON_PLACE_SPREAD = 0, /* the next queue, round robin */
     ODEON_PLACE_HERE = 1,   /* the queue of the actor that spawns; SPREAD if that one is detached */
@@ -51,7 +55,7 @@ struct odeon_spawn_options {
     const char *name;   /* registered name, or NULL */
     const void *args;   /* copied; kept for re-initialisation after a crash */
     uint64_t args_size; /* at most 232 bytes */
-    uint32_t place;     /* since minor 1: node or worker, as `placement` says */
+    uint32_t place;     /* node or worker, as `placement` says */
     uint32_t reserved;  /* 0 */
 };
 
@@ -108,17 +112,31 @@ struct odeon_host {
                         struct odeon_message_object *object, size_t size);
     void (*message_free)(struct odeon_context *ctx, struct odeon_message_object *object);
     uint64_t (*now_ns)(struct odeon_context *ctx); /* CLOCK_MONOTONIC */
-    /* Since ABI 1.1. As send, for a message without payload, and for one of exactly 8 bytes; `kind`
+    /* As send, for a message without payload, and for one of exactly 8 bytes; `kind`
      * is type | behaviour << 32. */
     int (*signal)(struct odeon_context *ctx, odeon_ref to, uint64_t kind);
     int (*send_word)(struct odeon_context *ctx, odeon_ref to, uint64_t kind, uint64_t word);
-    /* Since ABI 1.3. As send, through the receiver's urgent lane: the message overtakes all that
+    /* As send, through the receiver's urgent lane: the message overtakes all that
      * waits for the receiver, but for other urgent ones, which it follows in the order of sending;
      * it does not interrupt a behaviour that runs. For what is small and rare, like "stop", "how
      * far are you?": the lane of a queue takes 64 KiB (or its limit, if that is less), then -EAGAIN
      * whatever the type's overflow policy is. To a client: the same as send. */
     int (*send_urgent)(struct odeon_context *ctx, odeon_ref to, uint32_t type, uint32_t behaviour,
                        const void *data, size_t size);
+};
+
+/* For sending without a call of the host: where a record for an actor of the same worker goes. What
+ * is in it, and how it is used, is its version's; there is no version yet that opens it, so that
+ * `tail_limit` is 0, which closes it at any time. */
+struct odeon_inline_block {
+    uint32_t version; /* 1 */
+    uint32_t
+        executor_bits; /* what the lower half of a reference of this executor has above the slot */
+    uint64_t tail;     /* where the next record goes */
+    uint64_t tail_limit; /* records must stay below; 0: closed, call the host */
+    const void *blocks;  /* table of blocks, NULL: there is none */
+    uint64_t n_blocks;
+    uint64_t reserved[4];
 };
 
 /* What a behaviour is handed.  The fields are for reading, valid until it returns. */
@@ -134,7 +152,9 @@ struct odeon_context {
     uint32_t redelivered;
     uint32_t attempts; /* faults of earlier runs */
     uint32_t worker;   /* id of the worker that runs this */
-    uint32_t reserved_end;
+    uint32_t reserved_32;
+    const struct odeon_inline_block *inline_block;
+    uint64_t reserved_words[8];
 };
 
 /* enum odeon_allocation */
@@ -147,6 +167,7 @@ typedef void (*odeon_fini_fn)(void *self, struct odeon_context *ctx);
 struct odeon_behaviour {
     struct odeon_message_type *message;
     odeon_behaviour_fn run;
+    uint64_t reserved[2];
 };
 
 enum odeon_restart {
@@ -158,8 +179,7 @@ enum odeon_restart {
      * messages that it sent, and is undone when it crashes. The state lies in shared memory at
      * another address in every process: no pointers in it, all of it flat, at most setting
      * durable-bytes (512; up to 4096). It is also kept over the next load of the plugin, which must
-     * have the same state_size. Costs a copy of the state a message. Since minor 2; an older host
-     * refuses the plugin. */
+     * have the same state_size. Costs a copy of the state a message. */
     ODEON_RESTART_KEEP = 2,
 };
 
@@ -189,7 +209,16 @@ struct odeon_actor_type {
     odeon_init_fn init; /* may be NULL */
     odeon_fini_fn fini; /* may be NULL */
     uint32_t id;        /* filled in by the host at load */
-    uint32_t overflow;  /* enum odeon_overflow; since minor 1, an older host takes it for REJECT */
+    uint32_t overflow;  /* enum odeon_overflow */
+    /* The spawn arguments, described as a message's fields are: the struct's body as written, and
+     * its size. NULL, 0: not described, whoever spawns has to know. */
+    const char *args_fields;
+    uint32_t args_size;
+    uint32_t reserved_32;
+    /* The name of the set of behaviours that `behaviours` is, "" or NULL: "initial". An actor may
+     * have several one day, and a kept state says by name which of them it had. */
+    const char *behaviours_name;
+    uint64_t reserved[6];
 };
 
 /* The one exported symbol: `odeon_plugin_descriptor`. */
@@ -207,9 +236,15 @@ struct odeon_plugin {
     struct odeon_message_type *const *messages;
     /* ... up to here (n_messages = 0), as the macros do */
     struct odeon_message_type *const *messages_end;
-    /* called once after loading, may be NULL; not 0: refused */
+    /* called once after loading, before anything of it can be seen; may be NULL; not 0: refused */
     int (*init)(const struct odeon_host *host);
     void (*fini)(void); /* before unloading, may be NULL */
+    /* Called when the plugin's types can be spawned: after each load, at each start of the executor
+     * again; may be NULL. With a context of nobody's, on the control thread. It may send, look up
+     * and log, and spawn actors that have a name: -EEXIST then says that the actor has outlived the
+     * start before. What it returns is logged if it is not 0; what it has done stays. */
+    int (*start)(struct odeon_context *ctx);
+    uint64_t reserved[6];
 };
 
 #define ODEON_PLUGIN_SYMBOL "odeon_plugin_descriptor"

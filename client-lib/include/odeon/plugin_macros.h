@@ -127,8 +127,9 @@
                        sizeof(struct actor_##_accepts) * sizeof(struct odeon_behaviour),           \
                    #actor_ ": a message of its interface has no ODEON_ON")
 #define ODEON_ON(actor_, message_)                                                                 \
-    [__builtin_offsetof(struct actor_##_accepts, message_)] = { odeon_message_of(message_),        \
-                                                                actor_##_on_##message_ }
+    [__builtin_offsetof(struct actor_##_accepts, message_)] = { .message =                         \
+                                                                    odeon_message_of(message_),    \
+                                                                .run = actor_##_on_##message_ }
 
 /* ODEON_ACTOR_TYPE(counter) or, with settings: ODEON_ACTOR_TYPE(counter,
  * ODEON_POLICY(ODEON_RESTART_STOP), ODEON_OVERFLOW(ODEON_OVERFLOW_DROP_OLDEST),
@@ -139,6 +140,19 @@
 #define ODEON_POLICY(restart_)       .restart = (restart_)
 #define ODEON_OVERFLOW(overflow_)    .overflow = (overflow_)
 #define ODEON_TYPE_VERSION(version_) .version = (version_)
+/* ODEON_ARGUMENTS(counter_args, { int64_t start; }); declares the struct, and ODEON_TAKES(
+ * counter_args) among the settings of the type says that it is spawned with that: tools then fill
+ * it by name. */
+#define ODEON_ARGUMENTS(args_, ...)                                                                \
+    struct args_ __VA_ARGS__;                                                                      \
+    _Static_assert(sizeof(struct args_) <= ODEON_ARGS_LIMIT,                                       \
+                   "arguments " #args_ " exceed 232 bytes");                                       \
+    _Static_assert(sizeof(#__VA_ARGS__) <= ODEON_FIELDS_LIMIT + 1,                                 \
+                   "body of " #args_ " exceeds 447 characters");                                   \
+    static const char odeon_fields_of_##args_[] ODEON_UNUSED_ = #__VA_ARGS__
+#define ODEON_TAKES(args_) .args_fields = odeon_fields_of_##args_, .args_size = sizeof(struct args_)
+/* The name of its behaviours as a set. */
+#define ODEON_BEHAVIOURS_NAME(name_) .behaviours_name = (name_)
 #define ODEON_ACTOR_TYPE_(actor_, ...)                                                             \
     _Pragma("GCC diagnostic push")                                                                 \
         _Pragma("GCC diagnostic ignored \"-Woverride-init\"") /* of the default version */         \
@@ -187,6 +201,7 @@
         .messages_end = __stop_odeon_messages,                                                     \
         .init = odeon_plugin_init_,                                                                \
         .fini = odeon_plugin_fini_,                                                                \
+        .start = odeon_plugin_start_,                                                              \
     }
 
 /* Optional, anywhere in a plugin: called once after loading (not 0: refused), and before
@@ -194,9 +209,13 @@
 #define ODEON_PLUGIN_INIT(host_)                                                                   \
     int odeon_plugin_init_(const struct odeon_host *host_ ODEON_UNUSED_)
 #define ODEON_PLUGIN_FINI() void odeon_plugin_fini_(void)
+/* ODEON_PLUGIN_START() { ...; return 0; }  gets ctx; called when the plugin's types can be spawned,
+ * at each start of the executor again. It may spawn actors that have a name. */
+#define ODEON_PLUGIN_START() int odeon_plugin_start_(struct odeon_context *ctx ODEON_UNUSED_)
 
 __attribute__((weak, visibility("hidden"))) int odeon_plugin_init_(const struct odeon_host *host);
 __attribute__((weak, visibility("hidden"))) void odeon_plugin_fini_(void);
+__attribute__((weak, visibility("hidden"))) int odeon_plugin_start_(struct odeon_context *ctx);
 
 /* ---- Sending.  0 or a negative errno, as struct odeon_host says. ----------------------------
  * `to` is a typed reference; the forms that end in _any take an odeon_ref, and the service checks

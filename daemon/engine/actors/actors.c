@@ -78,7 +78,7 @@ void actors_fini(struct engine *e)
 void actors_rebuild(struct engine *e)
 {
     const struct segment *s = &e->segment;
-    uint32_t high = load_relaxed(&s->header->slots_high);
+    uint32_t high = load_relaxed(&s->header->slots_high), spent = 0;
     e->actors.n_slots_free = 0;
     for (uint32_t slot = high; slot-- > 0;) {
         uint64_t word = load_relaxed(&s->actors[slot].word);
@@ -95,6 +95,10 @@ void actors_rebuild(struct engine *e)
             store_relaxed(&e->actors.table[slot].key,
                           actor_key(generation, s->actors[slot].queue, 0, ACTOR_PORT));
             break;
+        case ACTOR_SLOT_SPENT:
+            store_relaxed(&e->actors.table[slot].key, actor_key(0, NO_DESTINATION, 0, ACTOR_FREE));
+            spent++;
+            break;
         default:
             store_relaxed(&e->actors.table[slot].key,
                           actor_key(generation, NO_DESTINATION, 0, ACTOR_FREE));
@@ -104,6 +108,19 @@ void actors_rebuild(struct engine *e)
         }
     }
     e->actors.slots_fresh = high;
+    /* a crash may have come between the slot's word and its count */
+    for (uint32_t id = 0; id < s->n_ids; id++)
+        store_relaxed(&e->workers[id]->stats->value[STAT_slots_spent],
+                      e->workers[id] == e->control ? spent : 0);
+}
+
+/* The one that has waited longest in the ring, which is not empty. */
+static uint32_t actors_slot_ring_take(struct worker *w)
+{
+    uint32_t slot = w->actors.ring[w->actors.ring_first % SLOT_RING];
+    w->actors.ring_first++;
+    w->actors.ring_n--;
+    return slot;
 }
 
 /* Half a cache from the common stock, then from slots that were never used. */
@@ -118,18 +135,22 @@ void actors_slots_refill(struct worker *w)
     store_relaxed(&e->segment.header->slots_high,
                   e->actors.slots_fresh); /* before one of them is used */
     pthread_mutex_unlock(&e->actors.slots_mutex);
+    if (w->actors.n_slots == 0 && w->actors.ring_n > 0) /* the table is full but for these */
+        w->actors.slots[w->actors.n_slots++] = actors_slot_ring_take(w);
 }
 
 void actors_slots_return(struct worker *w)
 {
     struct engine *e = w->engine;
     pthread_mutex_lock(&e->actors.slots_mutex);
+    while (w->actors.ring_n > 0)
+        e->actors.slots_free[e->actors.n_slots_free++] = actors_slot_ring_take(w);
     while (w->actors.n_slots > 0)
         e->actors.slots_free[e->actors.n_slots_free++] = w->actors.slots[--w->actors.n_slots];
     pthread_mutex_unlock(&e->actors.slots_mutex);
 }
 
-static void actors_slot_give_back(struct worker *w, uint32_t slot)
+static void actors_slot_cache_put(struct worker *w, uint32_t slot)
 {
     struct engine *e = w->engine;
     if (w->actors.n_slots == SLOT_CACHE) {
@@ -139,6 +160,14 @@ static void actors_slot_give_back(struct worker *w, uint32_t slot)
         pthread_mutex_unlock(&e->actors.slots_mutex);
     }
     w->actors.slots[w->actors.n_slots++] = slot;
+}
+
+/* A5 */
+static void actors_slot_give_back(struct worker *w, uint32_t slot)
+{
+    if (w->actors.ring_n == SLOT_RING)
+        actors_slot_cache_put(w, actors_slot_ring_take(w));
+    w->actors.ring[(w->actors.ring_first + w->actors.ring_n++) % SLOT_RING] = slot;
 }
 
 bool actors_is_committed(struct engine *e, uint32_t slot)
@@ -155,7 +184,7 @@ actor_ref actors_port_ref_next(struct engine *e, uint32_t port)
     uint64_t word = load_relaxed(&e->segment.actors[port].word);
     uint32_t generation = slot_word_generation(word);
     if (slot_word_state(word) != ACTOR_SLOT_FREE)
-        generation = slot_generation_next(generation);
+        generation = slot_port_generation_next(generation);
     return actor_ref_make(port, generation ? generation : 1);
 }
 
@@ -229,15 +258,18 @@ void actors_ended(struct worker *w, actor_ref who, enum actor_end why)
     uint32_t slot = actor_ref_slot(who), generation = actor_ref_generation(who);
     struct segment_actor *durable = &e->segment.actors[slot];
     uint64_t word = load_relaxed(&durable->word);
-    if (slot_word_generation(word) != generation || slot_word_state(word) == ACTOR_SLOT_FREE)
+    if (slot_word_generation(word) != generation ||
+        (slot_word_state(word) != ACTOR_SLOT_LIVE && slot_word_state(word) != ACTOR_SLOT_PORT))
         return;
-    uint32_t next = slot_generation_next(generation);
+    uint64_t ended = slot_word_ended(word);
+    bool spent = slot_word_state(ended) == ACTOR_SLOT_SPENT;
     if (why == ACTOR_END_REDO) { /* keys and counts are made of the words later */
-        store_relaxed(&durable->word, slot_word(next, 0, ACTOR_SLOT_FREE));
+        store_relaxed(&durable->word, ended);
         return;
     }
-    store_release(&e->actors.table[slot].key, actor_key(next, NO_DESTINATION, 0, ACTOR_FREE));
-    store_release(&durable->word, slot_word(next, 0, ACTOR_SLOT_FREE));
+    store_release(&e->actors.table[slot].key, actor_key(spent ? 0 : slot_word_generation(ended),
+                                                        NO_DESTINATION, 0, ACTOR_FREE));
+    store_release(&durable->word, ended);
     if (slot_word_state(word) == ACTOR_SLOT_LIVE) {
         actors_count(w, slot_word_type(word), -1);
         placement_actor_ended(w, durable->queue);
@@ -245,6 +277,8 @@ void actors_ended(struct worker *w, actor_ref who, enum actor_end why)
     }
     if (why <= ACTOR_END_FINISHED)
         actors_state_end(w, slot, slot_word_type(word), why);
-    if (slot >= ODEON_PORTS_MAX)
+    if (unlikely(spent))
+        stat_add(w, STAT_slots_spent, 1);
+    else if (slot >= ODEON_PORTS_MAX)
         actors_slot_give_back(w, slot);
 }

@@ -12,6 +12,10 @@
  *     record only makes sure that one does.  So nothing that can reach an actor can reach it before
  *     its init, whatever way it travelled.
  * A3  Ending is a redo: after the commit that says so, by generation [REDO_BLIND].
+ * A4  A slot has each generation once.  When the last one has ended, the slot is spent: nobody is
+ *     put into it as long as the segment lives.
+ * A5  A slot that has become free waits behind SLOT_RING others of its worker before it is used
+ *     again, so that generations are spent evenly, and a stale reference meets nobody for long.
  */
 #pragma once
 

@@ -73,11 +73,14 @@ struct actor_table {
     pthread_mutex_t names_mutex;
 };
 
-enum { SLOT_CACHE = 128 };
+enum { SLOT_CACHE = 128, SLOT_RING = 16 };
+static_assert((SLOT_RING & (SLOT_RING - 1)) == 0, "a ring of slots is indexed by a mask");
 /* Of a worker: it alone, but for type_live. */
 struct actor_store {
     uint32_t slots[SLOT_CACHE];
     uint32_t n_slots;
+    uint32_t ring[SLOT_RING]; /* those that became free last, in order (A5 of actors.h) */
+    uint32_t ring_first, ring_n;
     uint64_t spawned_count; /* count of the turn that last spawned */
     /* by actor type id: storage that its last actor has left to the next (ODEON_DESTROY) */
     void **kept;

@@ -18,7 +18,8 @@ struct port {
      * DEAD; control thread: -> FREE */
     _Atomic uint32_t state;
     _Atomic uint32_t closing; /* control thread: drain, then close */
-    uint32_t generation, client;
+    uint32_t generation;
+    uint64_t client;
     struct port_client *client_words;
     struct port_executor *executor_words;
     uint8_t *submission, *delivery; /* mapped twice in a row */

@@ -89,14 +89,25 @@ static enum port_broken port_header_check(const struct engine *e, const struct e
 {
     if (h->type == MESSAGE_TYPE_NONE)
         return PORT_BROKEN_HEADER;
-    if (h->length > ODEON_PAYLOAD_MAX + 8u * (h->flags & ENVELOPE_CORRELATED) ||
+    if (h->length > ODEON_PAYLOAD_MAX + envelope_prefix_bytes(h->prefix) ||
         envelope_record_size(h) > available)
         return PORT_BROKEN_LENGTH;
-    if ((h->flags & ~(unsigned)ENVELOPE_CLIENT_MAY_SET) || h->attempts || h->reserved)
+    if ((h->flags & ~(unsigned)ENVELOPE_CLIENT_MAY_SET) || h->attempts ||
+        (h->prefix & ~(unsigned)PREFIX_CLIENT_MAY_SET))
         return PORT_BROKEN_HEADER;
-    if (actor_ref_slot(h->to) >= e->segment.header->actors_max)
+    /* nobody, and another executor's actors, are refused record by record */
+    if (actor_ref_executor(h->to) == ACTOR_REF_EXECUTOR &&
+        actor_ref_slot(h->to) >= e->segment.header->actors_max)
         return PORT_BROKEN_SLOT;
     return PORT_OK;
+}
+
+/* Of a record that port_header_check() has let through. */
+static uint64_t port_key_of(const struct engine *e, actor_ref to)
+{
+    uint32_t slot = actor_ref_slot(to);
+    return likely(slot < e->segment.header->actors_max) ? load_relaxed(&e->actors.table[slot].key)
+                                                        : 0;
 }
 
 uint64_t port_count_published(struct engine *e, uint32_t id)
@@ -119,10 +130,12 @@ uint64_t port_count_published(struct engine *e, uint32_t id)
 /* Nothing else is looked at of a record that is refused. */
 static uint64_t port_correlation_fetch(const uint8_t *at, const struct envelope *h)
 {
-    if (!(h->flags & ENVELOPE_CORRELATED) || h->length < 8)
+    if (!(h->prefix & PREFIX_CORRELATION) || !envelope_prefix_fits(h))
         return 0;
-    CLIENT_LOAD(PAYLOAD, at + sizeof(*h));
-    return ((const volatile uint64_t *)at)[3];
+    /* the first of the optional words, which header_check() has seen in the header's copy */
+    const volatile uint64_t *word = envelope_payload_behind((const struct envelope *)at, 0);
+    CLIENT_LOAD(PAYLOAD, word);
+    return *word;
 }
 
 static void port_refuse(struct worker *w, uint32_t id, const uint8_t *at, const struct envelope *h,
@@ -154,7 +167,7 @@ static enum envelope_reason port_route_reason(const struct engine *e, const stru
     if (actor_key_kind(key) == ACTOR_PORT || (h->type < MESSAGE_TYPE_FIRST_USER && !built_in) ||
         h->type >= load_relaxed(&e->segment.header->n_message_types))
         return REASON_NOT_ACCEPTED;
-    return h->flags & ENVELOPE_CORRELATED && h->length < 8 ? REASON_BAD_SIZE : REASON_NONE;
+    return envelope_prefix_fits(h) ? REASON_NONE : REASON_BAD_SIZE;
 }
 
 /* A record's copy as its receiver gets it; `h` is its header as it was checked. */
@@ -164,9 +177,11 @@ static void port_record_copy(const struct engine *e, uint32_t id, const uint8_t 
     *out = *h;
     out->from = e->segment.ports[id].ref;    /* E3 */
     out->flags &= (uint8_t)~ENVELOPE_URGENT; /* it says so where it lies */
-    CLIENT_LOAD(PAYLOAD, at + sizeof(*h));
+    /* with the optional words */
+    const void *behind = envelope_payload_behind((const struct envelope *)at, 0);
+    CLIENT_LOAD(PAYLOAD, behind);
     if (h->length)
-        memcpy(envelope_payload(out), at + sizeof(*h), envelope_record_size(h) - sizeof(*h));
+        memcpy(envelope_payload_behind(out, 0), behind, envelope_record_size(h) - sizeof(*h));
 }
 
 /* One record from the ring into the outbox, unless its receiver's queue is full and it waits here:
@@ -181,7 +196,7 @@ static inline enum port_broken port_route(struct worker *w, uint32_t id, struct 
     if (why != PORT_OK)
         return why;
     uint64_t size = envelope_record_size(h);
-    uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(h->to)].key);
+    uint64_t key = port_key_of(e, h->to);
     uint32_t destination = actor_key_destination(key);
     enum envelope_reason reason = port_route_reason(e, port, h, key);
     bool urgent = unlikely(h->flags & ENVELOPE_URGENT) && reason == REASON_NONE;
@@ -256,7 +271,7 @@ static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *po
         (h->flags & ENVELOPE_URGENT && !SEEDED(urgent_direct)))
         /* an urgent one would be in the ordinary lane, and the next urgent one before it */
         return -1;
-    uint64_t key = load_relaxed(&e->actors.table[actor_ref_slot(h->to)].key);
+    uint64_t key = port_key_of(e, h->to);
     uint32_t destination = actor_key_destination(key);
     if (port_route_reason(e, port, h, key) != REASON_NONE ||
         destination >= e->segment.n_mailboxes ||

@@ -82,9 +82,7 @@ static void recover_undo_spawns(struct engine *e, struct engine_recovery *report
         if (word == 0)
             continue;
         if (slot_word_state(word) == ACTOR_SLOT_LIVE && !actors_is_committed(e, slot)) {
-            store_relaxed(
-                &durable->word,
-                slot_word(slot_generation_next(slot_word_generation(word)), 0, ACTOR_SLOT_FREE));
+            store_relaxed(&durable->word, slot_word_ended(word));
             report->spawns_undone++;
         }
     }
@@ -161,8 +159,7 @@ static void recover_redo_end(struct engine *e, const struct segment_commit *slot
 {
     if (slot->redo && slot->redo_how == COMMIT_POSTPONED)
         postpone_redo(e, slot);
-    if (!slot->redo || slot->redo_how == COMMIT_DIRECT || slot->redo_how == COMMIT_ASIDE ||
-        slot->redo_how == COMMIT_POSTPONED || slot->redo_how == COMMIT_LETTERS)
+    if (!commit_ends_actor(slot))
         return;
     actors_ended(e->control, slot->redo, ACTOR_END_REDO);
     crash_order();
@@ -299,8 +296,7 @@ static void recover_forget_ports(struct engine *e)
         uint64_t word = load_relaxed(&slot->word);
         if (slot_word_generation(word) == actor_ref_generation(durable->ref) &&
             slot_word_state(word) == ACTOR_SLOT_PORT)
-            store_relaxed(&slot->word, slot_word(slot_generation_next(slot_word_generation(word)),
-                                                 0, ACTOR_SLOT_FREE));
+            store_relaxed(&slot->word, slot_word_ended(word));
         crash_order();
         store_relaxed(&durable->generation, 0);
     }

@@ -43,6 +43,14 @@ verify_damaged(const struct verify *v, const char *format, ...)
     return -EPROTO;
 }
 
+/* A reference in a place where only this executor's can be (reference.h, Q1). */
+static int verify_foreign(const struct verify *v, const char *where, uint32_t id, actor_ref ref)
+{
+    (void)verify_damaged(v, "%s %u: a reference of executor %u, and this one is %d", where, id,
+                         actor_ref_executor(ref), ACTOR_REF_EXECUTOR);
+    return -ESRCH;
+}
+
 static bool verify_is_terminated(const char *text, size_t size)
 {
     return memchr(text, '\0', size) != NULL;
@@ -79,6 +87,10 @@ static int verify_check_waiting(const struct verify *v)
     const struct walk_piece *bad = walk_all(v->walk, &at);
     if (!bad)
         return 0;
+    const uint64_t *words = (const uint64_t *)(bad->base + at);
+    if (bad->end - at >= sizeof(struct envelope) && walk_record_size(words[2], bad->end - at) &&
+        actor_ref_is_foreign(words[0]))
+        return verify_foreign(v, "queue", bad->queue, words[0]);
     return verify_damaged(v, "queue %u, buffer %u: no record can be at byte %llu of %llu",
                           bad->queue, bad->buffer, (unsigned long long)at,
                           (unsigned long long)bad->end);
@@ -140,6 +152,10 @@ static int verify_check_actor(const struct verify *v, uint32_t slot, uint64_t wo
     switch ((uint8_t)word) {
     case ACTOR_SLOT_FREE:
         return 0;
+    case ACTOR_SLOT_SPENT:
+        if (slot >= ODEON_PORTS_MAX && slot_word_generation(word) == ACTOR_GENERATION_SPENT)
+            return 0;
+        break;
     case ACTOR_SLOT_PORT:
         if (slot < ODEON_PORTS_MAX && actor->queue == segment_port_destination(s, slot))
             return 0;
@@ -151,7 +167,9 @@ static int verify_check_actor(const struct verify *v, uint32_t slot, uint64_t wo
             slot_word_type(word) < load_relaxed(&s->header->n_actor_types) &&
             actor->args_size <= ODEON_SPAWN_ARGS_MAX && actor->name <= ODEON_NAMES_MAX &&
             (actor->name == 0 ||
-             verify_is_terminated(s->names[actor->name - 1].name, ODEON_NAME_MAX + 1)))
+             verify_is_terminated(s->names[actor->name - 1].name, ODEON_NAME_MAX + 1)) &&
+            (actor->parent | actor->incarnation | actor->timers | actor->watchers |
+             actor->memberships) == 0)
             return 0;
         break;
     default:
@@ -179,6 +197,8 @@ static int verify_check_ports(const struct verify *v)
         const struct segment_port *port = &v->segment->ports[id];
         if (load_relaxed(&port->generation) == 0)
             continue;
+        if (actor_ref_is_foreign(port->ref))
+            return verify_foreign(v, "port", id, port->ref);
         if (actor_ref_slot(port->ref) != id || !port_ring_size_is_good(port->submission_bytes) ||
             !port_ring_size_is_good(port->delivery_bytes) || load_relaxed(&port->pcur) % 8 ||
             load_relaxed(&port->dtail) % 8)
@@ -294,9 +314,14 @@ static int verify_check_record(const struct verify *v, uint32_t id,
 {
     const struct segment *s = v->segment;
     bool direct = slot->source && slot->redo_how == COMMIT_DIRECT,
-         aside = slot->source && slot->redo_how == COMMIT_ASIDE;
+         aside = slot->source && slot->redo_how == COMMIT_ASIDE, ends = commit_ends_actor(slot);
+    if (slot->redo_how == COMMIT_IN_PLACE)
+        return verify_damaged(
+            v, "worker %u: its record ends an actor in place, which no build does yet", id);
+    if (ends && actor_ref_is_foreign(slot->redo))
+        return verify_foreign(v, "worker", id, slot->redo);
     if (slot->base % COMMIT_WINDOW_MAX ||
-        (!direct && !aside && actor_ref_slot(slot->redo) >= s->header->actors_max))
+        (ends && actor_ref_slot(slot->redo) >= s->header->actors_max))
         return verify_damaged(v, "worker %u: a commit record that cannot be", id);
     if (slot->source == 0)
         return 0;
@@ -422,6 +447,8 @@ static int verify_check_letters(const struct verify *v)
         uint64_t size = left >= front + sizeof(*envelope)
                             ? walk_record_size(((const uint64_t *)envelope)[2], left - front)
                             : 0;
+        if (size != 0 && actor_ref_is_foreign(envelope->to))
+            return verify_foreign(v, "dead letters, queue", s->dead_letters, envelope->to);
         if (size == 0 || actor_ref_slot(envelope->to) >= s->header->actors_max)
             return verify_damaged(v, "the dead letters: no record can be at byte %llu of %llu",
                                   (unsigned long long)at, (unsigned long long)end);

@@ -15,9 +15,9 @@ static_assert(PIECE_BYTES >= ENVELOPE_SIZE_MAX, "a piece holds a record");
 
 uint64_t walk_record_size(uint64_t meta, uint64_t left)
 {
-    uint64_t length = (uint16_t)(meta >> 16),
-             most = ODEON_PAYLOAD_MAX + (meta >> 40 & ENVELOPE_CORRELATED ? 8u : 0u);
-    return (uint16_t)meta != MESSAGE_TYPE_NONE && length <= most && envelope_size(length) <= left
+    uint64_t length = (uint16_t)(meta >> 16), words = envelope_prefix_bytes(meta >> 56);
+    return (uint16_t)meta != MESSAGE_TYPE_NONE && length <= ODEON_PAYLOAD_MAX + words &&
+                   envelope_size(length) <= left
                ? envelope_size(length)
                : 0;
 }
@@ -37,7 +37,7 @@ uint64_t walk_records(uint32_t actors_max, const uint8_t *base, uint64_t at, uin
                 break;
             last = meta;
         }
-        if (unlikely((uint32_t)words[0] >= actors_max || words[0] < least))
+        if (unlikely(actor_ref_slot(words[0]) >= actors_max) && (words[0] != 0 || least != 0))
             break;
         at += size;
     }

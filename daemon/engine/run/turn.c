@@ -60,7 +60,7 @@ static void turn_commit(struct worker *w, uint64_t cursor)
 }
 
 /* The record ends here: to its client as a refusal, else to the dead letters, with the reason in
- * the reserved byte. */
+ * the behaviour's byte. */
 static void turn_dead_letter(struct worker *w, const struct envelope *envelope,
                              enum envelope_reason reason)
 {
@@ -75,11 +75,10 @@ static void turn_dead_letter(struct worker *w, const struct envelope *envelope,
         uint64_t key = load_relaxed(&e->actors.table[from].key);
         if (actor_key_kind(key) == ACTOR_PORT &&
             actor_key_generation(key) == actor_ref_generation(envelope->from)) {
-            struct refusal refusal = { .to = envelope->to,
+            struct refusal refusal = { .correlation = envelope_correlation(envelope),
+                                       .to = envelope->to,
                                        .type = envelope->type,
                                        .reason = (uint16_t)reason };
-            if (envelope->flags & ENVELOPE_CORRELATED && envelope->length >= 8)
-                memcpy(&refusal.correlation, envelope_payload(envelope), 8);
             struct envelope *out =
                 outbox_append(w, actor_key_destination(key), envelope_size(sizeof(refusal)));
             *out = (struct envelope){ .to = envelope->from,
@@ -94,7 +93,7 @@ static void turn_dead_letter(struct worker *w, const struct envelope *envelope,
     uint64_t size = envelope_record_size(envelope);
     struct envelope *out = outbox_append(w, e->segment.dead_letters, size);
     memcpy(out, envelope, size);
-    out->reserved = (uint8_t)reason;
+    out->behaviour = (uint8_t)reason;
 }
 
 /* The actor has ended with this message: fini belongs to the turn, the slot goes after the commit
@@ -193,9 +192,10 @@ static enum envelope_reason turn_kept_begin(struct worker *w, struct actor *acto
 }
 
 static engine_behaviour_fn turn_behaviour_find(const struct actor_type *type,
-                                               const struct envelope *envelope, uint64_t length,
+                                               const struct envelope *envelope,
                                                enum envelope_reason *ret_reason)
 {
+    uint64_t length = envelope_payload_size(envelope);
     *ret_reason = REASON_NOT_ACCEPTED;
     if (envelope->type >= ODEON_MESSAGE_TYPES_MAX)
         return NULL;
@@ -203,20 +203,20 @@ static engine_behaviour_fn turn_behaviour_find(const struct actor_type *type,
     const struct behaviour_shape *shape = &type->shapes[index];
     if (!type->behaviours[index].run)
         return NULL;
-    *ret_reason = length >= shape->size && length - shape->size <= shape->slack ? REASON_NONE
-                                                                                : REASON_BAD_SIZE;
+    *ret_reason = envelope_prefix_fits(envelope) && length >= shape->size &&
+                          length - shape->size <= shape->slack
+                      ? REASON_NONE
+                      : REASON_BAD_SIZE;
     return *ret_reason == REASON_NONE ? type->behaviours[index].run : NULL;
 }
 
-static void turn_context_set(struct worker *w, const struct envelope *envelope, uint64_t prefix)
+static void turn_context_set(struct worker *w, const struct envelope *envelope)
 {
     w->ctx.self = envelope->to;
     w->ctx.sender = envelope->from;
     w->ctx.message_type = envelope->type;
-    w->ctx.message_size = (uint16_t)(envelope->length - prefix);
-    w->ctx.correlation = 0;
-    if (prefix)
-        memcpy(&w->ctx.correlation, envelope_payload(envelope), 8);
+    w->ctx.message_size = (uint16_t)envelope_payload_size(envelope);
+    w->ctx.correlation = envelope_correlation(envelope);
     w->ctx.redelivered = (envelope->flags & ENVELOPE_REDELIVERED) != 0;
     w->ctx.attempts = envelope->attempts;
 }
@@ -254,7 +254,6 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
         turn_commit(w, cursor);
         return;
     }
-    uint64_t prefix = envelope->flags & ENVELOPE_CORRELATED && envelope->length >= 8 ? 8 : 0;
     uint64_t key = actor ? load_acquire(&actor->key) : 0;
     enum envelope_reason reason = REASON_NONE;
     bool is_here = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) &&
@@ -274,7 +273,7 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
         is_here = true;
         key = load_relaxed(&actor->key);
     }
-    turn_context_set(w, envelope, prefix);
+    turn_context_set(w, envelope);
     bool is_kept = actor_key_kind(key) == ACTOR_KEPT;
     if (!is_here || !actor_key_lives(key))
         reason = REASON_NO_SUCH_ACTOR;
@@ -296,11 +295,10 @@ static void turn_special(struct worker *w, const struct envelope *envelope, stru
             result = envelope->type - MESSAGE_TYPE_POISON_DELETE + ALLOCATION_DELETE;
             break;
         default:
-            behaviour = turn_behaviour_find(turn_actor_type_of(w, actor), envelope,
-                                            envelope->length - prefix, &reason);
+            behaviour = turn_behaviour_find(turn_actor_type_of(w, actor), envelope, &reason);
             if (behaviour)
-                result = behaviour(*turn_actor_state(w, actor),
-                                   (const uint8_t *)envelope_payload(envelope) + prefix, &w->ctx);
+                result =
+                    behaviour(*turn_actor_state(w, actor), envelope_payload(envelope), &w->ctx);
             break;
         }
     }
@@ -434,8 +432,7 @@ turn_loop_begin(struct worker *w, struct actor *actor, const uint64_t *words,
                 enum envelope_reason *ret_reason)
 {
     uint64_t to = words[0], meta = words[2],
-             want =
-                 (to & UINT64_C(0xffffffff00000000)) | (w->turn.key_live ^ ACTOR_LIVE ^ ACTOR_NEW);
+             want = actor_ref_upper(to) | (w->turn.key_live ^ ACTOR_LIVE ^ ACTOR_NEW);
     if ((load_acquire(&actor->key) & ~ACTOR_KEY_TYPE_MASK) != want || meta >> 40 ||
         (uint16_t)meta < MESSAGE_TYPE_FIRST_USER)
         return NULL;
@@ -486,8 +483,7 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
                 ahead = size <= PREFETCH_SIZE_MAX ? PREFETCH_MESSAGES * size : COMMIT_WINDOW_MAX;
                 /* in range: checked where the record was made */
                 struct actor *actor = &w->turn.actors[actor_ref_slot(to)];
-                run = turn_behaviour_of(
-                    w, actor, (to & UINT64_C(0xffffffff00000000)) | w->turn.key_live, meta);
+                run = turn_behaviour_of(w, actor, actor_ref_upper(to) | w->turn.key_live, meta);
                 if (unlikely(!run)) {
                     enum envelope_reason begun = REASON_NONE;
                     run = turn_loop_begin(w, actor, words, &begun);
@@ -504,7 +500,7 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             if (cursor + ahead < loop.bound)
                 turn_prefetch_ahead(w, (const uint8_t *)envelope, ahead, to);
             w->ctx.sender = words[1];
-            int result = run(state, envelope + 1, &w->ctx);
+            int result = run(state, envelope_payload_behind(envelope, 0), &w->ctx);
             if (unlikely(result != ALLOCATION_NODELETE)) {
                 w->batch.cursor = cursor;
                 turn_loop_special(&loop, w, NULL, REASON_NONE, result);

@@ -52,6 +52,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->slot = segment_commit_valid(w->durable);
     w->batch.queue = NO_QUEUE;
     w->ctx.host = e->config.host;
+    w->ctx.inline_block = e->config.inline_block;
     w->ctx.worker = id;
     w->search.random = (id + 1) * UINT64_C(0x9e3779b97f4a7c15);
     w->placing.spawn_next = w->placing.spread_worker = id;

@@ -96,10 +96,25 @@ uint64_t segment_message_window_bytes(const struct engine_config *config)
     return h.window_bytes;
 }
 
+/* Before its sizes are compared: in another layout they are elsewhere. */
+static int segment_refuse_version(uint32_t theirs, const char **reterr_text)
+{
+    *reterr_text =
+        theirs < SEGMENT_VERSION
+            ? "the segment is of layout 1 (Odeon 0.1), this build has layout 2: it is kept as it "
+              "is; start the build that made it and stop that, which drains it; then start this "
+              "one"
+            : "the segment is of a layout that is newer than this build's, which is 2: the segment "
+              "is kept as it is; start a build of that layout";
+    return -EPROTO;
+}
+
 static int segment_check(const struct segment_header *ours, const struct segment_header *theirs,
                          const char **reterr_text)
 {
-    if (theirs->version != ours->version || theirs->layout_hash != ours->layout_hash) {
+    if (theirs->version != ours->version)
+        return segment_refuse_version(theirs->version, reterr_text);
+    if (theirs->layout_hash != ours->layout_hash) {
         *reterr_text = "the segment was made by a build with another layout";
         return -EPROTO;
     }
@@ -157,9 +172,14 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
     if (fstat(fd, &st) < 0)
         return -errno;
     if ((uint64_t)st.st_size < computed.size) {
-        uint64_t magic = 0; /* what begins with anything is not ours to grow */
-        if (pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic != 0) {
-            *reterr_text = magic == SEGMENT_MAGIC
+        struct {
+            uint64_t magic;
+            uint32_t version, n_ids;
+        } head = { 0 }; /* what begins with anything is not ours to grow */
+        if (pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) && head.magic != 0) {
+            if (head.magic == SEGMENT_MAGIC && head.version != computed.version)
+                return segment_refuse_version(head.version, reterr_text);
+            *reterr_text = head.magic == SEGMENT_MAGIC
                                ? "the segment was made with other sizes (workers-max, "
                                  "queues-per-worker, detached, actors or a bytes setting)"
                                : "not an engine segment";

@@ -36,7 +36,6 @@ static struct segment_queue *letters_queue(const struct engine *e)
 static void letters_describe(const struct letter *letter, struct engine_dead_letter *ret)
 {
     const struct envelope *envelope = letter->envelope;
-    uint64_t prefix = envelope->flags & ENVELOPE_CORRELATED && envelope->length >= 8 ? 8 : 0;
     *ret = (struct engine_dead_letter){
         .id = letter->header->id,
         .time_ns = letter->header->time_ns,
@@ -44,9 +43,9 @@ static void letters_describe(const struct letter *letter, struct engine_dead_let
         .from = envelope->from,
         .actor_type = letter->header->actor_type,
         .message_type = envelope->type,
-        .reason = envelope->reserved,
+        .reason = envelope->behaviour,
         .attempts = envelope->attempts,
-        .size = (uint32_t)(envelope->length - prefix),
+        .size = envelope_prefix_fits(envelope) ? envelope_payload_size(envelope) : 0,
     };
 }
 
@@ -85,10 +84,7 @@ int engine_dead_letter_get(struct engine *e, uint64_t id, struct engine_dead_let
     for (uint64_t at = 0; r < 0 && letter_at(base, at, end, &letter); at += letter.size)
         if (letter.header->id == id) {
             letters_describe(&letter, ret);
-            memcpy(payload,
-                   (const uint8_t *)envelope_payload(letter.envelope) + letter.envelope->length -
-                       ret->size,
-                   ret->size);
+            memcpy(payload, envelope_payload(letter.envelope), ret->size);
             r = 0;
         }
     queue_unlock(queue);
@@ -136,8 +132,9 @@ static bool letters_replay(struct engine *e, const struct sweep *sweep, const st
     struct envelope *out = outbox_append(w, actor_key_destination(key), size);
     memcpy(out, letter->envelope, size);
     out->to = to;
-    out->flags &= ENVELOPE_CORRELATED | ENVELOPE_REPLY;
-    out->attempts = out->reserved = 0;
+    out->flags &= ENVELOPE_REPLY;
+    out->attempts = 0;
+    out->behaviour = BEHAVIOUR_NONE; /* it was the reason */
     return true;
 }
 

@@ -88,9 +88,11 @@ static const char *set_aside_stuck_find(struct engine *e, struct worker *w, acto
 static bool set_aside_last_one_back(struct engine *e, struct worker *w, uint32_t queue_id)
 {
     actor_ref ref = load_relaxed(&e->aside[w->id]);
+    if (ref == 0)
+        return true;
     struct actor *actor = &e->actors.table[actor_ref_slot(ref)];
     uint64_t key = load_relaxed(&actor->key);
-    if (ref == 0 || actor_key_generation(key) != actor_ref_generation(ref) ||
+    if (actor_key_generation(key) != actor_ref_generation(ref) ||
         actor_key_kind(key) != ACTOR_ASIDE)
         return true;
     uint32_t its = actor_key_destination(key);

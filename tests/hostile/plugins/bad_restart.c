@@ -3,7 +3,7 @@
 #include "bad.h"
 
 BAD_MESSAGE(ok, "ok", 0, "");
-static const struct odeon_behaviour behaviours[] = { { &ok, bad_nothing } };
+static const struct odeon_behaviour behaviours[] = { { .message = &ok, .run = bad_nothing } };
 static struct odeon_actor_type type = { BAD_TYPE_HEAD("bad_restart_type", behaviours),
                                         .restart = 99 };
 static struct odeon_actor_type *const types[] = { &type };

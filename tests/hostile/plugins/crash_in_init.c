@@ -16,7 +16,7 @@ static int crash_in_init(void *self, const void *args, size_t args_size, struct 
     return 0;
 }
 
-static const struct odeon_behaviour behaviours[] = { { &ok, bad_nothing } };
+static const struct odeon_behaviour behaviours[] = { { .message = &ok, .run = bad_nothing } };
 static struct odeon_actor_type type = { BAD_TYPE_HEAD("crash_in_init", behaviours),
                                         .init = crash_in_init };
 static struct odeon_actor_type *const types[] = { &type };

@@ -12,7 +12,7 @@ static int crash_in_load(const struct odeon_host *host)
     abort();
 }
 
-static const struct odeon_behaviour behaviours[] = { { &ok, bad_nothing } };
+static const struct odeon_behaviour behaviours[] = { { .message = &ok, .run = bad_nothing } };
 static struct odeon_actor_type type = { BAD_TYPE_HEAD("crash_in_load", behaviours) };
 static struct odeon_actor_type *const types[] = { &type };
 static struct odeon_message_type *const messages[] = { &ok };

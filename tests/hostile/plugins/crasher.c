@@ -31,8 +31,8 @@ static int crasher_ok(void *self, const void *message, struct odeon_context *ctx
     return ODEON_NODELETE;
 }
 
-static const struct odeon_behaviour behaviours[] = { { &crash, crasher_crash },
-                                                     { &ok, crasher_ok } };
+static const struct odeon_behaviour behaviours[] = { { .message = &crash, .run = crasher_crash },
+                                                     { .message = &ok, .run = crasher_ok } };
 static struct odeon_actor_type type = { BAD_TYPE_HEAD("crasher", behaviours),
                                         .state_size = sizeof(struct ok_count) };
 static struct odeon_actor_type *const types[] = { &type };

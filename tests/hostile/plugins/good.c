@@ -64,8 +64,10 @@ static int relay_text(void *self, const void *message, struct odeon_context *ctx
     return ODEON_NODELETE;
 }
 
-static const struct odeon_behaviour echo_behaviours[] = { { &good_text, echo_text } };
-static const struct odeon_behaviour relay_behaviours[] = { { &good_text, relay_text } };
+static const struct odeon_behaviour echo_behaviours[] = { { .message = &good_text,
+                                                            .run = echo_text } };
+static const struct odeon_behaviour relay_behaviours[] = { { .message = &good_text,
+                                                             .run = relay_text } };
 static struct odeon_actor_type echo = { BAD_TYPE_HEAD("echo", echo_behaviours) };
 static struct odeon_actor_type relay = {
     BAD_TYPE_HEAD("relay", relay_behaviours),

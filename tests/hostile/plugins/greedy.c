@@ -26,7 +26,8 @@ BAD_MESSAGE(greedy_told, "greedy_told", sizeof(struct greedy_told),
 BAD_MESSAGE(greedy_fill, "greedy_fill", sizeof(struct greedy_fill),
             "{ unsigned char bytes[4096]; }");
 
-static const struct odeon_behaviour sink_behaviours[] = { { &greedy_fill, bad_nothing } };
+static const struct odeon_behaviour sink_behaviours[] = { { .message = &greedy_fill,
+                                                            .run = bad_nothing } };
 static struct odeon_actor_type sink = { BAD_TYPE_HEAD("greedy_sink", sink_behaviours) };
 
 static int greedy_on_go(void *self, const void *message, struct odeon_context *ctx)
@@ -62,8 +63,9 @@ static int greedy_on_ask(void *self, const void *message, struct odeon_context *
     return ODEON_NODELETE;
 }
 
-static const struct odeon_behaviour behaviours[] = { { &greedy_go, greedy_on_go },
-                                                     { &greedy_ask, greedy_on_ask } };
+static const struct odeon_behaviour behaviours[] = {
+    { .message = &greedy_go, .run = greedy_on_go }, { .message = &greedy_ask, .run = greedy_on_ask }
+};
 static struct odeon_actor_type type = { BAD_TYPE_HEAD("greedy", behaviours),
                                         .state_size = sizeof(struct greedy) };
 static struct odeon_actor_type *const types[] = { &type, &sink };

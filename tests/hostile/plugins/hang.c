@@ -16,7 +16,7 @@ static int hang_hang(void *self, const void *message, struct odeon_context *ctx)
     return ODEON_NODELETE;
 }
 
-static const struct odeon_behaviour behaviours[] = { { &hang, hang_hang } };
+static const struct odeon_behaviour behaviours[] = { { .message = &hang, .run = hang_hang } };
 static struct odeon_actor_type type = { BAD_TYPE_HEAD("hang", behaviours) };
 static struct odeon_actor_type *const types[] = { &type };
 static struct odeon_message_type *const messages[] = { &hang };

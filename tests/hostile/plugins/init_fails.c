@@ -3,7 +3,7 @@
 #include "bad.h"
 
 BAD_MESSAGE(ok, "ok", 0, "");
-static const struct odeon_behaviour behaviours[] = { { &ok, bad_nothing } };
+static const struct odeon_behaviour behaviours[] = { { .message = &ok, .run = bad_nothing } };
 static struct odeon_actor_type type = { BAD_TYPE_HEAD("init_fails_type", behaviours) };
 static struct odeon_actor_type *const types[] = { &type };
 static struct odeon_message_type *const messages[] = { &ok };

@@ -3,7 +3,7 @@
 #include "bad.h"
 
 BAD_MESSAGE(ok, "ok", 0, "");
-static const struct odeon_behaviour behaviours[300] = { { &ok, bad_nothing } };
+static const struct odeon_behaviour behaviours[300] = { { .message = &ok, .run = bad_nothing } };
 static struct odeon_actor_type type = { BAD_TYPE_HEAD("oversized_behaviours_type", behaviours) };
 static struct odeon_actor_type *const types[] = { &type };
 

@@ -3,7 +3,7 @@
 #include "bad.h"
 
 BAD_EXPORT const struct odeon_plugin odeon_plugin_descriptor = {
-    .struct_size = sizeof(struct odeon_plugin) - 8,
+    .struct_size = offsetof(struct odeon_plugin, start),
     .abi_major = ODEON_PLUGIN_ABI_MAJOR,
     .abi_minor = ODEON_PLUGIN_ABI_MINOR,
     .context_size = sizeof(struct odeon_context),
