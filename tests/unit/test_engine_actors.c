@@ -286,7 +286,7 @@ static void test_full_table(void **state)
     fixture_end(&f);
 }
 
-/* A5: whoever ends is not replaced, in its slot, by any of the next SLOT_RING that begin and end. */
+/* A5: whoever ends is not replaced, in its slot, by any of the next SLOT_RING spawns. */
 static void test_slots_wait_for_their_turn(void **state)
 {
     (void)state;

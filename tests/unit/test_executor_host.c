@@ -138,9 +138,8 @@ static void test_refusals(void **state)
     host_begin(&f);
     assert_int_equal(
         spawn(&f, (struct odeon_spawn_options){ .struct_size = SIZE_FIRST - 1 }, &queue), -EINVAL);
-    assert_int_equal(
-        spawn(&f, (struct odeon_spawn_options){ .struct_size = 2000 }, &queue),
-        -EINVAL);
+    assert_int_equal(spawn(&f, (struct odeon_spawn_options){ .struct_size = 2000 }, &queue),
+                     -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_DETACHED + 1), &queue), -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.placement = UINT32_MAX), &queue), -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.reserved = 1), &queue), -EINVAL);

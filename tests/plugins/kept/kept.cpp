@@ -21,13 +21,22 @@ struct sum {
 static odeon_message_type add_type = {
     sizeof(odeon_message_type), 1, "kept_add", "{ int64_t amount; }", sizeof(kept_add), 0, 0, 0, {},
 };
-static odeon_message_type get_type = { sizeof(odeon_message_type), 1, "kept_get", "", 0, 0, 0, 0,
-                                       {} };
-static odeon_message_type begun_type = { sizeof(odeon_message_type), 1, "kept_begun", "", 0, 0, 0,
-                                         0, {} };
+static odeon_message_type get_type = {
+    sizeof(odeon_message_type), 1, "kept_get", "", 0, 0, 0, 0, {}
+};
+static odeon_message_type begun_type = {
+    sizeof(odeon_message_type), 1, "kept_begun", "", 0, 0, 0, 0, {}
+};
 static odeon_message_type value_type = {
-    sizeof(odeon_message_type), 1, "kept_value", "{ int64_t total, starts; }", sizeof(kept_value),
-    0, 0, 0, {},
+    sizeof(odeon_message_type),
+    1,
+    "kept_value",
+    "{ int64_t total, starts; }",
+    sizeof(kept_value),
+    0,
+    0,
+    0,
+    {},
 };
 
 static int init(void *state, const void *args, size_t size, odeon_context *) noexcept
@@ -63,9 +72,23 @@ static const odeon_behaviour behaviours[] = { { &add_type, on_add, {} },
                                               { &begun_type, on_begun, {} } };
 
 static odeon_actor_type sum_type = {
-    sizeof(odeon_actor_type), 1, "kept_sum_cxx", sizeof(sum), ODEON_RESTART_KEEP, 3,
-    sizeof(odeon_behaviour), behaviours, init, nullptr, 0, ODEON_OVERFLOW_REJECT,
-    "{ int64_t first; }", sizeof(kept_args), 0, "sum", {},
+    sizeof(odeon_actor_type),
+    1,
+    "kept_sum_cxx",
+    sizeof(sum),
+    ODEON_RESTART_KEEP,
+    3,
+    sizeof(odeon_behaviour),
+    behaviours,
+    init,
+    nullptr,
+    0,
+    ODEON_OVERFLOW_REJECT,
+    "{ int64_t first; }",
+    sizeof(kept_args),
+    0,
+    "sum",
+    {},
 };
 
 static int start(odeon_context *ctx) noexcept
@@ -88,8 +111,21 @@ static odeon_message_type *const messages[] = { &add_type, &get_type, &begun_typ
 extern "C" {
 extern __attribute__((visibility("default"))) const odeon_plugin odeon_plugin_descriptor;
 const odeon_plugin odeon_plugin_descriptor = {
-    sizeof(odeon_plugin), ODEON_PLUGIN_ABI_MAJOR, ODEON_PLUGIN_ABI_MINOR, sizeof(odeon_context),
-    sizeof(odeon_message_type), "kept-cxx", "1.0.0", 1, 4, types, messages, nullptr, nullptr,
-    nullptr, start, {},
+    sizeof(odeon_plugin),
+    ODEON_PLUGIN_ABI_MAJOR,
+    ODEON_PLUGIN_ABI_MINOR,
+    sizeof(odeon_context),
+    sizeof(odeon_message_type),
+    "kept-cxx",
+    "1.0.0",
+    1,
+    4,
+    types,
+    messages,
+    nullptr,
+    nullptr,
+    nullptr,
+    start,
+    {},
 };
 }
