@@ -5,15 +5,15 @@
  * words that `prefix` names, then the payload, then padding to 8. Nothing here allocates or calls
  * the system.
  *
- * E1  A record's size is envelope_size(length) and never exceeds ENVELOPE_SIZE_MAX. `length` counts
- *     the optional words, too: whoever only carries a record need not know them.
- * E2  A header of 24 zero bytes is never valid (length and type 0 belong to no message): a hole
- *     punched into a ring by its client is told from a record.
- * E3  `from` is written by the executor alone; what a client writes there is ignored.
- * E4  Each bit of `prefix` stands for a word of 8 bytes, in the order of the bits, those that have
- *     no name yet included: so a record is walked, carried and delivered by who does not know them.
- *     A port refuses them.
- * E5  Where the payload is, envelope_payload() says, and nobody else; how long it is,
+ * envelope.E1  A record's size is envelope_size(length) and never exceeds ENVELOPE_SIZE_MAX.
+ *     `length` counts the optional words, too: whoever only carries a record need not know them.
+ * envelope.E2  A header of 24 zero bytes is never valid (length and type 0 belong to no message): a
+ *     hole punched into a ring by its client is told from a record.
+ * envelope.E3  `from` is written by the executor alone; what a client writes there is ignored.
+ * envelope.E4  Each bit of `prefix` stands for a word of 8 bytes, in the order of the bits, those
+ *     that have no name yet included: so a record is walked, carried and delivered by who does not
+ *     know them. A port refuses them.
+ * envelope.E5  Where the payload is, envelope_payload() says, and nobody else; how long it is,
  *     envelope_payload_size().
  */
 #pragma once
@@ -38,7 +38,7 @@ enum envelope_flags {
     ENVELOPE_CLIENT_MAY_SET = ENVELOPE_REPLY | ENVELOPE_URGENT,
 };
 
-/* Optional words between header and payload (E4). */
+/* Optional words between header and payload (envelope.E4). */
 enum envelope_prefix {
     PREFIX_CORRELATION = 1 << 0, /* an id that a reply repeats */
     PREFIX_TRACE = 1 << 1,       /* a trace's id */
@@ -94,7 +94,7 @@ static inline uint32_t envelope_prefix_bytes(unsigned prefix)
     const uint64_t bits = UINT64_C(0x4332322132212110);
     return 8 * (uint32_t)((bits >> (prefix & 15) * 4 & 15) + (bits >> (prefix >> 4 & 15) * 4 & 15));
 }
-/* E5.  `prefix`: the record's, where it is known without a look. */
+/* envelope.E5.  `prefix`: the record's, where it is known without a look. */
 static inline void *envelope_payload_behind(const struct envelope *e, unsigned prefix)
 {
     return (uint8_t *)(uintptr_t)(e + 1) + envelope_prefix_bytes(prefix);
@@ -133,7 +133,7 @@ static inline uint64_t envelope_correlation(const struct envelope *e)
 
 /* Message types that exist without being registered. */
 enum message_type_system {
-    MESSAGE_TYPE_NONE = 0, /* never sent; E2 */
+    MESSAGE_TYPE_NONE = 0, /* never sent; envelope.E2 */
     MESSAGE_TYPE_INIT = 1,
     MESSAGE_TYPE_POISON_DELETE = 2,
     MESSAGE_TYPE_POISON_DESTROY = 3,

@@ -12,14 +12,16 @@
  * rings of a power of two, mapped twice in a row, so that a record never wraps. Cursors are
  * free-running byte counts; `cursor & (size - 1)` is the offset.
  *
- * P1  head <= committed cursor of the executor <= tail; tail - head <= ring size, for both rings.
- * P2  The client publishes records with one release store of `tail`; the executor reads it with
- *     acquire and from then on believes nothing that it has not copied.
- * P3  `tail` of the delivery ring follows the executor's durable tail (segment), `head` of the
- *     submission ring its durable cursor.  Both are copies: the executor never reads them back.
- * P4  Lost wake-ups: the client sets its waiting word, full barrier, looks at the ring again, then
- *     waits; the executor publishes, full barrier, looks at the waiting word.  Symmetric for
- *     need_wakeup and the doorbell.
+ * port_layout.P1  head <= committed cursor of the executor <= tail; tail - head <= ring size, for
+ *     both rings.
+ * port_layout.P2  The client publishes records with one release store of `tail`; the executor reads
+ *     it with acquire and from then on believes nothing that it has not copied.
+ * port_layout.P3  `tail` of the delivery ring follows the executor's durable tail (segment), `head`
+ *     of the submission ring its durable cursor.  Both are copies: the executor never reads them
+ *     back.
+ * port_layout.P4  Lost wake-ups: the client sets its waiting word, full barrier, looks at the ring
+ *     again, then waits; the executor publishes, full barrier, looks at the waiting word.
+ *     Symmetric for need_wakeup and the doorbell.
  */
 #pragma once
 

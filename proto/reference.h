@@ -6,12 +6,12 @@
  *
  * Nothing else takes a reference apart or puts one together. No state, any thread.
  *
- * Q1  There is one executor, and it has number 1.  A reference with another number is well formed
- *     and stands for nobody here: -ESRCH at the host table, no-such-actor at a port, -ESRCH in
- *     recovery.
- * Q2  actor_ref_slot() of a reference that is not this executor's, or is nobody's, is no slot: at
- *     least ODEON_ACTORS_MAX.  So whoever compares it with the number of slots, as everybody has
- *     to, has refused those, too.
+ * reference.Q1  There is one executor, and it has number 1.  A reference with another number is
+ *     well formed and stands for nobody here: -ESRCH at the host table, no-such-actor at a port,
+ *     -ESRCH in recovery.
+ * reference.Q2  actor_ref_slot() of a reference that is not this executor's, or is nobody's, is no
+ *     slot: at least ODEON_ACTORS_MAX.  So whoever compares it with the number of slots, as
+ *     everybody has to, has refused those, too.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ enum { ACTOR_REF_SLOT_BITS = 24, ACTOR_REF_EXECUTOR = 1 };
 #define ACTOR_GENERATION_SPENT UINT32_MAX /* there is none behind it */
 static_assert(ODEON_ACTORS_MAX <= 1 << ACTOR_REF_SLOT_BITS, "a slot has 24 bits");
 
-/* Of the table of this executor's actors (Q2). */
+/* Of the table of this executor's actors (reference.Q2). */
 static inline uint32_t actor_ref_slot(actor_ref ref)
 {
     return (uint32_t)ref - ACTOR_REF_OWN;

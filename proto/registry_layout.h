@@ -6,22 +6,23 @@
  * text: a descriptor goes by its name in the store. A process may end between any two stores, and
  * what it had stored is there, in its order.
  *
- * G1  `magic` is stored last when the registry is made.  Another version or hash: another layout,
- *     nothing in it is read.
- * G2  An entry means something while its state is not REGISTRY_FREE: stored last when the entry is
- *     made, first when it goes.
- * G3  A port's descriptors, and its client's, are in the store for certain (BARRIER) before its
- *     entry is made, its entry is made before an executor hears of it, and it is REGISTRY_OPEN
- *     before its client does.  So descriptors without an entry are nobody's, and a port that is
- *     REGISTRY_OPENING has no client that knows it.
- * G4  A port's entry goes before its descriptors leave the store.  Its generation stays: the next
- *     port there has another.
- * G5  Settings lie here twice; `settings_copy` says which copy counts, by one store.
- * G6  Of two plugins with one path the one with the greater serial counts: the other was being
- *     replaced.
- * G7  Until it is settled, plugins and settings are not recorded and no client has a port: a
- *     successor begins anew, with the same instance, so that clients that are connected already go
- *     on.
+ * registry_layout.G1  `magic` is stored last when the registry is made.  Another version or hash:
+ *     another layout, nothing in it is read.
+ * registry_layout.G2  An entry means something while its state is not REGISTRY_FREE: stored last
+ *     when the entry is made, first when it goes.
+ * registry_layout.G3  A port's descriptors, and its client's, are in the store for certain
+ *     (BARRIER) before its entry is made, its entry is made before an executor hears of it, and it
+ *     is REGISTRY_OPEN before its client does.  So descriptors without an entry are nobody's, and a
+ *     port that is REGISTRY_OPENING has no client that knows it.
+ * registry_layout.G4  A port's entry goes before its descriptors leave the store.  Its generation
+ *     stays: the next port there has another.
+ * registry_layout.G5  Settings lie here twice; `settings_copy` says which copy counts, by one
+ *     store.
+ * registry_layout.G6  Of two plugins with one path the one with the greater serial counts: the
+ *     other was being replaced.
+ * registry_layout.G7  Until it is settled, plugins and settings are not recorded and no client has
+ *     a port: a successor begins anew, with the same instance, so that clients that are connected
+ *     already go on.
  */
 #pragma once
 
@@ -96,8 +97,9 @@ struct registry_header {
     /* ids and serials up to here have been given out */
     _Atomic uint64_t last_client;
     _Atomic uint32_t last_plugin;
-    _Atomic uint32_t settled; /* 1: an executor has been ready with this state (G7) */
-    _Atomic uint32_t clean;   /* 1: the last odeond ended because it was told to */
+    /* 1: an executor has been ready with this state (registry_layout.G7) */
+    _Atomic uint32_t settled;
+    _Atomic uint32_t clean; /* 1: the last odeond ended because it was told to */
     _Atomic uint32_t settings_copy;
     uint32_t reserved_2;
     char service[32]; /* version of the last odeond, for people */

@@ -10,14 +10,14 @@
  * worker; the tables of types and names by the control thread or under the engine's mutex; a port's
  * cursors by whoever runs or locks the port.
  *
- * L1  No batch present (sel) => the inactive len is 0, cursor and wrap are 0.
- * L2  len[active] and sel change only under `lock` (sel also by the running worker while a batch is
- *     present).
- * L3  While a commit record names a queue, the record's cursor and tail are the truth, not the
- *     queue's.
- * L4  Journal, fault, undo and an actor's spawn tag carry the commit count at which they were
- *     written, and are valid only while it equals the worker's count (the valid record's high + low
- *     part).
+ * segment_layout.L1  No batch present (sel) => the inactive len is 0, cursor and wrap are 0.
+ * segment_layout.L2  len[active] and sel change only under `lock` (sel also by the running worker
+ *     while a batch is present).
+ * segment_layout.L3  While a commit record names a queue, the record's cursor and tail are the
+ *     truth, not the queue's.
+ * segment_layout.L4  Journal, fault, undo and an actor's spawn tag carry the commit count at which
+ *     they were written, and are valid only while it equals the worker's count (the valid record's
+ *     high + low part).
  */
 #pragma once
 

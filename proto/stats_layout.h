@@ -6,14 +6,15 @@
  *   struct stats_worker[n]   one block a worker id, detached actors behind the workers; the last
  *                            one of all is the control thread's
  *
- * S1  A block has one writer: the worker whose id it is.  Readers take no lock and stall nobody.
- *     Of the control thread's, the counter clients_held is odeond's, which alone writes it.
- * S2  Counters go on over restarts of the executor and of odeond; they start at zero with the
- *     segment.
- * S3  A reader finds a counter by name in `names` (count in n_stats), never by its own idea of the
- *     order.
- * S4  `magic` is stored last when the file is made; a reader that sees another value finds no
- *     statistics.
+ * stats_layout.S1  A block has one writer: the worker whose id it is.  Readers take no lock and
+ *     stall nobody. Of the control thread's, the counter clients_held is odeond's, which alone
+ *     writes it.
+ * stats_layout.S2  Counters go on over restarts of the executor and of odeond; they start at zero
+ *     with the segment.
+ * stats_layout.S3  A reader finds a counter by name in `names` (count in n_stats), never by its own
+ *     idea of the order.
+ * stats_layout.S4  `magic` is stored last when the file is made; a reader that sees another value
+ *     finds no statistics.
  */
 #pragma once
 
@@ -127,8 +128,8 @@ static_assert(sizeof(struct stats_worker) % 128 == 0, "blocks do not share cache
 #define STATS_SEGMENT_SIZE                                                                         \
     (STATS_WORKER_OFFSET + (ODEON_WORKERS_MAX + 1) * sizeof(struct stats_worker))
 
-/* Actors alive: created less ended, over all blocks, by name (S3). Recovery settles both after a
- * crash. */
+/* Actors alive: created less ended, over all blocks, by name (stats_layout.S3). Recovery settles
+ * both after a crash. */
 static inline uint64_t stats_actors_live(const struct stats_header *header)
 {
     uint64_t created = 0, ended = 0;

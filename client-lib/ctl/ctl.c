@@ -17,7 +17,7 @@ static const char *ctl_socket_path(const struct ctl *ctl)
     return path && *path ? path : ODEON_SOCKET_DEFAULT;
 }
 
-/* C2: texts may repeat what a client or a plugin has called itself. */
+/* ctl.C2: texts may repeat what a client or a plugin has called itself. */
 static void ctl_print_error(struct ctl *ctl, const char *text)
 {
     fputs("odeonctl: ", ctl->err);

@@ -4,10 +4,10 @@
  * Owned by ctl_main() (or a test) on the stack; one thread. Commands get it as their only argument
  * and return an exit code.
  *
- * C1  Results go to `out`, everything else (errors, notes) to `err`.
- * C2  Whatever comes from outside (names, texts of the service) reaches a terminal without control
- *     characters.
- * C3  With `json`, what is on `out` is one JSON document a run (a line an interval for `stats
+ * ctl.C1  Results go to `out`, everything else (errors, notes) to `err`.
+ * ctl.C2  Whatever comes from outside (names, texts of the service) reaches a terminal without
+ *     control characters.
+ * ctl.C3  With `json`, what is on `out` is one JSON document a run (a line an interval for `stats
  * --watch`) with "version": 1.
  */
 #pragma once

@@ -4,8 +4,9 @@
  * Owned by its caller, one thread. `key` names the value inside an object and is NULL inside an
  * array.
  *
- * J1  Strings are valid UTF-8 on the way out, whatever they were: bytes that are not become U+FFFD.
- * J2  Numbers are finite: what JSON has no number for becomes null.
+ * json.J1  Strings are valid UTF-8 on the way out, whatever they were: bytes that are not become
+ *     U+FFFD.
+ * json.J2  Numbers are finite: what JSON has no number for becomes null.
  */
 #pragma once
 

@@ -4,9 +4,9 @@
  * Owned by a command, one thread. A failure to print (no memory) shows as CTL_REFUSED from the _end
  * functions.
  *
- * O1  Rows are given out in blocks of LISTING_BLOCK, so that a list of a million rows needs no
- *     memory for a million.
- * O2  JSON names are stable; titles are for people and are not.
+ * output.O1  Rows are given out in blocks of LISTING_BLOCK, so that a list of a million rows needs
+ *     no memory for a million.
+ * output.O2  JSON names are stable; titles are for people and are not.
  */
 #pragma once
 

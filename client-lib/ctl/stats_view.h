@@ -4,9 +4,9 @@
  *
  * Owned by the command, one thread.
  *
- * V1  A snapshot keeps nothing of the segment: it may be compared with one of a segment that was
- *     made anew.
- * V2  Figures are found by name; those of a newer service are shown, too, under "Other".
+ * stats_view.V1  A snapshot keeps nothing of the segment: it may be compared with one of a segment
+ *     that was made anew.
+ * stats_view.V2  Figures are found by name; those of a newer service are shown, too, under "Other".
  */
 #pragma once
 

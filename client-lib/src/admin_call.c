@@ -47,7 +47,7 @@ const char **admin_copy_strings(void *result, char *const *strings, size_t n, si
     return copies;
 }
 
-/* AC1 */
+/* admin_call.AC1 */
 static int admin_call_make_result(const struct admin_call *call, const Odeon__Reply *reply)
 {
     void *result = arena_new(call->size);

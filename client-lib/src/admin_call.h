@@ -5,9 +5,10 @@
  *
  * Threads: any. No state: a struct admin_call lives as long as its call.
  *
- * AC1  A result is handed out whole or not at all: when memory runs out, or the answer lacks what
- *      belongs to it, it is freed and the caller's pointer is NULL.
- * AC2  Nothing of the answer is kept: strings and rows are copied into the result (arena.h).
+ * admin_call.AC1  A result is handed out whole or not at all: when memory runs out, or the answer
+ *      lacks what belongs to it, it is freed and the caller's pointer is NULL.
+ * admin_call.AC2  Nothing of the answer is kept: strings and rows are copied into the result
+ *     (arena.h).
  */
 #pragma once
 

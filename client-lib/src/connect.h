@@ -4,16 +4,19 @@
  * Threads: any. `mutex` is held for a whole round trip and guards everything below it; `names` has
  * a lock of its own, so that a look into the table does not wait for another thread's round trip.
  *
- * C1  One request is under way at a time; a record with its id answers it, records with id 0
- *     (events) may come at any time.
- * C2  Once `lost` is set no request leaves any more, and every port of the client is closed.
- * C3  `alive` lies on a page that the kernel empties in a forked child: 0 there, 1 here.  No call
- *     of getpid() on hot paths, and no way of forking goes unnoticed.
- * C4  A connection that ends without a word to a service whose state outlives it (`instance` is not
+ * connect.C1  One request is under way at a time; a record with its id answers it, records with id
+ *     0 (events) may come at any time.
+ * connect.C2  Once `lost` is set no request leaves any more, and every port of the client is
+ *     closed.
+ * connect.C3  `alive` lies on a page that the kernel empties in a forked child: 0 there, 1 here.
+ *     No call of getpid() on hot paths, and no way of forking goes unnoticed.
+ * connect.C4  A connection that ends without a word to a service whose state outlives it
+ *     (`instance` is not
  *     0) is not lost: the client is away, its ports go on, and whoever looks or waits next takes a
  *     step towards a new connection.
- * C5  A port is among the claims of every greeting that is sent after its answer has come: one that
- *     was opened before a greeting and is listed after it is not the client's any more (`hellos`).
+ * connect.C5  A port is among the claims of every greeting that is sent after its answer has come:
+ *     one that was opened before a greeting and is listed after it is not the client's any more
+ *     (`hellos`).
  */
 #pragma once
 
@@ -37,7 +40,7 @@ enum client_link {
 };
 
 struct odeon_client {
-    const _Atomic uint32_t *alive; /* C3 */
+    const _Atomic uint32_t *alive; /* connect.C3 */
     pid_t pid;                     /* for the text of -ECHILD */
     struct names names;
     char *path, *name;
@@ -47,10 +50,10 @@ struct odeon_client {
     enum client_link link;
     uint64_t instance, epoch; /* as the service has said; instance 0: its state ends with it */
     uint8_t token[PORT_TOKEN_BYTES]; /* proves the client to the next odeond */
-    uint64_t hellos;                 /* that were sent (C5) */
+    uint64_t hellos;                 /* that were sent (connect.C5) */
     int64_t patience_ns;             /* how long to stay away at most; below 0: for ever */
     int64_t away_ns, retry_ns, retry_wait_ns;
-    int lost; /* C2: 0 or why, negative errno */
+    int lost; /* connect.C2: 0 or why, negative errno */
     uint64_t last_id;
     uint64_t client_id;
     uint32_t boots;
@@ -93,7 +96,7 @@ void client_take_identity(struct odeon_client *client, const Odeon__HelloReply *
  * client. */
 int client_send_hello(struct odeon_client *client, Odeon__Resume *resume);
 
-/* False (C5): the service has given up the port meanwhile, since nobody claimed it; open
+/* False (connect.C5): the service has given up the port meanwhile, since nobody claimed it; open
  * another. */
 bool client_add_port(struct odeon_client *client, struct odeon_port *port, uint64_t hellos);
 void client_remove_port(struct odeon_client *client, struct odeon_port *port);

@@ -4,10 +4,10 @@
  *
  * Owned by its caller, no global state.
  *
- * PL1  A layout whose size is not the one the message is registered with fills and prints nothing:
- *      callers ask odeon_layout_check().
- * PL2  Offsets and sizes never exceed ODEON_PAYLOAD_BYTES_MAX.
- * PL3  Only the last field may be a tail, and its offset is a multiple of its element.
+ * payload.PL1  A layout whose size is not the one the message is registered with fills and prints
+ *      nothing: callers ask odeon_layout_check().
+ * payload.PL2  Offsets and sizes never exceed ODEON_PAYLOAD_BYTES_MAX.
+ * payload.PL3  Only the last field may be a tail, and its offset is a multiple of its element.
  */
 #pragma once
 

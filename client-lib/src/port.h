@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A port on the client's side. proto/port_layout.h is the law (P1 to P4); this is what the owning
- * thread keeps of its own.
+/* A port on the client's side. proto/port_layout.h is the law (port_layout.P1 to port_layout.P4);
+ * this is what the owning thread keeps of its own.
  *
  * Threads: one at a time, except `closing`, `closed` and `reason`, which a thread that reads events
  * may set: the first one does.
  *
- * L1  submission_head <= submission_published <= submission_tail <= submission_head +
+ * port.L1  submission_head <= submission_published <= submission_tail <= submission_head +
  *     submission_size.  `published` is what the shared word says, `tail` goes further by what is
  *     reserved.
- * L2  delivery_released <= delivery_taken <= delivery_tail <= delivery_released + delivery_size.
- * L3  What lies between delivery_released and delivery_taken has been handed out when `lent`; when
- *     not `lent` the two are equal.
- * L4  Every kept delivery came before every one that is still in the ring.
- * L5  Memory that the executor writes is believed only after it was compared with L1 and L2; else
- *     the port closes with -EPROTO. The executor is trusted, so this finds mistakes, not attacks: a
- *     record may be read twice.
+ * port.L2  delivery_released <= delivery_taken <= delivery_tail <= delivery_released +
+ *     delivery_size.
+ * port.L3  What lies between delivery_released and delivery_taken has been handed out when `lent`;
+ *     when not `lent` the two are equal.
+ * port.L4  Every kept delivery came before every one that is still in the ring.
+ * port.L5  Memory that the executor writes is believed only after it was compared with port.L1 and
+ *     port.L2; else the port closes with -EPROTO. The executor is trusted, so this finds mistakes,
+ *     not attacks: a record may be read twice.
  */
 #pragma once
 
@@ -48,7 +49,7 @@ struct odeon_port {
     const struct port_executor *theirs;
     uint8_t *submission;
     uint64_t submission_size, submission_tail, submission_published, submission_head;
-    const _Atomic uint32_t *alive; /* the client's, see C3 in connect.h */
+    const _Atomic uint32_t *alive; /* the client's, see connect.C3 */
     _Atomic int closed;  /* 0, -EPIPE, -EPROTO; release after `reason`, read with acquire */
     _Atomic int closing; /* 1: somebody writes, or has written, `reason` */
     uint32_t actors_max, payload_max;
@@ -98,8 +99,8 @@ void port_free(struct odeon_port *port);
 
 /* The first reason stays.  Any thread. */
 void port_mark_closed(struct odeon_port *port, int error, const char *reason);
-/* The owning thread found executor memory in an impossible state (L5). Returns -EPROTO with its
- * text. */
+/* The owning thread found executor memory in an impossible state (port.L5). Returns -EPROTO with
+ * its text. */
 int port_distrust(struct odeon_port *port, const char *what);
 /* Why the port cannot be used: -EPIPE or -EPROTO with its text. For a port that is not
  * port_open(). */

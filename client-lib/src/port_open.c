@@ -95,7 +95,7 @@ static void port_open_ask_close(struct odeon_client *client, uint64_t id)
     client_call_now(client, &request);
 }
 
-/* One port.  1 (C5): the service went and came meanwhile, try again. */
+/* One port.  1 (connect.C5): the service went and came meanwhile, try again. */
 static int open_once(struct odeon_client *client, Odeon__Request *request, bool pipe,
                      struct odeon_port **ret_port)
 {

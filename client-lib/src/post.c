@@ -17,12 +17,12 @@ enum {
 }; /* this side does not know the receiver's actor type: the executor finds the behaviour */
 
 /* Reads the executor's cursor again. Acquire: read of what the executor released after it had
- * copied the records (P1), so the bytes in front of it may be overwritten. */
+ * copied the records (port_layout.P1), so the bytes in front of it may be overwritten. */
 static int post_refresh_head(struct odeon_port *port)
 {
     uint64_t head = atomic_load_explicit(&port->theirs->submission_head, memory_order_acquire);
 
-    /* L5: between what it was and what is published */
+    /* port.L5: between what it was and what is published */
     if (head - port->submission_head > port->submission_published - port->submission_head)
         return port_distrust(port, "rule port.L1 is broken: its submission head left the published "
                                    "records");
@@ -103,10 +103,11 @@ static inline void post_publish(struct odeon_port *port)
     if (port->submission_tail == port->submission_published)
         return;
     port->submission_published = port->submission_tail;
-    /* P2: publish the records, read by the executor's acquire of the tail */
+    /* port_layout.P2: publish the records, read by the executor's acquire of the tail */
     atomic_store_explicit(&port->mine->submission_tail, port->submission_tail,
                           memory_order_release);
-    /* P4: the executor sets need_wakeup, full barrier, looks at the tail again.  Either it sees the
+    /* port_layout.P4: the executor sets need_wakeup, full barrier, looks at the tail again.  Either
+     *     it sees the
      * tail or this sees the word. */
     full_barrier();
     if (atomic_load_explicit(&port->theirs->need_wakeup, memory_order_relaxed) != 0)
@@ -170,7 +171,8 @@ static int post_sleep_for_room(struct odeon_port *port, uint64_t bytes, int64_t 
     uint32_t seen = atomic_load_explicit(&port->theirs->room_futex, memory_order_acquire);
     int result;
 
-    /* P4: set the word, full barrier, look again; the executor publishes its head, full barrier,
+    /* port_layout.P4: set the word, full barrier, look again; the executor publishes its head, full
+     *     barrier,
      * looks at the word and then counts room_futex up.  `seen` was read before: a count that goes
      * up from here on lets the wait return at once. */
     atomic_store_explicit(&port->mine->room_wait, port_wait_word(port, PORT_WAIT_FUTEX),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The delivery ring: taking, giving back, waiting. The owning thread alone; port.h has the
- * invariants (L2 to L5). */
+ * invariants (port.L2 to port.L5). */
 #include "client-lib/src/port.h"
 
 #include <errno.h>
@@ -18,7 +18,8 @@ static int receive_refresh_tail(struct odeon_port *port)
 
     if (port->delivery_taken != port->delivery_tail)
         return 1;
-    /* P2 for the other direction: read of the records that the executor's release of its tail
+    /* port_layout.P2 for the other direction: read of the records that the executor's release of
+     * its tail
      *    published */
     tail = atomic_load_explicit(&port->theirs->delivery_tail, memory_order_acquire);
     if (tail == port->delivery_tail)
@@ -80,11 +81,12 @@ static void receive_release_room(struct odeon_port *port)
     if (port->delivery_released == port->delivery_taken)
         return;
     port->delivery_released = port->delivery_taken;
-    /* P1: publish that nothing in front of the head is read any more; the executor's acquire of the
+    /* port_layout.P1: publish that nothing in front of the head is read any more; the executor's
+     *     acquire of the
      * head lets it write there */
     atomic_store_explicit(&port->mine->delivery_head, port->delivery_released,
                           memory_order_release);
-    /* as P4: the executor sets `backlog`, full barrier, looks at the head again */
+    /* as port_layout.P4: the executor sets `backlog`, full barrier, looks at the head again */
     full_barrier();
     if (atomic_load_explicit(&port->theirs->backlog, memory_order_relaxed) != 0)
         port_ring_doorbell(port);
@@ -111,7 +113,7 @@ static int receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)
 {
     int result;
 
-    if (!STAILQ_EMPTY(&port->kept)) { /* L4 */
+    if (!STAILQ_EMPTY(&port->kept)) { /* port.L4 */
         *ret_delivery = receive_take_kept(port)->delivery;
         return 1;
     }
@@ -170,7 +172,8 @@ static int receive_sleep_for_delivery(struct odeon_port *port, int64_t deadline_
     uint32_t seen = atomic_load_explicit(&port->theirs->delivery_futex, memory_order_acquire);
     int result;
 
-    /* P4: set the word, full barrier, look again; the executor publishes its tail, full barrier,
+    /* port_layout.P4: set the word, full barrier, look again; the executor publishes its tail, full
+     *     barrier,
      * looks at the word and then counts delivery_futex up.  `seen` was read before: a count that
      * goes up from here on lets the wait return at once. */
     atomic_store_explicit(&port->mine->delivery_wait, port_wait_word(port, PORT_WAIT_FUTEX),
@@ -253,8 +256,8 @@ int odeon_port_arm(struct odeon_port *port)
     if (port_forked(port))
         return port_explain_fork();
     ended = receive_drain_pipe(port);
-    /* P4, as in receive_sleep_for_delivery(); the executor writes a byte to the pipe. Drained
-     * before armed:
+    /* port_layout.P4, as in receive_sleep_for_delivery(); the executor writes a byte to the pipe.
+     * Drained before armed:
      * a byte that comes after that belongs to this arming. */
     atomic_store_explicit(&port->mine->delivery_wait, port_wait_word(port, PORT_WAIT_PIPE),
                           memory_order_relaxed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coming back after the end of odeond; the states and their rules are in connect.h (C2, C4, C5).
- * All under the mutex. */
+/* Coming back after the end of odeond; the states and their rules are in connect.h (connect.C2,
+ * connect.C4, connect.C5). All under the mutex. */
 #pragma once
 
 #include "client-lib/src/connect.h"
@@ -8,7 +8,7 @@
 /* The connection has ended, and nobody has said why. -ECONNRESET with its text; `lost` says whether
  * there is a way back. */
 int client_break(struct odeon_client *client, const char *why);
-/* C2: it ends for good. */
+/* connect.C2: it ends for good. */
 int client_lose(struct odeon_client *client, int error, const char *why);
 /* One step towards a connection, without waiting.  0: there is one; -EAGAIN: not yet; others:
  * lost. */

@@ -3,7 +3,7 @@
  *
  * The socket blocks: a request is answered when the service answers it. Whatever makes it uncertain
  * which record answers which request (a record that does not parse, is too large, or has a strange
- * id) ends the connection (C2).
+ * id) ends the connection (connect.C2).
  */
 #include "client-lib/src/request.h"
 
@@ -233,7 +233,7 @@ bool client_add_port(struct odeon_client *client, struct odeon_port *port, uint6
     bool ours;
 
     pthread_mutex_lock(&client->mutex);
-    ours = client->hellos == hellos; /* C5 */
+    ours = client->hellos == hellos; /* connect.C5 */
     if (ours) {
         port->next = client->ports;
         client->ports = port;

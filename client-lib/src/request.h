@@ -8,5 +8,5 @@
 #include "client-lib/src/connect.h"
 
 /* The next record, parsed, with its descriptors. 0; -EAGAIN with `wait` false; else the connection
- * has ended (C2, C4). */
+ * has ended (connect.C2, connect.C4). */
 int client_receive_reply(struct odeon_client *client, bool wait, struct client_answer *ret_answer);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the statistics segment (proto/stats_layout.h, S1 to S4): a read-only mapping and names.
+/* Reading the statistics segment (stats_layout.S1 to stats_layout.S4): a read-only mapping and
+ * names.
  *
- * Which counters there are is the segment's to say (S3); this library's own list gives
+ * Which counters there are is the segment's to say (stats_layout.S3); this library's own list gives
  * documentation, tells gauges from counters and knows the derived figures, which come last and only
  * when the segment has both of their counters.
  */
@@ -95,7 +96,7 @@ static int stats_check_header(struct odeon_stats *stats, const char *path)
 {
     const struct stats_header *header = stats->header;
 
-    /* S4: the magic was stored last with release; all else is there once it is seen */
+    /* stats_layout.S4: the magic was stored last with release; all else is there once it is seen */
     if (atomic_load_explicit(&header->magic, memory_order_acquire) != STATS_MAGIC)
         return error_set(-EPROTO, "%s is not a statistics segment, or is just being made", path);
     if (header->version != STATS_VERSION)
@@ -248,7 +249,8 @@ static const struct stats_worker *stats_worker_of(const struct odeon_stats *stat
                                          (size_t)worker * stats->worker_size);
 }
 
-/* One counter, relaxed: counters are independent of each other and of everything else (S1). */
+/* One counter, relaxed: counters are independent of each other and of everything else
+ * (stats_layout.S1). */
 static uint64_t stats_count_of(const struct odeon_stats *stats, int worker, uint32_t slot)
 {
     uint64_t sum = 0;

@@ -56,7 +56,7 @@ static char *text_put_json(char *at, const unsigned char *s, unsigned n)
         *at++ = '\\';
         *at++ = *s == '\n' ? 'n' : 't';
     } else if (*s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0)) {
-        /* C0, DEL, C1: terminals act on them */
+        /* both sets of controls, and DEL: terminals act on them */
         unsigned char code = n == 1 ? *s : s[1];
 
         at = stpcpy(at, "\\u00");

@@ -49,8 +49,8 @@ static inline void cpu_relax(void)
 #endif
 }
 
-/* The full barrier of P4. ThreadSanitizer knows no fences; a read-modify-write orders as much on
- * the machines it runs on. */
+/* The full barrier of port_layout.P4. ThreadSanitizer knows no fences; a read-modify-write orders
+ * as much on the machines it runs on. */
 #if defined(__SANITIZE_THREAD__)
 #define WAIT_HAVE_TSAN 1
 #elif defined(__has_feature)

@@ -32,7 +32,8 @@ void check_broken(const struct check_site *site)
     char rule[80];
     const char *const fields[] = { CATALOGUE_RULE_BROKEN, rule, NULL };
 
-    /* CH2.  Who says whether it is the first is the exchange; nothing is read by its order. */
+    /* check.CH2.  Who says whether it is the first is the exchange; nothing is read by its
+     * order. */
     if (!atomic_compare_exchange_strong_explicit(&check_breaker, &nobody, own, memory_order_relaxed,
                                                  memory_order_relaxed))
         while (nobody != own)

@@ -6,10 +6,11 @@
  * taken), never on what a client or a handler can write: that is refused, or blamed. What it costs
  * is a branch that is not taken; the rest is in a cold function.
  *
- * CH1  A broken rule ends its process with CHECK_EXIT_STATUS, after one line of the log with rule,
- *      expression, file and line. Nothing else of the process runs: no exit handlers, no
+ * check.CH1  A broken rule ends its process with CHECK_EXIT_STATUS, after one line of the log with
+ *      rule, expression, file and line. Nothing else of the process runs: no exit handlers, no
  *      destructors, and no fault record, so that recovery blames nobody and counts no attempt.
- * CH2  The first one that is broken is told; others that are broken meanwhile wait for the end.
+ * check.CH2  The first one that is broken is told; others that are broken meanwhile wait for the
+ *     end.
  */
 #pragma once
 

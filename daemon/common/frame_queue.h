@@ -4,9 +4,9 @@
  * Owned by the connection that it belongs to, one thread. No bound of its own: the owner asks for
  * `bytes` or `n_frames` before it adds. Descriptors are duplicated: the caller keeps its own.
  *
- * Q1  Nothing is sent past a queue that is not empty: the owner sends directly only when
- *     frame_queue_is_empty() says so.
- * Q2  `n_frames` and `bytes` are those of what waits.
+ * frame_queue.Q1  Nothing is sent past a queue that is not empty: the owner sends directly only
+ *     when frame_queue_is_empty() says so.
+ * frame_queue.Q2  `n_frames` and `bytes` are those of what waits.
  */
 #pragma once
 

@@ -5,8 +5,8 @@
  * is put together on the caller's stack and leaves with one system call, so that lines of several
  * threads do not mix.
  *
- * L1  No control character of a message reaches the terminal: names that clients chose are printed,
- *     too.
+ * log.L1  No control character of a message reaches the terminal: names that clients chose are
+ *     printed, too.
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * who they are.
  *
  * Threads: a worker's own, from within a turn; the control thread's sends come this way, too. Where
- * a record goes is place.h's (U3, U5);
+ * a record goes is place.h's (place.U3, place.U5);
  * here is the short way there, and the general one.
  */
 #include <errno.h>
@@ -140,7 +140,7 @@ static inline struct envelope *engine_context_send_short(struct worker *w, actor
         w->batch.tail += size;
         w->place.n_tail_appends += ODEON_STATISTICS;
     } else {
-        if (unlikely(w->outbox.length >= w->outbox.room)) /* closed, then 0 (U5) */
+        if (unlikely(w->outbox.length >= w->outbox.room)) /* closed, then 0 (place.U5) */
             return NULL;
         if (destination != w->outbox.run_destination) {
             if (unlikely(destination == NO_DESTINATION ||

@@ -5,9 +5,9 @@
  * started again knows; the lists here are made of that when they are first needed. What actors
  * spawn themselves is nobody's.
  *
- * T1  A list holds every actor of its user that lives, and some that have ended: those are left out
- *     when it has grown by half, and when its user is at the quota, at most every 10 ms.  So an
- *     actor that has ended counts for 10 ms more at most.
+ * actor_quota.T1  A list holds every actor of its user that lives, and some that have ended: those
+ *     are left out when it has grown by half, and when its user is at the quota, at most every 10
+ *     ms.  So an actor that has ended counts for 10 ms more at most.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ static inline uint32_t actor_account_of(uid_t uid)
 {
     return (uint32_t)uid + 1;
 }
-/* Actors of the user, as in T1. */
+/* Actors of the user, as in actor_quota.T1. */
 size_t actor_quota_count(struct actor_quota *quota, struct engine *engine, uint32_t account);
 /* The same, exactly when it would be `limit` or more and the last look is not too recent. */
 bool actor_quota_allows(struct actor_quota *quota, struct engine *engine, uint32_t account,

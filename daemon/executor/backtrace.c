@@ -22,7 +22,7 @@ struct module_table {
 };
 
 static struct module_table tables[2];
-/* TR1: store release, read (acquire) by backtrace_write */
+/* backtrace.TR1: store release, read (acquire) by backtrace_write */
 static struct module_table *_Atomic published;
 
 /* ---- learning */

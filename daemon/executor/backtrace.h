@@ -6,8 +6,8 @@
  * learns the modules at the start and whenever a plugin comes or goes; the thread that fails reads
  * the table that was published last.
  *
- * TR1  A table is complete when it is published, and is not written again before the one after it
- *      has been.
+ * backtrace.TR1  A table is complete when it is published, and is not written again before the one
+ *      after it has been.
  */
 #pragma once
 

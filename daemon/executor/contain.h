@@ -3,11 +3,11 @@
  * functions that end a process or take away what makes a fault attributable, as the program defines
  * them in the library's place.
  *
- * CO1  _exit() in a handler is the handler's fault, as exit() is.
- * CO2  On a worker's thread the signals of faults cannot be blocked, nowhere can they be taken by
- *      anybody else: EPERM.
- * CO3  On a worker's thread the descriptors that were open when the executor had recovered, before
- *      any plugin was loaded, cannot be closed: EBADF.
+ * contain.CO1  _exit() in a handler is the handler's fault, as exit() is.
+ * contain.CO2  On a worker's thread the signals of faults cannot be blocked, nowhere can they be
+ *      taken by anybody else: EPERM.
+ * contain.CO3  On a worker's thread the descriptors that were open when the executor had recovered,
+ *      before any plugin was loaded, cannot be closed: EBADF.
  *
  * Not a wall: code that makes the system call itself gets what it asks for. Sanitizers define these
  * functions themselves; there nothing is contained.

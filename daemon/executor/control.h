@@ -3,9 +3,11 @@
  *
  * Owned by the executor, on its event loop's thread.
  *
- * C1  Reports leave in the order in which they were sent; while the socket is full they wait here.
- * C2  What waits is bounded: with CONTROL_WAITING_MAX reports waiting no further command is read.
- * C3  End of file is told once, and nothing is called after it.
+ * control.C1  Reports leave in the order in which they were sent; while the socket is full they
+ *     wait here.
+ * control.C2  What waits is bounded: with CONTROL_WAITING_MAX reports waiting no further command is
+ *     read.
+ * control.C3  End of file is told once, and nothing is called after it.
  */
 #pragma once
 

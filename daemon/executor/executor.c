@@ -92,7 +92,7 @@ static void executor_on_closed(void *userdata, const char *why)
 {
     (void)userdata;
     log_error("%s: the executor ends at once, its segment stays as it is", why);
-    _exit(EXIT_FAILURE); /* X1 */
+    _exit(EXIT_FAILURE); /* executor.X1 */
 }
 
 static int executor_init(struct executor *executor, int control_fd)

@@ -11,10 +11,12 @@
  *     RUNNING    Report.ready has been sent
  *     STOPPING   drained for good; the loop is about to end
  *
- * X1  The supervisor's end is ours: end of file on the control socket ends the process at once,
+ * executor.X1  The supervisor's end is ours: end of file on the control socket ends the process at
+ *     once,
  * mid-message if need be. Recovery is what starts mean here, so there is nothing to save.
  *
- * X2  One executor at a time has the segment: it holds a record lock on the segment's file from
+ * executor.X2  One executor at a time has the segment: it holds a record lock on the segment's file
+ *     from
  * before it looks at it to its end.  A lock of the process, not of the open file: a child that a
  * plugin forks does not have it, and whoever waits for it learns who holds it.  It ends when any
  * descriptor of the file is closed: segment_fd is the only one, and stays open.
@@ -70,7 +72,7 @@ struct executor {
     struct topology *topology;
     struct topology_watch topology_watch;
     int watch_fd;   /* for the topology's changes, odeond's; -1: none */
-    int segment_fd; /* X2; -1: none yet */
+    int segment_fd; /* executor.X2; -1: none yet */
     struct engine *engine;
     struct host *host;
     struct plugin_registry *plugins;

@@ -25,7 +25,7 @@ static void explain_append(struct explain *explain, const char *format, va_list 
         memcpy(explain->text + sizeof(explain->text) - sizeof(ellipsis), ellipsis,
                sizeof(ellipsis));
     }
-    /* E3 */
+    /* explain.E3 */
     for (unsigned char *c = (unsigned char *)added; *c; c++)
         if (*c < 0x20 || *c == 0x7f)
             *c = '?';

@@ -4,11 +4,12 @@
  * Owned by whoever asks for something, on its stack as a rule; filled in by whoever refuses. One
  * thread at a time.
  *
- * E1  text is always NUL-terminated; what does not fit is cut and ends in "...".
- * E2  A function that returns an error through explain_set() has given a text; without one the
+ * explain.E1  text is always NUL-terminated; what does not fit is cut and ends in "...".
+ * explain.E2  A function that returns an error through explain_set() has given a text; without one
+ *     the
  * errno has to speak for itself.
- * E3  It holds no control characters: it ends on a terminal, and names that strangers chose are in
- *     it.
+ * explain.E3  It holds no control characters: it ends on a terminal, and names that strangers chose
+ *     are in it.
  */
 #pragma once
 

@@ -14,7 +14,7 @@
 #include "daemon/executor/message_object.h"
 #include "daemon/executor/ref_text.h"
 
-/* H1 */
+/* host.H1 */
 #define SAME_FIELD(a, b)                                                                           \
     static_assert(offsetof(struct odeon_context, a) == offsetof(struct engine_context, b) &&       \
                       sizeof(((struct odeon_context *)0)->a) ==                                    \
@@ -69,8 +69,8 @@ struct host {
     struct message_pool *pool;
 };
 
-/* Plugins see their struct, the engine its own; H1 makes them one. The project is compiled without
- * strict aliasing. */
+/* Plugins see their struct, the engine its own; host.H1 makes them one. The project is compiled
+ * without strict aliasing. */
 static struct engine_context *host_engine_ctx(struct odeon_context *ctx)
 {
     return (struct engine_context *)ctx;
@@ -83,7 +83,7 @@ static struct host *host_ctx_host(struct odeon_context *ctx)
 
 /* Sends are thin on purpose: compilers make jumps of them. */
 /* The calls that are made for every message go straight to the engine: the two signatures differ
- * only in the name of what H1 makes one struct. */
+ * only in the name of what host.H1 makes one struct. */
 typedef int (*host_send_fn)(struct odeon_context *, odeon_ref, uint32_t, uint32_t, const void *,
                             size_t);
 typedef int (*host_signal_fn)(struct odeon_context *, odeon_ref, uint64_t);
@@ -351,8 +351,8 @@ uint64_t host_count_unsent(const struct host *host)
     return totals.made - totals.sent;
 }
 
-/* Function types that differ in the name of one struct only (H1). By way of void (*)(void), which
- * compilers accept as "I mean it". */
+/* Function types that differ in the name of one struct only (host.H1). By way of void (*)(void),
+ * which compilers accept as "I mean it". */
 const void *host_get_inline_block(void)
 {
     return &inline_block_closed;

@@ -4,10 +4,10 @@
  * Owned by the executor; its functions run on workers, with the context that the engine handed to a
  * behaviour. The table's address is in every context (engine_config.host).
  *
- * H1  struct odeon_context and struct engine_context are one layout (asserted in host.c): the
+ * host.H1  struct odeon_context and struct engine_context are one layout (asserted in host.c): the
  *     engine calls behaviours with its own.
- * H2  No function allocates, locks or calls the system on the way of a message; message objects and
- *     log lines are not on it.
+ * host.H2  No function allocates, locks or calls the system on the way of a message; message
+ *     objects and log lines are not on it.
  */
 #pragma once
 

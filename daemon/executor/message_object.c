@@ -51,7 +51,7 @@ struct message_pool {
     struct pool_worker *workers;
 };
 
-/* One writer (M2): a plain addition, relaxed since nothing hangs on the order. */
+/* One writer (message_object.M2): a plain addition, relaxed since nothing hangs on the order. */
 static void message_object_count(_Atomic uint64_t *counter)
 {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,

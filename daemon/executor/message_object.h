@@ -5,11 +5,11 @@
  * One pool an executor. Each worker touches its own part only; the totals are read by the control
  * thread. An object may be freed on another worker than the one that made it.
  *
- * M1  A type's storage that waits for the next object of its kind (ODEON_DESTROY) belongs to the
- *     worker that sent the last one.
- * M2  A worker's counters have one writer, the worker.
- * M3  An object is live, finished or free; what is not a live or finished object of ours is
- *     refused, not followed.
+ * message_object.M1  A type's storage that waits for the next object of its kind (ODEON_DESTROY)
+ *     belongs to the worker that sent the last one.
+ * message_object.M2  A worker's counters have one writer, the worker.
+ * message_object.M3  An object is live, finished or free; what is not a live or finished object of
+ *     ours is refused, not followed.
  */
 #pragma once
 

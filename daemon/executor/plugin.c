@@ -48,7 +48,7 @@ struct plugin_registry {
 /* ---- one plugin, undone in any state */
 
 /* Code whose unloading the loader declines (it may: unique symbols, NODELETE) keeps its descriptor,
- * see L2. */
+ * see plugin.L2. */
 static void plugin_unmap(struct plugin *plugin)
 {
     void *still = NULL;

@@ -3,12 +3,12 @@
  *
  * Owned by the executor, control thread only.
  *
- * L1  A plugin is in the registry from the moment its types are registered until they are retired:
- *     no half-loaded plugin is listed.
- * L2  The loader knows files by their names, and remembers all names of what it has mapped: each
- *     load has one of its own (a descriptor's number alone comes back).
- * L3  A load that is refused leaves no code mapped and no type registered; interned message types
- *     stay (their ids are for ever).
+ * plugin.L1  A plugin is in the registry from the moment its types are registered until they are
+ *     retired: no half-loaded plugin is listed.
+ * plugin.L2  The loader knows files by their names, and remembers all names of what it has mapped:
+ *     each load has one of its own (a descriptor's number alone comes back).
+ * plugin.L3  A load that is refused leaves no code mapped and no type registered; interned message
+ *     types stay (their ids are for ever).
  */
 #pragma once
 

@@ -3,7 +3,8 @@
  *
  * Pure functions of the descriptor; control thread, or a test.
  *
- * D1  What plugin_descriptor_check() accepts can be walked without further checks: no NULL, no
+ * plugin_descriptor.D1  What plugin_descriptor_check() accepts can be walked without further
+ *     checks: no NULL, no
  * length beyond its bound, no name twice.
  */
 #pragma once

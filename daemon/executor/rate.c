@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #define SECOND_NS    1e9
-#define BURST_S      0.1                  /* R1 */
+#define BURST_S      0.1                  /* rate.R1 */
 #define GRANT_S      0.02                 /* of a client's part go to a port at once */
 #define FORGOTTEN_NS UINT64_C(1000000000) /* later than that the pool is full */
 

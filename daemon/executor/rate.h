@@ -3,13 +3,13 @@
  *
  * Control thread.  docs/access.md, Quotas.
  *
- * R1  What a user accrues goes to its clients in equal parts.  What a client has not used up to a
- *     tenth of a second's worth flows over into the user's pool, out of which each of its clients
- *     may take.  So a client that stays below its part never waits for one that does not, and one
- *     that is alone has all of it.
- * R2  In the long run a user's ports are granted no more than the rate, whatever its clients do:
- *     what one leaves goes to the pool, a new client brings nothing, and a user is remembered until
- *     the pool would be full anyway.
+ * rate.R1  What a user accrues goes to its clients in equal parts.  What a client has not used up
+ *     to a tenth of a second's worth flows over into the user's pool, out of which each of its
+ *     clients may take.  So a client that stays below its part never waits for one that does not,
+ *     and one that is alone has all of it.
+ * rate.R2  In the long run a user's ports are granted no more than the rate, whatever its clients
+ *     do: what one leaves goes to the pool, a new client brings nothing, and a user is remembered
+ *     until the pool would be full anyway.
  */
 #pragma once
 

@@ -3,9 +3,9 @@
  *
  * On the stack of whoever answers a request; control thread only.
  *
- * A1  Everything that the message points to lives until reply_fini(): in the reply's own memory, or
- *     in the engine's and plugins' tables, which the control thread alone changes.
- * A2  A page is cut where the next row might not fit into one frame.
+ * reply.A1  Everything that the message points to lives until reply_fini(): in the reply's own
+ *     memory, or in the engine's and plugins' tables, which the control thread alone changes.
+ * reply.A2  A page is cut where the next row might not fit into one frame.
  */
 #pragma once
 

@@ -3,8 +3,9 @@
  *
  * Owned by the executor's process, touched by its control thread only.
  *
- * S1  A struct settings that has passed settings_check() is within every range of the table.
- * S2  A refused key or value leaves the settings as they were.
+ * settings.S1  A struct settings that has passed settings_check() is within every range of the
+ *     table.
+ * settings.S2  A refused key or value leaves the settings as they were.
  */
 #pragma once
 

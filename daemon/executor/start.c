@@ -148,8 +148,8 @@ static bool start_segment_is_used(int fd)
     return pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) && magic != 0;
 }
 
-/* X2.  Also where the former executor is dying of its odeond's death: a core dump takes its
- * time. */
+/* executor.X2.  Also where the former executor is dying of its odeond's death: a core dump takes
+ * its time. */
 static int start_lock(int segment_fd, struct explain *explain)
 {
     uint64_t deadline = uv_hrtime() + LOCK_TIMEOUT_NS;

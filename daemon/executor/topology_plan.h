@@ -6,9 +6,10 @@
  * The topology must have been loaded with PUs, cores, and the caches of level 2 and 3 where
  * distances are to tell them.
  *
- * P1  Workers are numbered so that neighbours in number are neighbours in the machine.
- * P2  A node that has memory but no processors is nobody's node, although hwloc lends it the
- *     processors of a neighbour.
+ * topology_plan.P1  Workers are numbered so that neighbours in number are neighbours in the
+ *     machine.
+ * topology_plan.P2  A node that has memory but no processors is nobody's node, although hwloc lends
+ *     it the processors of a neighbour.
  */
 #pragma once
 

@@ -4,7 +4,7 @@
  * Part of the configuration; a value, copied with it. Names are looked up when the configuration is
  * read, so that admitting a client asks nobody. Event loop thread only.
  *
- * A1  Root and the service's own user have every role, whatever is configured.
+ * access.A1  Root and the service's own user have every role, whatever is configured.
  */
 #pragma once
 

@@ -17,7 +17,7 @@ static const char *const names[QUOTA_N] = {
     [QUOTA_BACKLOG_BYTES] = "backlog-bytes",
 };
 
-/* Of a client's first port, as long as there is so much (Q2). */
+/* Of a client's first port, as long as there is so much (account.Q2). */
 static const uint64_t first_port[QUOTA_N] = {
     [QUOTA_PORTS] = 1,
     [QUOTA_RING_BYTES] = 2 * ODEON_RING_DEFAULT,

@@ -4,14 +4,15 @@
  * An account comes with a user's first client and goes with the last thing that is charged to it,
  * which may be a port that is still drained when all clients have gone. Event loop thread only.
  *
- * Q1  What is charged is given back once, by whoever holds it: clients themselves, ports their
- *     rings and backlogs.
- * Q2  A client of a user with n clients may have an n-th of what the others have left, and a first
- *     port as long as there is one: what one client takes leaves the others between an n-th and an
- *     n*n-th.
- * Q3  Root and the service's own user are counted and not bound, unless the configuration binds
- *     all.
- * Q4  An offender is named in the log at once, then once a minute with the number of refusals.
+ * account.Q1  What is charged is given back once, by whoever holds it: clients themselves, ports
+ *     their rings and backlogs.
+ * account.Q2  A client of a user with n clients may have an n-th of what the others have left, and
+ *     a first port as long as there is one: what one client takes leaves the others between an n-th
+ *     and an n*n-th.
+ * account.Q3  Root and the service's own user are counted and not bound, unless the configuration
+ *     binds all.
+ * account.Q4  An offender is named in the log at once, then once a minute with the number of
+ *     refusals.
  */
 #pragma once
 
@@ -28,7 +29,7 @@ struct quotas {
     uint64_t requests; /* of one client, a second; 0: any number */
     /* the longest of an offender (offenders.h); 0: nobody is held back.  Binds everybody */
     uint64_t hold_ms;
-    bool everybody; /* Q3 */
+    bool everybody; /* account.Q3 */
 };
 /* What one client, or one port, has of its user's. */
 struct holding {
@@ -38,7 +39,7 @@ struct account {
     struct account *next;
     uid_t uid;
     struct holding used;
-    uint64_t refusals, refusals_named, named_ns; /* Q4 */
+    uint64_t refusals, refusals_named, named_ns; /* account.Q4 */
 };
 struct accounts {
     struct account *first;
@@ -53,7 +54,7 @@ void accounts_fini(struct accounts *accounts);
 
 bool quotas_bind(const struct quotas *quotas, uid_t uid);
 /* How much more of it a client may have that has `own` of it; UINT64_MAX: as much as it likes
- * (Q2). */
+ * (account.Q2). */
 uint64_t account_room(const struct account *account, const struct quotas *quotas,
                       const struct holding *own, enum quota what);
 void account_charge(struct account *account, const struct holding *holding);

@@ -3,8 +3,9 @@
  *
  * Owned by the connection's object (client, executor).  Event loop thread only.
  *
- * C1  on_error is called at most once; afterwards, and after channel_free(), no callback comes.
- * C2  Frames leave in the order of channel_send(); descriptors that wait in the queue are
+ * channel.C1  on_error is called at most once; afterwards, and after channel_free(), no callback
+ *     comes.
+ * channel.C2  Frames leave in the order of channel_send(); descriptors that wait in the queue are
  *     duplicates.
  */
 #pragma once

@@ -153,7 +153,7 @@ static void client_throttle(struct client *client)
         uv_timer_start(&clients->refill, client_on_refill, REFILL_MS, 0);
 }
 
-/* K6 */
+/* client.K6 */
 static void client_count_request(struct client *client)
 {
     if (!client_pays(client))
@@ -167,7 +167,7 @@ static void client_count_request(struct client *client)
     client_blame(client, "asks too much: it is served more slowly (quota-requests)");
 }
 
-/* K7 */
+/* client.K7 */
 static void client_hold(struct client *client, uint64_t until_ns)
 {
     struct clients *clients = client->clients;
@@ -200,7 +200,7 @@ void clients_note_offence(struct clients *clients, pid_t pid, uid_t uid)
             client_hold(client, until);
 }
 
-/* F1, F2 */
+/* offenders.F1, offenders.F2 */
 static void client_hold_newcomer(struct client *client)
 {
     struct offenders *offenders = &client->clients->offenders;
@@ -338,7 +338,7 @@ int client_restore(struct clients *clients, const struct registry_client *entry,
 
     if (!client)
         return -ENOMEM;
-    /* K3: an id from before was given before the last one */
+    /* client.K3: an id from before was given before the last one */
     check("client.K3", entry->id <= clients->last_id);
     client->clients = clients;
     client->id = entry->id;
@@ -485,7 +485,7 @@ void client_throw_out(struct client *client, const char *why)
 {
     struct clients *clients = client->clients;
 
-    client_drop(client, why); /* K5 */
+    client_drop(client, why); /* client.K5 */
     clients_note_offence(clients, client->pid, client->uid);
 }
 
@@ -493,7 +493,7 @@ void client_send(struct client *client, Odeon__Reply *reply, const int *fds, siz
 {
     int r;
 
-    if (client->dropped || !client->channel) /* K4 */
+    if (client->dropped || !client->channel) /* client.K4 */
         return;
     r = channel_send(client->channel, &reply->base, fds, n_fds);
     if (r == -EMSGSIZE) {

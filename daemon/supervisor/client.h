@@ -3,23 +3,24 @@
  *
  * A client is identified by what the kernel says about its end of the socket; its name is for
  * people. It dies with the end of its connection; while no odeond runs, with its process
- * (persist.h, R2).
+ * (persist.R2).
  *
- * K1  A client's queue of answers is bounded; one that does not read is disconnected, nobody waits
- *     for it.
- * K2  A client with CLIENT_REQUESTS_MAX unanswered requests is not read from until some are
+ * client.K1  A client's queue of answers is bounded; one that does not read is disconnected, nobody
+ *     waits for it.
+ * client.K2  A client with CLIENT_REQUESTS_MAX unanswered requests is not read from until some are
  *     answered.
- * K3  Ids are not used twice in the life of the service's state.
- * K4  A client that another odeond has left has no connection until it comes back; nothing is sent
- *     to it.
- * K5  After client_drop() the object lives until the event loop's next turn; `dropped` says so.
- * K6  A client that asks for more than its user's quota-requests a second is not read from until
- *     the second allows it; its socket is full then, and it waits in its own send().
- * K7  A client whose process offends again and again is not read from until its hold is over
+ * client.K3  Ids are not used twice in the life of the service's state.
+ * client.K4  A client that another odeond has left has no connection until it comes back; nothing
+ *     is sent to it.
+ * client.K5  After client_drop() the object lives until the event loop's next turn; `dropped` says
+ *     so.
+ * client.K6  A client that asks for more than its user's quota-requests a second is not read from
+ *     until the second allows it; its socket is full then, and it waits in its own send().
+ * client.K7  A client whose process offends again and again is not read from until its hold is over
  *     (offenders.h).  Its end is noticed all the same, so that who comes back at once cannot fill
  *     the service with connections that it has left.
- * K8  A client has the ports that it was given and that were not taken from it, those that the
- *     executor still drains included.
+ * client.K8  A client has the ports that it was given and that were not taken from it, those that
+ *     the executor still drains included.
  */
 #pragma once
 
@@ -64,10 +65,10 @@ struct client {
     uint32_t n_broken_ports;
     uint32_t n_requests;    /* unanswered ones */
     struct holding held;    /* of its user's account, by itself and by its ports */
-    double tokens;          /* requests that it may make now (K6) */
+    double tokens;          /* requests that it may make now (client.K6) */
     uint64_t tokens_ns;     /* when that was so */
-    uint64_t held_until_ns; /* K7; 0: it is not held back */
-    bool throttled;         /* K6, K7 */
+    uint64_t held_until_ns; /* client.K7; 0: it is not held back */
+    bool throttled;         /* client.K6, client.K7 */
 };
 
 /* What those above the clients do when something happens to one. */
@@ -75,7 +76,7 @@ struct clients_ops {
     void (*frame)(void *userdata, struct client *client, struct frame *frame); /* a record of it */
     void (*gone)(void *userdata, struct client *client); /* its ports close, it is forgotten */
     void (*changed)(void *userdata);                     /* how many there are */
-    void (*held)(void *userdata);                        /* one is held back (K7) */
+    void (*held)(void *userdata);                        /* one is held back (client.K7) */
 };
 
 /* What they stand in.  All of it lives longer than they do. */
@@ -128,7 +129,8 @@ void client_set_hello(struct client *client, const char *name, const char *libra
 void client_drop(struct client *client, const char *why);
 /* So it does for something that no client does by mistake: an offence. */
 void client_throw_out(struct client *client, const char *why);
-/* A process has committed an offence; its connections, if it has any, may have to wait (K7). */
+/* A process has committed an offence; its connections, if it has any, may have to wait
+ * (client.K7). */
 void clients_note_offence(struct clients *clients, pid_t pid, uid_t uid);
 
 /* Sends an answer or an event; a client that cannot take it is dropped. */
@@ -141,6 +143,6 @@ bool client_is_bound(const struct client *client);
 /* It has been refused something for its user's quota, or slowed down: said in the log, not too
  * often. */
 void client_blame(struct client *client, const char *what);
-/* A request goes on its way, or has been answered (K2). */
+/* A request goes on its way, or has been answered (client.K2). */
 void client_begin_request(struct client *client);
 void client_end_request(struct client *client);

@@ -3,7 +3,7 @@
  *
  * A handler answers, or passes the request on to the executor of the seat that it is given; it may
  * take the request (and set *request to NULL) and its descriptors. After an answer the client may
- * be dropped already (client.h, K5).
+ * be dropped already (client.K5).
  */
 #pragma once
 

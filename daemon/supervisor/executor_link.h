@@ -5,13 +5,13 @@
  * Owned by the supervisor; event loop thread only. What to send at a start and when to start again
  * is boot.c's.
  *
- * E1  Every request ends in exactly one call of its `done`: with the executor's answer; with
- *     -ECONNRESET when the executor died after it had been sent; with -ESHUTDOWN at the end of the
- *     service.
- * E2  A request that has not been sent when the executor dies waits for the next one.
- * E3  Command ids are never used twice, also over restarts: a late answer cannot be taken for
- *     another one's.
- * E4  There is one process at a time, and one connection.
+ * executor_link.E1  Every request ends in exactly one call of its `done`: with the executor's
+ *     answer; with -ECONNRESET when the executor died after it had been sent; with -ESHUTDOWN at
+ *     the end of the service.
+ * executor_link.E2  A request that has not been sent when the executor dies waits for the next one.
+ * executor_link.E3  Command ids are never used twice, also over restarts: a late answer cannot be
+ *     taken for another one's.
+ * executor_link.E4  There is one process at a time, and one connection.
  */
 #pragma once
 

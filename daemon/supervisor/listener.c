@@ -75,7 +75,7 @@ static int listener_judge(const struct listener *listener, const struct peer *pe
 }
 
 /* A user who is refused has no account here; who knocks again and again is told of once a minute
- * (account.h, Q4). */
+ * (account.Q4). */
 static void listener_blame(struct listener *listener, const struct peer *peer, const char *why)
 {
     struct account *stranger = account_find(&listener->strangers, peer->uid);

@@ -12,7 +12,7 @@ static uint64_t offenders_later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* F1 */
+/* offenders.F1 */
 static bool offenders_is_remembered(const struct offender *offender, uint64_t now_ns)
 {
     return offender->n > 0 && now_ns < offender->last_ns + OFFENDERS_MEMORY_NS;
@@ -31,7 +31,7 @@ static struct offender *offenders_find(struct offenders *offenders, pid_t pid, u
     return NULL;
 }
 
-/* F4 */
+/* offenders.F4 */
 static struct offender *offenders_find_or_add(struct offenders *offenders, pid_t pid, uid_t uid,
                                               uint64_t now_ns)
 {
@@ -47,7 +47,7 @@ static struct offender *offenders_find_or_add(struct offenders *offenders, pid_t
     return oldest;
 }
 
-/* F3 */
+/* offenders.F3 */
 static void offenders_hold(struct offender *offender, uint64_t now_ns, uint64_t hold_ns,
                            uint64_t hold_max_ns)
 {

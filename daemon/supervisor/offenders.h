@@ -10,16 +10,17 @@
  *
  * Owned by the clients.  Event loop thread only; the clock is the caller's.
  *
- * F1  Only a process that has offended is held, with all of its connections, until
+ * offenders.F1  Only a process that has offended is held, with all of its connections, until
  *     OFFENDERS_MEMORY_NS have gone by without an offence and without a hold.  A process number
- *     that is given again so soon costs the newcomer one wait, the longest of which is F3.
- * F2  A user of whom so many processes have offended lately that the next one is likely to do so,
- *     too (OFFENDERS_PROCESSES), has its new connections let in one after the other: those that it
- *     had before are left alone.
- * F3  Holds of one process, and waits of one user, follow each other: who prepares many offences
- *     and commits them at once has won nothing.  All together reach no further than
+ *     that is given again so soon costs the newcomer one wait, the longest of which is
+ *     offenders.F3.
+ * offenders.F2  A user of whom so many processes have offended lately that the next one is likely
+ *     to do so, too (OFFENDERS_PROCESSES), has its new connections let in one after the other:
+ *     those that it had before are left alone.
+ * offenders.F3  Holds of one process, and waits of one user, follow each other: who prepares many
+ *     offences and commits them at once has won nothing.  All together reach no further than
  *     OFFENDERS_HOLDS_MAX of the longest hold into the future.
- * F4  The table is bounded; who offended longest ago is forgotten first.
+ * offenders.F4  The table is bounded; who offended longest ago is forgotten first.
  */
 #pragma once
 
@@ -37,7 +38,7 @@ enum {
 };
 
 struct offender {
-    pid_t pid; /* -1: the user (F2) */
+    pid_t pid; /* -1: the user (offenders.F2) */
     uid_t uid;
     uint32_t n;        /* offences; 0: a free entry */
     uint64_t until_ns; /* of its last hold */

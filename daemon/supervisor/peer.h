@@ -4,10 +4,10 @@
  *
  * Owned by the client.  Event loop thread only.
  *
- * E1  Nothing that the peer says enters here.
- * E2  The process id is for people: its process may have ended, and the number may be another's.
- *     `command` was read while it was still the peer's, where the kernel lets that be known
- *     (pidfd), and is empty otherwise.
+ * peer.E1  Nothing that the peer says enters here.
+ * peer.E2  The process id is for people: its process may have ended, and the number may be
+ *     another's. `command` was read while it was still the peer's, where the kernel lets that be
+ *     known (pidfd), and is empty otherwise.
  */
 #pragma once
 

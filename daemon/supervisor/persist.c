@@ -52,7 +52,7 @@ void persist_end(struct persist *persist, bool clean)
 {
     if (!persist_is_on(persist))
         return;
-    if (!persist->refused) /* R1 */
+    if (!persist->refused) /* persist.R1 */
         atomic_store_explicit(&persist->registry.map->header.clean, clean, memory_order_release);
     registry_close(&persist->registry);
     persist->store.enabled = false;
@@ -83,7 +83,8 @@ void persist_settle(struct persist *persist, struct plugin_store *plugins,
         log_error("the settings have no room in the registry: a restart of odeond will lose them");
     /* From now on an end that is not in order finds it so. */
     atomic_store_explicit(&persist->registry.map->header.clean, 0, memory_order_release);
-    atomic_store_explicit(&persist->registry.map->header.settled, 1, memory_order_release); /* G7 */
+    /* registry_layout.G7 */
+    atomic_store_explicit(&persist->registry.map->header.settled, 1, memory_order_release);
 }
 
 bool persist_refuse(struct persist *persist, const char *why)
@@ -188,7 +189,7 @@ int persist_keep_port(struct persist *persist, struct client *client, const stru
     if (r == 0)
         r = persist_push_port(&persist->store, port);
     if (r == 0)
-        r = store_barrier(&persist->store); /* G3 */
+        r = store_barrier(&persist->store); /* registry_layout.G3 */
     persist_describe_client(client, &client_entry);
     if (r == 0 && first)
         r = registry_put_client(&persist->registry, &client_entry);
@@ -207,7 +208,7 @@ void persist_forget_port(struct persist *persist, const struct seat_port *port)
 {
     if (!persist_is_on(persist))
         return;
-    registry_set_port(&persist->registry, port->index, REGISTRY_FREE); /* G4 */
+    registry_set_port(&persist->registry, port->index, REGISTRY_FREE); /* registry_layout.G4 */
     persist_remove_port(persist, port);
 }
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What outlives odeond: which descriptors go into the service manager's store and come back from
- * it, and the registry that says what they are (proto/registry_layout.h, G1 to G6). Taking it up
- * again is resume.h's. Event loop thread only.
+ * it, and the registry that says what they are (registry_layout.G1 to registry_layout.G6). Taking
+ * it up again is resume.h's. Event loop thread only.
  *
  * In the store: registry, segment, stats, plugin-SERIAL, client-ID (a pidfd), and of each port
  * port-INDEX-GENERATION- with client, executor, bell, out and in (the last two: the pipe's reading
  * and writing end).
  *
- * R1  State that cannot be gone on with, for whatever reason, is not touched: it stays in the
- *     store, the service says why and what to do, and waits.  Only --discard-state, or a stop,
+ * persist.R1  State that cannot be gone on with, for whatever reason, is not touched: it stays in
+ *     the store, the service says why and what to do, and waits.  Only --discard-state, or a stop,
  *     drops it.
- * R2  A client that was connected is dead when its process is (its pidfd says so) or when it comes
- *     without its ports; no clock ever decides it.
- * R3  After persist_end() nothing is recorded: what the end of this odeond does to its objects is
- *     not what happened to them.
- * R4  A plugin's file is in the store once, under the serial that it gets when it is put there.
+ * persist.R2  A client that was connected is dead when its process is (its pidfd says so) or when
+ *     it comes without its ports; no clock ever decides it.
+ * persist.R3  After persist_end() nothing is recorded: what the end of this odeond does to its
+ *     objects is not what happened to them.
+ * persist.R4  A plugin's file is in the store once, under the serial that it gets when it is put
+ *     there.
  */
 #pragma once
 
@@ -35,7 +36,7 @@ struct persist {
     struct registry_file registry;
     bool resumed;    /* goes on with what another odeond has left */
     bool clean;      /* ... which had ended because it was told to */
-    bool refused;    /* R1 */
+    bool refused;    /* persist.R1 */
     int stats_fd;    /* the former statistics; -1: none */
     int listener_fd; /* the socket unit's; -1: none, or it is in use */
     size_t n_dropped;
@@ -47,15 +48,17 @@ int persist_publish(struct persist *persist, int segment_fd, int stats_fd);
 /* The first executor is ready with what it was given: what this start has changed is recorded. */
 void persist_settle(struct persist *persist, struct plugin_store *plugins,
                     const struct setting_list *settings);
-/* R1.  From here on the service only waits for its end.  False: that had been said before. */
+/* persist.R1.  From here on the service only waits for its end.  False: that had been said
+ * before. */
 bool persist_refuse(struct persist *persist, const char *why);
-/* R3.  `clean`: the end is one that was wanted. */
+/* persist.R3.  `clean`: the end is one that was wanted. */
 void persist_end(struct persist *persist, bool clean);
 void persist_fini(struct persist *persist);
 /* There is a store, and state in it. */
 bool persist_is_on(const struct persist *persist);
 
-/* G3, G4.  0 or negative errno: the port is not kept, and must not be handed out. */
+/* registry_layout.G3, registry_layout.G4.  0 or negative errno: the port is not kept, and must not
+ * be handed out. */
 int persist_keep_port(struct persist *persist, struct client *client, const struct seat_port *port);
 void persist_forget_port(struct persist *persist, const struct seat_port *port);
 void persist_forget_client(struct persist *persist, const struct client *client);

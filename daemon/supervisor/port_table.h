@@ -5,8 +5,10 @@
  * happens to client and executors meanwhile: what the client had published is still consumed. Event
  * loop thread only.
  *
- * T1  An index is given again only after port_release(), and then with another generation.
- * T2  A port's memory never changes its size: both files are sealed before anybody else sees them.
+ * port_table.T1  An index is given again only after port_release(), and then with another
+ *     generation.
+ * port_table.T2  A port's memory never changes its size: both files are sealed before anybody else
+ *     sees them.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry; the interface is in registry.h, the layout and G1 to G6 in proto/registry_layout.h.
+/* The registry; the interface is in registry.h, the layout and registry_layout.G1 to
+ * registry_layout.G6.
  *
  * Release stores order what a successor sees: it is another process, which begins after this one's
  * end, so the order of this thread's stores is all that counts, and nobody reads beside it.
@@ -20,13 +21,14 @@
 static void registry_set_state(_Atomic uint32_t *state, enum registry_state to)
 {
     CRASH_POINT();
-    atomic_store_explicit(state, to, memory_order_release); /* G2, read by the next odeond */
+    /* registry_layout.G2, read by the next odeond */
+    atomic_store_explicit(state, to, memory_order_release);
     CRASH_POINT();
 }
 
 static uint32_t registry_get_state(const _Atomic uint32_t *state)
 {
-    return atomic_load_explicit(state, memory_order_acquire); /* G2 */
+    return atomic_load_explicit(state, memory_order_acquire); /* registry_layout.G2 */
 }
 
 static int registry_map_file(struct registry_file *file)
@@ -67,7 +69,8 @@ int registry_make(struct registry_file *file, uint64_t instance)
     map->header.version = REGISTRY_VERSION;
     map->header.layout_hash = REGISTRY_LAYOUT_HASH;
     registry_begin_epoch(map);
-    atomic_store_explicit(&map->header.magic, REGISTRY_MAGIC, memory_order_release); /* G1 */
+    /* registry_layout.G1 */
+    atomic_store_explicit(&map->header.magic, REGISTRY_MAGIC, memory_order_release);
     return 0;
 }
 
@@ -314,7 +317,8 @@ int registry_put_settings(struct registry_file *file, const struct setting_list 
         copy->n++;
     }
     CRASH_POINT();
-    atomic_store_explicit(&file->map->header.settings_copy, other, memory_order_release); /* G5 */
+    /* registry_layout.G5 */
+    atomic_store_explicit(&file->map->header.settings_copy, other, memory_order_release);
     return 0;
 }
 

@@ -27,14 +27,14 @@ int registry_open(struct registry_file *file, int fd, char *text);
 /* What happens from here on is not recorded: it is left as it is. */
 void registry_close(struct registry_file *file);
 
-/* G2, for clients. 0 or -ENOSPC. One that is there is overwritten: only name and library can
- * differ. */
+/* registry_layout.G2, for clients. 0 or -ENOSPC. One that is there is overwritten: only name and
+ * library can differ. */
 int registry_put_client(struct registry_file *file, const struct registry_client *client);
 void registry_free_client(struct registry_file *file, uint64_t id);
 bool registry_has_client(const struct registry_file *file, uint64_t id);
 void registry_note_client_id(struct registry_file *file, uint64_t id);
 
-/* G2, for ports. */
+/* registry_layout.G2, for ports. */
 void registry_put_port(struct registry_file *file, uint32_t index,
                        const struct registry_port *port);
 void registry_set_port(struct registry_file *file, uint32_t index, enum registry_state state);
@@ -50,6 +50,6 @@ int registry_put_plugin(struct registry_file *file, uint32_t serial, const char 
 void registry_set_plugin_name(struct registry_file *file, uint32_t serial, const char *name);
 void registry_free_plugin(struct registry_file *file, uint32_t serial);
 
-/* G5.  0 or -ENOSPC. */
+/* registry_layout.G5.  0 or -ENOSPC. */
 int registry_put_settings(struct registry_file *file, const struct setting_list *settings);
 int registry_get_settings(const struct registry_file *file, struct setting_list *settings);

@@ -64,7 +64,8 @@ static bool resume_is_configured(const struct config *config, const char *path)
     return false;
 }
 
-/* It goes from the store and the registry when the first executor is ready, not before: R1. */
+/* It goes from the store and the registry when the first executor is ready, not before:
+ * persist.R1. */
 static void resume_drop_plugin(struct seat *seat, struct kept_plugin *plugin)
 {
     struct persist *persist = seat->service->persist;
@@ -85,7 +86,7 @@ static int resume_restore_plugin(struct seat *seat, const struct registry_plugin
         return 0;
     }
     twin = plugin_store_find_path(&seat->plugins, entry->path);
-    if (twin && twin->serial > entry->serial) { /* G6 */
+    if (twin && twin->serial > entry->serial) { /* registry_layout.G6 */
         close(fd);
         seat->service->persist->dropped[seat->service->persist->n_dropped++] = entry->serial;
         return 0;
@@ -196,7 +197,7 @@ static int resume_restore_ports(struct seat *seat)
     int r = 0;
 
     for (uint32_t i = 0; i < ODEON_PORTS_MAX && r == 0; i++) {
-        seat->ports.ports[i].generation = map->ports[i].generation; /* G4 */
+        seat->ports.ports[i].generation = map->ports[i].generation; /* registry_layout.G4 */
         if (atomic_load_explicit(&map->ports[i].state, memory_order_acquire) != REGISTRY_FREE)
             r = resume_restore_port(seat, i, &map->ports[i]);
     }
@@ -280,8 +281,8 @@ int resume_clients(struct seat *seat)
     return 0;
 }
 
-/* Read from the file: odeond maps nothing that a client can write (V1). A client that lies closes
- * its own port. */
+/* Read from the file: odeond maps nothing that a client can write (supervisor.V1). A client that
+ * lies closes its own port. */
 static bool resume_has_departed(const struct seat_port *port)
 {
     uint32_t word = 0;
@@ -362,7 +363,7 @@ static int resume_take_state(struct seat *seat, bool discard)
         (void)persist_refuse(persist, text);
         return 0;
     }
-    /* G7 */
+    /* registry_layout.G7 */
     if (!atomic_load_explicit(&persist->registry.map->header.settled, memory_order_acquire)) {
         uint64_t instance = persist->registry.map->header.instance;
 

@@ -18,7 +18,7 @@ struct resume_from {
 };
 
 /* Before anything is made: the intake, and from it the state of the seat. `config`: settings of
- * another build's are taken out. 0 or negative errno; persist.h, R1 is `refused`. */
+ * another build's are taken out. 0 or negative errno; persist.R1 is `refused`. */
 int resume_begin(struct seat *seat, struct config *config, const struct resume_from *from);
 /* The event loop is there: clients that may come back. -ENOMEM: nothing that is of use has been
  * touched. */

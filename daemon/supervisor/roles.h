@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Roles: what one may ask for (docs/access.md).  Who has them is access.h's.
  *
- * R1  A request that the table does not list needs the highest role.
+ * roles.R1  A request that the table does not list needs the highest role.
  */
 #pragma once
 

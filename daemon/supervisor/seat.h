@@ -33,7 +33,7 @@ struct seat_ops {
     void (*ended)(struct seat *seat);                 /* drained or given up: the process is gone */
     void (*alive)(struct seat *seat);                 /* it gets on, or is about to (watchdog.h) */
     void (*fail)(struct seat *seat, const char *why); /* it cannot go on */
-    void (*refuse)(struct seat *seat, const char *why); /* nor with what was kept (persist.h, R1) */
+    void (*refuse)(struct seat *seat, const char *why); /* nor with what was kept (persist.R1) */
 };
 
 struct seat_boot {

@@ -164,7 +164,7 @@ static void seat_ports_answer_open(struct seat *seat, struct seat_port *port)
         return;
     }
     port->state = PORT_OPEN;
-    /* G3: before its client hears of it */
+    /* registry_layout.G3: before its client hears of it */
     registry_set_port(&seat->service->persist->registry, port->index, REGISTRY_OPEN);
     seat_ports_fill_open_reply(port, &body);
     reply.id = port->request_id;

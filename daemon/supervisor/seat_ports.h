@@ -2,11 +2,12 @@
 /* Ports between clients and executor: what goes to the executor and what comes back. The table
  * itself is port_table.h's. Event loop thread only.
  *
- * O1  While an executor is starting, ports are told to it only as part of its start; whatever
- *     changes meanwhile is made good when it is ready (ports_sync).
- * O2  A port is released when the executor has reported it removed, or refused to know it; or when
- *     none has ever heard of it.
- * O3  A port that is opening has a client that waits for the answer: the client's end closes it.
+ * seat_ports.O1  While an executor is starting, ports are told to it only as part of its start;
+ *     whatever changes meanwhile is made good when it is ready (ports_sync).
+ * seat_ports.O2  A port is released when the executor has reported it removed, or refused to know
+ *     it; or when none has ever heard of it.
+ * seat_ports.O3  A port that is opening has a client that waits for the answer: the client's end
+ *     closes it.
  */
 #pragma once
 

@@ -31,11 +31,11 @@ static void stats_file_fill_header(struct stats_header *header, int former)
     stats_file_import(header, former);
     atomic_store_explicit(&header->supervisor_pid, (uint32_t)getpid(), memory_order_relaxed);
     atomic_store_explicit(&header->service_state, SERVICE_STARTING, memory_order_relaxed);
-    /* S4: read with acquire by whoever maps the file */
+    /* stats_layout.S4: read with acquire by whoever maps the file */
     atomic_store_explicit(&header->magic, STATS_MAGIC, memory_order_release);
 }
 
-/* S3: by name.  Blocks of workers lie where the former file says. */
+/* stats_layout.S3: by name.  Blocks of workers lie where the former file says. */
 static void stats_file_import_counters(struct stats_header *to, const struct stats_header *from,
                                        size_t size)
 {

@@ -19,6 +19,6 @@ int stats_file_make(struct stats_file *file, const char *path, int former);
 /* Actors alive. By the layout that we gave the file, not by what its header says now: executors,
  * and the plugins in them, can write there. */
 uint64_t stats_file_count_actors(const struct stats_file *file);
-/* Adds one to a counter that is odeond's own (S1). */
+/* Adds one to a counter that is odeond's own (stats_layout.S1). */
 void stats_file_count(struct stats_file *file, enum stat_index stat);
 void stats_file_fini(struct stats_file *file);

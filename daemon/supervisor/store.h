@@ -6,10 +6,10 @@
  * Whether the manager has room (FileDescriptorStoreMax=) cannot be asked; one that has not forgets
  * what it is given. Event loop thread only.
  *
- * D1  Descriptors are kept with FDPOLL=0: what hangs up or ends, as the pidfd of a client does,
- *     stays until it is removed.
- * D2  After store_barrier() has returned 0, what was pushed before is in the store.
- * D3  What the intake holds and nobody took leaves the store.
+ * store.D1  Descriptors are kept with FDPOLL=0: what hangs up or ends, as the pidfd of a client
+ *     does, stays until it is removed.
+ * store.D2  After store_barrier() has returned 0, what was pushed before is in the store.
+ * store.D3  What the intake holds and nobody took leaves the store.
  */
 #pragma once
 
@@ -38,7 +38,7 @@ int store_take(struct store *store, const char *format, ...) __attribute__((form
 /* The listening SOCK_SEQPACKET socket of a socket unit, whatever its name; -1: there is none. */
 int store_take_listener(struct store *store);
 bool store_has(const struct store *store, const char *name);
-/* D3.  How many there were. */
+/* store.D3.  How many there were. */
 size_t store_drop_rest(struct store *store);
 /* Closes what was not taken and leaves it in the store. */
 void store_forget_rest(struct store *store);

@@ -146,7 +146,7 @@ static void supervisor_on_seat_failed(struct seat *failed, const char *why)
         }
 }
 
-/* The service only waits for its end: persist.h, R1. */
+/* The service only waits for its end: persist.R1. */
 static void supervisor_on_seat_refused(struct seat *refused, const char *why)
 {
     struct supervisor *supervisor = refused->userdata;

@@ -9,7 +9,7 @@
  * and memory of the engine segment, statistics file, copies of the configured plugins, control
  * socket, event loop, executor. End: the reverse.
  *
- * V1  No plugin and no client memory is ever mapped here.
+ * supervisor.V1  No plugin and no client memory is ever mapped here.
  */
 #pragma once
 

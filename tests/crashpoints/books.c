@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What must be true, whatever instruction the last process was killed at.
  *
- * K1  Of each row every number comes to its receiver, one after the other, once; or once more,
- *     marked as redelivered, as often in all as there are workers that may have been killed in a
- *     handler.  To a client never twice.
- * K2  Dead letters and refusals are rows, too.
- * K3  Behind recovery: no lock, no attached source, no length without a batch (L1), what clients
- *     see is what is durable.
- * K4  At rest: nothing in any buffer, no ready bit missing, no port's record untaken, as many
+ * books.K1  Of each row every number comes to its receiver, one after the other, once; or once
+ *     more, marked as redelivered, as often in all as there are workers that may have been killed
+ *     in a handler.  To a client never twice.
+ * books.K2  Dead letters and refusals are rows, too.
+ * books.K3  Behind recovery: no lock, no attached source, no length without a batch
+ *     (segment_layout.L1), what clients see is what is durable.
+ * books.K4  At rest: nothing in any buffer, no ready bit missing, no port's record untaken, as many
  *     actors of each type as there should be.
  */
 #include <stdio.h>
@@ -37,7 +37,7 @@ void must(const char *what, int r)
         fail("%s: %s", what, strerror(-r));
 }
 
-/* K1 */
+/* books.K1 */
 void row_note(uint32_t index, uint64_t number, bool redelivered)
 {
     if (index >= N_ROWS)
@@ -59,7 +59,7 @@ void row_note(uint32_t index, uint64_t number, bool redelivered)
 
 /* ---- the segment ---- */
 
-/* K3 */
+/* books.K3 */
 void books_after_recovery(struct engine *e)
 {
     const struct segment *s = &e->segment;
@@ -101,7 +101,7 @@ void books_after_recovery(struct engine *e)
     }
 }
 
-/* K2 */
+/* books.K2 */
 static void dead_letters_note(struct engine *e)
 {
     const struct segment *s = &e->segment;
@@ -166,7 +166,7 @@ static void actors_check(struct engine *e)
              (unsigned long long)live);
 }
 
-/* K4 */
+/* books.K4 */
 void books_at_rest(struct engine *e)
 {
     const struct segment *s = &e->segment;

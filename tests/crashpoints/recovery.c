@@ -9,9 +9,9 @@
  * The states of one depth are shared out among `jobs` processes; the next depth begins when all are
  * done.
  *
- * R1  A run changes the world by the stores that are recorded, and by nothing else: behind it the
- *     hash of the world is the sum of them.
- * R2  What is recorded is what single steps see: some runs are repeated by them. */
+ * recovery.R1  A run changes the world by the stores that are recorded, and by nothing else: behind
+ *     it the hash of the world is the sum of them.
+ * recovery.R2  What is recorded is what single steps see: some runs are repeated by them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,7 +154,7 @@ static bool record_by_steps(struct job *job, uint32_t index, struct recording *r
     return signal == END;
 }
 
-/* R2: the same states, one after the other. */
+/* recovery.R2: the same states, one after the other. */
 static bool record_repeat(struct job *job, uint32_t index)
 {
     states_restore(index, level.base, &job->world);
@@ -177,7 +177,7 @@ static bool state_run(struct job *job, uint32_t index)
     if (HAVE_STORES ? !record_by_stores(job, index) : !record_by_steps(job, index, job->recording))
         return false;
     image_take(&job->image[0], &job->world);
-    if (image_hash(&job->image[0]) != job->recording->hash) { /* R1 */
+    if (image_hash(&job->image[0]) != job->recording->hash) { /* recovery.R1 */
         state_fail(index, "recovery has changed the world by something else than a store");
         return false;
     }

@@ -8,10 +8,10 @@
  *
  * All of it is in memory that the driver's processes share: they find states side by side.
  *
- * S1  A hash is entered once (compare and exchange): of two processes that meet a state, one adds
- *     it.
- * S2  A state is read by other processes when the one that added it has ended, or been waited for;
- *     nothing here is changed afterwards. */
+ * states.S1  A hash is entered once (compare and exchange): of two processes that meet a state, one
+ *     adds it.
+ * states.S2  A state is read by other processes when the one that added it has ended, or been
+ *     waited for; nothing here is changed afterwards. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ bool states_enter(uint64_t hash)
     hash += hash == 0;
     for (uint64_t i = hash % TABLE;; i = (i + 1) % TABLE) {
         uint64_t there = 0;
-        /* S1 */
+        /* states.S1 */
         if (atomic_compare_exchange_strong_explicit(&all->table[i], &there, hash,
                                                     memory_order_relaxed, memory_order_relaxed))
             return true;

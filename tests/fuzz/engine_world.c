@@ -56,7 +56,7 @@ void fuzz_client_load(enum client_load kind, const volatile void *at)
     if (kind == CLIENT_LOAD_HEADER) {
         uint64_t word = (offset - PORT_RING_OFFSET) % WORLD_RING / 8;
 
-        FUZZ_EXPECT(!loaded[word]); /* E2 */
+        FUZZ_EXPECT(!loaded[word]); /* engine_world.E2 */
         loaded[word] = 1;
     }
 }
@@ -242,7 +242,7 @@ void world_publish(struct world_client *c, uint64_t tail)
     store_release(&c->mine->submission_tail, tail);
 }
 
-/* E3.  `before`: the tail that had been looked at. */
+/* engine_world.E3.  `before`: the tail that had been looked at. */
 static void check_deliveries(struct world_client *c, uint64_t before)
 {
     uint64_t tail = load_acquire(&c->theirs->delivery_tail);
@@ -260,7 +260,7 @@ static void check_deliveries(struct world_client *c, uint64_t before)
                     e->length <= ODEON_PAYLOAD_MAX + 8);
         FUZZ_EXPECT(e->type == MESSAGE_TYPE_REFUSAL || e->from == world.echo ||
                     e->from == world.former);
-        if (c == &world.client[WORLD_HONEST]) { /* E4 */
+        if (c == &world.client[WORLD_HONEST]) { /* engine_world.E4 */
             FUZZ_EXPECT(e->type == world.number && e->length == 8);
             FUZZ_EXPECT(*(const uint64_t *)envelope_payload(e) == ++world.answered);
         }
@@ -353,7 +353,7 @@ void world_end(void)
     world_put(c, &envelope, &(struct input){ (const uint8_t *)&world.posted, 8 });
     world_publish(c, c->tail);
     run(WORLD_HONEST);
-    FUZZ_EXPECT(world.answered == world.posted); /* E4 */
+    FUZZ_EXPECT(world.answered == world.posted); /* engine_world.E4 */
     store_release(&c->mine->delivery_head, c->taken);
     /* the next input begins with a port of its own */
     c = &world.client[WORLD_HOSTILE];

@@ -5,10 +5,10 @@
  * One thread plays worker 0, the control thread and both clients. The world is made once and lives
  * for all inputs; a port that was closed is opened again with the next generation.
  *
- * E1  A behaviour is run with messages of its type's size from a port that exists.
- * E2  A header word of the hostile ring is loaded once a visit (port.h, R1).
- * E3  What is delivered is a chain of records for that port.
- * E4  The honest client's messages are answered, each once, in order.
+ * engine_world.E1  A behaviour is run with messages of its type's size from a port that exists.
+ * engine_world.E2  A header word of the hostile ring is loaded once a visit (port.R1).
+ * engine_world.E3  What is delivered is a chain of records for that port.
+ * engine_world.E4  The honest client's messages are answered, each once, in order.
  */
 #pragma once
 
@@ -49,8 +49,9 @@ void world_publish(struct world_client *client, uint64_t tail);
  * (words, then ring); or, with `near`, at so many words behind what is loaded. */
 void world_change(uint32_t n, bool near, uint64_t offset, uint64_t value);
 
-/* Visits the hostile port and runs what came of it, until nothing is left; E1 to E3. */
+/* Visits the hostile port and runs what came of it, until nothing is left; engine_world.E1 to
+ * engine_world.E3. */
 void world_run(void);
-/* An honest message and its answer (E4); then the hostile port is opened anew if it has been
- * closed. */
+/* An honest message and its answer (engine_world.E4); then the hostile port is opened anew if it
+ * has been closed. */
 void world_end(void);

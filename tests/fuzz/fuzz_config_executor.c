@@ -28,7 +28,7 @@ void fuzz_config_end(void)
     settings_init(&settings, 2);
     r = settings_read_start(&settings, pairs, n_pairs, 2, 4, &explain);
     FUZZ_EXPECT(r <= 0 && (r == 0 || explain.text[0] != '\0'));
-    for (size_t i = 0; i < explain.length; i++) /* E3 */
+    for (size_t i = 0; i < explain.length; i++) /* explain.E3 */
         FUZZ_EXPECT((unsigned char)explain.text[i] >= 0x20 && explain.text[i] != 0x7f);
     if (r == 0) {
         settings_get_config(&settings, &config);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The history checker: pairs in a hash table, the fate of each number in two bits (history.h, H1 to
- * H5). */
+/* The history checker: pairs in a hash table, the fate of each number in two bits (history.H1 to
+ * history.H5). */
 #include "tests/history/history.h"
 
 #include <inttypes.h>

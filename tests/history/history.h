@@ -8,15 +8,16 @@
  * come as they happened. It takes O(1) for a record, and O(n) for all; two bits a number are kept.
  *
  * What must hold, for each pair of sender and receiver (and lane):
- *   H1  Each number that was accepted has exactly one fate: run, refused, or dropped. Drops of
- *       which only the sum is known (a counter of the service) must be exactly as many as are
+ *   history.H1  Each number that was accepted has exactly one fate: run, refused, or dropped. Drops
+ *       of which only the sum is known (a counter of the service) must be exactly as many as are
  *       missing.
- *   H2  A number is run once. It may be run again only with the mark `redelivered`, before any
- *       later one of the pair: the executor has died in it.
- *   H3  Numbers are run in ascending order.
- *   H4  Nothing is run that was not sent. What its sender had begun to send when it was killed may
- *       be there or not, but only as a prefix.
- *   H5  `attempt` (faults of earlier runs) is above 0 only with the mark, and does not fall.
+ *   history.H2  A number is run once. It may be run again only with the mark `redelivered`, before
+ *       any later one of the pair: the executor has died in it.
+ *   history.H3  Numbers are run in ascending order.
+ *   history.H4  Nothing is run that was not sent. What its sender had begun to send when it was
+ *       killed may be there or not, but only as a prefix.
+ *   history.H5  `attempt` (faults of earlier runs) is above 0 only with the mark, and does not
+ *       fall.
  *
  * A checker, and a log, belong to one thread at a time. */
 #pragma once

@@ -140,7 +140,7 @@ static void good_record(struct raw_port *port, uint64_t n)
                           memory_order_release);
 }
 
-/* S2: pages of its memory go, while good records are posted in between. */
+/* Pages of its memory go, while good records are posted in between. */
 static void punch_holes(struct offender *o, struct raw_port *port)
 {
     for (uint64_t n = 0; !thrown_out(port) && !atomic_load_explicit(&o->stop, memory_order_relaxed);
@@ -157,7 +157,7 @@ static void punch_holes(struct offender *o, struct raw_port *port)
     atomic_fetch_add(&o->answered, thrown_out(port));
 }
 
-/* S1: every way to make either file another size, or to write the executor's. */
+/* Every way to make either file another size, or to write the executor's. */
 static void change_sizes(struct offender *o, struct raw_port *port)
 {
     for (uint64_t n = 0; !atomic_load_explicit(&o->stop, memory_order_relaxed); n++) {
@@ -179,7 +179,7 @@ static void change_sizes(struct offender *o, struct raw_port *port)
     }
 }
 
-/* S6: the bell, and nothing behind it. */
+/* The bell, and nothing behind it. */
 static void ring_only(struct offender *o, struct raw_port *port)
 {
     while (!atomic_load_explicit(&o->stop, memory_order_relaxed)) {
@@ -189,7 +189,7 @@ static void ring_only(struct offender *o, struct raw_port *port)
     OFFENDER_EXPECT(!thrown_out(port));
 }
 
-/* S6: the bell is made blocking and full, and the other way round, while records come: whoever read
+/* The bell is made blocking and full, and the other way round, while records come: whoever read
  *     or wrote it would stand still. */
 static void flip_flags(struct offender *o, struct raw_port *port)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * backlog.pml - who tells a port's runner that something waits behind a full delivery ring
- * (daemon/engine/send/deliver.h, D6, D7).
+ * (deliver.D6, drain.D7).
  *
  * A workers deliver N records each to one port, under its lock: to the ring (K records), or, while
  * something waits or there is no room, to the backlog's active buffer. Only the first append to a
@@ -86,7 +86,7 @@ end_idle:
      :: else
      fi;
      if
-     :: more && !room -> skip /* D7: the client rings */
+     :: more && !room -> skip /* drain.D7: the client rings */
      :: else ->
         do
         :: room && more ->
@@ -133,7 +133,7 @@ end_full:
   do
   :: ring > 0 ->
      d_step { ring--; taken++ };
-     /* FENCE: P4 */
+     /* FENCE: port_layout.P4 */
      if :: backlog -> ready = true :: else fi
   od
 }

@@ -23,20 +23,21 @@
  * been run and nothing is left.
  *
  * Mutants (each must fail):
- *   A1       ASIDE_TAIL (set aside though it has sent into its own batch), ASIDE_UNFLUSHED (what
- *            the messages before it sent stays in the outbox, while others run Q)
- *   A2       ASIDE_WORDS_FIRST (the words before the flip), ASIDE_NO_REDO (recovery does not store
- *            them), ASIDE_NO_SECOND (no second flip), ASIDE_OWN_EARLY (others may run Q before it),
- *            ASIDE_COPY_LATE (the copy behind the flip), ASIDE_BUSY (A is not empty)
- *   A3       ASIDE_STALE (the worker goes on with the batch's end that it had)
- *   A4       ASIDE_HERE (records met in Q are run there), BACK_SENT (taken back with records for A
- *            in the outbox), BACK_RUNNING (taken back while A is being run), ASIDE_TWO (another
+ *   set_aside.A1: ASIDE_TAIL (set aside though it has sent into its own batch), ASIDE_UNFLUSHED
+ *            (what the messages before it sent stays in the outbox, while others run Q)
+ *   set_aside.A2: ASIDE_WORDS_FIRST (the words before the flip), ASIDE_NO_REDO (recovery does not
+ *            store them), ASIDE_NO_SECOND (no second flip), ASIDE_OWN_EARLY (others may run Q
+ *            before it), ASIDE_COPY_LATE (the copy behind the flip), ASIDE_BUSY (A is not empty)
+ *   set_aside.A3: ASIDE_STALE (the worker goes on with the batch's end that it had)
+ *   detour.A4: ASIDE_HERE (records met in Q are run there), BACK_SENT (taken back with records for
+ *            A in the outbox), BACK_RUNNING (taken back while A is being run), ASIDE_TWO (another
  *            actor is set aside, and the last one does not come back), BACK_HELD (it does, with
  *            records for A in the worker's outbox)
- *   A5       ASIDE_FORGOT (nobody is set aside behind a crash)
- *   PP1      PP_EMPTY_FIRST (the active buffer is emptied before the flip), PP_IN_PLACE (rewritten
- *       in the batch's own place)
- *   PP2      PP_NO_REDO (recovery does not empty it), PP_REDO_LATE (it does it behind the flushes)
+ *   set_aside.A5: ASIDE_FORGOT (nobody is set aside behind a crash)
+ *   postpone.PP1: PP_EMPTY_FIRST (the active buffer is emptied before the flip), PP_IN_PLACE
+ *       (rewritten in the batch's own place)
+ *   postpone.PP2: PP_NO_REDO (recovery does not empty it), PP_REDO_LATE (it does it behind the
+ *       flushes)
  *   order    PP_ONE (only the record that hung goes last), PP_TURN (what is first then counts as
  *       running)
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * giveaway.pml - what else a worker owns goes to the others when it hangs and its actor is set
- * aside (A8 and A9 of daemon/engine/stuck/set_aside.h).
+ * aside (set_aside.A8 and set_aside.A9).
  *
  * Worker 0 hangs and owns a source R. The exchange of buffers is done (exchange.pml): what it runs
  * is its aside queue A. The control thread holds it inside its handler, says that it is away, lets

@@ -19,12 +19,12 @@
  * committed outbox, its receiver, or forgotten; in order; ids rise, and none is used twice.
  *
  * Mutants (each must fail):
- *   DL1      LT_NOLOCK (swept without the lock), LT_SEL_FIRST (sel before the flip), LT_TWO_FLIPS
- *            (the outbox and the buffer by two flips), LT_LEN_LATE (the copy's length behind the
- *            flip), LT_GIVE_EARLY (the old buffer is given back before the flip), LT_SEL_LATE (the
- *            lock is given up before sel), LT_NO_REDO (recovery does not store sel), LT_REDO_LATE
- *            (recovery does it behind the flushes)
- *   DL2      ID_LATE (the last id behind the length)
+ *   letters.DL1: LT_NOLOCK (swept without the lock), LT_SEL_FIRST (sel before the flip),
+ *            LT_TWO_FLIPS (the outbox and the buffer by two flips), LT_LEN_LATE (the copy's length
+ *            behind the flip), LT_GIVE_EARLY (the old buffer is given back before the flip),
+ *            LT_SEL_LATE (the lock is given up before sel), LT_NO_REDO (recovery does not store
+ *            sel), LT_REDO_LATE (recovery does it behind the flushes)
+ *   letters.DL2: ID_LATE (the last id behind the length)
  *
  * States: CR=2 L=3 S=2 2 million.
  */

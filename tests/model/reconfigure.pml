@@ -20,25 +20,27 @@
  *       pause != p; pat[me] = p + 1; id >= n: the thread ends.
  *   park         sleepers bit; FENCE; mask not empty, or pause odd: claim it back, or wait for the
  *       token [PARK_PAUSE].
- *   R1           the new threads, told the number p of the coming pause: they begin by standing at
- *                it, until it is over or taken back [NEW_EARLY: they begin at the top; NEW_LOOKS:
- *                made behind pause = p, they look themselves: one that comes after the pause was
- *                taken back runs, and never ends]. Then pause = p (odd), FENCE.
- *   R2           claim each sleeper; won: write its eventfd [WAKE_PARKED]; never without the claim
- *       [WAKE_UNCLAIMED].
- *   R3           wait until pat == p for all [STALE_JOIN: a counter instead of epochs].  Too long:
- *       pause = p + 1; new threads end. That is all.
- *   R4           full stop: nobody is a searcher, searching = 0 [RESET_SEARCH: not recomputed
- *       though a searcher's thread ends].
- *   R6           own words of queues whose home changed or whose owner goes: ready bit of the old
- *                owner cleared, then own stored [MOVE_RUNNING: before all have come].  FENCE.
- *   R8           then, for every queue that has work, the ready bit at its owner [SCAN_ORDER:
- *                looked at before own is stored; SCAN_ALL: only where the old owner had a bit;
- *                CLEAR_AFTER: the old owner's bit cleared behind that].
- *   R9           pause = p + 1; wait for pat == p + 1; join.
- *   D            publish; FENCE; o = own; ready bit at o; FENCE; notify. The publish and R8's look
- *                are on the two sides of own: either D reads the new owner or R8 sees the message
- *                [PUB_OWN].
+ *   reconfigure.R1           the new threads, told the number p of the coming pause: they begin by
+ *                standing at it, until it is over or taken back [NEW_EARLY: they begin at the top;
+ *                NEW_LOOKS: made behind pause = p, they look themselves: one that comes after the
+ *                pause was taken back runs, and never ends]. Then pause = p (odd), FENCE.
+ *   reconfigure.R2           claim each sleeper; won: write its eventfd [WAKE_PARKED]; never
+ *       without the claim [WAKE_UNCLAIMED].
+ *   reconfigure.R3           wait until pat == p for all [STALE_JOIN: a counter instead of epochs].
+ *        Too long: pause = p + 1; new threads end. That is all.
+ *   reconfigure.R4           full stop: nobody is a searcher, searching = 0 [RESET_SEARCH: not
+ *       recomputed though a searcher's thread ends].
+ *   reconfigure.R6           own words of queues whose home changed or whose owner goes: ready bit
+ *                of the old owner cleared, then own stored [MOVE_RUNNING: before all have come].
+ *                FENCE.
+ *   reconfigure.R8           then, for every queue that has work, the ready bit at its owner
+ *                [SCAN_ORDER: looked at before own is stored; SCAN_ALL: only where the old owner
+ *                had a bit; CLEAR_AFTER: the old owner's bit cleared behind that].
+ *   reconfigure.R9           pause = p + 1; wait for pat == p + 1; join.
+ *   D            publish; FENCE; o = own; ready bit at o; FENCE; notify. The publish and
+ *   reconfigure.R8's look
+ *                are on the two sides of own: either D reads the new owner or reconfigure.R8 sees
+ *                the message [PUB_OWN].
  *
  * W worker ids Q queues N posts by D ROUNDS reconfigurations EARLY pauses that are taken back with
  * nobody stuck STUCK handlers that may never return

@@ -106,7 +106,7 @@ endk:  killed;               /* pidfd of the dead worker readable */
 }
 #endif
 
-proctype checker() {  /* invariant monitor: I1 and I3 at every state */
+proctype checker() {  /* the invariants that hold at every state */
   byte a;
 end0:
   do
@@ -139,7 +139,7 @@ init {
 #else
   ndone == W;
 #endif
-  /* I2: permutation at quiescence */
+  /* a permutation at quiescence */
   atomic {
   i = 0;
   do

@@ -14,15 +14,15 @@
  * taken together with the owner word.
  *
  * Shown, when nothing moves any more: all has been run, and the byte is 0. At any time: an urgent
- * queue that has anything in it, with lock and owner word free, has its byte set (G2). And a runner
- * that was asked to look does so before its next message but one (G3).
+ * queue that has anything in it, with lock and owner word free, has its byte set (urgent.G2). And a
+ * runner that was asked to look does so before its next message but one (urgent.G3).
  *
  * Mutants that must fail: URGENT_LATE (the byte behind the look at the owner word, as the seed
- * urgent_late; G1), URGENT_FORGOT (a runner that has consumed its urgent batch does not look at
- * what came behind it, as the seed urgent_forgot; G2), URGENT_PARK (an urgent batch is parked
- * without the byte; G2), URGENT_DEAF (the request is taken back behind the look at the byte; G3).
- * What holds as well: CLEAR_LATE (the byte is cleared behind the gulp); the look that URGENT_FORGOT
- * leaves out makes good what it wipes out.
+ * urgent_late; urgent.G1), URGENT_FORGOT (a runner that has consumed its urgent batch does not look
+ * at what came behind it, as the seed urgent_forgot; urgent.G2), URGENT_PARK (an urgent batch is
+ * parked without the byte; urgent.G2), URGENT_DEAF (the request is taken back behind the look at
+ * the byte; urgent.G3). What holds as well: CLEAR_LATE (the byte is cleared behind the gulp); the
+ * look that URGENT_FORGOT leaves out makes good what it wipes out.
  */
 #ifndef A
 #define A 2
@@ -47,7 +47,8 @@ byte put[2], got[2], ran[2];
 bool lock[2];
 bool urgent, ready;
 bool asked[W];
-bool told;        /* only for G3: the runner has been asked, and has not looked at the byte since */
+/* only for urgent.G3: the runner has been asked, and has not looked at the byte since */
+bool told;
 byte owner = NOBODY;
 
 #define HAS(lane) (put[lane] != ran[lane])

@@ -3,8 +3,8 @@
  * descriptor, then runs its behaviours against a host table of our own that writes down every call.
  * One thread.
  *
- * The messages of several.h are declared here, too, so this program has descriptions of its own: M1
- * says that those of the plugin are others. */
+ * The messages of several.h are declared here, too, so this program has descriptions of its own:
+ * message_macros.M1 says that those of the plugin are others. */
 #include "several.h"
 
 #include <dlfcn.h>
@@ -293,8 +293,8 @@ static void test_messages(void **state)
     }
 }
 
-/* M1, M2: seven messages, however often the section names them; and this program's own are
- * others. */
+/* message_macros.M1, message_macros.M2: seven messages, however often the section names them; and
+ * this program's own are others. */
 static void test_one_description_in_a_shared_object(void **state)
 {
     (void)state;

@@ -13,11 +13,12 @@
  * A limit in wall time says how busy a machine is, not whether a test hangs: beside other work, or
  * on a slow processor, what is right takes many times as long.  Processor time and progress say it.
  *
- * L1  Whatever the test starts is found, daemons too: who loses its parent becomes this process's
- *     child (PR_SET_CHILD_SUBREAPER).
- * L2  Nothing outlives this process unless it is killed itself: what is left when the test has
- *     ended is killed.
- * L3  The exit status is the test's; 124 when a limit ended it, 125 when it could not be started.
+ * limit.L1  Whatever the test starts is found, daemons too: who loses its parent becomes this
+ *     process's child (PR_SET_CHILD_SUBREAPER).
+ * limit.L2  Nothing outlives this process unless it is killed itself: what is left when the test
+ *     has ended is killed.
+ * limit.L3  The exit status is the test's; 124 when a limit ended it, 125 when it could not be
+ *     started.
  *
  * One thread. */
 #include <dirent.h>
@@ -110,7 +111,7 @@ static const struct process *find_process(pid_t pid)
     return NULL;
 }
 
-/* Marks what descends from this process (L1); how many that are. */
+/* Marks what descends from this process (limit.L1); how many that are. */
 static size_t look_at_processes(void)
 {
     DIR *entries = opendir("/proc");
@@ -210,7 +211,7 @@ static int reap(pid_t test, int status)
     return status;
 }
 
-/* L2: asks first, for those that have something to tidy up. */
+/* limit.L2: asks first, for those that have something to tidy up. */
 static void end_all(pid_t test, bool ask)
 {
     for (unsigned i = 0; look_at_processes() > 0; i++) {

@@ -43,7 +43,7 @@ static void remove_content(int folder, int depth)
     closedir(entries);
 }
 
-/* S1 */
+/* scratch.S1 */
 static bool remove_if_stale(int parent, const char *name)
 {
     int folder = openat(parent, name, OPEN_FOLDER);
@@ -87,7 +87,7 @@ static void sweep_beside(const char *path)
     }
 }
 
-/* S2.  False: the folder was taken for a stale one. */
+/* scratch.S2.  False: the folder was taken for a stale one. */
 static bool lock_folder(const char *path)
 {
     int folder = open(path, OPEN_FOLDER);

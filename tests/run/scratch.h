@@ -4,12 +4,12 @@
  * A process locks the folders that it makes; a kill unlocks them. Before a process makes its first
  * one, it removes those beside it that nobody has locked.
  *
- * S1  Only what is called odeon-test.*, is a folder, belongs to this user and can be locked is
- *     removed, under that lock.
- * S2  A folder may be found between its making and its locking.  It is looked for once more when it
- *     is locked, and if it has gone another one is made.
- * S3  Programs that are started do not inherit the lock; a fork without exec does, and so keeps its
- *     parent's folder.
+ * scratch.S1  Only what is called odeon-test.*, is a folder, belongs to this user and can be locked
+ *     is removed, under that lock.
+ * scratch.S2  A folder may be found between its making and its locking.  It is looked for once more
+ *     when it is locked, and if it has gone another one is made.
+ * scratch.S3  Programs that are started do not inherit the lock; a fork without exec does, and so
+ *     keeps its parent's folder.
  *
  * Any thread.
  */

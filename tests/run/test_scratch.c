@@ -146,7 +146,7 @@ static void test_not_ours(void **state)
         assert_int_equal(rmdir(in_parent(names[3])), 0);
 }
 
-/* S2: folders are made while others are swept. */
+/* scratch.S2: folders are made while others are swept. */
 static int make_many(void)
 {
     static char made[FOLDERS][256];

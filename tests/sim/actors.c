@@ -36,7 +36,7 @@ int64_t actors_amount(uint32_t number, uint32_t place)
     return place == 0 ? -amount : place == 1 ? amount : 0;
 }
 
-/* H2 */
+/* workload.H2 */
 static void place_check(const struct hop *hop, bool redelivered)
 {
     struct lane *lane = &workload.clients[hop->client].lanes[hop->lane];
@@ -100,7 +100,7 @@ static void maybe_stall(const struct hop *hop)
     }
 }
 
-/* H5 */
+/* workload.H5 */
 static void maybe_fault(const struct hop *hop, const struct engine_context *ctx)
 {
     struct lane *lane = &workload.clients[hop->client].lanes[hop->lane];

@@ -104,7 +104,7 @@ static void account_add_lane(struct account *want, const struct lane *lane)
             }
 }
 
-/* H2: an account is the sum of what it ran. */
+/* workload.H2: an account is the sum of what it ran. */
 static void check_account(const struct engine *e, uint32_t index)
 {
     const struct segment_state *state = durable_state(e, actor_ref_slot(workload.roots[index].ref));
@@ -120,7 +120,8 @@ static void check_account(const struct engine *e, uint32_t index)
                  (long long)account->balance, account->ran, (long long)want.balance, want.ran);
 }
 
-/* H1: what did not come back was dropped, and counted.  A kill may have counted some of it twice;
+/* workload.H1: what did not come back was dropped, and counted.  A kill may have counted some of it
+ *     twice;
  * what a port drops is counted when it has been dropped, so that a kill may come in between. */
 static void check_dropped(const struct engine *e)
 {
@@ -140,7 +141,7 @@ static void check_dropped(const struct engine *e)
                  (unsigned long long)missing, (unsigned long long)counted);
 }
 
-/* H4: of all that was published, whoever is still there. */
+/* workload.H4: of all that was published, whoever is still there. */
 static void check_consumed(const struct lane *lane, uint32_t client, uint32_t index)
 {
     for (uint32_t at = 0; at < lane->n_places; at++)

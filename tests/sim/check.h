@@ -2,8 +2,8 @@
 /* Looks at the engine's memory while no fiber can run, without a step. */
 #pragma once
 
-/* H3: workers all asleep, and work in a queue or a port; a client asleep, and a delivery or room
- *     for it. */
+/* workload.H3: workers all asleep, and work in a queue or a port; a client asleep, and a delivery
+ *     or room for it. */
 void check_idle(void);
-/* H6: behind engine_stop(). */
+/* workload.H6: behind engine_stop(). */
 void check_empty(void);

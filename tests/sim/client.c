@@ -17,7 +17,7 @@ static uint32_t wait_word(struct client *c)
 
 static bool has_room(struct client *c, uint64_t bytes)
 {
-    uint64_t head = load_acquire(&c->executor->submission_head); /* P1 */
+    uint64_t head = load_acquire(&c->executor->submission_head); /* port_layout.P1 */
     if (head > c->tail || head < c->room_head)
         sim_fail(
             "client %u: the submission head is at %llu; it was at %llu, and the tail is at %llu",
@@ -32,7 +32,7 @@ static void wait_for_room(struct client *c, uint64_t bytes)
     while (!has_room(c, bytes)) {
         uint32_t seen = load_acquire(&c->executor->room_futex);
         store_relaxed(&c->words->room_wait, wait_word(c));
-        full_barrier(); /* P4 */
+        full_barrier(); /* port_layout.P4 */
         if (!has_room(c, bytes)) {
             c->wants = bytes;
             (void)syscall(SYS_futex, &c->executor->room_futex, FUTEX_WAIT, seen, NULL, NULL, 0);
@@ -60,9 +60,9 @@ void client_post(struct client *c, actor_ref to, uint16_t type, uint8_t flags, u
         envelope_word_put(at, PREFIX_CORRELATION, correlation);
     memcpy(envelope_payload(at), payload, length);
     c->tail += bytes;
-    store_release(&c->words->submission_tail, c->tail); /* P2 */
+    store_release(&c->words->submission_tail, c->tail); /* port_layout.P2 */
     if (!SEEDED(post_fence))
-        full_barrier(); /* P4 */
+        full_barrier(); /* port_layout.P4 */
     if (load_relaxed(&c->executor->need_wakeup))
         kernel_doorbell_ring(c->info.doorbell_fd);
 }
@@ -71,12 +71,12 @@ const struct envelope *client_next(struct client *c)
 {
     if (c->released != c->head) {
         c->released = c->head;
-        store_release(&c->words->delivery_head, c->head); /* P1 */
+        store_release(&c->words->delivery_head, c->head); /* port_layout.P1 */
         full_barrier();
         if (load_relaxed(&c->executor->backlog))
             kernel_doorbell_ring(c->info.doorbell_fd);
     }
-    uint64_t tail = load_acquire(&c->executor->delivery_tail); /* P2 */
+    uint64_t tail = load_acquire(&c->executor->delivery_tail); /* port_layout.P2 */
     if (tail == c->head)
         return NULL;
     if (tail - c->head > CLIENT_RING)
@@ -92,7 +92,7 @@ void client_wait(struct client *c)
 {
     uint32_t seen = load_acquire(&c->executor->delivery_futex);
     store_relaxed(&c->words->delivery_wait, wait_word(c));
-    full_barrier(); /* P4 */
+    full_barrier(); /* port_layout.P4 */
     if (load_acquire(&c->executor->delivery_tail) == c->head) {
         c->listens = true;
         (void)syscall(SYS_futex, &c->executor->delivery_futex, FUTEX_WAIT, seen, NULL, NULL, 0);

@@ -8,7 +8,7 @@
 
 #include "tests/sim/sim.h"
 
-#define STACKS_AT UINT64_C(0x400000000000) /* M1: there are atomic words in copies on stacks */
+#define STACKS_AT UINT64_C(0x400000000000) /* sim.M1: there are atomic words in copies on stacks */
 
 enum { STACK_BYTES = 256 * 1024, GUARD_BYTES = 4096 };
 static uint8_t *stacks[FIBERS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine's memory: at the same addresses in each run (M1), and gone with a crash (M4).
+/* The engine's memory: at the same addresses in each run (sim.M1), and gone with a crash (sim.M4).
  *
  * What it allocates comes from an arena that only grows until the engine is closed; what it maps of
  * files lies in a range of its own.

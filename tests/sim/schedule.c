@@ -335,7 +335,7 @@ void sim_booted(void)
                    random_below(&sim.chance, 2u << random_below(&sim.chance, RUN_MUTATIONS_LOG));
 }
 
-/* M4: what is under way to memory arrives, each fiber's stores in their order. */
+/* sim.M4: what is under way to memory arrives, each fiber's stores in their order. */
 static void stores_arrive(void)
 {
     struct fiber *waiting[FIBERS_MAX];

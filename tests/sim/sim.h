@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The simulator's own parts, as they see each other.  One OS thread; fibers take turns.
  *
- * M1  Everything that happens is a function of the seed: no clock, no address, no random number
+ * sim.M1  Everything that happens is a function of the seed: no clock, no address, no random number
  *     from outside (memory lies at fixed addresses; the trace's hash proves it).
- * M2  Fibers change places in sim_step() and where they block, nowhere else.
- * M3  Stores leave a fiber's store buffer in their order; its own loads see them at once; fences,
- *     locked instructions and system calls empty it: what x86-64 promises, no more.
- * M4  A crash ends all fibers of the engine's side between two of their steps; what was in their
- *     store buffers is in memory then, as a kill leaves it.  Clients, the segment and the rings go
- *     on.
+ * sim.M2  Fibers change places in sim_step() and where they block, nowhere else.
+ * sim.M3  Stores leave a fiber's store buffer in their order; its own loads see them at once;
+ *     fences, locked instructions and system calls empty it: what x86-64 promises, no more.
+ * sim.M4  A crash ends all fibers of the engine's side between two of their steps; what was in
+ *     their store buffers is in memory then, as a kill leaves it.  Clients, the segment and the
+ *     rings go on.
  */
 #pragma once
 
@@ -65,7 +65,7 @@ struct fiber {
 
     /* keeps nothing back: it reads as plain words what it has stored as atomic ones (recovery) */
     bool in_order;
-    struct kept_store stores[STORES_MAX]; /* a ring: M3 */
+    struct kept_store stores[STORES_MAX]; /* a ring: sim.M3 */
     uint32_t first_store, n_stores;
     uint64_t stores_due; /* step at which the oldest leaves at the latest */
 

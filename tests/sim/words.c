@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Atomic words, and the store buffers between a fiber and memory (M3).
+/* Atomic words, and the store buffers between a fiber and memory (sim.M3).
  *
  * A store that is not seq_cst may be kept back: other fibers do not see it yet, its own loads do.
  * It leaves, oldest first, when its fiber comes to a fence, a locked instruction or a system call,

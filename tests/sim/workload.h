@@ -7,19 +7,19 @@
  * actors are accounts, whose state is kept: the first place of a lane pays an amount, the second
  * one receives it.
  *
- * H1  Each number comes back once; in order, unless children carry it.  In a load that overflows
- *     (`overflow`) it may come back as a refusal, or from an actor that could not pass it on, or,
- *     if the policy of queues or ports drops, not at all; the engine has counted those.
- * H2  An actor sees each number of a place once, in order; a second time only if it is marked as
- *     redelivered, and the engine has died since. A kept state has not seen what is redelivered,
- *     and in the end is the sum of what its actor ran.
- * H3  When nobody can run, nobody sleeps who has something to do (check.h).
- * H4  What a client has published before it died is consumed, and answered to nobody; its port's
- *     next client gets nothing of it.
- * H5  A message with which a handler faults is tried as often as the settings say, and then
- *     refused; nothing else is blamed for it.
- * H6  In the end nothing is left: no record, no child, no descriptor; and an engine that was
- *     stopped has nothing to recover.
+ * workload.H1  Each number comes back once; in order, unless children carry it.  In a load that
+ *     overflows (`overflow`) it may come back as a refusal, or from an actor that could not pass it
+ *     on, or, if the policy of queues or ports drops, not at all; the engine has counted those.
+ * workload.H2  An actor sees each number of a place once, in order; a second time only if it is
+ *     marked as redelivered, and the engine has died since. A kept state has not seen what is
+ *     redelivered, and in the end is the sum of what its actor ran.
+ * workload.H3  When nobody can run, nobody sleeps who has something to do (check.h).
+ * workload.H4  What a client has published before it died is consumed, and answered to nobody; its
+ *     port's next client gets nothing of it.
+ * workload.H5  A message with which a handler faults is tried as often as the settings say, and
+ *     then refused; nothing else is blamed for it.
+ * workload.H6  In the end nothing is left: no record, no child, no descriptor; and an engine that
+ *     was stopped has nothing to recover.
  */
 #pragma once
 

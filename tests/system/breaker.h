@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An actor whose handler breaks a rule of the executor (daemon/common/check.h) as long as the page
  * says so: what the plugin cannot do in an executor as it is delivered, which does not export
- * the function. */
+ * the function.
+ *
+ * breaker.B1  The page does not say so.
+ */
 #pragma once
 
 #include <odeon/message.h>

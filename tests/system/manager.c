@@ -112,7 +112,7 @@ static void start_process(struct manager *manager)
     manager->environment = NULL;
 }
 
-/* M1, M3.  Takes the descriptors. */
+/* manager.M1, manager.M3.  Takes the descriptors. */
 static void take_message(struct manager *manager, char *text, const int *fds, size_t n_fds)
 {
     bool store = false, drop = false, watch = true;
@@ -181,7 +181,7 @@ static bool receive_message(struct manager *manager)
     if (sender == manager->pid && manager->pid != 0)
         take_message(manager, text, fds, n_fds);
     else
-        for (size_t i = 0; i < n_fds; i++) /* M4 */
+        for (size_t i = 0; i < n_fds; i++) /* manager.M4 */
             close(fds[i]);
     return true;
 }
@@ -190,7 +190,7 @@ static void take_end(struct manager *manager)
 {
     if (waitpid(manager->pid, &manager->last_status, WNOHANG) != manager->pid)
         return;
-    while (receive_message(manager)) /* M4 */
+    while (receive_message(manager)) /* manager.M4 */
         ;
     close(manager->pidfd);
     manager->pidfd = -1;
@@ -201,7 +201,7 @@ static void take_end(struct manager *manager)
         WIFSIGNALED(manager->last_status) && WTERMSIG(manager->last_status) != SIGKILL;
     manager->failures += WIFEXITED(manager->last_status) && WEXITSTATUS(manager->last_status) != 0;
     if (manager->wish == WISH_STOP)
-        manager_store_clear(&manager->store); /* M2 */
+        manager_store_clear(&manager->store); /* manager.M2 */
 }
 
 static void work(struct manager *manager)

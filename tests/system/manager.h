@@ -4,14 +4,15 @@
  * It starts odeond with descriptors (LISTEN_FDS, LISTEN_FDNAMES, LISTEN_PID), listens to what it is
  * told (NOTIFY_SOCKET), keeps descriptors for it and starts it again. As systemd 252 does it:
  *
- * M1  FDSTORE=1 keeps the descriptors of its datagram under FDNAME; one that is kept already is not
- *     kept twice. FDSTOREREMOVE=1 drops all of that name.  Without FDPOLL=0 a descriptor that hangs
- *     up or fails is dropped.
- * M2  The store outlives a restart, wanted or not, and ends with a stop.  Starting hands out
- *     duplicates.
- * M3  BARRIER=1: its descriptor is closed when everything that was sent before has been taken.
- * M4  Only the main process is listened to.  What it sent before its end is taken before its end is
- *     noticed.
+ * manager.M1  FDSTORE=1 keeps the descriptors of its datagram under FDNAME; one that is kept
+ *     already is not kept twice. FDSTOREREMOVE=1 drops all of that name.  Without FDPOLL=0 a
+ *     descriptor that hangs up or fails is dropped.
+ * manager.M2  The store outlives a restart, wanted or not, and ends with a stop.  Starting hands
+ *     out duplicates.
+ * manager.M3  BARRIER=1: its descriptor is closed when everything that was sent before has been
+ *     taken.
+ * manager.M4  Only the main process is listened to.  What it sent before its end is taken before
+ *     its end is noticed.
  *
  * One thread of its own does all that; every function here may be called from the thread that runs
  * the tests. The object lives until manager_end(); what a failing test leaves behind ends with the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The descriptors that the tests' service manager keeps (manager.h, M1 and M2).  The caller
+/* The descriptors that the tests' service manager keeps (manager.M1 and manager.M2).  The caller
  * locks. */
 #pragma once
 

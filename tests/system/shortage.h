@@ -3,12 +3,12 @@
  * (LD_PRELOAD) into odeond and the executor, and the page of shared memory through which a test
  * tells it which call fails, and hears what was called.
  *
- * Z1  The test names a program and a number: that program's call of that number, counted from then
- *     on over all its threads and incarnations, fails as if the kernel or malloc() had nothing
- *     left; one, and no other.
- * Z2  What is called before main(), and by the C library's own name (mappings of thread stacks), is
- *     not counted.
- * Z3  Counting adds to one word of the page and allocates nothing.
+ * shortage.Z1  The test names a program and a number: that program's call of that number, counted
+ *     from then on over all its threads and incarnations, fails as if the kernel or malloc() had
+ *     nothing left; one, and no other.
+ * shortage.Z2  What is called before main(), and by the C library's own name (mappings of thread
+ *     stacks), is not counted.
+ * shortage.Z3  Counting adds to one word of the page and allocates nothing.
  */
 #pragma once
 

@@ -278,8 +278,8 @@ static void test_other_sizes_are_refused(void **state)
     manager_end(manager);
 }
 
-/* G7: a first start that fails, again and again, leaves nothing that a repaired one would have to
- *     go on with. */
+/* registry_layout.G7: a first start that fails, again and again, leaves nothing that a repaired one
+ *     would have to go on with. */
 static void test_failed_first_starts_leave_nothing(void **state)
 {
     static const char *const bad[] = { COMMON, "--plugin", TEST_PLUGINS "/wrong_abi.so", NULL };

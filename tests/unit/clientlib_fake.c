@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See clientlib_fake.h.  Follows proto/port_layout.h from the executor's side: P1 to P4. */
+/* See clientlib_fake.h.  Follows proto/port_layout.h from the executor's side: port_layout.P1 to
+ * port_layout.P4. */
 #include "tests/unit/clientlib_fake.h"
 
 #include <errno.h>
@@ -106,7 +107,8 @@ static void wake_futex(_Atomic uint32_t *word)
     syscall(SYS_futex, (void *)word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* P4: what was published comes first, then the look at the waiting word; once a value. */
+/* port_layout.P4: what was published comes first, then the look at the waiting word; once a
+ *     value. */
 static void wake_waiter(struct fake *fake, _Atomic uint32_t *word, uint32_t *handled,
                         _Atomic uint32_t *futex)
 {

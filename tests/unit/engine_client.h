@@ -83,7 +83,7 @@ static inline void client_publish(struct client *c, uint64_t tail)
 {
     c->tail = tail;
     store_release(&c->words->submission_tail, tail);
-    full_barrier(); /* P4 */
+    full_barrier(); /* port_layout.P4 */
     if (load_relaxed(&c->executor->need_wakeup))
         client_ring(c);
 }
@@ -119,7 +119,7 @@ static inline void client_post(struct client *c, actor_ref to, uint16_t type, co
 static inline const struct envelope *client_next(struct client *c)
 {
     store_release(&c->words->delivery_head, c->head);
-    full_barrier(); /* P4 */
+    full_barrier(); /* port_layout.P4 */
     if (load_relaxed(&c->executor->backlog))
         client_ring(c);
     uint64_t tail = load_acquire(&c->executor->delivery_tail);

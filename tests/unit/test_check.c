@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon/common/check: a rule that holds costs nothing that can be seen; one that is broken ends
- * its
- * process so that the parent can tell. */
+ * its process so that the parent can tell. The rules that are broken here:
+ *
+ * test_check.T1  It holds, or is broken on purpose.
+ * test_check.T2  It is broken while another one is told.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,13 +64,13 @@ static unsigned count_lines(const char *text)
 
 static void tell(const struct check_site *site)
 {
-    if (strcmp(site->rule, "test.T1") == 0)
+    if (strcmp(site->rule, "test_check.T1") == 0)
         ++*told;
 }
 
 static void at_exit(void)
 {
-    *told += 100; /* CH1: not called */
+    *told += 100; /* check.CH1: not called */
 }
 
 static void break_one(void)
@@ -76,24 +79,24 @@ static void break_one(void)
 
     atexit(at_exit);
     check_set_teller(tell);
-    check("test.T1", one == 2);
+    check("test_check.T1", one == 2);
 }
 
 static void tell_and_break(const struct check_site *site)
 {
     tell(site);
-    check("test.T2", site == NULL);
+    check("test_check.T2", site == NULL);
 }
 
 static void break_while_telling(void)
 {
     check_set_teller(tell_and_break);
-    check("test.T1", told == NULL);
+    check("test_check.T1", told == NULL);
 }
 
 static void *break_here(void *unused)
 {
-    check("test.T1", unused != NULL);
+    check("test_check.T1", unused != NULL);
     return NULL;
 }
 
@@ -114,7 +117,7 @@ static void keep_it(void)
 
     check_set_teller(tell);
     for (unsigned i = 1; i <= 3; i++)
-        check("test.T1", ++evaluated == i);
+        check("test_check.T1", ++evaluated == i);
     *told = evaluated;
 }
 
@@ -128,14 +131,14 @@ static void test_a_broken_rule_is_named(void **state)
 {
     (void)state;
     assert_stopped(run_child(break_one));
-    assert_int_equal(count_lines("error: rule test.T1 is broken: one == 2 ("), 1);
+    assert_int_equal(count_lines("error: rule test_check.T1 is broken: one == 2 ("), 1);
     assert_int_equal(count_lines("test_check.c:"), 1);
-    assert_int_equal(count_lines("ODEON_RULE=test.T1"), 1);
+    assert_int_equal(count_lines("ODEON_RULE=test_check.T1"), 1);
     assert_int_equal(count_lines("\n"), 1);
     assert_int_equal(*told, 1);
 }
 
-/* CH2 */
+/* check.CH2 */
 static void test_the_first_one_is_told(void **state)
 {
     (void)state;

@@ -286,7 +286,7 @@ static void test_full_table(void **state)
     fixture_end(&f);
 }
 
-/* A5: whoever ends is not replaced, in its slot, by any of the next SLOT_RING spawns. */
+/* actors.A5: whoever ends is not replaced, in its slot, by any of the next SLOT_RING spawns. */
 static void test_slots_wait_for_their_turn(void **state)
 {
     (void)state;
@@ -308,7 +308,7 @@ static void test_slots_wait_for_their_turn(void **state)
     fixture_end(&f);
 }
 
-/* A4: the last generation is one like any other, and there is none behind it. */
+/* actors.A4: the last generation is one like any other, and there is none behind it. */
 static void test_slot_is_spent(void **state)
 {
     (void)state;

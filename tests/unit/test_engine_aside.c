@@ -213,7 +213,7 @@ static void set_aside(struct engine_fixture *f)
     set_aside_actor(f, STUCK);
 }
 
-/* Of what others may run (A8). */
+/* Of what others may run (set_aside.A8). */
 static uint32_t owned_by(struct engine_fixture *f, uint32_t worker)
 {
     uint32_t n = 0;
@@ -341,7 +341,7 @@ static void drop_events(struct engine_fixture *f, uint32_t worker)
 }
 
 /* A port that its owner polls, and nobody to give it to when he is set aside: whoever comes back
- * first hears its client (A9). */
+ * first hears its client (set_aside.A9). */
 static void test_a_polled_port_of_the_last_one(void **state)
 {
     (void)state;

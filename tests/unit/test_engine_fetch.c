@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No word of a header in client memory is loaded twice in a visit (port.h, R1): seen from outside,
+/* No word of a header in client memory is loaded twice in a visit (port.R1): seen from outside,
  * on the code that is shipped, in each branch of the consumer.
  *
  * A word of the record's header is laid at the beginning of a page, and the engine's mapping of

@@ -178,7 +178,8 @@ static void test_rebuild_gives_the_same_groups(void **state)
             struct grouping again = grouping_of(w, ends[i]);
             assert_int_equal(again.n_groups, groupings[i].n_groups);
             assert_memory_equal(&again, &groupings[i], sizeof(again));
-            assert_memory_equal(w->outbox.log, log, length); /* B2: recovery may be killed, too */
+            /* outbox.B2: recovery may be killed, too */
+            assert_memory_equal(w->outbox.log, log, length);
         }
         free(log);
         outbox_reset(w);

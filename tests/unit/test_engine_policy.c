@@ -90,7 +90,7 @@ static unsigned owned_by(uint32_t worker)
     return n;
 }
 
-/* The whole round of a policy; asserts V1. */
+/* The whole round of a policy; asserts steal_policy.V1. */
 static void round_of(enum steal_policy_id id, uint32_t thief, int order[WORKERS])
 {
     const struct steal_policy *policy = steal_policy_get(id);

@@ -29,7 +29,7 @@ static void *locker_main(void *argument)
         contended += queue_lock(&queue, locker->id);
         if (atomic_fetch_add(&n_inside, 1) != 0)
             atomic_fetch_add(&n_wrong, 1);
-        if ((load_relaxed(&queue.lock) & ~LOCK_WAITERS) != locker->id + 1) /* Q1 */
+        if ((load_relaxed(&queue.lock) & ~LOCK_WAITERS) != locker->id + 1) /* queue.Q1 */
             atomic_fetch_add(&n_wrong, 1);
         guarded++;
         for (unsigned k = 0; k < locker->hold && i % 16 == 0; k++)
@@ -102,7 +102,7 @@ static void test_waiters_bit(void **state)
     queue_unlock(&queue);
 }
 
-/* L1: without a batch the other buffer's length is 0, and so is the cursor. */
+/* segment_layout.L1: without a batch the other buffer's length is 0, and so is the cursor. */
 static void assert_no_batch(void)
 {
     uint32_t sel = load_relaxed(&queue.sel);

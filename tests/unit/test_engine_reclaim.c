@@ -67,7 +67,7 @@ static void types_register(struct engine_fixture *f)
     probe_type = engine_fixture_type(f, "probe", 8, NULL, NULL, on, 4);
 }
 
-/* The worker takes the queue and runs it once.  At most one hole a run: M3. */
+/* The worker takes the queue and runs it once.  At most one hole a run: reclaim.M3. */
 static void run(struct engine_fixture *f, uint32_t queue)
 {
     struct worker *w = f->engine->workers[0];

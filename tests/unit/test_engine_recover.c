@@ -5,7 +5,7 @@
  *
  * The ledger is written by handlers, whose stores outside of the segment are not undone: a handler
  * that had run when its process was killed runs again, with the same number, and then its message
- * must say so (REDELIVERED). So of every stream of numbers L1 the next one is the last one's
+ * must say so (REDELIVERED). So of every stream of numbers the next one is the last one's
  * successor, or the last one again, redelivered: nothing lost, nothing twice, in order. There are
  * three kinds of streams: tokens that wander among the actors of a ring, pairs of a sender and a
  * receiver with a window of messages on the way, and chains of actors each of which is spawned by a
@@ -75,7 +75,6 @@ static __attribute__((format(printf, 1, 2), noreturn)) void ledger_fail(const ch
     abort();
 }
 
-/* L1 */
 static void ledger_note(const char *what, _Atomic uint64_t *last, uint64_t stream, uint64_t number,
                         const struct engine_context *ctx)
 {

@@ -2,8 +2,9 @@
 /* Kill and recover with clients: the test keeps two ports' memory and goes on posting and reading
  * while a child runs the engine and is killed, again and again. Each number goes through two actors
  * in different queues and comes back:
- *   L1  what a client reads are its own numbers, one after the other, whatever happened in between.
- *   L2  its refused posts are a stream of their own, with the same rule.
+ *   test_engine_recover_ports.L1  what a client reads are its own numbers, one after the other,
+ *       whatever happened in between.
+ *   test_engine_recover_ports.L2  its refused posts are a stream of their own, with the same rule.
  * One of the clients reads seldom, so that deliveries wait behind its ring.
  *
  * Built twice: as it is, and with the engine's injection points. */
@@ -180,11 +181,11 @@ static uint64_t stream_read(struct stream *s)
     uint64_t n = 0;
     for (const struct envelope *at; (at = client_next(&s->client)); n++) {
         assert_int_equal(at->to, s->client.ref);
-        if (at->type == MESSAGE_TYPE_REFUSAL) { /* L2 */
+        if (at->type == MESSAGE_TYPE_REFUSAL) { /* test_engine_recover_ports.L2 */
             const struct refusal *refusal = envelope_payload(at);
             assert_int_equal(refusal->reason, REASON_NO_SUCH_ACTOR);
             assert_int_equal(refusal->correlation, ++s->refusals_received);
-        } else { /* L1 */
+        } else { /* test_engine_recover_ports.L1 */
             const struct hop *hop = envelope_payload(at);
             assert_int_equal(hop->origin, s->client.ref);
             assert_int_equal(hop->number, ++s->received);

@@ -14,11 +14,11 @@
  * leaves numbered echoes on its way. The ledger, in memory of its own, says what must be true
  * whatever happened:
  *
- * R1  Of each token and of each row of echoes the next number is the last one's successor, or the
- *     last one again, redelivered.
- * R2  Every byte of a payload is what its sender wrote.
- * R3  At the end, which is far behind the last kill, all rows have come to the same number, and no
- *     spawned actor is left.
+ * test_engine_ring.R1  Of each token and of each row of echoes the next number is the last one's
+ *     successor, or the last one again, redelivered.
+ * test_engine_ring.R2  Every byte of a payload is what its sender wrote.
+ * test_engine_ring.R3  At the end, which is far behind the last kill, all rows have come to the
+ *     same number, and no spawned actor is left.
  *
  * ODEON_RING_SEED repeats a run. */
 #include <signal.h>
@@ -128,7 +128,7 @@ static const uint8_t *bytes_of(uint8_t value, uint32_t size)
     return bytes;
 }
 
-/* R2; in few instructions, which are stepped through one by one */
+/* test_engine_ring.R2; in few instructions, which are stepped through one by one */
 static void bytes_check(const char *what, const uint8_t *bytes, uint32_t size, uint8_t value)
 {
     if (size == 0 || (bytes[0] == value && memcmp(bytes, bytes + 1, size - 1) == 0))
@@ -144,7 +144,7 @@ static bool is_last(const struct token *token)
     return end != 0 && token->number >= end;
 }
 
-/* R1 */
+/* test_engine_ring.R1 */
 static void row_note(const char *what, uint64_t *last, uint64_t row, uint64_t number,
                      const struct engine_context *ctx)
 {
@@ -382,7 +382,7 @@ static uint64_t live_of_type(struct engine *e, uint32_t type)
     return view.live;
 }
 
-/* R3 */
+/* test_engine_ring.R3 */
 static void finish(struct engine_fixture *f)
 {
     uint64_t before = ledger->handlers;

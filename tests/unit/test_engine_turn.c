@@ -554,7 +554,7 @@ static void test_receivers_that_are_not_there(void **state)
     assert_int_equal(send_by_actor(&f, sender, actor_ref_make(UINT32_MAX, 1), bytes_type, 3, 2),
                      -ESRCH);
     assert_int_equal(send_by_actor(&f, sender, 0, bytes_type, 3, 2), -ESRCH);
-    /* a living one's slot and generation, at executors that are not this one (Q1) */
+    /* a living one's slot and generation, at executors that are not this one (queue.Q1) */
     static const uint8_t others[] = { 0, 2, 255 };
     for (unsigned i = 0; i < sizeof(others); i++) {
         actor_ref ref = actor_ref_of(others[i], slot, 1);

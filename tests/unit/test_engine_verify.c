@@ -149,7 +149,7 @@ static void damage_tables(struct engine_fixture *f)
     DAMAGE(S->ports[PORT].dtail, 7, "port 3 has");
 }
 
-/* Q1 of reference.h: nothing here has another executor's number, and nothing of it is believed. */
+/* reference.Q1: nothing here has another executor's number, and nothing of it is believed. */
 static void damage_references(struct engine_fixture *f)
 {
     unsigned valid = segment_commit_valid(&S->workers[0]) == &S->workers[0].slot[1];

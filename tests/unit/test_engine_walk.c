@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk in pieces by several threads says what one walk from the front says (verify_walk.h, W1):
+/* The walk in pieces by several threads says what one walk from the front says (verify_walk.W1):
  * records of one size and of many, whole and damaged, in one stretch and in several. */
 #include "daemon/engine/recovery/verify_walk.h"
 #include "engine_fixture.h"

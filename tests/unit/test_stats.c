@@ -146,7 +146,7 @@ static void test_values_sums_and_derived_figures(void **state)
     odeon_stats_close(stats);
 }
 
-/* S3: a service with other counters in another order. */
+/* stats_layout.S3: a service with other counters in another order. */
 static void test_counters_go_by_their_names(void **state)
 {
     struct file *file = *state;

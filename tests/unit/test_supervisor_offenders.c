@@ -72,7 +72,7 @@ static void test_others_do_not_wait(void **state)
                      start); /* the number, in another user's name */
 }
 
-/* F3 */
+/* offenders.F3 */
 static void test_many_at_once_wait_for_each(void **state)
 {
     struct offenders offenders = { 0 };
@@ -103,7 +103,7 @@ static void test_hold_of_another_length_and_none(void **state)
     assert_int_equal(offenders_note(&offenders, 7, 1000, start, 3 * MS) - start, 3 * MS);
 }
 
-/* F2: a user whose processes come and go, each with an offence. */
+/* offenders.F2: a user whose processes come and go, each with an offence. */
 static void test_many_processes_of_one_user(void **state)
 {
     struct offenders offenders = { 0 };
@@ -130,7 +130,7 @@ static void test_many_processes_of_one_user(void **state)
     assert_int_equal(offenders_admit(&offenders, 500, 1000, until, HOLD_MAX), until);
 }
 
-/* F4 */
+/* offenders.F4 */
 static void test_the_oldest_is_forgotten_first(void **state)
 {
     struct offenders offenders = { 0 };

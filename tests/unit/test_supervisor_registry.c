@@ -40,7 +40,7 @@ static void test_instance_and_epoch(void **state)
     make(&other);
     assert_int_not_equal(other.map->header.instance, first.map->header.instance);
     registry_close(&other);
-    assert_int_equal(registry_make(&other, first.map->header.instance), 0); /* G7 */
+    assert_int_equal(registry_make(&other, first.map->header.instance), 0); /* registry_layout.G7 */
     assert_int_equal(other.map->header.instance, first.map->header.instance);
     registry_close(&other);
     registry_close(&second);
@@ -73,7 +73,7 @@ static void test_other_layouts_are_refused_by_name(void **state)
     file.map->header.version++;
     expect_refused(file.fd, "the kept registry is of layout 3");
     file.map->header.version--;
-    atomic_store(&file.map->header.magic, 0); /* G1: being made */
+    atomic_store(&file.map->header.magic, 0); /* registry_layout.G1: being made */
     expect_refused(file.fd, "is none");
     atomic_store(&file.map->header.magic, REGISTRY_MAGIC);
     /* the right words, and nothing behind them */
@@ -112,7 +112,7 @@ static void test_clients(void **state)
     registry_close(&file);
 }
 
-/* G4: the generation stays when the port has gone. */
+/* registry_layout.G4: the generation stays when the port has gone. */
 static void test_ports(void **state)
 {
     struct registry_port port = {
@@ -122,7 +122,7 @@ static void test_ports(void **state)
 
     (void)state;
     make(&file);
-    atomic_store(&file.map->header.settled, 1); /* G7 */
+    atomic_store(&file.map->header.settled, 1); /* registry_layout.G7 */
     registry_put_port(&file, 4, &port);
     registry_set_port_ref(&file, 4, 77, 1024);
     reopen(&file, &again);
@@ -176,7 +176,7 @@ static void expect_settings(const struct registry_file *file, const char *key, c
     setting_list_fini(&settings);
 }
 
-/* G5: what does not fit, or is half written, leaves the former ones in force. */
+/* registry_layout.G5: what does not fit, or is half written, leaves the former ones in force. */
 static void test_settings(void **state)
 {
     struct setting_list settings = { 0 };

@@ -15,17 +15,18 @@
  *         its struct odeon_message_type *
  *
  * What holds:
- *  M1  A message type is described once in each shared object or program, in a weak hidden
- *      variable, however many of its source files include the declaration.  Nothing is exported.
- *  M2  A pointer to the description lies in the linker section `odeon_messages`, once for each
- *      source file that includes the declaration: the section may name a description more than
- *      once, and whoever reads it must not mind.
- *  M3  A message with a tail has no padding before it: its struct is as large as the offset of
- *      `text`.  So the payload is the struct and the bytes behind it.  Sending one that breaks the
- *      rule does not compile.
- *  M4  The order in an interface is the order of the behaviours: the offset of a message in `struct
- *      counter_accepts` is its behaviour index, and a message that is not in there is not a member
- *      of it, which is what the compiler then says.
+ *  message_macros.M1  A message type is described once in each shared object or program, in a weak
+ *      hidden variable, however many of its source files include the declaration.  Nothing is
+ *      exported.
+ *  message_macros.M2  A pointer to the description lies in the linker section `odeon_messages`,
+ *      once for each source file that includes the declaration: the section may name a description
+ *      more than once, and whoever reads it must not mind.
+ *  message_macros.M3  A message with a tail has no padding before it: its struct is as large as the
+ *      offset of `text`.  So the payload is the struct and the bytes behind it.  Sending one that
+ *      breaks the rule does not compile.
+ *  message_macros.M4  The order in an interface is the order of the behaviours: the offset of a
+ *      message in `struct counter_accepts` is its behaviour index, and a message that is not in
+ *      there is not a member of it, which is what the compiler then says.
  */
 #ifndef ODEON_MESSAGE_MACROS_H
 #define ODEON_MESSAGE_MACROS_H
@@ -122,7 +123,7 @@ struct odeon_actor_type;
  * tail has. */
 #define odeon_tail_size(ctx_, message_) ((size_t)((ctx_)->message_size - sizeof(*(message_))))
 
-/* M3. */
+/* message_macros.M3. */
 #define ODEON_ASSERT_TAIL_(message_)                                                               \
     ((void)sizeof(struct {                                                                         \
         _Static_assert(__builtin_offsetof(struct message_, text) == sizeof(struct message_),       \

@@ -17,14 +17,15 @@
  * one actor to a file.
  *
  * What holds:
- *  P1  No cast of a function: what the host calls takes void pointers and calls the author's
- *      function, which is inlined.
- *  P2  A send builds the struct on the stack and calls the host's function, with a constant size;
- *      nothing is between.
- *  P3  Every argument of a macro is evaluated once.
- *  P4  Nothing but `odeon_plugin_descriptor` is exported; dlsym() finds nothing else of these
- *      headers.
- *  P5  Sending a message that the receiver does not accept, to a typed reference, does not compile.
+ *  plugin_macros.P1  No cast of a function: what the host calls takes void pointers and calls the
+ *      author's function, which is inlined.
+ *  plugin_macros.P2  A send builds the struct on the stack and calls the host's function, with a
+ *      constant size; nothing is between.
+ *  plugin_macros.P3  Every argument of a macro is evaluated once.
+ *  plugin_macros.P4  Nothing but `odeon_plugin_descriptor` is exported; dlsym() finds nothing else
+ *      of these headers.
+ *  plugin_macros.P5  Sending a message that the receiver does not accept, to a typed reference,
+ *      does not compile.
  */
 #ifndef ODEON_PLUGIN_MACROS_H
 #define ODEON_PLUGIN_MACROS_H

@@ -162,7 +162,7 @@ static void actors_slot_cache_put(struct worker *w, uint32_t slot)
     w->actors.slots[w->actors.n_slots++] = slot;
 }
 
-/* A5 */
+/* actors.A5 */
 static void actors_slot_give_back(struct worker *w, uint32_t slot)
 {
     if (w->actors.ring_n == SLOT_RING)

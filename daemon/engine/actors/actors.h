@@ -5,17 +5,18 @@
  * Threads: an end by whichever worker id runs the turn; slots out of a worker's own cache, beyond
  * that under a mutex.
  *
- * A1  A slot's word is LIVE from before the commit that spawns its actor; the spawn tag tells
- *     whether that commit came.  A slot whose tag equals its worker's count was never committed
- *     [SLOT_NOTAG].
- * A2  An actor is initialised by the first message that reaches it, whichever that is; the init
- *     record only makes sure that one does.  So nothing that can reach an actor can reach it before
- *     its init, whatever way it travelled.
- * A3  Ending is a redo: after the commit that says so, by generation [REDO_BLIND].
- * A4  A slot has each generation once.  When the last one has ended, the slot is spent: nobody is
- *     put into it as long as the segment lives.
- * A5  A slot that has become free waits behind SLOT_RING others of its worker before it is used
- *     again, so that generations are spent evenly, and a stale reference meets nobody for long.
+ * actors.A1  A slot's word is LIVE from before the commit that spawns its actor; the spawn tag
+ *     tells whether that commit came.  A slot whose tag equals its worker's count was never
+ *     committed [SLOT_NOTAG].
+ * actors.A2  An actor is initialised by the first message that reaches it, whichever that is; the
+ *     init record only makes sure that one does.  So nothing that can reach an actor can reach it
+ *     before its init, whatever way it travelled.
+ * actors.A3  Ending is a redo: after the commit that says so, by generation [REDO_BLIND].
+ * actors.A4  A slot has each generation once.  When the last one has ended, the slot is spent:
+ *     nobody is put into it as long as the segment lives.
+ * actors.A5  A slot that has become free waits behind SLOT_RING others of its worker before it is
+ *     used again, so that generations are spent evenly, and a stale reference meets nobody for
+ *     long.
  */
 #pragma once
 

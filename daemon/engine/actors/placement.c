@@ -11,7 +11,8 @@ static bool placement_is_near(struct engine *e, uint32_t a, uint32_t b)
     return load_relaxed(&e->workers[a]->placing.node) == load_relaxed(&e->workers[b]->placing.node);
 }
 
-/* M3: number `turn` of the workers that run and share the absent one's node, or of all. */
+/* placement.M3: number `turn` of the workers that run and share the absent one's node, or of
+ *     all. */
 static uint32_t placement_substitute(struct engine *e, uint32_t absent, uint32_t turn, uint32_t n)
 {
     uint32_t near = 0;
@@ -70,7 +71,7 @@ static uint32_t placement_choose_spread(struct worker *w)
 }
 
 /* The spawner's own queue; of a worker that has gone, the ones who took it over have queues of
- * their own (M2). */
+ * their own (placement.M2). */
 static uint32_t placement_choose_near(struct worker *w)
 {
     const struct segment *s = &w->engine->segment;

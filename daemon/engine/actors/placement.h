@@ -4,11 +4,11 @@
  * Threads: placement_choose and the counts by whoever spawns or ends an actor; the rest by the
  * control thread, before the start or while all workers stand.
  *
- * M1  An actor's queue is for life: what a worker's going changes is who runs the queue.
- * M2  New actors go to queues of workers that run (a detached thread that spawns while the number
- *     changes may still see the old one).
- * M3  The queues of a worker that does not run belong to others, in turn, those of its memory node
- *     first.
+ * placement.M1  An actor's queue is for life: what a worker's going changes is who runs the queue.
+ * placement.M2  New actors go to queues of workers that run (a detached thread that spawns while
+ *     the number changes may still see the old one).
+ * placement.M3  The queues of a worker that does not run belong to others, in turn, those of its
+ *     memory node first.
  */
 #pragma once
 

@@ -100,7 +100,7 @@ void *state_new(struct state_stock *stock, struct state_pool *pool, size_t size)
     }
     uint64_t *state = state_pool_list_pop(list);
     for (unsigned i = 0; i <= class; i++)
-        state[i] = 0; /* S2 */
+        state[i] = 0; /* state_pool.S2 */
     return state;
 }
 

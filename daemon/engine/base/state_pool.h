@@ -6,11 +6,11 @@
  * engine's stock, under its mutex, and from there to whoever has none: an actor may end elsewhere
  * than where it began.
  *
- * S1  Memory of a pool is cut from chunks that live as long as the engine: it is used again, and
- *     given back at the end.
- * S2  What is handed out is zeroed.
- * S3  ... and aligned to 16 bytes if its size is a multiple of that, else to 8: a type's size is a
- *     multiple of its alignment.
+ * state_pool.S1  Memory of a pool is cut from chunks that live as long as the engine: it is used
+ *     again, and given back at the end.
+ * state_pool.S2  What is handed out is zeroed.
+ * state_pool.S3  ... and aligned to 16 bytes if its size is a multiple of that, else to 8: a type's
+ *     size is a multiple of its alignment.
  */
 #pragma once
 

@@ -5,12 +5,12 @@
  * Threads: a worker's own. Another thread reads the count only to tell whether a spawn has been
  * committed (actors.c), or whether a worker gets on (port.c).
  *
- * F1  A message's flip is one store of 16 bytes into the valid record: one instruction, so that a
- *     kill comes before or behind it.
- * F2  Every other flip fills the other record: `what` = 0 first, so that it is void while it is
- *     being written, its first two words last, by the same store, with the next count: the greater
- *     count is the valid one.
- * F3  crash_order() keeps later stores behind a flip.
+ * commit.F1  A message's flip is one store of 16 bytes into the valid record: one instruction, so
+ *     that a kill comes before or behind it.
+ * commit.F2  Every other flip fills the other record: `what` = 0 first, so that it is void while it
+ *     is being written, its first two words last, by the same store, with the next count: the
+ *     greater count is the valid one.
+ * commit.F3  crash_order() keeps later stores behind a flip.
  */
 #pragma once
 
@@ -56,9 +56,9 @@ static inline void commit_store(struct segment_commit *slot, uint64_t where, uin
 #if !defined(__x86_64__)
     atomic_thread_fence(memory_order_release);
 #endif
-    /* F1; read by recovery, and (acquire) by segment_count() */
+    /* commit.F1; read by recovery, and (acquire) by segment_count() */
     *(volatile commit_pair *)slot = (commit_pair){ where, what };
-    crash_order(); /* F3 */
+    crash_order(); /* commit.F3 */
 }
 #endif
 
@@ -78,7 +78,7 @@ static inline struct segment_commit *commit_other(struct segment_commit *slot)
     return (struct segment_commit *)((uintptr_t)slot ^ sizeof(*slot));
 }
 
-/* F2, but for the first two words. */
+/* commit.F2, but for the first two words. */
 static inline void commit_fill(struct worker *w, struct segment_commit *slot, uint64_t high,
                                uint64_t base, uint32_t source, uint64_t redo, uint32_t redo_how)
 {
@@ -134,7 +134,7 @@ static inline void commit_aside(struct worker *w, uint32_t source, uint64_t curs
     w->slot = slot;
 }
 
-/* F2 */
+/* commit.F2 */
 static inline void commit_flip(struct worker *w, uint32_t source, uint64_t cursor, uint64_t tail,
                                uint64_t out, actor_ref redo, uint32_t redo_how)
 {

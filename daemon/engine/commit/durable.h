@@ -6,14 +6,14 @@
  * Threads: a state and the undo area by the worker id that runs the actor's queue; recovery before
  * there are any.
  *
- * K1  A state is its actor's while its header has that actor's generation.  The header gets it in
- *     the turn that runs init; until then the bytes mean nothing and are zeroed before they are
- *     used.
- * K2  Header and bytes are copied to the worker's undo area, and only then its tag becomes the
- *     count, before anything of them may change [UNDO_LATE].  The next flip makes the tag void;
+ * durable.K1  A state is its actor's while its header has that actor's generation.  The header gets
+ *     it in the turn that runs init; until then the bytes mean nothing and are zeroed before they
+ *     are used.
+ * durable.K2  Header and bytes are copied to the worker's undo area, and only then its tag becomes
+ *     the count, before anything of them may change [UNDO_LATE].  The next flip makes the tag void;
  *     nobody resets it.
- * K3  Recovery copies back where the tag equals the count [UNDO_NOCHECK], before the worker's
- *     record is flipped.  A kill meanwhile finds the same tag and the same copy again.
+ * durable.K3  Recovery copies back where the tag equals the count [UNDO_NOCHECK], before the
+ *     worker's record is flipped.  A kill meanwhile finds the same tag and the same copy again.
  */
 #pragma once
 
@@ -25,15 +25,15 @@ static inline struct segment_state *durable_state(const struct engine *engine, u
                                     (uint64_t)slot * engine->segment.header->state_stride);
 }
 
-/* K1 */
+/* durable.K1 */
 static inline bool durable_is_initialised(const struct engine *engine, uint32_t slot,
                                           uint32_t generation)
 {
     return load_relaxed(&durable_state(engine, slot)->generation) == generation;
 }
 
-/* From here to the worker's next flip the state of `slot`, of `size` bytes, may be changed (K2).
- * Once a turn. */
+/* From here to the worker's next flip the state of `slot`, of `size` bytes, may be changed
+ * (durable.K2). Once a turn. */
 struct segment_state *durable_begin(struct worker *w, uint32_t slot, uint32_t size);
 
 /* Recovery: what the worker's uncommitted turn did to a state is undone. False: nothing was to be

@@ -61,7 +61,7 @@ static void outbox_runs_grow(struct worker *w)
     w->flush.runs_capacity *= 2;
 }
 
-/* Nothing is stored into the log: recovery, too, may be killed (B2). */
+/* Nothing is stored into the log: recovery, too, may be killed (outbox.B2). */
 void outbox_group(struct worker *w, uint64_t out)
 {
     uint64_t at = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The outbox: a worker's log of what its handlers sent (docs/engine.md, Sends). The flush that
- * carries it to the receivers is flush.h's, with the rule B3.
+ * carries it to the receivers is flush.h's, with the rule flush.B3.
  *
  * Threads: a worker's own; in recovery, the control thread in the name of each.
  *
- * B1  A record's destination is fixed when it is written [DEST_LATE]: grouping gives the same steps
- *     before and after a crash.
- * B2  Bytes below the committed length change only after a flip with out = 0 [OUT_REUSE].
- * B4  A window holds twice its limit (overflow.h, X2) plus all outboxes, so that a flush into a
+ * outbox.B1  A record's destination is fixed when it is written [DEST_LATE]: grouping gives the
+ *     same steps before and after a crash.
+ * outbox.B2  Bytes below the committed length change only after a flip with out = 0 [OUT_REUSE].
+ * outbox.B4  A window holds twice its limit (overflow.X2) plus all outboxes, so that a flush into a
  *     message queue always fits.
  */
 #pragma once
@@ -38,7 +38,7 @@ static inline void outbox_want(struct worker *w)
     if (likely(load_relaxed(&w->outbox.wanted) == OUTBOX_FLUSH_BYTES))
         return;
     store_relaxed(&w->outbox.wanted, OUTBOX_FLUSH_BYTES);
-    full_barrier(); /* G3 of urgent.h */
+    full_barrier(); /* urgent.G3 */
 }
 
 /* Arms the journal for a step; the length of `destination` will be `length` once published. */
@@ -94,7 +94,7 @@ static inline const struct envelope *outbox_run_envelopes(const struct worker *w
 uint64_t outbox_group_bytes(const struct worker *w, const struct outbox_group *group);
 
 /* Is the destination below its limit? Looked at when a flush interval first sends there: a window
- * has room for all outboxes beyond it (B4). */
+ * has room for all outboxes beyond it (outbox.B4). */
 static inline bool outbox_look_for_room(struct worker *w, uint32_t destination)
 {
     const struct segment *segment = &w->engine->segment;

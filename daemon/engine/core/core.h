@@ -5,9 +5,9 @@
  * Threads: each field group says who writes it. `worker` means the thread (or the control thread)
  * whose id the block has.
  *
- * C1  A behaviour's context is the first member of its worker's block: the functions of the host
- *     table get from one to the other without a look-up.
- * C2  actor.key is one word, so that a stale or forged reference is told by one comparison:
+ * core.C1  A behaviour's context is the first member of its worker's block: the functions of the
+ *     host table get from one to the other without a look-up.
+ * core.C2  actor.key is one word, so that a stale or forged reference is told by one comparison:
  *     generation, destination, type and kind change together.
  */
 #pragma once
@@ -47,7 +47,7 @@
 #include "proto/stats_layout.h"
 
 struct worker {
-    struct engine_context ctx; /* C1 */
+    struct engine_context ctx; /* core.C1 */
 
     /* who it is, and its block in the segment */
     alignas(64) struct engine *engine;
@@ -191,7 +191,7 @@ static inline uint32_t engine_source_of_destination(const struct engine *engine,
 #define ODEON_STATISTICS 1
 #endif
 
-/* Counters: one writer, so load and store are enough (S1). */
+/* Counters: one writer, so load and store are enough (stats_layout.S1). */
 static inline void stat_add(struct worker *w, enum stat_index stat, uint64_t n)
 {
     if (!ODEON_STATISTICS)

@@ -7,8 +7,8 @@
  * reader that meets a change may miss somebody or see him twice; who waits at the barrier looks
  * everywhere when he goes on.
  *
- * N1  A worker's list has every other worker once, nearest first; at the same distance in the order
- *     of the ids behind its own, so that not everybody begins with the same one.
+ * near.N1  A worker's list has every other worker once, nearest first; at the same distance in the
+ *     order of the ids behind its own, so that not everybody begins with the same one.
  */
 #pragma once
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* M2 */
+/* reclaim.M2 */
 static uint32_t reclaim_pages_at_start(const struct engine *e, uint64_t window_bytes)
 {
     return load_relaxed(&e->segment.header->boots) > 0 ? reclaim_pages(window_bytes) : 0;

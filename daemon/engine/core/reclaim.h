@@ -6,14 +6,14 @@
  * worker. Called by the runner behind the detach flip and before it gives the owner word up, never
  * by a sender.
  *
- * M1  What is dropped lies beyond every length: of a queue the buffer that is inactive and empty
- *     (no batch, and nobody gulps without the owner word), of an outbox the part behind what is
- *     kept while nothing of it is committed.  A kill in the middle, or before, leaves pages that
+ * reclaim.M1  What is dropped lies beyond every length: of a queue the buffer that is inactive and
+ *     empty (no batch, and nobody gulps without the owner word), of an outbox the part behind what
+ *     is kept while nothing of it is committed.  A kill in the middle, or before, leaves pages that
  *     nobody reads; recovery knows nothing of this.
- * M2  `resident` is never less than what exists.  A new executor does not know: it takes the whole
- *     window for resident.
- * M3  At most one system call a run.  The price of a hole, and of touching its pages again, is paid
- *     once in RECLAIM_RUNS runs at most, after a use of more than twice as much.
+ * reclaim.M2  `resident` is never less than what exists.  A new executor does not know: it takes
+ *     the whole window for resident.
+ * reclaim.M3  At most one system call a run.  The price of a hole, and of touching its pages again,
+ *     is paid once in RECLAIM_RUNS runs at most, after a use of more than twice as much.
  */
 #pragma once
 
@@ -69,7 +69,7 @@ static inline void reclaim_after_run(struct worker *w, uint32_t id, struct segme
         if (unlikely(reclaim_note(&w->engine->windows[2 * id + buffer], touched - 1, touched,
                                   RECLAIM_QUEUE_PAGES))) {
             reclaim_queue(w, id, buffer);
-            return; /* M3 */
+            return; /* reclaim.M3 */
         }
     }
     uint32_t need = reclaim_pages(w->flush.longest);

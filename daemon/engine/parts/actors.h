@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Actors: what senders look up of a receiver, and what a worker keeps of slots and states
- * (actors.h). C2 of core.h is about the key.
+ * (actors.h). core.C2 is about the key.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ static_assert(ODEON_ACTOR_TYPES_MAX <= 1 << 12, "a type's id fits the key");
 /* What a sender needs of a receiver, and nothing else: the lines of many receivers are read by
  * all. */
 struct actor {
-    _Atomic uint64_t key; /* C2; written by whoever spawns or ends the actor */
+    _Atomic uint64_t key; /* core.C2; written by whoever spawns or ends the actor */
 };
 static_assert(sizeof(struct actor) == 8, "eight actors a cache line");
 
@@ -79,7 +79,7 @@ static_assert((SLOT_RING & (SLOT_RING - 1)) == 0, "a ring of slots is indexed by
 struct actor_store {
     uint32_t slots[SLOT_CACHE];
     uint32_t n_slots;
-    uint32_t ring[SLOT_RING]; /* those that became free last, in order (A5 of actors.h) */
+    uint32_t ring[SLOT_RING]; /* those that became free last, in order (actors.A5) */
     uint32_t ring_first, ring_n;
     uint64_t spawned_count; /* count of the turn that last spawned */
     /* by actor type id: storage that its last actor has left to the next (ODEON_DESTROY) */

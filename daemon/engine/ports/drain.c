@@ -33,7 +33,8 @@ static bool drain_some(struct worker *w, struct port *port, struct segment_port 
     return true;
 }
 
-/* D5: the batch is attached; its oldest records go, as many as newer ones wait for above the
+/* deliver.D5: the batch is attached; its oldest records go, as many as newer ones wait for above
+ *     the
  * limit. */
 static void drain_drop_oldest(struct worker *w, struct port *port, struct segment_queue *backlog)
 {
@@ -67,7 +68,7 @@ static const struct envelope *drain_oldest_waiting(const struct segment *segment
     return (const struct envelope *)(segment_window(segment, destination, active ^ 1) + cursor);
 }
 
-/* D7.  False: there is no room for anything, and the client will say when there is. */
+/* drain.D7.  False: there is no room for anything, and the client will say when there is. */
 static bool drain_can_begin(struct worker *w, struct port *port, struct segment_port *durable,
                             uint32_t destination)
 {
@@ -76,7 +77,7 @@ static bool drain_can_begin(struct worker *w, struct port *port, struct segment_
     if (!oldest || port->overflow == PORT_OVERFLOW_DROP_OLDEST)
         return true;
     store_relaxed(&port->executor_words->backlog, 1);
-    full_barrier(); /* P4: before the look at the client's head */
+    full_barrier(); /* port_layout.P4: before the look at the client's head */
     queue_lock(backlog, w->id);
     bool room = deliver_ring_has_room(port, durable, envelope_record_size(oldest));
     queue_unlock(backlog);
@@ -114,7 +115,7 @@ void drain_backlog(struct worker *w, uint32_t index)
         }
         if (w->batch.cursor == w->batch.tail) {
             queue_release_batch(backlog);
-            full_barrier(); /* D6: before the next look at what has been appended */
+            full_barrier(); /* deliver.D6: before the next look at what has been appended */
         } else {
             queue_park_batch(backlog, w->batch.cursor, w->batch.tail, 0);
         }
@@ -130,7 +131,8 @@ void drain_backlog(struct worker *w, uint32_t index)
         store_relaxed(&port->executor_words->backlog, 1);
         return;
     }
-    /* The client rings when it has made room; it looks at this word behind its own barrier (P4). */
+    /* The client rings when it has made room; it looks at this word behind its own barrier
+     * (port_layout.P4). */
     store_relaxed(&port->executor_words->backlog, 1);
     full_barrier();
     queue_lock(backlog, w->id);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draining a port's backlog: what a full delivery ring left goes to the ring when its client has
- * made room (docs/engine.md, Ports as sources). Rules D1 to D6 are deliver.h's.
+ * made room (docs/engine.md, Ports as sources). Rules deliver.D1 to deliver.D6 are deliver.h's.
  *
  * Threads: the worker that holds the port's owner word.
  *
- * D7  A runner that finds no room for the oldest record attaches nothing: it says that there is a
- *     backlog, looks at the client's head behind a full barrier, and leaves [BL_HEAD].  With
+ * drain.D7  A runner that finds no room for the oldest record attaches nothing: it says that there
+ *     is a backlog, looks at the client's head behind a full barrier, and leaves [BL_HEAD].  With
  *     drop-oldest it may have to drop and looks further.
  */
 #pragma once

@@ -33,7 +33,7 @@ enum {
 static uint64_t port_published_tail(struct port *port)
 {
     CLIENT_LOAD(WORD, &port->client_words->submission_tail);
-    return load_acquire(&port->client_words->submission_tail); /* P2 */
+    return load_acquire(&port->client_words->submission_tail); /* port_layout.P2 */
 }
 
 /* Its next record waits for room in a queue, or for its user's quota. */
@@ -69,7 +69,7 @@ static const uint8_t *port_record_at(const struct port *port, uint64_t cursor)
     return port->submission + (cursor & (port->submission_bytes - 1));
 }
 
-/* R1: three loads of a header that its writer may change meanwhile. */
+/* port.R1: three loads of a header that its writer may change meanwhile. */
 static struct envelope port_header_fetch(const uint8_t *at)
 {
     const volatile uint64_t *words = (const volatile uint64_t *)at;
@@ -175,7 +175,7 @@ static void port_record_copy(const struct engine *e, uint32_t id, const uint8_t 
                              const struct envelope *h, struct envelope *out)
 {
     *out = *h;
-    out->from = e->segment.ports[id].ref;    /* E3 */
+    out->from = e->segment.ports[id].ref;    /* envelope.E3 */
     out->flags &= (uint8_t)~ENVELOPE_URGENT; /* it says so where it lies */
     /* with the optional words */
     const void *behind = envelope_payload_behind((const struct envelope *)at, 0);
@@ -254,7 +254,8 @@ static void port_wake_for_room(struct worker *w, struct port *port)
 /* The visible head, and whoever waits for room. */
 static void port_publish_head(struct worker *w, struct port *port, uint64_t head)
 {
-    /* seq_cst: R2 for the client, and the barrier of P4 before looking at room_wait */
+    /* seq_cst: port.R2 for the client, and the barrier of port_layout.P4 before looking at
+     * room_wait */
     atomic_exchange_explicit(&port->executor_words->submission_head, head, memory_order_seq_cst);
     full_barrier_after_exchange();
     port_wake_for_room(w, port);
@@ -310,7 +311,7 @@ static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *po
 }
 
 /* A batch of the submission ring: attach, route, commit, flush, detach, and only then the visible
- * head. `known`: the copy of the first header, if it has been fetched (R1). */
+ * head. `known`: the copy of the first header, if it has been fetched (port.R1). */
 static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *port,
                                     const struct envelope *known, uint64_t head, uint64_t tail,
                                     uint64_t records)
@@ -383,12 +384,12 @@ static void port_make_hot(struct worker *w, uint32_t id, struct port *port)
     store_relaxed(&port->idle_polls, 0);
     if (!(w->ports.hot[id / 64] & bit) || load_relaxed(&port->executor_words->need_wakeup)) {
         w->ports.hot[id / 64] |= bit;
-        store_relaxed(&port->executor_words->need_wakeup, 0); /* R3 */
+        store_relaxed(&port->executor_words->need_wakeup, 0); /* port.R3 */
     }
 }
 
 /* Who visits a port makes it cold, and its home finds out by the bell: nobody polls it in between
- * (R3). */
+ * (port.R3). */
 static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left)
 {
     struct engine *e = w->engine;
@@ -397,7 +398,8 @@ static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left)
         store_relaxed(&e->ports.table[id].executor_words->need_wakeup, 1);
     }
     uint32_t source = engine_source_of_port(e, id);
-    if (source_release(w, source, to, left) && port_has_work(e, id)) /* behind its barrier: P4 */
+    /* behind its barrier: port_layout.P4 */
+    if (source_release(w, source, to, left) && port_has_work(e, id))
         source_hand_back(e, w, source);
 }
 
@@ -431,7 +433,8 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     bool stopped = load_relaxed(&e->ports.stopped) && !closing;
     if (why == PORT_OK && (tail - head > port->submission_bytes || tail % 8))
         why = PORT_BROKEN_TAIL;
-    /* R3 holds for the one who has it now: a thief may find nothing (the owner was quicker), and
+    /* port.R3 holds for the one who has it now: a thief may find nothing (the owner was quicker),
+     * and
      *    its victim has gone cold since */
     if (likely(to == w->id) &&
         (load_relaxed(&port->executor_words->need_wakeup) == 0 || (tail != head && !stopped)))
@@ -479,7 +482,7 @@ void port_poll_hot(struct worker *w)
             } else if (port_idle_poll(port) > PORT_COLD_POLLS) {
                 store_relaxed(&port->idle_polls, 0);
                 store_relaxed(&port->executor_words->need_wakeup, 1);
-                full_barrier(); /* P4 */
+                full_barrier(); /* port_layout.P4 */
                 if (port_has_work(e, id))
                     ready_set(w->called.ready, engine_source_of_port(e, id));
                 else
@@ -506,7 +509,7 @@ bool port_make_cold(struct worker *w)
     if (!any)
         return false;
     if (!SEEDED(cold_fence))
-        full_barrier(); /* R3, P4 */
+        full_barrier(); /* port.R3, port_layout.P4 */
     for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
         for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
             uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
@@ -525,7 +528,7 @@ void port_have_it_ring(struct engine *e, uint32_t id)
     if (load_acquire(&e->ports.table[id].state) != PORT_OPEN)
         return;
     store_relaxed(&e->ports.table[id].executor_words->need_wakeup, 1);
-    full_barrier(); /* P4: the look is that of whoever takes the bit */
+    full_barrier(); /* port_layout.P4: the look is that of whoever takes the bit */
     source_signal(e, e->control, engine_source_of_port(e, id));
 }
 

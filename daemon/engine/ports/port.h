@@ -5,14 +5,14 @@
  * Threads: port_add, port_remove and port_reap by the control thread; port_run by the worker that
  * holds the owner word.
  *
- * R1  A header is read once in a visit, by 8-byte loads, into private memory; length and bounds are
- *     checked before the payload is copied; only the copy is looked at for meaning.  A payload is
- *     copied, or its correlation id is read for a refusal, never both.
- * R2  The visible head follows the committed cursor, never leads it [HEAD_EARLY].
- * R3  need_wakeup is 0 only while the owner polls the port (its `hot` bit): set to 1, full barrier,
- *     looked at again (P4).
- * R4  The doorbell is never read or written here: its client shares the description and could make
- *     either block.
+ * port.R1  A header is read once in a visit, by 8-byte loads, into private memory; length and
+ *     bounds are checked before the payload is copied; only the copy is looked at for meaning.  A
+ *     payload is copied, or its correlation id is read for a refusal, never both.
+ * port.R2  The visible head follows the committed cursor, never leads it [HEAD_EARLY].
+ * port.R3  need_wakeup is 0 only while the owner polls the port (its `hot` bit): set to 1, full
+ *     barrier, looked at again (port_layout.P4).
+ * port.R4  The doorbell is never read or written here: its client shares the description and could
+ *     make either block.
  */
 #pragma once
 
@@ -40,12 +40,12 @@ void port_poll_hot(struct worker *w);
 /* Before sleeping: doorbells on.  True: something was published meanwhile. */
 bool port_make_cold(struct worker *w);
 /* Its owner will not poll it for long, and nobody else can have it: its client is to ring. Right at
- * any time (R3), and looked at by whoever finds the ready bit. Control thread. */
+ * any time (port.R3), and looked at by whoever finds the ready bit. Control thread. */
 void port_have_it_ring(struct engine *engine, uint32_t id);
-/* A port of a busy worker, polled ones included, if that one is not away (set_aside.h, A9), taken
+/* A port of a busy worker, polled ones included, if that one is not away (set_aside.A9), taken
  * with `busy` set before it; -1: none. */
 int64_t port_steal_from(struct worker *thief, uint32_t victim);
-/* Serves ports whose owner has not come to a commit since the last look (K4). */
+/* Serves ports whose owner has not come to a commit since the last look (help.K4). */
 void port_rescue(struct worker *w);
 bool port_is_drained(struct engine *engine, uint32_t id);
 /* Records that are published and not taken yet, as far as they can be believed. */

@@ -51,7 +51,7 @@ static struct port *port_rate_find(struct engine *e, uint32_t id, uint32_t gener
                                                                                              : NULL;
 }
 
-/* Behind what lets it go on: G2. */
+/* Behind what lets it go on: port_rate.G2. */
 static void port_rate_go_on(struct engine *e, struct port *port, uint32_t id)
 {
     full_barrier(); /* [SPENT_RECHECK] */

@@ -6,15 +6,15 @@
  * Threads: port_rate_left() and port_rate_count() by whoever runs the port; the rest by the control
  * thread.
  *
- * G1  `granted` and `taken` count records since the port was opened.  The first is written by the
- *     control thread alone, the second by the runner alone; both are read by the other as a hint
- *     that is made good by G2.
- * G2  A runner that finds nothing granted sets `spent`, full barrier, and looks again; the control
- *     thread grants, full barrier, and takes `spent` away [SPENT_RECHECK]: either the runner sees
- *     the grant, or the control thread sees the port and signals it.
- * G3  A spent port has nothing to do, like a stalled one: nobody polls it, no worker stays awake
- *     for it.
- * G4  A port without a quota costs the look at one flag a visit.
+ * port_rate.G1  `granted` and `taken` count records since the port was opened.  The first is
+ *     written by the control thread alone, the second by the runner alone; both are read by the
+ *     other as a hint that is made good by port_rate.G2.
+ * port_rate.G2  A runner that finds nothing granted sets `spent`, full barrier, and looks again;
+ *     the control thread grants, full barrier, and takes `spent` away [SPENT_RECHECK]: either the
+ *     runner sees the grant, or the control thread sees the port and signals it.
+ * port_rate.G3  A spent port has nothing to do, like a stalled one: nobody polls it, no worker
+ *     stays awake for it.
+ * port_rate.G4  A port without a quota costs the look at one flag a visit.
  */
 #pragma once
 

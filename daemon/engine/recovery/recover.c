@@ -121,7 +121,7 @@ static void recover_remember_fault(struct engine *e, uint32_t id, const struct s
         memcpy(f->message, e->segment.message_types[fault->message_type].name, sizeof(f->message));
 }
 
-/* Pass 4b: what was running.  Values, not increments: V1.  True: it did not return. */
+/* Pass 4b: what was running.  Values, not increments: recover.V1.  True: it did not return. */
 static bool recover_blame(struct engine *e, uint32_t id, struct segment_commit *slot,
                           struct engine_recovery *report)
 {
@@ -216,7 +216,7 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     bool hung = recover_blame(e, id, &slot, report);
     if (!SEEDED(no_redo))
         recover_redo_end(e, &slot);
-    w->batch.source = slot.source; /* a drain's records are known by their source (D1) */
+    w->batch.source = slot.source; /* a drain's records are known by their source (deliver.D1) */
     if (SEEDED(flip_first))
         commit_flip(w, 0, 0, 0, 0, 0, 0);
     if (commit_out(&slot) > 0) {
@@ -252,7 +252,8 @@ static void recover_rebuild(struct engine *e, struct engine_recovery *report)
     for (uint32_t i = 0; i < s->dead_letters; i++) {
         struct segment_queue *queue = &s->queues[i];
         uint32_t sel = load_relaxed(&queue->sel);
-        /* L1, whatever these words have become: what is sent next begins where they say */
+        /* segment_layout.L1, whatever these words have become: what is sent next begins where they
+         * say */
         if (!queue_has_batch(sel)) {
             store_relaxed(&queue->len[queue_active(sel) ^ 1], 0);
             store_relaxed(&queue->cursor, 0);
@@ -264,7 +265,7 @@ static void recover_rebuild(struct engine *e, struct engine_recovery *report)
         if (i >= s->n_queues || !queue_has_work(queue))
             continue;
         if (i >= s->n_mailboxes)
-            store_relaxed(&e->urgent[segment_mailbox(s, i)], 1); /* G4 */
+            store_relaxed(&e->urgent[segment_mailbox(s, i)], 1); /* urgent.G4 */
         ready_set(e->workers[e->sources[segment_mailbox(s, i)].home]->called.ready,
                   segment_mailbox(s, i));
     }
@@ -333,7 +334,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
         struct segment_queue *queue = &e->segment.queues[i];
         uint32_t sel = load_relaxed(&queue->sel);
         assert(load_relaxed(&queue->lock) == 0);
-        /* L1 */
+        /* segment_layout.L1 */
         assert(queue_has_batch(sel) || i == e->segment.dead_letters ||
                load_relaxed(&queue->len[queue_active(sel) ^ 1]) == 0);
     }

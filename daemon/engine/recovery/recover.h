@@ -3,10 +3,10 @@
  *
  * Threads: the control thread, before any worker runs.
  *
- * V1  Every store here may be the last one: run again from the first pass, recovery ends in the
- *     same state.
- * V2  The order of the passes is the point: journals of all workers forward, then locks, then
- *     slots, then each worker.
+ * recover.V1  Every store here may be the last one: run again from the first pass, recovery ends in
+ *     the same state.
+ * recover.V2  The order of the passes is the point: journals of all workers forward, then locks,
+ *     then slots, then each worker.
  */
 #pragma once
 

@@ -43,7 +43,7 @@ verify_damaged(const struct verify *v, const char *format, ...)
     return -EPROTO;
 }
 
-/* A reference in a place where only this executor's can be (reference.h, Q1). */
+/* A reference in a place where only this executor's can be (reference.Q1). */
 static int verify_foreign(const struct verify *v, const char *where, uint32_t id, actor_ref ref)
 {
     (void)verify_damaged(v, "%s %u: a reference of executor %u, and this one is %d", where, id,
@@ -209,8 +209,8 @@ static int verify_check_ports(const struct verify *v)
 
 /* ---- what workers had in hand ---- */
 
-/* The runs of a committed outbox; numbers the destinations as a flush does (B1) and counts what
- * each is still to get behind `step`. The number of groups, or negative. */
+/* The runs of a committed outbox; numbers the destinations as a flush does (outbox.B1) and counts
+ * what each is still to get behind `step`. The number of groups, or negative. */
 static int verify_check_outbox(const struct verify *v, uint32_t id, uint64_t out, uint32_t step)
 {
     const struct segment *s = v->segment;
@@ -288,7 +288,7 @@ static int verify_check_attached_port(const struct verify *v, uint32_t id, uint3
     return 0;
 }
 
-/* A batch that is being exchanged with that of an aside queue (set_aside.h, A2): recovery stores
+/* A batch that is being exchanged with that of an aside queue (set_aside.A2): recovery stores
  * the words of both. */
 static int verify_check_aside(const struct verify *v, uint32_t id,
                               const struct segment_commit *slot, uint32_t source)
@@ -471,7 +471,7 @@ static int verify_check_queue(const struct verify *v, uint32_t id)
         return verify_damaged(v, "queue %u: its words cannot be", id);
     uint64_t length =
         pending->length != UINT64_MAX ? pending->length : load_relaxed(&queue->len[active]);
-    /* B4 */
+    /* outbox.B4 */
     if (length % 8 || length > most || (id < s->n_queues && pending->bytes > most - length))
         return verify_damaged(v, "queue %u: %llu bytes, and %llu to come, in a buffer of %llu", id,
                               (unsigned long long)length, (unsigned long long)pending->bytes,
@@ -480,8 +480,8 @@ static int verify_check_queue(const struct verify *v, uint32_t id)
     const struct segment_commit *slot = v->named[id];
     if (r < 0)
         return r;
-    /* L3; where there is no batch, its release was complete, unless it has just been taken from a
-     * port */
+    /* segment_layout.L3; where there is no batch, its release was complete, unless it has just been
+     * taken from a port */
     if (slot) {
         if (slot->redo_how == COMMIT_ASIDE && id == slot->redo)
             return verify_check_batch(v, id, active ^ 1, 0, (uint64_t)slot->port << 3, 0);
@@ -492,7 +492,7 @@ static int verify_check_queue(const struct verify *v, uint32_t id)
                                   slot->wrap);
     }
     if (!(sel & SEL_BATCH))
-        return 0; /* what the words say of a batch is cleared by recovery (L1) */
+        return 0; /* what the words say of a batch is cleared by recovery (segment_layout.L1) */
     return verify_check_batch(v, id, active ^ 1, load_relaxed(&queue->cursor),
                               load_relaxed(&queue->len[active ^ 1]), load_relaxed(&queue->wrap));
 }

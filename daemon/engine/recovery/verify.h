@@ -6,13 +6,14 @@
  * Threads: the control thread, before there are workers, and for many records helpers
  * (verify_walk.h) that end before it answers. Reads only.
  *
- * I1  After 0 every offset, length, index and id that recovery and workers take from the segment is
- *     within its table or window, every record that waits begins behind the end of the one before
- *     and ends within its batch, buffer or run, and no two workers are attached to the same source.
- * I2  Whatever instruction the executor was killed at, the answer is 0: each state of
+ * verify.I1  After 0 every offset, length, index and id that recovery and workers take from the
+ *     segment is within its table or window, every record that waits begins behind the end of the
+ *     one before and ends within its batch, buffer or run, and no two workers are attached to the
+ *     same source.
+ * verify.I2  Whatever instruction the executor was killed at, the answer is 0: each state of
  *     docs/commit-protocol.md passes.
- * I3  It costs a look at each queue, slot in use, worker and type, and one at the header of each
- *     record that waits.
+ * verify.I3  It costs a look at each queue, slot in use, worker and type, and one at the header of
+ *     each record that waits.
  */
 #pragma once
 

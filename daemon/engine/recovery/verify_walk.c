@@ -106,7 +106,7 @@ static uint32_t verify_walk_helpers_wanted(const struct walk *walk)
     return wanted < HELPERS_MAX ? (uint32_t)wanted : HELPERS_MAX;
 }
 
-/* W1: from the front, taking over what counts. */
+/* verify_walk.W1: from the front, taking over what counts. */
 static const struct walk_piece *verify_walk_pieces_join(const struct walk *walk, uint64_t *ret_at)
 {
     uint64_t at = 0;

@@ -12,8 +12,8 @@
  * Threads: the control thread, and helpers that end before walk_all() returns. Nothing is written
  * but the pieces.
  *
- * W1  The answer is that of one walk from the front, whatever was guessed, and however many threads
- *     there are.
+ * verify_walk.W1  The answer is that of one walk from the front, whatever was guessed, and however
+ *     many threads there are.
  */
 #pragma once
 

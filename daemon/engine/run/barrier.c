@@ -33,7 +33,7 @@ static void barrier_stand_until(struct worker *w, uint32_t epoch, uint32_t also)
     /* read (acquire) by barrier_close: all that this worker did is done */
     store_release(&w->stand.paused_at, epoch);
     barrier_word_wake(&w->stand.paused_at);
-    for (uint32_t now; (now = load_acquire(&e->pause)) == epoch || now == also;) /* G2 */
+    for (uint32_t now; (now = load_acquire(&e->pause)) == epoch || now == also;) /* barrier.G2 */
         barrier_word_wait(&e->pause, now, NULL);
     w->stand.end_ns = clock_now_ns();
     store_release(&w->stand.paused_at, epoch + 1); /* read (acquire) by barrier_open */
@@ -77,7 +77,7 @@ static bool barrier_wait_for(struct worker *w, uint32_t epoch, uint64_t until)
 
 static void barrier_let_go(struct engine *e)
 {
-    store_release(&e->pause, (load_relaxed(&e->pause) | 1) + 1); /* G2 */
+    store_release(&e->pause, (load_relaxed(&e->pause) | 1) + 1); /* barrier.G2 */
     barrier_word_wake(&e->pause);
 }
 
@@ -98,7 +98,7 @@ int barrier_close(struct engine *e, uint32_t n, uint64_t timeout_ns, uint32_t *s
     uint32_t epoch = barrier_next(e);
     engine_check("barrier.G1", (load_relaxed(&e->pause) & 1) == 0);
     atomic_store_explicit(&e->pause, epoch, memory_order_seq_cst);
-    full_barrier(); /* G3 */
+    full_barrier(); /* barrier.G3 */
     for (uint32_t id = 0; id < n; id++)
         wake_sleeper(e, id);
     for (uint32_t id = 0; id < n; id++)

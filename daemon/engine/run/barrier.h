@@ -6,13 +6,13 @@
  * way to it. The rest by the control thread. Detached threads are never stopped: a blocking handler
  * may last for ever.
  *
- * G1  engine.pause is even while workers run, odd while they are to stand.  A worker that stands
- *     says so with the very number, so one that comes late for a pause that was taken back is not
- *     taken for one that stands in the next [STALE_JOIN].
- * G2  It stands until the number changes.  What the control thread stores before that (release) it
- *     sees behind it (acquire).
- * G3  Sleepers: the pause is stored, barrier, then their bits are claimed and they are woken
- *     [WAKE_PARKED]; a worker sets its bit, barrier, then looks whether there is a pause
+ * barrier.G1  engine.pause is even while workers run, odd while they are to stand.  A worker that
+ *     stands says so with the very number, so one that comes late for a pause that was taken back
+ *     is not taken for one that stands in the next [STALE_JOIN].
+ * barrier.G2  It stands until the number changes.  What the control thread stores before that
+ *     (release) it sees behind it (acquire).
+ * barrier.G3  Sleepers: the pause is stored, barrier, then their bits are claimed and they are
+ *     woken [WAKE_PARKED]; a worker sets its bit, barrier, then looks whether there is a pause
  *     [PARK_PAUSE].  Nobody is woken whose bit was not claimed [WAKE_UNCLAIMED]; so once all stand
  *     no bit is set and no wake-up is under way.
  */

@@ -96,14 +96,14 @@ ON_ANY_STACK static _Noreturn void fault_die_without_core(void)
 ON_ANY_STACK static void fault_on_fault(int signal, siginfo_t *info, void *context)
 {
     struct worker *w = this_worker;
-    if (getpid() != executor_pid || reporting) /* F3 */
+    if (getpid() != executor_pid || reporting) /* fault.F3 */
         fault_die_by(signal);
     bool sent = info->si_code <= 0, ours = sent && info->si_pid == executor_pid;
     uint64_t condemned = w && ours && signal == SIGABRT ? load_acquire(&w->hold.condemned) : 0;
     if (condemned && condemned != commit_count(w) + 1)
         return; /* it has returned */
     reporting = 1;
-    if (!sent || ours) /* F1 */
+    if (!sent || ours) /* fault.F1 */
         fault_record(w, condemned ? FAULT_STALLED : FAULT_SIGNAL, signal, sent ? NULL : info,
                      context);
     if (condemned)

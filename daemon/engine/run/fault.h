@@ -2,11 +2,12 @@
 /* A handler's fault: who, where, on which message; written from a signal stack, read by the next
  * recovery (docs/engine.md, Faults).
  *
- * F1  Only what a handler did by itself leaves a record: a signal that another process sent,
+ * fault.F1  Only what a handler did by itself leaves a record: a signal that another process sent,
  *     SIGKILL or any other, blames nobody.
- * F2  The record is valid only with the commit count at which it was written (L4); the tag is
- *     stored behind what the blame needs and before the backtrace, which may fault itself.
- * F3  A process that a handler forked is not the executor: its faults are its own.
+ * fault.F2  The record is valid only with the commit count at which it was written
+ *     (segment_layout.L4); the tag is stored behind what the blame needs and before the backtrace,
+ *     which may fault itself.
+ * fault.F3  A process that a handler forked is not the executor: its faults are its own.
  *
  * Threads: the one that failed; fault_end_worker() the control thread.
  */

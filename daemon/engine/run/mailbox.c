@@ -23,11 +23,11 @@ static void mailbox_attach(struct worker *w, uint32_t mailbox, uint32_t id,
     w->batch.base = segment_window(&e->segment, id, active ^ 1);
     w->batch.active_len = &queue->len[active];
     w->batch.cursor = load_relaxed(&queue->cursor);
-    w->batch.tail = load_acquire(&queue->len[active ^ 1]); /* Q2 */
+    w->batch.tail = load_acquire(&queue->len[active ^ 1]); /* queue.Q2 */
     w->batch.wrap = load_relaxed(&queue->wrap);
     w->batch.ring = load_relaxed(&queue->ring);
     if (unlikely(urgent)) {
-        w->batch.ring = 0;           /* closed: G5 of urgent.h */
+        w->batch.ring = 0;           /* closed: urgent.G5 */
     } else if (w->batch.ring == 0) { /* gulped just now, or by an executor that is no more */
         w->batch.ring =
             place_ring_bytes(w, w->batch.wrap > w->batch.tail ? w->batch.wrap : w->batch.tail);
@@ -144,7 +144,7 @@ static void mailbox_run_urgent(struct worker *w, struct mailbox_visit *run, uint
     struct engine *e = w->engine;
     uint32_t mailbox = run->id, id = segment_urgent_queue(&e->segment, mailbox);
     struct segment_queue *queue = &e->segment.queues[id];
-    store_relaxed(&e->urgent[mailbox], 0); /* before the gulp: G1 */
+    store_relaxed(&e->urgent[mailbox], 0); /* before the gulp: urgent.G1 */
     full_barrier();
     if (!queue_has_batch(load_relaxed(&queue->sel))) {
         if (load_acquire(&queue->len[queue_active(load_relaxed(&queue->sel))]) == 0)
@@ -162,7 +162,7 @@ static void mailbox_run_urgent(struct worker *w, struct mailbox_visit *run, uint
     mailbox_detach(w, queue, mailbox, done);
     reclaim_after_run(w, id, queue, done);
     if (SEEDED(urgent_forgot) ? !done : queue_has_work(queue))
-        store_relaxed(&e->urgent[mailbox], 1); /* G2 */
+        store_relaxed(&e->urgent[mailbox], 1); /* urgent.G2 */
     help_mid_look(w, mailbox); /* the ordinary message that comes next may take long */
 }
 

@@ -10,7 +10,7 @@
 #include "daemon/engine/run/mailbox.h"
 #include "daemon/engine/segment/owner.h"
 
-/* N2 */
+/* own_thread.N2 */
 static void own_thread_main_slot_sleep(struct worker *w, struct detached *slot, uint32_t queue)
 {
     struct engine *e = w->engine;
@@ -55,7 +55,7 @@ void *own_thread_main(void *argument)
         }
         if (slot->ended) {
             slot->ended = false;
-            /* N1; read (acquire) by own_thread_take and by own_thread_runs_type */
+            /* own_thread.N1; read (acquire) by own_thread_take and by own_thread_runs_type */
             store_release(&slot->taken, 0);
         }
     }

@@ -59,11 +59,11 @@ static enum park_end park_sleep_until_woken(struct worker *w, uint64_t limit_ns)
     uint64_t until = limit_ns ? clock_now_ns() + limit_ns : WITHOUT_LIMIT;
     while (!load_relaxed(&e->stopping)) {
         if (load_relaxed(&e->steal.policy) != STEAL_NONE && help_anybody_busy(w))
-            help_rescue_arm(e); /* K4: a busy worker may get stuck while all others sleep */
+            help_rescue_arm(e); /* help.K4: a busy worker may get stuck while all others sleep */
         uint64_t now = until == WITHOUT_LIMIT ? 0 : clock_now_ns();
         bool over = now >= until;
         if (over && sleeper_claim(e, w->id))
-            return PARK_TIMED_OUT; /* K5 */
+            return PARK_TIMED_OUT; /* park.K5 */
         unsigned got =
             doorbells_take(w, over || until == WITHOUT_LIMIT ? WITHOUT_LIMIT : until - now);
         if (got & GOT_TOKEN)

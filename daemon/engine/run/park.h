@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sleeping, and what keeps it safe (docs/engine.md; the Mercury paper's selective wake-up). Model:
- * tests/model/gulp_steal_park.pml, whose rule names stand in brackets; K1 and K2 are wake.h's,
- * K3 and K4 help.h's.
+ * tests/model/gulp_steal_park.pml, whose rule names stand in brackets; wake.K1 and wake.K2 are
+ * wake.h's, help.K3 and help.K4 help.h's.
  *
- * K5  A sleep with a limit ends at it only by claiming the own bit back; else a token is under way
- *     and waited for [TIMEOUT_CLAIM].
+ * park.K5  A sleep with a limit ends at it only by claiming the own bit back; else a token is under
+ *     way and waited for [TIMEOUT_CLAIM].
  *
  * Threads: the worker itself.
  */

@@ -104,7 +104,8 @@ static void reconfigure_config_apply(struct engine *e, const struct engine_confi
     engine_set_throughput(e, config->throughput);
 }
 
-/* X2.  To its home: when that has changed, when its owner does not run any more, or when from now
+/* reconfigure.X2.  To its home: when that has changed, when its owner does not run any more, or
+ * when from now
  *      on nobody takes anything from anybody. */
 static bool reconfigure_source_move(struct engine *e, uint32_t id, bool all_home)
 {
@@ -117,7 +118,7 @@ static bool reconfigure_source_move(struct engine *e, uint32_t id, bool all_home
     store_relaxed(&source->home, (uint16_t)home);
     if (own_is_running(own) || !moves || owner == home)
         return false; /* running: a port that is dead, or is none */
-    (void)ready_clear(e->workers[owner]->called.ready, id); /* X4 */
+    (void)ready_clear(e->workers[owner]->called.ready, id); /* reconfigure.X4 */
     store_release(&source->own, own_idle(home));
     return true;
 }
@@ -135,7 +136,7 @@ static uint64_t reconfigure_sources_redraw(struct engine *e, bool all_home)
     for (uint32_t id = 0; id < e->n_sources; id++)
         if (reconfigure_source_may_move(e, id))
             moved += reconfigure_source_move(e, id, all_home);
-    full_barrier(); /* X3 */
+    full_barrier(); /* reconfigure.X3 */
     for (uint32_t id = 0; id < e->n_sources; id++)
         if (reconfigure_source_may_move(e, id) && sources_has_work(e, id))
             /* nobody sleeps: a bit, by the rules of the policy */

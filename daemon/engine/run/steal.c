@@ -32,8 +32,8 @@ void steal_close(struct engine *e)
     e->steal.common = e->steal.fixed = NULL;
 }
 
-/* Nothing is moved for it: W1. Who looked for a last time under the old policy has its sleepers bit
- * set by then, and is woken. */
+/* Nothing is moved for it: wake.W1. Who looked for a last time under the old policy has its
+ * sleepers bit set by then, and is woken. */
 void steal_set(struct engine *e, enum steal_policy_id policy, enum steal_mode mode,
                uint32_t sources)
 {
@@ -91,7 +91,7 @@ static uint32_t steal_limit(const struct engine *e, uint32_t victim)
     return ready / 2 < limit ? (ready < 2 ? 1 : ready / 2) : limit;
 }
 
-/* T3 */
+/* steal.T3 */
 static bool steal_move_source(struct worker *thief, uint32_t v, uint32_t source)
 {
     struct engine *e = thief->engine;
@@ -136,7 +136,7 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
     }
     if (taken >= 0) {
         uint32_t limit = steal_limit(e, v), moved = 0;
-        (void)ready_clear(e->workers[v]->called.ready, (uint32_t)taken); /* T1 */
+        (void)ready_clear(e->workers[v]->called.ready, (uint32_t)taken); /* steal.T1 */
         for (int64_t source; moved + 1 < limit && (source = steal_walk_next(&walk, e, v)) >= 0;)
             moved += steal_move_source(thief, v, (uint32_t)source);
         stat_add(thief, STAT_sources_moved, moved);

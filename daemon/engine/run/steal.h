@@ -4,13 +4,13 @@
  *
  * Threads: a thief works on its own behalf; a victim does nothing.
  *
- * T1  A source that is taken is run before the thief does anything else but take others: the
+ * steal.T1  A source that is taken is run before the thief does anything else but take others: the
  *     victim's ready bit may then be cleared [CLEAR_AFTER].
- * T2  A source being run is never taken [STEAL_RUNNING]; a fixed one neither.
- * T3  A source that comes along gets its ready bit here behind its compare-and-swap [MOVE_BIT]; its
- *     bit at the victim is cleared behind that, and set again if the source has gone back meanwhile
- *     [MOVE_BACK]; all of it before the look of begin_run [MOVE_LOOK].
- * T4  Who finds nothing has written no word that others read, but for its own stamp.
+ * steal.T2  A source being run is never taken [STEAL_RUNNING]; a fixed one neither.
+ * steal.T3  A source that comes along gets its ready bit here behind its compare-and-swap
+ *     [MOVE_BIT]; its bit at the victim is cleared behind that, and set again if the source has
+ *     gone back meanwhile [MOVE_BACK]; all of it before the look of begin_run [MOVE_LOOK].
+ * steal.T4  Who finds nothing has written no word that others read, but for its own stamp.
  */
 #pragma once
 

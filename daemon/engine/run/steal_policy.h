@@ -3,10 +3,10 @@
  * functions and a name; what an attempt is, and that a victim without anything to take is passed
  * over, is steal.c's.
  *
- * V1  A round names every other worker at most once, and each of them before it ends: a worker that
- *     is stuck is no dead end.
- * V2  A policy reads what others show (stamps, masks) and writes nothing but the thief's own block
- *     and the round.
+ * steal_policy.V1  A round names every other worker at most once, and each of them before it ends:
+ *     a worker that is stuck is no dead end.
+ * steal_policy.V2  A policy reads what others show (stamps, masks) and writes nothing but the
+ *     thief's own block and the round.
  */
 #pragma once
 

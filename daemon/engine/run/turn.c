@@ -41,14 +41,14 @@ void turn_flush(struct worker *w)
     INJECT(OUTBOX);
     flush_from(w, 1);
     outbox_reset(w);
-    /* B2: before the next record is written */
+    /* outbox.B2: before the next record is written */
     commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
 }
 
 /* ---- messages that are not simply run ---- */
 
-/* U1, of a message that is not plain. In full when the batch has gone on at the beginning of its
- * buffer, or more was sent than fits. */
+/* turn.U1, of a message that is not plain. In full when the batch has gone on at the beginning of
+ * its buffer, or more was sent than fits. */
 static void turn_commit(struct worker *w, uint64_t cursor)
 {
     if (unlikely(w->place.newborn))
@@ -97,7 +97,7 @@ static void turn_dead_letter(struct worker *w, const struct envelope *envelope,
 }
 
 /* The actor has ended with this message: fini belongs to the turn, the slot goes after the commit
- * (A3). */
+ * (actors.A3). */
 static void turn_actor_end(struct worker *w, struct actor *actor, actor_ref ref,
                            enum engine_allocation how, uint64_t cursor)
 {
@@ -138,7 +138,7 @@ static int turn_actor_init(struct worker *w, const struct actor_type *type, uint
     return r;
 }
 
-/* A2: state and init before the first message.  0, or why the message cannot be run. */
+/* actors.A2: state and init before the first message.  0, or why the message cannot be run. */
 static enum envelope_reason turn_actor_begin(struct worker *w, struct actor *actor, actor_ref ref)
 {
     struct engine *e = w->engine;
@@ -187,7 +187,7 @@ static enum envelope_reason turn_kept_begin(struct worker *w, struct actor *acto
     memset(state->bytes, 0, type->state_size);
     if (turn_actor_init(w, type, slot, state->bytes) != 0)
         return REASON_INIT_FAILED;
-    store_relaxed(&state->generation, generation); /* K1 */
+    store_relaxed(&state->generation, generation); /* durable.K1 */
     return REASON_NONE;
 }
 
@@ -353,7 +353,7 @@ turn_behaviour_of(const struct worker *w, const struct actor *actor, uint64_t wa
     return behaviour->run;
 }
 
-/* U2 */
+/* turn.U2 */
 static void turn_running_set(struct worker *w, uint64_t running)
 {
     crash_order();
@@ -419,7 +419,7 @@ static bool turn_loop_look(struct turn_loop *loop, struct worker *w)
         turn_loop_resume(loop, w, 0);
     }
     loop->bound = w->batch.wrap ? w->batch.wrap : w->batch.tail;
-    if (unlikely(load_relaxed(w->turn.gives_way))) /* G3 */
+    if (unlikely(load_relaxed(w->turn.gives_way))) /* urgent.G3 */
         return false;
     w->turn.gives_way = w->turn.gives_way_to;
     return w->batch.cursor != loop->bound && loop->low != loop->stop && !worker_wants_halt(w);
@@ -518,7 +518,7 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
                 w->batch.cursor = cursor;
                 break;
             }
-            /* U1 */
+            /* turn.U1 */
             commit_store(w->slot, commit_where(cursor, w->batch.tail),
                          commit_what(w->outbox.length, loop.low));
             if (cursor == loop.bound)

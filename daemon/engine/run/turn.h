@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The turn: one message run to its commit (docs/engine.md, The turn; docs/commit-protocol.md,
- * Running). Where what it sends goes is place.h's, with the rules U3 to U5.
+ * Running). Where what it sends goes is place.h's, with the rules place.U3 to place.U5.
  *
  * Threads: a worker's own.
  *
- * U1  One message, one flip: what it consumed, what it sent, whom it ended.
- * U2  The durable word `turn` is 1 while the loop of the turns runs handlers, 0 around flushes: at
- *     a crash, an attached batch with turn 1 has been killed inside the handler of the record at
- *     its committed cursor (or in the few instructions between two).
+ * turn.U1  One message, one flip: what it consumed, what it sent, whom it ended.
+ * turn.U2  The durable word `turn` is 1 while the loop of the turns runs handlers, 0 around
+ *     flushes: at a crash, an attached batch with turn 1 has been killed inside the handler of the
+ *     record at its committed cursor (or in the few instructions between two).
  */
 #pragma once
 

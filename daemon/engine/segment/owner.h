@@ -4,14 +4,15 @@
  *
  * Volatile: private memory of the executor, made anew by each start.
  *
- * O1  A source is run by the worker whose id and running bit are in its owner word, by nobody else.
- * O2  The word changes from idle to running by one compare-and-swap, the owner's own or a thief's;
- *     from idle to idle, to another owner, by one compare-and-swap of the new owner, or of the
- *     control thread for it (set_aside.h, A8); from running to idle by the runner's store alone
+ * owner.O1  A source is run by the worker whose id and running bit are in its owner word, by nobody
+ *     else.
+ * owner.O2  The word changes from idle to running by one compare-and-swap, the owner's own or a
+ *     thief's; from idle to idle, to another owner, by one compare-and-swap of the new owner, or of
+ *     the control thread for it (set_aside.A8); from running to idle by the runner's store alone
  *     [STEAL_RUNNING].
- * O3  Who appends publishes first, then, behind a full barrier, reads the owner and sets its ready
- *     bit [PUB_OWN, BIT_FIRST]. A ready bit is a hint: too many are harmless, a missing one loses a
- *     wake-up.
+ * owner.O3  Who appends publishes first, then, behind a full barrier, reads the owner and sets its
+ *     ready bit [PUB_OWN, BIT_FIRST]. A ready bit is a hint: too many are harmless, a missing one
+ *     loses a wake-up.
  */
 #pragma once
 

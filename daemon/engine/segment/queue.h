@@ -4,12 +4,12 @@
  * Threads: the lock by any worker id; gulp and the batch's words by the worker whose id and running
  * bit are in the source's owner word (owner.h).
  *
- * Q1  The lock word names its holder from the compare-and-swap that took it to the exchange that
- *     gives it up: recovery reads it as evidence.
- * Q2  A length is published (release) after the bytes below it; read (acquire) by the gulp, under
- *     the same lock.
- * Q3  unlock is a full barrier: what comes after it (reading the owner word, [PUB_OWN]) is not done
- *     before the publish.
+ * queue.Q1  The lock word names its holder from the compare-and-swap that took it to the exchange
+ *     that gives it up: recovery reads it as evidence.
+ * queue.Q2  A length is published (release) after the bytes below it; read (acquire) by the gulp,
+ *     under the same lock.
+ * queue.Q3  unlock is a full barrier: what comes after it (reading the owner word, [PUB_OWN]) is
+ *     not done before the publish.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ static inline bool queue_lock(struct segment_queue *queue, uint32_t id)
 
 static inline void queue_unlock(struct segment_queue *queue)
 {
-    /* seq_cst: release for the next holder, and Q3 */
+    /* seq_cst: release for the next holder, and queue.Q3 */
     uint32_t old = atomic_exchange_explicit(&queue->lock, 0, memory_order_seq_cst);
     if (unlikely(old - 1 >= LOCK_WAITERS - 1))
         queue_unlock_slow(queue, old);

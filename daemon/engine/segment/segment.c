@@ -18,7 +18,7 @@ static uint64_t segment_page_up(uint64_t bytes)
 }
 
 /* Of one buffer: policy drop-oldest lets it grow to twice the limit, until the port is run
- * (deliver.h, D5). */
+ * (deliver.D5). */
 static uint64_t segment_backlog_window(const struct segment_header *h)
 {
     return 2 * h->backlog_bytes;
@@ -59,7 +59,7 @@ static void segment_layout_compute(const struct engine_config *config, struct se
                           : 0;
     h->undo_stride = segment_line_up(sizeof(struct segment_undo) + config->durable_bytes);
     /* A sender is refused above the limit, and some only above twice the limit: all outboxes may
-     * still come on top (outbox.h, B4). */
+     * still come on top (outbox.B4). */
     h->window_bytes =
         segment_page_up(2 * h->limit_bytes + h->n_ids * h->outbox_bytes + ENVELOPE_SIZE_MAX);
 

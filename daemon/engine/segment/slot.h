@@ -29,7 +29,7 @@ static inline uint32_t slot_port_generation_next(uint32_t generation)
 {
     return generation == ACTOR_GENERATION_SPENT ? 1 : generation + 1;
 }
-/* Of a slot whose actor, or port, has ended: free for the next generation, or spent (A4 of
+/* Of a slot whose actor, or port, has ended: free for the next generation, or spent (actors.A4 of
  * actors.h). */
 static inline uint64_t slot_word_ended(uint64_t word)
 {

@@ -29,7 +29,8 @@ bool deliver_ring_has_room(struct port *port, struct segment_port *durable, uint
     return dtail - head + bytes <= port->delivery_bytes;
 }
 
-/* P4: after publishing.  One system call per wait of the client, whatever it writes there. */
+/* port_layout.P4: after publishing.  One system call per wait of the client, whatever it writes
+ *     there. */
 static void deliver_client_wake(struct worker *w, struct port *port)
 {
     CLIENT_LOAD(WORD, &port->client_words->delivery_wait);
@@ -94,9 +95,10 @@ static struct group_result deliver_to_ring(struct worker *w, uint32_t step,
     INJECT(COPIED);
     journal_arm(w, step, group->destination | JOURNAL_RING, result.length);
     INJECT(JOURNAL);
-    store_release(&durable->dtail, result.length); /* D3 */
+    store_release(&durable->dtail, result.length); /* deliver.D3 */
     crash_order();
-    /* seq_cst: publish P2 for the client, and the barrier of P4 before looking at delivery_wait */
+    /* seq_cst: publish port_layout.P2 for the client, and the barrier of port_layout.P4 before
+     * looking at delivery_wait */
     atomic_exchange_explicit(&port->executor_words->delivery_tail, result.length,
                              memory_order_seq_cst);
     full_barrier_after_exchange();
@@ -106,7 +108,8 @@ static struct group_result deliver_to_ring(struct worker *w, uint32_t step,
     return result;
 }
 
-/* What the active buffer may hold (D5).  Twice the limit while the runner has not looked yet. */
+/* What the active buffer may hold (deliver.D5).  Twice the limit while the runner has not looked
+ * yet. */
 static uint64_t deliver_backlog_most(const struct port *port)
 {
     return port->overflow == PORT_OVERFLOW_DROP_OLDEST ? 2 * port->backlog_bytes
@@ -120,7 +123,7 @@ void deliver_count_dropped(struct worker *w, struct port *port, enum stat_index 
     atomic_fetch_add_explicit(&port->executor_words->dropped, n, memory_order_relaxed);
 }
 
-/* What an append to the backlog leaves to be told to the port's runner (D6). */
+/* What an append to the backlog leaves to be told to the port's runner (deliver.D6). */
 enum to_tell { TELL_NOTHING, TELL_IF_NO_BATCH, TELL };
 
 static struct group_result deliver_to_backlog(struct worker *w, uint32_t step,
@@ -139,7 +142,7 @@ static struct group_result deliver_to_backlog(struct worker *w, uint32_t step,
     crash_order();
     *ret_tell = length == 0 ? TELL_IF_NO_BATCH : TELL_NOTHING;
     if (port->overflow == PORT_OVERFLOW_DROP_OLDEST)
-        *ret_tell = TELL; /* D5 */
+        *ret_tell = TELL; /* deliver.D5 */
     if (result.taken)
         store_relaxed(&port->executor_words->backlog, 1);
     else
@@ -170,7 +173,7 @@ void deliver_group(struct worker *w, uint32_t step, const struct outbox_group *g
     if (load_acquire(&port->state) == PORT_OPEN) {
         /* these records come from the backlog themselves */
         bool draining = w->batch.source == group->destination + 1;
-        /* D2 */
+        /* deliver.D2 */
         bool to_backlog = (!draining && queue_has_work(backlog)) ||
                           !deliver_ring_has_room(port, durable, outbox_group_bytes(w, group));
         result = to_backlog ? deliver_to_backlog(w, step, group, port, durable, backlog, &tell)
@@ -188,7 +191,7 @@ void deliver_group(struct worker *w, uint32_t step, const struct outbox_group *g
         stat_add(w, STAT_dead_letters, result.gone);
     if (result.dropped)
         deliver_count_dropped(w, port, STAT_backlog_dropped, result.dropped);
-    /* D6: the unlock was the barrier */
+    /* deliver.D6: the unlock was the barrier */
     if (tell == TELL_NOTHING || w->flush.recovering ||
         (tell == TELL_IF_NO_BATCH && queue_has_batch(load_acquire(&backlog->sel))))
         return;

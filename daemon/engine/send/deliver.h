@@ -4,22 +4,23 @@
  *
  * Threads: by any worker id, under the lock of the port's backlog, which is the port's lock.
  *
- * D1  Ring or backlog is decided under the lock, inside the journaled step, and the journal's entry
- *     says which: after a crash the step is either finished as decided or decided anew (docs/why,
- *     port backlog).
- * D2  While the backlog is not empty, records go to the backlog: FIFO.
- * D3  dtail, in the segment, is stored before the visible tail; recovery repeats the latter.
- * D4  The client's head is believed only between the last one believed and dtail.
- * D5  Above its limit a backlog takes what its port's policy says: nothing more (drop-newest), up
- *     to twice the limit (drop-oldest), and the runner, who is told, drops what waits longest until
- *     no more than the limit waits.  Only the runner drops: its record says how far, as when it
- *     moves records to the ring, so that a kill finds them dropped or not.
- * D6  Who appends to a backlog in which something waits tells nobody: the runner has been told by
- *     the first append to that buffer, or has the buffer before in hand, as a batch.  The batch bit
- *     is read behind a full barrier behind the append, the runner looks at what was appended behind
- *     one behind the clearing of the bit [BL_EARLY, BL_LOOK]: either sees the other.  A batch that
- *     is set aside for want of room in the ring, and a buffer that is left where it is, wait for
- *     the client's bell (P4).
+ * deliver.D1  Ring or backlog is decided under the lock, inside the journaled step, and the
+ *     journal's entry says which: after a crash the step is either finished as decided or decided
+ *     anew (docs/why, port backlog).
+ * deliver.D2  While the backlog is not empty, records go to the backlog: FIFO.
+ * deliver.D3  dtail, in the segment, is stored before the visible tail; recovery repeats the
+ *     latter.
+ * deliver.D4  The client's head is believed only between the last one believed and dtail.
+ * deliver.D5  Above its limit a backlog takes what its port's policy says: nothing more
+ *     (drop-newest), up to twice the limit (drop-oldest), and the runner, who is told, drops what
+ *     waits longest until no more than the limit waits.  Only the runner drops: its record says how
+ *     far, as when it moves records to the ring, so that a kill finds them dropped or not.
+ * deliver.D6  Who appends to a backlog in which something waits tells nobody: the runner has been
+ *     told by the first append to that buffer, or has the buffer before in hand, as a batch.  The
+ *     batch bit is read behind a full barrier behind the append, the runner looks at what was
+ *     appended behind one behind the clearing of the bit [BL_EARLY, BL_LOOK]: either sees the
+ *     other.  A batch that is set aside for want of room in the ring, and a buffer that is left
+ *     where it is, wait for the client's bell (port_layout.P4).
  */
 #pragma once
 

@@ -23,7 +23,7 @@ void detour_kind_set(struct actor *actor, enum actor_kind kind)
                                          actor_key_type(key), kind));
 }
 
-/* A4 */
+/* detour.A4 */
 static bool detour_come_back(struct worker *w, struct actor *actor, uint32_t aside)
 {
     struct engine *e = w->engine;

@@ -4,10 +4,10 @@
  *
  * Threads: whoever runs the record.
  *
- * A4  An actor that is set aside is run from the aside queue alone.  Records for it that the runner
- *     of its own queue meets are sent on.  It comes back when that runner, with nothing of that in
- *     its outbox, takes the aside queue and finds it empty: then all that it had sent on has been
- *     run, and nobody else sends any.
+ * detour.A4  An actor that is set aside is run from the aside queue alone.  Records for it that the
+ *     runner of its own queue meets are sent on.  It comes back when that runner, with nothing of
+ *     that in its outbox, takes the aside queue and finds it empty: then all that it had sent on
+ *     has been run, and nobody else sends any.
  */
 #pragma once
 

@@ -31,7 +31,7 @@ static uint64_t flush_group_copy(struct worker *w, const struct outbox_group *gr
     do {
         uint64_t bytes;
         const struct envelope *envelopes = outbox_run_envelopes(w, run, &bytes);
-        assert(length + bytes <= window); /* B4 */
+        assert(length + bytes <= window); /* outbox.B4 */
         if (SEED_NOW(lose_run))
             continue;
         if (bytes == 24 || bytes == 32)
@@ -72,13 +72,13 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     INJECT(COPIED);
     journal_arm(w, step, destination, length);
     INJECT(JOURNAL);
-    /* publish Q2, read by queue_gulp under the lock and by hints */
+    /* publish queue.Q2, read by queue_gulp under the lock and by hints */
     store_release(&queue->len[active], length);
     crash_order();
     INJECT(PUBLISHED);
     if (unlikely(mailbox != destination) && !SEEDED(urgent_late))
         urgent_publish(e, mailbox);
-    queue_unlock(queue); /* Q3 */
+    queue_unlock(queue); /* queue.Q3 */
     INJECT(STEP);
     stat_add(w, STAT_flushes, 1);
     w->outbox.has_room[destination] = 0;
@@ -140,7 +140,7 @@ static void flush_to_dead_letters(struct worker *w, uint32_t step, const struct 
             at += size;
         }
     } while (run != group->last && (run = w->flush.runs[run].next));
-    store_relaxed(&queue->cursor, last); /* DL2 (letters.h) */
+    store_relaxed(&queue->cursor, last); /* letters.DL2 */
     journal_arm(w, step, e->segment.dead_letters, length);
     if (length != before)
         store_release(&queue->len[active], length);

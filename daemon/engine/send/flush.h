@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The flush: what is committed in an outbox goes to its receivers, a destination a step
- * (docs/commit-protocol.md, Flush). Rules B1, B2 and B4 are outbox.h's.
+ * (docs/commit-protocol.md, Flush). Rules outbox.B1, outbox.B2 and outbox.B4 are outbox.h's.
  *
  * Threads: a worker's own; in recovery, the control thread in the name of each.
  *
- * B3  In a flush step the journal is armed after the copy and before the publish, inside the lock
- *     [J_BEFORECOPY, J_AFTER]; two entries alternate [J_TORN]; the tag is the commit count
+ * flush.B3  In a flush step the journal is armed after the copy and before the publish, inside the
+ *     lock [J_BEFORECOPY, J_AFTER]; two entries alternate [J_TORN]; the tag is the commit count
  *     [J_NOTAG]; it stays armed behind the unlock [J_DISARM].
  */
 #pragma once

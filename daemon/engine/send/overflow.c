@@ -70,7 +70,7 @@ enum overflow_verdict overflow_decide(struct worker *w, actor_ref to, uint16_t m
     case OVERFLOW_POLICY_DROP_OLDEST:
         if (queue_backlog_bytes(&e->segment.queues[destination]) <=
             2 * e->segment.header->limit_bytes)
-            return OVERFLOW_TAKE; /* X2 */
+            return OVERFLOW_TAKE; /* overflow.X2 */
         __attribute__((fallthrough));
     case OVERFLOW_POLICY_DROP_NEWEST:
         if (!droppable)

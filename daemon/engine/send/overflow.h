@@ -4,20 +4,20 @@
  *
  * Threads: overflow_decide() by whoever sends; the rest by whoever runs the port or the queue.
  *
- * X1  Nothing of this is looked at below the limit: the short ways of sending end at
+ * overflow.X1  Nothing of this is looked at below the limit: the short ways of sending end at
  *     outbox_look_for_room().
- * X2  Above its limit a queue takes records of `drop-oldest` types alone, up to twice the limit; a
- *     window has that room, and all outboxes on top (outbox.h, B4).  The limit is looked at once
- *     per receiver and flush interval, as ever.
- * X3  The runner drops the oldest before it runs the first record of a batch: it marks them
- *     (ENVELOPE_DROPPED), and a marked record is committed without being run.  A mark is one byte
- *     of the record and is not taken back: a kill leaves some of the marks, and the next attach,
- *     nothing of the batch being consumed yet, counts these and sets the others.
- * X4  What is not dropped keeps its order: records are left out, never moved.  A stalled port's
- *     record stays in its ring, before those behind it.
- * X5  A port's `stalled_on` is set before the queue's flag and the queue's length is read behind a
- *     full barrier; the runner empties the buffer, and reads the flag behind one [STALL_RECHECK]:
- *     either the port sees that there is room, or the runner sees the port.
+ * overflow.X2  Above its limit a queue takes records of `drop-oldest` types alone, up to twice the
+ *     limit; a window has that room, and all outboxes on top (outbox.B4).  The limit is looked at
+ *     once per receiver and flush interval, as ever.
+ * overflow.X3  The runner drops the oldest before it runs the first record of a batch: it marks
+ *     them (ENVELOPE_DROPPED), and a marked record is committed without being run.  A mark is one
+ *     byte of the record and is not taken back: a kill leaves some of the marks, and the next
+ *     attach, nothing of the batch being consumed yet, counts these and sets the others.
+ * overflow.X4  What is not dropped keeps its order: records are left out, never moved.  A stalled
+ *     port's record stays in its ring, before those behind it.
+ * overflow.X5  A port's `stalled_on` is set before the queue's flag and the queue's length is read
+ *     behind a full barrier; the runner empties the buffer, and reads the flag behind one
+ *     [STALL_RECHECK]: either the port sees that there is room, or the runner sees the port.
  */
 #pragma once
 
@@ -46,7 +46,7 @@ int overflow_send(struct worker *w, actor_ref to, uint16_t message_type, uint32_
 bool overflow_stall(struct worker *w, uint32_t port, uint32_t destination);
 /* The runner of the queue, behind a gulp: the ports that wait for it go on. */
 void overflow_unstall(struct worker *w, uint32_t queue);
-/* The runner of the queue, attached, nothing of the batch consumed: X3. */
+/* The runner of the queue, attached, nothing of the batch consumed: overflow.X3. */
 void overflow_mark_oldest(struct worker *w, uint32_t queue);
 
 /* The queue's batch has been attached; `gulped` just now. */

@@ -11,7 +11,7 @@ bool place_make_tail_room(struct worker *w, uint64_t size)
         w->batch.tail = 0;
         store_relaxed(&w->outbox.wanted, 0); /* a batch in two pieces is committed in full */
     }
-    w->batch.tail_limit = committed; /* U4 */
+    w->batch.tail_limit = committed; /* place.U4 */
     return w->batch.tail + size <= w->batch.tail_limit;
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a record that is sent goes: behind the batch that runs, or into the outbox (docs/engine.md,
- * Sends); and the init record of an actor that has only just been spawned. Rules U1 and U2 are
- * turn.h's.
+ * Sends); and the init record of an actor that has only just been spawned. Rules turn.U1 and
+ * turn.U2 are turn.h's.
  *
  * Threads: a worker's own.
  *
- * U3  Tail append only for the queue whose batch runs, while its active buffer is empty
+ * place.U3  Tail append only for the queue whose batch runs, while its active buffer is empty
  *     [TAIL_NONEMPTY] and no record for it has gone to the outbox since the attach [TAIL_REOPEN].
- * U4  What a batch that goes on at the beginning of its buffer overwrites is consumed, and
+ * place.U4  What a batch that goes on at the beginning of its buffer overwrites is consumed, and
  *     committed as such: appends stay below the committed cursor.
- * U5  An actor's init record goes out before anything else is sent, unless what is sent next goes
- *     to that actor: its first message has it initialised as well.  While one waits, the short ways
- *     of sending are closed, and a commit goes the long way.
+ * place.U5  An actor's init record goes out before anything else is sent, unless what is sent next
+ *     goes to that actor: its first message has it initialised as well.  While one waits, the short
+ *     ways of sending are closed, and a commit goes the long way.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ static inline uint64_t place_ring_bytes(const struct worker *w, uint64_t bytes)
  * makes room. False: neither. */
 bool place_make_tail_room(struct worker *w, uint64_t size);
 
-/* U3.  A closed path has limit 0. */
+/* place.U3.  A closed path has limit 0. */
 static inline bool place_can_tail_append(struct worker *w, uint32_t queue, uint64_t size)
 {
     return queue == w->batch.queue && load_relaxed(w->batch.active_len) == 0 &&
@@ -70,7 +70,7 @@ static inline struct envelope *place_record(struct worker *w, uint32_t destinati
     return outbox_append(w, destination, size);
 }
 
-/* A spawn has been made, and there is room for its init record (U5). */
+/* A spawn has been made, and there is room for its init record (place.U5). */
 static inline void place_newborn(struct worker *w, actor_ref ref, uint32_t queue, actor_ref by)
 {
     w->place.newborn = ref;

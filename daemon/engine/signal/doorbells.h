@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a worker waits for in epoll_wait(): the token of whoever wakes it, the doorbells of ports,
- * the timer that has somebody look after ports (help.h, K4).
+ * the timer that has somebody look after ports (help.K4).
  *
  * Threads: doorbells_take() and doorbells_poll() by the worker itself; the rest by the control
  * thread.

@@ -21,7 +21,7 @@ void help_rescue_arm(struct engine *e)
 
 void help_watch_arm(struct engine *e)
 {
-    if (atomic_exchange_explicit(&e->watch.armed, 1, memory_order_seq_cst)) /* WA1 */
+    if (atomic_exchange_explicit(&e->watch.armed, 1, memory_order_seq_cst)) /* stall.WA1 */
         return;
     uint64_t period_ns = load_relaxed(&e->watch.period_ns);
     struct itimerspec when = { .it_value = { .tv_sec = (time_t)(period_ns / 1000000000),
@@ -56,11 +56,11 @@ void help_begin_run(struct worker *w, uint32_t source)
         w->search.told = false;
     }
     if (unlikely(!load_relaxed(&e->watch.armed)))
-        help_watch_arm(e); /* WA1: behind busy and its barrier */
+        help_watch_arm(e); /* stall.WA1: behind busy and its barrier */
     if (likely(!sleeper_any(e)) || load_relaxed(&e->steal.policy) == STEAL_NONE)
         return;
     if (help_has_hot_ports(w))
-        help_rescue_arm(e); /* K4 */
+        help_rescue_arm(e); /* help.K4 */
     uint32_t victim = w->id;
     /* [SEARCH_END]: the wake chain; [RUN_LOOK] */
     if (!(searched && mask_find_stealable(w, &victim)) && !mask_has_for_others(w, source))

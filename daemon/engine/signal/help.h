@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Having others help: whoever begins a run looks whether somebody sleeps who could take what else
  * there is (docs/engine.md, Sleeping and waking). Model: tests/model/gulp_steal_park.pml, whose
- * rule names stand in brackets; K1 and K2 are wake.h's, K5 is park.h's.
+ * rule names stand in brackets; wake.K1 and wake.K2 are wake.h's, park.K5 is park.h's.
  *
- * K3  Whoever ends a search or begins a run while somebody sleeps looks for more work and wakes one
- *     [SEARCH_END, RUN_LOOK].
- * K4  Ports whose owner polls them ring nobody; if their owner is stuck in a handler, the stall
- *     timer has another worker look after them.  It is armed only while somebody is busy and
+ * help.K3  Whoever ends a search or begins a run while somebody sleeps looks for more work and
+ *     wakes one [SEARCH_END, RUN_LOOK].
+ * help.K4  Ports whose owner polls them ring nobody; if their owner is stuck in a handler, the
+ *     stall timer has another worker look after them.  It is armed only while somebody is busy and
  *     somebody sleeps: an idle service makes no system call.
  *
  * Threads: the worker itself; help_watch_arm() also by the control thread.
@@ -25,8 +25,8 @@ void help_end_run(struct worker *w);
 /* It searches no more: counted out of its node's searchers. */
 void help_search_end(struct worker *w);
 bool help_anybody_busy(const struct worker *w);
-/* K4 */
+/* help.K4 */
 void help_rescue_arm(struct engine *engine);
 /* Has the control thread look at running handlers after a while, unless it will anyhow (stall.h,
- * WA1). */
+ * stall.WA1). */
 void help_watch_arm(struct engine *engine);

@@ -44,7 +44,7 @@ int own_thread_take(struct worker *w, uint32_t type, uint32_t *ret_queue)
     struct engine *e = w->engine;
     for (uint32_t index = 0; index < e->segment.detached_max; index++) {
         uint32_t none = 0;
-        /* acquire: what the slot's last actor and its maker left; seq_cst: N3 */
+        /* acquire: what the slot's last actor and its maker left; seq_cst: own_thread.N3 */
         if (!atomic_compare_exchange_strong_explicit(&e->own_threads.slots[index].taken, &none,
                                                      type, memory_order_seq_cst,
                                                      memory_order_relaxed))
@@ -82,7 +82,7 @@ void own_thread_signal(struct engine *e, struct worker *me, uint32_t id, uint32_
     ready_set(w->called.ready, queue);
     if (w == me)
         return;     /* it looks before it sleeps */
-    full_barrier(); /* N2 */
+    full_barrier(); /* own_thread.N2 */
     struct detached *slot = &e->own_threads.slots[id - e->segment.workers_max];
     if (load_relaxed(&slot->asleep)) {
         stat_add(me, STAT_wakeups_sent, 1);

@@ -10,13 +10,13 @@
  * thread (before the start, the control thread);
  * start and join by the control thread. What the thread does is own_thread_main.h's.
  *
- * N1  `taken` is 0 or the type of the one actor that has the slot, from before its queue can have
- *     anything until its thread is behind the run that ended it [FREE_EARLY].
- * N2  Signal: bit, barrier, then `asleep` is looked at [DET_BARRIER].  Thread: `asleep`, barrier,
- *     then the bit [SLEEP_ORDER].
- * N3  A type is retired only when no slot is taken by it: its thread may still be at the type's
- *     code when its last actor counts as ended.  Taking: type into `taken`, barrier, is the type
- *     still there?  Retiring: type gone, barrier, `taken` [RETIRE_ORDER].
+ * own_thread.N1  `taken` is 0 or the type of the one actor that has the slot, from before its queue
+ *     can have anything until its thread is behind the run that ended it.
+ * own_thread.N2  Signal: bit, barrier, then `asleep` is looked at.  Thread: `asleep`, barrier,
+ *     then the bit.
+ * own_thread.N3  A type is retired only when no slot is taken by it: its thread may still be at the
+ *     type's code when its last actor counts as ended.  Taking: type into `taken`, barrier, is the
+ *     type still there?  Retiring: type gone, barrier, `taken`.
  */
 #pragma once
 
@@ -33,5 +33,5 @@ void own_thread_signal(struct engine *engine, struct worker *me, uint32_t id, ui
 int own_thread_start_all(struct engine *engine);
 /* `stopping` is set: wakes them and waits for their ends. */
 void own_thread_join_all(struct engine *engine);
-/* N3 */
+/* own_thread.N3 */
 bool own_thread_runs_type(struct engine *engine, uint32_t type);

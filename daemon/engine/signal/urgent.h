@@ -11,21 +11,21 @@
  * Threads: urgent_publish() and urgent_interrupt() by whoever flushes; the rest by whoever runs the
  * mailbox; hints by anybody.
  *
- * G1  The byte in engine.urgent is set under the queue's lock, behind the publish; the unlock is
- *     the barrier between the two and the look at the owner word.  The runner clears it before it
- *     gulps, under the same lock: either it sees the message, or the byte is set behind.
- * G2  A runner sets the byte again when it leaves anything in the urgent queue: a batch that it
- *     parks, or what came behind one that had been parked before.  So the byte of a mailbox that
+ * urgent.G1  The byte in engine.urgent is set under the queue's lock, behind the publish; the
+ *     unlock is the barrier between the two and the look at the owner word.  The runner clears it
+ *     before it gulps, under the same lock: either it sees the message, or the byte is set behind.
+ * urgent.G2  A runner sets the byte again when it leaves anything in the urgent queue: a batch that
+ *     it parks, or what came behind one that had been parked before.  So the byte of a mailbox that
  *     nobody runs is 1 whenever its urgent queue has anything.
- * G3  Between two messages of an ordinary batch the runner gives way: who has published finds the
- *     runner in the owner word and asks its loop to look (outbox.wanted = 0); the runner restores
- *     that word before a full barrier and the look at the byte.  A request that is missed all the
- *     same (a newborn's word is put back, turn.h U5) costs waiting until the next look, at the
- *     latest the end of the batch.  At least one ordinary message is run between two urgent
- *     batches: nobody starves.
- * G4  Recovery sets the bytes anew.
- * G5  FIFO holds within each lane.  While an urgent batch runs, nothing is appended to it, nor to
- *     the parked one: sends go through the outbox.
+ * urgent.G3  Between two messages of an ordinary batch the runner gives way: who has published
+ *     finds the runner in the owner word and asks its loop to look (outbox.wanted = 0); the runner
+ *     restores that word before a full barrier and the look at the byte.  A request that is missed
+ *     all the same (a newborn's word is put back, turn.h place.U5) costs waiting until the next
+ *     look, at the latest the end of the batch.  At least one ordinary message is run between two
+ *     urgent batches: nobody starves.
+ * urgent.G4  Recovery sets the bytes anew.
+ * urgent.G5  FIFO holds within each lane.  While an urgent batch runs, nothing is appended to it,
+ *     nor to the parked one: sends go through the outbox.
  */
 #pragma once
 
@@ -44,13 +44,13 @@ static inline bool urgent_mailbox_has_work(struct engine *e, uint32_t mailbox)
            queue_has_work(&e->segment.queues[segment_urgent_queue(&e->segment, mailbox)]);
 }
 
-/* G1: the caller has published, and holds the lock of that queue. */
+/* urgent.G1: the caller has published, and holds the lock of that queue. */
 static inline void urgent_publish(struct engine *e, uint32_t mailbox)
 {
     store_relaxed(&e->urgent[mailbox], 1);
 }
 
-/* G3: behind the unlock. */
+/* urgent.G3: behind the unlock. */
 static inline void urgent_interrupt(struct engine *e, const struct worker *me, uint32_t mailbox)
 {
     uint64_t own = load_acquire(&e->sources[mailbox].own);

@@ -85,7 +85,7 @@ static bool wake_is_fixed(const struct engine *e, uint32_t source)
     return (load_relaxed(&e->sources[source].flags) & SOURCE_FIXED) != 0;
 }
 
-/* Into one mask, then K2's barrier, then its owner or a helper. */
+/* Into one mask, then wake.K2's barrier, then its owner or a helper. */
 static void wake_set_and_wake(struct engine *e, struct worker *me, _Atomic uint64_t *mask,
                               uint32_t source, uint32_t owner_id)
 {

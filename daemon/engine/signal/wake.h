@@ -3,13 +3,15 @@
  * has ended (docs/engine.md, Sleeping and waking). Models: tests/model; rule names stand in
  * brackets.
  *
- * K1  A sleeper's bit is claimed by one atomic clear; whoever clears it owes the worker a wake-up.
- * K2  An appender publishes, barrier, sets the owner's ready bit, barrier, then looks who sleeps
- *     [BIT_WAKE].  A worker sets its sleepers bit, barrier, then looks at the masks [FLAG_LOOK].
- * W1  Bits in the common mask (policy share) are looked at by everybody, whatever the policy is
- *     now; bits in a worker's own mask by that worker and, while it is busy, by thieves.  So a
+ * wake.K1  A sleeper's bit is claimed by one atomic clear; whoever clears it owes the worker a
+ *     wake-up.
+ * wake.K2  An appender publishes, barrier, sets the owner's ready bit, barrier, then looks who
+ *     sleeps [BIT_WAKE].  A worker sets its sleepers bit, barrier, then looks at the masks
+ *     [FLAG_LOOK].
+ * wake.W1  Bits in the common mask (policy share) are looked at by everybody, whatever the policy
+ *     is now; bits in a worker's own mask by that worker and, while it is busy, by thieves.  So a
  *     policy or mode may change at any time, and no bit has to be moved for it.
- * W2  Who clears a bit and cannot take the source passes the bit on to the worker that has it
+ * wake.W2  Who clears a bit and cannot take the source passes the bit on to the worker that has it
  *     [PASS_ON].  A bit in the common mask was not aimed at anybody: the runner may have looked
  *     before the publish, and dropping it would lose it.
  *
@@ -22,7 +24,7 @@
 /* The source has got work, published behind a full barrier: a ready bit, and whoever is to be
  * woken. An idle source that follows its senders is taken over. */
 void source_signal(struct engine *engine, struct worker *me, uint32_t source);
-/* Its bit was taken, the source could not be: W2. */
+/* Its bit was taken, the source could not be: wake.W2. */
 void source_pass_on(struct engine *engine, struct worker *me, uint32_t source);
 /* Behind a source_release that said so: the source has work and is another's now. */
 void source_hand_back(struct engine *engine, struct worker *me, uint32_t source);
@@ -52,15 +54,15 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left);
  * is. */
 void source_place(struct engine *engine, uint32_t source, uint32_t owner, unsigned flags);
 
-/* K1.  True: claimed, and to be woken by the caller. */
+/* wake.K1.  True: claimed, and to be woken by the caller. */
 bool sleeper_claim(struct engine *engine, uint32_t worker);
 bool sleeper_any(struct engine *engine);
 /* The nearest sleeper on a node where nobody searches, if there is one, is told to search and whom
  * to visit first. */
 void wake_one(struct engine *engine, struct worker *me, uint32_t victim);
 void wake(struct worker *w);
-/* Claims the worker's sleepers bit and wakes it (K1); nothing if it is awake, or somebody else's
- * wake-up is under way. */
+/* Claims the worker's sleepers bit and wakes it (wake.K1); nothing if it is awake, or somebody
+ * else's wake-up is under way. */
 void wake_sleeper(struct engine *engine, uint32_t worker);
 /* All workers stand: nobody searches any more, no hint is left. Each looks everywhere before it
  * sleeps again. */

@@ -35,7 +35,8 @@ struct walk {
     bool begun, inside_handler, decided;
 };
 
-/* H1.  Unwinding needs no lock and no memory: tables are found by the dynamic linker's lock-free
+/* hold.H1.  Unwinding needs no lock and no memory: tables are found by the dynamic linker's
+ * lock-free
  *      look-up. */
 static _Unwind_Reason_Code hold_walk_frame(struct _Unwind_Context *frame, void *userdata)
 {
@@ -112,7 +113,7 @@ int hold_begin(struct engine *e, struct worker *w, uint64_t timeout_ns)
     uint32_t state = HOLD_ASKED;
     if (atomic_compare_exchange_strong_explicit(&w->hold.state, &state, HOLD_NONE,
                                                 memory_order_acq_rel, memory_order_acquire))
-        return -ETIMEDOUT; /* H3 */
+        return -ETIMEDOUT; /* hold.H3 */
     if (state == HOLD_HELD)
         return 0;
     store_relaxed(&w->hold.state, HOLD_NONE);

@@ -4,13 +4,14 @@
  *
  * Threads: hold_begin() and hold_end() by the control thread; the signal's handler by the worker.
  *
- * H1  A worker is held only while it executes a handler's code, or code that the handler has called
- *     outside the engine: seen from the innermost frame of its stack outwards, the last frame
- *     before the engine's own is a handler's.  So it is between two instructions of the engine that
- *     the engine knows: the call of a behaviour, init or fini, and the instruction behind it.
- * H2  While it is held it executes nothing but the wait.  What the control thread stores meanwhile
- *     it sees (release, acquire of `hold`).
- * H3  A request that is not answered in time is withdrawn by a compare-and-swap; a late signal
+ * hold.H1  A worker is held only while it executes a handler's code, or code that the handler has
+ *     called outside the engine: seen from the innermost frame of its stack outwards, the last
+ *     frame before the engine's own is a handler's.  So it is between two instructions of the
+ *     engine that the engine knows: the call of a behaviour, init or fini, and the instruction
+ *     behind it.
+ * hold.H2  While it is held it executes nothing but the wait.  What the control thread stores
+ *     meanwhile it sees (release, acquire of `hold`).
+ * hold.H3  A request that is not answered in time is withdrawn by a compare-and-swap; a late signal
  *     finds nothing asked and returns.
  */
 #pragma once

@@ -193,7 +193,7 @@ static void letters_sweep_run(struct engine *e, const struct sweep *sweep)
     INJECT(OUTBOX);
     if (SEEDED(letters_first))
         letters_sel_store(queue, active ^ 1);
-    commit_flip(w, 0, 0, 0, w->outbox.length, (active ^ 1) + 1, COMMIT_LETTERS); /* DL1 */
+    commit_flip(w, 0, 0, 0, w->outbox.length, (active ^ 1) + 1, COMMIT_LETTERS); /* letters.DL1 */
     INJECT(OUTBOX);
     letters_sel_store(queue, active ^ 1);
     queue_unlock(queue);

@@ -6,11 +6,11 @@
  * flip makes the copy the batch; the active buffer is empty then. Only the order between receivers
  * changes, so that FIFO per sender and receiver stays.
  *
- * PP1  Until the flip the queue is untouched, behind it the new batch is complete: a kill at any
- *      instruction finds one of the two.
- * PP2  The flip's record says that the active buffer is in the batch.  Whoever finds that record
- *      makes it empty, again if need be; nobody appends to it before: workers recovered earlier
- *      have nothing left to append, later ones come behind.
+ * postpone.PP1  Until the flip the queue is untouched, behind it the new batch is complete: a kill
+ *      at any instruction finds one of the two.
+ * postpone.PP2  The flip's record says that the active buffer is in the batch.  Whoever finds that
+ *      record makes it empty, again if need be; nobody appends to it before: workers recovered
+ *      earlier have nothing left to append, later ones come behind.
  *
  * Threads: the control thread, in recovery.
  */
@@ -23,5 +23,5 @@
 /* The worker's valid record names a queue with a batch, its outbox is flushed. False: all is as it
  * was (there is no room, or nothing to move). */
 bool postpone_move(struct worker *w);
-/* PP2 */
+/* postpone.PP2 */
 void postpone_redo(struct engine *engine, const struct segment_commit *slot);

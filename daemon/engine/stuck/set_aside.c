@@ -15,7 +15,8 @@
 #include "daemon/engine/signal/wake.h"
 #include "daemon/engine/stuck/hold.h"
 
-/* A2.  The words that two queues have behind the exchange; who runs them is one and the same. */
+/* set_aside.A2.  The words that two queues have behind the exchange; who runs them is one and the
+ * same. */
 void set_aside_redo(struct engine *e, const struct segment_commit *slot)
 {
     struct segment_queue *queue = &e->segment.queues[slot->redo],
@@ -37,7 +38,7 @@ void set_aside_redo(struct engine *e, const struct segment_commit *slot)
     crash_order();
 }
 
-/* What the held worker has in hand, if it can be set aside (A1). */
+/* What the held worker has in hand, if it can be set aside (set_aside.A1). */
 struct stuck {
     struct segment_queue *queue, *aside;
     uint32_t queue_id, aside_id;
@@ -84,7 +85,7 @@ static const char *set_aside_stuck_find(struct engine *e, struct worker *w, acto
     return NULL;
 }
 
-/* A6.  True: whoever this aside queue was for is not set aside any more. */
+/* set_aside.A6.  True: whoever this aside queue was for is not set aside any more. */
 static bool set_aside_last_one_back(struct engine *e, struct worker *w, uint32_t queue_id)
 {
     actor_ref ref = load_relaxed(&e->aside[w->id]);
@@ -136,7 +137,7 @@ static void set_aside_outbox_cut(struct worker *w, uint64_t committed)
     w->outbox.length = w->outbox.length - committed + shift;
 }
 
-/* A7 */
+/* set_aside.A7 */
 static void set_aside_flush_committed(struct engine *e, struct worker *w, const struct stuck *stuck)
 {
     uint64_t committed = commit_out(w->slot), all = w->outbox.length;
@@ -146,7 +147,7 @@ static void set_aside_flush_committed(struct engine *e, struct worker *w, const 
     w->outbox.length = committed;
     flush_from(w, 1);
     w->flush.recovering = false;
-    /* B2: before any of it is overwritten */
+    /* outbox.B2: before any of it is overwritten */
     commit_flip(w, w->batch.source, stuck->cursor, stuck->tail, 0, 0, 0);
     INJECT(ASIDE);
     w->outbox.length = all;
@@ -207,7 +208,8 @@ static uint32_t set_aside_next_present(const struct engine *e, uint32_t last, ui
     return id;
 }
 
-/* A8.  As a thief moves sources that it does not run at once; the bit is behind the move. */
+/* set_aside.A8.  As a thief moves sources that it does not run at once; the bit is behind the
+ * move. */
 static void set_aside_give_away(struct engine *e, uint32_t id)
 {
     uint32_t to = id;
@@ -217,7 +219,7 @@ static void set_aside_give_away(struct engine *e, uint32_t id)
             continue;
         to = set_aside_next_present(e, to, id);
         if (to == id) {
-            sources_make_cold(e, source); /* A9 */
+            sources_make_cold(e, source); /* set_aside.A9 */
         } else if (owner_move(s, id, to)) {
             full_barrier_after_exchange(); /* [GIVE_FENCE] */
             source_signal(e, e->control, source);
@@ -270,7 +272,7 @@ int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeo
     w->batch.tail_limit = w->batch.ring = 0;
     w->batch.active_len = &stuck.aside->len[queue_active(load_relaxed(&stuck.aside->sel))];
     w->turn.gives_way = w->turn.gives_way_to = &e->urgent[aside];
-    store_relaxed(&w->outbox.wanted, 0); /* A3 */
+    store_relaxed(&w->outbox.wanted, 0); /* set_aside.A3 */
     w->outbox.room = 0;
     owner_release(&e->sources[stuck.queue_id], id);
     full_barrier(); /* as behind any publish */
@@ -282,7 +284,7 @@ int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeo
     return 0;
 }
 
-/* A5 */
+/* set_aside.A5 */
 void set_aside_rebuild(struct engine *e)
 {
     const struct segment *s = &e->segment;

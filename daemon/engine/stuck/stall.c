@@ -54,7 +54,7 @@ void engine_set_stall_limits(struct engine *e, uint64_t warn, uint64_t kill)
                                                                  : period);
     store_relaxed(&e->watch.armed, 1);
     if (!least)
-        return; /* WA1 */
+        return; /* stall.WA1 */
     store_relaxed(&e->watch.armed, 0);
     help_watch_arm(e); /* whoever was running before the change does not begin a run */
 }
@@ -122,7 +122,7 @@ static void stall_describe(struct engine *e, struct worker *w, const struct stal
     ret->message_type = view.message_type;
 }
 
-/* Older than `limit_ns`?  WA2 */
+/* Older than `limit_ns`?  stall.WA2 */
 static bool stall_is_overdue(const struct stall_watch *watch, uint64_t limit_ns,
                              const struct engine_stall *stall, uint64_t period_ns)
 {
@@ -131,7 +131,8 @@ static bool stall_is_overdue(const struct stall_watch *watch, uint64_t limit_ns,
     return stall->state != 'R' || stall->cpu_ns + 2 * period_ns >= limit_ns;
 }
 
-/* WA3.  With its own signal, so that the record says where it hangs; without, when it has blocked
+/* stall.WA3.  With its own signal, so that the record says where it hangs; without, when it has
+ * blocked
  *       that. */
 static void stall_condemn(struct worker *w, struct stall_watch *watch)
 {
@@ -233,7 +234,7 @@ void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
                       tell, userdata);
     if (e->config.stall_warn_ns == 0 && e->config.stall_kill_ns == 0)
         return;
-    store_relaxed(&e->watch.armed, 0); /* WA1 */
+    store_relaxed(&e->watch.armed, 0); /* stall.WA1 */
     full_barrier();
     if (stall_anybody_busy(e))
         help_watch_arm(e);

@@ -6,14 +6,14 @@
  * looks at the counts when a timer says so; the timer runs only while some worker is busy, so that
  * an idle service makes no system call for it.
  *
- * WA1  A worker sets `busy`, barrier, reads `watch.armed` and arms the timer if it is 0.  The
+ * stall.WA1  A worker sets `busy`, barrier, reads `watch.armed` and arms the timer if it is 0.  The
  *      control thread, having found nobody busy, stores 0, barrier, and looks at `busy` again.  So
  *      a run is never without a look.  Without limits `watch.armed` is 1 for ever.
- * WA2  Age is the sum of the times between looks, each at most two periods: what the whole process
- *      lost (SIGSTOP, a halted machine) makes no handler old.  A thread that could run and got no
- *      processor is as old as its processor time.
- * WA3  The message that is blamed is the one that hung: its count is stored first, the worker's own
- *      signal handler compares.  A handler that has returned meanwhile is forgiven.
+ * stall.WA2  Age is the sum of the times between looks, each at most two periods: what the whole
+ *      process lost (SIGSTOP, a halted machine) makes no handler old.  A thread that could run and
+ *      got no processor is as old as its processor time.
+ * stall.WA3  The message that is blamed is the one that hung: its count is stored first, the
+ *      worker's own signal handler compares.  A handler that has returned meanwhile is forgiven.
  *
  * Threads: the control thread; help_watch_arm() any worker. Detached actors have a thread of their
  * own and may block: nobody looks at them.

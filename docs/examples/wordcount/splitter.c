@@ -2,10 +2,11 @@
 /* The splitter: cuts chunks of text into words, and sends each counter its words of a chunk in one
  * message.
  *
- * S1  Between two messages all buffers are empty, so a splitter that is initialised again after a
- * crash has lost nothing: the chunk that was running is run again, and what the broken run had sent
- * was never sent. S2  A chunk's words and their zero bytes are no longer than the chunk and one
- * byte: one buffer of that size for each counter is always enough.
+ * splitter.S1  Between two messages all buffers are empty, so a splitter that is initialised again
+ *     after a crash has lost nothing: the chunk that was running is run again, and what the broken
+ *     run had sent was never sent.
+ * splitter.S2  A chunk's words and their zero bytes are no longer than the chunk and one byte: one
+ *     buffer of that size for each counter is always enough.
  */
 #include "wordcount.h"
 
@@ -73,7 +74,7 @@ static uint64_t splitter_cut(struct word_splitter_state *self, const char *text,
     return words;
 }
 
-/* Sends what the buffers hold, and empties them also where that fails (S1). */
+/* Sends what the buffers hold, and empties them also where that fails (splitter.S1). */
 static int splitter_flush(struct word_splitter_state *self, struct odeon_context *ctx,
                           uint64_t sequence, uint32_t *ret_batches)
 {

@@ -2,8 +2,8 @@
 /* A hash table of words and their counts: open addressing, the letters in an arena. Belongs to
  * whoever has it, one thread at a time.
  *
- * T1  `size` is a power of two or 0, and at least a quarter of the slots is free.
- * T2  A slot is free when its entry has no text; nothing is ever removed.
+ * word_table.T1  `size` is a power of two or 0, and at least a quarter of the slots is free.
+ * word_table.T2  A slot is free when its entry has no text; nothing is ever removed.
  */
 #ifndef WORD_TABLE_H
 #define WORD_TABLE_H
