@@ -80,6 +80,25 @@ static int engine_open_stats_map(struct engine *e, int fd)
     return 0;
 }
 
+/* Sources, ports, workers' places and threads' slots: all empty, ports nobody's. */
+static int engine_open_tables(struct engine *e)
+{
+    size_t threads = e->segment.detached_max + 1;
+    e->n_sources = e->segment.n_mailboxes + ODEON_PORTS_MAX;
+    e->sources = aligned_alloc(64, e->n_sources * sizeof(*e->sources));
+    e->ports.table = aligned_alloc(64, ODEON_PORTS_MAX * sizeof(*e->ports.table));
+    e->workers = calloc(e->segment.n_ids, sizeof(*e->workers));
+    e->own_threads.slots = aligned_alloc(64, threads * sizeof(*e->own_threads.slots));
+    if (!e->sources || !e->ports.table || !e->workers || !e->own_threads.slots)
+        return -ENOMEM;
+    memset((void *)e->sources, 0, e->n_sources * sizeof(*e->sources));
+    memset(e->ports.table, 0, ODEON_PORTS_MAX * sizeof(*e->ports.table));
+    memset((void *)e->own_threads.slots, 0, threads * sizeof(*e->own_threads.slots));
+    for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
+        store_relaxed(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
+    return 0;
+}
+
 int engine_open(const struct engine_config *config, int segment_fd, int stats_fd,
                 struct engine **ret_engine, const char **reterr_text)
 {
@@ -111,24 +130,8 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
         r = doorbells_open(e);
     if (r == 0 && (e->events.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
         r = -errno;
-    e->n_sources = e->segment.n_mailboxes + ODEON_PORTS_MAX;
-    if (r == 0) {
-        e->sources = aligned_alloc(64, e->n_sources * sizeof(*e->sources));
-        e->ports.table = aligned_alloc(64, ODEON_PORTS_MAX * sizeof(*e->ports.table));
-        e->workers = calloc(e->segment.n_ids, sizeof(*e->workers));
-        e->own_threads.slots =
-            aligned_alloc(64, (e->segment.detached_max + 1) * sizeof(*e->own_threads.slots));
-        if (!e->sources || !e->ports.table || !e->workers || !e->own_threads.slots)
-            r = -ENOMEM;
-    }
-    if (r == 0) {
-        memset((void *)e->sources, 0, e->n_sources * sizeof(*e->sources));
-        memset(e->ports.table, 0, ODEON_PORTS_MAX * sizeof(*e->ports.table));
-        memset((void *)e->own_threads.slots, 0,
-               (e->segment.detached_max + 1) * sizeof(*e->own_threads.slots));
-        for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
-            store_relaxed(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
-    }
+    if (r == 0)
+        r = engine_open_tables(e);
     if (r == 0)
         r = steal_open(e);
     for (uint32_t id = 0; r == 0 && id < e->segment.n_ids; id++)

@@ -218,8 +218,8 @@ static void test_expiry_and_the_late_reply(void **state)
     assert_int_equal(call(s, 4, 30000000, &d), ODEON_CALL_EXPIRED);
     assert_true(monotonic_ns() - begin >= 30000000);
     assert_null(d.data);
-    /* the reply that comes too late is nobody's: neither odeon_port_receive() nor the next call sees
-     * it */
+    /* The reply that comes too late is nobody's: neither odeon_port_receive() nor the next call
+     * sees it. */
     assert_true(fake_deliver_number(&s->fake, ANSWER, 8, s->correlation, ENVELOPE_REPLY));
     assert_int_equal(odeon_port_receive(s->port, &d), 0);
     assert_int_equal(odeon_port_receive_wait(s->port, &d, 20000000), 0);

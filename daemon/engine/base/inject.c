@@ -80,7 +80,7 @@ typedef int inject_not_compiled_in; /* ISO C wants something in a file */
 
 int seed_chosen = SEED_NONE;
 
-static __attribute__((constructor)) void seed_choose(void)
+static __attribute__((constructor)) void inject_choose_seed(void)
 {
     static const char *const names[] = {
         [SEED_NONE] = "",

@@ -163,33 +163,88 @@ static void segment_format(struct segment_header *header, const struct segment_h
     store_release(&header->magic, SEGMENT_MAGIC);
 }
 
+/* Grows a new file to its size; says of one that is too small whose it is. */
+static int segment_make_room(int fd, const struct segment_header *computed,
+                             const char **reterr_text)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if ((uint64_t)st.st_size >= computed->size)
+        return 0;
+    struct {
+        uint64_t magic;
+        uint32_t version, n_ids;
+    } head = { 0 }; /* what begins with anything is not ours to grow */
+    if (pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) && head.magic != 0) {
+        if (head.magic == SEGMENT_MAGIC && head.version != computed->version)
+            return segment_refuse_version(head.version, reterr_text);
+        *reterr_text = head.magic == SEGMENT_MAGIC
+                           ? "the segment was made with other sizes (workers-max, "
+                             "queues-per-worker, detached, actors or a bytes setting)"
+                           : "not an engine segment";
+        return -EPROTO;
+    }
+    if (ftruncate(fd, (off_t)computed->size) < 0) {
+        *reterr_text = "the segment is smaller than the configuration needs and cannot grow";
+        return errno == EPERM ? -EPROTO : -errno;
+    }
+    return 0;
+}
+
+/* Formats a segment that nobody has used, and judges any other. */
+static int segment_begin(struct segment_header *header, const struct segment_header *computed,
+                         const char **reterr_text)
+{
+    uint64_t magic = load_acquire(&header->magic);
+    if (magic == 0 && load_relaxed(&header->boots) == 0) {
+        segment_format(header, computed);
+        return 0;
+    }
+    *reterr_text = magic ? "not an engine segment"
+                         : "the segment's header is damaged: it has been in use, and its magic "
+                           "number is gone";
+    return magic == SEGMENT_MAGIC ? segment_check(computed, header, reterr_text) : -EPROTO;
+}
+
+static struct segment segment_at(uint8_t *base, const struct segment_header *computed)
+{
+    uint32_t pinned = computed->workers_max * computed->queues_per_worker;
+    return (struct segment){
+        .base = base,
+        .size = computed->size,
+        .header = (struct segment_header *)base,
+        .workers = (struct segment_worker *)(base + computed->workers_offset),
+        .queues = (struct segment_queue *)(base + computed->queues_offset),
+        .actors = (struct segment_actor *)(base + computed->actors_offset),
+        .args = base + computed->args_offset,
+        .states = base + computed->states_offset,
+        .message_types = (struct segment_message_type *)(base + computed->message_types_offset),
+        .actor_types = (struct segment_actor_type *)(base + computed->actor_types_offset),
+        .names = (struct segment_name *)(base + computed->names_offset),
+        .ports = (struct segment_port *)(base + computed->ports_offset),
+        .n_queues = computed->n_queues,
+        .n_mailboxes = computed->n_mailboxes,
+        .n_ids = computed->n_ids,
+        .dead_letters = computed->n_queues + ODEON_PORTS_MAX,
+        .workers_max = computed->workers_max,
+        .queues_per_worker = computed->queues_per_worker,
+        .detached_max = computed->detached_max,
+        .pinned_first = pinned,
+        .follow_first = pinned + computed->workers_max,
+        .aside_first = pinned + computed->workers_max + ODEON_FOLLOW_QUEUES,
+        .detached_first = pinned + 2 * computed->workers_max + ODEON_FOLLOW_QUEUES,
+    };
+}
+
 int segment_open(struct segment *segment, const struct engine_config *config, int fd,
                  const char **reterr_text)
 {
     struct segment_header computed;
-    struct stat st;
     segment_layout_compute(config, &computed);
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if ((uint64_t)st.st_size < computed.size) {
-        struct {
-            uint64_t magic;
-            uint32_t version, n_ids;
-        } head = { 0 }; /* what begins with anything is not ours to grow */
-        if (pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) && head.magic != 0) {
-            if (head.magic == SEGMENT_MAGIC && head.version != computed.version)
-                return segment_refuse_version(head.version, reterr_text);
-            *reterr_text = head.magic == SEGMENT_MAGIC
-                               ? "the segment was made with other sizes (workers-max, "
-                                 "queues-per-worker, detached, actors or a bytes setting)"
-                               : "not an engine segment";
-            return -EPROTO;
-        }
-        if (ftruncate(fd, (off_t)computed.size) < 0) {
-            *reterr_text = "the segment is smaller than the configuration needs and cannot grow";
-            return errno == EPERM ? -EPROTO : -errno;
-        }
-    }
+    int r = segment_make_room(fd, &computed, reterr_text);
+    if (r < 0)
+        return r;
     uint8_t *base =
         mmap(NULL, computed.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (base == MAP_FAILED) {
@@ -198,49 +253,12 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
     }
     (void)madvise(base + computed.outboxes_offset, computed.size - computed.outboxes_offset,
                   MADV_DONTDUMP);
-    struct segment_header *header = (struct segment_header *)base;
-    uint64_t magic = load_acquire(&header->magic);
-    if (magic == 0 && load_relaxed(&header->boots) == 0) {
-        segment_format(header, &computed);
-    } else {
-        int r = -EPROTO;
-        *reterr_text = magic ? "not an engine segment"
-                             : "the segment's header is damaged: it has been in use, and its magic "
-                               "number is gone";
-        if (magic == SEGMENT_MAGIC)
-            r = segment_check(&computed, header, reterr_text);
-        if (r < 0) {
-            munmap(base, computed.size);
-            return r;
-        }
+    r = segment_begin((struct segment_header *)base, &computed, reterr_text);
+    if (r < 0) {
+        munmap(base, computed.size);
+        return r;
     }
-    *segment = (struct segment){
-        .base = base,
-        .size = computed.size,
-        .header = header,
-        .workers = (struct segment_worker *)(base + computed.workers_offset),
-        .queues = (struct segment_queue *)(base + computed.queues_offset),
-        .actors = (struct segment_actor *)(base + computed.actors_offset),
-        .args = base + computed.args_offset,
-        .states = base + computed.states_offset,
-        .message_types = (struct segment_message_type *)(base + computed.message_types_offset),
-        .actor_types = (struct segment_actor_type *)(base + computed.actor_types_offset),
-        .names = (struct segment_name *)(base + computed.names_offset),
-        .ports = (struct segment_port *)(base + computed.ports_offset),
-        .n_queues = computed.n_queues,
-        .n_mailboxes = computed.n_mailboxes,
-        .n_ids = computed.n_ids,
-        .dead_letters = computed.n_queues + ODEON_PORTS_MAX,
-        .workers_max = computed.workers_max,
-        .queues_per_worker = computed.queues_per_worker,
-        .detached_max = computed.detached_max,
-        .pinned_first = computed.workers_max * computed.queues_per_worker,
-        .follow_first = computed.workers_max * (computed.queues_per_worker + 1),
-        .aside_first =
-            computed.workers_max * (computed.queues_per_worker + 1) + ODEON_FOLLOW_QUEUES,
-        .detached_first =
-            computed.workers_max * (computed.queues_per_worker + 2) + ODEON_FOLLOW_QUEUES,
-    };
+    *segment = segment_at(base, &computed);
     return 0;
 }
 
