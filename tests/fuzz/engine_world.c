@@ -38,7 +38,7 @@ const char *__asan_default_options(void)
 
 void fuzz_client_load(enum client_load kind, const volatile void *at)
 {
-    const struct port *port = &world.engine->ports[WORLD_HOSTILE];
+    const struct port *port = &world.engine->ports.table[WORLD_HOSTILE];
     const uint8_t *base = (const uint8_t *)port->client_words;
     uint64_t offset = (uint64_t)((const uint8_t *)(uintptr_t)at - base);
 
@@ -303,7 +303,7 @@ static bool port_waits(uint32_t id)
 {
     struct engine *e = world.engine;
 
-    return ready_clear(e->workers[0]->ready, engine_source_of_port(e, id)) ||
+    return ready_clear(e->workers[0]->called.ready, engine_source_of_port(e, id)) ||
            !port_is_drained(e, id);
 }
 
@@ -333,13 +333,13 @@ static void reopen_hostile(void)
 {
     struct engine *e = world.engine;
 
-    for (size_t i = 0; i < e->n_events; i++)
-        FUZZ_EXPECT(e->events[i].port == WORLD_HOSTILE &&
-                    e->events[i].generation == world.client[WORLD_HOSTILE].info.generation);
-    if (e->n_events > 0)
+    for (size_t i = 0; i < e->events.n; i++)
+        FUZZ_EXPECT(e->events.list[i].port == WORLD_HOSTILE &&
+                    e->events.list[i].generation == world.client[WORLD_HOSTILE].info.generation);
+    if (e->events.n > 0)
         port_reap(e, WORLD_HOSTILE, true);
-    e->n_events = 0;
-    if (load_relaxed(&world.engine->ports[WORLD_HOSTILE].state) == PORT_FREE)
+    e->events.n = 0;
+    if (load_relaxed(&world.engine->ports.table[WORLD_HOSTILE].state) == PORT_FREE)
         client_open(WORLD_HOSTILE);
 }
 
@@ -357,9 +357,10 @@ void world_end(void)
     store_release(&c->mine->delivery_head, c->taken);
     /* the next input begins with a port of its own */
     c = &world.client[WORLD_HOSTILE];
-    if (load_relaxed(&world.engine->ports[WORLD_HOSTILE].state) == PORT_OPEN) {
+    if (load_relaxed(&world.engine->ports.table[WORLD_HOSTILE].state) == PORT_OPEN) {
         FUZZ_EXPECT(engine_port_remove(world.engine, WORLD_HOSTILE, c->info.generation) == 0);
-        for (int i = 0; load_relaxed(&world.engine->ports[WORLD_HOSTILE].state) == PORT_OPEN; i++) {
+        for (int i = 0; load_relaxed(&world.engine->ports.table[WORLD_HOSTILE].state) == PORT_OPEN;
+             i++) {
             FUZZ_EXPECT(i < ROUNDS_MAX);
             run(WORLD_HOSTILE);
         }

@@ -245,7 +245,7 @@ static void run(void)
         more = false;
         for (uint32_t source = 0; source < n_mailboxes + ODEON_PORTS_MAX; source++) {
             bool waits = source < n_mailboxes ? urgent_mailbox_has_work(engine, source)
-                                              : ready_clear(w->ready, source);
+                                              : ready_clear(w->called.ready, source);
             if (!waits || !owner_take(&engine->sources[source], 0, 0))
                 continue;
             int64_t queue = source < n_mailboxes ? source : port_run(w, source - n_mailboxes, true);
