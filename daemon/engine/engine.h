@@ -220,7 +220,8 @@ struct engine_fault {
     char actor_type[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1], message[ODEON_NAME_MAX + 1];
     char build_id[ENGINE_BUILD_ID_MAX], trace[ENGINE_TRACE_MAX];
 };
-/* -EPROTO: the segment is damaged, the report's `damage` says where; it has been left as it is. */
+/* -EPROTO: the segment is damaged; -ESRCH: it has references of another executor. The report's
+ * `damage` says where; the segment has been left as it is. */
 int engine_recover(struct engine *engine, struct engine_recovery *ret_report);
 /* The faults that the last recovery blamed on a message; index from 0; -ENOENT past the last. */
 int engine_fault_get(const struct engine *engine, unsigned index, struct engine_fault *ret_fault);

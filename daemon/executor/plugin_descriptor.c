@@ -6,6 +6,8 @@
 #include <stdalign.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "daemon/common/name.h"
 #include "proto/bounds.h"
@@ -48,28 +50,37 @@ uint32_t message_type_least_size(const struct odeon_message_type *type)
  * further. */
 enum { STRUCT_SIZE_MAX = 4096 };
 
+/* A copy of bytes that may not be there: a size that a plugin gives wrongly must not end the
+ * executor. */
+static bool plugin_descriptor_peek(const void *at, void *to, size_t size)
+{
+    struct iovec theirs = { (void *)(uintptr_t)at, size }, ours = { to, size };
+
+    return process_vm_readv(getpid(), &ours, 1, &theirs, 1, 0) == (ssize_t)size;
+}
+
 /* A struct of the plugin's own version: at least what 2.0 has but for its reserved words, and zeros
  * behind what we know, however much that is. `plugin` NULL: its name is not known yet. */
 static int plugin_descriptor_check_size(const char *plugin, const char *field, const void *at,
                                         uint32_t theirs, size_t known, size_t ours,
                                         struct explain *explain)
 {
-    const uint8_t *bytes = at;
+    const char *before = plugin ? "plugin " : "", *behind = plugin ? ": " : "";
+    uint8_t bytes[STRUCT_SIZE_MAX];
 
-    if (theirs < known || theirs > STRUCT_SIZE_MAX)
+    plugin = plugin ? plugin : "";
+    if (theirs < known || theirs > sizeof(bytes) || !plugin_descriptor_peek(at, bytes, theirs))
         return explain_set(explain, -EINVAL,
                            "%s%s%s%s is %u, ours is %zu: compile the plugin with this version's "
                            "headers",
-                           plugin ? "plugin " : "", plugin ? plugin : "", plugin ? ": " : "", field,
-                           theirs, ours);
+                           before, plugin, behind, field, theirs, ours);
     for (size_t i = known; i < theirs; i++)
         if (bytes[i] != 0)
             return explain_set(explain, -EINVAL,
                                "%s%s%s%s is %u, ours is %zu, and byte %zu, which this service does "
                                "not know, is %u: update the service, or compile the plugin with "
                                "its headers",
-                               plugin ? "plugin " : "", plugin ? plugin : "", plugin ? ": " : "",
-                               field, theirs, ours, i, bytes[i]);
+                               before, plugin, behind, field, theirs, ours, i, bytes[i]);
     return 0;
 }
 

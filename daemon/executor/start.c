@@ -292,7 +292,8 @@ void start_port_done(struct executor *executor)
         else
             snprintf(text, sizeof(text), "the engine's segment cannot be recovered: %s",
                      strerror(-r));
-        start_fail(executor, r, text);
+        /* Whatever is wrong with the segment, odeond is not to try it again. */
+        start_fail(executor, r == -ESRCH ? -EPROTO : r, text);
         return;
     }
     fault_log_recovery(&executor->recovery);

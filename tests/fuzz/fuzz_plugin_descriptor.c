@@ -4,6 +4,8 @@
  *
  * Strings lie in memory of exactly the length that the check may look at, with or without an end.
  */
+#include <stdalign.h>
+
 #include <odeon/plugin.h>
 
 #include "daemon/common/name.h"
@@ -11,6 +13,8 @@
 #include "proto/bounds.h"
 #include "tests/fuzz/fuzz.h"
 
+/* Bytes that a behaviour may claim to have: more are refused. */
+enum { ROOM = 4096 };
 enum { MESSAGES = 6, TYPES = 4, BEHAVIOURS = 6, STRINGS = 3 * MESSAGES + TYPES + 8 };
 
 static void *strings[STRINGS];
@@ -68,16 +72,23 @@ static void make_message(struct input *input, struct odeon_message_type *m)
     m->fields = make_string(input, ODEON_FIELDS_MAX + 1);
 }
 
-static void make_type(struct input *input, struct odeon_actor_type *t,
-                      struct odeon_behaviour *behaviours, struct odeon_message_type *messages)
+static void make_type(struct input *input, struct odeon_actor_type *t, uint8_t *room,
+                      struct odeon_message_type *messages)
 {
     uint32_t n = input_u8(input) % (BEHAVIOURS + 1);
+    uint32_t stride = number(input, sizeof(struct odeon_behaviour));
+    bool fits = stride >= offsetof(struct odeon_behaviour, reserved) && stride <= ROOM;
 
+    /* They lie as far from each other as the type says, if it says anything that can be. */
+    memset(room, 0, BEHAVIOURS * ROOM);
     for (uint32_t i = 0; i < n; i++) {
+        struct odeon_behaviour b = { 0 };
         uint8_t which = input_u8(input);
 
-        behaviours[i].message = which == 255 ? NULL : &messages[which % MESSAGES];
-        behaviours[i].run = input_u8(input) == 255 ? NULL : behave;
+        b.message = which == 255 ? NULL : &messages[which % MESSAGES];
+        b.run = input_u8(input) == 255 ? NULL : behave;
+        memcpy(room + (size_t)i * (fits ? stride : sizeof(b)), &b,
+               fits && stride < sizeof(b) ? stride : sizeof(b));
     }
     memset(t, 0, sizeof(*t));
     t->struct_size = number(input, sizeof(*t));
@@ -86,8 +97,8 @@ static void make_type(struct input *input, struct odeon_actor_type *t,
     t->state_size = number(input, 8);
     t->restart = number(input, 0);
     t->overflow = number(input, 0);
-    t->behaviour_size = number(input, sizeof(struct odeon_behaviour));
-    t->behaviours = input_u8(input) == 255 ? NULL : behaviours;
+    t->behaviour_size = stride;
+    t->behaviours = input_u8(input) == 255 ? NULL : (const struct odeon_behaviour *)(void *)room;
     t->n_behaviours =
         input_u8(input) < 250 ? n : ODEON_BEHAVIOURS_MAX + 1 + input_u32(input) % 1000000;
 }
@@ -107,19 +118,22 @@ static void use(const struct odeon_plugin *d)
                         message_type_least_size(m) <= ODEON_PAYLOAD_MAX);
     }
     for (uint32_t i = 0; i < d->n_types; i++)
-        for (uint32_t j = 0; j < d->types[i]->n_behaviours; j++)
-            FUZZ_EXPECT(d->types[i]->behaviours[j].run &&
-                        name_is_good(d->types[i]->behaviours[j].message->name));
+        for (uint32_t j = 0; j < d->types[i]->n_behaviours; j++) {
+            const struct odeon_behaviour *b = plugin_descriptor_get_behaviour(d->types[i], j);
+
+            FUZZ_EXPECT(b->run && name_is_good(b->message->name));
+        }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct odeon_message_type messages[MESSAGES];
     static struct odeon_actor_type types[TYPES];
-    static struct odeon_behaviour behaviours[TYPES][BEHAVIOURS];
+    static struct odeon_plugin plugin;
+    static alignas(64) uint8_t behaviours[TYPES][BEHAVIOURS * ROOM];
     struct odeon_message_type *message_list[MESSAGES];
     struct odeon_actor_type *type_list[TYPES];
-    struct odeon_plugin d = { 0 };
+    struct odeon_plugin *d = &plugin;
     struct input input = { data, size };
     struct explain explain;
     int r;
@@ -132,29 +146,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         make_type(&input, &types[i], behaviours[i], messages);
         type_list[i] = input_u8(&input) == 255 ? NULL : &types[i];
     }
-    d.struct_size = number(&input, sizeof(d));
-    d.abi_major = (uint16_t)number(&input, ODEON_PLUGIN_ABI_MAJOR);
-    d.abi_minor = (uint16_t)number(&input, ODEON_PLUGIN_ABI_MINOR);
-    d.context_size = number(&input, sizeof(struct odeon_context));
-    d.message_type_size = number(&input, sizeof(struct odeon_message_type));
-    d.name = make_string(&input, ODEON_NAME_MAX + 1);
-    d.version = make_string(&input, ODEON_NAME_MAX + 1);
+    memset(d, 0, sizeof(*d));
+    d->struct_size = number(&input, sizeof(*d));
+    d->abi_major = (uint16_t)number(&input, ODEON_PLUGIN_ABI_MAJOR);
+    d->abi_minor = (uint16_t)number(&input, ODEON_PLUGIN_ABI_MINOR);
+    d->context_size = number(&input, sizeof(struct odeon_context));
+    d->message_type_size = number(&input, sizeof(struct odeon_message_type));
+    d->name = make_string(&input, ODEON_NAME_MAX + 1);
+    d->version = make_string(&input, ODEON_NAME_MAX + 1);
     /* lengths beyond what is there would be wild pointers; those beyond the bounds are refused
      * before they are used */
-    d.n_types = input_u8(&input) < 250 ? input_u8(&input) % (TYPES + 1)
-                                       : ODEON_PLUGIN_TYPES_MAX + 1 + input_u16(&input);
-    d.types = input_u8(&input) == 255 ? NULL : type_list;
-    d.messages = input_u8(&input) == 255 ? NULL : message_list;
+    d->n_types = input_u8(&input) < 250 ? input_u8(&input) % (TYPES + 1)
+                                        : ODEON_PLUGIN_TYPES_MAX + 1 + input_u16(&input);
+    d->types = input_u8(&input) == 255 ? NULL : type_list;
+    d->messages = input_u8(&input) == 255 ? NULL : message_list;
     if (input_u8(&input) & 1)
-        d.n_messages = input_u8(&input) < 250 ? input_u8(&input) % (MESSAGES + 1)
-                                              : ODEON_MESSAGE_TYPES_MAX + 1 + input_u16(&input);
+        d->n_messages = input_u8(&input) < 250 ? input_u8(&input) % (MESSAGES + 1)
+                                               : ODEON_MESSAGE_TYPES_MAX + 1 + input_u16(&input);
     else
-        d.messages_end = d.messages ? d.messages + input_u8(&input) % (MESSAGES + 1) : NULL;
+        d->messages_end = d->messages ? d->messages + input_u8(&input) % (MESSAGES + 1) : NULL;
     explain_init(&explain);
-    r = plugin_descriptor_check(&d, &explain);
+    r = plugin_descriptor_check(d, &explain);
     FUZZ_EXPECT(r <= 0 && (r == 0 || explain.length > 0));
     if (r == 0)
-        use(&d);
+        use(d);
     while (n_strings > 0)
         free(strings[--n_strings]);
     return 0;

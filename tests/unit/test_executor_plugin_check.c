@@ -373,6 +373,25 @@ static void test_sizes(void **state)
         strstr(explain.text, "the plugin's struct_size is 152, ours is 136, and byte 136"));
 }
 
+/* A size that reaches to where no memory is: refused, and nobody dies of it. */
+static void test_sizes_beyond_memory(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *memory =
+        mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
+    plugin.struct_size = sizeof(plugin) + 8;
+    struct odeon_plugin *last = (struct odeon_plugin *)(void *)(memory + page - sizeof(plugin));
+    *last = plugin;
+    struct explain explain;
+    explain_init(&explain);
+    assert_int_equal(plugin_descriptor_check(last, &explain), -EINVAL);
+    assert_non_null(strstr(explain.text, "the plugin's struct_size is 144, ours is 136: compile"));
+    munmap(memory, 2 * page);
+}
+
 static void test_spawn_arguments(void **state)
 {
     static char longest[ODEON_FIELDS_MAX + 2];
@@ -500,6 +519,7 @@ int main(void)
         cmocka_unit_test_setup(test_abi, reset),
         cmocka_unit_test_setup(test_shorter_structs, reset),
         cmocka_unit_test_setup(test_sizes, reset),
+        cmocka_unit_test_setup(test_sizes_beyond_memory, reset),
         cmocka_unit_test_setup(test_spawn_arguments, reset),
         cmocka_unit_test_setup(test_names, reset),
         cmocka_unit_test_setup(test_types_and_messages, reset),
