@@ -63,6 +63,8 @@ static void start(void)
     /* all inputs come from one process, which offends without end */
     supervisor.config.quotas.hold_ms = 0;
     FUZZ_EXPECT(registry_make(&supervisor.persist.registry, 0) == 0);
+    /* Each input begins with an executor that is ready: its first start is settled. */
+    atomic_store(&supervisor.persist.registry.map->header.settled, 1);
     FUZZ_EXPECT(uv_loop_init(&supervisor.loop) == 0);
     supervisor.runtime.stats_path = strdup("/run/odeon/stats");
     supervisor.runtime.dir = strdup("/run/odeon");
