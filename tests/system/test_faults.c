@@ -30,6 +30,13 @@ struct bench {
     uint32_t do_type, count_type, pass_type;
 };
 
+/* ThreadSanitizer keeps a signal back until its thread calls something: a handler that only
+ * computes cannot be held there, and a kill from outside does not arrive. */
+#ifdef __SANITIZE_THREAD__
+#define SIGNALS_ARRIVE false
+#else
+#define SIGNALS_ARRIVE true
+#endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -176,6 +183,8 @@ static void test_a_stall_is_set_aside(void **state)
     struct bench b;
 
     (void)state;
+    if (!SIGNALS_ARRIVE)
+        skip();
     begin(&b, "attempts=2", "stall-warn-ms=50", "stall-kill-ms=0");
     stuck = actor_spawn(&b, 0);
     do
@@ -412,6 +421,8 @@ static void test_outside_kills_blame_nobody(void **state)
     struct bench b;
 
     (void)state;
+    if (!SIGNALS_ARRIVE)
+        skip();
     begin(&b, "attempts=1", "stall-warn-ms=0", "stall-kill-ms=0");
     hanger = actor_spawn(&b, 0);
     for (uint32_t i = 0; i < 8; i++)
