@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counter of examples/counter in C++, with the plain layer: everything that the macros do for C, written out.
+// The counter of examples/counter in C++, with the plain layer: everything that the macros do for
+// C, written out.
 #include <odeon/plugin.h>
 
-// Layout, names, versions and the text of the fields are those of counter.h: the service compares all of them.
+// Layout, names, versions and the text of the fields are those of counter.h: the service compares
+// all of them.
 struct counter_add {
     int64_t amount, weight;
 };
@@ -11,12 +13,28 @@ struct counter_value {
 };
 
 static odeon_message_type add_type = {
-    sizeof(odeon_message_type), 1, "counter_add", "{ int64_t amount, weight; }", sizeof(counter_add), 0, 0, 0,
+    sizeof(odeon_message_type),
+    1,
+    "counter_add",
+    "{ int64_t amount, weight; }",
+    sizeof(counter_add),
+    0,
+    0,
+    0,
     {},
 };
-static odeon_message_type get_type = { sizeof(odeon_message_type), 1, "counter_get", "", 0, 0, 0, 0, {} };
+static odeon_message_type get_type = {
+    sizeof(odeon_message_type), 1, "counter_get", "", 0, 0, 0, 0, {}
+};
 static odeon_message_type value_type = {
-    sizeof(odeon_message_type), 1, "counter_value", "{ int64_t total; }", sizeof(counter_value), 0, 0, 0,
+    sizeof(odeon_message_type),
+    1,
+    "counter_value",
+    "{ int64_t total; }",
+    sizeof(counter_value),
+    0,
+    0,
+    0,
     {},
 };
 
@@ -40,11 +58,27 @@ static int on_get(void *state, const void *, odeon_context *ctx) noexcept
     return ODEON_NODELETE;
 }
 
-static const odeon_behaviour behaviours[] = { { &add_type, on_add, {} }, { &get_type, on_get, {} } };
+static const odeon_behaviour behaviours[] = { { &add_type, on_add, {} },
+                                              { &get_type, on_get, {} } };
 
 static odeon_actor_type counter_type = {
-    sizeof(odeon_actor_type), 1, "counter", sizeof(counter), ODEON_RESTART_INIT, 2, sizeof(odeon_behaviour), behaviours,
-    nullptr, nullptr, 0, 0, nullptr, 0, 0, nullptr, {},
+    sizeof(odeon_actor_type),
+    1,
+    "counter",
+    sizeof(counter),
+    ODEON_RESTART_INIT,
+    2,
+    sizeof(odeon_behaviour),
+    behaviours,
+    nullptr,
+    nullptr,
+    0,
+    0,
+    nullptr,
+    0,
+    0,
+    nullptr,
+    {},
 };
 
 static odeon_actor_type *const types[] = { &counter_type };
@@ -53,8 +87,21 @@ static odeon_message_type *const messages[] = { &add_type, &get_type, &value_typ
 extern "C" {
 extern __attribute__((visibility("default"))) const odeon_plugin odeon_plugin_descriptor;
 const odeon_plugin odeon_plugin_descriptor = {
-    sizeof(odeon_plugin), ODEON_PLUGIN_ABI_MAJOR, ODEON_PLUGIN_ABI_MINOR, sizeof(odeon_context),
-    sizeof(odeon_message_type), "counter-plain", "1.0.0", 1, 3, types, messages, nullptr, nullptr, nullptr,
-    nullptr, {},
+    sizeof(odeon_plugin),
+    ODEON_PLUGIN_ABI_MAJOR,
+    ODEON_PLUGIN_ABI_MINOR,
+    sizeof(odeon_context),
+    sizeof(odeon_message_type),
+    "counter-plain",
+    "1.0.0",
+    1,
+    3,
+    types,
+    messages,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+    {},
 };
 }
