@@ -18,8 +18,8 @@
 #include <odeon/admin.h>
 
 #include "client-lib/src/arena.h"
-#include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
+#include "client-lib/src/request.h"
 
 struct admin_call {
     Odeon__Request__BodyCase request; /* what is asked, ... */

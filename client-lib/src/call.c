@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls: a correlated post, and waiting for its reply while keeping what else arrives. The port's
  * owning thread. */
-#include "client-lib/src/port.h"
+#include "client-lib/src/post.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client-lib/src/error.h"
+#include "client-lib/src/receive.h"
 
 /* Bytes that calls set aside for a client that never receives. */
 #define KEPT_BYTES_MAX ODEON_BACKLOG_BYTES_DEFAULT

@@ -1,40 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connecting, saying hello, and leaving. The round trips themselves are in request.c; invariants in
+/* The control connection itself: its socket, its greeting, its records, and its end; see
  * connect.h. */
 #include "client-lib/src/connect.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "client-lib/src/error.h"
-#include "client-lib/src/port.h"
-#include "client-lib/src/reconnect.h"
-
-enum { ALIVE_BYTES = 4096 }; /* the kernel rounds up to its page */
-
-static int connect_alive_new(const _Atomic uint32_t **ret_alive)
-{
-    _Atomic uint32_t *word =
-        mmap(NULL, ALIVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    int error;
-
-    if (word == MAP_FAILED)
-        return -errno;
-    if (madvise(word, ALIVE_BYTES, MADV_WIPEONFORK) < 0) {
-        error = -errno;
-        munmap(word, ALIVE_BYTES);
-        return error;
-    }
-    atomic_init(word, 1);
-    *ret_alive = word;
-    return 0;
-}
+#include "client-lib/src/wait.h"
 
 static int connect_explain_connect(int error, const char *path)
 {
@@ -90,8 +67,8 @@ int client_open_socket(const char *path, bool now, int *ret_socket)
     return 0;
 }
 
-static void connect_fill_hello(const struct odeon_client *client, Odeon__Resume *resume,
-                               Odeon__Hello *hello, Odeon__Request *request)
+void client_fill_hello(const struct odeon_client *client, Odeon__Resume *resume,
+                       Odeon__Hello *hello, Odeon__Request *request)
 {
     odeon__hello__init(hello);
     odeon__request__init(request);
@@ -108,7 +85,7 @@ int client_send_hello(struct odeon_client *client, Odeon__Resume *resume)
     Odeon__Request request;
     Odeon__Hello hello;
 
-    connect_fill_hello(client, resume, &hello, &request);
+    client_fill_hello(client, resume, &hello, &request);
     request.id = ++client->last_id;
     client->hellos++;
     return wire_send(client->socket, &request.base, client->frame);
@@ -123,90 +100,6 @@ void client_take_identity(struct odeon_client *client, const Odeon__HelloReply *
         memcpy(client->token, hello->token.data, sizeof(client->token));
 }
 
-static int connect_say_hello(struct odeon_client *client)
-{
-    struct client_answer answer;
-    Odeon__Request request;
-    Odeon__Hello hello;
-    int result;
-
-    connect_fill_hello(client, NULL, &hello, &request);
-    result = client_call(client, &request, ODEON__REPLY__BODY_HELLO, &answer);
-    if (result < 0)
-        return result;
-    if (answer.reply->hello->protocol != ODEON_PROTOCOL_VERSION)
-        result = error_set(-EPROTO,
-                           "the service (version %s) speaks protocol %u, this library (version %s) "
-                           "protocol %d: use "
-                           "those of one release",
-                           answer.reply->hello->service, answer.reply->hello->protocol,
-                           ODEON_VERSION, ODEON_PROTOCOL_VERSION);
-    client_take_identity(client, answer.reply->hello);
-    client_answer_fini(&answer);
-    return result;
-}
-
-static void connect_client_free(struct odeon_client *client)
-{
-    if (client->socket >= 0)
-        close(client->socket);
-    names_fini(&client->names);
-    pthread_mutex_destroy(&client->mutex);
-    if (client->alive)
-        munmap((void *)(uintptr_t)client->alive, ALIVE_BYTES);
-    free(client->frame);
-    free(client->path);
-    free(client->name);
-    free(client);
-}
-
-static struct odeon_client *connect_client_new(const char *path, const char *name)
-{
-    struct odeon_client *client = calloc(1, sizeof(*client));
-
-    if (!client)
-        return NULL;
-    client->socket = -1;
-    client->pid = getpid();
-    client->patience_ns = -1;
-    client->path = strdup(path);
-    client->name = strndup(name ? name : program_invocation_short_name, ODEON_NAME_MAX);
-    names_init(&client->names);
-    pthread_mutex_init(&client->mutex, NULL);
-    client->frame = malloc(sizeof(*client->frame));
-    if (!client->frame || !client->path || !client->name || connect_alive_new(&client->alive) < 0) {
-        connect_client_free(client);
-        return NULL;
-    }
-    return client;
-}
-
-int odeon_client_connect(const char *path, const char *name, struct odeon_client **ret_client)
-{
-    struct odeon_client *client;
-    int result;
-
-    if (!ret_client)
-        return error_set_literal(-EINVAL, "odeon_client_connect: no place for the client");
-    *ret_client = NULL;
-    if (!path)
-        path = secure_getenv("ODEON_SOCKET");
-    if (!path || !*path)
-        path = ODEON_SOCKET_DEFAULT;
-    client = connect_client_new(path, name);
-    if (!client)
-        return error_set_literal(-ENOMEM, "odeon_client_connect: no memory");
-    result = client_open_socket(path, false, &client->socket);
-    if (result == 0)
-        result = connect_say_hello(client);
-    if (result < 0) {
-        connect_client_free(client);
-        return result;
-    }
-    *ret_client = client;
-    return 0;
-}
-
 int client_check(const struct odeon_client *client)
 {
     if (!client)
@@ -219,37 +112,102 @@ int client_check(const struct odeon_client *client)
     return 0;
 }
 
-/* The end of a connection says everything to the odeond at its other end. Where that one has died,
- * the next one learns it from the ports' memory when it starts, or, when it has started already,
- * from a greeting that ends with its connection. */
-static void connect_take_leave(struct odeon_client *client)
+int client_lose(struct odeon_client *client, int error, const char *why)
 {
-    for (struct odeon_port *port = client->ports; port; port = port->next)
-        port_depart(port);
-    client_poll_events(client);
-    if (client->lost == 0 && client->link == LINK_AWAY) {
-        client->retry_ns = 0;
-        error_keep();
-        (void)client_come_back(client);
-        (void)error_settle(0);
+    if (client->lost == 0) {
+        client->lost = error;
+        if (client->socket >= 0)
+            shutdown(client->socket, SHUT_RDWR);
+        for (struct odeon_port *port = client->ports; port; port = port->next)
+            port_mark_closed(port, -EPIPE, why);
     }
+    return error_set(error, "%s", why);
 }
 
-struct odeon_client *odeon_client_disconnect(struct odeon_client *client)
+static void connect_close_socket(struct odeon_client *client)
 {
-    if (!client)
-        return NULL;
-    /* No request to close each port: the end of the connection says so. In a forked child this
-     * gives back memory and descriptors and tells nobody; the mutex may be held by a thread that
-     * does not exist here, so it is not asked. */
-    if (client_check(client) == 0)
-        connect_take_leave(client);
-    while (client->ports) {
-        struct odeon_port *port = client->ports;
+    if (client->socket >= 0)
+        close(client->socket);
+    client->socket = -1;
+}
 
-        client->ports = port->next;
-        port_free(port);
+int client_break(struct odeon_client *client, const char *why)
+{
+    int64_t now_ns = monotonic_ns();
+
+    if (client->lost || client->instance == 0 || client->patience_ns == 0)
+        return client_lose(client, -ECONNRESET, why);
+    connect_close_socket(client);
+    if (client->link == LINK_UP) {
+        client->away_ns = now_ns;
+        client->retry_wait_ns = 0;
     }
-    connect_client_free(client);
-    return NULL;
+    client->link = LINK_AWAY;
+    client->retry_ns = now_ns + client->retry_wait_ns;
+    client->retry_wait_ns = client->retry_wait_ns == 0 ? CONNECT_RETRY_FIRST_NS
+                            : client->retry_wait_ns * 2 > CONNECT_RETRY_MAX_NS
+                                ? CONNECT_RETRY_MAX_NS
+                                : client->retry_wait_ns * 2;
+    return error_set(-ECONNRESET, "%s", why);
+}
+
+void client_answer_fini(struct client_answer *answer)
+{
+    wire_close_fds(answer->fds, answer->n_fds);
+    odeon__reply__free_unpacked(answer->reply, NULL);
+    *answer = (struct client_answer){ 0 };
+}
+
+int client_receive_reply(struct odeon_client *client, bool wait, struct client_answer *ret_answer)
+{
+    struct wire_frame *frame = client->frame;
+    int result = wire_receive(client->socket, frame, wait);
+
+    if (result == -EAGAIN && !wait)
+        return result;
+    if (result == 0)
+        return client_break(client, "the service has closed the connection: odeond has stopped, or "
+                                    "has turned this client out");
+    if (result == -EPROTO)
+        return client_lose(client, -EPROTO,
+                           "the service sent a record that is larger than the protocol allows");
+    if (result < 0)
+        return client_break(client, "the connection to the service has failed");
+    ret_answer->reply = odeon__reply__unpack(NULL, frame->size, frame->data);
+    ret_answer->n_fds = frame->n_fds;
+    memcpy(ret_answer->fds, frame->fds, sizeof(ret_answer->fds));
+    if (!ret_answer->reply) {
+        wire_close_fds(ret_answer->fds, ret_answer->n_fds);
+        *ret_answer = (struct client_answer){ 0 };
+        return client_lose(client, -EPROTO,
+                           "the service sent a record that this library cannot parse");
+    }
+    return 0;
+}
+
+bool client_add_port(struct odeon_client *client, struct odeon_port *port, uint64_t hellos)
+{
+    bool ours;
+
+    pthread_mutex_lock(&client->mutex);
+    ours = client->hellos == hellos; /* connect.C5 */
+    if (ours) {
+        port->next = client->ports;
+        client->ports = port;
+        if (client->lost)
+            port_mark_closed(port, -EPIPE, "the service has closed the connection");
+    }
+    pthread_mutex_unlock(&client->mutex);
+    return ours;
+}
+
+void client_remove_port(struct odeon_client *client, struct odeon_port *port)
+{
+    pthread_mutex_lock(&client->mutex);
+    for (struct odeon_port **at = &client->ports; *at; at = &(*at)->next)
+        if (*at == port) {
+            *at = port->next;
+            break;
+        }
+    pthread_mutex_unlock(&client->mutex);
 }

@@ -33,6 +33,8 @@
 #include "client-lib/src/wire.h"
 #include "proto/control.pb-c.h"
 
+enum { CONNECT_RETRY_FIRST_NS = 1000000, CONNECT_RETRY_MAX_NS = 250000000 };
+
 enum client_link {
     LINK_UP,
     LINK_AWAY,     /* no socket; the next try is at retry_ns */
@@ -71,30 +73,30 @@ struct client_answer {
 };
 void client_answer_fini(struct client_answer *answer);
 
-/* One round trip. 0: the reply has the expected body; the service's or the connection's error
- * otherwise, with its text set. `ret_answer` NULL: only the result matters. */
-int client_call(struct odeon_client *client, Odeon__Request *request,
-                Odeon__Reply__BodyCase expected, struct client_answer *ret_answer);
-
-/* The same for what is not worth waiting for: nothing happens while the client is away, and no
- * error is told. */
-void client_call_now(struct odeon_client *client, Odeon__Request *request);
-
 /* 0; -EINVAL: NULL; -ECHILD: made by the parent of this process.  Sets the text. */
 int client_check(const struct odeon_client *client);
 
-/* Takes events that have arrived, without waiting; leaves it to a thread that is in a round
- * trip. */
-void client_poll_events(struct odeon_client *client);
-
-/* connect.c: a blocking socket, connected; `now`: -EAGAIN instead of waiting for the service to
- * accept. */
+/* A blocking socket, connected; `now`: -EAGAIN instead of waiting for the service to accept. */
 int client_open_socket(const char *path, bool now, int *ret_socket);
 /* What the service says about this client. */
 void client_take_identity(struct odeon_client *client, const Odeon__HelloReply *hello);
+/* A greeting; `resume` NULL: of a new client. */
+void client_fill_hello(const struct odeon_client *client, Odeon__Resume *resume,
+                       Odeon__Hello *hello, Odeon__Request *request);
 /* With a new id; the answer is to be received. Under the mutex, or before anybody else has the
  * client. */
 int client_send_hello(struct odeon_client *client, Odeon__Resume *resume);
+
+/* The next three are called under the mutex. */
+
+/* The next record, parsed, with its descriptors. 0; -EAGAIN with `wait` false; else the connection
+ * has ended (connect.C2, connect.C4). */
+int client_receive_reply(struct odeon_client *client, bool wait, struct client_answer *ret_answer);
+/* The connection has ended, and nobody has said why. -ECONNRESET with its text; `lost` says whether
+ * there is a way back. */
+int client_break(struct odeon_client *client, const char *why);
+/* connect.C2: it ends for good. */
+int client_lose(struct odeon_client *client, int error, const char *why);
 
 /* False (connect.C5): the service has given up the port meanwhile, since nobody claimed it; open
  * another. */

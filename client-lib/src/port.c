@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
 
 /* A smaller ring than the protocol's smallest is taken, too: what it holds is the service's to
@@ -215,25 +214,6 @@ int port_distrust(struct odeon_port *port, const char *what)
     port_mark_closed(port, -EPROTO, what);
     return error_set(
         -EPROTO, "the port is closed: %s; this is a fault of the service, please report it", what);
-}
-
-int port_explain(struct odeon_port *port)
-{
-    unsigned broken = atomic_load_explicit(&port->theirs->broken, memory_order_relaxed);
-    int closed;
-
-    if (broken != PORT_OK && port->client)
-        client_poll_events(port->client); /* the reason is on its way there */
-    closed = atomic_load_explicit(&port->closed, memory_order_acquire);
-    if (closed == -EPROTO)
-        return error_set(-EPROTO,
-                         "the port is closed: %s; this is a fault of the service, please report it",
-                         port->reason);
-    if (closed != 0)
-        return error_set(closed, "the port is closed: %s", port->reason);
-    return error_set(
-        -EPIPE, "the service has closed the port because of what this process wrote into it: %s",
-        port_broken_name(broken));
 }
 
 int port_explain_fork(void)

@@ -102,9 +102,6 @@ void port_mark_closed(struct odeon_port *port, int error, const char *reason);
 /* The owning thread found executor memory in an impossible state (port.L5). Returns -EPROTO with
  * its text. */
 int port_distrust(struct odeon_port *port, const char *what);
-/* Why the port cannot be used: -EPIPE or -EPROTO with its text. For a port that is not
- * port_open(). */
-int port_explain(struct odeon_port *port);
 /* A new value for a waiting word. */
 uint32_t port_wait_word(struct odeon_port *port, enum port_wait kind);
 /* The executor is asked to look at the port. */
@@ -123,28 +120,3 @@ static inline bool port_open(const struct odeon_port *port)
     return atomic_load_explicit(&port->closed, memory_order_acquire) == 0 &&
            atomic_load_explicit(&port->theirs->broken, memory_order_acquire) == PORT_OK;
 }
-
-/* How a record is posted: flags of its header, and above them the bits of its prefix. */
-enum port_how {
-    POST_URGENT = ENVELOPE_URGENT,
-    POST_CORRELATED = PREFIX_CORRELATION << 8,
-};
-
-/* post.c. Room for a record of `size` bytes behind the header, correlation id included when the
- * flag says so; the header is filled in, and *ret_payload is where the message goes. Errors of
- * odeon_port_post(); -EAGAIN has no text. */
-int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
-                 uint64_t correlation, size_t size, void **ret_payload);
-/* Posts with a deadline; `how`: enum port_how, 0: nothing of it. */
-int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
-                    uint64_t correlation, const void *data, size_t size, int64_t deadline_ns);
-
-/* receive.c. The next delivery of the ring: 1; 0: none; -EPROTO. Does not look whether the port is
- * open, does not set `lent`. */
-int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery);
-/* Waits until the ring has one: 1; 0: the deadline has passed; -EPIPE, -EPROTO. */
-int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns);
-/* The delivery's room goes back unless something is lent.  For what was copied aside or dropped. */
-void port_give_back(struct odeon_port *port);
-/* A reply to, or refusal of, a call that nobody waits for any more. */
-bool port_is_late(const struct odeon_delivery *delivery);

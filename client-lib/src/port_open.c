@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
-#include "client-lib/src/port.h"
+#include "client-lib/src/port_explain.h"
+#include "client-lib/src/request.h"
 
 /* What a program that was compiled with an earlier version of the struct does not have is 0. */
 enum { OPTIONS_LEAST = offsetof(struct odeon_port_options, overflow) };

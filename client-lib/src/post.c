@@ -4,13 +4,14 @@
  * odeon_port_post() costs: two looks whether the port is open, one comparison for room, the copy,
  * one release store, one full barrier and one look at need_wakeup. No allocation; no system call
  * unless the executor asked for the doorbell. */
-#include "client-lib/src/port.h"
+#include "client-lib/src/post.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
+#include "client-lib/src/port_explain.h"
+#include "client-lib/src/request.h"
 
 enum {
     BEHAVIOUR_UNKNOWN = 255

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The delivery ring: taking, giving back, waiting. The owning thread alone; port.h has the
  * invariants (port.L2 to port.L5). */
-#include "client-lib/src/port.h"
+#include "client-lib/src/receive.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "client-lib/src/connect.h"
 #include "client-lib/src/error.h"
+#include "client-lib/src/port_explain.h"
+#include "client-lib/src/request.h"
 
 /* 1: the ring has something to take; 0: it has not; -EPROTO. */
 static int receive_refresh_tail(struct odeon_port *port)

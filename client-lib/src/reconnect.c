@@ -10,53 +10,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "client-lib/src/error.h"
-#include "client-lib/src/port.h"
-#include "client-lib/src/request.h"
 #include "client-lib/src/wait.h"
-
-enum { RETRY_FIRST_NS = 1000000, RETRY_MAX_NS = 250000000 };
-
-int client_lose(struct odeon_client *client, int error, const char *why)
-{
-    if (client->lost == 0) {
-        client->lost = error;
-        if (client->socket >= 0)
-            shutdown(client->socket, SHUT_RDWR);
-        for (struct odeon_port *port = client->ports; port; port = port->next)
-            port_mark_closed(port, -EPIPE, why);
-    }
-    return error_set(error, "%s", why);
-}
-
-static void reconnect_close_socket(struct odeon_client *client)
-{
-    if (client->socket >= 0)
-        close(client->socket);
-    client->socket = -1;
-}
-
-int client_break(struct odeon_client *client, const char *why)
-{
-    int64_t now_ns = monotonic_ns();
-
-    if (client->lost || client->instance == 0 || client->patience_ns == 0)
-        return client_lose(client, -ECONNRESET, why);
-    reconnect_close_socket(client);
-    if (client->link == LINK_UP) {
-        client->away_ns = now_ns;
-        client->retry_wait_ns = 0;
-    }
-    client->link = LINK_AWAY;
-    client->retry_ns = now_ns + client->retry_wait_ns;
-    client->retry_wait_ns = client->retry_wait_ns == 0                 ? RETRY_FIRST_NS
-                            : client->retry_wait_ns * 2 > RETRY_MAX_NS ? RETRY_MAX_NS
-                                                                       : client->retry_wait_ns * 2;
-    return error_set(-ECONNRESET, "%s", why);
-}
 
 /* The ports that the client goes on with.  How many. */
 static size_t reconnect_list_claims(const struct odeon_client *client, Odeon__PortClaim *claims,
@@ -185,7 +141,7 @@ int client_come_back(struct odeon_client *client)
 
 int64_t client_next_step_ns(const struct odeon_client *client, int64_t now_ns)
 {
-    int64_t wait_ns = RETRY_MAX_NS, left_ns;
+    int64_t wait_ns = CONNECT_RETRY_MAX_NS, left_ns;
 
     if (client->link == LINK_AWAY)
         wait_ns = client->retry_ns > now_ns ? client->retry_ns - now_ns : 0;
@@ -210,29 +166,4 @@ int client_wait_back(struct odeon_client *client)
         pthread_mutex_lock(&client->mutex);
     }
     return result;
-}
-
-int odeon_client_set_patience(struct odeon_client *client, int64_t timeout_ns)
-{
-    int result = client_check(client);
-
-    if (result < 0)
-        return result;
-    pthread_mutex_lock(&client->mutex);
-    client->patience_ns = timeout_ns;
-    pthread_mutex_unlock(&client->mutex);
-    return 0;
-}
-
-uint64_t odeon_client_epoch(struct odeon_client *client)
-{
-    uint64_t epoch;
-
-    if (client_check(client) < 0)
-        return 0;
-    client_poll_events(client);
-    pthread_mutex_lock(&client->mutex);
-    epoch = client->epoch;
-    pthread_mutex_unlock(&client->mutex);
-    return epoch;
 }

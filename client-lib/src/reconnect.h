@@ -5,11 +5,6 @@
 
 #include "client-lib/src/connect.h"
 
-/* The connection has ended, and nobody has said why. -ECONNRESET with its text; `lost` says whether
- * there is a way back. */
-int client_break(struct odeon_client *client, const char *why);
-/* connect.C2: it ends for good. */
-int client_lose(struct odeon_client *client, int error, const char *why);
 /* One step towards a connection, without waiting.  0: there is one; -EAGAIN: not yet; others:
  * lost. */
 int client_come_back(struct odeon_client *client);

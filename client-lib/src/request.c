@@ -8,18 +8,9 @@
 #include "client-lib/src/request.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "client-lib/src/error.h"
-#include "client-lib/src/port.h"
 #include "client-lib/src/reconnect.h"
-
-void client_answer_fini(struct client_answer *answer)
-{
-    wire_close_fds(answer->fds, answer->n_fds);
-    odeon__reply__free_unpacked(answer->reply, NULL);
-    *answer = (struct client_answer){ 0 };
-}
 
 static void request_handle_event(struct odeon_client *client, const Odeon__Event *event)
 {
@@ -30,33 +21,6 @@ static void request_handle_event(struct odeon_client *client, const Odeon__Event
     for (struct odeon_port *port = client->ports; port; port = port->next)
         if (port->id == event->port_broken->port_id)
             port_mark_closed(port, -EPIPE, event->port_broken->reason);
-}
-
-int client_receive_reply(struct odeon_client *client, bool wait, struct client_answer *ret_answer)
-{
-    struct wire_frame *frame = client->frame;
-    int result = wire_receive(client->socket, frame, wait);
-
-    if (result == -EAGAIN && !wait)
-        return result;
-    if (result == 0)
-        return client_break(client, "the service has closed the connection: odeond has stopped, or "
-                                    "has turned this client out");
-    if (result == -EPROTO)
-        return client_lose(client, -EPROTO,
-                           "the service sent a record that is larger than the protocol allows");
-    if (result < 0)
-        return client_break(client, "the connection to the service has failed");
-    ret_answer->reply = odeon__reply__unpack(NULL, frame->size, frame->data);
-    ret_answer->n_fds = frame->n_fds;
-    memcpy(ret_answer->fds, frame->fds, sizeof(ret_answer->fds));
-    if (!ret_answer->reply) {
-        wire_close_fds(ret_answer->fds, ret_answer->n_fds);
-        *ret_answer = (struct client_answer){ 0 };
-        return client_lose(client, -EPROTO,
-                           "the service sent a record that this library cannot parse");
-    }
-    return 0;
 }
 
 /* A record with id 0: an event; or, with an error, the service's last word before it closes the
@@ -225,32 +189,5 @@ void client_poll_events(struct odeon_client *client)
         client_answer_fini(&answer);
     }
     (void)error_settle(0);
-    pthread_mutex_unlock(&client->mutex);
-}
-
-bool client_add_port(struct odeon_client *client, struct odeon_port *port, uint64_t hellos)
-{
-    bool ours;
-
-    pthread_mutex_lock(&client->mutex);
-    ours = client->hellos == hellos; /* connect.C5 */
-    if (ours) {
-        port->next = client->ports;
-        client->ports = port;
-        if (client->lost)
-            port_mark_closed(port, -EPIPE, "the service has closed the connection");
-    }
-    pthread_mutex_unlock(&client->mutex);
-    return ours;
-}
-
-void client_remove_port(struct odeon_client *client, struct odeon_port *port)
-{
-    pthread_mutex_lock(&client->mutex);
-    for (struct odeon_port **at = &client->ports; *at; at = &(*at)->next)
-        if (*at == port) {
-            *at = port->next;
-            break;
-        }
     pthread_mutex_unlock(&client->mutex);
 }

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of the control connection, one by one; round trips are in connect.h. All under the
+/* Round trips on the control connection, and the events that come between. Any thread, without the
  * mutex. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "client-lib/src/connect.h"
 
-/* The next record, parsed, with its descriptors. 0; -EAGAIN with `wait` false; else the connection
- * has ended (connect.C2, connect.C4). */
-int client_receive_reply(struct odeon_client *client, bool wait, struct client_answer *ret_answer);
+/* One round trip. 0: the reply has the expected body; the service's or the connection's error
+ * otherwise, with its text set. `ret_answer` NULL: only the result matters. */
+int client_call(struct odeon_client *client, Odeon__Request *request,
+                Odeon__Reply__BodyCase expected, struct client_answer *ret_answer);
+
+/* The same for what is not worth waiting for: nothing happens while the client is away, and no
+ * error is told. */
+void client_call_now(struct odeon_client *client, Odeon__Request *request);
+
+/* Takes events that have arrived, without waiting; leaves it to a thread that is in a round
+ * trip. */
+void client_poll_events(struct odeon_client *client);

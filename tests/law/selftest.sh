@@ -87,6 +87,12 @@ bash "$HERE/law.sh" "$WORK/tree" includes >"$WORK/out" 2>&1
 grep -q '^# daemon/supervisor/\(client -> .*commands\|commands -> .*client\)' "$WORK/out"
 verdict $? "includes: a circle of modules is named"
 mv "$WORK/saved" "$WORK/tree/daemon/supervisor/client.c"
+cp "$WORK/tree/client-lib/src/port.c" "$WORK/saved"
+echo '#include "client-lib/src/connect.h"' >>"$WORK/tree/client-lib/src/port.c"
+bash "$HERE/law.sh" "$WORK/tree" includes >"$WORK/out" 2>&1
+grep -q '^# client-lib/src/\(connect -> .*port\|port -> .*connect\)' "$WORK/out"
+verdict $? "includes: a circle of libodeon's modules is named"
+mv "$WORK/saved" "$WORK/tree/client-lib/src/port.c"
 seed includes daemon/engine/segment/segment.c "#include \"daemon/engine/run/turn.h\"" \
     "segment/segment is a lower layer than run/turn"
 seed includes daemon/engine/seed_new.c "$(include '"daemon/engine/segment/queue.h"')" \

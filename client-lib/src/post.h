@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The submission ring for what is built on it: a call is a post, too. The port's owning thread. */
+#pragma once
+
+#include "client-lib/src/port.h"
+
+/* How a record is posted: flags of its header, and above them the bits of its prefix. */
+enum port_how {
+    POST_URGENT = ENVELOPE_URGENT,
+    POST_CORRELATED = PREFIX_CORRELATION << 8,
+};
+
+/* Room for a record of `size` bytes behind the header, correlation id included when the
+ * flag says so; the header is filled in, and *ret_payload is where the message goes. Errors of
+ * odeon_port_post(); -EAGAIN has no text. */
+int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
+                 uint64_t correlation, size_t size, void **ret_payload);
+/* Posts with a deadline; `how`: enum port_how, 0: nothing of it. */
+int port_post_until(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
+                    uint64_t correlation, const void *data, size_t size, int64_t deadline_ns);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The delivery ring for what is built on it: a call reads it, too. The port's owning thread. */
+#pragma once
+
+#include "client-lib/src/port.h"
+
+/* The next delivery of the ring: 1; 0: none; -EPROTO. Does not look whether the port is open,
+ * does not set `lent`. */
+int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery);
+/* Waits until the ring has one: 1; 0: the deadline has passed; -EPIPE, -EPROTO. */
+int port_wait_delivery(struct odeon_port *port, int64_t deadline_ns);
+/* The delivery's room goes back unless something is lent.  For what was copied aside or dropped. */
+void port_give_back(struct odeon_port *port);
+/* A reply to, or refusal of, a call that nobody waits for any more. */
+bool port_is_late(const struct odeon_delivery *delivery);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A client from its connecting to its leaving. Any thread. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "client-lib/src/error.h"
+#include "client-lib/src/reconnect.h"
+#include "client-lib/src/request.h"
+
+enum { ALIVE_BYTES = 4096 }; /* the kernel rounds up to its page */
+
+static int session_alive_new(const _Atomic uint32_t **ret_alive)
+{
+    _Atomic uint32_t *word =
+        mmap(NULL, ALIVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int error;
+
+    if (word == MAP_FAILED)
+        return -errno;
+    if (madvise(word, ALIVE_BYTES, MADV_WIPEONFORK) < 0) {
+        error = -errno;
+        munmap(word, ALIVE_BYTES);
+        return error;
+    }
+    atomic_init(word, 1);
+    *ret_alive = word;
+    return 0;
+}
+
+static int session_say_hello(struct odeon_client *client)
+{
+    struct client_answer answer;
+    Odeon__Request request;
+    Odeon__Hello hello;
+    int result;
+
+    client_fill_hello(client, NULL, &hello, &request);
+    result = client_call(client, &request, ODEON__REPLY__BODY_HELLO, &answer);
+    if (result < 0)
+        return result;
+    if (answer.reply->hello->protocol != ODEON_PROTOCOL_VERSION)
+        result = error_set(-EPROTO,
+                           "the service (version %s) speaks protocol %u, this library (version %s) "
+                           "protocol %d: use "
+                           "those of one release",
+                           answer.reply->hello->service, answer.reply->hello->protocol,
+                           ODEON_VERSION, ODEON_PROTOCOL_VERSION);
+    client_take_identity(client, answer.reply->hello);
+    client_answer_fini(&answer);
+    return result;
+}
+
+static void session_client_free(struct odeon_client *client)
+{
+    if (client->socket >= 0)
+        close(client->socket);
+    names_fini(&client->names);
+    pthread_mutex_destroy(&client->mutex);
+    if (client->alive)
+        munmap((void *)(uintptr_t)client->alive, ALIVE_BYTES);
+    free(client->frame);
+    free(client->path);
+    free(client->name);
+    free(client);
+}
+
+static struct odeon_client *session_client_new(const char *path, const char *name)
+{
+    struct odeon_client *client = calloc(1, sizeof(*client));
+
+    if (!client)
+        return NULL;
+    client->socket = -1;
+    client->pid = getpid();
+    client->patience_ns = -1;
+    client->path = strdup(path);
+    client->name = strndup(name ? name : program_invocation_short_name, ODEON_NAME_MAX);
+    names_init(&client->names);
+    pthread_mutex_init(&client->mutex, NULL);
+    client->frame = malloc(sizeof(*client->frame));
+    if (!client->frame || !client->path || !client->name || session_alive_new(&client->alive) < 0) {
+        session_client_free(client);
+        return NULL;
+    }
+    return client;
+}
+
+int odeon_client_connect(const char *path, const char *name, struct odeon_client **ret_client)
+{
+    struct odeon_client *client;
+    int result;
+
+    if (!ret_client)
+        return error_set_literal(-EINVAL, "odeon_client_connect: no place for the client");
+    *ret_client = NULL;
+    if (!path)
+        path = secure_getenv("ODEON_SOCKET");
+    if (!path || !*path)
+        path = ODEON_SOCKET_DEFAULT;
+    client = session_client_new(path, name);
+    if (!client)
+        return error_set_literal(-ENOMEM, "odeon_client_connect: no memory");
+    result = client_open_socket(path, false, &client->socket);
+    if (result == 0)
+        result = session_say_hello(client);
+    if (result < 0) {
+        session_client_free(client);
+        return result;
+    }
+    *ret_client = client;
+    return 0;
+}
+
+/* The end of a connection says everything to the odeond at its other end. Where that one has died,
+ * the next one learns it from the ports' memory when it starts, or, when it has started already,
+ * from a greeting that ends with its connection. */
+static void session_take_leave(struct odeon_client *client)
+{
+    for (struct odeon_port *port = client->ports; port; port = port->next)
+        port_depart(port);
+    client_poll_events(client);
+    if (client->lost == 0 && client->link == LINK_AWAY) {
+        client->retry_ns = 0;
+        error_keep();
+        (void)client_come_back(client);
+        (void)error_settle(0);
+    }
+}
+
+struct odeon_client *odeon_client_disconnect(struct odeon_client *client)
+{
+    if (!client)
+        return NULL;
+    /* No request to close each port: the end of the connection says so. In a forked child this
+     * gives back memory and descriptors and tells nobody; the mutex may be held by a thread that
+     * does not exist here, so it is not asked. */
+    if (client_check(client) == 0)
+        session_take_leave(client);
+    while (client->ports) {
+        struct odeon_port *port = client->ports;
+
+        client->ports = port->next;
+        port_free(port);
+    }
+    session_client_free(client);
+    return NULL;
+}
+
+int odeon_client_set_patience(struct odeon_client *client, int64_t timeout_ns)
+{
+    int result = client_check(client);
+
+    if (result < 0)
+        return result;
+    pthread_mutex_lock(&client->mutex);
+    client->patience_ns = timeout_ns;
+    pthread_mutex_unlock(&client->mutex);
+    return 0;
+}
+
+uint64_t odeon_client_epoch(struct odeon_client *client)
+{
+    uint64_t epoch;
+
+    if (client_check(client) < 0)
+        return 0;
+    client_poll_events(client);
+    pthread_mutex_lock(&client->mutex);
+    epoch = client->epoch;
+    pthread_mutex_unlock(&client->mutex);
+    return epoch;
+}
