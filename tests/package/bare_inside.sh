@@ -124,7 +124,7 @@ substitute()
         note "nothing starts services here: this one is started by hand"
         stand_in_start
         ;;
-    *'actor spawn'*) REFERENCE=$(grep -oE '[0-9]+\.[0-9]+' /bare/log | head -n 1) ;;
+    *'actor spawn'*) REFERENCE=$(grep -oE '[0-9]+(\.[0-9]+){2}' /bare/log | head -n 1) ;;
     esac
 }
 
