@@ -37,6 +37,9 @@
  *   release   REL_FLUSH DETACH_FIRST OWN_EARLY LEN_LATE STEAL_RUNNING
  *   recovery  R_LOCKFIRST R_ONEPASS R_LENCMP R_NOLOCK R_FLIPEARLY
  * Three of them need N=2 to show: REL_FLUSH TAIL_NONEMPTY TAIL_REOPEN.
+ * Rules of header files that these break: turn.U1 (TWO_WORDS), segment_layout.L3 (CUR_FIRST),
+ * segment_layout.L4 (J_NOTAG UNDO_NOCHECK UNDO_CURTAG SLOT_NOTAG), recover.V2 (R_LOCKFIRST
+ * R_ONEPASS); that recovery is killed at any of its own stores is recover.V1.
  *
  * States: CR=1 N=1 1.2 million, CR=2 N=1 5 million, CR=0 N=2 4.5 million, CR=1 N=2 65 million; N=1
  * CFG=1 1.4, CFG=2 9 million.

@@ -29,7 +29,8 @@
  *                       port's own word)
  *   its recovery        DIRECT_PCUR (the slot's cursor, not the greater one), DIRECT_NOBATCH (the
  *                       batch bit is not set)
- *   the port as source  HEAD_EARLY, and in recovery R_NOVTAIL R_NOHEAD
+ *   the port as source  HEAD_EARLY, and in recovery R_NOVTAIL (deliver.D3) R_NOHEAD; the two rings'
+ *                       words are port_layout.P1 and port_layout.P3
  * N=2 for DIRECT_NONEMPTY DIRECT_OUTBOX DIRECT_PCUR. The ones of commit.pml are not repeated here.
  *
  * States: CR=1 N=1 0.2 million, CR=1 N=2 5.0 million, CR=2 N=2 13.9 million, CR=1 N=3 53.8 million.

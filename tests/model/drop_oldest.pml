@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * drop_oldest.pml - a full queue's oldest messages are dropped, whatever instruction the process is
- * killed at.
+ * drop_oldest.pml - a full queue's oldest messages are dropped (overflow.X3), whatever
+ * instruction the process is killed at.
  *
  * overflow_mark_oldest() in overflow.c: who attaches a batch longer than the limit, with nothing of
  * it consumed, marks the oldest droppable records until the rest is within the limit, one byte

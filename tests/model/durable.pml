@@ -23,8 +23,8 @@
  *   undo     UNDO_LATE (the state changes before the tag), UNDO_TAGFIRST (the tag before the copy),
  *            UNDO_NOCHECK (copied back whatever the tag is), UNDO_NOHEAD (without the header),
  *            UNDO_AFTER (recovery flips first)
- *   records  FILL_VALID (the valid record is filled), FILL_NOVOID (the other is not void
- *            meanwhile), TWO_WORDS (a message's cursor and its sends by two stores)
+ *   records  commit.F2: FILL_VALID (the valid record is filled), FILL_NOVOID (the other is not
+ *            void meanwhile); commit.F1: TWO_WORDS (a message's cursor and its sends by two stores)
  *
  * States: CR=2 N=2 0.07 million.
  */

@@ -29,6 +29,7 @@
  *            store them), ASIDE_NO_SECOND (no second flip), ASIDE_OWN_EARLY (others may run Q
  *            before it), ASIDE_COPY_LATE (the copy behind the flip), ASIDE_BUSY (A is not empty)
  *   set_aside.A3: ASIDE_STALE (the worker goes on with the batch's end that it had)
+ *   set_aside.A6: BACK_HELD, see below
  *   detour.A4: ASIDE_HERE (records met in Q are run there), BACK_SENT (taken back with records for
  *            A in the outbox), BACK_RUNNING (taken back while A is being run), ASIDE_TWO (another
  *            actor is set aside, and the last one does not come back), BACK_HELD (it does, with

@@ -19,8 +19,8 @@
  * the rule and must fail).
  *
  *   own[q] = {worker, running}   rdy[w] = mask of sources that MAY have work (a hint)
- *   sleepers = a bit per worker; claim(s) = one atomic operation that clears it, true iff it was
- *   set; only the claimer writes the
+ *   sleepers = a bit per worker; claim(s) (wake.K1) = one atomic operation that clears it, true iff
+ *   it was set; only the claimer writes the
  *   eventfd    busy[w] = from before the look of begin_run until after own went idle    searching =
  *              number of searchers FENCE = full barrier, store to load. "q is v's" = own[q] == (v,
  *              idle).

@@ -32,11 +32,11 @@
  *                A thief that finds nothing and need == 0 polls from now on [THIEF_HOT]: its victim
  *                drops the port from its hot set.
  *   sleep        need = 1 for all hot ports that are mine; FENCE; look at them [SLEEP_COLD: no such
- *       step]; then the sleepers bit and the last look.
+ *       step] (port.R3); then the sleepers bit and the last look.
  *   steal        ready bits of the victim; then its ports that are idle and have something, as long
  *   as it is busy. stall timer  armed by a sleeper that sees somebody busy, each time before it
  *   waits [ARM_SLEEP], and by begin_run of a worker with hot
- *                ports when somebody sleeps already [ARM_RUN].
+ *                ports when somebody sleeps already [ARM_RUN] (help.K4).
  *                Its event makes the sleeper that gets it claim its bit and, awake, rescue: who is
  *                busy and has committed nothing since the last such look is stuck: take its ports
  *                that have something, and run them [RESCUE].

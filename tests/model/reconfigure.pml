@@ -17,7 +17,7 @@
  *
  *   pause        even: run; odd: the epoch of a wanted pause.  Written by R alone.
  *   worker       at the top of its loop, holding nothing: p = pause; odd: pat[me] = p; wait until
- *       pause != p; pat[me] = p + 1; id >= n: the thread ends.
+ *       pause != p (barrier.G2); pat[me] = p + 1; id >= n: the thread ends.
  *   park         sleepers bit; FENCE; mask not empty, or pause odd: claim it back, or wait for the
  *       token [PARK_PAUSE].
  *   reconfigure.R1           the new threads, told the number p of the coming pause: they begin by
