@@ -5,14 +5,16 @@
 # behind it; MODULE is the stem of the file. Anywhere else in a comment or a page, MODULE.K1 cites
 # it. A rule of the same name without its module cites nothing. "module.K1" is a placeholder.
 #
-# Prints "declared<tab>LABEL<tab>FILE<tab>LINE", "cited<tab>...", "bare<tab>..." and, for names in
-# brackets, "mutant<tab>NAME<tab>FILE<tab>LINE".
+# Prints "declared<tab>LABEL<tab>FILE<tab>LINE", "cited<tab>...", "bare<tab>..."; "checked<tab>..."
+# for a string that is a label, and "runs<tab>..." if it is a check's; for names in brackets
+# "mutant<tab>NAME<tab>FILE<tab>LINE<tab>RULE", RULE being the one whose paragraph it is in.
 
-function tell(kind, label) { print kind "\t" label "\t" FILENAME "\t" FNR }
+function tell(kind, label) { print kind "\t" label "\t" FILENAME "\t" FNR "\t" rule }
 
 FNR == 1 {
     page = FILENAME ~ /\.md$/
     inside = 0
+    rule = ""
     stem = FILENAME
     sub(/.*\//, "", stem)
     sub(/\.[a-z]+$/, "", stem)
@@ -26,8 +28,11 @@ FNR == 1 {
         code = text
         while (match(code, /"([^"\\]|\\.)*"/)) {
             literal = substr(code, RSTART, RLENGTH)
-            if (literal ~ /^"[a-z_]+\.[A-Z][A-Z]?[0-9][0-9]?"$/)
+            if (literal ~ /^"[a-z_]+\.[A-Z][A-Z]?[0-9][0-9]?"$/) {
                 tell("checked", substr(literal, 2, length(literal) - 2))
+                if (substr(code, 1, RSTART - 1) ~ /(^|[^a-z_])(engine_)?check\($/)
+                    tell("runs", substr(literal, 2, length(literal) - 2))
+            }
             blank = sprintf("%" RLENGTH "s", "")
             code = substr(code, 1, RSTART - 1) blank substr(code, RSTART + RLENGTH)
         }
@@ -41,10 +46,12 @@ FNR == 1 {
     head = text
     sub(/^ *(\/\*+|\*|--)? */, "", head)
     sub(/^.*\/\*/, "", head)
+    if (head ~ /^ *(\/|\*\/)? *$/) rule = ""
     if (!page && match(head, /^[a-z_]+\.[A-Z][A-Z]?[0-9][0-9]?  +[^ ]/)) {
         label = head
         sub(/ .*/, "", label)
         tell("declared", label)
+        rule = label
         if (substr(label, 1, length(stem) + 1) != stem ".") tell("foreign", label)
         sub(/[a-z_]+\.[A-Z][A-Z]?[0-9][0-9]?/, "", text)
     }
@@ -72,4 +79,5 @@ FNR == 1 {
         for (i = 1; i <= n; i++) if (name[i] !~ /^ODEON_|_MAX$/) tell("mutant", name[i])
         rest = substr(rest, RSTART + RLENGTH)
     }
+    if (!page && !inside) rule = ""
 }

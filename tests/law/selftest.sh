@@ -173,6 +173,42 @@ seed labels docs/few.md "See few.K9." "few.K9 is declared nowhere"
 seed labels daemon/common/few.c "void f(void)\n{\n    check(\"few.K8\", 1);\n}" "few.K8 is declared"
 seed labels daemon/common/few.c "/* As the model says [FEW_WRONG]. */" "FEW_WRONG. is no mutant"
 
+# Rules: one that a test shows, one of a model, one with a check.
+mkdir -p "$TREE"/tests/{model,unit}
+printf '%b\n' "$SPDX\n/* rule.K1  One.\n * rule.K2  Two [RULE_WRONG].\n * rule.K3  Three.\n */" \
+    >"$TREE/daemon/common/rule.h"
+printf '%b\n' "$SPDX\nvoid f(void)\n{\n    check(\"rule.K3\", 1);\n}" \
+    >"$TREE/daemon/common/rule.c"
+echo '#ifdef RULE_WRONG' >"$TREE/tests/model/rule.pml"
+echo 'static void test_one(void **state)' >"$TREE/tests/unit/test_rule.c"
+echo 'rule.K1  shown unit/rule one' >"$TREE/tests/law/unchecked.txt"
+clean rules
+seed rules daemon/common/rule.h "/* rule.K4  Four.\n *\n * As [RULE_WRONG] says. */" \
+    "rule.K4 has neither check nor model"
+seed rules daemon/common/rule.h "/* rule.K4  Four. */\nconst char *k = \"rule.K4\";" \
+    "rule.K4 has neither check nor model"
+seed rules tests/law/unchecked.txt "rule.K2  unseen: it is in a model" "rule.K2: .* not needed"
+seed rules tests/law/unchecked.txt "rule.K3  unseen: it has a check" "rule.K3: .* not needed"
+seed rules tests/law/unchecked.txt "rule.K9  unseen: nobody knows it" "rule.K9: is no rule"
+seed rules tests/law/unchecked.txt "rule.K1  unseen: said once more" "rule.K1: stands here twice"
+# A reason, and what is wrong with it.
+reason()
+{
+    echo "rule.K1${1:+  $1}" >"$TREE/tests/law/unchecked.txt"
+    bash "$HERE/law.sh" "$TREE" rules >"$WORK/out" 2>&1
+    [ $? = 1 ] && grep -q "^# tests/law/unchecked.txt:1: rule.K1: $2" "$WORK/out"
+    verdict $? "rules: '$1' is no reason"
+}
+reason "" "has no reason"
+reason "because" "has no reason"
+reason "shown unit/gone one" "there is no test unit/gone"
+reason "shown unit/rule" "which test of unit/rule"
+reason "shown unit/rule one two: both" "unit/rule has no test two"
+reason "built daemon/common/gone.c: a static_assert" "there is no file"
+reason "built daemon/common/rule.c: somehow" "built: by what"
+reason "unseen: hard" "unseen: why"
+rm -r "$TREE"/tests/{model,unit} "$TREE"/daemon/common/rule.[ch] "$TREE/tests/law/unchecked.txt"
+
 mkdir "$WORK/build"
 printf '%s\n' 'add_test(a "x")' \
     'set_tests_properties(a PROPERTIES LABELS "unit;cpu-9;alone" X "1")' \
