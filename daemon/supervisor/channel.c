@@ -22,6 +22,7 @@ struct channel {
     uv_poll_t poll;
     int fd;
     bool reading, watches_end, takes_fds, failed, closed;
+    bool reset; /* failed so: the peer died with records unread */
     size_t queue_bytes_max;
     struct frame_queue queue;
     const struct channel_ops *ops;
@@ -56,8 +57,15 @@ static void channel_fail(struct channel *channel, int error)
         return;
     check("channel.C1", !channel->closed);
     channel->failed = true;
+    channel->reset = error == -ECONNRESET;
     channel_update_events(channel);
     channel->ops->on_error(channel->userdata, error);
+}
+
+static int channel_take(struct channel *channel, struct frame *frame)
+{
+    return channel->takes_fds ? frame_receive(channel->fd, frame)
+                              : frame_receive_data(channel->fd, frame);
 }
 
 static void channel_receive(struct channel *channel, int frames_max)
@@ -66,8 +74,7 @@ static void channel_receive(struct channel *channel, int frames_max)
 
     for (int i = 0; i < frames_max && channel->reading && !channel->failed && !channel->closed;
          i++) {
-        int r = channel->takes_fds ? frame_receive(channel->fd, &frame)
-                                   : frame_receive_data(channel->fd, &frame);
+        int r = channel_take(channel, &frame);
 
         if (r == -EAGAIN)
             return;
@@ -177,7 +184,21 @@ void channel_watch_end(struct channel *channel, bool watch)
 
 void channel_receive_rest(struct channel *channel)
 {
+    struct frame frame;
+    int resets = 0, r;
+
     channel_receive(channel, INT_MAX);
+    /* The reset is told before what the peer had sent, once; poll() tells it, too, and takes
+     * nothing. */
+    while (channel->reset && !channel->closed) {
+        r = channel_take(channel, &frame);
+        if (r == -ECONNRESET && resets++ == 0)
+            continue;
+        if (r <= 0)
+            return;
+        channel->ops->on_frame(channel->userdata, &frame);
+        frame_fini(&frame);
+    }
 }
 
 static void channel_on_closed(uv_handle_t *handle)

@@ -4,7 +4,7 @@
  * Owned by the connection's object (client, executor).  Event loop thread only.
  *
  * channel.C1  on_error is called at most once; afterwards, and after channel_free(), no callback
- *     comes.
+ *     comes, but for the frames that channel_receive_rest() hands over.
  * channel.C2  Frames leave in the order of channel_send(); descriptors that wait in the queue are
  *     duplicates.
  */
@@ -44,7 +44,7 @@ void channel_set_reading(struct channel *channel, bool reading);
  * is lost then. */
 void channel_watch_end(struct channel *channel, bool watch);
 /* Hands over everything that has arrived, up to the end of file if it is there: for a peer that has
- * died. */
+ * died, also with records unread, which is the error -ECONNRESET. */
 void channel_receive_rest(struct channel *channel);
 /* Sends what the socket takes, closes. `freed` (may be NULL) is called when the last reference to
  * `userdata` is gone. NULL is fine. */

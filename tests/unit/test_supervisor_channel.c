@@ -178,6 +178,29 @@ static void test_rest_of_a_dead_peer(void **state)
     fixture_free(f);
 }
 
+/* It had something to read: that is a reset, and what it had said is there all the same, whether
+ * the reset has been told or not. */
+static void test_rest_of_a_peer_that_left_records_unread(void **state)
+{
+    (void)state;
+    for (int told = 0; told < 2; told++) {
+        struct fixture *f = fixture_new(1 << 20);
+
+        assert_int_equal(send_number(f->channel, 1, NULL, 0), 0);
+        for (int i = 0; i < 100; i++)
+            assert_int_equal(send(f->peer, "x", 1, 0), 1);
+        close(f->peer);
+        f->peer = -1;
+        while (told && f->errors == 0)
+            uv_run(&f->loop, UV_RUN_NOWAIT);
+        channel_receive_rest(f->channel);
+        assert_int_equal(f->frames, 100);
+        assert_int_equal(f->errors, 1);
+        assert_int_equal(f->error, -ECONNRESET);
+        fixture_free(f);
+    }
+}
+
 static void test_back_pressure(void **state)
 {
     struct fixture *f = fixture_new(1 << 20);
@@ -265,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_frames_then_end),
         cmocka_unit_test(test_rest_of_a_dead_peer),
+        cmocka_unit_test(test_rest_of_a_peer_that_left_records_unread),
         cmocka_unit_test(test_back_pressure),
         cmocka_unit_test(test_end_without_reading),
         cmocka_unit_test(test_closed_by_its_own_callback),
