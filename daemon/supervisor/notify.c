@@ -15,12 +15,15 @@ static void notify_counted(char *text, size_t size, uint32_t n, const char *what
     snprintf(text, size, "%" PRIu32 " %s%s", n, what, n == 1 ? "" : "s");
 }
 
-static void notify_format_status(const struct notify *notify, char *text, size_t size)
+/* False: the line stays as it is, it says why the service has been refused. */
+static bool notify_format_status(const struct notify *notify, char *text, size_t size)
 {
     char workers[32], plugins[32], clients[32];
     struct notify_figures figures = { 0 };
 
     notify->look(notify->userdata, &figures);
+    if (figures.refused)
+        return false;
     notify_counted(workers, sizeof(workers), figures.workers, "worker");
     notify_counted(plugins, sizeof(plugins), figures.plugins, "plugin");
     notify_counted(clients, sizeof(clients), figures.clients, "client");
@@ -28,6 +31,7 @@ static void notify_format_status(const struct notify *notify, char *text, size_t
         snprintf(text, size, "%s, %s, %s", workers, plugins, clients);
     else
         snprintf(text, size, "%s (%s, %s)", figures.state, plugins, clients);
+    return true;
 }
 
 static void notify_on_status(uv_timer_t *timer)
@@ -35,8 +39,8 @@ static void notify_on_status(uv_timer_t *timer)
     struct notify *notify = timer->data;
     char text[160];
 
-    notify_format_status(notify, text, sizeof(text));
-    sd_notifyf(0, "STATUS=%s", text);
+    if (notify_format_status(notify, text, sizeof(text)))
+        sd_notifyf(0, "STATUS=%s", text);
 }
 
 void notify_init(struct notify *notify, uv_loop_t *loop, bool enabled,
@@ -61,8 +65,8 @@ void notify_ready(struct notify *notify)
     if (!notify->enabled)
         return;
     notify->is_ready = true;
-    notify_format_status(notify, text, sizeof(text));
-    sd_notifyf(0, "READY=1\nSTATUS=%s", text);
+    if (notify_format_status(notify, text, sizeof(text)))
+        sd_notifyf(0, "READY=1\nSTATUS=%s", text);
 }
 
 void notify_reloading(const struct notify *notify)

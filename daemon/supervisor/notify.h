@@ -12,6 +12,7 @@
 struct notify_figures {
     const char *state;
     bool running;
+    bool refused; /* its reason is what the line goes on saying */
     uint32_t workers, plugins, clients;
 };
 

@@ -231,6 +231,7 @@ static void supervisor_look(void *userdata, struct notify_figures *figures)
     struct supervisor *supervisor = userdata;
 
     figures->running = true;
+    figures->refused = supervisor->persist.refused;
     figures->clients = supervisor->clients.n;
     for
         each_seat(seat, supervisor)

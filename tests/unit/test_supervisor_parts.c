@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* daemon/supervisor, the smaller parts: backoff, plugin_store, segment, child. */
+/* daemon/supervisor, the smaller parts: backoff, plugin_store, segment, child,
+ * notify. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +21,7 @@
 
 #include "daemon/supervisor/backoff.h"
 #include "daemon/supervisor/child.h"
+#include "daemon/supervisor/notify.h"
 #include "daemon/supervisor/plugin_store.h"
 #include "daemon/supervisor/segment.h"
 #include "tests/run/scratch.h"
@@ -266,12 +269,61 @@ static void test_finding_the_program(void **state)
     assert_non_null(strstr(text, "/nowhere/x"));
 }
 
+static void look(void *userdata, struct notify_figures *figures)
+{
+    *figures = *(const struct notify_figures *)userdata;
+}
+
+/* What the service manager is told within the time that a change waits; "": nothing. */
+static void tell_change(int manager, struct notify_figures figures, char *said, size_t size)
+{
+    struct notify notify;
+    uv_loop_t loop;
+    ssize_t n;
+
+    assert_int_equal(uv_loop_init(&loop), 0);
+    notify_init(&notify, &loop, true, look, &figures);
+    notify_update(&notify);
+    uv_run(&loop, UV_RUN_DEFAULT); /* ends when the change has been told */
+    notify_fini(&notify);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    n = recv(manager, said, size - 1, MSG_DONTWAIT);
+    said[n > 0 ? n : 0] = '\0';
+}
+
+/* Whatever changes behind a refusal, the status line goes on saying why. */
+static void test_a_refusal_stays_in_the_status(void **state)
+{
+    struct notify_figures figures = { .state = "recovering", .clients = 1 };
+    int manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    char said[256];
+
+    (void)state;
+    snprintf(address.sun_path, sizeof(address.sun_path), "%.100s", in_base("manager"));
+    assert_int_equal(bind(manager, (struct sockaddr *)&address, sizeof(address)), 0);
+    setenv("NOTIFY_SOCKET", address.sun_path, 1);
+    tell_change(manager, figures, said, sizeof(said));
+    assert_string_equal(said, "STATUS=recovering (0 plugins, 1 client)");
+    figures.refused = true;
+    tell_change(manager, figures, said, sizeof(said));
+    assert_string_equal(said, "");
+    unsetenv("NOTIFY_SOCKET");
+    close(manager);
+    unlink(address.sun_path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_backoff),      cmocka_unit_test(test_plugin_files),
-        cmocka_unit_test(test_plugin_store), cmocka_unit_test(test_segment_size),
-        cmocka_unit_test(test_child),        cmocka_unit_test(test_finding_the_program),
+        cmocka_unit_test(test_a_refusal_stays_in_the_status),
+        cmocka_unit_test(test_backoff),
+        cmocka_unit_test(test_plugin_files),
+        cmocka_unit_test(test_plugin_store),
+        cmocka_unit_test(test_segment_size),
+        cmocka_unit_test(test_child),
+        cmocka_unit_test(test_finding_the_program),
     };
 
     return cmocka_run_group_tests(tests, make_base, remove_base);
