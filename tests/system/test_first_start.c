@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* registry_layout.G7: a client that asks for a port before the first executor is ready gets it when
+ * one is, however many die before that, and although one of them has had the port. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/run/scratch.h"
+#include "tests/system/manager.h"
+
+static char folder[] = "/tmp/odeon-test.first-XXXXXX";
+static char executor[64];
+
+/* The file of the next executor. */
+static void point(const char *target)
+{
+    char beside[96];
+
+    snprintf(beside, sizeof(beside), "%s.new", executor);
+    assert_int_equal(symlink(target, beside), 0);
+    assert_int_equal(rename(beside, executor), 0);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!scratch_make(folder))
+        return -1;
+    snprintf(executor, sizeof(executor), "%s/executor", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return unlink(executor) == 0 && rmdir(folder) == 0 ? 0 : -1;
+}
+
+/* Of the last line of the log that other_executor.c has written so; 0: there is none. */
+static pid_t last_that(const struct service *service, const char *what)
+{
+    char *log = service_read_log(service), words[64];
+    pid_t found = 0;
+    int pid;
+
+    for (char *save = NULL, *line = strtok_r(log, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save))
+        if (sscanf(line, "other executor %d %63[^\n]", &pid, words) == 2 &&
+            strcmp(words, what) == 0)
+            found = pid;
+    free(log);
+    return found;
+}
+
+struct opening {
+    struct odeon_client *client;
+    struct odeon_port *port;
+    int result;
+};
+
+static void *open_port(void *userdata)
+{
+    struct opening *opening = userdata;
+
+    opening->result = odeon_port_open(opening->client, NULL, &opening->port);
+    return NULL;
+}
+
+static void test_a_port_waits_for_the_first_ready_executor(void **state)
+{
+    static const char *const arguments[] = { SMALL_SERVICE, "--set",  "restart-delay-max-ms=20",
+                                             "--executor",  executor, NULL };
+    struct opening opening = { 0 };
+    struct manager *manager;
+    struct service *service;
+    pthread_t thread;
+    pid_t first;
+
+    (void)state;
+    assert_int_equal(setenv("OTHER_ANSWER", "ports", 1), 0);
+    point(TEST_OTHER_EXECUTOR);
+    manager = manager_start(&(struct manager_options){ .arguments = arguments });
+    service = manager_service(manager);
+    assert_true(wait_until(last_that(service, "waits") != 0));
+    first = last_that(service, "waits");
+    opening.client = service_connect(service, "early");
+    assert_int_equal(pthread_create(&thread, NULL, open_port, &opening), 0);
+    /* the request is there: the service manager keeps its port's descriptors */
+    assert_true(wait_until(manager_store_count(manager, "port-") > 0));
+    assert_int_equal(kill(first, SIGKILL), 0);
+    /* the next one is given the port with its start */
+    assert_true(wait_until(last_that(service, "has port 0") != 0));
+    assert_int_not_equal(last_that(service, "has port 0"), first);
+    point(TEST_EXECUTOR);
+    assert_int_equal(kill(last_that(service, "has port 0"), SIGKILL), 0);
+    manager_wait_ready(manager);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(opening.result, 0);
+    /* all that in one odeond, whose checks hold; the next one goes on with the port */
+    assert_int_equal(manager_starts(manager), 1);
+    manager_kill(manager);
+    manager_wait_ready(manager);
+    assert_true(wait_until(odeon_port_check(opening.port) == 0));
+    assert_int_equal(manager_store_count(manager, "port-0-1-client"), 1);
+    odeon_client_disconnect(opening.client);
+    manager_end(manager);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_port_waits_for_the_first_ready_executor),
+    };
+
+    return cmocka_run_group_tests_name("first_start", tests, make_folder, remove_folder);
+}
