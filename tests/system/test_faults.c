@@ -281,7 +281,7 @@ static const struct {
 };
 enum { N_FAULTS = sizeof(faults) / sizeof(faults[0]) };
 
-/* The log's line of the n-th blame; the caller frees it. */
+/* The log's line of the n-th blame, when it is whole; the caller frees it. */
 static char *blame_line(const struct service *service, unsigned n)
 {
     char *log = service_read_log(service), *at = log, *line = NULL;
@@ -289,7 +289,7 @@ static char *blame_line(const struct service *service, unsigned n)
     while (at && (at = strstr(at, ": plugin faulty ")) != NULL) {
         size_t length = strcspn(at, "\n");
 
-        if (memmem(at, length, ": actor type faulty_actor", 25) && n-- == 0) {
+        if (at[length] == '\n' && memmem(at, length, ": actor type faulty_actor", 25) && n-- == 0) {
             line = strndup(at, length);
             break;
         }
