@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/common/check.h"
+
 enum { MODULES_MAX = 128, FRAMES_MAX = 64, FRAMES_TOLD = 24, NAME_MAX_BYTES = ODEON_NAME_MAX + 1 };
 
 struct module {
@@ -109,6 +111,7 @@ void backtrace_learn(const struct plugin_registry *registry)
     struct learning learning = { .table = next, .registry = registry };
     void *frame[1];
 
+    check("backtrace.TR1", next != now);
     next->n = 0;
     (void)dl_iterate_phdr(backtrace_on_module, &learning);
     (void)backtrace(frame, 1); /* loads what it needs now, not in a signal handler */

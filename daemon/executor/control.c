@@ -62,6 +62,7 @@ static void control_dispatch(struct control *control)
     Odeon__Command *command =
         odeon__command__unpack(NULL, control->frame.size, control->frame.data);
 
+    check("control.C2", control->queue.n_frames < CONTROL_WAITING_MAX);
     check("control.C3", !control->closed);
     if (command)
         control->handlers->command(control->userdata, command, &control->frame);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/common/check.h"
+
 static void explain_append(struct explain *explain, const char *format, va_list list)
     __attribute__((format(printf, 2, 0)));
 
@@ -25,6 +27,8 @@ static void explain_append(struct explain *explain, const char *format, va_list 
         memcpy(explain->text + sizeof(explain->text) - sizeof(ellipsis), ellipsis,
                sizeof(ellipsis));
     }
+    check("explain.E1",
+          explain->length < sizeof(explain->text) && explain->text[explain->length] == '\0');
     /* explain.E3 */
     for (unsigned char *c = (unsigned char *)added; *c; c++)
         if (*c < 0x20 || *c == 0x7f)

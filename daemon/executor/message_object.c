@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/common/check.h"
 #include "proto/bounds.h"
 
 /* Words that memory which is no object hardly holds. */
@@ -105,7 +106,7 @@ struct message_pool *message_pool_free(struct message_pool *pool)
 static struct pool_worker *message_object_pool_get_worker(struct message_pool *pool,
                                                           unsigned worker)
 {
-    assert(worker < pool->n_workers);
+    check("message_object.M2", worker < pool->n_workers);
     return &pool->workers[worker];
 }
 

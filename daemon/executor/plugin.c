@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/common/check.h"
 #include "daemon/common/log.h"
 #include "daemon/executor/plugin_check.h"
 #include "daemon/executor/plugin_descriptor.h"
@@ -68,10 +69,19 @@ static void plugin_unmap(struct plugin *plugin)
     plugin->fd = -1;
 }
 
+static bool plugin_has_registered(const struct plugin *plugin)
+{
+    for (unsigned i = 0; i < plugin->n_types; i++)
+        if (plugin->types[i].id != 0)
+            return true;
+    return false;
+}
+
 static struct plugin *plugin_free(struct plugin *plugin)
 {
     if (!plugin)
         return NULL;
+    check("plugin.L3", plugin->state != PLUGIN_LOADING || !plugin_has_registered(plugin));
     if (plugin->initialised && plugin->descriptor->fini)
         plugin->descriptor->fini();
     for (unsigned i = 0; i < plugin->n_types; i++)
@@ -101,6 +111,7 @@ static void plugin_name_file(struct plugin *plugin)
     size_t n = strlen(strcpy(plugin->path, "/proc/self"));
 
     loads++;
+    check("plugin.L2", loads != 0);
     for (unsigned bit = 0; bit < 32; bit++)
         n += strlen(strcpy(plugin->path + n, loads >> bit & 1 ? "/." : "//"));
     snprintf(plugin->path + n, sizeof(plugin->path) - n, "/fd/%d", plugin->fd);
@@ -315,12 +326,12 @@ static int plugin_register_types(struct engine *engine, struct plugin *plugin,
     return 0;
 }
 
-static bool plugin_has_registered(const struct plugin *plugin)
+static bool plugin_has_registered_all(const struct plugin *plugin)
 {
     for (unsigned i = 0; i < plugin->n_types; i++)
-        if (plugin->types[i].id != 0)
-            return true;
-    return false;
+        if (plugin->types[i].id == 0)
+            return false;
+    return true;
 }
 
 static int plugin_start(struct plugin_registry *registry, struct plugin *plugin,
@@ -390,6 +401,7 @@ int plugin_load(struct plugin_registry *registry, int fd, const char *label,
         return r;
     }
     plugin->state = PLUGIN_ACTIVE;
+    check("plugin.L1", plugin_has_registered_all(plugin));
     registry->plugins[registry->n++] = plugin;
     plugin_run_start(registry->engine, plugin->descriptor);
     if (ret_plugin)

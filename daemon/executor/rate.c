@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "daemon/common/check.h"
+
 #define SECOND_NS    1e9
 #define BURST_S      0.1                  /* rate.R1 */
 #define GRANT_S      0.02                 /* of a client's part go to a port at once */
@@ -155,6 +157,8 @@ uint64_t rates_take(struct rates *rates, uint32_t port, uint64_t now_ns, uint64_
     own = client->tokens < wanted ? client->tokens : wanted;
     client->tokens -= own;
     client->user->pool -= wanted - own;
+    /* within what a sum of the two may be rounded by */
+    check("rate.R2", client->tokens > -1 && client->user->pool > -1);
     *ret_wait_ns = 0;
     return (uint64_t)wanted;
 }

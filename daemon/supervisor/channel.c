@@ -135,6 +135,7 @@ static int channel_enqueue(struct channel *channel, const ProtobufCMessage *mess
     if (size > channel->queue_bytes_max - channel->queue.bytes)
         return -ENOBUFS;
     r = frame_queue_add(&channel->queue, message, fds, n_fds);
+    check("client.K1", channel->queue.bytes <= channel->queue_bytes_max);
     if (r == 0)
         channel_update_events(channel);
     return r;

@@ -218,6 +218,8 @@ static void client_on_frame(void *userdata, struct frame *frame)
 
     check("client.K4", client->channel);
     check("client.K5", !client->dropped);
+    check("client.K6", !client->throttled);
+    check("client.K7", client->held_until_ns == 0);
     client_count_request(client);
     client->clients->world.ops->frame(client->clients->world.userdata, client, frame);
 }
@@ -280,6 +282,7 @@ static void client_take_out(struct clients *clients, struct client *client)
 static void client_set_roles(struct client *client)
 {
     client->roles = access_roles(&client->clients->world.config->access, &client->peer);
+    check("access.A1", client->uid != 0 || client->roles == ROLES_ALL);
     if (client->channel)
         channel_allow_descriptors(client->channel, client->roles & 1U << ROLE_LOAD);
 }

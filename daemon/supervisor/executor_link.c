@@ -52,6 +52,8 @@ static struct link_request *executor_link_take_sent(struct executor_link *execut
         *at = request->next;
         if (!*at)
             executor->sent_end = at;
+        if (id > executor->answered_id)
+            executor->answered_id = id;
         return request;
     }
     return NULL;
@@ -209,6 +211,7 @@ static int executor_link_send_command(struct executor_link *executor, Odeon__Com
     if (!executor->channel)
         return -EPIPE;
     command->id = ++executor->last_id;
+    check("executor_link.E3", command->id > executor->answered_id);
     return channel_send(executor->channel, &command->base, fds, n_fds);
 }
 

@@ -67,6 +67,7 @@ struct executor_link {
     struct channel *channel;
     uv_timer_t hang_timer; /* the connection has ended: so must the process */
     uint64_t last_id;
+    uint64_t answered_id; /* the greatest that an executor has answered a request under */
     uint32_t n_requests;
     struct link_request *sent, **sent_end;       /* oldest first */
     struct link_request *waiting, **waiting_end; /* in the order of arrival */

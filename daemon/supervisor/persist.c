@@ -24,7 +24,10 @@ static void persist_forget_serial(struct persist *persist, uint32_t serial)
 
 bool persist_is_on(const struct persist *persist)
 {
-    return persist->registry.map != NULL;
+    bool is_on = persist->registry.map != NULL;
+
+    check("persist.R3", !is_on || !persist->ended);
+    return is_on;
 }
 
 int persist_publish(struct persist *persist, int segment_fd, int stats_fd)
@@ -56,6 +59,7 @@ void persist_end(struct persist *persist, bool clean)
         atomic_store_explicit(&persist->registry.map->header.clean, clean, memory_order_release);
     registry_close(&persist->registry);
     persist->store.enabled = false;
+    persist->ended = true;
 }
 
 void persist_fini(struct persist *persist)

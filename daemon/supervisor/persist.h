@@ -37,6 +37,7 @@ struct persist {
     bool resumed;    /* goes on with what another odeond has left */
     bool clean;      /* ... which had ended because it was told to */
     bool refused;    /* persist.R1 */
+    bool ended;      /* persist.R3 */
     int stats_fd;    /* the former statistics; -1: none */
     int listener_fd; /* the socket unit's; -1: none, or it is in use */
     size_t n_dropped;

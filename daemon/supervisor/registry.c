@@ -69,7 +69,8 @@ int registry_make(struct registry_file *file, uint64_t instance)
     map->header.version = REGISTRY_VERSION;
     map->header.layout_hash = REGISTRY_LAYOUT_HASH;
     registry_begin_epoch(map);
-    /* registry_layout.G1 */
+    check("registry_layout.G1",
+          atomic_load_explicit(&map->header.magic, memory_order_relaxed) == 0);
     atomic_store_explicit(&map->header.magic, REGISTRY_MAGIC, memory_order_release);
     return 0;
 }
@@ -317,7 +318,7 @@ int registry_put_settings(struct registry_file *file, const struct setting_list 
         copy->n++;
     }
     CRASH_POINT();
-    /* registry_layout.G5 */
+    check("registry_layout.G5", copy->n == settings->n);
     atomic_store_explicit(&file->map->header.settings_copy, other, memory_order_release);
     return 0;
 }

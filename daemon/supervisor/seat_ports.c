@@ -96,6 +96,7 @@ static void seat_ports_release(struct seat *seat, struct seat_port *port)
 {
     struct client *client = clients_find(seat->service->clients, port->client_id);
 
+    check("seat_ports.O2", !port->known);
     if (client)
         client_give_port(client, &port->held);
     seat_ports_discharge(seat, port);
@@ -251,6 +252,7 @@ static void seat_ports_on_refused(struct seat *seat, struct seat_port *port,
                   port->index, port->client_id, why);
         seat_ports_tell_broken(seat, port, why);
     }
+    port->known = false;
     seat_ports_release(seat, port);
 }
 
@@ -296,11 +298,15 @@ bool seat_ports_handle_report(struct seat *seat, const Odeon__Report *report)
     port = port_table_find_command(&seat->ports, report->id);
     if (!port)
         return false;
-    if (report->body_case == ODEON__REPORT__BODY_PORT && report->port && report->id == port->add_id)
+    if (report->body_case == ODEON__REPORT__BODY_PORT && report->port &&
+        report->id == port->add_id) {
         seat_ports_on_added(seat, port, report->port);
-    else if (report->body_case == ODEON__REPORT__BODY_PORT_REMOVED && report->id == port->remove_id)
+    } else if (report->body_case == ODEON__REPORT__BODY_PORT_REMOVED &&
+               report->id == port->remove_id) {
+        port->known = false;
         seat_ports_release(seat, port);
-    else
+    } else {
         seat_ports_on_refused(seat, port, report);
+    }
     return true;
 }

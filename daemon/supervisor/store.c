@@ -104,6 +104,14 @@ size_t store_drop_rest(struct store *store)
     return n;
 }
 
+bool store_is_taken(const struct store *store)
+{
+    for (size_t i = 0; i < store->n; i++)
+        if (store->intake[i].fd >= 0)
+            return false;
+    return true;
+}
+
 void store_forget_rest(struct store *store)
 {
     for (size_t i = 0; i < store->n; i++)

@@ -40,6 +40,8 @@ int store_take_listener(struct store *store);
 bool store_has(const struct store *store, const char *name);
 /* store.D3.  How many there were. */
 size_t store_drop_rest(struct store *store);
+/* Nothing of the intake is left. */
+bool store_is_taken(const struct store *store);
 /* Closes what was not taken and leaves it in the store. */
 void store_forget_rest(struct store *store);
 

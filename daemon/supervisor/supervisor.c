@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 
+#include "daemon/common/check.h"
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/boot.h"
@@ -365,6 +366,7 @@ static int supervisor_start_serving(struct supervisor *supervisor)
     r = supervisor_listen(supervisor);
     if (r < 0)
         return r;
+    check("store.D3", store_is_taken(&supervisor->persist.store));
     r = listener_start(&supervisor->listener, supervisor->runtime.listen_fd, &supervisor->clients);
     if (r == 0)
         r = supervisor_start_signals(supervisor);
