@@ -188,6 +188,7 @@ static void test_end_reports_what_was_not_received(void **state)
 {
     struct probe_work work = { .ns = 60 * UINT64_C(1000000000) };
     struct probe_number number = { .n = 1 };
+    struct odeon_delivery told;
     struct odeon_client *client;
     struct odeon_port *port;
     struct service service;
@@ -202,19 +203,25 @@ static void test_end_reports_what_was_not_received(void **state)
     type = message_id(client, odeon_message_of(probe_number));
     ledger = spawn(client, "probe_ledger", NULL, NULL, 0);
     port = port_open_or_fail(client, 0, 0, false);
+    /* its beginning is behind it: in one batch with the work, that would count as well */
+    assert_int_equal(odeon_port_call(port, ledger, message_id(client, odeon_message_of(probe_ask)),
+                                     NULL, 0, SECONDS(PATIENCE_S), &told),
+                     ODEON_CALL_REPLY);
+    odeon_port_release(port);
     assert_int_equal(odeon_port_post(port, ledger, message_id(client, odeon_message_of(probe_work)),
                                      &work, sizeof(work)),
                      0);
     for (int i = 0; i < 10; i++)
         assert_int_equal(odeon_port_post(port, ledger, type, &number, sizeof(number)), 0);
-    assert_true(wait_until(service_figure(&service, "port_messages") == 11));
+    assert_true(wait_until(service_figure(&service, "port_messages") == 1 + 11));
     int ended = service_stop(&service, SIGTERM);
     /* the executor cannot end a handler that runs: it is killed, and that is said */
     assert_true(WIFEXITED(ended));
     assert_int_equal(WEXITSTATUS(ended), 0);
-    if (!service_log_has(&service, "11 messages sent but not received") &&
-        !service_log_has(&service, "10 messages sent but not received"))
-        fail_msg("the log does not say how many messages were not received");
+    if (!service_log_has(&service, " 11 messages sent but not received") &&
+        !service_log_has(&service, " 10 messages sent but not received"))
+        fail_msg("the log does not say how many messages were not received:\n%s",
+                 service_read_log(&service));
     /* noticed when it looks: */
     assert_int_equal(odeon_port_post(port, ledger, type, &number, sizeof(number)), 0);
     assert_int_equal(odeon_port_check(port), -EPIPE);
