@@ -103,6 +103,8 @@ ODEON_RECEIVE(probe_ledger, probe_work)
 {
     uint64_t end = odeon_now_ns(ctx) + msg->ns;
 
+    if (msg->n)
+        odeon_logf(ctx, ODEON_LOG_NOTICE, "work %llu has begun", (unsigned long long)msg->n);
     self->told.redelivered += ctx->redelivered;
     while (odeon_now_ns(ctx) < end && !ctx->redelivered)
         ;

@@ -12,7 +12,8 @@ ODEON_MESSAGE(probe_block, 1, {
 });
 /* that many blocks to the sender, numbered from 0 */
 ODEON_MESSAGE(probe_flood, 1, { uint64_t count; });
-ODEON_MESSAGE(probe_work, 1, { uint64_t ns, n; }); /* keeps the worker busy that long */
+/* keeps the worker busy that long; a ledger logs that it has begun a work with a number */
+ODEON_MESSAGE(probe_work, 1, { uint64_t ns, n; });
 /* crashes at the first so many attempts, then counts */
 ODEON_MESSAGE(probe_crash, 1, { uint32_t attempts, unused; });
 ODEON_MESSAGE(probe_end, 1, { int32_t how; }); /* the behaviour returns it */
