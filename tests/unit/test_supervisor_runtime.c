@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -67,20 +68,23 @@ static void test_one_owner(void **state)
     runtime_close(&second);
 }
 
-/* A process that has the directory, and another one with the same descriptors, which goes on for a
- * while when that one has gone. */
+/* A process that has the directory, until it is killed, and another one with the same descriptors,
+ * which goes on for a while when that one has gone. */
 static pid_t start_owner_with_child(int ready_fd)
 {
-    pid_t owner = fork();
+    pid_t parent = getpid(), owner = fork(), child;
 
     assert_true(owner >= 0);
     if (owner > 0)
         return owner;
     struct runtime runtime;
-    if (runtime_open(&runtime, dir, socket_path, text) < 0 || fork() < 0)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+        runtime_open(&runtime, dir, socket_path, text) < 0 || (child = fork()) < 0)
         _exit(1);
     if (write(ready_fd, "", 1) != 1)
         _exit(1);
+    while (child > 0)
+        pause();
     nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
     _exit(0);
 }
