@@ -60,8 +60,8 @@ expect 124 processor-time "children that have ended count" --cpu 1 -- \
     bash -c 'while :; do (for ((i = 0; i < 20000; i++)); do :; done); done'
 expect 124 still "one that does nothing" --still 1 -- sleep 1000
 expect 124 still "a child that does nothing" --still 1 -- bash -c 'sleep 1000 & wait'
-expect 0 ended "one that prints is not still" --still 4 -- \
-    bash -c 'for i in 1 2 3 4 5 6 7; do echo $i; sleep 1; done'
+expect 0 ended "one that prints is not still" --still 10 -- \
+    bash -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do echo $i; sleep 1; done'
 expect 0 ended "one that computes is not still" --still 20 --wall 3600 -- \
     bash -c 'for ((i = 0; i < 1500000; i++)); do :; done'
 expect 124 wall "the last resort" --still 1000 --wall 1 -- sleep 1000
