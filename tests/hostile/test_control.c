@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,10 +21,26 @@
 
 static struct service service;
 static struct numbers bystander;
+static bool can_fill_table;
+
+/* As many descriptors as the table of clients may need, here and in the service, which inherits
+ * it. False: this machine does not allow them. */
+static bool raise_descriptors(void)
+{
+    enum { NEEDED = ODEON_CLIENTS_MAX + 128 };
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_max < NEEDED)
+        return false;
+    if (limit.rlim_cur < NEEDED)
+        limit.rlim_cur = NEEDED;
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
 
 static int setup(void **state)
 {
     (void)state;
+    can_fill_table = raise_descriptors();
     /* what is tried here are thousands of offences of one process: its waits (test_offenders.c)
      * would be all that one saw */
     service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "offender-hold-ms=0",
@@ -561,6 +578,10 @@ static void test_too_many_clients(void **state)
     int n = 0, r = 0;
 
     (void)state;
+    if (!can_fill_table) {
+        print_message("# skipped: a process may not have descriptors for all clients here\n");
+        skip();
+    }
     for (; n < ODEON_CLIENTS_MAX - 1; n++)
         raws[n] = raw_connect(&service);
     assert_true(wait_until(service_state(&service).clients == ODEON_CLIENTS_MAX));
