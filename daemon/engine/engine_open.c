@@ -15,7 +15,6 @@
 
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/placement.h"
-#include "daemon/engine/base/seed.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/memory.h"
 #include "daemon/engine/core/near.h"
@@ -152,9 +151,6 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     near_build(e);
     engine_set_stealing(e, config->stealing);
     engine_set_throughput(e, config->throughput);
-#ifdef ODEON_INJECT
-    inject_setup();
-#endif
     *ret_engine = e;
     return 0;
 }

@@ -6,7 +6,7 @@
  * the world that these left. --quick: what belongs to the test run. --recovery: recovery itself,
  * and recovery of recovery, by so many processes (as many as there are processors), with lines on
  * standard error that tell how far it is. The other program: a line for each deliberate bug of
- * seed.h, which at least one point must find. */
+ * tests/seeded, which at least one point must find. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "crash.h"
-#include "daemon/engine/base/seed.h"
+#include "tests/seeded/seeds.h"
 
 static const struct scene *const acts[] = { scenes_turn,    scenes_port,    scenes_limits,
                                             scenes_threads, scenes_letters, scenes_client };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The history checker against services that are broken on purpose: executors with one bug each
- * (daemon/engine/base/seed.h) lose, double, reorder, hide a refusal, or do not mark what is run
+ * (tests/seeded/seeds.h) lose, double, reorder, hide a refusal, or do not mark what is run
  * again. Each must be found, and the same executor without a bug must not. */
 #include <setjmp.h>
 #include <signal.h>

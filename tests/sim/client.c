@@ -5,7 +5,7 @@
 #include <linux/futex.h>
 
 #include "daemon/engine/base/atomic.h"
-#include "daemon/engine/base/seed.h"
+#include "tests/seeded/seeds.h"
 #include "tests/sim/shim.h"
 #include "tests/sim/sim.h"
 

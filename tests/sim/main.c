@@ -5,7 +5,7 @@
  *     simulate --seed N --trace
  *     simulate --list
  *
- * --bug turns a deliberate bug of daemon/engine/base/seed.h on, --list names them; --all goes on
+ * --bug turns a deliberate bug of tests/seeded/seeds.h on, --list names them; --all goes on
  * behind a failing seed. Exit status: 0 none failed, 1 one did, 2 could not run.
  */
 #include <getopt.h>
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/engine/base/seed.h"
+#include "tests/seeded/seeds.h"
 #include "tests/sim/cover.h"
 #include "tests/sim/workload.h"
 

@@ -83,7 +83,7 @@ void sim_free(void *memory);
 void *sim_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 int sim_munmap(void *address, size_t size);
 
-extern int sim_seed_bug; /* daemon/engine/base/seed.h: which deliberate bug is on */
+extern int sim_seed_bug; /* tests/seeded/seeds.h: which deliberate bug is on */
 
 #ifdef ODEON_SIMULATE /* the simulator's own files see the functions alone */
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The torture's proof: executors with one deliberate bug each (daemon/engine/base/seed.h) must be
+# The torture's proof: executors with one deliberate bug each (tests/seeded/seeds.h) must be
 # found broken.
 #
 #   seeds.sh BUILD_DIR [SEED...]

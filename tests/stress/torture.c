@@ -11,8 +11,8 @@
  * --by-signal counts only the kills that came from here, not those at injection points.
  *
  * The environment variable ODEON_INJECT reaches the executor: a test build then also kills itself
- * at chosen points (daemon/engine/base/seed.h). Exit code: 0 fine, 1 a promise was broken, 2 could
- * not run.
+ * at chosen points (daemon/engine/base/inject.h). Exit code: 0 fine, 1 a promise was broken, 2
+ * could not run.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/inject.h"
 #include "daemon/engine/segment/queue.h"
 #include "tests/unit/engine_client.h"
 #include "tests/unit/engine_fixture.h"
@@ -507,7 +507,7 @@ static void child(struct engine_fixture *f, unsigned round)
     struct engine_recovery report;
     const char *text;
 #ifdef ODEON_INJECT
-    atomic_store(&inject_countdown[INJECT_ASIDE], 1 + round % 5);
+    atomic_store(&inject_countdown[INJECT_aside], 1 + round % 5);
 #endif
     engine_fixture_reopen(f, &report);
     register_types(f);

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/inject.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/run/mailbox.h"
@@ -405,7 +405,7 @@ static void test_killed_while_marking(void **state)
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
-            atomic_store(&inject_countdown[INJECT_MARKED], marks[i]);
+            atomic_store(&inject_countdown[INJECT_marked], marks[i]);
             run(&t.f, QUEUE);
             _exit(0);
         }

@@ -23,7 +23,7 @@
 #include "engine_fixture.h"
 
 #ifdef ODEON_INJECT
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/inject.h"
 #endif
 
 enum {
@@ -520,11 +520,11 @@ static const struct {
     enum inject_point point;
     int64_t mean;
 } injections[] = {
-    { INJECT_HANDLER, 2000 },  { INJECT_OUTBOX, 300 },  { INJECT_LOCK, 600 },
-    { INJECT_COPIED, 600 },    { INJECT_JOURNAL, 600 }, { INJECT_JOURNAL, 600 },
-    { INJECT_PUBLISHED, 600 }, { INJECT_STEP, 600 },    { INJECT_PARKED, 50 },
-    { INJECT_RELEASE, 100 },   { INJECT_RECOVERY, 4 },  { INJECT_RECOVERY, 4 },
-    { INJECT_STEP, 3 },        { INJECT_JOURNAL, 3 },
+    { INJECT_handler, 2000 },  { INJECT_outbox, 300 },  { INJECT_lock, 600 },
+    { INJECT_copied, 600 },    { INJECT_journal, 600 }, { INJECT_journal, 600 },
+    { INJECT_published, 600 }, { INJECT_step, 600 },    { INJECT_parked, 50 },
+    { INJECT_release, 100 },   { INJECT_recovery, 4 },  { INJECT_recovery, 4 },
+    { INJECT_step, 3 },        { INJECT_journal, 3 },
 };
 
 /* The means of the last two are so small that recovery's own flushes are hit. */

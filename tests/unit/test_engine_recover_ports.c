@@ -17,7 +17,7 @@
 #include "engine_fixture.h"
 
 #ifdef ODEON_INJECT
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/inject.h"
 #endif
 
 enum { N_CLIENTS = 2, N_RELAYS = 4, WINDOW = 4000 };
@@ -220,11 +220,11 @@ static struct injection injection_draw(void)
     static const struct {
         enum inject_point point;
         uint64_t mean;
-    } points[] = { { INJECT_PORT, 20 },      { INJECT_PORT, 200 },   { INJECT_OUTBOX, 50 },
-                   { INJECT_LOCK, 80 },      { INJECT_COPIED, 80 },  { INJECT_JOURNAL, 80 },
-                   { INJECT_PUBLISHED, 80 }, { INJECT_STEP, 80 },    { INJECT_PARKED, 10 },
-                   { INJECT_RELEASE, 30 },   { INJECT_RECOVERY, 4 }, { INJECT_JOURNAL, 3 },
-                   { INJECT_PUBLISHED, 3 },  { INJECT_HANDLER, 900 } };
+    } points[] = { { INJECT_port, 20 },      { INJECT_port, 200 },   { INJECT_outbox, 50 },
+                   { INJECT_lock, 80 },      { INJECT_copied, 80 },  { INJECT_journal, 80 },
+                   { INJECT_published, 80 }, { INJECT_step, 80 },    { INJECT_parked, 10 },
+                   { INJECT_release, 30 },   { INJECT_recovery, 4 }, { INJECT_journal, 3 },
+                   { INJECT_published, 3 },  { INJECT_handler, 900 } };
     if (draw(5) != 0) {
         size_t i = draw(sizeof(points) / sizeof(points[0]));
         injection = (struct injection){ .point = points[i].point,

@@ -34,7 +34,7 @@
 #include "engine_fixture.h"
 
 #ifdef ODEON_INJECT
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/inject.h"
 #endif
 
 enum { N_WORKERS = 3, N_QUEUES = 2, N_ACTORS = 7, N_TOKENS = 12 };
@@ -506,9 +506,9 @@ static void kill_at_an_instruction(struct engine_fixture *f, uint64_t life)
 /* At each point that lies on the way, while a batch is in two pieces. */
 static void kill_at_a_point(struct engine_fixture *f, uint64_t life)
 {
-    static const enum inject_point points[] = { INJECT_HANDLER, INJECT_OUTBOX,  INJECT_LOCK,
-                                                INJECT_COPIED,  INJECT_JOURNAL, INJECT_PUBLISHED,
-                                                INJECT_STEP,    INJECT_PARKED,  INJECT_RELEASE };
+    static const enum inject_point points[] = { INJECT_handler, INJECT_outbox,  INJECT_lock,
+                                                INJECT_copied,  INJECT_journal, INJECT_published,
+                                                INJECT_step,    INJECT_parked,  INJECT_release };
     trap.handlers = (int64_t)draw(200);
     trap.in_two = true;
     trap.point = (int)points[life % (sizeof(points) / sizeof(points[0]))];

@@ -8,7 +8,7 @@
 #include "daemon/engine/actors/actor_names.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/placement.h"
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/place.h"
@@ -30,8 +30,7 @@ static int spawn_slot_reserve(struct worker *w, const struct spawn_request *requ
     struct engine *e = w->engine;
     struct segment_actor *durable = &e->segment.actors[slot];
     actor_ref ref = actor_ref_make(slot, generation);
-    if (SEEDED(live_first))
-        store_release(&durable->word, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
+    POINT(spawn_slot, durable, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
     durable->name = 0;
     durable->queue = (uint16_t)queue;
     durable->args_size = (uint16_t)request->args_size;

@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/core/core.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -138,15 +138,9 @@ static inline void commit_aside(struct worker *w, uint32_t source, uint64_t curs
 static inline void commit_flip(struct worker *w, uint32_t source, uint64_t cursor, uint64_t tail,
                                uint64_t out, actor_ref redo, uint32_t redo_how)
 {
-    struct segment_commit *valid = w->slot,
-                          *slot = SEEDED(flip_in_place) ? valid : commit_other(valid);
+    struct segment_commit *valid = w->slot, *slot = VALUE(flip_slot, commit_other(valid), valid);
     uint64_t high, low = commit_next(valid, &high);
-    /* wrong: the consumption first, for itself, the sends later */
-    if (SEEDED(two_stores) && source) {
-        store_relaxed(&valid->where, commit_where(cursor - valid->base, tail - valid->base));
-        crash_order();
-        INJECT(HANDLER);
-    }
+    POINT(flip, valid, source, cursor, tail);
     uint64_t base = cursor & ~(COMMIT_WINDOW_MAX - 1);
     commit_fill(w, slot, high, base, source, redo, redo_how);
     commit_store(slot, commit_where(cursor - base, (tail - base) & (COMMIT_WINDOW_MAX - 1)),
@@ -156,10 +150,6 @@ static inline void commit_flip(struct worker *w, uint32_t source, uint64_t curso
 
 static inline void commit_message(struct worker *w, uint64_t cursor)
 {
-    if (SEEDED(two_stores)) {
-        commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
-        return;
-    }
     commit_store(w->slot, commit_where(cursor, w->batch.tail),
                  commit_what(w->outbox.length, commit_low(w->slot) + 1));
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 
 struct segment_state *durable_begin(struct worker *w, uint32_t slot, uint32_t size)
@@ -16,10 +16,9 @@ struct segment_state *durable_begin(struct worker *w, uint32_t slot, uint32_t si
     undo->generation = load_relaxed(&state->generation);
     memcpy(undo->bytes, state->bytes, size);
     crash_order();
-    if (!SEEDED(undo_skipped))
-        store_relaxed(&undo->tag, commit_count(w));
+    STEP(undo_tag, store_relaxed(&undo->tag, commit_count(w)));
     crash_order();
-    INJECT(UNDO);
+    POINT(undo);
     return state;
 }
 
@@ -30,7 +29,7 @@ bool durable_undo(struct engine *e, uint32_t id)
         return false;
     struct segment_state *state = durable_state(e, undo->slot);
     memcpy(state->bytes, undo->bytes, undo->size);
-    INJECT(RECOVERY);
+    POINT(recovery);
     store_relaxed(&state->generation, undo->generation);
     crash_order();
     return true;

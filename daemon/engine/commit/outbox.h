@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/segment/queue.h"
@@ -41,11 +42,18 @@ static inline void outbox_want(struct worker *w)
     full_barrier(); /* urgent.G3 */
 }
 
+/* A step's entry. Recovery may still need the one of the step before. */
+static inline struct segment_journal_entry *journal_entry(struct segment_worker *durable,
+                                                          uint32_t step)
+{
+    return &durable->entry[VALUE(journal_entry, step & 1)];
+}
+
 /* Arms the journal for a step; the length of `destination` will be `length` once published. */
 static inline void journal_arm(struct worker *w, uint32_t step, uint32_t destination,
                                uint64_t length)
 {
-    struct segment_journal_entry *entry = &w->durable->entry[SEEDED(one_entry) ? 0 : step & 1];
+    struct segment_journal_entry *entry = journal_entry(w->durable, step);
     entry->destination = destination;
     entry->length = length;
     crash_order();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/ports/drain.h"
 
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/send/deliver.h"
@@ -47,7 +47,7 @@ static void drain_drop_oldest(struct worker *w, struct port *port, struct segmen
     if (n == 0)
         return;
     commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
-    INJECT(MARKED);
+    POINT(marked);
     deliver_count_dropped(w, port, STAT_backlog_dropped_oldest, n);
 }
 

@@ -10,7 +10,7 @@
 
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/base/client_load.h"
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/events.h"
@@ -231,9 +231,9 @@ static inline enum port_broken port_route(struct worker *w, uint32_t id, struct 
 
 static void port_commit(struct worker *w)
 {
-    INJECT(PORT);
+    POINT(port);
     commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, w->outbox.length, 0, 0);
-    INJECT(OUTBOX);
+    POINT(outbox);
     flush_from(w, 1);
     commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
     outbox_reset(w);
@@ -269,7 +269,7 @@ static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *po
 {
     struct engine *e = w->engine;
     if (port_header_check(e, h, tail - head) != PORT_OK || envelope_record_size(h) != tail - head ||
-        (h->flags & ENVELOPE_URGENT && !SEEDED(urgent_direct)))
+        VALUE(is_urgent, h->flags & ENVELOPE_URGENT))
         /* an urgent one would be in the ordinary lane, and the next urgent one before it */
         return -1;
     uint64_t key = port_key_of(e, h->to);
@@ -290,13 +290,12 @@ static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *po
     }
     port_record_copy(e, id, port_record_at(port, head), h,
                      (struct envelope *)segment_window(&e->segment, destination, active ^ 1));
-    if (SEEDED(direct_early))
-        queue_begin_batch(queue, tail - head);
+    POINT(port_direct, queue, tail - head);
     commit_direct(w, destination + 1, tail - head, id,
                   load_relaxed(&e->segment.ports[id].generation), tail);
-    INJECT(PORT);
+    POINT(port);
     queue_begin_batch(queue, tail - head); /* behind the flip [DIRECT_EARLY] */
-    INJECT(PORT);
+    POINT(port);
     /* before the port is given back [DIRECT_LATE] */
     store_release(&e->segment.ports[id].pcur, tail);
     crash_order();
@@ -323,8 +322,7 @@ static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *
     w->batch.tail = tail;
     w->batch.source = segment_port_source(&w->engine->segment, id) + 1;
     commit_flip(w, w->batch.source, head, tail, 0, 0, 0);
-    if (SEEDED(head_early))
-        port_publish_head(w, port, tail);
+    POINT(port_attached, w, port, tail);
     while (w->batch.cursor < w->batch.tail && n < most && why == PORT_OK) {
         uint64_t at = w->batch.cursor;
         struct envelope h = likely(!known) ? port_header_fetch(port_record_at(port, at)) : *known;
@@ -508,8 +506,7 @@ bool port_make_cold(struct worker *w)
         }
     if (!any)
         return false;
-    if (!SEEDED(cold_fence))
-        full_barrier(); /* port.R3, port_layout.P4 */
+    STEP(cold_fence, full_barrier()); /* port.R3, port_layout.P4 */
     for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
         for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
             uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);

@@ -9,7 +9,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/placement.h"
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/durable.h"
 #include "daemon/engine/commit/outbox.h"
@@ -41,11 +41,11 @@ static void recover_roll_forward(struct engine *e, uint32_t id, struct engine_re
     uint32_t step = recover_armed_step(durable);
     if (step == 0)
         return;
-    const struct segment_journal_entry *entry = &durable->entry[SEEDED(one_entry) ? 0 : step & 1];
+    const struct segment_journal_entry *entry = journal_entry(durable, step);
     uint32_t destination = entry->destination & ~JOURNAL_RING;
     assert(destination <= e->segment.dead_letters);
     struct segment_queue *queue = &e->segment.queues[destination];
-    if (!SEEDED(journal_unchecked) && (load_relaxed(&queue->lock) & ~LOCK_WAITERS) != id + 1)
+    if (VALUE(step_done, (load_relaxed(&queue->lock) & ~LOCK_WAITERS) != id + 1))
         return; /* the step is done */
     if (entry->destination & JOURNAL_RING) {
         struct segment_port *port = &e->segment.ports[destination - e->segment.n_queues];
@@ -54,7 +54,7 @@ static void recover_roll_forward(struct engine *e, uint32_t id, struct engine_re
         store_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))], entry->length);
     }
     crash_order();
-    INJECT(RECOVERY);
+    POINT(recovery);
     store_relaxed(&queue->lock, 0);
     crash_order();
     report->armed_journals++;
@@ -70,7 +70,7 @@ static void recover_clear_locks(struct engine *e, struct engine_recovery *report
             crash_order();
             report->held_locks++;
         }
-    INJECT(RECOVERY);
+    POINT(recovery);
 }
 
 /* Pass 3: slots that no commit stands behind. */
@@ -138,8 +138,7 @@ static bool recover_blame(struct engine *e, uint32_t id, struct segment_commit *
     unsigned inactive = queue_active(load_relaxed(&e->segment.queues[queue].sel)) ^ 1;
     struct envelope *envelope =
         (struct envelope *)(segment_window(&e->segment, queue, inactive) + cursor);
-    if (!SEEDED(unmarked))
-        envelope->flags |= ENVELOPE_REDELIVERED;
+    STEP(redelivered, envelope->flags |= ENVELOPE_REDELIVERED);
     report->running_handlers++;
     report->redeliveries++;
     bool blamed = durable->fault.tag == count && durable->fault.attempts;
@@ -214,20 +213,18 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
     if (durable_undo(e, id))      /* a */
         report->states_undone++;
     bool hung = recover_blame(e, id, &slot, report);
-    if (!SEEDED(no_redo))
-        recover_redo_end(e, &slot);
+    STEP(redo_end, recover_redo_end(e, &slot));
     w->batch.source = slot.source; /* a drain's records are known by their source (deliver.D1) */
-    if (SEEDED(flip_first))
-        commit_flip(w, 0, 0, 0, 0, 0, 0);
+    POINT(recovery_flush, w);
     if (commit_out(&slot) > 0) {
         report->unflushed_outboxes++;
         w->flush.recovering = true;
         w->outbox.length = commit_out(&slot);
-        flush_from(w, SEEDED(step_again) ? 1 : step + 1);
+        flush_from(w, VALUE(flush_rest, step + 1));
         outbox_reset(w);
         w->flush.recovering = false;
     }
-    INJECT(RECOVERY);
+    POINT(recovery);
     if (slot.source && slot.redo_how == COMMIT_DIRECT)
         recover_redo_direct(e, &slot);
     if (hung) {
@@ -314,14 +311,12 @@ int recover_run(struct engine *e, struct engine_recovery *report)
     e->faults.n = 0;
     store_relaxed(&e->segment.header->boots, load_relaxed(&e->segment.header->boots) + 1);
     store_relaxed(&e->segment.header->clean, 0);
-    if (SEEDED(locks_first))
-        recover_clear_locks(e, report);
+    POINT(recovery_begins, e, report);
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         recover_roll_forward(e, id, report);
     recover_clear_locks(e, report);
     letters_redo(e);
-    if (!SEEDED(no_unspawn))
-        recover_undo_spawns(e, report);
+    STEP(undo_spawns, recover_undo_spawns(e, report));
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         recover_worker(e, id, report);
     recover_forget_ports(e);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/common/clock.h"
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/signal/wake.h"
 
 enum { NUDGE_NS = 1000 * 1000 };

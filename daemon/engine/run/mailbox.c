@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/run/mailbox.h"
 
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/run/turn.h"
@@ -52,19 +52,11 @@ static uint64_t mailbox_count_records(const uint8_t *batch, uint64_t cursor, uin
     return wrap ? n + mailbox_count_records(batch, 0, tail, 0) : n;
 }
 
-static void mailbox_detach(struct worker *w, struct segment_queue *queue, uint32_t id, bool done)
+static void mailbox_detach(struct worker *w, struct segment_queue *queue, bool done)
 {
-    if (!SEEDED(own_early))
-        /* before own goes idle: the next runner's sends must not overtake ours [REL_FLUSH] */
-        turn_flush(w);
-    INJECT(RELEASE);
-    if (SEEDED(own_early)) {
-        owner_release(&w->engine->sources[id], w->id);
-        INJECT_PAUSE();
-        turn_flush(w);
-    }
-    if (SEEDED(detach_first))
-        commit_flip(w, 0, 0, 0, 0, 0, 0);
+    /* before own goes idle: the next runner's sends must not overtake ours [REL_FLUSH] */
+    STEP(release_flush, turn_flush(w));
+    POINT(release, w);
     if (done)
         queue_release_batch(queue);
     else
@@ -74,7 +66,7 @@ static void mailbox_detach(struct worker *w, struct segment_queue *queue, uint32
     w->batch.wrap = 0;
     commit_flip(w, 0, 0, 0, 0, 0, 0);
     if (!done)
-        INJECT(PARKED);
+        POINT(parked);
 }
 
 static void mailbox_release(struct worker *w, uint32_t id, bool left)
@@ -102,15 +94,13 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
     bool gulped = !queue_has_batch(sel);
     run->left = false;
     if (gulped && load_acquire(&queue->len[queue_active(sel)]) == 0) {
-        if (SEEDED(bit_late))
-            (void)ready_clear(w->called.ready, id);
+        POINT(bit_looked, w, id);
         return;
     }
     if (gulped) {
         queue_gulp(queue, w->id);
         store_relaxed(&queue->ring, 0);
-        if (SEEDED(bit_late))
-            (void)ready_clear(w->called.ready, id);
+        POINT(bit_looked, w, id);
     }
     mailbox_attach(w, id, id, queue);
     overflow_attached(w, id, gulped);
@@ -133,7 +123,7 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
     bool done = w->batch.cursor == w->batch.tail && w->batch.wrap == 0;
     if (!done)
         stat_add(w, STAT_batches_parked, 1);
-    mailbox_detach(w, queue, id, done);
+    mailbox_detach(w, queue, done);
     reclaim_after_run(w, id, queue, done);
     run->left = !done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0;
 }
@@ -159,9 +149,9 @@ static void mailbox_run_urgent(struct worker *w, struct mailbox_visit *run, uint
     run->n += n;
     stat_add(w, STAT_urgent_messages, n);
     bool done = w->batch.cursor == w->batch.tail;
-    mailbox_detach(w, queue, mailbox, done);
+    mailbox_detach(w, queue, done);
     reclaim_after_run(w, id, queue, done);
-    if (SEEDED(urgent_forgot) ? !done : queue_has_work(queue))
+    if (VALUE(urgent_left, queue_has_work(queue), done))
         store_relaxed(&e->urgent[mailbox], 1); /* urgent.G2 */
     help_mid_look(w, mailbox); /* the ordinary message that comes next may take long */
 }
@@ -178,8 +168,6 @@ void mailbox_run(struct worker *w, uint32_t id, bool stolen)
         stolen = false;
     } while (unlikely(urgent_waits(e, run.id)) && run.n < limit && !worker_wants_halt(w));
     run.left = run.left || urgent_waits(e, run.id);
-    if (!SEEDED(own_early))
-        mailbox_release(w, run.id, run.left);
-    else if (run.left)
-        ready_set(w->called.ready, run.id);
+    STEP(mailbox_release, mailbox_release(w, run.id, run.left));
+    POINT(mailbox_over, w, run.id, run.left);
 }

@@ -2,7 +2,7 @@
 #include "daemon/engine/run/park.h"
 
 #include "daemon/common/clock.h"
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/ports/port.h"
@@ -28,7 +28,7 @@ static enum look park_last_look(struct worker *w)
 {
     struct engine *e = w->engine;
     /* [PARK_OWN, CMN_PARK], [PARK_PAUSE]; a searcher stays one [PARK_DEBT] */
-    if ((!SEEDED(park_look) && !mask_is_empty(w)) || engine_wants_halt(e))
+    if (VALUE(park_look, !mask_is_empty(w)) || engine_wants_halt(e))
         return sleeper_claim(e, w->id) ? LOOK_STAY_AWAKE : LOOK_SLEEP;
     if (w->search.searcher) { /* [SEARCH_PARK] behind the flag, before the look at the others */
         help_search_end(w);

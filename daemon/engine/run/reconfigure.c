@@ -8,7 +8,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/placement.h"
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/core/memory.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/ports/port.h"

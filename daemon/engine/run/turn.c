@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "daemon/engine/actors/actors.h"
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/durable.h"
 #include "daemon/engine/segment/slot.h"
@@ -38,7 +38,7 @@ void turn_flush(struct worker *w)
 {
     if (w->outbox.length == 0)
         return;
-    INJECT(OUTBOX);
+    POINT(outbox);
     flush_from(w, 1);
     outbox_reset(w);
     /* outbox.B2: before the next record is written */
@@ -47,13 +47,19 @@ void turn_flush(struct worker *w)
 
 /* ---- messages that are not simply run ---- */
 
-/* turn.U1, of a message that is not plain. In full when the batch has gone on at the beginning of
- * its buffer, or more was sent than fits. */
+/* Is a message's commit to be a whole flip? When the batch has gone on at the beginning of its
+ * buffer, or more was sent than fits. */
+static inline bool turn_wants_flip(const struct worker *w)
+{
+    return VALUE(flip_whole, w->outbox.length >= load_relaxed(&w->outbox.wanted));
+}
+
+/* turn.U1, of a message that is not plain. */
 static void turn_commit(struct worker *w, uint64_t cursor)
 {
     if (unlikely(w->place.newborn))
         place_newborn_settle(w, 0);
-    if (unlikely(w->outbox.length >= load_relaxed(&w->outbox.wanted)))
+    if (unlikely(turn_wants_flip(w)))
         commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
     else
         commit_message(w, cursor);
@@ -61,15 +67,10 @@ static void turn_commit(struct worker *w, uint64_t cursor)
 
 /* The record ends here: to its client as a refusal, else to the dead letters, with the reason in
  * the behaviour's byte. */
-static void turn_dead_letter(struct worker *w, const struct envelope *envelope,
-                             enum envelope_reason reason)
+static void turn_dead_letter_write(struct worker *w, const struct envelope *envelope,
+                                   enum envelope_reason reason)
 {
-    if (w->place.newborn) /* of an init that then failed */
-        place_newborn_settle(w, 0);
     struct engine *e = w->engine;
-    stat_add(w, STAT_dead_letters, 1);
-    if (SEED_NOW(silent_refusal))
-        return;
     uint32_t from = actor_ref_slot(envelope->from);
     if (envelope->from && from < e->config.actors_max) {
         uint64_t key = load_relaxed(&e->actors.table[from].key);
@@ -96,6 +97,15 @@ static void turn_dead_letter(struct worker *w, const struct envelope *envelope,
     out->behaviour = (uint8_t)reason;
 }
 
+static void turn_dead_letter(struct worker *w, const struct envelope *envelope,
+                             enum envelope_reason reason)
+{
+    if (w->place.newborn) /* of an init that then failed */
+        place_newborn_settle(w, 0);
+    stat_add(w, STAT_dead_letters, 1);
+    STEP(dead_letter_write, turn_dead_letter_write(w, envelope, reason));
+}
+
 /* The actor has ended with this message: fini belongs to the turn, the slot goes after the commit
  * (actors.A3). */
 static void turn_actor_end(struct worker *w, struct actor *actor, actor_ref ref,
@@ -107,9 +117,7 @@ static void turn_actor_end(struct worker *w, struct actor *actor, actor_ref ref,
         type->fini(state, &w->ctx);
     if (w->place.newborn)
         place_newborn_settle(w, 0);
-    INJECT(HANDLER);
-    if (SEEDED(free_first))
-        actors_ended(w, ref, (enum actor_end)how);
+    POINT(actor_ends, w, ref, (int)how);
     commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, ref, how);
     actors_ended(w, ref, (enum actor_end)how);
     /* the record goes on naming the actor: its slot has another generation by now, so that a redo
@@ -225,7 +233,7 @@ static void turn_end(struct worker *w, struct actor *actor, const struct envelop
                      int result, uint64_t cursor)
 {
     if (likely(result == ALLOCATION_NODELETE)) {
-        INJECT(HANDLER);
+        POINT(handler);
         turn_commit(w, cursor);
     } else {
         enum engine_allocation how = result == ALLOCATION_DESTROY || result == ALLOCATION_FINISHED
@@ -506,11 +514,10 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
                 turn_loop_special(&loop, w, NULL, REASON_NONE, result);
                 break;
             }
-            INJECT(HANDLER);
+            POINT(handler);
             cursor += size;
             loop.low++;
-            if (unlikely(w->outbox.length >= load_relaxed(&w->outbox.wanted) ||
-                         SEEDED(two_stores))) {
+            if (unlikely(turn_wants_flip(w))) {
                 if (w->place.newborn)
                     place_newborn_settle(w, 0);
                 /* with all that can have changed */

@@ -9,7 +9,7 @@
 
 #include "daemon/common/clock.h"
 #include "daemon/engine/actors/actors.h"
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/memory.h"
@@ -131,16 +131,14 @@ static int64_t worker_take_own(struct worker *w)
 {
     for (int64_t source;
          (source = worker_mask_next(w, w->called.ready, &w->loop.scan_from)) >= 0;) {
-        if (!(SEEDED(bit_late) && source < w->engine->segment.n_mailboxes) &&
-            !ready_clear(w->called.ready, (uint32_t)source))
+        if (!VALUE(bit_cleared, ready_clear(w->called.ready, (uint32_t)source), w, source))
             continue;                     /* a thief's, who cleared it */
         store_relaxed(&w->shown.busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
         if (likely(owner_take(&w->engine->sources[source], w->id, w->id)))
             return source;
         store_relaxed(&w->shown.busy, 0);
         stat_add(w, STAT_missed_gulps, 1);
-        if (SEEDED(bit_late))
-            (void)ready_clear(w->called.ready, (uint32_t)source);
+        POINT(bit_looked, w, (uint32_t)source);
         source_pass_on(w->engine, w, (uint32_t)source);
     }
     return -1;

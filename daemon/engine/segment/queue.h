@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "daemon/engine/base/atomic.h"
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "proto/segment_layout.h"
 
 /* Takes the lock for worker `id`.  True: had to wait for another holder. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "daemon/engine/base/client_load.h"
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/signal/wake.h"
 
@@ -90,11 +90,9 @@ static struct group_result deliver_to_ring(struct worker *w, uint32_t step,
     uint64_t dtail = load_relaxed(&durable->dtail);
     struct group_result result = deliver_records(w, group, durable->ref, port->delivery, dtail,
                                                  port->delivery_bytes - 1, UINT64_MAX);
-    if (SEEDED(ring_late))
-        store_release(&durable->dtail, result.length);
-    INJECT(COPIED);
+    POINT(ring_copied, durable, result.length);
     journal_arm(w, step, group->destination | JOURNAL_RING, result.length);
-    INJECT(JOURNAL);
+    POINT(journal);
     store_release(&durable->dtail, result.length); /* deliver.D3 */
     crash_order();
     /* seq_cst: publish port_layout.P2 for the client, and the barrier of port_layout.P4 before
@@ -102,7 +100,7 @@ static struct group_result deliver_to_ring(struct worker *w, uint32_t step,
     atomic_exchange_explicit(&port->executor_words->delivery_tail, result.length,
                              memory_order_seq_cst);
     full_barrier_after_exchange();
-    INJECT(PUBLISHED);
+    POINT(published);
     deliver_client_wake(w, port);
     stat_add(w, STAT_port_deliveries, result.taken);
     return result;
@@ -165,7 +163,7 @@ void deliver_group(struct worker *w, uint32_t step, const struct outbox_group *g
     struct segment_queue *backlog = &e->segment.queues[group->destination];
     if (queue_lock(backlog, w->id))
         stat_add(w, STAT_lock_contended, 1);
-    INJECT(LOCK);
+    POINT(lock);
     struct group_result result = { .gone = 0 };
     enum to_tell tell = TELL_NOTHING;
     /* acquire: what waits for an earlier port of this number finds the next one whole, which is
@@ -185,7 +183,7 @@ void deliver_group(struct worker *w, uint32_t step, const struct outbox_group *g
         result = deliver_records(w, group, 0, NULL, 0, 0, 0); /* counts */
     }
     queue_unlock(backlog);
-    INJECT(STEP);
+    POINT(step);
     stat_add(w, STAT_flushes, 1);
     if (result.gone)
         stat_add(w, STAT_dead_letters, result.gone);

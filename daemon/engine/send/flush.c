@@ -5,24 +5,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/send/deliver.h"
 #include "daemon/engine/signal/urgent.h"
 #include "daemon/engine/signal/wake.h"
-
-/* The seeded bug newest_first: a run's first two records, of one size, change places. */
-static void flush_swap_first_two(uint8_t *at, uint64_t bytes)
-{
-    uint64_t size = envelope_record_size((const struct envelope *)at);
-    if (bytes < 2 * size || envelope_record_size((const struct envelope *)(at + size)) != size)
-        return;
-    for (uint64_t i = 0; i < size; i++) {
-        uint8_t byte = at[i];
-        at[i] = at[size + i];
-        at[size + i] = byte;
-    }
-}
 
 static uint64_t flush_group_copy(struct worker *w, const struct outbox_group *group, uint8_t *base,
                                  uint64_t length, uint64_t window)
@@ -32,19 +19,12 @@ static uint64_t flush_group_copy(struct worker *w, const struct outbox_group *gr
         uint64_t bytes;
         const struct envelope *envelopes = outbox_run_envelopes(w, run, &bytes);
         assert(length + bytes <= window); /* outbox.B4 */
-        if (SEED_NOW(lose_run))
-            continue;
         if (bytes == 24 || bytes == 32)
             memcpy(base + length, envelopes, 32); /* a window has room behind its longest content */
         else
             memcpy(base + length, envelopes, bytes);
-        if (SEED_NOW(newest_first))
-            flush_swap_first_two(base + length, bytes);
         length += bytes;
-        if (SEED_NOW(copy_twice)) {
-            memcpy(base + length, envelopes, bytes);
-            length += bytes;
-        }
+        POINT(run_copied, base, &length, bytes);
     } while (run != group->last && (run = w->flush.runs[run].next));
     return length;
 }
@@ -58,28 +38,22 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     struct segment_queue *queue = &e->segment.queues[destination];
     if (queue_lock(queue, w->id))
         stat_add(w, STAT_lock_contended, 1);
-    INJECT(LOCK);
     unsigned active = queue_active(load_relaxed(&queue->sel));
     uint64_t length = load_relaxed(&queue->len[active]);
-    if (SEEDED(publish_first))
-        store_release(&queue->len[active], length + outbox_group_bytes(w, group));
-    if (SEEDED(arm_first))
-        journal_arm(w, step, destination, length + outbox_group_bytes(w, group));
+    POINT(flush_locked, w, step, group, queue, active, length);
     length = flush_group_copy(w, group, segment_window(&e->segment, destination, active), length,
                               e->segment.header->window_bytes - ENVELOPE_SIZE_MAX);
-    if (SEEDED(journal_late))
-        store_release(&queue->len[active], length);
-    INJECT(COPIED);
+    POINT(flush_copied, queue, active, length);
     journal_arm(w, step, destination, length);
-    INJECT(JOURNAL);
+    POINT(journal);
     /* publish queue.Q2, read by queue_gulp under the lock and by hints */
     store_release(&queue->len[active], length);
     crash_order();
-    INJECT(PUBLISHED);
-    if (unlikely(mailbox != destination) && !SEEDED(urgent_late))
-        urgent_publish(e, mailbox);
+    POINT(published);
+    if (unlikely(mailbox != destination))
+        STEP(urgent_byte, urgent_publish(e, mailbox));
     queue_unlock(queue); /* queue.Q3 */
-    INJECT(STEP);
+    POINT(step);
     stat_add(w, STAT_flushes, 1);
     w->outbox.has_room[destination] = 0;
     if (w->flush.recovering)
@@ -87,8 +61,7 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     if (unlikely(mailbox != destination))
         urgent_interrupt(e, w, mailbox);
     source_signal(e, w, mailbox);
-    if (mailbox != destination && SEEDED(urgent_late))
-        urgent_publish(e, mailbox);
+    POINT(flush_signalled, e, mailbox, destination);
 }
 
 static uint64_t flush_realtime_ns(void)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/signal/wake.h"
 
 static const char *const names[OVERFLOW_POLICY_N] = {
@@ -154,6 +154,6 @@ void overflow_mark_oldest(struct worker *w, uint32_t queue)
             continue;
         envelope->flags |= ENVELOPE_DROPPED;
         dropped += size;
-        INJECT(MARKED);
+        POINT(marked);
     }
 }

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/signal/own_thread.h"
 
@@ -172,8 +172,7 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
     engine_check("owner.O2", load_relaxed(&s->own) == own_running(w->id));
     if (unlikely(to != w->id)) {
         owner_release(s, to);
-        if (!SEEDED(visit_fence))
-            full_barrier(); /* [VISIT_ORDER], [AWAY_LOOK] */
+        STEP(visit_fence, full_barrier()); /* [VISIT_ORDER], [AWAY_LOOK] */
         if (to < engine_workers(e) && worker_is_away(e, to) && owner_move(s, to, w->id)) {
             ready_set(w->called.ready, source); /* [MOVE_BIT] */
             return false;
@@ -183,8 +182,8 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
     }
     bool common = unlikely(load_relaxed(&e->steal.placing) & PLACING_COMMON) &&
                   !(load_relaxed(&s->flags) & (SOURCE_FIXED | SOURCE_FOLLOW));
-    if (left && !common && !SEEDED(no_park_bit))
-        ready_set(w->called.ready, source); /* [PARK_BIT], [REL_LOOK] */
+    if (left && !common)
+        STEP(park_bit, ready_set(w->called.ready, source)); /* [PARK_BIT], [REL_LOOK] */
     owner_release(s, w->id);
     if (left && common)
         ready_set(e->steal.common, source); /* behind the release: who sees it there can take it */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/segment/queue.h"
@@ -150,8 +150,8 @@ void letters_redo(struct engine *e)
 {
     const struct segment_commit *slot =
         segment_commit_valid(&e->segment.workers[e->segment.n_ids - 1]);
-    if (slot->redo && slot->redo_how == COMMIT_LETTERS && !SEEDED(letters_redo))
-        letters_sel_store(letters_queue(e), (unsigned)slot->redo - 1);
+    if (slot->redo && slot->redo_how == COMMIT_LETTERS)
+        STEP(letters_redo, letters_sel_store(letters_queue(e), (unsigned)slot->redo - 1));
 }
 
 /* The whole pages of a buffer that is not the active one any more. */
@@ -190,11 +190,9 @@ static void letters_sweep_run(struct engine *e, const struct sweep *sweep)
     }
     store_relaxed(&queue->len[active ^ 1], kept); /* of the inactive buffer: nobody's yet */
     crash_order();
-    INJECT(OUTBOX);
-    if (SEEDED(letters_first))
-        letters_sel_store(queue, active ^ 1);
+    POINT(letters_kept, queue, active ^ 1);
     commit_flip(w, 0, 0, 0, w->outbox.length, (active ^ 1) + 1, COMMIT_LETTERS); /* letters.DL1 */
-    INJECT(OUTBOX);
+    POINT(outbox);
     letters_sel_store(queue, active ^ 1);
     queue_unlock(queue);
     flush_from(w, 1);

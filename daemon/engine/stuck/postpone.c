@@ -55,10 +55,10 @@ bool postpone_move(struct worker *w)
         return false;
     end = postpone_copy_those(batch, end, batch + cursor, batch + tail, actor, true);
     end = postpone_copy_those(batch, end, later, later + behind, actor, true);
-    INJECT(RECOVERY);
+    POINT(recovery);
     /* postpone.PP1; w->wrap is 0: nothing runs yet */
     commit_flip(w, source, tail, end, 0, 1, COMMIT_POSTPONED);
-    INJECT(RECOVERY);
+    POINT(recovery);
     postpone_redo(w->engine, w->slot);
     return true;
 }

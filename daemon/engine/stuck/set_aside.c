@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/engine/base/seed.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/run/sources.h"
@@ -29,11 +29,11 @@ void set_aside_redo(struct engine *e, const struct segment_commit *slot)
     store_relaxed(&queue->wrap, 0);
     store_relaxed(&queue->ring, 0);
     crash_order();
-    INJECT(ASIDE);
+    POINT(aside);
     store_relaxed(&aside->window[in_aside], slot->port_generation & 0xffff);
     queue_park_batch(aside, commit_cursor(slot), commit_tail(slot), 0);
     store_relaxed(&aside->ring, 0);
-    INJECT(ASIDE);
+    POINT(aside);
     store_release(&aside->sel, load_relaxed(&aside->sel) | SEL_BATCH);
     crash_order();
 }
@@ -149,7 +149,7 @@ static void set_aside_flush_committed(struct engine *e, struct worker *w, const 
     w->flush.recovering = false;
     /* outbox.B2: before any of it is overwritten */
     commit_flip(w, w->batch.source, stuck->cursor, stuck->tail, 0, 0, 0);
-    INJECT(ASIDE);
+    POINT(aside);
     w->outbox.length = all;
     if (all == committed)
         outbox_reset(w);
@@ -185,11 +185,11 @@ static void set_aside_exchange(struct engine *e, struct worker *w, const struct 
     crash_order();
     commit_aside(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, stuck->queue_id, rest,
                  with_record, empty);
-    INJECT(ASIDE);
+    POINT(aside);
     set_aside_redo(e, w->slot);
     w->batch.wrap = 0;
     commit_flip(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, 0, 0);
-    INJECT(ASIDE);
+    POINT(aside);
     struct window_history *a = &e->windows[2 * stuck->queue_id + in_queue],
                           *b = &e->windows[2 * stuck->aside_id + in_aside], c = *a;
     *a = *b;
