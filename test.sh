@@ -18,14 +18,15 @@
 #   --totals FILE   writes "passed failed skipped" there instead of printing the closing line
 #   -v              shows everything that the tests print
 #
-# Installs the packages that are missing (as root or through sudo), builds in build/PRESET what the
-# tests need, with warnings as errors, and runs the tests side by side, those with the label `alone`
-# one after the other. A test ends by itself, or by its limits, which are processor time (label
-# `cpu-SECONDS`) and doing nothing at all (tests/run/limit.c): never because the machine is slow.
-# The logs are in build/PRESET/logs; the ends of those of failed tests, and lines of others that
-# begin with "# ", are shown. The last line is "N passed, M failed[, K skipped]", summing every
-# check: a cmocka program or a TAP script counts with each of its tests. Exit status 1 when one
-# failed.
+# Installs the packages that are missing (as root or through sudo; where that is not possible, those
+# that the build needs must be there, and tests that need others are skipped), builds in
+# build/PRESET what the tests need, with warnings as errors, and runs the tests side by side, those
+# with the label `alone` one after the other. A test ends by itself, or by its limits, which are
+# processor time (label `cpu-SECONDS`) and doing nothing at all (tests/run/limit.c): never because
+# the machine is slow. The logs are in build/PRESET/logs; the ends of those of failed tests, and
+# lines of others that begin with "# ", are shown. The last line is "N passed, M failed[, K
+# skipped]", summing every check: a cmocka program or a TAP script counts with each of its tests.
+# Exit status 1 when one failed.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 # shellcheck source=tests/run/packages.sh
@@ -96,6 +97,14 @@ give_up()
     echo "test.sh: $1"
     FAILED=$((FAILED + 1))
     finish
+}
+
+# Without what single tests need, those are skipped: no failure of what is tested.
+ensure_packages()
+{
+    packages_ensure "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" && return
+    packages_ensure "${PACKAGES_BUILD[@]}" libcmocka-dev || give_up "packages are missing"
+    echo "test.sh: goes on without them: tests that need them are skipped"
 }
 
 # Seconds that are left of those that were asked for; a great many if none were.
@@ -355,7 +364,7 @@ main()
         ;;
     esac
 
-    packages_ensure "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" || give_up "packages are missing"
+    ensure_packages
     build "$PRESET"
     mkdir -p "$DIR/logs"
     sanitizer_wrapper

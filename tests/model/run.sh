@@ -330,8 +330,8 @@ jobs=${jobs:-$(default_jobs)}
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || { usage >&2; exit 2; }
 for tool in spin gcc; do
   command -v "$tool" >/dev/null || {
-    echo "model: $tool not found (Debian packages: spin gcc)" >&2
-    exit 2
+    echo "model: skipped: $tool not found (Debian packages: spin gcc)"
+    exit 77
   }
 done
 

@@ -27,6 +27,12 @@ machine_with()
 
 TOOLS=(sh cmake cpack ninja cc pkg-config protoc-c git ld as ar)
 PACKAGING=(dpkg-deb dpkg-shlibdeps file scdoc gzip)
+for tool in "${TOOLS[@]}" "${PACKAGING[@]}"; do
+    type -P "$tool" >/dev/null || {
+        echo "check_needs.sh: skipped: $tool is missing"
+        exit 77
+    }
+done
 
 # refuses WHAT PACKAGE COMMAND...: fails, says what is missing, and the command that mends it.
 refuses()
