@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/signal/own_thread.h"
 #include "daemon/engine/signal/wake.h"
 
@@ -23,6 +24,7 @@ static uint32_t placement_substitute(struct engine *e, uint32_t absent, uint32_t
     uint32_t skip = turn % near, id = 0;
     while (!placement_is_near(e, absent, id) || skip-- > 0)
         id++;
+    engine_check("placement.M3", id < n);
     return id;
 }
 

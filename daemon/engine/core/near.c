@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/engine/base/points.h"
+
 int near_open(struct engine *e)
 {
     size_t bytes = ODEON_WORKERS_MAX * sizeof(*e->steal.searching);
@@ -51,6 +53,7 @@ static void near_list_build(struct engine *e, uint32_t id)
         }
         store_relaxed(&near->end[distance], n);
     }
+    engine_check("near.N1", n == engine_workers(e) - 1);
 }
 
 void near_build(struct engine *e)

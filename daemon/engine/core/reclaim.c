@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "daemon/engine/base/points.h"
+
 /* reclaim.M2 */
 static uint32_t reclaim_pages_at_start(const struct engine *e, uint64_t window_bytes)
 {
@@ -39,6 +41,7 @@ static void reclaim_give_back(struct worker *w, struct window_history *history, 
 {
     uint32_t behind = 2 * history->need > keep ? 2 * history->need : keep;
     uint64_t bytes = (uint64_t)(history->resident - behind) * RECLAIM_PAGE;
+    engine_check("reclaim.M2", behind < history->resident);
     bool known = history->resident < reclaim_pages(window_bytes);
     if (madvise(base + (uint64_t)behind * RECLAIM_PAGE, bytes, MADV_REMOVE) == 0) {
         stat_add(w, STAT_windows_reclaimed, 1);
@@ -51,6 +54,10 @@ static void reclaim_give_back(struct worker *w, struct window_history *history, 
 void reclaim_queue(struct worker *w, uint32_t queue, unsigned buffer)
 {
     const struct segment *segment = &w->engine->segment;
+    const struct segment_queue *emptied = &segment->queues[queue];
+    engine_check("reclaim.M1", !queue_has_batch(load_relaxed(&emptied->sel)) &&
+                                   buffer != queue_active(load_relaxed(&emptied->sel)) &&
+                                   load_relaxed(&emptied->len[buffer]) == 0);
     reclaim_give_back(w, &w->engine->windows[2 * queue + buffer],
                       segment_window(segment, queue, buffer), segment->header->window_bytes,
                       RECLAIM_QUEUE_PAGES);

@@ -29,6 +29,7 @@ static void barrier_word_wake(_Atomic uint32_t *word)
 static void barrier_stand_until(struct worker *w, uint32_t epoch, uint32_t also)
 {
     struct engine *e = w->engine;
+    engine_check("turn.U2", !load_relaxed(&w->durable->turn));
     w->stand.begin_ns = clock_now_ns();
     /* read (acquire) by barrier_close: all that this worker did is done */
     store_release(&w->stand.paused_at, epoch);

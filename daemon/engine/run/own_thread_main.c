@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/run/fault.h"
 #include "daemon/engine/run/mailbox.h"
 #include "daemon/engine/segment/owner.h"
@@ -55,7 +56,8 @@ void *own_thread_main(void *argument)
         }
         if (slot->ended) {
             slot->ended = false;
-            /* own_thread.N1; read (acquire) by own_thread_take and by own_thread_runs_type */
+            engine_check("own_thread.N1", load_relaxed(&slot->taken) != 0);
+            /* read (acquire) by own_thread_take and by own_thread_runs_type */
             store_release(&slot->taken, 0);
         }
     }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/engine/base/atomic.h"
+#include "daemon/engine/base/points.h"
 
 #define PAGE UINT64_C(4096)
 
@@ -259,6 +260,9 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
         return r;
     }
     *segment = segment_at(base, &computed);
+    engine_check("outbox.B4", segment->header->window_bytes >=
+                                  2 * segment->header->limit_bytes +
+                                      segment->n_ids * segment->header->outbox_bytes);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/signal/urgent.h"
 
@@ -65,6 +66,7 @@ int own_thread_take(struct worker *w, uint32_t type, uint32_t *ret_queue)
 
 void own_thread_give_back(struct engine *e, uint32_t index)
 {
+    engine_check("own_thread.N1", load_relaxed(&e->own_threads.slots[index].taken) != 0);
     store_release(&e->own_threads.slots[index].taken, 0);
 }
 

@@ -11,6 +11,7 @@
 #include <unwind.h>
 
 #include "daemon/common/clock.h"
+#include "daemon/engine/base/points.h"
 #include "daemon/engine/run/fault.h"
 
 #define HOLD_SIGNAL (SIGRTMIN + 5)
@@ -122,6 +123,7 @@ int hold_begin(struct engine *e, struct worker *w, uint64_t timeout_ns)
 
 void hold_end(struct worker *w)
 {
+    engine_check("hold.H2", load_relaxed(&w->hold.state) == HOLD_HELD);
     store_release(&w->hold.state, HOLD_NONE);
     hold_futex_wake(&w->hold.state);
 }
