@@ -5,11 +5,15 @@
 # behind it; MODULE is the stem of the file. Anywhere else in a comment or a page, MODULE.K1 cites
 # it. A rule of the same name without its module cites nothing. "module.K1" is a placeholder.
 #
+# With -v bare=1, for trees from before that, a label without a module is one of its file.
+#
 # Prints "declared<tab>LABEL<tab>FILE<tab>LINE", "cited<tab>...", "bare<tab>..."; "checked<tab>..."
 # for a string that is a label, and "runs<tab>..." if it is a check's; for names in brackets
 # "mutant<tab>NAME<tab>FILE<tab>LINE<tab>RULE", RULE being the one whose paragraph it is in.
 
 function tell(kind, label) { print kind "\t" label "\t" FILENAME "\t" FNR "\t" rule }
+
+BEGIN { rule_begins = "^([a-z_]+[.])" (bare ? "?" : "") "[A-Z][A-Z]?[0-9][0-9]?  +[^ ]" }
 
 FNR == 1 {
     page = FILENAME ~ /\.md$/
@@ -47,9 +51,10 @@ FNR == 1 {
     sub(/^ *(\/\*+|\*|--)? */, "", head)
     sub(/^.*\/\*/, "", head)
     if (head ~ /^ *(\/|\*\/)? *$/) rule = ""
-    if (!page && match(head, /^[a-z_]+\.[A-Z][A-Z]?[0-9][0-9]?  +[^ ]/)) {
+    if (!page && match(head, rule_begins)) {
         label = head
         sub(/ .*/, "", label)
+        if (label !~ /\./) label = stem "." label
         tell("declared", label)
         rule = label
         if (substr(label, 1, length(stem) + 1) != stem ".") tell("foreign", label)

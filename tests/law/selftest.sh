@@ -209,6 +209,36 @@ reason "built daemon/common/rule.c: somehow" "built: by what"
 reason "unseen: hard" "unseen: why"
 rm -r "$TREE"/tests/{model,unit} "$TREE"/daemon/common/rule.[ch] "$TREE/tests/law/unchecked.txt"
 
+# Figures of a tree that is small enough to count by hand: two circles with a module between them, a
+# struct with seven fields that two modules use and one with six that three use, one field of it by
+# all three; two checks, an assert, three rules of which one has neither.
+TREE=$WORK/figures/daemon/few
+mkdir -p "$TREE" "$WORK/figures/tests/model"
+source_of() { printf '%b\n' "$SPDX" "$2" >"$TREE/$1"; }
+source_of a.h '/* a.K1  One.\n * a.K2  Two.\n * a.K3  Three [A_WRONG].\n */
+struct some { int one, two; char three[2 * 2]; void (*four)(int a, int b);
+    struct { int five; }; union { int x, y; } six; };
+struct more { int a, b, c, d, e, f, g; };'
+source_of a.c '#include "a.h"\n#include "b.h"\n#include "d.h"
+void f(struct some *some, struct more *more)\n{
+    check("a.K1", some->one + some->two + more->a);\n    assert(1);\n}'
+source_of b.h ''
+source_of b.c '#include "b.h"\n#include "a.h"
+int g(struct some *it, struct more *more)\n{\n    return it->one + more->b;\n}'
+source_of c.c '#include "a.h"
+int h(struct some all[2])\n{\n    engine_check("a.K1", all);\n    return all[1].one + all[0].two;\n}
+/* not of that type: other->one */'
+source_of d.h '#include "e.h"'
+source_of e.h ''
+source_of e.c '#include "e.h"\n#include "g.h"'
+source_of g.h '#include "e.h"'
+echo '#ifdef A_WRONG' >"$WORK/figures/tests/model/few.pml"
+bash "$HERE/figures.sh" "$WORK/figures" >"$WORK/out" 2>&1
+grep -qE '^\| figures \| [0-9]+ \| 9 \| .* \| 3 \| 5/5/5 \| 0 \|' "$WORK/out"
+verdict $? "figures: files, functions, and lines of a function"
+grep -qF '| 4 | some 6 | 1 | 2 | 1 | 3 | 1 |' "$WORK/out"
+verdict $? "figures: circles, the largest struct, checks, asserts and rules"
+
 mkdir "$WORK/build"
 printf '%s\n' 'add_test(a "x")' \
     'set_tests_properties(a PROPERTIES LABELS "unit;cpu-9;alone" X "1")' \
