@@ -389,6 +389,7 @@ struct engine_port_info {
      * nothing */
     bool closing;
 };
+/* -ENOSPC: the port's slot is spent (actors.A4 of actors.h), another id has to be taken. */
 int engine_port_add(struct engine *engine, const struct engine_port_info *info, actor_ref *ret_ref);
 /* Drains what was published, then closes: ENGINE_EVENT_PORT_REMOVED follows. */
 int engine_port_remove(struct engine *engine, uint32_t id, uint32_t generation);

@@ -126,7 +126,7 @@ void command_port_open(struct seat *seat, struct client *client, Odeon__Request 
     if (!port) {
         client_refuse(client, (*request)->id, -ENFILE,
                       "the service has %d ports, the most that it can have; close one",
-                      ODEON_PORTS_MAX);
+                      ODEON_PORTS_MAX - (int)port_table_count_spent(&seat->ports));
         return;
     }
     port->uid = client->uid;

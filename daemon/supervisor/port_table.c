@@ -37,19 +37,31 @@ void port_table_fini(struct port_table *table)
             port_table_release(table, &table->ports[i]);
 }
 
+bool port_is_spent(const struct seat_port *port)
+{
+    return port->generation == UINT32_MAX;
+}
+
+uint32_t port_table_count_spent(const struct port_table *table)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
+        n += table->ports[i].state == PORT_FREE && port_is_spent(&table->ports[i]);
+    return n;
+}
+
 struct seat_port *port_table_allocate(struct port_table *table, uint64_t client_id)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
         struct seat_port *port = &table->ports[(table->next + i) % ODEON_PORTS_MAX];
         uint32_t index = port->index, generation = port->generation + 1;
 
-        if (port->state != PORT_FREE)
+        if (port->state != PORT_FREE || port_is_spent(port))
             continue;
-        *port =
-            (struct seat_port){ .state = PORT_OPENING,
-                                .index = index,
-                                .generation = generation ? generation : 1, /* 0 is no generation */
-                                .client_id = client_id };
+        *port = (struct seat_port){
+            .state = PORT_OPENING, .index = index, .generation = generation, .client_id = client_id
+        };
         port_table_forget_descriptors(port);
         table->next = (index + 1) % ODEON_PORTS_MAX;
         table->n_used++;

@@ -6,7 +6,7 @@
  * loop thread only.
  *
  * port_table.T1  An index is given again only after port_release(), and then with another
- *     generation.
+ *     generation; behind the last one it is spent, and given to nobody as long as this state lives.
  * port_table.T2  A port's memory never changes its size: both files are sealed before anybody else
  *     sees them.
  */
@@ -57,13 +57,17 @@ struct port_table {
 
 void port_table_init(struct port_table *table);
 void port_table_fini(struct port_table *table);
-/* A port in state PORT_OPENING without memory, or NULL: all are in use. */
+/* A port in state PORT_OPENING without memory, or NULL: all are in use, or spent. */
 struct seat_port *port_table_allocate(struct port_table *table, uint64_t client_id);
 /* A port that another odeond has left, without its descriptors: PORT_OPEN or PORT_CLOSING, known to
  * executors. */
 struct registry_port;
 struct seat_port *port_table_restore(struct port_table *table, uint32_t index,
                                      const struct registry_port *entry);
+/* It has its index's last generation (port_table.T1), or had it. */
+bool port_is_spent(const struct seat_port *port);
+/* Indices that nobody is given any more. */
+uint32_t port_table_count_spent(const struct port_table *table);
 /* Closes what it has; the index can be given again. */
 void port_table_release(struct port_table *table, struct seat_port *port);
 /* NULL: no such port in use. */

@@ -7,6 +7,7 @@
 
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/segment/queue.h"
+#include "daemon/engine/segment/slot.h"
 #include "engine_client.h"
 #include "engine_fixture.h"
 

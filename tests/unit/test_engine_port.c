@@ -618,6 +618,55 @@ static void test_end_that_nobody_heard_of(void **state)
     fixture_end(&f);
 }
 
+/* actors.A4: a port has the last generation of its slot, and nobody has it again, also where an
+ * executor died before its end was heard of. */
+static void test_slot_is_spent(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    struct client last, next;
+    struct engine_recovery report;
+    const char *text;
+    actor_ref ref;
+    uint32_t why;
+    fixture_begin(&f, 1, 1 << 20);
+    store_relaxed(&f.engine->segment.actors[PORT].word,
+                  slot_word(ACTOR_GENERATION_SPENT, 0, ACTOR_SLOT_FREE));
+    client_open(&f, &last, PORT, 1);
+    assert_int_equal(last.ref, actor_ref_make(PORT, ACTOR_GENERATION_SPENT));
+    assert_int_equal(engine_start(f.engine), 0);
+    client_post(&last, echo, number_type, &(uint64_t){ 1 }, 8);
+    client_expect_number(&last, 1);
+    assert_int_equal(engine_fixture_stat(&f, STAT_slots_spent), 0);
+    assert_int_equal(engine_port_remove(f.engine, PORT, 1), 0);
+    expect_removed(&f, PORT, 1, &why);
+    client_make(&next, PORT, 2);
+    assert_int_equal(engine_port_add(f.engine, &next.info, &ref), -ENOSPC);
+    assert_int_equal(engine_fixture_stat(&f, STAT_slots_spent), 1);
+    engine_stop(f.engine);
+    f.engine = engine_close(f.engine);
+    assert_int_equal(engine_open(&f.config, f.segment_fd, f.stats_fd, &f.engine, &text), 0);
+    assert_int_equal(engine_port_add(f.engine, &next.info, &ref), -ENOSPC);
+    assert_int_equal(engine_port_add(f.engine, &last.info, &ref), 0);
+    assert_int_equal(ref, last.ref);
+    assert_int_equal(engine_recover(f.engine, &report), 0);
+    types_register(&f);
+    assert_int_equal(engine_fixture_stat(&f, STAT_slots_spent), 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_int_equal(engine_port_remove(f.engine, PORT, 1), 0);
+    expect_removed(&f, PORT, 1, &why);
+    assert_int_equal(engine_fixture_stat(&f, STAT_slots_spent), 1);
+    assert_int_equal(engine_port_add(f.engine, &next.info, &ref), -ENOSPC);
+    client_free(&next);
+    client_make(&next, PORT + 1, 1);
+    assert_int_equal(engine_port_add(f.engine, &next.info, &next.ref), 0);
+    client_post(&next, echo, number_type, &(uint64_t){ 2 }, 8);
+    client_expect_number(&next, 2);
+    client_free(&next);
+    client_free(&last);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -640,6 +689,7 @@ int main(void)
         port_test(test_remove_while_traffic, under_defaults),
         port_test(test_ports_outlive_the_engine, under_defaults),
         port_test(test_end_that_nobody_heard_of, under_defaults),
+        port_test(test_slot_is_spent, under_defaults),
         port_test(test_there_and_back, under_visit),
         port_test(test_doorbell_is_enough, under_visit),
         port_test(test_port_of_a_stuck_worker, under_visit),

@@ -74,12 +74,26 @@ static void test_generations(void **state)
     assert_null(port_table_find(table, UINT32_MAX, 1));
 }
 
-static void test_generation_zero_is_skipped(void **state)
+/* The last generation is one like any other, and there is none behind it. */
+static void test_an_index_is_spent(void **state)
 {
     struct port_table *table = *state;
+    struct seat_port *port;
 
-    table->ports[0].generation = UINT32_MAX;
-    assert_int_equal(port_table_allocate(table, 1)->generation, 1);
+    table->ports[0].generation = UINT32_MAX - 1;
+    port = port_table_allocate(table, 1);
+    assert_int_equal(port->index, 0);
+    assert_int_equal(port->generation, UINT32_MAX);
+    assert_int_equal(port_table_count_spent(table), 0);
+    assert_ptr_equal(port_table_find(table, 0, UINT32_MAX), port);
+    port_table_release(table, port);
+    assert_int_equal(port_table_count_spent(table), 1);
+    for (uint32_t i = 1; i < ODEON_PORTS_MAX; i++) {
+        port = port_table_allocate(table, 1);
+        assert_non_null(port);
+        assert_int_not_equal(port->index, 0);
+    }
+    assert_null(port_table_allocate(table, 1));
 }
 
 static void test_finding(void **state)
@@ -169,7 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_all_ports_once, make_table, free_table),
         cmocka_unit_test_setup_teardown(test_generations, make_table, free_table),
-        cmocka_unit_test_setup_teardown(test_generation_zero_is_skipped, make_table, free_table),
+        cmocka_unit_test_setup_teardown(test_an_index_is_spent, make_table, free_table),
         cmocka_unit_test_setup_teardown(test_finding, make_table, free_table),
         cmocka_unit_test_setup_teardown(test_sizes, make_table, free_table),
         cmocka_unit_test_setup_teardown(test_memory, make_table, free_table),

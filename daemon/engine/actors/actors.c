@@ -182,9 +182,11 @@ bool actors_is_committed(struct engine *e, uint32_t slot)
 actor_ref actors_port_ref_next(struct engine *e, uint32_t port)
 {
     uint64_t word = load_relaxed(&e->segment.actors[port].word);
+    if (slot_word_state(word) == ACTOR_SLOT_PORT) /* it will have ended */
+        word = slot_word_ended(word);
+    if (slot_word_state(word) == ACTOR_SLOT_SPENT)
+        return 0;
     uint32_t generation = slot_word_generation(word);
-    if (slot_word_state(word) != ACTOR_SLOT_FREE)
-        generation = slot_port_generation_next(generation);
     return actor_ref_make(port, generation ? generation : 1);
 }
 

@@ -13,7 +13,7 @@
  *     before its init, whatever way it travelled.
  * actors.A3  Ending is a redo: after the commit that says so, by generation [REDO_BLIND].
  * actors.A4  A slot has each generation once.  When the last one has ended, the slot is spent:
- *     nobody is put into it as long as the segment lives.
+ *     nobody is put into it as long as the segment lives, neither an actor nor a port.
  * actors.A5  A slot that has become free waits behind SLOT_RING others of its worker before it is
  *     used again, so that generations are spent evenly, and a stale reference meets nobody for
  *     long.
@@ -60,7 +60,8 @@ enum actor_end {
  * one more. Nothing if that has been done. */
 void actors_ended(struct worker *w, actor_ref who, enum actor_end why);
 
-/* The reference that the port's slot will have next, and making it so. */
+/* The reference that the port's slot will have next, 0 if it is spent (actors.A4), and making it
+ * so. */
 actor_ref actors_port_ref_next(struct engine *engine, uint32_t port);
 void actors_make_port(struct engine *engine, uint32_t port, actor_ref ref);
 

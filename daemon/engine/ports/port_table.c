@@ -156,8 +156,11 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
     struct segment_port *durable = &e->segment.ports[info->id];
     /* Drained and forgotten by an executor that died before it was heard: its records must not be
      * taken a second time. */
-    if (info->closing && !port_table_durable_matches(durable, info))
+    bool known = port_table_durable_matches(durable, info);
+    if (info->closing && !known)
         return -ENOENT;
+    if (!known && actors_port_ref_next(e, info->id) == 0)
+        return -ENOSPC;
     port_reset(port);
     port->generation = info->generation;
     port->client = info->client;
@@ -175,7 +178,7 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
         port_unmap(port);
         return r;
     }
-    if (port_table_durable_matches(durable, info)) {
+    if (known) {
         *ret_ref = durable->ref;
         port_open(e, info->id);
     } else if (e->recovered) {

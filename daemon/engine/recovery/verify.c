@@ -153,7 +153,7 @@ static int verify_check_actor(const struct verify *v, uint32_t slot, uint64_t wo
     case ACTOR_SLOT_FREE:
         return 0;
     case ACTOR_SLOT_SPENT:
-        if (slot >= ODEON_PORTS_MAX && slot_word_generation(word) == ACTOR_GENERATION_SPENT)
+        if (slot_word_generation(word) == ACTOR_GENERATION_SPENT)
             return 0;
         break;
     case ACTOR_SLOT_PORT:

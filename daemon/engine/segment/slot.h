@@ -24,18 +24,11 @@ static inline enum actor_slot_state slot_word_state(uint64_t word)
 {
     return (enum actor_slot_state)(word & 0xff);
 }
-/* Of a port's slot, whose generations begin anew: odeond tells its ports apart by theirs. */
-static inline uint32_t slot_port_generation_next(uint32_t generation)
-{
-    return generation == ACTOR_GENERATION_SPENT ? 1 : generation + 1;
-}
 /* Of a slot whose actor, or port, has ended: free for the next generation, or spent (actors.A4 of
  * actors.h). */
 static inline uint64_t slot_word_ended(uint64_t word)
 {
     uint32_t generation = slot_word_generation(word);
-    if (slot_word_state(word) == ACTOR_SLOT_PORT)
-        return slot_word(slot_port_generation_next(generation), 0, ACTOR_SLOT_FREE);
     return generation == ACTOR_GENERATION_SPENT ? slot_word(generation, 0, ACTOR_SLOT_SPENT)
                                                 : slot_word(generation + 1, 0, ACTOR_SLOT_FREE);
 }
