@@ -250,78 +250,129 @@ static bool turn_is_new(const struct worker *w, uint64_t key, actor_ref ref)
             !durable_is_initialised(w->engine, actor_ref_slot(ref), actor_ref_generation(ref)));
 }
 
+/* Who a message that is not simply run is for. */
+struct turn_receiver {
+    struct actor *actor; /* may be NULL */
+    uint64_t key;
+    bool is_here;  /* the actor that the message names, and in this queue */
+    bool is_aside; /* that actor, and it has been set aside (set_aside.h) */
+};
+
+static struct turn_receiver turn_receiver_find(const struct worker *w,
+                                               const struct envelope *envelope, struct actor *actor)
+{
+    struct turn_receiver receiver = { .actor = actor };
+    if (!actor)
+        return receiver;
+    receiver.key = load_acquire(&actor->key);
+    if (actor_key_generation(receiver.key) == actor_ref_generation(envelope->to)) {
+        receiver.is_here = actor_key_destination(receiver.key) == w->batch.queue;
+        receiver.is_aside = actor_key_kind(receiver.key) == ACTOR_ASIDE;
+    }
+    return receiver;
+}
+
+/* A message to an actor that has been set aside. False: it is not run here, and has been sent on,
+ * or is a dead letter. */
+static bool turn_aside_begin(struct worker *w, const struct envelope *envelope,
+                             struct turn_receiver *receiver)
+{
+    switch (detour_look(w, receiver->actor, envelope->to)) {
+    case DETOUR_RUN:
+        receiver->is_here = true;
+        receiver->key = load_relaxed(&receiver->actor->key);
+        return true;
+    case DETOUR_SEND_ON:
+        detour_send_on(w, envelope, envelope->to);
+        return false;
+    default:
+        turn_dead_letter(w, envelope, REASON_QUEUE_FULL);
+        return false;
+    }
+}
+
+/* The receiver is ready to run the message, or why not. */
+static enum envelope_reason turn_receiver_begin(struct worker *w, const struct envelope *envelope,
+                                                const struct turn_receiver *receiver,
+                                                enum envelope_reason begun)
+{
+    enum actor_kind kind = actor_key_kind(receiver->key);
+    if (!receiver->is_here || !actor_key_lives(receiver->key))
+        return REASON_NO_SUCH_ACTOR;
+    if (envelope->attempts >= w->engine->config.attempts_max)
+        return REASON_ATTEMPTS;
+    if (kind == ACTOR_NEW || (receiver->is_aside && !*turn_actor_state(w, receiver->actor)))
+        return begun != REASON_NONE ? begun : turn_actor_begin(w, receiver->actor, envelope->to);
+    if (kind == ACTOR_KEPT)
+        return turn_kept_begin(w, receiver->actor, envelope->to);
+    return REASON_NONE;
+}
+
+/* Runs the message: what becomes of the actor, and in *ret_reason why it could not be run. */
+static int turn_special_run(struct worker *w, const struct envelope *envelope, struct actor *actor,
+                            enum envelope_reason *ret_reason)
+{
+    switch (envelope->type) {
+    case MESSAGE_TYPE_INIT:
+        return ALLOCATION_NODELETE;
+    case MESSAGE_TYPE_POISON_DELETE:
+    case MESSAGE_TYPE_POISON_DESTROY:
+    case MESSAGE_TYPE_POISON_FINISHED:
+        return envelope->type - MESSAGE_TYPE_POISON_DELETE + ALLOCATION_DELETE;
+    default:
+        break;
+    }
+    engine_behaviour_fn behaviour =
+        turn_behaviour_find(turn_actor_type_of(w, actor), envelope, ret_reason);
+    return behaviour ? behaviour(*turn_actor_state(w, actor), envelope_payload(envelope), &w->ctx)
+                     : ALLOCATION_NODELETE;
+}
+
+/* The message could not be run. What becomes of the actor: one that cannot begin ends, and its fini
+ * is not owed. */
+static int turn_special_refuse(struct worker *w, const struct envelope *envelope,
+                               const struct turn_receiver *receiver, enum envelope_reason reason)
+{
+    if (envelope->type != MESSAGE_TYPE_INIT)
+        turn_dead_letter(w, envelope, reason);
+    if (reason == REASON_INIT_FAILED) {
+        void **state = turn_actor_state(w, receiver->actor);
+        if (*state) {
+            actors_state_drop(w, turn_actor_type_of(w, receiver->actor), *state, ALLOCATION_DELETE);
+            *state = NULL;
+        }
+        return ALLOCATION_DELETE;
+    }
+    return reason == REASON_ATTEMPTS && envelope->flags & ENVELOPE_INIT &&
+                   turn_is_new(w, receiver->key, envelope->to)
+               ? ALLOCATION_DELETE
+               : ALLOCATION_NODELETE;
+}
+
 /* A correlated message, a first message, a built-in one, one to an actor whose state is kept, one
  * that cannot be run. `begun`: the receiver's init has been tried with this message, and this is
  * why it failed. */
 static void turn_special(struct worker *w, const struct envelope *envelope, struct actor *actor,
                          enum envelope_reason begun, uint64_t cursor)
 {
-    struct engine *e = w->engine;
     if (unlikely(envelope->flags & ENVELOPE_DROPPED)) {
         stat_add(w, STAT_dropped_oldest, 1);
         turn_commit(w, cursor);
         return;
     }
-    uint64_t key = actor ? load_acquire(&actor->key) : 0;
-    enum envelope_reason reason = REASON_NONE;
-    bool is_here = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) &&
-                   actor_key_destination(key) == w->batch.queue;
-    bool is_aside = actor && actor_key_generation(key) == actor_ref_generation(envelope->to) &&
-                    actor_key_kind(key) == ACTOR_ASIDE;
-    if (unlikely(is_aside)) {
-        enum detour_verdict verdict = detour_look(w, actor, envelope->to);
-        if (verdict != DETOUR_RUN) {
-            if (verdict == DETOUR_SEND_ON)
-                detour_send_on(w, envelope, envelope->to);
-            else
-                turn_dead_letter(w, envelope, REASON_QUEUE_FULL);
-            turn_commit(w, cursor);
-            return;
-        }
-        is_here = true;
-        key = load_relaxed(&actor->key);
+    struct turn_receiver receiver = turn_receiver_find(w, envelope, actor);
+    if (unlikely(receiver.is_aside) && !turn_aside_begin(w, envelope, &receiver)) {
+        turn_commit(w, cursor);
+        return;
     }
     turn_context_set(w, envelope);
-    bool is_kept = actor_key_kind(key) == ACTOR_KEPT;
-    if (!is_here || !actor_key_lives(key))
-        reason = REASON_NO_SUCH_ACTOR;
-    else if (envelope->attempts >= e->config.attempts_max)
-        reason = REASON_ATTEMPTS;
-    else if (actor_key_kind(key) == ACTOR_NEW || (is_aside && !*turn_actor_state(w, actor)))
-        reason = begun != REASON_NONE ? begun : turn_actor_begin(w, actor, envelope->to);
-    else if (is_kept)
-        reason = turn_kept_begin(w, actor, envelope->to);
-    engine_behaviour_fn behaviour;
+    enum envelope_reason reason = turn_receiver_begin(w, envelope, &receiver, begun);
     int result = ALLOCATION_NODELETE;
-    if (reason == REASON_NONE) {
-        switch (envelope->type) {
-        case MESSAGE_TYPE_INIT:
-            break;
-        case MESSAGE_TYPE_POISON_DELETE:
-        case MESSAGE_TYPE_POISON_DESTROY:
-        case MESSAGE_TYPE_POISON_FINISHED:
-            result = envelope->type - MESSAGE_TYPE_POISON_DELETE + ALLOCATION_DELETE;
-            break;
-        default:
-            behaviour = turn_behaviour_find(turn_actor_type_of(w, actor), envelope, &reason);
-            if (behaviour)
-                result =
-                    behaviour(*turn_actor_state(w, actor), envelope_payload(envelope), &w->ctx);
-            break;
-        }
-    }
-    if (reason != REASON_NONE && envelope->type != MESSAGE_TYPE_INIT)
-        turn_dead_letter(w, envelope, reason);
-    if (reason == REASON_INIT_FAILED ||
-        (reason == REASON_ATTEMPTS && (envelope->flags & ENVELOPE_INIT) &&
-         turn_is_new(w, key, envelope->to)))
-        result = ALLOCATION_DELETE; /* cannot begin: the actor ends; its fini is not owed */
-    if (reason == REASON_INIT_FAILED && *turn_actor_state(w, actor)) {
-        actors_state_drop(w, turn_actor_type_of(w, actor), *turn_actor_state(w, actor),
-                          ALLOCATION_DELETE);
-        *turn_actor_state(w, actor) = NULL;
-    }
-    if (is_here)
+    if (reason == REASON_NONE)
+        result = turn_special_run(w, envelope, actor, &reason);
+    if (reason != REASON_NONE)
+        result = turn_special_refuse(w, envelope, &receiver, reason);
+    if (receiver.is_here)
         turn_end(w, actor, envelope, result, cursor);
     else
         turn_commit(w, cursor);
@@ -469,12 +520,68 @@ static __attribute__((noinline)) void turn_loop_special(struct turn_loop *loop, 
     turn_loop_resume(loop, w, 1);
 }
 
+/* Messages come in bursts: what was found out about one holds for the next one to the same actor,
+ * of the same kind. Whose and which it is stands in the context (self, meta). */
+struct turn_found {
+    engine_behaviour_fn run;
+    void *state;
+    uint64_t size;  /* of the record */
+    uint64_t ahead; /* how far off to prefetch */
+};
+
+/* A message that is not of the burst. False: it was special, and has been run. */
+static inline __attribute__((always_inline)) bool
+turn_loop_find(struct turn_loop *loop, struct worker *w, struct turn_found *found,
+               const uint64_t *words, uint64_t cursor)
+{
+    uint64_t to = words[0], meta = words[2];
+    found->size = envelope_size((uint16_t)(meta >> 16));
+    found->ahead =
+        found->size <= PREFETCH_SIZE_MAX ? PREFETCH_MESSAGES * found->size : COMMIT_WINDOW_MAX;
+    /* in range: checked where the record was made */
+    struct actor *actor = &w->turn.actors[actor_ref_slot(to)];
+    found->run = turn_behaviour_of(w, actor, actor_ref_upper(to) | w->turn.key_live, meta);
+    if (unlikely(!found->run)) {
+        enum envelope_reason begun = REASON_NONE;
+        found->run = turn_loop_begin(w, actor, words, &begun);
+        if (!found->run) {
+            w->batch.cursor = cursor;
+            turn_loop_special(loop, w, actor, begun, 0);
+            return false;
+        }
+    }
+    found->state = w->turn.states[actor_ref_slot(to)];
+    w->ctx.self = to;
+    w->ctx.meta = meta;
+    return true;
+}
+
+/* turn.U1, of a plain message, which ended at `cursor`. False: the loop has to look. */
+static inline __attribute__((always_inline)) bool
+turn_loop_commit(struct turn_loop *loop, struct worker *w, uint64_t cursor)
+{
+    POINT(handler);
+    loop->low++;
+    if (unlikely(turn_wants_flip(w))) {
+        if (w->place.newborn)
+            place_newborn_settle(w, 0);
+        /* with all that can have changed */
+        commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
+        return false;
+    }
+    commit_store(w->slot, commit_where(cursor, w->batch.tail),
+                 commit_what(w->outbox.length, loop->low));
+    if (cursor == loop->bound)
+        /* which appends have moved, unless the batch ends here, or goes on at the beginning */
+        loop->bound = w->batch.tail;
+    return likely(cursor < loop->bound && loop->low != loop->stop);
+}
+
 uint64_t turn_run_batch(struct worker *w, uint64_t limit)
 {
     struct turn_loop loop = { .low = commit_low(w->slot) };
-    uint64_t cursor, size = 0, ahead = 0;
-    void *state = NULL;
-    engine_behaviour_fn run = NULL;
+    struct turn_found found = { 0 };
+    uint64_t cursor;
     loop.stop = loop.low + limit;
     w->ctx.self = 0;
     turn_running_set(w, 1);
@@ -484,55 +591,22 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             struct envelope *envelope = (struct envelope *)(w->batch.base + cursor);
             const uint64_t *words = envelope_words(envelope);
             uint64_t to = words[0], meta = words[2];
-            /* Messages come in bursts: what was found out about the one before holds for the next
-             * one to the same actor, of the same kind. */
-            if (to != w->ctx.self || meta != w->ctx.meta) {
-                size = envelope_size((uint16_t)(meta >> 16));
-                ahead = size <= PREFETCH_SIZE_MAX ? PREFETCH_MESSAGES * size : COMMIT_WINDOW_MAX;
-                /* in range: checked where the record was made */
-                struct actor *actor = &w->turn.actors[actor_ref_slot(to)];
-                run = turn_behaviour_of(w, actor, actor_ref_upper(to) | w->turn.key_live, meta);
-                if (unlikely(!run)) {
-                    enum envelope_reason begun = REASON_NONE;
-                    run = turn_loop_begin(w, actor, words, &begun);
-                    if (!run) {
-                        w->batch.cursor = cursor;
-                        turn_loop_special(&loop, w, actor, begun, 0);
-                        break;
-                    }
-                }
-                state = w->turn.states[actor_ref_slot(to)];
-                w->ctx.self = to;
-                w->ctx.meta = meta;
-            }
-            if (cursor + ahead < loop.bound)
-                turn_prefetch_ahead(w, (const uint8_t *)envelope, ahead, to);
+            /* Both are usual: neither is to be laid out of the loop's way. */
+            if (__builtin_expect_with_probability(to != w->ctx.self || meta != w->ctx.meta, 1,
+                                                  0.5) &&
+                !turn_loop_find(&loop, w, &found, words, cursor))
+                break;
+            if (cursor + found.ahead < loop.bound)
+                turn_prefetch_ahead(w, (const uint8_t *)envelope, found.ahead, to);
             w->ctx.sender = words[1];
-            int result = run(state, envelope_payload_behind(envelope, 0), &w->ctx);
+            int result = found.run(found.state, envelope_payload_behind(envelope, 0), &w->ctx);
             if (unlikely(result != ALLOCATION_NODELETE)) {
                 w->batch.cursor = cursor;
                 turn_loop_special(&loop, w, NULL, REASON_NONE, result);
                 break;
             }
-            POINT(handler);
-            cursor += size;
-            loop.low++;
-            if (unlikely(turn_wants_flip(w))) {
-                if (w->place.newborn)
-                    place_newborn_settle(w, 0);
-                /* with all that can have changed */
-                commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
-                w->batch.cursor = cursor;
-                break;
-            }
-            /* turn.U1 */
-            commit_store(w->slot, commit_where(cursor, w->batch.tail),
-                         commit_what(w->outbox.length, loop.low));
-            if (cursor == loop.bound)
-                /* which appends have moved, unless the batch ends here, or goes on at the
-                 * beginning */
-                loop.bound = w->batch.tail;
-            if (unlikely(cursor >= loop.bound || loop.low == loop.stop)) {
+            cursor += found.size;
+            if (!turn_loop_commit(&loop, w, cursor)) {
                 w->batch.cursor = cursor;
                 break;
             }
