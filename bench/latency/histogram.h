@@ -2,8 +2,8 @@
 /* A log-linear histogram of times: fixed memory, no allocation, a few instructions a value.
  *
  * Values below 64 have a cell each. Above, every power of two is cut into 64 cells of equal width,
- * up to 2^42 (in nanoseconds: 73 minutes); what is larger shares one more cell. The largest value, the
- * number of values and their sum are kept exactly.
+ * up to 2^42 (in nanoseconds: 73 minutes); what is larger shares one more cell. The largest value,
+ * the number of values and their sum are kept exactly.
  *
  * Whose it is: the struct belongs to whoever declares it, and begins as all zeros. One thread adds;
  * a histogram of several threads is one for each, merged.
