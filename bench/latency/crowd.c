@@ -6,7 +6,7 @@
  * queues, the flooded ones first. The flood keeps FLOOD_WAITING requests waiting for each of its
  * actors from before the first call until after the last. Lateness: from the time at which a call
  * was to be posted to its answer; calls that were refused or not answered in time (`lost`) are
- * counted, not timed.
+ * counted, not timed. They have --within seconds after the last of them was due.
  *
  * Threads: the flood has a client, a port and a thread of its own.
  */
@@ -95,6 +95,7 @@ int measure_crowd(struct session *session)
         r = session_spawn(session, "latency_echo", NULL, 0, &calls.targets[i]);
     if (r == 0) {
         struct pace pace = calls_pace(options, options->rates[0], 0);
+        pace.within_ns = (uint64_t)(options->within_s * 1e9);
         work_pause_ns(FLOOD_BEFORE_NS);
         r = calls_run(&calls, &pace, &result);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odeon-latency: measures one thing against a running service, and prints a line for each point:
+/* odeon-latency: measures one thing against a running service; prints a line for each point:
  *
  *     bench=latency_NAME … n=N p50_us=… p90_us=… p99_us=… p999_us=… p9999_us=… most_us=…
  *         [ruler_p50_us=… …]
@@ -21,7 +21,7 @@ static const char usage_text[] =
     "                          [--us LIST] [--sleep] [--detached] [--slow-us US --every N]\n"
     "                          [--rate LIST] [--payload 8|64] [--actors A] [--park]\n"
     "                          [--disturb kill|reconfigure] [--set KEY=A,B] [--period-ms MS]\n"
-    "                          [--cpus LIST | --no-ruler] [--timeout SECONDS]\n"
+    "                          [--cpus LIST | --no-ruler] [--timeout S] [--within S]\n"
     "NAME: step turn burst crowd roundtrip fan chain\n";
 
 enum option_code {
@@ -44,6 +44,7 @@ enum option_code {
     OPTION_CPUS,
     OPTION_NO_RULER,
     OPTION_TIMEOUT,
+    OPTION_WITHIN,
     OPTION_HELP,
 };
 
@@ -67,6 +68,7 @@ static const struct option long_options[] = {
     { "cpus", required_argument, NULL, OPTION_CPUS },
     { "no-ruler", no_argument, NULL, OPTION_NO_RULER },
     { "timeout", required_argument, NULL, OPTION_TIMEOUT },
+    { "within", required_argument, NULL, OPTION_WITHIN },
     { "help", no_argument, NULL, OPTION_HELP },
     { NULL, 0, NULL, 0 },
 };
@@ -129,12 +131,13 @@ static void main_parse_cpus(struct options *options, const char *text)
         options->cpus[i] = (int)cpus[i];
 }
 
-static void main_parse_seconds(struct options *options, const char *text)
+static double main_parse_seconds(const char *text)
 {
     char *end = NULL;
-    options->seconds = strtod(text, &end);
-    if (end == text || *end != '\0' || !(options->seconds > 0) || options->seconds > 86400)
+    double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds > 0) || seconds > 86400)
         main_usage("not a number of seconds", text);
+    return seconds;
 }
 
 /* Those that say what is done to the service. */
@@ -155,6 +158,9 @@ static void main_parse_disturbance(struct options *options, int code, const char
     case OPTION_TIMEOUT:
         options->timeout_s = main_parse_number(value, 1, 86400);
         break;
+    case OPTION_WITHIN:
+        options->within_s = main_parse_seconds(value);
+        break;
     case OPTION_HELP:
         fputs(usage_text, stdout);
         exit(SESSION_DONE);
@@ -173,7 +179,7 @@ static void main_parse_option(struct options *options, int code, const char *val
         options->plugin = value;
         break;
     case OPTION_SECONDS:
-        main_parse_seconds(options, value);
+        options->seconds = main_parse_seconds(value);
         break;
     case OPTION_N:
         options->n = main_parse_number(value, 1, UINT64_C(1000000000000));
@@ -255,6 +261,7 @@ int main(int argc, char **argv)
                                .actors = 1,
                                .payload = 8,
                                .timeout_s = 60,
+                               .within_s = 4,
                                .set = "throughput=4096,4095",
                                .period_ms = 1200 };
     struct session session = { .options = &options };

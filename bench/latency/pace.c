@@ -2,6 +2,7 @@
 #include "pace.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* Requests under way at most: then sending waits, and the requests' times run. */
@@ -13,6 +14,17 @@ struct pace_state {
     struct pace_result *result;
     uint8_t missing[PACE_UNDER_WAY]; /* pieces, of the request whose number ends so */
 };
+
+/* Is there any use in going on? */
+static bool pace_goes_on(const struct pace_state *state, uint64_t now_ns, uint64_t last_ns)
+{
+    const struct pace *pace = state->pace;
+    const struct pace_result *result = state->result;
+    uint64_t end_ns = pace_due_ns(pace, result->begin_ns, pace->n - 1) + pace->within_ns;
+
+    return result->answered + result->refused < pace->n && now_ns < last_ns + pace->timeout_ns &&
+           (pace->within_ns == 0 || now_ns < end_ns);
+}
 
 /* Sends what is due, as far as there is room. */
 static int pace_send_due(struct pace_state *state, uint64_t now_ns)
@@ -61,8 +73,7 @@ int pace_run(const struct pace *pace, const struct pace_transport *transport,
     state.transport = transport;
     state.result = ret;
     ret->begin_ns = now_ns + PACE_BEFORE_BEGIN_NS;
-    while (r >= 0 && ret->answered + ret->refused < pace->n &&
-           now_ns < last_ns + pace->timeout_ns) {
+    while (r >= 0 && pace_goes_on(&state, now_ns, last_ns)) {
         uint64_t at_ns = 0, number = 0;
         r = transport->receive(transport->context, &at_ns, &number);
         now_ns = transport->now_ns(transport->context);

@@ -34,6 +34,7 @@ struct pace {
     uint64_t warm_up;    /* the first of them, which are not counted */
     uint32_t pieces;     /* answers to a request: it has been answered when all are there */
     uint64_t timeout_ns; /* with nothing received for so long, it ends */
+    uint64_t within_ns;  /* so long after the last request was due, it ends; 0: does not */
 };
 
 struct pace_result {
@@ -42,8 +43,8 @@ struct pace_result {
     uint64_t begin_ns, end_ns;          /* of the first request; of the last answer */
 };
 
-/* 0, or a negative errno of the transport. -ETIMEDUT is none: what has not been answered is posted -
- * answered - refused. */
+/* 0, or a negative errno of the transport. That time is up is no error: what has not been answered
+ * is posted - answered - refused. */
 int pace_run(const struct pace *pace, const struct pace_transport *transport,
              struct pace_result *ret);
 

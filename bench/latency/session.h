@@ -28,7 +28,8 @@ struct options {
     uint64_t slow_us; /* step: every `every`-th handler takes so long */
     uint64_t every;
     uint32_t actors, payload, sleeps, detached;
-    uint64_t timeout_s;
+    uint64_t timeout_s;  /* of silence */
+    double within_s;     /* crowd: what is not answered so long after the last call is lost */
     const char *disturb; /* NULL, "kill", "reconfigure" */
     const char *set;     /* of reconfigure: KEY=A,B */
     uint64_t period_ms;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# One figure as SVG, from the lines of a run of the suite: awk -v name=executor -v title=... -f
-# plot.awk LINES > executor.svg
+# One figure as SVG, from the lines of a run of the suite: awk -v name=executor -v title=...
+# -f ../svg.awk -f plot.awk LINES > executor.svg
 #
 # Left: over the number of cores, the service's policy and no stealing, and the baseline with and
 # without stealing. Right: every policy with the largest number of cores, and the baseline as lines
@@ -9,30 +9,6 @@
 #   ours    field of a line that is drawn (ns_per_msg), theirs: the baseline's (baseline_ns)
 #   kind    time (of nanoseconds) or memory (of KiB): chooses the unit
 # Exit status 3: no line of this benchmark.
-
-function field(key,    i, n, words)
-{
-    n = split($0, words, " ")
-    for (i = 1; i <= n; i++)
-        if (index(words[i], key "=") == 1)
-            return substr(words[i], length(key) + 2)
-    return ""
-}
-
-function text(x, y, anchor, size, colour, what)
-{
-    gsub(/&/, "\\&amp;", what)
-    gsub(/</, "\\&lt;", what)
-    printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%d\"", x, y, anchor, size
-    printf " fill=\"%s\">%s</text>\n", colour, what
-}
-
-function line(x1, y1, x2, y2, colour, width, dash)
-{
-    printf "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"", x1, y1, x2, y2
-    printf " stroke=\"%s\" stroke-width=\"%s\"%s/>\n", colour, width,
-        dash != "" ? " stroke-dasharray=\"" dash "\"" : ""
-}
 
 # The step of an axis to `most` that has about five.
 function nice_step(most,    power, unit)

@@ -39,7 +39,8 @@ draw()
 {
     local file=$FOLDER/$1.svg name=$2 title=$3 status
     shift 3
-    awk -v "name=$name" -v "title=$title" "$@" -f "$HERE/plot.awk" "$LINES_FILE" >"$file.part"
+    awk -v "name=$name" -v "title=$title" "$@" -f "$HERE/../svg.awk" -f "$HERE/plot.awk" \
+        "$LINES_FILE" >"$file.part"
     status=$?
     if [ $status = 0 ]; then
         mv "$file.part" "$file"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench/latency/pace.h, over a pretended service with a pretended clock: what stands still must show
- * up in every request that was to be sent meanwhile. */
+/* bench/latency/pace.h, over a pretended service with a pretended clock: what stands still must
+ * show up in every request that was to be sent meanwhile. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -195,6 +195,18 @@ static void test_refused_and_lost(void **state)
     assert_int_equal(result.answered, 900);
 }
 
+static void test_what_comes_too_late_is_lost(void **state)
+{
+    struct pace pace = pace_of(100, 10);
+    (void)state;
+    pace.within_ns = 100 * MS;
+    fake.still_from_ns = 51 * MS; /* the last five were due from then on */
+    fake.still_to_ns = 500 * MS;
+    assert_int_equal(pace_run(&pace, &transport, &result), 0);
+    assert_int_equal(result.posted, 10);
+    assert_int_equal(result.answered, 5);
+}
+
 static void test_due_times_do_not_drift(void **state)
 {
     struct pace pace = pace_of(3, 10);
@@ -216,6 +228,7 @@ int main(void)
         cmocka_unit_test_setup(test_request_is_answered_by_its_last_piece, begin),
         cmocka_unit_test_setup(test_warm_up_is_answered_and_not_counted, begin),
         cmocka_unit_test_setup(test_refused_and_lost, begin),
+        cmocka_unit_test_setup(test_what_comes_too_late_is_lost, begin),
         cmocka_unit_test_setup(test_due_times_do_not_drift, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

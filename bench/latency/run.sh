@@ -1,0 +1,307 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# bench/latency/run.sh - how late what actors send arrives, beside bare threads and rings that do
+# the same at the same time.
+#
+#   bench/latency/run.sh [--quick | --smoke] [--only PART,...] [--save FILE] [--cpus A,B]
+#   [--build DIR]
+#
+#   --quick  a minute instead of five: shorter; to see that it works, not to quote
+#   --smoke  as little as shows that everything can be run: for the tests
+#   --only   these parts alone: step ticker turn burst crowd roundtrip idle through disturbed
+#   --save   the lines go into FILE, too: plot.sh draws them
+#   --cpus   worker 0 on A, the client, which spins, on B (default: the first two that may be used)
+#   --build  where the programs are (default: build/release, which is built when it is not there)
+#
+# Default settings but for the number of workers, and where a line says otherwise; every part has a
+# service of its own that was just started. With two workers the second one shares CPU B with the
+# client: such lines say whether something waits for a whole batch, and little about microseconds.
+# Lateness of step, ticker, turn and burst: from the end of the work to the record in the client's
+# ring. Of crowd, roundtrip, idle and through: from the time at which the request was to be sent
+# (open loop, no coordinated omission) to the answer. The exit status says whether everything could
+# be run, not whether a target was met: the table at the end says that.
+set -uo pipefail
+FROM=$PWD
+cd "$(dirname "$0")/../.." || exit 1
+SELF=latency/run.sh
+. bench/lib.sh
+
+ONLY='' SAVE='' SMOKE=''
+PARTS=(step ticker turn burst crowd roundtrip idle through disturbed)
+S=2 KILL_S=12 PERIOD_MS=1200 # kills that come sooner meet the back-off
+BUSY=1,10,100,1000,10000,100000 SLEEP=100,1000,10000,100000 TICKS=50
+SLOW_US=1000000 EVERY=1000000 BURSTS=('1000 1000' '20 20000')
+RATES=1000,10000,100000,1000000 CROWD_S=2 WITHIN_S=4 ARGUMENTS=()
+
+usage()
+{
+    sed -n '3,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' bench/latency/run.sh
+    exit "$1"
+}
+
+# service NAME WORKERS KEY=VALUE...: starts one that stops at once, whatever waits in it.
+service()
+{
+    local name=$1 workers=$2 affinity=$CPU_A
+    shift 2
+    [ "$workers" = 1 ] || affinity=$CPU_A,$CPU_B
+    need_service "$name" "workers=$workers" "affinity=$affinity" drain-timeout-ms=100 "$@"
+}
+
+# measure SERVICE EXTRA NAME ARGUMENT...: the lines of one measurement, EXTRA at their ends.
+measure()
+{
+    local service=$1 extra=$2
+    shift 2
+    timeout "$PATIENCE_S" taskset -c "$CPU_B" "$BUILD/bench/odeon-latency" \
+        --socket "$(socket "$service")" --cpus "$CPU_A" "${ARGUMENTS[@]}" "$@" \
+        >"$WORK/measured" ||
+        trouble "odeon-latency $* has failed"
+    sed "s/\$/${extra:+ $extra}/" "$WORK/measured" | tee -a "$WORK/lines"
+}
+
+# ---- parts ----
+
+step()
+{
+    say "Steps: an actor works, tells the client, sends itself the next step"
+    service step 1
+    measure step '' step --us "$BUSY" --seconds "$S"
+    measure step '' step --us "$SLEEP" --seconds "$S" --sleep
+    stop_service step
+}
+
+ticker()
+{
+    say "A ticker: a detached actor sleeps, tells the client, sends itself the next step"
+    service ticker 1
+    measure ticker '' step --us 100000 --n "$TICKS" --sleep --detached
+    stop_service ticker
+}
+
+turn()
+{
+    say "A kind that is quick $EVERY times and then takes $SLOW_US us; two lengths by turns"
+    service turn 1
+    measure turn '' turn --us 0 --slow-us "$SLOW_US" --every "$EVERY"
+    stop_service turn
+    service turns 1
+    measure turns '' turn --us 1 --slow-us $((SLOW_US / 100)) --every 2 --n 100
+    stop_service turns
+}
+
+burst()
+{
+    local burst
+    say "Bursts: requests at once, answered one by one"
+    for burst in "${BURSTS[@]}"; do
+        service burst 1
+        measure burst '' burst --n "${burst% *}" --us "${burst#* }"
+        stop_service burst
+    done
+    service burst2 2
+    measure burst2 '' burst --n "${BURSTS[0]% *}" --us "${BURSTS[0]#* }" --actors 16
+    stop_service burst2
+}
+
+crowd()
+{
+    local arguments=(crowd --actors 40 --us 2000 --rate 100 --seconds "$CROWD_S")
+    say "40 actors are called beside 40 that another client floods"
+    service own 1 queues-per-worker=128
+    measure own queues=own "${arguments[@]}" --within "$WITHIN_S"
+    stop_service own
+    service shared 1
+    measure shared queues=shared "${arguments[@]}" --within "$WITHIN_S"
+    stop_service shared
+}
+
+roundtrip()
+{
+    local payload
+    say "Client, actor, client in open loop, beside a bare ring each way"
+    service trip 1
+    for payload in 8 64; do
+        measure trip '' roundtrip --payload "$payload" --rate "$RATES" --seconds "$S"
+    done
+    stop_service trip
+}
+
+idle()
+{
+    say "The same, to a worker that has gone to sleep, beside a thread that has"
+    service idle 1
+    measure idle '' roundtrip --park --rate 200 --seconds "$S"
+    stop_service idle
+}
+
+through()
+{
+    local workers actors shape
+    say "Through 1, 2, 4 actors: asked at once (fan), one behind the other (chain)"
+    for workers in 1 2; do
+        service "through$workers" "$workers"
+        for shape in fan chain; do
+            for actors in 1 2 4; do
+                measure "through$workers" '' "$shape" --actors "$actors" --rate 10000 \
+                    --seconds "$S"
+            done
+        done
+        stop_service "through$workers"
+    done
+}
+
+# disturb SERVICE SECONDS ARGUMENT...: what else is measured, while the service is disturbed.
+disturb()
+{
+    local service=$1 seconds=$2
+    shift 2
+    measure "$service" '' roundtrip --rate 10000 --seconds "$seconds" "$@"
+    measure "$service" '' roundtrip --park --rate 200 --seconds "$seconds" "$@"
+    measure "$service" '' fan --actors 4 --rate 1000 --seconds "$seconds" "$@"
+    measure "$service" '' chain --actors 4 --rate 1000 --seconds "$seconds" "$@"
+    measure "$service" '' step --us 1000 --seconds "$seconds" --no-ruler "$@"
+    measure "$service" '' burst --us 1000 --n "${BURSTS[0]% *}" --no-ruler "$@"
+}
+
+disturbed()
+{
+    say "While settings change ten times a second"
+    service settings 1
+    disturb settings "$S" --disturb reconfigure --period-ms 100
+    stop_service settings
+    service workers 2
+    measure workers set=workers roundtrip --rate 10000 --seconds "$S" --disturb reconfigure \
+        --period-ms 100 --set workers=2,1
+    stop_service workers
+    say "While the executor is killed every $PERIOD_MS ms"
+    # Whom the kills happen to hit is not to be blamed for them.
+    service killed 1 attempts=255 quarantine-crashes=0 "${KILLED[@]}"
+    disturb killed "$KILL_S" --disturb kill --period-ms "$PERIOD_MS"
+    stop_service killed
+}
+
+# ---- the table ----
+
+# value KEY PATTERN: the field of the last line that matches.
+value()
+{
+    field "$1" "$(grep -E "$2" "$WORK/lines" | tail -n 1)"
+}
+
+# target LABEL VALUE BOUND
+target()
+{
+    local verdict=MISSED
+    if [ -z "$2" ]; then
+        verdict='not measured'
+    elif below "$2" "$3"; then
+        verdict=met
+    fi
+    printf '%-60s %12s %10s   %s\n' "$1" "${2:--}" "$3" "$verdict"
+}
+
+# above KEY PATTERN: the value less the ruler's.
+above()
+{
+    local ours theirs
+    ours=$(value "$1" "$2") theirs=$(value "ruler_$1" "$2")
+    [ -z "$ours" ] || awk -v a="$ours" -v b="$theirs" 'BEGIN { printf "%.3f", a - b }'
+}
+
+ratio()
+{
+    local ours theirs
+    ours=$(value "$1" "$2") theirs=$(value "ruler_$1" "$2")
+    [ -z "$ours" ] || divide "$ours" "$theirs"
+}
+
+# lost PATTERN [1]: calls that were not answered; with 1, those that were refused, too.
+lost()
+{
+    local missing
+    missing=$(value lost "$1")
+    [ -z "$missing" ] || echo $((missing + ${2:-0} * $(value refused "$1")))
+}
+
+table()
+{
+    local busy='^bench=latency_step duration_us=all work=busy' own='_crowd .* queues=own'
+    local shared='_crowd .* queues=shared' trip='_roundtrip rate=100000 payload=64 .*most'
+    say "Targets"
+    printf '%-60s %12s %10s\n' '' measured 'at most'
+    target 'steps of 1 us to 100 ms: p50 above the ruler, us' "$(above p50_us "$busy")" 20
+    target 'steps of 1 us to 100 ms: p99.9 above the ruler, us' "$(above p999_us "$busy")" 200
+    target 'a kind that is slow for the first time, us' \
+        "$(value first_us '_step duration_us=[0-9]+ work=busy .*workers=1')" 10000
+    target 'sent before a quick kind turns slow: most, us' \
+        "$(value most_us "_turn part=before .*slow_us=$SLOW_US ")" 10000
+    target 'called beside a flood, queues of their own: p99, us' "$(value p99_us "$own")" 10000
+    target 'called beside a flood, queues of their own: lost, refused' \
+        "$(lost "$own" 1)" 0
+    target 'called beside a flood, shared queues: p99, us' "$(value p99_us "$shared")" 50000
+    target 'called beside a flood, shared queues: lost' "$(lost "$shared")" 0
+    target '100,000 round trips a second of 64 bytes: p50 over the ring' \
+        "$(ratio p50_us "$trip")" 2
+    target '100,000 round trips a second of 64 bytes: p99 over the ring' \
+        "$(ratio p99_us "$trip")" 2
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --quick)
+        S=0.3 KILL_S=5 TICKS=10 BUSY=1,10,100,1000,10000 SLEEP=1000,10000 CROWD_S=1
+        SLOW_US=200000 EVERY=200000 BURSTS=('200 1000' '10 20000')
+        ;;
+    --smoke)
+        SMOKE=1 PATIENCE_S=3600 S=0.02 KILL_S=1 PERIOD_MS=200 TICKS=1 BUSY=1,1000 SLEEP=1000
+        CROWD_S=0.1 SLOW_US=2000 EVERY=1000 BURSTS=('20 1000' '2 20000') RATES=1000,100000
+        WITHIN_S=1
+        ;;
+    --only | --save | --cpus | --build)
+        [ $# -gt 1 ] || usage 2 >&2
+        case $1 in
+        --only) ONLY=$2 ;;
+        --save) SAVE=$(cd "$FROM" && realpath -m "$2") ;;
+        --cpus) CPUS=$2 ;;
+        --build) BUILD=$(cd "$FROM" && realpath -m "$2") ;;
+        esac
+        shift
+        ;;
+    -h | --help) usage 0 ;;
+    *)
+        echo "run.sh: unknown argument: $1" >&2
+        usage 2 >&2
+        ;;
+    esac
+    shift
+done
+IFS=, read -ra WANTED <<<"${ONLY:-$(IFS=,; echo "${PARTS[*]}")}"
+for part in "${WANTED[@]}"; do
+    [[ " ${PARTS[*]} " = *" $part "* ]] || {
+        echo "run.sh: no such part: $part" >&2
+        usage 2 >&2
+    }
+done
+KILLED=()
+if [ -n "$SMOKE" ]; then
+    ARGUMENTS=(--timeout 600) # a machine may be slow
+    KILLED=(restart-delay-max-ms=10)
+fi
+
+need_tools taskset awk timeout
+make_work_folder
+build_if_missing
+choose_cpus
+SECONDS=0
+: >"$WORK/lines"
+say_load before
+for part in "${WANTED[@]}"; do
+    "$part"
+done
+table
+echo
+say_load after
+echo "seconds=$SECONDS"
+[ -z "$SAVE" ] || cp "$WORK/lines" "$SAVE" || trouble "cannot write $SAVE"
+exit $FAILED
