@@ -47,7 +47,8 @@ int session_open(struct session *session, const struct options *options)
     struct odeon_status *status = NULL;
     struct odeon_port_options port = { .struct_size = sizeof(port),
                                        .submission_bytes = 4 << 20,
-                                       .delivery_bytes = 4 << 20 };
+                                       /* room for what comes while this process has no processor */
+                                       .delivery_bytes = 64 << 20 };
 
     session->options = options;
     if (odeon_client_connect(options->socket, "odeon-latency", &session->client) < 0)
@@ -206,6 +207,8 @@ void report_end(struct session *session)
                (double)histogram_quantile(&gaps->times, 990000) / 1000.0,
                (double)gaps->times.most / 1000.0);
     }
+    if (odeon_port_dropped(session->port) != 0) /* so far, and the machine is too busy */
+        printf(" dropped=%llu", (unsigned long long)odeon_port_dropped(session->port));
     putchar('\n');
     fflush(stdout);
 }
