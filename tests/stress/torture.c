@@ -156,10 +156,12 @@ static void sender_prepare(struct sender *s)
                                        .delivery_bytes = RING_BYTES };
     uint64_t until = now_ms() + PATIENCE_MS;
     odeon_ref second;
-    if (odeon_client_connect(socket_path, "torture", &s->client) < 0)
-        cannot("connect");
-    if (odeon_message_id(s->client, odeon_message_of(relay_hop), &s->type) < 0)
-        cannot("message type");
+    while (odeon_client_connect(socket_path, "torture", &s->client) < 0)
+        if (now_ms() > until)
+            cannot("connect");
+    while (odeon_message_id(s->client, odeon_message_of(relay_hop), &s->type) < 0)
+        if (now_ms() > until)
+            cannot("message type");
     /* Actors go round the workers: a pair is spread over two, or, lopsided, all pairs lie on one,
      * for the other one to steal. */
     second = make(s->client, "relay_second", NULL, 0);
