@@ -209,13 +209,6 @@ void port_mark_closed(struct odeon_port *port, int error, const char *reason)
     atomic_store_explicit(&port->closed, error, memory_order_release);
 }
 
-int port_distrust(struct odeon_port *port, const char *what)
-{
-    port_mark_closed(port, -EPROTO, what);
-    return error_set(
-        -EPROTO, "the port is closed: %s; this is a fault of the service, please report it", what);
-}
-
 int port_explain_fork(void)
 {
     return error_set_literal(-ECHILD, "the port belongs to the process of which this one is a "

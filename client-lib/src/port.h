@@ -14,8 +14,8 @@
  *     when not `lent` the two are equal.
  * port.L4  Every kept delivery came before every one that is still in the ring.
  * port.L5  Memory that the executor writes is believed only after it was compared with port.L1 and
- *     port.L2; else the port closes with -EPROTO. The executor is trusted, so this finds mistakes,
- *     not attacks: a record may be read twice.
+ *     port.L2; else the port closes with -EPROTO (port_distrust.h). The executor is trusted, so
+ *     this finds mistakes, not attacks: a record may be read twice.
  */
 #pragma once
 
@@ -74,6 +74,7 @@ struct odeon_port {
     void *mapping[2];
     size_t mapping_size[2];
     uint8_t token[PORT_TOKEN_BYTES]; /* proves the port to the next odeond */
+    _Atomic int distrusting;         /* threads in port_distrust.c */
     char reason[PORT_REASON_BYTES];
 };
 
@@ -99,9 +100,6 @@ void port_free(struct odeon_port *port);
 
 /* The first reason stays.  Any thread. */
 void port_mark_closed(struct odeon_port *port, int error, const char *reason);
-/* The owning thread found executor memory in an impossible state (port.L5). Returns -EPROTO with
- * its text. */
-int port_distrust(struct odeon_port *port, const char *what);
 /* A new value for a waiting word. */
 uint32_t port_wait_word(struct odeon_port *port, enum port_wait kind);
 /* The executor is asked to look at the port. */

@@ -15,10 +15,6 @@ int port_explain(struct odeon_port *port)
     if (broken != PORT_OK && port->client)
         client_poll_events(port->client); /* the reason is on its way there */
     closed = atomic_load_explicit(&port->closed, memory_order_acquire);
-    if (closed == -EPROTO)
-        return error_set(-EPROTO,
-                         "the port is closed: %s; this is a fault of the service, please report it",
-                         port->reason);
     if (closed != 0)
         return error_set(closed, "the port is closed: %s", port->reason);
     return error_set(

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "client-lib/src/error.h"
+#include "client-lib/src/port_distrust.h"
 #include "client-lib/src/port_explain.h"
 #include "client-lib/src/request.h"
 
@@ -25,8 +26,7 @@ static int post_refresh_head(struct odeon_port *port)
 
     /* port.L5: between what it was and what is published */
     if (head - port->submission_head > port->submission_published - port->submission_head)
-        return port_distrust(port, "rule port.L1 is broken: its submission head left the published "
-                                   "records");
+        return port_distrust_head(port);
     port->submission_head = head;
     return 0;
 }

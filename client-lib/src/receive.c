@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "client-lib/src/error.h"
+#include "client-lib/src/port_distrust.h"
 #include "client-lib/src/port_explain.h"
 #include "client-lib/src/request.h"
 
@@ -27,7 +28,7 @@ static int receive_refresh_tail(struct odeon_port *port)
         return 0;
     if (tail - port->delivery_released > port->delivery_size ||
         tail - port->delivery_tail > port->delivery_size || (tail & 7) != 0)
-        return port_distrust(port, "rule port.L2 is broken: its delivery tail left the ring");
+        return port_distrust_tail(port);
     port->delivery_tail = tail;
     return 1;
 }
@@ -42,12 +43,13 @@ int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery)
     if (result <= 0)
         return result;
     left = port->delivery_tail - port->delivery_taken;
-    if (left < sizeof(envelope))
-        return port_distrust(port, "rule port.L5 is broken: a delivery is cut off");
+    if (left - sizeof(envelope) > port->delivery_size) /* less than a header, or behind the tail */
+        return port_distrust_record(port, record, "rule port.L5 is broken: a delivery is cut off");
     memcpy(&envelope, record, sizeof(envelope));
     if (envelope.type == MESSAGE_TYPE_NONE || !envelope_prefix_fits(&envelope) ||
         envelope_record_size(&envelope) > left)
-        return port_distrust(port, "rule port.L5 is broken: a delivery's header is impossible");
+        return port_distrust_record(port, record,
+                                    "rule port.L5 is broken: a delivery's header is impossible");
     *ret_delivery = (struct odeon_delivery){
         .from = envelope.from,
         .type = envelope.type,
@@ -62,7 +64,8 @@ int port_take(struct odeon_port *port, struct odeon_delivery *ret_delivery)
                sizeof(ret_delivery->correlation));
     if (envelope.type == MESSAGE_TYPE_REFUSAL) {
         if (ret_delivery->size < sizeof(struct refusal))
-            return port_distrust(port, "rule port.L5 is broken: a refusal is cut off");
+            return port_distrust_record(port, record,
+                                        "rule port.L5 is broken: a refusal is cut off");
         memcpy(&ret_delivery->correlation,
                &((const struct refusal *)ret_delivery->data)->correlation, sizeof(uint64_t));
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's side of a port against an executor that the test plays: posting, receiving, waiting,
- * and impossible memory. */
+/* The client's side of a port against an executor that the test plays: posting, receiving, waiting.
+ * Memory that cannot be is in test_ring_distrust.c. */
 #include "tests/unit/clientlib_fake.h"
 
 #include <errno.h>
@@ -472,139 +472,6 @@ static void test_waiting_for_room_loses_nothing(void **state)
     assert_ptr_equal(result, f);
 }
 
-/* ---- memory that cannot be ---- */
-
-static void assert_distrusted(struct fixture *f, int result)
-{
-    struct odeon_delivery d;
-
-    assert_int_equal(result, -EPROTO);
-    assert_non_null(strstr(odeon_error_text(), "fault of the service"));
-    assert_int_equal(odeon_port_check(f->port), -EPROTO);
-    assert_int_equal(odeon_port_post(f->port, actor, TYPE, "x", 1), -EPROTO);
-    assert_true(odeon_port_receive(f->port, &d) < 0);
-    assert_true(odeon_port_receive_wait(f->port, &d, SECOND_NS) < 0);
-}
-
-static void test_impossible_submission_head(void **state)
-{
-    static const uint64_t heads[] = { 8 + RING, UINT64_MAX, UINT64_C(1) << 63 };
-
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        struct fixture *f = *state;
-        int result;
-
-        atomic_store(&f->fake.executor->submission_head, heads[i]);
-        while ((result = odeon_port_post(f->port, actor, TYPE, "x", 1)) == 0)
-            ;
-        assert_distrusted(f, result);
-        teardown(state);
-        setup(state);
-    }
-}
-
-static void test_impossible_delivery_tail(void **state)
-{
-    static const uint64_t tails[] = { RING + 8, 12, UINT64_MAX - 7, UINT64_C(1) << 63, 16 };
-
-    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
-        struct fixture *f = *state;
-        struct odeon_delivery d;
-
-        atomic_store(&f->fake.executor->delivery_tail, tails[i]);
-        assert_distrusted(f, odeon_port_receive(f->port, &d));
-        teardown(state);
-        setup(state);
-    }
-}
-
-static void test_impossible_delivery_headers(void **state)
-{
-    static const struct envelope headers[] = {
-        { .type = 0 },                   /* a hole */
-        { .type = TYPE, .length = 100 }, /* beyond what was published */
-        { .type = TYPE, .length = UINT16_MAX },
-        { .type = TYPE, .length = 4, .prefix = PREFIX_CORRELATION }, /* no room for the id */
-        { .type = MESSAGE_TYPE_REFUSAL, .length = 8 },               /* no room for the refusal */
-    };
-
-    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
-        struct fixture *f = *state;
-        struct odeon_delivery d;
-
-        memcpy(f->fake.delivery, &headers[i], sizeof(headers[i]));
-        atomic_store(&f->fake.executor->delivery_tail, 32);
-        assert_distrusted(f, odeon_port_receive(f->port, &d));
-        teardown(state);
-        setup(state);
-    }
-}
-
-static void test_broken_port_is_an_end(void **state)
-{
-    struct fixture *f = *state;
-    struct odeon_delivery d;
-
-    assert_int_equal(odeon_port_check(f->port), 0);
-    assert_true(fake_deliver_number(&f->fake, TYPE, 1, 0, 0));
-    atomic_store(&f->fake.executor->broken, PORT_BROKEN_LENGTH);
-    assert_int_equal(odeon_port_post(f->port, actor, TYPE, "x", 1), -EPIPE);
-    assert_non_null(strstr(odeon_error_text(), "bad-length"));
-    assert_int_equal(odeon_port_receive_wait(f->port, &d, -1), 1); /* what came before the end */
-    assert_int_equal(odeon_port_receive_wait(f->port, &d, -1), -EPIPE);
-    assert_int_equal(odeon_port_arm(f->port), -EPIPE);
-    assert_int_equal(odeon_port_check(f->port), -EPIPE);
-    assert_int_equal(odeon_port_call(f->port, actor, TYPE, "x", 1, -1, &d), -EPIPE);
-}
-
-static void expect_plan_refused(struct port_plan plan, const char *why)
-{
-    static const _Atomic uint32_t alive = 1;
-    struct odeon_port *port = NULL;
-    int result = port_new(&plan, &alive, &port);
-
-    if (result != -EPROTO || !strstr(odeon_error_text(), why))
-        fail_msg("expected a refusal with \"%s\", got %d with \"%s\"", why, result,
-                 odeon_error_text());
-    assert_null(port);
-}
-
-static void test_impossible_plans_are_refused(void **state)
-{
-    struct fixture *f = *state;
-    struct port_plan plan = f->fake.plan;
-    int unsealed = memfd_create("unsealed", MFD_CLOEXEC),
-        null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    assert_int_equal(ftruncate(unsealed, 1 << 20), 0);
-#define REFUSED(field, bad, why)                                                                   \
-    do {                                                                                           \
-        plan = f->fake.plan;                                                                       \
-        plan.field = (bad);                                                                        \
-        expect_plan_refused(plan, why);                                                            \
-    } while (0)
-    REFUSED(submission_bytes, 0, "power of two");
-    REFUSED(submission_bytes, RING + 8, "power of two");
-    REFUSED(delivery_bytes, UINT64_C(1) << 63, "power of two");
-    REFUSED(delivery_bytes, 2048, "power of two");
-    REFUSED(submission_bytes, 2 * RING, "shorter");
-    REFUSED(delivery_bytes, 2 * RING, "shorter");
-    REFUSED(submission_offset, 0, "offset");
-    REFUSED(delivery_offset, 100, "offset");
-    REFUSED(delivery_offset, UINT32_MAX & ~4095u, "shorter");
-    REFUSED(client_memory, unsealed, "sealed");
-    REFUSED(executor_memory, null, "sealed");
-    REFUSED(executor_memory, -1, "sealed");
-    REFUSED(payload_max, 0, "payloads");
-    REFUSED(payload_max, ODEON_PAYLOAD_MAX + 1, "payloads");
-    REFUSED(actors_max, 0, "actors");
-#undef REFUSED
-    atomic_store(&f->fake.executor->delivery_tail, RING + 64);
-    expect_plan_refused(f->fake.plan, "cursors");
-    close(unsealed);
-    close(null);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -624,11 +491,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pipe_becomes_readable_when_armed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_threads_lose_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_waiting_for_room_loses_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_impossible_submission_head, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_impossible_delivery_tail, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_impossible_delivery_headers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_broken_port_is_an_end, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_impossible_plans_are_refused, setup, teardown),
     };
 
     return cmocka_run_group_tests_name("client ring", tests, NULL, NULL);

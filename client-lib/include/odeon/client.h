@@ -23,8 +23,9 @@
  * of what this client had (it was stopped and started, or runs without a service manager), every
  * later request returns -ECONNRESET and every port of the client is closed (-EPIPE). A port that
  * waits notices within a second at most; one that only posts notices at odeon_port_check(). What
- * was delivered before the end can still be received. -EPROTO from a port means that memory which
- * only the service writes is in a state that cannot be; the port is closed then.
+ * was delivered before the end can still be received. -EPROTO from a port means that its memory
+ * is in a state that cannot be, because of the service, or because two threads use the port at
+ * once, which the text says where it can be told; the port is closed then.
  */
 #ifndef ODEON_CLIENT_H
 #define ODEON_CLIENT_H

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose fault it is that a port's memory is impossible; see port_distrust.h. */
+#include "client-lib/src/port_distrust.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "client-lib/src/error.h"
+
+/* How long the port is watched for another thread: 5 ms, once in its life. */
+enum { DISTRUST_LOOKS = 50, DISTRUST_PAUSE_NS = 100000 };
+
+/* The words of the port that the owning thread alone writes. */
+struct distrust_own {
+    uint64_t submission_head, submission_published, submission_tail, shared_tail;
+    uint64_t delivery_released, delivery_taken, delivery_tail, shared_head;
+};
+
+static struct distrust_own distrust_read(const struct odeon_port *port)
+{
+#define WORD(name) .name = __atomic_load_n(&port->name, __ATOMIC_RELAXED)
+    return (struct distrust_own){
+        WORD(submission_head),
+        WORD(submission_published),
+        WORD(submission_tail),
+        .shared_tail = atomic_load_explicit(&port->mine->submission_tail, memory_order_relaxed),
+        WORD(delivery_released),
+        WORD(delivery_taken),
+        WORD(delivery_tail),
+        .shared_head = atomic_load_explicit(&port->mine->delivery_head, memory_order_relaxed),
+    };
+#undef WORD
+}
+
+/* port.L1, port.L2, and what was last published, by one thread's words. */
+static bool distrust_agrees(const struct odeon_port *port, const struct distrust_own *own)
+{
+    return own->submission_published - own->submission_head <=
+               own->submission_tail - own->submission_head &&
+           own->submission_tail - own->submission_head <= port->submission_size &&
+           own->shared_tail == own->submission_published &&
+           own->delivery_taken - own->delivery_released <=
+               own->delivery_tail - own->delivery_released &&
+           own->delivery_tail - own->delivery_released <= port->delivery_size &&
+           own->shared_head == own->delivery_released;
+}
+
+/* Another thread changes the words, or has come here, too. */
+static bool distrust_another_is_here(struct odeon_port *port, const struct distrust_own *seen)
+{
+    for (int i = 0; i < DISTRUST_LOOKS; i++) {
+        struct distrust_own now = distrust_read(port);
+
+        if (memcmp(&now, seen, sizeof(now)) != 0 ||
+            atomic_load_explicit(&port->distrusting, memory_order_relaxed) > 1)
+            return true;
+        nanosleep(&(struct timespec){ .tv_nsec = DISTRUST_PAUSE_NS }, NULL);
+    }
+    return false;
+}
+
+/* `torn`: another thread has already been found. */
+static int distrust(struct odeon_port *port, bool torn, const char *what)
+{
+    struct distrust_own own = distrust_read(port);
+    char reason[PORT_REASON_BYTES];
+
+    if (atomic_load_explicit(&port->closed, memory_order_acquire) == -EPROTO) /* said before */
+        return error_set(-EPROTO, "the port is closed: %s", port->reason);
+    atomic_fetch_add_explicit(&port->distrusting, 1, memory_order_relaxed);
+    if (torn || !distrust_agrees(port, &own) || distrust_another_is_here(port, &own))
+        snprintf(reason, sizeof(reason),
+                 "two threads use it at once (%s): a port belongs to one thread at a time, open "
+                 "one for each",
+                 what);
+    else
+        snprintf(reason, sizeof(reason),
+                 "%s; this is a fault of the service, please report it, unless two threads use "
+                 "the port at once",
+                 what);
+    port_mark_closed(port, -EPROTO, reason);
+    atomic_fetch_sub_explicit(&port->distrusting, 1, memory_order_relaxed);
+    return error_set(-EPROTO, "the port is closed: %s", reason);
+}
+
+int port_distrust_head(struct odeon_port *port)
+{
+    struct distrust_own own = distrust_read(port);
+    uint64_t head = atomic_load_explicit(&port->theirs->submission_head, memory_order_acquire);
+
+    return distrust(port,
+                    head - own.submission_head <= own.submission_published - own.submission_head,
+                    "rule port.L1 is broken: its submission head left the published records");
+}
+
+int port_distrust_tail(struct odeon_port *port)
+{
+    uint64_t tail = atomic_load_explicit(&port->theirs->delivery_tail, memory_order_acquire);
+    struct distrust_own own = distrust_read(port);
+
+    return distrust(port,
+                    tail - own.delivery_released <= port->delivery_size &&
+                        tail - own.delivery_tail <= port->delivery_size && (tail & 7) == 0,
+                    "rule port.L2 is broken: its delivery tail left the ring");
+}
+
+int port_distrust_record(struct odeon_port *port, const uint8_t *record, const char *what)
+{
+    struct distrust_own own = distrust_read(port);
+
+    return distrust(
+        port, record != port->delivery + (own.delivery_taken & (port->delivery_size - 1)), what);
+}
