@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # bare.sh - the commands of README.md and docs/plugins.md, as they stand and in their order, on a
-# machine with nothing on it. Some 6 minutes a run on two quiet cores; four runs by default.
+# machine with nothing on it. Three minutes a run on two cores, and up to eighteen beside other
+# work (measured); four runs by default.
 #
 #   tests/bare.sh [options]
 #

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The laws that compare documents with the tree: the map, the atomic words, sizes and offsets. Part
 # of law.sh, whose variables and functions it uses.
-MAP=docs/architecture.md ORDERS=docs/memory-orders.md
+MAP=docs/architecture.md ORDERS=docs/memory-orders
 
 # The map is the fence under "Where things live". A line in the first column names folders, one that
 # is indented by at most four its modules, both up to the first two blanks in a row; what comes
@@ -66,11 +66,11 @@ check_map()
 
 check_atomics()
 {
-    local text="every atomic word is in $ORDERS"
+    local text="every atomic word is in $ORDERS.md or a page of its folder"
     grep -E '^(proto|daemon|client-lib)/.*\.(c|h)$' "$WORK/files" |
         xargs -d '\n' -r awk -f "$HERE/atomics.awk" >"$WORK/atomics"
-    if [ ! -r $ORDERS ]; then
-        echo "$ORDERS: cannot be read" >"$WORK/found"
+    if ! cat $ORDERS.md $ORDERS/*.md >"$WORK/orders" 2>/dev/null; then
+        echo "$ORDERS.md or $ORDERS/: cannot be read" >"$WORK/found"
     else
         awk -F '\t' '
             FNR == NR { n = split($0, word, /[^A-Za-z0-9_]+/)
@@ -78,7 +78,7 @@ check_atomics()
                         next }
             $3 == "unread" { print $1 "\t" $1 ":" $2 ": cannot be read: an atomic of what name?" }
             $3 != "unread" && !($3 in known) { print $1 "\t" $1 ":" $2 ": " $3 " is not there" }
-            ' $ORDERS "$WORK/atomics" >"$WORK/found"
+            ' "$WORK/orders" "$WORK/atomics" >"$WORK/found"
         pending atomics
     fi
     law "$text" "$WORK/found"

@@ -19,7 +19,9 @@ struct outbox_link {
     uint32_t next;  /* index of the group's next run, 0: none (run 0 is never a next one) */
 };
 
-/* What a send looks at: one cache line, but for the last three. */
+/* What a send looks at before it writes a small record fills the first cache line. The last five
+ * members are in the next one: what a record without room, an urgent one or one for an aside queue
+ * looks at, and two counts, of which every logged record writes `n_logged`. */
 struct outbox {
     uint8_t *log;
     uint64_t length;
