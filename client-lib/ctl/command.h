@@ -35,6 +35,7 @@ enum option {
     OPTION_FOLLOW,
     OPTION_DETACHED,
     OPTION_TO,
+    OPTION_HEX,
     OPTION_N,
 };
 

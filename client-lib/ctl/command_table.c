@@ -38,6 +38,8 @@ const struct option_info option_table[OPTION_N] = {
     [OPTION_FOLLOW] = { "follow", NULL, "Let it run where its last sender runs", NULL, false },
     [OPTION_TO] = { "to", "REF|NAME", "Give them to this actor instead of their receivers", NULL,
                     false },
+    [OPTION_HEX] = { "hex", NULL, "Show the payload's bytes, too, when its fields are known", NULL,
+                     false },
     [OPTION_DETACHED] = { "detached", NULL, "Give it a thread of its own", NULL, false },
 };
 
@@ -172,7 +174,11 @@ const struct command command_table[] = {
       .arguments = "ID",
       .words_min = 1,
       .words_max = 1,
+      .options = OPTION_BIT(OPTION_HEX),
       .doc = "Show one dead letter with its payload",
+      .details = "The payload is shown by its fields when the newest version of its message type "
+                 "is\n"
+                 "registered and describes them, else as hexadecimal digits.",
       .run = ctl_dlq_show },
     { .noun = "dlq",
       .verb = "replay",

@@ -3,6 +3,8 @@
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/output.h"
 
+#include <odeon/codec.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,11 +75,59 @@ static char *ctl_dlq_payload_text(const uint8_t *bytes, size_t n)
     return text;
 }
 
+/* The payload by its fields; both NULL when they are not known: the message type is not registered
+ * any more, is another one by now, or has fields that nobody can name. */
+struct ctl_dlq_fields {
+    char *words, *json;
+};
+
+static void ctl_dlq_fields_free(struct ctl_dlq_fields *fields)
+{
+    odeon_payload_free(fields->words);
+    odeon_payload_free(fields->json);
+    *fields = (struct ctl_dlq_fields){ 0 };
+}
+
+static struct ctl_dlq_fields ctl_dlq_fields_of(struct ctl *ctl,
+                                               const struct odeon_dead_letter_detail *d)
+{
+    struct ctl_dlq_fields fields = { 0 };
+    struct odeon_message_info *info = NULL;
+    struct odeon_layout *layout = NULL;
+
+    if (odeon_message_find(ctl->client, d->letter.message, 0, &info) < 0)
+        return fields;
+    if (odeon_layout_parse(info->fields, &layout) < 0 ||
+        odeon_layout_check(layout, info->size, info->has_tail) < 0 ||
+        odeon_payload_print(layout, d->payload, d->letter.size, ODEON_PAYLOAD_WORDS,
+                            &fields.words) < 0 ||
+        odeon_payload_print(layout, d->payload, d->letter.size, ODEON_PAYLOAD_JSON, &fields.json) <
+            0)
+        ctl_dlq_fields_free(&fields);
+    odeon_layout_free(layout);
+    odeon_result_free(info);
+    return fields;
+}
+
+static void ctl_dlq_add_payload(struct properties *p, const struct odeon_dead_letter_detail *d)
+{
+    struct ctl_dlq_fields fields = ctl_dlq_fields_of(p->ctl, d);
+    char *bytes = ctl_dlq_payload_text(d->payload, d->letter.size);
+
+    if (fields.words || p->ctl->json)
+        properties_add(p, "Fields", "fields",
+                       fields.words ? CELL_OBJECT(fields.words, fields.json) : CELL_NONE);
+    if (!fields.words || p->ctl->json || p->ctl->option[OPTION_HEX])
+        properties_add(p, "Payload", "payload", bytes ? CELL_TEXT(bytes) : CELL_NONE);
+    free(bytes);
+    ctl_dlq_fields_free(&fields);
+}
+
 int ctl_dlq_show(struct ctl *ctl)
 {
     struct odeon_dead_letter_detail *d = NULL;
     struct properties p;
-    char when[TIME_TEXT], *payload;
+    char when[TIME_TEXT];
     uint64_t id;
     int r, code;
 
@@ -91,7 +141,6 @@ int ctl_dlq_show(struct ctl *ctl)
     r = odeon_dead_letter_show(ctl->client, id, &d);
     if (r < 0)
         return ctl_refuse(ctl, r, "cannot show dead letter %s", ctl->words[0]);
-    payload = ctl_dlq_payload_text(d->payload, d->letter.size);
     properties_begin(&p, ctl, "dead_letter");
     properties_add(&p, "Number", "id", CELL_NUMBER(d->letter.id));
     properties_add(&p, "Time", "time", CELL_TEXT(ctl_dlq_time_text(d->letter.time_ns, when)));
@@ -102,9 +151,8 @@ int ctl_dlq_show(struct ctl *ctl)
     properties_add(&p, "Reason", "reason", CELL_TEXT(d->letter.reason));
     properties_add(&p, "Attempts", "attempts", CELL_NUMBER(d->letter.attempts));
     properties_add(&p, "Bytes", "bytes", CELL_NUMBER(d->letter.size));
-    properties_add(&p, "Payload", "payload", payload ? CELL_TEXT(payload) : CELL_NONE);
+    ctl_dlq_add_payload(&p, d);
     code = properties_end(&p);
-    free(payload);
     odeon_result_free(d);
     return code;
 }

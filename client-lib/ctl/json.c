@@ -133,3 +133,9 @@ void json_null(struct json *json, const char *key)
     json_begin_value(json, key);
     fputs("null", json->out);
 }
+
+void json_object(struct json *json, const char *key, const char *members)
+{
+    json_begin_value(json, key);
+    fprintf(json->out, "{%s}", members);
+}

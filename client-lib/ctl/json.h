@@ -38,3 +38,5 @@ void json_uint(struct json *json, const char *key, uint64_t value);
 void json_double(struct json *json, const char *key, double value);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
+/* An object whose members have been written elsewhere, by json.J1 and json.J2. */
+void json_object(struct json *json, const char *key, const char *members);

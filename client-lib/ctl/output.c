@@ -30,6 +30,7 @@ char *output_cell_text(const struct cell *cell)
 
     switch (cell->kind) {
     case CELL_KIND_TEXT:
+    case CELL_KIND_OBJECT:
         return strdup(*cell->text ? cell->text : "-");
     case CELL_KIND_NUMBER:
         if (cell->text)
@@ -75,6 +76,9 @@ void output_json_cell(struct json *json, const char *key, const struct cell *cel
         for (size_t i = 0; i < cell->n_items; i++)
             json_string(json, NULL, cell->items[i]);
         json_end_array(json);
+        return;
+    case CELL_KIND_OBJECT:
+        json_object(json, key, cell->members);
         return;
     case CELL_KIND_REF:
         if (cell->number != ODEON_NOBODY) {

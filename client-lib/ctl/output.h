@@ -28,6 +28,7 @@ enum cell_kind {
     CELL_KIND_REAL,
     CELL_KIND_FLAG,
     CELL_KIND_LIST,
+    CELL_KIND_OBJECT,
     CELL_KIND_REF
 };
 
@@ -38,6 +39,7 @@ struct cell {
     double real;
     const char *const *items;
     size_t n_items;
+    const char *members; /* of an object in JSON, without its braces */
 };
 #define CELL_NONE        ((struct cell){ .kind = CELL_KIND_NONE }) /* "-", null */
 #define CELL_TEXT(t)     ((struct cell){ .kind = CELL_KIND_TEXT, .text = (t) })
@@ -47,7 +49,8 @@ struct cell {
 #define CELL_FLAG(b)     ((struct cell){ .kind = CELL_KIND_FLAG, .number = (b) })
 #define CELL_LIST(list, n)                                                                         \
     ((struct cell){ .kind = CELL_KIND_LIST, .items = (list), .n_items = (n) })
-#define CELL_REF(r) ((struct cell){ .kind = CELL_KIND_REF, .number = (r) })
+#define CELL_OBJECT(t, m) ((struct cell){ .kind = CELL_KIND_OBJECT, .text = (t), .members = (m) })
+#define CELL_REF(r)       ((struct cell){ .kind = CELL_KIND_REF, .number = (r) })
 
 struct column {
     const char *title; /* in capitals */

@@ -438,6 +438,28 @@ static void test_queue(void **state)
     check_has(out, "4096");
 }
 
+/* Fields are named when the message type describes what lies there, and only then. */
+static void check_dlq_fields(void)
+{
+    fake.message_fields = "{ uint8_t kind, low, high; }";
+    fake.message_size = 3;
+    assert_int_equal(run("dlq|show|12"), CTL_DONE);
+    check_has(out, "kind=1 low=171 high=255");
+    assert_null(strstr(out, "01 ab ff"));
+    assert_int_equal(run("dlq|show|12|--hex"), CTL_DONE);
+    check_has(out, "kind=1 low=171 high=255");
+    check_has(out, "01 ab ff");
+    assert_int_equal(run("dlq|show|12|--json"), CTL_DONE);
+    check_has(out, "\"fields\":{\"kind\":1,\"low\":171,\"high\":255},\"payload\":\"01 ab ff\"");
+    fake.message_fields = "{ uint8_t kind, low; }"; /* not what lies there */
+    fake.message_size = 2;
+    assert_int_equal(run("dlq|show|12"), CTL_DONE);
+    check_has(out, "01 ab ff");
+    assert_null(strstr(out, "kind="));
+    assert_int_equal(run("dlq|show|12|--json"), CTL_DONE);
+    check_has(out, "\"fields\":null,\"payload\":\"01 ab ff\"");
+}
+
 static void test_dlq(void **state)
 {
     (void)state;
@@ -447,6 +469,7 @@ static void test_dlq(void **state)
                    "\"bytes\":3,\"reason\":\"quarantined\",\"attempts\":1,\"from\":null}");
     assert_int_equal(run("dlq|show|12"), CTL_DONE);
     check_has(out, "01 ab ff");
+    check_dlq_fields();
     assert_int_equal(run("dlq|show|x"), CTL_USAGE);
     assert_int_equal(run("dlq|show|13"), CTL_REFUSED);
     assert_int_equal(run("dlq|replay|all|--to|7.3"), CTL_DONE);
