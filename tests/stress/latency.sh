@@ -66,7 +66,8 @@ for how in reconfigure kill; do
     expect 6 "^bench=latency_.* disturb=$how events=[0-9]+ $gap$" "$WORK/lines"
 done
 expect 1 " disturb=reconfigure events=[0-9]+ $gap set=workers$" "$WORK/lines"
-expect 1 '^steps of 1 us to 100 ms: p50 above the ruler, us +[0-9.-]+ +20 +(met|MISSED)' "$WORK/out"
+expect 1 '^the worst length of steps: p50 above the ruler, us +[0-9.-]+ +20 +(met|MISSED)' \
+    "$WORK/out"
 # Nothing is lost, disturbed or not: only beside a flood may a call come too late.
 grep -v '^bench=latency_crowd' "$WORK/lines" >"$WORK/calm"
 expect 0 ' (lost|refused)=[1-9]' "$WORK/calm"
