@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "daemon/common/log.h"
-#include "daemon/executor/start.h"
 
 static const struct command {
     Odeon__Request__BodyCase body;
@@ -72,8 +71,6 @@ static void command_report(struct executor *executor, uint64_t command, struct r
 void command_run(struct executor *executor, uint64_t command, const Odeon__Request *request,
                  struct frame *frame)
 {
-    bool awaited = executor->state == EXECUTOR_PLUGINS &&
-                   request->body_case == ODEON__REQUEST__BODY_PLUGIN_LOAD;
     struct reply reply;
     int r;
 
@@ -83,6 +80,4 @@ void command_run(struct executor *executor, uint64_t command, const Odeon__Reque
         reply_refuse(&reply, r);
     command_report(executor, command, &reply);
     reply_fini(&reply);
-    if (awaited)
-        start_plugin_done(executor);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The executor's process: its parts, and the order in which they come to life.
+/* The executor's process: its parts, and the order in which executor_run.h and start.h bring them
+ * to life.
  *
  * One control thread runs the event loop and owns everything here; workers see the engine, the host
  * table and the topology's plan.
@@ -12,14 +13,12 @@
  *     STOPPING   drained for good; the loop is about to end
  *
  * executor.X1  The supervisor's end is ours: end of file on the control socket ends the process at
- *     once,
- * mid-message if need be. Recovery is what starts mean here, so there is nothing to save.
+ *     once, mid-message if need be. Recovery is what starts mean here, so there is nothing to save.
  *
  * executor.X2  One executor at a time has the segment: it holds a record lock on the segment's file
- *     from
- * before it looks at it to its end.  A lock of the process, not of the open file: a child that a
- * plugin forks does not have it, and whoever waits for it learns who holds it.  It ends when any
- * descriptor of the file is closed: segment_fd is the only one, and stays open.
+ *     from before it looks at it to its end.  A lock of the process, not of the open file: a child
+ *     that a plugin forks does not have it, and whoever waits for it learns who holds it.  It ends
+ *     when any descriptor of the file is closed: segment_fd is the only one, and stays open.
  */
 #pragma once
 
@@ -32,7 +31,7 @@
 #include "daemon/executor/control.h"
 #include "daemon/executor/host.h"
 #include "daemon/executor/plugin.h"
-#include "daemon/executor/post_rate.h"
+#include "daemon/executor/post_rate_state.h"
 #include "daemon/executor/settings.h"
 #include "daemon/executor/topology.h"
 #include "daemon/executor/topology_watch.h"
@@ -98,9 +97,6 @@ struct executor {
     bool draining, drain_stop;
     uint64_t drain_command, drain_deadline_ns;
 };
-
-/* Runs until the supervisor says so, or has gone.  The process's exit status. */
-int executor_run(int control_fd);
 
 /* Shows readers of the statistics how far the start has come, and when that was. */
 void executor_publish_step(struct executor *executor, enum start_step step, uint64_t when_ns);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "daemon/common/log.h"
-#include "daemon/executor/executor.h"
+#include "daemon/executor/executor_run.h"
 #include "daemon/executor/start.h"
 
 enum { EXIT_USAGE = 2, CONTROL_FD_DEFAULT = 3 };

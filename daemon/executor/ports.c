@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "daemon/common/log.h"
-#include "daemon/executor/start.h"
+#include "daemon/executor/post_rate.h"
 #include "proto/port_layout.h"
 
 enum { COLLECT_MS = 100 };
@@ -189,8 +189,6 @@ void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd
         if (removal && executor->state == EXECUTOR_RUNNING)
             ports_removal_ask(executor, removal);
     }
-    if (executor->state == EXECUTOR_PORTS)
-        start_port_done(executor);
 }
 
 void ports_remove(struct executor *executor, uint64_t command, const Odeon__PortRemove *remove)

@@ -8,25 +8,8 @@
 #pragma once
 
 #include <stdint.h>
-#include <uv.h>
 
-#include "daemon/engine/engine.h"
-#include "daemon/executor/rate.h"
-
-struct executor;
-
-struct post_rate_port {
-    bool bound, waits;
-    uint32_t generation;
-};
-struct post_rate {
-    struct rates rates;
-    struct post_rate_port ports[ODEON_PORTS_MAX];
-    uint32_t next; /* where the timer begins: not always with the same port */
-    uv_timer_t timer;
-    bool open, lifted;
-    uint64_t told_ns;
-};
+#include "daemon/executor/executor.h"
 
 void post_rate_start(struct executor *executor);
 void post_rate_stop(struct executor *executor);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/common/check.h"
+#include "daemon/executor/post_rate.h"
 #include "daemon/executor/ref_text.h"
 
 /* `again`: settings that have been in force: a CPU that has gone since is no reason to refuse

@@ -21,6 +21,7 @@
 #include "daemon/executor/contain.h"
 #include "daemon/executor/fault_log.h"
 #include "daemon/executor/ports.h"
+#include "daemon/executor/post_rate.h"
 #include "daemon/executor/stalls.h"
 
 /* How long the loop may stand still for one look at a draining engine. */

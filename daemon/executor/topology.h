@@ -6,8 +6,8 @@
  *
  * topology.T1  A thread that cannot be bound goes on unbound, and the log says so.
  * topology.T2  A CPU that goes away (taken offline, or no longer in the service's cpuset) takes
- *     nobody with
- * it: its workers get another CPU of the plan, and their own again when it comes back.
+ *     nobody with it: its workers get another CPU of the plan, and their own again when it comes
+ *     back.
  */
 #pragma once
 

@@ -7,6 +7,7 @@
 
 #include "daemon/common/log.h"
 #include "daemon/executor/cpu_list.h"
+#include "daemon/executor/topology.h"
 #include "daemon/executor/topology_private.h"
 
 /* A thread without a CPU of its own goes wherever the service may. */

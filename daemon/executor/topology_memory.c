@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 
+#include "daemon/executor/topology.h"
 #include "daemon/executor/topology_private.h"
 
 void topology_set_memory(struct topology *topology, enum memory_policy policy)

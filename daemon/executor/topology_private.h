@@ -7,7 +7,8 @@
 #include <sys/types.h>
 
 #include "daemon/executor/cpu_list.h"
-#include "daemon/executor/topology.h"
+#include "daemon/executor/memory_policy.h"
+#include "daemon/executor/topology_plan.h"
 
 /* A bound thread says when it ends: the kernel gives its number to others. */
 struct topology_thread {

@@ -118,7 +118,7 @@ check_includes()
     law "libraries stay out of the layers that do without them" "$WORK/system"
     law "every include of a project file finds it" "$WORK/unresolved"
     law "no header includes itself through others" "$WORK/cycle"
-    law "the modules of odeond, daemon/common, libodeon and odeonctl form no circle" "$WORK/circle"
+    law "the modules of each process, of libodeon and of odeonctl form no circle" "$WORK/circle"
     law "inside the engine, no module includes one of a higher layer" "$WORK/order"
 }
 

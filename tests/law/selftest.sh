@@ -93,6 +93,12 @@ bash "$HERE/law.sh" "$WORK/tree" includes >"$WORK/out" 2>&1
 grep -q '^# client-lib/src/\(connect -> .*port\|port -> .*connect\)' "$WORK/out"
 verdict $? "includes: a circle of libodeon's modules is named"
 mv "$WORK/saved" "$WORK/tree/client-lib/src/port.c"
+cp "$WORK/tree/daemon/executor/ports.c" "$WORK/saved"
+echo '#include "daemon/executor/start.h"' >>"$WORK/tree/daemon/executor/ports.c"
+bash "$HERE/law.sh" "$WORK/tree" includes >"$WORK/out" 2>&1
+grep -q '^# daemon/executor/\(ports -> .*start\|start -> .*ports\)' "$WORK/out"
+verdict $? "includes: a circle of the executor's modules is named"
+mv "$WORK/saved" "$WORK/tree/daemon/executor/ports.c"
 seed includes daemon/engine/segment/segment.c "#include \"daemon/engine/run/turn.h\"" \
     "segment/segment is a lower layer than run/turn"
 seed includes daemon/engine/seed_new.c "$(include '"daemon/engine/segment/queue.h"')" \

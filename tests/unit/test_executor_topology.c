@@ -19,6 +19,7 @@
 
 #include "daemon/engine/engine.h"
 #include "daemon/executor/cpu_list.h"
+#include "daemon/executor/topology.h"
 #include "daemon/executor/topology_private.h"
 
 /* Loaded with what topology_new() keeps. */
