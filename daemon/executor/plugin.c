@@ -77,11 +77,25 @@ static bool plugin_has_registered(const struct plugin *plugin)
     return false;
 }
 
-static struct plugin *plugin_free(struct plugin *plugin)
+/* As the engine has it, which alone can tell whether it may still run the code. */
+static bool plugin_is_in_engine(const struct plugin *plugin, struct engine *engine)
+{
+    for (unsigned i = 0; i < plugin->n_types; i++) {
+        struct engine_actor_type_view view;
+        uint32_t id;
+
+        if (engine_actor_type_find(engine, plugin->types[i].info.name, &id) == 0 &&
+            engine_actor_type_get(engine, id, &view) == 0 && view.loaded)
+            return true;
+    }
+    return false;
+}
+
+static struct plugin *plugin_free(struct plugin *plugin, struct engine *engine)
 {
     if (!plugin)
         return NULL;
-    check("plugin.L3", plugin->state != PLUGIN_LOADING || !plugin_has_registered(plugin));
+    check("plugin.L3", plugin->state == PLUGIN_ACTIVE || !plugin_is_in_engine(plugin, engine));
     if (plugin->initialised && plugin->descriptor->fini)
         plugin->descriptor->fini();
     for (unsigned i = 0; i < plugin->n_types; i++)
@@ -397,7 +411,7 @@ int plugin_load(struct plugin_registry *registry, int fd, const char *label,
             explain_add(explain, "; actors of it have been made meanwhile: it stays mapped until "
                                  "the service restarts");
         else
-            plugin_free(plugin);
+            plugin_free(plugin, registry->engine);
         return r;
     }
     plugin->state = PLUGIN_ACTIVE;
@@ -489,7 +503,7 @@ int plugin_unload(struct plugin_registry *registry, const char *name, struct exp
     memmove(&registry->plugins[index], &registry->plugins[index + 1],
             (registry->n - index - 1) * sizeof(registry->plugins[0]));
     registry->n--;
-    plugin_free(plugin);
+    plugin_free(plugin, registry->engine);
     return 0;
 }
 
@@ -517,7 +531,7 @@ struct plugin_registry *plugin_registry_free(struct plugin_registry *registry)
 
         /* stays mapped: what it left running, or told atexit(), may still look at its code */
         plugin->handle = NULL;
-        plugin_free(plugin);
+        plugin_free(plugin, registry->engine);
     }
     free(registry);
     return NULL;

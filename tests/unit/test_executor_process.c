@@ -80,6 +80,8 @@ static void test_bad_plugins(void **state)
         { "oversized_behaviours", "300 behaviours", -EINVAL },
         { "bad_restart", "restart policy 99", -EINVAL },
         { "bad_overflow", "overflow policy 4", -EINVAL },
+        { "half_kept", "half_kept_second cannot be registered", -E2BIG },
+        { "half_kept", "half_kept_second cannot be registered", -E2BIG },
         { "good", "plugin named good is loaded already", -EEXIST },
     };
     Odeon__Request list = ODEON__REQUEST__INIT;
