@@ -282,7 +282,8 @@ static void client_take_out(struct clients *clients, struct client *client)
 static void client_set_roles(struct client *client)
 {
     client->roles = access_roles(&client->clients->world.config->access, &client->peer);
-    check("access.A1", client->uid != 0 || client->roles == ROLES_ALL);
+    check("access.A1",
+          (client->uid != 0 && client->uid != geteuid()) || client->roles == ROLES_ALL);
     if (client->channel)
         channel_allow_descriptors(client->channel, client->roles & 1U << ROLE_LOAD);
 }

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "daemon/common/check.h"
 #include "daemon/common/events.h"
 #include "daemon/common/frame.h"
 #include "daemon/common/log.h"
@@ -43,8 +44,10 @@ static int listener_judge(const struct listener *listener, const struct peer *pe
     const struct quotas *quotas = &listener->clients->world.config->quotas;
     uint32_t most =
         ODEON_CLIENTS_MAX - (quotas_bind(quotas, peer->uid) ? ODEON_CLIENTS_RESERVED : 0);
+    unsigned roles = access_roles(access, peer);
 
-    if (access_roles(access, peer) == 0) {
+    check("access.A1", (peer->uid != 0 && peer->uid != geteuid()) || roles == ROLES_ALL);
+    if (roles == 0) {
         if (access_is_overflow_user(peer->uid) && !access->overflow_user)
             snprintf(text, REFUSAL_MAX,
                      "user %u is the one whom a user namespace has no number for: it is let in "

@@ -218,7 +218,7 @@ void persist_forget_port(struct persist *persist, const struct seat_port *port)
 
 void persist_forget_client(struct persist *persist, const struct client *client)
 {
-    if (!registry_has_client(&persist->registry, client->id))
+    if (!persist_is_on(persist) || !registry_has_client(&persist->registry, client->id))
         return;
     registry_free_client(&persist->registry, client->id);
     store_remove(&persist->store, "client-%" PRIu64, client->id);
