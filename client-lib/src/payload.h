@@ -6,35 +6,17 @@
  *
  * payload.PL1  A layout whose size is not the one the message is registered with fills and prints
  *      nothing: callers ask odeon_layout_check().
- * payload.PL2  Offsets and sizes never exceed ODEON_PAYLOAD_BYTES_MAX.
- * payload.PL3  Only the last field may be a tail, and its offset is a multiple of its element.
  */
 #pragma once
 
 #include <locale.h>
-#include <stdbool.h>
 
 #include <odeon/codec.h>
 
-struct payload_type {
-    enum odeon_field_kind kind;
-    uint32_t size; /* and alignment */
-};
-
-struct payload_field {
-    char name[ODEON_LAYOUT_NAME_MAX + 1];
-    struct payload_type type;
-    uint32_t offset;
-    uint32_t count; /* elements of an array; 1 for a single value; 0 for a tail */
-    bool array;     /* declared with brackets, a tail included */
-};
+#include "proto/fields.h"
 
 struct odeon_layout {
-    size_t n;
-    struct payload_field *fields;
-    uint32_t size; /* of the struct */
-    bool has_tail; /* the last field is one */
-    uint32_t tail_offset;
+    struct fields list;
 };
 
 /* Numbers have a point, and letters are ASCII, whatever the program's locale is. */

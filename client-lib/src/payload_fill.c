@@ -12,7 +12,7 @@
 
 #include "client-lib/src/error.h"
 
-static const char *payload_fill_type_name(const struct payload_type *type)
+static const char *payload_fill_type_name(const struct field_type *type)
 {
     static const char *const signed_names[] = {
         [1] = "int8_t", [2] = "int16_t", [4] = "int32_t", [8] = "int64_t"
@@ -22,17 +22,17 @@ static const char *payload_fill_type_name(const struct payload_type *type)
     };
 
     switch (type->kind) {
-    case ODEON_FIELD_SIGNED:
+    case FIELD_SIGNED:
         return signed_names[type->size];
-    case ODEON_FIELD_UNSIGNED:
+    case FIELD_UNSIGNED:
         return unsigned_names[type->size];
-    case ODEON_FIELD_FLOAT:
+    case FIELD_FLOAT:
         return type->size == 4 ? "float" : "double";
-    case ODEON_FIELD_BOOL:
+    case FIELD_BOOL:
         return "bool";
-    case ODEON_FIELD_CHAR:
+    case FIELD_CHAR:
         return "char";
-    case ODEON_FIELD_REF:
+    case FIELD_REF:
         return "odeon_ref";
     }
     return "?";
@@ -43,8 +43,8 @@ void odeon_layout_describe(const struct odeon_layout *layout, char *text, size_t
     size_t used = 0;
 
     text[0] = '\0';
-    for (size_t i = 0; i < layout->n && used < size; i++) {
-        const struct payload_field *f = &layout->fields[i];
+    for (size_t i = 0; i < layout->list.n && used < size; i++) {
+        const struct field *f = &layout->list.field[i];
         char length[16] = "";
 
         if (f->array && f->count)
@@ -88,10 +88,10 @@ static int payload_fill_parse_integer(const char *value, bool *ret_negative,
     return 0;
 }
 
-static int fill_integer(const struct payload_field *f, const char *value, void *at)
+static int fill_integer(const struct field *f, const char *value, void *at)
 {
     unsigned bits = f->type.size * 8;
-    bool is_signed = f->type.kind == ODEON_FIELD_SIGNED, negative;
+    bool is_signed = f->type.kind == FIELD_SIGNED, negative;
     uint64_t highest = is_signed ? UINT64_MAX >> (65 - bits) : UINT64_MAX >> (64 - bits);
     uint64_t lowest = is_signed ? highest + 1 : 0; /* as a magnitude */
     uint64_t magnitude = 0, number;
@@ -113,7 +113,7 @@ static int fill_integer(const struct payload_field *f, const char *value, void *
     return 0;
 }
 
-static int fill_float(const struct payload_field *f, const char *value, void *at)
+static int fill_float(const struct field *f, const char *value, void *at)
 {
     double number = 0;
     float single;
@@ -140,7 +140,7 @@ static int fill_float(const struct payload_field *f, const char *value, void *at
     return 0;
 }
 
-static int fill_bool(const struct payload_field *f, const char *value, void *at)
+static int fill_bool(const struct field *f, const char *value, void *at)
 {
     bool yes = !strcmp(value, "true") || !strcmp(value, "yes") || !strcmp(value, "1");
 
@@ -151,7 +151,7 @@ static int fill_bool(const struct payload_field *f, const char *value, void *at)
     return 0;
 }
 
-static int fill_ref(const struct payload_field *f, const char *value, void *at)
+static int fill_ref(const struct field *f, const char *value, void *at)
 {
     odeon_ref ref;
 
@@ -165,19 +165,19 @@ static int fill_ref(const struct payload_field *f, const char *value, void *at)
     return 0;
 }
 
-static int fill_element(const struct payload_field *f, const char *value, void *at)
+static int fill_element(const struct field *f, const char *value, void *at)
 {
     switch (f->type.kind) {
-    case ODEON_FIELD_SIGNED:
-    case ODEON_FIELD_UNSIGNED:
+    case FIELD_SIGNED:
+    case FIELD_UNSIGNED:
         return fill_integer(f, value, at);
-    case ODEON_FIELD_FLOAT:
+    case FIELD_FLOAT:
         return fill_float(f, value, at);
-    case ODEON_FIELD_BOOL:
+    case FIELD_BOOL:
         return fill_bool(f, value, at);
-    case ODEON_FIELD_REF:
+    case FIELD_REF:
         return fill_ref(f, value, at);
-    case ODEON_FIELD_CHAR:
+    case FIELD_CHAR:
         if (strlen(value) != 1)
             return error_set(-EINVAL,
                              "'%s' is not a value of %s, which is a char. Write one character",
@@ -190,7 +190,7 @@ static int fill_element(const struct payload_field *f, const char *value, void *
 }
 
 /* Elements joined with commas.  `count`: how many there is room for. */
-static int fill_list(const struct payload_field *f, const char *value, uint8_t *at, size_t count,
+static int fill_list(const struct field *f, const char *value, uint8_t *at, size_t count,
                      size_t *ret_n)
 {
     char *copy = strdup(value), *rest = copy, *element;
@@ -214,8 +214,7 @@ static int fill_list(const struct payload_field *f, const char *value, uint8_t *
 }
 
 /* One field of a payload with room for ODEON_PAYLOAD_BYTES_MAX; a tail moves *size. */
-static int fill_field(const struct payload_field *f, const char *value, uint8_t *payload,
-                      size_t *size)
+static int fill_field(const struct field *f, const char *value, uint8_t *payload, size_t *size)
 {
     size_t room = f->count ? f->count : (ODEON_PAYLOAD_BYTES_MAX - f->offset) / f->type.size;
     uint8_t *at = payload + f->offset;
@@ -224,7 +223,7 @@ static int fill_field(const struct payload_field *f, const char *value, uint8_t 
 
     if (!f->array)
         return fill_element(f, value, at);
-    if (f->type.kind != ODEON_FIELD_CHAR) {
+    if (f->type.kind != FIELD_CHAR) {
         r = fill_list(f, value, at, room, &n);
         if (r)
             return r;
@@ -249,7 +248,7 @@ static int fill_unknown(const struct odeon_layout *layout, const char *name)
 {
     char list[512];
 
-    if (!layout->n)
+    if (!layout->list.n)
         return error_set(-ENOENT,
                          "there is no field '%.63s': the message has none. Send it without fields",
                          name);
@@ -268,13 +267,13 @@ static int fill_word(const struct odeon_layout *layout, const char *word, bool *
         return error_set(-EINVAL, "'%.63s' is not of the form FIELD=VALUE. Write it so", word);
     n = (size_t)(equals - word);
     snprintf(name, sizeof(name), "%.*s", n < sizeof(name) ? (int)n : (int)sizeof(name) - 1, word);
-    for (size_t i = 0; i < layout->n; i++) {
-        if (strcmp(layout->fields[i].name, name))
+    for (size_t i = 0; i < layout->list.n; i++) {
+        if (strcmp(layout->list.field[i].name, name))
             continue;
         if (given[i])
             return error_set(-EEXIST, "the field '%s' is given twice. Leave one out", name);
         given[i] = true;
-        return fill_field(&layout->fields[i], equals + 1, payload, size);
+        return fill_field(&layout->list.field[i], equals + 1, payload, size);
     }
     return fill_unknown(layout, name);
 }
@@ -296,7 +295,7 @@ int odeon_payload_fill(const struct odeon_layout *layout, char *const *words, si
             -EMSGSIZE,
             "it is registered with %u bytes, more than a message holds. Send it from a program",
             size_min);
-    size = layout->has_tail ? layout->tail_offset : layout->size;
+    size = layout->list.has_tail ? layout->list.tail_offset : layout->list.size;
     if (size < size_min)
         size = size_min;
     payload = calloc(1, ODEON_PAYLOAD_BYTES_MAX);

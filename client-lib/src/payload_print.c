@@ -118,42 +118,42 @@ static void payload_print_ref(const struct payload_print *p, odeon_ref ref)
     fprintf(p->out, "%s%s%s", quote, odeon_ref_format(ref, text), quote);
 }
 
-static void payload_print_element(struct payload_print *p, const struct payload_type *type,
+static void payload_print_element(struct payload_print *p, const struct field_type *type,
                                   const uint8_t *at)
 {
     uint64_t bits = 0;
 
     memcpy(&bits, at, type->size); /* both architectures are little endian */
     switch (type->kind) {
-    case ODEON_FIELD_SIGNED:
+    case FIELD_SIGNED:
         payload_print_signed(p->out, bits, type->size);
         break;
-    case ODEON_FIELD_UNSIGNED:
+    case FIELD_UNSIGNED:
         fprintf(p->out, "%" PRIu64, bits);
         break;
-    case ODEON_FIELD_FLOAT:
+    case FIELD_FLOAT:
         payload_print_float(p, bits, type->size);
         break;
-    case ODEON_FIELD_BOOL:
+    case FIELD_BOOL:
         fputs(bits ? "true" : "false", p->out);
         break;
-    case ODEON_FIELD_CHAR:
+    case FIELD_CHAR:
         payload_print_text(p, at, 1);
         break;
-    case ODEON_FIELD_REF:
+    case FIELD_REF:
         payload_print_ref(p, bits);
         break;
     }
 }
 
 /* `n` elements: what the payload has of a tail, the declared number else. */
-static void payload_print_field(struct payload_print *p, const struct payload_field *f,
-                                const uint8_t *at, size_t n)
+static void payload_print_field(struct payload_print *p, const struct field *f, const uint8_t *at,
+                                size_t n)
 {
     bool json = p->form == ODEON_PAYLOAD_JSON;
 
     fprintf(p->out, json ? "\"%s\":" : "%s=", f->name);
-    if (f->array && f->type.kind == ODEON_FIELD_CHAR) {
+    if (f->array && f->type.kind == FIELD_CHAR) {
         payload_print_text(p, at, n);
         return;
     }
@@ -184,23 +184,23 @@ static int payload_print_check(const struct odeon_layout *layout, const void *pa
                          "a payload of %zu bytes: messages have %d at most. Print a "
                          "part of it",
                          size, ODEON_PAYLOAD_BYTES_MAX);
-    if (layout->has_tail) {
-        uint32_t element = layout->fields[layout->n - 1].type.size;
+    if (layout->list.has_tail) {
+        uint32_t element = layout->list.field[layout->list.n - 1].type.size;
 
-        if (size < layout->tail_offset)
+        if (size < layout->list.tail_offset)
             return error_set(-EBADMSG,
                              "the payload has %zu bytes, its fields before the tail %u. It is of "
                              "another type",
-                             size, layout->tail_offset);
-        if ((size - layout->tail_offset) % element != 0)
+                             size, layout->list.tail_offset);
+        if ((size - layout->list.tail_offset) % element != 0)
             return error_set(-EBADMSG,
                              "the payload's tail has %zu bytes, its elements %u each. It is of "
                              "another type",
-                             size - layout->tail_offset, element);
-    } else if (size != layout->size) {
+                             size - layout->list.tail_offset, element);
+    } else if (size != layout->list.size) {
         return error_set(-EBADMSG,
                          "the payload has %zu bytes, its fields %u. It is of another type", size,
-                         layout->size);
+                         layout->list.size);
     }
     return 0;
 }
@@ -220,8 +220,8 @@ int odeon_payload_print(const struct odeon_layout *layout, const void *payload, 
     if (!p.out)
         return error_set_literal(-ENOMEM, "no memory. Free memory and try again");
     locale = payload_locale_enter();
-    for (size_t i = 0; i < layout->n; i++) {
-        const struct payload_field *f = &layout->fields[i];
+    for (size_t i = 0; i < layout->list.n; i++) {
+        const struct field *f = &layout->list.field[i];
         bool tail = f->array && f->count == 0;
 
         if (i > 0)
