@@ -11,6 +11,7 @@
 
 #include "daemon/common/name.h"
 #include "proto/bounds.h"
+#include "proto/fields.h"
 
 /* A name that may not be one, made fit for a message. */
 static const char *plugin_descriptor_name_show(const char *name)
@@ -91,6 +92,44 @@ const struct odeon_behaviour *plugin_descriptor_get_behaviour(const struct odeon
                                             (size_t)index * type->behaviour_size);
 }
 
+/* What the description comes to, against the size that the compiler saw. Who fills arguments by
+ * name writes where the description says. */
+static int plugin_descriptor_check_args_layout(const struct odeon_actor_type *t, const char *plugin,
+                                               struct explain *explain)
+{
+    static const char remedy[] = "give integers, floats, bool, references and arrays of them, and "
+                                 "neither pack nor align the struct";
+    struct fields_problem problem;
+    struct fields laid_out;
+
+    if (fields_parse(t->args_fields, &laid_out, &problem) < 0)
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: actor type %s: args_fields is '%s', but %s: %s", plugin,
+                           t->name, t->args_fields, problem.why, remedy);
+    for (size_t i = 0; i < laid_out.n; i++) {
+        const struct field *f = &laid_out.field[i];
+        uint32_t end = f->offset + f->count * f->type.size;
+
+        if (f->count == 0)
+            return explain_set(explain, -EINVAL,
+                               "plugin %s: actor type %s: args_fields is '%s', and %s is a tail: "
+                               "the body of a struct without a tail is expected",
+                               plugin, t->name, t->args_fields, f->name);
+        if (end > t->args_size)
+            return explain_set(explain, -EINVAL,
+                               "plugin %s: actor type %s: args_fields: %s ends at byte %u as laid "
+                               "out here, but args_size is %u (at most %d): %s",
+                               plugin, t->name, f->name, end, t->args_size, ODEON_SPAWN_ARGS_MAX,
+                               remedy);
+    }
+    if (laid_out.size != t->args_size)
+        return explain_set(explain, -EINVAL,
+                           "plugin %s: actor type %s: args_size is %u, but args_fields '%s' has %u "
+                           "bytes as laid out here: %s",
+                           plugin, t->name, t->args_size, t->args_fields, laid_out.size, remedy);
+    return 0;
+}
+
 /* The struct's body as text, as messages have it, and its size; a tail makes no sense here. */
 static int plugin_descriptor_check_args(const struct odeon_actor_type *t, const char *plugin,
                                         struct explain *explain)
@@ -113,12 +152,12 @@ static int plugin_descriptor_check_args(const struct odeon_actor_type *t, const 
                            "plugin %s: actor type %s: args_size is %u, and args_fields is '%s': "
                            "both describe the spawn arguments, or neither",
                            plugin, t->name, t->args_size, fields);
-    if (n > 0 && (fields[0] != '{' || fields[n - 1] != '}' || strstr(fields, "[]")))
+    if (n > 0 && (fields[0] != '{' || fields[n - 1] != '}'))
         return explain_set(explain, -EINVAL,
                            "plugin %s: actor type %s: args_fields is '%s': the body of a struct "
                            "without a tail is expected, as in '{ int64_t start; }'",
                            plugin, t->name, fields);
-    return 0;
+    return n > 0 ? plugin_descriptor_check_args_layout(t, plugin, explain) : 0;
 }
 
 static int plugin_descriptor_check_message(const struct odeon_message_type *m, const char *plugin,

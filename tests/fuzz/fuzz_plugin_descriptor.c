@@ -11,11 +11,12 @@
 #include "daemon/common/name.h"
 #include "daemon/executor/plugin_descriptor.h"
 #include "proto/bounds.h"
+#include "proto/fields.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Bytes that a behaviour may claim to have: more are refused. */
 enum { ROOM = 4096 };
-enum { MESSAGES = 6, TYPES = 4, BEHAVIOURS = 6, STRINGS = 3 * MESSAGES + TYPES + 8 };
+enum { MESSAGES = 6, TYPES = 4, BEHAVIOURS = 6, STRINGS = 3 * MESSAGES + 2 * TYPES + 8 };
 
 static void *strings[STRINGS];
 static size_t n_strings;
@@ -72,6 +73,23 @@ static void make_message(struct input *input, struct odeon_message_type *m)
     m->fields = make_string(input, ODEON_FIELDS_MAX + 1);
 }
 
+/* What is spawned with the type: mostly a description and the size that belongs to it. */
+static void make_arguments(struct input *input, struct odeon_actor_type *t)
+{
+    static const struct {
+        const char *fields;
+        uint32_t size;
+    } good[] = { { "{ int64_t start; uint8_t step; }", 16 },
+                 { "{ odeon_ref port; char name[24], c; }", 40 },
+                 { "{ float f; bool b[3]; }", 8 } };
+    uint8_t how = input_u8(input);
+
+    if (how < 128)
+        return;
+    t->args_fields = how < 192 ? good[how % 3].fields : make_string(input, ODEON_FIELDS_MAX + 1);
+    t->args_size = number(input, how < 192 ? good[how % 3].size : how % 64u);
+}
+
 static void make_type(struct input *input, struct odeon_actor_type *t, uint8_t *room,
                       struct odeon_message_type *messages)
 {
@@ -117,12 +135,19 @@ static void use(const struct odeon_plugin *d)
                         strlen(m->fields) <= ODEON_FIELDS_MAX &&
                         message_type_least_size(m) <= ODEON_PAYLOAD_MAX);
     }
-    for (uint32_t i = 0; i < d->n_types; i++)
+    for (uint32_t i = 0; i < d->n_types; i++) {
+        struct fields_problem problem;
+        struct fields laid_out;
+
+        if (d->types[i]->args_size > 0)
+            FUZZ_EXPECT(fields_parse(d->types[i]->args_fields, &laid_out, &problem) == 0 &&
+                        laid_out.size == d->types[i]->args_size && !laid_out.has_tail);
         for (uint32_t j = 0; j < d->types[i]->n_behaviours; j++) {
             const struct odeon_behaviour *b = plugin_descriptor_get_behaviour(d->types[i], j);
 
             FUZZ_EXPECT(b->run && name_is_good(b->message->name));
         }
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -165,6 +190,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                : ODEON_MESSAGE_TYPES_MAX + 1 + input_u16(&input);
     else
         d->messages_end = d->messages ? d->messages + input_u8(&input) % (MESSAGES + 1) : NULL;
+    for (size_t i = 0; i < TYPES; i++) /* last: seeds from before mean what they meant */
+        make_arguments(&input, &types[i]);
     explain_init(&explain);
     r = plugin_descriptor_check(d, &explain);
     FUZZ_EXPECT(r <= 0 && (r == 0 || explain.length > 0));

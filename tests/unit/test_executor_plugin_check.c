@@ -425,6 +425,43 @@ static void test_spawn_arguments(void **state)
     refuse_descriptor("a set of behaviours: the name 'a b'");
 }
 
+/* Each description against the size beside it: what odeonctl writes by name is what init reads. */
+static void test_spawn_arguments_are_laid_out(void **state)
+{
+    static const struct {
+        const char *fields;
+        uint32_t size;
+        const char *refusal; /* NULL: none */
+    } cases[] = {
+        { "{ int64_t start; uint8_t step; char name[16]; }", 32, NULL },
+        { "{ odeon_ref port, room; }", 16, NULL },
+        { "{ char text[232]; }", 232, NULL },
+        { "{ struct point p; }", 8, "but the type 'struct' cannot be laid out here" },
+        { "{ char *name; }", 8, "but there is a pointer field" },
+        { "{ int64_t start }", 8, "but what follows 'start' at '}'" },
+        { "{ int64_t start, stop; }", 8,
+          "stop ends at byte 16 as laid out here, but args_size is 8" },
+        { "{ char text[233]; }", 232,
+          "text ends at byte 233 as laid out here, but args_size is 232 "
+          "(at most 232)" },
+        { "{ uint8_t step; int64_t start; }", 9, "start ends at byte 16 as laid out here" },
+        { "{ int64_t start; uint8_t step; }", 9,
+          "args_size is 9, but args_fields '{ int64_t start; uint8_t step; }' has 16 bytes" },
+        { "{ int32_t start; }", 8, "args_size is 8, but args_fields '{ int32_t start; }' has 4" },
+        { "{ int64_t start; char text[ ]; }", 8, "text is a tail" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        type.args_fields = cases[i].fields;
+        type.args_size = cases[i].size;
+        if (cases[i].refusal)
+            refuse_descriptor(cases[i].refusal);
+        else
+            accept_descriptor();
+    }
+}
+
 static void test_names(void **state)
 {
     static char longest[ODEON_NAME_MAX + 2];
@@ -521,6 +558,7 @@ int main(void)
         cmocka_unit_test_setup(test_sizes, reset),
         cmocka_unit_test_setup(test_sizes_beyond_memory, reset),
         cmocka_unit_test_setup(test_spawn_arguments, reset),
+        cmocka_unit_test_setup(test_spawn_arguments_are_laid_out, reset),
         cmocka_unit_test_setup(test_names, reset),
         cmocka_unit_test_setup(test_types_and_messages, reset),
     };
