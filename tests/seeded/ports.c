@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrong visits of a port. */
-#include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
+#include "daemon/engine/base/futex.h"
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/segment/queue.h"
 #include "tests/seeded/hooks.h"
@@ -22,7 +18,7 @@ void seeded_at_port_attached(struct worker *w, struct port *port, uint64_t tail)
         return;
     port->room_woken = wait;
     atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
-    (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    futex_wake_shared(&port->executor_words->room_futex);
     stat_add(w, STAT_client_wakeups, 1);
 }
 

@@ -3,13 +3,11 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/base/client_load.h"
+#include "daemon/engine/base/futex.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
@@ -247,8 +245,17 @@ static void port_wake_for_room(struct worker *w, struct port *port)
         return;
     port->room_woken = wait;
     atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
-    (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    futex_wake_shared(&port->executor_words->room_futex);
     stat_add(w, STAT_client_wakeups, 1);
+}
+
+/* Whoever waits, for room or for a message: to look at what else has changed. */
+static void port_wake_both(struct port_executor *words)
+{
+    atomic_fetch_add_explicit(&words->delivery_futex, 1, memory_order_release);
+    atomic_fetch_add_explicit(&words->room_futex, 1, memory_order_release);
+    futex_wake_shared(&words->delivery_futex);
+    futex_wake_shared(&words->room_futex);
 }
 
 /* The visible head, and whoever waits for room. */
@@ -360,12 +367,7 @@ static void port_retire(struct worker *w, uint32_t id, struct port *port, enum p
     if (why != PORT_OK) {
         stat_add(w, STAT_ports_broken, 1); /* before the client can know */
         store_release(&port->executor_words->broken, why);
-        atomic_fetch_add_explicit(&port->executor_words->delivery_futex, 1, memory_order_release);
-        atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
-        (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL,
-                      NULL, 0);
-        (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL,
-                      0);
+        port_wake_both(port->executor_words);
     }
     actors_ended(w, durable->ref, ACTOR_END_PORT);
     w->ports.hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
@@ -579,11 +581,7 @@ void port_publish_cursors(struct engine *e, uint32_t id)
     store_release(&port->executor_words->backlog, deliver_backlog_waits(e, id));
     store_release(&port->executor_words->epoch, (uint32_t)load_relaxed(&e->segment.header->boots));
     /* A client that slept through the change of executor looks again. */
-    atomic_fetch_add_explicit(&port->executor_words->delivery_futex, 1, memory_order_release);
-    atomic_fetch_add_explicit(&port->executor_words->room_futex, 1, memory_order_release);
-    (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL, NULL,
-                  0);
-    (void)syscall(SYS_futex, &port->executor_words->room_futex, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    port_wake_both(port->executor_words);
     if (port->pipe_fd >= 0) {
         ssize_t r = write(port->pipe_fd, "", 1);
         (void)r;

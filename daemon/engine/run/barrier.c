@@ -2,28 +2,14 @@
 #include "daemon/engine/run/barrier.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "daemon/common/clock.h"
+#include "daemon/engine/base/futex.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/signal/wake.h"
 
 enum { NUDGE_NS = 1000 * 1000 };
-
-static void barrier_word_wait(_Atomic uint32_t *word, uint32_t value,
-                              const struct timespec *timeout)
-{
-    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout, NULL, 0);
-}
-
-static void barrier_word_wake(_Atomic uint32_t *word)
-{
-    (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
 
 /* From `epoch` to the next number; `also`: a number to wait behind, too. */
 static void barrier_stand_until(struct worker *w, uint32_t epoch, uint32_t also)
@@ -33,12 +19,12 @@ static void barrier_stand_until(struct worker *w, uint32_t epoch, uint32_t also)
     w->stand.begin_ns = clock_now_ns();
     /* read (acquire) by barrier_close: all that this worker did is done */
     store_release(&w->stand.paused_at, epoch);
-    barrier_word_wake(&w->stand.paused_at);
+    futex_wake(&w->stand.paused_at, FUTEX_EVERYBODY);
     for (uint32_t now; (now = load_acquire(&e->pause)) == epoch || now == also;) /* barrier.G2 */
-        barrier_word_wait(&e->pause, now, NULL);
+        futex_wait(&e->pause, now, NULL);
     w->stand.end_ns = clock_now_ns();
     store_release(&w->stand.paused_at, epoch + 1); /* read (acquire) by barrier_open */
-    barrier_word_wake(&w->stand.paused_at);
+    futex_wake(&w->stand.paused_at, FUTEX_EVERYBODY);
 }
 
 void barrier_stand(struct worker *w)
@@ -71,7 +57,7 @@ static bool barrier_wait_for(struct worker *w, uint32_t epoch, uint64_t until)
         uint64_t left = until - now < NUDGE_NS ? until - now : NUDGE_NS;
         struct timespec timeout = { .tv_sec = (time_t)(left / 1000000000),
                                     .tv_nsec = (long)(left % 1000000000) };
-        barrier_word_wait(&w->stand.paused_at, at, &timeout);
+        futex_wait(&w->stand.paused_at, at, &timeout);
     }
     return true;
 }
@@ -79,7 +65,7 @@ static bool barrier_wait_for(struct worker *w, uint32_t epoch, uint64_t until)
 static void barrier_let_go(struct engine *e)
 {
     store_release(&e->pause, (load_relaxed(&e->pause) | 1) + 1); /* barrier.G2 */
-    barrier_word_wake(&e->pause);
+    futex_wake(&e->pause, FUTEX_EVERYBODY);
 }
 
 /* Who holds up the others: the one that did at the try before, if it is not here again; else

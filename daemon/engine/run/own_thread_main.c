@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/run/own_thread_main.h"
 
-#include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/engine/base/futex.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/run/fault.h"
 #include "daemon/engine/run/mailbox.h"
@@ -25,7 +25,7 @@ static void own_thread_main_slot_sleep(struct worker *w, struct detached *slot, 
     store_relaxed(&w->stats->value[STAT_state], WORKER_PARKED);
     stat_add(w, STAT_parks, 1);
     while (load_acquire(&slot->asleep))
-        (void)syscall(SYS_futex, &slot->asleep, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+        futex_wait(&slot->asleep, 1, NULL);
     stat_add(w, STAT_wakeups_received, 1);
     store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
 }

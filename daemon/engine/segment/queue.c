@@ -3,16 +3,9 @@
  * whoever had to wait, so that the next waiter is woken, too. */
 #include "daemon/engine/segment/queue.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "daemon/engine/base/futex.h"
 
 enum { LOCK_SPINS = 200 }; /* a group of records is copied within a microsecond or so */
-
-static void queue_lock_wait(struct segment_queue *queue, uint32_t value)
-{
-    (void)syscall(SYS_futex, &queue->lock, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
-}
 
 bool queue_lock_slow(struct segment_queue *queue, uint32_t id)
 {
@@ -38,12 +31,12 @@ bool queue_lock_slow(struct segment_queue *queue, uint32_t id)
                                               &queue->lock, &expected, expected | LOCK_WAITERS,
                                               memory_order_relaxed, memory_order_relaxed))
             continue;
-        queue_lock_wait(queue, expected | LOCK_WAITERS);
+        futex_wait(&queue->lock, expected | LOCK_WAITERS, NULL);
     }
 }
 
 void queue_unlock_slow(struct segment_queue *queue, uint32_t old)
 {
     engine_check("queue.Q1", (old & ~LOCK_WAITERS) != 0);
-    (void)syscall(SYS_futex, &queue->lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    futex_wake(&queue->lock, 1);
 }

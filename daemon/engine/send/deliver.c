@@ -2,12 +2,10 @@
 #include "daemon/engine/send/deliver.h"
 
 #include <assert.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "daemon/engine/base/client_load.h"
+#include "daemon/engine/base/futex.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/signal/wake.h"
@@ -43,8 +41,7 @@ static void deliver_client_wake(struct worker *w, struct port *port)
         ssize_t r = write(port->pipe_fd, "", 1); /* full: it is readable already */
         (void)r;
     } else {
-        (void)syscall(SYS_futex, &port->executor_words->delivery_futex, FUTEX_WAKE, INT_MAX, NULL,
-                      NULL, 0);
+        futex_wake_shared(&port->executor_words->delivery_futex);
     }
     stat_add(w, STAT_client_wakeups, 1);
 }

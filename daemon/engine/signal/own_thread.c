@@ -2,10 +2,8 @@
 #include "daemon/engine/signal/own_thread.h"
 
 #include <errno.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "daemon/engine/base/futex.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/signal/urgent.h"
@@ -20,7 +18,7 @@ static struct worker *own_thread_slot_worker(struct engine *e, uint32_t slot)
 static void own_thread_slot_wake(struct detached *slot)
 {
     if (atomic_exchange_explicit(&slot->asleep, 0, memory_order_seq_cst))
-        (void)syscall(SYS_futex, &slot->asleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+        futex_wake(&slot->asleep, 1);
 }
 
 /* One thread a slot: engine_start may look at a slot that a worker, started just before, has taken

@@ -2,15 +2,13 @@
 #include "daemon/engine/stuck/hold.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
 #include <unwind.h>
 
 #include "daemon/common/clock.h"
+#include "daemon/engine/base/futex.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/run/fault.h"
 
@@ -18,17 +16,6 @@
 
 /* by the linker: the code of the engine, and of all that it is linked into */
 extern const char __executable_start[], etext[];
-
-static void hold_futex_wait(_Atomic uint32_t *word, uint32_t while_it_is,
-                            const struct timespec *timeout)
-{
-    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, while_it_is, timeout, NULL, 0);
-}
-
-static void hold_futex_wake(_Atomic uint32_t *word)
-{
-    (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
 
 struct walk {
     const struct engine *engine;
@@ -81,9 +68,9 @@ static void hold_on_hold(int signal, siginfo_t *info, void *context)
          * behind the wait */
         if (atomic_compare_exchange_strong_explicit(&w->hold.state, &asked, answer,
                                                     memory_order_acq_rel, memory_order_relaxed)) {
-            hold_futex_wake(&w->hold.state);
+            futex_wake(&w->hold.state, 1);
             while (load_acquire(&w->hold.state) == HOLD_HELD)
-                hold_futex_wait(&w->hold.state, HOLD_HELD, NULL);
+                futex_wait(&w->hold.state, HOLD_HELD, NULL);
         }
     }
     errno = saved;
@@ -108,9 +95,9 @@ int hold_begin(struct engine *e, struct worker *w, uint64_t timeout_ns)
         return -EAGAIN;
     }
     while (load_acquire(&w->hold.state) == HOLD_ASKED && (now = clock_now_ns()) < until)
-        hold_futex_wait(&w->hold.state, HOLD_ASKED,
-                        &(struct timespec){ .tv_sec = (time_t)((until - now) / 1000000000),
-                                            .tv_nsec = (long)((until - now) % 1000000000) });
+        futex_wait(&w->hold.state, HOLD_ASKED,
+                   &(struct timespec){ .tv_sec = (time_t)((until - now) / 1000000000),
+                                       .tv_nsec = (long)((until - now) % 1000000000) });
     uint32_t state = HOLD_ASKED;
     if (atomic_compare_exchange_strong_explicit(&w->hold.state, &state, HOLD_NONE,
                                                 memory_order_acq_rel, memory_order_acquire))
@@ -125,5 +112,5 @@ void hold_end(struct worker *w)
 {
     engine_check("hold.H2", load_relaxed(&w->hold.state) == HOLD_HELD);
     store_release(&w->hold.state, HOLD_NONE);
-    hold_futex_wake(&w->hold.state);
+    futex_wake(&w->hold.state, 1);
 }
