@@ -19,6 +19,7 @@ static void type_add(struct listing *listing, const void *row)
                                  CELL_FLAG(t->loaded != 0), CELL_NUMBER(t->actors),
                                  CELL_NUMBER(t->state_size), CELL_TEXT(t->restart),
                                  CELL_TEXT(t->overflow), CELL_FLAG(t->quarantined != 0),
+                                 CELL_NUMBER(t->args_size), CELL_TEXT(t->args_fields),
                                  CELL_LIST(t->accepts, t->n_accepts) });
 }
 
@@ -34,6 +35,8 @@ int ctl_type_list(struct ctl *ctl)
         { "AFTER A CRASH", "restart", false },
         { "WHEN FULL", "overflow", false },
         { "QUARANTINED", "quarantined", false },
+        { "SPAWN BYTES", "args_size", true },
+        { "SPAWN ARGUMENTS", "args_fields", false },
         { "ACCEPTS", "accepts", false },
     };
     static const struct listing_source source = { .what = "cannot list the types",
@@ -41,7 +44,7 @@ int ctl_type_list(struct ctl *ctl)
                                                   .row_size = sizeof(struct odeon_type_info),
                                                   .add = type_add };
 
-    return listing_fetch(ctl, "types", columns, 10, &source);
+    return listing_fetch(ctl, "types", columns, 12, &source);
 }
 
 int ctl_type_release(struct ctl *ctl)

@@ -16,6 +16,8 @@ static int type_fill_list(const struct admin_call *call, void *result, const Ode
         rows[i].plugin = arena_string(list, type->plugin);
         rows[i].restart = arena_string(list, type->restart);
         rows[i].overflow = arena_string(list, type->overflow);
+        rows[i].args_fields = arena_string(list, type->args_fields);
+        rows[i].args_size = type->args_size;
         rows[i].version = type->version;
         rows[i].state_size = type->state_size;
         rows[i].actors = type->live;

@@ -167,6 +167,8 @@ static Odeon__ActorType *type_row(const struct executor *executor,
     row->quarantined = view->quarantined;
     row->restart = reply_string(command_type_restart_name(view->restart));
     row->overflow = reply_string(engine_overflow_name(view->overflow));
+    row->args_fields =
+        reply_string(plugin_registry_find_args(executor->plugins, view->id, &row->args_size));
     row->accepts = type_accepts(executor, view, reply, &row->n_accepts);
     return row->accepts ? row : NULL;
 }

@@ -555,6 +555,22 @@ const char *plugin_registry_name_of(const struct plugin_registry *registry, cons
     return NULL;
 }
 
+const char *plugin_registry_find_args(const struct plugin_registry *registry, uint32_t type,
+                                      uint32_t *ret_size)
+{
+    for (unsigned i = 0; i < registry->n; i++)
+        for (unsigned j = 0; j < registry->plugins[i]->n_types; j++) {
+            const struct odeon_actor_type *t = registry->plugins[i]->descriptor->types[j];
+
+            if (registry->plugins[i]->types[j].id != type)
+                continue;
+            *ret_size = t->args_size;
+            return t->args_fields ? t->args_fields : "";
+        }
+    *ret_size = 0;
+    return "";
+}
+
 const char *plugin_get_name(const struct plugin *plugin)
 {
     return plugin->descriptor->name;

@@ -51,3 +51,8 @@ const char *plugin_get_version(const struct plugin *plugin);
 const char *plugin_get_label(const struct plugin *plugin);
 unsigned plugin_count_types(const struct plugin *plugin);
 uint32_t plugin_get_type(const struct plugin *plugin, unsigned index); /* the engine's id */
+
+/* What a type is spawned with, as its plugin describes it; "" and 0: it does not, or no plugin that
+ * is loaded has the type. The text is the plugin's. */
+const char *plugin_registry_find_args(const struct plugin_registry *registry, uint32_t type,
+                                      uint32_t *ret_size);

@@ -22,6 +22,8 @@ void fake_reset(void)
                           .state = "running",
                           .message_fields = "{ int64_t amount, weight; char name[16]; }",
                           .message_size = 32,
+                          .args_fields = "{ int64_t start; uint8_t step; char name[7]; }",
+                          .args_size = 16,
                           .supervisor_pid = (uint32_t)getpid(),
                           .executor_pid = (uint32_t)getpid() };
     fake_say("");
@@ -222,6 +224,8 @@ int odeon_type_list(struct odeon_client *client, uint64_t after, uint32_t rows,
                                   .restart = "init",
                                   .overflow = "reject",
                                   .loaded = 1,
+                                  .args_fields = fake.args_fields,
+                                  .args_size = fake.args_size,
                                   .n_accepts = 2,
                                   .accepts = (const char **)accepts };
     return 0;

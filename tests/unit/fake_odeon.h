@@ -18,7 +18,8 @@ struct fake {
     const char *text;                /* odeon_error_text() */
     size_t n_actors;
     const char *client_name;
-    const char *message_fields;
+    const char *message_fields, *args_fields;
+    uint32_t args_size;
     uint32_t message_size;
     int message_tail;
     int stats_result;

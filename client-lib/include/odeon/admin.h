@@ -63,6 +63,10 @@ struct odeon_type_info {
     const char **accepts;
     const char *overflow; /* what becomes of messages that a full queue has no room for */
     int quarantined;      /* crashed too often: not run until it is released */
+    /* What its actors are spawned with, as odeon_layout_parse() reads it; "" and 0: the type does
+     * not say, or is not loaded. */
+    const char *args_fields;
+    uint32_t args_size;
 };
 struct odeon_actor_info {
     odeon_ref ref, spawned_by;
