@@ -129,13 +129,17 @@ const struct command command_table[] = {
       .run = ctl_actor_show },
     { .noun = "actor",
       .verb = "spawn",
-      .arguments = "TYPE [HEX...]",
+      .arguments = "TYPE [FIELD=VALUE...|HEX...]",
       .words_min = 1,
       .words_max = COMMAND_WORDS_ANY,
       .options = OPTION_BIT(OPTION_NAME) | OPTION_BIT(OPTION_NODE) | OPTION_BIT(OPTION_PINNED) |
                  OPTION_BIT(OPTION_FOLLOW) | OPTION_BIT(OPTION_DETACHED),
       .doc = "Make an actor and print its reference",
-      .details = "HEX are the bytes of its arguments as hexadecimal digits, 232 bytes at most.\n"
+      .details = "FIELD=VALUE are its arguments, as its type describes them (odeonctl type list); "
+                 "fields that are\n"
+                 "not given are zero.  HEX are their bytes as hexadecimal digits, 232 at most.  "
+                 "Without either\n"
+                 "it gets no arguments.\n"
                  "Without an option that says where, it lives in a queue of any worker, in turn.",
       .run = ctl_actor_spawn },
     { .noun = "actor",

@@ -63,3 +63,16 @@ enum ctl_exit ctl_exit_of(int error);
 
 /* A reference, or a name that the service knows.  0, or the exit code, after a message. */
 int ctl_ref_find(struct ctl *ctl, const char *text, odeon_ref *ret_ref);
+
+/* What words of the command are to fill (struct.c). */
+struct ctl_struct {
+    const char *what;   /* for people: "the message 'counter_add'" */
+    const char *fields; /* and what the service says of it */
+    uint32_t size;
+    int has_tail;
+    size_t first_word;
+};
+/* Fields that no word names are zero. Free the bytes with odeon_payload_free(). 0, or the exit
+ * code, after a message. */
+int ctl_struct_fill(struct ctl *ctl, const struct ctl_struct *what, void **ret_bytes,
+                    size_t *ret_size);

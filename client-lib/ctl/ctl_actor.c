@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* odeonctl actor: listing, making, sending to and ending actors. */
+/* odeonctl actor: listing, sending to and ending actors. ctl_spawn.c makes them. */
 #include "client-lib/ctl/ctl.h"
 #include "client-lib/ctl/output.h"
 #include "client-lib/ctl/suggest.h"
@@ -8,8 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { ACTOR_ARGS_MAX = 232 }; /* as odeon_actor_spawn() says */
 
 /* A number that may be missing: the service says UINT32_MAX then. */
 static struct cell actor_number(uint32_t number)
@@ -25,24 +23,6 @@ static void actor_add(struct listing *listing, const void *row)
                                           CELL_TEXT(a->state), actor_number(a->queue),
                                           actor_number(a->worker), CELL_REF(a->spawned_by),
                                           CELL_TEXT(a->kind) });
-}
-
-/* The name of a type that is near, to be freed; NULL: there is none, or the very type is known. */
-static char *actor_nearest_type(struct ctl *ctl, const char *name)
-{
-    struct odeon_list *list = NULL;
-    struct suggestion near;
-    char *best = NULL;
-
-    if (odeon_type_list(ctl->client, 0, 0, &list) < 0)
-        return NULL;
-    suggestion_init(&near, name);
-    for (size_t i = 0; i < list->n; i++)
-        suggestion_offer(&near, ((const struct odeon_type_info *)list->rows)[i].name);
-    if (near.best && strcmp(near.best, name) != 0)
-        best = strdup(near.best);
-    odeon_list_free(list);
-    return best;
 }
 
 static int actor_fail_gone(struct ctl *ctl, const char *what, const char *which)
@@ -122,115 +102,6 @@ int ctl_actor_show(struct ctl *ctl)
     return properties_end(&p);
 }
 
-static void actor_print_ref(struct ctl *ctl, odeon_ref ref)
-{
-    struct json json;
-    char text[ODEON_REF_TEXT];
-
-    odeon_ref_format(ref, text);
-    if (!ctl->json) {
-        fprintf(ctl->out, "%s\n", text); /* alone, for scripts */
-        return;
-    }
-    json_begin_document(&json, ctl->out);
-    json_string(&json, "ref", text);
-    json_end_document(&json);
-}
-
-static int actor_fail_spawn(struct ctl *ctl, int error, const char *type)
-{
-    char *why = strdup(odeon_error_text()), *near = NULL; /* the next call replaces the text */
-    int code;
-
-    if (error == -ENOENT)
-        near = actor_nearest_type(ctl, type);
-    if (near)
-        code =
-            ctl_fail(ctl, CTL_REFUSED,
-                     "cannot make an actor: there is no type '%s'. Did you mean %s?", type, near);
-    else if (error == -ENOENT)
-        code = ctl_fail(ctl, CTL_REFUSED,
-                        "cannot make an actor of type '%s': %s. odeonctl type list shows the types",
-                        type, why && *why ? why : "there is no such type");
-    else
-        code = ctl_refuse(ctl, error, "cannot make an actor of type '%s'", type);
-    free(near);
-    free(why);
-    return code;
-}
-
-/* A number of a node or a worker; 0, or the exit code, after a message. */
-static int actor_parse_number(struct ctl *ctl, enum option option, const char *what,
-                              uint32_t *ret_number)
-{
-    uint64_t number;
-
-    if (!ctl_number_parse(ctl->option[option], &number) || number >= UINT32_MAX)
-        return ctl_fail(ctl, CTL_USAGE,
-                        "--%s: '%s' is not a number of a %s. odeonctl status and executor show say "
-                        "which there are",
-                        option_table[option].name, ctl->option[option], what);
-    *ret_number = (uint32_t)number;
-    return 0;
-}
-
-/* Where the new actor is to live; 0, or the exit code, after a message. */
-static int actor_parse_where(struct ctl *ctl, struct odeon_spawn_where *ret)
-{
-    static const struct {
-        enum option option;
-        enum odeon_where where;
-    } ways[] = { { OPTION_NODE, ODEON_WHERE_NODE },
-                 { OPTION_PINNED, ODEON_WHERE_PINNED },
-                 { OPTION_FOLLOW, ODEON_WHERE_FOLLOW },
-                 { OPTION_DETACHED, ODEON_WHERE_DETACHED } };
-    const char *given = NULL;
-
-    *ret = (struct odeon_spawn_where){ .struct_size = sizeof(*ret), .worker = ODEON_WORKER_ANY };
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        if (!ctl->option[ways[i].option])
-            continue;
-        if (given)
-            return ctl_fail(ctl, CTL_USAGE,
-                            "--%s and --%s: an actor lives in one place. Leave one out", given,
-                            option_table[ways[i].option].name);
-        given = option_table[ways[i].option].name;
-        ret->where = ways[i].where;
-    }
-    if (ret->where == ODEON_WHERE_NODE)
-        return actor_parse_number(ctl, OPTION_NODE, "memory node", &ret->node);
-    if (ret->where == ODEON_WHERE_PINNED && *ctl->option[OPTION_PINNED])
-        return actor_parse_number(ctl, OPTION_PINNED, "worker", &ret->worker);
-    return 0;
-}
-
-int ctl_actor_spawn(struct ctl *ctl)
-{
-    const char *type = ctl->words[0], *name = ctl->option[OPTION_NAME];
-    uint8_t args[ACTOR_ARGS_MAX];
-    struct odeon_spawn_where where;
-    odeon_ref ref = ODEON_NOBODY;
-    size_t size = 0;
-    int r, code;
-
-    if (name && (!*name || odeon_ref_parse(name, &ref) == 0))
-        return ctl_fail(ctl, CTL_USAGE, "--name: '%s' is %s. Choose another name", name,
-                        *name ? "written like a reference" : "empty");
-    r = odeon_payload_parse_hex(ctl->words + 1, ctl->n_words - 1, args, sizeof(args), &size);
-    if (r < 0)
-        return ctl_fail(ctl, CTL_USAGE, "the actor's arguments: %s", odeon_error_text());
-    code = actor_parse_where(ctl, &where);
-    if (!code)
-        code = ctl_connect(ctl);
-    if (code)
-        return code;
-    r = odeon_actor_spawn_at(ctl->client, type, name, size ? args : NULL, size, &where, &ref);
-    if (r < 0)
-        return actor_fail_spawn(ctl, r, type);
-    actor_print_ref(ctl, ref);
-    return 0;
-}
-
 /* Names what the actor accepts, with the nearest first. */
 static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref,
                               const char *message, const char *why)
@@ -258,60 +129,6 @@ static int actor_fail_message(struct ctl *ctl, const char *which, odeon_ref ref,
     return code;
 }
 
-/* A word names no field of the message: which field may be meant. NULL: none looks like it. */
-static const char *actor_find_near_field(const struct odeon_layout *layout, const char *word)
-{
-    struct odeon_field field = { .struct_size = sizeof(field) };
-    struct suggestion near;
-    char name[ODEON_LAYOUT_NAME_MAX + 2];
-
-    snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
-    suggestion_init(&near, name);
-    for (size_t i = 0; odeon_layout_field(layout, i, &field) == 0; i++) {
-        if (strcmp(field.name, name) == 0)
-            return NULL;
-        suggestion_offer(&near, field.name);
-    }
-    return near.best;
-}
-
-/* Why the words make no payload. */
-static int actor_fail_fields(struct ctl *ctl, const struct odeon_message_info *info,
-                             const struct odeon_layout *layout, int error)
-{
-    const char *near = NULL;
-    char why[1024];
-
-    snprintf(why, sizeof(why), "%s", odeon_error_text());
-    for (size_t i = 2; error == -ENOENT && !near && i < ctl->n_words; i++)
-        near = actor_find_near_field(layout, ctl->words[i]);
-    return ctl_fail(ctl, CTL_USAGE, "cannot write the message '%s': %s%s%s%s", info->name, why,
-                    near ? ". Did you mean " : "", near ? near : "", near ? "?" : "");
-}
-
-/* The payload of `message` from the words after it; 0, or the exit code, after a message. */
-static int actor_make_payload(struct ctl *ctl, const struct odeon_message_info *info,
-                              void **ret_payload, size_t *ret_size)
-{
-    struct odeon_layout *layout = NULL;
-    int r, code = 0;
-
-    r = odeon_layout_parse(info->fields, &layout);
-    if (!r)
-        r = odeon_layout_check(layout, info->size, info->has_tail);
-    if (r < 0) {
-        odeon_layout_free(layout);
-        return ctl_fail(ctl, CTL_REFUSED, "cannot write the message '%s': %s", info->name,
-                        odeon_error_text());
-    }
-    r = odeon_payload_fill(layout, ctl->words + 2, ctl->n_words - 2, info->size, ret_payload,
-                           ret_size);
-    if (r < 0)
-        code = actor_fail_fields(ctl, info, layout, r);
-    odeon_layout_free(layout);
-    return code;
-}
-
 static void actor_print_sent(struct ctl *ctl, odeon_ref ref, const char *message, size_t size)
 {
     struct json json;
@@ -335,6 +152,7 @@ int ctl_actor_send(struct ctl *ctl)
 {
     const char *which = ctl->words[0], *message = ctl->words[1];
     struct odeon_message_info *info = NULL;
+    char what[128];
     void *payload = NULL;
     odeon_ref ref;
     size_t size = 0;
@@ -351,7 +169,14 @@ int ctl_actor_send(struct ctl *ctl)
     if (r < 0)
         return ctl_refuse(ctl, r, "cannot look up the message '%s'", message);
 
-    code = actor_make_payload(ctl, info, &payload, &size);
+    snprintf(what, sizeof(what), "the message '%s'", info->name);
+    code = ctl_struct_fill(ctl,
+                           &(struct ctl_struct){ .what = what,
+                                                 .fields = info->fields,
+                                                 .size = info->size,
+                                                 .has_tail = info->has_tail,
+                                                 .first_word = 2 },
+                           &payload, &size);
     if (!code) {
         r = odeon_actor_send(ctl->client, ref, message, payload, size);
         if (r == -EOPNOTSUPP)

@@ -92,6 +92,21 @@ static void test_kept_binaries_run(void **state)
     }
 }
 
+/* What a binary of then says of its arguments is what odeonctl writes now, and its init reads. */
+static void test_arguments_by_name(void **state)
+{
+    char text[8192];
+
+    (void)state;
+    assert_int_equal(
+        ctl(&service, text, sizeof(text), "actor spawn kept_sum_gcc first=77 --name by-name"), 0);
+    assert_int_equal(value_of("by-name").total, 77);
+    assert_int_not_equal(ctl(&service, text, sizeof(text), "actor spawn kept_sum_gcc frist=77"), 0);
+    assert_non_null(strstr(text, "Did you mean first?"));
+    assert_int_equal(ctl(&service, text, sizeof(text), "type list --json"), 0);
+    assert_non_null(strstr(text, "\"args_size\":8,\"args_fields\":\"{ int64_t first; }\""));
+}
+
 static void test_abi_1_is_refused_by_name(void **state)
 {
     (void)state;
@@ -105,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kept_binaries_run),
+        cmocka_unit_test(test_arguments_by_name),
         cmocka_unit_test(test_abi_1_is_refused_by_name),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

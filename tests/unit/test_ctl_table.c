@@ -383,6 +383,40 @@ static void test_actor_send(void **state)
     assert_memory_equal(fake.payload, "\0\0\0\0a b", 7);
 }
 
+static void test_actor_spawn_by_fields(void **state)
+{
+    static const unsigned char both[16] = { [0] = 0xfe, 0xff, 0xff,      0xff, 0xff, 0xff,
+                                            0xff,       0xff, [9] = 'a', ' ',  'b' };
+
+    (void)state;
+    assert_int_equal(run("actor|spawn|counter|name=a b|start=-2"), CTL_DONE);
+    assert_string_equal(out, "1.42.1\n");
+    assert_int_equal(fake.payload_size, 16);
+    assert_memory_equal(fake.payload, both, 16);
+    assert_int_equal(run("actor|spawn|counter"), CTL_DONE);
+    assert_int_equal(fake.payload_size, 0);
+
+    assert_int_equal(run("actor|spawn|counter|stert=1"), CTL_USAGE);
+    check_has(err, "cannot write the arguments of 'counter'");
+    check_has(err, "Did you mean start?");
+    assert_int_equal(run("actor|spawn|counter|step=256"), CTL_USAGE);
+    check_has(err, "step");
+    assert_int_equal(run("actor|spawn|counter|start=1|0102"), CTL_USAGE);
+    check_has(err, "FIELD=VALUE");
+    assert_int_equal(run("actor|spawn|conter|start=1"), CTL_REFUSED);
+    check_has(err, "Did you mean counter?");
+
+    fake.args_size = 17;
+    assert_int_equal(run("actor|spawn|counter|start=1"), CTL_REFUSED);
+    check_has(err, "registered with 17");
+    fake.args_fields = "";
+    fake.args_size = 0;
+    assert_int_equal(run("actor|spawn|counter|start=1"), CTL_REFUSED);
+    check_has(err, "its plugin does not say what it is spawned with. Write its bytes as "
+                   "hexadecimal digits");
+    assert_int_equal(fake.n_leaked, 0);
+}
+
 static void test_actor_others(void **state)
 {
     (void)state;
@@ -421,6 +455,10 @@ static void test_actor_others(void **state)
     check_has(err, "totals: no actor has this name");
     assert_int_equal(run("type|list"), CTL_DONE);
     check_has(out, "counter_add, counter_get");
+    check_has(out, "{ int64_t start; uint8_t step; char name[7]; }");
+    assert_int_equal(run("type|list|--json"), CTL_DONE);
+    check_has(out, "\"args_size\":16,"
+                   "\"args_fields\":\"{ int64_t start; uint8_t step; char name[7]; }\"");
 }
 
 static void test_queue(void **state)
@@ -601,6 +639,7 @@ int main(void)
         TEST(test_executor),
         TEST(test_plugin),
         TEST(test_actor_send),
+        TEST(test_actor_spawn_by_fields),
         TEST(test_actor_others),
         TEST(test_queue),
         TEST(test_dlq),
