@@ -45,6 +45,12 @@ static void expect_heard(struct odeon_port *port, const char *text, uint64_t num
     odeon_port_release(port);
 }
 
+/* As room.c's ODEON_ARGUMENTS. */
+struct room_args {
+    uint32_t limit;
+    char log[64];
+};
+
 static void test_room(void **state)
 {
     (void)state;

@@ -15,6 +15,11 @@
 
 /* ---- state ---- */
 
+/* `log`: a file to which everything is appended; "" for none */
+ODEON_ARGUMENTS(room_args, {
+    uint32_t limit;
+    char log[64];
+});
 ODEON_STATE(room, {
     guest_ref guests[ROOM_GUESTS_MAX];
     uint32_t n, limit;
@@ -111,7 +116,7 @@ ODEON_RECEIVE(room, room_close)
 
 ODEON_HANDLERS(room, ODEON_ON(room, room_enter), ODEON_ON(room, room_say),
                ODEON_ON(room, room_close));
-ODEON_ACTOR_TYPE(room);
+ODEON_ACTOR_TYPE(room, ODEON_TAKES(room_args));
 
 /* ---- guests ---- */
 

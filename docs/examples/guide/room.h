@@ -30,10 +30,6 @@ ODEON_MESSAGE(room_entered, 1, {
 ODEON_INTERFACE(room, room_enter, room_say, room_close);
 ODEON_INTERFACE(guest, room_say, room_leave);
 
-struct room_args {
-    uint32_t limit;
-    char log[64]; /* a file to which everything is appended; "" for none */
-};
 struct guest_args {
     odeon_ref port;
     room_ref room;
