@@ -20,6 +20,7 @@ struct fake {
     const char *client_name;
     const char *message_fields, *args_fields;
     uint32_t args_size;
+    int type_unloaded;
     uint32_t message_size;
     int message_tail;
     int stats_result;

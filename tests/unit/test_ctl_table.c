@@ -414,6 +414,9 @@ static void test_actor_spawn_by_fields(void **state)
     assert_int_equal(run("actor|spawn|counter|start=1"), CTL_REFUSED);
     check_has(err, "its plugin does not say what it is spawned with. Write its bytes as "
                    "hexadecimal digits");
+    fake.type_unloaded = 1;
+    assert_int_equal(run("actor|spawn|counter|start=1"), CTL_REFUSED);
+    check_has(err, "its plugin is not loaded");
     assert_int_equal(fake.n_leaked, 0);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Payloads and references as text: what a message's `fields` say, filled from words like amount=3,
  * and printed for people or as JSON. For tools, bridges and bindings that know a message type only
- * at run time (odeon_message_find() tells its fields and size).
+ * at run time (odeon_message_find() tells its fields and size; for what an actor type is spawned
+ * with, odeon_type_list() does).
  *
  * Nothing here asks the service. Threads: any; a layout is not changed once it is made, and may be
  * shared. No call blocks, and none depends on the locale. Ownership: what a call gives out belongs
