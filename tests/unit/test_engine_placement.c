@@ -146,12 +146,14 @@ static uint32_t ask(struct engine_fixture *f, actor_ref ref)
     return atomic_load(&ran_by);
 }
 
-/* Has `parent` spawn; the result. */
+/* Has `parent` spawn; the result. Its next answer comes behind the commit of that: until then a
+ * child in another queue is nobody. */
 static int order_spawn(struct engine_fixture *f, actor_ref parent, struct order order)
 {
     uint32_t before = atomic_load(&answered);
     assert_int_equal(engine_actor_send(f->engine, parent, spawn_type, &order, sizeof(order)), 0);
     assert_true(engine_fixture_until(atomic_load(&answered) == before + 1));
+    (void)ask(f, parent);
     return atomic_load(&spawn_result);
 }
 
