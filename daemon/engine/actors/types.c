@@ -145,6 +145,7 @@ static struct actor_type *type_new(const struct engine_actor_type_info *info, ui
     strcpy(type->name, info->name);
     strcpy(type->plugin, info->plugin);
     memset(type->index_of, BEHAVIOUR_NONE, sizeof(type->index_of));
+    store_relaxed(&type->quick[BEHAVIOUR_NONE], info->init ? BEHAVIOUR_NEW : BEHAVIOUR_QUICK);
     for (uint32_t i = 0; i < info->n_behaviours; i++) {
         const struct engine_behaviour *b = &info->behaviours[i];
         listed[i] = *b;
@@ -152,9 +153,10 @@ static struct actor_type *type_new(const struct engine_actor_type_info *info, ui
         type->shapes[i] = (struct behaviour_shape){ .message_type = b->message_type,
                                                     .size = b->size,
                                                     .slack = b->has_tail ? UINT16_MAX : 0 };
+        /* the short way is closed until it is known to be quick (pace.h) */
         type->behaviours[i] =
-            (struct behaviour_slot){ .meta = envelope_meta(b->message_type, b->size, i),
-                                     .run = b->run };
+            (struct behaviour_slot){ .meta = BEHAVIOUR_META_CLOSED, .run = b->run };
+        store_relaxed(&type->quick[i], BEHAVIOUR_NEW);
     }
     return type;
 }

@@ -32,6 +32,7 @@
 #include "daemon/engine/parts/outbox.h"
 #include "daemon/engine/parts/overflow.h"
 #include "daemon/engine/parts/own_thread.h"
+#include "daemon/engine/parts/pace.h"
 #include "daemon/engine/parts/place.h"
 #include "daemon/engine/parts/placement.h"
 #include "daemon/engine/parts/port.h"
@@ -77,6 +78,7 @@ struct worker {
     /* scheduling, private */
     alignas(64) struct polled_ports ports;
     struct loop loop;
+    struct pace pace;
     struct search search;
     struct doorbells doorbells;
     struct hold hold;

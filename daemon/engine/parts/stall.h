@@ -8,13 +8,15 @@
 
 #include "daemon/engine/base/atomic.h"
 
+enum { STALL_PERIOD_NS = 4 * 1000 * 1000 }; /* what is sent before a stall waits for two of these */
+
 /* A worker as the control thread last saw it (stall.h). */
 struct stall_watch {
     uint64_t count;  /* of its commits */
     uint64_t age_ns; /* for how long that has not changed while its batch runs */
     uint64_t cpu_ns; /* its processor time when that began to be measured, 0: not yet */
     bool told, condemned;
-    uint32_t aside_tries;
+    uint32_t aside_tries, relieve_tries;
 };
 
 /* Of the engine. */
@@ -23,7 +25,6 @@ struct watch {
     int rescue_fd;
     _Atomic uint32_t armed; /* a look at the workers' handlers is due */
     int fd;
-    _Atomic uint64_t period_ns;  /* control thread; read by whoever arms */
     uint64_t looked_ns;          /* control thread, as what follows */
     struct stall_watch *workers; /* [workers_max] */
 };

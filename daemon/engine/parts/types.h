@@ -4,15 +4,20 @@
 
 #include <stdint.h>
 
+#include "daemon/engine/base/atomic.h"
 #include "daemon/engine/engine.h"
 
 enum { BEHAVIOURS_SLOTS = 256, BEHAVIOUR_NONE = 255 };
+/* Quick runs in a row that show that a behaviour is quick, and how many of them one that has not
+ * been seen yet is credited with (pace.h). */
+enum { BEHAVIOUR_QUICK = 16, BEHAVIOUR_NEW = 12 };
 
 /* `meta` is an envelope's third word for this behaviour when nothing is special about it: type,
  * exact length, index, no flags, no attempts: one comparison tells that the record can simply be
- * run. */
+ * run. One that is not known to be quick has BEHAVIOUR_META_CLOSED instead (pace.h). */
+#define BEHAVIOUR_META_CLOSED UINT64_MAX
 struct behaviour_slot {
-    uint64_t meta;
+    _Atomic uint64_t meta;
     engine_behaviour_fn run;
 };
 struct behaviour_shape {
@@ -21,12 +26,15 @@ struct behaviour_shape {
     uint16_t slack; /* how much longer the payload may be */
 };
 
-/* Copied from the plugin at registration; immutable until retired. */
+/* Copied from the plugin at registration; immutable until retired, but for what is learned about
+ * how long behaviours take. */
 struct actor_type {
     /* the last one stays empty: BEHAVIOUR_NONE leads to a look-up */
     struct behaviour_slot behaviours[BEHAVIOURS_SLOTS];
     struct behaviour_shape shapes[BEHAVIOURS_SLOTS];
     uint8_t index_of[ODEON_MESSAGE_TYPES_MAX]; /* message type -> behaviour, BEHAVIOUR_NONE */
+    /* quick runs in a row, up to BEHAVIOUR_QUICK; the last one is init's */
+    _Atomic uint8_t quick[BEHAVIOURS_SLOTS];
     struct engine_behaviour *listed;
     uint32_t id, version, state_size, n_behaviours;
     enum engine_restart restart;

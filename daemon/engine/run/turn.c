@@ -7,6 +7,7 @@
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/durable.h"
+#include "daemon/engine/run/pace.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/detour.h"
 #include "daemon/engine/send/flush.h"
@@ -393,7 +394,8 @@ static engine_behaviour_fn turn_plain_behaviour(const struct actor_type *type, u
     uint8_t index = type->index_of[(uint16_t)meta];
     const struct behaviour_shape *shape = &type->shapes[index];
     uint32_t longer = (uint32_t)(uint16_t)(meta >> 16) - shape->size;
-    return longer <= shape->slack ? type->behaviours[index].run : NULL;
+    return longer <= shape->slack && pace_is_quick(type, index) ? type->behaviours[index].run
+                                                                : NULL;
 }
 
 /* The behaviour to run, NULL: something is special about this record. */
@@ -405,7 +407,7 @@ turn_behaviour_of(const struct worker *w, const struct actor *actor, uint64_t wa
         return NULL;
     const struct actor_type *type = load_relaxed(&w->turn.types[actor_key_type(key)]);
     const struct behaviour_slot *behaviour = &type->behaviours[(meta >> 32) & 0xff];
-    if (unlikely(behaviour->meta != meta))
+    if (unlikely(load_relaxed(&behaviour->meta) != meta))
         return turn_plain_behaviour(type, meta);
     if (!behaviour->run)
         __builtin_unreachable(); /* a slot with a meta word has a function */
@@ -444,16 +446,29 @@ static_assert(PREFETCH_MESSAGES % 2 == 0, "half as far is a message, too");
 
 /* The state of the loop: what a look, or a message that is not plain, may change. */
 struct turn_loop {
-    uint64_t low;   /* of the count, as committed */
-    uint64_t stop;  /* at this low part the limit is reached */
+    uint64_t low;  /* of the count, as committed; the four that follow are such, too */
+    uint64_t end;  /* here the limit is reached */
+    uint64_t look; /* here the clock is looked at (pace.h); it was at `looked` */
+    uint64_t looked;
+    uint64_t stop;  /* the nearer one of `end` and `look` */
     uint64_t bound; /* where the batch, or its first piece, ended when that was last looked at */
 };
+
+static void turn_loop_look_after(struct turn_loop *loop, uint32_t messages)
+{
+    loop->looked = loop->low;
+    loop->look = loop->low + messages;
+    loop->stop = (int64_t)(loop->look - loop->end) < 0 ? loop->look : loop->end;
+}
 
 /* Commits that were not a message's own move the limit. */
 static void turn_loop_resume(struct turn_loop *loop, struct worker *w, uint64_t messages)
 {
-    uint64_t low = commit_low(w->slot);
-    loop->stop += low - loop->low - messages;
+    uint64_t low = commit_low(w->slot), moved = low - loop->low - messages;
+    loop->end += moved;
+    loop->look += moved;
+    loop->looked += moved;
+    loop->stop += moved;
     loop->low = low;
     w->ctx.self = 0; /* nobody's: the next message is looked up */
 }
@@ -467,9 +482,30 @@ static void turn_loop_flush(struct turn_loop *loop, struct worker *w)
     turn_loop_resume(loop, w, 0);
 }
 
+/* What has been run since the last look counts from now on. */
+static void turn_loop_publish(struct turn_loop *loop, struct worker *w)
+{
+    stat_add(w, STAT_messages_processed, loop->low - loop->looked);
+    turn_publish_counts(w);
+    loop->looked = loop->low;
+}
+
+/* As many messages as are run without a look at the clock are behind us. */
+static __attribute__((noinline)) void turn_loop_pace(struct turn_loop *loop, struct worker *w)
+{
+    bool due;
+    uint32_t next = pace_look(w, (uint32_t)(loop->low - loop->looked), &due);
+    turn_loop_publish(loop, w);
+    if (due && w->outbox.length > 0)
+        turn_loop_flush(loop, w);
+    turn_loop_look_after(loop, next);
+}
+
 /* Between two messages, at the loop's bound or when something was wanted.  False: no more now. */
 static bool turn_loop_look(struct turn_loop *loop, struct worker *w)
 {
+    if (unlikely(loop->low == loop->look))
+        turn_loop_pace(loop, w);
     if (w->outbox.length >= OUTBOX_FLUSH_BYTES || unlikely(w->outbox.sent_urgent > 0))
         turn_loop_flush(loop, w);
     outbox_want(w);
@@ -481,7 +517,8 @@ static bool turn_loop_look(struct turn_loop *loop, struct worker *w)
     if (unlikely(load_relaxed(w->turn.gives_way))) /* urgent.G3 */
         return false;
     w->turn.gives_way = w->turn.gives_way_to;
-    return w->batch.cursor != loop->bound && loop->low != loop->stop && !worker_wants_halt(w);
+    return w->batch.cursor != loop->bound && loop->low != loop->end && !w->pace.over &&
+           !worker_wants_halt(w);
 }
 
 /* A plain message to an actor that has not been initialised yet: it is now. The behaviour to run,
@@ -490,10 +527,13 @@ static __attribute__((noinline)) engine_behaviour_fn
 turn_loop_begin(struct worker *w, struct actor *actor, const uint64_t *words,
                 enum envelope_reason *ret_reason)
 {
-    uint64_t to = words[0], meta = words[2],
+    uint64_t to = words[0], meta = words[2], key = load_acquire(&actor->key),
              want = actor_ref_upper(to) | (w->turn.key_live ^ ACTOR_LIVE ^ ACTOR_NEW);
-    if ((load_acquire(&actor->key) & ~ACTOR_KEY_TYPE_MASK) != want || meta >> 40 ||
+    if ((key & ~ACTOR_KEY_TYPE_MASK) != want || meta >> 40 ||
         (uint16_t)meta < MESSAGE_TYPE_FIRST_USER)
+        return NULL;
+    const struct actor_type *type = load_relaxed(&w->turn.types[actor_key_type(key)]);
+    if (!type || !pace_is_quick(type, BEHAVIOUR_NONE))
         return NULL;
     w->ctx.self = to;
     w->ctx.sender = words[1];
@@ -518,6 +558,31 @@ static __attribute__((noinline)) void turn_loop_special(struct turn_loop *loop, 
         turn_end(w, &w->turn.actors[actor_ref_slot(envelope->to)], envelope, result, cursor);
     w->batch.cursor = cursor;
     turn_loop_resume(loop, w, 1);
+}
+
+/* A message that is not plain, for `actor`: one of a behaviour that is not known to be quick is run
+ * by itself, with the clock (pace.T2). */
+static __attribute__((noinline)) void turn_loop_strange(struct turn_loop *loop, struct worker *w,
+                                                        struct actor *actor,
+                                                        enum envelope_reason begun)
+{
+    uint32_t index;
+    struct actor_type *type =
+        pace_stranger(w, actor, (struct envelope *)(w->batch.base + w->batch.cursor), &index);
+    if (!type) {
+        turn_loop_special(loop, w, actor, begun, 0);
+        return;
+    }
+    turn_loop_publish(loop, w);
+    if (w->outbox.length > 0)
+        turn_loop_flush(loop, w);
+    uint64_t began = ticks_now();
+    turn_loop_special(loop, w, actor, begun, 0);
+    uint32_t next = pace_learn(w, type, index, began);
+    turn_loop_publish(loop, w);
+    if (w->outbox.length > 0)
+        turn_loop_flush(loop, w);
+    turn_loop_look_after(loop, next);
 }
 
 /* Messages come in bursts: what was found out about one holds for the next one to the same actor,
@@ -546,7 +611,7 @@ turn_loop_find(struct turn_loop *loop, struct worker *w, struct turn_found *foun
         found->run = turn_loop_begin(w, actor, words, &begun);
         if (!found->run) {
             w->batch.cursor = cursor;
-            turn_loop_special(loop, w, actor, begun, 0);
+            turn_loop_strange(loop, w, actor, begun);
             return false;
         }
     }
@@ -567,6 +632,7 @@ turn_loop_commit(struct turn_loop *loop, struct worker *w, uint64_t cursor)
             place_newborn_settle(w, 0);
         /* with all that can have changed */
         commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
+        turn_loop_resume(loop, w, 0); /* it may have been held (relieve.RV2) */
         return false;
     }
     commit_store(w->slot, commit_where(cursor, w->batch.tail),
@@ -579,10 +645,10 @@ turn_loop_commit(struct turn_loop *loop, struct worker *w, uint64_t cursor)
 
 uint64_t turn_run_batch(struct worker *w, uint64_t limit)
 {
-    struct turn_loop loop = { .low = commit_low(w->slot) };
+    struct turn_loop loop = { .low = commit_low(w->slot), .end = commit_low(w->slot) + limit };
     struct turn_found found = { 0 };
     uint64_t cursor;
-    loop.stop = loop.low + limit;
+    turn_loop_look_after(&loop, pace_begin(w));
     w->ctx.self = 0;
     turn_running_set(w, 1);
     while (turn_loop_look(&loop, w)) {
@@ -613,8 +679,7 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
         }
     }
     turn_running_set(w, 0);
-    turn_publish_counts(w);
-    uint64_t n = limit - (loop.stop - loop.low);
-    stat_add(w, STAT_messages_processed, n);
-    return n;
+    turn_loop_publish(&loop, w);
+    w->pace.run_messages = limit - (loop.end - loop.low);
+    return w->pace.run_messages;
 }

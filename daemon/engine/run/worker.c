@@ -243,6 +243,7 @@ static void worker_idle(struct worker *w)
 {
     struct engine *e = w->engine;
     store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
+    w->pace.run_messages = 0;
     if ((w->loop.sleeps == 0 && worker_search(w)) || engine_wants_halt(e))
         return;
     bool moderate = w->loop.sleeps < e->config.moderate_sleeps;

@@ -23,9 +23,7 @@ void help_watch_arm(struct engine *e)
 {
     if (atomic_exchange_explicit(&e->watch.armed, 1, memory_order_seq_cst)) /* stall.WA1 */
         return;
-    uint64_t period_ns = load_relaxed(&e->watch.period_ns);
-    struct itimerspec when = { .it_value = { .tv_sec = (time_t)(period_ns / 1000000000),
-                                             .tv_nsec = (long)(period_ns % 1000000000) } };
+    struct itimerspec when = { .it_value.tv_nsec = STALL_PERIOD_NS };
     (void)timerfd_settime(e->watch.fd, 0, &when, NULL);
 }
 

@@ -6,14 +6,12 @@
 
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
-#include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/run/sources.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/send/detour.h"
-#include "daemon/engine/send/flush.h"
-#include "daemon/engine/signal/urgent.h"
 #include "daemon/engine/signal/wake.h"
 #include "daemon/engine/stuck/hold.h"
+#include "daemon/engine/stuck/relieve.h"
 
 /* set_aside.A2.  The words that two queues have behind the exchange; who runs them is one and the
  * same. */
@@ -111,67 +109,6 @@ static bool set_aside_last_one_back(struct engine *e, struct worker *w, uint32_t
     return true;
 }
 
-/* What the handler has sent is at the outbox's beginning, and what was before it is gone:
- * `committed` bytes. The run that goes on across that boundary gets a header of its own. */
-static void set_aside_outbox_cut(struct worker *w, uint64_t committed)
-{
-    uint64_t at = 0, shift = 0;
-    while (at < committed) {
-        const struct outbox_run *run = (const struct outbox_run *)(w->outbox.log + at);
-        uint64_t from = at + sizeof(*run), end = from == w->outbox.run_at
-                                                     ? w->outbox.length
-                                                     : from + run->bytes * UINT64_C(8);
-        if (end > committed) {
-            struct outbox_run header = { .destination = run->destination,
-                                         .bytes = end == w->outbox.length
-                                                      ? 0
-                                                      : (uint32_t)((end - committed) >> 3) };
-            memcpy(w->outbox.log, &header, sizeof(header));
-            shift = sizeof(header);
-        }
-        at = end;
-    }
-    memmove(w->outbox.log + shift, w->outbox.log + committed, w->outbox.length - committed);
-    w->outbox.run_at = w->outbox.run_at <= committed ? shift : w->outbox.run_at - committed + shift;
-    w->outbox.run_bytes = &((struct outbox_run *)(w->outbox.log + w->outbox.run_at) - 1)->bytes;
-    w->outbox.length = w->outbox.length - committed + shift;
-}
-
-/* set_aside.A7 */
-static void set_aside_flush_committed(struct engine *e, struct worker *w, const struct stuck *stuck)
-{
-    uint64_t committed = commit_out(w->slot), all = w->outbox.length;
-    if (committed == 0)
-        return;
-    w->flush.recovering = true; /* nobody is told here: the control thread does */
-    w->outbox.length = committed;
-    flush_from(w, 1);
-    w->flush.recovering = false;
-    /* outbox.B2: before any of it is overwritten */
-    commit_flip(w, w->batch.source, stuck->cursor, stuck->tail, 0, 0, 0);
-    POINT(aside);
-    w->outbox.length = all;
-    if (all == committed)
-        outbox_reset(w);
-    else
-        set_aside_outbox_cut(w, committed);
-    w->outbox.sent_aside = false;
-    for (uint32_t i = 0; i < w->flush.n_groups; i++) {
-        uint32_t destination = w->flush.groups[i].destination;
-        if (destination >= e->segment.dead_letters)
-            continue;
-        if (destination >= e->segment.n_queues) {
-            source_signal(e, e->control,
-                          engine_source_of_port(e, destination - e->segment.n_queues));
-            continue;
-        }
-        uint32_t mailbox = segment_mailbox(&e->segment, destination);
-        if (mailbox != destination)
-            urgent_interrupt(e, e->control, mailbox);
-        source_signal(e, e->control, mailbox);
-    }
-}
-
 /* Both queues are ours: the held worker's own word says so of the first. */
 static void set_aside_exchange(struct engine *e, struct worker *w, const struct stuck *stuck)
 {
@@ -261,7 +198,7 @@ int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeo
         hold_end(w);
         return r;
     }
-    set_aside_flush_committed(e, w, &stuck);
+    relieve_held(e, w); /* set_aside.A7 */
     set_aside_exchange(e, w, &stuck);
     store_relaxed(&e->aside[id], ref);
     detour_kind_set(stuck.actor, ACTOR_ASIDE); /* release: before anybody can run the queue */

@@ -15,12 +15,12 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/run/fault.h"
 #include "daemon/engine/signal/help.h"
+#include "daemon/engine/stuck/relieve.h"
 #include "daemon/engine/stuck/set_aside.h"
 
 enum {
-    PARTS = 32, /* of the least limit: how late a stall may be found */
-    PERIOD_LEAST_NS = 5 * 1000 * 1000,
-    PERIOD_MOST_NS = 200 * 1000 * 1000,
+    RELIEVE_TRIES = 250, /* the thread may be in a call of the engine's, or have no processor */
+    RELIEVE_HOLD_NS = 2 * 1000 * 1000,
     ASIDE_TRIES = 10, /* the thread may be in a system call of the engine's just then */
     HOLD_NS = 50 * 1000 * 1000,
     /* for the signal to reach a condemned handler; then its record is written for it */
@@ -45,18 +45,8 @@ void stall_close(struct engine *e)
 /* Needs nobody to stand still: a handler that hangs may be the reason for it. */
 void engine_set_stall_limits(struct engine *e, uint64_t warn, uint64_t kill)
 {
-    uint64_t least = warn && (!kill || warn < kill) ? warn : kill;
     e->config.stall_warn_ns = warn;
     e->config.stall_kill_ns = kill;
-    uint64_t period = least / PARTS;
-    store_relaxed(&e->watch.period_ns, period < PERIOD_LEAST_NS  ? PERIOD_LEAST_NS
-                                       : period > PERIOD_MOST_NS ? PERIOD_MOST_NS
-                                                                 : period);
-    store_relaxed(&e->watch.armed, 1);
-    if (!least)
-        return; /* stall.WA1 */
-    store_relaxed(&e->watch.armed, 0);
-    help_watch_arm(e); /* whoever was running before the change does not begin a run */
 }
 
 /* ---- a worker's thread, from outside ---- */
@@ -124,11 +114,11 @@ static void stall_describe(struct engine *e, struct worker *w, const struct stal
 
 /* Older than `limit_ns`?  stall.WA2 */
 static bool stall_is_overdue(const struct stall_watch *watch, uint64_t limit_ns,
-                             const struct engine_stall *stall, uint64_t period_ns)
+                             const struct engine_stall *stall)
 {
     if (limit_ns == 0 || watch->age_ns < limit_ns)
         return false;
-    return stall->state != 'R' || stall->cpu_ns + 2 * period_ns >= limit_ns;
+    return stall->state != 'R' || stall->cpu_ns + 2 * STALL_PERIOD_NS >= limit_ns;
 }
 
 /* stall.WA3.  With its own signal, so that the record says where it hangs; without, when it has
@@ -158,16 +148,30 @@ static void stall_try_aside(struct engine *e, struct worker *w, struct stall_wat
         watch->count = segment_count(w->durable);
 }
 
+/* What was sent before this handler does not wait for it. The flip behind that is no progress of
+ * the handler. */
+static void stall_try_relieve(struct engine *e, struct worker *w, struct stall_watch *watch)
+{
+    int r = relieve_worker(e, w->id, RELIEVE_HOLD_NS);
+    watch->relieve_tries++;
+    if (r == 0)
+        watch->count = segment_count(w->durable);
+    else if (r != -EAGAIN && r != -ETIMEDOUT)
+        watch->relieve_tries = RELIEVE_TRIES;
+}
+
 static void stall_look_at(struct engine *e, struct worker *w, struct stall_watch *watch,
                           uint64_t step_ns, engine_stall_fn tell, void *userdata)
 {
-    uint64_t count = segment_count(w->durable), period_ns = load_relaxed(&e->watch.period_ns);
+    uint64_t count = segment_count(w->durable);
     struct engine_stall stall;
     if (!load_relaxed(&w->durable->turn) || count != watch->count) {
         stall_forget(w, watch, count);
         return;
     }
     watch->age_ns += step_ns;
+    if (watch->relieve_tries < RELIEVE_TRIES && relieve_is_wanted(w))
+        stall_try_relieve(e, w, watch);
     if (watch->cpu_ns == 0)
         watch->cpu_ns = stall_thread_cpu_ns(w);
     if (stall_thread_is_gone(w)) {
@@ -192,7 +196,7 @@ static void stall_look_at(struct engine *e, struct worker *w, struct stall_watch
     stall_describe(e, w, watch, &stall);
     stall.cpu_ns = stall_thread_cpu_ns(w) - watch->cpu_ns;
     stall.state = stall_thread_state(w);
-    if (!watch->told && stall_is_overdue(watch, warn_ns, &stall, period_ns)) {
+    if (!watch->told && stall_is_overdue(watch, warn_ns, &stall)) {
         watch->told = true;
         stat_add(w, STAT_handler_stalls, 1); /* these two of its block are the control thread's */
         store_relaxed(&w->stats->value[STAT_handler_overdue], 1);
@@ -200,7 +204,7 @@ static void stall_look_at(struct engine *e, struct worker *w, struct stall_watch
         stall_try_aside(e, w, watch, &stall);
         tell(userdata, &stall);
     }
-    if (stall_is_overdue(watch, kill_ns, &stall, period_ns)) {
+    if (stall_is_overdue(watch, kill_ns, &stall)) {
         if (!watch->condemned) {
             stall.what = ENGINE_STALL_KILL;
             tell(userdata, &stall);
@@ -224,7 +228,7 @@ int engine_watch_fd(const struct engine *e)
 
 void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
 {
-    uint64_t expired, now = clock_now_ns(), most = 2 * load_relaxed(&e->watch.period_ns);
+    uint64_t expired, now = clock_now_ns(), most = 2 * STALL_PERIOD_NS;
     if (read(e->watch.fd, &expired, sizeof(expired)) < 0)
         return; /* set anew meanwhile */
     uint64_t step_ns = now - e->watch.looked_ns;
@@ -232,8 +236,6 @@ void engine_watch_look(struct engine *e, engine_stall_fn tell, void *userdata)
     for (uint32_t id = 0; id < engine_workers(e); id++)
         stall_look_at(e, e->workers[id], &e->watch.workers[id], step_ns < most ? step_ns : most,
                       tell, userdata);
-    if (e->config.stall_warn_ns == 0 && e->config.stall_kill_ns == 0)
-        return;
     store_relaxed(&e->watch.armed, 0); /* stall.WA1 */
     full_barrier();
     if (stall_anybody_busy(e))

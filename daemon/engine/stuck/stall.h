@@ -8,7 +8,7 @@
  *
  * stall.WA1  A worker sets `busy`, barrier, reads `watch.armed` and arms the timer if it is 0.  The
  *      control thread, having found nobody busy, stores 0, barrier, and looks at `busy` again.  So
- *      a run is never without a look.  Without limits `watch.armed` is 1 for ever.
+ *      a run is never without a look.
  * stall.WA2  Age is the sum of the times between looks, each at most two periods: what the whole
  *      process lost (SIGSTOP, a halted machine) makes no handler old.  A thread that could run and
  *      got no processor is as old as its processor time.

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How often a worker looks at the clock between messages (pace.h). The worker alone. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pace {
+    uint32_t every;   /* messages from one look to the next: they take about pace.T1's time */
+    uint32_t suspect; /* so many looks more, one for each message, to find who is slow */
+    /* in ticks (ticks.h): the start of the run that goes on, the last look, and until when what has
+     * been sent may wait */
+    uint64_t began, looked, due;
+    uint64_t run_messages; /* of the last run; 0: the worker has been idle since */
+    bool over;             /* the run has had its slice */
+};

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/run/pace.h"
+
+static uint32_t pace_least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* `n` messages took `took` ticks. A quotient only where the pace is off by half: this is done for
+ * each run. */
+static void pace_adapt(struct worker *w, uint64_t took, uint64_t n)
+{
+    uint64_t target = ticks_of_ns(PACE_TARGET_NS) * n, now = took * w->pace.every, want;
+    if (now <= 2 * target && 2 * now >= target)
+        return;
+    want = took ? target / took : PACE_EVERY_MOST;
+    if (want > 4 * (uint64_t)w->pace.every)
+        want = 4 * (uint64_t)w->pace.every;
+    w->pace.every = want < 1 ? 1 : want < PACE_EVERY_MOST ? (uint32_t)want : PACE_EVERY_MOST;
+}
+
+uint32_t pace_begin(struct worker *w)
+{
+    uint64_t now = ticks_now();
+    if (unlikely(w->pace.every == 0))
+        w->pace.every = PACE_FEW;
+    if (w->pace.run_messages >= PACE_FEW)
+        pace_adapt(w, now - w->pace.began, w->pace.run_messages);
+    w->pace.began = w->pace.looked = now;
+    w->pace.due = now + ticks_of_ns(PACE_TARGET_NS / 2);
+    w->pace.over = false;
+    return w->is_detached ? 1 : pace_least(w->pace.every, PACE_FIRST_MOST);
+}
+
+/* ---- marks ---- */
+
+/* The short way is open to a behaviour whose word is an envelope's, closed by one that no envelope
+ * has. */
+static void pace_mark(struct actor_type *type, uint32_t index, uint8_t quick)
+{
+    const struct behaviour_shape *shape = &type->shapes[index];
+    store_relaxed(&type->quick[index], quick);
+    if (index == BEHAVIOUR_NONE) /* init */
+        return;
+    store_relaxed(&type->behaviours[index].meta,
+                  quick >= BEHAVIOUR_QUICK ? envelope_meta(shape->message_type, shape->size, index)
+                                           : BEHAVIOUR_META_CLOSED);
+}
+
+static void pace_sample(struct actor_type *type, uint32_t index, uint64_t took)
+{
+    uint8_t quick = load_relaxed(&type->quick[index]);
+    if (took >= ticks_of_ns(PACE_SLOW_NS)) {
+        if (quick)
+            pace_mark(type, index, 0);
+    } else if (quick < BEHAVIOUR_QUICK) {
+        pace_mark(type, index, (uint8_t)(quick + 1));
+    }
+}
+
+/* The behaviour of the message that has just been run by the short way took so long. */
+static void pace_sample_last(struct worker *w, uint64_t took)
+{
+    if (w->ctx.self == 0 || took < ticks_of_ns(PACE_SLOW_NS))
+        return;
+    const struct actor *actor = &w->turn.actors[actor_ref_slot(w->ctx.self)];
+    uint64_t key = load_relaxed(&actor->key);
+    struct actor_type *type = load_relaxed(&w->turn.types[actor_key_type(key)]);
+    if (actor_key_generation(key) != actor_ref_generation(w->ctx.self) || !type ||
+        w->ctx.message_type >= ODEON_MESSAGE_TYPES_MAX)
+        return;
+    uint32_t index = type->index_of[w->ctx.message_type];
+    if (index != BEHAVIOUR_NONE)
+        pace_sample(type, index, took);
+}
+
+/* ---- looks ---- */
+
+/* pace.T3, pace.T4 */
+uint32_t pace_look(struct worker *w, uint32_t n, bool *ret_due)
+{
+    uint64_t now = ticks_now(), took = now - w->pace.looked;
+    w->pace.looked = now;
+    w->pace.over = now - w->pace.began >= ticks_of_ns(PACE_SLICE_NS);
+    /* a clock that stands still says nothing: then each look is one too late */
+    *ret_due = w->is_detached || took == 0 || (int64_t)(now - w->pace.due) >= 0;
+    if (*ret_due)
+        w->pace.due = now + ticks_of_ns(PACE_TARGET_NS / 2);
+    if (w->is_detached)
+        return 1;
+    if (n == 1)
+        pace_sample_last(w, took);
+    if (w->pace.suspect > 0 && --w->pace.suspect > 0)
+        return 1;
+    if (n > 1 && took >= ticks_of_ns(PACE_SURPRISE_NS)) {
+        w->pace.suspect = PACE_SUSPECTS;
+        w->pace.every = 1;
+        return 1;
+    }
+    pace_adapt(w, took, n);
+    return w->pace.every;
+}
+
+struct actor_type *pace_stranger(struct worker *w, const struct actor *actor,
+                                 const struct envelope *envelope, uint32_t *ret_index)
+{
+    uint64_t key = load_relaxed(&actor->key);
+    if (actor_key_generation(key) != actor_ref_generation(envelope->to) || !actor_key_lives(key) ||
+        envelope->type >= ODEON_MESSAGE_TYPES_MAX)
+        return NULL;
+    struct actor_type *type = load_relaxed(&w->turn.types[actor_key_type(key)]);
+    if (!type)
+        return NULL;
+    if (actor_key_kind(key) == ACTOR_NEW && !pace_is_quick(type, BEHAVIOUR_NONE)) {
+        *ret_index = BEHAVIOUR_NONE;
+        return type;
+    }
+    *ret_index = type->index_of[envelope->type];
+    return *ret_index != BEHAVIOUR_NONE && !pace_is_quick(type, *ret_index) ? type : NULL;
+}
+
+/* pace.T2 */
+uint32_t pace_learn(struct worker *w, struct actor_type *type, uint32_t index, uint64_t began)
+{
+    uint64_t now = ticks_now();
+    pace_sample(type, index, now - began);
+    w->pace.looked = now;
+    w->pace.due = now + ticks_of_ns(PACE_TARGET_NS / 2);
+    w->pace.over = now - w->pace.began >= ticks_of_ns(PACE_SLICE_NS);
+    return w->is_detached ? 1 : w->pace.every;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a send leaves: behind the behaviour that made it, or soon after (docs/scheduling.md, When a
+ * send leaves).
+ *
+ * A clock read for each message would cost a plain message its speed. So it is learned which
+ * behaviours are quick: of each, runs are timed until BEHAVIOUR_QUICK of them in a row were quick.
+ * From then on it is run by the short way, and its worker looks at the clock every so many messages
+ * only, so many as take about PACE_TARGET_NS. All others are run one by one: what had been sent is
+ * carried out before them, what they send behind them.
+ *
+ * pace.T1  What a quick behaviour has sent waits for PACE_TARGET_NS and a look's messages.
+ * pace.T2  What was sent before a behaviour that is not known to be quick is carried out before it
+ *     is entered, and what that one sends when it has been committed.
+ * pace.T3  A behaviour that is quick no more is found by the looks (a pace far behind: the next
+ *     PACE_SUSPECTS messages are timed one by one), and is timed itself from then on. One that does
+ *     not return is the stall watch's (stall.h).
+ * pace.T4  A run ends behind PACE_SLICE_NS and a message: then others have their turn.
+ *
+ * Nothing but speed depends on the clock: one that stands still or jumps has sends carried out too
+ * often, or at the end of the batch (and behind 16 KiB) as if there were none.
+ *
+ * Threads: a worker's own; the marks of a type are all workers' (relaxed: a mark that is lost is
+ * learned again).
+ */
+#pragma once
+
+#include "daemon/engine/base/ticks.h"
+#include "daemon/engine/core/core.h"
+
+/* How much slower than a machine an instrument runs this, for counting instructions under it. */
+#ifndef PACE_SLOWDOWN
+#define PACE_SLOWDOWN 1
+#endif
+
+enum {
+    PACE_TARGET_NS = PACE_SLOWDOWN * 20 * 1000,
+    PACE_SLOW_NS = PACE_SLOWDOWN * 4 * 1000, /* of one behaviour */
+    PACE_SURPRISE_NS = 5 * PACE_TARGET_NS,   /* of the messages between two looks */
+    PACE_SLICE_NS = 5 * 1000 * 1000,
+    PACE_EVERY_MOST = 1024,
+    PACE_FIRST_MOST = 256, /* messages to the first look of a run */
+    PACE_FEW = 8,          /* a run of less says nothing about its pace */
+    PACE_SUSPECTS = 64,
+};
+
+static inline bool pace_is_quick(const struct actor_type *type, uint32_t index)
+{
+    return load_relaxed(&type->quick[index]) >= BEHAVIOUR_QUICK;
+}
+
+/* A run begins. Messages to the first look. */
+uint32_t pace_begin(struct worker *w);
+/* A look between two messages, `n` behind the last one or behind the run's beginning. Messages to
+ * the next one; *ret_due: what has been sent is to be carried out now. */
+uint32_t pace_look(struct worker *w, uint32_t n, bool *ret_due);
+/* What is to be timed of a message for `actor`: its receiver's type, and which mark; NULL: nothing,
+ * it is known to be quick, or cannot be run. */
+struct actor_type *pace_stranger(struct worker *w, const struct actor *actor,
+                                 const struct envelope *envelope, uint32_t *ret_index);
+/* That one has run, from `began` on. Messages to the next look. */
+uint32_t pace_learn(struct worker *w, struct actor_type *type, uint32_t index, uint64_t began);

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a send leaves (pace.h, relieve.h), told without a clock: a handler waits, in the middle of
+ * its batch, for what the messages before it have sent to have been run elsewhere. An engine that
+ * keeps sends for the end of the batch never comes to that end. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/engine/parts/types.h"
+#include "daemon/engine/stuck/relieve.h"
+#include "tests/unit/engine_fixture.h"
+
+#define HANDLER __attribute__((section("pace_handlers"), noinline))
+extern const char __start_pace_handlers[], __stop_pace_handlers[];
+
+enum { MESSAGES = 300, QUICK = 40, SLOW_NS = 4000, HOLD_NS = 20 * 1000 * 1000 };
+
+enum deed { DEED_SEND, DEED_WAIT, DEED_AGAIN, DEED_SPAWN };
+struct order {
+    uint64_t deed;
+    uint64_t n; /* messages that the sink must have had; how many are to be behind us */
+};
+
+static struct engine_fixture *fixture;
+static uint16_t message_order, message_drop, message_count;
+static uint32_t type_worker, type_sink;
+static actor_ref worker_ref, sink_ref;
+static _Atomic uint64_t sunk, run, failed;
+static _Atomic uint32_t stop;
+
+/* True: what is waited for has come. The test's patience ends it all. */
+#define UNTIL(condition)                                                                           \
+    ({                                                                                             \
+        uint64_t end_ns_ = clock_now_ns() + TEST_DEADLINE_NS;                                      \
+        bool come_;                                                                                \
+        while (!(come_ = (condition)) && clock_now_ns() < end_ns_)                                 \
+            usleep(50);                                                                            \
+        if (!come_)                                                                                \
+            atomic_fetch_add(&failed, 1);                                                          \
+        come_;                                                                                     \
+    })
+
+/* Long enough never to be taken for quick. */
+HANDLER static void slow_work(void)
+{
+    uint64_t end_ns = clock_now_ns() + 5 * SLOW_NS;
+    while (clock_now_ns() < end_ns)
+        continue;
+}
+
+HANDLER static int on_order(void *self, const void *message, struct engine_context *ctx)
+{
+    const struct order *in = message;
+    (void)self;
+    switch (in->deed) {
+    case DEED_WAIT:
+        slow_work();
+        (void)UNTIL(load_acquire(&sunk) >= in->n);
+        break;
+    case DEED_AGAIN:
+        if (!load_acquire(&stop))
+            engine_ctx_send(ctx, ctx->self, message_order, 0, in, sizeof(*in));
+        break;
+    case DEED_SPAWN:
+        engine_ctx_spawn(ctx, type_sink, &(struct engine_spawn){ .placement = PLACE_SPREAD },
+                         &(actor_ref){ 0 });
+        break;
+    default:
+        break;
+    }
+    if (in->deed == DEED_SEND || in->deed == DEED_WAIT)
+        engine_ctx_send(ctx, sink_ref, message_drop, 0, NULL, 0);
+    atomic_fetch_add(&run, 1);
+    return ALLOCATION_NODELETE;
+}
+
+/* So many have been counted. */
+HANDLER static int on_count(void *self, const void *message, struct engine_context *ctx)
+{
+    const uint64_t *n = message;
+    (void)self, (void)ctx;
+    (void)UNTIL(engine_fixture_stat(fixture, STAT_messages_processed) >= *n);
+    atomic_fetch_add(&run, 1);
+    return ALLOCATION_NODELETE;
+}
+
+static int on_drop(void *self, const void *message, struct engine_context *ctx)
+{
+    (void)self, (void)message, (void)ctx;
+    atomic_fetch_add(&sunk, 1);
+    return ALLOCATION_NODELETE;
+}
+
+static bool is_handler(void *userdata, const void *pc)
+{
+    (void)userdata;
+    return (const char *)pc >= __start_pace_handlers && (const char *)pc < __stop_pace_handlers;
+}
+
+static void nobody_is_told(void *userdata, const struct engine_stall *stall)
+{
+    (void)userdata, (void)stall;
+}
+
+static actor_ref spawn(struct engine_fixture *f, uint32_t type, enum engine_placement placement,
+                       uint32_t place)
+{
+    struct engine_spawn spawn = { .placement = placement, .place = place };
+    actor_ref ref = 0;
+    assert_int_equal(engine_actor_spawn_placed(f->engine, type, &spawn, &ref), 0);
+    return ref;
+}
+
+/* An actor on worker 0, or with a thread of its own, and one that it sends to on the last
+ * worker. */
+static void begin(struct engine_fixture *f, uint32_t workers, enum engine_placement placement)
+{
+    static struct engine_behaviour orders[2], drop[1];
+    struct engine_config config = engine_fixture_config(workers, 1);
+
+    fixture = f;
+    sunk = run = failed = stop = 0;
+    config.stealing = STEAL_NONE;
+    config.throughput = 1 << 20;
+    config.detached_max = 1;
+    config.is_handler = is_handler;
+    engine_fixture_open(f, config);
+    message_order = engine_fixture_message(f, "order", sizeof(struct order), false);
+    message_drop = engine_fixture_message(f, "drop", 0, false);
+    message_count = engine_fixture_message(f, "count", sizeof(uint64_t), false);
+    orders[0] = (struct engine_behaviour){ message_order, sizeof(struct order), 0, on_order };
+    orders[1] = (struct engine_behaviour){ message_count, sizeof(uint64_t), 0, on_count };
+    drop[0] = (struct engine_behaviour){ message_drop, 0, 0, on_drop };
+    type_worker = engine_fixture_type(f, "worker", 8, NULL, NULL, orders, 2);
+    type_sink = engine_fixture_type(f, "sink", 8, NULL, NULL, drop, 1);
+    worker_ref = spawn(f, type_worker, placement, 0);
+    sink_ref = spawn(f, type_sink, PLACE_PINNED, workers - 1);
+}
+
+static void tell(struct engine_fixture *f, enum deed deed, uint64_t n)
+{
+    struct order order = { deed, n };
+    assert_int_equal(engine_actor_send(f->engine, worker_ref, message_order, &order, sizeof(order)),
+                     0);
+}
+
+static void end(struct engine_fixture *f)
+{
+    engine_stop(f->engine);
+    assert_int_equal(failed, 0);
+    engine_fixture_close(f);
+}
+
+/* Each waits for what the ones before it have sent. All lie there before any runs: one batch. */
+static void each_leaves(enum engine_placement placement)
+{
+    struct engine_fixture f;
+    begin(&f, 2, placement);
+    for (uint64_t i = 0; i < MESSAGES; i++)
+        tell(&f, DEED_WAIT, i);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(engine_fixture_until(load_acquire(&sunk) == MESSAGES));
+    end(&f);
+}
+
+/* pace.T2 */
+static void test_a_send_leaves_when_its_behaviour_ends(void **state)
+{
+    (void)state;
+    each_leaves(PLACE_PINNED);
+}
+
+static void test_a_detached_actors_sends_leave(void **state)
+{
+    (void)state;
+    each_leaves(PLACE_DETACHED);
+}
+
+/* As the executor's event loop does. */
+static bool watch_until(struct engine_fixture *f, uint64_t n)
+{
+    uint64_t end_ns = clock_now_ns() + TEST_DEADLINE_NS;
+    while (load_acquire(&sunk) < n && clock_now_ns() < end_ns) {
+        engine_watch_look(f->engine, nobody_is_told, NULL);
+        usleep(500);
+    }
+    return load_acquire(&sunk) >= n;
+}
+
+/* A behaviour that was quick so often that it is run by the short way: the sends of the messages
+ * before the one that hangs are carried out for its worker (relieve.RV1). */
+static void test_what_was_sent_before_a_surprise_leaves(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    begin(&f, 2, PLACE_PINNED);
+    for (uint64_t i = 0; i < MESSAGES; i++)
+        tell(&f, DEED_SEND, 0);
+    tell(&f, DEED_WAIT, MESSAGES);
+    for (uint64_t i = 0; i < MESSAGES; i++)
+        tell(&f, DEED_SEND, 0);
+    tell(&f, DEED_WAIT, 2 * MESSAGES + 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(watch_until(&f, 2 * MESSAGES + 2));
+    end(&f);
+}
+
+/* relieve.RV1, relieve.RV2 as such: held by hand, in a handler that is marked quick by hand. */
+static void test_a_held_worker_is_relieved(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    begin(&f, 2, PLACE_PINNED);
+    struct actor_type *type = load_relaxed(&f.engine->types.known[type_worker]);
+    store_relaxed(&type->quick[0], BEHAVIOUR_QUICK);
+    store_relaxed(&type->quick[BEHAVIOUR_NONE], BEHAVIOUR_QUICK);
+    store_relaxed(&type->behaviours[0].meta, envelope_meta(message_order, sizeof(struct order), 0));
+    tell(&f, DEED_SEND, 0);
+    tell(&f, DEED_SEND, 0);
+    tell(&f, DEED_WAIT, 2);
+    assert_int_equal(engine_start(f.engine), 0);
+    uint64_t end_ns = clock_now_ns() + TEST_DEADLINE_NS;
+    while (load_acquire(&sunk) < 2 && clock_now_ns() < end_ns) {
+        /* a thread that has only just begun does not answer */
+        int r = relieve_worker(f.engine, 0, HOLD_NS);
+        assert_true(r == 0 || r == -EAGAIN || r == -EBUSY || r == -ETIMEDOUT);
+    }
+    assert_true(engine_fixture_until(load_acquire(&sunk) == 3));
+    assert_int_equal(load_acquire(&run), 3);
+    end(&f);
+}
+
+/* Counters of a batch that does not end get on. */
+static void test_counters_get_on(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    begin(&f, 1, PLACE_PINNED);
+    for (uint64_t i = 0; i < MESSAGES; i++)
+        tell(&f, DEED_SEND, 0);
+    for (uint64_t n = MESSAGES; n < MESSAGES + 3; n++)
+        assert_int_equal(engine_actor_send(f.engine, worker_ref, message_count, &n, sizeof(n)), 0);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(engine_fixture_until(load_acquire(&run) == MESSAGES + 3));
+    end(&f);
+}
+
+/* pace.T4: one who sends himself the next message before this one ends has a batch without end, and
+ * the worker's other queues have their turn all the same. */
+static void test_a_slice_ends(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    begin(&f, 1, PLACE_FOLLOW);
+    store_relaxed(&f.engine->throughput, UINT32_MAX);
+    tell(&f, DEED_AGAIN, 0);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(engine_fixture_until(load_acquire(&run) > QUICK));
+    for (uint64_t i = 1; i <= 3; i++) {
+        assert_int_equal(engine_actor_send(f.engine, sink_ref, message_drop, NULL, 0), 0);
+        assert_true(engine_fixture_until(load_acquire(&sunk) == i));
+    }
+    store_release(&stop, 1);
+    end(&f);
+}
+
+/* Spawns of a turn that hangs stay uncommitted: its worker is left alone (relieve.RV2). */
+static void test_all_arrives_beside_spawns(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    begin(&f, 2, PLACE_PINNED);
+    for (uint64_t i = 0; i < MESSAGES; i++) {
+        tell(&f, DEED_SEND, 0);
+        tell(&f, DEED_SPAWN, 0);
+    }
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(watch_until(&f, MESSAGES));
+    assert_true(engine_fixture_until(load_acquire(&run) == 2 * MESSAGES));
+    end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_send_leaves_when_its_behaviour_ends),
+        cmocka_unit_test(test_a_detached_actors_sends_leave),
+        cmocka_unit_test(test_what_was_sent_before_a_surprise_leaves),
+        cmocka_unit_test(test_a_held_worker_is_relieved),
+        cmocka_unit_test(test_counters_get_on),
+        cmocka_unit_test(test_a_slice_ends),
+        cmocka_unit_test(test_all_arrives_beside_spawns),
+    };
+    return cmocka_run_group_tests_name("engine: when a send leaves", tests, NULL, NULL);
+}
