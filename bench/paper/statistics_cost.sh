@@ -5,17 +5,19 @@
 #
 #   bench/paper/statistics_cost.sh [--build DIR] [--cpus A,B] [--only NAME]
 #
-# The second build lies in build/no-statistics, and is made there. Instructions are counted by
-# valgrind (cachegrind, no caches), of one worker; of each build a short and a longer run are
-# counted, and only the difference of the two is compared: what the service does at its start and
-# end is in both. The target is 1 percent. Exit status: 0 if everything could be run. --only NAME:
-# another benchmark: executor static_send pingpong_local repeat dynamic_send.
+# Both builds are made here, in build/counted and build/no-statistics: the executor looks at the
+# clock every so many messages as take some time, and is told how much slower valgrind's processor
+# is (PACE_SLOWDOWN). Instructions are counted by valgrind (cachegrind, no caches), of one
+# worker. Of each build a short and a longer run are counted, and only the difference of the two is
+# compared: what the service does at its start and end is in both. The target is 1 percent.
+# Exit status: 0 if everything could be run. --only NAME: another benchmark: executor static_send
+# pingpong_local repeat dynamic_send.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 SELF=paper/statistics_cost.sh
 . bench/lib.sh
 
-NAME=executor OFF=build/no-statistics
+NAME=executor ON=build/counted OFF=build/no-statistics SLOWDOWN=60
 
 # count BUILD-OF-EXECUTOR ARGUMENT...: instructions of a whole run in COUNT, its messages in
 # MESSAGES.
@@ -78,13 +80,21 @@ need_tools valgrind cmake taskset awk timeout
 make_work_folder
 build_if_missing
 choose_cpus
+# build_executor FOLDER ARGUMENT...: the executor alone, in a build of its own.
+build_executor()
 {
-    cmake --preset release -B $OFF -DODEON_STATISTICS=OFF &&
-        cmake --build $OFF --target odeon-executor
-} >"$WORK/build.log" 2>&1 ||
-    { tail -n 20 "$WORK/build.log" >&2; die "the build without statistics failed"; }
+    local folder=$1
+    shift
+    {
+        cmake --preset release -B "$folder" -DCMAKE_C_FLAGS=-DPACE_SLOWDOWN=$SLOWDOWN "$@" &&
+            cmake --build "$folder" --target odeon-executor
+    } >"$WORK/build.log" 2>&1 ||
+        { tail -n 20 "$WORK/build.log" >&2; die "the build in $folder failed"; }
+}
+build_executor $ON
+build_executor $OFF -DODEON_STATISTICS=OFF
 PATIENCE_S=60
-per_message "$(realpath "$BUILD")"
+per_message "$(realpath $ON)"
 on=$PER_MESSAGE
 per_message "$(realpath $OFF)"
 echo "bench=statistics_cost of=$NAME instructions_on=$on instructions_off=$PER_MESSAGE" \
