@@ -185,6 +185,7 @@ struct ledger {
     char failure[512];
     uint64_t redelivered, redelivered_max;
     uint64_t attempts_max; /* so often a message may have been blamed */
+    uint64_t strange;      /* no behaviour is known to be quick (daemon/engine/run/pace.h) */
     actor_ref actor[N_ACTORS];
     /* at the end; so many more may have come about, of a spawn that was not seen to return */
     uint64_t live[N_CAST], live_more[N_CAST];

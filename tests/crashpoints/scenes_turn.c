@@ -190,6 +190,31 @@ static void setup_stop(struct life *life)
     ledger->live[CAST_RELAY]--;
 }
 
+/* The same, with nobody known to be quick: sends are carried out behind each item and before it. */
+static void setup_strange_sends(struct life *life)
+{
+    setup_sends(life);
+    ledger->strange = 1;
+}
+
+static void setup_strange_spawn(struct life *life)
+{
+    setup_spawn(life);
+    ledger->strange = 1;
+}
+
+static void setup_strange_kept(struct life *life)
+{
+    setup_kept(life);
+    ledger->strange = 1;
+}
+
+static void setup_strange_stop(struct life *life)
+{
+    setup_stop(life);
+    ledger->strange = 1;
+}
+
 /* Each item of the batch makes urgent ones: for others of the same queue, which are run in its
  * middle, for a kept state, and elsewhere. */
 static void setup_urgent(struct life *life)
@@ -286,6 +311,10 @@ const struct scene scenes_turn[] = {
     { "kept states", setup_kept, NULL, run_queue_0, 1, true, NULL, false },
     { "a handler hangs", setup_hung, NULL, run_queue_0, 1, true, NULL, false },
     { "stop", setup_stop, NULL, run_queue_0, 1, true, NULL, false },
+    { "strangers send", setup_strange_sends, NULL, run_queue_0, 1, true, NULL, false },
+    { "strangers spawn and end", setup_strange_spawn, NULL, run_all, 1, true, NULL, false },
+    { "strangers' kept states", setup_strange_kept, NULL, run_queue_0, 1, true, NULL, false },
+    { "strangers stop", setup_strange_stop, NULL, run_queue_0, 1, true, NULL, false },
     { "urgent messages", setup_urgent, NULL, run_queue_0, 1, true, NULL, false },
     { "urgent messages, parked", setup_urgent, NULL, run_by_two, 1, false, NULL, false },
     { "park", setup_sends, NULL, run_two, 1, true, NULL, false },

@@ -9,7 +9,7 @@ uint64_t ticks_rate;
 
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(ODEON_SIMULATE)
 
-enum { CALIBRATE_NS = 200 * 1000 };
+enum { CALIBRATE_NS = 200 * 1000, CALIBRATE_LOOKS = 1 << 20 };
 
 /* The kernel has found the register steady if it tells the time by it. */
 static bool ticks_are_steady(void)
@@ -42,11 +42,12 @@ void ticks_calibrate(void)
 {
     if (ticks_rate || !ticks_are_steady())
         return;
-    uint64_t from_ns = clock_now_ns(), from = ticks_register(), ns;
-    do
+    uint64_t from_ns = clock_now_ns(), from = ticks_register(), ns = 0;
+    for (int i = 0; i < CALIBRATE_LOOKS && ns < CALIBRATE_NS; i++)
         ns = clock_now_ns() - from_ns;
-    while (ns < CALIBRATE_NS);
     uint64_t ticks = ticks_register() - from;
+    if (ns < CALIBRATE_NS)
+        return; /* it stands still */
     /* what cannot be a rate (from 1 MHz to 16 GHz) is none */
     if (ticks >= ns / 1000 && ticks <= ns * 16)
         ticks_rate = (ticks << 10) / ns > 0 ? (ticks << 10) / ns : 1;
