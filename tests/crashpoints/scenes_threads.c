@@ -8,6 +8,7 @@
 #include "crash.h"
 #include "daemon/engine/run/worker.h"
 #include "daemon/engine/stuck/hold.h"
+#include "daemon/engine/stuck/relieve.h"
 #include "daemon/engine/stuck/set_aside.h"
 
 static void run_queue_0(struct life *life)
@@ -114,6 +115,36 @@ static void set_aside(struct life *life)
         fail("aside: %s", text);
 }
 
+/* ---- a worker relieved ---- */
+
+/* What the relay has sent is in the outbox when the handler behind it does not return. */
+static void setup_relieve(struct life *life)
+{
+    row_expect(0, 3, 0, 0);
+    row_expect(1, 1, 0, 0);
+    row_expect(2, 3, 0, 0);
+    row_expect(3, 3, 0, 60);
+    struct plan plan = { .act = ACT_SEND };
+    plan_out(&plan, sink_make(life, 2), 2);
+    plan_out(&plan, sink_make(life, 1), 3);
+    actor_ref relay = relay_make(life, 0, &plan),
+              stuck = cast_spawn(life->engine, CAST_STUCK, 0, NULL, 0);
+    life_quiesce(life);
+    cast_send(life->engine, relay, 0, 2);
+    cast_send(life->engine, stuck, 1, 1);
+    cast_send(life->engine, relay, 0, 1);
+}
+
+static void relieve(struct life *life)
+{
+    struct worker *w = life->engine->workers[0];
+    if (!relieve_is_wanted(w))
+        fail("relieve: nothing has been sent");
+    int r = relieve_worker(life->engine, 0, UINT64_C(60000000000));
+    if (r < 0 || relieve_is_wanted(w))
+        fail("relieve: %s", r < 0 ? strerror(-r) : "something is left");
+}
+
 /* ---- with all workers ---- */
 
 enum { HOPS = 40 };
@@ -167,6 +198,7 @@ const struct scene scenes_threads[] = {
     { "a port is taken from, another sends", setup_port_and_sender, NULL, run_port_0, 2, true,
       run_queue_2, false },
     { "an actor is set aside", setup_aside, prepare_aside, set_aside, 1, true, NULL, false },
+    { "a worker is relieved", setup_relieve, prepare_aside, relieve, 1, true, NULL, false },
     { "workers run, their number changes", setup_live, prepare_live, reconfigure, 2, true, NULL,
       true },
     { "workers run, and are stopped", setup_live, prepare_live, stop, 2, false, NULL, true },
