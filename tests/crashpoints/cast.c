@@ -224,8 +224,7 @@ static void cast_pace(struct engine *e, uint32_t id)
     ticks_rate = UINT64_C(1) << 40;
     if (ledger->strange)
         return;
-    store_relaxed(&type->quick[0], BEHAVIOUR_QUICK);
-    store_relaxed(&type->quick[BEHAVIOUR_NONE], BEHAVIOUR_QUICK);
+    store_relaxed(&type->behaviours[BEHAVIOUR_NONE].meta, 0);
     store_relaxed(&type->behaviours[0].meta, envelope_meta(item_type, sizeof(struct item), 0));
 }
 

@@ -216,8 +216,6 @@ static void test_a_held_worker_is_relieved(void **state)
     struct engine_fixture f;
     begin(&f, 2, PLACE_PINNED);
     struct actor_type *type = load_relaxed(&f.engine->types.known[type_worker]);
-    store_relaxed(&type->quick[0], BEHAVIOUR_QUICK);
-    store_relaxed(&type->quick[BEHAVIOUR_NONE], BEHAVIOUR_QUICK);
     store_relaxed(&type->behaviours[0].meta, envelope_meta(message_order, sizeof(struct order), 0));
     tell(&f, DEED_SEND, 0);
     tell(&f, DEED_SEND, 0);

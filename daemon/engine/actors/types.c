@@ -145,7 +145,9 @@ static struct actor_type *type_new(const struct engine_actor_type_info *info, ui
     strcpy(type->name, info->name);
     strcpy(type->plugin, info->plugin);
     memset(type->index_of, BEHAVIOUR_NONE, sizeof(type->index_of));
-    store_relaxed(&type->quick[BEHAVIOUR_NONE], info->init ? BEHAVIOUR_NEW : BEHAVIOUR_QUICK);
+    store_relaxed(&type->quick[BEHAVIOUR_NONE], BEHAVIOUR_NEW);
+    if (info->init)
+        store_relaxed(&type->behaviours[BEHAVIOUR_NONE].meta, BEHAVIOUR_META_CLOSED);
     for (uint32_t i = 0; i < info->n_behaviours; i++) {
         const struct engine_behaviour *b = &info->behaviours[i];
         listed[i] = *b;

@@ -29,7 +29,8 @@ struct behaviour_shape {
 /* Copied from the plugin at registration; immutable until retired, but for what is learned about
  * how long behaviours take. */
 struct actor_type {
-    /* the last one stays empty: BEHAVIOUR_NONE leads to a look-up */
+    /* the last one stays empty: BEHAVIOUR_NONE leads to a look-up; its word is 0, or closed while
+     * init is not known to be quick */
     struct behaviour_slot behaviours[BEHAVIOURS_SLOTS];
     struct behaviour_shape shapes[BEHAVIOURS_SLOTS];
     uint8_t index_of[ODEON_MESSAGE_TYPES_MAX]; /* message type -> behaviour, BEHAVIOUR_NONE */

@@ -39,22 +39,22 @@ uint32_t pace_begin(struct worker *w)
 static void pace_mark(struct actor_type *type, uint32_t index, uint8_t quick)
 {
     const struct behaviour_shape *shape = &type->shapes[index];
+    uint64_t open = index == BEHAVIOUR_NONE /* init: no envelope's, either */
+                        ? 0
+                        : envelope_meta(shape->message_type, shape->size, index);
     store_relaxed(&type->quick[index], quick);
-    if (index == BEHAVIOUR_NONE) /* init */
-        return;
     store_relaxed(&type->behaviours[index].meta,
-                  quick >= BEHAVIOUR_QUICK ? envelope_meta(shape->message_type, shape->size, index)
-                                           : BEHAVIOUR_META_CLOSED);
+                  quick >= BEHAVIOUR_QUICK ? open : BEHAVIOUR_META_CLOSED);
 }
 
 static void pace_sample(struct actor_type *type, uint32_t index, uint64_t took)
 {
     uint8_t quick = load_relaxed(&type->quick[index]);
     if (took >= ticks_of_ns(PACE_SLOW_NS)) {
-        if (quick)
+        if (quick || pace_is_quick(type, index))
             pace_mark(type, index, 0);
-    } else if (quick < BEHAVIOUR_QUICK) {
-        pace_mark(type, index, (uint8_t)(quick + 1));
+    } else if (!pace_is_quick(type, index)) {
+        pace_mark(type, index, quick < BEHAVIOUR_QUICK ? (uint8_t)(quick + 1) : quick);
     }
 }
 

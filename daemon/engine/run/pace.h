@@ -43,9 +43,11 @@ enum {
     PACE_SUSPECTS = 64,
 };
 
+/* One word says so, for two workers may learn different things at the same time; `index` may be
+ * BEHAVIOUR_NONE: init. */
 static inline bool pace_is_quick(const struct actor_type *type, uint32_t index)
 {
-    return load_relaxed(&type->quick[index]) >= BEHAVIOUR_QUICK;
+    return load_relaxed(&type->behaviours[index].meta) != BEHAVIOUR_META_CLOSED;
 }
 
 /* A run begins. Messages to the first look. */
