@@ -30,6 +30,8 @@ static struct walker walkers[LANE_CLIENTS];
 static struct odeon_stats *stats;
 static pid_t service = -1;
 static uint64_t began_ns, told_ns;
+static char first_wrong[256]; /* for the last line, which is what a reader of long logs sees */
+static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
 
 uint64_t now_ns(void)
 {
@@ -52,6 +54,10 @@ void say_wrong(char *wrong, size_t size, const char *format, ...)
         vsnprintf(wrong, size, format, args);
         va_end(args);
         printf("# wrong after %.1f s: %s\n", (double)(now_ns() - began_ns) / 1e9, wrong);
+        pthread_mutex_lock(&telling);
+        if (!first_wrong[0])
+            snprintf(first_wrong, sizeof(first_wrong), ": %.250s", wrong);
+        pthread_mutex_unlock(&telling);
     }
     atomic_store(&long_run.broken, true);
 }
@@ -308,9 +314,9 @@ static unsigned walkers_report(void)
     for (unsigned i = 0; i < LANE_CLIENTS; i++) {
         const struct walker *w = &walkers[i];
         printf("# client=%u posted=%" PRIu64 " returned=%" PRIu64
-               " ports=%u closed_at_once=%u under_way_then=%" PRIu64 " %s\n",
+               " ports=%u closed_at_once=%u under_way_then=%" PRIu64 " stopped_unheard=%u %s\n",
                i, w->all_posted, w->all_received, w->life, w->closed_at_once, w->abandoned,
-               w->wrong[0] ? w->wrong : "consecutive");
+               w->stopped_unheard, w->wrong[0] ? w->wrong : "consecutive");
         wrong += w->wrong[0] != '\0';
     }
     return wrong;
@@ -405,6 +411,10 @@ int main(int argc, char **argv)
     if (status)
         printf("# odeond ended with status %#x\n", (unsigned)status);
     wrong += status != 0;
-    printf("long: %s\n", wrong ? "BROKEN" : missing ? "incomplete: not everything was hit" : "ok");
+    printf("long: %s%s\n",
+           wrong     ? "BROKEN"
+           : missing ? "incomplete: not everything was hit"
+                     : "ok",
+           first_wrong);
     return wrong || missing ? 1 : 0;
 }

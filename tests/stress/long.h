@@ -53,7 +53,7 @@ struct walker {
     uint64_t posted, received;        /* in this life */
     uint64_t expected[LANE_STATIONS]; /* hops that each station must have seen at the end */
     uint64_t all_posted, all_received, abandoned; /* abandoned: under way when a port was closed */
-    unsigned closed_at_once;
+    unsigned closed_at_once, stopped_unheard;     /* the answer was lost with its executor */
     char wrong[256];
 };
 

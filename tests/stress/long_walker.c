@@ -100,11 +100,31 @@ static bool life_begin(struct walker *w)
     return true;
 }
 
+/* A stop whose answer was lost with its executor may have been carried out: the next one finds
+ * nobody. */
+static bool guest_stop(struct walker *w)
+{
+    uint64_t until = now_ns() + PATIENCE_S * UINT64_C(1000000000);
+    bool asked = false;
+    int r;
+    for (;;) {
+        r = odeon_actor_stop(w->client, w->guest, ODEON_DELETE);
+        if (r == -ESRCH && asked) {
+            w->stopped_unheard++;
+            return true;
+        }
+        if (!try_again(r, until))
+            break;
+        asked = true;
+    }
+    if (r < 0)
+        say_wrong(w->wrong, sizeof(w->wrong), "stopping an actor: %s", odeon_error_text());
+    return r >= 0;
+}
+
 /* The guest ends behind the last hop through it, which has come back. */
 static bool life_end(struct walker *w)
 {
-    uint64_t until = now_ns() + PATIENCE_S * UINT64_C(1000000000);
-    int r = 0;
     for (unsigned i = 0; i < LANES_EACH; i++)
         for (unsigned k = 0; k < w->lanes[i].hops; k++)
             if (w->lanes[i].peers[k] < LANE_STATIONS)
@@ -113,13 +133,7 @@ static bool life_end(struct walker *w)
     w->all_received += w->received;
     w->abandoned += w->posted - w->received;
     w->port = odeon_port_close(w->port);
-    if (w->guest != ODEON_NOBODY)
-        do
-            r = odeon_actor_stop(w->client, w->guest, ODEON_DELETE);
-        while (try_again(r, until));
-    if (r < 0)
-        say_wrong(w->wrong, sizeof(w->wrong), "stopping an actor: %s", odeon_error_text());
-    return r >= 0;
+    return w->guest == ODEON_NOBODY || guest_stop(w);
 }
 
 /* ---- hops ---- */
