@@ -4,6 +4,7 @@
 #include "tests/unit/engine_fixture.h"
 
 #include "daemon/engine/run/mailbox.h"
+#include "daemon/engine/run/pace.h"
 #include "daemon/engine/run/worker.h"
 #include "daemon/engine/segment/queue.h"
 
@@ -14,6 +15,8 @@ enum what {
     URGENT,
     ASK_HERE,
     ASK_MANY,
+    ASK_SLOW,
+    SLOW,
     ASK_FILL,
     ASK_AGAIN,
     ASK_BESIDE,
@@ -69,6 +72,15 @@ static int on_note(void *self, const void *message, struct engine_context *ctx)
     case ASK_MANY:
         for (uint32_t i = 1; i <= note->number; i++)
             assert_int_equal(send_urgent(ctx, note->to, i), 0);
+        break;
+    case ASK_SLOW:
+        for (uint32_t i = 1; i <= note->number; i++)
+            assert_int_equal(engine_ctx_send_urgent(ctx, note->to, message_note, BEHAVIOUR_NONE,
+                                                    &(struct note){ SLOW, i, 0 }, sizeof(*note)),
+                             0);
+        break;
+    case SLOW: /* longer than a slice */
+        usleep(PACE_SLICE_NS / 1000 + 1000);
         break;
     case ASK_FILL:
         fill_up(ctx, note);
@@ -178,6 +190,22 @@ static void test_overtakes_its_own_batch(void **state)
         assert_int_equal(find(URGENT, i), asked + i);
     assert_int_equal(find(ORDINARY, 101), asked + 51);
     assert_int_equal(find(ORDINARY, N_BATCH), N_BATCH + 49);
+}
+
+/* urgent.G3: each ends the slice of a run, and still no ordinary message comes between them. */
+static void test_slices_of_one_batch(void **state)
+{
+    (void)state;
+    begin(1, 64 << 20);
+    actor_ref a = spawn_on(type_of_writer, 0), b = spawn_on(type_of_writer, 0);
+    post(a, (struct note){ ASK_SLOW, 4, b });
+    for (uint32_t i = 1; i <= 10; i++)
+        post(a, (struct note){ ORDINARY, i, 0 });
+    assert_int_equal(engine_start(f.engine), 0);
+    end();
+    for (uint32_t i = 1; i <= 4; i++)
+        assert_int_equal(find(SLOW, i), i);
+    assert_int_equal(find(ORDINARY, 1), 5);
 }
 
 /* From another worker, into a batch that runs. */
@@ -352,6 +380,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_overtakes_its_own_batch),
+        cmocka_unit_test(test_slices_of_one_batch),
         cmocka_unit_test(test_overtakes_another_workers_batch),
         cmocka_unit_test(test_is_bounded),
         cmocka_unit_test(test_starves_nobody),

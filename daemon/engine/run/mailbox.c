@@ -128,8 +128,9 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
     run->left = !done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0;
 }
 
-/* The urgent lane, if there is anything in it. */
-static void mailbox_run_urgent(struct worker *w, struct mailbox_visit *run, uint64_t limit)
+/* The urgent lane, if there is anything in it. True: its slice ended before its batch did
+ * (urgent.G3). */
+static bool mailbox_run_urgent(struct worker *w, struct mailbox_visit *run, uint64_t limit)
 {
     struct engine *e = w->engine;
     uint32_t mailbox = run->id, id = segment_urgent_queue(&e->segment, mailbox);
@@ -138,7 +139,7 @@ static void mailbox_run_urgent(struct worker *w, struct mailbox_visit *run, uint
     full_barrier();
     if (!queue_has_batch(load_relaxed(&queue->sel))) {
         if (load_acquire(&queue->len[queue_active(load_relaxed(&queue->sel))]) == 0)
-            return;
+            return false;
         queue_gulp(queue, w->id);
         /* how far it was touched */
         store_relaxed(&queue->ring,
@@ -154,6 +155,7 @@ static void mailbox_run_urgent(struct worker *w, struct mailbox_visit *run, uint
     if (VALUE(urgent_left, queue_has_work(queue), done))
         store_relaxed(&e->urgent[mailbox], 1); /* urgent.G2 */
     help_mid_look(w, mailbox); /* the ordinary message that comes next may take long */
+    return !done && w->pace.over;
 }
 
 void mailbox_run(struct worker *w, uint32_t id, bool stolen)
@@ -162,8 +164,8 @@ void mailbox_run(struct worker *w, uint32_t id, bool stolen)
     uint64_t limit = load_relaxed(&e->throughput);
     struct mailbox_visit run = { .id = id };
     do {
-        if (unlikely(urgent_waits(e, run.id)))
-            mailbox_run_urgent(w, &run, limit);
+        if (unlikely(urgent_waits(e, run.id)) && mailbox_run_urgent(w, &run, limit))
+            break;
         mailbox_run_ordinary(w, &run, stolen, run.n < limit ? limit - run.n : 1);
         stolen = false;
     } while (unlikely(urgent_waits(e, run.id)) && run.n < limit && !worker_wants_halt(w));

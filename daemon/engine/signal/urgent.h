@@ -22,7 +22,7 @@
  *     restores that word before a full barrier and the look at the byte.  A request that is missed
  *     all the same (a newborn's word is put back, turn.h place.U5) costs waiting until the next
  *     look, at the latest the end of the batch.  At least one ordinary message is run between two
- *     urgent batches: nobody starves.
+ *     urgent batches: nobody starves.  None is run between two slices of one (pace.T4).
  * urgent.G4  Recovery sets the bytes anew.
  * urgent.G5  FIFO holds within each lane.  While an urgent batch runs, nothing is appended to it,
  *     nor to the parked one: sends go through the outbox.
