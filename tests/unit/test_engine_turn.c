@@ -317,9 +317,9 @@ static void test_order_with_large_ones_between(void **state)
     order(300, true, true);
 }
 
-static void test_throughput_limit_parks(void **state)
+/* 21 records, three at a time: how often the batch is parked. */
+static uint64_t count_parks(void)
 {
-    (void)state;
     struct engine_fixture f;
     fixture_begin(&f, 1, 3);
     actor_ref actor = probe(&f);
@@ -330,10 +330,23 @@ static void test_throughput_limit_parks(void **state)
     assert_int_equal(seen.numbers, 20);
     assert_int_equal(seen.wrong_order, 0);
     assert_int_equal(engine_fixture_stat(&f, STAT_gulps), 1);
-    /* 21 records, three at a time */
-    assert_int_equal(engine_fixture_stat(&f, STAT_batches_parked), 6);
     assert_int_equal(engine_fixture_stat(&f, STAT_messages_processed), 21);
+    uint64_t parks = engine_fixture_stat(&f, STAT_batches_parked);
     fixture_end(&f);
+    return parks;
+}
+
+/* A worker that loses its processor for a slice parks once more (pace.T4): it does not so each
+ * time. */
+static void test_throughput_limit_parks(void **state)
+{
+    (void)state;
+    uint64_t parks, until = clock_now_ns() + TEST_DEADLINE_NS;
+    do {
+        parks = count_parks();
+        assert_true(parks >= 6);
+    } while (parks > 6 && clock_now_ns() < until);
+    assert_int_equal(parks, 6);
 }
 
 /* ---- replies ---- */
