@@ -255,12 +255,14 @@ static uint64_t count_in(struct odeon_client *client, struct odeon_port *port, o
     return count;
 }
 
-/* The time that they take is at least what the rate says, whatever the machine does. */
+/* The time that they take is at least what the rate says, whatever the machine does. A client that
+ * gets no processor for a while lets the ring run empty: it posts until it has felt the rate. */
 static void test_posts(void **state)
 {
     enum { RATE = 2000, POSTS = 4000, BURST = RATE / 10 + RATE / 10 + RATE / 50 };
     struct odeon_client *client;
     struct odeon_port *port = NULL;
+    uint64_t posted = 0;
     bool full = false;
     int64_t begin;
 
@@ -271,8 +273,8 @@ static void test_posts(void **state)
     uint32_t type = message_id(client, odeon_message_of(probe_number));
     begin = time_ns();
     assert_int_equal(try_port(client, RING, &port), 0);
-    for (uint64_t i = 1; i <= POSTS; i++) {
-        struct probe_number number = { .n = i };
+    while (posted < POSTS || (!full && time_ns() - begin < SECONDS(PATIENCE_S))) {
+        struct probe_number number = { .n = ++posted };
         int r = odeon_port_post(port, ledger, type, &number, sizeof(number));
 
         if (r == -EAGAIN) {
@@ -283,12 +285,13 @@ static void test_posts(void **state)
         assert_int_equal(r, 0);
     }
     assert_true(full); /* it feels it */
-    assert_int_equal(count_in(client, port, ledger), POSTS);
-    assert_true(time_ns() - begin >= SECONDS(1) * (POSTS - BURST) / RATE);
+    assert_int_equal(count_in(client, port, ledger), posted);
+    assert_true(time_ns() - begin >= SECONDS(1) * (int64_t)(posted - BURST) / RATE);
     assert_true(service_figure(&service, "rate_limited") > 0);
     assert_true(
         wait_until(service_log_has(&service, "is served more slowly: its user's quota-posts")));
-    assert_int_equal(usage(client, "posts").client, POSTS + 1);
+    /* the last batch is counted behind the flush that lets the ledger answer */
+    assert_true(wait_until(usage(client, "posts").client == posted + 1));
     odeon_port_close(port);
     odeon_client_disconnect(client);
 }
@@ -324,26 +327,33 @@ static void test_rate_is_changed(void **state)
     assert_true(service_log_has(&service, "every message that was sent has been received"));
 }
 
-/* A flood of requests is read more slowly; none is lost, none refused. */
+/* A flood of requests is read more slowly; none is lost, none refused. On a machine that takes
+ * longer for each than the rate it is no flood: then more of them. */
 static void test_requests(void **state)
 {
-    enum { RATE = 20, REQUESTS = 60 }; /* a rate that a slow machine reaches, too: 50 ms for each */
+    enum { RATE = 20, REQUESTS = 60 };
     struct odeon_client *client;
     int64_t begin;
+    int asked = 0;
 
     (void)state;
     START("--set", "quota-requests=20");
     begin = time_ns();
     client = service_connect(&service, "asker");
-    for (int i = 0; i < REQUESTS; i++) {
+    while (asked < REQUESTS || (!service_log_has(&service, "asks too much") &&
+                                time_ns() - begin < SECONDS(PATIENCE_S))) {
         struct odeon_status *status = NULL;
 
         assert_int_equal(odeon_service_status(client, &status), 0);
         odeon_result_free(status);
+        asked++;
     }
     /* twice the burst: a bucket that was full, and what came in meanwhile */
-    assert_true(time_ns() - begin >= SECONDS(1) * (REQUESTS - 2 * RATE) / RATE);
-    assert_int_equal(service_log_count(&service, "asks too much"), 1);
+    assert_true(time_ns() - begin >= SECONDS(1) * (asked - 2 * RATE) / RATE);
+    /* said once, but for a minute later */
+    assert_true(service_log_has(&service, "asks too much"));
+    assert_true(service_log_count(&service, "asks too much") <=
+                1 + (time_ns() - begin) / SECONDS(60));
     odeon_client_disconnect(client);
 }
 
