@@ -118,6 +118,8 @@ static void check_ends(int how)
         struct probe_told after = ask_totals();
         finis = how == ODEON_FINISHED ? 0 : 1;
         assert_int_equal(after.finis, before.finis + finis);
+        /* whoever ends it counts it behind the moment in which others find it gone */
+        assert_true(wait_until(service_figure(&service, "actors_ended") >= ended + 1));
         assert_int_equal(service_figure(&service, "actors_ended"), ended + 1);
         /* the name is free again; the next one is another, with a fresh state */
         reused = after.reused;
