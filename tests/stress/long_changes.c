@@ -97,13 +97,12 @@ static void count_made(struct changes *changes, const struct change *change,
 }
 
 /* Handlers of the plugin take microseconds, so that a worker that does not stop within the
- * service's two seconds is late for the machine's sake at most once or twice in a row. */
+ * service's two seconds has had no processor: nothing has been changed, and it is asked again. */
 static bool change_make(struct changes *changes, struct odeon_client *client)
 {
     struct change change;
     struct odeon_reconfigured took = { .struct_size = sizeof(took) };
     char text[256];
-    unsigned busy = 0;
     uint64_t until = now_ns() + PATIENCE_S * UINT64_C(1000000000);
     int r;
     change_draw(&change);
@@ -113,9 +112,7 @@ static bool change_make(struct changes *changes, struct odeon_client *client)
             continue;
         changes->busy++;
         printf("# refused: %s\n", odeon_error_text());
-        if (++busy == 5)
-            break;
-    } while (r == -EBUSY || try_again(r, until));
+    } while (r == -EBUSY ? now_ns() < until : try_again(r, until));
     if (r >= 0) {
         count_made(changes, &change, &took);
         return true;
