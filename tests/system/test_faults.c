@@ -149,6 +149,7 @@ static void test_a_stall_is_named(void **state)
         enum faulty_how how;
         const char *what;
     } stalls[] = { { FAULTY_HANG, ", blocked (" }, { FAULTY_LOOP, ", computing" } };
+    unsigned later;
     struct bench b;
 
     (void)state;
@@ -166,10 +167,13 @@ static void test_a_stall_is_named(void **state)
         assert_true(wait_until((post_do(&b, actor, FAULTY_N, 0), overdue(&b) == 0)));
         assert_int_equal(odeon_actor_stop(b.client, actor, ODEON_DELETE), 0);
     }
+    /* one that could not be set aside at once has a second line when it is */
+    later = service_log_count(&b.service, ": it has been set aside, ");
     assert_int_equal(
-        service_log_count(&b.service, "a handler of plugin faulty has not returned for"), 2);
-    assert_int_equal(service_log_count(&b.service, "actor type faulty_actor"), 2);
-    assert_int_equal(service_log_count(&b.service, "ODEON_MESSAGE=faulty_do"), 2);
+        service_log_count(&b.service, "a handler of plugin faulty has not returned for"),
+        2 + later);
+    assert_int_equal(service_log_count(&b.service, "actor type faulty_actor"), 2 + later);
+    assert_int_equal(service_log_count(&b.service, "ODEON_MESSAGE=faulty_do"), 2 + later);
     end(&b);
 }
 
