@@ -241,7 +241,9 @@ static void crowd_prepare(struct crowd *c, enum how odd, unsigned n_workers)
         assert_int_equal(
             odeon_port_post(c->member[ODD].port, c->member[ODD].echo, c->hang, &hang, sizeof(hang)),
             0);
-        assert_true(wait_until(service_figure(&c->service, "handler_stalls") >= 1));
+        /* before that the queue that it shares with others would be full of what it does not take,
+         * and theirs refused */
+        assert_true(wait_until(service_figure(&c->service, "set_aside") >= 1));
     }
     fill(c, odd);
     crowd_stop(c);
