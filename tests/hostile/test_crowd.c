@@ -199,15 +199,31 @@ static void settle(struct crowd *c, enum how odd)
     assert_int_equal(service_state(&c->service).executor_restarts, 0);
 }
 
-/* Until what the odd one does not take is dropped, or refused: so it is all along the run. */
+/* Nothing waits in the queues that actors share. */
+static bool queues_are_empty(struct crowd *c)
+{
+    struct odeon_list *list = NULL;
+    uint64_t bytes = 0;
+
+    assert_int_equal(odeon_queue_list(c->member[0].client, "ordinary", 0, 0, &list), 0);
+    for (size_t i = 0; i < list->n; i++)
+        bytes += ((const struct odeon_queue_info *)list->rows)[i].bytes;
+    odeon_list_free(list);
+    return bytes == 0;
+}
+
+/* Until what the odd one does not take is dropped, or refused: so it is all along the run. What it
+ * was posted lies beside the queue that it shares then, or its mates would be refused, too. */
 static void fill(struct crowd *c, enum how odd)
 {
     struct member *m = &c->member[ODD];
 
     if (odd == DEAF)
         assert_true(wait_until((post_some(c, m), odeon_port_dropped(m->port) > 0)));
-    if (odd == HUNG)
+    if (odd == HUNG) {
         assert_true(wait_until((post_some(c, m), take(m), m->refused > 0)));
+        assert_true(wait_until(queues_are_empty(c)));
+    }
 }
 
 static void crowd_stop(struct crowd *c)
