@@ -283,7 +283,9 @@ int engine_actor_type_get(struct engine *engine, uint32_t id,
                           struct engine_actor_type_view *ret_type);
 
 /* Where a new actor is to live, for life.
- * SPREAD   the next worker's next queue, round robin
+ * SPREAD   the next worker's next queue, round robin; where a type has many actors, blocks of
+ *     siblings that are spawned in a row (by one worker) share a queue
+ * EACH     the next worker's next queue, one by one
  * NEAR     the queue of the actor that spawns; SPREAD without one, and for children of a detached
  *     actor
  * NODE     round robin over the workers of memory node `place`; -ENODEV: none runs there
@@ -299,6 +301,7 @@ enum engine_placement {
     PLACE_PINNED,
     PLACE_FOLLOW,
     PLACE_DETACHED,
+    PLACE_EACH,
     PLACE_N
 };
 #define ENGINE_ANYWHERE UINT32_MAX

@@ -11,7 +11,7 @@
 static int spawn_place(const Odeon__Spawn *spawn, struct engine_spawn *ret, struct explain *explain)
 {
     static const enum engine_placement placements[] = {
-        [ODEON__PLACE__PLACE_ANY] = PLACE_SPREAD,
+        [ODEON__PLACE__PLACE_ANY] = PLACE_EACH,
         [ODEON__PLACE__PLACE_NODE] = PLACE_NODE,
         [ODEON__PLACE__PLACE_PINNED] = PLACE_PINNED,
         [ODEON__PLACE__PLACE_FOLLOW] = PLACE_FOLLOW,

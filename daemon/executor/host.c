@@ -148,7 +148,7 @@ static int host_spawn_read(const struct odeon_spawn_options *options,
         [ODEON_PLACE_SPREAD] = PLACE_SPREAD,     [ODEON_PLACE_HERE] = PLACE_NEAR,
         [ODEON_PLACE_NODE] = PLACE_NODE,         [ODEON_PLACE_PINNED] = PLACE_PINNED,
         [ODEON_PLACE_PINNED_TO] = PLACE_PINNED,  [ODEON_PLACE_FOLLOW] = PLACE_FOLLOW,
-        [ODEON_PLACE_DETACHED] = PLACE_DETACHED,
+        [ODEON_PLACE_DETACHED] = PLACE_DETACHED, [ODEON_PLACE_EACH] = PLACE_EACH,
     };
     /* field by field: the plugin has just written them so, and a wider load would have to wait for
      * its stores */

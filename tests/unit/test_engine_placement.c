@@ -174,6 +174,62 @@ static void test_spread(void **state)
     placed_end(&f);
 }
 
+static uint64_t probes_live(struct engine_fixture *f)
+{
+    struct engine_actor_type_view type;
+    assert_int_equal(engine_actor_type_get(f->engine, probe_type, &type), 0);
+    return type.live;
+}
+
+/* Spawns as many; how many went to the queue of the one before, and the fullest queue of them. */
+static uint32_t spawn_row(struct engine_fixture *f, enum engine_placement placement, uint32_t n,
+                          actor_ref *ret_refs, uint32_t *ret_most)
+{
+    uint32_t on[WORKERS * QUEUES] = { 0 }, last = UINT32_MAX, together = 0;
+    *ret_most = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        ret_refs[i] = spawn_at(f, placement, 0);
+        uint32_t queue = queue_of(f, ret_refs[i]).queue;
+        assert_true(queue < WORKERS * QUEUES);
+        together += queue == last;
+        last = queue;
+        if (++on[queue] > *ret_most)
+            *ret_most = on[queue];
+    }
+    return together;
+}
+
+/* placement.M4: few are dealt one by one, many in blocks, of which a queue has eight at least; and
+ * one by one again when there are few. */
+static void test_spread_blocks(void **state)
+{
+    (void)state;
+    enum { N_QUEUES = WORKERS * QUEUES, FEW = 2 * 8 * N_QUEUES, MANY = 3600 };
+    static actor_ref refs[FEW + MANY];
+    struct engine_fixture f;
+    uint32_t most;
+    placed_begin(&f);
+    assert_int_equal(spawn_row(&f, PLACE_SPREAD, FEW, refs, &most), 0);
+    assert_int_equal(most, FEW / N_QUEUES);
+    assert_int_equal(spawn_row(&f, PLACE_EACH, N_QUEUES, refs + FEW, &most), 0);
+    uint32_t together = spawn_row(&f, PLACE_SPREAD, MANY - N_QUEUES, refs + FEW + N_QUEUES, &most);
+    assert_true(together > MANY * 8 / 10);
+    assert_true(most <= MANY / N_QUEUES + (FEW + MANY) / N_QUEUES / 4);
+    assert_int_equal(spawn_row(&f, PLACE_EACH, N_QUEUES, refs, &most), 0);
+    for (uint32_t slot = 1;; slot++) {
+        struct engine_actor_view actor;
+        if (engine_actor_next(f.engine, slot, &actor) < 0)
+            break;
+        slot = actor_ref_slot(actor.ref);
+        assert_int_equal(engine_actor_send(f.engine, actor.ref, stop_type, NULL, 0), 0);
+    }
+    assert_true(engine_fixture_until(probes_live(&f) == 0));
+    /* what was left of the last block, and up to the next count */
+    (void)spawn_row(&f, PLACE_SPREAD, 128, refs, &most);
+    assert_int_equal(spawn_row(&f, PLACE_SPREAD, N_QUEUES, refs, &most), 0);
+    placed_end(&f);
+}
+
 static void test_near(void **state)
 {
     (void)state;
@@ -497,6 +553,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_spread_blocks),
         cmocka_unit_test(test_near),
         cmocka_unit_test(test_near_a_retired_queue),
         cmocka_unit_test(test_node),

@@ -84,6 +84,8 @@ static void test_each_placement(void **state)
     assert_string_equal(queue.kind, "ordinary");
     assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_SPREAD), &queue), 0);
     assert_string_equal(queue.kind, "ordinary");
+    assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_EACH), &queue), 0);
+    assert_string_equal(queue.kind, "ordinary");
     assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_HERE), &queue), 0);
     struct engine_actor_view parent;
     assert_int_equal(engine_actor_get(f.engine.engine, f.parent, &parent), 0);
@@ -140,7 +142,7 @@ static void test_refusals(void **state)
         spawn(&f, (struct odeon_spawn_options){ .struct_size = SIZE_FIRST - 1 }, &queue), -EINVAL);
     assert_int_equal(spawn(&f, (struct odeon_spawn_options){ .struct_size = 2000 }, &queue),
                      -EINVAL);
-    assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_DETACHED + 1), &queue), -EINVAL);
+    assert_int_equal(spawn(&f, OPTIONS(.placement = ODEON_PLACE_EACH + 1), &queue), -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.placement = UINT32_MAX), &queue), -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.reserved = 1), &queue), -EINVAL);
     assert_int_equal(spawn(&f, OPTIONS(.args_size = 1), &queue), -EINVAL);

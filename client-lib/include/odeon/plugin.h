@@ -28,7 +28,9 @@ struct odeon_context;
 
 /* Where an actor lives, for life. */
 enum odeon_placement {
-    ODEON_PLACE_SPREAD = 0, /* the next queue, round robin */
+    /* the next queue, round robin; where a type has many actors, so many that are made in a row
+     * share one: a bet that those talk to each other */
+    ODEON_PLACE_SPREAD = 0,
     ODEON_PLACE_HERE = 1,   /* the queue of the actor that spawns; SPREAD if that one is detached */
     ODEON_PLACE_NODE = 2,   /* round robin over the workers of memory node `place` */
     ODEON_PLACE_PINNED = 3, /* the next worker; no other one runs it */
@@ -36,6 +38,9 @@ enum odeon_placement {
     /* run by whoever sends to it while it is idle: for actors that many talk to */
     ODEON_PLACE_FOLLOW = 5,
     ODEON_PLACE_DETACHED = 6, /* a thread of its own: its behaviours may block */
+    /* the next queue, one by one, however many there are: for a lot of work that is to spread;
+     * -EINVAL from a service that is older than this */
+    ODEON_PLACE_EACH = 7,
 };
 
 enum odeon_log_level {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "daemon/engine/actors/live.h"
 #include "daemon/engine/actors/placement.h"
 #include "daemon/engine/segment/slot.h"
 
@@ -88,7 +89,7 @@ void actors_rebuild(struct engine *e)
             store_relaxed(&e->actors.table[slot].key,
                           actor_key(generation, s->actors[slot].queue, slot_word_type(word),
                                     actors_kind_at_spawn(e, slot_word_type(word))));
-            actors_count(e->control, slot_word_type(word), 1);
+            live_add(e->control, slot_word_type(word), 1);
             placement_actor_found(e, s->actors[slot].queue, slot_word_type(word));
             break;
         case ACTOR_SLOT_PORT:
@@ -273,7 +274,7 @@ void actors_ended(struct worker *w, actor_ref who, enum actor_end why)
                                                         NO_DESTINATION, 0, ACTOR_FREE));
     store_release(&durable->word, ended);
     if (slot_word_state(word) == ACTOR_SLOT_LIVE) {
-        actors_count(w, slot_word_type(word), -1);
+        live_add(w, slot_word_type(word), -1);
         placement_actor_ended(w, durable->queue);
         stat_add(w, STAT_actors_ended, 1);
     }

@@ -34,11 +34,6 @@ void actors_slots_return(struct worker *w);
 /* From the segment: keys, free slots, counts (recovery pass 7). */
 void actors_rebuild(struct engine *engine);
 
-/* `n` more actors of the type. */
-static inline void actors_count(struct worker *w, uint32_t type, int n)
-{
-    store_relaxed(&w->actors.type_live[type], load_relaxed(&w->actors.type_live[type]) + n);
-}
 /* From the segment: at recovery no type has been registered. */
 static inline enum actor_kind actors_kind_at_spawn(const struct engine *e, uint32_t type)
 {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "daemon/engine/actors/live.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/signal/own_thread.h"
 #include "daemon/engine/signal/wake.h"
@@ -58,8 +59,14 @@ void placement_init(struct engine *e)
 
 /* ---- new actors ---- */
 
+enum {
+    PLACEMENT_BLOCK_MOST = 256, /* siblings in a row in one queue */
+    PLACEMENT_BLOCK_SHARE = 8,  /* blocks that a queue has at least, of a type with blocks */
+    PLACEMENT_BLOCK_LOOK = 64,  /* spawns between two counts of a type's actors */
+};
+
 /* Round robin over the workers first, then over the queues of each. */
-static uint32_t placement_choose_spread(struct worker *w)
+static uint32_t placement_choose_each(struct worker *w)
 {
     uint32_t n = engine_workers(w->engine), k = w->engine->segment.queues_per_worker;
     uint32_t worker = w->placing.spread_worker < n ? w->placing.spread_worker : 0,
@@ -72,9 +79,47 @@ static uint32_t placement_choose_spread(struct worker *w)
     return worker * k + queue;
 }
 
+/* How many siblings in a row share a queue, as many as there are by now. */
+static uint32_t placement_block(struct engine *e, uint32_t type)
+{
+    uint64_t queues = (uint64_t)engine_workers(e) * e->segment.queues_per_worker,
+             block = live_of_type(e, type) / (PLACEMENT_BLOCK_SHARE * queues);
+    return block < 1 ? 1 : block < PLACEMENT_BLOCK_MOST ? (uint32_t)block : PLACEMENT_BLOCK_MOST;
+}
+
+/* Another block begins. */
+static __attribute__((noinline)) void placement_block_begin(struct worker *w, uint32_t type)
+{
+    struct placing *p = &w->placing;
+    if (p->block_type != type) {
+        p->block_type = type;
+        p->block = 1;
+        p->block_look = PLACEMENT_BLOCK_LOOK;
+    } else if (p->block_look <= p->block) {
+        p->block = placement_block(w->engine, type);
+        p->block_look = PLACEMENT_BLOCK_LOOK;
+    } else {
+        p->block_look -= p->block;
+    }
+    engine_check("placement.M4", p->block - 1 < PLACEMENT_BLOCK_MOST);
+    p->block_left = p->block;
+    p->block_queue = placement_choose_each(w);
+}
+
+/* placement.M4 */
+static uint32_t placement_choose_spread(struct worker *w, uint32_t type)
+{
+    struct placing *p = &w->placing;
+    uint32_t n = engine_workers(w->engine) * w->engine->segment.queues_per_worker;
+    if (p->block_left == 0 || p->block_type != type || p->block_queue >= n)
+        placement_block_begin(w, type);
+    p->block_left--;
+    return p->block_queue;
+}
+
 /* The spawner's own queue; of a worker that has gone, the ones who took it over have queues of
  * their own (placement.M2). */
-static uint32_t placement_choose_near(struct worker *w)
+static uint32_t placement_choose_near(struct worker *w, uint32_t type)
 {
     const struct segment *s = &w->engine->segment;
     uint32_t index;
@@ -82,11 +127,11 @@ static uint32_t placement_choose_near(struct worker *w)
     if (likely(w->batch.queue < engine_workers(w->engine) * s->queues_per_worker))
         return w->batch.queue;
     if (w->batch.queue == NO_QUEUE)
-        return placement_choose_spread(w);
+        return placement_choose_spread(w, type);
     switch (segment_queue_range(s, w->batch.queue, &index)) {
     case QUEUE_DETACHED: /* that thread is for one actor */
     case QUEUE_ASIDE:    /* its actor may go back to its own queue */
-        return placement_choose_spread(w);
+        return placement_choose_spread(w, type);
     case QUEUE_FOLLOW:
         return w->batch.queue;
     default:
@@ -144,10 +189,13 @@ int placement_choose(struct worker *w, uint32_t type, enum engine_placement plac
     int r = 0;
     switch (placement) {
     case PLACE_SPREAD:
-        *ret_queue = placement_choose_spread(w);
+        *ret_queue = placement_choose_spread(w, type);
+        break;
+    case PLACE_EACH:
+        *ret_queue = placement_choose_each(w);
         break;
     case PLACE_NEAR:
-        *ret_queue = placement_choose_near(w);
+        *ret_queue = placement_choose_near(w, type);
         break;
     case PLACE_NODE:
         r = placement_choose_on_node(w, place, ret_queue);

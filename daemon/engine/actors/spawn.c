@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/actors/spawn.h"
+#include "daemon/engine/actors/live.h"
 
 #include <errno.h>
 #include <string.h>
@@ -115,14 +116,14 @@ int spawn_actor(struct worker *w, const struct spawn_request *request, actor_ref
     }
     if (w->place.newborn)
         place_newborn_settle(w, 0);
-    actors_count(w, request->type, 1);
+    live_add(w, request->type, 1);
     if (w->is_detached)
         /* retiring a type does not wait for these threads: one of the two sees the other */
         full_barrier();
     int r = load_acquire(&e->types.spawnable[request->type]) ? spawn_reserve(w, request, ret_ref)
                                                              : -ENOENT;
     if (r < 0) {
-        actors_count(w, request->type, -1);
+        live_add(w, request->type, -1);
         return r;
     }
     stat_add(w, STAT_actors_created, 1);

@@ -13,6 +13,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/common/name.h"
 #include "daemon/engine/actors/actors.h"
+#include "daemon/engine/actors/live.h"
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/overflow.h"
@@ -86,14 +87,6 @@ int engine_message_type_intern(struct engine *e, const char *name, uint32_t vers
     return 0;
 }
 
-static uint64_t type_live(struct engine *e, uint32_t id)
-{
-    int64_t live = 0;
-    for (uint32_t i = 0; i < e->segment.n_ids; i++)
-        live += load_relaxed(&e->workers[i]->actors.type_live[id]);
-    return live > 0 ? (uint64_t)live : 0;
-}
-
 /* The id of a type's name, old or new. */
 static int type_id(struct engine *e, const struct engine_actor_type_info *info, uint32_t *ret_id)
 {
@@ -110,7 +103,7 @@ static int type_id(struct engine *e, const struct engine_actor_type_info *info, 
         return -E2BIG;
     bool keeps = info->restart == RESTART_KEEP, kept = durable->restart == RESTART_KEEP;
     if (id < n && (keeps || kept) && (keeps != kept || info->state_size != durable->state_size) &&
-        type_live(e, id) > 0)
+        live_of_type(e, id) > 0)
         return -EBADMSG;
     durable->version = info->version;
     durable->state_size = info->state_size;
@@ -218,13 +211,13 @@ int engine_actor_type_retire(struct engine *e, uint32_t id, uint64_t *ret_live)
     struct actor_type *type = id < ODEON_ACTOR_TYPES_MAX ? load_relaxed(&e->types.known[id]) : NULL;
     if (!type)
         return -ENOENT;
-    *ret_live = type_live(e, id);
+    *ret_live = live_of_type(e, id);
     if (*ret_live > 0)
         return -EBUSY;
     /* A spawn may be under way: its actor finds its type until nobody can have made one. */
     store_release(&e->types.spawnable[id], NULL);
     bool quiet = quiesce_wait(e, RETIRE_WAIT_NS);
-    *ret_live = type_live(e, id);
+    *ret_live = live_of_type(e, id);
     if (quiet && *ret_live == 0 && types_detached_leave_type(e, id)) {
         store_release(&e->types.known[id], NULL);
         quiet = quiesce_wait(e, RETIRE_WAIT_NS); /* who ended the last one still looks at it */
@@ -272,7 +265,7 @@ int engine_actor_type_get(struct engine *e, uint32_t id, struct engine_actor_typ
         .overflow = (enum engine_overflow)load_relaxed(&durable->overflow),
         .loaded = type != NULL,
         .quarantined = load_relaxed(&durable->quarantined) != 0,
-        .live = type_live(e, id),
+        .live = live_of_type(e, id),
     };
     return 0;
 }

@@ -85,5 +85,5 @@ struct actor_store {
     /* by actor type id: storage that its last actor has left to the next (ODEON_DESTROY) */
     void **kept;
     struct state_pool states;
-    _Atomic int64_t *type_live; /* by actor type id; read by the control thread */
+    _Atomic int64_t *type_live; /* by actor type id (live.h); read by anybody */
 };
