@@ -37,6 +37,7 @@
 #include "daemon/engine/parts/placement.h"
 #include "daemon/engine/parts/port.h"
 #include "daemon/engine/parts/reclaim.h"
+#include "daemon/engine/parts/rota.h"
 #include "daemon/engine/parts/stall.h"
 #include "daemon/engine/parts/steal.h"
 #include "daemon/engine/parts/turn.h"
@@ -78,6 +79,7 @@ struct worker {
     /* scheduling, private */
     alignas(64) struct polled_ports ports;
     struct loop loop;
+    struct rota rota;
     struct pace pace;
     struct search search;
     struct doorbells doorbells;

@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a run may last, and a message more. */
+enum { PACE_SLICE_NS = 5 * 1000 * 1000 };
+
 struct pace {
     uint32_t every;   /* messages from one look to the next: they take about pace.T1's time */
     uint32_t suspect; /* so many looks more, one for each message, to find who is slow */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct loop {
-    uint32_t scan_from, common_from;
+    uint32_t common_from;
     uint32_t fruitless;
     uint32_t sleeps; /* since it last found something: which phase of being idle it is in */
     bool common_first;

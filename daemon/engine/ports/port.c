@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/ports/port.h"
+#include "daemon/engine/core/rota.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -389,8 +390,8 @@ static void port_make_hot(struct worker *w, uint32_t id, struct port *port)
 }
 
 /* Who visits a port makes it cold, and its home finds out by the bell: nobody polls it in between
- * (port.R3). */
-static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left)
+ * (port.R3). `cut`: not all that was there has been taken. */
+static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left, bool cut)
 {
     struct engine *e = w->engine;
     if (unlikely(to != w->id)) {
@@ -398,6 +399,7 @@ static void port_release(struct worker *w, uint32_t id, uint32_t to, bool left)
         store_relaxed(&e->ports.table[id].executor_words->need_wakeup, 1);
     }
     uint32_t source = engine_source_of_port(e, id);
+    rota_note(w, source, left && cut);
     /* behind its barrier: port_layout.P4 */
     if (source_release(w, source, to, left) && port_has_work(e, id))
         source_hand_back(e, w, source);
@@ -456,7 +458,8 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
         return -1;
     }
     port_release(w, id, to,
-                 !port_waits(port) && (closing || (head != port_published_tail(port) && !stopped)));
+                 !port_waits(port) && (closing || (head != port_published_tail(port) && !stopped)),
+                 head != tail);
     return queue;
 }
 

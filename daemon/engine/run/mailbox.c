@@ -4,6 +4,7 @@
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/core/reclaim.h"
+#include "daemon/engine/core/rota.h"
 #include "daemon/engine/run/turn.h"
 #include "daemon/engine/send/overflow.h"
 #include "daemon/engine/send/place.h"
@@ -81,6 +82,7 @@ struct mailbox_visit {
     uint32_t id; /* of the mailbox: another one behind a message that has been set aside */
     uint64_t n;  /* messages, so far */
     bool left;   /* in its ordinary queue */
+    bool cut;    /* a batch, by a limit of runs */
 };
 
 /* The ordinary lane, at most `limit` messages. */
@@ -93,6 +95,7 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
     uint32_t sel = load_relaxed(&queue->sel);
     bool gulped = !queue_has_batch(sel);
     run->left = false;
+    run->cut = false;
     if (gulped && load_acquire(&queue->len[queue_active(sel)]) == 0) {
         POINT(bit_looked, w, id);
         return;
@@ -125,6 +128,7 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
         stat_add(w, STAT_batches_parked, 1);
     mailbox_detach(w, queue, done);
     reclaim_after_run(w, id, queue, done);
+    run->cut = !done;
     run->left = !done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0;
 }
 
@@ -155,7 +159,8 @@ static bool mailbox_run_urgent(struct worker *w, struct mailbox_visit *run, uint
     if (VALUE(urgent_left, queue_has_work(queue), done))
         store_relaxed(&e->urgent[mailbox], 1); /* urgent.G2 */
     help_mid_look(w, mailbox); /* the ordinary message that comes next may take long */
-    return !done && w->pace.over;
+    run->cut = !done && w->pace.over;
+    return run->cut;
 }
 
 void mailbox_run(struct worker *w, uint32_t id, bool stolen)
@@ -170,6 +175,7 @@ void mailbox_run(struct worker *w, uint32_t id, bool stolen)
         stolen = false;
     } while (unlikely(urgent_waits(e, run.id)) && run.n < limit && !worker_wants_halt(w));
     run.left = run.left || urgent_waits(e, run.id);
+    rota_note(w, run.id, run.left && (run.cut || rota_turn_is_used(w)));
     STEP(mailbox_release, mailbox_release(w, run.id, run.left));
     POINT(mailbox_over, w, run.id, run.left);
 }

@@ -36,7 +36,6 @@ enum {
     PACE_TARGET_NS = PACE_SLOWDOWN * 20 * 1000,
     PACE_SLOW_NS = PACE_SLOWDOWN * 4 * 1000, /* of one behaviour */
     PACE_SURPRISE_NS = 5 * PACE_TARGET_NS,   /* of the messages between two looks */
-    PACE_SLICE_NS = 5 * 1000 * 1000,
     PACE_EVERY_MOST = 1024,
     PACE_FIRST_MOST = 256, /* messages to the first look of a run */
     PACE_FEW = 8,          /* a run of less says nothing about its pace */

@@ -14,6 +14,7 @@
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/memory.h"
 #include "daemon/engine/core/near.h"
+#include "daemon/engine/core/rota.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/run/barrier.h"
 #include "daemon/engine/run/fault.h"
@@ -26,7 +27,7 @@
 
 enum {
     DOORBELL_POLL_NS = 50 * 1000, /* a busy worker looks at cold ports' doorbells this often */
-    FRUITLESS_ROUNDS = 2,         /* before it tries to steal (thesis, "Stealing Mechanism") */
+    FRUITLESS_ROUNDS = 2,   /* before it tries to steal (thesis, "Stealing Mechanism") */
     SEARCH_LOOKS = 16,      /* at what is our own, between the first two looks at the others */
     SEARCH_LOOKS_MAX = 128, /* twice as many each time, up to so many: a few microseconds */
 };
@@ -35,11 +36,12 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
 {
     size_t mask_bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127,
            own_bytes = (sizeof(struct worker) + 127) & ~(size_t)127;
-    struct worker *w = memory_alloc(e, id, own_bytes + mask_bytes);
+    struct worker *w = memory_alloc(e, id, own_bytes + 2 * mask_bytes);
     if (!w)
         return -ENOMEM;
-    w->block_bytes = own_bytes + mask_bytes;
+    w->block_bytes = own_bytes + 2 * mask_bytes;
     w->called.ready = (_Atomic uint64_t *)((uint8_t *)w + own_bytes);
+    w->rota.left = (uint64_t *)((uint8_t *)w + own_bytes + mask_bytes);
     w->engine = e;
     w->id = id;
     w->is_thread = id < e->segment.workers_max;
@@ -106,31 +108,29 @@ static void worker_run_source(struct worker *w, uint32_t source, bool stolen)
     w->loop.fruitless = 0;
 }
 
-/* The next bit of a mask at *from or behind it, round; *from moves behind it. */
-static int64_t worker_mask_next(const struct worker *w, const _Atomic uint64_t *mask,
-                                uint32_t *from)
+/* The next bit of the common mask, round. */
+static int64_t worker_common_next(struct worker *w)
 {
-    uint32_t n_words = (w->engine->n_sources + 63) / 64;
+    uint32_t n_words = (w->engine->n_sources + 63) / 64, from = w->loop.common_from;
     for (uint32_t i = 0; i <= n_words; i++) {
-        uint32_t word = (*from / 64 + i) % n_words;
-        uint64_t bits = load_relaxed(&mask[word]);
+        uint32_t word = (from / 64 + i) % n_words;
+        uint64_t bits = load_relaxed(&w->engine->steal.common[word]);
         if (i == 0)
-            bits &= ~UINT64_C(0) << (*from % 64);
+            bits &= ~UINT64_C(0) << (from % 64);
         if (bits) {
             uint32_t source = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            *from = (source + 1) % (n_words * 64);
+            w->loop.common_from = (source + 1) % (n_words * 64);
             return source;
         }
     }
     return -1;
 }
 
-/* A bit of the own mask, cleared before the owner word is tried [CLEAR_FIRST]; -1: none. Goes
- * round, so that no source starves. */
+/* A bit of the own mask, in the rota's order, cleared before the owner word is tried [CLEAR_FIRST];
+ * -1: none. */
 static int64_t worker_take_own(struct worker *w)
 {
-    for (int64_t source;
-         (source = worker_mask_next(w, w->called.ready, &w->loop.scan_from)) >= 0;) {
+    for (int64_t source; (source = rota_next(w)) >= 0;) {
         if (!VALUE(bit_cleared, ready_clear(w->called.ready, (uint32_t)source), w, source))
             continue;                     /* a thief's, who cleared it */
         store_relaxed(&w->shown.busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
@@ -149,8 +149,7 @@ static int64_t worker_take_own(struct worker *w)
 static int64_t worker_take_common(struct worker *w)
 {
     struct engine *e = w->engine;
-    for (int64_t source;
-         (source = worker_mask_next(w, e->steal.common, &w->loop.common_from)) >= 0;) {
+    for (int64_t source; (source = worker_common_next(w)) >= 0;) {
         if (!ready_clear(e->steal.common, (uint32_t)source))
             continue;
         uint64_t own = load_relaxed(&e->sources[source].own);
@@ -244,6 +243,7 @@ static void worker_idle(struct worker *w)
     struct engine *e = w->engine;
     store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
     w->pace.run_messages = 0;
+    rota_forget(w);
     if ((w->loop.sleeps == 0 && worker_search(w)) || engine_wants_halt(e))
         return;
     bool moderate = w->loop.sleeps < e->config.moderate_sleeps;
