@@ -11,5 +11,6 @@ struct loop {
     uint32_t sleeps; /* since it last found something: which phase of being idle it is in */
     bool common_first;
     bool stalled; /* the stall timer has chosen this worker to look after ports */
-    uint64_t polled_ns;
+    /* the last look at the doorbells; and the last look of a run at its clock then */
+    uint64_t polled_ns, polled_ticks;
 };

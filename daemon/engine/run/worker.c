@@ -10,6 +10,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/base/ticks.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/memory.h"
@@ -26,7 +27,11 @@
 #include "daemon/engine/signal/wake.h"
 
 enum {
-    DOORBELL_POLL_NS = 50 * 1000, /* a busy worker looks at cold ports' doorbells this often */
+    /* A busy worker looks at cold ports' doorbells behind so many runs, if that took as long as
+     * this, and behind any run when it has not for so much longer. */
+    DOORBELL_POLL_RUNS = 16,
+    DOORBELL_POLL_NS = 50 * 1000,
+    DOORBELL_LATE_NS = 500 * 1000,
     FRUITLESS_ROUNDS = 2,   /* before it tries to steal (thesis, "Stealing Mechanism") */
     SEARCH_LOOKS = 16,      /* at what is our own, between the first two looks at the others */
     SEARCH_LOOKS_MAX = 128, /* twice as many each time, up to so many: a few microseconds */
@@ -279,6 +284,20 @@ static bool worker_goes_on(struct worker *w)
     return true;
 }
 
+/* The clock that was looked at during the last run costs nothing. */
+static void worker_look_at_doorbells(struct worker *w, uint32_t rounds)
+{
+    bool late = w->pace.looked - w->loop.polled_ticks >= ticks_of_ns(DOORBELL_LATE_NS);
+    if (likely(rounds % DOORBELL_POLL_RUNS != 0 && !late))
+        return;
+    uint64_t now = clock_now_ns();
+    if (now - w->loop.polled_ns <= DOORBELL_POLL_NS)
+        return;
+    w->loop.polled_ns = now;
+    w->loop.polled_ticks = w->pace.looked;
+    doorbells_poll(w);
+}
+
 static void *worker_main(void *argument)
 {
     struct worker *w = argument;
@@ -299,13 +318,7 @@ static void *worker_main(void *argument)
             w->loop.sleeps = 0;
         else
             worker_idle(w);
-        if ((++rounds & 15) == 0) {
-            uint64_t now = clock_now_ns();
-            if (now - w->loop.polled_ns > DOORBELL_POLL_NS) {
-                w->loop.polled_ns = now;
-                doorbells_poll(w);
-            }
-        }
+        worker_look_at_doorbells(w, ++rounds);
     }
     store_relaxed(&w->stats->value[STAT_state], WORKER_STOPPED);
     fault_thread_leave(w);
