@@ -25,8 +25,7 @@ enum {
     RECLAIM_RUNS = 16,       /* so many in a row that used less than half */
     RECLAIM_QUEUE_PAGES = 4, /* not worth a system call */
     RECLAIM_OUTBOX_PAGES = 8,
-    /* bytes behind a tail that prefetching and copying by whole words may touch (turn.c,
-     * outbox.c) */
+    /* bytes behind a tail that copying by whole words may touch (outbox.c) */
     RECLAIM_REACH = 1024,
 };
 

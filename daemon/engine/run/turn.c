@@ -422,28 +422,6 @@ static void turn_running_set(struct worker *w, uint64_t running)
     crash_order();
 }
 
-/* What the receivers of later messages will need, if the messages up to there are as long as this
- * one: `ahead` bytes off, and half as far. In a burst to one actor there is nothing to fetch.
- * Prefetching what is none any more would be harmless. */
-enum { PREFETCH_MESSAGES = 12, PREFETCH_SIZE_MAX = 64 };
-static inline void turn_prefetch_ahead(const struct worker *w, const uint8_t *envelope,
-                                       uint64_t ahead, actor_ref to)
-{
-#ifdef COMMIT_TSAN /* a record that is none any more may name another worker's actor */
-    (void)w, (void)envelope, (void)ahead, (void)to;
-#else
-    actor_ref far = *(const actor_ref *)(envelope + ahead),
-              near = *(const actor_ref *)(envelope + ahead / 2);
-    if (far != to) {
-        __builtin_prefetch(&w->turn.actors[actor_ref_slot(far)]);
-        __builtin_prefetch(&w->turn.states[actor_ref_slot(far)]);
-    }
-    if (near != to && likely(actor_ref_slot(near) < w->turn.actors_max))
-        __builtin_prefetch(w->turn.states[actor_ref_slot(near)]);
-#endif
-}
-static_assert(PREFETCH_MESSAGES % 2 == 0, "half as far is a message, too");
-
 /* The state of the loop: what a look, or a message that is not plain, may change. */
 struct turn_loop {
     uint64_t low;  /* of the count, as committed; the four that follow are such, too */
@@ -590,8 +568,7 @@ static __attribute__((noinline)) void turn_loop_strange(struct turn_loop *loop, 
 struct turn_found {
     engine_behaviour_fn run;
     void *state;
-    uint64_t size;  /* of the record */
-    uint64_t ahead; /* how far off to prefetch */
+    uint64_t size; /* of the record */
 };
 
 /* A message that is not of the burst. False: it was special, and has been run. */
@@ -601,8 +578,6 @@ turn_loop_find(struct turn_loop *loop, struct worker *w, struct turn_found *foun
 {
     uint64_t to = words[0], meta = words[2];
     found->size = envelope_size((uint16_t)(meta >> 16));
-    found->ahead =
-        found->size <= PREFETCH_SIZE_MAX ? PREFETCH_MESSAGES * found->size : COMMIT_WINDOW_MAX;
     /* in range: checked where the record was made */
     struct actor *actor = &w->turn.actors[actor_ref_slot(to)];
     found->run = turn_behaviour_of(w, actor, actor_ref_upper(to) | w->turn.key_live, meta);
@@ -662,8 +637,6 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
                                                   0.5) &&
                 !turn_loop_find(&loop, w, &found, words, cursor))
                 break;
-            if (cursor + found.ahead < loop.bound)
-                turn_prefetch_ahead(w, (const uint8_t *)envelope, found.ahead, to);
             w->ctx.sender = words[1];
             int result = found.run(found.state, envelope_payload_behind(envelope, 0), &w->ctx);
             if (unlikely(result != ALLOCATION_NODELETE)) {
