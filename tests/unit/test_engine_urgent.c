@@ -157,6 +157,10 @@ static void end(void)
 {
     assert_true(engine_fixture_wait(&f, TEST_DEADLINE_NS));
     engine_stop(f.engine);
+    /* each record is counted once as sent, and once as carried there */
+    assert_int_equal(engine_fixture_stat(&f, STAT_messages_sent),
+                     engine_fixture_stat(&f, STAT_tail_appends) +
+                         engine_fixture_stat(&f, STAT_flushed_messages));
     for (uint32_t queue = 0; queue < f.engine->segment.n_queues; queue++)
         assert_false(queue_has_work(&f.engine->segment.queues[queue]));
     for (uint32_t mailbox = 0; mailbox <= f.engine->segment.n_mailboxes; mailbox++)

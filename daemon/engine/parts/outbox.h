@@ -38,7 +38,7 @@ struct outbox {
     uint8_t *has_room;
     uint64_t limit;
     uint64_t sent_urgent; /* bytes for urgent lanes */
-    /* since the counters were last published */
+    /* since the counters were last published; of those that waited then, n_flushed lacks as many */
     uint64_t n_logged, n_flushed;
     bool sent_aside; /* a record for an aside queue is in it */
 };

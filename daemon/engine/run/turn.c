@@ -32,7 +32,8 @@ static void turn_publish_counts(struct worker *w)
     stat_add(w, STAT_messages_sent, w->outbox.n_logged + w->place.n_tail_appends);
     stat_add(w, STAT_tail_appends, w->place.n_tail_appends);
     stat_add(w, STAT_sends_failed, w->place.n_failed);
-    w->outbox.n_logged = w->outbox.n_flushed = w->place.n_tail_appends = w->place.n_failed = 0;
+    w->outbox.n_flushed -= w->outbox.n_logged; /* what waits is counted when it is flushed */
+    w->outbox.n_logged = w->place.n_tail_appends = w->place.n_failed = 0;
 }
 
 void turn_flush(struct worker *w)
