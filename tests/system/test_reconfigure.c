@@ -284,7 +284,8 @@ static void test_what_the_first_start_chose_stays(void **state)
     service_start(&other, (const char *const[]){
                               "--set", "workers=24", "--set", "queues-per-worker=1", "--set",
                               "actors=1024", "--set", "affinity=none", "--set", "limit-bytes=1M",
-                              "--set", "restart-delay-max-ms=20", NULL });
+                              "--set", "outbox-bytes=1M", "--set", "backlog-bytes=1M", "--set",
+                              "restart-delay-max-ms=20", NULL });
     assert_int_equal(ctl_set(&other, text, sizeof(text), "workers=1"), 0);
     executor = service_executor(&other);
     assert_int_equal(kill(executor, SIGKILL), 0);
