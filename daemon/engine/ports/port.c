@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/ports/port.h"
-#include "daemon/engine/core/rota.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -13,6 +12,7 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/events.h"
+#include "daemon/engine/core/rota.h"
 #include "daemon/engine/ports/drain.h"
 #include "daemon/engine/ports/port_rate.h"
 #include "daemon/engine/send/deliver.h"
