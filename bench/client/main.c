@@ -5,6 +5,7 @@
  *
  * `cores` is the number of workers of the service.  One thread.
  */
+#include "bench/beside.h"
 #include "odeon_bench.h"
 
 #include <errno.h>
@@ -145,24 +146,6 @@ static void main_parse_option(struct bench_options *options, int code, const cha
     }
 }
 
-/* The plugin lies beside the program, unless --plugin says otherwise. The service wants an absolute
- * path. */
-static const char *main_find_plugin(const char *given)
-{
-    static char path[PATH_MAX], resolved[PATH_MAX];
-    if (given != NULL)
-        return realpath(given, resolved) != NULL ? resolved : given;
-    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    if (n <= 0)
-        return "bench.so";
-    path[n] = '\0';
-    char *slash = strrchr(path, '/');
-    if (slash == NULL || (size_t)(slash - path) + sizeof("/bench.so") > sizeof(path))
-        return "bench.so";
-    memcpy(slash, "/bench.so", sizeof("/bench.so"));
-    return path;
-}
-
 static void main_print_figure(const struct bench_options *options,
                               const struct bench_session *session,
                               const struct bench_figure *figure)
@@ -184,7 +167,7 @@ int main(int argc, char **argv)
     if (optind + 1 != argc)
         main_usage("one benchmark, please", NULL);
     options.name = argv[optind];
-    options.plugin = main_find_plugin(options.plugin);
+    options.plugin = beside_find("bench.so", options.plugin);
 
     size_t chosen = 0;
     while (chosen < sizeof(benchmarks) / sizeof(benchmarks[0]) &&

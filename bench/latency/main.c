@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/beside.h"
 #include "disturb.h"
 #include "measure.h"
 #include "session.h"
@@ -224,24 +225,6 @@ static void main_parse_option(struct options *options, int code, const char *val
     }
 }
 
-/* The plugin lies beside the program, unless --plugin says otherwise. The service wants an absolute
- * path. */
-static const char *main_find_plugin(const char *given)
-{
-    static char path[PATH_MAX], resolved[PATH_MAX];
-    if (given != NULL)
-        return realpath(given, resolved) != NULL ? resolved : given;
-    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    if (n <= 0)
-        return "latency.so";
-    path[n] = '\0';
-    char *slash = strrchr(path, '/');
-    if (slash == NULL || (size_t)(slash - path) + sizeof("/latency.so") > sizeof(path))
-        return "latency.so";
-    memcpy(slash, "/latency.so", sizeof("/latency.so"));
-    return path;
-}
-
 static void main_check(const struct options *options)
 {
     if (strcmp(options->name, "turn") == 0 && (options->every == 0 || options->slow_us == 0))
@@ -272,7 +255,7 @@ int main(int argc, char **argv)
     if (optind + 1 != argc)
         main_usage("one measurement, please", NULL);
     options.name = argv[optind];
-    options.plugin = main_find_plugin(options.plugin);
+    options.plugin = beside_find("latency.so", options.plugin);
     while (chosen < known && strcmp(measurements[chosen].name, options.name) != 0)
         chosen++;
     if (chosen == known)
