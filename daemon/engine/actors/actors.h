@@ -41,6 +41,15 @@ static inline enum actor_kind actors_kind_at_spawn(const struct engine *e, uint3
 }
 /* Has the spawn of this slot been committed?  For the first message only. */
 bool actors_is_committed(struct engine *engine, uint32_t slot);
+static inline struct actor_type *actors_type_of(const struct worker *w, const struct actor *actor)
+{
+    /* not NULL while an actor of it lives */
+    return load_relaxed(&w->turn.types[actor_key_type(load_relaxed(&actor->key))]);
+}
+static inline void **actors_state_of(const struct worker *w, const struct actor *actor)
+{
+    return &w->turn.states[actor - w->turn.actors];
+}
 /* Why an actor, or the port that has a slot, has ended: the first three by a message of its own,
  * which says what becomes of its state. */
 enum actor_end {

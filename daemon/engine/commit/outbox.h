@@ -42,6 +42,13 @@ static inline void outbox_want(struct worker *w)
     full_barrier(); /* urgent.G3 */
 }
 
+/* Is a message's commit to be a whole flip? When the batch has gone on at the beginning of its
+ * buffer, or more was sent than fits. */
+static inline bool outbox_wants_flip(const struct worker *w)
+{
+    return VALUE(flip_whole, w->outbox.length >= load_relaxed(&w->outbox.wanted));
+}
+
 /* A step's entry. Recovery may still need the one of the step before. */
 static inline struct segment_journal_entry *journal_entry(struct segment_worker *durable,
                                                           uint32_t step)

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/engine/run/special.h"
+
+#include <string.h>
+
+#include "daemon/engine/actors/actors.h"
+#include "daemon/engine/base/points.h"
+#include "daemon/engine/commit/commit.h"
+#include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/run/begin.h"
+#include "daemon/engine/send/detour.h"
+#include "daemon/engine/send/place.h"
+
+/* turn.U1 */
+static void special_commit(struct worker *w, uint64_t cursor)
+{
+    if (unlikely(w->place.newborn))
+        place_newborn_settle(w, 0);
+    if (unlikely(outbox_wants_flip(w)))
+        commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
+    else
+        commit_message(w, cursor);
+}
+
+/* The record ends here: to its client as a refusal, else to the dead letters, with the reason in
+ * the behaviour's byte. */
+static void special_dead_letter_write(struct worker *w, const struct envelope *envelope,
+                                      enum envelope_reason reason)
+{
+    struct engine *e = w->engine;
+    uint32_t from = actor_ref_slot(envelope->from);
+    if (envelope->from && from < e->config.actors_max) {
+        uint64_t key = load_relaxed(&e->actors.table[from].key);
+        if (actor_key_kind(key) == ACTOR_PORT &&
+            actor_key_generation(key) == actor_ref_generation(envelope->from)) {
+            struct refusal refusal = { .correlation = envelope_correlation(envelope),
+                                       .to = envelope->to,
+                                       .type = envelope->type,
+                                       .reason = (uint16_t)reason };
+            struct envelope *out =
+                outbox_append(w, actor_key_destination(key), envelope_size(sizeof(refusal)));
+            *out = (struct envelope){ .to = envelope->from,
+                                      .from = envelope->to,
+                                      .type = MESSAGE_TYPE_REFUSAL,
+                                      .length = sizeof(refusal) };
+            memcpy(envelope_payload(out), &refusal, sizeof(refusal));
+            stat_add(w, STAT_refusals, 1);
+            return;
+        }
+    }
+    uint64_t size = envelope_record_size(envelope);
+    struct envelope *out = outbox_append(w, e->segment.dead_letters, size);
+    memcpy(out, envelope, size);
+    out->behaviour = (uint8_t)reason;
+}
+
+static void special_dead_letter(struct worker *w, const struct envelope *envelope,
+                                enum envelope_reason reason)
+{
+    if (w->place.newborn) /* of an init that then failed */
+        place_newborn_settle(w, 0);
+    stat_add(w, STAT_dead_letters, 1);
+    STEP(dead_letter_write, special_dead_letter_write(w, envelope, reason));
+}
+
+/* The actor has ended with this message: fini belongs to the turn, the slot goes after the commit
+ * (actors.A3). */
+static void special_actor_end(struct worker *w, struct actor *actor, actor_ref ref,
+                              enum engine_allocation how, uint64_t cursor)
+{
+    void *state = *actors_state_of(w, actor);
+    struct actor_type *type = state ? actors_type_of(w, actor) : NULL;
+    if (how != ALLOCATION_FINISHED && type && type->fini)
+        type->fini(state, &w->ctx);
+    if (w->place.newborn)
+        place_newborn_settle(w, 0);
+    POINT(actor_ends, w, ref, (int)how);
+    commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, ref, how);
+    actors_ended(w, ref, (enum actor_end)how);
+    /* the record goes on naming the actor: its slot has another generation by now, so that a redo
+     * does nothing */
+}
+
+static engine_behaviour_fn special_behaviour_find(const struct actor_type *type,
+                                                  const struct envelope *envelope,
+                                                  enum envelope_reason *ret_reason)
+{
+    uint64_t length = envelope_payload_size(envelope);
+    *ret_reason = REASON_NOT_ACCEPTED;
+    if (envelope->type >= ODEON_MESSAGE_TYPES_MAX)
+        return NULL;
+    uint8_t index = type->index_of[envelope->type];
+    const struct behaviour_shape *shape = &type->shapes[index];
+    if (!type->behaviours[index].run)
+        return NULL;
+    *ret_reason = envelope_prefix_fits(envelope) && length >= shape->size &&
+                          length - shape->size <= shape->slack
+                      ? REASON_NONE
+                      : REASON_BAD_SIZE;
+    return *ret_reason == REASON_NONE ? type->behaviours[index].run : NULL;
+}
+
+static void special_context_set(struct worker *w, const struct envelope *envelope)
+{
+    w->ctx.self = envelope->to;
+    w->ctx.sender = envelope->from;
+    w->ctx.message_type = envelope->type;
+    w->ctx.message_size = (uint16_t)envelope_payload_size(envelope);
+    w->ctx.correlation = envelope_correlation(envelope);
+    w->ctx.redelivered = (envelope->flags & ENVELOPE_REDELIVERED) != 0;
+    w->ctx.attempts = envelope->attempts;
+}
+
+void special_end(struct worker *w, struct actor *actor, const struct envelope *envelope, int result,
+                 uint64_t cursor)
+{
+    if (likely(result == ALLOCATION_NODELETE)) {
+        POINT(handler);
+        special_commit(w, cursor);
+    } else {
+        enum engine_allocation how = result == ALLOCATION_DESTROY || result == ALLOCATION_FINISHED
+                                         ? (enum engine_allocation)result
+                                         : ALLOCATION_DELETE;
+        special_actor_end(w, actor, envelope->to, how, cursor);
+    }
+}
+
+/* Who a message that is not simply run is for. */
+struct special_receiver {
+    struct actor *actor; /* may be NULL */
+    uint64_t key;
+    bool is_here;  /* the actor that the message names, and in this queue */
+    bool is_aside; /* that actor, and it has been set aside (set_aside.h) */
+};
+
+static struct special_receiver
+special_receiver_find(const struct worker *w, const struct envelope *envelope, struct actor *actor)
+{
+    struct special_receiver receiver = { .actor = actor };
+    if (!actor)
+        return receiver;
+    receiver.key = load_acquire(&actor->key);
+    if (actor_key_generation(receiver.key) == actor_ref_generation(envelope->to)) {
+        receiver.is_here = actor_key_destination(receiver.key) == w->batch.queue;
+        receiver.is_aside = actor_key_kind(receiver.key) == ACTOR_ASIDE;
+    }
+    return receiver;
+}
+
+/* A message to an actor that has been set aside. False: it is not run here, and has been sent on,
+ * or is a dead letter. */
+static bool special_aside_begin(struct worker *w, const struct envelope *envelope,
+                                struct special_receiver *receiver)
+{
+    switch (detour_look(w, receiver->actor, envelope->to)) {
+    case DETOUR_RUN:
+        receiver->is_here = true;
+        receiver->key = load_relaxed(&receiver->actor->key);
+        return true;
+    case DETOUR_SEND_ON:
+        detour_send_on(w, envelope, envelope->to);
+        return false;
+    default:
+        special_dead_letter(w, envelope, REASON_QUEUE_FULL);
+        return false;
+    }
+}
+
+/* The receiver is ready to run the message, or why not. */
+static enum envelope_reason special_receiver_begin(struct worker *w,
+                                                   const struct envelope *envelope,
+                                                   const struct special_receiver *receiver,
+                                                   enum envelope_reason begun)
+{
+    enum actor_kind kind = actor_key_kind(receiver->key);
+    if (!receiver->is_here || !actor_key_lives(receiver->key))
+        return REASON_NO_SUCH_ACTOR;
+    if (envelope->attempts >= w->engine->config.attempts_max)
+        return REASON_ATTEMPTS;
+    if (kind == ACTOR_NEW || (receiver->is_aside && !*actors_state_of(w, receiver->actor)))
+        return begun != REASON_NONE ? begun : begin_actor(w, receiver->actor, envelope->to);
+    if (kind == ACTOR_KEPT)
+        return begin_kept(w, receiver->actor, envelope->to);
+    return REASON_NONE;
+}
+
+/* Runs the message: what becomes of the actor, and in *ret_reason why it could not be run. */
+static int special_behave(struct worker *w, const struct envelope *envelope, struct actor *actor,
+                          enum envelope_reason *ret_reason)
+{
+    switch (envelope->type) {
+    case MESSAGE_TYPE_INIT:
+        return ALLOCATION_NODELETE;
+    case MESSAGE_TYPE_POISON_DELETE:
+    case MESSAGE_TYPE_POISON_DESTROY:
+    case MESSAGE_TYPE_POISON_FINISHED:
+        return envelope->type - MESSAGE_TYPE_POISON_DELETE + ALLOCATION_DELETE;
+    default:
+        break;
+    }
+    engine_behaviour_fn behaviour =
+        special_behaviour_find(actors_type_of(w, actor), envelope, ret_reason);
+    return behaviour ? behaviour(*actors_state_of(w, actor), envelope_payload(envelope), &w->ctx)
+                     : ALLOCATION_NODELETE;
+}
+
+/* The message could not be run. What becomes of the actor: one that cannot begin ends, and its fini
+ * is not owed. */
+static int special_refuse(struct worker *w, const struct envelope *envelope,
+                          const struct special_receiver *receiver, enum envelope_reason reason)
+{
+    if (envelope->type != MESSAGE_TYPE_INIT)
+        special_dead_letter(w, envelope, reason);
+    if (reason == REASON_INIT_FAILED) {
+        void **state = actors_state_of(w, receiver->actor);
+        if (*state) {
+            actors_state_drop(w, actors_type_of(w, receiver->actor), *state, ALLOCATION_DELETE);
+            *state = NULL;
+        }
+        return ALLOCATION_DELETE;
+    }
+    return reason == REASON_ATTEMPTS && envelope->flags & ENVELOPE_INIT &&
+                   begin_is_new(w, receiver->key, envelope->to)
+               ? ALLOCATION_DELETE
+               : ALLOCATION_NODELETE;
+}
+
+void special_run(struct worker *w, const struct envelope *envelope, struct actor *actor,
+                 enum envelope_reason begun, uint64_t cursor)
+{
+    if (unlikely(envelope->flags & ENVELOPE_DROPPED)) {
+        stat_add(w, STAT_dropped_oldest, 1);
+        special_commit(w, cursor);
+        return;
+    }
+    struct special_receiver receiver = special_receiver_find(w, envelope, actor);
+    if (unlikely(receiver.is_aside) && !special_aside_begin(w, envelope, &receiver)) {
+        special_commit(w, cursor);
+        return;
+    }
+    special_context_set(w, envelope);
+    enum envelope_reason reason = special_receiver_begin(w, envelope, &receiver, begun);
+    int result = ALLOCATION_NODELETE;
+    if (reason == REASON_NONE)
+        result = special_behave(w, envelope, actor, &reason);
+    if (reason != REASON_NONE)
+        result = special_refuse(w, envelope, &receiver, reason);
+    if (receiver.is_here)
+        special_end(w, actor, envelope, result, cursor);
+    else
+        special_commit(w, cursor);
+    w->ctx.correlation = 0;
+    w->ctx.redelivered = 0;
+    w->ctx.attempts = 0;
+}
