@@ -134,8 +134,7 @@ static inline struct envelope *engine_context_send_short(struct worker *w, actor
         return NULL;
     uint32_t destination = actor_key_destination(load_relaxed(&w->turn.actors[slot].key));
     struct envelope *at;
-    if (likely(destination == w->batch.queue && load_relaxed(w->batch.active_len) == 0 &&
-               w->batch.tail + size <= w->batch.tail_limit)) {
+    if (likely(destination == w->batch.queue && w->batch.tail + size <= w->batch.tail_limit)) {
         at = (struct envelope *)(w->batch.base + w->batch.tail);
         w->batch.tail += size;
         w->place.n_tail_appends += ODEON_STATISTICS;

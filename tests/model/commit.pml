@@ -33,10 +33,10 @@
  * 4:
  *   flush     J_AFTER J_TORN J_NOTAG J_BEFORECOPY J_DISARM OUT_REUSE DEST_LATE FLIP_NOLOCK
  *   commit    TWO_WORDS CUR_FIRST UNDO_LATE UNDO_NOCHECK UNDO_CURTAG REDO_BLIND SLOT_NOTAG
- *       TAIL_NONEMPTY TAIL_REOPEN
+ *       TAIL_RESUMED TAIL_REOPEN TAIL_FORGOT TAIL_CRASH
  *   release   REL_FLUSH DETACH_FIRST OWN_EARLY LEN_LATE STEAL_RUNNING
  *   recovery  R_LOCKFIRST R_ONEPASS R_LENCMP R_NOLOCK R_FLIPEARLY
- * Three of them need N=2 to show: REL_FLUSH TAIL_NONEMPTY TAIL_REOPEN.
+ * Five of them need N=2 to show: REL_FLUSH, and those of the tail.
  * Rules of header files that these break: turn.U1 (TWO_WORDS), segment_layout.L3 (CUR_FIRST),
  * segment_layout.L4 (J_NOTAG UNDO_NOCHECK UNDO_CURTAG SLOT_NOTAG), recover.V2 (R_LOCKFIRST
  * R_ONEPASS); that recovery is killed at any of its own stores is recover.V1.
@@ -95,6 +95,7 @@ byte utq[W]; byte utc[W];
 byte st[P]; bit slot; bit sok[W]; byte gen;
 /* volatile */
 byte own[Q];
+bit tf[Q]; /* volatile: nothing that its own actors have sent is in the active buffer */
 /* world */
 bool up = true; bool rst[W]; byte crashes;
 
@@ -182,9 +183,6 @@ inline flush(o_) {
 inline send(p_) {
   if
   :: atomic { DQ(p_) == q &&
-#ifndef TAIL_NONEMPTY
-     ln[ACT(q)] == 0 &&
-#endif
      /* tail append: beyond the committed tail */
      !tc -> assert(t < CAP); B(INA(q), t) = p_*8 + (m & 7); t++ }
   :: atomic { else -> assert(o < OC); ob[me*OC+o] = p_*8 + (m & 7); o++;
@@ -192,7 +190,7 @@ inline send(p_) {
      tc = tc | (DQ(p_) == q)
 #endif
      }
-  :: atomic { DQ(p_) == q && !tc && ln[ACT(q)] == 0 -> /* does not fit into the cache limit */
+  :: atomic { DQ(p_) == q && !tc -> /* does not fit into the cache limit */
      assert(o < OC); ob[me*OC+o] = p_*8 + (m & 7); o++;
 #ifndef TAIL_REOPEN
      tc = 1
@@ -208,7 +206,7 @@ inline send(p_) {
 #endif
 
 proctype worker(byte me) {
-  byte q, c, t, o, m, i, x, s, d, b, nl; bool tc; bit r;
+  byte q, c, t, o, m, i, x, s, d, b, nl; bool tc; bit r, gu;
 W0:
   {
   up;
@@ -226,10 +224,17 @@ end_loop:
      atomic { lock[q] == 0 -> lock[q] = me+1 };
 #endif
      d_step { assert(ln[INA(q)] == 0 && cur[q] == 0); act[q] = 1 - act[q]; bat[q] = 1 };
-     lock[q] = 0
+     d_step { lock[q] = 0; gu = 1 }
   :: else
   fi;
-  d_step { c = cur[q]; t = ln[INA(q)]; o = 0; tc = 0 };
+  /* what the queue's own actors have sent to it may be in the active buffer: a parked batch */
+  d_step { c = cur[q]; t = ln[INA(q)]; o = 0; tf[q] = tf[q] | gu;
+#ifdef TAIL_RESUMED
+           tc = 0;
+#else
+           tc = !tf[q] && ln[ACT(q)] > 0;
+#endif
+           gu = 0 };
   commit(me, q+1, c, t, 0, 0);                 /* attach */
   do
   :: c < t ->
@@ -288,6 +293,9 @@ end_loop:
   :: c >= t -> break
   od;
   /* release: batch done */
+#ifndef TAIL_FORGOT
+  tf[q] = tf[q] & !tc;
+#endif
 #ifdef REL_FLUSH
   ln[INA(q)] = 0; cur[q] = 0; bat[q] = 0;
   commit(me, 0, 0, 0, o, 0); own[q] = 0; flush(o); commit(me, 0, 0, 0, 0, 0);
@@ -310,6 +318,9 @@ end_loop:
 #endif
   goto next;
 park:
+#ifndef TAIL_FORGOT
+  tf[q] = tf[q] & !tc;
+#endif
 #ifdef REL_FLUSH
   ln[INA(q)] = t; cur[q] = c;
   commit(me, 0, 0, 0, o, 0); own[q] = 0; flush(o); commit(me, 0, 0, 0, 0, 0);
@@ -341,6 +352,12 @@ next:
 }
 proctype chaos() {
 end: do :: d_step { up && crashes < CR -> crashes++; up = false; own[0] = 0; own[1] = 0;
+#ifndef TAIL_CRASH
+       tf[0] = 0; tf[1] = 0;
+#if Q==3
+       tf[2] = 0;
+#endif
+#endif
 #if Q==3
        own[2] = 0
 #endif

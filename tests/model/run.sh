@@ -142,8 +142,10 @@ breaks safety quick commit -DCR=1 -DN=1 -DUNDO_NOCHECK
 breaks safety quick commit -DCR=1 -DN=1 -DUNDO_CURTAG
 breaks safety quick commit -DCR=1 -DN=1 -DREDO_BLIND
 breaks safety quick commit -DCR=1 -DN=1 -DSLOT_NOTAG
-breaks safety quick commit -DCR=1 -DN=2 -DTAIL_NONEMPTY
+breaks safety quick commit -DCR=1 -DN=2 -DTAIL_RESUMED
 breaks safety quick commit -DCR=1 -DN=2 -DTAIL_REOPEN
+breaks safety quick commit -DCR=1 -DN=2 -DTAIL_FORGOT
+breaks safety quick commit -DCR=1 -DN=2 -DTAIL_CRASH
 breaks safety quick commit -DCR=1 -DN=2 -DREL_FLUSH
 breaks safety quick commit -DCR=1 -DN=1 -DDETACH_FIRST
 breaks safety quick commit -DCR=1 -DN=1 -DOWN_EARLY

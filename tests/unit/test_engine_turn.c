@@ -317,6 +317,40 @@ static void test_order_with_large_ones_between(void **state)
     order(300, true, true);
 }
 
+/* A number to another actor of the queue, the first one behind something that does not fit behind
+ * the batch. */
+static int script_next_number(void *self, struct engine_context *ctx, void *argument)
+{
+    (void)self;
+    static const uint8_t bytes[ODEON_PAYLOAD_MAX];
+    struct order_argument *a = argument;
+    if (a->last == 0)
+        a->result |= engine_ctx_send(ctx, a->to, bytes_type, 2, bytes, sizeof(bytes));
+    uint64_t number = ++a->last;
+    a->result |= engine_ctx_send(ctx, a->to, number_type, 1, &number, sizeof(number));
+    return ALLOCATION_NODELETE;
+}
+
+/* place.U3: the batch is parked behind each message, and what the first one has sent to the queue
+ * waits for the next gulp. */
+static void test_order_over_a_park(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    fixture_begin(&f, 1, 1);
+    struct order_argument a = { .self = probe(&f), .to = probe(&f) };
+    struct script next = { .run = script_next_number, .argument = &a };
+    for (int i = 0; i < 8; i++) /* one batch: nobody runs yet */
+        assert_int_equal(engine_actor_send(f.engine, a.self, script_type, &next, sizeof(next)), 0);
+    start(&f);
+    settle(&f);
+    assert_int_equal(a.result, 0);
+    assert_int_equal(seen.last_number, 8);
+    assert_int_equal(seen.wrong_order, 0);
+    assert_true(engine_fixture_stat(&f, STAT_batches_parked) >= 8);
+    fixture_end(&f);
+}
+
 /* 21 records, three at a time: how often the batch is parked. */
 static uint64_t count_parks(void)
 {
@@ -720,6 +754,7 @@ int main(void)
         cmocka_unit_test(test_order_behind_the_tail),
         cmocka_unit_test(test_order_while_others_append),
         cmocka_unit_test(test_order_with_large_ones_between),
+        cmocka_unit_test(test_order_over_a_park),
         cmocka_unit_test(test_throughput_limit_parks),
         cmocka_unit_test(test_replies_repeat_the_correlation),
         cmocka_unit_test(test_four_allocation_results),

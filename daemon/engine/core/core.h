@@ -91,7 +91,7 @@ struct worker {
     alignas(64) struct stand stand;
 };
 static_assert(offsetof(struct worker, ctx) == 0, "C1");
-static_assert(sizeof(struct turn) <= 64 && sizeof(struct batch) == 64, "a cache line each");
+static_assert(sizeof(struct turn) <= 64 && sizeof(struct batch) <= 64, "a cache line each");
 static_assert(offsetof(struct outbox, limit) == 64, "what every send looks at fills a cache line");
 static_assert(offsetof(struct worker, turn) % 64 == 0 && offsetof(struct worker, batch) % 64 == 0 &&
                   offsetof(struct worker, outbox) % 64 == 0,

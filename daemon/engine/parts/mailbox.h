@@ -11,11 +11,10 @@ struct batch {
     /* behind while the loop of the turns runs: there the committed slot's is the record's */
     uint64_t cursor;
     uint64_t tail, wrap; /* of the batch (segment_layout.h) */
-    uint64_t tail_limit; /* tail appends must stay below; 0: closed [TAIL_REOPEN] */
+    uint64_t tail_limit; /* tail appends must stay below; 0: closed (place.U3) */
     uint64_t ring;       /* of the queue; 0: closed */
-    _Atomic uint64_t *active_len;
-    uint32_t source; /* id + 1 of the attached source, as in the commit record */
-    uint32_t queue;  /* message queue whose batch runs, NO_QUEUE: none */
+    uint32_t source;     /* id + 1 of the attached source, as in the commit record */
+    uint32_t queue;      /* message queue whose batch runs, NO_QUEUE: none */
 };
 
 enum { NO_QUEUE = 0xffffffffu };

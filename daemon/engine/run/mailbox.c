@@ -12,9 +12,9 @@
 #include "daemon/engine/signal/urgent.h"
 #include "daemon/engine/signal/wake.h"
 
-/* `id`: of the queue; its mailbox is the one that is run. */
+/* `id`: of the queue; its mailbox is the one that is run. `gulped`: the batch has been only now. */
 static void mailbox_attach(struct worker *w, uint32_t mailbox, uint32_t id,
-                           struct segment_queue *queue)
+                           struct segment_queue *queue, bool gulped)
 {
     struct engine *e = w->engine;
     bool urgent = id != mailbox;
@@ -22,7 +22,6 @@ static void mailbox_attach(struct worker *w, uint32_t mailbox, uint32_t id,
     unsigned active = queue_active(sel);
     engine_check("owner.O1", load_relaxed(&e->sources[mailbox].own) == own_running(w->id));
     w->batch.base = segment_window(&e->segment, id, active ^ 1);
-    w->batch.active_len = &queue->len[active];
     w->batch.cursor = load_relaxed(&queue->cursor);
     w->batch.tail = load_acquire(&queue->len[active ^ 1]); /* queue.Q2 */
     w->batch.wrap = load_relaxed(&queue->wrap);
@@ -35,6 +34,9 @@ static void mailbox_attach(struct worker *w, uint32_t mailbox, uint32_t id,
         store_relaxed(&queue->ring, w->batch.ring);
     }
     w->batch.tail_limit = w->batch.wrap ? w->batch.cursor : w->batch.ring;
+    e->sources[mailbox].tail_free |= gulped;
+    if (!e->sources[mailbox].tail_free && load_relaxed(&queue->len[active]) > 0)
+        place_close_tail(w); /* [TAIL_RESUMED] */
     w->turn.gives_way =
         &e->urgent[e->segment.n_mailboxes]; /* nobody's: at least one message is run */
     w->turn.gives_way_to = urgent ? w->turn.gives_way : &e->urgent[mailbox];
@@ -57,6 +59,8 @@ static void mailbox_detach(struct worker *w, struct segment_queue *queue, bool d
 {
     /* before own goes idle: the next runner's sends must not overtake ours [REL_FLUSH] */
     STEP(release_flush, turn_flush(w));
+    if (w->batch.ring == 0) /* [TAIL_FORGOT] */
+        w->engine->sources[w->batch.queue].tail_free = false;
     POINT(release, w);
     if (done)
         queue_release_batch(queue);
@@ -105,7 +109,7 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
         store_relaxed(&queue->ring, 0);
         POINT(bit_looked, w, id);
     }
-    mailbox_attach(w, id, id, queue);
+    mailbox_attach(w, id, id, queue, gulped);
     overflow_attached(w, id, gulped);
     if (stolen)
         stat_add(
@@ -149,7 +153,7 @@ static bool mailbox_run_urgent(struct worker *w, struct mailbox_visit *run, uint
         store_relaxed(&queue->ring,
                       load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel)) ^ 1]));
     }
-    mailbox_attach(w, mailbox, id, queue);
+    mailbox_attach(w, mailbox, id, queue, false);
     uint64_t n = turn_run_batch(w, limit);
     run->n += n;
     stat_add(w, STAT_urgent_messages, n);

@@ -37,6 +37,9 @@ struct source {
      * (placement.h) */
     _Atomic uint16_t home;
     _Atomic uint8_t flags;
+    /* The runner's: nothing that the queue's own actors have sent to it is in its active buffer
+     * (place.U3). */
+    bool tail_free;
 };
 
 static inline uint32_t own_worker(uint64_t own)

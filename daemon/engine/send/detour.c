@@ -5,6 +5,7 @@
 
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/segment/queue.h"
+#include "daemon/engine/send/place.h"
 #include "daemon/engine/signal/wake.h"
 
 /* The aside queue of this actor; NO_QUEUE: it has none. */
@@ -36,6 +37,7 @@ static bool detour_come_back(struct worker *w, struct actor *actor, uint32_t asi
     if (empty) {
         store_relaxed(&e->aside[aside - e->segment.aside_first], 0);
         detour_kind_set(actor, w->turn.states[actor - w->turn.actors] ? ACTOR_LIVE : ACTOR_NEW);
+        place_close_tail(w); /* what it has sent from there to this queue comes first (place.U3) */
     }
     owner_release(&e->sources[aside], own_worker(own));
     full_barrier();

@@ -5,8 +5,12 @@
  *
  * Threads: a worker's own.
  *
- * place.U3  Tail append only for the queue whose batch runs, while its active buffer is empty
- *     [TAIL_NONEMPTY] and no record for it has gone to the outbox since the attach [TAIL_REOPEN].
+ * place.U3  Tail append only for the queue whose batch runs, and only while nothing that its own
+ *     actors have sent to it is in its active buffer, or on the way there. The tail is closed when
+ *     a record for the queue goes to the outbox [TAIL_REOPEN], and when an actor comes back from
+ *     aside (detour.A4). The source remembers that over a park [TAIL_FORGOT] until the next gulp;
+ *     of what an executor before has left nothing is known [TAIL_CRASH]. A batch that is taken up
+ *     again then is closed if there is anything in the active buffer [TAIL_RESUMED].
  * place.U4  What a batch that goes on at the beginning of its buffer overwrites is consumed, and
  *     committed as such: appends stay below the committed cursor.
  * place.U5  An actor's init record goes out before anything else is sent, unless what is sent next
@@ -39,9 +43,8 @@ bool place_make_tail_room(struct worker *w, uint64_t size);
 /* place.U3.  A closed path has limit 0. */
 static inline bool place_can_tail_append(struct worker *w, uint32_t queue, uint64_t size)
 {
-    return queue == w->batch.queue && load_relaxed(w->batch.active_len) == 0 &&
-           (likely(w->batch.tail + size <= w->batch.tail_limit) ||
-            (w->batch.ring != 0 && place_make_tail_room(w, size)));
+    return queue == w->batch.queue && (likely(w->batch.tail + size <= w->batch.tail_limit) ||
+                                       (w->batch.ring != 0 && place_make_tail_room(w, size)));
 }
 static inline void place_close_tail(struct worker *w)
 {

@@ -101,6 +101,7 @@ static bool set_aside_last_one_back(struct engine *e, struct worker *w, uint32_t
              : own_is_running(own) || !owner_take(&e->sources[its], own_worker(own), w->id))
         return false;
     detour_kind_set(actor, w->turn.states[actor - w->turn.actors] ? ACTOR_LIVE : ACTOR_NEW);
+    e->sources[its].tail_free = false; /* what it has sent from there (place.U3) */
     if (!held) {
         owner_release(&e->sources[its], own_worker(own));
         full_barrier();
@@ -207,10 +208,10 @@ int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeo
     w->turn.key_live = actor_key(0, aside, 0, ACTOR_LIVE);
     w->batch.tail = stuck.behind;
     w->batch.tail_limit = w->batch.ring = 0;
-    w->batch.active_len = &stuck.aside->len[queue_active(load_relaxed(&stuck.aside->sel))];
     w->turn.gives_way = w->turn.gives_way_to = &e->urgent[aside];
     store_relaxed(&w->outbox.wanted, 0); /* set_aside.A3 */
     w->outbox.room = 0;
+    e->sources[stuck.queue_id].tail_free = false; /* place.U3 */
     owner_release(&e->sources[stuck.queue_id], id);
     full_barrier(); /* as behind any publish */
     source_signal(e, e->control, stuck.queue_id);
