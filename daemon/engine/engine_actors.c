@@ -21,7 +21,7 @@ static void engine_actors_control_commit(struct engine *e)
 {
     struct worker *w = e->control;
     if (w->place.newborn)
-        place_newborn_settle(w, 0);
+        place_newborn_settle(w);
     commit_flip(w, 0, 0, 0, w->outbox.length, 0, 0);
     flush_from(w, 1);
     commit_flip(w, 0, 0, 0, 0, 0, 0);

@@ -80,17 +80,13 @@ static int engine_context_send_pieces(struct worker *w, actor_ref to, uint64_t m
 {
     if (unlikely(head_size > ODEON_PAYLOAD_MAX || tail_size > ODEON_PAYLOAD_MAX - head_size))
         return -EMSGSIZE;
-    bool spared = unlikely(w->place.newborn) && place_newborn_settle(w, to);
     unsigned prefix = correlation ? PREFIX_CORRELATION : 0;
     size_t length = envelope_prefix_bytes(prefix) + head_size + tail_size;
     int r = 0;
     struct envelope *out =
         engine_context_send_place(w, to, meta | length << 16, envelope_size(length), &r);
-    if (unlikely(!out)) {
-        if (spared)
-            place_newborn_again(w, to);
+    if (unlikely(!out))
         return r;
-    }
     if (length) /* padding carries nothing of what lay here before */
         ((uint64_t *)envelope_payload_behind(out, 0))[(length - 1) / 8] = 0;
     if (correlation) {
@@ -111,15 +107,6 @@ static __attribute__((noinline)) int engine_context_send_otherwise(struct engine
                                                                    uint32_t behaviour,
                                                                    const void *data, size_t size)
 {
-    struct worker *w = worker_of_context(ctx);
-    if (w->place.newborn && size <= ODEON_PAYLOAD_MAX) {
-        bool spared = place_newborn_settle(w, to);
-        /* the short ways are open again */
-        int r = engine_ctx_send(ctx, to, type, behaviour, data, size);
-        if (unlikely(spared && r < 0))
-            place_newborn_again(w, to);
-        return r;
-    }
     return engine_context_send_pieces(worker_of_context(ctx), to,
                                       envelope_meta((uint16_t)type, 0, behaviour & 0xff), 0, data,
                                       size, NULL, 0);
@@ -139,7 +126,7 @@ static inline struct envelope *engine_context_send_short(struct worker *w, actor
         w->batch.tail += size;
         w->place.n_tail_appends += ODEON_STATISTICS;
     } else {
-        if (unlikely(w->outbox.length >= w->outbox.room)) /* closed, then 0 (place.U5) */
+        if (unlikely(w->outbox.length >= w->outbox.room)) /* closed, then 0 (set_aside.A3) */
             return NULL;
         if (destination != w->outbox.run_destination) {
             if (unlikely(destination == NO_DESTINATION ||
@@ -226,7 +213,7 @@ int engine_ctx_send_urgent(struct engine_context *ctx, actor_ref to, uint32_t ty
         return engine_ctx_send(ctx, to, type, behaviour, data, size);
     destination = segment_urgent_queue(&e->segment, destination);
     if (unlikely(w->place.newborn))
-        place_newborn_settle(w, 0);
+        place_newborn_settle(w);
     uint64_t bytes = envelope_size(size);
     if (unlikely(!outbox_fits(w, bytes) || !outbox_urgent_fits(w, destination, bytes))) {
         int r = engine_context_send_at_limit(w, to, type, destination, bytes);

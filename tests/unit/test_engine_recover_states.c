@@ -326,7 +326,7 @@ static void test_spawn_that_was_not_committed(void **state)
         };
         actor_ref ref, found;
         assert_int_equal(spawn_actor(w, &request, &ref), 0);
-        place_newborn_settle(w, 0);
+        place_newborn_settle(w);
         if (committed)
             commit_flip(w, 0, 0, 0, w->outbox.length, 0, 0);
         struct engine_recovery report = reopen(&f);

@@ -675,78 +675,6 @@ static void test_dead_letters_stay_in_the_outbox(void **state)
     fixture_end(&f);
 }
 
-/* ---- the init record that is spared ---- */
-
-struct newborn_argument {
-    actor_ref other, child;
-    int spawned, large, sent;
-};
-
-/* A child, whose first message does not fit any more: the init record must go out after all. */
-static int script_newborn_without_room(void *self, struct engine_context *ctx, void *argument)
-{
-    (void)self;
-    static const uint8_t bytes[ODEON_PAYLOAD_MAX];
-    struct newborn_argument *a = argument;
-    while (engine_ctx_send(ctx, a->other, bytes_type, 2, bytes, sizeof(bytes)) == 0)
-        ;
-    a->spawned = engine_ctx_spawn(ctx, probe_type, &(struct engine_spawn){ 0 }, &a->child);
-    a->large = a->sent ? engine_ctx_send_tail(ctx, a->child, bytes_type, 2, bytes, 24, bytes,
-                                              sizeof(bytes) - 24)
-                       : engine_ctx_send(ctx, a->child, bytes_type, 2, bytes, sizeof(bytes));
-    return ALLOCATION_NODELETE;
-}
-
-static void test_newborn_whose_message_does_not_fit(void **state)
-{
-    (void)state;
-    struct engine_fixture f;
-    fixture_begin(&f, 2, 4096);
-    actor_ref first = probe(&f), other = probe(&f);
-    start(&f);
-    for (int i = 0; i < 4; i++) { /* in either queue, by either way of sending */
-        struct newborn_argument a = { .other = other, .sent = i / 2 };
-        uint64_t inits = seen.inits;
-        run(&f, first, script_newborn_without_room, &a);
-        assert_int_equal(a.spawned, 0);
-        assert_int_equal(a.large, -ENOBUFS);
-        assert_int_equal(seen.inits, inits + 1);
-    }
-    fixture_end(&f);
-}
-
-/* The first message after the spawn goes to the child, and is all that goes to it. */
-static int script_newborn_is_sent_to(void *self, struct engine_context *ctx, void *argument)
-{
-    (void)self;
-    struct newborn_argument *a = argument;
-    const uint64_t one = 1;
-    a->spawned = engine_ctx_spawn(ctx, probe_type, &(struct engine_spawn){ 0 }, &a->child);
-    a->sent = engine_ctx_send(ctx, a->child, number_type, 1, &one, sizeof(one));
-    return ALLOCATION_NODELETE;
-}
-
-static void test_newborn_whose_message_is_its_first(void **state)
-{
-    (void)state;
-    struct engine_fixture f;
-    fixture_begin(&f, 2, 4096);
-    actor_ref first = probe(&f);
-    start(&f);
-    for (int i = 0; i < 2; i++) { /* in either queue; the outbox is empty */
-        struct newborn_argument a = { 0 };
-        uint64_t inits = seen.inits, processed = engine_fixture_stat(&f, STAT_messages_processed);
-        seen.last_number = 0;
-        run(&f, first, script_newborn_is_sent_to, &a);
-        assert_int_equal(a.spawned, 0);
-        assert_int_equal(a.sent, 0);
-        assert_int_equal(seen.inits, inits + 1);
-        assert_int_equal(seen.last_number, 1);
-        assert_int_equal(engine_fixture_stat(&f, STAT_messages_processed), processed + 2);
-    }
-    fixture_end(&f);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -763,8 +691,6 @@ int main(void)
         cmocka_unit_test(test_receivers_that_are_not_there),
         cmocka_unit_test(test_types_and_sizes_are_checked),
         cmocka_unit_test(test_dead_letters_stay_in_the_outbox),
-        cmocka_unit_test(test_newborn_whose_message_does_not_fit),
-        cmocka_unit_test(test_newborn_whose_message_is_its_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

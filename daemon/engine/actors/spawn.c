@@ -115,7 +115,7 @@ int spawn_actor(struct worker *w, const struct spawn_request *request, actor_ref
             return -ENOSPC;
     }
     if (w->place.newborn)
-        place_newborn_settle(w, 0);
+        place_newborn_settle(w);
     live_add(w, request->type, 1);
     if (w->is_detached)
         /* retiring a type does not wait for these threads: one of the two sees the other */

@@ -15,7 +15,7 @@
 static void special_commit(struct worker *w, uint64_t cursor)
 {
     if (unlikely(w->place.newborn))
-        place_newborn_settle(w, 0);
+        place_newborn_settle(w);
     if (unlikely(outbox_wants_flip(w)))
         commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
     else
@@ -58,7 +58,7 @@ static void special_dead_letter(struct worker *w, const struct envelope *envelop
                                 enum envelope_reason reason)
 {
     if (w->place.newborn) /* of an init that then failed */
-        place_newborn_settle(w, 0);
+        place_newborn_settle(w);
     stat_add(w, STAT_dead_letters, 1);
     STEP(dead_letter_write, special_dead_letter_write(w, envelope, reason));
 }
@@ -73,7 +73,7 @@ static void special_actor_end(struct worker *w, struct actor *actor, actor_ref r
     if (how != ALLOCATION_FINISHED && type && type->fini)
         type->fini(state, &w->ctx);
     if (w->place.newborn)
-        place_newborn_settle(w, 0);
+        place_newborn_settle(w);
     POINT(actor_ends, w, ref, (int)how);
     commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, ref, how);
     actors_ended(w, ref, (enum actor_end)how);

@@ -242,26 +242,44 @@ turn_loop_find(struct turn_loop *loop, struct worker *w, struct turn_found *foun
     return true;
 }
 
+/* Behind a message, which ended at `cursor` and has been committed. False: the loop has to look. */
+static inline __attribute__((always_inline)) bool
+turn_loop_goes_on(struct turn_loop *loop, const struct worker *w, uint64_t cursor)
+{
+    if (cursor == loop->bound)
+        /* which appends have moved, unless the batch ends here, or goes on at the beginning */
+        loop->bound = w->batch.tail;
+    return likely(cursor < loop->bound && loop->low != loop->stop);
+}
+
+/* A commit that goes the long way: what a spawn has held back, or the whole record. False: the loop
+ * has to look. */
+static __attribute__((noinline)) bool turn_loop_commit_wanted(struct turn_loop *loop,
+                                                              struct worker *w, uint64_t cursor)
+{
+    if (w->place.newborn)
+        place_newborn_settle(w);
+    if (likely(!outbox_wants_flip(w))) {
+        commit_message(w, cursor);
+        return turn_loop_goes_on(loop, w, cursor);
+    }
+    /* with all that can have changed */
+    commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
+    turn_loop_resume(loop, w, 0); /* it may have been held (relieve.RV2) */
+    return false;
+}
+
 /* turn.U1, of a plain message, which ended at `cursor`. False: the loop has to look. */
 static inline __attribute__((always_inline)) bool
 turn_loop_commit(struct turn_loop *loop, struct worker *w, uint64_t cursor)
 {
     POINT(handler);
     loop->low++;
-    if (unlikely(outbox_wants_flip(w))) {
-        if (w->place.newborn)
-            place_newborn_settle(w, 0);
-        /* with all that can have changed */
-        commit_flip(w, w->batch.source, cursor, w->batch.tail, w->outbox.length, 0, 0);
-        turn_loop_resume(loop, w, 0); /* it may have been held (relieve.RV2) */
-        return false;
-    }
+    if (unlikely(outbox_wants_flip(w)))
+        return turn_loop_commit_wanted(loop, w, cursor);
     commit_store(w->slot, commit_where(cursor, w->batch.tail),
                  commit_what(w->outbox.length, loop->low));
-    if (cursor == loop->bound)
-        /* which appends have moved, unless the batch ends here, or goes on at the beginning */
-        loop->bound = w->batch.tail;
-    return likely(cursor < loop->bound && loop->low != loop->stop);
+    return turn_loop_goes_on(loop, w, cursor);
 }
 
 uint64_t turn_run_batch(struct worker *w, uint64_t limit)
@@ -288,7 +306,10 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
             if (unlikely(result != ALLOCATION_NODELETE)) {
                 w->batch.cursor = cursor;
                 turn_loop_special(&loop, w, NULL, REASON_NONE, result);
-                break;
+                cursor = w->batch.cursor;
+                if (outbox_wants_flip(w) || !turn_loop_goes_on(&loop, w, cursor))
+                    break;
+                continue;
             }
             cursor += found.size;
             if (!turn_loop_commit(&loop, w, cursor)) {

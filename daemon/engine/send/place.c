@@ -7,9 +7,12 @@ bool place_make_tail_room(struct worker *w, uint64_t size)
     if (w->batch.wrap == 0) {
         if (committed < size + RING_PAGE_BYTES / 2)
             return false; /* too little has been consumed to be worth it */
+        if (w->place.newborn_tail == w->batch.tail)
+            w->place.newborn_tail = 0; /* nothing stands there yet (place.U5) */
         w->batch.wrap = w->batch.tail;
         w->batch.tail = 0;
         store_relaxed(&w->outbox.wanted, 0); /* a batch in two pieces is committed in full */
+        w->place.held_wanted = 0;
     }
     w->batch.tail_limit = committed; /* place.U4 */
     return w->batch.tail + size <= w->batch.tail_limit;

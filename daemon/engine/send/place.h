@@ -13,9 +13,11 @@
  *     again then is closed if there is anything in the active buffer [TAIL_RESUMED].
  * place.U4  What a batch that goes on at the beginning of its buffer overwrites is consumed, and
  *     committed as such: appends stay below the committed cursor.
- * place.U5  An actor's init record goes out before anything else is sent, unless what is sent next
- *     goes to that actor: its first message has it initialised as well.  While one waits, the short
- *     ways of sending are closed, and a commit goes the long way.
+ * place.U5  An actor's init record goes out with the turn that spawns it, behind what that turn has
+ *     sent before its next spawn, unless the first of that for the actor's queue goes to the
+ *     actor itself: its first message has it initialised as well. While one waits, a commit goes
+ *     the long way. There is room for it: the spawn has looked, and what has been sent since
+ *     leaves OUTBOX_SYSTEM_BYTES.
  */
 #pragma once
 
@@ -79,22 +81,29 @@ static inline void place_newborn(struct worker *w, actor_ref ref, uint32_t queue
     w->place.newborn = ref;
     w->place.newborn_queue = queue;
     w->place.newborn_by = by;
-    w->place.held_tail_limit = w->batch.tail_limit;
+    w->place.newborn_tail = w->batch.tail;
+    w->place.newborn_length =
+        w->outbox.length + (queue == w->outbox.run_destination ? 0 : sizeof(struct outbox_run));
     w->place.held_wanted = load_relaxed(&w->outbox.wanted);
-    w->batch.tail_limit = 0;
     store_relaxed(&w->outbox.wanted, 0);
-    w->outbox.room = 0;
 }
-/* Before anything else is sent, or committed: the init record, unless the next message goes to that
- * actor anyway (`to`). True: it was spared; if that message then cannot be sent,
- * place_newborn_again() has it wait once more. */
-static inline bool place_newborn_settle(struct worker *w, actor_ref to)
+/* Has the first record for the newborn's queue gone to the newborn itself? What stands there when
+ * it has gone elsewhere, a run's header or a sender, is never the newborn's reference. */
+static inline bool place_newborn_is_sent_to(const struct worker *w)
 {
-    bool spared = to == w->place.newborn;
-    w->batch.tail_limit = w->place.held_tail_limit;
+    const uint8_t *first = NULL;
+    if (w->place.newborn_queue == w->batch.queue && w->batch.tail != w->place.newborn_tail)
+        first = w->batch.base + w->place.newborn_tail;
+    else if (w->outbox.length > w->place.newborn_length)
+        first = w->outbox.log + w->place.newborn_length;
+    return first && ((const struct envelope *)first)->to == w->place.newborn;
+}
+/* Before the next spawn, and before the commit: the init record, unless a message has made it
+ * superfluous. */
+static inline void place_newborn_settle(struct worker *w)
+{
     store_relaxed(&w->outbox.wanted, w->place.held_wanted);
-    w->outbox.room = w->outbox.limit - OUTBOX_SMALL_BYTES;
-    if (!spared) {
+    if (!place_newborn_is_sent_to(w)) {
         struct envelope init = { .to = w->place.newborn,
                                  .from = w->place.newborn_by,
                                  .type = MESSAGE_TYPE_INIT,
@@ -102,11 +111,6 @@ static inline bool place_newborn_settle(struct worker *w, actor_ref to)
         *place_record(w, w->place.newborn_queue, envelope_size(0)) = init;
     }
     w->place.newborn = 0;
-    return spared;
-}
-static inline void place_newborn_again(struct worker *w, actor_ref ref)
-{
-    place_newborn(w, ref, w->place.newborn_queue, w->place.newborn_by);
 }
 
 /* The first piece of a batch in two is consumed. */
