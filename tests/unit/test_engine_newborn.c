@@ -1,29 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The init record of an actor that has just been spawned, and when it is spared (place.U5):
  * whatever its spawner sends around the spawn, the actor is initialised once. */
-#include "engine_fixture.h"
+#include "engine_script.h"
 
-typedef int (*script_fn)(void *self, struct engine_context *ctx, void *argument);
-
-/* The message carries the function that its receiver is to run. */
-struct script {
-    script_fn run;
-    void *argument;
-};
-
-static uint16_t script_type, number_type, bytes_type;
+static uint16_t number_type, bytes_type;
 static uint32_t probe_type;
 
 /* What behaviours saw, for the test to look at once nobody runs. */
 static struct {
     uint64_t inits, last_number;
 } seen;
-
-static int on_script(void *self, const void *message, struct engine_context *ctx)
-{
-    const struct script *script = message;
-    return script->run(self, ctx, script->argument);
-}
 
 static int on_number(void *self, const void *message, struct engine_context *ctx)
 {
@@ -67,32 +53,6 @@ static void fixture_begin(struct engine_fixture *f)
     };
     probe_type = engine_fixture_type(f, "probe", 64, probe_init, NULL, behaviours, 3);
     memset(&seen, 0, sizeof(seen));
-}
-
-static void fixture_end(struct engine_fixture *f)
-{
-    engine_stop(f->engine);
-    engine_fixture_close(f);
-}
-
-static void settle(struct engine_fixture *f)
-{
-    assert_true(engine_fixture_wait(f, TEST_DEADLINE_NS));
-}
-
-static void start(struct engine_fixture *f)
-{
-    assert_int_equal(engine_start(f->engine), 0);
-    settle(f);
-}
-
-/* Runs a script in an actor's behaviour and waits until all is quiet again. */
-static void run(struct engine_fixture *f, actor_ref actor, script_fn script, void *argument)
-{
-    struct script message = { .run = script, .argument = argument };
-    assert_int_equal(engine_actor_send(f->engine, actor, script_type, &message, sizeof(message)),
-                     0);
-    settle(f);
 }
 
 static actor_ref probe(struct engine_fixture *f)

@@ -9,16 +9,9 @@
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/segment/queue.h"
-#include "engine_fixture.h"
+#include "engine_script.h"
 
-typedef int (*script_fn)(void *self, struct engine_context *ctx, void *argument);
-
-struct script {
-    script_fn run;
-    void *argument;
-};
-
-static uint16_t script_type, number_type, bytes_type, reply_type, alien_type;
+static uint16_t number_type, bytes_type, reply_type, alien_type;
 static uint32_t probe_type, failing_type;
 
 /* What behaviours saw, for the test to look at once nobody runs. */
@@ -32,12 +25,6 @@ static struct {
     uint64_t args_size;
     uint8_t args[ODEON_SPAWN_ARGS_MAX];
 } seen;
-
-static int on_script(void *self, const void *message, struct engine_context *ctx)
-{
-    const struct script *script = message;
-    return script->run(self, ctx, script->argument);
-}
 
 static int on_number(void *self, const void *message, struct engine_context *ctx)
 {
@@ -141,32 +128,6 @@ static void fixture_begin(struct engine_fixture *f, uint32_t queues, uint32_t th
     config.throughput = throughput;
     engine_fixture_open(f, config);
     fixture_types(f);
-}
-
-static void fixture_end(struct engine_fixture *f)
-{
-    engine_stop(f->engine);
-    engine_fixture_close(f);
-}
-
-static void settle(struct engine_fixture *f)
-{
-    assert_true(engine_fixture_wait(f, TEST_DEADLINE_NS));
-}
-
-static void start(struct engine_fixture *f)
-{
-    assert_int_equal(engine_start(f->engine), 0);
-    settle(f);
-}
-
-/* Runs a script in an actor's behaviour and waits until all is quiet again. */
-static void run(struct engine_fixture *f, actor_ref actor, script_fn script, void *argument)
-{
-    struct script message = { .run = script, .argument = argument };
-    assert_int_equal(engine_actor_send(f->engine, actor, script_type, &message, sizeof(message)),
-                     0);
-    settle(f);
 }
 
 static actor_ref probe(struct engine_fixture *f)
