@@ -16,6 +16,18 @@ static bool begin_is_uncommitted(struct worker *w, uint32_t slot)
                                           : !actors_is_committed(w->engine, slot);
 }
 
+/* The type of the actor in this slot, or why nothing of it is run. */
+static inline enum envelope_reason begin_type(const struct engine *e, uint32_t slot,
+                                              struct actor_type **ret_type)
+{
+    *ret_type =
+        load_acquire(&e->types.known[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
+    if (!*ret_type)
+        return REASON_TYPE_NOT_LOADED;
+    return load_relaxed(&e->segment.actor_types[(*ret_type)->id].quarantined) ? REASON_QUARANTINED
+                                                                              : REASON_NONE;
+}
+
 static int begin_init(struct worker *w, const struct actor_type *type, uint32_t slot, void *state)
 {
     const struct segment *s = &w->engine->segment;
@@ -31,16 +43,13 @@ static int begin_init(struct worker *w, const struct actor_type *type, uint32_t 
 
 enum envelope_reason begin_actor(struct worker *w, struct actor *actor, actor_ref ref)
 {
-    struct engine *e = w->engine;
     uint32_t slot = actor_ref_slot(ref);
     if (begin_is_uncommitted(w, slot))
         return REASON_NO_SUCH_ACTOR;
-    struct actor_type *type =
-        load_acquire(&e->types.known[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
-    if (!type)
-        return REASON_TYPE_NOT_LOADED;
-    if (unlikely(load_relaxed(&e->segment.actor_types[type->id].quarantined)))
-        return REASON_QUARANTINED;
+    struct actor_type *type;
+    enum envelope_reason reason = begin_type(w->engine, slot, &type);
+    if (unlikely(reason != REASON_NONE))
+        return reason;
     void *state = actors_state_new(w, type);
     if (!state)
         return REASON_INIT_FAILED;
@@ -62,12 +71,10 @@ enum envelope_reason begin_kept(struct worker *w, struct actor *actor, actor_ref
     bool is_new = !durable_is_initialised(e, slot, generation);
     if (is_new && begin_is_uncommitted(w, slot))
         return REASON_NO_SUCH_ACTOR;
-    struct actor_type *type =
-        load_acquire(&e->types.known[slot_word_type(load_relaxed(&e->segment.actors[slot].word))]);
-    if (!type)
-        return REASON_TYPE_NOT_LOADED;
-    if (unlikely(load_relaxed(&e->segment.actor_types[type->id].quarantined)))
-        return REASON_QUARANTINED;
+    struct actor_type *type;
+    enum envelope_reason reason = begin_type(w->engine, slot, &type);
+    if (unlikely(reason != REASON_NONE))
+        return reason;
     struct segment_state *state = durable_begin(w, slot, type->state_size);
     *actors_state_of(w, actor) = state->bytes;
     if (!is_new)
