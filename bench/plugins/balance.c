@@ -8,7 +8,8 @@
  * set * rounds + 1 each, of the dummies one each.
  *
  * Where an actor lies is said by the order of creation alone, as in the paper: spawns of one worker
- * go round the workers, so work, dummy, work, dummy, ... in one go lies where it should. Hence all
+ * that are dealt one by one (siblings in blocks would be spread by the block) go round the workers,
+ * so work, dummy, work, dummy, ... in one go lies where it should. Hence all
  * actors are made, and sent their first message, by one behaviour: nothing runs, and nothing can be
  * stolen, before all of it is dealt out. The clock begins with that behaviour, so the spawns and
  * inits are in it, unlike in the paper (less than a hundredth of the time at the usual sizes), and
@@ -126,9 +127,10 @@ static int balance_spawn(struct balance *self, struct odeon_context *ctx, uint32
         if (turn % workers % apart == 0) {
             const bench_balanced_ref *group = &self->members[made / balance_set * balance_set];
             r = odeon_spawn_into(ctx, &self->members[made++], bench_balanced,
+                                 .placement = ODEON_PLACE_EACH,
                                  ODEON_ARGS(struct balanced_args, .group = group));
         } else {
-            r = odeon_spawn_into(ctx, &dummy, bench_balanced,
+            r = odeon_spawn_into(ctx, &dummy, bench_balanced, .placement = ODEON_PLACE_EACH,
                                  ODEON_ARGS(struct balanced_args, .group = NULL));
             if (r == 0)
                 r = odeon_signal(ctx, dummy, bench_balance_token);
