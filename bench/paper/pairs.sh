@@ -45,7 +45,7 @@ wanted()
 }
 
 # run_once SIDE NAME CORES QUEUES ARGUMENT...: what a message takes in a fresh service of that
-# build, in NS.
+# build, in TOOK.
 run_once()
 {
     local BUILD=${BUILDS[$1]} name=$2 cores=$3 queues=$4 status=0
@@ -58,7 +58,7 @@ run_once()
         return 1
     }
     if odeon_run run "$OURS" "$@"; then
-        NS=$(field "$FIELD" "$LINE")
+        TOOK=$(field "$FIELD" "$LINE")
     else
         status=1
     fi
@@ -79,7 +79,7 @@ pair_arguments()
         parameters "$1"
         ARGS=("${FULL[@]}")
         [ -n "$UNIT" ] || return 0
-        run_once old "$1" "$2" "$3" "${FIXED[@]}" "$UNIT" "$PROBE" && size "$FULL_MS" "$NS"
+        run_once old "$1" "$2" "$3" "${FIXED[@]}" "$UNIT" "$PROBE" && size "$FULL_MS" "$TOOK"
         ;;
     esac
 }
@@ -108,9 +108,9 @@ pairs()
         order=(old new)
         ((i % 2)) && order=(new old)
         run_once "${order[0]}" "$name" "$cores" "$queues" "${ARGS[@]}" || return
-        local "${order[0]}=$NS"
+        local "${order[0]}=$TOOK"
         run_once "${order[1]}" "$name" "$cores" "$queues" "${ARGS[@]}" || return
-        local "${order[1]}=$NS"
+        local "${order[1]}=$TOOK"
         add "$key old" "$old"
         add "$key new" "$new"
     done
