@@ -29,8 +29,8 @@
  *                 FENCE; o = own[q].worker
  *                 [PUB_OWN]; set q in rdy[o], not before the publish [BIT_FIRST]; FENCE; only then
  *                 look at anybody [BIT_WAKE]; notify(o, q). Every append does all of it.
- *   notify(o, q) claim(o): write its eventfd [NOTIFY]. Else, if o is another worker, busy, and q is
- *   o's (read again now: a
+ *   notify(o, q)  if nobody sleeps: nothing. claim(o): write its eventfd [NOTIFY]. Else, if o is
+ *                 another worker, busy, and q is o's (read again now: a
  *                 running q needs no wake): wake_one(o) [APP_BUSY]. An awake worker that is not
  *                 busy will look by itself.
  *   wake_one(v)   if somebody searches (NODES): nothing. Else claim a sleeper, then count it as
@@ -183,6 +183,11 @@ byte posted[Q]; byte done_[Q]; byte inrun[Q]; byte stuck; byte stuckers; byte se
 byte stuckw;
 #endif
 
+#if W > 2
+#define ANY_ASLEEP (asleep[0] || asleep[1] || asleep[2])
+#else
+#define ANY_ASLEEP (asleep[0] || asleep[1])
+#endif
 #define CLAIM(s_) atomic { if :: asleep[s_] -> asleep[s_] = 0; ok = 1 :: else -> ok = 0 fi }
 
 /* the sleepers one by one, not in one snapshot, those of a node without a searcher */
@@ -224,15 +229,19 @@ inline wake_one(v_) {
   atomic { s = 0; ok = 0 }
 }
 inline notify(o_, q_) {
-#ifndef NOTIFY
-  CLAIM(o_);
-#endif
   if
-  :: ok -> d_step { tok[o_] = 1; ok = 0 }
-  :: else ->
-#ifndef APP_BUSY
-     if :: o_ != me && busy[o_] && IS_OF(o_, q_) -> wake_one(o_) :: else fi
+  :: ANY_ASLEEP ->
+#ifndef NOTIFY
+     CLAIM(o_);
 #endif
+     if
+     :: ok -> d_step { tok[o_] = 1; ok = 0 }
+     :: else ->
+#ifndef APP_BUSY
+        if :: o_ != me && busy[o_] && IS_OF(o_, q_) -> wake_one(o_) :: else fi
+#endif
+     fi
+  :: else                                     /* nobody could be woken */
   fi
 }
 #define SET_READY(w_,q_) rdy[w_] = rdy[w_] | BIT(q_)

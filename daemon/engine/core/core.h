@@ -96,7 +96,7 @@ static_assert(offsetof(struct outbox, limit) == 64, "what every send looks at fi
 static_assert(offsetof(struct worker, turn) % 64 == 0 && offsetof(struct worker, batch) % 64 == 0 &&
                   offsetof(struct worker, outbox) % 64 == 0,
               "the hot groups begin a line");
-static_assert(offsetof(struct worker, called) - offsetof(struct worker, shown) == 64 &&
+static_assert(offsetof(struct worker, called) - offsetof(struct worker, shown) == 128 &&
                   offsetof(struct worker, ports) - offsetof(struct worker, called) == 64,
               "what others read, and what they write, are alone in their lines");
 static_assert(offsetof(struct worker, stand) % 64 == 0, "others wait for it");

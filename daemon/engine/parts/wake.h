@@ -8,11 +8,12 @@
 #include "daemon/engine/base/atomic.h"
 #include "proto/bounds.h"
 
-/* Written by the worker, read by others: one cache line. */
+/* Written by the worker, read by others. `busy`, which appenders read while somebody sleeps, is
+ * alone in its line: a worker that searches writes `passes` all the time. */
 struct shown {
-    _Atomic uint32_t busy;
-    _Atomic uint64_t passes;       /* quiescent points */
-    _Atomic uint64_t last_attempt; /* stamp of its last steal attempt */
+    alignas(64) _Atomic uint32_t busy;
+    alignas(64) _Atomic uint64_t passes; /* quiescent points */
+    _Atomic uint64_t last_attempt;       /* stamp of its last steal attempt */
     _Atomic uint64_t count_seen; /* its commit count at the last stall look, by whoever did that */
 };
 

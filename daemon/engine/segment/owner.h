@@ -83,15 +83,22 @@ static inline void owner_release(struct source *source, uint32_t owner)
     store_release(&source->own, own_idle(owner));
 }
 
-/* One bit a source. */
-static inline void ready_set(_Atomic uint64_t *mask, uint32_t source)
+/* One bit a source.  True: by a seq_cst read-modify-write. `is_new`: it is hardly set already, so
+ * nobody looks first, and the line comes once, for writing. */
+static inline bool ready_set_as(_Atomic uint64_t *mask, uint32_t source, bool is_new)
 {
     _Atomic uint64_t *word = &mask[source / 64];
     uint64_t bit = UINT64_C(1) << (source % 64);
     /* A bit that is seen set here was set, and not yet taken, after our publish: its taker clears
      * it before it looks [CLEAR_FIRST]. */
-    if (!(load_relaxed(word) & bit))
-        atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
+    if (!is_new && (load_relaxed(word) & bit))
+        return false;
+    atomic_fetch_or_explicit(word, bit, memory_order_seq_cst);
+    return true;
+}
+static inline bool ready_set(_Atomic uint64_t *mask, uint32_t source)
+{
+    return ready_set_as(mask, source, false);
 }
 
 static inline bool ready_is_set(const _Atomic uint64_t *mask, uint32_t source)

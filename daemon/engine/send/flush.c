@@ -40,6 +40,7 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
         stat_add(w, STAT_lock_contended, 1);
     unsigned active = queue_active(load_relaxed(&queue->sel));
     uint64_t length = load_relaxed(&queue->len[active]);
+    bool first = length == 0;
     POINT(flush_locked, w, step, group, queue, active, length);
     length = flush_group_copy(w, group, segment_window(&e->segment, destination, active), length,
                               e->segment.header->window_bytes - ENVELOPE_SIZE_MAX);
@@ -60,7 +61,7 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
         return;
     if (unlikely(mailbox != destination))
         urgent_interrupt(e, w, mailbox);
-    source_signal(e, w, mailbox);
+    source_signal_append(e, w, mailbox, first);
     POINT(flush_signalled, e, mailbox, destination);
 }
 

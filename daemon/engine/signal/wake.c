@@ -85,15 +85,23 @@ static bool wake_is_fixed(const struct engine *e, uint32_t source)
     return (load_relaxed(&e->sources[source].flags) & SOURCE_FIXED) != 0;
 }
 
-/* Into one mask, then wake.K2's barrier, then its owner or a helper. */
+/* Into one mask, then wake.K2's barrier, then its owner or a helper. `first`: nothing has waited in
+ * the source, so that its bit is hardly set. */
 static void wake_set_and_wake(struct engine *e, struct worker *me, _Atomic uint64_t *mask,
-                              uint32_t source, uint32_t owner_id)
+                              uint32_t source, uint32_t owner_id, bool first)
 {
     struct worker *owner = e->workers[owner_id];
-    ready_set(mask, source); /* [BIT_FIRST] */
+    bool locked = ready_set_as(mask, source, first); /* [BIT_FIRST] */
     if (owner == me)
-        return;     /* its next begin_run or park looks */
-    full_barrier(); /* [BIT_WAKE] */
+        return; /* its next begin_run or park looks */
+    if (locked) /* [BIT_WAKE] */
+        full_barrier_after_exchange();
+    else
+        full_barrier();
+    /* Nobody could be woken: neither the owner nor a helper. What the owner is doing is not asked:
+     * it writes its word twice a run. */
+    if (likely(!sleeper_any(e)))
+        return;
     if (sleeper_claim(e, owner_id)) {
         stat_add(me, STAT_wakeups_sent, 1);
         wake(owner);
@@ -128,7 +136,7 @@ static _Atomic uint64_t *wake_mask_for(struct engine *e, uint64_t own, unsigned 
     return common ? e->steal.common : e->workers[own_worker(own)]->called.ready;
 }
 
-void source_signal(struct engine *e, struct worker *me, uint32_t source)
+void source_signal_append(struct engine *e, struct worker *me, uint32_t source, bool first)
 {
     /* [PUB_OWN]: the caller's unlock was the barrier behind its publish */
     uint64_t own = load_acquire(&e->sources[source].own);
@@ -144,7 +152,12 @@ void source_signal(struct engine *e, struct worker *me, uint32_t source)
             return;
         own = load_acquire(&e->sources[source].own);
     }
-    wake_set_and_wake(e, me, wake_mask_for(e, own, flags), source, own_worker(own));
+    wake_set_and_wake(e, me, wake_mask_for(e, own, flags), source, own_worker(own), first);
+}
+
+void source_signal(struct engine *e, struct worker *me, uint32_t source)
+{
+    source_signal_append(e, me, source, false);
 }
 
 void source_hand_back(struct engine *e, struct worker *me, uint32_t source)
@@ -152,7 +165,7 @@ void source_hand_back(struct engine *e, struct worker *me, uint32_t source)
     uint64_t own = load_acquire(&e->sources[source].own);
     if (own_worker(own) < engine_workers(e))
         wake_set_and_wake(e, me, wake_mask_for(e, own, load_relaxed(&e->sources[source].flags)),
-                          source, own_worker(own));
+                          source, own_worker(own), false);
 }
 
 void source_pass_on(struct engine *e, struct worker *me, uint32_t source)
@@ -161,8 +174,8 @@ void source_pass_on(struct engine *e, struct worker *me, uint32_t source)
     /* "mine, running" while nothing is run: a port that has ended, whose bit would come back to me
      * for ever */
     if (own_worker(own) < engine_workers(e) && own != own_running(me->id))
-        wake_set_and_wake(e, me, e->workers[own_worker(own)]->called.ready, source,
-                          own_worker(own));
+        wake_set_and_wake(e, me, e->workers[own_worker(own)]->called.ready, source, own_worker(own),
+                          false);
 }
 
 bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)

@@ -24,6 +24,8 @@
 /* The source has got work, published behind a full barrier: a ready bit, and whoever is to be
  * woken. An idle source that follows its senders is taken over. */
 void source_signal(struct engine *engine, struct worker *me, uint32_t source);
+/* The same behind an append; `first`: there was nothing in the buffer. */
+void source_signal_append(struct engine *engine, struct worker *me, uint32_t source, bool first);
 /* Its bit was taken, the source could not be: wake.W2. */
 void source_pass_on(struct engine *engine, struct worker *me, uint32_t source);
 /* Behind a source_release that said so: the source has work and is another's now. */
