@@ -3,8 +3,8 @@
  * draws it.
  *
  * One memfd, mapped shared by the executor alone. Inside, everything is an offset or an index. What
- * is not here (owner words, ready masks, free lists, pointers to code and state) is rebuilt by
- * recovery.
+ * is not here (ready masks, free lists, pointers to code and state), or is here and means nothing
+ * to recovery (owner words), is made anew by each start.
  *
  * Writers: a queue's words by whoever holds its lock or runs its batch; a worker's block by that
  * worker; the tables of types and names by the control thread or under the engine's mutex; a port's
@@ -25,6 +25,7 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bounds.h"
@@ -99,7 +100,12 @@ struct segment_queue {
     /* up to here appends extend the batch before they go on at the beginning; means nothing to
      * recovery */
     _Atomic uint64_t ring;
+    /* of a mailbox's ordinary queue: its owner word (engine/segment/owner.h), here for the sake of
+     * the cache line; each start stores it anew, and it means nothing to recovery */
+    _Atomic uint64_t own;
 };
+static_assert(offsetof(struct segment_queue, own) + 8 <= 64,
+              "what an append, and what a gulp touches is one cache line");
 
 /* One of a worker's two commit records. The first two words are what a message changes, and are
  * written by one store of 16 bytes: commits of one batch follow each other in the same record. What

@@ -103,7 +103,7 @@ static bool actor_view(struct engine *e, uint32_t slot, struct engine_actor_view
         .spawned_by = durable->spawned_by,
         .type = kind == ACTOR_PORT ? 0 : slot_word_type(load_relaxed(&durable->word)),
         .queue = queue,
-        .worker = own_worker(load_relaxed(&e->sources[source].own)),
+        .worker = own_worker(load_relaxed(e->sources[source].own)),
         .name = name > 0 && name <= ODEON_NAMES_MAX ? e->segment.names[name - 1].name : "",
         .state = kind == ACTOR_PORT ? "port"
                  : is_new           ? "new"
@@ -156,7 +156,7 @@ int engine_queue_get(struct engine *e, uint32_t queue, struct engine_queue_view 
         .kind = kinds[range],
         .queue = queue,
         .place = place,
-        .worker = own_worker(load_relaxed(&source->own)),
+        .worker = own_worker(load_relaxed(source->own)),
         .home = load_relaxed(&source->home),
         .actors = placement_live(e, queue),
         .retired = (range == QUEUE_ORDINARY || range == QUEUE_PINNED) && place >= engine_workers(e),

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "daemon/engine/actors/actors.h"
-#include "daemon/engine/actors/placement.h"
 #include "daemon/engine/base/ticks.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/memory.h"
@@ -94,8 +93,11 @@ static int engine_open_tables(struct engine *e)
     memset((void *)e->sources, 0, e->n_sources * sizeof(*e->sources));
     memset(e->ports.table, 0, ODEON_PORTS_MAX * sizeof(*e->ports.table));
     memset((void *)e->own_threads.slots, 0, threads * sizeof(*e->own_threads.slots));
+    for (uint32_t id = 0; id < e->n_sources; id++)
+        e->sources[id].own =
+            id < e->segment.n_mailboxes ? &e->segment.queues[id].own : &e->sources[id].own_port;
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
-        store_relaxed(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
+        store_relaxed(e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
     return 0;
 }
 
@@ -149,7 +151,6 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     }
     e->control = e->workers[e->segment.n_ids - 1];
     stat_add(e->control, STAT_memory_binds_failed, e->memory.binds_failed);
-    placement_init(e);
     near_build(e);
     engine_set_stealing(e, config->stealing);
     engine_set_throughput(e, config->throughput);

@@ -343,7 +343,7 @@ static void ring_bell(struct life *life, uint32_t id)
 {
     struct engine *e = life->engine;
     uint32_t source = engine_source_of_port(e, id);
-    uint32_t owner = own_worker(load_relaxed(&e->sources[source].own));
+    uint32_t owner = own_worker(load_relaxed(e->sources[source].own));
     if (owner != OWN_NOBODY)
         /* what a worker does that finds the doorbell rung */
         ready_set(e->workers[owner]->called.ready, source);

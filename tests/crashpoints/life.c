@@ -145,7 +145,7 @@ bool life_run_ready(struct life *life)
 static struct worker *take(struct life *life, uint32_t source, uint32_t worker)
 {
     struct engine *e = life->engine;
-    uint64_t own = load_relaxed(&e->sources[source].own);
+    uint64_t own = load_relaxed(e->sources[source].own);
     if (own_is_running(own) || !owner_take(&e->sources[source], own_worker(own), worker))
         fail("source %u is run by %u already", source, own_worker(own));
     ready_clear(e->workers[own_worker(own)]->called.ready, source);

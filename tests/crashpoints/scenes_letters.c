@@ -135,7 +135,7 @@ static void share(struct life *life)
     life_run_queue(life, 0, 1);
     for (uint32_t turns = 0; turns < 3; turns++)
         for (uint32_t source = 0; source < e->segment.n_mailboxes; source++) {
-            uint64_t own = load_relaxed(&e->sources[source].own);
+            uint64_t own = load_relaxed(e->sources[source].own);
             if (ready_clear(e->steal.common, source) &&
                 owner_take(&e->sources[source], own_worker(own), turns % N_WORKERS))
                 mailbox_run(e->workers[turns % N_WORKERS], source, false);

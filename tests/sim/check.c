@@ -29,9 +29,9 @@ static void check_queues(struct engine *e)
 {
     for (uint32_t id = 0; id < e->segment.n_queues; id++)
         if (queue_has_work(&e->segment.queues[id]))
-            sim_fail("lost wake-up: queue %u has work, owner word %#llx, and everybody sleeps", id,
-                     (unsigned long long)load_relaxed(
-                         &e->sources[segment_mailbox(&e->segment, id)].own));
+            sim_fail(
+                "lost wake-up: queue %u has work, owner word %#llx, and everybody sleeps", id,
+                (unsigned long long)load_relaxed(e->sources[segment_mailbox(&e->segment, id)].own));
 }
 
 static void check_port(struct engine *e, uint32_t id)

@@ -218,7 +218,7 @@ static uint32_t owned_by(struct engine_fixture *f, uint32_t worker)
 {
     uint32_t n = 0;
     for (uint32_t source = 0; source < f->engine->n_sources; source++)
-        n += load_relaxed(&f->engine->sources[source].own) == own_idle(worker) &&
+        n += load_relaxed(f->engine->sources[source].own) == own_idle(worker) &&
              !(load_relaxed(&f->engine->sources[source].flags) & SOURCE_FIXED);
     return n;
 }
@@ -358,7 +358,7 @@ static void test_a_polled_port_of_the_last_one(void **state)
     client_post_number(&c, SECOND, 1);
     UNTIL(load_relaxed(&seen->second_inside));
     uint32_t last = worker_of(&f, SECOND);
-    assert_int_equal(load_relaxed(&f.engine->sources[engine_source_of_port(f.engine, 3)].own),
+    assert_int_equal(load_relaxed(f.engine->sources[engine_source_of_port(f.engine, 3)].own),
                      own_idle(last));
     assert_int_equal(load_relaxed(&c.executor->need_wakeup), 0);
     set_aside_actor(&f, SECOND);

@@ -127,10 +127,10 @@ static void begin(void)
             assert_int_equal(engine_actor_spawn_placed(f.engine, type, &spawn, &receivers[policy]),
                              0);
         while (own_worker(load_relaxed(
-                   &f.engine
-                        ->sources[actor_key_destination(load_relaxed(
-                            &f.engine->actors.table[actor_ref_slot(receivers[policy])].key))]
-                        .own)) != 0);
+                   f.engine
+                       ->sources[actor_key_destination(load_relaxed(
+                           &f.engine->actors.table[actor_ref_slot(receivers[policy])].key))]
+                       .own)) != 0);
     }
     receiver = receivers[OVERFLOW_POLICY_REJECT];
     client_open(&f, &client, PORT, 1);
@@ -159,7 +159,7 @@ static void run_queues(void)
 static void visit(bool may_run)
 {
     uint32_t source = engine_source_of_port(f.engine, PORT);
-    uint32_t owner = own_worker(load_relaxed(&f.engine->sources[source].own));
+    uint32_t owner = own_worker(load_relaxed(f.engine->sources[source].own));
     assert_true(owner_take(&f.engine->sources[source], owner, 0));
     int64_t queue = port_run(f.engine->workers[0], PORT, may_run);
     if (queue >= 0)
@@ -188,7 +188,7 @@ static void queue_is_busy(void)
 
 static void queue_is_anothers(void)
 {
-    store_relaxed(&f.engine->sources[queue_of(receiver)].own, own_idle(1));
+    store_relaxed(f.engine->sources[queue_of(receiver)].own, own_idle(1));
 }
 
 static void queue_is_full(void)

@@ -67,7 +67,7 @@ static uint64_t stat_of(uint32_t worker, enum stat_index stat)
 static uint32_t make_ready(uint32_t worker, uint32_t nth)
 {
     uint32_t source = worker * QUEUES + nth;
-    assert_int_equal(own_worker(load_relaxed(&e->sources[source].own)), worker);
+    assert_int_equal(own_worker(load_relaxed(e->sources[source].own)), worker);
     ready_set(e->workers[worker]->called.ready, source);
     store_relaxed(&e->workers[worker]->shown.busy, 1);
     return source;
@@ -86,7 +86,7 @@ static unsigned owned_by(uint32_t worker)
 {
     unsigned n = 0;
     for (uint32_t source = 0; source < e->segment.pinned_first; source++)
-        n += load_relaxed(&e->sources[source].own) == own_idle(worker);
+        n += load_relaxed(e->sources[source].own) == own_idle(worker);
     return n;
 }
 
@@ -273,12 +273,12 @@ static void test_stalled_victims_are_passed(void **state)
             if (w != thief) {
                 uint32_t source = w * QUEUES;
                 ready_set(e->workers[w]->called.ready, source);
-                store_relaxed(&e->sources[source].own, own_running(w));
+                store_relaxed(e->sources[source].own, own_running(w));
                 store_relaxed(&e->workers[w]->shown.busy, 1);
             }
         uint32_t source = make_ready(victim, 1);
         assert_int_equal(steal_try(e->workers[thief]), source);
-        assert_int_equal(load_relaxed(&e->sources[source].own), own_running(thief));
+        assert_int_equal(load_relaxed(e->sources[source].own), own_running(thief));
         assert_false(ready_is_set(e->workers[victim]->called.ready, source));
         assert_int_equal(load_relaxed(&e->workers[thief]->shown.busy), 1);
         assert_int_equal(stat_of(thief, STAT_steals), 1);
@@ -315,7 +315,7 @@ static void test_idle_searcher_counts_no_attempts(void **state)
     assert_int_equal(stat_of(7, STAT_steal_attempts), 0);
     /* bits of a source that is being run: an attempt without a candidate */
     uint32_t source = make_ready(8, 0);
-    store_relaxed(&e->sources[source].own, own_running(8));
+    store_relaxed(e->sources[source].own, own_running(8));
     assert_int_equal(steal_try(e->workers[7]), -1);
     assert_int_equal(stat_of(7, STAT_steal_attempts), 1);
     assert_int_equal(stat_of(7, STAT_steal_failures_no_candidates), 1);
@@ -328,15 +328,15 @@ static void steal_several(uint32_t sources, unsigned ready, unsigned expected)
         source_place(e, i, 1, 0), ready_set(e->workers[1]->called.ready, i);
     int64_t taken = steal_try(e->workers[0]);
     assert_true(taken >= 0);
-    assert_int_equal(load_relaxed(&e->sources[taken].own), own_running(0));
+    assert_int_equal(load_relaxed(e->sources[taken].own), own_running(0));
     assert_int_equal(stat_of(0, STAT_sources_moved), expected - 1);
     /* those that came along: idle here, with their bit, and only here */
     assert_int_equal(bits_of(0), expected - 1);
     assert_int_equal(bits_of(1), ready - expected);
     for (uint32_t i = 0; i < ready; i++)
         if (i != taken) {
-            uint32_t owner = own_worker(load_relaxed(&e->sources[i].own));
-            assert_false(own_is_running(load_relaxed(&e->sources[i].own)));
+            uint32_t owner = own_worker(load_relaxed(e->sources[i].own));
+            assert_false(own_is_running(load_relaxed(e->sources[i].own)));
             assert_true(ready_is_set(e->workers[owner]->called.ready, i));
             assert_false(ready_is_set(e->workers[owner ^ 1]->called.ready, i));
         }
@@ -374,7 +374,7 @@ static void test_moves_pass_over_running_and_fixed(void **state)
         source_place(e, i, 1, i % 4 == 3 ? SOURCE_FIXED : 0);
         ready_set(e->workers[1]->called.ready, i);
         if (i % 4 == 2)
-            store_relaxed(&e->sources[i].own, own_running(1));
+            store_relaxed(e->sources[i].own, own_running(1));
     }
     int64_t taken = steal_try(e->workers[0]);
     assert_true(taken >= 0 && taken % 4 < 2);
@@ -382,7 +382,7 @@ static void test_moves_pass_over_running_and_fixed(void **state)
     assert_int_equal(stat_of(0, STAT_sources_moved), 11);
     for (unsigned i = 0; i < 32; i++)
         if (i % 4 >= 2)
-            assert_int_equal(own_worker(load_relaxed(&e->sources[i].own)), 1);
+            assert_int_equal(own_worker(load_relaxed(e->sources[i].own)), 1);
 }
 
 static void test_fixed_is_never_stolen(void **state)
@@ -433,7 +433,7 @@ static void test_visit_goes_home(void **state)
     assert_int_equal(source_goes_to(e->workers[1], source), 1);
     assert_true(
         source_release(e->workers[60], source, source_goes_to(e->workers[60], source), false));
-    assert_int_equal(load_relaxed(&e->sources[source].own), own_idle(1));
+    assert_int_equal(load_relaxed(e->sources[source].own), own_idle(1));
     /* nothing left: no bit, nobody woken */
     assert_false(ready_is_set(e->workers[1]->called.ready, source));
     assert_true(sleeps(1));
@@ -447,7 +447,7 @@ static void test_visit_goes_home(void **state)
     assert_int_equal(steal_try(e->workers[60]), source);
     assert_int_equal(source_goes_to(e->workers[60], source), 60);
     assert_false(source_release(e->workers[60], source, 60, true));
-    assert_int_equal(load_relaxed(&e->sources[source].own), own_idle(60));
+    assert_int_equal(load_relaxed(e->sources[source].own), own_idle(60));
     assert_true(ready_is_set(e->workers[60]->called.ready, source));
 }
 
@@ -458,26 +458,26 @@ static void test_follow_is_taken_over_by_the_sender(void **state)
     source_place(e, source, 17, SOURCE_FOLLOW);
     fall_asleep(17);
     source_signal(e, e->workers[4], source);
-    assert_int_equal(load_relaxed(&e->sources[source].own), own_idle(4));
+    assert_int_equal(load_relaxed(e->sources[source].own), own_idle(4));
     assert_true(ready_is_set(e->workers[4]->called.ready, source));
     assert_false(ready_is_set(e->workers[17]->called.ready, source));
     assert_true(sleeps(17));
     assert_int_equal(stat_of(4, STAT_follow_moves), 1);
     /* with something waiting in it, it stays where that waits */
     source_signal(e, e->workers[5], source);
-    assert_int_equal(load_relaxed(&e->sources[source].own), own_idle(4));
+    assert_int_equal(load_relaxed(e->sources[source].own), own_idle(4));
     /* and while it runs */
     assert_true(ready_clear(e->workers[4]->called.ready, source));
     assert_true(owner_take(&e->sources[source], 4, 4));
     source_signal(e, e->workers[5], source);
-    assert_int_equal(load_relaxed(&e->sources[source].own), own_running(4));
+    assert_int_equal(load_relaxed(e->sources[source].own), own_running(4));
     assert_true(ready_is_set(e->workers[4]->called.ready, source));
     /* the control thread takes nothing over */
     (void)ready_clear(e->workers[4]->called.ready, source);
     assert_false(
         source_release(e->workers[4], source, source_goes_to(e->workers[4], source), false));
     source_signal(e, e->control, source);
-    assert_int_equal(load_relaxed(&e->sources[source].own), own_idle(4));
+    assert_int_equal(load_relaxed(e->sources[source].own), own_idle(4));
     assert_true(ready_is_set(e->workers[4]->called.ready, source));
     /* it has no home to go back to, and thieves may have it */
     steal_set(e, STEAL_LOCALITY, STEAL_VISIT, 1);
@@ -495,7 +495,7 @@ static void test_share_uses_the_common_mask(void **state)
     (void)state;
     steal_set(e, STEAL_SHARE, STEAL_KEEP, 1);
     uint32_t idle = 3 * QUEUES, running = idle + 1, fixed = idle + 2;
-    store_relaxed(&e->sources[running].own, own_running(3));
+    store_relaxed(e->sources[running].own, own_running(3));
     source_place(e, fixed, 3, SOURCE_FIXED);
     source_signal(e, e->control, idle);
     source_signal(e, e->control, running);
@@ -534,7 +534,7 @@ static void test_what_never_ends_is_dropped(void **state)
 {
     (void)state;
     uint32_t source = 7 * QUEUES;
-    store_relaxed(&e->sources[source].own, own_running(7));
+    store_relaxed(e->sources[source].own, own_running(7));
     source_pass_on(e, e->workers[7], source);
     assert_false(ready_is_set(e->workers[7]->called.ready, source));
     source_pass_on(e, e->workers[8], source);

@@ -366,7 +366,7 @@ static bool turn(struct engine_fixture *f, uint32_t queue, uint64_t which)
     if (!queue_has_work(&e->segment.queues[queue]))
         return false;
     struct worker *w = e->workers[which % N_WORKERS];
-    uint32_t from = own_worker(load_relaxed(&e->sources[queue].own));
+    uint32_t from = own_worker(load_relaxed(e->sources[queue].own));
     engine_set_throughput(e, 1 + (uint32_t)(which >> 8) % 200);
     ledger->stolen_in_two += from != w->id && load_relaxed(&e->segment.queues[queue].wrap) != 0;
     if (!owner_take(&e->sources[queue], from, w->id))

@@ -91,6 +91,28 @@ static void test_other_sizes(void **state)
     engine_fixture_close(&f);
 }
 
+/* An executor that is killed leaves owner words that say "running". */
+static void test_owner_words_mean_nothing(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    engine_fixture_open(&f, small_config());
+    struct segment_queue *queues = f.engine->segment.queues;
+    uint32_t n = f.engine->segment.n_mailboxes;
+    for (uint32_t id = 0; id < n; id++) {
+        assert_ptr_equal(f.engine->sources[id].own, &queues[id].own);
+        assert_int_equal((uintptr_t)&queues[id].own / 64, (uintptr_t)&queues[id].lock / 64);
+        store_relaxed(&queues[id].own, own_running(id % 3));
+    }
+    f.engine = engine_close(f.engine);
+    struct engine_recovery report;
+    engine_fixture_reopen(&f, &report);
+    for (uint32_t id = 0; id < n; id++)
+        assert_int_equal(load_relaxed(f.engine->sources[id].own),
+                         own_idle(load_relaxed(&f.engine->sources[id].home)));
+    engine_fixture_close(&f);
+}
+
 static void test_other_layout(void **state)
 {
     (void)state;
@@ -258,9 +280,13 @@ static void test_nothing_overlaps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other_sizes),      cmocka_unit_test(test_other_layout),
-        cmocka_unit_test(test_something_else),   cmocka_unit_test(test_growing_is_for_empty_files),
-        cmocka_unit_test(test_half_formatted),   cmocka_unit_test(test_bad_configurations),
+        cmocka_unit_test(test_owner_words_mean_nothing),
+        cmocka_unit_test(test_other_sizes),
+        cmocka_unit_test(test_other_layout),
+        cmocka_unit_test(test_something_else),
+        cmocka_unit_test(test_growing_is_for_empty_files),
+        cmocka_unit_test(test_half_formatted),
+        cmocka_unit_test(test_bad_configurations),
         cmocka_unit_test(test_nothing_overlaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

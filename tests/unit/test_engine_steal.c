@@ -251,7 +251,7 @@ static void balance(uint32_t workers, enum steal_policy_id stealing, enum steal_
     bool home = stays || (mode == STEAL_VISIT && !(flags & SOURCE_FOLLOW));
     for (uint32_t source = 0; home && source < QUEUES; source++)
         assert_true(
-            engine_fixture_until(load_relaxed(&f.engine->sources[source].own) == own_idle(0)));
+            engine_fixture_until(load_relaxed(f.engine->sources[source].own) == own_idle(0)));
     if (flags == 0)
         assert_true(mode == STEAL_VISIT ? visits > 0 : visits == 0);
     assert_true(sources > 1 || engine_fixture_stat(&f, STAT_sources_moved) == 0);

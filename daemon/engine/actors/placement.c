@@ -52,9 +52,11 @@ void placement_init(struct engine *e)
                                       [QUEUE_FOLLOW] = SOURCE_FOLLOW,
                                       [QUEUE_ASIDE] = 0,
                                       [QUEUE_DETACHED] = SOURCE_FIXED };
-    for (uint32_t queue = 0, index; queue < e->segment.n_mailboxes; queue++)
+    for (uint32_t queue = 0, index; queue < e->segment.n_mailboxes; queue++) {
+        store_relaxed(e->sources[queue].own, own_idle(0)); /* whatever a dead executor has left */
         source_place(e, queue, placement_home(e, queue, engine_workers(e)),
                      flags[segment_queue_range(&e->segment, queue, &index)]);
+    }
 }
 
 /* ---- new actors ---- */

@@ -17,7 +17,7 @@ bool mask_find_stealable(const struct worker *w, uint32_t *ret_victim);
 
 static inline bool mask_source_is_idle_at(const struct engine *e, uint32_t source, uint32_t victim)
 {
-    return load_relaxed(&e->sources[source].own) == own_idle(victim) &&
+    return load_relaxed(e->sources[source].own) == own_idle(victim) &&
            !(e->sources[source].flags & SOURCE_FIXED);
 }
 

@@ -284,7 +284,7 @@ static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *po
     uint32_t destination = actor_key_destination(key);
     if (port_route_reason(e, port, h, key) != REASON_NONE ||
         destination >= e->segment.n_mailboxes ||
-        load_relaxed(&e->sources[destination].own) != own_idle(w->id) ||
+        load_relaxed(e->sources[destination].own) != own_idle(w->id) ||
         !owner_take(&e->sources[destination], w->id, w->id))
         return -1;
     struct segment_queue *queue = &e->segment.queues[destination];
@@ -373,7 +373,7 @@ static void port_retire(struct worker *w, uint32_t id, struct port *port, enum p
     actors_ended(w, durable->ref, ACTOR_END_PORT);
     w->ports.hot[id / 64] &= ~(UINT64_C(1) << (id % 64));
     /* before the control thread may give the port away again */
-    store_release(&e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
+    store_release(e->sources[engine_source_of_port(e, id)].own, own_running(OWN_NOBODY));
     if (why != PORT_OK)
         events_push(e, ENGINE_EVENT_PORT_BROKEN, id, port->generation, why);
     events_push(e, ENGINE_EVENT_PORT_REMOVED, id, port->generation, why);
@@ -477,7 +477,7 @@ void port_poll_hot(struct worker *w)
         for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
             uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
             struct port *port = &e->ports.table[id];
-            if (own_worker(load_relaxed(&e->sources[engine_source_of_port(e, id)].own)) != w->id) {
+            if (own_worker(load_relaxed(e->sources[engine_source_of_port(e, id)].own)) != w->id) {
                 w->ports.hot[word] &=
                     ~(UINT64_C(1) << (id % 64)); /* stolen: its new owner polls it */
             } else if (port_has_work(e, id)) {
@@ -502,7 +502,7 @@ bool port_make_cold(struct worker *w)
     for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
         for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
             uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (own_worker(load_relaxed(&e->sources[engine_source_of_port(e, id)].own)) == w->id) {
+            if (own_worker(load_relaxed(e->sources[engine_source_of_port(e, id)].own)) == w->id) {
                 store_relaxed(&e->ports.table[id].executor_words->need_wakeup, 1);
                 any = true;
             } else {
@@ -543,7 +543,7 @@ int64_t port_steal_from(struct worker *thief, uint32_t victim)
         for (uint64_t bits = load_relaxed(&e->ports.open[word]); bits; bits &= bits - 1) {
             uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits),
                      source = engine_source_of_port(e, id);
-            if (load_relaxed(&e->sources[source].own) != own_idle(victim) || !port_has_work(e, id))
+            if (load_relaxed(e->sources[source].own) != own_idle(victim) || !port_has_work(e, id))
                 continue;
             store_relaxed(&thief->shown.busy, 1); /* [BUSY_ORDER] */
             if (owner_take(&e->sources[source], victim, thief->id))

@@ -271,7 +271,7 @@ static void recover_rebuild(struct engine *e, struct engine_recovery *report)
         uint32_t source = engine_source_of_port(e, id);
         if (load_relaxed(&e->ports.table[id].state) != PORT_OPEN) {
             /* nobody's until it is added */
-            store_relaxed(&e->sources[source].own, own_running(OWN_NOBODY));
+            store_relaxed(e->sources[source].own, own_running(OWN_NOBODY));
             continue;
         }
         port_publish_cursors(e, id); /* pass 5 */
@@ -308,6 +308,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
     if (r < 0)
         return r;
     store_relaxed(&e->stats->start_ns[START_VERIFIED], clock_now_ns());
+    placement_init(e); /* owner words are in the segment: no byte of it changes before the look */
     e->faults.n = 0;
     store_relaxed(&e->segment.header->boots, load_relaxed(&e->segment.header->boots) + 1);
     store_relaxed(&e->segment.header->clean, 0);

@@ -20,7 +20,7 @@ static void mailbox_attach(struct worker *w, uint32_t mailbox, uint32_t id,
     bool urgent = id != mailbox;
     uint32_t sel = load_relaxed(&queue->sel);
     unsigned active = queue_active(sel);
-    engine_check("owner.O1", load_relaxed(&e->sources[mailbox].own) == own_running(w->id));
+    engine_check("owner.O1", load_relaxed(e->sources[mailbox].own) == own_running(w->id));
     w->batch.base = segment_window(&e->segment, id, active ^ 1);
     w->batch.cursor = load_relaxed(&queue->cursor);
     w->batch.tail = load_acquire(&queue->len[active ^ 1]); /* queue.Q2 */
@@ -34,7 +34,8 @@ static void mailbox_attach(struct worker *w, uint32_t mailbox, uint32_t id,
         store_relaxed(&queue->ring, w->batch.ring);
     }
     w->batch.tail_limit = w->batch.wrap ? w->batch.cursor : w->batch.ring;
-    e->sources[mailbox].tail_free |= gulped;
+    if (gulped && !e->sources[mailbox].tail_free) /* a line that appenders read */
+        e->sources[mailbox].tail_free = true;
     if (!e->sources[mailbox].tail_free && load_relaxed(&queue->len[active]) > 0)
         place_close_tail(w); /* [TAIL_RESUMED] */
     w->turn.gives_way =
@@ -59,7 +60,8 @@ static void mailbox_detach(struct worker *w, struct segment_queue *queue, bool d
 {
     /* before own goes idle: the next runner's sends must not overtake ours [REL_FLUSH] */
     STEP(release_flush, turn_flush(w));
-    if (w->batch.ring == 0) /* [TAIL_FORGOT] */
+    if (unlikely(w->batch.ring == 0) && w->engine->sources[w->batch.queue].tail_free)
+        /* [TAIL_FORGOT] */
         w->engine->sources[w->batch.queue].tail_free = false;
     POINT(release, w);
     if (done)

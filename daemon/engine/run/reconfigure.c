@@ -110,7 +110,7 @@ static void reconfigure_config_apply(struct engine *e, const struct engine_confi
 static bool reconfigure_source_move(struct engine *e, uint32_t id, bool all_home)
 {
     struct source *source = &e->sources[id];
-    uint64_t own = load_relaxed(&source->own);
+    uint64_t own = load_relaxed(source->own);
     uint32_t home = placement_home(e, id, engine_workers(e)), owner = own_worker(own);
     bool moves = home != load_relaxed(&source->home) || owner >= engine_workers(e) || all_home;
     engine_check("reconfigure.X2", !own_is_running(own) || id >= e->segment.n_mailboxes ||
@@ -119,7 +119,7 @@ static bool reconfigure_source_move(struct engine *e, uint32_t id, bool all_home
     if (own_is_running(own) || !moves || owner == home)
         return false; /* running: a port that is dead, or is none */
     (void)ready_clear(e->workers[owner]->called.ready, id); /* reconfigure.X4 */
-    store_release(&source->own, own_idle(home));
+    store_release(source->own, own_idle(home));
     return true;
 }
 

@@ -100,7 +100,7 @@ static bool steal_move_source(struct worker *thief, uint32_t v, uint32_t source)
     ready_set(thief->called.ready, source);
     if (ready_clear(e->workers[v]->called.ready, source)) {
         full_barrier_after_exchange();
-        if (own_worker(load_acquire(&e->sources[source].own)) == v)
+        if (own_worker(load_acquire(e->sources[source].own)) == v)
             source_pass_on(e, thief, source);
     }
     return true;

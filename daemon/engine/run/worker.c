@@ -157,7 +157,7 @@ static int64_t worker_take_common(struct worker *w)
     for (int64_t source; (source = worker_common_next(w)) >= 0;) {
         if (!ready_clear(e->steal.common, (uint32_t)source))
             continue;
-        uint64_t own = load_relaxed(&e->sources[source].own);
+        uint64_t own = load_relaxed(e->sources[source].own);
         bool mine =
             own_worker(own) == w->id || !(load_relaxed(&e->sources[source].flags) & SOURCE_FIXED);
         store_relaxed(&w->shown.busy, 1);

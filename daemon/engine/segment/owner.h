@@ -2,7 +2,7 @@
 /* Who may run a source (a message queue, or a port), and who should look at it: owner words and
  * ready masks (docs/engine.md, Queues).
  *
- * Volatile: private memory of the executor, made anew by each start.
+ * Volatile: made anew by each start, an owner word in the segment, too.
  *
  * owner.O1  A source is run by the worker whose id and running bit are in its owner word, by nobody
  *     else.
@@ -32,7 +32,11 @@ enum { SOURCE_FIXED = 1, SOURCE_FOLLOW = 2 };
 
 /* `home` and `flags` change by wake.h's source_place alone, while nobody runs the source. */
 struct source {
-    alignas(64) _Atomic uint64_t own; /* {unused : 47, running : 1, worker : 16} */
+    /* The owner word, {unused : 47, running : 1, worker : 16}. A mailbox's is in the line of its
+     * ordinary queue, which whoever appends, and whoever takes it, has to have anyhow; a port's is
+     * `own_port`. */
+    alignas(64) _Atomic uint64_t *own;
+    _Atomic uint64_t own_port;
     /* the worker it belongs to: it goes back there after a visit, and when workers change
      * (placement.h) */
     _Atomic uint16_t home;
@@ -65,7 +69,7 @@ static inline uint64_t own_running(uint32_t worker)
 static inline bool owner_take(struct source *source, uint32_t from, uint32_t me)
 {
     uint64_t expected = own_idle(from);
-    return atomic_compare_exchange_strong_explicit(&source->own, &expected, own_running(me),
+    return atomic_compare_exchange_strong_explicit(source->own, &expected, own_running(me),
                                                    memory_order_seq_cst, memory_order_relaxed);
 }
 
@@ -74,13 +78,13 @@ static inline bool owner_take(struct source *source, uint32_t from, uint32_t me)
 static inline bool owner_move(struct source *source, uint32_t from, uint32_t me)
 {
     uint64_t expected = own_idle(from);
-    return atomic_compare_exchange_strong_explicit(&source->own, &expected, own_idle(me),
+    return atomic_compare_exchange_strong_explicit(source->own, &expected, own_idle(me),
                                                    memory_order_seq_cst, memory_order_relaxed);
 }
 
 static inline void owner_release(struct source *source, uint32_t owner)
 {
-    store_release(&source->own, own_idle(owner));
+    store_release(source->own, own_idle(owner));
 }
 
 /* One bit a source.  True: by a seq_cst read-modify-write. `is_new`: it is hardly set already, so

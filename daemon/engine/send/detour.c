@@ -30,7 +30,7 @@ static bool detour_come_back(struct worker *w, struct actor *actor, uint32_t asi
     struct engine *e = w->engine;
     if (w->outbox.sent_aside)
         return false;
-    uint64_t own = load_acquire(&e->sources[aside].own);
+    uint64_t own = load_acquire(e->sources[aside].own);
     if (own_is_running(own) || !owner_take(&e->sources[aside], own_worker(own), w->id))
         return false;
     bool empty = !queue_has_work(&e->segment.queues[aside]);

@@ -53,7 +53,7 @@ static inline void urgent_publish(struct engine *e, uint32_t mailbox)
 /* urgent.G3: behind the unlock. */
 static inline void urgent_interrupt(struct engine *e, const struct worker *me, uint32_t mailbox)
 {
-    uint64_t own = load_acquire(&e->sources[mailbox].own);
+    uint64_t own = load_acquire(e->sources[mailbox].own);
     if (own_is_running(own) && own_worker(own) != me->id && own_worker(own) < e->control->id)
         store_relaxed(&e->workers[own_worker(own)]->outbox.wanted, 0);
 }

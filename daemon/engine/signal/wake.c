@@ -106,7 +106,7 @@ static void wake_set_and_wake(struct engine *e, struct worker *me, _Atomic uint6
         stat_add(me, STAT_wakeups_sent, 1);
         wake(owner);
     } else if (load_relaxed(&owner->shown.busy) &&
-               load_relaxed(&e->sources[source].own) == own_idle(owner_id) &&
+               load_relaxed(e->sources[source].own) == own_idle(owner_id) &&
                !wake_is_fixed(e, source)) {
         /* [APP_BUSY]: a source that is being run is looked at by its runner */
         wake_one(e, me, owner_id);
@@ -139,7 +139,7 @@ static _Atomic uint64_t *wake_mask_for(struct engine *e, uint64_t own, unsigned 
 void source_signal_append(struct engine *e, struct worker *me, uint32_t source, bool first)
 {
     /* [PUB_OWN]: the caller's unlock was the barrier behind its publish */
-    uint64_t own = load_acquire(&e->sources[source].own);
+    uint64_t own = load_acquire(e->sources[source].own);
     /* a port on its way out; a worker that has gone: its successor was told (reconfigure.h) */
     if (unlikely(own_worker(own) >= engine_workers(e))) {
         if (own_worker(own) >= e->segment.workers_max && own_worker(own) < e->control->id)
@@ -150,7 +150,7 @@ void source_signal_append(struct engine *e, struct worker *me, uint32_t source, 
     if (unlikely(flags & SOURCE_FOLLOW)) {
         if (wake_follow(e, me, source, own))
             return;
-        own = load_acquire(&e->sources[source].own);
+        own = load_acquire(e->sources[source].own);
     }
     wake_set_and_wake(e, me, wake_mask_for(e, own, flags), source, own_worker(own), first);
 }
@@ -162,7 +162,7 @@ void source_signal(struct engine *e, struct worker *me, uint32_t source)
 
 void source_hand_back(struct engine *e, struct worker *me, uint32_t source)
 {
-    uint64_t own = load_acquire(&e->sources[source].own);
+    uint64_t own = load_acquire(e->sources[source].own);
     if (own_worker(own) < engine_workers(e))
         wake_set_and_wake(e, me, wake_mask_for(e, own, load_relaxed(&e->sources[source].flags)),
                           source, own_worker(own), false);
@@ -170,7 +170,7 @@ void source_hand_back(struct engine *e, struct worker *me, uint32_t source)
 
 void source_pass_on(struct engine *e, struct worker *me, uint32_t source)
 {
-    uint64_t own = load_acquire(&e->sources[source].own);
+    uint64_t own = load_acquire(e->sources[source].own);
     /* "mine, running" while nothing is run: a port that has ended, whose bit would come back to me
      * for ever */
     if (own_worker(own) < engine_workers(e) && own != own_running(me->id))
@@ -182,7 +182,7 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
 {
     struct engine *e = w->engine;
     struct source *s = &e->sources[source];
-    engine_check("owner.O2", load_relaxed(&s->own) == own_running(w->id));
+    engine_check("owner.O2", load_relaxed(s->own) == own_running(w->id));
     if (unlikely(to != w->id)) {
         owner_release(s, to);
         STEP(visit_fence, full_barrier()); /* [VISIT_ORDER], [AWAY_LOOK] */
@@ -205,7 +205,7 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
 
 void source_place(struct engine *e, uint32_t source, uint32_t owner, unsigned flags)
 {
-    uint64_t bit = UINT64_C(1) << (source % 64), own = load_relaxed(&e->sources[source].own);
+    uint64_t bit = UINT64_C(1) << (source % 64), own = load_relaxed(e->sources[source].own);
     engine_check("owner.O1", !own_is_running(own) || own_worker(own) == OWN_NOBODY);
     store_relaxed(&e->sources[source].home, (uint16_t)owner);
     store_relaxed(&e->sources[source].flags, (uint8_t)flags);
@@ -214,5 +214,5 @@ void source_place(struct engine *e, uint32_t source, uint32_t owner, unsigned fl
     else
         atomic_fetch_and_explicit(&e->steal.fixed[source / 64], ~bit, memory_order_relaxed);
     /* a port's pointers before it can be run */
-    store_release(&e->sources[source].own, own_idle(owner));
+    store_release(e->sources[source].own, own_idle(owner));
 }

@@ -35,7 +35,7 @@ void source_hand_back(struct engine *engine, struct worker *me, uint32_t source)
 static inline bool worker_is_away(const struct engine *engine, uint32_t worker)
 {
     return unlikely(load_relaxed(&engine->aside[worker]) != 0) &&
-           load_relaxed(&engine->sources[engine->segment.aside_first + worker].own) ==
+           load_relaxed(engine->sources[engine->segment.aside_first + worker].own) ==
                own_running(worker);
 }
 

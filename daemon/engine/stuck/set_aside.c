@@ -95,7 +95,7 @@ static bool set_aside_last_one_back(struct engine *e, struct worker *w, uint32_t
         actor_key_kind(key) != ACTOR_ASIDE)
         return true;
     uint32_t its = actor_key_destination(key);
-    uint64_t own = load_acquire(&e->sources[its].own);
+    uint64_t own = load_acquire(e->sources[its].own);
     bool held = its == queue_id;
     if (held ? w->outbox.sent_aside
              : own_is_running(own) || !owner_take(&e->sources[its], own_worker(own), w->id))
@@ -153,7 +153,7 @@ static void set_aside_give_away(struct engine *e, uint32_t id)
     uint32_t to = id;
     for (uint32_t source = 0; source < e->n_sources; source++) {
         struct source *s = &e->sources[source];
-        if (load_relaxed(&s->own) != own_idle(id) || load_relaxed(&s->flags) & SOURCE_FIXED)
+        if (load_relaxed(s->own) != own_idle(id) || load_relaxed(&s->flags) & SOURCE_FIXED)
             continue;
         to = set_aside_next_present(e, to, id);
         if (to == id) {
@@ -175,7 +175,7 @@ int set_aside_actor(struct engine *e, uint32_t id, actor_ref ref, uint64_t timeo
     if (r < 0)
         return r;
     uint32_t aside = e->segment.aside_first + id;
-    uint64_t own = load_acquire(&e->sources[aside].own);
+    uint64_t own = load_acquire(e->sources[aside].own);
     *reterr_text = set_aside_stuck_find(e, w, ref, &stuck);
     r = *reterr_text ? -EAGAIN : 0;
     if (r == 0 && (own_is_running(own) || !owner_take(&e->sources[aside], own_worker(own), id)))
