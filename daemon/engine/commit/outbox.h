@@ -115,9 +115,12 @@ static inline bool outbox_look_for_room(struct worker *w, uint32_t destination)
     const struct segment *segment = &w->engine->segment;
     if (likely(w->outbox.has_room[destination]))
         return true;
-    if (unlikely(destination < segment->n_queues &&
-                 queue_backlog_bytes(&segment->queues[destination]) > segment->header->limit_bytes))
-        return false;
+    if (destination < segment->n_queues) {
+        const struct segment_queue *queue = &segment->queues[destination];
+        prefetch_write(queue); /* the flush takes its lock */
+        if (unlikely(queue_backlog_bytes(queue) > segment->header->limit_bytes))
+            return false;
+    }
     /* a port's bound is applied when it is delivered to */
     w->outbox.has_room[destination] = destination < segment->n_queues;
     return true;

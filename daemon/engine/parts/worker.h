@@ -9,6 +9,9 @@ struct loop {
     uint32_t common_from;
     uint32_t fruitless;
     uint32_t sleeps; /* since it last found something: which phase of being idle it is in */
+    /* the mailbox whose batch ended here last, and where its next one most likely begins */
+    int64_t ran;
+    const uint8_t *ran_next;
     bool common_first;
     bool stalled; /* the stall timer has chosen this worker to look after ports */
     /* the last look at the doorbells; and the last look of a run at its clock then */

@@ -134,6 +134,8 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
         stat_add(w, STAT_batches_parked, 1);
     mailbox_detach(w, queue, done);
     reclaim_after_run(w, id, queue, done);
+    w->loop.ran = id;
+    w->loop.ran_next = segment_window(&e->segment, id, queue_active(load_relaxed(&queue->sel)));
     run->cut = !done;
     run->left = !done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0;
 }

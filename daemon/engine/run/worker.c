@@ -58,6 +58,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->durable = &e->segment.workers[id];
     w->slot = segment_commit_valid(w->durable);
     w->batch.queue = NO_QUEUE;
+    w->loop.ran = -1;
     w->ctx.host = e->config.host;
     w->ctx.inline_block = e->config.inline_block;
     w->ctx.worker = id;
@@ -136,6 +137,10 @@ static int64_t worker_common_next(struct worker *w)
 static int64_t worker_take_own(struct worker *w)
 {
     for (int64_t source; (source = rota_next(w)) >= 0;) {
+        /* they come while the bit is cleared */
+        prefetch_write((const void *)w->engine->sources[source].own);
+        if (source == w->loop.ran)
+            prefetch_read(w->loop.ran_next);
         if (!VALUE(bit_cleared, ready_clear(w->called.ready, (uint32_t)source), w, source))
             continue;                     /* a thief's, who cleared it */
         store_relaxed(&w->shown.busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */

@@ -59,7 +59,7 @@ static inline bool queue_has_work(struct segment_queue *queue)
     return queue_has_batch(sel) || load_acquire(&queue->len[queue_active(sel)]) > 0;
 }
 
-static inline uint64_t queue_backlog_bytes(struct segment_queue *queue)
+static inline uint64_t queue_backlog_bytes(const struct segment_queue *queue)
 {
     return load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]);
 }
