@@ -12,8 +12,9 @@
 
 #include "daemon/engine/engine.h"
 #include "proto/port_layout.h"
+#include "tests/sim/sim.h"
 
-enum { CLIENT_RING = ODEON_RING_MIN, CLIENTS_MAX = 8 };
+enum { CLIENT_RING = ODEON_RING_MIN, CLIENTS_MAX = 8 * SIM_SCALE };
 
 struct client {
     struct engine_port_info info;

@@ -10,7 +10,7 @@
 
 #define STACKS_AT UINT64_C(0x400000000000) /* sim.M1: there are atomic words in copies on stacks */
 
-enum { STACK_BYTES = 256 * 1024, GUARD_BYTES = 4096 };
+enum { GUARD_BYTES = 4096 };
 static uint8_t *stacks[FIBERS_MAX];
 
 #if !defined(__x86_64__)
@@ -33,9 +33,9 @@ __asm__(".text\n"
 static uint8_t *stack_of(uint32_t id)
 {
     if (!stacks[id]) {
-        uint8_t *at = (uint8_t *)(uintptr_t)(STACKS_AT + id * UINT64_C(2) * STACK_BYTES);
+        uint8_t *at = (uint8_t *)(uintptr_t)(STACKS_AT + id * UINT64_C(2) * FIBER_STACK_BYTES);
         uint8_t *stack =
-            mmap(at, STACK_BYTES, PROT_READ | PROT_WRITE,
+            mmap(at, FIBER_STACK_BYTES, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
         if (stack != at || mprotect(stack, GUARD_BYTES, PROT_NONE) < 0) {
             perror("simulate: a fiber's stack");
@@ -49,7 +49,7 @@ static uint8_t *stack_of(uint32_t id)
 void fiber_prepare(struct fiber *fiber, void (*entry)(void))
 {
     fiber->stack = stack_of(fiber->id);
-    uint64_t *top = (uint64_t *)(fiber->stack + STACK_BYTES);
+    uint64_t *top = (uint64_t *)(fiber->stack + FIBER_STACK_BYTES);
     *--top = 0; /* where it would return to: it does not; the stack is aligned as behind a call */
     *--top = (uint64_t)(uintptr_t)entry;
     for (int i = 0; i < 6; i++)
@@ -73,5 +73,5 @@ void fibers_free(void)
 {
     for (uint32_t i = 0; i < FIBERS_MAX; i++)
         if (stacks[i])
-            munmap(stacks[i], STACK_BYTES);
+            munmap(stacks[i], FIBER_STACK_BYTES);
 }

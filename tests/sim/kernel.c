@@ -15,7 +15,12 @@
 
 #include "tests/sim/sim.h"
 
-enum { FDS_FIRST = 100000, FDS_MAX = 64, OBJECTS_MAX = 64, ITEMS_MAX = 256 };
+enum {
+    FDS_FIRST = 100000,
+    FDS_MAX = 64 * SIM_SCALE,
+    OBJECTS_MAX = 64 * SIM_SCALE,
+    ITEMS_MAX = 256 * SIM_SCALE * SIM_SCALE
+};
 enum object_kind { OBJECT_NONE, OBJECT_EVENT, OBJECT_TIMER, OBJECT_EPOLL };
 
 struct object {

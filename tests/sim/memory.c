@@ -11,11 +11,11 @@
 #include "tests/sim/sim.h"
 
 #define ARENA_AT    UINT64_C(0x100000000000)
-#define ARENA_BYTES (UINT64_C(64) << 20)
+#define ARENA_BYTES ((UINT64_C(64) << 20) * SIM_SCALE)
 #define MAPS_AT     UINT64_C(0x200000000000)
 #define PAGE        UINT64_C(4096)
 
-enum { MAPS_MAX = 256, SHARED_MAX = 16, GARBAGE = 0xa5 };
+enum { MAPS_MAX = 256 * SIM_SCALE, SHARED_MAX = 16 * SIM_SCALE, GARBAGE = 0xa5 };
 
 struct map {
     uint64_t at, bytes, offset;

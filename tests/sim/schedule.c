@@ -107,8 +107,27 @@ static void deadlines_pass(void)
 
 /* ---- whose turn ---- */
 
+/* The next one round, behind the one that ran last. */
+static struct fiber *choose_next(void)
+{
+    static uint32_t last;
+    struct fiber *found = NULL;
+    sim.n_ready = 0;
+    for (uint32_t i = 1; i <= FIBERS_MAX; i++) {
+        struct fiber *f = &sim.fibers[(last + i) % FIBERS_MAX];
+        if (f->state != FIBER_READY)
+            continue;
+        sim.n_ready++;
+        found = found ? found : f;
+    }
+    last = found ? found->id : last;
+    return found;
+}
+
 static struct fiber *choose(void)
 {
+    if (sim.plan.kind == SCHEDULE_ROUND)
+        return choose_next();
     struct fiber *found = NULL;
     uint32_t n = 0;
     for (uint32_t i = 0; i < FIBERS_MAX; i++) {
@@ -144,7 +163,7 @@ static void lower(struct fiber *f)
  * looked at. */
 static void plan_next(void)
 {
-    if (sim.plan.kind == SCHEDULE_RANDOM)
+    if (sim.plan.kind != SCHEDULE_PRIORITIES)
         sim.decide_at = sim.steps + 1 + random_below(&sim.chance, 2 * sim.plan.gap);
     else
         sim.decide_at =
@@ -206,10 +225,19 @@ static void leave(void)
     enter(next);
 }
 
+/* ROUND: all that can run do so at the same time. */
+static void time_pass(void)
+{
+    if (sim.plan.kind == SCHEDULE_ROUND && ++sim.n_ticked < sim.n_ready)
+        return;
+    sim.n_ticked = 0;
+    sim.now += sim.plan.tick_ns;
+}
+
 void sim_step(unsigned what, uint64_t where, bool changes)
 {
     sim.steps++;
-    sim.now += sim.plan.tick_ns;
+    time_pass();
     sim.trace = (sim.trace ^ (where << 8 | what << 1 | changes)) * UINT64_C(0x100000001b3);
     sim.trace ^= sim.trace >> 29;
     if (sim.lines)
@@ -397,6 +425,8 @@ const char *schedule_name(void)
     static char text[64];
     if (sim.plan.kind == SCHEDULE_PRIORITIES)
         snprintf(text, sizeof(text), "priorities/%u", sim.plan.changes);
+    else if (sim.plan.kind == SCHEDULE_ROUND)
+        snprintf(text, sizeof(text), "round/%u", sim.plan.gap);
     else
         snprintf(text, sizeof(text), "random/%u", sim.plan.gap);
     return text;

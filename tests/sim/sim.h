@@ -39,7 +39,17 @@ enum fiber_wait {
     WAIT_PARKED
 };
 
-enum { FIBERS_MAX = 40, STORES_MAX = 12, FIBER_LOCALS_MAX = 256 };
+/* How many times as much room as seeds need: tests/counting simulates more workers. */
+#ifndef SIM_SCALE
+#define SIM_SCALE 1
+#endif
+
+enum {
+    FIBERS_MAX = 40 * SIM_SCALE,
+    STORES_MAX = 12,
+    FIBER_LOCALS_MAX = 256,
+    FIBER_STACK_BYTES = 256 * 1024
+};
 
 struct kept_store {
     volatile void *at;
@@ -79,7 +89,8 @@ void fibers_free(void);
 
 /* ---- the schedule (schedule.c) ---- */
 
-enum schedule_kind { SCHEDULE_RANDOM, SCHEDULE_PRIORITIES, SCHEDULE_KINDS };
+/* ROUND: no seed's; the next one that can run, so that all get on alike (tests/counting). */
+enum schedule_kind { SCHEDULE_RANDOM, SCHEDULE_PRIORITIES, SCHEDULE_ROUND };
 
 struct schedule {
     enum schedule_kind kind;
@@ -89,7 +100,7 @@ struct schedule {
     uint32_t kept_steps;  /* ... for so long at most */
     /* decisions at which time jumps to the next deadline although somebody could run */
     uint32_t jump_one_in;
-    uint32_t tick_ns; /* of a step */
+    uint32_t tick_ns; /* of a step; ROUND: of one of each fiber that can run */
     uint32_t crashes;
     uint32_t thread_fails_one_in; /* threads that cannot be had; those of the start can */
 };
@@ -110,7 +121,8 @@ struct sim {
     void *main_stack;
     uint64_t steps, decide_at, change_at, steps_max;
     uint64_t now, next_deadline;
-    uint64_t trace; /* hash of all steps */
+    uint32_t n_ready, n_ticked; /* fibers that could run when one was chosen; steps since `now` */
+    uint64_t trace;             /* hash of all steps */
     uint64_t mutations, crash_at, idles;
     uint32_t n_crashes;
     /* handlers whose fault another thread's end may have cut off before it was noted */

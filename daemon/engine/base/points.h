@@ -10,7 +10,8 @@
  * (-DODEON_SEED_BUG=NAME, and the simulator's -DODEON_SIMULATE) tests/seeded is asked as well: what
  * is to happen at a point first, whether a step is left out, whether a value is another one. The
  * wrong variants are all there, and the arguments behind the name are what they need.
- * An ordinary build does not evaluate them.
+ * An ordinary build does not evaluate them, nor does that which counts (-DODEON_COUNT, with
+ * -DODEON_SIMULATE: tests/counting).
  */
 #pragma once
 
@@ -23,7 +24,7 @@
 #define POINT_KILL(name) ((void)0)
 #endif
 
-#if defined(ODEON_SEED_BUG) || defined(ODEON_SIMULATE)
+#if defined(ODEON_SEED_BUG) || (defined(ODEON_SIMULATE) && !defined(ODEON_COUNT))
 
 /* tests/seeded/hooks.h, which such a build includes before all else, declares what these call. */
 #define POINT(name, ...)                                                                           \
