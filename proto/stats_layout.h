@@ -6,9 +6,9 @@
  *   struct stats_worker[n]   one block a worker id, detached actors behind the workers; the last
  *                            one of all is the control thread's
  *
- * stats_layout.S1  A block has one writer: the worker whose id it is.  Readers take no lock and
- *     stall nobody. Of the control thread's, the counter clients_held is odeond's, which alone
- *     writes it.
+ * stats_layout.S1  A block has one writer: the worker whose id it is, or the control thread while
+ *     it holds that one still.  Readers take no lock and stall nobody. Of the control thread's, the
+ *     counter clients_held is odeond's, which alone writes it.
  * stats_layout.S2  Counters go on over restarts of the executor and of odeond; they start at zero
  *     with the segment.
  * stats_layout.S3  A reader finds a counter by name in `names` (count in n_stats), never by its own

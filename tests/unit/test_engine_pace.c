@@ -18,8 +18,25 @@
 extern const char __start_pace_handlers[], __stop_pace_handlers[];
 
 enum { MESSAGES = 300, QUICK = 40, SLOW_NS = 4000, HOLD_NS = 20 * 1000 * 1000 };
+enum {
+    MANY = TEST_SCALE(1000000), /* quick ones before the one that is not */
+    TURNS = 40,                 /* rows of 1 to so many quick ones, with a slow one behind each */
+    ROW = 24,                   /* slow ones behind each other, each of which takes so many looks */
+    ROW_LOOKS = 3,
+    ROW_BEHIND = 6, /* what has been sent by so many messages before has been carried out */
+};
 
-enum deed { DEED_SEND, DEED_WAIT, DEED_AGAIN, DEED_SPAWN };
+enum deed {
+    DEED_SEND,
+    DEED_WAIT,
+    DEED_AGAIN,
+    DEED_SPAWN,
+    DEED_SURPRISE,
+    DEED_ROW,
+    DEED_MANY,
+    DEED_COUNTED,
+    DEED_SPAWN_COUNTED
+};
 struct order {
     uint64_t deed;
     uint64_t n; /* messages that the sink must have had; how many are to be behind us */
@@ -28,8 +45,8 @@ struct order {
 static struct engine_fixture *fixture;
 static uint16_t message_order, message_drop, message_count;
 static uint32_t type_worker, type_sink;
-static actor_ref worker_ref, sink_ref;
-static _Atomic uint64_t sunk, run, failed;
+static actor_ref worker_ref, mate_ref, sink_ref;
+static _Atomic uint64_t sunk, run, failed, looks;
 static _Atomic uint32_t stop;
 
 /* True: what is waited for has come. The test's patience ends it all. */
@@ -52,6 +69,46 @@ HANDLER static void slow_work(void)
         continue;
 }
 
+/* Takes long, and sees that what was sent by `n` messages does not wait for it. */
+HANDLER static void surprise(uint64_t n)
+{
+    (void)UNTIL(load_acquire(&sunk) >= n);
+}
+
+/* As long as so many looks of the control thread take; what is seen is what messages before the
+ * last few have sent. */
+HANDLER static void one_of_a_row(uint64_t n)
+{
+    uint64_t at = load_acquire(&looks);
+    (void)UNTIL(load_acquire(&looks) >= at + ROW_LOOKS);
+    (void)UNTIL(load_acquire(&sunk) >= n);
+}
+
+/* Of messages that an actor sends itself, in->n are still to come. */
+HANDLER static void one_of_many(const struct order *in, struct engine_context *ctx)
+{
+    struct order next = { DEED_MANY, in->n - 1 };
+    if (in->n > 0)
+        engine_ctx_send(ctx, ctx->self, message_order, 0, &next, sizeof(next));
+    else
+        surprise(MANY + MESSAGES);
+    engine_ctx_send(ctx, sink_ref, message_drop, 0, NULL, 0);
+}
+
+/* By worker 0: so many messages, half of which at least have sent something. */
+HANDLER static void counted(uint64_t n)
+{
+    const struct stats_worker *stats = fixture->engine->workers[0]->stats;
+    (void)UNTIL(load_relaxed(&stats->value[STAT_messages_processed]) >= n &&
+                load_relaxed(&stats->value[STAT_messages_sent]) >= n / 2);
+}
+
+HANDLER static void spawn_one(struct engine_context *ctx)
+{
+    engine_ctx_spawn(ctx, type_sink, &(struct engine_spawn){ .placement = PLACE_SPREAD },
+                     &(actor_ref){ 0 });
+}
+
 HANDLER static int on_order(void *self, const void *message, struct engine_context *ctx)
 {
     const struct order *in = message;
@@ -65,14 +122,30 @@ HANDLER static int on_order(void *self, const void *message, struct engine_conte
         if (!load_acquire(&stop))
             engine_ctx_send(ctx, ctx->self, message_order, 0, in, sizeof(*in));
         break;
+    case DEED_SURPRISE:
+        surprise(in->n);
+        break;
+    case DEED_ROW:
+        one_of_a_row(in->n);
+        break;
+    case DEED_MANY:
+        one_of_many(in, ctx);
+        break;
+    case DEED_COUNTED:
+        counted(in->n);
+        break;
+    case DEED_SPAWN_COUNTED:
+        spawn_one(ctx);
+        counted(in->n);
+        break;
     case DEED_SPAWN:
-        engine_ctx_spawn(ctx, type_sink, &(struct engine_spawn){ .placement = PLACE_SPREAD },
-                         &(actor_ref){ 0 });
+        spawn_one(ctx);
         break;
     default:
         break;
     }
-    if (in->deed == DEED_SEND || in->deed == DEED_WAIT)
+    if (in->deed == DEED_SEND || in->deed == DEED_WAIT || in->deed == DEED_SURPRISE ||
+        in->deed == DEED_ROW)
         engine_ctx_send(ctx, sink_ref, message_drop, 0, NULL, 0);
     atomic_fetch_add(&run, 1);
     return ALLOCATION_NODELETE;
@@ -83,7 +156,7 @@ HANDLER static int on_count(void *self, const void *message, struct engine_conte
 {
     const uint64_t *n = message;
     (void)self, (void)ctx;
-    (void)UNTIL(engine_fixture_stat(fixture, STAT_messages_processed) >= *n);
+    counted(*n);
     atomic_fetch_add(&run, 1);
     return ALLOCATION_NODELETE;
 }
@@ -117,17 +190,18 @@ static actor_ref spawn(struct engine_fixture *f, uint32_t type, enum engine_plac
 
 /* An actor on worker 0, or with a thread of its own, and one that it sends to on the last
  * worker. */
-static void begin(struct engine_fixture *f, uint32_t workers, enum engine_placement placement)
+static void begin_held(struct engine_fixture *f, uint32_t workers, enum engine_placement placement,
+                       bool can_be_held)
 {
     static struct engine_behaviour orders[2], drop[1];
     struct engine_config config = engine_fixture_config(workers, 1);
 
     fixture = f;
-    sunk = run = failed = stop = 0;
+    sunk = run = failed = looks = stop = 0;
     config.stealing = STEAL_NONE;
     config.throughput = 1 << 20;
     config.detached_max = 1;
-    config.is_handler = is_handler;
+    config.is_handler = can_be_held ? is_handler : NULL;
     engine_fixture_open(f, config);
     message_order = engine_fixture_message(f, "order", sizeof(struct order), false);
     message_drop = engine_fixture_message(f, "drop", 0, false);
@@ -141,11 +215,20 @@ static void begin(struct engine_fixture *f, uint32_t workers, enum engine_placem
     sink_ref = spawn(f, type_sink, PLACE_PINNED, workers - 1);
 }
 
-static void tell(struct engine_fixture *f, enum deed deed, uint64_t n)
+static void begin(struct engine_fixture *f, uint32_t workers, enum engine_placement placement)
+{
+    begin_held(f, workers, placement, true);
+}
+
+static void tell_actor(struct engine_fixture *f, actor_ref to, enum deed deed, uint64_t n)
 {
     struct order order = { deed, n };
-    assert_int_equal(engine_actor_send(f->engine, worker_ref, message_order, &order, sizeof(order)),
-                     0);
+    assert_int_equal(engine_actor_send(f->engine, to, message_order, &order, sizeof(order)), 0);
+}
+
+static void tell(struct engine_fixture *f, enum deed deed, uint64_t n)
+{
+    tell_actor(f, worker_ref, deed, n);
 }
 
 static void end(struct engine_fixture *f)
@@ -180,15 +263,18 @@ static void test_a_detached_actors_sends_leave(void **state)
     each_leaves(PLACE_DETACHED);
 }
 
-/* As the executor's event loop does. */
-static bool watch_until(struct engine_fixture *f, uint64_t n)
+/* As the executor's event loop does, until so many have been counted there. */
+static bool watch_until(struct engine_fixture *f, const _Atomic uint64_t *count, uint64_t n)
 {
     uint64_t end_ns = clock_now_ns() + TEST_DEADLINE_NS;
-    while (load_acquire(&sunk) < n && clock_now_ns() < end_ns) {
+    while (load_acquire(count) < n && clock_now_ns() < end_ns) {
+        uint64_t looked_ns = f->engine->watch.looked_ns;
         engine_watch_look(f->engine, nobody_is_told, NULL);
+        if (f->engine->watch.looked_ns != looked_ns)
+            atomic_fetch_add(&looks, 1);
         usleep(500);
     }
-    return load_acquire(&sunk) >= n;
+    return load_acquire(count) >= n;
 }
 
 /* A behaviour that was quick so often that it is run by the short way: the sends of the messages
@@ -205,7 +291,62 @@ static void test_what_was_sent_before_a_surprise_leaves(void **state)
         tell(&f, DEED_SEND, 0);
     tell(&f, DEED_WAIT, 2 * MESSAGES + 1);
     assert_int_equal(engine_start(f.engine), 0);
-    assert_true(watch_until(&f, 2 * MESSAGES + 2));
+    assert_true(watch_until(&f, &sunk, 2 * MESSAGES + 2));
+    end(&f);
+}
+
+/* The same behind very many: the pace is as far from looking as it gets. The actor sends itself
+ * what it runs, so that the batch does not end, and another one of its queue sends, too. */
+static void test_a_surprise_behind_very_many(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    begin(&f, 2, PLACE_PINNED);
+    mate_ref = spawn(&f, type_worker, PLACE_PINNED, 0);
+    for (uint64_t i = 0; i < MESSAGES; i++) {
+        tell_actor(&f, mate_ref, DEED_SEND, 0);
+        if (i == MESSAGES / 2)
+            tell(&f, DEED_MANY, MANY);
+    }
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(watch_until(&f, &sunk, MANY + 1 + MESSAGES));
+    end(&f);
+}
+
+/* All of two actors, of whom one is quick for a while and then slow, for ever longer. */
+static void test_quick_and_slow_by_turns(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    uint64_t n = 0;
+    begin(&f, 2, PLACE_PINNED);
+    mate_ref = spawn(&f, type_worker, PLACE_PINNED, 0);
+    for (uint32_t row = 1; row <= TURNS; row++) {
+        for (uint32_t i = 0; i < row; i++) {
+            tell(&f, DEED_SEND, 0);
+            tell_actor(&f, mate_ref, DEED_SEND, 0);
+        }
+        n += 2 * row;
+        tell(&f, DEED_SURPRISE, n++);
+    }
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(watch_until(&f, &sunk, n));
+    end(&f);
+}
+
+/* pace.T3: quick ones are followed by a row of slow ones, of which a look at the clock would come
+ * too late, and nobody can stop the thread. */
+static void test_a_row_of_slow_ones(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    begin_held(&f, 2, PLACE_PINNED, false);
+    for (uint64_t i = 0; i < MESSAGES; i++)
+        tell(&f, DEED_SEND, 0);
+    for (uint64_t i = 0; i < ROW; i++)
+        tell(&f, DEED_ROW, i < ROW_BEHIND ? 0 : MESSAGES + i - ROW_BEHIND);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(watch_until(&f, &sunk, MESSAGES + ROW));
     end(&f);
 }
 
@@ -247,6 +388,24 @@ static void test_counters_get_on(void **state)
     end(&f);
 }
 
+/* relieve.RV4: so they do while a behaviour that has always been quick takes long; also of a worker
+ * that cannot be relieved, for its handler has spawned (relieve.RV2). */
+static void test_counters_get_on_in_a_surprise(void **state)
+{
+    (void)state;
+    struct engine_fixture f;
+    begin(&f, 1, PLACE_PINNED);
+    uint64_t n = 0;
+    for (uint64_t row = 1; row <= TURNS; row++) {
+        for (uint64_t i = 0; i < QUICK; i++, n++)
+            tell(&f, DEED_SEND, 0);
+        tell(&f, row % 2 ? DEED_COUNTED : DEED_SPAWN_COUNTED, n++);
+    }
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(watch_until(&f, &run, n));
+    end(&f);
+}
+
 /* pace.T4: one who sends himself the next message before this one ends has a batch without end, and
  * the worker's other queues have their turn all the same. */
 static void test_a_slice_ends(void **state)
@@ -277,7 +436,7 @@ static void test_all_arrives_beside_spawns(void **state)
         tell(&f, DEED_SPAWN, 0);
     }
     assert_int_equal(engine_start(f.engine), 0);
-    assert_true(watch_until(&f, MESSAGES));
+    assert_true(watch_until(&f, &sunk, MESSAGES));
     assert_true(engine_fixture_until(load_acquire(&run) == 2 * MESSAGES));
     end(&f);
 }
@@ -288,8 +447,12 @@ int main(void)
         cmocka_unit_test(test_a_send_leaves_when_its_behaviour_ends),
         cmocka_unit_test(test_a_detached_actors_sends_leave),
         cmocka_unit_test(test_what_was_sent_before_a_surprise_leaves),
+        cmocka_unit_test(test_a_surprise_behind_very_many),
+        cmocka_unit_test(test_quick_and_slow_by_turns),
+        cmocka_unit_test(test_a_row_of_slow_ones),
         cmocka_unit_test(test_a_held_worker_is_relieved),
         cmocka_unit_test(test_counters_get_on),
+        cmocka_unit_test(test_counters_get_on_in_a_surprise),
         cmocka_unit_test(test_a_slice_ends),
         cmocka_unit_test(test_all_arrives_beside_spawns),
     };

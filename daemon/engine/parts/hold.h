@@ -11,4 +11,5 @@ struct hold {
     /* control thread: the count, plus 1, of the message that is to end the executor; the worker's
      * signal handler */
     _Atomic uint64_t condemned;
+    uint64_t count; /* control thread: of commits, when it was held */
 };

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/engine/base/atomic.h"
+
 /* What a run may last, and a message more. */
 enum { PACE_SLICE_NS = 5 * 1000 * 1000 };
 
@@ -16,4 +18,8 @@ struct pace {
     uint64_t began, looked, due;
     uint64_t run_messages; /* of the last run; 0: the worker has been idle since */
     bool over;             /* the run has had its slice */
+    /* 1: somebody else wants a look, behind the message that is run (pace_call) */
+    _Atomic uint32_t called;
+    /* the commit count up to which messages have been counted; the control thread compares it */
+    _Atomic uint64_t counted;
 };

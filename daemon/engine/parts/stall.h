@@ -12,10 +12,12 @@ enum { STALL_PERIOD_NS = 4 * 1000 * 1000 }; /* what is sent before a stall waits
 
 /* A worker as the control thread last saw it (stall.h). */
 struct stall_watch {
-    uint64_t count;  /* of its commits */
-    uint64_t age_ns; /* for how long that has not changed while its batch runs */
-    uint64_t cpu_ns; /* its processor time when that began to be measured, 0: not yet */
+    uint64_t count;     /* of its commits */
+    uint64_t age_ns;    /* for how long that has not changed while its batch runs */
+    uint64_t cpu_ns;    /* its processor time when that began to be measured, 0: not yet */
+    uint64_t processed; /* messages that it had counted then */
     bool told, condemned;
+    bool published; /* what was run before this handler has been counted */
     uint32_t aside_tries, relieve_tries;
 };
 

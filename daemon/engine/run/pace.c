@@ -29,6 +29,7 @@ uint32_t pace_begin(struct worker *w)
     w->pace.began = w->pace.looked = now;
     w->pace.due = now + ticks_of_ns(PACE_TARGET_NS / 2);
     w->pace.over = false;
+    store_relaxed(&w->pace.called, 0);
     return w->is_detached ? 1 : pace_least(w->pace.every, PACE_FIRST_MOST);
 }
 
@@ -81,6 +82,7 @@ uint32_t pace_look(struct worker *w, uint32_t n, bool *ret_due)
 {
     uint64_t now = ticks_now(), took = now - w->pace.looked;
     w->pace.looked = now;
+    store_relaxed(&w->pace.called, 0);
     w->pace.over = now - w->pace.began >= ticks_of_ns(PACE_SLICE_NS);
     /* a clock that stands still says nothing: then each look is one too late */
     *ret_due = w->is_detached || took == 0 || (int64_t)(now - w->pace.due) >= 0;

@@ -12,8 +12,9 @@
  * pace.T2  What was sent before a behaviour that is not known to be quick is carried out before it
  *     is entered, and what that one sends when it has been committed.
  * pace.T3  A behaviour that is quick no more is found by the looks (a pace far behind: the next
- *     PACE_SUSPECTS messages are timed one by one), and is timed itself from then on. One that does
- *     not return is the stall watch's (stall.h).
+ *     PACE_SUSPECTS messages are timed one by one), and is timed itself from then on. The stall
+ *     watch (stall.h) calls for a look when there has been none since its last one: so many
+ *     messages may take a second if they are quick no more. One that does not return is its, too.
  * pace.T4  A run ends behind PACE_SLICE_NS and a message: then others have their turn.
  *
  * Nothing but speed depends on the clock: one that stands still or jumps has sends carried out too
@@ -47,6 +48,18 @@ enum {
 static inline bool pace_is_quick(const struct actor_type *type, uint32_t index)
 {
     return load_relaxed(&type->behaviours[index].meta) != BEHAVIOUR_META_CLOSED;
+}
+
+/* Any thread: the worker is to look behind the message that it runs. A hint, which a look that is
+ * under way may swallow. */
+static inline void pace_call(struct worker *w)
+{
+    store_relaxed(&w->pace.called, 1);
+    store_release(&w->outbox.wanted, 0); /* the loop's comparison; outbox_want() restores it */
+}
+static inline bool pace_is_called(const struct worker *w)
+{
+    return load_relaxed(&w->pace.called) != 0;
 }
 
 /* A run begins. Messages to the first look. */

@@ -19,6 +19,26 @@ static void turn_publish_counts(struct worker *w)
     w->outbox.n_logged = w->place.n_tail_appends = w->place.n_failed = 0;
 }
 
+/* Those up to commit `low`. */
+static void turn_publish_messages(struct worker *w, uint64_t low)
+{
+    stat_add(w, STAT_messages_processed, low - load_relaxed(&w->pace.counted));
+    store_relaxed(&w->pace.counted, low);
+    turn_publish_counts(w);
+}
+
+bool turn_is_published(const struct worker *w)
+{
+    return load_relaxed(&w->pace.counted) == (segment_count(w->durable) & COMMIT_LOW_MASK);
+}
+
+/* Flips that are no messages are set right when the loop resumes: all in all each message counts
+ * once. */
+void turn_publish_held(struct worker *w)
+{
+    turn_publish_messages(w, commit_low(w->slot));
+}
+
 void turn_flush(struct worker *w)
 {
     if (w->outbox.length == 0)
@@ -94,6 +114,7 @@ static void turn_loop_resume(struct turn_loop *loop, struct worker *w, uint64_t 
     loop->looked += moved;
     loop->stop += moved;
     loop->low = low;
+    store_relaxed(&w->pace.counted, load_relaxed(&w->pace.counted) + moved);
     w->ctx.self = 0; /* nobody's: the next message is looked up */
 }
 
@@ -109,8 +130,7 @@ static void turn_loop_flush(struct turn_loop *loop, struct worker *w)
 /* What has been run since the last look counts from now on. */
 static void turn_loop_publish(struct turn_loop *loop, struct worker *w)
 {
-    stat_add(w, STAT_messages_processed, loop->low - loop->looked);
-    turn_publish_counts(w);
+    turn_publish_messages(w, loop->low);
     loop->looked = loop->low;
 }
 
@@ -128,7 +148,7 @@ static __attribute__((noinline)) void turn_loop_pace(struct turn_loop *loop, str
 /* Between two messages, at the loop's bound or when something was wanted.  False: no more now. */
 static bool turn_loop_look(struct turn_loop *loop, struct worker *w)
 {
-    if (unlikely(loop->low == loop->look))
+    if (unlikely(loop->low == loop->look || (pace_is_called(w) && loop->low != loop->looked)))
         turn_loop_pace(loop, w);
     if (w->outbox.length >= OUTBOX_FLUSH_BYTES || unlikely(w->outbox.sent_urgent > 0))
         turn_loop_flush(loop, w);
@@ -288,6 +308,7 @@ uint64_t turn_run_batch(struct worker *w, uint64_t limit)
     struct turn_found found = { 0 };
     uint64_t cursor;
     turn_loop_look_after(&loop, pace_begin(w));
+    store_relaxed(&w->pace.counted, loop.low);
     w->ctx.self = 0;
     turn_running_set(w, 1);
     while (turn_loop_look(&loop, w)) {

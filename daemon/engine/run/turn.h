@@ -19,3 +19,7 @@
 uint64_t turn_run_batch(struct worker *w, uint64_t limit);
 /* Flush and reset flip, when there is something. */
 void turn_flush(struct worker *w);
+/* Have all messages that were run so far been counted? A hint, for any thread. */
+bool turn_is_published(const struct worker *w);
+/* The worker is held in a handler of this loop (stuck/hold.h): counts what has been run. */
+void turn_publish_held(struct worker *w);

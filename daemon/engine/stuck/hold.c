@@ -102,14 +102,19 @@ int hold_begin(struct engine *e, struct worker *w, uint64_t timeout_ns)
     if (atomic_compare_exchange_strong_explicit(&w->hold.state, &state, HOLD_NONE,
                                                 memory_order_acq_rel, memory_order_acquire))
         return -ETIMEDOUT; /* hold.H3 */
-    if (state == HOLD_HELD)
+    if (state == HOLD_HELD) {
+        w->hold.count = segment_count(w->durable);
         return 0;
+    }
     store_relaxed(&w->hold.state, HOLD_NONE);
     return -EAGAIN;
 }
 
 void hold_end(struct worker *w)
 {
+    struct stall_watch *watch = &w->engine->watch.workers[w->id];
+    if (watch->count == w->hold.count)
+        watch->count = segment_count(w->durable); /* hold.H4 */
     engine_check("hold.H2", load_relaxed(&w->hold.state) == HOLD_HELD);
     store_release(&w->hold.state, HOLD_NONE);
     futex_wake(&w->hold.state, 1);

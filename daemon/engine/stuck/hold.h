@@ -13,6 +13,8 @@
  *     meanwhile it sees (release, acquire of `hold`).
  * hold.H3  A request that is not answered in time is withdrawn by a compare-and-swap; a late signal
  *     finds nothing asked and returns.
+ * hold.H4  The holder's flips are no progress of the handler: the stall watch's count follows them
+ *     while the worker stands. Read behind its release, it may be that of another handler.
  */
 #pragma once
 

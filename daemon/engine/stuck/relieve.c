@@ -7,6 +7,7 @@
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/run/turn.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/signal/urgent.h"
@@ -103,6 +104,8 @@ int relieve_worker(struct engine *e, uint32_t id, uint64_t timeout_ns)
     int r = hold_begin(e, w, timeout_ns);
     if (r < 0)
         return r;
+    if (load_relaxed(&w->durable->turn))
+        turn_publish_held(w); /* relieve.RV4 */
     if (relieve_may(e, w)) {
         relieve_held(e, w);
         store_relaxed(&w->outbox.wanted, 0); /* relieve.RV3 */

@@ -13,6 +13,8 @@
  *     the count that it has: it has spawned nobody, copied no state, and the batch goes on in no
  *     second piece that is not committed; else the worker is left alone (-EBUSY).
  * relieve.RV3  The worker's next commit is a flip in full, as with set_aside.A3.
+ * relieve.RV4  What has been run before this handler is counted by then, whether anything can be
+ *     carried out or not (stats_layout.S1).
  */
 #pragma once
 

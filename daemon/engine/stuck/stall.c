@@ -14,6 +14,8 @@
 #include "daemon/common/clock.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/run/fault.h"
+#include "daemon/engine/run/pace.h"
+#include "daemon/engine/run/turn.h"
 #include "daemon/engine/signal/help.h"
 #include "daemon/engine/stuck/relieve.h"
 #include "daemon/engine/stuck/set_aside.h"
@@ -97,7 +99,17 @@ static void stall_forget(struct worker *w, struct stall_watch *watch, uint64_t c
         store_relaxed(&w->stats->value[STAT_handler_overdue], 0);
     if (watch->condemned)
         store_relaxed(&w->hold.condemned, 0);
-    *watch = (struct stall_watch){ .count = count };
+    *watch = (struct stall_watch){ .count = count, .processed = watch->processed };
+}
+
+/* It runs, and has not looked at its clock since the last time: messages that it takes for quick
+ * take long. pace.T3 */
+static void stall_call(struct worker *w, struct stall_watch *watch)
+{
+    uint64_t processed = load_relaxed(&w->stats->value[STAT_messages_processed]);
+    if (processed == watch->processed && load_relaxed(&w->durable->turn))
+        pace_call(w);
+    watch->processed = processed;
 }
 
 static void stall_describe(struct engine *e, struct worker *w, const struct stall_watch *watch,
@@ -136,7 +148,7 @@ static void stall_condemn(struct worker *w, struct stall_watch *watch)
     }
 }
 
-/* The others of its queue go on without it.  Its flips are no progress of the handler. */
+/* The others of its queue go on without it. */
 static void stall_try_aside(struct engine *e, struct worker *w, struct stall_watch *watch,
                             struct engine_stall *stall)
 {
@@ -144,19 +156,15 @@ static void stall_try_aside(struct engine *e, struct worker *w, struct stall_wat
     stall->aside = set_aside_actor(e, w->id, stall->actor, HOLD_NS, &stall->aside_text);
     if (stall->aside != -EAGAIN && stall->aside != -ETIMEDOUT)
         watch->aside_tries = ASIDE_TRIES;
-    if (stall->aside == 0)
-        watch->count = segment_count(w->durable);
 }
 
-/* What was sent before this handler does not wait for it. The flip behind that is no progress of
- * the handler. */
+/* What was sent before this handler does not wait for it, and what was run is counted. */
 static void stall_try_relieve(struct engine *e, struct worker *w, struct stall_watch *watch)
 {
     int r = relieve_worker(e, w->id, RELIEVE_HOLD_NS);
     watch->relieve_tries++;
-    if (r == 0)
-        watch->count = segment_count(w->durable);
-    else if (r != -EAGAIN && r != -ETIMEDOUT)
+    watch->published = watch->published || r == 0 || r == -EBUSY;
+    if (r != 0 && r != -EAGAIN && r != -ETIMEDOUT)
         watch->relieve_tries = RELIEVE_TRIES;
 }
 
@@ -165,12 +173,14 @@ static void stall_look_at(struct engine *e, struct worker *w, struct stall_watch
 {
     uint64_t count = segment_count(w->durable);
     struct engine_stall stall;
+    stall_call(w, watch);
     if (!load_relaxed(&w->durable->turn) || count != watch->count) {
         stall_forget(w, watch, count);
         return;
     }
     watch->age_ns += step_ns;
-    if (watch->relieve_tries < RELIEVE_TRIES && relieve_is_wanted(w))
+    if (watch->relieve_tries < RELIEVE_TRIES &&
+        (relieve_is_wanted(w) || (!watch->published && !turn_is_published(w))))
         stall_try_relieve(e, w, watch);
     if (watch->cpu_ns == 0)
         watch->cpu_ns = stall_thread_cpu_ns(w);
