@@ -62,6 +62,29 @@ ODEON_RECEIVE(stuck_hanger, stuck_count)
     return ODEON_NODELETE;
 }
 
+ODEON_RECEIVE(stuck_hanger, stuck_turn)
+{
+    struct stuck_turn next = *msg;
+
+    atomic_store_explicit(&self->page->turns[self->index], msg->n + 1, memory_order_release);
+    if (msg->n == msg->hang) {
+        atomic_fetch_add(&self->page->entered, 1);
+        while (!atomic_load_explicit(&self->page->release, memory_order_acquire))
+            if (msg->blocks)
+                syscall(SYS_futex, &self->page->release, FUTEX_WAIT, 0, NULL, NULL, 0);
+        atomic_fetch_add(&self->page->left, 1);
+    } else if (msg->n % STUCK_TOLD == STUCK_TOLD - 1) {
+        odeon_send_any(ctx, msg->told, stuck_told, .index = self->index, .n = msg->n);
+        atomic_store_explicit(&self->page->told[self->index], msg->n, memory_order_release);
+    }
+    next.n++;
+    if (!atomic_load_explicit(&self->page->halt, memory_order_relaxed))
+        odeon_send_(ctx, ctx->self, odeon_message_of(stuck_turn)->id,
+                    ODEON_INDEX_(odeon_as(stuck_hanger, ctx->self), stuck_turn), &next,
+                    sizeof(next));
+    return ODEON_NODELETE;
+}
+
 ODEON_INIT(stuck_runner, struct stuck_args)
 {
     self->index = args->index;
@@ -99,7 +122,7 @@ ODEON_RECEIVE(stuck_runner, stuck_token)
 }
 
 ODEON_HANDLERS(stuck_hanger, ODEON_ON(stuck_hanger, stuck_hang),
-               ODEON_ON(stuck_hanger, stuck_count));
+               ODEON_ON(stuck_hanger, stuck_count), ODEON_ON(stuck_hanger, stuck_turn));
 ODEON_ACTOR_TYPE(stuck_hanger);
 ODEON_HANDLERS(stuck_runner, ODEON_ON(stuck_runner, stuck_link),
                ODEON_ON(stuck_runner, stuck_token));

@@ -7,14 +7,21 @@
 #include <odeon/message.h>
 #include <stdatomic.h>
 
-enum { STUCK_RUNNERS = 24, STUCK_TOKENS = 8 /* each */ };
+enum { STUCK_RUNNERS = 24, STUCK_TOKENS = 8 /* each */, STUCK_TOLD = 16 /* one of so many */ };
 
 /* until the page says release: 0 computes, 1 sleeps */
 ODEON_MESSAGE(stuck_hang, 1, { uint64_t blocks; });
 ODEON_MESSAGE(stuck_count, 1, { uint64_t n; }); /* to a hanger: is counted, and must be the next */
 ODEON_MESSAGE(stuck_link, 1, { odeon_ref next; });
 ODEON_MESSAGE(stuck_token, 1, { uint64_t hops; });
-ODEON_INTERFACE(stuck_hanger, stuck_hang, stuck_count);
+/* number n of many that an actor sends itself; it tells some. Number `hang` does not return until
+ * the page says release; none is sent behind a halt. */
+ODEON_MESSAGE(stuck_turn, 1, {
+    odeon_ref told;
+    uint64_t n, hang, blocks;
+});
+ODEON_MESSAGE(stuck_told, 1, { uint64_t index, n; });
+ODEON_INTERFACE(stuck_hanger, stuck_hang, stuck_count, stuck_turn);
 ODEON_INTERFACE(stuck_runner, stuck_link, stuck_token);
 
 struct stuck_args {
@@ -30,6 +37,7 @@ struct stuck_page {
     _Atomic uint32_t linked; /* runners that know the next one */
     _Atomic uint64_t unsent; /* tokens that could not be passed on */
     _Atomic uint64_t absorbed, counted[8], out_of_order;
+    _Atomic uint64_t turns[8], told[8]; /* by hanger: begun; the last number that it has told */
     struct {
         _Alignas(64) _Atomic uint64_t hops;
     } runners[STUCK_RUNNERS];

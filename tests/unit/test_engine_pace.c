@@ -425,6 +425,32 @@ static void test_a_slice_ends(void **state)
     end(&f);
 }
 
+/* place.U6: so have the others of its queue, whether its runs are cut by the number of messages or
+ * by their time. */
+static void others_have_their_turn(uint32_t throughput)
+{
+    struct engine_fixture f;
+    begin(&f, 1, PLACE_PINNED);
+    store_relaxed(&f.engine->throughput, throughput);
+    mate_ref = spawn(&f, type_worker, PLACE_PINNED, 0);
+    tell(&f, DEED_AGAIN, 0);
+    assert_int_equal(engine_start(f.engine), 0);
+    assert_true(engine_fixture_until(load_acquire(&run) > QUICK));
+    for (uint64_t i = 1; i <= 3; i++) {
+        tell_actor(&f, mate_ref, DEED_SEND, 0);
+        assert_true(engine_fixture_until(load_acquire(&sunk) == i));
+    }
+    store_release(&stop, 1);
+    end(&f);
+}
+
+static void test_others_of_its_queue_have_their_turn(void **state)
+{
+    (void)state;
+    others_have_their_turn(256);
+    others_have_their_turn(UINT32_MAX);
+}
+
 /* Spawns of a turn that hangs stay uncommitted: its worker is left alone (relieve.RV2). */
 static void test_all_arrives_beside_spawns(void **state)
 {
@@ -454,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_counters_get_on),
         cmocka_unit_test(test_counters_get_on_in_a_surprise),
         cmocka_unit_test(test_a_slice_ends),
+        cmocka_unit_test(test_others_of_its_queue_have_their_turn),
         cmocka_unit_test(test_all_arrives_beside_spawns),
     };
     return cmocka_run_group_tests_name("engine: when a send leaves", tests, NULL, NULL);

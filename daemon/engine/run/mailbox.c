@@ -76,6 +76,16 @@ static void mailbox_detach(struct worker *w, struct segment_queue *queue, bool d
         POINT(parked);
 }
 
+/* place.U6.  A run of the ordinary lane has ended. */
+static void mailbox_note_waiting(struct worker *w, struct source *source,
+                                 const struct segment_queue *queue, bool done)
+{
+    if (done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) == 0)
+        source->waited = 0;
+    else if (w->pace.over || ++source->waited >= PLACE_WAITS)
+        source->tail_free = false;
+}
+
 static void mailbox_release(struct worker *w, uint32_t id, bool left)
 {
     if (source_release(w, id, source_goes_to(w, id), left) &&
@@ -133,6 +143,7 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
     if (!done)
         stat_add(w, STAT_batches_parked, 1);
     mailbox_detach(w, queue, done);
+    mailbox_note_waiting(w, &e->sources[id], queue, done);
     reclaim_after_run(w, id, queue, done);
     w->loop.ran = id;
     w->loop.ran_next = segment_window(&e->segment, id, queue_active(load_relaxed(&queue->sel)));

@@ -44,6 +44,8 @@ struct source {
     /* The runner's: nothing that the queue's own actors have sent to it is in its active buffer
      * (place.U3). */
     bool tail_free;
+    /* The runner's: over so many parks the batch has gone on while something waited (place.U6). */
+    uint8_t waited;
 };
 
 static inline uint32_t own_worker(uint64_t own)

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handlers that were quick a million times and then do not return, over the real service: what
+ * they, and another actor of their queue, have sent arrives meanwhile, and what was run is shown.
+ * And a batch without end whose handlers stay quick: its counters get on. No time is asserted; the
+ * handler returns when the test has seen what it wants to see. */
+#include <limits.h>
+#include <linux/futex.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/system/harness.h"
+#include "tests/system/stuck.h"
+
+enum { FIRST, MATE, ACTORS, MANY = 1000000, FEW = 20000 };
+
+static struct service service;
+static struct odeon_client *client;
+static struct odeon_port *port;
+static struct stuck_page *page;
+static char page_path[96], text[16384];
+static uint32_t turn_type;
+static odeon_ref actors[ACTORS];
+
+static int setup(void **state)
+{
+    struct odeon_spawn_where place = { .struct_size = sizeof(place), .where = ODEON_WHERE_PINNED };
+
+    (void)state;
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--set", "stall-warn-ms=0",
+                                                   "--plugin", TEST_STUCK, NULL });
+    client = service_connect(&service, "turns");
+    port = port_open_or_fail(client, 0, 1 << 20, false);
+    turn_type = message_id(client, odeon_message_of(stuck_turn));
+    (void)message_id(client, odeon_message_of(stuck_told));
+    page = service_map_page(&service, page_path, sizeof(page_path), sizeof(*page));
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        struct stuck_args args = { .index = i };
+
+        memcpy(args.page, page_path, sizeof(args.page));
+        if (odeon_actor_spawn_at(client, "stuck_hanger", NULL, &args, sizeof(args), &place,
+                                 &actors[i]) < 0)
+            fail_msg("spawning: %s", odeon_error_text());
+    }
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    odeon_client_disconnect(client);
+    (void)service_stop(&service, SIGTERM);
+    service_end(&service);
+    return 0;
+}
+
+/* Both send themselves messages from now on; the first hangs at number `hang`. */
+static void begin(uint64_t hang, uint64_t blocks)
+{
+    atomic_store(&page->release, 0);
+    atomic_store(&page->halt, 0);
+    atomic_store(&page->entered, 0);
+    atomic_store(&page->left, 0);
+    for (uint32_t i = 0; i < ACTORS; i++) {
+        struct stuck_turn turn = { .told = odeon_port_ref(port),
+                                   .hang = i == FIRST ? hang : UINT64_MAX,
+                                   .blocks = blocks };
+
+        atomic_store(&page->turns[i], 0);
+        atomic_store(&page->told[i], 0);
+        assert_int_equal(odeon_port_post(port, actors[i], turn_type, &turn, sizeof(turn)), 0);
+    }
+}
+
+static void drop_all(void)
+{
+    struct odeon_delivery delivery;
+
+    while (odeon_port_receive(port, &delivery) == 1)
+        odeon_port_release(port);
+}
+
+static void end(void)
+{
+    atomic_store(&page->halt, 1);
+    atomic_store(&page->release, 1);
+    syscall(SYS_futex, &page->release, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    assert_true(wait_until(service_figure(&service, "messages_processed") > 0));
+    for (uint32_t i = 0; i < ACTORS; i++) { /* nothing of theirs goes on */
+        uint64_t turns;
+
+        do {
+            turns = atomic_load(&page->turns[i]);
+            pause_briefly();
+        } while (turns != atomic_load(&page->turns[i]));
+    }
+    drop_all();
+}
+
+/* What was told last, by each of the two. */
+static bool have_come(uint64_t last[ACTORS])
+{
+    struct odeon_delivery delivery;
+
+    while (odeon_port_receive(port, &delivery) == 1) {
+        const struct stuck_told *told = delivery.data;
+
+        assert_true(told->index < ACTORS && told->n > last[told->index]);
+        last[told->index] = told->n;
+        odeon_port_release(port);
+    }
+    return last[FIRST] == atomic_load(&page->told[FIRST]) &&
+           last[MATE] == atomic_load(&page->told[MATE]);
+}
+
+/* The last one that each has begun may be running. */
+static uint64_t turns_run(void)
+{
+    uint64_t run = 0, turns;
+
+    for (uint32_t i = 0; i < ACTORS; i++)
+        if ((turns = atomic_load(&page->turns[i])) > 0)
+            run += turns - 1;
+    return run;
+}
+
+/* The figure behind "name": in a document of odeonctl. */
+static uint64_t told_by_ctl(const char *words, const char *name)
+{
+    char quoted[64];
+
+    if (ctl(&service, text, sizeof(text), "%s", words) != 0)
+        fail_msg("%s: %s", words, text);
+    snprintf(quoted, sizeof(quoted), "\"%s\":", name);
+    const char *at = strstr(text, quoted);
+    return at ? strtoull(at + strlen(quoted), NULL, 10) : 0;
+}
+
+static void test_what_was_sent_and_run_is_seen(void **state)
+{
+    uint64_t hang = getenv("ODEON_TEST_QUICK") ? FEW : MANY;
+
+    (void)state;
+    for (uint64_t blocks = 0; blocks < 2; blocks++) {
+        uint64_t last[ACTORS] = { 0 }, before = service_figure(&service, "messages_processed");
+
+        begin(hang, blocks);
+        assert_true(wait_until((have_come(last), atomic_load(&page->entered) == 1)));
+        assert_true(wait_until(have_come(last)));
+        assert_int_equal(last[FIRST], hang - 1);
+        assert_true(last[MATE] > 0);
+        assert_true(
+            wait_until(service_figure(&service, "messages_processed") >= before + turns_run()));
+        assert_true(told_by_ctl("--json stats", "messages_processed") >= before + turns_run());
+        assert_int_equal(ctl(&service, text, sizeof(text), "status"), 0);
+        assert_int_equal(atomic_load(&page->left), 0); /* it hangs all the time */
+        end();
+    }
+}
+
+/* The handlers' own count, then the service's: as a rate, too. */
+static void test_a_batch_without_end_is_counted(void **state)
+{
+    uint64_t before = service_figure(&service, "messages_processed");
+
+    (void)state;
+    begin(UINT64_MAX, 0);
+    for (unsigned i = 0; i < 50; i++) {
+        uint64_t run = turns_run();
+
+        assert_true(wait_until(service_figure(&service, "messages_processed") >= before + run));
+        assert_true(wait_until((drop_all(), turns_run() > run)));
+    }
+    assert_true(
+        wait_until(ctl(&service, text, sizeof(text), "--json stats --watch 0.1 --count 1") == 0 &&
+                   strstr(text, "\"rates\"") && !strstr(text, "\"messages_processed\":0,")));
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_was_sent_and_run_is_seen),
+        cmocka_unit_test(test_a_batch_without_end_is_counted),
+    };
+    return cmocka_run_group_tests_name("handlers that surprise", tests, setup, teardown);
+}
