@@ -2,6 +2,7 @@
 /* Where actors live: each way to place one, each refusal; threads of detached actors; what is asked
  * of the memory's binding. */
 #include "daemon/engine/actors/placement.h"
+#include "daemon/engine/recovery/verify.h"
 #include "engine_fixture.h"
 
 enum { WORKERS = 3, WORKERS_MAX = 4, QUEUES = 4, DETACHED = 2, CALLS_MAX = 256 };
@@ -227,6 +228,66 @@ static void test_spread_blocks(void **state)
     /* what was left of the last block, and up to the next count */
     (void)spawn_row(&f, PLACE_SPREAD, 128, refs, &most);
     assert_int_equal(spawn_row(&f, PLACE_SPREAD, N_QUEUES, refs, &most), 0);
+    placed_end(&f);
+}
+
+/* Actors of each queue, as the engine counts them and as they are found one by one; their sum. */
+static uint32_t assert_counts_are_right(struct engine_fixture *f)
+{
+    uint32_t found[WORKERS * QUEUES] = { 0 }, all = 0;
+    for (uint32_t slot = 1;; slot++) {
+        struct engine_actor_view actor;
+        if (engine_actor_next(f->engine, slot, &actor) < 0)
+            break;
+        slot = actor_ref_slot(actor.ref);
+        assert_true(actor.queue < WORKERS * QUEUES);
+        found[actor.queue]++;
+        all++;
+    }
+    for (uint32_t queue = 0; queue < WORKERS * QUEUES; queue++) {
+        struct engine_queue_view view;
+        assert_int_equal(engine_queue_get(f->engine, queue, &view), 0);
+        assert_int_equal(view.actors, found[queue]);
+    }
+    assert_int_equal(probes_live(f), all);
+    return all;
+}
+
+/* placement.M4: those of a block end in whatever order, while others are spawned in their places;
+ * every count is right then, also as the next start finds it, and in the end nobody is left. */
+static void test_blocks_end_in_any_order(void **state)
+{
+    (void)state;
+    enum { MANY = 6000, ROUNDS = 6 };
+    static actor_ref refs[MANY];
+    struct engine_fixture f;
+    struct engine_recovery report;
+    char text[VERIFY_TEXT_MAX];
+    uint32_t most, seed = 20261123;
+    placed_begin(&f);
+    (void)spawn_row(&f, PLACE_SPREAD, MANY, refs, &most);
+    for (uint32_t round = 0; round <= ROUNDS; round++) {
+        uint32_t n = round == ROUNDS ? MANY : MANY / 2;
+        for (uint32_t i = 0; i < n; i++) { /* the first n of a shuffled row */
+            seed = seed * 1664525 + 1013904223;
+            uint32_t other = i + (uint32_t)((uint64_t)seed * (MANY - i) >> 32);
+            actor_ref ref = refs[other];
+            refs[other] = refs[i];
+            refs[i] = ref;
+            assert_int_equal(engine_actor_send(f.engine, ref, stop_type, NULL, 0), 0);
+        }
+        assert_true(engine_fixture_until(probes_live(&f) == MANY - n));
+        assert_int_equal(assert_counts_are_right(&f), MANY - n);
+        if (round < ROUNDS)
+            (void)spawn_row(&f, PLACE_SPREAD, n, refs, &most);
+        engine_stop(f.engine);
+        assert_int_equal(verify_segment(f.engine, text), 0);
+        f.engine = engine_close(f.engine);
+        engine_fixture_reopen(&f, &report);
+        register_probe(&f);
+        assert_int_equal(engine_start(f.engine), 0);
+        assert_int_equal(assert_counts_are_right(&f), round < ROUNDS ? MANY : 0);
+    }
     placed_end(&f);
 }
 
@@ -554,6 +615,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_spread_blocks),
+        cmocka_unit_test(test_blocks_end_in_any_order),
         cmocka_unit_test(test_near),
         cmocka_unit_test(test_near_a_retired_queue),
         cmocka_unit_test(test_node),

@@ -35,6 +35,7 @@ enum {
     FRUITLESS_ROUNDS = 2,   /* before it tries to steal (thesis, "Stealing Mechanism") */
     SEARCH_LOOKS = 16,      /* at what is our own, between the first two looks at the others */
     SEARCH_LOOKS_MAX = 128, /* twice as many each time, up to so many: a few microseconds */
+    SEARCH_ROUND_NS = 16,   /* no processor is so quick with the first of them */
 };
 
 int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
@@ -229,6 +230,8 @@ static bool worker_search(struct worker *w)
 {
     struct engine *e = w->engine;
     uint64_t until = clock_now_ns() + e->config.spin_ns;
+    /* it ends though the clock stands still, too */
+    uint64_t rounds = e->config.spin_ns / SEARCH_ROUND_NS;
     int looks = SEARCH_LOOKS;
     do {
         store_release(&w->shown.passes, load_relaxed(&w->shown.passes) + 1);
@@ -241,7 +244,7 @@ static bool worker_search(struct worker *w)
         if (worker_work_once(w))
             return true;
         looks = looks < SEARCH_LOOKS_MAX ? 2 * looks : looks;
-    } while (!engine_wants_halt(e) && clock_now_ns() < until);
+    } while (!engine_wants_halt(e) && rounds-- > 0 && clock_now_ns() < until);
     return false;
 }
 
@@ -296,7 +299,8 @@ static void worker_look_at_doorbells(struct worker *w, uint32_t rounds)
     if (likely(rounds % DOORBELL_POLL_RUNS != 0 && !late))
         return;
     uint64_t now = clock_now_ns();
-    if (now - w->loop.polled_ns <= DOORBELL_POLL_NS)
+    /* a clock that stands still says nothing */
+    if (now - w->loop.polled_ns <= DOORBELL_POLL_NS && now != w->loop.polled_ns)
         return;
     w->loop.polled_ns = now;
     w->loop.polled_ticks = w->pace.looked;
