@@ -43,7 +43,7 @@ static const struct setting {
       ODEON_WORKERS_MAX,
       "worker threads that there is room for; default: workers, or the cores that may be used if "
       "they are more" },
-    { "queues-per-worker", SETTING_NUMBER, false, offsetof(struct settings, queues_per_worker), 16,
+    { "queues-per-worker", SETTING_NUMBER, false, offsetof(struct settings, queues_per_worker), 8,
       1, ODEON_QUEUES_MAX, "message queues of each worker; every actor belongs to one of them" },
     { "actors", SETTING_NUMBER, false, offsetof(struct settings, actors), ODEON_ACTORS_DEFAULT, 512,
       ODEON_ACTORS_MAX, "actors that can exist at once, ports of clients included" },
