@@ -20,8 +20,8 @@
 static const char usage_text[] = "usage: odeon-bench NAME [--socket PATH] [--plugin FILE] [--runs "
                                  "K] [--n N] [--actors A] [--set S] [--rounds R]\n"
                                  "                        [--batch B] [--work STEPS] [--place "
-                                 "here|spread] [--window W] [--pause US]\n"
-                                 "                        [--timeout SECONDS]\n"
+                                 "here|spread] [--window W] [--payload 8|64]\n"
+                                 "                        [--pause US] [--timeout SECONDS]\n"
                                  "NAME: static_send dynamic_send executor pingpong_local "
                                  "pingpong_cross repeat balance_one balance_multi\n"
                                  "      matrix fan_in spawn_stop (inside the service)\n"
@@ -39,6 +39,7 @@ enum option_code {
     OPTION_PLACE,
     OPTION_WORK,
     OPTION_WINDOW,
+    OPTION_PAYLOAD,
     OPTION_PAUSE,
     OPTION_TIMEOUT,
     OPTION_HELP,
@@ -56,6 +57,7 @@ static const struct option long_options[] = {
     { "place", required_argument, NULL, OPTION_PLACE },
     { "work", required_argument, NULL, OPTION_WORK },
     { "window", required_argument, NULL, OPTION_WINDOW },
+    { "payload", required_argument, NULL, OPTION_PAYLOAD },
     { "pause", required_argument, NULL, OPTION_PAUSE },
     { "timeout", required_argument, NULL, OPTION_TIMEOUT },
     { "help", no_argument, NULL, OPTION_HELP },
@@ -131,6 +133,11 @@ static void main_parse_option(struct bench_options *options, int code, const cha
         break;
     case OPTION_PAUSE:
         options->pause_us = (uint32_t)main_parse_number(value, 0, 1000000);
+        break;
+    case OPTION_PAYLOAD:
+        options->payload = (uint32_t)main_parse_number(value, 8, 64);
+        if (options->payload != 8 && options->payload != 64)
+            main_usage("--payload is 8 or 64, not", value);
         break;
     case OPTION_WINDOW:
         options->window = (uint32_t)main_parse_number(value, 1, 1000000);

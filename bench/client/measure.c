@@ -164,13 +164,14 @@ static void measure_figure_from_times(uint32_t *times, uint64_t n, uint64_t elap
 
 /* One trip; spins for the answer. */
 static int measure_round_trip(struct bench_session *session, odeon_ref echo, uint64_t number,
-                              uint64_t limit_ns)
+                              size_t size, uint64_t limit_ns)
 {
-    const struct bench_post post = { .sequence = number };
-    struct bench_post answer;
+    const struct bench_wide post = { .sequence = number, .last = number };
+    uint32_t type = size == sizeof(post) ? session->id_wide : session->id_post;
+    struct bench_wide answer = { .last = number };
     struct odeon_delivery delivery;
 
-    int r = odeon_port_post(session->port, echo, session->id_post, &post, sizeof(post));
+    int r = odeon_port_post(session->port, echo, type, &post, size);
     if (r < 0)
         return bench_error(BENCH_FAILED, "cannot post: %s", odeon_error_text());
     uint64_t deadline_ns = 0;
@@ -186,18 +187,21 @@ static int measure_round_trip(struct bench_session *session, odeon_ref echo, uin
         return bench_error(BENCH_FAILED, "%s", odeon_error_text());
     if (delivery.type == ODEON_MSG_REFUSAL)
         return measure_refused(&delivery);
-    if (delivery.type != session->id_post || delivery.size != sizeof(answer))
+    if (delivery.type != type || delivery.size != size)
         return bench_error(BENCH_FAILED, "the echo answers with message type %u of %u bytes",
                            delivery.type, delivery.size);
-    memcpy(&answer, delivery.data, sizeof(answer));
+    memcpy(&answer, delivery.data, size);
     odeon_port_release(session->port);
-    return answer.sequence == number ? 0 : bench_error(BENCH_FAILED, "an answer out of order");
+    return answer.sequence == number && answer.last == number
+               ? 0
+               : bench_error(BENCH_FAILED, "an answer out of order");
 }
 
 int bench_measure_roundtrip(struct bench_session *session, const struct bench_options *options,
                             struct bench_figure *ret)
 {
     uint64_t n = options->run.n != 0 ? options->run.n : DEFAULT_TRIPS;
+    size_t size = options->payload != 0 ? options->payload : sizeof(struct bench_post);
     odeon_ref echo;
 
     int r = bench_session_spawn(session, options, "bench_echo", &echo);
@@ -208,10 +212,10 @@ int bench_measure_roundtrip(struct bench_session *session, const struct bench_op
         return bench_error(BENCH_FAILED, "no memory for %" PRIu64 " times", n);
     uint64_t warm_up = n / 10 + 1;
     for (uint64_t i = 0; i < warm_up && r == 0; i++)
-        r = measure_round_trip(session, echo, i, options->timeout_s * 1000000000u);
+        r = measure_round_trip(session, echo, i, size, options->timeout_s * 1000000000u);
     uint64_t begin_ns = bench_now_ns(), last_ns = begin_ns;
     for (uint64_t i = 0; i < n && r == 0; i++) {
-        r = measure_round_trip(session, echo, warm_up + i, options->timeout_s * 1000000000u);
+        r = measure_round_trip(session, echo, warm_up + i, size, options->timeout_s * 1000000000u);
         uint64_t now_ns = bench_now_ns();
         times[i] = now_ns - last_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)(now_ns - last_ns);
         last_ns = now_ns;

@@ -17,6 +17,7 @@ struct bench_options {
     struct bench_run run;
     uint32_t runs;
     uint32_t window;    /* posts of `post` that are published together */
+    uint32_t payload;   /* of `roundtrip`, bytes: 8 or 64 */
     uint32_t pause_us;  /* of `wake`, before each post */
     uint64_t timeout_s; /* of one run */
 };
@@ -25,7 +26,8 @@ struct bench_session {
     struct odeon_client *client;
     struct odeon_port *port;
     uint32_t workers;
-    uint32_t id_run, id_result, id_post, id_sink_get, id_sink_value, id_quit, id_wake, id_woken;
+    uint32_t id_run, id_result, id_post, id_wide, id_sink_get, id_sink_value, id_quit, id_wake,
+        id_woken;
 };
 
 /* One figure, or an error that has been printed. */

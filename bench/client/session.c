@@ -37,6 +37,7 @@ static int session_find_messages(struct bench_session *session)
         { odeon_message_of(bench_run), &session->id_run },
         { odeon_message_of(bench_result), &session->id_result },
         { odeon_message_of(bench_post), &session->id_post },
+        { odeon_message_of(bench_wide), &session->id_wide },
         { odeon_message_of(bench_sink_get), &session->id_sink_get },
         { odeon_message_of(bench_sink_value), &session->id_sink_value },
         { odeon_message_of(bench_quit), &session->id_quit },

@@ -46,11 +46,13 @@ ODEON_INTERFACE(bench_dynamic_send, bench_run);
 
 /* For clients that measure themselves: one actor that counts, one that answers. */
 ODEON_MESSAGE(bench_post, 1, { uint64_t sequence; });
+/* The payload of the bare rings' records: a cache line. */
+ODEON_MESSAGE(bench_wide, 1, { uint64_t sequence, more[6], last; });
 ODEON_SIGNAL(bench_sink_get, 1);
 ODEON_SIGNAL(bench_quit, 1);
 ODEON_MESSAGE(bench_sink_value, 1, { uint64_t count, out_of_order; });
 ODEON_INTERFACE(bench_sink, bench_post, bench_sink_get, bench_quit);
-ODEON_INTERFACE(bench_echo, bench_post, bench_quit);
+ODEON_INTERFACE(bench_echo, bench_post, bench_wide, bench_quit);
 
 /* For the time from a post to its behaviour: the post carries the time at which it was made, the
  * answer how long ago that was when the behaviour began. */

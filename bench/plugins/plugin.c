@@ -40,12 +40,19 @@ ODEON_RECEIVE(bench_echo, bench_post)
     return ODEON_NODELETE;
 }
 
+ODEON_RECEIVE(bench_echo, bench_wide)
+{
+    odeon_reply(ctx, bench_wide, .sequence = msg->sequence, .last = msg->last);
+    return ODEON_NODELETE;
+}
+
 ODEON_RECEIVE(bench_echo, bench_quit)
 {
     return ODEON_DELETE;
 }
 
-ODEON_HANDLERS(bench_echo, ODEON_ON(bench_echo, bench_post), ODEON_ON(bench_echo, bench_quit));
+ODEON_HANDLERS(bench_echo, ODEON_ON(bench_echo, bench_post), ODEON_ON(bench_echo, bench_wide),
+               ODEON_ON(bench_echo, bench_quit));
 ODEON_ACTOR_TYPE(bench_echo);
 
 ODEON_STATELESS(bench_sleeper);
