@@ -24,9 +24,9 @@
  *   ring         an edge in the epolls of the workers, one after the other, up to and with the
  *                first that waits; if none waits: in all. Who fetches it signals the port's source:
  *                ready bit at its owner, FENCE, notify.  All edges are fetched.
- *   poll         own word not mine: out of hot.  Something published: own ready bit.  Idle for
- *                long: need = 1; FENCE; look again [COLD_LOOK, COLD_ORDER]; only if there is
- *                nothing: out of hot.
+ *   poll         own word not mine: out of hot.  Something published: own ready bit; or, if nothing
+ *                else is ready, it is taken at once, without a bit.  Idle for long: need = 1;
+ *                FENCE; look again [COLD_LOOK, COLD_ORDER]; only if there is nothing: out of hot.
  *   run          need == 0 or something published: into hot, need = 0.  Take what is there; visible
  *                head; published more: own ready bit (a hint: the port is hot); own = (me, idle).
  *                A thief that finds nothing and need == 0 polls from now on [THIEF_HOT]: its victim
@@ -186,6 +186,8 @@ inline poll_hot(p_) {
   if
   :: atomic { (hot[me] & BIT(p_)) && own[p_] != me -> COOL(me, p_) }
   :: atomic { (hot[me] & BIT(p_)) && own[p_] == me && HAS_WORK(p_) -> SET_READY(me, p_) }
+  :: atomic { (hot[me] & BIT(p_)) && own[p_] == me && HAS_WORK(p_) && !rdy[me] -> p = p_ };
+     goto alone
   :: (hot[me] & BIT(p_)) && own[p_] == me && !HAS_WORK(p_) -> /* polled often enough */
 #ifdef COLD_ORDER
      if
@@ -270,6 +272,7 @@ take:
   :: atomic { jobs < J -> jobs++ }; goto job
   :: !rdy[me] -> goto search
   fi;
+alone:
   OWN_CAS(p, me);
   if :: ok -> ok = 0 :: else -> p = 0; goto take fi;
 start:

@@ -12,6 +12,7 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/events.h"
+#include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/rota.h"
 #include "daemon/engine/ports/drain.h"
 #include "daemon/engine/ports/port_rate.h"
@@ -470,9 +471,10 @@ static uint32_t port_idle_poll(struct port *port)
     return polls;
 }
 
-void port_poll_hot(struct worker *w)
+int64_t port_poll_hot(struct worker *w)
 {
     struct engine *e = w->engine;
+    int64_t alone = -1;
     for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++) {
         for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
             uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
@@ -481,7 +483,10 @@ void port_poll_hot(struct worker *w)
                 w->ports.hot[word] &=
                     ~(UINT64_C(1) << (id % 64)); /* stolen: its new owner polls it */
             } else if (port_has_work(e, id)) {
-                ready_set(w->called.ready, engine_source_of_port(e, id));
+                if (alone >= 0)
+                    ready_set(w->called.ready, engine_source_of_port(e, id));
+                else
+                    alone = engine_source_of_port(e, id);
             } else if (port_idle_poll(port) > PORT_COLD_POLLS) {
                 store_relaxed(&port->idle_polls, 0);
                 store_relaxed(&port->executor_words->need_wakeup, 1);
@@ -493,6 +498,10 @@ void port_poll_hot(struct worker *w)
             }
         }
     }
+    if (likely(alone < 0) || mask_is_empty(w))
+        return alone;
+    ready_set(w->called.ready, (uint32_t)alone);
+    return -1;
 }
 
 bool port_make_cold(struct worker *w)

@@ -35,8 +35,9 @@ void port_close_all(struct engine *engine);
  * port is dead). `may_run`: a single record may become its receiver's batch at once; returned is
  * that queue, whose owner word the caller holds now and which it must run; -1: none. */
 int64_t port_run(struct worker *w, uint32_t id, bool may_run);
-/* Ready bits for ports that this worker polls and that have something new. */
-void port_poll_hot(struct worker *w);
+/* Ready bits for ports that this worker polls and that have something new. Returned is the source
+ * of the only one, without a bit, if nothing else is ready: to be taken at once; else -1. */
+int64_t port_poll_hot(struct worker *w);
 /* Before sleeping: doorbells on.  True: something was published meanwhile. */
 bool port_make_cold(struct worker *w);
 /* Its owner will not poll it for long, and nobody else can have it: its client is to ring. Right at

@@ -133,6 +133,19 @@ static int64_t worker_common_next(struct worker *w)
     return -1;
 }
 
+/* A source that was ours a moment ago. False: somebody else has it, and has been told. */
+static bool worker_take(struct worker *w, uint32_t source)
+{
+    store_relaxed(&w->shown.busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
+    if (likely(owner_take(&w->engine->sources[source], w->id, w->id)))
+        return true;
+    store_relaxed(&w->shown.busy, 0);
+    stat_add(w, STAT_missed_gulps, 1);
+    POINT(bit_looked, w, source);
+    source_pass_on(w->engine, w, source);
+    return false;
+}
+
 /* A bit of the own mask, in the rota's order, cleared before the owner word is tried [CLEAR_FIRST];
  * -1: none. */
 static int64_t worker_take_own(struct worker *w)
@@ -143,14 +156,9 @@ static int64_t worker_take_own(struct worker *w)
         if (source == w->loop.ran)
             prefetch_read(w->loop.ran_next);
         if (!VALUE(bit_cleared, ready_clear(w->called.ready, (uint32_t)source), w, source))
-            continue;                     /* a thief's, who cleared it */
-        store_relaxed(&w->shown.busy, 1); /* [BUSY_ORDER]: the compare-and-swap is the barrier */
-        if (likely(owner_take(&w->engine->sources[source], w->id, w->id)))
+            continue; /* a thief's, who cleared it */
+        if (likely(worker_take(w, (uint32_t)source)))
             return source;
-        store_relaxed(&w->shown.busy, 0);
-        stat_add(w, STAT_missed_gulps, 1);
-        POINT(bit_looked, w, (uint32_t)source);
-        source_pass_on(w->engine, w, (uint32_t)source);
     }
     return -1;
 }
@@ -206,11 +214,11 @@ static int64_t worker_try_steal(struct worker *w)
     return steal_try(w);
 }
 
-/* One look everywhere.  True: something was run. */
-static bool worker_work_once(struct worker *w)
+/* One look everywhere; `port`: what a look at the polled ports has come to just now. True:
+ * something was run. */
+static bool worker_work_once(struct worker *w, int64_t port)
 {
-    port_poll_hot(w);
-    int64_t source = worker_take_ready(w);
+    int64_t source = port >= 0 && worker_take(w, (uint32_t)port) ? port : worker_take_ready(w);
     bool stolen = false;
     if (source < 0) {
         source = worker_try_steal(w);
@@ -235,13 +243,14 @@ static bool worker_search(struct worker *w)
     int looks = SEARCH_LOOKS;
     do {
         store_release(&w->shown.passes, load_relaxed(&w->shown.passes) + 1);
+        int64_t port = -1;
         for (int i = 0; i < looks; i++) {
-            port_poll_hot(w);
-            if (!mask_is_empty(w))
+            port = port_poll_hot(w);
+            if (port >= 0 || !mask_is_empty(w))
                 break;
             cpu_relax();
         }
-        if (worker_work_once(w))
+        if (worker_work_once(w, port))
             return true;
         looks = looks < SEARCH_LOOKS_MAX ? 2 * looks : looks;
     } while (!engine_wants_halt(e) && rounds-- > 0 && clock_now_ns() < until);
@@ -323,7 +332,7 @@ static void *worker_main(void *argument)
             w->loop.stalled = false;
             port_rescue(w);
         }
-        if (worker_work_once(w))
+        if (worker_work_once(w, port_poll_hot(w)))
             w->loop.sleeps = 0;
         else
             worker_idle(w);
