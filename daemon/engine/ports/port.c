@@ -464,6 +464,17 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
     return queue;
 }
 
+/* What was published first is on its way while the port is taken: up to two lines, and none that
+ * its client may be about to write. */
+static inline void port_prefetch(const struct engine *e, uint32_t id)
+{
+    const struct port *port = &e->ports.table[id];
+    uint64_t head = load_relaxed(&e->segment.ports[id].pcur);
+    uint64_t bytes = port_published_tail(&e->ports.table[id]) - head;
+    prefetch_read(port_record_at(port, head));
+    prefetch_read(port_record_at(port, head + (bytes - 1 < 64 ? bytes - 1 : 64)));
+}
+
 static uint32_t port_idle_poll(struct port *port)
 {
     uint32_t polls = load_relaxed(&port->idle_polls) + 1;
@@ -483,6 +494,7 @@ int64_t port_poll_hot(struct worker *w)
                 w->ports.hot[word] &=
                     ~(UINT64_C(1) << (id % 64)); /* stolen: its new owner polls it */
             } else if (port_has_work(e, id)) {
+                port_prefetch(e, id);
                 if (alone >= 0)
                     ready_set(w->called.ready, engine_source_of_port(e, id));
                 else
