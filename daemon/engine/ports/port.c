@@ -29,6 +29,7 @@ enum {
     /* a record of so many may be taken directly: one is, several are worth a flush */
     DIRECT_BYTES = 1024,
 };
+static_assert(ODEON_RING_MIN >= DIRECT_BYTES + ENVELOPE_SIZE_MAX, "port.R5");
 
 static uint64_t port_published_tail(struct port *port)
 {
@@ -308,7 +309,8 @@ static int64_t port_take_directly(struct worker *w, uint32_t id, struct port *po
     /* before the port is given back [DIRECT_LATE] */
     store_release(&e->segment.ports[id].pcur, tail);
     crash_order();
-    port_publish_head(w, port, tail);
+    /* not by port_publish_head(): port.R5 */
+    store_release(&port->executor_words->submission_head, tail);
     port_rate_count(port, 1);
     stat_add(w, STAT_port_batches, 1);
     stat_add(w, STAT_port_messages, 1);

@@ -13,6 +13,9 @@
  *     barrier, looked at again (port_layout.P4).
  * port.R4  The doorbell is never read or written here: its client shares the description and could
  *     make either block.
+ * port.R5  Who takes a ring's only record directly looks for nobody that waits for room. A ring has
+ *     room for such a record and for the largest one, so a client that waits has published more
+ *     than is taken directly; the visit that takes this looks behind a full barrier.
  */
 #pragma once
 
