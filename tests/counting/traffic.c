@@ -18,6 +18,7 @@ enum {
     LOOK_NS = 20 * 1000,
     FIRST_SENDS = 1000, /* at once */
     POST_WINDOW = 16,
+    MANY = 1000,
 };
 
 struct member *members;
@@ -162,6 +163,8 @@ static void traffic_open(void)
         .stealing = wish->stealing,
         .mode = STEAL_KEEP,
         .steal_sources = 1,
+        /* while many are being spawned nobody is to look for work meanwhile: it takes long */
+        .spin_ns = n_members > MANY ? 0 : wish->traffic->spin_ns,
     };
     const char *text;
     int r = engine_open(&config, traffic_file("count-segment"), traffic_file("count-statistics"),
@@ -250,8 +253,7 @@ static void *traffic_control(void *argument)
     groups_begin(run.engine);
     scope_begin(run.engine);
     traffic_spawn();
-    run.engine->config.spin_ns =
-        run.wish->traffic->spin_ns; /* not before: it would only take time */
+    run.engine->config.spin_ns = run.wish->traffic->spin_ns;
     traffic_begin();
     while (!run.over)
         sim_sleep_ns(LOOK_NS);
