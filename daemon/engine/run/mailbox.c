@@ -80,10 +80,12 @@ static void mailbox_detach(struct worker *w, struct segment_queue *queue, bool d
 static void mailbox_note_waiting(struct worker *w, struct source *source,
                                  const struct segment_queue *queue, bool done)
 {
-    if (done || load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) == 0)
+    if (!done && load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0) {
+        if (w->pace.over || ++source->waited >= PLACE_WAITS)
+            source->tail_free = false;
+    } else if (source->waited) { /* a line that appenders read */
         source->waited = 0;
-    else if (w->pace.over || ++source->waited >= PLACE_WAITS)
-        source->tail_free = false;
+    }
 }
 
 static void mailbox_release(struct worker *w, uint32_t id, bool left)
