@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the engine's sources are compiled with here, behind the simulator's shim: copies tell what
- * they read and write. For all other accesses the compiler calls hooks.c, as it would call the
- * library of ThreadSanitizer. */
+/* What the engine's sources are compiled with here, behind the simulator's shim: copies and
+ * prefetches tell what they read and write. For all other accesses the compiler calls hooks.c, as
+ * it would call the library of ThreadSanitizer. */
 #pragma once
 
 #include <stddef.h>
@@ -31,6 +31,18 @@ HOOK_FUNCTION void *hook_memset(void *to, int value, size_t bytes)
     count_written(to, bytes);
     return __builtin_memset(to, value, bytes);
 }
+
+/* A line that is asked for comes, whether or not it is touched then. */
+HOOK_FUNCTION void hook_prefetch(const volatile void *at, int writes)
+{
+    if (writes)
+        count_written(at, 1);
+    else
+        count_read(at, 1);
+}
+
+#define HOOK_FIRST(first, ...)      first
+#define __builtin_prefetch(at, ...) hook_prefetch((at), HOOK_FIRST(__VA_ARGS__ __VA_OPT__(, ) 0))
 
 #define memcpy  hook_memcpy
 #define memmove hook_memmove

@@ -45,7 +45,7 @@ static inline void cpu_relax(void)
  * function for one without effect, and drops the call. */
 static inline __attribute__((always_inline)) void prefetch_read(const void *at)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(ODEON_COUNT)
     __asm__ volatile("prefetcht0 %0" : : "m"(*(const char *)at));
 #else
     __builtin_prefetch(at, 0);
@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) void prefetch_read(const void *at)
 /* ... to be written: others lose it. */
 static inline __attribute__((always_inline)) void prefetch_write(const void *at)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(ODEON_COUNT)
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *)at));
 #else
     __builtin_prefetch(at, 1);
