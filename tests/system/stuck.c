@@ -74,11 +74,14 @@ ODEON_RECEIVE(stuck_hanger, stuck_turn)
                 syscall(SYS_futex, &self->page->release, FUTEX_WAIT, 0, NULL, NULL, 0);
         atomic_fetch_add(&self->page->left, 1);
     } else if (msg->n % STUCK_TOLD == STUCK_TOLD - 1) {
-        odeon_send_any(ctx, msg->told, stuck_told, .index = self->index, .n = msg->n);
+        odeon_send_any(ctx, msg->told, stuck_told, .index = self->index, .n = msg->n,
+                       .round = msg->round);
         atomic_store_explicit(&self->page->told[self->index], msg->n, memory_order_release);
     }
     next.n++;
-    if (!atomic_load_explicit(&self->page->halt, memory_order_relaxed))
+    if (atomic_load_explicit(&self->page->halt, memory_order_relaxed))
+        atomic_fetch_add(&self->page->absorbed, 1);
+    else
         odeon_send_(ctx, ctx->self, odeon_message_of(stuck_turn)->id,
                     ODEON_INDEX_(odeon_as(stuck_hanger, ctx->self), stuck_turn), &next,
                     sizeof(next));

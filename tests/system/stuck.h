@@ -7,7 +7,7 @@
 #include <odeon/message.h>
 #include <stdatomic.h>
 
-enum { STUCK_RUNNERS = 24, STUCK_TOKENS = 8 /* each */, STUCK_TOLD = 16 /* one of so many */ };
+enum { STUCK_RUNNERS = 24, STUCK_TOKENS = 8 /* each */, STUCK_TOLD = 64 /* one of so many */ };
 
 /* until the page says release: 0 computes, 1 sleeps */
 ODEON_MESSAGE(stuck_hang, 1, { uint64_t blocks; });
@@ -18,9 +18,9 @@ ODEON_MESSAGE(stuck_token, 1, { uint64_t hops; });
  * the page says release; none is sent behind a halt. */
 ODEON_MESSAGE(stuck_turn, 1, {
     odeon_ref told;
-    uint64_t n, hang, blocks;
+    uint64_t n, hang, blocks, round;
 });
-ODEON_MESSAGE(stuck_told, 1, { uint64_t index, n; });
+ODEON_MESSAGE(stuck_told, 1, { uint64_t index, n, round; });
 ODEON_INTERFACE(stuck_hanger, stuck_hang, stuck_count, stuck_turn);
 ODEON_INTERFACE(stuck_runner, stuck_link, stuck_token);
 
