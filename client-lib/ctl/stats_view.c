@@ -39,6 +39,7 @@ static const char *const group_work[] = { "messages_processed",
                                           "tail_appends",
                                           "flushes",
                                           "flushed_messages",
+                                          "crossing_messages",
                                           "batches_parked",
                                           "lock_contended",
                                           NULL };

@@ -29,6 +29,27 @@ static uint64_t flush_group_copy(struct worker *w, const struct outbox_group *gr
     return length;
 }
 
+static uint64_t flush_group_count(const struct worker *w, const struct outbox_group *group)
+{
+    uint64_t n = 0;
+    uint32_t run = group->first;
+    do {
+        uint64_t bytes;
+        const uint8_t *at = (const uint8_t *)outbox_run_envelopes(w, run, &bytes);
+        for (const uint8_t *end = at + bytes; at < end; n++)
+            at += envelope_record_size((const struct envelope *)at);
+    } while (run != group->last && (run = w->flush.runs[run].next));
+    return n;
+}
+
+/* Behind the lock and before the signal: the queue's lines are here. */
+static void flush_count_crossing(struct worker *w, uint32_t mailbox,
+                                 const struct outbox_group *group)
+{
+    if (ODEON_STATISTICS && own_worker(load_relaxed(w->engine->sources[mailbox].own)) != w->id)
+        stat_add(w, STAT_crossing_messages, flush_group_count(w, group));
+}
+
 /* One step: a message queue. */
 static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_group *group)
 {
@@ -57,6 +78,7 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     POINT(step);
     stat_add(w, STAT_flushes, 1);
     w->outbox.has_room[destination] = 0;
+    flush_count_crossing(w, mailbox, group);
     if (w->flush.recovering)
         return;
     if (unlikely(mailbox != destination))
