@@ -141,6 +141,7 @@ static void executor_worker_loop(struct worker *worker)
         }
         /* acquire: pairs with the release in executor_actor_end(). */
         if (atomic_load_explicit(&executor->done, memory_order_acquire)) {
+            CROSSING(crossing_add();)
             return;
         }
         if (++fruitless >= FRUITLESS_ROUNDS) {
@@ -157,6 +158,7 @@ static void *executor_worker_main(void *argument)
     struct worker *worker = argument;
     struct executor *executor = worker->executor;
     executor_pin(worker->cpu);
+    CROSSING(crossing.worker = worker->index;)
     /* release: pairs with the acquire in executor_create(); nothing but being pinned is told by
      * it. */
     atomic_fetch_add_explicit(&executor->ready, 1, memory_order_release);
@@ -201,6 +203,7 @@ struct executor *executor_create(const struct executor_options *options)
     executor->worker = executor_alloc(executor->workers, sizeof(struct worker));
     for (unsigned i = 0; i < executor->queues; i++) {
         work_queue_init(&executor->queue[i]);
+        CROSSING(executor->queue[i].ran_by = i / executor->range;)
         atomic_init(&executor->slots[i], &executor->queue[i]);
     }
     for (unsigned i = 0; i < executor->workers; i++) {

@@ -245,10 +245,12 @@ int main(int argc, char **argv)
     const struct executor_options *executor = &command.options.executor;
     for (unsigned run = 0; run < command.runs; run++) {
         struct bench_result result = command.benchmark->run(&command.options);
-        printf("baseline=%s workers=%u queues=%u messages=%llu ns_per_msg=%.2f peak_rss_kib=%ld\n",
+        printf("baseline=%s workers=%u queues=%u messages=%llu ns_per_msg=%.2f peak_rss_kib=%ld",
                command.benchmark->name, executor->workers, executor->queues_per_worker,
                (unsigned long long)result.messages,
                (double)result.elapsed_ns / (double)result.messages, main_peak_rss_kib());
+        CROSSING(crossing_print();)
+        putchar('\n');
         fflush(stdout);
     }
     return EXIT_SUCCESS;

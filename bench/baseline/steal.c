@@ -91,6 +91,7 @@ static bool steal_swap(queue_slot *mine, queue_slot *theirs)
     /* A store, since the slot holds NULL (invariant 2). release: as above, after the exchange that
      * it completes. */
     atomic_store_explicit(mine, swapped ? victim_queue : my_queue, memory_order_release);
+    CROSSING(crossing.swaps += swapped;)
     return swapped;
 }
 
@@ -103,6 +104,7 @@ static queue_slot *steal_find_candidate(struct worker *thief, unsigned victim)
     for (unsigned tried = 0; tried < executor->range; tried++) {
         /* acquire: pairs with the release of a swap, before the head of the queue is looked at. */
         struct work_queue *work = atomic_load_explicit(&slots[at], memory_order_acquire);
+        CROSSING(crossing.looks++;)
         if (work != NULL && work_queue_is_candidate(work)) {
             return &slots[at];
         }

@@ -25,6 +25,7 @@
 #include <stdbool.h>
 
 #include "copy_queue.h"
+#include "crossing.h"
 #include "spinlock.h"
 
 #define CACHE_LINE 64
@@ -32,7 +33,8 @@
 struct work_queue {
     alignas(CACHE_LINE) struct spinlock lock;
     atomic_bool being_processed;
-    struct copy_queue queue; /* guarded by lock */
+    struct copy_queue queue;   /* guarded by lock */
+    CROSSING(unsigned ran_by;) /* the worker whose run was the last, or begins; guarded by lock */
 };
 
 static inline void work_queue_init(struct work_queue *work)
@@ -52,6 +54,7 @@ static inline void work_queue_push(struct work_queue *work, struct actor *actor,
 {
     spinlock_acquire(&work->lock);
     copy_queue_push(&work->queue, actor, message, behave);
+    CROSSING(crossing.sends++; crossing.across += work->ran_by != crossing.worker;)
     spinlock_release(&work->lock);
 }
 
@@ -85,6 +88,8 @@ static inline bool work_queue_gulp(struct work_queue *work, struct copy_queue *l
      * exchange is needed. */
     atomic_store_explicit(&work->being_processed, true, memory_order_relaxed);
     copy_queue_swap(&work->queue, local);
+    CROSSING(crossing.runs++; crossing.moved += work->ran_by != crossing.worker;
+             work->ran_by = crossing.worker;)
     spinlock_release(&work->lock);
     return true;
 }

@@ -128,7 +128,8 @@ run_ours()
         pid=$(executor_pid run)
         add "$key peak" "$(awk '/^VmHWM:/ { print $2 }' "/proc/$pid/status")"
         stats=$("$BUILD/bin/odeonctl" --socket "$(socket run)" --json stats)
-        for name in gulps missed_gulps steals steal_attempts; do
+        add "$key messages" "$(field messages "$LINE")"
+        for name in gulps missed_gulps steals steal_attempts crossing_messages; do
             add "$key $name" "$(json_number "$name" <<<"$stats")"
         done
     fi
@@ -144,6 +145,28 @@ run_theirs()
         --cpu-list "$(cpus_of "$cores")" "$@" || return
     add "$key ns" "$(field ns_per_msg "$LINE")"
     add "$key peak" "$(field peak_rss_kib "$LINE")"
+}
+
+# count_theirs KEY CORES QUEUES on|off ARGUMENT...: a run of the program that counts, whose time is
+# not used: adds to the series "KEY crossing" and "KEY messages".
+count_theirs()
+{
+    local key=$1 cores=$2 queues=$3 steal=$4 line
+    shift 4
+    [ "$cores" -gt 1 ] && [ -x "$BUILD/bench/baseline/odeon-baseline-crossing" ] || return
+    line=$(timeout "$PATIENCE_S" "$BUILD/bench/baseline/odeon-baseline-crossing" "$THEIRS" \
+        --workers "$cores" --queues "$queues" --steal "$steal" --cpu-list "$(cpus_of "$cores")" \
+        "$@" --runs 1) || return
+    add "$key crossing" "$(field crossing "$line")"
+    add "$key messages" "$(field messages "$line")"
+}
+
+# crossing KEY NAME: the share of the messages of a series that went to another worker, in percent.
+crossing()
+{
+    [ -n "${VALUES["$1 $2"]-}" ] || { echo -; return; }
+    awk -v c="$(total "$1 $2")" -v m="$(total "$1 messages")" \
+        'BEGIN { if (m > 0) printf "%.2f%%\n", 100 * c / m; else print "-" }'
 }
 
 # The baseline's stealing that goes with a policy of ours.
@@ -242,7 +265,9 @@ show()
         "ruler_equal=$(rulers_equal "$8" "$9" && echo yes || echo no)" \
         "gulps=$gulps missed=$missed steals=$(total "$key steals")" \
         "steal_attempts=$(total "$key steal_attempts") peak_kib=$(most "$key peak")" \
-        "baseline_peak_kib=$(most "$theirs peak") cpus=$(cpus_of "$cores")"
+        "baseline_peak_kib=$(most "$theirs peak")" \
+        "crossing=$(crossing "$key" crossing_messages)" \
+        "baseline_crossing=$(crossing "$theirs" crossing) cpus=$(cpus_of "$cores")"
 }
 
 # compare NAME CORES: the main comparison: the search, then pairs of full runs, A B A B.
@@ -266,6 +291,8 @@ compare()
         [ $try = 1 ] && in_time "$name-again" >/dev/null || break
         echo "again=$name cores=$cores ruler_ns=$before/$after"
     done
+    count_theirs "baseline $name $cores" "$cores" "$BEST_THEIRS" "$(their_steal "$policy")" \
+        "${FULL_THEIRS[@]}"
     show "$name" "$policy" "$cores" "$name $cores" "baseline $name $cores" "$BEST_OURS" \
         "$BEST_THEIRS" "$before" "$after"
 }
