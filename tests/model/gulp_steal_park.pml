@@ -99,6 +99,14 @@
  *                 there, takes it over: CAS (other, idle) -> (me, idle)
  *                 [FOLLOW_RUNNING], then sets its own ready bit [FOLLOW_BIT].
  *
+ *   POLLED        a third state of the owner word: idle, and its worker, which searches, looks at
+ *                 the length itself. An append that finds it sets no bit and looks at nobody.
+ *                 poll_begin: CAS (me, idle) -> (me, polled). take and steal take from polled as
+ *                 from idle. poll_end: CAS (me, polled) -> (me, idle) [POLL_BLIND: a store, over a
+ *                 thief's word]; FENCE; only then look at batch and len [POLL_FENCE], and set the
+ *                 own bit [POLL_FORGET]. Before any other source is run [POLL_RUN], before the look
+ *                 of begin_run [POLL_LATE], and before the sleepers bit [POLL_PARK].
+ *
  * Not here: ports (port_source.pml), reconfiguration (reconfigure.pml), crashes (commit.pml),
  * records that wait in an outbox while a later handler of the same batch hangs.
  *
@@ -167,7 +175,25 @@
 /* in the segment */
 bit lock[Q]; bit act[Q]; bit bat[Q]; byte ln[2*Q]; byte cur[Q]; byte buf[2*Q*CAP];
 /* private memory: own and run_ are one word, always read and changed together */
-byte own[Q]; bit run_[Q]; byte rdy[W]; bit asleep[W]; bit busy[W]; byte searching[NODES];
+byte own[Q]; bit run_[Q];
+#ifdef POLLED
+bit pol[Q];
+#define NOT_POLLED(q_) && !pol[q_]
+#define TAKEN(q_) pol[q_] = 0;
+#define POLLS_(v_,q_) | ((own[q_] == v_ && pol[q_] && HAS_WORK(q_)) << (q_))
+#if Q > 2
+#define POLLS(v_) POLLS_(v_, 0) POLLS_(v_, 1) POLLS_(v_, 2)
+#else
+#define POLLS(v_) POLLS_(v_, 0) POLLS_(v_, 1)
+#endif
+#define LOOKS 254 /* in the place of an owner: polled */
+#define HAS_WORK(q_) (bat[q_] || ln[ACT(q_)] > 0)
+#else
+#define NOT_POLLED(q_)
+#define TAKEN(q_)
+#define POLLS(v_)
+#endif
+ byte rdy[W]; bit asleep[W]; bit busy[W]; byte searching[NODES];
 #ifdef FLIP
 byte cmn; bit share; /* the common mask; the policy, which may change at any time */
 #elif defined(SHARE)
@@ -278,7 +304,7 @@ inline follow(q_) { /* the sender takes the source over, unless somebody runs it
 #ifdef FOLLOW_RUNNING
      atomic { if :: own[q_] == o -> own[q_] = me; run_[q_] = 0; ok = 1 :: else fi };
 #else
-     atomic { if :: own[q_] == o && !run_[q_] -> own[q_] = me; ok = 1 :: else fi };
+     atomic { if :: own[q_] == o && !run_[q_] NOT_POLLED(q_) -> own[q_] = me; ok = 1 :: else fi };
 #endif
      if :: ok -> ok = 0; o = me :: else -> READ_OWN(q_) fi
   :: else
@@ -295,7 +321,15 @@ inline append(q_) {
 #endif
   d_step { ln[x]++; posted[q_]++; lock[q_] = 0; x = 0 };      /* publish, unlock */
 #if !defined(PUB_OWN) && !defined(BIT_FIRST)
+#ifdef POLLED
+  atomic { READ_OWN(q_); if :: pol[q_] -> o = LOOKS :: else fi };
+#else
   READ_OWN(q_);
+#endif
+#endif
+#ifdef POLLED
+  if
+  :: o != LOOKS ->
 #endif
 #if FOLLOW
   follow(q_);
@@ -311,8 +345,44 @@ inline append(q_) {
 #ifdef BIT_WAKE
   SET_READY(o, q_);
 #endif
+#ifdef POLLED
+  :: else                                     /* its worker looks */
+  fi;
+#endif
   o = 0
 }
+#ifdef POLLED
+inline poll_begin() {
+  atomic {
+    if
+    :: lq != NIL && own[lq] == me && !run_[lq] && !pol[lq] -> pol[lq] = 1; pd = 1
+    :: else
+    fi }
+}
+inline poll_end() {
+  if
+  :: pd ->
+     pd = 0;
+#ifdef POLL_FENCE                             /* looks first */
+     ok = HAS_WORK(lq);
+     atomic { if :: own[lq] == me && pol[lq] -> pol[lq] = 0 :: else -> ok = 0 fi };
+#else
+#ifdef POLL_BLIND
+     atomic { own[lq] = me; run_[lq] = 0; pol[lq] = 0; ok = 1 };
+#else
+     atomic { if :: own[lq] == me && pol[lq] -> pol[lq] = 0; ok = 1 :: else -> ok = 0 fi };
+#endif
+#ifdef POLL_FORGET
+     ok = 0;
+#else
+     if :: ok -> ok = HAS_WORK(lq) :: else fi;
+#endif
+#endif
+     if :: ok -> SET_READY(me, lq); ok = 0 :: else fi
+  :: else
+  fi
+}
+#endif
 inline any_queue() {
   if
 #ifdef HUNG
@@ -383,14 +453,15 @@ inline flush() {                              /* ob sends of the handlers, to qu
 }
 #endif
 #define OWN_CAS(v_) atomic { if :: own[q] == v_ && !run_[q] -> own[q] = me; run_[q] = 1; \
-    ok = 1 :: else -> ok = 0 fi }
+    TAKEN(q) ok = 1 :: else -> ok = 0 fi }
 
 #ifdef KMOVE
 inline move_one() { /* one more source y of the victim: mine, idle, with its bit */
 #ifdef MOVE_RUNNING
   atomic { if :: own[y] == v -> own[y] = me; run_[y] = 0; ok = 1 :: else -> ok = 0 fi };
 #else
-  atomic { if :: own[y] == v && !run_[y] -> own[y] = me; ok = 1 :: else -> ok = 0 fi };
+  atomic { if :: own[y] == v && !run_[y] NOT_POLLED(y) -> own[y] = me; ok = 1
+      :: else -> ok = 0 fi };
 #endif
   if
   :: ok -> ok = 0;
@@ -419,6 +490,9 @@ inline move_more() {
 proctype worker(byte me) {
   byte q, o, v, s, m, h, x, c, t, i;
   bit ok, srch;                               /* srch: I am counted in searching */
+#ifdef POLLED
+  byte lq = NIL; bit pd;                      /* what I ran last, and whether I look at it */
+#endif
 #if MOD
   byte naps;
 #endif
@@ -484,6 +558,19 @@ common:                                       /* whose ever it is */
 #endif
 
 search:
+#ifdef POLLED
+  if :: !pd -> poll_begin() :: else fi;
+  if
+  :: pd && HAS_WORK(lq) ->
+     q = lq; pd = 0;
+     OWN_CAS(me);
+     if :: ok -> ok = 0; goto start :: else -> q = 0 fi
+#ifndef IDLE
+  :: pd -> goto idle                          /* looks at the bits again */
+#endif
+  :: true
+  fi;
+#endif
   if
   :: !srch -> atomic { if :: searching[NODE(me)] == 0 -> searching[NODE(me)] = 1;
       srch = 1 :: else fi }
@@ -496,7 +583,7 @@ search:
      v = (h + i) % W;
      if
      :: v != me ->
-        m = rdy[v]; q = 0;
+        m = rdy[v] POLLS(v); q = 0;
         do
         :: q < Q ->
            if
@@ -554,6 +641,9 @@ search:
   atomic { i = 0; v = 0; m = 0; h = 0; q = 0 };
 
 park:
+#if defined(POLLED) && !defined(POLL_PARK)
+  poll_end();
+#endif
 #ifdef FLAG_LOOK                              /* looks first, then sets the flag */
   if :: rdy[me] -> goto idle :: else fi;
   look_others();
@@ -633,7 +723,13 @@ start:                                        /* own[q] == (me, running) */
 #if MOD
   naps = 0;
 #endif
+#if defined(POLLED) && !defined(POLL_RUN) && !defined(POLL_LATE)
+  poll_end();
+#endif
   begin_run();
+#ifdef POLL_LATE
+  poll_end();
+#endif
 #ifdef MOVE_LOOK
 begun:
 #endif
@@ -739,6 +835,9 @@ released:
 #endif
 #ifdef CLEAR_AFTER
   if :: from != NIL -> CLEAR_READY(from, q); from = NIL :: else fi;
+#endif
+#ifdef POLLED
+  lq = q;
 #endif
   d_step { busy[me] = 0; q = 0 };
   goto idle

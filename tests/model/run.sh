@@ -94,6 +94,20 @@ breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DFIXED=2 -DFIXED_STEAL
 breaks idle   quick gulp_steal_park -DN=2 -DSTUCK=1 -DIDLE -DFIXED=2 -DFIXED_LOOK
 breaks safety quick gulp_steal_park -DN=1 -DF=2 -DSTUCK=1 -DFOLLOW=3 -DFOLLOW_BIT
 breaks safety quick gulp_steal_park -DN=1 -DF=2 -DSTUCK=1 -DFOLLOW=3 -DFOLLOW_RUNNING
+holds  safety quick gulp_steal_park -DN=2 -DPOLLED
+holds  safety quick gulp_steal_park -DN=1 -DSTUCK=1 -DVISIT -DPOLLED
+holds  safety quick gulp_steal_park -DN=1 -DF=1 -DSTUCK=1 -DPOLLED
+holds  safety quick gulp_steal_park -DN=1 -DSTUCK=1 -DNODES=2 -DKMOVE -DPOLLED
+holds  safety quick gulp_steal_park -DN=1 -DSTUCK=1 -DSHARE -DPOLLED
+holds  safety quick gulp_steal_park -DN=1 -DF=1 -DSTUCK=1 -DFOLLOW=3 -DPOLLED
+holds  idle   quick gulp_steal_park -DN=1 -DSTUCK=1 -DIDLE -DPOLLED
+holds  safety full  gulp_steal_park -DN=2 -DSTUCK=1 -DPOLLED
+breaks safety quick gulp_steal_park -DN=2 -DPOLLED -DPOLL_FENCE
+breaks safety quick gulp_steal_park -DN=2 -DPOLLED -DPOLL_FORGET
+breaks safety quick gulp_steal_park -DN=2 -DPOLLED -DPOLL_BLIND
+breaks safety quick gulp_steal_park -DN=2 -DPOLLED -DPOLL_PARK
+breaks safety quick gulp_steal_park -DN=3 -DSTUCK=1 -DPOLLED -DPOLL_RUN -DREVERSE
+breaks safety quick gulp_steal_park -DN=3 -DSTUCK=1 -DPOLLED -DPOLL_LATE -DREVERSE
 holds  safety quick port_source -DN=1
 holds  safety quick port_source -DN=2 -DJ=0
 holds  safety full  port_source -DN=1 -DFIRE=1

@@ -3,6 +3,7 @@
  * given as data, of which the test plays one after the other. */
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/near.h"
+#include "daemon/engine/run/polled.h"
 #include "daemon/engine/run/steal.h"
 #include "daemon/engine/run/steal_policy.h"
 #include "daemon/engine/signal/wake.h"
@@ -550,6 +551,92 @@ static void test_share_takes_private_bits_too(void **state)
     assert_int_equal(steal_try(e->workers[2]), source);
 }
 
+/* Worker 5 searches and looks at its mailbox itself; `bytes` are in it. */
+static uint32_t polled_by_5(uint64_t bytes)
+{
+    uint32_t source = 5 * QUEUES;
+    struct worker *w = e->workers[5];
+    polled_end(w);
+    w->loop.ran = source;
+    polled_begin(w);
+    assert_int_equal(load_relaxed(e->sources[source].own), own_polled(5));
+    store_relaxed(&e->segment.queues[source].len[0], bytes);
+    return source;
+}
+
+static void test_a_polled_mailbox_gets_no_bit(void **state)
+{
+    (void)state;
+    steal_set(e, STEAL_LOCALITY, STEAL_KEEP, 1);
+    struct worker *w = e->workers[5];
+    uint32_t source = polled_by_5(0);
+    fall_asleep(4);
+    assert_int_equal(polled_take(w), -1);
+    store_relaxed(&e->segment.queues[source].len[0], 24);
+    source_signal(e, e->workers[9], source);
+    assert_int_equal(bits_of(5), 0);
+    assert_true(sleeps(4));
+    assert_int_equal(polled_take(w), source);
+    assert_int_equal(load_relaxed(e->sources[source].own), own_running(5));
+    polled_end(w); /* of nothing: it is being run */
+    assert_int_equal(load_relaxed(e->sources[source].own), own_running(5));
+    assert_int_equal(bits_of(5), 0);
+    assert_false(source_release(w, source, 5, false));
+    /* what came before the mark went is told of by who takes it away */
+    source = polled_by_5(24);
+    polled_end(w);
+    assert_int_equal(load_relaxed(e->sources[source].own), own_idle(5));
+    assert_true(ready_clear(w->called.ready, source));
+    /* the urgent lane as well */
+    source = polled_by_5(0);
+    store_relaxed(&e->urgent[source], 1);
+    assert_int_equal(polled_take(w), source);
+    store_relaxed(&e->urgent[source], 0);
+}
+
+/* Its worker has no processor, or stands for ever. */
+static void test_a_polled_mailbox_is_stolen(void **state)
+{
+    (void)state;
+    steal_set(e, STEAL_LOCALITY, STEAL_KEEP, 1);
+    uint32_t source = polled_by_5(0);
+    assert_int_equal(steal_try(e->workers[0]), -1); /* there is nothing in it */
+    assert_int_equal(load_relaxed(e->sources[source].own), own_polled(5));
+    store_relaxed(&e->segment.queues[source].len[0], 24);
+    assert_int_equal(steal_try(e->workers[0]), source);
+    assert_int_equal(load_relaxed(e->sources[source].own), own_running(0));
+    /* when its worker goes on, it finds that out, and touches nothing */
+    assert_int_equal(polled_take(e->workers[5]), -1);
+    polled_end(e->workers[5]);
+    assert_int_equal(load_relaxed(e->sources[source].own), own_running(0));
+    assert_int_equal(bits_of(5), 0);
+    assert_false(source_release(e->workers[0], source, 0, false));
+    /* not a fixed one */
+    source_place(e, source, 5, SOURCE_FIXED);
+    source = polled_by_5(24);
+    assert_int_equal(steal_try(e->workers[0]), -1);
+    assert_int_equal(load_relaxed(e->sources[source].own), own_polled(5));
+    /* nobody polls what belongs to another */
+    polled_end(e->workers[5]);
+    e->workers[6]->loop.ran = source;
+    polled_begin(e->workers[6]);
+    assert_int_equal(load_relaxed(e->sources[source].own), own_idle(5));
+    assert_int_equal(e->workers[6]->loop.polled, POLLED_NONE);
+}
+
+/* Killed while it polls: the next executor finds what is there. */
+static void test_a_polled_mailbox_outlives_its_worker(void **state)
+{
+    (void)state;
+    uint32_t source = polled_by_5(0);
+    struct engine_recovery report;
+    f.engine = engine_close(e);
+    engine_fixture_reopen(&f, &report);
+    e = f.engine;
+    assert_int_equal(load_relaxed(e->sources[source].own), own_idle(5));
+    assert_int_equal(e->workers[5]->loop.polled, POLLED_NONE);
+}
+
 static void test_the_nearest_sleeper_is_woken(void **state)
 {
     (void)state;
@@ -625,6 +712,9 @@ int main(void)
         policy_test(test_share_uses_the_common_mask),
         policy_test(test_what_never_ends_is_dropped),
         policy_test(test_share_takes_private_bits_too),
+        policy_test(test_a_polled_mailbox_gets_no_bit),
+        policy_test(test_a_polled_mailbox_is_stolen),
+        policy_test(test_a_polled_mailbox_outlives_its_worker),
         policy_test(test_the_nearest_sleeper_is_woken),
         cmocka_unit_test(test_without_distances_all_are_equal),
     };

@@ -12,6 +12,7 @@
  * alone in its line: a worker that searches writes `passes` all the time. */
 struct shown {
     alignas(64) _Atomic uint32_t busy;
+    _Atomic uint32_t polled; /* source + 1 of the mailbox that it looks at, 0: none (polled.h) */
     alignas(64) _Atomic uint64_t passes; /* quiescent points */
     _Atomic uint64_t last_attempt;       /* stamp of its last steal attempt */
     _Atomic uint64_t count_seen; /* its commit count at the last stall look, by whoever did that */

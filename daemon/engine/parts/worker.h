@@ -11,6 +11,7 @@ struct loop {
     uint32_t sleeps; /* since it last found something: which phase of being idle it is in */
     /* the mailbox whose batch ended here last, and where its next one most likely begins */
     int64_t ran;
+    int64_t polled; /* the mailbox that is looked at while it searches, -1: none */
     const uint8_t *ran_next;
     bool common_first;
     bool stalled; /* the stall timer has chosen this worker to look after ports */

@@ -9,6 +9,7 @@
 #include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/ports/port.h"
+#include "daemon/engine/run/polled.h"
 #include "daemon/engine/run/steal_policy.h"
 #include "daemon/engine/signal/wake.h"
 
@@ -142,6 +143,8 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
         stat_add(thief, STAT_sources_moved, moved);
     } else {
         taken = port_steal_from(thief, v);
+        if (taken < 0)
+            taken = polled_steal_from(thief, v);
         seen = seen || taken >= 0;
     }
     if (!seen)

@@ -20,6 +20,7 @@
 #include "daemon/engine/run/barrier.h"
 #include "daemon/engine/run/fault.h"
 #include "daemon/engine/run/park.h"
+#include "daemon/engine/run/polled.h"
 #include "daemon/engine/run/sources.h"
 #include "daemon/engine/run/steal.h"
 #include "daemon/engine/signal/doorbells.h"
@@ -60,6 +61,7 @@ int worker_new(struct engine *e, uint32_t id, struct worker **ret_worker)
     w->slot = segment_commit_valid(w->durable);
     w->batch.queue = NO_QUEUE;
     w->loop.ran = -1;
+    w->loop.polled = POLLED_NONE;
     w->ctx.host = e->config.host;
     w->ctx.inline_block = e->config.inline_block;
     w->ctx.worker = id;
@@ -107,6 +109,7 @@ struct worker *worker_free(struct worker *w)
 
 static void worker_run_source(struct worker *w, uint32_t source, bool stolen)
 {
+    polled_end(w);
     help_begin_run(w, source);
     if (unlikely(load_relaxed(&w->stats->value[STAT_state]) != WORKER_BUSY))
         store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
@@ -218,8 +221,10 @@ static int64_t worker_try_steal(struct worker *w)
  * something was run. */
 static bool worker_work_once(struct worker *w, int64_t port)
 {
-    int64_t source = port >= 0 && worker_take(w, (uint32_t)port) ? port : worker_take_ready(w);
+    int64_t source = port >= 0 && worker_take(w, (uint32_t)port) ? port : polled_take(w);
     bool stolen = false;
+    if (source < 0)
+        source = worker_take_ready(w);
     if (source < 0) {
         source = worker_try_steal(w);
         stolen = source >= 0;
@@ -241,12 +246,14 @@ static bool worker_search(struct worker *w)
     /* it ends though the clock stands still, too */
     uint64_t rounds = e->config.spin_ns / SEARCH_ROUND_NS;
     int looks = SEARCH_LOOKS;
+    if (e->config.spin_ns > 0)
+        polled_begin(w);
     do {
         store_release(&w->shown.passes, load_relaxed(&w->shown.passes) + 1);
         int64_t port = -1;
         for (int i = 0; i < looks; i++) {
             port = port_poll_hot(w);
-            if (port >= 0 || !mask_is_empty(w))
+            if (port >= 0 || polled_has_work(w) || !mask_is_empty(w))
                 break;
             cpu_relax();
         }
@@ -254,6 +261,7 @@ static bool worker_search(struct worker *w)
             return true;
         looks = looks < SEARCH_LOOKS_MAX ? 2 * looks : looks;
     } while (!engine_wants_halt(e) && rounds-- > 0 && clock_now_ns() < until);
+    polled_end(w); /* before the sleepers bit, and before it stands */
     return false;
 }
 

@@ -23,6 +23,8 @@
 #include "daemon/engine/base/atomic.h"
 
 #define OWN_RUNNING UINT64_C(0x10000)
+/* idle, and its worker looks at it without being told (polled.h) */
+#define OWN_POLLED UINT64_C(0x20000)
 /* in the place of a worker: a port that is none, or not any more */
 #define OWN_NOBODY UINT32_C(0xffff)
 
@@ -32,9 +34,9 @@ enum { SOURCE_FIXED = 1, SOURCE_FOLLOW = 2 };
 
 /* `home` and `flags` change by wake.h's source_place alone, while nobody runs the source. */
 struct source {
-    /* The owner word, {unused : 47, running : 1, worker : 16}. A mailbox's is in the line of its
-     * ordinary queue, which whoever appends, and whoever takes it, has to have anyhow; a port's is
-     * `own_port`. */
+    /* The owner word, {unused : 46, polled : 1, running : 1, worker : 16}. A mailbox's is in the
+     * line of its ordinary queue, which whoever appends, and whoever takes it, has to have anyhow;
+     * a port's is `own_port`. */
     alignas(64) _Atomic uint64_t *own;
     _Atomic uint64_t own_port;
     /* the worker it belongs to: it goes back there after a visit, and when workers change
@@ -64,24 +66,48 @@ static inline uint64_t own_running(uint32_t worker)
 {
     return worker | OWN_RUNNING;
 }
+static inline bool own_is_polled(uint64_t own)
+{
+    return (own & OWN_POLLED) != 0;
+}
+static inline uint64_t own_polled(uint32_t worker)
+{
+    return worker | OWN_POLLED;
+}
 
-/* (from, idle) -> (me, running). seq_cst: acquire pairs with owner_release (the previous runner's
- * stores), and the whole is the barrier between storing `busy` and looking at the sleepers
+static inline bool owner_exchange(struct source *source, uint64_t expected, uint64_t wanted)
+{
+    return atomic_compare_exchange_strong_explicit(source->own, &expected, wanted,
+                                                   memory_order_seq_cst, memory_order_relaxed);
+}
+
+/* (from, idle or polled) -> (me, running). seq_cst: acquire pairs with owner_release (the previous
+ * runner's stores), and the whole is the barrier between storing `busy` and looking at the sleepers
  * (park.h). */
 static inline bool owner_take(struct source *source, uint32_t from, uint32_t me)
 {
     uint64_t expected = own_idle(from);
-    return atomic_compare_exchange_strong_explicit(source->own, &expected, own_running(me),
-                                                   memory_order_seq_cst, memory_order_relaxed);
+    if (likely(atomic_compare_exchange_strong_explicit(source->own, &expected, own_running(me),
+                                                       memory_order_seq_cst, memory_order_relaxed)))
+        return true;
+    return expected == own_polled(from) && owner_exchange(source, expected, own_running(me));
 }
 
 /* (from, idle) -> (me, idle): a source that changes hands without being run. Its ready bit follows,
  * behind this [MOVE_BIT, FOLLOW_BIT]. */
 static inline bool owner_move(struct source *source, uint32_t from, uint32_t me)
 {
-    uint64_t expected = own_idle(from);
-    return atomic_compare_exchange_strong_explicit(source->own, &expected, own_idle(me),
-                                                   memory_order_seq_cst, memory_order_relaxed);
+    return owner_exchange(source, own_idle(from), own_idle(me));
+}
+
+/* Idle to polled and back, by its worker (polled.h). */
+static inline bool owner_poll(struct source *source, uint32_t me)
+{
+    return owner_exchange(source, own_idle(me), own_polled(me));
+}
+static inline bool owner_poll_end(struct source *source, uint32_t me)
+{
+    return owner_exchange(source, own_polled(me), own_idle(me));
 }
 
 static inline void owner_release(struct source *source, uint32_t owner)

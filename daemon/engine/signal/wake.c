@@ -140,6 +140,8 @@ void source_signal_append(struct engine *e, struct worker *me, uint32_t source, 
 {
     /* [PUB_OWN]: the caller's unlock was the barrier behind its publish */
     uint64_t own = load_acquire(e->sources[source].own);
+    if (own_is_polled(own))
+        return; /* polled.PO2 */
     /* a port on its way out; a worker that has gone: its successor was told (reconfigure.h) */
     if (unlikely(own_worker(own) >= engine_workers(e))) {
         if (own_worker(own) >= e->segment.workers_max && own_worker(own) < e->control->id)
