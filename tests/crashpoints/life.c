@@ -124,8 +124,9 @@ bool life_run_ready(struct life *life)
     bool any = false;
     for (uint32_t id = 0; id + 1 < e->segment.n_ids; id++) {
         struct worker *w = e->workers[id];
-        if (id < N_WORKERS)
-            port_poll_hot(w);
+        int64_t port = id < N_WORKERS ? port_poll_hot(w) : -1;
+        if (port >= 0) /* the only one, which a worker takes at once */
+            ready_set(w->called.ready, (uint32_t)port);
         for (uint32_t word = 0; word * 64 < e->n_sources; word++)
             for (uint64_t bits = load_relaxed(&w->called.ready[word]); bits; bits &= bits - 1) {
                 uint32_t source = word * 64 + (uint32_t)__builtin_ctzll(bits);

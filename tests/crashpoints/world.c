@@ -35,9 +35,17 @@ static void region_make(struct region *region, const char *name, uint64_t bytes)
     check(name, region->map != MAP_FAILED);
 }
 
+/* Where the queues lie, once the first world has a segment: in the same place in all of them. */
+static struct {
+    const struct segment_header *header;
+    uint64_t from, bytes;
+} queues;
+
 void world_make(struct world *world)
 {
     region_make(&world->region[REGION_SEGMENT], "segment", engine_segment_size(life_config()));
+    if (!queues.header)
+        queues.header = (const struct segment_header *)world->region[REGION_SEGMENT].map;
     region_make(&world->region[REGION_LEDGER], "ledger",
                 (sizeof(struct ledger) + PAGE - 1) & ~(uint64_t)(PAGE - 1));
     for (unsigned i = 0; i < 2 * N_PORTS; i++)
@@ -131,6 +139,18 @@ void image_restore(const struct image *image, const struct world *world)
 
 /* ---- what a state is known by ---- */
 
+/* An owner word: each start stores it anew before it is read (recover_run), whatever it was. */
+static bool word_is_owner(uint64_t where)
+{
+    if (queues.bytes == 0) {
+        queues.from = where_of(REGION_SEGMENT, queues.header->queues_offset);
+        queues.bytes = queues.header->n_queues * sizeof(struct segment_queue);
+    }
+    return where - queues.from < queues.bytes &&
+           (where - queues.from) % sizeof(struct segment_queue) ==
+               offsetof(struct segment_queue, own);
+}
+
 /* Words that count starts of an executor: whether there was one before is all that the engine makes
  * of its own, and clients compare theirs for being equal. Words that count wake-ups: a client
  * sleeps on them. Otherwise no two recoveries would leave the same. */
@@ -149,7 +169,7 @@ static uint64_t word_known_by(uint64_t where, uint64_t value)
         return value > 0;
     if (executors && (where & WHERE_MASK) == epoch)
         return (value & ~low) | ((value & low) > 0);
-    if (executors && (where & WHERE_MASK) == futexes)
+    if ((executors && (where & WHERE_MASK) == futexes) || word_is_owner(where))
         return 0;
     return value;
 }
