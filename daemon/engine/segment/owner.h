@@ -6,13 +6,14 @@
  *
  * owner.O1  A source is run by the worker whose id and running bit are in its owner word, by nobody
  *     else.
- * owner.O2  The word changes from idle to running by one compare-and-swap, the owner's own or a
- *     thief's; from idle to idle, to another owner, by one compare-and-swap of the new owner, or of
- *     the control thread for it (set_aside.A8); from running to idle by the runner's store alone
+ * owner.O2  The word changes from idle or polled to running by one compare-and-swap, the owner's
+ *     own or a thief's; from idle to polled and back by one of the owner's (polled.PO1,
+ *     polled.PO2); from idle to idle, to another owner, by one of the new owner, or of the control
+ *     thread for it (set_aside.A8); from running to idle by the runner's store alone
  *     [STEAL_RUNNING].
  * owner.O3  Who appends publishes first, then, behind a full barrier, reads the owner and sets its
- *     ready bit [PUB_OWN, BIT_FIRST]. A ready bit is a hint: too many are harmless, a missing one
- *     loses a wake-up.
+ *     ready bit [PUB_OWN, BIT_FIRST], unless the word says polled. A ready bit is a hint: too many
+ *     are harmless, a missing one loses a wake-up.
  */
 #pragma once
 
