@@ -24,6 +24,19 @@
 #define MILLISECONDS(n) ((int64_t)(n)*1000000)
 #define SECONDS(n)      ((int64_t)(n)*1000000000)
 
+/* ThreadSanitizer keeps a signal back until its thread calls something: a handler that only
+ * computes cannot be held there, and a kill from outside does not arrive. */
+#if defined(__SANITIZE_THREAD__)
+#define SIGNALS_ARRIVE false
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SIGNALS_ARRIVE false
+#endif
+#endif
+#ifndef SIGNALS_ARRIVE
+#define SIGNALS_ARRIVE true
+#endif
+
 int64_t time_ns(void); /* any thread */
 /* Lets others run for a moment: for loops that look again.  Any thread. */
 void pause_briefly(void);

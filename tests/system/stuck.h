@@ -31,7 +31,7 @@ struct stuck_args {
 
 /* Written by the test: release, halt.  By actors: the rest. */
 struct stuck_page {
-    _Atomic uint32_t release; /* hangers return; a futex */
+    _Atomic uint32_t release; /* hangers return */
     _Atomic uint32_t halt;    /* runners keep their tokens */
     _Atomic uint32_t entered, left;
     _Atomic uint32_t linked; /* runners that know the next one */

@@ -30,13 +30,6 @@ struct bench {
     uint32_t do_type, count_type, pass_type;
 };
 
-/* ThreadSanitizer keeps a signal back until its thread calls something: a handler that only
- * computes cannot be held there, and a kill from outside does not arrive. */
-#ifdef __SANITIZE_THREAD__
-#define SIGNALS_ARRIVE false
-#else
-#define SIGNALS_ARRIVE true
-#endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
