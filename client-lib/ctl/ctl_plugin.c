@@ -98,16 +98,11 @@ int ctl_plugin_list(struct ctl *ctl)
 static char *plugin_nearest(struct ctl *ctl, const char *name)
 {
     struct odeon_list *list = NULL;
-    struct suggestion near;
-    char *best = NULL;
+    char *best;
 
     if (odeon_plugin_list(ctl->client, 0, 0, &list) < 0)
         return NULL;
-    suggestion_init(&near, name);
-    for (size_t i = 0; i < list->n; i++)
-        suggestion_offer(&near, ((const struct odeon_plugin_info *)list->rows)[i].name);
-    if (near.best)
-        best = strdup(near.best);
+    best = suggestion_of_rows(list, sizeof(struct odeon_plugin_info), name);
     odeon_list_free(list);
     return best;
 }

@@ -15,16 +15,15 @@ enum { SPAWN_ARGS_MAX = 232 }; /* as odeon_actor_spawn() says */
 static char *ctl_spawn_nearest_type(struct ctl *ctl, const char *name)
 {
     struct odeon_list *list = NULL;
-    struct suggestion near;
-    char *best = NULL;
+    char *best;
 
     if (odeon_type_list(ctl->client, 0, 0, &list) < 0)
         return NULL;
-    suggestion_init(&near, name);
-    for (size_t i = 0; i < list->n; i++)
-        suggestion_offer(&near, ((const struct odeon_type_info *)list->rows)[i].name);
-    if (near.best && strcmp(near.best, name) != 0)
-        best = strdup(near.best);
+    best = suggestion_of_rows(list, sizeof(struct odeon_type_info), name);
+    if (best && strcmp(best, name) == 0) {
+        free(best);
+        best = NULL;
+    }
     odeon_list_free(list);
     return best;
 }

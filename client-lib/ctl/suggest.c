@@ -2,6 +2,7 @@
 /* The distance of two words, and the nearest one (suggest.h). */
 #include "client-lib/ctl/suggest.h"
 
+#include <odeon/admin.h>
 #include <string.h>
 
 enum { SUGGEST_LENGTH_MAX = 63, SUGGEST_DISTANCE_MAX = 2 };
@@ -57,4 +58,14 @@ void suggestion_offer(struct suggestion *suggestion, const char *candidate)
         return;
     suggestion->best = candidate;
     suggestion->distance = distance;
+}
+
+char *suggestion_of_rows(const struct odeon_list *list, size_t row_size, const char *word)
+{
+    struct suggestion near;
+
+    suggestion_init(&near, word);
+    for (size_t i = 0; i < list->n; i++)
+        suggestion_offer(&near, *(const char *const *)((const char *)list->rows + i * row_size));
+    return near.best ? strdup(near.best) : NULL;
 }

@@ -249,8 +249,12 @@ int segment_open(struct segment *segment, const struct engine_config *config, in
     uint8_t *base =
         mmap(NULL, computed.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (base == MAP_FAILED) {
-        *reterr_text = "the segment cannot be mapped";
-        return -errno;
+        r = -errno;
+        *reterr_text = r == -ENOMEM
+                           ? "the segment cannot be mapped: there is not enough memory, or "
+                             "not as much address space (LimitAS=)"
+                           : "the segment cannot be mapped";
+        return r;
     }
     (void)madvise(base + computed.outboxes_offset, computed.size - computed.outboxes_offset,
                   MADV_DONTDUMP);
