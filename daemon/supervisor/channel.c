@@ -15,7 +15,7 @@
 
 enum {
     FRAMES_A_TURN = 32,      /* then the others are served */
-    DRAIN_RECORDS_MAX = 4096 /* before closing; a socket's buffer holds fewer */
+    DRAIN_RECORDS_MAX = 4096 /* at the end; a socket's buffer holds fewer */
 };
 
 struct channel {
@@ -200,6 +200,11 @@ void channel_receive_rest(struct channel *channel)
         channel->ops->on_frame(channel->userdata, &frame);
         frame_fini(&frame);
     }
+}
+
+void channel_receive_last(struct channel *channel)
+{
+    channel_receive(channel, DRAIN_RECORDS_MAX);
 }
 
 static void channel_on_closed(uv_handle_t *handle)

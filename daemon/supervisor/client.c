@@ -294,6 +294,51 @@ void clients_update_roles(struct clients *clients)
         client_set_roles(client);
 }
 
+/* client.K9: what it had sent is taken first, and with it the end of the connection, unless
+ * somebody else has a copy of that. */
+static void client_on_end(uv_poll_t *poll, int status, int events)
+{
+    struct client *client = poll->data;
+
+    (void)status;
+    (void)events;
+    uv_poll_stop(poll);
+    if (client->channel)
+        channel_receive_last(client->channel);
+    client_drop(client, client->channel
+                            ? "its process has ended, and left its connection to another"
+                            : "its process has ended while it was not connected");
+}
+
+static int client_watch_process(struct client *client, int pidfd)
+{
+    uv_poll_t *end = malloc(sizeof(*end));
+
+    if (!end || uv_poll_init(client->clients->world.loop, end, pidfd) < 0) {
+        free(end);
+        return -ENOMEM;
+    }
+    end->data = client;
+    client->end = end;
+    uv_poll_start(end, UV_READABLE, client_on_end);
+    return 0;
+}
+
+/* A kernel that does not say whose the connection is, is asked by number. One whose process cannot
+ * be watched ends with its connection alone. */
+static void client_watch_peer(struct client *client)
+{
+    int pidfd = client->peer.pidfd;
+
+    if (pidfd < 0)
+        pidfd = client->pidfd = client->pid > 0 ? client_open_pidfd(client) : -1;
+    if (pidfd >= 0 && client_watch_process(client, pidfd) == 0)
+        return;
+    if (client->pidfd >= 0)
+        close(client->pidfd);
+    client->pidfd = -1;
+}
+
 int client_add(struct clients *clients, int fd, struct peer *peer)
 {
     static const struct channel_ops ops = { .on_frame = client_on_frame,
@@ -325,15 +370,9 @@ int client_add(struct clients *clients, int fd, struct peer *peer)
     client_insert(clients, client);
     clients->world.ops->changed(clients->world.userdata);
     client_log_about(client, LOG_LEVEL_DEBUG, "connected");
+    client_watch_peer(client);
     client_hold_newcomer(client);
     return 0;
-}
-
-static void client_on_end(uv_poll_t *poll, int status, int events)
-{
-    (void)status;
-    (void)events;
-    client_drop(poll->data, "its process has ended while it was not connected");
 }
 
 int client_restore(struct clients *clients, const struct registry_client *entry, int pidfd)
@@ -356,15 +395,11 @@ int client_restore(struct clients *clients, const struct registry_client *entry,
     memcpy(client->library, entry->library, sizeof(client->library) - 1);
     client->said_hello = true;
     client->connected_ns = uv_hrtime();
-    client->end = malloc(sizeof(*client->end));
-    if (!client->end || uv_poll_init(clients->world.loop, client->end, pidfd) < 0) {
-        free(client->end);
+    if (client_watch_process(client, pidfd) < 0) {
         free(client);
         return -ENOMEM;
     }
-    client->end->data = client;
     client->pidfd = pidfd;
-    uv_poll_start(client->end, UV_READABLE, client_on_end);
     client_insert(clients, client);
     return 0;
 }
@@ -392,7 +427,8 @@ static void client_stop_watching(struct client *client)
     if (!client->end)
         return;
     uv_close((uv_handle_t *)client->end, client_on_end_closed);
-    close(client->pidfd);
+    if (client->pidfd >= 0)
+        close(client->pidfd);
     client->end = NULL;
     client->pidfd = -1;
 }

@@ -2,8 +2,8 @@
 /* The clients: one object a control connection.  Event loop thread only.
  *
  * A client is identified by what the kernel says about its end of the socket; its name is for
- * people. It dies with the end of its connection; while no odeond runs, with its process
- * (persist.R2).
+ * people. It ends with its connection or with its process, whichever comes first (client.K9); while
+ * no odeond runs, with its process (persist.R2).
  *
  * client.K1  A client's queue of answers is bounded; one that does not read is disconnected, nobody
  *     waits for it.
@@ -21,6 +21,11 @@
  *     the service with connections that it has left.
  * client.K8  A client has the ports that it was given and that were not taken from it, those that
  *     the executor still drains included.
+ * client.K9  The process that connected is the client: its end is the client's, whoever else holds
+ *     the connection (a child that it forked has a copy of the socket, and would keep its ports).
+ *     What it had sent is still taken. One that hands its connection over on purpose, by forking
+ *     and ending itself (daemon()), ends there, too: the child connects by itself. A process that
+ *     the kernel does not let be watched ends with its connection alone.
  */
 #pragma once
 
@@ -49,8 +54,8 @@ struct client {
     struct clients *clients;
     /* NULL: it was connected to the former odeond, and has not come back yet */
     struct channel *channel;
-    uv_poll_t *end; /* of its process, then */
-    int pidfd;      /* -1: not needed */
+    uv_poll_t *end; /* of its process; NULL: it cannot be watched */
+    int pidfd;      /* what `end` looks at, unless that is the peer's; -1: none of its own */
     uint64_t id;
     pid_t pid;
     uid_t uid;

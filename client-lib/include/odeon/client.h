@@ -5,9 +5,12 @@
  * control connection, one at a time (a mutex), as long as the service takes. A `struct odeon_port`
  * belongs to one thread at a time: open one per thread that posts. fork(): neither survives into a
  * child; calls there return -ECHILD. odeon_client_disconnect() there frees memory and descriptors
- * and tells the service nothing. Signals: blocking calls are restarted; use their timeouts. Errors:
- * 0, or a negative errno; odeon_error_text() says more about the calling thread's last failed call.
- * Times are in nanoseconds (CLOCK_MONOTONIC); a timeout below 0 waits for ever, 0 does not wait.
+ * and tells the service nothing. The client is the process that connected: when that ends, so does
+ * the client, and its ports are closed, though a child may hold copies of the connection. So a
+ * program that becomes a daemon connects after the fork; one that connects before it and ends ends
+ * its own client. Signals: blocking calls are restarted; use their timeouts. Errors: 0, or a
+ * negative errno; odeon_error_text() says more about the calling thread's last failed call. Times
+ * are in nanoseconds (CLOCK_MONOTONIC); a timeout below 0 waits for ever, 0 does not wait.
  *
  * Restarts are not an end. When the executor is started again, ports live on, posting and receiving
  * go on, and what is in flight meanwhile takes longer. The same holds when odeond itself is killed,

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library inside real programs: what they do beside it, and what the service makes of it. */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "proto/bounds.h"
+#include "tests/system/harness.h"
+#include "tests/system/probe.h"
+
+enum { RING = 1 << 16 };
+
+static struct service service;
+
+static int begin(void **state)
+{
+    (void)state;
+    service_start(&service, (const char *const[]){ SMALL_SERVICE, "--plugin", TEST_PROBE, NULL });
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    if (service.pid > 0)
+        assert_int_equal(service_stop(&service, SIGTERM), 0);
+    service_end(&service);
+    return 0;
+}
+
+static int open_port(struct odeon_client *client, bool pipe, struct odeon_port **ret_port)
+{
+    struct odeon_port_options options = { .struct_size = sizeof(options),
+                                          .pipe = pipe,
+                                          .submission_bytes = RING,
+                                          .delivery_bytes = RING };
+
+    return odeon_port_open(client, &options, ret_port);
+}
+
+/* A program with all ports that a client may have, whose child knows nothing of the library and
+ * outlives it, until `leash` ends. Says the child's number, and stays; does not return. */
+static void be_parent(int tell, int leash)
+{
+    struct odeon_client *client = NULL;
+    struct odeon_port *port;
+    pid_t child;
+    char end_of_test;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (odeon_client_connect(service.socket, "parent", &client) < 0)
+        _exit(1);
+    for (int i = 0; i < ODEON_PORTS_PER_CLIENT_MAX; i++)
+        if (open_port(client, false, &port) < 0)
+            _exit(1);
+    child = fork();
+    if (child == 0)
+        _exit(read(leash, &end_of_test, 1) != 0);
+    if (child < 0 || write(tell, &child, sizeof(child)) != sizeof(child))
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+static pid_t start_parent(pid_t *ret_child, int *ret_leash)
+{
+    int told[2], leash[2];
+    pid_t parent;
+
+    assert_int_equal(pipe(told), 0);
+    assert_int_equal(pipe(leash), 0);
+    parent = fork();
+    assert_true(parent >= 0);
+    if (parent == 0) {
+        close(leash[1]);
+        be_parent(told[1], leash[0]);
+    }
+    close(told[1]);
+    close(leash[0]);
+    *ret_leash = leash[1];
+    assert_int_equal(read(told[0], ret_child, sizeof(*ret_child)), sizeof(*ret_child));
+    close(told[0]);
+    return parent;
+}
+
+/* The child has copies of the connection and of all that came over it. */
+static void test_child_does_not_keep_ports(void **state)
+{
+    struct odeon_client *client = service_connect(&service, "bystander");
+    struct odeon_stats_service figures;
+    struct odeon_port *port = NULL;
+    int leash;
+    pid_t child, parent = start_parent(&child, &leash);
+
+    (void)state;
+    figures = service_state(&service);
+    assert_int_equal(figures.ports, ODEON_PORTS_PER_CLIENT_MAX);
+    assert_int_equal(kill(parent, SIGKILL), 0);
+    assert_int_equal(waitpid(parent, NULL, 0), parent);
+    assert_true(wait_until(service_state(&service).ports == 0));
+    assert_true(wait_until(service_state(&service).clients == 1));
+    assert_true(process_lives(child));
+    assert_true(service_log_has(&service, "left its connection to another"));
+    assert_int_equal(open_port(client, false, &port), 0);
+    close(leash);
+    odeon_client_disconnect(client);
+}
+
+/* One that ends with nobody behind it is no news. */
+static void test_plain_end_is_quiet(void **state)
+{
+    struct odeon_client *client = NULL;
+    pid_t pid = fork();
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(odeon_client_connect(service.socket, "short", &client) < 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(wait_until(service_state(&service).clients == 0));
+    assert_false(service_log_has(&service, "left its connection to another"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_child_does_not_keep_ports, begin, end),
+        cmocka_unit_test_setup_teardown(test_plain_end_is_quiet, begin, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
