@@ -7,6 +7,9 @@
  *                    then the delivery ring
  *                    client (its descriptor is O_RDONLY, the inode 0600)
  *
+ * One word of the executor's memory is odeond's, too: `broken`, which it sets when it closes a
+ * port, whether an executor runs or not.
+ *
  * Both are sealed against shrinking and growing. The client learns sizes and offsets from the
  * control protocol's answer; it takes no number from this file but the structs' own. Rings are byte
  * rings of a power of two, mapped twice in a row, so that a record never wraps. Cursors are
@@ -72,7 +75,7 @@ struct port_executor {
     /* 1: deliveries wait behind the ring: ring the doorbell after taking some */
     _Atomic uint32_t backlog;
     _Atomic uint32_t epoch;   /* boot count of the executor that serves the port */
-    _Atomic uint32_t broken;  /* enum port_broken: the executor has closed the port, and why */
+    _Atomic uint32_t broken;  /* enum port_broken: the port has been closed, and why */
     _Atomic uint64_t dropped; /* deliveries that were dropped because the client did not receive */
 };
 static_assert(sizeof(struct port_client) <= PORT_RING_OFFSET &&
@@ -95,6 +98,7 @@ enum port_broken {
     PORT_BROKEN_SLOT,   /* a receiver beyond the actor table */
     PORT_BROKEN_HEAD,   /* delivery head behind what was taken before, or beyond the tail */
     PORT_BROKEN_SLOW,   /* it did not receive, and its policy is to be disconnected then */
+    PORT_BROKEN_CLOSED, /* odeond has closed it: its client was turned out, the service stops */
     PORT_BROKEN_N,
 };
 
@@ -102,6 +106,6 @@ static inline const char *port_broken_name(unsigned why)
 {
     static const char *const names[PORT_BROKEN_N] = { "ok",         "bad-tail",     "bad-length",
                                                       "bad-header", "bad-receiver", "bad-head",
-                                                      "too-slow" };
+                                                      "too-slow",   "closed" };
     return why < PORT_BROKEN_N ? names[why] : "unknown";
 }

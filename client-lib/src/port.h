@@ -69,6 +69,7 @@ struct odeon_port {
     int pipe; /* -1: none */
     uint64_t id;
     odeon_ref ref;
+    int64_t looked_ns;           /* CLOCK_MONOTONIC_COARSE: when a post looked for events */
     struct odeon_client *client; /* NULL in unit tests: there is no connection */
     struct odeon_port *next;     /* of the client's ports, under its mutex */
     void *mapping[2];

@@ -17,6 +17,8 @@ int port_explain(struct odeon_port *port)
     closed = atomic_load_explicit(&port->closed, memory_order_acquire);
     if (closed != 0)
         return error_set(closed, "the port is closed: %s", port->reason);
+    if (broken == PORT_BROKEN_CLOSED)
+        return error_set_literal(-EPIPE, "the service has closed the port");
     return error_set(
         -EPIPE, "the service has closed the port because of what this process wrote into it: %s",
         port_broken_name(broken));

@@ -15,8 +15,10 @@
 #include "client-lib/src/request.h"
 
 enum {
-    BEHAVIOUR_UNKNOWN = 255
-}; /* this side does not know the receiver's actor type: the executor finds the behaviour */
+    /* this side does not know the receiver's actor type: the executor finds the behaviour */
+    BEHAVIOUR_UNKNOWN = 255,
+    POST_LOOK_NS = 10000000 /* between two looks for events */
+};
 
 /* Reads the executor's cursor again. Acquire: read of what the executor released after it had
  * copied the records (port_layout.P1), so the bytes in front of it may be overwritten. */
@@ -99,6 +101,29 @@ int port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned 
     return 0;
 }
 
+/* Is the service still there?  Asked where a system call is made anyway, or nothing can be posted:
+ * where all of it was killed nobody has left a word in the port. */
+static void post_look(struct odeon_port *port)
+{
+    struct timespec now;
+    int64_t now_ns;
+
+    if (!port->client)
+        return;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    if (port->looked_ns && now_ns - port->looked_ns < POST_LOOK_NS)
+        return;
+    port->looked_ns = now_ns;
+    client_poll_events(port->client);
+}
+
+static void __attribute__((noinline, cold)) post_ring(struct odeon_port *port)
+{
+    port_ring_doorbell(port);
+    post_look(port);
+}
+
 static inline void post_publish(struct odeon_port *port)
 {
     if (port->submission_tail == port->submission_published)
@@ -112,13 +137,19 @@ static inline void post_publish(struct odeon_port *port)
      * tail or this sees the word. */
     full_barrier();
     if (atomic_load_explicit(&port->theirs->need_wakeup, memory_order_relaxed) != 0)
-        port_ring_doorbell(port);
+        post_ring(port);
 }
 
-static inline int post_explain_full(int result)
+static int __attribute__((noinline, cold)) post_explain_room(struct odeon_port *port)
 {
-    return result == -EAGAIN ? error_set_literal(result, "the port's submission ring is full")
-                             : result;
+    post_look(port);
+    return port_open(port) ? error_set_literal(-EAGAIN, "the port's submission ring is full")
+                           : port_explain(port);
+}
+
+static inline int post_explain_full(struct odeon_port *port, int result)
+{
+    return result == -EAGAIN ? post_explain_room(port) : result;
 }
 
 /* As post(), but -EAGAIN has no text. */
@@ -139,7 +170,7 @@ static inline int post_try(struct odeon_port *port, odeon_ref to, uint32_t type,
 static inline int post(struct odeon_port *port, odeon_ref to, uint32_t type, unsigned how,
                        uint64_t correlation, const void *data, size_t size)
 {
-    return post_explain_full(post_try(port, to, type, how, correlation, data, size));
+    return post_explain_full(port, post_try(port, to, type, how, correlation, data, size));
 }
 
 /* 1: the head has moved so far that `bytes` fit; 0: it has not. */
@@ -283,12 +314,18 @@ void *odeon_port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, s
     if (result == 0)
         result = port_reserve(port, to, type, 0, 0, size, &payload);
     if (result < 0)
-        errno = -post_explain_full(result);
+        errno = -post_explain_full(port, result);
     return payload;
 }
 
-void odeon_port_commit(struct odeon_port *port)
+int odeon_port_commit(struct odeon_port *port)
 {
-    if (port && !port_forked(port))
-        post_publish(port);
+    if (!port)
+        return error_set_literal(-EINVAL, "odeon_port_commit: no port was given");
+    if (port_forked(port))
+        return port_explain_fork();
+    if (!port_open(port))
+        return port_explain(port);
+    post_publish(port);
+    return 0;
 }

@@ -2,6 +2,7 @@
 /* Ports between clients and executor; the interface is in ports.h. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -116,9 +117,26 @@ void seat_ports_open(struct seat *seat, struct seat_port *port)
         seat_ports_send_add(seat, port);
 }
 
+/* Who wrote what cannot be has been told so by the executor. odeond maps nothing that a client has
+ * a descriptor of (supervisor.V1). */
+static void seat_ports_mark_closed(const struct seat *seat, const struct seat_port *port)
+{
+    const off_t at = offsetof(struct port_executor, broken);
+    uint32_t word = PORT_OK;
+
+    if (seat->service->persist->ended)
+        return;
+    if (pread(port->executor_fd, &word, sizeof(word), at) != sizeof(word) || word != PORT_OK)
+        return;
+    word = PORT_BROKEN_CLOSED;
+    if (pwrite(port->executor_fd, &word, sizeof(word), at) != sizeof(word))
+        log_warning("port %u cannot be marked as closed: %s", port->index, strerror(errno));
+}
+
 void seat_ports_close(struct seat *seat, struct seat_port *port)
 {
     port->state = PORT_CLOSING;
+    seat_ports_mark_closed(seat, port);
     registry_set_port(&seat->service->persist->registry, port->index, REGISTRY_CLOSING);
     if (!port->known)
         seat_ports_release(seat, port);

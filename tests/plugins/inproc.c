@@ -495,7 +495,7 @@ void *odeon_port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type, s
     return record->data;
 }
 
-void odeon_port_commit(struct odeon_port *port)
+int odeon_port_commit(struct odeon_port *port)
 {
     struct record *in_order = NULL;
     while (port->reserved != NULL) {
@@ -509,6 +509,7 @@ void odeon_port_commit(struct odeon_port *port)
         in_order = record->next;
         list_add(&queue, record);
     }
+    return 0;
 }
 
 int odeon_port_receive(struct odeon_port *port, struct odeon_delivery *ret_delivery)

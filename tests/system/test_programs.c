@@ -115,6 +115,95 @@ static void test_child_does_not_keep_ports(void **state)
     odeon_client_disconnect(client);
 }
 
+/* A program that posts, and asks about nothing. */
+struct poster {
+    struct odeon_client *client;
+    struct odeon_port *port;
+    odeon_ref ledger;
+    uint32_t type;
+};
+
+static struct poster start_poster(bool pipe)
+{
+    struct poster poster = { .client = service_connect(&service, "poster") };
+
+    poster.type = message_id(poster.client, odeon_message_of(probe_number));
+    poster.ledger = spawn(poster.client, "probe_ledger", NULL, NULL, 0);
+    assert_int_equal(open_port(poster.client, pipe, &poster.port), 0);
+    return poster;
+}
+
+static int post_number(const struct poster *poster)
+{
+    const struct probe_number number = { .n = 1 };
+
+    return odeon_port_post(poster->port, poster->ledger, poster->type, &number, sizeof(number));
+}
+
+static void kick(const struct poster *poster)
+{
+    struct odeon_client *root = service_connect(&service, "root");
+    struct odeon_status *status = NULL;
+
+    assert_int_equal(odeon_service_status(poster->client, &status), 0);
+    assert_int_equal(odeon_client_kick(root, status->your_id), 0);
+    odeon_result_free(status);
+    odeon_client_disconnect(root);
+}
+
+static void expect_posts_are_refused(const struct poster *poster, const char *words)
+{
+    assert_int_equal(post_number(poster), -EPIPE);
+    if (!strstr(odeon_error_text(), words))
+        fail_msg("no %s in: %s", words, odeon_error_text());
+    errno = 0;
+    assert_null(odeon_port_reserve(poster->port, poster->ledger, poster->type, 8));
+    assert_int_equal(errno, EPIPE);
+    assert_int_equal(odeon_port_commit(poster->port), -EPIPE);
+}
+
+static void test_post_tells_of_a_kick(void **state)
+{
+    struct poster poster = start_poster(false), reserved = start_poster(false);
+
+    (void)state;
+    assert_int_equal(post_number(&poster), 0);
+    assert_non_null(odeon_port_reserve(reserved.port, reserved.ledger, reserved.type,
+                                       sizeof(struct probe_number)));
+    kick(&poster);
+    kick(&reserved);
+    expect_posts_are_refused(&poster, "thrown out");
+    assert_int_equal(odeon_port_commit(reserved.port), -EPIPE);
+    odeon_client_disconnect(poster.client);
+    odeon_client_disconnect(reserved.client);
+}
+
+static void test_post_tells_of_a_stop(void **state)
+{
+    struct poster poster = start_poster(false);
+
+    (void)state;
+    assert_int_equal(post_number(&poster), 0);
+    assert_int_equal(odeon_port_commit(poster.port), 0);
+    assert_int_equal(service_stop(&service, SIGTERM), 0);
+    expect_posts_are_refused(&poster, "the service");
+    odeon_client_disconnect(poster.client);
+}
+
+/* Nobody is left who could say it: it is found out when nothing more can be posted. */
+static void test_post_tells_of_a_service_that_was_killed(void **state)
+{
+    struct poster poster = start_poster(false);
+    int r = 0;
+
+    (void)state;
+    service_stop(&service, SIGKILL);
+    assert_true(wait_until((r = post_number(&poster)) != 0 && r != -EAGAIN));
+    assert_int_equal(r, -EPIPE);
+    expect_posts_are_refused(&poster, "closed the connection");
+    odeon_client_disconnect(poster.client);
+}
+
 /* One that ends with nobody behind it is no news. */
 static void test_plain_end_is_quiet(void **state)
 {
@@ -134,6 +223,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_child_does_not_keep_ports, begin, end),
+        cmocka_unit_test_setup_teardown(test_post_tells_of_a_kick, begin, end),
+        cmocka_unit_test_setup_teardown(test_post_tells_of_a_stop, begin, end),
+        cmocka_unit_test_setup_teardown(test_post_tells_of_a_service_that_was_killed, begin, end),
         cmocka_unit_test_setup_teardown(test_plain_end_is_quiet, begin, end),
     };
 

@@ -25,10 +25,12 @@
  * The end: when the service turns the client out, or what comes back is a service that has nothing
  * of what this client had (it was stopped and started, or runs without a service manager), every
  * later request returns -ECONNRESET and every port of the client is closed (-EPIPE). A port that
- * waits notices within a second at most; one that only posts notices at odeon_port_check(). What
- * was delivered before the end can still be received. -EPROTO from a port means that its memory
- * is in a state that cannot be, because of the service, or because two threads use the port at
- * once, which the text says where it can be told; the port is closed then.
+ * waits notices within a second at most, one that only posts by -EPIPE of odeon_port_post() and
+ * odeon_port_commit(): the next one, where the service has closed the port; where nobody was left
+ * to do that (all of it was killed), when the ring is full at the latest. What was delivered before
+ * the end can still be received. -EPROTO from a port means that its memory is in a state that
+ * cannot be, because of the service, or because two threads use the port at once, which the text
+ * says where it can be told; the port is closed then.
  */
 #ifndef ODEON_CLIENT_H
 #define ODEON_CLIENT_H
@@ -128,13 +130,13 @@ ODEON_API int odeon_port_arm(struct odeon_port *port);
  * back. */
 ODEON_API int odeon_port_check(struct odeon_port *port);
 
-/* Posts a copy. Never blocks, makes no system call unless the service sleeps. 0: accepted, will not
- * be lost by any process's death; -EAGAIN: the ring is full; -EMSGSIZE: payload too large, for the
- * service (32,768 bytes) or for this port's ring; -ESRCH: no actor can have this reference;
- * -EINVAL: no message type can have this id; -EPIPE: the port has been closed. Whether the receiver
- * lives and accepts the type is found out later: a refusal comes as a delivery of type
- * ODEON_MSG_REFUSAL. Records arrive in the order in which they were posted or reserved; posting
- * publishes what has been reserved before. */
+/* Posts a copy. Never blocks, makes no system call unless the service sleeps or the ring is full.
+ * 0: accepted, will not be lost by any process's death; -EAGAIN: the ring is full; -EMSGSIZE:
+ * payload too large, for the service (32,768 bytes) or for this port's ring; -ESRCH: no actor can
+ * have this reference; -EINVAL: no message type can have this id; -EPIPE: the port has been closed.
+ * Whether the receiver lives and accepts the type is found out later: a refusal comes as a delivery
+ * of type ODEON_MSG_REFUSAL. Records arrive in the order in which they were posted or reserved;
+ * posting publishes what has been reserved before. */
 ODEON_API int odeon_port_post(struct odeon_port *port, odeon_ref to, uint32_t type,
                               const void *data, size_t size);
 /* The same, waiting for room up to the timeout: -ETIMEDOUT, and nothing was posted. Publishes what
@@ -156,7 +158,8 @@ ODEON_API int odeon_port_post_urgent(struct odeon_port *port, odeon_ref to, uint
  * makes room. */
 ODEON_API void *odeon_port_reserve(struct odeon_port *port, odeon_ref to, uint32_t type,
                                    size_t size);
-ODEON_API void odeon_port_commit(struct odeon_port *port);
+/* 0; -EPIPE: the port has been closed, and nothing more of it is taken. */
+ODEON_API int odeon_port_commit(struct odeon_port *port);
 
 /* One delivery. The pointer leads into the ring (read-only) and is valid until
  * odeon_port_release(). */
