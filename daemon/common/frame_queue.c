@@ -36,6 +36,7 @@ static void frame_queue_drop_first(struct frame_queue *queue)
         queue->end = &queue->first;
     queue->n_frames--;
     queue->bytes -= first->size;
+    queue->n_fds -= first->n_fds;
     frame_queue_free_frame(first);
 }
 
@@ -43,7 +44,7 @@ void frame_queue_clear(struct frame_queue *queue)
 {
     while (queue->first)
         frame_queue_drop_first(queue);
-    check("frame_queue.Q2", queue->n_frames == 0 && queue->bytes == 0);
+    check("frame_queue.Q2", queue->n_frames == 0 && queue->bytes == 0 && queue->n_fds == 0);
 }
 
 int frame_queue_add(struct frame_queue *queue, const ProtobufCMessage *message, const int *fds,
@@ -72,6 +73,7 @@ int frame_queue_add(struct frame_queue *queue, const ProtobufCMessage *message, 
     queue->end = &frame->next;
     queue->n_frames++;
     queue->bytes += size;
+    queue->n_fds += n_fds;
     return 0;
 }
 

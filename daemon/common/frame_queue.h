@@ -6,7 +6,7 @@
  *
  * frame_queue.Q1  Nothing is sent past a queue that is not empty: the owner sends directly only
  *     when frame_queue_is_empty() says so.
- * frame_queue.Q2  `n_frames` and `bytes` are those of what waits.
+ * frame_queue.Q2  `n_frames`, `bytes` and `n_fds` are those of what waits.
  */
 #pragma once
 
@@ -20,6 +20,7 @@ struct frame_queue {
     struct queued_frame *first, **end;
     size_t n_frames;
     size_t bytes; /* packed, of all that wait */
+    size_t n_fds; /* likewise */
 };
 
 void frame_queue_init(struct frame_queue *queue);

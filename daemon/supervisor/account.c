@@ -2,6 +2,7 @@
 /* Accounts of users; the interface is in account.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "daemon/common/check.h"
@@ -11,10 +12,9 @@
 #define NAME_AGAIN_NS UINT64_C(60000000000)
 
 static const char *const names[QUOTA_N] = {
-    [QUOTA_CLIENTS] = "clients",
-    [QUOTA_PORTS] = "ports",
-    [QUOTA_RING_BYTES] = "ring-bytes",
-    [QUOTA_BACKLOG_BYTES] = "backlog-bytes",
+    [QUOTA_CLIENTS] = "clients",         [QUOTA_PORTS] = "ports",
+    [QUOTA_RING_BYTES] = "ring-bytes",   [QUOTA_BACKLOG_BYTES] = "backlog-bytes",
+    [QUOTA_DESCRIPTORS] = "descriptors",
 };
 
 /* Of a client's first port, as long as there is so much (account.Q2). */
@@ -22,6 +22,7 @@ static const uint64_t first_port[QUOTA_N] = {
     [QUOTA_PORTS] = 1,
     [QUOTA_RING_BYTES] = 2 * ODEON_RING_DEFAULT,
     [QUOTA_BACKLOG_BYTES] = ODEON_BACKLOG_BYTES_MIN,
+    [QUOTA_DESCRIPTORS] = DESCRIPTORS_ANSWER_MAX,
 };
 
 const char *quota_name(enum quota what)
@@ -105,6 +106,37 @@ uint64_t account_room(const struct account *account, const struct quotas *quotas
     if (has == 0 && room < first_port[what])
         room = first_port[what];
     return room < left ? room : left;
+}
+
+uint64_t accounts_count_descriptors(const struct accounts *accounts)
+{
+    uint64_t n = 0;
+
+    for (const struct account *account = accounts->first; account; account = account->next)
+        n += account->used.amounts[QUOTA_DESCRIPTORS];
+    return n;
+}
+
+uint64_t accounts_descriptors_room(const struct accounts *accounts, const struct account *account)
+{
+    uint64_t has = account->used.amounts[QUOTA_DESCRIPTORS],
+             all = accounts_count_descriptors(accounts), max = accounts->descriptors_max,
+             left = max > all ? max - all : 0, half = (left + has) / 2,
+             room = half > has ? half - has : 0;
+
+    if (has == 0 && room < DESCRIPTORS_ANSWER_MAX)
+        room = DESCRIPTORS_ANSWER_MAX;
+    return room < left ? room : left;
+}
+
+uint64_t accounts_descriptors_limit(void)
+{
+    struct rlimit limit;
+
+    /* the limit is raised to the greatest that is allowed as soon as odeond runs */
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return 1024;
+    return limit.rlim_max < 1 << 20 ? limit.rlim_max : 1 << 20;
 }
 
 void holding_add(struct holding *to, const struct holding *from)

@@ -11,6 +11,9 @@
  *     and an n*n-th.
  * account.Q3  Root and the service's own user are counted and not bound, unless the configuration
  *     binds all.
+ * account.Q5  Descriptors that lie unread count for everybody in the kernel: one user, also one
+ *     that no quota binds, may have half of what the others leave of `descriptors_max`, and one
+ *     answer's as long as there is so much. So each is left something, however many come.
  * account.Q4  An offender is named in the log at once, then once a minute with the number of
  *     refusals.
  */
@@ -21,8 +24,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum quota { QUOTA_CLIENTS, QUOTA_PORTS, QUOTA_RING_BYTES, QUOTA_BACKLOG_BYTES, QUOTA_N };
+enum quota {
+    QUOTA_CLIENTS,
+    QUOTA_PORTS,
+    QUOTA_RING_BYTES,
+    QUOTA_BACKLOG_BYTES,
+    QUOTA_DESCRIPTORS,
+    QUOTA_N
+};
 enum { ACCOUNT_TEXT_MAX = 320 };
+/* Of those that the kernel lets this user have in flight, RLIMIT_NOFILE: half for what clients have
+ * not read; the rest is for the executor and for the service manager's store. */
+enum { DESCRIPTORS_OF_ALL = 2, DESCRIPTORS_OF_USER = 16, DESCRIPTORS_ANSWER_MAX = 4 };
 
 struct quotas {
     uint64_t limits[QUOTA_N];
@@ -40,9 +53,11 @@ struct account {
     uid_t uid;
     struct holding used;
     uint64_t refusals, refusals_named, named_ns; /* account.Q4 */
+    uint64_t counted_ms; /* when its clients' descriptors were last counted all at once */
 };
 struct accounts {
     struct account *first;
+    uint64_t descriptors_max; /* account.Q5 */
 };
 
 /* Made when there is none; NULL: no memory.  account_settle() must follow. */
@@ -57,6 +72,12 @@ bool quotas_bind(const struct quotas *quotas, uid_t uid);
  * (account.Q2). */
 uint64_t account_room(const struct account *account, const struct quotas *quotas,
                       const struct holding *own, enum quota what);
+/* Descriptors in answers that nobody has read, of all users, and how many more this one may have
+ * (account.Q5). */
+uint64_t accounts_count_descriptors(const struct accounts *accounts);
+uint64_t accounts_descriptors_room(const struct accounts *accounts, const struct account *account);
+/* RLIMIT_NOFILE, which is one of this user's descriptors in flight, too. */
+uint64_t accounts_descriptors_limit(void);
 void account_charge(struct account *account, const struct holding *holding);
 /* The holding is empty afterwards. */
 void account_discharge(struct account *account, struct holding *holding);

@@ -58,7 +58,7 @@ static void boot_send_plugin(struct seat *seat, size_t index)
     Odeon__Request *request = calloc(1, sizeof(*request));
     Odeon__PluginLoad *load = calloc(1, sizeof(*load));
     char *path = strdup(plugin->path);
-    int fd = fcntl(plugin->fd, F_DUPFD_CLOEXEC, 3), r = -ENOMEM;
+    int fd = fcntl(plugin->fd, F_DUPFD_CLOEXEC, 3), r = fd < 0 ? -errno : -ENOMEM;
 
     if (request && load && path && fd >= 0) {
         odeon__request__init(request);
@@ -79,7 +79,10 @@ static void boot_send_plugin(struct seat *seat, size_t index)
         if (fd >= 0)
             close(fd);
     }
-    if (r < 0) { /* the executor waits for as many as Start has announced */
+    seat->plugins.list[index].asked = r == 0;
+    if (r < 0 && channel_is_short(r))
+        executor_link_try_later(&seat->executor, r);
+    else if (r < 0) { /* the executor waits for as many as Start has announced */
         log_error("plugin %s cannot be sent to the executor: %s: it is started again", plugin->path,
                   strerror(-r));
         executor_link_kill(&seat->executor);
@@ -109,6 +112,28 @@ static void boot_send_start(struct seat *seat)
     seat->boot.start_id = executor_link_send(
         &seat->executor, &command, (int[]){ seat->segment_fd, seat->stats.fd, seat->boot.watch_fd },
         seat->boot.watch_fd >= 0 ? 3 : 2);
+    seat->boot.start_sent = seat->boot.start_id != 0;
+    if (seat->boot.start_sent)
+        seat_ports_announce(seat);
+}
+
+/* What of a start has not been sent yet; the executor waits for as many ports and plugins as Start
+ * has announced. */
+static void boot_send_rest(struct seat *seat)
+{
+    if (!seat->boot.start_sent)
+        boot_send_start(seat);
+    if (!seat->boot.start_sent || !seat_ports_send_all(seat))
+        return;
+    for (size_t i = 0; i < seat->plugins.n; i++)
+        if (!seat->plugins.list[i].left_out && !seat->plugins.list[i].asked)
+            boot_send_plugin(seat, i);
+}
+
+void boot_go_on(struct seat *seat)
+{
+    if (seat->executor.state == LINK_STARTING && !seat->boot.start_refused)
+        boot_send_rest(seat);
 }
 
 /* For whoever asks where the time of a start goes: the executor goes on from here. */
@@ -127,11 +152,7 @@ static int boot_start_executor(struct seat *seat)
     boot_note_step(seat, START_FORKED, uv_hrtime());
     log_info("executor started, process %d", (int)seat->executor.child.pid);
     seat_set_state(seat, SERVICE_RECOVERING);
-    boot_send_start(seat);
-    seat_ports_send_all(seat);
-    for (size_t i = 0; i < seat->plugins.n; i++)
-        if (!seat->plugins.list[i].left_out)
-            boot_send_plugin(seat, i);
+    boot_send_rest(seat);
     return 0;
 }
 
@@ -289,12 +310,12 @@ void boot_on_exited(struct seat *seat, int wait_status)
     bool again;
 
     boot->start_id = boot->ready_ns = 0;
-    boot->start_refused = false;
+    boot->start_refused = boot->start_sent = false;
     for (unsigned step = 0; step < START_STEPS; step++)
         boot_note_step(seat, step, step == START_NOTICED ? uv_hrtime() : 0);
     seat_ports_forget_commands(seat);
     for (size_t i = 0; i < seat->plugins.n; i++)
-        seat->plugins.list[i].loaded = false;
+        seat->plugins.list[i].loaded = seat->plugins.list[i].asked = false;
     atomic_store_explicit(&seat->stats.header->executor_pid, 0, memory_order_relaxed);
     if (seat->stopping) {
         drain_on_exit(seat, wait_status);

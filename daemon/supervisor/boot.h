@@ -20,6 +20,8 @@ bool boot_handle_report(struct seat *seat, const Odeon__Report *report);
 void boot_on_exited(struct seat *seat, int wait_status);
 /* The first start.  0 or negative errno: the program cannot be run. */
 int boot_begin(struct seat *seat);
+/* What could not be sent to the executor that starts (executor_link.E5). */
+void boot_go_on(struct seat *seat);
 /* Somebody says that an executor which stays down over a broken rule (rule_stops.h) is started. */
 void boot_release(struct seat *seat);
 /* No further starts. */

@@ -2,9 +2,11 @@
 /* A connection in the event loop; the interface is in channel.h. */
 #include <errno.h>
 #include <limits.h>
+#include <linux/sockios.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,17 +16,22 @@
 #include "daemon/supervisor/peer.h"
 
 enum {
-    FRAMES_A_TURN = 32,      /* then the others are served */
-    DRAIN_RECORDS_MAX = 4096 /* at the end; a socket's buffer holds fewer */
+    FRAMES_A_TURN = 32,       /* then the others are served */
+    DRAIN_RECORDS_MAX = 4096, /* at the end; a socket's buffer holds fewer */
+    AGAIN_MS = 10             /* until what the kernel had no means for is tried again */
 };
 
 struct channel {
     uv_poll_t poll;
+    uv_timer_t again; /* runs while `later` */
+    unsigned n_handles;
     int fd;
     bool reading, watches_end, takes_fds, failed, closed;
+    int later;  /* why the first frame of the queue could not be sent (channel.C3); 0: it could */
     bool reset; /* failed so: the peer died with records unread */
     size_t queue_bytes_max;
     struct frame_queue queue;
+    size_t n_sent; /* descriptors, since the peer had last read everything (channel.C4) */
     const struct channel_ops *ops;
     void *userdata;
     void (*freed)(void *userdata);
@@ -34,7 +41,7 @@ static void channel_on_poll(uv_poll_t *poll, int status, int events);
 
 static void channel_update_events(struct channel *channel)
 {
-    int events = frame_queue_is_empty(&channel->queue) ? 0 : UV_WRITABLE;
+    int events = frame_queue_is_empty(&channel->queue) || channel->later < 0 ? 0 : UV_WRITABLE;
 
     if (!channel->failed)
         events |= channel->reading ? UV_READABLE : channel->watches_end ? UV_DISCONNECT : 0;
@@ -42,13 +49,66 @@ static void channel_update_events(struct channel *channel)
         uv_poll_start(&channel->poll, events, channel_on_poll);
 }
 
+bool channel_is_short(int error)
+{
+    return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
+/* Not the socket's fault: too many descriptors of this user's are in flight, or the kernel has no
+ * memory for the record. */
+static bool channel_passes(int error)
+{
+    return error == -ETOOMANYREFS || error == -ENOBUFS || error == -ENOMEM;
+}
+
+static void channel_on_again(uv_timer_t *timer);
+
+static void channel_try_later(struct channel *channel, int error)
+{
+    channel->later = error;
+    uv_timer_start(&channel->again, channel_on_again, AGAIN_MS, 0);
+}
+
 /* Until the socket is full.  A socket that fails loses the queue: nobody will read it. */
 static void channel_flush(struct channel *channel)
 {
+    size_t waited = channel->queue.n_fds;
     int r = frame_queue_flush(&channel->queue, channel->fd);
 
-    if (r < 0 && r != -EAGAIN)
+    channel->n_sent += waited - channel->queue.n_fds;
+    if (channel_passes(r))
+        channel_try_later(channel, r);
+    else if (r < 0 && r != -EAGAIN)
         frame_queue_clear(&channel->queue);
+}
+
+static void channel_on_again(uv_timer_t *timer)
+{
+    struct channel *channel = timer->data;
+
+    channel->later = 0;
+    channel_flush(channel);
+    channel_update_events(channel);
+}
+
+int channel_lacks(const struct channel *channel)
+{
+    return channel->later;
+}
+
+bool channel_socket_is_read(int socket)
+{
+    int bytes = 0;
+
+    /* what is gone from the queue, and what lies with the peer, count until they are read */
+    return ioctl(socket, SIOCOUTQ, &bytes) < 0 || bytes == 0;
+}
+
+size_t channel_descriptors(struct channel *channel)
+{
+    if (channel->n_sent > 0 && channel_socket_is_read(channel->fd))
+        channel->n_sent = 0;
+    return channel->n_sent + channel->queue.n_fds;
 }
 
 static void channel_fail(struct channel *channel, int error)
@@ -122,7 +182,8 @@ struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max,
         free(channel);
         return NULL;
     }
-    channel->poll.data = channel;
+    uv_timer_init(loop, &channel->again);
+    channel->poll.data = channel->again.data = channel;
     channel_update_events(channel);
     return channel;
 }
@@ -136,8 +197,6 @@ static int channel_enqueue(struct channel *channel, const ProtobufCMessage *mess
         return -ENOBUFS;
     r = frame_queue_add(&channel->queue, message, fds, n_fds);
     check("client.K1", channel->queue.bytes <= channel->queue_bytes_max);
-    if (r == 0)
-        channel_update_events(channel);
     return r;
 }
 
@@ -145,6 +204,7 @@ int channel_send(struct channel *channel, const ProtobufCMessage *message, const
                  size_t n_fds)
 {
     size_t size = protobuf_c_message_get_packed_size(message);
+    int sent = -EAGAIN, r;
 
     if (size > ODEON_CONTROL_FRAME_MAX)
         return -EMSGSIZE;
@@ -152,13 +212,18 @@ int channel_send(struct channel *channel, const ProtobufCMessage *message, const
         return -EINVAL;
     if (channel->closed)
         return -EPIPE;
-    if (frame_queue_is_empty(&channel->queue)) {
-        int r = frame_send(channel->fd, message, fds, n_fds);
-
-        if (r != -EAGAIN)
-            return r;
-    }
-    return channel_enqueue(channel, message, size, fds, n_fds);
+    if (frame_queue_is_empty(&channel->queue))
+        sent = frame_send(channel->fd, message, fds, n_fds);
+    if (sent == 0)
+        channel->n_sent += n_fds;
+    if (sent != -EAGAIN && !channel_passes(sent))
+        return sent;
+    r = channel_enqueue(channel, message, size, fds, n_fds);
+    if (r == 0 && sent != -EAGAIN)
+        channel_try_later(channel, sent);
+    if (r == 0)
+        channel_update_events(channel);
+    return r;
 }
 
 void channel_allow_descriptors(struct channel *channel, bool allow)
@@ -211,25 +276,44 @@ static void channel_on_closed(uv_handle_t *handle)
 {
     struct channel *channel = handle->data;
 
+    if (--channel->n_handles > 0)
+        return;
     if (channel->freed)
         channel->freed(channel->userdata);
     free(channel);
 }
 
-void channel_free(struct channel *channel, void (*freed)(void *userdata))
+int channel_free_unread(struct channel *channel, void (*freed)(void *userdata))
 {
+    bool unread;
+
     if (!channel || channel->closed)
-        return;
+        return -1;
     channel_flush(channel);
     channel->closed = true;
     channel->freed = freed;
     frame_queue_clear(&channel->queue);
+    unread = channel_descriptors(channel) > 0;
     /* Closing a socket with unread records would hand its peer a reset in the place of our last
      * answer. */
-    shutdown(channel->fd, SHUT_RD);
+    shutdown(channel->fd, unread ? SHUT_RDWR : SHUT_RD);
     for (int i = 0;
          i < DRAIN_RECORDS_MAX && recv(channel->fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC) > 0; i++)
         ;
+    channel->n_handles = 2;
     uv_close((uv_handle_t *)&channel->poll, channel_on_closed);
+    uv_close((uv_handle_t *)&channel->again, channel_on_closed);
+    if (unread)
+        return channel->fd;
+    channel->n_sent = 0;
     close(channel->fd);
+    return -1;
+}
+
+void channel_free(struct channel *channel, void (*freed)(void *userdata))
+{
+    int fd = channel_free_unread(channel, freed);
+
+    if (fd >= 0)
+        close(fd);
 }

@@ -7,6 +7,10 @@
  *     comes, but for the frames that channel_receive_rest() hands over.
  * channel.C2  Frames leave in the order of channel_send(); descriptors that wait in the queue are
  *     duplicates.
+ * channel.C3  What the kernel lacks the means for now (memory, descriptors in flight) is sent
+ *     later, before all that came after it; the connection does not suffer for it.
+ * channel.C4  channel_descriptors() is never less than what is in flight to the peer: what was sent
+ *     since it had last read everything, and what waits.
  */
 #pragma once
 
@@ -32,9 +36,17 @@ struct channel_ops {
 struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max,
                             const struct channel_ops *ops, void *userdata);
 /* 0; -EMSGSIZE: packs to more than a frame; -ENOBUFS: the queue is at its limit; other negative
- * errno: the socket failed (the end of file follows by itself). */
+ * errno: the socket failed (the end of file follows by itself). What cannot be sent now waits;
+ * where it cannot even wait, this is one of channel_is_short(). */
 int channel_send(struct channel *channel, const ProtobufCMessage *message, const int *fds,
                  size_t n_fds);
+/* No memory, or no descriptor, for a duplicate of what was to wait. */
+bool channel_is_short(int error);
+/* Why what waits could not be sent, the socket apart (channel.C3); 0: there is nothing of the kind.
+ * */
+int channel_lacks(const struct channel *channel);
+/* Descriptors that the peer has not read yet, at most (channel.C4). */
+size_t channel_descriptors(struct channel *channel);
 /* Whether descriptors are taken in, as they are from the start; where not, one that comes ends the
  * connection (-EPROTO). */
 void channel_allow_descriptors(struct channel *channel, bool allow);
@@ -52,3 +64,8 @@ void channel_receive_last(struct channel *channel);
 /* Sends what the socket takes, closes. `freed` (may be NULL) is called when the last reference to
  * `userdata` is gone. NULL is fine. */
 void channel_free(struct channel *channel, void (*freed)(void *userdata));
+/* The same, but the socket is shut down instead of closed: to tell when its peer has read what lies
+ * there (channel_socket_is_read()).  -1: it has already, the socket is closed. */
+int channel_free_unread(struct channel *channel, void (*freed)(void *userdata));
+/* Nothing that was sent on the socket waits to be read. */
+bool channel_socket_is_read(int socket);

@@ -18,18 +18,19 @@
 #include "daemon/supervisor/registry.h"
 #include "proto/registry_layout.h"
 
-enum { REFILL_MS = 10 };
+enum { REFILL_MS = 10, LOOK_MS = 100 };
 
 void clients_init(struct clients *clients, const struct clients_world *world)
 {
-    *clients = (struct clients){ .world = *world };
+    *clients = (struct clients){ .world = *world, .unreads.accounts = world->accounts };
     clients->end = &clients->first;
 }
 
 void clients_start(struct clients *clients)
 {
     uv_timer_init(clients->world.loop, &clients->refill);
-    clients->refill.data = clients;
+    uv_timer_init(clients->world.loop, &clients->look);
+    clients->refill.data = clients->look.data = clients;
 }
 
 struct client *clients_find(struct clients *clients, uint64_t id)
@@ -44,6 +45,7 @@ void clients_drop_all(struct clients *clients)
 {
     while (clients->first)
         client_drop(clients->first, "the service stops");
+    unreads_fini(&clients->unreads);
 }
 
 void clients_tell(struct clients *clients, Odeon__Event *event)
@@ -346,9 +348,14 @@ int client_add(struct clients *clients, int fd, struct peer *peer)
     struct account *account = account_open(clients->world.accounts, peer->uid);
     struct client *client = account ? calloc(1, sizeof(*client)) : NULL;
 
-    if (client && getrandom(client->token, sizeof(client->token), 0) == sizeof(client->token))
+    if (client)
+        client->unread = calloc(1, sizeof(*client->unread));
+    if (client && client->unread &&
+        getrandom(client->token, sizeof(client->token), 0) == sizeof(client->token))
         client->channel = channel_new(clients->world.loop, fd, CLIENT_QUEUE_BYTES, &ops, client);
     if (!client || !client->channel) {
+        if (client)
+            free(client->unread);
         free(client);
         close(fd);
         account_settle(clients->world.accounts, peer->uid);
@@ -438,6 +445,7 @@ static void client_on_freed(void *userdata)
     struct client *client = userdata;
 
     peer_fini(&client->peer);
+    free(client->unread);
     free(client);
 }
 
@@ -486,12 +494,86 @@ void client_set_hello(struct client *client, const char *name, const char *libra
     client_log_about(client, LOG_LEVEL_DEBUG, "said hello, library %s", client->library);
 }
 
+static uint64_t client_count_descriptors(struct client *client)
+{
+    struct account *account = account_find(client->clients->world.accounts, client->uid);
+    uint64_t *has = &client->held.amounts[QUOTA_DESCRIPTORS],
+             now = client->n_fds_due + channel_descriptors(client->channel);
+
+    check("client.K10", account && account->used.amounts[QUOTA_DESCRIPTORS] >= *has);
+    account->used.amounts[QUOTA_DESCRIPTORS] += now - *has;
+    return *has = now;
+}
+
+static void client_on_look(uv_timer_t *timer)
+{
+    struct clients *clients = timer->data;
+    bool any = unreads_look(&clients->unreads);
+
+    for (struct client *client = clients->first; client; client = client->next)
+        if (client->held.amounts[QUOTA_DESCRIPTORS] > 0)
+            any |= client_count_descriptors(client) > 0;
+    if (any)
+        uv_timer_start(timer, client_on_look, LOOK_MS, 0);
+}
+
+void clients_count_descriptors(struct clients *clients, struct account *account)
+{
+    uint64_t now = uv_now(clients->world.loop);
+    uid_t uid = account->uid;
+
+    if (account->counted_ms == now)
+        return;
+    account->counted_ms = now;
+    unreads_look(&clients->unreads);
+    for (struct client *client = clients->first; client; client = client->next)
+        if (client->uid == uid && client->held.amounts[QUOTA_DESCRIPTORS] > 0)
+            client_count_descriptors(client);
+}
+
+void client_expect_descriptors(struct client *client, int n)
+{
+    uv_timer_t *look = &client->clients->look;
+
+    if (client->dropped || !client->channel)
+        return;
+    check("client.K10", n >= 0 || client->n_fds_due >= (uint32_t)-n);
+    client->n_fds_due += (uint32_t)n;
+    if (client_count_descriptors(client) > 0 && !uv_is_active((uv_handle_t *)look))
+        uv_timer_start(look, client_on_look, LOOK_MS, 0);
+}
+
+/* What it has not read goes on counting (unread.U1). */
+static void client_leave_unread(struct client *client)
+{
+    struct clients *clients = client->clients;
+    struct unread *unread = client->unread;
+
+    if (!client->channel)
+        return;
+    client->n_fds_due = 0;
+    unread->fd = channel_free_unread(client->channel, client_on_freed);
+    client_count_descriptors(client); /* what waited has left, or never will */
+    if (unread->fd < 0)
+        return;
+    unread->uid = client->uid;
+    unread->held =
+        (struct holding){ .amounts[QUOTA_DESCRIPTORS] = client->held.amounts[QUOTA_DESCRIPTORS] };
+    client->held.amounts[QUOTA_DESCRIPTORS] = 0;
+    client->unread = NULL;
+    unreads_keep(&clients->unreads, unread);
+    if (!uv_is_active((uv_handle_t *)&clients->look))
+        uv_timer_start(&clients->look, client_on_look, LOOK_MS, 0);
+}
+
 /* Its ports stay on the account until they are drained. One without a connection is not on it
  * itself. */
 static void client_close_account(struct client *client)
 {
     struct accounts *accounts = client->clients->world.accounts;
-    struct holding own = { .amounts[QUOTA_CLIENTS] = client->held.amounts[QUOTA_CLIENTS] };
+    struct holding own = { .amounts = { [QUOTA_CLIENTS] = client->held.amounts[QUOTA_CLIENTS],
+                                        [QUOTA_DESCRIPTORS] =
+                                            client->held.amounts[QUOTA_DESCRIPTORS] } };
     struct account *account = account_find(accounts, client->uid);
 
     if (account)
@@ -512,11 +594,10 @@ void client_drop(struct client *client, const char *why)
     else
         client_log_about(client, LOG_LEVEL_DEBUG, "has gone");
     clients->world.ops->gone(clients->world.userdata, client);
+    client_leave_unread(client);
     client_close_account(client);
     client_stop_watching(client);
-    if (client->channel)
-        channel_free(client->channel, client_on_freed);
-    else
+    if (!client->channel)
         client_on_freed(client);
     clients->world.ops->changed(clients->world.userdata);
 }
@@ -529,25 +610,38 @@ void client_throw_out(struct client *client, const char *why)
     clients_note_offence(clients, client->pid, client->uid);
 }
 
-void client_send(struct client *client, Odeon__Reply *reply, const int *fds, size_t n_fds)
+/* In the place of an answer. */
+static int client_send_instead(struct client *client, const Odeon__Reply *reply, int error,
+                               const char *text)
 {
-    int r;
+    Odeon__Reply refusal = ODEON__REPLY__INIT;
+
+    refusal.id = reply->id;
+    refusal.error = error;
+    refusal.text = (char *)text;
+    return channel_send(client->channel, &refusal.base, NULL, 0);
+}
+
+int client_send(struct client *client, Odeon__Reply *reply, const int *fds, size_t n_fds)
+{
+    int r, instead = 0;
 
     if (client->dropped || !client->channel) /* client.K4 */
-        return;
+        return 0;
     r = channel_send(client->channel, &reply->base, fds, n_fds);
-    if (r == -EMSGSIZE) {
-        Odeon__Reply refusal = ODEON__REPLY__INIT;
-
-        refusal.id = reply->id;
-        refusal.error = r;
-        refusal.text = (char *)"the answer does not fit into a frame; ask for fewer rows";
-        r = channel_send(client->channel, &refusal.base, NULL, 0);
+    if (r == -EMSGSIZE)
+        r = client_send_instead(client, reply, r,
+                                "the answer does not fit into a frame; ask for fewer rows");
+    if (channel_is_short(r) && !reply->event) {
+        instead = r;
+        r = client_send_instead(client, reply, r,
+                                "the service has no memory or no descriptors for the answer");
     }
     if (r == -ENOBUFS)
         client_drop(client, "it does not read its answers (1 MiB is waiting)");
     else if (r < 0 && r != -EPIPE && r != -ECONNRESET) /* these two: the end of file follows */
         client_drop(client, strerror(-r));
+    return instead;
 }
 
 void client_refuse(struct client *client, uint64_t request_id, int error, const char *format, ...)

@@ -26,6 +26,9 @@
  *     What it had sent is still taken. One that hands its connection over on purpose, by forking
  *     and ending itself (daemon()), ends there, too: the child connects by itself. A process that
  *     the kernel does not let be watched ends with its connection alone.
+ * client.K10  Descriptors on their way to a client are on its user's account from the request that
+ *     asks for them until they have been read, whatever becomes of the client meanwhile
+ *     (unread.U1). Nothing is opened for one who has as many as it may.
  */
 #pragma once
 
@@ -39,6 +42,7 @@
 #include "daemon/supervisor/account.h"
 #include "daemon/supervisor/channel.h"
 #include "daemon/supervisor/offenders.h"
+#include "daemon/supervisor/unread.h"
 #include "proto/bounds.h"
 #include "proto/control.pb-c.h"
 
@@ -66,6 +70,8 @@ struct client {
     char library[32];
     bool said_hello, dropped;
     uint64_t connected_ns; /* CLOCK_MONOTONIC */
+    uint32_t n_fds_due;    /* in answers that are not ready (client.K10) */
+    struct unread *unread; /* for what it may leave; NULL: it has no connection */
     uint32_t n_ports;      /* also those that the executor still drains */
     uint32_t n_broken_ports;
     uint32_t n_requests;    /* unanswered ones */
@@ -101,6 +107,8 @@ struct clients {
     uint64_t last_id;
     uint32_t n_absent; /* without a connection */
     uv_timer_t refill; /* runs while somebody is throttled */
+    uv_timer_t look;   /* while descriptors lie unread */
+    struct unreads unreads;
     struct offenders offenders;
 };
 
@@ -138,11 +146,17 @@ void client_throw_out(struct client *client, const char *why);
  * (client.K7). */
 void clients_note_offence(struct clients *clients, pid_t pid, uid_t uid);
 
-/* Sends an answer or an event; a client that cannot take it is dropped. */
-void client_send(struct client *client, Odeon__Reply *reply, const int *fds, size_t n_fds);
+/* Sends an answer or an event; a client that cannot take it is dropped. 0, or why another answer
+ * was sent in its place: that there is no memory, or no descriptor, for this one. */
+int client_send(struct client *client, Odeon__Reply *reply, const int *fds, size_t n_fds);
 void client_refuse(struct client *client, uint64_t request_id, int error, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void client_tell(struct client *client, Odeon__Event *event);
+/* Descriptors will be sent, are sent or will not be (client.K10); 0 counts what it has not read. */
+void client_expect_descriptors(struct client *client, int n);
+/* Counts again what clients of this user, and those that have gone, have not read; once a
+ * millisecond, for who is refused can ask often. */
+void clients_count_descriptors(struct clients *clients, struct account *account);
 /* Whether its user's quotas are enforced. */
 bool client_is_bound(const struct client *client);
 /* It has been refused something for its user's quota, or slowed down: said in the log, not too

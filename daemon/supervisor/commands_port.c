@@ -59,6 +59,63 @@ static int commands_port_judge(struct seat *seat, struct client *client,
     return 0;
 }
 
+static unsigned commands_port_descriptors(const Odeon__Request *request)
+{
+    return request->port_open->pipe ? DESCRIPTORS_ANSWER_MAX : DESCRIPTORS_ANSWER_MAX - 1;
+}
+
+/* client.K10, account.Q5 */
+static uint64_t commands_port_descriptors_room(const struct seat *seat, const struct client *client,
+                                               bool *ret_own)
+{
+    const struct accounts *accounts = seat->service->accounts;
+    const struct account *account = account_find(accounts, client->uid);
+    uint64_t own = account_room(account, &seat->service->config->quotas, &client->held,
+                                QUOTA_DESCRIPTORS),
+             all = accounts_descriptors_room(accounts, account);
+
+    *ret_own = own <= all;
+    return *ret_own ? own : all;
+}
+
+/* Nothing is opened for who does not read: what its clients have asked for, and left. */
+static int commands_port_judge_descriptors(struct seat *seat, struct client *client,
+                                           const Odeon__Request *request)
+{
+    const struct accounts *accounts = seat->service->accounts;
+    struct account *account = account_find(accounts, client->uid);
+    unsigned long long wants = commands_port_descriptors(request);
+    bool own;
+
+    client_expect_descriptors(client, 0);
+    if (commands_port_descriptors_room(seat, client, &own) >= wants)
+        return 0;
+    clients_count_descriptors(client->clients, account);
+    if (commands_port_descriptors_room(seat, client, &own) >= wants)
+        return 0;
+    if (own)
+        client_refuse(client, request->id, -EDQUOT,
+                      "%llu of %llu descriptors of user %u lie in answers that its %llu clients "
+                      "have not read (quota-descriptors), %llu of them of this one; a port takes "
+                      "%llu: read the answers",
+                      (unsigned long long)account->used.amounts[QUOTA_DESCRIPTORS],
+                      (unsigned long long)seat->service->config->quotas.limits[QUOTA_DESCRIPTORS],
+                      client->uid, (unsigned long long)account->used.amounts[QUOTA_CLIENTS],
+                      (unsigned long long)client->held.amounts[QUOTA_DESCRIPTORS], wants);
+    else
+        client_refuse(client, request->id, -ENFILE,
+                      "%llu of %llu descriptors of all users lie in answers that nobody has read "
+                      "(half of LimitNOFILE=), %llu of them of user %u, which may have half of "
+                      "what others leave; a port takes %llu: read the answers",
+                      (unsigned long long)accounts_count_descriptors(accounts),
+                      (unsigned long long)accounts->descriptors_max,
+                      (unsigned long long)account->used.amounts[QUOTA_DESCRIPTORS], client->uid,
+                      wants);
+    client_blame(client, own ? "is refused a port: its user's quota-descriptors lie unread"
+                             : "is refused a port: too many descriptors of all users lie unread");
+    return own ? -EDQUOT : -ENFILE;
+}
+
 /* Where its memory cannot be made, the port has not been known to anybody. */
 static void commands_port_begin_open(struct seat *seat, struct client *client,
                                      const Odeon__Request *request, struct seat_port *port,
@@ -81,6 +138,7 @@ static void commands_port_begin_open(struct seat *seat, struct client *client,
     client_take_port(client, &port->held);
     account_charge(account_find(seat->service->accounts, client->uid), &port->held);
     client_begin_request(client);
+    client_expect_descriptors(client, (int)seat_ports_descriptors(port));
     seat_ports_open(seat, port);
 }
 
@@ -120,7 +178,8 @@ void command_port_open(struct seat *seat, struct client *client, Odeon__Request 
         return;
     }
     want.amounts[QUOTA_RING_BYTES] = submission_bytes + delivery_bytes;
-    if (commands_port_judge(seat, client, *request, &want) < 0)
+    if (commands_port_judge(seat, client, *request, &want) < 0 ||
+        commands_port_judge_descriptors(seat, client, *request) < 0)
         return;
     port = port_table_allocate(&seat->ports, client->id);
     if (!port) {

@@ -47,6 +47,12 @@ static void drain_send(struct seat *seat)
     seat->drain.id = executor_link_send(&seat->executor, &command, NULL, 0);
 }
 
+void drain_go_on(struct seat *seat)
+{
+    if (seat->stopping && seat->drain.id == 0 && seat->executor.state == LINK_READY)
+        drain_send(seat);
+}
+
 void drain_cut_short(struct seat *seat)
 {
     if (seat->executor.child.pid)

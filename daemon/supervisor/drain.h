@@ -17,6 +17,8 @@ void drain_begin(struct seat *seat);
 void drain_cut_short(struct seat *seat);
 /* An executor has become ready, perhaps in the middle of a drain. */
 void drain_on_ready(struct seat *seat);
+/* There are means to send what could not be sent (executor_link.E5). */
+void drain_go_on(struct seat *seat);
 /* True: it was the answer to a drain. */
 bool drain_handle_report(struct seat *seat, const Odeon__Report *report);
 /* The process has ended while the seat stops. */

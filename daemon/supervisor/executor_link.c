@@ -12,7 +12,7 @@
 #include "daemon/common/log.h"
 #include "daemon/supervisor/executor_link.h"
 
-enum { HANG_TIMEOUT_MS = 5000 };
+enum { HANG_TIMEOUT_MS = 5000, AGAIN_MS = 20 };
 
 static void executor_link_request_free(struct link_request *request)
 {
@@ -118,11 +118,50 @@ static void executor_link_on_error(void *userdata, int error)
         uv_timer_start(&executor->hang_timer, executor_link_on_hang, HANG_TIMEOUT_MS, 0);
 }
 
+static void executor_link_send_waiting(struct executor_link *executor);
+
+/* What the channel keeps for later is said here, too. */
+static void executor_link_look_at_channel(struct executor_link *executor)
+{
+    int lacks = channel_lacks(executor->channel);
+
+    if (lacks < 0)
+        executor_link_try_later(executor, lacks);
+}
+
+static void executor_link_on_again(uv_timer_t *timer)
+{
+    struct executor_link *executor = timer->data;
+
+    if (!executor->channel)
+        return;
+    executor->ops->again(executor->userdata);
+    if (executor->state == LINK_READY)
+        executor_link_send_waiting(executor);
+    executor_link_look_at_channel(executor);
+    if (!uv_is_active((const uv_handle_t *)timer) && executor->short_of_means) {
+        executor->short_of_means = false;
+        log_notice("everything for the executor has been sent");
+    }
+}
+
+void executor_link_try_later(struct executor_link *executor, int error)
+{
+    if (!executor->short_of_means)
+        log_warning("the executor cannot be sent something now: %s; it is tried again until it "
+                    "can",
+                    strerror(-error));
+    executor->short_of_means = true;
+    if (!uv_is_active((const uv_handle_t *)&executor->again_timer))
+        uv_timer_start(&executor->again_timer, executor_link_on_again, AGAIN_MS, 0);
+}
+
 static void executor_link_on_exit_of_child(void *userdata, int wait_status)
 {
     struct executor_link *executor = userdata;
 
     uv_timer_stop(&executor->hang_timer);
+    uv_timer_stop(&executor->again_timer);
     if (executor->channel) {
         channel_receive_rest(executor->channel);
         channel_free(executor->channel, NULL);
@@ -147,7 +186,8 @@ void executor_link_init(struct executor_link *executor, uv_loop_t *loop, const s
     executor->child.on_exit = executor_link_on_exit_of_child;
     executor->child.userdata = executor;
     uv_timer_init(loop, &executor->hang_timer);
-    executor->hang_timer.data = executor;
+    uv_timer_init(loop, &executor->again_timer);
+    executor->hang_timer.data = executor->again_timer.data = executor;
 }
 
 static void executor_link_fail_waiting(struct executor_link *executor, int error, const char *text)
@@ -170,6 +210,7 @@ void executor_link_fini(struct executor_link *executor)
     channel_free(executor->channel, NULL);
     executor->channel = NULL;
     uv_close((uv_handle_t *)&executor->hang_timer, NULL);
+    uv_close((uv_handle_t *)&executor->again_timer, NULL);
 }
 
 int executor_link_start(struct executor_link *executor, const char *program, const char *level)
@@ -208,11 +249,16 @@ void executor_link_kill(struct executor_link *executor)
 static int executor_link_send_command(struct executor_link *executor, Odeon__Command *command,
                                       const int *fds, size_t n_fds)
 {
+    int r;
+
     if (!executor->channel)
         return -EPIPE;
     command->id = ++executor->last_id;
     check("executor_link.E3", command->id > executor->answered_id);
-    return channel_send(executor->channel, &command->base, fds, n_fds);
+    r = channel_send(executor->channel, &command->base, fds, n_fds);
+    if (r == 0)
+        executor_link_look_at_channel(executor);
+    return r;
 }
 
 uint64_t executor_link_send(struct executor_link *executor, Odeon__Command *command, const int *fds,
@@ -222,6 +268,10 @@ uint64_t executor_link_send(struct executor_link *executor, Odeon__Command *comm
 
     if (r == 0)
         return command->id;
+    if (channel_is_short(r)) {
+        executor_link_try_later(executor, r);
+        return 0;
+    }
     /* A broken connection is the executor's end, which is reported by itself; anything else would
      * leave it half informed. */
     if (r != -EPIPE && r != -ECONNRESET) {
@@ -261,10 +311,8 @@ static void executor_link_append_waiting(struct executor_link *executor,
     executor->waiting_end = &request->next;
 }
 
-void executor_link_set_ready(struct executor_link *executor)
+static void executor_link_send_waiting(struct executor_link *executor)
 {
-    check("executor_link.E4", executor->state == LINK_STARTING);
-    executor->state = LINK_READY;
     while (executor->waiting) {
         struct link_request *request = executor->waiting;
         int r;
@@ -274,7 +322,10 @@ void executor_link_set_ready(struct executor_link *executor)
         if (!executor->waiting)
             executor->waiting_end = &executor->waiting;
         r = executor_link_send_request(executor, request);
-        if (r == -EPIPE || r == -ECONNRESET) { /* gone again: back to the head */
+        /* gone again, or there are no means: back to the head */
+        if (r == -EPIPE || r == -ECONNRESET || channel_is_short(r)) {
+            if (channel_is_short(r))
+                executor_link_try_later(executor, r);
             request->next = executor->waiting;
             if (!executor->waiting)
                 executor->waiting_end = &request->next;
@@ -285,6 +336,13 @@ void executor_link_set_ready(struct executor_link *executor)
             executor_link_finish_with_error(executor, request, r,
                                             "the request could not be sent to the executor");
     }
+}
+
+void executor_link_set_ready(struct executor_link *executor)
+{
+    check("executor_link.E4", executor->state == LINK_STARTING);
+    executor->state = LINK_READY;
+    executor_link_send_waiting(executor);
 }
 
 int executor_link_ask(struct executor_link *executor, const struct link_ask *ask)
@@ -309,8 +367,10 @@ int executor_link_ask(struct executor_link *executor, const struct link_ask *ask
         r = executor_link_send_request(executor, request);
     else
         r = -EPIPE;
+    if (channel_is_short(r))
+        executor_link_try_later(executor, r);
     /* what belongs to this start is no concern of the next one's */
-    if (!ask->now && (r == -EPIPE || r == -ECONNRESET)) {
+    if (!ask->now && (r == -EPIPE || r == -ECONNRESET || channel_is_short(r))) {
         executor_link_append_waiting(executor, request);
     } else if (r < 0) {
         executor_link_request_free(request);

@@ -11,6 +11,9 @@
  * executor_link.E2  A request that has not been sent when the executor dies waits for the next one.
  * executor_link.E3  Command ids are never used twice, also over restarts: a late answer cannot be
  *     taken for another one's.
+ * executor_link.E5  Where there are no means to send now, no memory or no descriptors, nobody is to
+ *     blame: requests wait, and of the supervisor's own commands `again` says when to try those
+ *     that were not sent.
  * executor_link.E4  There is one process at a time, and one connection.
  */
 #pragma once
@@ -58,6 +61,8 @@ struct link_ops {
     /* The process has ended; what it had reported before was handed over, its requests have been
      * answered. */
     void (*exited)(void *userdata, int wait_status);
+    /* What could not be sent may be sent now (executor_link.E5). */
+    void (*again)(void *userdata);
 };
 
 struct executor_link {
@@ -65,7 +70,9 @@ struct executor_link {
     enum link_state state;
     struct child child;
     struct channel *channel;
-    uv_timer_t hang_timer; /* the connection has ended: so must the process */
+    uv_timer_t hang_timer;  /* the connection has ended: so must the process */
+    uv_timer_t again_timer; /* executor_link.E5 */
+    bool short_of_means;    /* and it was said */
     uint64_t last_id;
     uint64_t answered_id; /* the greatest that an executor has answered a request under */
     uint32_t n_requests;
@@ -86,14 +93,17 @@ int executor_link_start(struct executor_link *executor, const char *program, con
 void executor_link_set_ready(struct executor_link *executor);
 void executor_link_kill(struct executor_link *executor);
 
-/* Sends a command of the supervisor's own.  Its id, or 0: it could not be sent (the log says
- * why). */
+/* There were no means for something that is to be sent: `again` will come (executor_link.E5). */
+void executor_link_try_later(struct executor_link *executor, int error);
+
+/* Sends a command of the supervisor's own.  Its id, or 0: it could not be sent: the executor ends,
+ * or `again` will come. */
 uint64_t executor_link_send(struct executor_link *executor, Odeon__Command *command, const int *fds,
                             size_t n_fds);
 
 /* Asks, now or as soon as the executor is ready (`now`: although it is not). Takes `request` and
  * `fd` in any case. 0; -EBUSY: too many wait already; -ENOMEM; -EMSGSIZE: does not fit into a
- * frame. */
+ * frame; with `now` one of channel_is_short(), and `again` will come. */
 struct link_ask {
     struct link_asker asker;
     uint64_t tag;

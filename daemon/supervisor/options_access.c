@@ -34,7 +34,7 @@ static const struct {
     const char *key;
     size_t offset; /* in struct quotas */
     bool bytes;
-    uint64_t initial, max;
+    uint64_t initial, max; /* 0 at first: see options_access_init() */
 } quota_keys[] = {
     { "quota-clients", offsetof(struct quotas, limits[QUOTA_CLIENTS]), false, 256,
       ODEON_CLIENTS_MAX },
@@ -43,6 +43,7 @@ static const struct {
       UINT64_C(256) << 20, UINT64_C(1) << 36 },
     { "quota-backlog-bytes", offsetof(struct quotas, limits[QUOTA_BACKLOG_BYTES]), true,
       UINT64_C(1) << 30, UINT64_C(1) << 40 },
+    { "quota-descriptors", offsetof(struct quotas, limits[QUOTA_DESCRIPTORS]), false, 0, 1 << 20 },
     { "quota-requests", offsetof(struct quotas, requests), false, 2000, 1000000 },
     { "offender-hold-ms", offsetof(struct quotas, hold_ms), false, 100, 1000 },
 };
@@ -111,6 +112,7 @@ void options_access_init(struct config *config)
     access_init(&config->access);
     for (size_t i = 0; i < N_QUOTA_KEYS; i++)
         *options_access_quota_at(&config->quotas, i) = quota_keys[i].initial;
+    config->quotas.limits[QUOTA_DESCRIPTORS] = accounts_descriptors_limit() / DESCRIPTORS_OF_USER;
     config->socket_mode = 0600;
     config->socket_group = -1;
 }

@@ -21,6 +21,7 @@ struct kept_plugin {
     char *path;
     int fd;
     bool loaded;       /* in the executor that runs now */
+    bool asked;        /* that one has been sent it at its start */
     bool left_out;     /* of later starts (safe_mode.h) */
     unsigned crashes;  /* of the executor while it was loaded at a start, in a row */
     unsigned refusals; /* in a row, by executors that were to go on with it */

@@ -40,6 +40,7 @@ struct seat_boot {
     struct backoff backoff;
     uv_timer_t timer;
     uint64_t start_id;  /* of the Start that waits for its answer; 0: none */
+    bool start_sent;    /* and the ports and plugins that it announces may follow */
     bool start_refused; /* by the executor that runs: what else it says means nothing, it ends */
     uint64_t ready_ns;  /* since when the executor is ready; 0: it is not */
     /* What every executor watches processors with (executor/topology_watch.h); -1: none. An inotify

@@ -63,11 +63,24 @@ uint32_t seat_ports_count(const struct seat *seat)
     return seat->ports.n_used;
 }
 
-void seat_ports_send_all(struct seat *seat)
+void seat_ports_announce(struct seat *seat)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
-        if (seat->ports.ports[i].state != PORT_FREE)
-            seat_ports_send_add(seat, &seat->ports.ports[i]);
+        seat->ports.ports[i].known |= seat->ports.ports[i].state != PORT_FREE;
+}
+
+bool seat_ports_send_all(struct seat *seat)
+{
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
+        struct seat_port *port = &seat->ports.ports[i];
+
+        if (port->state == PORT_FREE || !port->known || port->add_id != 0)
+            continue;
+        seat_ports_send_add(seat, port);
+        if (port->add_id == 0)
+            return false;
+    }
+    return true;
 }
 
 static void seat_ports_forget_command(struct seat_port *port)
@@ -156,6 +169,11 @@ void seat_ports_close_of_client(struct seat *seat, uint64_t client_id)
     }
 }
 
+unsigned seat_ports_descriptors(const struct seat_port *port)
+{
+    return port->pipe_read_fd >= 0 ? 4 : 3;
+}
+
 static void seat_ports_fill_open_reply(const struct seat_port *port, Odeon__PortOpenReply *body)
 {
     body->port_id = port->index;
@@ -175,7 +193,7 @@ static void seat_ports_answer_open(struct seat *seat, struct seat_port *port)
     struct client *client = clients_find(seat->service->clients, port->client_id);
     Odeon__PortOpenReply body = ODEON__PORT_OPEN_REPLY__INIT;
     Odeon__Reply reply = ODEON__REPLY__INIT;
-    int read_only;
+    int n_fds = (int)seat_ports_descriptors(port), read_only, r;
 
     check("seat_ports.O3", client);
     client_end_request(client);
@@ -183,6 +201,7 @@ static void seat_ports_answer_open(struct seat *seat, struct seat_port *port)
     if (read_only < 0) {
         client_refuse(client, port->request_id, read_only,
                       "the port's memory cannot be opened for reading: %s", strerror(-read_only));
+        client_expect_descriptors(client, -n_fds);
         seat_ports_close(seat, port);
         return;
     }
@@ -193,10 +212,13 @@ static void seat_ports_answer_open(struct seat *seat, struct seat_port *port)
     reply.id = port->request_id;
     reply.body_case = ODEON__REPLY__BODY_PORT_OPEN;
     reply.port_open = &body;
-    client_send(client, &reply,
-                (int[]){ port->client_fd, read_only, port->doorbell_fd, port->pipe_read_fd },
-                port->pipe_read_fd >= 0 ? 4 : 3);
+    r = client_send(client, &reply,
+                    (int[]){ port->client_fd, read_only, port->doorbell_fd, port->pipe_read_fd },
+                    (size_t)n_fds);
     close(read_only);
+    client_expect_descriptors(client, -n_fds); /* those that were sent are counted as such */
+    if (r < 0 && port->state == PORT_OPEN)     /* it has been told that there is none */
+        seat_ports_close(seat, port);
     seat_update_counts(seat);
 }
 
@@ -207,12 +229,15 @@ void seat_ports_sync(struct seat *seat)
 
         if (port->state == PORT_FREE)
             continue;
-        if (port->add_id == 0)
+        if (port->add_id == 0) {
             seat_ports_send_add(seat, port);
-        else if (port->state == PORT_OPENING && port->added)
+            if (port->add_id == 0) /* there are no means now: it comes here again */
+                return;
+        } else if (port->state == PORT_OPENING && port->added) {
             seat_ports_answer_open(seat, port);
-        else if (port->state == PORT_CLOSING && port->remove_id == 0)
+        } else if (port->state == PORT_CLOSING && port->remove_id == 0) {
             seat_ports_send_remove(seat, port);
+        }
     }
 }
 
@@ -264,6 +289,7 @@ static void seat_ports_on_refused(struct seat *seat, struct seat_port *port,
         log_debug("port %u: the executor has not removed it: %s", port->index, why);
     } else if (port->state == PORT_OPENING && client) {
         client_end_request(client);
+        client_expect_descriptors(client, -(int)seat_ports_descriptors(port));
         client_refuse(client, port->request_id, report->error < 0 ? report->error : -EPROTO,
                       "the port cannot be opened: %s", why);
     } else if (port->state == PORT_CLOSING) {

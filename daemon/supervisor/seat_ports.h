@@ -14,16 +14,23 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "daemon/supervisor/port_table.h"
 #include "proto/control.pb-c.h"
 
 struct seat;
 struct client;
 
-/* Of a start: all that are in use. Returns their number; seat_ports_send_all() must follow in the
- * same turn. */
+/* Of a start: how many are in use. Where Start has been sent, the executor waits for so many, and
+ * they are announced. */
 uint32_t seat_ports_count(const struct seat *seat);
-void seat_ports_send_all(struct seat *seat);
+void seat_ports_announce(struct seat *seat);
+/* Those that were announced and are not sent.  False: there are no means for the rest now
+ * (executor_link.E5). */
+bool seat_ports_send_all(struct seat *seat);
+/* That go to its client with the answer. */
+unsigned seat_ports_descriptors(const struct seat_port *port);
 /* The executor is ready: what changed while it started. */
 void seat_ports_sync(struct seat *seat);
 /* The executor has gone: it knows nothing any more. */

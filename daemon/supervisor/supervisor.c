@@ -183,8 +183,19 @@ static void supervisor_on_exited(void *userdata, int wait_status)
     boot_on_exited(userdata, wait_status);
 }
 
+static void supervisor_on_again(void *userdata)
+{
+    struct seat *seat = userdata;
+
+    boot_go_on(seat);
+    if (seat->executor.state == LINK_READY)
+        seat_ports_sync(seat);
+    drain_go_on(seat);
+}
+
 static const struct link_ops supervisor_link_ops = { .report = supervisor_on_report,
-                                                     .exited = supervisor_on_exited };
+                                                     .exited = supervisor_on_exited,
+                                                     .again = supervisor_on_again };
 
 /* ---- what clients do */
 
@@ -520,6 +531,7 @@ void supervisor_wire(struct supervisor *supervisor)
                                           .registry = &supervisor->persist.registry,
                                           .ops = &supervisor_clients_ops,
                                           .userdata = supervisor });
+    supervisor->accounts.descriptors_max = accounts_descriptors_limit() / DESCRIPTORS_OF_ALL;
     reload_init(&supervisor->reload, &supervisor->config, &supervisor->options,
                 &supervisor_reload_ops, supervisor);
     for

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -120,6 +122,15 @@ void service_make_dir(struct service *service)
     close(fd);
 }
 
+static bool become_user(const struct service *service)
+{
+    const struct rlimit limit = { service->descriptors, service->descriptors };
+
+    return service->uid == 0 || (setrlimit(RLIMIT_NOFILE, &limit) == 0 && setgroups(0, NULL) == 0 &&
+                                 setresgid(service->uid, service->uid, service->uid) == 0 &&
+                                 setresuid(service->uid, service->uid, service->uid) == 0);
+}
+
 static void __attribute__((noreturn))
 become_odeond(const struct service *service, char **words, pid_t parent)
 {
@@ -127,7 +138,7 @@ become_odeond(const struct service *service, char **words, pid_t parent)
         null = open("/dev/null", O_RDONLY);
 
     if (log >= 0 && null >= 0 && dup2(log, 1) >= 0 && dup2(log, 2) >= 0 && dup2(null, 0) >= 0 &&
-        prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
+        become_user(service) && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
         execv(words[0], words);
     _exit(126);
 }

@@ -55,6 +55,10 @@ void pause_briefly(void);
 struct service {
     pid_t pid; /* 0: not running */
     bool own_dir;
+    /* Who it runs as; 0: the test's own user. With `descriptors` as its RLIMIT_NOFILE, and no
+     * capability, as under its unit. */
+    uid_t uid;
+    unsigned long descriptors;
     char dir[64], socket[96], stats[96], log[96];
     struct odeon_stats *figures;
 };

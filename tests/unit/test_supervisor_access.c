@@ -204,6 +204,34 @@ static void test_who_is_bound(void **state)
     assert_true(account_room(&root, &all, &nothing, QUOTA_PORTS) == 0);
 }
 
+/* Users who take all that they can, one after the other, bound or not: each is left something. */
+static void test_descriptors_of_all(void **state)
+{
+    enum { N = 9, MAX = 4096 };
+    struct accounts accounts = { .descriptors_max = MAX };
+    struct holding held[N] = { 0 };
+
+    (void)state;
+    for (unsigned i = 0; i < N; i++) {
+        struct account *account = account_open(&accounts, i);
+
+        held[i].amounts[QUOTA_DESCRIPTORS] = accounts_descriptors_room(&accounts, account);
+        assert_int_equal(held[i].amounts[QUOTA_DESCRIPTORS], MAX >> (i + 1));
+        account_charge(account, &held[i]);
+        assert_int_equal(accounts_descriptors_room(&accounts, account), 0);
+    }
+    assert_int_equal(accounts_count_descriptors(&accounts), MAX - 8);
+    for (unsigned i = 0; i < 3; i++) { /* 8 are left: 4 each for two more, whatever the half is */
+        struct account *account = account_open(&accounts, 100 + i);
+        struct holding more = { .amounts[QUOTA_DESCRIPTORS] =
+                                    accounts_descriptors_room(&accounts, account) };
+
+        assert_int_equal(more.amounts[QUOTA_DESCRIPTORS], i < 2 ? 4 : 0);
+        account_charge(account, &more);
+    }
+    accounts_fini(&accounts);
+}
+
 static void test_account_goes_when_empty(void **state)
 {
     struct accounts accounts = { 0 };
@@ -246,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_fair_share),
         cmocka_unit_test(test_first_port_and_limits),
         cmocka_unit_test(test_who_is_bound),
+        cmocka_unit_test(test_descriptors_of_all),
         cmocka_unit_test(test_account_goes_when_empty),
         cmocka_unit_test(test_named_once_a_minute),
     };

@@ -2,6 +2,7 @@
 /* daemon/supervisor/channel: order, bounds, ends. */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -280,6 +283,99 @@ static void test_last_answer_before_the_end(void **state)
     fixture_free(f);
 }
 
+static void test_descriptors_that_are_not_read(void **state)
+{
+    struct fixture *f = fixture_new(1 << 20);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC), fd;
+    const int fds[] = { null, null, null };
+    struct frame frame;
+
+    (void)state;
+    assert_int_equal(channel_descriptors(f->channel), 0);
+    for (uint32_t n = 1; n <= 2; n++)
+        assert_int_equal(send_number(f->channel, n, fds, 3), 0);
+    assert_int_equal(send_number(f->channel, 3, NULL, 0), 0);
+    assert_int_equal(channel_descriptors(f->channel), 6);
+    for (int n = 0; n < 3; n++) { /* less is not known before all has been read */
+        assert_int_equal(channel_descriptors(f->channel), 6);
+        assert_int_equal(frame_receive(f->peer, &frame), 1);
+        frame_fini(&frame);
+    }
+    assert_int_equal(channel_descriptors(f->channel), 0);
+    /* what waits counts as well */
+    while (send_number(f->channel, 4, fds, 3) == 0 && channel_descriptors(f->channel) < 3000)
+        ;
+    assert_in_range(channel_descriptors(f->channel), 3000, 3002);
+    /* and what is left behind, until the last one has it */
+    fd = channel_free_unread(f->channel, on_freed);
+    assert_true(fd >= 0);
+    assert_in_range(channel_descriptors(f->channel), 3, 2999);
+    f->channel = NULL;
+    uv_run(&f->loop, UV_RUN_DEFAULT);
+    assert_int_equal(f->freed, 1);
+    assert_false(channel_socket_is_read(fd));
+    while (frame_receive(f->peer, &frame) == 1)
+        frame_fini(&frame);
+    assert_true(channel_socket_is_read(fd));
+    close(fd);
+    close(null);
+    fixture_free(f);
+}
+
+/* In a child: a user of its own with few descriptors, all of them in flight. */
+static int stuck_for_a_while(void)
+{
+    enum { FEW = 64 };
+    struct fixture *f = fixture_new(1 << 20);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC), ends[2];
+    const int fds[] = { null, null, null, null };
+    struct frame frame;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 ||
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){ FEW, FEW }) < 0 || setgroups(0, NULL) < 0 ||
+        setresuid(41777, 41777, 41777) < 0)
+        return 1;
+    while (frame_send_packed(ends[0], "x", 1, fds, 4) == 0)
+        ;
+    if (errno != ETOOMANYREFS)
+        return 2;
+    if (send_number(f->channel, 1, fds, 1) != 0 || send_number(f->channel, 2, NULL, 0) != 0 ||
+        channel_lacks(f->channel) != -ETOOMANYREFS || channel_descriptors(f->channel) != 1)
+        return 3;
+    for (int i = 0; i < 5; i++)
+        uv_run(&f->loop, UV_RUN_ONCE); /* the timer alone: no busy loop over a writable socket */
+    if (frame_receive(f->peer, &frame) != -EAGAIN || channel_lacks(f->channel) == 0)
+        return 4;
+    close(ends[0]);
+    close(ends[1]);
+    while (channel_lacks(f->channel) < 0)
+        uv_run(&f->loop, UV_RUN_ONCE);
+    if (frame_receive(f->peer, &frame) != 1 || frame.n_fds != 1)
+        return 5;
+    frame_fini(&frame);
+    if (frame_receive(f->peer, &frame) != 1 || frame.n_fds != 0 || f->errors > 0)
+        return 6;
+    return 0;
+}
+
+static void test_what_cannot_be_sent_now(void **state)
+{
+    int status;
+    pid_t pid;
+
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("# skipped: another user can be played by root alone\n");
+        skip();
+    }
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(stuck_for_a_while());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +389,8 @@ int main(void)
         cmocka_unit_test(test_end_without_reading),
         cmocka_unit_test(test_closed_by_its_own_callback),
         cmocka_unit_test(test_last_answer_before_the_end),
+        cmocka_unit_test(test_descriptors_that_are_not_read),
+        cmocka_unit_test(test_what_cannot_be_sent_now),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
