@@ -132,18 +132,26 @@ void seat_ports_open(struct seat *seat, struct seat_port *port)
 
 /* Who wrote what cannot be has been told so by the executor. odeond maps nothing that a client has
  * a descriptor of (supervisor.V1). */
-static void seat_ports_mark_closed(const struct seat *seat, const struct seat_port *port)
+static void seat_ports_mark_memory(const struct seat_port *port)
 {
     const off_t at = offsetof(struct port_executor, broken);
     uint32_t word = PORT_OK;
 
-    if (seat->service->persist->ended)
-        return;
     if (pread(port->executor_fd, &word, sizeof(word), at) != sizeof(word) || word != PORT_OK)
         return;
     word = PORT_BROKEN_CLOSED;
     if (pwrite(port->executor_fd, &word, sizeof(word), at) != sizeof(word))
         log_warning("port %u cannot be marked as closed: %s", port->index, strerror(errno));
+}
+
+/* seat_ports.O4.  A pipe that cannot take a byte has some. */
+static void seat_ports_mark_closed(const struct seat *seat, const struct seat_port *port)
+{
+    if (seat->service->persist->ended)
+        return;
+    seat_ports_mark_memory(port);
+    if (port->pipe_write_fd >= 0 && write(port->pipe_write_fd, "", 1) < 0 && errno != EAGAIN)
+        log_warning("the pipe of port %u: %s", port->index, strerror(errno));
 }
 
 void seat_ports_close(struct seat *seat, struct seat_port *port)

@@ -8,9 +8,9 @@
  *     it; or when none has ever heard of it.
  * seat_ports.O3  A port that is opening has a client that waits for the answer: the client's end
  *     closes it.
- * seat_ports.O4  The port's memory says that it is closed before its executor is told to drain it:
- *     a client that asks nobody is told by its next post. It does not when this odeond ends and the
- *     next one goes on (persist.R3).
+ * seat_ports.O4  The port's memory says that it is closed, and behind it its pipe is readable,
+ *     before its executor is told to drain it: a client that asks nobody is told by its next post,
+ *     one that polls looks. Not so when this odeond ends and the next one goes on (persist.R3).
  */
 #pragma once
 

@@ -204,6 +204,23 @@ static void test_post_tells_of_a_service_that_was_killed(void **state)
     odeon_client_disconnect(poster.client);
 }
 
+/* Looks at POLLIN, as a loop does that takes a hang-up for the loop's own affair. */
+static void test_kick_makes_readable(void **state)
+{
+    struct poster poster = start_poster(true);
+    struct pollfd look = { .fd = odeon_port_fd(poster.port), .events = POLLIN };
+
+    (void)state;
+    assert_int_equal(odeon_port_arm(poster.port), 0);
+    kick(&poster);
+    assert_int_equal(poll(&look, 1, PATIENCE_MS), 1);
+    assert_true(wait_until(service_state(&service).clients == 0)); /* the harness's own, too */
+    assert_true(wait_until(poll(&look, 1, 0) == 1 && look.revents & POLLHUP));
+    assert_true(look.revents & POLLIN); /* still: the port has gone by now */
+    assert_int_equal(odeon_port_arm(poster.port), -EPIPE);
+    odeon_client_disconnect(poster.client);
+}
+
 /* One that ends with nobody behind it is no news. */
 static void test_plain_end_is_quiet(void **state)
 {
@@ -226,6 +243,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_post_tells_of_a_kick, begin, end),
         cmocka_unit_test_setup_teardown(test_post_tells_of_a_stop, begin, end),
         cmocka_unit_test_setup_teardown(test_post_tells_of_a_service_that_was_killed, begin, end),
+        cmocka_unit_test_setup_teardown(test_kick_makes_readable, begin, end),
         cmocka_unit_test_setup_teardown(test_plain_end_is_quiet, begin, end),
     };
 

@@ -120,8 +120,9 @@ ODEON_API odeon_ref odeon_port_ref(const struct odeon_port *port);
  * into shared memory. NULL: 0. */
 ODEON_API uint64_t odeon_port_dropped(const struct odeon_port *port);
 /* Becomes readable after odeon_port_arm() when there is something to receive, and when the service
- * closes the port. Only for poll(): the port owns it, and odeon_port_arm() reads it. -ENOTSUP:
- * opened without a pipe. */
+ * closes the port: until odeon_port_arm() has said so. Behind that, and where all of the service
+ * was killed, it hangs up (POLLHUP). Only for poll(): the port owns it, and odeon_port_arm() reads
+ * it. -ENOTSUP: opened without a pipe. */
 ODEON_API int odeon_port_fd(const struct odeon_port *port);
 /* Call before each poll(): 0: armed, poll now; 1: there is something to receive already; -EPIPE:
  * the port has been closed. Drains the pipe. Arming holds for one wake-up, and until a call that
