@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -38,24 +40,61 @@ static int connect_explain_connect(int error, const char *path)
     }
 }
 
+/* An address has no room for a long path: that goes by way of its directory, whose descriptor is
+ * the caller's to close then (-1: none). */
+static int connect_fill_address(const char *path, struct sockaddr_un *address, int *ret_directory)
+{
+    size_t length = strlen(path);
+    const char *name = strrchr(path, '/');
+    char directory[PATH_MAX];
+    int n;
+
+    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    *ret_directory = -1;
+    if (length < sizeof(address->sun_path)) {
+        memcpy(address->sun_path, path, length + 1);
+        return 0;
+    }
+    if (!name || length >= sizeof(directory))
+        return error_set(-ENAMETOOLONG, "the socket's path is too long: %s", path);
+    snprintf(directory, sizeof(directory), "%.*s/", (int)(name - path), path);
+    *ret_directory = wire_lift_fd(open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (*ret_directory < 0)
+        return connect_explain_connect(-errno, path);
+    n = snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d%s", *ret_directory,
+                 name);
+    if ((size_t)n < sizeof(address->sun_path))
+        return 0;
+    close(*ret_directory);
+    return error_set(-ENAMETOOLONG, "the socket's name in its directory is too long: %s", path);
+}
+
+static void connect_close_directory(int *directory)
+{
+    int error = errno;
+
+    wire_close_fds(directory, 1);
+    errno = error;
+}
+
 int client_open_socket(const char *path, bool now, int *ret_socket)
 {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    size_t length = strlen(path);
-    int fd, result;
+    struct sockaddr_un address;
+    int fd, directory, result = connect_fill_address(path, &address, &directory);
 
-    if (length == 0 || length >= sizeof(address.sun_path))
-        return error_set(-ENAMETOOLONG,
-                         "the socket's path has %zu bytes, 1 to %zu are possible: %s", length,
-                         sizeof(address.sun_path) - 1, path);
-    memcpy(address.sun_path, path, length + 1);
+    if (result < 0)
+        return result;
     fd =
         wire_lift_fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (now ? SOCK_NONBLOCK : 0), 0));
-    if (fd < 0)
-        return error_set(-errno, "cannot make a socket: %s", error_describe(-errno));
+    if (fd < 0) {
+        result = error_set(-errno, "cannot make a socket: %s", error_describe(-errno));
+        wire_close_fds(&directory, 1);
+        return result;
+    }
     do
         result = connect(fd, (struct sockaddr *)&address, sizeof(address));
     while (result < 0 && errno == EINTR);
+    connect_close_directory(&directory);
     if (result == 0 && now) /* from here on it waits */
         result = fcntl(fd, F_SETFL, 0);
     if (result < 0) {

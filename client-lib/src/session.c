@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A client from its connecting to its leaving. Any thread. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -67,6 +68,19 @@ static void session_client_free(struct odeon_client *client)
     free(client);
 }
 
+/* A relative path is where it was when the client connected, whatever the program does with its
+ * working directory later. One that has no such name (it is out of reach) stays as it is. */
+static char *session_resolve(const char *path)
+{
+    char *directory = *path == '/' ? NULL : getcwd(NULL, 0), *resolved = NULL;
+
+    if (!directory || *directory != '/' ||
+        asprintf(&resolved, "%s/%s", strcmp(directory, "/") == 0 ? "" : directory, path) < 0)
+        resolved = strdup(path);
+    free(directory);
+    return resolved;
+}
+
 static struct odeon_client *session_client_new(const char *path, const char *name)
 {
     struct odeon_client *client = calloc(1, sizeof(*client));
@@ -76,7 +90,7 @@ static struct odeon_client *session_client_new(const char *path, const char *nam
     client->socket = -1;
     client->pid = getpid();
     client->patience_ns = -1;
-    client->path = strdup(path);
+    client->path = session_resolve(path);
     client->name = strndup(name ? name : program_invocation_short_name, ODEON_NAME_MAX);
     names_init(&client->names);
     pthread_mutex_init(&client->mutex, NULL);

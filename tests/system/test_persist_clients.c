@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +159,36 @@ static void test_call_expires_while_nobody_is_there(void **state)
 }
 
 /* ---- waiting */
+
+/* By a path that means something else by then, and, absolute, is longer than an address has room
+ * for. */
+static void test_relative_path_over_the_end_of_odeond(void **state)
+{
+    struct odeon_client *client = NULL;
+    struct scene scene;
+    char before[4096], path[128], longer[256];
+    struct service *service;
+    odeon_ref ref;
+
+    (void)state;
+    set_scene(&scene);
+    service = manager_service(scene.manager);
+    assert_non_null(getcwd(before, sizeof(before)));
+    snprintf(longer, sizeof(longer), "%s/%0100d", service->dir, 1);
+    snprintf(path, sizeof(path), "..%s", strrchr(service->socket, '/'));
+    assert_int_equal(mkdir(longer, 0700), 0);
+    assert_int_equal(chdir(longer), 0);
+    assert_int_equal(odeon_client_connect(path, "relative", &client), 0);
+    assert_int_equal(odeon_client_set_patience(client, SECONDS(20)), 0);
+    assert_int_equal(chdir(before), 0);
+    take_away(&scene);
+    bring_back(&scene);
+    if (odeon_actor_find(client, "ledger", &ref) < 0)
+        fail_msg("%s", odeon_error_text());
+    odeon_client_disconnect(client);
+    rmdir(longer);
+    clear_scene(&scene);
+}
 
 static void test_poll_over_the_end_of_odeond(void **state)
 {
@@ -459,6 +490,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_call_over_the_end_of_odeond),
         cmocka_unit_test(test_call_expires_while_nobody_is_there),
+        cmocka_unit_test(test_relative_path_over_the_end_of_odeond),
         cmocka_unit_test(test_poll_over_the_end_of_odeond),
         cmocka_unit_test(test_requests_wait_and_names_stay),
         cmocka_unit_test(test_request_in_doubt_is_told),

@@ -49,10 +49,11 @@ struct odeon_port;
 
 #define ODEON_SOCKET_DEFAULT "/run/odeon/control.sock" /* $ODEON_SOCKET goes before it */
 
-/* Connects and says hello. `path` NULL: $ODEON_SOCKET, else the default. `name`: for people, may be
- * NULL. -ECONNREFUSED, -ENOENT: no service; -EACCES: not allowed; -EPROTO: the service speaks
- * another protocol. Does not try again: a service that is just starting is an error that says so.
- * `name` NULL shows the program's name. */
+/* Connects and says hello. `path` NULL: $ODEON_SOCKET, else the default; a relative one is resolved
+ * here, chdir() later does no harm. `name`: for people, may be NULL. -ECONNREFUSED, -ENOENT: no
+ * service; -EACCES: not allowed; -EPROTO: the service speaks another protocol. Does not try again:
+ * a service that is just starting is an error that says so. `name` NULL shows the program's
+ * name. */
 ODEON_API int odeon_client_connect(const char *path, const char *name,
                                    struct odeon_client **ret_client);
 /* Closes the connection and all ports still open, whose pointers are dead then; no other thread may
