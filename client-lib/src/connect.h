@@ -17,6 +17,9 @@
  * connect.C5  A port is among the claims of every greeting that is sent after its answer has come:
  *     one that was opened before a greeting and is listed after it is not the client's any more
  *     (`hellos`).
+ * connect.C6  No call is a point at which its thread is cancelled: pthread_cancel() takes effect
+ *     behind it. So no mutex is left locked, and no descriptor lost; what a post or an arming calls
+ *     by number (wait.h) is no such point by itself.
  */
 #pragma once
 
@@ -62,6 +65,26 @@ struct odeon_client {
     struct odeon_port *ports; /* open ports */
     struct wire_frame *frame;
 };
+
+static inline int client_hold_cancellation(void)
+{
+    int former;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &former);
+    return former;
+}
+
+static inline void client_let_cancellation(const int *former)
+{
+    int ours;
+
+    pthread_setcancelstate(*former, &ours);
+}
+
+/* connect.C6: a declaration, until the end of its block. */
+#define WITHOUT_CANCELLATION                                                                       \
+    const int former_cancellation_ __attribute__((cleanup(client_let_cancellation), unused)) =     \
+        client_hold_cancellation()
 
 /* What a request brought. answer_fini() frees it and closes descriptors that were not taken (set to
  * -1). */

@@ -129,6 +129,7 @@ static int open_once(struct odeon_client *client, Odeon__Request *request, bool 
 int odeon_port_open(struct odeon_client *client, const struct odeon_port_options *options,
                     struct odeon_port **ret_port)
 {
+    WITHOUT_CANCELLATION;
     Odeon__PortOpen open = ODEON__PORT_OPEN__INIT;
     Odeon__Request request = ODEON__REQUEST__INIT;
     struct odeon_port_options chosen;
@@ -155,6 +156,8 @@ int odeon_port_open(struct odeon_client *client, const struct odeon_port_options
 
 struct odeon_port *odeon_port_close(struct odeon_port *port)
 {
+    WITHOUT_CANCELLATION;
+
     if (!port)
         return NULL;
     if (port->client && !port_forked(port)) {

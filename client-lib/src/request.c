@@ -139,6 +139,7 @@ static int request_round_trip(struct odeon_client *client, Odeon__Request *reque
 int client_call(struct odeon_client *client, Odeon__Request *request,
                 Odeon__Reply__BodyCase expected, struct client_answer *ret_answer)
 {
+    WITHOUT_CANCELLATION;
     struct client_answer answer = { 0 };
     int result = client_check(client);
 
@@ -157,6 +158,7 @@ int client_call(struct odeon_client *client, Odeon__Request *request,
 
 void client_call_now(struct odeon_client *client, Odeon__Request *request)
 {
+    WITHOUT_CANCELLATION;
     struct client_answer answer = { 0 };
     bool sent;
 
@@ -171,6 +173,7 @@ void client_call_now(struct odeon_client *client, Odeon__Request *request)
 
 void client_poll_events(struct odeon_client *client)
 {
+    WITHOUT_CANCELLATION;
     struct client_answer answer = { 0 };
 
     if (pthread_mutex_trylock(&client->mutex) != 0)

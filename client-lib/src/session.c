@@ -104,6 +104,7 @@ static struct odeon_client *session_client_new(const char *path, const char *nam
 
 int odeon_client_connect(const char *path, const char *name, struct odeon_client **ret_client)
 {
+    WITHOUT_CANCELLATION;
     struct odeon_client *client;
     int result;
 
@@ -146,6 +147,8 @@ static void session_take_leave(struct odeon_client *client)
 
 struct odeon_client *odeon_client_disconnect(struct odeon_client *client)
 {
+    WITHOUT_CANCELLATION;
+
     if (!client)
         return NULL;
     /* No request to close each port: the end of the connection says so. In a forked child this

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time, pauses, barriers and futexes: what waiting on a word of another process takes.
  *
+ * System calls by their number are no points at which a thread is cancelled (connect.C6).
+ *
  * No state.  The futex words lie in memory that this process maps read-only: FUTEX_WAIT only reads.
  */
 #pragma once

@@ -84,8 +84,8 @@ static bool text_open(uint8_t *code)
     return true;
 }
 
-/* What a plain move stores (88, 89, C6, C7): its register's value, or what the instruction ends
- * with. 0: it is another instruction. */
+/* What a plain move stores (opcodes 88, 89, c6, c7): its register's value, or what the instruction
+ * ends with. 0: it is another instruction. */
 static unsigned move_value(const ucontext_t *u, const uint8_t *code, uint64_t length,
                            uint64_t *ret_value)
 {

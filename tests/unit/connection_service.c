@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,6 +274,9 @@ static void *serve(void *argument)
             odeon__request__free_unpacked(request, NULL);
             break;
         }
+        atomic_fetch_add(&s->held, atomic_load(&s->holds));
+        while (atomic_load(&s->holds))
+            sched_yield();
         answer(s, request);
         odeon__request__free_unpacked(request, NULL);
     }

@@ -30,8 +30,9 @@ struct service {
     int hello_error;
     unsigned port_fds;
     bool event_before_reply, close_instead, garbage_instead, strange_id, oversized, wrong_body;
+    _Atomic bool holds; /* what comes waits for its answer until this is false */
     /* what it saw */
-    _Atomic unsigned requests, interns, port_closes;
+    _Atomic unsigned requests, interns, port_closes, held;
     char client_name[64];
     Odeon__Spawn spawn;
 };

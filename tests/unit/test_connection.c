@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <odeon/admin.h>
@@ -514,11 +516,45 @@ static void test_a_client_is_shared_by_threads(void **state)
     odeon_client_disconnect(client);
 }
 
+static void *look_up_and_end(void *argument)
+{
+    odeon_ref ref;
+
+    (void)odeon_actor_find(argument, "a", &ref);
+    pthread_testcancel();
+    return argument;
+}
+
+/* In the middle of a request, whose answer comes later: nothing of it is left behind. */
+static void test_a_thread_is_cancelled_behind_its_call(void **state)
+{
+    struct service *s = *state;
+    struct odeon_client *client = connection_service_client(s);
+    pthread_t thread;
+    void *result;
+
+    atomic_store(&s->holds, true);
+    assert_int_equal(pthread_create(&thread, NULL, look_up_and_end, client), 0);
+    while (atomic_load(&s->held) == 0)
+        sched_yield();
+    assert_int_equal(pthread_cancel(thread), 0);
+    nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL); /* it may be seen now, or later */
+    atomic_store(&s->holds, false);
+    pthread_join(thread, &result);
+    assert_ptr_equal(result, PTHREAD_CANCELED);
+    assert_int_equal(pthread_mutex_trylock(&client->mutex), 0);
+    pthread_mutex_unlock(&client->mutex);
+    assert_ptr_equal(look_up_often(client), client);
+    odeon_client_disconnect(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_no_service, connection_service_setup,
                                         connection_service_teardown),
+        cmocka_unit_test_setup_teardown(test_a_thread_is_cancelled_behind_its_call,
+                                        connection_service_setup, connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_hello, connection_service_setup,
                                         connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_hello_of_another_protocol, connection_service_setup,

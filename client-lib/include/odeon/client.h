@@ -8,9 +8,10 @@
  * and tells the service nothing. The client is the process that connected: when that ends, so does
  * the client, and its ports are closed, though a child may hold copies of the connection. So a
  * program that becomes a daemon connects after the fork; one that connects before it and ends ends
- * its own client. Signals: blocking calls are restarted; use their timeouts. Errors: 0, or a
- * negative errno; odeon_error_text() says more about the calling thread's last failed call. Times
- * are in nanoseconds (CLOCK_MONOTONIC); a timeout below 0 waits for ever, 0 does not wait.
+ * its own client. Signals: blocking calls are restarted; use their timeouts. pthread_cancel() takes
+ * effect behind a call, never within it. Errors: 0, or a negative errno; odeon_error_text() says
+ * more about the calling thread's last failed call. Times are in nanoseconds (CLOCK_MONOTONIC); a
+ * timeout below 0 waits for ever, 0 does not wait.
  *
  * Restarts are not an end. When the executor is started again, ports live on, posting and receiving
  * go on, and what is in flight meanwhile takes longer. The same holds when odeond itself is killed,
