@@ -53,9 +53,9 @@ void placement_init(struct engine *e)
                                       [QUEUE_ASIDE] = 0,
                                       [QUEUE_DETACHED] = SOURCE_FIXED };
     for (uint32_t queue = 0, index; queue < e->segment.n_mailboxes; queue++) {
-        store_relaxed(e->sources[queue].own, own_idle(0)); /* whatever a dead executor has left */
-        source_place(e, queue, placement_home(e, queue, engine_workers(e)),
-                     flags[segment_queue_range(&e->segment, queue, &index)]);
+        uint32_t home = placement_home(e, queue, engine_workers(e));
+        settle_relaxed(e->sources[queue].own, own_idle(home)); /* a dead executor's may run */
+        source_place(e, queue, home, flags[segment_queue_range(&e->segment, queue, &index)]);
     }
 }
 

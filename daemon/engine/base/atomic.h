@@ -14,7 +14,9 @@
 #define load_acquire(p)     atomic_load_explicit((p), memory_order_acquire)
 #define store_relaxed(p, v) atomic_store_explicit((p), (v), memory_order_relaxed)
 #define store_release(p, v) atomic_store_explicit((p), (v), memory_order_release)
-#define crash_order()       atomic_signal_fence(memory_order_seq_cst)
+/* For tables that are mostly right already: a word that is dirties no page and no line. */
+#define settle_relaxed(p, v) ((void)(load_relaxed(p) == (v) || (store_relaxed(p, v), 0)))
+#define crash_order()        atomic_signal_fence(memory_order_seq_cst)
 
 /* A full barrier behind an atomic exchange or compare-and-swap that was itself seq_cst: x86's
  * locked instructions are one. */

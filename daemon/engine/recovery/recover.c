@@ -252,9 +252,9 @@ static void recover_rebuild(struct engine *e, struct engine_recovery *report)
         /* segment_layout.L1, whatever these words have become: what is sent next begins where they
          * say */
         if (!queue_has_batch(sel)) {
-            store_relaxed(&queue->len[queue_active(sel) ^ 1], 0);
-            store_relaxed(&queue->cursor, 0);
-            store_relaxed(&queue->wrap, 0);
+            settle_relaxed(&queue->len[queue_active(sel) ^ 1], 0);
+            settle_relaxed(&queue->cursor, 0);
+            settle_relaxed(&queue->wrap, 0);
         } else {
             report->parked_batches++;
         }

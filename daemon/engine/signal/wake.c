@@ -215,6 +215,7 @@ void source_place(struct engine *e, uint32_t source, uint32_t owner, unsigned fl
         atomic_fetch_or_explicit(&e->steal.fixed[source / 64], bit, memory_order_relaxed);
     else
         atomic_fetch_and_explicit(&e->steal.fixed[source / 64], ~bit, memory_order_relaxed);
-    /* a port's pointers before it can be run */
-    store_release(e->sources[source].own, own_idle(owner));
+    /* a port's pointers before it can be run; that of a queue mostly says so already */
+    if (own != own_idle(owner))
+        store_release(e->sources[source].own, own_idle(owner));
 }
