@@ -20,7 +20,7 @@ enum {
     /* tables (per engine segment) */
     /* worker threads and detached actors together; ids go one further: the control thread appends,
      * too */
-    ODEON_WORKERS_MAX = 128,
+    ODEON_WORKERS_MAX = 1152, /* 1,024 cores, and actors with threads of their own */
     /* ordinary message queues of all workers together; the others are bounded by what they stand
      * for */
     ODEON_QUEUES_MAX = 8192,

@@ -202,6 +202,8 @@ void engine_hide_from_children(struct engine *engine);
 /* Bytes that a segment for `config` needs: what the supervisor makes the memfd, before sealing
  * it. */
 uint64_t engine_segment_size(const struct engine_config *config);
+/* Bytes of addresses that each of a queue's two buffers has in it. */
+uint64_t engine_window_size(const struct engine_config *config);
 
 enum { ENGINE_DAMAGE_MAX = 160 };
 

@@ -32,13 +32,18 @@ uint64_t engine_segment_size(const struct engine_config *config)
     return segment_size(config);
 }
 
+uint64_t engine_window_size(const struct engine_config *config)
+{
+    return segment_message_window_bytes(config);
+}
+
 static int engine_open_config_check(const struct engine_config *c, const char **reterr_text)
 {
     uint64_t room = segment_workers_max(c);
     if (c->n_workers == 0 || c->n_workers > room)
         *reterr_text = "number of workers out of range: from 1 to workers-max";
     else if (room + c->detached_max > ODEON_WORKERS_MAX)
-        *reterr_text = "workers-max and detached out of range: at most 128 together";
+        *reterr_text = "workers-max and detached out of range: at most 1152 together";
     else if (c->queues_per_worker == 0 || room * c->queues_per_worker > ODEON_QUEUES_MAX)
         *reterr_text = "number of queues out of range: at least one a worker, at most 8192 in all";
     else if (c->actors_max < 2 * ODEON_PORTS_MAX || c->actors_max > ODEON_ACTORS_MAX)

@@ -3,6 +3,7 @@
 #include "daemon/executor/reconfigure.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "daemon/common/check.h"
@@ -84,6 +85,7 @@ int reconfigure(struct executor *executor, const struct settings_change *change,
     const struct topology_plan *plan = topology_get_plan(executor->topology);
     struct explain undo; /* nobody reads it: the places that were in force can be planned again */
     const char *text = NULL;
+    uint8_t *distances = NULL;
     int r;
 
     memset(ret_done, 0, sizeof(*ret_done));
@@ -99,10 +101,13 @@ int reconfigure(struct executor *executor, const struct settings_change *change,
             return r;
         config.cpus = plan->cpus;
         config.nodes = plan->nodes;
-        config.distances = plan->distances;
+        distances = topology_make_distances(executor->topology);
+        if (distances)
+            config.distances = distances; /* else: as they were */
     }
     r = engine_reconfigure(executor->engine, &config, RECONFIGURE_TIMEOUT_MS * UINT64_C(1000000),
                            ret_done, &text);
+    free(distances);
     if (r < 0) {
         if (change->replan)
             (void)reconfigure_plan_workers(executor, &executor->settings, true, &undo);

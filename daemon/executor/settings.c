@@ -26,8 +26,9 @@ enum setting_kind {
 
 /* The least window must hold two of the largest records. */
 #define WINDOW_BYTES_MIN      KIB(128)
-#define WINDOW_ROUNDING_BYTES MIB(2)   /* pages of each outbox, and one record */
-#define OUTBOX_BYTES_MIN      KIB(144) /* the engine keeps 72 KiB of it for itself */
+#define WINDOW_ROUNDING_BYTES MIB(2)              /* pages of each outbox, and one record */
+#define OUTBOX_BYTES_MIN      KIB(144)            /* the engine keeps 72 KiB of it for itself */
+#define ADDRESS_BYTES_USUAL   (UINT64_C(1) << 46) /* where nobody has looked */
 
 static const struct setting {
     const char *key;
@@ -153,6 +154,7 @@ void settings_init(struct settings *settings, unsigned default_workers)
     settings->steal_mode = STEAL_KEEP;
     settings->memory = MEMORY_LOCAL;
     strcpy(settings->affinity, "auto");
+    settings->address_bytes = ADDRESS_BYTES_USUAL;
 }
 
 /* Decimal digits and, for bytes, one of the suffixes K, M, G. */
@@ -326,29 +328,102 @@ static bool setting_given(const struct setting_pair *pairs, size_t n_pairs, cons
     return false;
 }
 
-int settings_read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs,
-                        unsigned cores, unsigned threads, struct explain *explain)
-{
-    struct settings machine;
+/* ---- sizes that fit the machine ---- */
 
-    settings_init(settings, cores);
+static bool settings_fit(const struct settings *settings)
+{
+    struct engine_config config;
+
+    settings_get_config(settings, &config);
+    return settings->workers_max * settings->queues_per_worker <= ODEON_QUEUES_MAX &&
+           engine_window_size(&config) + WINDOW_ROUNDING_BYTES <= ODEON_WINDOW_BYTES_MAX &&
+           engine_segment_size(&config) <= settings->address_bytes;
+}
+
+/* Each queue's window has room for all outboxes at once, so what is reserved grows with the third
+ * power of the number of workers. What nobody has set is halved until it fits, first what is missed
+ * least. */
+static void settings_shrink(struct settings *settings, const struct setting_pair *pairs,
+                            size_t n_pairs)
+{
+    static const struct {
+        const char *key;
+        size_t offset;
+        uint64_t least;
+    } steps[] = {
+        { "outbox-bytes", offsetof(struct settings, outbox_bytes), MIB(8) },
+        { "backlog-bytes", offsetof(struct settings, backlog_bytes), MIB(4) },
+        { "limit-bytes", offsetof(struct settings, limit_bytes), MIB(64) },
+        { "queues-per-worker", offsetof(struct settings, queues_per_worker), 4 },
+        { "outbox-bytes", offsetof(struct settings, outbox_bytes), MIB(2) },
+        { "queues-per-worker", offsetof(struct settings, queues_per_worker), 1 },
+        { "outbox-bytes", offsetof(struct settings, outbox_bytes), KIB(512) },
+        { "limit-bytes", offsetof(struct settings, limit_bytes), MIB(4) },
+        { "backlog-bytes", offsetof(struct settings, backlog_bytes), KIB(512) },
+    };
+
+    for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        uint64_t *value = (uint64_t *)((char *)settings + steps[i].offset);
+
+        if (setting_given(pairs, n_pairs, steps[i].key))
+            continue;
+        while (!settings_fit(settings) && *value / 2 >= steps[i].least)
+            *value /= 2;
+    }
+}
+
+static int settings_check_sizes(const struct settings *settings, struct explain *explain)
+{
+    struct engine_config config;
+    uint64_t threads = settings->workers_max + settings->detached + 1;
+
+    settings_get_config(settings, &config);
+    uint64_t window = engine_window_size(&config), segment = engine_segment_size(&config);
+    if (window + WINDOW_ROUNDING_BYTES > ODEON_WINDOW_BYTES_MAX)
+        return explain_set(explain, -ERANGE,
+                           "settings limit-bytes = %" PRIu64 ", twice, and outbox-bytes = %" PRIu64
+                           ", for each of %" PRIu64 " threads, make queues of %" PRIu64
+                           " bytes: less than %" PRIu64 " are allowed, lower one of the two",
+                           settings->limit_bytes, settings->outbox_bytes, threads, window,
+                           ODEON_WINDOW_BYTES_MAX);
+    if (segment > settings->address_bytes)
+        return explain_set(explain, -ERANGE,
+                           "settings workers-max = %" PRIu64 ", queues-per-worker = %" PRIu64
+                           ", limit-bytes = %" PRIu64 ", outbox-bytes = %" PRIu64
+                           " and backlog-bytes = %" PRIu64 " make a segment of %" PRIu64
+                           " MiB of addresses: this machine has room for %" PRIu64
+                           " MiB, lower one of them",
+                           settings->workers_max, settings->queues_per_worker,
+                           settings->limit_bytes, settings->outbox_bytes, settings->backlog_bytes,
+                           segment >> 20, settings->address_bytes >> 20);
+    return 0;
+}
+
+int settings_read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs,
+                        const struct settings_machine *machine, struct explain *explain)
+{
+    struct settings usual;
+
+    settings_init(settings, machine->cores);
     for (size_t i = 0; i < n_pairs; i++) {
         int r = settings_parse(settings, pairs[i].key, pairs[i].value, explain);
 
         if (r < 0)
             return r;
     }
-    settings_init(&machine, settings->smt ? threads : cores);
+    settings_init(&usual, settings->smt ? machine->threads : machine->cores);
     if (setting_given(pairs, n_pairs, "detached") &&
-        machine.workers > ODEON_WORKERS_MAX - settings->detached)
-        machine.workers = ODEON_WORKERS_MAX - settings->detached;
+        usual.workers > ODEON_WORKERS_MAX - settings->detached)
+        usual.workers = ODEON_WORKERS_MAX - settings->detached;
     if (!setting_given(pairs, n_pairs, "workers"))
-        settings->workers = machine.workers;
+        settings->workers = usual.workers;
     if (!setting_given(pairs, n_pairs, "workers-max"))
         settings->workers_max =
-            settings->workers > machine.workers ? settings->workers : machine.workers;
+            settings->workers > usual.workers ? settings->workers : usual.workers;
     if (!setting_given(pairs, n_pairs, "detached"))
         settings_make_room(settings);
+    settings->address_bytes = machine->address_bytes;
+    settings_shrink(settings, pairs, n_pairs);
     return settings_check(settings, explain);
 }
 
@@ -373,17 +448,7 @@ int settings_check(const struct settings *settings, struct explain *explain)
                            " make %" PRIu64 " queues: at most %d are allowed, lower one of the two",
                            settings->workers_max, settings->queues_per_worker,
                            settings->workers_max * settings->queues_per_worker, ODEON_QUEUES_MAX);
-    uint64_t window = 2 * settings->limit_bytes +
-                      (settings->workers_max + settings->detached + 1) * settings->outbox_bytes;
-    if (window + WINDOW_ROUNDING_BYTES > ODEON_WINDOW_BYTES_MAX)
-        return explain_set(explain, -ERANGE,
-                           "settings limit-bytes = %" PRIu64 ", twice, and outbox-bytes = %" PRIu64
-                           ", for each of %" PRIu64 " threads, make queues of %" PRIu64
-                           " bytes: less than %" PRIu64 " are allowed, lower one of the two",
-                           settings->limit_bytes, settings->outbox_bytes,
-                           settings->workers_max + settings->detached + 1, window,
-                           ODEON_WINDOW_BYTES_MAX);
-    return 0;
+    return settings_check_sizes(settings, explain);
 }
 
 bool settings_is_live(const char *key)

@@ -43,6 +43,13 @@ struct settings {
     enum memory_policy memory;
     bool smt;
     char affinity[SETTINGS_AFFINITY_MAX]; /* "auto", "none", or a list as in cpu_list.h */
+    uint64_t address_bytes;               /* not a setting: the segment may have so many */
+};
+
+/* What a start finds. */
+struct settings_machine {
+    unsigned cores, threads; /* that may be used */
+    uint64_t address_bytes;  /* address_space_for_segment() */
 };
 
 struct setting_pair {
@@ -55,12 +62,10 @@ void settings_init(struct settings *settings, unsigned default_workers);
 /* Sets one key.  -EINVAL: unknown key, or a value that cannot be read; -ERANGE: out of range. */
 int settings_parse(struct settings *settings, const char *key, const char *value,
                    struct explain *explain);
-/* All that a start was given, over the defaults of a machine with so many cores and hardware
- * threads: `workers` and `workers-max` follow those where nothing was said. Ends with
- * settings_check(); errors as there and settings_parse().
- */
+/* All that a start was given, over the defaults of a machine; sizes that nobody has given shrink
+ * until the segment fits it. Then settings_check(); errors as there and settings_parse(). */
 int settings_read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs,
-                        unsigned cores, unsigned threads, struct explain *explain);
+                        const struct settings_machine *machine, struct explain *explain);
 /* What no single key can tell: -ERANGE. */
 int settings_check(const struct settings *settings, struct explain *explain);
 /* Whether there is such a key and it can be changed while workers run (settings_change.h). */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -17,6 +18,7 @@
 
 #include "daemon/common/check.h"
 #include "daemon/common/log.h"
+#include "daemon/executor/address_space.h"
 #include "daemon/executor/backtrace.h"
 #include "daemon/executor/contain.h"
 #include "daemon/executor/fault_log.h"
@@ -46,6 +48,13 @@ void start_fail(struct executor *executor, int error, const char *text)
 
 /* ---- open */
 
+static struct settings_machine start_look_at_machine(const struct topology *topology)
+{
+    return (struct settings_machine){ .cores = topology_get_cores(topology),
+                                      .threads = topology_get_threads(topology),
+                                      .address_bytes = address_space_for_segment() };
+}
+
 /* What a start does with settings before it looks at anything else; also for somebody who only
  * asks. */
 static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs, bool restart,
@@ -53,13 +62,14 @@ static int start_read_settings(const struct setting_pair *pairs, size_t n_pairs,
                                struct explain *explain)
 {
     struct topology_request request;
+    struct settings_machine machine;
     int r = topology_new(ret_topology);
 
     if (r < 0)
         return explain_set(explain, r, "hwloc cannot tell which processors there are: %s",
                            strerror(-r));
-    r = settings_read_start(settings, pairs, n_pairs, topology_get_cores(*ret_topology),
-                            topology_get_threads(*ret_topology), explain);
+    machine = start_look_at_machine(*ret_topology);
+    r = settings_read_start(settings, pairs, n_pairs, &machine, explain);
     if (r < 0)
         return r;
     request = (struct topology_request){
@@ -88,10 +98,28 @@ int start_segment_size(const struct setting_pair *pairs, size_t n_pairs, struct 
     return r;
 }
 
+/* Sizes that are smaller than a person knows them. */
+static void start_log_sizes(const struct settings *settings)
+{
+    struct settings usual;
+
+    settings_init(&usual, 1);
+    if (settings->outbox_bytes >= usual.outbox_bytes &&
+        settings->queues_per_worker >= usual.queues_per_worker &&
+        settings->limit_bytes >= usual.limit_bytes &&
+        settings->backlog_bytes >= usual.backlog_bytes)
+        return;
+    log_info("sizes with %" PRIu64 " workers at most: queues-per-worker=%" PRIu64
+             " outbox-bytes=%" PRIu64 " limit-bytes=%" PRIu64 " backlog-bytes=%" PRIu64,
+             settings->workers_max, settings->queues_per_worker, settings->outbox_bytes,
+             settings->limit_bytes, settings->backlog_bytes);
+}
+
 static int start_settings(struct executor *executor, const Odeon__Start *start, bool restart,
                           struct explain *explain)
 {
     struct setting_pair pairs[ODEON_PAGE_ROWS_MAX];
+    struct settings_machine machine;
     int r;
 
     if (start->n_settings > ODEON_PAGE_ROWS_MAX)
@@ -103,8 +131,9 @@ static int start_settings(struct executor *executor, const Odeon__Start *start, 
                             &executor->topology, explain);
     if (r < 0)
         return r;
-    (void)settings_read_start(&executor->defaults, NULL, 0, topology_get_cores(executor->topology),
-                              topology_get_threads(executor->topology), explain);
+    machine = start_look_at_machine(executor->topology);
+    (void)settings_read_start(&executor->defaults, NULL, 0, &machine, explain);
+    start_log_sizes(&executor->settings);
     topology_log_notes(executor->topology, (unsigned)executor->settings.workers);
     return 0;
 }
@@ -115,9 +144,10 @@ static void start_config(struct executor *executor, struct engine_config *ret_co
     const struct topology_plan *plan = topology_get_plan(executor->topology);
 
     settings_get_config(&executor->settings, ret_config);
+    /* to be freed behind that; without memory for it nodes tell how far it is */
+    ret_config->distances = topology_make_distances(executor->topology);
     ret_config->cpus = plan->cpus;
     ret_config->nodes = plan->nodes;
-    ret_config->distances = plan->distances;
     ret_config->bind = topology_bind;
     ret_config->bind_memory = topology_bind_memory;
     ret_config->userdata = executor->topology;
@@ -183,6 +213,22 @@ static bool start_has_lock(int segment_fd)
            lock.l_pid == getpid();
 }
 
+static int start_explain_open(const struct executor *executor, int r, const char *text,
+                              struct explain *explain)
+{
+    struct rlimit limit;
+
+    if (r == -EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        return explain_set(
+            explain, r,
+            "%" PRIu64 " threads of workers and detached actors need two descriptors "
+            "each, and this process may have %" PRIu64
+            " (LimitNOFILE=): raise that, or lower workers-max",
+            executor->settings.workers_max + executor->settings.detached, (uint64_t)limit.rlim_cur);
+    return explain_set(explain, r, "the engine's segment cannot be opened: %s",
+                       text && *text ? text : strerror(-r));
+}
+
 static int start_open(struct executor *executor, const Odeon__Start *start, int segment_fd,
                       int stats_fd, struct explain *explain)
 {
@@ -219,9 +265,9 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
     start_config(executor, &config);
     check("executor.X2", start_has_lock(segment_fd));
     r = engine_open(&config, segment_fd, stats_fd, &executor->engine, &text);
+    free((void *)config.distances);
     if (r < 0)
-        return explain_set(explain, r, "the engine's segment cannot be opened: %s",
-                           text ? text : strerror(-r));
+        return start_explain_open(executor, r, text, explain);
     engine_hide_from_children(executor->engine);
     /* The engine has given the file its size if it had none: from here on it keeps it. -EPERM:
      * sealed already. */

@@ -100,6 +100,16 @@ int topology_plan_workers(struct topology *topology, const struct topology_reque
     return 0;
 }
 
+uint8_t *topology_make_distances(const struct topology *topology)
+{
+    size_t n = topology->plan.n_workers;
+    uint8_t *distances = malloc(n * n);
+
+    if (distances)
+        topology_plan_get_distances(topology->hwloc, &topology->plan, distances);
+    return distances;
+}
+
 const struct topology_plan *topology_get_plan(const struct topology *topology)
 {
     return &topology->plan;

@@ -29,6 +29,9 @@ int topology_plan_workers(struct topology *topology, const struct topology_reque
                           struct explain *explain);
 /* Where workers are now; changed by topology_plan_workers() and topology_refresh() only. */
 const struct topology_plan *topology_get_plan(const struct topology *topology);
+/* How far its workers are from each other, to be freed (topology_plan_get_distances()). NULL: no
+ * memory. */
+uint8_t *topology_make_distances(const struct topology *topology);
 /* Says in the log, before workers start, what a person should know of this machine and `n_workers`
  * running workers. */
 void topology_log_notes(const struct topology *topology, unsigned n_workers);

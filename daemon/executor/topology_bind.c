@@ -114,18 +114,19 @@ void topology_update_plan(struct topology *topology)
  * everybody's: all are bound anew. */
 unsigned topology_refresh(struct topology *topology)
 {
-    struct topology_plan before = topology->plan;
+    int before[ODEON_WORKERS_MAX];
     unsigned changed = 0;
 
     pthread_mutex_lock(&topology->lock);
+    memcpy(before, topology->plan.cpus, sizeof(before));
     topology_update_plan(topology);
     for (unsigned i = 0; i < topology->plan.n_workers; i++) {
         int now = topology->plan.cpus[i];
 
-        if (now != before.cpus[i]) {
+        if (now != before[i]) {
             changed++;
             if (topology->threads[i].id != 0)
-                topology_bind_refresh_log(i, topology->wish.cpus[i], before.cpus[i], now);
+                topology_bind_refresh_log(i, topology->wish.cpus[i], before[i], now);
         }
         if (topology->threads[i].id != 0)
             (void)topology_bind_entry_bind(topology, i);

@@ -159,57 +159,67 @@ bool topology_node_has_cpus(hwloc_topology_t hwloc, hwloc_obj_t node)
 
 /* ---- distances */
 
-static hwloc_obj_t topology_plan_cpu_get_shared(hwloc_topology_t hwloc, int cpu,
-                                                hwloc_obj_type_t type)
-{
-    hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(hwloc, (unsigned)cpu);
+enum { N_LEVELS = 3 }; /* at which hardware is shared, nearest first */
 
-    return pu ? hwloc_get_ancestor_obj_by_type(hwloc, type, pu) : NULL;
+/* What a worker's CPU has a part in; NULL: no such level there. */
+struct topology_plan_shares {
+    hwloc_obj_t at[N_LEVELS];
+};
+
+static void topology_plan_look_up_shares(hwloc_topology_t hwloc, int cpu,
+                                         struct topology_plan_shares *ret)
+{
+    static const hwloc_obj_type_t types[N_LEVELS] = { HWLOC_OBJ_CORE, HWLOC_OBJ_L2CACHE,
+                                                      HWLOC_OBJ_L3CACHE };
+    hwloc_obj_t pu = cpu < 0 ? NULL : hwloc_get_pu_obj_by_os_index(hwloc, (unsigned)cpu);
+
+    for (unsigned i = 0; i < N_LEVELS; i++)
+        ret->at[i] = pu ? hwloc_get_ancestor_obj_by_type(hwloc, types[i], pu) : NULL;
 }
 
-static enum engine_distance topology_plan_cpu_distance(hwloc_topology_t hwloc, int a, int node_a,
-                                                       int b, int node_b)
+static enum engine_distance topology_plan_pair_distance(hwloc_topology_t hwloc,
+                                                        const struct topology_plan *plan,
+                                                        const struct topology_plan_shares *of_a,
+                                                        unsigned a, unsigned b)
 {
-    static const struct {
-        hwloc_obj_type_t type;
-        enum engine_distance distance;
-    } levels[] = {
-        { HWLOC_OBJ_CORE, DISTANCE_CORE },
-        { HWLOC_OBJ_L2CACHE, DISTANCE_L2 },
-        { HWLOC_OBJ_L3CACHE, DISTANCE_L3 },
-    };
+    static const enum engine_distance levels[N_LEVELS] = { DISTANCE_CORE, DISTANCE_L2,
+                                                           DISTANCE_L3 };
+    int cpu_a = plan->cpus[a], cpu_b = plan->cpus[b];
 
     /* Who is not bound may be anywhere. */
-    if (a < 0 || b < 0)
+    if (cpu_a < 0 || cpu_b < 0)
         return hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_NUMANODE) > 1 ? DISTANCE_MACHINE
                                                                        : DISTANCE_NODE;
-    if (a == b)
+    if (cpu_a == cpu_b)
         return DISTANCE_CORE;
-    for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-        hwloc_obj_t shared = topology_plan_cpu_get_shared(hwloc, a, levels[i].type);
-
-        if (shared && hwloc_bitmap_isset(shared->cpuset, (unsigned)b))
-            return levels[i].distance;
-    }
-    return node_a == node_b && node_a >= 0 ? DISTANCE_NODE : DISTANCE_MACHINE;
+    for (unsigned i = 0; i < N_LEVELS; i++)
+        if (of_a->at[i] && hwloc_bitmap_isset(of_a->at[i]->cpuset, (unsigned)cpu_b))
+            return levels[i];
+    return plan->nodes[a] == plan->nodes[b] && plan->nodes[a] >= 0 ? DISTANCE_NODE
+                                                                   : DISTANCE_MACHINE;
 }
 
 /* Distances are symmetric: half of them are looked up. */
-static void plan_set_places(hwloc_topology_t hwloc, struct topology_plan *plan)
+void topology_plan_get_distances(hwloc_topology_t hwloc, const struct topology_plan *plan,
+                                 uint8_t *ret_distances)
 {
     unsigned n = plan->n_workers;
 
-    for (unsigned i = 0; i < n; i++)
-        plan->nodes[i] = plan->cpus[i] < 0 ? -1 : topology_node_of_cpu(hwloc, plan->cpus[i]);
     for (unsigned i = 0; i < n; i++) {
-        plan->distances[i * n + i] = DISTANCE_SELF;
-        for (unsigned j = 0; j < i; j++) {
-            uint8_t distance = (uint8_t)topology_plan_cpu_distance(
-                hwloc, plan->cpus[i], plan->nodes[i], plan->cpus[j], plan->nodes[j]);
+        struct topology_plan_shares shares;
 
-            plan->distances[i * n + j] = plan->distances[j * n + i] = distance;
-        }
+        topology_plan_look_up_shares(hwloc, plan->cpus[i], &shares);
+        ret_distances[(size_t)i * n + i] = DISTANCE_SELF;
+        for (unsigned j = 0; j < i; j++)
+            ret_distances[(size_t)i * n + j] = ret_distances[(size_t)j * n + i] =
+                (uint8_t)topology_plan_pair_distance(hwloc, plan, &shares, i, j);
     }
+}
+
+static void plan_set_nodes(hwloc_topology_t hwloc, struct topology_plan *plan)
+{
+    for (unsigned i = 0; i < plan->n_workers; i++)
+        plan->nodes[i] = plan->cpus[i] < 0 ? -1 : topology_node_of_cpu(hwloc, plan->cpus[i]);
 }
 
 /* ---- plans */
@@ -231,7 +241,7 @@ int topology_make_plan(hwloc_topology_t hwloc, const struct topology_request *re
     ret_plan->n_cpus = list.n;
     for (unsigned i = 0; i < request->n_workers; i++)
         ret_plan->cpus[i] = list.n > 0 ? list.cpus[i % list.n] : -1;
-    plan_set_places(hwloc, ret_plan);
+    plan_set_nodes(hwloc, ret_plan);
     return 0;
 }
 
@@ -284,6 +294,6 @@ unsigned topology_replan(hwloc_topology_t hwloc, const struct topology_plan *wis
         ret_plan->cpus[i] = topology_plan_replan_substitute(wish, usable, wish->nodes[i], ret_plan);
         moved++;
     }
-    plan_set_places(hwloc, ret_plan);
+    plan_set_nodes(hwloc, ret_plan);
     return moved;
 }

@@ -34,8 +34,6 @@ struct topology_plan {
     unsigned n_cpus; /* different ones; workers beyond them go round again; 0: nobody is bound */
     int cpus[ODEON_WORKERS_MAX];  /* operating system's number, -1: not bound */
     int nodes[ODEON_WORKERS_MAX]; /* likewise, -1: not known */
-    /* [n_workers][n_workers], enum engine_distance */
-    uint8_t distances[ODEON_WORKERS_MAX * ODEON_WORKERS_MAX];
 };
 
 /* Cores, or hardware threads, of which at least one may be used; at least 1. */
@@ -50,8 +48,11 @@ int topology_node_of_cpu(hwloc_topology_t hwloc, int cpu);
 /* Whether a CPU that may be used belongs to this node. */
 bool topology_node_has_cpus(hwloc_topology_t hwloc, hwloc_obj_t node);
 /* Replaces the CPUs that are not in `usable` by the next best of the plan: of the same node if
- * there is one, and of those the one with the fewest workers; -1 if none is left. Nodes and
- * distances follow. The number of workers moved.
- */
+ * there is one, and of those the one with the fewest workers; -1 if none is left. Nodes follow. The
+ * number of workers moved. */
 unsigned topology_replan(hwloc_topology_t hwloc, const struct topology_plan *wish,
                          hwloc_const_bitmap_t usable, struct topology_plan *ret_plan);
+/* How far its workers are from each other: ret_distances[n_workers][n_workers], enum
+ * engine_distance. */
+void topology_plan_get_distances(hwloc_topology_t hwloc, const struct topology_plan *plan,
+                                 uint8_t *ret_distances);

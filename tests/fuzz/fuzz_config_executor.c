@@ -22,11 +22,14 @@ void fuzz_config_end(void)
     struct explain explain;
     struct settings settings;
     struct engine_config config = { 0 };
+    const struct settings_machine machine = { .cores = 2,
+                                              .threads = 4,
+                                              .address_bytes = UINT64_C(1) << 46 };
     int r;
 
     explain_init(&explain);
     settings_init(&settings, 2);
-    r = settings_read_start(&settings, pairs, n_pairs, 2, 4, &explain);
+    r = settings_read_start(&settings, pairs, n_pairs, &machine, &explain);
     FUZZ_EXPECT(r <= 0 && (r == 0 || explain.text[0] != '\0'));
     for (size_t i = 0; i < explain.length; i++) /* explain.E3 */
         FUZZ_EXPECT((unsigned char)explain.text[i] >= 0x20 && explain.text[i] != 0x7f);

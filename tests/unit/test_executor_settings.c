@@ -72,8 +72,8 @@ static void test_numbers(void **state)
 
     (void)state;
     settings_init(&settings, 2);
-    accept(&settings, "workers", "128");
-    assert_int_equal(settings.workers, 128);
+    accept(&settings, "workers", "1152");
+    assert_int_equal(settings.workers, 1152);
     accept(&settings, "spin-us", "0");
     assert_int_equal(settings.spin_us, 0);
     accept(&settings, "limit-bytes", "16M");
@@ -83,11 +83,11 @@ static void test_numbers(void **state)
     accept(&settings, "limit-bytes", "8G");
     assert_int_equal(settings.limit_bytes, UINT64_C(8) << 30);
 
-    refuse("workers", "0", -ERANGE, "from 1 to 128");
+    refuse("workers", "0", -ERANGE, "from 1 to 1152");
     refuse("actors", "16777217", -ERANGE, "to 16777216"); /* a slot has 24 bits */
-    refuse("workers", "129", -ERANGE, "129");
-    refuse("workers-max", "0", -ERANGE, "from 1 to 128");
-    refuse("workers-max", "129", -ERANGE, "129");
+    refuse("workers", "1153", -ERANGE, "1153");
+    refuse("workers-max", "0", -ERANGE, "from 1 to 1152");
+    refuse("workers-max", "1153", -ERANGE, "1153");
     refuse("detached", "65", -ERANGE, "from 0 to 64");
     refuse("detached", "some", -EINVAL, "not a number");
     refuse("queues-per-worker", "0", -ERANGE, "from 1");
@@ -152,6 +152,14 @@ static void test_names(void **state)
     assert_text_has(&explain, "throughput"); /* the known ones are listed */
 }
 
+/* four cores of two threads; as many as a service does not use all of */
+static const struct settings_machine small = { .cores = 4,
+                                               .threads = 8,
+                                               .address_bytes = UINT64_C(1) << 46 },
+                                     huge = { .cores = 2048,
+                                              .threads = 4096,
+                                              .address_bytes = UINT64_C(1) << 46 };
+
 static void test_check_queues(void **state)
 {
     struct settings settings;
@@ -160,6 +168,7 @@ static void test_check_queues(void **state)
     (void)state;
     settings_init(&settings, 128);
     explain_init(&explain);
+    accept(&settings, "outbox-bytes", "1M");
     accept(&settings, "queues-per-worker", "64");
     assert_int_equal(settings_check(&settings, &explain), 0);
     accept(&settings, "queues-per-worker", "65");
@@ -181,7 +190,7 @@ static void read_start(struct settings *settings, const struct setting_pair *pai
     struct explain explain;
 
     explain_init(&explain);
-    if (settings_read_start(settings, pairs, n_pairs, 4, 8, &explain) != 0)
+    if (settings_read_start(settings, pairs, n_pairs, &small, &explain) != 0)
         fail_msg("%s", explain.text);
     assert_int_equal(settings->workers, workers);
     assert_int_equal(settings->workers_max, workers_max);
@@ -193,8 +202,8 @@ static void test_read_start(void **state)
     const struct setting_pair few[] = { { "workers", "2" } }, many[] = { { "workers", "6" } },
                               smt[] = { { "smt", "yes" } }, room[] = { { "workers-max", "20" } },
                               few_smt[] = { { "workers", "2" }, { "smt", "yes" } },
-                              all[] = { { "workers", "128" } }, most[] = { { "detached", "40" } },
-                              both[] = { { "workers-max", "120" }, { "detached", "9" } },
+                              all[] = { { "workers", "1152" } }, most[] = { { "detached", "40" } },
+                              both[] = { { "workers-max", "1144" }, { "detached", "9" } },
                               tight[] = { { "workers-max", "3" } },
                               wrong[] = { { "smt", "perhaps" } };
     struct settings settings;
@@ -210,18 +219,75 @@ static void test_read_start(void **state)
     assert_int_equal(settings.detached, 8);
     /* Threads in all are bounded: what was said goes before what was not, workers before the
      * others. */
-    read_start(&settings, all, 1, 128, 128);
+    read_start(&settings, all, 1, 1152, 1152);
     assert_int_equal(settings.detached, 0);
     explain_init(&explain);
-    assert_int_equal(settings_read_start(&settings, most, 1, 128, 256, &explain), 0);
-    assert_int_equal(settings.workers, 88);
+    assert_int_equal(settings_read_start(&settings, most, 1, &huge, &explain), 0);
+    assert_int_equal(settings.workers, 1112);
     assert_int_equal(settings.detached, 40);
-    assert_int_equal(settings_read_start(&settings, both, 2, 4, 8, &explain), -ERANGE);
-    assert_text_has(&explain, "make 129 threads");
+    assert_int_equal(settings_read_start(&settings, both, 2, &small, &explain), -ERANGE);
+    assert_text_has(&explain, "make 1153 threads");
     explain_init(&explain);
-    assert_int_equal(settings_read_start(&settings, tight, 1, 4, 8, &explain), -ERANGE);
+    assert_int_equal(settings_read_start(&settings, tight, 1, &small, &explain), -ERANGE);
     assert_text_has(&explain, "4 are more than workers-max = 3");
-    assert_int_equal(settings_read_start(&settings, wrong, 1, 4, 8, &explain), -EINVAL);
+    assert_int_equal(settings_read_start(&settings, wrong, 1, &small, &explain), -EINVAL);
+}
+
+/* Any machine starts with what nobody has set, and what somebody has set is not touched. */
+static void test_sizes_fit_the_machine(void **state)
+{
+    static const unsigned cores[] = { 1, 2, 16, 64, 128, 256, 1024, 4096 };
+
+    (void)state;
+    for (unsigned bits = 38; bits <= 46; bits += 8)
+        for (unsigned i = 0; i < sizeof(cores) / sizeof(cores[0]); i++) {
+            const struct settings_machine machine = { .cores = cores[i],
+                                                      .threads = 2 * cores[i],
+                                                      .address_bytes = UINT64_C(1) << bits };
+            struct settings settings, usual;
+            struct engine_config config;
+            struct explain explain;
+
+            if (bits == 38 && cores[i] > 128)
+                continue; /* they do not come so large */
+            explain_init(&explain);
+            settings_init(&usual, cores[i]);
+            if (settings_read_start(&settings, NULL, 0, &machine, &explain) != 0)
+                fail_msg("%u cores, %u bits: %s", cores[i], bits, explain.text);
+            settings_get_config(&settings, &config);
+            assert_true(engine_segment_size(&config) <= machine.address_bytes);
+            assert_int_equal(settings.workers, usual.workers);
+            if (bits == 46 && cores[i] <= 128) {
+                assert_int_equal(settings.outbox_bytes, usual.outbox_bytes);
+                assert_int_equal(settings.queues_per_worker, usual.queues_per_worker);
+            }
+        }
+}
+
+static void test_given_sizes_do_not_shrink(void **state)
+{
+    const struct setting_pair outbox[] = { { "outbox-bytes", "64M" } },
+                              both[] = { { "workers", "128" }, { "queues-per-worker", "64" } };
+    const struct settings_machine machine = { .cores = 512,
+                                              .threads = 512,
+                                              .address_bytes = UINT64_C(1) << 46 },
+                                  fewer = { .cores = 128,
+                                            .threads = 128,
+                                            .address_bytes = UINT64_C(1) << 46 },
+                                  narrow = { .cores = 2, .threads = 2, .address_bytes = 1 << 30 };
+    struct settings settings;
+    struct explain explain;
+
+    (void)state;
+    explain_init(&explain);
+    assert_int_equal(settings_read_start(&settings, outbox, 1, &machine, &explain), -ERANGE);
+    assert_text_has(&explain, "outbox-bytes = 67108864");
+    assert_int_equal(settings_read_start(&settings, both, 2, &fewer, &explain), 0);
+    assert_int_equal(settings.queues_per_worker, 64);
+    assert_true(settings.outbox_bytes < 64 << 20);
+    explain_init(&explain);
+    assert_int_equal(settings_read_start(&settings, NULL, 0, &narrow, &explain), -ERANGE);
+    assert_text_has(&explain, "this machine has room for 1024 MiB");
 }
 
 static int change(const struct settings *settings, const struct setting_pair *pairs, size_t n,
@@ -431,6 +497,8 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_check_queues),
         cmocka_unit_test(test_read_start),
+        cmocka_unit_test(test_sizes_fit_the_machine),
+        cmocka_unit_test(test_given_sizes_do_not_shrink),
         cmocka_unit_test(test_change),
         cmocka_unit_test(test_change_later),
         cmocka_unit_test(test_live_ranges),
