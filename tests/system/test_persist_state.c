@@ -245,6 +245,48 @@ static void test_segment_of_another_layout_is_kept(void **state)
                      "the segment was made by a build with another layout");
 }
 
+static struct odeon_status *status_of(struct odeon_client *client)
+{
+    struct odeon_status *status = NULL;
+
+    assert_int_equal(odeon_service_status(client, &status), 0);
+    return status;
+}
+
+/* Of a service to which so many clients have come that 32 bits are not enough: nobody's id is cut
+ * to that of somebody else. */
+static void test_client_ids_have_64_bits(void **state)
+{
+    struct manager *manager = start(with_probe);
+    struct odeon_client *former = service_connect(manager_service(manager), "former");
+    struct odeon_port *kept = port_open_or_fail(former, 1 << 16, 1 << 16, false), *port;
+    struct odeon_client *client;
+    struct odeon_client_detail *detail = NULL;
+    struct odeon_status *status;
+
+    (void)state;
+    manager_hold(manager, true);
+    manager_kill(manager);
+    change_word(manager, "registry", offsetof(struct registry_header, last_client) + 4, 1);
+    manager_hold(manager, false);
+    manager_wait_ready(manager);
+    client = service_connect(manager_service(manager), "late");
+    port = port_open_or_fail(client, 1 << 16, 1 << 16, false);
+    status = status_of(client);
+    assert_true(status->your_id > UINT32_MAX);
+    assert_int_equal(odeon_client_show(client, status->your_id, &detail), 0);
+    assert_string_equal(detail->client.name, "late");
+    odeon_result_free(detail);
+    assert_int_equal(odeon_client_show(former, (uint32_t)status->your_id, &detail), -ENOENT);
+    assert_int_equal(odeon_client_kick(former, status->your_id), 0);
+    assert_int_equal(odeon_port_check(port), -EPIPE);
+    assert_int_equal(odeon_port_check(kept), 0);
+    odeon_result_free(status);
+    odeon_client_disconnect(client);
+    odeon_client_disconnect(former);
+    manager_end(manager);
+}
+
 /* What 0.1 has left. */
 static void test_segment_of_layout_1_is_kept(void **state)
 {
@@ -426,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_plugins),
         cmocka_unit_test(test_figures_go_on),
+        cmocka_unit_test(test_client_ids_have_64_bits),
         cmocka_unit_test(test_registry_of_another_layout_is_kept),
         cmocka_unit_test(test_segment_of_another_layout_is_kept),
         cmocka_unit_test(test_segment_of_layout_1_is_kept),

@@ -74,10 +74,10 @@ static void close_all(struct odeon_port **ports, unsigned n)
         odeon_port_close(ports[--n]);
 }
 
-static uint32_t id_of(struct odeon_client *client)
+static uint64_t id_of(struct odeon_client *client)
 {
     struct odeon_status *status = NULL;
-    uint32_t id;
+    uint64_t id;
 
     if (odeon_service_status(client, &status) < 0)
         fail_msg("status: %s", odeon_error_text());

@@ -25,7 +25,8 @@ struct odeon_status {
     uint64_t reconfigurations, reconfigure_last_ns,
         reconfigure_longest_ns; /* changes while workers ran; their pauses */
     /* the caller, as the service sees it; the number is that of its client */
-    uint32_t your_id, your_uid, your_pid;
+    uint64_t your_id;
+    uint32_t your_uid, your_pid;
     const char *your_roles; /* "observe, post" */
 };
 
