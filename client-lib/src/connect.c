@@ -190,6 +190,13 @@ int client_break(struct odeon_client *client, const char *why)
     return error_set(-ECONNRESET, "%s", why);
 }
 
+int client_error_of(const Odeon__Reply *reply)
+{
+    if (reply->error > 0 || reply->error < -4095 || reply->error == -EPROTONOSUPPORT)
+        return -EPROTO;
+    return reply->error;
+}
+
 void client_answer_fini(struct client_answer *answer)
 {
     wire_close_fds(answer->fds, answer->n_fds);

@@ -96,6 +96,10 @@ struct client_answer {
 };
 void client_answer_fini(struct client_answer *answer);
 
+/* The error that the service tells, as client.h has it; 0: none. What cannot be one is -EPROTO, and
+ * so is another protocol. */
+int client_error_of(const Odeon__Reply *reply);
+
 /* 0; -EINVAL: NULL; -ECHILD: made by the parent of this process.  Sets the text. */
 int client_check(const struct odeon_client *client);
 

@@ -88,7 +88,7 @@ static int reconnect_take_refusal(struct odeon_client *client, const Odeon__Repl
     case -ESTALE:
         return client_lose(client, -ECONNRESET, reply->text);
     default:
-        return client_lose(client, reply->error,
+        return client_lose(client, client_error_of(reply),
                            *reply->text ? reply->text : "the service refuses this client");
     }
 }

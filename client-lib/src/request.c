@@ -31,7 +31,7 @@ static int request_handle_unasked(struct odeon_client *client, const Odeon__Repl
         request_handle_event(client, reply->event);
     if (reply->error == 0)
         return 0;
-    return client_lose(client, reply->error < 0 ? reply->error : -EPROTO,
+    return client_lose(client, client_error_of(reply),
                        *reply->text ? reply->text : "the service ends the connection");
 }
 
@@ -41,7 +41,7 @@ static int request_judge_reply(const struct client_answer *answer, Odeon__Reply_
     const Odeon__Reply *reply = answer->reply;
 
     if (reply->error != 0) {
-        int error = reply->error > 0 || reply->error < -4095 ? -EPROTO : reply->error;
+        int error = client_error_of(reply);
 
         return error_set(error, "%s", *reply->text ? reply->text : error_describe(error));
     }

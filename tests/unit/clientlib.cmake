@@ -23,4 +23,7 @@ if(NOT ODEON_SANITIZE) # the surface is that of the library that is shipped
         $<TARGET_FILE:odeon> ${CMAKE_C_COMPILER}
             $<$<BOOL:${CXX_FOR_HEADERS}>:${CXX_FOR_HEADERS}>)
     set_tests_properties(unit/api_symbols PROPERTIES LABELS "unit;cpu-600")
+    add_test(NAME unit/api_errors
+        COMMAND ${PROJECT_SOURCE_DIR}/tests/unit/test_api_errors.sh ${PROJECT_SOURCE_DIR})
+    set_tests_properties(unit/api_errors PROPERTIES LABELS "unit;cpu-600")
 endif()

@@ -78,6 +78,17 @@ static void test_hello_of_another_protocol(void **state)
     assert_null(client);
 }
 
+/* As a service says it that does not go on with this library's version. */
+static void test_hello_that_the_service_does_not_speak(void **state)
+{
+    struct service *s = *state;
+    struct odeon_client *client = NULL;
+
+    s->hello_error = -EPROTONOSUPPORT;
+    assert_int_equal(connection_service_connect(s, NULL, &client), -EPROTO);
+    assert_null(client);
+}
+
 static void test_hello_while_the_service_starts(void **state)
 {
     struct service *s = *state;
@@ -559,6 +570,8 @@ int main(void)
                                         connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_hello_of_another_protocol, connection_service_setup,
                                         connection_service_teardown),
+        cmocka_unit_test_setup_teardown(test_hello_that_the_service_does_not_speak,
+                                        connection_service_setup, connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_hello_while_the_service_starts,
                                         connection_service_setup, connection_service_teardown),
         cmocka_unit_test_setup_teardown(test_message_ids_are_asked_for_once,

@@ -32,6 +32,33 @@
  * the end can still be received. -EPROTO from a port means that its memory is in a state that
  * cannot be, because of the service, or because two threads use the port at once, which the text
  * says where it can be told; the port is closed then.
+ *
+ * What a call may return beside what stands there; the text says which of the reasons it is.
+ *
+ *   -EINVAL         an argument that cannot be: NULL, a name, a size, a setting's key
+ *   -E2BIG, -EMSGSIZE, -ENAMETOOLONG, -ERANGE   one that is too large, too long, out of its bounds
+ *   -ENOENT, -ESRCH, -ENODEV   no such thing; no actor of this reference; no such worker or node
+ *   -EEXIST, -EALREADY         it is there, or done, already
+ *   -EBADMSG        a type is known with another size or other fields
+ *   -EACCES         not allowed: the socket, a role, a file of a plugin
+ *   -EDQUOT         a quota of the user is used up
+ *   -EMFILE         too many descriptors in this process; or this client has 32 ports, the most
+ *   -ENFILE         the service has 256 ports, the most, or no descriptor left
+ *   -EUSERS         the service has 1,024 clients, the most
+ *   -ENOSPC, -ENOBUFS, -ENOMEM   a table, room set aside, or memory is used up, here or there
+ *   -EAGAIN         the ring is full, or the service is just starting: try again
+ *   -EBUSY          in use; or as many requests wait as can
+ *   -ETIMEDOUT      the time that was given is over
+ *   -EHOSTDOWN      the executor is down; or the actor's plugin is not loaded
+ *   -ESHUTDOWN      the service is stopping
+ *   -ECONNREFUSED, -ECONNRESET, -EPIPE   no service; the connection, the port is gone
+ *   -ECONNABORTED   an administrator has turned this client out
+ *   -ECHILD         the client, or port, is that of the parent of this process
+ *   -EPROTO, -ENOSYS   the service speaks another protocol, or wrongly; does not know the request
+ *   -ENOTSUP, -EOPNOTSUPP      not of a port without a pipe; not of this kind of actor
+ *   -ENOEXEC, -EISDIR, -EFBIG, -ELOOP, -EBADF   a plugin's file is none, or cannot be read
+ *
+ * Another one is the kernel's, of a file that was named (-ENOTDIR), or of a call that failed.
  */
 #ifndef ODEON_CLIENT_H
 #define ODEON_CLIENT_H
