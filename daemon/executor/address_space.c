@@ -4,7 +4,19 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-enum { MOST_BITS = 46, LEAST_BITS = 30 };
+/* ThreadSanitizer leaves a program 1.5 TiB, and ends one that maps beyond. */
+#if defined(__SANITIZE_THREAD__)
+enum { MOST_BITS = 39 };
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+enum { MOST_BITS = 39 };
+#else
+enum { MOST_BITS = 46 };
+#endif
+#else
+enum { MOST_BITS = 46 };
+#endif
+enum { LEAST_BITS = 30 };
 
 uint64_t address_space_for_segment(void)
 {
