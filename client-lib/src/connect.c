@@ -221,6 +221,7 @@ int client_receive_reply(struct odeon_client *client, bool wait, struct client_a
         return client_break(client, "the connection to the service has failed");
     ret_answer->reply = odeon__reply__unpack(NULL, frame->size, frame->data);
     ret_answer->n_fds = frame->n_fds;
+    ret_answer->fds_lost = frame->fds_lost;
     memcpy(ret_answer->fds, frame->fds, sizeof(ret_answer->fds));
     if (!ret_answer->reply) {
         wire_close_fds(ret_answer->fds, ret_answer->n_fds);

@@ -92,6 +92,7 @@ struct client_answer {
     Odeon__Reply *reply;
     size_t n_fds;
     int fds[WIRE_FDS_MAX];
+    bool fds_lost;   /* some of them, for lack of room in this process */
     uint64_t hellos; /* of the client, when the answer came */
 };
 void client_answer_fini(struct client_answer *answer);

@@ -64,6 +64,9 @@ static int port_new_from_answer(struct odeon_client *client, struct client_answe
     };
     int result;
 
+    if (answer->fds_lost)
+        return error_set_literal(
+            -EMFILE, "the answer's descriptors were lost: too many files are open in this process");
     if (answer->n_fds != (pipe ? 4 : 3))
         return error_set(-EPROTO, "the service sent %zu descriptors with a port, %d were expected",
                          answer->n_fds, pipe ? 4 : 3);

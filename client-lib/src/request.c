@@ -35,8 +35,7 @@ static int request_handle_unasked(struct odeon_client *client, const Odeon__Repl
                        *reply->text ? reply->text : "the service ends the connection");
 }
 
-static int request_judge_reply(const struct client_answer *answer, Odeon__Reply__BodyCase expected,
-                               bool fds_lost)
+static int request_judge_reply(const struct client_answer *answer, Odeon__Reply__BodyCase expected)
 {
     const Odeon__Reply *reply = answer->reply;
 
@@ -49,9 +48,6 @@ static int request_judge_reply(const struct client_answer *answer, Odeon__Reply_
         return error_set(-EPROTO,
                          "the service answered with something else than was asked for (%d for %d)",
                          (int)reply->body_case, (int)expected);
-    if (fds_lost)
-        return error_set_literal(
-            -EMFILE, "the answer's descriptors were lost: too many files are open in this process");
     return 0;
 }
 
@@ -124,7 +120,7 @@ static int request_round_trip(struct odeon_client *client, Odeon__Request *reque
         result = request_try_request(client, request, answer, &sent);
         if (result == 0) {
             answer->hellos = client->hellos;
-            return request_judge_reply(answer, expected, client->frame->fds_lost);
+            return request_judge_reply(answer, expected);
         }
         if (client->lost || client->link == LINK_UP)
             return result;

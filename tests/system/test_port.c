@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -259,6 +261,32 @@ static void test_port_descriptor_is_for_poll(void **state)
     odeon_port_close(plain);
 }
 
+/* More often than a client may have ports: what it cannot take is no port of it. */
+static void test_ports_that_cannot_be_taken_are_closed(void **state)
+{
+    struct odeon_port_options options = { .struct_size = sizeof(options), .pipe = 1 };
+    struct rlimit all, few;
+    struct odeon_port *port = NULL;
+    int lowest = dup(0);
+
+    (void)state;
+    assert_true(lowest >= 0);
+    close(lowest);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+    for (unsigned n = 0; n < 48; n++) {
+        int r;
+
+        few = (struct rlimit){ (rlim_t)lowest + n % 4, all.rlim_max };
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        r = odeon_port_open(client, &options, &port);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+        assert_int_equal(r, -EMFILE);
+        assert_non_null(strstr(odeon_error_text(), "in this process"));
+    }
+    odeon_port_close(port_open_or_fail(client, RING, RING, true));
+    assert_true(wait_until(service_state(&service).ports == 0));
+}
+
 static void test_reserved_records_are_published_together(void **state)
 {
     struct odeon_port *port = port_open_or_fail(client, RING, RING, false);
@@ -396,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_call_keeps_other_deliveries),
         cmocka_unit_test(test_correlated_posts_are_picked_up),
         cmocka_unit_test(test_port_descriptor_is_for_poll),
+        cmocka_unit_test(test_ports_that_cannot_be_taken_are_closed),
         cmocka_unit_test(test_reserved_records_are_published_together),
         cmocka_unit_test(test_full_ring_would_block_and_loses_nothing),
         cmocka_unit_test(test_post_wait_is_woken),
