@@ -96,17 +96,22 @@ static int frame_do_receive(int socket, struct frame *frame, bool take_fds)
     ssize_t n;
 
     frame->size = frame->n_fds = 0;
+    frame->fds_lost = false;
     do
         n = recvmsg(socket, &record, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return errno == EWOULDBLOCK ? -EAGAIN : -errno;
     frame_collect_fds(frame, &record);
-    if (record.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+    /* fewer than there was room for: it is the table of this process that is full */
+    frame->fds_lost = take_fds && record.msg_flags & MSG_CTRUNC && frame->n_fds < FRAME_FDS_MAX;
+    if (frame->fds_lost)
+        frame_fini(frame);
+    if (record.msg_flags & MSG_TRUNC || (record.msg_flags & MSG_CTRUNC && !frame->fds_lost)) {
         frame_fini(frame);
         return record.msg_flags & MSG_TRUNC ? -EMSGSIZE : -EPROTO;
     }
-    if (n == 0 && frame->n_fds == 0 && frame_peer_is_gone(socket))
+    if (n == 0 && frame->n_fds == 0 && !frame->fds_lost && frame_peer_is_gone(socket))
         return 0;
     frame->size = (size_t)n;
     return 1;
@@ -120,6 +125,16 @@ int frame_receive(int socket, struct frame *frame)
 int frame_receive_data(int socket, struct frame *frame)
 {
     return frame_do_receive(socket, frame, false);
+}
+
+bool frame_next_has_fds(int socket)
+{
+    char byte;
+    struct iovec part = { &byte, sizeof(byte) };
+    struct msghdr record = { .msg_iov = &part, .msg_iovlen = 1 };
+
+    /* there is no room for any here, which it says when there are some */
+    return recvmsg(socket, &record, MSG_PEEK | MSG_DONTWAIT) >= 0 && record.msg_flags & MSG_CTRUNC;
 }
 
 void frame_fini(struct frame *frame)

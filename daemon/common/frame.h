@@ -7,6 +7,7 @@
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,6 +19,7 @@ enum { FRAME_FDS_MAX = 8 };
 struct frame {
     size_t size;
     size_t n_fds;
+    bool fds_lost;          /* some came and found no room in this process: there are none, then */
     int fds[FRAME_FDS_MAX]; /* received: owned by the frame until taken (set to -1) */
     uint8_t data[ODEON_CONTROL_FRAME_MAX];
 };
@@ -28,11 +30,14 @@ int frame_send(int socket, const ProtobufCMessage *message, const int *fds, size
 /* The same for bytes that are packed already. */
 int frame_send_packed(int socket, const void *data, size_t size, const int *fds, size_t n_fds);
 /* 1: a record (an empty one has size 0); 0: end of file; -EAGAIN; -EMSGSIZE: the record was larger,
- * it is dropped; -EPROTO: too many descriptors. */
+ * it is dropped; -EPROTO: too many descriptors. One whose descriptors this process has no room for
+ * comes without them (`fds_lost`): whoever sent it waits for an answer. */
 int frame_receive(int socket, struct frame *frame);
 /* The same from a peer who may send no descriptors: -EPROTO when it did, and none has been taken
  * in. */
 int frame_receive_data(int socket, struct frame *frame);
+/* Whether the next record brings descriptors; it stays where it is. */
+bool frame_next_has_fds(int socket);
 /* Closes the descriptors that were not taken. */
 void frame_fini(struct frame *frame);
 int frame_take_fd(struct frame *frame, size_t index); /* -1: there is none */

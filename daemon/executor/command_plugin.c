@@ -59,6 +59,10 @@ int command_plugin_load(struct executor *executor, const Odeon__Request *request
     int fd = frame_take_fd(frame, 0);
     int r;
 
+    if (frame->fds_lost)
+        return explain_set(&reply->explain, -EMFILE,
+                           "the executor has no room for the plugin's file (LimitNOFILE=): other "
+                           "plugins have opened too many");
     if (fd < 0)
         return explain_set(&reply->explain, -EBADF,
                            "the request to load a plugin came without the plugin's file");

@@ -138,16 +138,21 @@ IN_PLACE_OF_LIBC void closefrom(int from)
     (void)close_range(from < 0 ? 0 : (unsigned)from, ~0U, 0);
 }
 
+void contain_guard_descriptor(int fd)
+{
+    if (fd >= 0 && fd < GUARDED_MAX)
+        atomic_fetch_or_explicit(&guarded[fd / 64], UINT64_C(1) << (fd % 64), memory_order_relaxed);
+}
+
 void contain_guard_descriptors(void)
 {
     DIR *open_ones = opendir("/proc/self/fd");
 
     for (struct dirent *entry; open_ones && (entry = readdir(open_ones)) != NULL;) {
-        unsigned fd = (unsigned)atoi(entry->d_name);
+        int fd = atoi(entry->d_name);
 
-        if (entry->d_name[0] != '.' && fd < GUARDED_MAX && (int)fd != dirfd(open_ones))
-            atomic_fetch_or_explicit(&guarded[fd / 64], UINT64_C(1) << (fd % 64),
-                                     memory_order_relaxed);
+        if (entry->d_name[0] != '.' && fd != dirfd(open_ones))
+            contain_guard_descriptor(fd);
     }
     if (open_ones)
         closedir(open_ones);
@@ -159,6 +164,11 @@ void contain_begin(void)
 }
 
 #else
+
+void contain_guard_descriptor(int fd)
+{
+    (void)fd;
+}
 
 void contain_guard_descriptors(void)
 {

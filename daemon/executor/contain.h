@@ -16,5 +16,7 @@
 
 /* Control thread: what is open now. */
 void contain_guard_descriptors(void);
+/* One more, until the control thread closes it. */
+void contain_guard_descriptor(int fd);
 /* From here on. */
 void contain_begin(void);

@@ -15,6 +15,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/common/frame_queue.h"
 #include "daemon/common/log.h"
+#include "daemon/executor/contain.h"
 
 /* Commands taken in one turn of the loop: others have their turn, too. */
 enum { COMMANDS_PER_TURN = 64 };
@@ -24,6 +25,8 @@ static const char gone[] = "the supervisor has gone";
 struct control {
     uv_poll_t poll;
     int socket;
+    int reserve[CONTROL_RESERVE]; /* control.C4 */
+    unsigned n_reserve;
     bool closed;
     const struct control_handlers *handlers;
     void *userdata;
@@ -71,12 +74,34 @@ static void control_dispatch(struct control *control)
     odeon__command__free_unpacked(command, NULL);
 }
 
+static void control_fill_reserve(struct control *control)
+{
+    while (control->n_reserve < CONTROL_RESERVE) {
+        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        if (fd < 0)
+            return;                   /* what is open is tried again with the next command */
+        contain_guard_descriptor(fd); /* its number must stay ours (contain.CO3) */
+        control->reserve[control->n_reserve++] = fd;
+    }
+}
+
+static void control_open_reserve(struct control *control)
+{
+    while (control->n_reserve > 0)
+        close(control->reserve[--control->n_reserve]);
+}
+
 static void control_read(struct control *control)
 {
     for (unsigned i = 0;
          i < COMMANDS_PER_TURN && control->queue.n_frames < CONTROL_WAITING_MAX && !control->closed;
          i++) {
-        int r = frame_receive(control->socket, &control->frame);
+        int r;
+
+        if (control->n_reserve > 0 && frame_next_has_fds(control->socket))
+            control_open_reserve(control);
+        r = frame_receive(control->socket, &control->frame);
 
         if (r == -EAGAIN)
             return;
@@ -96,12 +121,18 @@ static void control_read(struct control *control)
     }
 }
 
+/* No memory in the kernel: as good as a full socket. */
+static bool control_is_later(int error)
+{
+    return error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM;
+}
+
 /* 0: all has left, or the socket is full; negative errno: it is broken. */
 static int control_write(struct control *control)
 {
     int r = frame_queue_flush(&control->queue, control->socket);
 
-    return r == -EAGAIN ? 0 : r;
+    return control_is_later(r) ? 0 : r;
 }
 
 static void control_on_poll(uv_poll_t *poll, int status, int events)
@@ -116,8 +147,10 @@ static void control_on_poll(uv_poll_t *poll, int status, int events)
         control_read(control);
     else if (status < 0 || events & UV_DISCONNECT)
         control_close(control, gone);
-    if (!control->closed)
+    if (!control->closed) {
+        control_fill_reserve(control);
         control_watch(control);
+    }
 }
 
 static void control_enqueue(struct control *control, const Odeon__Report *report)
@@ -134,7 +167,7 @@ void control_send(struct control *control, const Odeon__Report *report)
                 ? frame_send(control->socket, &report->base, NULL, 0)
                 : -EAGAIN;
 
-    if (r == -EAGAIN)
+    if (control_is_later(r))
         control_enqueue(control, report);
     else if (r < 0)
         /* A broken socket shows itself to the loop, which ends the process. */
@@ -195,6 +228,7 @@ int control_new(uv_loop_t *loop, int socket, const struct control_handlers *hand
         return r;
     }
     control->poll.data = control;
+    control_fill_reserve(control);
     control_watch(control);
     *ret_control = control;
     return 0;
@@ -214,6 +248,7 @@ struct control *control_free(struct control *control)
         return NULL;
     control->closed = true;
     frame_queue_clear(&control->queue);
+    control_open_reserve(control);
     uv_close((uv_handle_t *)&control->poll, control_on_closed);
     return NULL;
 }

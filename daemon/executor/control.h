@@ -7,6 +7,9 @@
  *     wait here.
  * control.C2  What waits is bounded: with CONTROL_WAITING_MAX reports waiting no further command is
  *     read.
+ * control.C4  Each command is handed over, also when its descriptors found no room
+ *     (frame->fds_lost), and each report leaves: who waits for an answer gets one. Plugins may open
+ *     all that this process may; a few descriptors are held for commands that bring some.
  * control.C3  End of file is told once, and nothing is called after it.
  */
 #pragma once
@@ -18,7 +21,7 @@
 
 struct control;
 
-enum { CONTROL_WAITING_MAX = 1024 };
+enum { CONTROL_WAITING_MAX = 1024, CONTROL_RESERVE = 16 };
 
 struct control_handlers {
     void (*command)(void *userdata, const Odeon__Command *command, struct frame *frame);

@@ -130,6 +130,8 @@ static const char *ports_add_error_text(int error)
         return "a descriptor of the port is no sealed memory of the port's size";
     case -EEXIST:
         return "a port of this number is open already";
+    case -EMFILE:
+        return "the executor has no room for its descriptors (LimitNOFILE=): plugins have them";
     case -ENOSPC:
         return "the table of ports or of actors is full";
     default:
@@ -161,6 +163,8 @@ void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd
     int r;
 
     r = port_info_init(&info, add, frame);
+    if (frame->fds_lost)
+        r = -EMFILE;
     info.backlog_bytes = add->backlog_bytes;
     info.may_not_stop = add->may_not_stop;
     info.rated = add->bound && post_rate_is_set(executor);

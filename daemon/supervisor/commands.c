@@ -144,6 +144,11 @@ static void commands_dispatch(struct seat *seat, struct client *client, Odeon__R
         commands_refuse_role(client, *request);
         return;
     }
+    if (frame->fds_lost) {
+        client_refuse(client, (*request)->id, -EMFILE,
+                      "the service has no room for the descriptors of the request (LimitNOFILE=)");
+        return;
+    }
     if (frame->n_fds > n_fds_max) {
         client_refuse(client, (*request)->id, -EINVAL,
                       "%zu descriptors came with a request that takes %u", frame->n_fds, n_fds_max);

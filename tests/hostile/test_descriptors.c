@@ -422,12 +422,76 @@ static void test_what_cannot_be_sent_now_is_sent_later(void **state)
     user_expects(&service, innocent, open_port, NULL, 0, NULL);
 }
 
+/* ---- the executor has none left */
+
+struct spender_told {
+    uint64_t opened;
+    int32_t error;
+    uint32_t padding;
+};
+
+static void spend(struct odeon_client *client, struct odeon_port *port)
+{
+    static const struct odeon_message_type spend_type = {
+        .struct_size = sizeof(spend_type), .version = 1, .name = "spender_spend", .fields = ""
+    };
+    odeon_ref spender = spawn(client, "spender", NULL, NULL, 0);
+    struct odeon_delivery reply;
+    struct spender_told told;
+
+    assert_int_equal(odeon_port_call(port, spender, message_id(client, &spend_type), NULL, 0,
+                                     SECONDS(PATIENCE_S), &reply),
+                     ODEON_CALL_REPLY);
+    memcpy(&told, reply.data, sizeof(told));
+    odeon_port_release(port);
+    assert_int_equal(told.error, -EMFILE);
+    assert_true(told.opened > 1000);
+}
+
+/* Every request has an outcome: what is left of the reserve serves some, the others are told. */
+static void test_a_plugin_that_opens_all_there_is(void **state)
+{
+    enum { TRIES = 24 };
+    struct odeon_client *client;
+    struct odeon_port *port, *more[TRIES] = { NULL };
+    unsigned opened = 0, refused = 0;
+    int r;
+
+    (void)state;
+    start();
+    client = service_connect(&service, "root");
+    load_plugin(client, TEST_PLUGINS "/spender.so");
+    port = port_open_or_fail(client, 1 << 16, 1 << 16, false);
+    spend(client, port);
+    for (unsigned i = 0; i < TRIES; i++) {
+        struct odeon_port_options options = { .struct_size = sizeof(options), .pipe = true };
+
+        r = odeon_port_open(client, &options, &more[i]);
+        opened += r == 0;
+        refused += r == -EMFILE;
+        if (r < 0 && (r != -EMFILE || !strstr(odeon_error_text(), "the executor")))
+            fail_msg("a port: %d, %s", r, odeon_error_text());
+    }
+    assert_true(opened > 0 && refused > 0);
+    r = odeon_plugin_load(client, TEST_PLUGINS "/good.so");
+    if (r < 0 && (r != -EMFILE || !strstr(odeon_error_text(), "the executor")))
+        fail_msg("a plugin: %d, %s", r, odeon_error_text());
+    for (unsigned i = 0; i < TRIES; i++)
+        odeon_port_close(more[i]);
+    /* the reserve is full again when they are drained */
+    assert_true(wait_until(user_does(&service, innocent, open_port, NULL).r == 0));
+    assert_int_equal(service_state(&service).executor_restarts, 0);
+    odeon_port_close(port);
+    odeon_client_disconnect(client);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_ports_opened_by_one_who_does_not_read, end),
         cmocka_unit_test_teardown(test_connections_that_have_gone_and_are_kept, end),
         cmocka_unit_test_teardown(test_what_cannot_be_sent_now_is_sent_later, end),
+        cmocka_unit_test_teardown(test_a_plugin_that_opens_all_there_is, end),
     };
 
     if (argc > 1)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -182,6 +183,41 @@ static void test_full_socket(void **state)
     assert_true(sent > 0);
 }
 
+/* The record comes all the same: somebody waits for the answer to it. */
+static void test_no_room_for_descriptors(void **state)
+{
+    const struct pair *pair = *state;
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC), next;
+    struct rlimit all, few;
+    struct frame frame;
+    int r;
+
+    assert_true(null >= 0);
+    assert_false(frame_next_has_fds(pair->b));
+    assert_int_equal(frame_send_packed(pair->a, "x", 1, NULL, 0), 0);
+    assert_false(frame_next_has_fds(pair->b));
+    assert_int_equal(frame_receive(pair->b, &frame), 1);
+    assert_false(frame.fds_lost);
+    next = dup(null);
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+    for (int room = 0; room < 3; room++) {
+        assert_int_equal(frame_send_packed(pair->a, "xy", 2, (int[]){ null, null, null }, 3), 0);
+        few = (struct rlimit){ (rlim_t)(next + room), all.rlim_max };
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        assert_true(frame_next_has_fds(pair->b));
+        r = frame_receive(pair->b, &frame);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+        assert_int_equal(r, 1);
+        assert_int_equal(frame.size, 2);
+        assert_true(frame.fds_lost);
+        assert_int_equal(frame.n_fds, 0);
+        assert_int_equal(dup(null), next); /* none has stayed */
+        close(next);
+    }
+    close(null);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +228,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_message_too_large_to_pack, make_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_too_many_descriptors, make_pair, close_pair),
         cmocka_unit_test_setup_teardown(test_full_socket, make_pair, close_pair),
+        cmocka_unit_test_setup_teardown(test_no_room_for_descriptors, make_pair, close_pair),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
