@@ -46,6 +46,7 @@ bool seeded_skips_release_flush(void);
 bool seeded_skips_mailbox_release(void);
 bool seeded_skips_dead_letter_write(void);
 bool seeded_skips_park_bit(void);
+bool seeded_skips_waits_bound(void);
 bool seeded_skips_visit_fence(void);
 bool seeded_skips_cold_fence(void);
 bool seeded_skips_redelivered(void);

@@ -77,6 +77,11 @@ bool seeded_skips_park_bit(void)
     return SEEDED(no_park_bit);
 }
 
+bool seeded_skips_waits_bound(void)
+{
+    return SEEDED(no_bound);
+}
+
 bool seeded_skips_visit_fence(void)
 {
     return SEEDED(visit_fence);

@@ -52,7 +52,8 @@
     SEED(head_early, "a client is told of room before what was there is committed")                \
     SEED(step_again, "recovery begins an interrupted flush with its first step")                   \
     SEED(visit_fence, "a visited source is given back and looked at without a fence")              \
-    SEED(no_park_bit, "a batch is set aside and its ready bit is not set")
+    SEED(no_park_bit, "a batch is set aside and its ready bit is not set")                         \
+    SEED(no_bound, "a batch that is extended is not closed, however long others wait")
 
 #define SEEDS_NUMBER(name, what) SEED_##name,
 enum { SEED_NONE, SEEDS(SEEDS_NUMBER) SEEDS_N };

@@ -229,6 +229,8 @@ void actors_register(struct engine *e)
     workload.account_type =
         type_register(e, "account", RESTART_KEEP, sizeof(struct account), root_init, root_run);
     workload.child_type = children_register(e);
+    if (workload.endless.there)
+        endless_register(e);
 }
 
 void actors_reload_children(struct engine *e)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "daemon/engine/core/core.h"
+#include "tests/sim/workload.h"
 
 static const struct {
     const char *name;
@@ -54,7 +55,7 @@ enum { N_COUNTERS = sizeof(counters) / sizeof(counters[0]) };
 #define ADD(field)   recovered[RECOVERED_##field] += load_relaxed(&e->stats->recovery_total.field);
 static const char *const recovered_names[] = { RECOVERY_FIELDS(NAME) };
 enum { RECOVERY_FIELDS(INDEX) N_RECOVERED };
-static uint64_t counted[N_COUNTERS], recovered[N_RECOVERED];
+static uint64_t counted[N_COUNTERS], recovered[N_RECOVERED], bounded_waits;
 
 void cover_add(const struct engine *e)
 {
@@ -62,6 +63,7 @@ void cover_add(const struct engine *e)
         for (uint32_t id = 0; id < e->segment.n_ids; id++)
             counted[i] += load_relaxed(&e->workers[id]->stats->value[counters[i].stat]);
     RECOVERY_FIELDS(ADD)
+    bounded_waits += workload.endless.bounded;
 }
 
 static bool tell(const char *name, uint64_t value)
@@ -76,6 +78,7 @@ bool cover_tell(void)
     printf("# counted:");
     for (int i = 0; i < N_COUNTERS; i++)
         all = tell(counters[i].name, counted[i]) && all;
+    all = tell("bounded_waits", bounded_waits) && all;
     printf("\n# recovered:");
     for (int i = 0; i < N_RECOVERED; i++)
         all = tell(recovered_names[i], recovered[i]) && all;

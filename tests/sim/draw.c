@@ -101,6 +101,7 @@ static void root_draw(struct workload_root *root, uint32_t index)
     bool nowhere = placement == PLACE_NODE ||
                    (placement == PLACE_DETACHED && index >= workload.config.detached_max);
     root->placement = nowhere ? PLACE_SPREAD : placement;
+    root->place = ENGINE_ANYWHERE;
     root->kept = random_one_in(random, 3);
 }
 
@@ -129,4 +130,5 @@ void workload_draw(uint64_t seed)
     workload.n_clients = 1 + random_below(random, CLIENTS_DRAWN);
     for (uint32_t i = 0; i < workload.n_clients; i++)
         client_draw(&workload.clients[i], i);
+    endless_draw();
 }

@@ -55,7 +55,7 @@ static void root_make(uint32_t i)
     actor_ref ref;
     snprintf(name, sizeof(name), "root%u", i);
     struct engine_spawn spawn = { .placement = root->placement,
-                                  .place = ENGINE_ANYWHERE,
+                                  .place = root->place,
                                   .name = name,
                                   .args = &i,
                                   .args_size = sizeof(i) };
@@ -92,6 +92,8 @@ static void change_settings(void)
     config.mode = (enum steal_mode)random_below(random, STEAL_MODE_N);
     config.steal_sources = random_below(random, 4);
     config.throughput = 1u << random_below(random, 8);
+    if (workload.endless.there)
+        config.throughput = endless_throughput(random);
     int r = engine_reconfigure(workload.engine, &config, UINT64_C(1000000000), &change, &text);
     if (r == -EBUSY || r == -EAGAIN)
         return;
@@ -162,6 +164,7 @@ static void wait_for_clients(void)
 static void shut_down(void)
 {
     uint64_t unreceived;
+    workload.endless.halted = true;
     if (engine_drain(workload.engine, DRAIN_NS, true, &unreceived) != 0)
         sim_fail("not drained: %llu messages are left", (unsigned long long)unreceived);
     engine_stop(workload.engine);
@@ -180,6 +183,7 @@ static void *control_main(void *argument)
     sim_booted();
     for (uint32_t i = 0; i < workload.n_roots; i++)
         root_make(i);
+    endless_begin(workload.engine);
     workload.ready = true;
     workload.moved = sim.now;
     clients_enter();

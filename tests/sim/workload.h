@@ -28,6 +28,7 @@
 
 #include "daemon/engine/engine.h"
 #include "tests/sim/client.h"
+#include "tests/sim/endless.h"
 #include "tests/sim/sim.h"
 
 enum { LANES_MAX = 4, ROOTS_MAX = 6, PLACES_MAX = 3, NUMBERS_MAX = 96 };
@@ -73,6 +74,7 @@ struct workload_client {
 struct workload_root {
     actor_ref ref;
     enum engine_placement placement;
+    uint32_t place;
     bool kept; /* an account */
 };
 
@@ -91,6 +93,7 @@ struct workload {
     int port_overflow; /* enum port_overflow of all ports, with small backlogs */
     uint16_t message_type;
     uint32_t root_type, account_type, child_type;
+    struct endless endless;
     bool poisoned;  /* some handlers fault */
     bool ready;     /* clients may post */
     uint64_t moved; /* when a client last got something */

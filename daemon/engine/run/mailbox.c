@@ -82,7 +82,7 @@ static void mailbox_note_waiting(struct worker *w, struct source *source,
 {
     if (!done && load_relaxed(&queue->len[queue_active(load_relaxed(&queue->sel))]) > 0) {
         if (w->pace.over || ++source->waited >= PLACE_WAITS)
-            source->tail_free = false;
+            STEP(waits_bound, source->tail_free = false);
     } else if (source->waited) { /* a line that appenders read */
         source->waited = 0;
     }
