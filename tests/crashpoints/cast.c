@@ -124,8 +124,10 @@ bool cast_is_stuck_handler(void *userdata, const void *pc)
 __attribute__((section("stuck_handlers"), noinline)) static int
 on_item_stuck(void *self, const void *message, struct engine_context *ctx)
 {
-    (void)self;
-    item_note(message, ctx);
+    const struct plan *plan = self;
+    struct item item = item_note(message, ctx);
+    for (uint32_t i = 0; i < plan->n; i++)
+        send_item(ctx, plan->out[i].to, plan->out[i].row, item.number);
     store_release(&cast_inside, 1);
     while (load_acquire(&cast_hold))
         nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
@@ -253,7 +255,8 @@ void cast_register(struct engine *e)
         [CAST_KEPT] = { "kept", sizeof(struct kept), kept_init, on_item_kept,
                         OVERFLOW_POLICY_REJECT, RESTART_KEEP },
         [CAST_HUNG] = { "hung", 0, NULL, on_item_hung, OVERFLOW_POLICY_REJECT, RESTART_INIT },
-        [CAST_STUCK] = { "stuck", 0, NULL, on_item_stuck, OVERFLOW_POLICY_REJECT, RESTART_INIT },
+        [CAST_STUCK] = { "stuck", STATE_BYTES, keep_arguments, on_item_stuck,
+                         OVERFLOW_POLICY_REJECT, RESTART_INIT },
     };
     must("message type",
          engine_message_type_intern(e, "item", 1, sizeof(struct item), true, "", &item_type));

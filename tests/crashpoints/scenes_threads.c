@@ -117,22 +117,41 @@ static void set_aside(struct life *life)
 
 /* ---- a worker relieved ---- */
 
-/* What the relay has sent is in the outbox when the handler behind it does not return. */
-static void setup_relieve(struct life *life)
+/* What the relay has sent is in the outbox when the handler behind it does not return. `sends`: and
+ * what that one has sent, in part behind the relay's in one run. */
+static void relieve_make(struct life *life, bool sends)
 {
     row_expect(0, 3, 0, 0);
     row_expect(1, 1, 0, 0);
     row_expect(2, 3, 0, 0);
     row_expect(3, 3, 0, 60);
     struct plan plan = { .act = ACT_SEND };
-    plan_out(&plan, sink_make(life, 2), 2);
-    plan_out(&plan, sink_make(life, 1), 3);
+    struct plan own = { .act = ACT_SEND };
+    actor_ref far = sink_make(life, 2), near = sink_make(life, 1);
+    plan_out(&plan, far, 2);
+    plan_out(&plan, near, 3);
+    if (sends) {
+        row_expect(4, 1, 0, 60);
+        row_expect(5, 1, 0, 0);
+        plan_out(&own, near, 4);
+        plan_out(&own, far, 5);
+    }
     actor_ref relay = relay_make(life, 0, &plan),
-              stuck = cast_spawn(life->engine, CAST_STUCK, 0, NULL, 0);
+              stuck = cast_spawn(life->engine, CAST_STUCK, 0, &own, sizeof(own));
     life_quiesce(life);
     cast_send(life->engine, relay, 0, 2);
     cast_send(life->engine, stuck, 1, 1);
     cast_send(life->engine, relay, 0, 1);
+}
+
+static void setup_relieve(struct life *life)
+{
+    relieve_make(life, false);
+}
+
+static void setup_relieve_sends(struct life *life)
+{
+    relieve_make(life, true);
 }
 
 static void relieve(struct life *life)
@@ -199,6 +218,8 @@ const struct scene scenes_threads[] = {
       run_queue_2, false },
     { "an actor is set aside", setup_aside, prepare_aside, set_aside, 1, true, NULL, false },
     { "a worker is relieved", setup_relieve, prepare_aside, relieve, 1, true, NULL, false },
+    { "a worker is relieved, its handler has sent", setup_relieve_sends, prepare_aside, relieve, 1,
+      true, NULL, false },
     { "workers run, their number changes", setup_live, prepare_live, reconfigure, 2, true, NULL,
       true },
     { "workers run, and are stopped", setup_live, prepare_live, stop, 2, false, NULL, true },

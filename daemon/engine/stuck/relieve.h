@@ -7,8 +7,12 @@
  *
  * Threads: the control thread, with the worker held (hold.h) and so in its name.
  *
+ * No model has it: its stores are a flush, a flip, and the outbox behind that. The crash points "a
+ * worker is relieved", whose handler has sent nothing or something, kill behind each of them.
+ *
  * relieve.RV1  Only what is committed goes; what the running handler has sent meanwhile stays, and
- *     is committed with it.
+ *     is committed with it. It moves to the outbox's beginning behind the flip that says that the
+ *     outbox is empty.
  * relieve.RV2  The flip behind the flush gives the running turn another count. So nothing may carry
  *     the count that it has: it has spawned nobody, copied no state, and the batch goes on in no
  *     second piece that is not committed; else the worker is left alone (-EBUSY).
