@@ -278,6 +278,12 @@ breaks safety quick rate -DSPENT_RECHECK
 breaks safety quick rate -DSPENT_FENCE
 breaks safety quick rate -DSPENT_ORDER
 breaks safety quick rate -DSPENT_SILENT
+holds  safety quick room
+breaks safety quick room -DR5_RING
+breaks safety quick room -DR5_BYTES
+breaks safety quick room -DR5_ONLY
+breaks safety quick room -DR5_VISIT
+breaks safety quick room -DR5_ORDER
 holds  safety quick backlog
 holds  safety quick backlog -DK=2 -DN=3
 holds  safety quick backlog -DA=3

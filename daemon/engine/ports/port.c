@@ -29,7 +29,7 @@ enum {
     /* a record of so many may be taken directly: one is, several are worth a flush */
     DIRECT_BYTES = 1024,
 };
-static_assert(ODEON_RING_MIN >= DIRECT_BYTES + ENVELOPE_SIZE_MAX, "port.R5");
+static_assert(ODEON_RING_MIN >= 2 * DIRECT_BYTES + ENVELOPE_SIZE_MAX, "port.R5");
 
 static uint64_t port_published_tail(struct port *port)
 {

@@ -13,9 +13,11 @@
  *     barrier, looked at again (port_layout.P4).
  * port.R4  The doorbell is never read or written here: its client shares the description and could
  *     make either block.
- * port.R5  Who takes a ring's only record directly looks for nobody that waits for room. A ring has
- *     room for such a record and for the largest one, so a client that waits has published more
- *     than is taken directly; the visit that takes this looks behind a full barrier.
+ * port.R5  Who takes a ring's only record directly looks for nobody that waits for room [R5_ONLY,
+ *     R5_BYTES]. A ring has room for two such records and for the largest one [R5_RING]. A client
+ *     may not see the head of the last one yet; those before are seen, for each visit reads the
+ *     tail behind a full barrier [R5_VISIT]. So a client that waits has published more than is
+ *     taken directly, and the visit that takes this looks behind a full barrier [R5_ORDER].
  */
 #pragma once
 
