@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Log lines; the interface is in log.h.
  *
- * State is set once by log_open(), before any thread is started, and only read afterwards. A line
- * is put together on the caller's stack and leaves with one system call, so that lines of several
- * threads do not mix.
+ * State is set once by log_open(), before any thread is started, and only read afterwards, but for
+ * the count of lines that were dropped. A line is put together on the caller's stack and leaves
+ * with one system call, so that lines of several threads do not mix.
  *
  * log.L1  No control character of a message reaches the terminal: names that clients chose are
  *     printed, too.
+ * log.L2  Nobody who logs waits for who reads the log (log_sink.S1). A line that is not taken is
+ *     dropped and counted, and the next one that is taken stands behind one that says how many.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +23,9 @@
 #include <unistd.h>
 
 #include "daemon/common/log.h"
+#include "daemon/common/log_sink.h"
 
-/* The location fields would be this file's: leave them out. */
-#define SD_JOURNAL_SUPPRESS_LOCATION
-#include <systemd/sd-journal.h>
+#define LOG_JOURNAL_SOCKET "/run/systemd/journal/socket"
 
 enum { LOG_LINE_MAX = 2048, LOG_FIELDS_MAX = 16 };
 
@@ -30,6 +33,7 @@ static struct {
     char identifier[48];
     enum log_level max;
     bool to_journal;
+    _Atomic uint64_t n_dropped; /* log.L2; a count alone: relaxed */
 } state = { .identifier = "odeon", .max = LOG_LEVEL_INFO };
 
 /* systemd sets JOURNAL_STREAM to device and inode of the stream that it connected; a redirected
@@ -50,6 +54,7 @@ void log_open(const char *identifier, enum log_level max)
     snprintf(state.identifier, sizeof(state.identifier), "%s", identifier);
     state.max = max;
     state.to_journal = log_stderr_is_journal();
+    log_sink_open(state.to_journal ? LOG_JOURNAL_SOCKET : NULL);
 }
 
 static void log_replace_control_characters(char *text)
@@ -89,10 +94,10 @@ static int log_send_to_journal(enum log_level level, const char *const *fields, 
     parts[n++] = (struct iovec){ identifier, strlen(identifier) };
     for (int i = 0; fields && fields[i] && i < LOG_FIELDS_MAX; i++)
         parts[n++] = (struct iovec){ (char *)fields[i], strlen(fields[i]) };
-    return sd_journal_sendv(parts, n);
+    return log_sink_journal(parts, (size_t)n);
 }
 
-static void log_write_to_stderr(enum log_level level, const char *const *fields, const char *text)
+static int log_write_to_stderr(enum log_level level, const char *const *fields, const char *text)
 {
     char line[LOG_LINE_MAX * 2], stamp[32] = "";
     struct timespec now;
@@ -116,9 +121,31 @@ static void log_write_to_stderr(enum log_level level, const char *const *fields,
     }
     log_replace_control_characters(line);
     line[used] = '\n';
-    /* A log that cannot be written cannot be complained about either. */
-    while (write(STDERR_FILENO, line, used + 1) < 0 && errno == EINTR)
-        ;
+    return log_sink_text(line, used + 1);
+}
+
+/* False: it is not taken now. */
+static bool log_put(enum log_level level, const char *const *fields, const char *text)
+{
+    return (state.to_journal && log_send_to_journal(level, fields, text) == 0) ||
+           log_write_to_stderr(level, fields, text) == 0;
+}
+
+static void log_say_dropped(void)
+{
+    uint64_t n = atomic_exchange_explicit(&state.n_dropped, 0, memory_order_relaxed);
+    char text[128];
+
+    snprintf(text, sizeof(text),
+             "%" PRIu64 " lines of this log are missing here: whoever reads it did not take them",
+             n);
+    if (n > 0 && !log_put(LOG_LEVEL_WARNING, NULL, text))
+        atomic_fetch_add_explicit(&state.n_dropped, n, memory_order_relaxed);
+}
+
+uint64_t log_count_dropped(void)
+{
+    return atomic_load_explicit(&state.n_dropped, memory_order_relaxed);
 }
 
 static void __attribute__((format(printf, 3, 0)))
@@ -132,8 +159,11 @@ log_vfields(enum log_level level, const char *const *fields, const char *format,
     if (vsnprintf(text, sizeof(text), format, args) < 0)
         snprintf(text, sizeof(text), "(a log line could not be formatted)");
     log_replace_control_characters(text);
-    if (!state.to_journal || log_send_to_journal(level, fields, text) < 0)
-        log_write_to_stderr(level, fields, text);
+    if (log_count_dropped() > 0)
+        log_say_dropped();
+    /* Behind lines that are missing and not told of, this one would say that there are none. */
+    if (log_count_dropped() > 0 || !log_put(level, fields, text))
+        atomic_fetch_add_explicit(&state.n_dropped, 1, memory_order_relaxed);
     errno = saved;
 }
 

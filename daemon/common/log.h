@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Log lines: to the journal with fields when stderr is connected to it, else to stderr as text.
  *
- * Thread-safe.  Only mains, commands and worker loops log; lower layers return errors.
+ * Thread-safe.  Only mains, commands and worker loops log; lower layers return errors. Nobody waits
+ * for who reads: lines that are not taken are dropped, counted, and told of.
  */
 #pragma once
 
 #include <stdarg.h>
+#include <stdint.h>
 
 enum log_level {
     LOG_LEVEL_ERROR = 3,
@@ -17,6 +19,8 @@ enum log_level {
 
 /* `identifier` appears before each line; lines above `max` (less important) are dropped. */
 void log_open(const char *identifier, enum log_level max);
+/* Lines that were dropped and not told of yet. */
+uint64_t log_count_dropped(void);
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* With journal fields: NULL-terminated list of "KEY=value" strings (keys in capitals). On stderr
  * the fields are appended, but for the message id, which is for programs. */

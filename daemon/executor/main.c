@@ -67,10 +67,10 @@ static bool main_parse_level(const char *text, enum log_level *ret_level)
 
 /* The terminal's and the service manager's signals reach every process of the service; here the
  * supervisor decides, since it has to drain first. SIGKILL and the supervisor's death always end
- * us. */
+ * us. A reader that has gone and a limit of file sizes are errnos of the calls that meet them. */
 static void main_ignore_signals(void)
 {
-    static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+    static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ };
     struct sigaction action = { .sa_handler = SIG_IGN };
 
     for (unsigned i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)

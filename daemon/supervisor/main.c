@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* odeond: the supervisor. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <systemd/sd-daemon.h>
@@ -24,12 +25,24 @@ static int main_wait_before_start(const struct options *options)
     return r;
 }
 
+/* The end of whoever reads the log, and a limit of file sizes (RLIMIT_FSIZE), are errnos of the
+ * calls that meet them: neither ends the service without a line. */
+static void main_ignore_signals(void)
+{
+    static const int ignored[] = { SIGPIPE, SIGXFSZ };
+    struct sigaction action = { .sa_handler = SIG_IGN };
+
+    for (unsigned i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+        sigaction(ignored[i], &action, NULL);
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
     char text[OPTIONS_TEXT_MAX];
     int status;
 
+    main_ignore_signals();
     switch (options_parse(&options, argc, argv, text)) {
     case OPTIONS_DONE:
         options_fini(&options);

@@ -6,7 +6,8 @@ endif()
 
 foreach(module frame frame_queue memfd config log check name)
     add_executable(test_${module} ${CMAKE_CURRENT_LIST_DIR}/test_${module}.c)
-    target_link_libraries(test_${module} PRIVATE odeon_options odeon_common PkgConfig::CMOCKA)
+    target_link_libraries(test_${module} PRIVATE odeon_options odeon_common odeon_test_scratch
+        PkgConfig::CMOCKA)
     add_test(NAME unit/${module} COMMAND test_${module})
     set_tests_properties(unit/${module} PROPERTIES LABELS "unit;cpu-600")
 endforeach()
