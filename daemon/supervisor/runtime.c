@@ -2,6 +2,7 @@
 /* The runtime directory; the interface is in runtime.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/common/log.h"
 #include "daemon/supervisor/runtime.h"
 
 static int __attribute__((format(printf, 3, 4)))
@@ -28,10 +28,75 @@ runtime_fail(char *text, int error, const char *format, ...)
     return error;
 }
 
-static int runtime_make_directory(const char *dir, char *text)
+/* Ours, root's, or his who owns everything here: in a namespace that may be neither. */
+static bool runtime_is_trusted(uid_t owner)
+{
+    struct stat root;
+
+    return owner == geteuid() || owner == 0 || (stat("/", &root) == 0 && owner == root.st_uid);
+}
+
+/* runtime.N1, one directory above. */
+static int runtime_check_parent(const char *parent, const char *dir, char *text)
 {
     struct stat st;
 
+    if (stat(parent, &st) < 0)
+        return runtime_fail(text, -errno, "%.200s: %s", parent, strerror(errno));
+    if (!runtime_is_trusted(st.st_uid))
+        return runtime_fail(text, -EPERM,
+                            "runtime directory %.160s: it lies in %.160s, which belongs to user "
+                            "%u, who could put another in its place; give another --runtime-dir",
+                            dir, parent, st.st_uid);
+    if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
+        return runtime_fail(text, -EPERM,
+                            "runtime directory %.160s: it lies in %.160s, where everybody may "
+                            "write (mode %04o) and could put another in its place; give another "
+                            "--runtime-dir",
+                            dir, parent, st.st_mode & 07777);
+    return 0;
+}
+
+/* runtime.N1.  `dir`: its real path, so that no link is on the way. */
+static int runtime_check_parents(const char *dir, char *text)
+{
+    char parent[PATH_MAX], *slash;
+    int r = 0;
+
+    snprintf(parent, sizeof(parent), "%s", dir);
+    while (r == 0 && (slash = strrchr(parent, '/')) != NULL) {
+        *slash = '\0';
+        r = runtime_check_parent(parent[0] ? parent : "/", dir, text);
+    }
+    return r;
+}
+
+/* Whose it is, before anything in it is touched. */
+static int runtime_check_owner(const char *dir, char *text)
+{
+    struct stat st, link;
+
+    if (lstat(dir, &link) < 0 || stat(dir, &st) < 0)
+        return runtime_fail(text, -errno, "runtime directory %.200s: %s", dir, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return runtime_fail(text, -ENOTDIR, "runtime directory %.200s: not a directory", dir);
+    if (!runtime_is_trusted(link.st_uid) || !runtime_is_trusted(st.st_uid))
+        return runtime_fail(text, -EPERM,
+                            "runtime directory %.200s: %s belongs to user %u, neither to this one "
+                            "(%u) nor to root; remove it, or give another --runtime-dir",
+                            dir, S_ISLNK(link.st_mode) ? "the link" : "it",
+                            runtime_is_trusted(link.st_uid) ? st.st_uid : link.st_uid, geteuid());
+    if (st.st_mode & (S_IWGRP | S_IWOTH))
+        return runtime_fail(text, -EPERM,
+                            "runtime directory %.200s: others may write in it (mode %04o) and "
+                            "could put their socket in the place of ours; chmod go-w it, or give "
+                            "another --runtime-dir",
+                            dir, st.st_mode & 07777);
+    return 0;
+}
+
+static int runtime_make_directory(const char *dir, char *text)
+{
     if (mkdir(dir, 0755) == 0) {
         if (chmod(dir, 0755) < 0) /* whatever the umask is */
             return runtime_fail(text, -errno, "runtime directory %.200s: %s", dir, strerror(errno));
@@ -42,15 +107,7 @@ static int runtime_make_directory(const char *dir, char *text)
             text, -errno,
             "runtime directory %.200s: %s; make its parent first, or give another --runtime-dir",
             dir, strerror(errno));
-    if (stat(dir, &st) < 0)
-        return runtime_fail(text, -errno, "runtime directory %.200s: %s", dir, strerror(errno));
-    if (!S_ISDIR(st.st_mode))
-        return runtime_fail(text, -ENOTDIR, "runtime directory %.200s: not a directory", dir);
-    if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(st.st_mode & S_ISVTX))
-        log_warning("the runtime directory %s can be written by others, who could put their socket "
-                    "in the place of this one",
-                    dir);
-    return 0;
+    return runtime_check_owner(dir, text);
 }
 
 enum { CHILD_GONE_MS = 2000, LOOK_MS = 10 };
@@ -117,6 +174,8 @@ int runtime_open(struct runtime *runtime, const char *dir, const char *socket_pa
             r = runtime_fail(text, -ENOMEM, "%.200s: %s", dir, strerror(ENOMEM));
         }
     }
+    if (r == 0)
+        r = runtime_check_parents(runtime->dir, text);
     if (r == 0)
         r = runtime_take_lock(runtime, text);
     if (r < 0)

@@ -3,6 +3,10 @@
  *
  * One odeond owns a directory: it holds an exclusive flock() on DIR/lock as long as it lives, and
  * only under it touches what lies there. The socket's mode is 0600 from the moment it has a name.
+ *
+ * runtime.N1  Nobody but this user, root, and groups that an administrator has let in, can put
+ *     another file in the place of ours: the directory is theirs and written by its owner alone,
+ *     and every directory above it is theirs and, where everybody may write, sticky.
  */
 #pragma once
 
@@ -23,7 +27,7 @@ struct runtime {
 };
 
 /* Makes the directory if it is missing and takes the lock. 0, or negative errno with a reason in
- * `text`; -EBUSY: another odeond has it. */
+ * `text`; -EBUSY: another odeond has it; -EPERM: others could touch what lies there. */
 int runtime_open(struct runtime *runtime, const char *dir, const char *socket_path, char *text);
 /* Takes the listening socket that the service manager made, or makes one (`passed_fd` -1). */
 int runtime_listen(struct runtime *runtime, int passed_fd, char *text);

@@ -197,6 +197,72 @@ static void test_bad_directories(void **state)
     runtime_close(&runtime);
 }
 
+static void refused_for(const char *path, const char *why)
+{
+    struct runtime runtime;
+    int r = runtime_open(&runtime, path, socket_path, text);
+
+    if (r != -EPERM || !strstr(text, why))
+        fail_msg("%s: %d, \"%s\" and not \"%s\"", path, r, r < 0 ? text : "", why);
+}
+
+static void taken(const char *path)
+{
+    struct runtime runtime;
+    char lock[200];
+
+    if (runtime_open(&runtime, path, socket_path, text) < 0)
+        fail_msg("%s", text);
+    snprintf(lock, sizeof(lock), "%s/lock", runtime.dir);
+    unlink(lock);
+    runtime_close(&runtime);
+}
+
+/* runtime.N1: what anybody but its owner may write in. */
+static void test_others_may_write(void **state)
+{
+    static const mode_t modes[] = { 0777, 01777, 0775, 0757 };
+
+    (void)state;
+    mkdir(dir, 0700);
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        assert_int_equal(chmod(dir, modes[i]), 0);
+        refused_for(dir, "others may write in it");
+    }
+    assert_int_equal(chmod(dir, 0755), 0);
+    assert_int_equal(chmod(base, 0777), 0);
+    refused_for(dir, "everybody may write");
+    assert_int_equal(chmod(base, 01777), 0);
+    taken(dir);
+    assert_int_equal(chmod(base, 0775), 0); /* an administrator's group */
+    taken(dir);
+    assert_int_equal(chmod(base, 0700), 0);
+}
+
+/* runtime.N1: somebody else's directory, link, directory above. */
+static void test_somebody_elses_directory(void **state)
+{
+    char link[96];
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    snprintf(link, sizeof(link), "%s/link", base);
+    mkdir(dir, 0755);
+    assert_int_equal(symlink(dir, link), 0);
+    taken(link);
+    assert_int_equal(lchown(link, 65534, 65534), 0);
+    refused_for(link, "the link belongs to user 65534, neither to this one (0) nor to root");
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(chown(dir, 65534, 65534), 0);
+    refused_for(dir, "it belongs to user 65534, neither to this one (0) nor to root");
+    assert_int_equal(chown(dir, 0, 0), 0);
+    assert_int_equal(chown(base, 65534, 65534), 0);
+    refused_for(dir, "which belongs to user 65534");
+    assert_int_equal(chown(base, 0, 0), 0);
+    taken(dir);
+}
+
 static void test_statistics(void **state)
 {
     struct stats_file first, second;
@@ -248,6 +314,8 @@ int main(void)
         cmocka_unit_test(test_stale_socket),
         cmocka_unit_test(test_somebody_elses_socket_stays),
         cmocka_unit_test(test_bad_directories),
+        cmocka_unit_test(test_others_may_write),
+        cmocka_unit_test(test_somebody_elses_directory),
         cmocka_unit_test(test_statistics),
     };
 
