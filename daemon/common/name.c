@@ -12,6 +12,24 @@ static bool name_has_character(char c)
            c == '.' || c == '-';
 }
 
+/* SLOT.GENERATION or EXECUTOR.SLOT.GENERATION, whatever the numbers are. */
+static bool name_is_like_reference(const char *name)
+{
+    static const char digits[] = "0123456789";
+    unsigned parts = 0;
+
+    for (;; name++) {
+        size_t n = strspn(name, digits);
+
+        if (n == 0)
+            return false;
+        parts++;
+        name += n;
+        if (*name != '.')
+            return *name == '\0' && (parts == 2 || parts == 3);
+    }
+}
+
 bool name_is_good(const char *name)
 {
     size_t n = name ? strnlen(name, ODEON_NAME_MAX + 1) : 0;
@@ -22,4 +40,9 @@ bool name_is_good(const char *name)
         if (!name_has_character(name[i]))
             return false;
     return true;
+}
+
+bool name_is_good_for_actor(const char *name)
+{
+    return name_is_good(name) && !name_is_like_reference(name);
 }

@@ -193,19 +193,16 @@ static int command_actor_send_check(const struct executor *executor,
     struct engine_actor_type_view type;
     struct engine_message_type message;
 
+    if (actor->type == 0)
+        return explain_set(explain, -EOPNOTSUPP,
+                           REF_FORMAT " is a client's port, not an actor: its client receives what "
+                                      "actors send it, and nothing from here",
+                           REF_ARGS(actor->ref));
     if (engine_message_type_find(executor->engine, send->message, 0, &message) < 0)
         return explain_set(
             explain, -ENOENT,
             "no message type '%.64s' is known: 'actor show' lists what an actor accepts",
             send->message);
-    if (actor->type == 0) {
-        /* A port takes anything; where a tail begins is not known here, so only its end is
-         * checked. */
-        *ret_type = message.id;
-        return command_actor_check_payload(message.name, send->payload.len,
-                                           message.has_tail ? 0 : message.size,
-                                           message.has_tail != 0, explain);
-    }
     if (engine_actor_type_get(executor->engine, actor->type, &type) < 0 || !type.loaded)
         return explain_set(explain, -EHOSTDOWN, "the actor cannot run: its plugin is not loaded");
     behaviour = command_actor_behaviour_find(executor, &type, send->message);

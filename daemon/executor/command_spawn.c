@@ -79,10 +79,11 @@ static int command_spawn_refuse(const struct executor *executor, int error, cons
             "an actor is registered as '%.64s' already: stop it or choose another name",
             spawn->name);
     case -EINVAL:
-        return explain_set(
-            explain, error,
-            "'%.64s' is no name for an actor: 1 to %d letters, digits, '_', '.' or '-' make one",
-            spawn->name ? spawn->name : "", ODEON_NAME_MAX);
+        return explain_set(explain, error,
+                           "'%.64s' is no name for an actor: 1 to %d letters, digits, '_', '.' or "
+                           "'-' make one, and "
+                           "none that a reference is written like",
+                           spawn->name ? spawn->name : "", ODEON_NAME_MAX);
     case -ENOSPC:
         return command_spawn_refuse_no_room(executor, spawn, explain);
     case -ENODEV:

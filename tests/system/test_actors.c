@@ -228,6 +228,34 @@ static void test_actor_table_is_bounded(void **state)
     assert_true(wait_until(odeon_actor_spawn(client, "probe_echo", NULL, NULL, 0, &refs[0]) == 0));
 }
 
+/* A name that is looked up as a reference names nobody: refused, whoever asks. */
+static void test_names_like_references(void **state)
+{
+    static const char *const names[] = { "319.1", "1.319.1", "a/b", "a:b" };
+    odeon_ref ref;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_int_equal(odeon_actor_spawn(client, "probe_echo", names[i], NULL, 0, &ref), -EINVAL);
+        assert_non_null(strstr(odeon_error_text(), names[i]));
+        assert_non_null(strstr(odeon_error_text(), "none that a reference is written like"));
+    }
+}
+
+static void test_a_port_takes_nothing_from_here(void **state)
+{
+    static const char *const messages[] = { "probe_number", "nothing" };
+    struct probe_number number = { .n = 1 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
+        assert_int_equal(
+            odeon_actor_send(client, odeon_port_ref(port), messages[i], &number, sizeof(number)),
+            -EOPNOTSUPP);
+        assert_non_null(strstr(odeon_error_text(), "is a client's port, not an actor"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +265,8 @@ int main(void)
         cmocka_unit_test(test_finished),
         cmocka_unit_test(test_message_objects),
         cmocka_unit_test(test_names_and_arguments),
+        cmocka_unit_test(test_names_like_references),
+        cmocka_unit_test(test_a_port_takes_nothing_from_here),
         cmocka_unit_test(test_actor_table_is_bounded),
     };
 

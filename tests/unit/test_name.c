@@ -43,11 +43,31 @@ static void test_lengths(void **state)
     assert_false(name_is_good(NULL));
 }
 
+/* Of an actor: what is looked up as a reference is no name. */
+static void test_references(void **state)
+{
+    static const char *const bad[] = { "319.1", "0.1", "1.319.1", "99999999999.7", "0.0.0" };
+    static const char *const good[] = { "319",    "319.", ".1",  "1.2.3.4", "319.1a",
+                                        "a319.1", "1..2", "1-2", "-1.2",    "v1.2" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_true(name_is_good(bad[i])); /* a plugin's version */
+        assert_false(name_is_good_for_actor(bad[i]));
+    }
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        assert_true(name_is_good_for_actor(good[i]));
+    assert_false(name_is_good_for_actor("a/b"));
+    assert_false(name_is_good_for_actor("a:b"));
+    assert_false(name_is_good_for_actor(NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_byte),
         cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_references),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

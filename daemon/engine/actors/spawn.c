@@ -107,7 +107,7 @@ int spawn_actor(struct worker *w, const struct spawn_request *request, actor_ref
         return -ENOENT;
     if (request->args_size > ODEON_SPAWN_ARGS_MAX)
         return -E2BIG;
-    if (request->name && !name_is_good(request->name))
+    if (request->name && !name_is_good_for_actor(request->name))
         return -EINVAL;
     if (w->actors.n_slots == 0) {
         actors_slots_refill(w);
