@@ -115,6 +115,10 @@ struct stats_header {
     _Atomic uint32_t plugin_loading;
     /* CLOCK_MONOTONIC; 0: not yet.  Cleared by odeond when an executor ends */
     _Atomic uint64_t start_ns[START_STEPS];
+    /* of the executor that runs: the processor time of its control thread's longest turn since it
+     * is ready, and what it was at for the most of that; as stealing_name */
+    _Atomic uint64_t control_turn_longest_ns;
+    char control_turn_work[32];
 };
 
 struct stats_worker {

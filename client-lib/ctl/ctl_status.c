@@ -10,7 +10,8 @@ static struct cell status_pid(uint32_t pid)
 
 int ctl_status(struct ctl *ctl)
 {
-    char uptime[OUTPUT_DURATION_TEXT], last[OUTPUT_DURATION_TEXT], longest[OUTPUT_DURATION_TEXT];
+    char uptime[OUTPUT_DURATION_TEXT], last[OUTPUT_DURATION_TEXT], longest[OUTPUT_DURATION_TEXT],
+        turn[OUTPUT_DURATION_TEXT];
     struct odeon_status *s = NULL;
     struct properties p;
     int r, code;
@@ -42,6 +43,13 @@ int ctl_status(struct ctl *ctl)
     properties_add(&p, "Longest pause for one", "reconfigure_longest_ns",
                    CELL_SHOWN(s->reconfigure_longest_ns,
                               output_format_duration(s->reconfigure_longest_ns, longest)));
+    properties_add(&p, "Waits of the control thread", "control_waits",
+                   CELL_NUMBER(s->control_waits));
+    properties_add(&p, "Its longest turn", "control_turn_longest_ns",
+                   CELL_SHOWN(s->control_turn_longest_ns,
+                              output_format_duration(s->control_turn_longest_ns, turn)));
+    properties_add(&p, "That was", "control_turn_work",
+                   *s->control_turn_work ? CELL_TEXT(s->control_turn_work) : CELL_NONE);
     properties_add(&p, "Plugins", "plugins", CELL_NUMBER(s->plugins));
     properties_add(&p, "Actors", "actors", CELL_NUMBER(s->actors));
     properties_add(&p, "Clients", "clients", CELL_NUMBER(s->clients));

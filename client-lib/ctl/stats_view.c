@@ -66,14 +66,9 @@ static const char *const group_sleep[] = { "parks",
                                            "wakeups_spurious",
                                            "client_wakeups",
                                            NULL };
-static const char *const group_else[] = { "redeliveries",
-                                          "dead_letters",
-                                          "dead_letters_dropped",
-                                          "refusals",
-                                          "sends_failed",
-                                          "backlog_dropped",
-                                          "faults",
-                                          NULL };
+static const char *const group_else[] = { "redeliveries", "dead_letters",  "dead_letters_dropped",
+                                          "refusals",     "sends_failed",  "backlog_dropped",
+                                          "faults",       "control_waits", NULL };
 
 const struct stats_group stats_groups[] = {
     { "The scheduler", group_paper }, { "Work", group_work },
@@ -321,5 +316,7 @@ void stats_json_service(struct json *json, const struct snapshot *snapshot)
     json_uint(json, "reconfigurations", s->reconfigurations);
     json_uint(json, "reconfigure_last_ns", s->reconfigure_last_ns);
     json_uint(json, "reconfigure_longest_ns", s->reconfigure_longest_ns);
+    json_uint(json, "control_turn_longest_ns", s->control_turn_longest_ns);
+    json_string(json, "control_turn_work", s->control_turn_work);
     json_end_object(json);
 }

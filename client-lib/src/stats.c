@@ -377,10 +377,13 @@ int odeon_stats_service(struct odeon_stats *stats, struct odeon_stats_service *r
     service.start_verified_ns = NOW(start_ns[START_VERIFIED]);
     service.start_recovered_ns = NOW(start_ns[START_RECOVERED]);
     service.start_loaded_ns = NOW(start_ns[START_LOADED]);
+    service.control_turn_longest_ns = NOW(control_turn_longest_ns);
 #undef NOW
     snprintf(service.state_name, sizeof(service.state_name), "%s", stats_state_name(service.state));
     memcpy(service.stealing, header->stealing_name, sizeof(service.stealing) - 1);
     memcpy(service.steal_mode, header->steal_mode_name, sizeof(service.steal_mode) - 1);
+    memcpy(service.control_turn_work, header->control_turn_work,
+           sizeof(service.control_turn_work) - 1);
     stats_fill_recovery(&service, header);
     memcpy(ret_service, &service, service.struct_size);
     return 0;

@@ -49,15 +49,20 @@ static bool engine_drain_ports_are_drained(struct engine *e)
     return true;
 }
 
+static void engine_drain_pause(struct engine *e)
+{
+    control_waits(e);
+    nanosleep(&(struct timespec){ .tv_nsec = 200 * 1000 }, NULL);
+}
+
 int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret_unreceived)
 {
     uint64_t until = clock_now_ns() + timeout_ns;
-    struct timespec pause = { .tv_nsec = 200 * 1000 };
     int r = 1, quiet = 0;
     /* what clients have published is accepted: take it first, for half of the time */
     if (stop && timeout_ns > 0)
         while (!engine_drain_ports_are_drained(e) && clock_now_ns() < until - timeout_ns / 2)
-            nanosleep(&pause, NULL);
+            engine_drain_pause(e);
     if (stop)
         store_release(&e->ports.stopped, 1);
     do {
@@ -66,7 +71,7 @@ int engine_drain(struct engine *e, uint64_t timeout_ns, bool stop, uint64_t *ret
         if (quiet >= 2)
             r = 0;
         else
-            nanosleep(&pause, NULL);
+            engine_drain_pause(e);
     } while (r != 0 && clock_now_ns() < until);
     /* published too late to be taken, or by clients that do not stop */
     if (stop && !engine_drain_ports_are_drained(e))

@@ -35,6 +35,7 @@
 #include "daemon/executor/settings.h"
 #include "daemon/executor/topology.h"
 #include "daemon/executor/topology_watch.h"
+#include "daemon/executor/turns_state.h"
 #include "proto/stats_layout.h"
 
 enum executor_state {
@@ -85,6 +86,7 @@ struct executor {
     uint64_t start_command;
     uint32_t awaited_ports, awaited_plugins, started_plugins;
 
+    struct turns turns;
     uv_poll_t events, stalls;
     bool events_open, stalls_open;
     struct executor_removal removals[ODEON_PORTS_MAX];

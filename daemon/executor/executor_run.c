@@ -15,6 +15,7 @@
 #include "daemon/executor/post_rate.h"
 #include "daemon/executor/progress.h"
 #include "daemon/executor/start.h"
+#include "daemon/executor/turns.h"
 
 /* Reports that still wait when the process ends have this long to leave. */
 enum { FLUSH_MS = 2000 };
@@ -34,11 +35,24 @@ static void executor_run_request(struct executor *executor, const Odeon__Command
         start_plugin_done(executor);
 }
 
+/* What a command is called where turns are told. */
+static const char *executor_run_name(const Odeon__Command *command)
+{
+    const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(
+        &odeon__command__descriptor, (unsigned)command->body_case);
+
+    if (command->body_case == ODEON__COMMAND__BODY_REQUEST)
+        field = protobuf_c_message_descriptor_get_field(&odeon__request__descriptor,
+                                                        (unsigned)command->request->body_case);
+    return field ? field->name : "unknown";
+}
+
 static void executor_run_on_command(void *userdata, const Odeon__Command *command,
                                     struct frame *frame)
 {
     struct executor *executor = userdata;
 
+    turns_begin_piece(executor, executor_run_name(command));
     switch (command->body_case) {
     case ODEON__COMMAND__BODY_START:
         start_begin(executor, command->id, command->start, frame);
@@ -92,6 +106,7 @@ static int executor_run_init(struct executor *executor, int control_fd)
     uv_timer_init(&executor->loop, &executor->collect_timer);
     executor->collect_timer.data = executor;
     post_rate_start(executor);
+    turns_start(executor);
     return control_new(&executor->loop, control_fd, &handlers, executor, &executor->control);
 }
 
@@ -108,6 +123,7 @@ static void executor_run_fini(struct executor *executor)
     uv_close((uv_handle_t *)&executor->collect_timer, NULL);
     uv_close((uv_handle_t *)&executor->widen_timer, NULL);
     post_rate_stop(executor);
+    turns_stop(executor);
     actor_quota_fini(&executor->actor_quota);
     uv_run(&executor->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&executor->loop);

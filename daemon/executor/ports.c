@@ -16,6 +16,7 @@
 
 #include "daemon/common/log.h"
 #include "daemon/executor/post_rate.h"
+#include "daemon/executor/turns.h"
 #include "proto/port_layout.h"
 
 enum { COLLECT_MS = 100 };
@@ -257,6 +258,7 @@ static void ports_on_events(uv_poll_t *poll, int status, int events)
 
     (void)status;
     (void)events;
+    turns_begin_piece(executor, "port events");
     while (engine_event_next(executor->engine, &event)) {
         if (event.kind == ENGINE_EVENT_PORT_REMOVED)
             ports_on_port_removed(executor, &event);

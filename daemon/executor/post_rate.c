@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/executor/executor.h"
+#include "daemon/executor/turns.h"
 
 #define WAIT_MIN_MS   1
 #define WAIT_MAX_MS   1000
@@ -57,6 +58,7 @@ static void post_rate_on_timer(uv_timer_t *timer)
     struct executor *executor = timer->data;
     struct post_rate *rate = &executor->post_rate;
 
+    turns_begin_piece(executor, "post rates");
     rate->next = (rate->next + 1) % ODEON_PORTS_MAX;
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
         uint32_t index = (rate->next + i) % ODEON_PORTS_MAX;

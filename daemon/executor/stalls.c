@@ -8,6 +8,7 @@
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/executor/ref_text.h"
+#include "daemon/executor/turns.h"
 
 /* What the worker's thread does, in words. */
 static const char *stalls_what_it_does(const struct engine_stall *stall)
@@ -71,6 +72,7 @@ static void stalls_on_due(uv_poll_t *poll, int status, int events)
 
     (void)status;
     (void)events;
+    turns_begin_piece(executor, "look at handlers");
     engine_watch_look(executor->engine, stalls_on_stall, executor);
 }
 

@@ -25,6 +25,7 @@
 #include "daemon/executor/ports.h"
 #include "daemon/executor/post_rate.h"
 #include "daemon/executor/stalls.h"
+#include "daemon/executor/turns.h"
 
 /* How long the loop may stand still for one look at a draining engine. */
 #define DRAIN_SLICE_NS UINT64_C(10000000)
@@ -495,7 +496,10 @@ static void start_on_drain_timer(uv_timer_t *timer)
     uint64_t now = uv_hrtime(), unreceived = 0;
     uint64_t left = executor->drain_deadline_ns > now ? executor->drain_deadline_ns - now : 0;
     uint64_t slice = executor->drain_stop || left < DRAIN_SLICE_NS ? left : DRAIN_SLICE_NS;
-    int r = engine_drain(executor->engine, slice, executor->drain_stop, &unreceived);
+    int r;
+
+    turns_begin_piece(executor, "drain");
+    r = engine_drain(executor->engine, slice, executor->drain_stop, &unreceived);
 
     if (r != 0 && slice < left) {
         uv_timer_start(timer, start_on_drain_timer, 1, 0);

@@ -16,13 +16,15 @@ void command_status(struct seat *seat, struct client *client, Odeon__Request **r
     Odeon__Reply reply = ODEON__REPLY__INIT;
     Odeon__StatusReply body = ODEON__STATUS_REPLY__INIT;
     char stealing[sizeof(header->stealing_name)], steal_mode[sizeof(header->steal_mode_name)],
-        roles[ROLES_TEXT_MAX];
+        work[sizeof(header->control_turn_work)], roles[ROLES_TEXT_MAX];
 
     (void)frame;
     memcpy(stealing, header->stealing_name, sizeof(stealing));
     memcpy(steal_mode, header->steal_mode_name, sizeof(steal_mode));
     stealing[sizeof(stealing) - 1] = '\0'; /* the executor writes them: its word is not enough */
     steal_mode[sizeof(steal_mode) - 1] = '\0';
+    memcpy(work, header->control_turn_work, sizeof(work));
+    work[sizeof(work) - 1] = '\0';
     body.version = (char *)ODEON_VERSION;
     body.state = (char *)seat_state_name(seat_get_state(seat));
     body.supervisor_pid = atomic_load_explicit(&header->supervisor_pid, memory_order_relaxed);
@@ -42,6 +44,10 @@ void command_status(struct seat *seat, struct client *client, Odeon__Request **r
     body.reconfigure_last_ns = atomic_load_explicit(&header->pause_last_ns, memory_order_relaxed);
     body.reconfigure_longest_ns =
         atomic_load_explicit(&header->pause_longest_ns, memory_order_relaxed);
+    body.control_waits = stats_file_count_of(&seat->stats, STAT_control_waits);
+    body.control_turn_longest_ns =
+        atomic_load_explicit(&header->control_turn_longest_ns, memory_order_relaxed);
+    body.control_turn_work = work;
     body.runtime_dir = seat->service->runtime->dir;
     body.your_id = client->id;
     body.your_uid = client->uid;

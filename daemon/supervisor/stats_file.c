@@ -158,6 +158,14 @@ void stats_file_count(struct stats_file *file, enum stat_index stat)
                           memory_order_relaxed);
 }
 
+uint64_t stats_file_count_of(const struct stats_file *file, enum stat_index stat)
+{
+    const struct stats_worker *blocks =
+        (const struct stats_worker *)((const char *)file->header + STATS_WORKER_OFFSET);
+
+    return atomic_load_explicit(&blocks[STATS_CONTROL_BLOCK].value[stat], memory_order_relaxed);
+}
+
 void stats_file_fini(struct stats_file *file)
 {
     if (file->header)

@@ -21,4 +21,6 @@ int stats_file_make(struct stats_file *file, const char *path, int former);
 uint64_t stats_file_count_actors(const struct stats_file *file);
 /* Adds one to a counter that is odeond's own (stats_layout.S1). */
 void stats_file_count(struct stats_file *file, enum stat_index stat);
+/* Of the control thread's block. */
+uint64_t stats_file_count_of(const struct stats_file *file, enum stat_index stat);
 void stats_file_fini(struct stats_file *file);

@@ -282,8 +282,11 @@ static void test_status(void **state)
     check_has(
         out,
         "\"reconfigurations\":3,\"reconfigure_last_ns\":84000,\"reconfigure_longest_ns\":2500000");
+    check_has(out, "\"control_waits\":4,\"control_turn_longest_ns\":320000,"
+                   "\"control_turn_work\":\"request spawn\"");
     assert_int_equal(run("status"), CTL_DONE);
     check_has(out, "1 min 1 s");
+    check_has(out, "320 us");
     assert_null(strchr(out, '\033'));
 }
 

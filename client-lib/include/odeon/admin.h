@@ -28,6 +28,11 @@ struct odeon_status {
     uint64_t your_id;
     uint32_t your_uid, your_pid;
     const char *your_roles; /* "observe, post" */
+    /* The executor's control thread, which answers what clients ask: how often it has waited for a
+     * worker or a handler; its longest turn in processor time since the executor was ready, and
+     * what that was. */
+    uint64_t control_waits, control_turn_longest_ns;
+    const char *control_turn_work; /* "request spawn", "" */
 };
 
 struct odeon_setting_info {

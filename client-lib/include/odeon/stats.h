@@ -46,6 +46,10 @@ struct odeon_stats_service {
      * processors are known, the segment is mapped, checked, recovered, plugins are loaded. */
     uint64_t start_noticed_ns, start_forked_ns, start_entered_ns, start_placed_ns, start_mapped_ns,
         start_verified_ns, start_recovered_ns, start_loaded_ns;
+    /* The executor's control thread: its longest turn in processor time since the executor was
+     * ready, and what that was. */
+    uint64_t control_turn_longest_ns;
+    char control_turn_work[32];
 };
 /* -EINVAL: struct_size is not set. Works while the executor, or the whole service, is down: then it
  * shows how they ended. */

@@ -200,6 +200,7 @@ static bool types_detached_leave_type(struct engine *e, uint32_t id)
     while (own_thread_runs_type(e, id)) {
         if (clock_now_ns() > until)
             return false;
+        control_waits(e);
         nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
     }
     return true;

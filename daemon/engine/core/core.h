@@ -203,3 +203,10 @@ static inline void stat_add(struct worker *w, enum stat_index stat, uint64_t n)
     _Atomic uint64_t *p = &w->stats->value[stat];
     store_relaxed(p, load_relaxed(p) + n);
 }
+
+/* The control thread is about to wait for somebody: a worker, a handler.  Each place that may is in
+ * the table of docs/engine/control.md. */
+static inline void control_waits(struct engine *engine)
+{
+    stat_add(engine->control, STAT_control_waits, 1);
+}

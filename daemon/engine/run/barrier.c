@@ -57,6 +57,7 @@ static bool barrier_wait_for(struct worker *w, uint32_t epoch, uint64_t until)
         uint64_t left = until - now < NUDGE_NS ? until - now : NUDGE_NS;
         struct timespec timeout = { .tv_sec = (time_t)(left / 1000000000),
                                     .tv_nsec = (long)(left % 1000000000) };
+        control_waits(w->engine);
         futex_wait(&w->stand.paused_at, at, &timeout);
     }
     return true;

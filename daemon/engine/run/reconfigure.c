@@ -42,6 +42,7 @@ static int reconfigure_doorbells_watch(struct engine *e, struct worker *w)
 static void reconfigure_workers_dismiss(struct engine *e, uint32_t from, uint32_t to)
 {
     for (uint32_t id = from; id < to; id++) {
+        control_waits(e);
         worker_join(e->workers[id]);
         reconfigure_doorbells_unwatch(e, e->workers[id]);
         actors_slots_return(e->workers[id]);
@@ -200,6 +201,7 @@ int reconfigure_run(struct engine *e, const struct engine_config *config, uint64
     for (uint64_t until = clock_now_ns() + timeout_ns;
          (r = reconfigure_all_stand(e, before, after, &ret_change->stuck)) == -EBUSY &&
          clock_now_ns() < until;) {
+        control_waits(e);
         struct timespec pause = { .tv_nsec = STAND_NS };
         nanosleep(&pause, NULL);
     }

@@ -16,6 +16,7 @@ bool quiesce_wait(struct engine *e, uint64_t timeout_ns)
         while (load_acquire(&w->shown.passes) - passes < 2 && !sleeper_sleeps(e, i)) {
             if (clock_now_ns() > until)
                 return false;
+            control_waits(e);
             struct timespec pause = { .tv_nsec = 20000 };
             nanosleep(&pause, NULL);
         }

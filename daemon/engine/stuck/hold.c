@@ -94,10 +94,12 @@ int hold_begin(struct engine *e, struct worker *w, uint64_t timeout_ns)
         store_relaxed(&w->hold.state, HOLD_NONE);
         return -EAGAIN;
     }
-    while (load_acquire(&w->hold.state) == HOLD_ASKED && (now = clock_now_ns()) < until)
+    while (load_acquire(&w->hold.state) == HOLD_ASKED && (now = clock_now_ns()) < until) {
+        control_waits(e);
         futex_wait(&w->hold.state, HOLD_ASKED,
                    &(struct timespec){ .tv_sec = (time_t)((until - now) / 1000000000),
                                        .tv_nsec = (long)((until - now) % 1000000000) });
+    }
     uint32_t state = HOLD_ASKED;
     if (atomic_compare_exchange_strong_explicit(&w->hold.state, &state, HOLD_NONE,
                                                 memory_order_acq_rel, memory_order_acquire))
