@@ -487,7 +487,9 @@ bool engine_thread_is_worker(void);
 bool engine_signal_is_fault(int signal);
 
 /* What happened on workers. The descriptor is readable when there are events; engine_event_next
- * clears it. */
+ * clears it. A port's end is told when nobody can look at its memory any more: until then, while
+ * engine_ports_are_going(), engine_event_next is to be called again by a timer. It waits for
+ * nobody. */
 enum engine_event_kind {
     ENGINE_EVENT_PORT_REMOVED,
     ENGINE_EVENT_PORT_BROKEN,
@@ -499,9 +501,7 @@ struct engine_event {
 };
 int engine_event_fd(const struct engine *engine);
 bool engine_event_next(struct engine *engine, struct engine_event *ret_event);
-/* A removed port's memory may wait for a worker that runs a long handler. Gives back what can be;
- * true: some waits, to be called again. */
-bool engine_collect(struct engine *engine);
+bool engine_ports_are_going(const struct engine *engine);
 
 /* Runs `run` on the control thread with a context of nobody's, in which it may send, look up and
  * spawn; what it has done is committed behind it, whatever it returns. 0, or what it returns. */

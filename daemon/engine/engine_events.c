@@ -2,13 +2,12 @@
 /* Ports and what becomes of them: the events that workers leave for the control thread. */
 #include "daemon/engine/engine.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "daemon/engine/core/core.h"
 #include "daemon/engine/ports/port.h"
-#include "daemon/engine/signal/quiesce.h"
+#include "daemon/engine/ports/reap.h"
 
 int engine_port_add(struct engine *e, const struct engine_port_info *info, actor_ref *ret_ref)
 {
@@ -20,12 +19,12 @@ int engine_port_remove(struct engine *e, uint32_t id, uint32_t generation)
     return port_remove(e, id, generation);
 }
 
-bool engine_collect(struct engine *e)
+bool engine_ports_are_going(const struct engine *e)
 {
-    return port_collect(e);
+    return reap_some_wait(e);
 }
 
-bool engine_event_next(struct engine *e, struct engine_event *ret_event)
+static bool engine_events_take(struct engine *e, struct engine_event *ret_event)
 {
     uint64_t count;
     pthread_mutex_lock(&e->events.mutex);
@@ -38,10 +37,17 @@ bool engine_event_next(struct engine *e, struct engine_event *ret_event)
         (void)r;
     }
     pthread_mutex_unlock(&e->events.mutex);
-    if (found && ret_event->kind == ENGINE_EVENT_PORT_REMOVED) {
-        /* Workers may still hold pointers into its memory until they have passed a quiescent
-         * point. */
-        port_reap(e, ret_event->port, quiesce_wait(e, 200 * 1000 * 1000));
-    }
     return found;
+}
+
+bool engine_event_next(struct engine *e, struct engine_event *ret_event)
+{
+    while (engine_events_take(e, ret_event)) {
+        if (ret_event->kind != ENGINE_EVENT_PORT_REMOVED)
+            return true;
+        /* told when nobody can look at its memory any more */
+        reap_port(e, ret_event->port, ret_event->why);
+    }
+    (void)reap_collect(e);
+    return reap_next(e, ret_event);
 }

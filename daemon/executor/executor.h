@@ -90,7 +90,8 @@ struct executor {
     uv_poll_t events, stalls;
     bool events_open, stalls_open;
     struct executor_removal removals[ODEON_PORTS_MAX];
-    uv_timer_t collect_timer; /* while memory of removed ports waits for a worker */
+    uv_timer_t again_timer; /* while ports that have ended wait for a worker's next look */
+    unsigned again_ms;
     struct post_rate post_rate;
     struct actor_quota actor_quota;
 

@@ -103,8 +103,8 @@ static int executor_run_init(struct executor *executor, int control_fd)
     executor->drain_timer.data = executor;
     uv_timer_init(&executor->loop, &executor->widen_timer);
     executor->widen_timer.data = executor;
-    uv_timer_init(&executor->loop, &executor->collect_timer);
-    executor->collect_timer.data = executor;
+    uv_timer_init(&executor->loop, &executor->again_timer);
+    executor->again_timer.data = executor;
     post_rate_start(executor);
     turns_start(executor);
     return control_new(&executor->loop, control_fd, &handlers, executor, &executor->control);
@@ -120,7 +120,7 @@ static void executor_run_fini(struct executor *executor)
         uv_close((uv_handle_t *)&executor->stalls, NULL);
     topology_watch_stop(&executor->topology_watch);
     uv_close((uv_handle_t *)&executor->drain_timer, NULL);
-    uv_close((uv_handle_t *)&executor->collect_timer, NULL);
+    uv_close((uv_handle_t *)&executor->again_timer, NULL);
     uv_close((uv_handle_t *)&executor->widen_timer, NULL);
     post_rate_stop(executor);
     turns_stop(executor);

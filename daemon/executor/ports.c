@@ -19,7 +19,9 @@
 #include "daemon/executor/turns.h"
 #include "proto/port_layout.h"
 
-enum { COLLECT_MS = 100 };
+/* Until the next look at ports that have ended and that a worker may still look at: it has lost its
+ * processor, or is between two messages. Each look that finds it so doubles the time. */
+enum { AGAIN_FIRST_MS = 1, AGAIN_LAST_MS = 64 };
 
 static struct executor_removal *ports_removal_find(struct executor *executor, uint32_t port,
                                                    uint32_t generation)
@@ -243,21 +245,10 @@ static void ports_on_port_broken(struct executor *executor, const struct engine_
     control_send(executor->control, &report);
 }
 
-static void ports_on_collect(uv_timer_t *timer)
+static void ports_take_events(struct executor *executor)
 {
-    struct executor *executor = timer->data;
-
-    if (engine_collect(executor->engine))
-        uv_timer_start(timer, ports_on_collect, COLLECT_MS, 0);
-}
-
-static void ports_on_events(uv_poll_t *poll, int status, int events)
-{
-    struct executor *executor = poll->data;
     struct engine_event event;
 
-    (void)status;
-    (void)events;
     turns_begin_piece(executor, "port events");
     while (engine_event_next(executor->engine, &event)) {
         if (event.kind == ENGINE_EVENT_PORT_REMOVED)
@@ -267,7 +258,35 @@ static void ports_on_events(uv_poll_t *poll, int status, int events)
         else if (event.kind == ENGINE_EVENT_PORT_SPENT)
             post_rate_on_spent(executor, &event);
     }
-    ports_on_collect(&executor->collect_timer);
+}
+
+static void ports_on_again(uv_timer_t *timer);
+
+static void ports_look_again(struct executor *executor, unsigned after_ms)
+{
+    if (!engine_ports_are_going(executor->engine))
+        return;
+    executor->again_ms = after_ms;
+    uv_timer_start(&executor->again_timer, ports_on_again, after_ms, 0);
+}
+
+static void ports_on_again(uv_timer_t *timer)
+{
+    struct executor *executor = timer->data;
+    unsigned next_ms = 2 * executor->again_ms;
+
+    ports_take_events(executor);
+    ports_look_again(executor, next_ms < AGAIN_LAST_MS ? next_ms : AGAIN_LAST_MS);
+}
+
+static void ports_on_events(uv_poll_t *poll, int status, int events)
+{
+    struct executor *executor = poll->data;
+
+    (void)status;
+    (void)events;
+    ports_take_events(executor);
+    ports_look_again(executor, AGAIN_FIRST_MS);
 }
 
 int ports_start(struct executor *executor)

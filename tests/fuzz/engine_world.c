@@ -337,7 +337,7 @@ static void reopen_hostile(void)
         FUZZ_EXPECT(e->events.list[i].port == WORLD_HOSTILE &&
                     e->events.list[i].generation == world.client[WORLD_HOSTILE].info.generation);
     if (e->events.n > 0)
-        port_reap(e, WORLD_HOSTILE, true);
+        port_forget(e, WORLD_HOSTILE);
     e->events.n = 0;
     if (load_relaxed(&world.engine->ports.table[WORLD_HOSTILE].state) == PORT_FREE)
         client_open(WORLD_HOSTILE);

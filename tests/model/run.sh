@@ -284,6 +284,15 @@ breaks safety quick room -DR5_BYTES
 breaks safety quick room -DR5_ONLY
 breaks safety quick room -DR5_VISIT
 breaks safety quick room -DR5_ORDER
+holds  safety quick reap -DW=1 -DL=5 -DD=2
+holds  safety quick reap -DW=2 -DL=1 -DD=1
+holds  safety full  reap -DW=2 -DL=2 -DD=1
+breaks safety quick reap -DREAP_EARLY
+breaks safety quick reap -DREAP_FENCE
+breaks safety quick reap -DREAP_JOIN
+breaks safety quick reap -DREAP_COUNT
+breaks safety quick reap -DREAP_LOOK
+breaks safety quick reap -DREAP_HANG
 holds  safety quick backlog
 holds  safety quick backlog -DK=2 -DN=3
 holds  safety quick backlog -DA=3

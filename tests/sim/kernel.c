@@ -409,6 +409,11 @@ long sim_syscall(long number, ...)
         result = futex(word, operation, value, va_arg(arguments, const struct timespec *));
     } else if (number == SYS_gettid) {
         result = (long)sim.current->id + 1;
+    } else if (number == SYS_membarrier) {
+        /* one command says that the other will come, which empties all store buffers */
+        call();
+        for (uint32_t i = 0; i < FIBERS_MAX; i++)
+            stores_empty(&sim.fibers[i]);
     } else if (number == SYS_exit_group) {
         sim.current->faulting = false; /* it is noted */
         sim_crash();

@@ -148,7 +148,6 @@ static void wait_for_clients(void)
     while (!all_done()) {
         sim_sleep_ns(1000 + random_below(&workload.random, 300000));
         clients_come_and_go();
-        (void)engine_collect(workload.engine);
         if (workload.changed < workload.n_changes) {
             workload.changed++;
             if (random_one_in(&workload.random, 4))

@@ -140,49 +140,6 @@ static void test_disconnect_of_the_slow(void **state)
     fixture_end(&f);
 }
 
-static unsigned count_mappings(void)
-{
-    char line[512];
-    unsigned n = 0;
-    FILE *file = fopen("/proc/self/maps", "re");
-
-    assert_non_null(file);
-    while (fgets(line, sizeof(line), file))
-        n += strstr(line, "memfd:client") != NULL || strstr(line, "memfd:executor") != NULL;
-    fclose(file);
-    return n;
-}
-
-/* A port goes while a worker is in a long handler: its index is free, its memory when the handler
- * has returned. */
-static void test_memory_waits_for_a_long_handler(void **state)
-{
-    (void)state;
-    struct engine_fixture f;
-    struct client c, other;
-    uint32_t why;
-    fixture_begin(&f, 2, 1 << 20);
-    client_open(&f, &c, PORT, 1);
-    client_make(&other, PORT + 1, 7);
-    unsigned before = count_mappings();
-    assert_int_equal(engine_port_add(f.engine, &other.info, &other.ref), 0);
-    assert_int_equal(engine_start(f.engine), 0);
-    atomic_store(&seen.hold, 1);
-    client_post(&c, echo, number_type, &(uint64_t){ 1 }, 8);
-    assert_true(engine_fixture_until(atomic_load(&seen.inside)));
-    assert_int_equal(engine_port_remove(f.engine, PORT + 1, 7), 0);
-    expect_removed(&f, PORT + 1, 7, &why);
-    assert_true(engine_collect(f.engine));
-    assert_true(count_mappings() > before);
-    atomic_store(&seen.hold, 0);
-    assert_true(engine_fixture_until(!engine_collect(f.engine)));
-    assert_int_equal(count_mappings(), before);
-    client_expect_number(&c, 1);
-    client_free(&other);
-    client_free(&c);
-    fixture_end(&f);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,7 +150,6 @@ int main(void)
         port_test(test_drop_oldest, under_defaults),
         port_test(test_drop_oldest, under_visit),
         port_test(test_disconnect_of_the_slow, under_defaults),
-        port_test(test_memory_waits_for_a_long_handler, under_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,7 @@ struct port {
     _Atomic uint64_t granted;        /* control thread (port_rate.h) */
     _Atomic uint32_t rated;          /* control thread */
     bool may_not_stop;               /* control thread, before the port is open */
+    uint32_t ended_why;              /* control thread: enum port_broken, once it has ended */
     alignas(64) uint32_t room_woken; /* runner: last room_wait that was answered */
     _Atomic uint32_t idle_polls;     /* its owner, running it or not; a thief that makes it hot */
     bool closing_seen;               /* runner */
@@ -48,10 +49,20 @@ struct port {
     uint32_t overflow; /* enum port_overflow; control thread, before the port is open */
 };
 
+/* Ports that have ended and are not given back yet, by number; control thread (reap.h). */
+struct port_reaper {
+    uint64_t heard[ODEON_PORTS_MAX / 64]; /* the next ones to be looked at */
+    uint64_t going[ODEON_PORTS_MAX / 64]; /* some worker in `late` may have a pointer into them */
+    uint64_t gone[ODEON_PORTS_MAX / 64];  /* given back, and not told yet */
+    uint64_t late[ODEON_WORKERS_MAX / 64];
+    uint64_t passes[ODEON_WORKERS_MAX]; /* of each worker, behind the barrier of reap.RP4 */
+    bool can_order_all;                 /* the kernel has that barrier */
+};
+
 /* Of the engine. */
 struct port_table {
     struct port *table;
-    struct port_lost *lost;                                  /* control thread (port_table.c) */
+    struct port_reaper reaper;
     _Atomic uint32_t stopped;                                /* submission rings are left alone */
     alignas(64) _Atomic uint64_t open[ODEON_PORTS_MAX / 64]; /* a hint: where thieves look */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What others see of a worker, and set in it (wake.h, steal.h, quiesce.h). */
+/* What others see of a worker, and set in it (wake.h, steal.h, quiesce.h, reap.h). */
 #pragma once
 
 #include <stdalign.h>

@@ -2,7 +2,7 @@
 /* Ports: the submission ring as a source (docs/engine.md, Ports as sources). This file and
  * deliver.c own all access to client memory.
  *
- * Threads: port_add, port_remove and port_reap by the control thread; port_run by the worker that
+ * Threads: port_add, port_remove and port_forget by the control thread; port_run by the worker that
  * holds the owner word.
  *
  * port.R1  A header is read once in a visit, by 8-byte loads, into private memory; length and
@@ -27,12 +27,9 @@ int port_add(struct engine *engine, const struct engine_port_info *info, actor_r
 /* After recovery: ports that were added before it and are new to the segment. */
 void port_open_pending(struct engine *engine);
 int port_remove(struct engine *engine, uint32_t id, uint32_t generation);
-/* Frees the index of a port that has reported its end. `unmap` false: a worker that is stuck may
- * still look at its memory, which is then port_collect()'s. */
-void port_reap(struct engine *engine, uint32_t id, bool unmap);
-/* Unmaps such memory where every worker has come to a quiescent point since.  True: some is
- * left. */
-bool port_collect(struct engine *engine);
+/* Gives back the memory and the index of a port that has ended and that nobody looks at any more
+ * (reap.h). */
+void port_forget(struct engine *engine, uint32_t id);
 void port_close_all(struct engine *engine);
 
 /* Takes what is there and routes it; closes the port when it is to be closed and drained, or

@@ -3,7 +3,6 @@
  * for it. Control thread. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -217,72 +216,16 @@ int port_remove(struct engine *e, uint32_t id, uint32_t generation)
     return 0;
 }
 
-/* Memory of ports that have gone, which a worker may still look at: it had not come by when its end
- * was waited for. */
-struct port_lost {
-    struct port_lost *next;
-    struct port memory; /* its mappings and descriptors alone */
-    uint32_t n_workers; /* those that come later have not seen it */
-    uint64_t passes[];  /* of each worker, when it was put here */
-};
-
-/* The port keeps the pointers until its index is used again: for whoever looks. */
-static void port_table_lost_keep(struct engine *e, const struct port *port)
-{
-    uint32_t n = engine_workers(e);
-    struct port_lost *lost =
-        aligned_alloc(alignof(struct port_lost),
-                      (sizeof(*lost) + n * sizeof(lost->passes[0]) + 63) & ~(size_t)63);
-    if (!lost)
-        return; /* then it is given up */
-    lost->memory = *port;
-    lost->n_workers = n;
-    for (uint32_t i = 0; i < n; i++)
-        lost->passes[i] = load_acquire(&e->workers[i]->shown.passes);
-    lost->next = e->ports.lost;
-    e->ports.lost = lost;
-}
-
-static bool port_table_lost_is_seen(struct engine *e, const struct port_lost *lost)
-{
-    for (uint32_t i = 0; i < engine_workers(e) && i < lost->n_workers; i++)
-        if (load_acquire(&e->workers[i]->shown.passes) - lost->passes[i] < 2 &&
-            !sleeper_sleeps(e, i))
-            return true;
-    return false;
-}
-
-bool port_collect(struct engine *e)
-{
-    full_barrier(); /* as in quiesce_wait */
-    for (struct port_lost **at = &e->ports.lost; *at;) {
-        struct port_lost *lost = *at;
-        if (port_table_lost_is_seen(e, lost)) {
-            at = &lost->next;
-            continue;
-        }
-        *at = lost->next;
-        port_unmap(&lost->memory);
-        free(lost);
-    }
-    return e->ports.lost != NULL;
-}
-
-void port_reap(struct engine *e, uint32_t id, bool unmap)
+void port_forget(struct engine *e, uint32_t id)
 {
     struct port *port = &e->ports.table[id];
-    if (load_relaxed(&port->state) != PORT_DEAD)
-        return;
     doorbells_unwatch(e, port->doorbell_fd);
     atomic_fetch_and_explicit(&e->ports.open[id / 64], ~(UINT64_C(1) << (id % 64)),
                               memory_order_relaxed);
     /* The durable entry stays until the index is used again, or recovery forgets it: who has not
      * heard of the end before a kill adds the port once more, and what was taken from it must not
      * be taken again. */
-    if (unmap)
-        port_unmap(port);
-    else
-        port_table_lost_keep(e, port);
+    port_unmap(port);
     store_release(&port->state, PORT_FREE);
 }
 
@@ -291,10 +234,4 @@ void port_close_all(struct engine *e)
     for (uint32_t id = 0; e->ports.table && id < ODEON_PORTS_MAX; id++)
         if (load_relaxed(&e->ports.table[id].state) != PORT_FREE)
             port_unmap(&e->ports.table[id]);
-    while (e->ports.lost) {
-        struct port_lost *lost = e->ports.lost;
-        e->ports.lost = lost->next;
-        port_unmap(&lost->memory);
-        free(lost);
-    }
 }

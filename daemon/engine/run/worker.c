@@ -334,7 +334,7 @@ static void *worker_main(void *argument)
     store_relaxed(&w->stats->value[STAT_state], WORKER_BUSY);
     uint32_t rounds = 0;
     while (worker_goes_on(w)) {
-        /* a quiescent point; read (acquire) by quiesce_wait */
+        /* a quiescent point; read (acquire) by quiesce_wait and reap_collect */
         store_release(&w->shown.passes, load_relaxed(&w->shown.passes) + 1);
         if (w->loop.stalled) {
             w->loop.stalled = false;

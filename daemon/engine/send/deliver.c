@@ -179,13 +179,14 @@ void deliver_group(struct worker *w, uint32_t step, const struct outbox_group *g
                     load_relaxed(&backlog->len[queue_active(load_relaxed(&backlog->sel))]));
         result = deliver_records(w, group, 0, NULL, 0, 0, 0); /* counts */
     }
+    /* inside the lock, as all that touches the port's memory (deliver.D7) */
+    if (unlikely(result.dropped > 0))
+        deliver_count_dropped(w, port, STAT_backlog_dropped, result.dropped);
     queue_unlock(backlog);
     POINT(step);
     stat_add(w, STAT_flushes, 1);
     if (result.gone)
         stat_add(w, STAT_dead_letters, result.gone);
-    if (result.dropped)
-        deliver_count_dropped(w, port, STAT_backlog_dropped, result.dropped);
     /* deliver.D6: the unlock was the barrier */
     if (tell == TELL_NOTHING || w->flush.recovering ||
         (tell == TELL_IF_NO_BATCH && queue_has_batch(load_acquire(&backlog->sel))))

@@ -21,6 +21,9 @@
  *     appended behind one behind the clearing of the bit [BL_EARLY, BL_LOOK]: either sees the
  *     other.  A batch that is set aside for want of room in the ring, and a buffer that is left
  *     where it is, wait for the client's bell (port_layout.P4).
+ * deliver.D7  Who delivers touches the port's memory, its words included, inside the lock alone,
+ *     and while the port is open: behind the unlock it may be unmapped, whatever thread this is
+ *     (reap.RP3).
  */
 #pragma once
 
