@@ -42,8 +42,8 @@
  *   -EBADMSG        a type is known with another size or other fields
  *   -EACCES         not allowed: the socket, a role, a file of a plugin
  *   -EDQUOT         a quota of the user is used up
- *   -EMFILE         too many descriptors in this process, or in the service's; or this client has 32
- *                   ports, the most
+ *   -EMFILE         too many descriptors in this process, or in the service's; or this client has
+ *                   32 ports, the most
  *   -ENFILE         the service has 256 ports, the most, or no descriptor left
  *   -EUSERS         the service has 1,024 clients, the most
  *   -ENOSPC, -ENOBUFS, -ENOMEM   a table, room set aside, or memory is used up, here or there
