@@ -66,6 +66,7 @@ static void start(void)
     /* Each input begins with an executor that is ready: its first start is settled. */
     atomic_store(&supervisor.persist.registry.map->header.settled, 1);
     FUZZ_EXPECT(uv_loop_init(&supervisor.loop) == 0);
+    clients_start(&supervisor.clients);
     supervisor.runtime.stats_path = strdup("/run/odeon/stats");
     supervisor.runtime.dir = strdup("/run/odeon");
     seat->stats.header =
