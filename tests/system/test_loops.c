@@ -98,8 +98,9 @@ static void look_up(void)
     assert_int_equal(odeon_actor_show(bystander, ODEON_NOBODY, NULL, &detail), -ENOENT);
 }
 
-/* All ports but the bystander's are gone, and the handler still hangs. */
-static void come_and_go(void)
+/* All ports but the bystander's are gone, and the handler still hangs. How often the control thread
+ * has waited meanwhile. */
+static uint64_t come_and_go_once(void)
 {
     uint64_t waits = service_figure(&service, "control_waits");
 
@@ -109,8 +110,19 @@ static void come_and_go(void)
     }
     assert_true(wait_until(service_state(&service).ports == 1));
     look_up();
-    assert_int_equal(service_figure(&service, "control_waits"), waits);
     assert_true(atomic_load(&page->left) < atomic_load(&page->entered));
+    return service_figure(&service, "control_waits") - waits;
+}
+
+/* A look at the handler may fall among them where a machine is slow, and waits (see below). If
+ * ports were waited for, each of them would be, every time. */
+static void come_and_go(void)
+{
+    uint64_t waits = 1;
+
+    for (unsigned again = 0; waits > 0 && again < 5; again++)
+        waits = come_and_go_once();
+    assert_int_equal(waits, 0);
 }
 
 static void check_turns(void)
