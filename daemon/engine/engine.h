@@ -234,8 +234,18 @@ int engine_start(struct engine *engine);
 void engine_widen(struct engine *engine);
 /* Waits until nothing is queued and nobody runs, or the timeout; ports are no longer taken from
  * when `stop`.
- * 0: empty; 1: not.  *ret_unreceived: messages still queued. */
+ * 0: empty; 1: not.  *ret_unreceived: messages still queued, about so many: workers go on. */
 int engine_drain(struct engine *engine, uint64_t timeout_ns, bool stop, uint64_t *ret_unreceived);
+/* The books of a stop: what has been sent and has not been received. */
+struct engine_left {
+    uint64_t running; /* in handlers that have not returned in time */
+    uint64_t waiting; /* in queues */
+    uint64_t untaken; /* in the rings of ports */
+};
+/* Workers end after their current message, and what is left then is counted: exact, unless a
+ * handler has not returned within `timeout_ns` and its thread cannot be held (hold.h): its batch is
+ * counted as it was attached.  engine_stop() is next. */
+void engine_halt(struct engine *engine, uint64_t timeout_ns, struct engine_left *ret_left);
 /* workers end after their current message; the segment is marked clean */
 void engine_stop(struct engine *engine);
 

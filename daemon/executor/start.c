@@ -35,6 +35,7 @@
 #define LOCK_TIMEOUT_NS UINT64_C(5000000000)
 
 /* Large pages come when the first messages have gone through. */
+#define HALT_NS UINT64_C(1000000000) /* for handlers, until they are in the books as running */
 enum { STOP_SECONDS = 1, WIDEN_MS = 100 };
 
 static void start_plugins(struct executor *executor);
@@ -448,17 +449,21 @@ static void start_plugins(struct executor *executor)
 
 /* ---- drain */
 
-static void start_report_drained(struct executor *executor, bool complete, uint64_t unreceived)
+static void start_report_drained(struct executor *executor, bool complete,
+                                 const struct engine_left *left)
 {
     Odeon__Report report = ODEON__REPORT__INIT;
     Odeon__Drained drained = ODEON__DRAINED__INIT;
 
     drained.complete = complete;
-    drained.unreceived = unreceived;
+    drained.unreceived = left->running + left->waiting + left->untaken;
+    drained.running = left->running;
+    drained.untaken = left->untaken;
     drained.messages_unsent = host_count_unsent(executor->host);
-    log_info(
-        "%s: %" PRIu64 " messages sent but not received, %" PRIu64 " message objects never sent",
-        complete ? "drained" : "draining has run out of time", unreceived, drained.messages_unsent);
+    log_info("%s: %" PRIu64 " messages sent but not received, %" PRIu64
+             " message objects never sent",
+             complete ? "drained" : "draining has run out of time", drained.unreceived,
+             drained.messages_unsent);
     report.id = executor->drain_command;
     report.drained = &drained;
     report.body_case = ODEON__REPORT__BODY_DRAINED;
@@ -493,20 +498,23 @@ static void start_stop_workers(struct executor *executor)
 static void start_on_drain_timer(uv_timer_t *timer)
 {
     struct executor *executor = timer->data;
-    uint64_t now = uv_hrtime(), unreceived = 0;
+    uint64_t now = uv_hrtime();
+    struct engine_left drained = { 0 };
     uint64_t left = executor->drain_deadline_ns > now ? executor->drain_deadline_ns - now : 0;
     uint64_t slice = executor->drain_stop || left < DRAIN_SLICE_NS ? left : DRAIN_SLICE_NS;
     int r;
 
     turns_begin_piece(executor, "drain");
-    r = engine_drain(executor->engine, slice, executor->drain_stop, &unreceived);
+    r = engine_drain(executor->engine, slice, executor->drain_stop, &drained.waiting);
 
     if (r != 0 && slice < left) {
         uv_timer_start(timer, start_on_drain_timer, 1, 0);
         return;
     }
     executor->draining = false;
-    start_report_drained(executor, r == 0, unreceived);
+    if (executor->drain_stop) /* from here on nothing runs that is not in the books */
+        engine_halt(executor->engine, HALT_NS, &drained);
+    start_report_drained(executor, r == 0, &drained);
     if (executor->drain_stop)
         start_stop_workers(executor);
 }

@@ -95,6 +95,8 @@ bool drain_handle_report(struct seat *seat, const Odeon__Report *report)
         drain->drained = true;
         drain->complete = report->drained->complete;
         drain->unreceived = report->drained->unreceived;
+        drain->running = report->drained->running;
+        drain->untaken = report->drained->untaken;
     } else {
         log_error("the executor refuses to drain: %s: it is killed", report->text);
         executor_link_kill(&seat->executor);
@@ -121,8 +123,11 @@ void drain_on_exit(struct seat *seat, int wait_status)
                                                         : "lost");
     else if (drain->unreceived > 0)
         log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED,
-                  "%" PRIu64 " messages sent but not received%s", drain->unreceived,
-                  drain->complete ? "" : ": the time to drain was over");
+                  "%" PRIu64 " messages sent but not received%s; %" PRIu64
+                  " of them in handlers that have not returned, %" PRIu64
+                  " in the rings of clients, the rest in queues",
+                  drain->unreceived, drain->complete ? "" : ": the time to drain was over",
+                  drain->running, drain->untaken);
     else if (!drain->complete)
         log_event(LOG_LEVEL_WARNING, CATALOGUE_SERVICE_NOT_DRAINED,
                   "not drained: the time to drain was over");

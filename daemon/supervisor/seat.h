@@ -64,7 +64,7 @@ struct seat_drain {
     uint64_t id;      /* of the command */
     uint64_t deadline_ns;
     bool drained, complete;
-    uint64_t unreceived;
+    uint64_t unreceived, running, untaken; /* the first is of all */
 };
 
 struct seat {

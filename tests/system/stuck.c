@@ -68,6 +68,16 @@ ODEON_RECEIVE(stuck_hanger, stuck_count)
     return ODEON_NODELETE;
 }
 
+ODEON_RECEIVE(stuck_hanger, stuck_slow)
+{
+    uint64_t end = odeon_now_ns(ctx) + msg->ns;
+
+    while (odeon_now_ns(ctx) < end)
+        ;
+    atomic_fetch_add(&self->page->counted[self->index], 1);
+    return ODEON_NODELETE;
+}
+
 ODEON_RECEIVE(stuck_hanger, stuck_turn)
 {
     struct stuck_turn next = *msg;
@@ -129,7 +139,8 @@ ODEON_RECEIVE(stuck_runner, stuck_token)
 }
 
 ODEON_HANDLERS(stuck_hanger, ODEON_ON(stuck_hanger, stuck_hang),
-               ODEON_ON(stuck_hanger, stuck_count), ODEON_ON(stuck_hanger, stuck_turn));
+               ODEON_ON(stuck_hanger, stuck_count), ODEON_ON(stuck_hanger, stuck_turn),
+               ODEON_ON(stuck_hanger, stuck_slow));
 ODEON_ACTOR_TYPE(stuck_hanger);
 ODEON_HANDLERS(stuck_runner, ODEON_ON(stuck_runner, stuck_link),
                ODEON_ON(stuck_runner, stuck_token));

@@ -12,6 +12,7 @@ enum { STUCK_RUNNERS = 24, STUCK_TOKENS = 8 /* each */, STUCK_TOLD = 64 /* one o
 /* until the page says release: 0 computes, 1 sleeps */
 ODEON_MESSAGE(stuck_hang, 1, { uint64_t blocks; });
 ODEON_MESSAGE(stuck_count, 1, { uint64_t n; }); /* to a hanger: is counted, and must be the next */
+ODEON_MESSAGE(stuck_slow, 1, { uint64_t ns; }); /* the same, in any order, and takes its time */
 ODEON_MESSAGE(stuck_link, 1, { odeon_ref next; });
 ODEON_MESSAGE(stuck_token, 1, { uint64_t hops; });
 /* number n of many that an actor sends itself; it tells some. Number `hang` does not return until
@@ -21,7 +22,7 @@ ODEON_MESSAGE(stuck_turn, 1, {
     uint64_t n, hang, blocks, round;
 });
 ODEON_MESSAGE(stuck_told, 1, { uint64_t index, n, round; });
-ODEON_INTERFACE(stuck_hanger, stuck_hang, stuck_count, stuck_turn);
+ODEON_INTERFACE(stuck_hanger, stuck_hang, stuck_count, stuck_turn, stuck_slow);
 ODEON_INTERFACE(stuck_runner, stuck_link, stuck_token);
 
 struct stuck_args {

@@ -16,6 +16,7 @@ struct shown {
     alignas(64) _Atomic uint64_t passes; /* quiescent points */
     _Atomic uint64_t last_attempt;       /* stamp of its last steal attempt */
     _Atomic uint64_t count_seen; /* its commit count at the last stall look, by whoever did that */
+    _Atomic uint32_t left;       /* its thread runs nothing any more */
 };
 
 /* Written by others: one cache line. */

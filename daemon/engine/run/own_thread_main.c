@@ -63,5 +63,6 @@ void *own_thread_main(void *argument)
     }
     store_relaxed(&w->stats->value[STAT_state], WORKER_STOPPED);
     fault_thread_leave(w);
+    store_release(&w->shown.left, 1); /* read (acquire) by engine_halt */
     return NULL;
 }

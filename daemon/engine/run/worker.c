@@ -348,11 +348,13 @@ static void *worker_main(void *argument)
     }
     store_relaxed(&w->stats->value[STAT_state], WORKER_STOPPED);
     fault_thread_leave(w);
+    store_release(&w->shown.left, 1); /* read (acquire) by engine_halt */
     return NULL;
 }
 
 int worker_start(struct worker *w, uint32_t epoch)
 {
+    store_relaxed(&w->shown.left, 0);
     w->stand.start_epoch = epoch;
     return -pthread_create(&w->thread, NULL, worker_main, w);
 }

@@ -32,6 +32,7 @@ static int own_thread_slot_start(struct engine *e, uint32_t index)
                                                  memory_order_relaxed, memory_order_relaxed))
         return 0;
     struct worker *w = own_thread_slot_worker(e, index);
+    store_relaxed(&w->shown.left, 0);
     int r = -pthread_create(&w->thread, NULL, e->own_threads.main, w);
     /* read (acquire) by own_thread_join_all: the handle stands */
     store_release(&slot->has_thread, r == 0 ? THREAD_RUNS : THREAD_NONE);
@@ -98,6 +99,18 @@ int own_thread_start_all(struct engine *e)
             urgent_mailbox_has_work(e, e->segment.detached_first + index))
             r = own_thread_slot_start(e, index);
     return r;
+}
+
+bool own_thread_runs(const struct engine *e, uint32_t index)
+{
+    return load_acquire(&e->own_threads.slots[index].has_thread) == THREAD_RUNS;
+}
+
+void own_thread_wake_all(struct engine *e)
+{
+    for (uint32_t index = 0; index < e->segment.detached_max; index++)
+        if (own_thread_runs(e, index))
+            own_thread_slot_wake(&e->own_threads.slots[index]);
 }
 
 /* A thread that ends may have made another one before. */

@@ -31,6 +31,10 @@ void own_thread_ended(struct worker *w, uint32_t slot);
 void own_thread_signal(struct engine *engine, struct worker *me, uint32_t id, uint32_t queue);
 /* Threads for the slots that have an actor or messages (engine_start). */
 int own_thread_start_all(struct engine *engine);
+/* Does the slot have a thread, which may have left? */
+bool own_thread_runs(const struct engine *engine, uint32_t slot);
+/* `stopping` is set: they are to see it. */
+void own_thread_wake_all(struct engine *engine);
 /* `stopping` is set: wakes them and waits for their ends. */
 void own_thread_join_all(struct engine *engine);
 /* own_thread.N3 */
