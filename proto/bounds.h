@@ -11,6 +11,7 @@ enum {
     ODEON_SPAWN_ARGS_MAX = 232,
     /* faults of a handler on one message before it becomes a dead letter */
     ODEON_ATTEMPTS_DEFAULT = 3,
+    ODEON_SUSPECT_DEATHS_DEFAULT = 10,
 
     /* names */
     /* bytes of an actor, type, message or plugin name, without the final NUL */

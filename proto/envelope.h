@@ -34,6 +34,9 @@ enum envelope_flags {
     /* its queue's runner has left it out (policy drop-oldest); not in what anybody sends */
     ENVELOPE_DROPPED = 1 << 4,
     ENVELOPE_URGENT = 1 << 5, /* in a port's ring: for its receiver's urgent lane; nowhere else */
+    /* it was running when the executor died, and nothing explains that (engine/run/suspect.h):
+     * `behaviour` says how often */
+    ENVELOPE_SUSPECT = 1 << 6,
     ENVELOPE_RESERVED = 0xc1, /* must be zero in what a client posts */
     ENVELOPE_CLIENT_MAY_SET = ENVELOPE_REPLY | ENVELOPE_URGENT,
 };
@@ -56,7 +59,7 @@ struct envelope {
     uint16_t type;   /* interned message type; below MESSAGE_TYPE_FIRST_USER: system messages */
     uint16_t length; /* bytes behind the header: optional words and payload */
     /* the sender's idea of the receiver's behaviour index; checked against `type`. Of a dead
-     * letter: enum envelope_reason */
+     * letter: enum envelope_reason; with ENVELOPE_SUSPECT: deaths */
     uint8_t behaviour;
     uint8_t flags;
     uint8_t attempts; /* faults so far while this record was handled */
@@ -155,6 +158,7 @@ enum envelope_reason {
     REASON_CLIENT_GONE,     /* the receiving port has been closed */
     REASON_BACKLOG_FULL,    /* the receiving port's backlog is at its limit */
     REASON_QUARANTINED,     /* the receiver's type has crashed too often and is not run */
+    REASON_SUSPECTED,       /* it was running at as many unexplained deaths as are allowed */
     REASON_N,
 };
 
@@ -172,6 +176,7 @@ static inline const char *envelope_reason_name(unsigned reason)
         [REASON_CLIENT_GONE] = "client-gone",
         [REASON_BACKLOG_FULL] = "backlog-full",
         [REASON_QUARANTINED] = "quarantined",
+        [REASON_SUSPECTED] = "suspected",
     };
     return reason < REASON_N ? names[reason] : "unknown";
 }

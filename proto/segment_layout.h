@@ -211,14 +211,36 @@ struct segment_fault {
     uint32_t reserved;
 };
 
+/* A message that is run when the executor dies without a word (engine/run/suspect.h). It was
+ * padding in earlier builds of this layout, all 0, which do not look here. */
+enum segment_trial {
+    TRIAL_NONE,
+    TRIAL_INIT, /* a suspect's turn: its receiver is being initialised, or about to be run */
+    TRIAL_RUN,  /* ... its behaviour is being run */
+};
+enum segment_verdict {
+    VERDICT_NONE,      /* no recovery is under way, and nothing is known of what comes */
+    VERDICT_EXPLAINED, /* something explains the last death: no message is suspected of it */
+    VERDICT_COUNTS,
+};
+struct segment_suspicion {
+    uint64_t tag;             /* segment_layout.L4; of `deaths` */
+    uint32_t deaths;          /* of the message at the cursor, the last one included */
+    _Atomic uint32_t trial;   /* enum segment_trial */
+    _Atomic uint32_t verdict; /* enum segment_verdict; the control thread's block alone */
+    uint32_t reserved;
+};
+
 struct segment_worker {
     /* the pair begins at a multiple of its size: one bit of the address tells them apart */
     alignas(128) struct segment_commit slot[2];
     alignas(64) _Atomic uint64_t turn; /* 1: the attached batch's handlers are being run */
     alignas(64) _Atomic uint64_t arm;  /* {count : 48, step : 16} */
     struct segment_journal_entry entry[2];
+    struct segment_suspicion suspicion;
     alignas(64) struct segment_fault fault;
 };
+static_assert(offsetof(struct segment_worker, fault) == 256, "suspicion fits where nothing was");
 static_assert(sizeof(struct segment_commit) == 64, "commit record: a line each, found by a shift");
 
 #define JOURNAL_STEP_BITS 16

@@ -43,6 +43,9 @@
 #define CATALOGUE_HANDLER_STALLED "MESSAGE_ID=8ff01ab7b676420b8fc06d2cb744b70e"
 /* an actor type is not run any more; ODEON_PLUGIN, ODEON_ACTOR_TYPE */
 #define CATALOGUE_TYPE_QUARANTINED "MESSAGE_ID=39379b29280b4f76b3af0921676f9fd0"
+/* a message was running at several deaths of the executor that nothing explains; ODEON_PLUGIN,
+ * ODEON_ACTOR_TYPE, ODEON_ACTOR, ODEON_MESSAGE */
+#define CATALOGUE_MESSAGE_SUSPECTED "MESSAGE_ID=f721fa848e10405a8beb531e3c0ce97f"
 /* ODEON_PLUGIN */
 #define CATALOGUE_PLUGIN_LOADED "MESSAGE_ID=f5d80b75ceac41ef98b00c994ccc2e38"
 /* a plugin file is refused */

@@ -150,6 +150,8 @@ struct engine_config {
     uint64_t durable_bytes;
     uint32_t throughput; /* messages of a bounded gulp */
     uint32_t attempts_max;
+    uint32_t suspect_deaths; /* unexplained deaths that make a message a dead letter; 0: never */
+    bool death_explained;    /* of the executor before this one: no message is suspected of it */
     enum steal_policy_id stealing;
     enum steal_mode mode;
     /* at most so many sources a steal, and at most half of the victim's; 0 is 1 */
@@ -222,11 +224,20 @@ struct engine_fault {
     char actor_type[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1], message[ODEON_NAME_MAX + 1];
     char build_id[ENGINE_BUILD_ID_MAX], trace[ENGINE_TRACE_MAX];
 };
+/* A message that was running at two or more deaths that nothing explains (run/suspect.h). */
+struct engine_suspect {
+    uint32_t worker, deaths;
+    actor_ref actor, from;
+    char actor_type[ODEON_NAME_MAX + 1], plugin[ODEON_NAME_MAX + 1], message[ODEON_NAME_MAX + 1];
+};
 /* -EPROTO: the segment is damaged; -ESRCH: it has references of another executor. The report's
  * `damage` says where; the segment has been left as it is. */
 int engine_recover(struct engine *engine, struct engine_recovery *ret_report);
 /* The faults that the last recovery blamed on a message; index from 0; -ENOENT past the last. */
 int engine_fault_get(const struct engine *engine, unsigned index, struct engine_fault *ret_fault);
+/* The same of suspects. */
+int engine_suspect_get(const struct engine *engine, unsigned index,
+                       struct engine_suspect *ret_suspect);
 
 int engine_start(struct engine *engine);
 /* Large pages for the tables of actors. For a while after the start: clearing one, let alone making

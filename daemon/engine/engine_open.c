@@ -89,6 +89,7 @@ static int engine_open_stats_map(struct engine *e, int fd)
 static int engine_open_tables(struct engine *e)
 {
     size_t threads = e->segment.detached_max + 1;
+    pthread_mutex_init(&e->suspects.mutex, NULL);
     e->n_sources = e->segment.n_mailboxes + ODEON_PORTS_MAX;
     e->sources = aligned_alloc(64, e->n_sources * sizeof(*e->sources));
     e->ports.table = aligned_alloc(64, ODEON_PORTS_MAX * sizeof(*e->ports.table));
@@ -196,6 +197,7 @@ struct engine *engine_close(struct engine *e)
     free(e->ports.table);
     free((void *)e->sources);
     free(e->faults.list);
+    free(e->suspects.list);
     free(e->events.list);
     doorbells_close(e);
     if (e->events.fd >= 0)

@@ -46,6 +46,7 @@ static const char *engine_settings_change_find_fixed(const struct engine_config 
     FIXED(dlq_bytes, "the room for dead letters");
     FIXED(durable_bytes, "the room for kept states");
     FIXED(attempts_max, "the number of attempts");
+    FIXED(suspect_deaths, "the number of deaths that make a suspect");
     FIXED(detached_max, "the number of detached actors");
     if (is->bind != to->bind || is->bind_memory != to->bind_memory ||
         is->userdata != to->userdata || is->host != to->host || is->trace != to->trace)

@@ -58,7 +58,7 @@ static void engine_start_counts_settle(struct engine *e)
 
 int engine_recover(struct engine *e, struct engine_recovery *ret_report)
 {
-    fault_install();
+    fault_install(&e->segment.workers[e->segment.n_ids - 1].suspicion.verdict);
     int r = recover_run(e, ret_report);
     if (r == 0) {
         engine_start_recovery_publish(e, ret_report);
@@ -73,6 +73,14 @@ int engine_fault_get(const struct engine *e, unsigned index, struct engine_fault
     if (index >= e->faults.n)
         return -ENOENT;
     *ret_fault = e->faults.list[index];
+    return 0;
+}
+
+int engine_suspect_get(const struct engine *e, unsigned index, struct engine_suspect *ret_suspect)
+{
+    if (index >= e->suspects.n)
+        return -ENOENT;
+    *ret_suspect = e->suspects.list[index];
     return 0;
 }
 

@@ -100,3 +100,36 @@ void fault_log_faults(struct engine *engine, const struct settings *settings)
             fault_log_quarantine_log(&fault, settings);
     }
 }
+
+static void fault_log_suspect(const struct engine_suspect *s, uint32_t deaths_max)
+{
+    char plugin[ODEON_NAME_MAX + 32], type[ODEON_NAME_MAX + 32], actor[64],
+        message[ODEON_NAME_MAX + 32], from[64] = "nobody", end[96];
+    const char *const fields[] = {
+        CATALOGUE_MESSAGE_SUSPECTED, plugin, type, actor, message, NULL
+    };
+
+    snprintf(plugin, sizeof(plugin), "ODEON_PLUGIN=%s", s->plugin);
+    snprintf(type, sizeof(type), "ODEON_ACTOR_TYPE=%s", s->actor_type);
+    snprintf(actor, sizeof(actor), "ODEON_ACTOR=" REF_FORMAT, REF_ARGS(s->actor));
+    snprintf(message, sizeof(message), "ODEON_MESSAGE=%s", s->message);
+    if (s->from)
+        snprintf(from, sizeof(from), REF_FORMAT, REF_ARGS(s->from));
+    if (s->deaths >= deaths_max)
+        snprintf(end, sizeof(end), "it is given up (suspect-deaths = %u)", deaths_max);
+    else
+        snprintf(end, sizeof(end), "it is tried again, %u of %u", s->deaths, deaths_max);
+    log_fields(LOG_LEVEL_WARNING, fields,
+               "a message is suspected: it was running at %u deaths of the executor that nothing "
+               "explains: plugin %s, actor type %s, actor " REF_FORMAT
+               ", message %s, sent by %s: %s",
+               s->deaths, s->plugin, s->actor_type, REF_ARGS(s->actor), s->message, from, end);
+}
+
+void fault_log_suspects(struct engine *engine)
+{
+    struct engine_suspect suspect;
+
+    for (unsigned i = 0; engine_suspect_get(engine, i, &suspect) == 0; i++)
+        fault_log_suspect(&suspect, engine_get_config(engine)->suspect_deaths);
+}

@@ -9,3 +9,5 @@
 void fault_log_recovery(const struct engine_recovery *recovery);
 /* ... and for each type that is put into quarantine for it. */
 void fault_log_faults(struct engine *engine, const struct settings *settings);
+/* Messages that are suspected of deaths that nothing explains. */
+void fault_log_suspects(struct engine *engine);

@@ -67,6 +67,10 @@ static const struct setting {
     { "attempts", SETTING_NUMBER, false, offsetof(struct settings, attempts),
       ODEON_ATTEMPTS_DEFAULT, 1, UINT8_MAX,
       "crashes of a handler on one message before the message becomes a dead letter" },
+    { "suspect-deaths", SETTING_NUMBER, false, offsetof(struct settings, suspect_deaths),
+      ODEON_SUSPECT_DEATHS_DEFAULT, 0, UINT8_MAX,
+      "deaths of the executor without a known cause, all while the same message was running, "
+      "before the message becomes a dead letter; 0: never" },
     { "stealing", SETTING_STEALING, true, 0, 0, 0, 0,
       "policy by which idle workers choose a victim" },
     { "steal-mode", SETTING_STEAL_MODE, true, 0, 0, 0, 0,
@@ -469,6 +473,7 @@ void settings_get_config(const struct settings *settings, struct engine_config *
         .dlq_bytes = settings->dead_letter_bytes,
         .durable_bytes = settings->durable_bytes,
         .attempts_max = (uint32_t)settings->attempts,
+        .suspect_deaths = (uint32_t)settings->suspect_deaths,
         .workers_max = (uint32_t)settings->workers_max,
         .detached_max = (uint32_t)settings->detached,
     };

@@ -30,7 +30,7 @@ struct settings {
     uint64_t dead_letter_bytes;
     uint64_t durable_bytes;
     uint64_t throughput;
-    uint64_t attempts;
+    uint64_t attempts, suspect_deaths;
     uint64_t steal_sources;
     uint64_t spin_us;
     uint64_t moderate_sleeps, moderate_us, relaxed_us;

@@ -265,6 +265,7 @@ static int start_open(struct executor *executor, const Odeon__Start *start, int 
         return explain_set(explain, r, "no memory for %" PRIu64 " workers",
                            executor->settings.workers_max);
     start_config(executor, &config);
+    config.death_explained = start->death_explained;
     check("executor.X2", start_has_lock(segment_fd));
     r = engine_open(&config, segment_fd, stats_fd, &executor->engine, &text);
     free((void *)config.distances);
@@ -347,6 +348,7 @@ void start_port_done(struct executor *executor)
     }
     fault_log_recovery(&executor->recovery);
     fault_log_faults(executor->engine, &executor->settings);
+    fault_log_suspects(executor->engine);
     contain_guard_descriptors();
     executor->state = EXECUTOR_PLUGINS;
     if (executor->awaited_plugins == 0)

@@ -105,6 +105,7 @@ static void boot_send_start(struct seat *seat)
     start.settings = list;
     start.ports = seat_ports_count(seat);
     start.protocol = ODEON_EXECUTOR_PROTOCOL;
+    start.death_explained = seat->boot.death_explained;
     for (size_t i = 0; i < seat->plugins.n; i++)
         start.plugins += !seat->plugins.list[i].left_out;
     command.body_case = ODEON__COMMAND__BODY_START;
@@ -289,6 +290,7 @@ static bool boot_judge_end(struct seat *seat, int wait_status)
     bool stopped = rule_stops_on_exit(stops, wait_status, uv_hrtime(),
                                       seat->service->config->rule_stops_max, why);
 
+    seat->boot.death_explained = stopped || seat->executor.killed;
     child_describe_status(wait_status, how, sizeof(how));
     if (!stopped)
         log_event(LOG_LEVEL_ERROR, CATALOGUE_EXECUTOR_DIED,
@@ -338,6 +340,7 @@ void boot_init(struct seat *seat)
     seat->boot = (struct seat_boot){
         .restarts =
             atomic_load_explicit(&seat->stats.header->executor_restarts, memory_order_relaxed),
+        .death_explained = true,
         .watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC),
     };
     uv_timer_init(seat->service->loop, &seat->boot.timer);

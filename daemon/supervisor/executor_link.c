@@ -232,6 +232,7 @@ int executor_link_start(struct executor_link *executor, const char *program, con
         return r;
     }
     executor->state = LINK_STARTING;
+    executor->killed = false;
     /* What queues up here is bounded by the numbers of requests and of ports. */
     executor->channel = channel_new(executor->loop, sockets[0], SIZE_MAX, &ops, executor);
     if (!executor->channel) { /* its end is reported like any other */
@@ -243,6 +244,7 @@ int executor_link_start(struct executor_link *executor, const char *program, con
 
 void executor_link_kill(struct executor_link *executor)
 {
+    executor->killed = true;
     child_kill(&executor->child, SIGKILL);
 }
 

@@ -69,6 +69,7 @@ struct executor_link {
     uv_loop_t *loop;
     enum link_state state;
     struct child child;
+    bool killed; /* by us */
     struct channel *channel;
     uv_timer_t hang_timer;  /* the connection has ended: so must the process */
     uv_timer_t again_timer; /* executor_link.E5 */

@@ -49,6 +49,9 @@ struct seat_boot {
     int watch_fd;
     uint64_t restarts;
     uint32_t boots; /* of executors that became ready */
+    /* Why the last one died is known: it was killed from here, or stopped itself; or it was a
+     * former odeond's. */
+    bool death_explained;
     struct rule_stops rule_stops;
 };
 

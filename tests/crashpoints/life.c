@@ -26,6 +26,8 @@ const struct engine_config *life_config(void)
         .dlq_bytes = 40 << 10,
         .throughput = 4096,
         .attempts_max = 3,
+        /* a kill of the routine counts once, however often recovery is killed behind it */
+        .suspect_deaths = 2,
         .detached_max = 1,
         .durable_bytes = 256,
         .is_handler = cast_is_stuck_handler,

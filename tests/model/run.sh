@@ -192,6 +192,14 @@ breaks safety quick durable -DCR=2 -DN=2 -DUNDO_AFTER
 breaks safety quick durable -DCR=2 -DN=2 -DFILL_VALID
 breaks safety quick durable -DCR=2 -DN=2 -DFILL_NOVOID
 breaks safety quick durable -DCR=2 -DN=2 -DTWO_WORDS
+holds  safety quick suspect
+holds  safety quick suspect -DN=5 -DK=2 -DE=2
+breaks safety quick suspect -DSUS_TWICE
+breaks safety quick suspect -DSUS_TAGFIRST
+breaks safety quick suspect -DSUS_VERDICT
+breaks safety quick suspect -DSUS_EXPLAINED
+breaks safety quick suspect -DSUS_WAITS
+breaks safety quick suspect -DSUS_BOTH
 holds  safety quick drop_oldest -DCR=2
 holds  safety quick drop_oldest -DCR=2 -DKEEP=0
 holds  safety quick drop_oldest -DCR=2 -DKEEP=1

@@ -9,8 +9,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 void __asan_handle_no_return(void) __attribute__((weak));
@@ -127,6 +129,17 @@ static void fault(enum faulty_how how)
     }
 }
 
+static void eat(void)
+{
+    const size_t much = (size_t)1 << 30;
+    char *memory = mmap(NULL, much, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return;
+    memset(memory, 1, much);
+    munmap(memory, much);
+}
+
 static void do_it(struct faulty_page *page, enum faulty_how how)
 {
     fault(how);
@@ -159,6 +172,18 @@ static void do_it(struct faulty_page *page, enum faulty_how how)
         break;
     case FAULTY_CLOSE_ALL:
         closefrom(3);
+        break;
+    case FAULTY_SIGKILL:
+        raise(SIGKILL);
+        break;
+    case FAULTY_EXIT_GROUP:
+        syscall(SYS_exit_group, 0);
+        break;
+    case FAULTY_HUNGRY:
+        eat();
+        break;
+    case FAULTY_NAP:
+        nanosleep(&(struct timespec){ .tv_nsec = 300 * 1000 * 1000 }, NULL);
         break;
     case FAULTY_CHDIR:
         if (chdir("/proc") < 0)

@@ -27,6 +27,11 @@ enum faulty_how {
     FAULTY_MASK,    /* blocks all signals, then as FAULTY_NULL */
     FAULTY_HANDLER, /* takes SIGSEGV for itself, then as FAULTY_NULL */
     FAULTY_CHDIR,
+    /* without a trace */
+    FAULTY_SIGKILL,
+    FAULTY_EXIT_GROUP, /* by the bare system call */
+    FAULTY_HUNGRY,     /* touches a gigabyte */
+    FAULTY_NAP,        /* returns after a while */
     FAULTY_N
 };
 

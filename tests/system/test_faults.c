@@ -420,7 +420,8 @@ static void test_outside_kills_blame_nobody(void **state)
     (void)state;
     if (!SIGNALS_ARRIVE)
         skip();
-    begin(&b, "attempts=1", "stall-warn-ms=0", "stall-kill-ms=0");
+    /* it hangs at each kill, but one in six at most is by SIGKILL: the others explain themselves */
+    begin(&b, "attempts=1", "stall-warn-ms=0", "suspect-deaths=11");
     hanger = actor_spawn(&b, 0);
     for (uint32_t i = 0; i < 8; i++)
         do

@@ -35,8 +35,9 @@ static void begin(struct bench *b, const char *stops)
     memset(b, 0, sizeof(*b));
     service_start(&b->service,
                   (const char *const[]){ SMALL_SERVICE, "--set", "restart-delay-max-ms=10", "--set",
-                                         "attempts=1", "--set", stops, "--executor",
-                                         TEST_EXECUTOR_EXPORTING, "--plugin", TEST_BREAKER, NULL });
+                                         "attempts=1", "--set", "suspect-deaths=1", "--set", stops,
+                                         "--executor", TEST_EXECUTOR_EXPORTING, "--plugin",
+                                         TEST_BREAKER, NULL });
     b->page = service_map_page(&b->service, args.page, sizeof(args.page), sizeof(*b->page));
     b->client = service_connect(&b->service, "rules");
     b->number_type = message_id(b->client, odeon_message_of(breaker_number));

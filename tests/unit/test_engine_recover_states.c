@@ -6,6 +6,7 @@
 #include "daemon/engine/actors/spawn.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/run/suspect.h"
 #include "daemon/engine/run/turn.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/send/place.h"
@@ -572,6 +573,85 @@ static void test_faults_are_counted_on_the_message(void **state)
         }
 }
 
+/* What is wrong with a death: nothing, or what keeps it from being counted. */
+enum death {
+    DEATH,
+    DEATH_EXPLAINED,
+    DEATH_FAULT,
+    DEATH_OUTSIDE,
+    DEATH_WAITING,
+    DEATH_COUNTED,
+    DEATH_N
+};
+
+/* The batch's last message is running when the executor dies; how many deaths it has then. */
+static uint32_t death_of_last(struct engine_fixture *f, enum death death)
+{
+    struct worker *w = f->engine->workers[0];
+    struct segment_worker *control = &f->engine->segment.workers[f->engine->segment.n_ids - 1];
+    struct segment_suspicion *suspicion = &w->durable->suspicion;
+    commit_flip(w, 1, 96, 128, 0, 0, 0);
+    store_relaxed(&w->durable->turn, 1);
+    store_relaxed(&suspicion->trial, death == DEATH_WAITING ? TRIAL_NONE : TRIAL_RUN);
+    f->config.death_explained = death == DEATH_EXPLAINED;
+    if (death == DEATH_FAULT)
+        w->durable->fault =
+            (struct segment_fault){ .tag = commit_count(w), .signal = 11, .attempts = 1 };
+    if (death == DEATH_OUTSIDE)
+        store_relaxed(&control->suspicion.verdict, VERDICT_EXPLAINED);
+    if (death == DEATH_COUNTED) { /* and a recovery from it was killed; so its own end is another */
+        store_relaxed(&control->suspicion.verdict, VERDICT_COUNTS);
+        f->config.death_explained = true;
+        suspicion->tag = commit_count(w);
+    }
+    (void)reopen(f);
+    w = f->engine->workers[0];
+    control = &f->engine->segment.workers[f->engine->segment.n_ids - 1];
+    assert_int_equal(load_relaxed(&w->durable->suspicion.trial), TRIAL_NONE);
+    assert_int_equal(load_relaxed(&control->suspicion.verdict), VERDICT_NONE);
+    struct segment_queue *queue = &f->engine->segment.queues[0];
+    unsigned inactive = queue_active(load_relaxed(&queue->sel)) ^ 1;
+    return suspect_deaths(
+        (const struct envelope *)(segment_window(&f->engine->segment, 0, inactive) +
+                                  load_relaxed(&queue->cursor)));
+}
+
+/* suspect.S1 to suspect.S4, and suspect.S6 */
+static void test_deaths_without_a_cause(void **state)
+{
+    (void)state;
+    for (uint32_t limit = 0; limit <= 3; limit++) {
+        struct engine_fixture f;
+        struct engine_suspect suspect;
+        (void)batch_attach(&f, 3);
+        f.config.suspect_deaths = limit;
+        for (uint32_t deaths = 1; deaths <= 3; deaths++) {
+            uint32_t known = limit ? deaths - 1 : 0;
+            for (enum death death = DEATH_EXPLAINED; death < DEATH_WAITING; death++)
+                assert_int_equal(death_of_last(&f, death), known);
+            if (known >= SUSPECT_ALONE)
+                assert_int_equal(death_of_last(&f, DEATH_WAITING), known);
+            known += limit > 0;
+            assert_int_equal(death_of_last(&f, DEATH), known);
+            bool told = limit > 0 && (known >= SUSPECT_ALONE || known >= limit);
+            assert_int_equal(engine_suspect_get(f.engine, 0, &suspect), told ? 0 : -ENOENT);
+            if (told) {
+                assert_int_equal(suspect.deaths, known);
+                assert_int_equal(suspect.actor, actors[0]);
+                assert_string_equal(suspect.actor_type, "probe");
+                assert_string_equal(suspect.plugin, "test");
+                assert_string_equal(suspect.message, "number");
+            }
+            if (limit > 0)
+                assert_int_equal(death_of_last(&f, DEATH_COUNTED), known);
+        }
+        run_all(&f);
+        assert_int_equal(dead_letters(&f, REASON_SUSPECTED), limit > 0);
+        assert_int_equal(seen[0].n, limit > 0 ? 2 : 3);
+        engine_fixture_close(&f);
+    }
+}
+
 /* Killed inside the release of a batch: after each of its stores. */
 static void test_release_cut_anywhere(void **state)
 {
@@ -640,6 +720,7 @@ int main(void)
         cmocka_unit_test(test_batch_in_two_pieces),
         cmocka_unit_test(test_count_gets_a_new_high_part),
         cmocka_unit_test(test_faults_are_counted_on_the_message),
+        cmocka_unit_test(test_deaths_without_a_cause),
         cmocka_unit_test(test_release_cut_anywhere),
         cmocka_unit_test(test_park_cut_anywhere),
     };

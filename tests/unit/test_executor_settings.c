@@ -54,6 +54,7 @@ static void test_defaults(void **state)
     assert_int_equal(settings.actors, 1048576);
     assert_int_equal(settings.workers_max, 6);
     assert_int_equal(settings.attempts, 3);
+    assert_int_equal(settings.suspect_deaths, 10);
     assert_int_equal(settings.detached, 8);
     assert_int_equal(settings.memory, MEMORY_LOCAL);
     assert_false(settings.smt);
@@ -101,6 +102,7 @@ static void test_numbers(void **state)
     refuse("limit-bytes", "99999999999999999999999", -ERANGE, "out of range");
     refuse("limit-bytes", "18446744073709551615G", -ERANGE, "out of range");
     refuse("attempts", "256", -ERANGE, "from 1 to 255");
+    refuse("suspect-deaths", "256", -ERANGE, "from 0 to 255");
 }
 
 static void test_names(void **state)
@@ -446,7 +448,7 @@ static void test_show(void **state)
         assert_true(strlen(view.doc) > 10);
         accept(&again, view.key, view.value);
     }
-    assert_int_equal(n, 28);
+    assert_int_equal(n, 29);
     assert_int_equal(live, 17);
     assert_memory_equal(&settings, &again, sizeof(settings));
     assert_int_equal(settings_show(&settings, n, &view), -ENOENT);

@@ -96,6 +96,7 @@ enum odeon_reason {
     ODEON_REASON_CLIENT_GONE,
     ODEON_REASON_BACKLOG_FULL,
     ODEON_REASON_QUARANTINED, /* the receiver's type has crashed too often and is not run */
+    ODEON_REASON_SUSPECTED,   /* it was running at too many deaths that nothing explains */
 };
 
 /* Payload of ODEON_MSG_REFUSAL. */

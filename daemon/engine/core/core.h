@@ -40,6 +40,7 @@
 #include "daemon/engine/parts/rota.h"
 #include "daemon/engine/parts/stall.h"
 #include "daemon/engine/parts/steal.h"
+#include "daemon/engine/parts/suspect.h"
 #include "daemon/engine/parts/turn.h"
 #include "daemon/engine/parts/types.h"
 #include "daemon/engine/parts/wake.h"
@@ -121,6 +122,7 @@ struct engine {
     struct own_threads own_threads;
     struct memory_places memory;
     struct faults faults;
+    struct suspects suspects;
     struct events events;
     struct overflow overflow;
     struct port_table ports;

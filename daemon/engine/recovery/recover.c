@@ -14,6 +14,7 @@
 #include "daemon/engine/commit/durable.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/ports/port.h"
+#include "daemon/engine/recovery/accuse.h"
 #include "daemon/engine/recovery/verify.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/segment/slot.h"
@@ -107,18 +108,10 @@ static void recover_remember_fault(struct engine *e, uint32_t id, const struct s
         .instruction = fault->instruction,
         .actor = fault->actor,
     };
-    if (fault->actor_type > 0 &&
-        fault->actor_type < load_relaxed(&e->segment.header->n_actor_types)) {
-        memcpy(f->actor_type, e->segment.actor_types[fault->actor_type].name,
-               sizeof(f->actor_type));
-        memcpy(f->plugin, e->segment.actor_types[fault->actor_type].plugin, sizeof(f->plugin));
-    }
+    accuse_type_names(e, fault->actor_type, f->actor_type, f->plugin);
     memcpy(f->build_id, fault->build_id, sizeof(f->build_id) - 1);
     memcpy(f->trace, fault->trace, sizeof(f->trace) - 1);
-    if (fault->message_type < MESSAGE_TYPE_FIRST_USER)
-        strcpy(f->message, fault->message_type == MESSAGE_TYPE_INIT ? "init" : "poison");
-    else if (fault->message_type < load_relaxed(&e->segment.header->n_message_types))
-        memcpy(f->message, e->segment.message_types[fault->message_type].name, sizeof(f->message));
+    accuse_message_name(e, fault->message_type, f->message);
 }
 
 /* Pass 4b: what was running.  Values, not increments: recover.V1.  True: it did not return. */
@@ -150,6 +143,7 @@ static bool recover_blame(struct engine *e, uint32_t id, struct segment_commit *
         report->faults++;
         recover_remember_fault(e, id, &durable->fault);
     }
+    accuse_running(e, id, envelope);
     crash_order();
     return blamed && durable->fault.kind == FAULT_STALLED;
 }
@@ -239,6 +233,7 @@ static void recover_worker(struct engine *e, uint32_t id, struct engine_recovery
         commit_flip(w, 0, 0, 0, 0, 0, 0);
     /* behind the flip: until then it speaks of what was attached */
     store_relaxed(&w->durable->turn, 0);
+    store_relaxed(&w->durable->suspicion.trial, TRIAL_NONE);
 }
 
 /* Pass 7. */
@@ -313,6 +308,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
     store_relaxed(&e->segment.header->boots, load_relaxed(&e->segment.header->boots) + 1);
     store_relaxed(&e->segment.header->clean, 0);
     POINT(recovery_begins, e, report);
+    accuse_begin(e);
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         recover_roll_forward(e, id, report);
     recover_clear_locks(e, report);
@@ -320,6 +316,7 @@ int recover_run(struct engine *e, struct engine_recovery *report)
     STEP(undo_spawns, recover_undo_spawns(e, report));
     for (uint32_t id = 0; id < e->segment.n_ids; id++)
         recover_worker(e, id, report);
+    accuse_end(e);
     recover_forget_ports(e);
     actors_rebuild(e);
     set_aside_rebuild(e);

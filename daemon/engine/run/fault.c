@@ -18,6 +18,7 @@ static _Thread_local struct worker *this_worker;
 static _Thread_local volatile sig_atomic_t reporting;
 static pthread_key_t thread_end;
 static pid_t executor_pid;
+static _Atomic uint32_t *death_verdict;
 
 enum { FAULT_STACK_BYTES = 128 * 1024 };
 
@@ -106,6 +107,8 @@ ON_ANY_STACK static void fault_on_fault(int signal, siginfo_t *info, void *conte
     if (!sent || ours) /* fault.F1 */
         fault_record(w, condemned ? FAULT_STALLED : FAULT_SIGNAL, signal, sent ? NULL : info,
                      context);
+    else
+        store_relaxed(death_verdict, VERDICT_EXPLAINED); /* suspect.S1 */
     if (condemned)
         fault_die_without_core();
     fault_die_by(signal);
@@ -158,7 +161,7 @@ struct worker *fault_this_worker(void)
     return this_worker;
 }
 
-void fault_install(void)
+void fault_install(_Atomic uint32_t *verdict)
 {
     struct sigaction action = { .sa_sigaction = fault_on_fault,
                                 .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
@@ -169,6 +172,7 @@ void fault_install(void)
         (void)at_quick_exit(engine_handler_exits);
     }
     executor_pid = getpid();
+    death_verdict = verdict;
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         sigaction(signals[i], &action, NULL);
 }

@@ -15,7 +15,8 @@
 
 #include "daemon/engine/core/core.h"
 
-void fault_install(void);
+/* `verdict`: of the death that is to come (segment_layout.h); a signal from outside explains it. */
+void fault_install(_Atomic uint32_t *verdict);
 /* Whose thread this is; NULL: nobody's. */
 struct worker *fault_this_worker(void);
 void fault_thread_enter(struct worker *w);

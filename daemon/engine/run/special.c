@@ -8,12 +8,21 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/run/begin.h"
+#include "daemon/engine/run/suspect.h"
 #include "daemon/engine/send/detour.h"
 #include "daemon/engine/send/place.h"
+
+/* The handlers of this message have returned, and it has not been committed. */
+static inline void special_returned(struct worker *w)
+{
+    if (unlikely(w->ctx.redelivered))
+        suspect_end(w);
+}
 
 /* turn.U1 */
 static void special_commit(struct worker *w, uint64_t cursor)
 {
+    special_returned(w);
     if (unlikely(w->place.newborn))
         place_newborn_settle(w);
     if (unlikely(outbox_wants_flip(w)))
@@ -51,6 +60,9 @@ static void special_dead_letter_write(struct worker *w, const struct envelope *e
     uint64_t size = envelope_record_size(envelope);
     struct envelope *out = outbox_append(w, e->segment.dead_letters, size);
     memcpy(out, envelope, size);
+    if (reason == REASON_SUSPECTED)
+        out->attempts = (uint8_t)suspect_deaths(envelope); /* what people are told */
+    out->flags &= (uint8_t)~ENVELOPE_SUSPECT;              /* the byte is the reason from here on */
     out->behaviour = (uint8_t)reason;
 }
 
@@ -72,6 +84,7 @@ static void special_actor_end(struct worker *w, struct actor *actor, actor_ref r
     struct actor_type *type = state ? actors_type_of(w, actor) : NULL;
     if (how != ALLOCATION_FINISHED && type && type->fini)
         type->fini(state, &w->ctx);
+    special_returned(w);
     if (w->place.newborn)
         place_newborn_settle(w);
     POINT(actor_ends, w, ref, (int)how);
@@ -177,6 +190,11 @@ static enum envelope_reason special_receiver_begin(struct worker *w,
         return REASON_NO_SUCH_ACTOR;
     if (envelope->attempts >= w->engine->config.attempts_max)
         return REASON_ATTEMPTS;
+    if (unlikely(envelope->flags & ENVELOPE_SUSPECT)) {
+        if (suspect_is_given_up(w->engine, envelope))
+            return REASON_SUSPECTED;
+        suspect_begin(w, envelope);
+    }
     if (kind == ACTOR_NEW || (receiver->is_aside && !*actors_state_of(w, receiver->actor)))
         return begun != REASON_NONE ? begun : begin_actor(w, receiver->actor, envelope->to);
     if (kind == ACTOR_KEPT)
@@ -219,8 +237,8 @@ static int special_refuse(struct worker *w, const struct envelope *envelope,
         }
         return ALLOCATION_DELETE;
     }
-    return reason == REASON_ATTEMPTS && envelope->flags & ENVELOPE_INIT &&
-                   begin_is_new(w, receiver->key, envelope->to)
+    return (reason == REASON_ATTEMPTS || reason == REASON_SUSPECTED) &&
+                   envelope->flags & ENVELOPE_INIT && begin_is_new(w, receiver->key, envelope->to)
                ? ALLOCATION_DELETE
                : ALLOCATION_NODELETE;
 }
@@ -241,6 +259,8 @@ void special_run(struct worker *w, const struct envelope *envelope, struct actor
     special_context_set(w, envelope);
     enum envelope_reason reason = special_receiver_begin(w, envelope, &receiver, begun);
     int result = ALLOCATION_NODELETE;
+    if (unlikely(envelope->flags & ENVELOPE_SUSPECT))
+        suspect_run(w);
     if (reason == REASON_NONE)
         result = special_behave(w, envelope, actor, &reason);
     if (reason != REASON_NONE)
