@@ -2,6 +2,7 @@
 /* Starting executors; the interface is in boot.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,20 +197,11 @@ static void boot_tell_restarted(struct seat *seat)
     clients_tell(seat->service->clients, &event);
 }
 
-static void boot_on_ready(struct seat *seat, const Odeon__Report *report)
+static void boot_become_ready(struct seat *seat)
 {
     struct seat_boot *boot = &seat->boot;
 
-    boot->start_id = 0;
-    /* the service has failed meanwhile, over a plugin: this one is being killed */
-    if (seat->given_up)
-        return;
-    boot->ready_ns = uv_hrtime();
-    safe_mode_on_ready(seat);
     boot->boots++;
-    seat_settings_note_kept(seat, report);
-    if (boot->boots == 1)
-        persist_settle(seat->service->persist, &seat->plugins, &seat->settings);
     executor_link_set_ready(&seat->executor);
     seat_ports_sync(seat);
     seat_set_state(seat, seat->stopping ? SERVICE_DRAINING : SERVICE_RUNNING);
@@ -221,6 +213,39 @@ static void boot_on_ready(struct seat *seat, const Odeon__Report *report)
         boot_tell_restarted(seat);
     }
     drain_on_ready(seat);
+}
+
+/* registry_layout.G7: plugins and settings are recorded before anybody has a port. */
+static void boot_on_settled(struct line_waiter *waiter, int error)
+{
+    struct seat *seat = (struct seat *)((char *)waiter - offsetof(struct seat, boot.settling));
+
+    if (seat->given_up)
+        return;
+    persist_record_settled(seat->service->persist, &seat->plugins, &seat->settings, error);
+    boot_become_ready(seat);
+}
+
+static void boot_on_ready(struct seat *seat, const Odeon__Report *report)
+{
+    struct seat_boot *boot = &seat->boot;
+    int r;
+
+    boot->start_id = 0;
+    /* the service has failed meanwhile, over a plugin: this one is being killed */
+    if (seat->given_up)
+        return;
+    boot->ready_ns = uv_hrtime();
+    safe_mode_on_ready(seat);
+    seat_settings_note_kept(seat, report);
+    if (boot->boots > 0) {
+        boot_become_ready(seat);
+        return;
+    }
+    boot->settling.passed = boot_on_settled;
+    r = persist_settle(seat->service->persist, &seat->plugins, &boot->settling);
+    if (r < 0)
+        boot_on_settled(&boot->settling, r);
 }
 
 /* The executor ends after that by itself. */
@@ -311,6 +336,7 @@ void boot_on_exited(struct seat *seat, int wait_status)
     uint64_t ready_for_ns = boot->ready_ns ? uv_hrtime() - boot->ready_ns : 0;
     bool again;
 
+    line_take_back(&boot->settling); /* of an executor that has gone */
     boot->start_id = boot->ready_ns = 0;
     boot->start_refused = boot->start_sent = false;
     for (unsigned step = 0; step < START_STEPS; step++)
@@ -367,6 +393,7 @@ void boot_stop(struct seat *seat)
 
 void boot_fini(struct seat *seat)
 {
+    line_take_back(&seat->boot.settling);
     uv_close((uv_handle_t *)&seat->boot.timer, NULL);
     if (seat->boot.watch_fd >= 0)
         close(seat->boot.watch_fd);

@@ -400,7 +400,7 @@ int client_restore(struct clients *clients, const struct registry_client *entry,
     memcpy(client->token, entry->token, sizeof(client->token));
     memcpy(client->name, entry->name, sizeof(client->name) - 1);
     memcpy(client->library, entry->library, sizeof(client->library) - 1);
-    client->said_hello = true;
+    client->said_hello = client->stored = true;
     client->connected_ns = uv_hrtime();
     if (client_watch_process(client, pidfd) < 0) {
         free(client);
@@ -460,6 +460,8 @@ void client_adopt(struct client *client, struct client *former)
     memcpy(client->token, former->token, sizeof(client->token));
     client->n_ports = former->n_ports;
     client->n_broken_ports = former->n_broken_ports;
+    client->stored = former->stored;
+    client->stored_lost = former->stored_lost;
     holding_add(&client->held, &former->held);
     client_insert(clients, client);
     client_on_freed(former);

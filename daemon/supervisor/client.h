@@ -69,6 +69,8 @@ struct client {
     char name[ODEON_NAME_MAX + 1];
     char library[32];
     bool said_hello, dropped;
+    bool stored;           /* its pidfd was sent to the store, when ... */
+    uint64_t stored_lost;  /* ... line_lost() was this */
     uint64_t connected_ns; /* CLOCK_MONOTONIC */
     uint32_t n_fds_due;    /* in answers that are not ready (client.K10) */
     struct unread *unread; /* for what it may leave; NULL: it has no connection */

@@ -3,10 +3,12 @@
  * survive a restart: plugins and changed settings.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "daemon/common/log.h"
 #include "daemon/supervisor/commands_executor.h"
+#include "daemon/supervisor/line.h"
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/seat.h"
 #include "daemon/supervisor/seat_settings.h"
@@ -23,7 +25,7 @@ static void commands_executor_remember_plugin(struct seat *seat, struct link_req
     request->fd = -1;
     if (plugin) {
         plugin->loaded = true;
-        persist_keep_plugin(seat->service->persist, plugin);
+        persist_keep_plugin(seat->service->persist, &seat->plugins, plugin);
     } else {
         log_error("plugin %s is loaded, but there is no room to keep its file: a restart of the "
                   "executor will lose it",
@@ -63,6 +65,57 @@ static void commands_executor_note_success(struct seat *seat, struct link_reques
     seat_update_counts(seat);
 }
 
+static void commands_executor_answer(struct client *client, Odeon__Reply *reply)
+{
+    client_end_request(client);
+    client_send(client, reply, NULL, 0);
+}
+
+/* An answer that promises what is on its way into the store. */
+struct commands_executor_promise {
+    struct line_waiter waiter;
+    struct seat *seat;
+    uint64_t client_id;
+    size_t size;
+    uint8_t reply[];
+};
+
+static void commands_executor_on_kept(struct line_waiter *waiter, int error)
+{
+    struct commands_executor_promise *promise = (struct commands_executor_promise *)waiter;
+    struct client *client = clients_find(promise->seat->service->clients, promise->client_id);
+    Odeon__Reply *reply = client ? odeon__reply__unpack(NULL, promise->size, promise->reply) : NULL;
+
+    (void)error; /* it is loaded, and the log has said what a restart will lose */
+    if (reply)
+        commands_executor_answer(client, reply);
+    else if (client)
+        client_drop(client, "no memory for an answer to it");
+    odeon__reply__free_unpacked(reply, NULL);
+    free(promise);
+}
+
+/* False: there is nothing to wait for, or no memory to wait in. */
+static bool commands_executor_hold(struct seat *seat, const struct client *client,
+                                   const Odeon__Reply *reply)
+{
+    size_t size = odeon__reply__get_packed_size(reply);
+    struct commands_executor_promise *promise =
+        persist_is_on(seat->service->persist) ? malloc(sizeof(*promise) + size) : NULL;
+
+    if (!promise)
+        return false;
+    *promise = (struct commands_executor_promise){ .waiter.passed = commands_executor_on_kept,
+                                                   .seat = seat,
+                                                   .client_id = client->id,
+                                                   .size = size };
+    odeon__reply__pack(reply, promise->reply);
+    if (store_add(&seat->service->persist->store, &promise->waiter) == 0)
+        return true;
+    free(promise);
+    return false;
+}
+
 static void commands_executor_on_answer(void *userdata, struct link_request *request,
                                         Odeon__Reply *reply)
 {
@@ -73,11 +126,13 @@ static void commands_executor_on_answer(void *userdata, struct link_request *req
         commands_executor_note_success(seat, request, reply);
     if (!client)
         return;
-    client_end_request(client);
     if (reply->error == -EDQUOT && request->request->body_case == ODEON__REQUEST__BODY_SPAWN)
         client_blame(client, "is refused an actor: its user's quota-actors");
     reply->id = request->tag;
-    client_send(client, reply, NULL, 0);
+    /* behind the plugin's own waiter, which records it */
+    if (reply->error != 0 || request->request->body_case != ODEON__REQUEST__BODY_PLUGIN_LOAD ||
+        !commands_executor_hold(seat, client, reply))
+        commands_executor_answer(client, reply);
 }
 
 void command_ask_executor(struct seat *seat, struct client *client, Odeon__Request **request,
@@ -136,13 +191,25 @@ void command_forward(struct seat *seat, struct client *client, Odeon__Request **
         command_ask_executor(seat, client, request, -1, commands_executor_on_answer);
 }
 
+bool command_refuse_unkept(struct client *client, const Odeon__Request *request)
+{
+    if (!line_is_full())
+        return false;
+    client_refuse(client, request->id, -EBUSY,
+                  "the service manager, which keeps what ports and plugins are made of, takes "
+                  "nothing at the moment, and %d messages wait for it; try again later",
+                  LINE_WAITING_MAX);
+    return true;
+}
+
 void command_plugin_load(struct seat *seat, struct client *client, Odeon__Request **request,
                          struct frame *frame)
 {
     char text[PLUGIN_TEXT_MAX];
     int fd;
 
-    if (command_refuse_without_executor(seat, client, *request))
+    if (command_refuse_without_executor(seat, client, *request) ||
+        command_refuse_unkept(client, *request))
         return;
     fd = plugin_copy((*request)->plugin_load->path, frame->n_fds > 0 ? frame->fds[0] : -1, text);
     if (fd < 0)

@@ -23,3 +23,5 @@ void command_ask_executor(struct seat *seat, struct client *client, Odeon__Reque
 /* True: no executor is waited for, and the client has been told. */
 bool command_refuse_without_executor(const struct seat *seat, struct client *client,
                                      const Odeon__Request *request);
+/* True: what is made now could not be kept, and the client has been told. */
+bool command_refuse_unkept(struct client *client, const Odeon__Request *request);

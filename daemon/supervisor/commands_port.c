@@ -122,24 +122,19 @@ static void commands_port_begin_open(struct seat *seat, struct client *client,
                                      uint64_t submission_bytes, uint64_t delivery_bytes)
 {
     int r = port_make_memory(port, submission_bytes, delivery_bytes, request->port_open->pipe);
-    const char *what = "memory for the port";
 
     port->request_id = request->id;
     port->overflow = request->port_open->overflow;
-    if (r == 0) {
-        r = persist_keep_port(seat->service->persist, client, port);
-        what = "the service manager does not keep the port's descriptors";
-    }
     if (r < 0) {
         port_table_release(&seat->ports, port);
-        client_refuse(client, request->id, r, "%s: %s", what, strerror(-r));
+        client_refuse(client, request->id, r, "memory for the port: %s", strerror(-r));
         return;
     }
     client_take_port(client, &port->held);
     account_charge(account_find(seat->service->accounts, client->uid), &port->held);
     client_begin_request(client);
     client_expect_descriptors(client, (int)seat_ports_descriptors(port));
-    seat_ports_open(seat, port);
+    seat_ports_open(seat, client, port);
 }
 
 void command_port_open(struct seat *seat, struct client *client, Odeon__Request **request,
@@ -157,7 +152,8 @@ void command_port_open(struct seat *seat, struct client *client, Odeon__Request 
         client_refuse(client, (*request)->id, -ESHUTDOWN, "the service is stopping: no new ports");
         return;
     }
-    if (command_refuse_without_executor(seat, client, *request))
+    if (command_refuse_without_executor(seat, client, *request) ||
+        command_refuse_unkept(client, *request))
         return;
     r = port_check_sizes(&submission_bytes, &delivery_bytes, text);
     if (r < 0) {

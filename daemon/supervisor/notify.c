@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <systemd/sd-daemon.h>
 
 #include "daemon/common/clock.h"
+#include "daemon/supervisor/line.h"
 #include "daemon/supervisor/notify.h"
 
 enum { STATUS_DELAY_MS = 100 };
@@ -39,8 +39,8 @@ static void notify_on_status(uv_timer_t *timer)
     struct notify *notify = timer->data;
     char text[160];
 
-    if (notify_format_status(notify, text, sizeof(text)))
-        sd_notifyf(0, "STATUS=%s", text);
+    if (notify_format_status(notify, text, sizeof(text)) && !line_say("STATUS=%s", text))
+        notify_update(notify); /* later */
 }
 
 void notify_init(struct notify *notify, uv_loop_t *loop, bool enabled,
@@ -60,36 +60,41 @@ void notify_fini(struct notify *notify)
 
 void notify_ready(struct notify *notify)
 {
-    char text[160];
+    char status[160], text[200];
 
     if (!notify->enabled)
         return;
     notify->is_ready = true;
-    if (notify_format_status(notify, text, sizeof(text)))
-        sd_notifyf(0, "READY=1\nSTATUS=%s", text);
+    if (!notify_format_status(notify, status, sizeof(status)))
+        return;
+    snprintf(text, sizeof(text), "READY=1\nSTATUS=%s", status);
+    (void)line_send(text, -1);
 }
 
 void notify_reloading(const struct notify *notify)
 {
+    char text[64];
+
     if (!notify->enabled || !notify->is_ready)
         return;
-    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_now_ns() / 1000);
+    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_now_ns() / 1000);
+    (void)line_send(text, -1);
 }
 
 void notify_stopping(const struct notify *notify)
 {
     if (notify->enabled)
-        sd_notify(0, "STOPPING=1\nSTATUS=draining");
+        (void)line_send("STOPPING=1\nSTATUS=draining", -1);
 }
 
 void notify_alive(void)
 {
-    sd_notify(0, "WATCHDOG=1");
+    line_say_alive();
 }
 
 void notify_refused(const char *why)
 {
-    sd_notifyf(0, "STATUS=refused, state kept: %.300s", why);
+    (void)line_say("STATUS=refused, state kept: %.300s", why);
 }
 
 void notify_update(struct notify *notify)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/client.h"
+#include "daemon/supervisor/crash_point.h"
+#include "daemon/supervisor/line.h"
 #include "daemon/supervisor/notify.h"
 #include "daemon/supervisor/persist.h"
 #include "daemon/supervisor/plugin_store.h"
@@ -72,25 +75,6 @@ void persist_fini(struct persist *persist)
         close(persist->listener_fd);
 }
 
-void persist_settle(struct persist *persist, struct plugin_store *plugins,
-                    const struct setting_list *settings)
-{
-    if (!persist_is_on(persist))
-        return;
-    for (size_t i = 0; i < plugins->n; i++)
-        if (plugins->list[i].serial == 0)
-            persist_keep_plugin(persist, &plugins->list[i]);
-    for (size_t i = 0; i < persist->n_dropped; i++)
-        persist_forget_serial(persist, persist->dropped[i]);
-    persist->n_dropped = 0;
-    if (registry_put_settings(&persist->registry, settings) < 0)
-        log_error("the settings have no room in the registry: a restart of odeond will lose them");
-    /* From now on an end that is not in order finds it so. */
-    atomic_store_explicit(&persist->registry.map->header.clean, 0, memory_order_release);
-    /* registry_layout.G7 */
-    atomic_store_explicit(&persist->registry.map->header.settled, 1, memory_order_release);
-}
-
 bool persist_refuse(struct persist *persist, const char *why)
 {
     if (persist->refused)
@@ -145,14 +129,23 @@ static void persist_remove_port(const struct persist *persist, const struct seat
             store_remove(store, "port-%u-%u-%s", port->index, port->generation, port_parts[i]);
 }
 
-static int persist_push_client(const struct store *store, const struct client *client)
+/* Once for all its ports: it is recorded, or on the way, where nothing has been lost since. */
+static int persist_push_client(const struct persist *persist, struct client *client)
 {
-    int pidfd = client_open_pidfd(client), r = pidfd;
+    int pidfd, r;
 
-    if (pidfd >= 0) {
-        r = store_push(store, pidfd, "client-%" PRIu64, client->id);
-        close(pidfd);
-    }
+    if (registry_has_client(&persist->registry, client->id) ||
+        (client->stored && client->stored_lost == line_lost()))
+        return 0;
+    pidfd = client_open_pidfd(client);
+    if (pidfd < 0)
+        return pidfd;
+    if (client->stored) /* perhaps: never twice under one name */
+        store_remove(&persist->store, "client-%" PRIu64, client->id);
+    client->stored_lost = line_lost();
+    r = store_push(&persist->store, pidfd, "client-%" PRIu64, client->id);
+    client->stored = r == 0;
+    close(pidfd);
     return r;
 }
 
@@ -180,29 +173,33 @@ static void persist_describe_port(const struct seat_port *port, struct registry_
     memcpy(entry->token, port->token, sizeof(entry->token));
 }
 
-int persist_keep_port(struct persist *persist, struct client *client, const struct seat_port *port)
+int persist_store_port(struct persist *persist, struct client *client, struct seat_port *port)
 {
-    bool first = !registry_has_client(&persist->registry, client->id);
+    int r = 0;
+
+    port->stored.lost = line_lost();
+    if (persist_is_on(persist))
+        r = persist_push_client(persist, client);
+    if (r == 0)
+        r = persist_push_port(&persist->store, port);
+    return r < 0 ? r : store_add(&persist->store, &port->stored); /* registry_layout.G3 */
+}
+
+int persist_record_port(struct persist *persist, const struct client *client,
+                        const struct seat_port *port)
+{
     struct registry_client client_entry;
     struct registry_port port_entry;
-    int r;
+    int r = 0;
 
     if (!persist_is_on(persist))
         return 0;
-    r = first ? persist_push_client(&persist->store, client) : 0;
-    if (r == 0)
-        r = persist_push_port(&persist->store, port);
-    if (r == 0)
-        r = store_barrier(&persist->store); /* registry_layout.G3 */
+    CRASH_POINT();
     persist_describe_client(client, &client_entry);
-    if (r == 0 && first)
+    if (!registry_has_client(&persist->registry, client->id))
         r = registry_put_client(&persist->registry, &client_entry);
-    if (r < 0) {
-        persist_remove_port(persist, port);
-        if (first)
-            store_remove(&persist->store, "client-%" PRIu64, client->id);
+    if (r < 0)
         return r;
-    }
     persist_describe_port(port, &port_entry);
     registry_put_port(&persist->registry, port->index, &port_entry);
     return 0;
@@ -218,33 +215,89 @@ void persist_forget_port(struct persist *persist, const struct seat_port *port)
 
 void persist_forget_client(struct persist *persist, const struct client *client)
 {
-    if (!persist_is_on(persist) || !registry_has_client(&persist->registry, client->id))
+    if (!persist_is_on(persist) || !client->stored)
         return;
-    registry_free_client(&persist->registry, client->id);
+    if (registry_has_client(&persist->registry, client->id))
+        registry_free_client(&persist->registry, client->id);
     store_remove(&persist->store, "client-%" PRIu64, client->id);
 }
 
 /* ---- plugins */
 
-void persist_keep_plugin(struct persist *persist, struct kept_plugin *plugin)
+static void persist_lose_plugin(struct persist *persist, const struct kept_plugin *plugin,
+                                int error)
 {
-    int r;
+    log_error("plugin %s cannot be kept: %s: a restart of odeond will lose it", plugin->path,
+              strerror(-error));
+    store_remove(&persist->store, "plugin-%u", plugin->serial);
+}
+
+static int persist_push_plugin(struct persist *persist, struct kept_plugin *plugin)
+{
+    check("persist.R4", plugin->serial == 0);
+    plugin->serial = registry_next_plugin(&persist->registry);
+    return store_push(&persist->store, plugin->fd, "plugin-%u", plugin->serial);
+}
+
+static int persist_record_plugin(struct persist *persist, const struct kept_plugin *plugin)
+{
+    return registry_put_plugin(&persist->registry, plugin->serial, plugin->name, plugin->path,
+                               plugin->configured);
+}
+
+/* A plugin on its way into the store; it may go before it is there. */
+struct persist_plugin {
+    struct line_waiter waiter;
+    struct persist *persist;
+    struct plugin_store *plugins;
+    uint32_t serial;
+};
+
+static void persist_on_plugin_stored(struct line_waiter *waiter, int error)
+{
+    struct persist_plugin *step = (struct persist_plugin *)waiter;
+    struct plugin_store *plugins = step->plugins;
+    struct persist *persist = step->persist;
+    uint32_t serial = step->serial;
+
+    free(step);
+    CRASH_POINT();
+    for (size_t i = 0; i < plugins->n; i++) {
+        struct kept_plugin *plugin = &plugins->list[i];
+
+        if (plugin->serial != serial)
+            continue;
+        if (error == 0)
+            error = persist_record_plugin(persist, plugin);
+        if (error < 0 && error != -ESHUTDOWN)
+            persist_lose_plugin(persist, plugin, error);
+        return;
+    }
+}
+
+void persist_keep_plugin(struct persist *persist, struct plugin_store *plugins,
+                         struct kept_plugin *plugin)
+{
+    struct persist_plugin *step;
+    int r = -ENOMEM;
 
     if (!persist_is_on(persist))
         return;
-    check("persist.R4", plugin->serial == 0);
-    plugin->serial = registry_next_plugin(&persist->registry);
-    r = store_push(&persist->store, plugin->fd, "plugin-%u", plugin->serial);
+    step = malloc(sizeof(*step));
+    if (step) {
+        *step = (struct persist_plugin){ .waiter = { .lost = line_lost(),
+                                                     .passed = persist_on_plugin_stored },
+                                         .persist = persist,
+                                         .plugins = plugins };
+        r = persist_push_plugin(persist, plugin);
+        step->serial = plugin->serial;
+    }
     if (r == 0)
-        r = store_barrier(&persist->store);
-    if (r == 0)
-        r = registry_put_plugin(&persist->registry, plugin->serial, plugin->name, plugin->path,
-                                plugin->configured);
+        r = store_add(&persist->store, &step->waiter);
     if (r == 0)
         return;
-    log_error("plugin %s cannot be kept: %s: a restart of odeond will lose it", plugin->path,
-              strerror(-r));
-    store_remove(&persist->store, "plugin-%u", plugin->serial);
+    free(step);
+    persist_lose_plugin(persist, plugin, r);
 }
 
 void persist_forget_plugin(struct persist *persist, const struct kept_plugin *plugin)
@@ -252,4 +305,66 @@ void persist_forget_plugin(struct persist *persist, const struct kept_plugin *pl
     if (!persist_is_on(persist) || plugin->serial == 0)
         return;
     persist_forget_serial(persist, plugin->serial);
+}
+
+/* ---- the first executor is ready */
+
+static bool persist_any_unrecorded(const struct plugin_store *plugins)
+{
+    for (size_t i = 0; i < plugins->n; i++)
+        if (plugins->list[i].unrecorded)
+            return true;
+    return false;
+}
+
+int persist_settle(struct persist *persist, struct plugin_store *plugins,
+                   struct line_waiter *waiter)
+{
+    /* else they have been on the way since an executor that died before they were there */
+    if (!persist_any_unrecorded(plugins))
+        waiter->lost = line_lost();
+    for (size_t i = 0; persist_is_on(persist) && i < plugins->n; i++) {
+        struct kept_plugin *plugin = &plugins->list[i];
+        int r;
+
+        if (plugin->serial != 0)
+            continue;
+        r = persist_push_plugin(persist, plugin);
+        plugin->unrecorded = r == 0;
+        if (r < 0)
+            persist_lose_plugin(persist, plugin, r);
+    }
+    if (persist_any_unrecorded(plugins))
+        return store_add(&persist->store, waiter);
+    waiter->passed(waiter, 0);
+    return 0;
+}
+
+void persist_record_settled(struct persist *persist, struct plugin_store *plugins,
+                            const struct setting_list *settings, int error)
+{
+    if (!persist_is_on(persist))
+        return;
+    CRASH_POINT();
+    for (size_t i = 0; i < plugins->n; i++) {
+        struct kept_plugin *plugin = &plugins->list[i];
+        int r = error;
+
+        if (!plugin->unrecorded)
+            continue;
+        plugin->unrecorded = false;
+        if (r == 0)
+            r = persist_record_plugin(persist, plugin);
+        if (r < 0)
+            persist_lose_plugin(persist, plugin, r);
+    }
+    for (size_t i = 0; i < persist->n_dropped; i++)
+        persist_forget_serial(persist, persist->dropped[i]);
+    persist->n_dropped = 0;
+    if (registry_put_settings(&persist->registry, settings) < 0)
+        log_error("the settings have no room in the registry: a restart of odeond will lose them");
+    /* From now on an end that is not in order finds it so. */
+    atomic_store_explicit(&persist->registry.map->header.clean, 0, memory_order_release);
+    /* registry_layout.G7 */
+    atomic_store_explicit(&persist->registry.map->header.settled, 1, memory_order_release);
 }

@@ -28,6 +28,7 @@
 
 struct client;
 struct kept_plugin;
+struct line_waiter;
 struct plugin_store;
 struct seat_port;
 
@@ -46,9 +47,13 @@ struct persist {
 
 /* Everything that clients will rely on is there: into the store. */
 int persist_publish(struct persist *persist, int segment_fd, int stats_fd);
-/* The first executor is ready with what it was given: what this start has changed is recorded. */
-void persist_settle(struct persist *persist, struct plugin_store *plugins,
-                    const struct setting_list *settings);
+/* The first executor is ready with what it was given: what this start has changed goes to the
+ * store, and when the waiter has been told that it is there, it is recorded. 0, or negative errno:
+ * it will not be told. */
+int persist_settle(struct persist *persist, struct plugin_store *plugins,
+                   struct line_waiter *waiter);
+void persist_record_settled(struct persist *persist, struct plugin_store *plugins,
+                            const struct setting_list *settings, int error);
 /* persist.R1.  From here on the service only waits for its end.  False: that had been said
  * before. */
 bool persist_refuse(struct persist *persist, const char *why);
@@ -58,12 +63,17 @@ void persist_fini(struct persist *persist);
 /* There is a store, and state in it. */
 bool persist_is_on(const struct persist *persist);
 
-/* registry_layout.G3, registry_layout.G4.  0 or negative errno: the port is not kept, and must not
- * be handed out. */
-int persist_keep_port(struct persist *persist, struct client *client, const struct seat_port *port);
+/* registry_layout.G3, in two steps: its descriptors, and its client's, go to the store; when the
+ * port's waiter has been told that they are there, it is recorded. 0 or negative errno: the port is
+ * not kept, must not be handed out, and is to be forgotten. */
+int persist_store_port(struct persist *persist, struct client *client, struct seat_port *port);
+int persist_record_port(struct persist *persist, const struct client *client,
+                        const struct seat_port *port);
+/* registry_layout.G4.  Whatever step it has come to, but for the waiter. */
 void persist_forget_port(struct persist *persist, const struct seat_port *port);
 void persist_forget_client(struct persist *persist, const struct client *client);
 /* Of one that was loaded at run time. Gives it a serial. A failure is logged: a restart of odeond
  * will lose it. */
-void persist_keep_plugin(struct persist *persist, struct kept_plugin *plugin);
+void persist_keep_plugin(struct persist *persist, struct plugin_store *plugins,
+                         struct kept_plugin *plugin);
 void persist_forget_plugin(struct persist *persist, const struct kept_plugin *plugin);

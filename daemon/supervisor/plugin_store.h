@@ -27,6 +27,7 @@ struct kept_plugin {
     unsigned refusals; /* in a row, by executors that were to go on with it */
     bool configured;   /* the configuration names it */
     uint32_t serial;   /* of its descriptor in the store; 0: it is in none */
+    bool unrecorded;   /* it is there, and the registry does not say so yet */
 };
 
 struct plugin_store {

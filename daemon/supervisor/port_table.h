@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "daemon/supervisor/account.h"
+#include "daemon/supervisor/line.h"
 #include "proto/bounds.h"
 
 enum seat_port_state {
@@ -36,11 +37,14 @@ struct seat_port {
     uint32_t index, generation;
     uint64_t client_id;
     uint64_t submission_bytes, delivery_bytes, ref;
-    uint32_t overflow;   /* enum port_overflow */
-    uint32_t actors_max; /* as the executor said; 0: it did not */
-    uint64_t request_id; /* of the PortOpen that waits */
-    bool known;          /* some executor may have heard of it */
-    uint64_t add_id;     /* commands to the executor that runs now; 0: not sent */
+    uint32_t overflow;         /* enum port_overflow */
+    uint32_t actors_max;       /* as the executor said; 0: it did not */
+    uint64_t request_id;       /* of the PortOpen that waits */
+    struct line_waiter stored; /* its descriptors are on the way into the store, while ... */
+    bool storing;
+    void *userdata;  /* the waiter's */
+    bool known;      /* some executor may have heard of it */
+    uint64_t add_id; /* commands to the executor that runs now; 0: not sent */
     uint64_t remove_id;
     bool added; /* the executor that runs now has it */
     uint8_t token[PORT_TOKEN_SIZE];

@@ -18,6 +18,7 @@
 
 #include "daemon/supervisor/backoff.h"
 #include "daemon/supervisor/executor_link.h"
+#include "daemon/supervisor/line.h"
 #include "daemon/supervisor/plugin_store.h"
 #include "daemon/supervisor/port_table.h"
 #include "daemon/supervisor/rule_stops.h"
@@ -48,7 +49,8 @@ struct seat_boot {
      * end, before anybody hears of that. */
     int watch_fd;
     uint64_t restarts;
-    uint32_t boots; /* of executors that became ready */
+    uint32_t boots;              /* of executors that became ready */
+    struct line_waiter settling; /* the first one is, when what it was given is in the store */
     /* Why the last one died is known: it was killed from here, or stopped itself; or it was a
      * former odeond's. */
     bool death_explained;

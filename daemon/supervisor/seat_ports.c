@@ -58,15 +58,25 @@ static void seat_ports_send_remove(struct seat *seat, struct seat_port *port)
     port->remove_id = executor_link_send(&seat->executor, &command, NULL, 0);
 }
 
+/* seat_ports.O5 */
+static bool seat_ports_is_for_executors(const struct seat_port *port)
+{
+    return port->state != PORT_FREE && !port->storing;
+}
+
 uint32_t seat_ports_count(const struct seat *seat)
 {
-    return seat->ports.n_used;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
+        n += seat_ports_is_for_executors(&seat->ports.ports[i]);
+    return n;
 }
 
 void seat_ports_announce(struct seat *seat)
 {
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++)
-        seat->ports.ports[i].known |= seat->ports.ports[i].state != PORT_FREE;
+        seat->ports.ports[i].known |= seat_ports_is_for_executors(&seat->ports.ports[i]);
 }
 
 bool seat_ports_send_all(struct seat *seat)
@@ -74,7 +84,7 @@ bool seat_ports_send_all(struct seat *seat)
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
         struct seat_port *port = &seat->ports.ports[i];
 
-        if (port->state == PORT_FREE || !port->known || port->add_id != 0)
+        if (!seat_ports_is_for_executors(port) || !port->known || port->add_id != 0)
             continue;
         seat_ports_send_add(seat, port);
         if (port->add_id == 0)
@@ -123,11 +133,62 @@ static void seat_ports_release(struct seat *seat, struct seat_port *port)
     seat_update_counts(seat);
 }
 
-void seat_ports_open(struct seat *seat, struct seat_port *port)
+/* Nobody but its client has heard of it. It goes before that is told: telling may drop the client,
+ * which closes the ports that it has. */
+static void seat_ports_fail_open(struct seat *seat, struct seat_port *port, int error)
 {
+    struct client *client = clients_find(seat->service->clients, port->client_id);
+    uint64_t request_id = port->request_id;
+    const char *why = error == -ESHUTDOWN
+                          ? "the service is stopping"
+                          : "the service manager does not keep the port's descriptors";
+
+    check("seat_ports.O3", client);
+    port->storing = false;
+    client_end_request(client);
+    client_expect_descriptors(client, -(int)seat_ports_descriptors(port));
+    seat_ports_release(seat, port);
+    client_refuse(client, request_id, error, "%s: %s", why, strerror(-error));
+}
+
+/* seat_ports.O5, registry_layout.G3 */
+static void seat_ports_on_stored(struct line_waiter *waiter, int error)
+{
+    struct seat_port *port =
+        (struct seat_port *)((char *)waiter - offsetof(struct seat_port, stored));
+    struct seat *seat = port->userdata;
+
+    check("seat_ports.O5", port->storing && !port->known);
+    port->storing = false;
+    if (port->state == PORT_CLOSING) {
+        seat_ports_release(seat, port);
+        return;
+    }
+    if (error == 0 && seat->stopping)
+        error = -ESHUTDOWN;
+    if (error == 0)
+        error = persist_record_port(seat->service->persist,
+                                    clients_find(seat->service->clients, port->client_id), port);
+    if (error < 0) {
+        seat_ports_fail_open(seat, port, error);
+        return;
+    }
     seat_update_counts(seat);
     if (seat->executor.state == LINK_READY)
         seat_ports_send_add(seat, port);
+}
+
+void seat_ports_open(struct seat *seat, struct client *client, struct seat_port *port)
+{
+    int r;
+
+    port->stored.passed = seat_ports_on_stored;
+    port->userdata = seat;
+    port->storing = true;
+    seat_update_counts(seat);
+    r = persist_store_port(seat->service->persist, client, port);
+    if (r < 0)
+        seat_ports_fail_open(seat, port, r);
 }
 
 /* Who wrote what cannot be has been told so by the executor. odeond maps nothing that a client has
@@ -158,6 +219,10 @@ void seat_ports_close(struct seat *seat, struct seat_port *port)
 {
     port->state = PORT_CLOSING;
     seat_ports_mark_closed(seat, port);
+    if (port->storing) { /* seat_ports.O5 */
+        seat_update_counts(seat);
+        return;
+    }
     registry_set_port(&seat->service->persist->registry, port->index, REGISTRY_CLOSING);
     if (!port->known)
         seat_ports_release(seat, port);
@@ -235,7 +300,7 @@ void seat_ports_sync(struct seat *seat)
     for (uint32_t i = 0; i < ODEON_PORTS_MAX; i++) {
         struct seat_port *port = &seat->ports.ports[i];
 
-        if (port->state == PORT_FREE)
+        if (!seat_ports_is_for_executors(port))
             continue;
         if (port->add_id == 0) {
             seat_ports_send_add(seat, port);

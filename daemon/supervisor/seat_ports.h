@@ -11,6 +11,9 @@
  * seat_ports.O4  The port's memory says that it is closed, and behind it its pipe is readable,
  *     before its executor is told to drain it: a client that asks nobody is told by its next post,
  *     one that polls looks. Not so when this odeond ends and the next one goes on (persist.R3).
+ * seat_ports.O5  A port whose descriptors are on the way into the store is no executor's yet, and
+ *     not recorded. If it ends meanwhile it stays on its user's account until the way is over: who
+ *     opens and leaves has as many on the way as ports, and no more.
  */
 #pragma once
 
@@ -36,8 +39,9 @@ void seat_ports_sync(struct seat *seat);
 /* The executor has gone: it knows nothing any more. */
 void seat_ports_forget_commands(struct seat *seat);
 
-/* A new port with memory; the answer to its client follows when the executor has it. */
-void seat_ports_open(struct seat *seat, struct seat_port *port);
+/* A new port with memory; the answer to its client follows when the store has its descriptors and
+ * the executor has it. */
+void seat_ports_open(struct seat *seat, struct client *client, struct seat_port *port);
 void seat_ports_close(struct seat *seat, struct seat_port *port);
 void seat_ports_close_of_client(struct seat *seat, uint64_t client_id);
 

@@ -12,9 +12,8 @@
 
 #include "daemon/common/log.h"
 #include "daemon/supervisor/crash_point.h"
+#include "daemon/supervisor/line.h"
 #include "daemon/supervisor/store.h"
-
-#define BARRIER_TIMEOUT_US UINT64_C(5000000)
 
 int store_open(struct store *store, bool enabled)
 {
@@ -125,7 +124,6 @@ int store_push(const struct store *store, int fd, const char *format, ...)
 {
     char name[STORE_NAME_MAX], text[STORE_NAME_MAX + 40];
     va_list args;
-    int r;
 
     if (!store->enabled)
         return 0;
@@ -134,8 +132,7 @@ int store_push(const struct store *store, int fd, const char *format, ...)
     va_end(args);
     snprintf(text, sizeof(text), "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", name);
     CRASH_POINT();
-    r = sd_pid_notify_with_fds(0, 0, text, &fd, 1);
-    return r < 0 ? r : 0;
+    return line_send(text, fd);
 }
 
 int store_barrier(const struct store *store)
@@ -145,14 +142,24 @@ int store_barrier(const struct store *store)
     if (!store->enabled)
         return 0;
     CRASH_POINT();
-    r = sd_notify_barrier(0, BARRIER_TIMEOUT_US);
+    r = line_wait();
     CRASH_POINT();
-    return r < 0 ? r : 0;
+    return r;
+}
+
+int store_add(const struct store *store, struct line_waiter *waiter)
+{
+    if (!store->enabled) {
+        waiter->passed(waiter, 0);
+        return 0;
+    }
+    CRASH_POINT();
+    return line_add(waiter);
 }
 
 void store_remove(const struct store *store, const char *format, ...)
 {
-    char name[STORE_NAME_MAX];
+    char name[STORE_NAME_MAX], text[STORE_NAME_MAX + 40];
     va_list args;
 
     if (!store->enabled)
@@ -161,5 +168,6 @@ void store_remove(const struct store *store, const char *format, ...)
     vsnprintf(name, sizeof(name), format, args);
     va_end(args);
     CRASH_POINT();
-    sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", name);
+    snprintf(text, sizeof(text), "FDSTOREREMOVE=1\nFDNAME=%s", name);
+    (void)line_send(text, -1);
 }

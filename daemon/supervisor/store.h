@@ -8,7 +8,8 @@
  *
  * store.D1  Descriptors are kept with FDPOLL=0: what hangs up or ends, as the pidfd of a client
  *     does, stays until it is removed.
- * store.D2  After store_barrier() has returned 0, what was pushed before is in the store.
+ * store.D2  After store_barrier() has returned 0, or a waiter was told of no error, what was pushed
+ *     before is in the store.
  * store.D3  What the intake holds and nobody took leaves the store.
  */
 #pragma once
@@ -48,6 +49,10 @@ void store_forget_rest(struct store *store);
 /* 0 or negative errno.  The descriptor stays the caller's. */
 int store_push(const struct store *store, int fd, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* store.D2, before there is an event loop: waits. */
 int store_barrier(const struct store *store);
+/* store.D2, once there is one: the waiter is told. 0, or negative errno: it is not. */
+struct line_waiter;
+int store_add(const struct store *store, struct line_waiter *waiter);
 void store_remove(const struct store *store, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -17,6 +17,7 @@
 #include "daemon/supervisor/boot.h"
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/drain.h"
+#include "daemon/supervisor/line.h"
 #include "daemon/supervisor/reports.h"
 #include "daemon/supervisor/resume.h"
 #include "daemon/supervisor/seat_make.h"
@@ -410,6 +411,7 @@ static void supervisor_open_parts(struct supervisor *supervisor)
 {
     uint64_t watchdog_us = 0;
 
+    line_start(&supervisor->loop);
     notify_init(&supervisor->notify, &supervisor->loop, !supervisor->options.foreground,
                 supervisor_look, supervisor);
     if (!supervisor->notify.enabled || sd_watchdog_enabled(0, &watchdog_us) <= 0)
@@ -443,6 +445,7 @@ static void supervisor_close_parts(struct supervisor *supervisor)
         }
     reload_fini(&supervisor->reload);
     notify_fini(&supervisor->notify);
+    line_stop();
     for
         each_seat(seat, supervisor)
         {

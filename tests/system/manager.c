@@ -39,7 +39,7 @@ struct manager {
 
     pthread_mutex_t mutex; /* guards what follows */
     enum wish wish;
-    bool held, ready;
+    bool held, ready, deaf;
     pid_t pid;
     int pidfd, last_status;
     unsigned starts, ends, readies, crashes, failures;
@@ -210,7 +210,7 @@ static void work(struct manager *manager)
 
     while (read(manager->wake, &count, sizeof(count)) < 0 && errno == EINTR)
         ;
-    while (receive_message(manager))
+    while (!manager->deaf && receive_message(manager))
         ;
     manager_store_check(&manager->store);
     if (manager->pid > 0)
@@ -234,7 +234,7 @@ static void *run(void *userdata)
         fds = realloc(fds, (3 + manager->store.n) * sizeof(*fds));
         if (!fds)
             abort();
-        fds[0] = (struct pollfd){ .fd = manager->notify, .events = POLLIN };
+        fds[0] = (struct pollfd){ .fd = manager->deaf ? -1 : manager->notify, .events = POLLIN };
         fds[1] = (struct pollfd){ .fd = manager->wake, .events = POLLIN };
         fds[2] = (struct pollfd){ .fd = manager->pidfd, .events = POLLIN };
         n = 3 + manager_store_watched(&manager->store, fds + 3);
@@ -434,6 +434,42 @@ void manager_hold(struct manager *manager, bool held)
 {
     pthread_mutex_lock(&manager->mutex);
     manager->held = held;
+    pthread_mutex_unlock(&manager->mutex);
+    wake(manager);
+}
+
+void manager_set_deaf(struct manager *manager, bool deaf)
+{
+    pthread_mutex_lock(&manager->mutex);
+    manager->deaf = deaf;
+    pthread_mutex_unlock(&manager->mutex);
+    wake(manager);
+}
+
+/* Sockets that are full themselves are not what is meant: another one tries. */
+void manager_fill(struct manager *manager)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    bool any = true;
+
+    strcpy(address.sun_path, manager->notify_path);
+    while (any) {
+        int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        assert_true(fd >= 0);
+        any = false;
+        while (sendto(fd, "X=1", 3, 0, (struct sockaddr *)&address, sizeof(address)) == 3)
+            any = true;
+        close(fd);
+    }
+}
+
+void manager_replace_socket(struct manager *manager)
+{
+    pthread_mutex_lock(&manager->mutex);
+    close(manager->notify);
+    unlink(manager->notify_path);
+    manager->notify = make_notify_socket(manager);
     pthread_mutex_unlock(&manager->mutex);
     wake(manager);
 }

@@ -67,6 +67,12 @@ int manager_stop(struct manager *manager);
 void manager_start_again(struct manager *manager);
 /* While held, a process that has ended is not followed by another. */
 void manager_hold(struct manager *manager, bool held);
+/* While deaf, it takes nothing that it is told, as one that is stopped. */
+void manager_set_deaf(struct manager *manager, bool deaf);
+/* Of a deaf one: its socket has no more room, for words of somebody whom it does not listen to. */
+void manager_fill(struct manager *manager);
+/* Its socket is made anew; what lay in the former one is lost. */
+void manager_replace_socket(struct manager *manager);
 /* From the next start on.  `environment`: one "KEY=VALUE", for the next start alone; NULL: none. */
 void manager_set_program(struct manager *manager, const char *program,
                          const char *const *arguments);
