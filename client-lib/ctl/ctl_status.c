@@ -11,7 +11,7 @@ static struct cell status_pid(uint32_t pid)
 int ctl_status(struct ctl *ctl)
 {
     char uptime[OUTPUT_DURATION_TEXT], last[OUTPUT_DURATION_TEXT], longest[OUTPUT_DURATION_TEXT],
-        turn[OUTPUT_DURATION_TEXT];
+        turn[OUTPUT_DURATION_TEXT], own_turn[OUTPUT_DURATION_TEXT];
     struct odeon_status *s = NULL;
     struct properties p;
     int r, code;
@@ -50,6 +50,11 @@ int ctl_status(struct ctl *ctl)
                               output_format_duration(s->control_turn_longest_ns, turn)));
     properties_add(&p, "That was", "control_turn_work",
                    *s->control_turn_work ? CELL_TEXT(s->control_turn_work) : CELL_NONE);
+    properties_add(&p, "The supervisor's longest turn", "supervisor_turn_longest_ns",
+                   CELL_SHOWN(s->supervisor_turn_longest_ns,
+                              output_format_duration(s->supervisor_turn_longest_ns, own_turn)));
+    properties_add(&p, "That was", "supervisor_turn_work",
+                   *s->supervisor_turn_work ? CELL_TEXT(s->supervisor_turn_work) : CELL_NONE);
     properties_add(&p, "Plugins", "plugins", CELL_NUMBER(s->plugins));
     properties_add(&p, "Actors", "actors", CELL_NUMBER(s->actors));
     properties_add(&p, "Clients", "clients", CELL_NUMBER(s->clients));

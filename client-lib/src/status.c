@@ -32,6 +32,8 @@ static int status_fill(const struct admin_call *call, void *result, const Odeon_
         .control_waits = from->control_waits,
         .control_turn_longest_ns = from->control_turn_longest_ns,
         .control_turn_work = arena_string(status, from->control_turn_work),
+        .supervisor_turn_longest_ns = from->supervisor_turn_longest_ns,
+        .supervisor_turn_work = arena_string(status, from->supervisor_turn_work),
         .your_id = from->your_id,
         .your_uid = from->your_uid,
         .your_pid = from->your_pid,

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The control thread counts its own turns: what it does between two polls, in processor time, so
- * that a machine with others on it does not count. The longest one since the executor was ready,
- * and what that was at for the most of it, stand in the statistics.
+/* The control thread counts its own turns (turn_count.h): the longest one since the executor was
+ * ready, and what that was at for the most of it, stand in the statistics.
  *
  * Control thread only.
  *
- * turns.TU1  A turn is all that lies between two looks of the loop for something to do.  Whoever
- *     begins a piece of work in it names it; a piece ends where the next one begins, or the turn.
  * turns.TU2  What a turn waits for others is no processor time: that is counted where it waits
  *     (control_waits, docs/engine/control.md).
  */

@@ -13,6 +13,7 @@
 #include "daemon/supervisor/resume.h"
 #include "daemon/supervisor/runtime.h"
 #include "daemon/supervisor/seat.h"
+#include "daemon/supervisor/turns.h"
 
 /* False: it was refused, and is gone. */
 static bool commands_resume(struct seat *seat, struct client *client, const Odeon__Request *request)
@@ -188,8 +189,12 @@ static bool commands_check(struct client *client, const Odeon__Request *request,
 
 void commands_handle(struct seat *seat, struct client *client, struct frame *frame)
 {
-    Odeon__Request *request = odeon__request__unpack(NULL, frame->size, frame->data);
+    Odeon__Request *request;
 
+    turns_begin_piece("a record that is no request");
+    request = odeon__request__unpack(NULL, frame->size, frame->data);
+    if (request)
+        turns_begin_piece(commands_request_name(request->body_case));
     if (commands_check(client, request, frame))
         commands_dispatch(seat, client, &request, frame);
     odeon__request__free_unpacked(request, NULL);

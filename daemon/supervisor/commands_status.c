@@ -8,6 +8,7 @@
 #include "daemon/supervisor/commands_status.h"
 #include "daemon/supervisor/runtime.h"
 #include "daemon/supervisor/seat.h"
+#include "daemon/supervisor/turns.h"
 
 void command_status(struct seat *seat, struct client *client, Odeon__Request **request,
                     struct frame *frame)
@@ -17,6 +18,7 @@ void command_status(struct seat *seat, struct client *client, Odeon__Request **r
     Odeon__StatusReply body = ODEON__STATUS_REPLY__INIT;
     char stealing[sizeof(header->stealing_name)], steal_mode[sizeof(header->steal_mode_name)],
         work[sizeof(header->control_turn_work)], roles[ROLES_TEXT_MAX];
+    const char *own_work;
 
     (void)frame;
     memcpy(stealing, header->stealing_name, sizeof(stealing));
@@ -48,6 +50,8 @@ void command_status(struct seat *seat, struct client *client, Odeon__Request **r
     body.control_turn_longest_ns =
         atomic_load_explicit(&header->control_turn_longest_ns, memory_order_relaxed);
     body.control_turn_work = work;
+    body.supervisor_turn_longest_ns = turns_get_longest_ns(&own_work);
+    body.supervisor_turn_work = (char *)own_work;
     body.runtime_dir = seat->service->runtime->dir;
     body.your_id = client->id;
     body.your_uid = client->uid;

@@ -11,6 +11,7 @@
 #include "daemon/common/check.h"
 #include "daemon/common/log.h"
 #include "daemon/supervisor/executor_link.h"
+#include "daemon/supervisor/turns.h"
 
 enum { HANG_TIMEOUT_MS = 5000, AGAIN_MS = 20 };
 
@@ -75,9 +76,11 @@ static void executor_link_fail_sent(struct executor_link *executor, int error, c
 static void executor_link_on_frame(void *userdata, struct frame *frame)
 {
     struct executor_link *executor = userdata;
-    Odeon__Report *report = odeon__report__unpack(NULL, frame->size, frame->data);
+    Odeon__Report *report;
     struct link_request *request;
 
+    turns_begin_piece("what the executor reports");
+    report = odeon__report__unpack(NULL, frame->size, frame->data);
     if (!report) {
         log_error("the executor sent a report that cannot be read (%zu bytes): it is stopped and "
                   "started again",

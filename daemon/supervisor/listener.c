@@ -14,6 +14,7 @@
 #include "daemon/supervisor/client.h"
 #include "daemon/supervisor/configuration.h"
 #include "daemon/supervisor/listener.h"
+#include "daemon/supervisor/turns.h"
 
 enum { ACCEPTS_A_TURN = 16, PAUSE_MS = 100, REFUSAL_MAX = 256, STRANGERS_MAX = 64 };
 
@@ -103,7 +104,10 @@ static void listener_admit(struct listener *listener, int fd)
 {
     struct peer peer;
     char text[REFUSAL_MAX];
-    int r = peer_read(&peer, fd);
+    int r;
+
+    turns_begin_piece("a connection");
+    r = peer_read(&peer, fd);
 
     if (r < 0) {
         listener_refuse(fd, r, "the service cannot tell who you are");

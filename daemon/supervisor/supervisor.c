@@ -23,6 +23,7 @@
 #include "daemon/supervisor/seat_make.h"
 #include "daemon/supervisor/seat_ports.h"
 #include "daemon/supervisor/start_delay.h"
+#include "daemon/supervisor/turns.h"
 #include "daemon/supervisor/watchdog.h"
 
 /* one wish may arrive twice: sent to the process and to its group */
@@ -99,6 +100,7 @@ static void supervisor_on_seat_ready(struct seat *seat)
         each_seat(other, supervisor) if (other->boot.boots == 0) return;
     log_event(LOG_LEVEL_NOTICE, CATALOGUE_SERVICE_READY, "ready: clients can connect to %s",
               supervisor->runtime.socket_path);
+    turns_count_from_now();
     notify_ready(&supervisor->notify);
     start_delay_forget(supervisor->runtime.dir);
 }
@@ -411,6 +413,7 @@ static void supervisor_open_parts(struct supervisor *supervisor)
 {
     uint64_t watchdog_us = 0;
 
+    turns_start(&supervisor->loop);
     line_start(&supervisor->loop);
     notify_init(&supervisor->notify, &supervisor->loop, !supervisor->options.foreground,
                 supervisor_look, supervisor);
@@ -446,6 +449,7 @@ static void supervisor_close_parts(struct supervisor *supervisor)
     reload_fini(&supervisor->reload);
     notify_fini(&supervisor->notify);
     line_stop();
+    turns_stop();
     for
         each_seat(seat, supervisor)
         {

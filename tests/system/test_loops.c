@@ -133,6 +133,11 @@ static void check_turns(void)
     assert_int_equal(odeon_service_status(bystander, &status), 0);
     assert_true(status->control_turn_longest_ns >= now.control_turn_longest_ns);
     assert_int_equal(status->control_waits, service_figure(&service, "control_waits"));
+    assert_true(status->supervisor_turn_longest_ns > 0);
+    assert_true(status->supervisor_turn_longest_ns < 5 * LONGEST_TURN_MS * UINT64_C(1000000));
+    print_message("check=supervisor_turns longest_ns=%llu work=\"%s\"\n",
+                  (unsigned long long)status->supervisor_turn_longest_ns,
+                  status->supervisor_turn_work);
     odeon_result_free(status);
     print_message("check=turns longest_ns=%llu work=\"%s\"\n",
                   (unsigned long long)now.control_turn_longest_ns, now.control_turn_work);

@@ -136,6 +136,8 @@ int odeon_service_status(struct odeon_client *client, struct odeon_status **ret)
                                    .control_waits = 4,
                                    .control_turn_longest_ns = 320000,
                                    .control_turn_work = "request spawn",
+                                   .supervisor_turn_longest_ns = 410000,
+                                   .supervisor_turn_work = "a connection",
                                    .runtime_dir = "/run/odeon",
                                    .your_uid = 0,
                                    .your_pid = 100,

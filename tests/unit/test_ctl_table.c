@@ -283,7 +283,9 @@ static void test_status(void **state)
         out,
         "\"reconfigurations\":3,\"reconfigure_last_ns\":84000,\"reconfigure_longest_ns\":2500000");
     check_has(out, "\"control_waits\":4,\"control_turn_longest_ns\":320000,"
-                   "\"control_turn_work\":\"request spawn\"");
+                   "\"control_turn_work\":\"request spawn\","
+                   "\"supervisor_turn_longest_ns\":410000,"
+                   "\"supervisor_turn_work\":\"a connection\"");
     assert_int_equal(run("status"), CTL_DONE);
     check_has(out, "1 min 1 s");
     check_has(out, "320 us");

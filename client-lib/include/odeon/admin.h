@@ -33,6 +33,9 @@ struct odeon_status {
      * what that was. */
     uint64_t control_waits, control_turn_longest_ns;
     const char *control_turn_work; /* "request spawn", "" */
+    /* The same of odeond's event loop, since it began to serve. */
+    uint64_t supervisor_turn_longest_ns;
+    const char *supervisor_turn_work;
 };
 
 struct odeon_setting_info {
