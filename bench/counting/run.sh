@@ -65,6 +65,12 @@ done
 for traffic in pingpong search wake burst ports; do
     count "$traffic" || STATUS=1
 done
+# A message of these takes long to simulate: all other workers search meanwhile.
+FEW=(--messages 1000)
+[ -z "$QUICK" ] || FEW=()
+for traffic in lone lone-ports; do
+    count "$traffic" "${FEW[@]}" || STATUS=1
+done
 grep -E '^bench=count(_cut|_unit)? ' "$LINES_FILE"
 awk -f "$ROOT/bench/counting/growth.awk" "$LINES_FILE"
 exit $STATUS

@@ -7,6 +7,7 @@
 enum {
     GROUP = 100,
     FAN = 4,
+    CLIENTS = 32,
     /* what a handler works for: long enough for all others to fall asleep; and some time */
     CALLER_NS = 20000,
     SELF_NS = 1000,
@@ -16,6 +17,18 @@ static uint32_t two(const struct wish *wish)
 {
     (void)wish;
     return 2;
+}
+
+static uint32_t one(const struct wish *wish)
+{
+    (void)wish;
+    return 1;
+}
+
+static uint32_t many_clients(const struct wish *wish)
+{
+    (void)wish;
+    return CLIENTS;
 }
 
 static uint32_t one_each(const struct wish *wish)
@@ -115,6 +128,19 @@ const struct traffic traffics[] = {
       .pinned = true,
       .actors = half,
       .clients = half,
+      .stealing = STEAL_LONGEST_VICTIM,
+      .spin_ns = UINT64_C(1000000000),
+      .run = run_self },
+    { .name = "lone",
+      .what = "one actor sends to himself, all other workers find nothing to steal",
+      .actors = one,
+      .stealing = STEAL_LONGEST_VICTIM,
+      .spin_ns = UINT64_C(1000000000),
+      .run = run_self },
+    { .name = "lone-ports",
+      .what = "the same, beside 32 clients that post nothing",
+      .actors = one,
+      .clients = many_clients,
       .stealing = STEAL_LONGEST_VICTIM,
       .spin_ns = UINT64_C(1000000000),
       .run = run_self },

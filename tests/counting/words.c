@@ -75,6 +75,7 @@ static void words_worker(const struct engine *e, const struct worker *w)
     words_range(WORD_SHOWN_REST, &w->shown, sizeof(w->shown));
     words_range(WORD_SHOWN_BUSY, &w->shown.busy, sizeof(w->shown.busy));
     words_range(WORD_SHOWN_PASSES, &w->shown.passes, sizeof(w->shown.passes));
+    words_range(WORD_CALLED_SHOWS, &w->called, sizeof(w->called));
     words_range(WORD_CALLED_READY, &w->called.ready, sizeof(w->called.ready));
     words_range(WORD_CALLED_HINT, &w->called.hint, sizeof(w->called.hint));
     words_range(WORD_READY, w->called.ready, mask_bytes);

@@ -33,6 +33,7 @@
     W(SHOWN_REST, "shown.rest")                                                                    \
     W(CALLED_READY, "called.ready-pointer")                                                        \
     W(CALLED_HINT, "called.hint+given")                                                            \
+    W(CALLED_SHOWS, "called.summary+stamp+polled")                                                 \
     W(READY, "ready")                                                                              \
     W(WORKER_ID, "worker.engine+id")                                                               \
     W(WORKER_BATCH, "worker.batch")                                                                \

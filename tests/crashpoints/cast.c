@@ -11,6 +11,7 @@
 #include "daemon/engine/base/ticks.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/core/core.h"
+#include "daemon/engine/core/masks.h"
 
 uint16_t item_type;
 uint32_t cast_type[N_CAST];
@@ -349,7 +350,7 @@ static void ring_bell(struct life *life, uint32_t id)
     uint32_t owner = own_worker(load_relaxed(e->sources[source].own));
     if (owner != OWN_NOBODY)
         /* what a worker does that finds the doorbell rung */
-        ready_set(e->workers[owner]->called.ready, source);
+        mask_set(e->workers[owner], source);
 }
 
 bool client_post(struct life *life, uint32_t id)

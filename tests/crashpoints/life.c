@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "crash.h"
+#include "daemon/engine/core/masks.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/run/mailbox.h"
 #include "daemon/engine/run/worker.h"
@@ -128,7 +129,7 @@ bool life_run_ready(struct life *life)
         struct worker *w = e->workers[id];
         int64_t port = id < N_WORKERS ? port_poll_hot(w) : -1;
         if (port >= 0) /* the only one, which a worker takes at once */
-            ready_set(w->called.ready, (uint32_t)port);
+            mask_set(w, (uint32_t)port);
         for (uint32_t word = 0; word * 64 < e->n_sources; word++)
             for (uint64_t bits = load_relaxed(&w->called.ready[word]); bits; bits &= bits - 1) {
                 uint32_t source = word * 64 + (uint32_t)__builtin_ctzll(bits);

@@ -107,6 +107,13 @@
  *                 own bit [POLL_FORGET]. Before any other source is run [POLL_RUN], before the look
  *                 of begin_run [POLL_LATE], and before the sleepers bit [POLL_PARK].
  *
+ *   SUMMARY       sum[w], a hint about the hint: who looks at rdy[v] for something to take looks at
+ *                 sum[v] first, and not at all at the mask if it is 0. set: q in rdy[w]; FENCE; if
+ *                 sum[w] is 0, set it [SUM_SET: looked at first]; both before the look at the
+ *                 sleepers [SUM_LATE]. Only w clears it, behind a look at its mask that found
+ *                 nothing: sum[w] = 0; FENCE; rdy[w] again, and sum[w] = 1 if there is a bit
+ *                 [SUM_FORGET: looks, then clears].
+ *
  * Not here: ports (port_source.pml), reconfiguration (reconfigure.pml), crashes (commit.pml),
  * records that wait in an outbox while a later handler of the same batch hangs.
  *
@@ -193,6 +200,9 @@ bit pol[Q];
 #define TAKEN(q_)
 #define POLLS(v_)
 #endif
+#ifdef SUMMARY
+bit sum[W] = 1; /* rdy[w] MAY have anything */
+#endif
  byte rdy[W]; bit asleep[W]; bit busy[W]; byte searching[NODES];
 #ifdef FLIP
 byte cmn; bit share; /* the common mask; the policy, which may change at any time */
@@ -270,7 +280,18 @@ inline notify(o_, q_) {
   :: else                                     /* nobody could be woken */
   fi
 }
+#ifdef SUMMARY
+#define SUM_ADD(w_) if :: sum[w_] -> skip :: else -> sum[w_] = 1 fi
+#if defined(SUM_SET)                          /* the summary is looked at before the bit is set */
+#define SET_READY(w_,q_) SUM_ADD(w_); rdy[w_] = rdy[w_] | BIT(q_)
+#elif defined(SUM_LATE)                       /* ... or only behind the look at the sleepers */
 #define SET_READY(w_,q_) rdy[w_] = rdy[w_] | BIT(q_)
+#else
+#define SET_READY(w_,q_) rdy[w_] = rdy[w_] | BIT(q_); SUM_ADD(w_)
+#endif
+#else
+#define SET_READY(w_,q_) rdy[w_] = rdy[w_] | BIT(q_)
+#endif
 #define CLEAR_READY(w_,q_) rdy[w_] = rdy[w_] & (255 - BIT(q_))
 #ifdef SHARE
 #define MAYBE_MINE (rdy[me] | cmn)
@@ -342,6 +363,9 @@ inline append(q_) {
 #endif
 #endif
   notify(o, q_);
+#ifdef SUM_LATE
+  SUM_ADD(o);
+#endif
 #ifdef BIT_WAKE
   SET_READY(o, q_);
 #endif
@@ -402,7 +426,11 @@ inline look_others() { /* a source that is a busy worker's: h = that worker */
   :: v < W && h == NIL ->
      if
      :: v != me && busy[v] ->
+#ifdef SUMMARY
+        if :: sum[v] -> m = rdy[v] :: else -> m = 0 fi; x = 0;
+#else
         m = rdy[v]; x = 0;
+#endif
         do
         :: x < Q && h == NIL -> if :: (m & BIT(x)) && IS_OF(v, x) -> h = v :: else fi; x++
         :: else -> break
@@ -558,6 +586,18 @@ common:                                       /* whose ever it is */
 #endif
 
 search:
+#ifdef SUMMARY
+  if
+  :: sum[me] ->
+#ifdef SUM_FORGET                             /* looks at the mask, then clears */
+     if :: rdy[me] -> skip :: else -> sum[me] = 0 fi
+#else
+     sum[me] = 0;
+     if :: rdy[me] -> sum[me] = 1 :: else fi
+#endif
+  :: true                                     /* another time */
+  fi;
+#endif
 #ifdef POLLED
   if :: !pd -> poll_begin() :: else fi;
   if
@@ -583,7 +623,11 @@ search:
      v = (h + i) % W;
      if
      :: v != me ->
+#ifdef SUMMARY
+        if :: sum[v] -> m = rdy[v] POLLS(v) :: else -> m = 0 POLLS(v) fi; q = 0;
+#else
         m = rdy[v] POLLS(v); q = 0;
+#endif
         do
         :: q < Q ->
            if

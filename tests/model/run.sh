@@ -108,6 +108,17 @@ breaks safety quick gulp_steal_park -DN=2 -DPOLLED -DPOLL_BLIND
 breaks safety quick gulp_steal_park -DN=2 -DPOLLED -DPOLL_PARK
 breaks safety quick gulp_steal_park -DN=3 -DSTUCK=1 -DPOLLED -DPOLL_RUN -DREVERSE
 breaks safety quick gulp_steal_park -DN=3 -DSTUCK=1 -DPOLLED -DPOLL_LATE -DREVERSE
+holds  safety quick gulp_steal_park -DN=1 -DSTUCK=1 -DSUMMARY
+holds  safety full  gulp_steal_park -DN=2 -DSTUCK=1 -DSUMMARY
+holds  safety quick gulp_steal_park -DN=1 -DSTUCK=1 -DVISIT -DSUMMARY
+holds  safety quick gulp_steal_park -DN=1 -DF=1 -DSTUCK=1 -DSUMMARY
+holds  safety quick gulp_steal_park -DN=1 -DSTUCK=1 -DNODES=2 -DKMOVE -DSUMMARY
+holds  safety quick gulp_steal_park -DN=1 -DSTUCK=1 -DSHARE -DSUMMARY
+holds  safety quick gulp_steal_park -DN=1 -DSTUCK=1 -DPOLLED -DSUMMARY
+holds  idle   quick gulp_steal_park -DN=1 -DSTUCK=1 -DIDLE -DSUMMARY
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DSUMMARY -DSUM_SET -DREVERSE
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DSUMMARY -DSUM_LATE -DREVERSE
+breaks safety quick gulp_steal_park -DN=2 -DSTUCK=1 -DSUMMARY -DSUM_FORGET -DREVERSE
 holds  safety quick port_source -DN=1
 holds  safety quick port_source -DN=2 -DJ=0
 holds  safety full  port_source -DN=1 -DFIRE=1

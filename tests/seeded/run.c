@@ -44,7 +44,7 @@ bool seeded_skips_mailbox_release(void)
 void seeded_at_mailbox_over(struct worker *w, uint32_t mailbox, bool left)
 {
     if (SEEDED(own_early) && left)
-        ready_set(w->called.ready, mailbox);
+        mask_set(w, mailbox);
 }
 
 /* A port's bit is cleared when it should be. */

@@ -69,7 +69,7 @@ static uint32_t make_ready(uint32_t worker, uint32_t nth)
 {
     uint32_t source = worker * QUEUES + nth;
     assert_int_equal(own_worker(load_relaxed(e->sources[source].own)), worker);
-    ready_set(e->workers[worker]->called.ready, source);
+    mask_set(e->workers[worker], source);
     store_relaxed(&e->workers[worker]->shown.busy, 1);
     return source;
 }
@@ -206,12 +206,12 @@ static void test_longest_victim_is_the_oldest(void **state)
 {
     (void)state;
     for (uint32_t w = 0; w < WORKERS; w++)
-        store_relaxed(&e->workers[w]->shown.last_attempt, 1000 + w * 37 % WORKERS);
+        store_relaxed(&e->workers[w]->called.last_attempt, 1000 + w * 37 % WORKERS);
     int order[WORKERS];
     round_of(STEAL_LONGEST_VICTIM, 10, order);
     for (unsigned i = 1; i < WORKERS - 1; i++)
-        assert_true(load_relaxed(&e->workers[order[i - 1]]->shown.last_attempt) <
-                    load_relaxed(&e->workers[order[i]]->shown.last_attempt));
+        assert_true(load_relaxed(&e->workers[order[i - 1]]->called.last_attempt) <
+                    load_relaxed(&e->workers[order[i]]->called.last_attempt));
     /* the stamp is the thief's own attempt, and makes it the last choice of all others */
     steal_set(e, STEAL_LONGEST_VICTIM, STEAL_KEEP, 1);
     assert_int_equal(steal_try(e->workers[order[0]]), -1);
@@ -273,7 +273,7 @@ static void test_stalled_victims_are_passed(void **state)
         for (uint32_t w = 48; w < WORKERS; w++) /* stalled: ready bits of what they run */
             if (w != thief) {
                 uint32_t source = w * QUEUES;
-                ready_set(e->workers[w]->called.ready, source);
+                mask_set(e->workers[w], source);
                 store_relaxed(e->sources[source].own, own_running(w));
                 store_relaxed(&e->workers[w]->shown.busy, 1);
             }
@@ -326,7 +326,7 @@ static void steal_several(uint32_t sources, unsigned ready, unsigned expected)
 {
     steal_set(e, STEAL_FULLEST, STEAL_KEEP, sources);
     for (unsigned i = 0; i < ready; i++) /* all of them the victim's, wherever they were laid out */
-        source_place(e, i, 1, 0), ready_set(e->workers[1]->called.ready, i);
+        source_place(e, i, 1, 0), mask_set(e->workers[1], i);
     int64_t taken = steal_try(e->workers[0]);
     assert_true(taken >= 0);
     assert_int_equal(load_relaxed(e->sources[taken].own), own_running(0));
@@ -373,7 +373,7 @@ static void test_moves_pass_over_running_and_fixed(void **state)
     steal_set(e, STEAL_FULLEST, STEAL_KEEP, 100);
     for (unsigned i = 0; i < 32; i++) {
         source_place(e, i, 1, i % 4 == 3 ? SOURCE_FIXED : 0);
-        ready_set(e->workers[1]->called.ready, i);
+        mask_set(e->workers[1], i);
         if (i % 4 == 2)
             store_relaxed(e->sources[i].own, own_running(1));
     }

@@ -11,6 +11,20 @@ static uint64_t mask_word(const struct worker *w, uint32_t word)
                : bits | load_relaxed(&w->engine->steal.common[word]);
 }
 
+void mask_summary_renew(struct worker *w)
+{
+    uint64_t summary = 0;
+    if (load_relaxed(&w->called.summary) == 0)
+        return;
+    (void)atomic_exchange_explicit(&w->called.summary, 0, memory_order_seq_cst);
+    full_barrier_after_exchange();
+    for (uint32_t i = 0; i * 64 < w->engine->n_sources; i++)
+        if (load_relaxed(&w->called.ready[i]))
+            summary |= mask_line_bit(i * 64);
+    if (summary)
+        mask_summary_add(w, summary);
+}
+
 bool mask_is_empty(const struct worker *w)
 {
     for (uint32_t i = 0; i * 64 < w->engine->n_sources; i++)
@@ -39,6 +53,20 @@ bool mask_has_for_others(const struct worker *w, uint32_t except)
     return false;
 }
 
+/* Is a source ready that nobody runs? */
+static bool mask_find_idle(const struct engine *e, uint32_t v)
+{
+    uint64_t summary = load_relaxed(&e->workers[v]->called.summary);
+    if (summary == 0)
+        return false;
+    for (uint32_t word = 0; word * 64 < e->n_sources; word++)
+        if (mask_summary_has(summary, word))
+            for (uint64_t bits = mask_stealable(e, v, word); bits; bits &= bits - 1)
+                if (mask_source_is_idle_at(e, word * 64 + (uint32_t)__builtin_ctzll(bits), v))
+                    return true;
+    return false;
+}
+
 bool mask_find_stealable(const struct worker *w, uint32_t *ret_victim)
 {
     struct engine *e = w->engine;
@@ -46,12 +74,10 @@ bool mask_find_stealable(const struct worker *w, uint32_t *ret_victim)
         uint32_t v = near_id(w, i);
         if (!load_relaxed(&e->workers[v]->shown.busy))
             continue; /* awake or woken: it looks itself before it runs or parks */
-        for (uint32_t word = 0; word * 64 < e->n_sources; word++)
-            for (uint64_t bits = mask_stealable(e, v, word); bits; bits &= bits - 1)
-                if (mask_source_is_idle_at(e, word * 64 + (uint32_t)__builtin_ctzll(bits), v)) {
-                    *ret_victim = v;
-                    return true;
-                }
+        if (mask_find_idle(e, v)) {
+            *ret_victim = v;
+            return true;
+        }
     }
     return false;
 }

@@ -34,5 +34,6 @@ struct search {
     bool searcher;
     bool told;            /* it searches because somebody woke it and told it whom to visit */
     uint32_t victim_next; /* round robin: who is tried first */
+    uint32_t port_next;   /* which port is looked at first (steal.T5) */
     uint64_t random;
 };

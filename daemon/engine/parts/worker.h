@@ -8,6 +8,7 @@
 struct loop {
     uint32_t common_from;
     uint32_t fruitless;
+    uint32_t idles;  /* so often it had nothing to do */
     uint32_t sleeps; /* since it last found something: which phase of being idle it is in */
     /* the mailbox whose batch ended here last, and where its next one most likely begins */
     int64_t ran;

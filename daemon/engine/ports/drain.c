@@ -4,6 +4,7 @@
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/masks.h"
 #include "daemon/engine/send/deliver.h"
 #include "daemon/engine/send/flush.h"
 #include "daemon/engine/signal/wake.h"
@@ -127,7 +128,7 @@ void drain_backlog(struct worker *w, uint32_t index)
         return;
     }
     if (room) { /* others want their turn, too */
-        ready_set(w->called.ready, engine_source_of_port(e, index));
+        mask_set(w, engine_source_of_port(e, index));
         store_relaxed(&port->executor_words->backlog, 1);
         return;
     }

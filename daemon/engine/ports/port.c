@@ -498,7 +498,7 @@ int64_t port_poll_hot(struct worker *w)
             } else if (port_has_work(e, id)) {
                 port_prefetch(e, id);
                 if (alone >= 0)
-                    ready_set(w->called.ready, engine_source_of_port(e, id));
+                    mask_set(w, engine_source_of_port(e, id));
                 else
                     alone = engine_source_of_port(e, id);
             } else if (port_idle_poll(port) > PORT_COLD_POLLS) {
@@ -506,7 +506,7 @@ int64_t port_poll_hot(struct worker *w)
                 store_relaxed(&port->executor_words->need_wakeup, 1);
                 full_barrier(); /* port_layout.P4 */
                 if (port_has_work(e, id))
-                    ready_set(w->called.ready, engine_source_of_port(e, id));
+                    mask_set(w, engine_source_of_port(e, id));
                 else
                     w->ports.hot[word] &= ~(UINT64_C(1) << (id % 64));
             }
@@ -514,7 +514,7 @@ int64_t port_poll_hot(struct worker *w)
     }
     if (likely(alone < 0) || mask_is_empty(w))
         return alone;
-    ready_set(w->called.ready, (uint32_t)alone);
+    mask_set(w, (uint32_t)alone);
     return -1;
 }
 
@@ -539,7 +539,7 @@ bool port_make_cold(struct worker *w)
         for (uint64_t bits = w->ports.hot[word]; bits; bits &= bits - 1) {
             uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits);
             if (port_has_work(e, id)) {
-                ready_set(w->called.ready, engine_source_of_port(e, id));
+                mask_set(w, engine_source_of_port(e, id));
                 found = true;
             } else {
                 w->ports.hot[word] &= ~(UINT64_C(1) << (id % 64));
@@ -557,22 +557,65 @@ void port_have_it_ring(struct engine *e, uint32_t id)
     source_signal(e, e->control, engine_source_of_port(e, id));
 }
 
-int64_t port_steal_from(struct worker *thief, uint32_t victim)
+/* Idle at a worker that does not get to it, and with work. */
+static bool port_take_from(struct worker *thief, uint32_t id, uint32_t victim)
 {
     struct engine *e = thief->engine;
-    if (!load_relaxed(&e->workers[victim]->shown.busy) || worker_is_away(e, victim))
+    uint32_t source = engine_source_of_port(e, id);
+    if (!port_has_work(e, id))
+        return false;
+    store_relaxed(&thief->shown.busy, 1); /* [BUSY_ORDER] */
+    if (owner_take(&e->sources[source], victim, thief->id))
+        return true;
+    store_relaxed(&thief->shown.busy, 0);
+    return false;
+}
+
+static bool port_victim_is_busy(const struct engine *e, uint32_t victim)
+{
+    return load_relaxed(&e->workers[victim]->shown.busy) && !worker_is_away(e, victim);
+}
+
+static int64_t port_steal_from(struct worker *thief, uint32_t victim)
+{
+    struct engine *e = thief->engine;
+    if (!port_victim_is_busy(e, victim))
         return -1;
     for (uint32_t word = 0; word < ODEON_PORTS_MAX / 64; word++)
         for (uint64_t bits = load_relaxed(&e->ports.open[word]); bits; bits &= bits - 1) {
             uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits),
                      source = engine_source_of_port(e, id);
-            if (load_relaxed(e->sources[source].own) != own_idle(victim) || !port_has_work(e, id))
-                continue;
-            store_relaxed(&thief->shown.busy, 1); /* [BUSY_ORDER] */
-            if (owner_take(&e->sources[source], victim, thief->id))
+            if (load_relaxed(e->sources[source].own) == own_idle(victim) &&
+                port_take_from(thief, id, victim))
                 return source;
-            store_relaxed(&thief->shown.busy, 0);
         }
+    return -1;
+}
+
+int64_t port_steal(struct worker *thief, uint32_t most, uint32_t *ret_victim)
+{
+    struct engine *e = thief->engine;
+    uint32_t from = thief->search.port_next % ODEON_PORTS_MAX;
+    for (uint32_t i = 0; i <= ODEON_PORTS_MAX / 64; i++) {
+        uint32_t word = (from / 64 + i) % (ODEON_PORTS_MAX / 64);
+        uint64_t behind = ~UINT64_C(0) << (from % 64);
+        uint64_t bits = load_relaxed(&e->ports.open[word]);
+        bits &= i == 0 ? behind : i == ODEON_PORTS_MAX / 64 ? ~behind : ~UINT64_C(0);
+        for (; bits; bits &= bits - 1) {
+            if (most-- == 0)
+                return -1;
+            uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits),
+                     source = engine_source_of_port(e, id);
+            thief->search.port_next = id + 1;
+            uint64_t own = load_relaxed(e->sources[source].own);
+            uint32_t victim = own_worker(own);
+            if (own != own_idle(victim) || victim >= engine_workers(e) || victim == thief->id ||
+                !port_victim_is_busy(e, victim) || !port_take_from(thief, id, victim))
+                continue;
+            *ret_victim = victim;
+            return source;
+        }
+    }
     return -1;
 }
 

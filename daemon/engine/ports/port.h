@@ -45,9 +45,10 @@ bool port_make_cold(struct worker *w);
 /* Its owner will not poll it for long, and nobody else can have it: its client is to ring. Right at
  * any time (port.R3), and looked at by whoever finds the ready bit. Control thread. */
 void port_have_it_ring(struct engine *engine, uint32_t id);
-/* A port of a busy worker, polled ones included, if that one is not away (set_aside.A9), taken
- * with `busy` set before it; -1: none. */
-int64_t port_steal_from(struct worker *thief, uint32_t victim);
+/* A port with work of a busy worker, polled ones included, if that one is not away (set_aside.A9),
+ * taken with `busy` set before it: of at most so many that are open, behind the thief's last ones
+ * (steal.T5). -1: none. */
+int64_t port_steal(struct worker *thief, uint32_t most, uint32_t *ret_victim);
 /* Serves ports whose owner has not come to a commit since the last look (help.K4). */
 void port_rescue(struct worker *w);
 bool port_is_drained(struct engine *engine, uint32_t id);

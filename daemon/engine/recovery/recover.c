@@ -13,6 +13,7 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/durable.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/masks.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/recovery/accuse.h"
 #include "daemon/engine/recovery/verify.h"
@@ -258,8 +259,7 @@ static void recover_rebuild(struct engine *e, struct engine_recovery *report)
             continue;
         if (i >= s->n_mailboxes)
             store_relaxed(&e->urgent[segment_mailbox(s, i)], 1); /* urgent.G4 */
-        ready_set(e->workers[e->sources[segment_mailbox(s, i)].home]->called.ready,
-                  segment_mailbox(s, i));
+        mask_set(e->workers[e->sources[segment_mailbox(s, i)].home], segment_mailbox(s, i));
     }
     report->parked_batches -= report->parked_batches < attached ? report->parked_batches : attached;
     for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
@@ -272,7 +272,7 @@ static void recover_rebuild(struct engine *e, struct engine_recovery *report)
         port_publish_cursors(e, id); /* pass 5 */
         uint32_t home = placement_home(e, source, engine_workers(e));
         source_place(e, source, home, 0);
-        ready_set(e->workers[home]->called.ready, source);
+        mask_set(e->workers[home], source);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "daemon/engine/run/polled.h"
 
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/core/masks.h"
 
 /* What its sender is to take over, or everybody may take, stays idle. */
 static bool polled_is_for_others(const struct engine *e, int64_t source)
@@ -10,22 +11,32 @@ static bool polled_is_for_others(const struct engine *e, int64_t source)
            (load_relaxed(&e->steal.placing) & PLACING_COMMON);
 }
 
+/* Where thieves look: the owner word tells whether it is so. Whoever appends reads this line, so it
+ * is left alone while a worker polls the same mailbox again and again. */
+static void polled_show(struct worker *w, uint32_t source_1)
+{
+    if (load_relaxed(&w->called.polled) != source_1)
+        store_relaxed(&w->called.polled, source_1);
+}
+
 void polled_begin(struct worker *w)
 {
     struct engine *e = w->engine;
     engine_check("polled.PO1", w->loop.polled == POLLED_NONE);
     if (w->loop.ran < 0 || polled_is_for_others(e, w->loop.ran) ||
-        !owner_poll(&e->sources[w->loop.ran], w->id))
+        !owner_poll(&e->sources[w->loop.ran], w->id)) {
+        polled_show(w, 0);
         return;
+    }
     w->loop.polled = w->loop.ran;
-    store_relaxed(&w->shown.polled, (uint32_t)w->loop.polled + 1);
+    polled_show(w, (uint32_t)w->loop.polled + 1);
 }
 
 /* It is nobody's to look at, or another's. */
 static void polled_forget(struct worker *w)
 {
     w->loop.polled = POLLED_NONE;
-    store_relaxed(&w->shown.polled, 0);
+    polled_show(w, 0);
 }
 
 void polled_end(struct worker *w)
@@ -39,7 +50,13 @@ void polled_end(struct worker *w)
         return; /* polled.PO3 */
     full_barrier_after_exchange();
     if (urgent_mailbox_has_work(e, source))
-        ready_set(w->called.ready, source);
+        mask_set(w, source);
+}
+
+void polled_hide(struct worker *w)
+{
+    engine_check("polled.PO1", w->loop.polled == POLLED_NONE);
+    polled_show(w, 0);
 }
 
 int64_t polled_take(struct worker *w)
@@ -49,9 +66,10 @@ int64_t polled_take(struct worker *w)
     uint32_t source = (uint32_t)w->loop.polled;
     prefetch_read(w->loop.ran_next);
     store_relaxed(&w->shown.busy, 1); /* [BUSY_ORDER] */
-    polled_forget(w);
+    w->loop.polled = POLLED_NONE;     /* and it will most likely be polled again */
     if (likely(owner_take(&w->engine->sources[source], w->id, w->id)))
         return source;
+    polled_show(w, 0);
     store_relaxed(&w->shown.busy, 0);
     return -1;
 }
@@ -59,7 +77,7 @@ int64_t polled_take(struct worker *w)
 int64_t polled_steal_from(struct worker *thief, uint32_t victim)
 {
     struct engine *e = thief->engine;
-    uint32_t source = load_relaxed(&e->workers[victim]->shown.polled);
+    uint32_t source = load_relaxed(&e->workers[victim]->called.polled);
     if (source-- == 0 || load_relaxed(e->sources[source].own) != own_polled(victim) ||
         load_relaxed(&e->sources[source].flags) & SOURCE_FIXED ||
         !urgent_mailbox_has_work(e, source))

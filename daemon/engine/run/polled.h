@@ -29,6 +29,8 @@ enum { POLLED_NONE = -1 };
 void polled_begin(struct worker *w);
 /* polled.PO2; nothing if none is. */
 void polled_end(struct worker *w);
+/* It polls nothing, and has not for a while: thieves need not look. */
+void polled_hide(struct worker *w);
 /* The polled mailbox, to be run now, with `busy` set before it was taken; -1: there is none, it has
  * no work, or somebody else has taken it. */
 int64_t polled_take(struct worker *w);

@@ -13,6 +13,8 @@
 #include "daemon/engine/run/steal_policy.h"
 #include "daemon/engine/signal/wake.h"
 
+enum { STEAL_PORTS = 4 }; /* that one of many searches looks at */
+
 int steal_open(struct engine *e)
 {
     size_t bytes = ((e->n_sources + 63) / 64 * sizeof(uint64_t) + 127) & ~(size_t)127;
@@ -57,11 +59,12 @@ void steal_set(struct engine *e, enum steal_policy_id policy, enum steal_mode mo
 /* A walk over the victim's stealable ready bits, once round from a random word on. */
 struct walk {
     uint32_t n_words, first, i;
-    uint64_t bits;
+    uint64_t bits, summary;
 };
 
-static void steal_walk_begin(struct walk *walk, struct worker *thief)
+static void steal_walk_begin(struct walk *walk, struct worker *thief, uint64_t summary)
 {
+    walk->summary = summary;
     walk->n_words = (thief->engine->n_sources + 63) / 64;
     walk->first = (uint32_t)(steal_random_next(thief) % walk->n_words);
     walk->i = 0;
@@ -73,7 +76,9 @@ static int64_t steal_walk_next(struct walk *walk, const struct engine *e, uint32
     while (walk->bits == 0) {
         if (walk->i == walk->n_words)
             return -1;
-        walk->bits = mask_stealable(e, victim, (walk->first + walk->i++) % walk->n_words);
+        uint32_t at = (walk->first + walk->i++) % walk->n_words;
+        if (mask_summary_has(walk->summary, at))
+            walk->bits = mask_stealable(e, victim, at);
     }
     uint32_t word = (walk->first + walk->i - 1) % walk->n_words;
     uint32_t bit = (uint32_t)__builtin_ctzll(walk->bits);
@@ -98,7 +103,7 @@ static bool steal_move_source(struct worker *thief, uint32_t v, uint32_t source)
     struct engine *e = thief->engine;
     if (!mask_source_is_idle_at(e, source, v) || !owner_move(&e->sources[source], v, thief->id))
         return false;
-    ready_set(thief->called.ready, source);
+    mask_set(thief, source);
     if (ready_clear(e->workers[v]->called.ready, source)) {
         full_barrier_after_exchange();
         if (own_worker(load_acquire(e->sources[source].own)) == v)
@@ -116,44 +121,57 @@ static void steal_count_steal(struct worker *thief, uint32_t v)
              1);
 }
 
-/* Any of the victim's ready sources that nobody runs.  A victim that shows nothing is no
- * attempt. */
-static int64_t steal_from(struct worker *thief, uint32_t v)
+/* An attempt at a victim that has shown something. */
+static void steal_count_attempt(struct worker *thief, uint32_t v)
+{
+    stat_add(thief, STAT_steal_attempts, 1);
+    stat_add(thief,
+             (enum stat_index)(STAT_steal_attempts_core +
+                               near_distance(thief->engine, thief->id, v) - DISTANCE_CORE),
+             1);
+}
+
+/* A ready source of the victim's that nobody runs, and what comes along with it; -1: none. */
+static int64_t steal_ready_from(struct worker *thief, uint32_t v, bool *seen, bool *lost)
 {
     struct engine *e = thief->engine;
     struct walk walk;
-    bool lost = false, seen = false;
-    int64_t taken = -1;
-    steal_walk_begin(&walk, thief);
-    for (int64_t source; taken < 0 && (source = steal_walk_next(&walk, e, v)) >= 0;) {
-        seen = true;
+    int64_t taken = -1, source;
+    uint64_t summary = load_relaxed(&e->workers[v]->called.summary);
+    if (summary == 0)
+        return -1;
+    steal_walk_begin(&walk, thief, summary);
+    while (taken < 0 && (source = steal_walk_next(&walk, e, v)) >= 0) {
+        *seen = true;
         if (!mask_source_is_idle_at(e, (uint32_t)source, v))
             continue;
         store_relaxed(&thief->shown.busy, 1); /* [BUSY_ORDER] */
         if (owner_take(&e->sources[source], v, thief->id))
             taken = source;
         else
-            lost = true;
+            *lost = true;
     }
-    if (taken >= 0) {
-        uint32_t limit = steal_limit(e, v), moved = 0;
-        (void)ready_clear(e->workers[v]->called.ready, (uint32_t)taken); /* steal.T1 */
-        for (int64_t source; moved + 1 < limit && (source = steal_walk_next(&walk, e, v)) >= 0;)
-            moved += steal_move_source(thief, v, (uint32_t)source);
-        stat_add(thief, STAT_sources_moved, moved);
-    } else {
-        taken = port_steal_from(thief, v);
-        if (taken < 0)
-            taken = polled_steal_from(thief, v);
-        seen = seen || taken >= 0;
-    }
-    if (!seen)
+    if (taken < 0)
         return -1;
-    stat_add(thief, STAT_steal_attempts, 1);
-    stat_add(thief,
-             (enum stat_index)(STAT_steal_attempts_core + near_distance(e, thief->id, v) -
-                               DISTANCE_CORE),
-             1);
+    uint32_t limit = steal_limit(e, v), moved = 0;
+    (void)ready_clear(e->workers[v]->called.ready, (uint32_t)taken); /* steal.T1 */
+    while (moved + 1 < limit && (source = steal_walk_next(&walk, e, v)) >= 0)
+        moved += steal_move_source(thief, v, (uint32_t)source);
+    stat_add(thief, STAT_sources_moved, moved);
+    return taken;
+}
+
+/* Any of the victim's mailboxes that has work and that nobody runs.  A victim that shows nothing is
+ * no attempt. */
+static int64_t steal_from(struct worker *thief, uint32_t v)
+{
+    bool lost = false, seen = false;
+    int64_t taken = steal_ready_from(thief, v, &seen, &lost);
+    if (taken < 0)
+        taken = polled_steal_from(thief, v);
+    if (!seen && taken < 0)
+        return -1;
+    steal_count_attempt(thief, v);
     if (taken >= 0) {
         steal_count_steal(thief, v);
         return taken;
@@ -163,7 +181,22 @@ static int64_t steal_from(struct worker *thief, uint32_t v)
     return -1;
 }
 
-/* The one to visit first, if somebody has said so, then the others in the order of the policy. */
+/* steal.T5.  A port of somebody busy. */
+static int64_t steal_port(struct worker *thief)
+{
+    const struct engine *e = thief->engine;
+    bool again = e->config.spin_ns > 0 && thief->loop.sleeps == 0;
+    uint32_t victim;
+    int64_t taken = port_steal(thief, again ? STEAL_PORTS : ODEON_PORTS_MAX, &victim);
+    if (taken >= 0) {
+        steal_count_attempt(thief, victim);
+        steal_count_steal(thief, victim);
+    }
+    return taken;
+}
+
+/* The one to visit first, if somebody has said so, then the others in the order of the policy; then
+ * ports. */
 int64_t steal_try(struct worker *thief)
 {
     struct engine *e = thief->engine;
@@ -185,6 +218,8 @@ int64_t steal_try(struct worker *thief)
     for (int v; source < 0 && (v = policy->next(thief, &round)) >= 0;)
         if ((uint32_t)v + 1 != hint)
             source = steal_from(thief, (uint32_t)v);
-    store_relaxed(&thief->shown.last_attempt, clock_now_ns());
+    if (source < 0)
+        source = steal_port(thief);
+    store_relaxed(&thief->called.last_attempt, clock_now_ns());
     return source;
 }

@@ -11,6 +11,8 @@
  *     [MOVE_BIT]; its bit at the victim is cleared behind that, and set again if the source has
  *     gone back meanwhile [MOVE_BACK]; all of it before the look of begin_run [MOVE_LOOK].
  * steal.T4  Who finds nothing has written no word that others read, but for its own stamp.
+ * steal.T5  A search looks at ports behind all victims, and at a few of them, in turn, if it is one
+ *     of many: the next one goes on there. A search between two sleeps looks at all.
  */
 #pragma once
 

@@ -2,6 +2,7 @@
 /* Policies that look for the busiest: longest-victim (thesis, "Victim Selection": the worker whose
  * own last attempt to steal is the longest ago) and fullest (most ready bits). The next best
  * follows when one has nothing to take. */
+#include "daemon/engine/core/masks.h"
 #include "daemon/engine/run/steal_policy.h"
 
 /* All others in the order of the ids behind the thief's, each with its weight. */
@@ -38,15 +39,15 @@ static int steal_load_heaviest_next(struct worker *thief, struct steal_round *ro
 
 static uint64_t steal_load_weigh_age(const struct engine *e, uint32_t victim)
 {
-    return ~load_relaxed(&e->workers[victim]->shown.last_attempt);
+    return ~load_relaxed(&e->workers[victim]->called.last_attempt);
 }
 
 static uint64_t steal_load_weigh_ready(const struct engine *e, uint32_t victim)
 {
-    uint64_t n = 0;
-    for (uint32_t word = 0; word * 64 < e->n_sources; word++)
-        n += (uint64_t)__builtin_popcountll(load_relaxed(&e->workers[victim]->called.ready[word]) &
-                                            ~load_relaxed(&e->steal.fixed[word]));
+    uint64_t n = 0, summary = load_relaxed(&e->workers[victim]->called.summary);
+    for (uint32_t word = 0; summary && word * 64 < e->n_sources; word++)
+        if (mask_summary_has(summary, word))
+            n += (uint64_t)__builtin_popcountll(mask_stealable(e, victim, word));
     return n;
 }
 

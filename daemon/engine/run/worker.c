@@ -36,6 +36,7 @@ enum {
     FRUITLESS_ROUNDS = 2,   /* before it tries to steal (thesis, "Stealing Mechanism") */
     SEARCH_LOOKS = 16,      /* at what is our own, between the first two looks at the others */
     SEARCH_LOOKS_MAX = 128, /* twice as many each time, up to so many: a few microseconds */
+    SUMMARY_IDLES = 64,     /* so often it has nothing to do between two looks at its summary */
     SEARCH_ROUND_NS = 16,   /* no processor is so quick with the first of them */
 };
 
@@ -274,6 +275,8 @@ static void worker_idle(struct worker *w)
     store_relaxed(&w->stats->value[STAT_state], WORKER_SEARCHING);
     w->pace.run_messages = 0;
     rota_forget(w);
+    if (w->loop.sleeps > 0 || ++w->loop.idles % SUMMARY_IDLES == 0)
+        mask_summary_renew(w);
     if ((w->loop.sleeps == 0 && worker_search(w)) || engine_wants_halt(e))
         return;
     bool moderate = w->loop.sleeps < e->config.moderate_sleeps;
@@ -309,12 +312,13 @@ static bool worker_goes_on(struct worker *w)
     return true;
 }
 
-/* The clock that was looked at during the last run costs nothing. */
+/* Now and then between two runs. The clock that was looked at during the last one costs nothing. */
 static void worker_look_at_doorbells(struct worker *w, uint32_t rounds)
 {
     bool late = w->pace.looked - w->loop.polled_ticks >= ticks_of_ns(DOORBELL_LATE_NS);
     if (likely(rounds % DOORBELL_POLL_RUNS != 0 && !late))
         return;
+    polled_hide(w);
     uint64_t now = clock_now_ns();
     /* a clock that stands still says nothing */
     if (now - w->loop.polled_ns <= DOORBELL_POLL_NS && now != w->loop.polled_ns)

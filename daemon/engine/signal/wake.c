@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/core/masks.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/signal/own_thread.h"
 
@@ -85,23 +86,11 @@ static bool wake_is_fixed(const struct engine *e, uint32_t source)
     return (load_relaxed(&e->sources[source].flags) & SOURCE_FIXED) != 0;
 }
 
-/* Into one mask, then wake.K2's barrier, then its owner or a helper. `first`: nothing has waited in
- * the source, so that its bit is hardly set. */
-static void wake_set_and_wake(struct engine *e, struct worker *me, _Atomic uint64_t *mask,
-                              uint32_t source, uint32_t owner_id, bool first)
+/* Somebody sleeps: the owner, or one who may help. Apart from the rest, which needs no frame. */
+static __attribute__((noinline)) void wake_owner_or_helper(struct engine *e, struct worker *me,
+                                                           uint32_t source, uint32_t owner_id)
 {
     struct worker *owner = e->workers[owner_id];
-    bool locked = ready_set_as(mask, source, first); /* [BIT_FIRST] */
-    if (owner == me)
-        return; /* its next begin_run or park looks */
-    if (locked) /* [BIT_WAKE] */
-        full_barrier_after_exchange();
-    else
-        full_barrier();
-    /* Nobody could be woken: neither the owner nor a helper. What the owner is doing is not asked:
-     * it writes its word twice a run. */
-    if (likely(!sleeper_any(e)))
-        return;
     if (sleeper_claim(e, owner_id)) {
         stat_add(me, STAT_wakeups_sent, 1);
         wake(owner);
@@ -111,6 +100,26 @@ static void wake_set_and_wake(struct engine *e, struct worker *me, _Atomic uint6
         /* [APP_BUSY]: a source that is being run is looked at by its runner */
         wake_one(e, me, owner_id);
     }
+}
+
+/* Into the owner's mask or the common one, then wake.K2's barrier, then its owner or a helper.
+ * `first`: nothing has waited in the source, so that its bit is hardly set. */
+static inline void wake_set_and_wake(struct engine *e, struct worker *me, bool common,
+                                     uint32_t source, uint32_t owner_id, bool first)
+{
+    struct worker *owner = e->workers[owner_id];
+    bool locked = unlikely(common) ? ready_set_as(e->steal.common, source, first)
+                                   : mask_set_as(owner, source, first); /* [BIT_FIRST] */
+    if (owner == me)
+        return; /* its next begin_run or park looks */
+    if (locked) /* [BIT_WAKE] */
+        full_barrier_after_exchange();
+    else
+        full_barrier();
+    /* Nobody could be woken: neither the owner nor a helper. What the owner is doing is not asked:
+     * it writes its word twice a run. */
+    if (unlikely(sleeper_any(e)))
+        wake_owner_or_helper(e, me, source, owner_id);
 }
 
 /* Idle at another worker who does not know of any work in it: ours [FOLLOW_BIT]. Who appended
@@ -123,17 +132,16 @@ static bool wake_follow(struct engine *e, struct worker *me, uint32_t source, ui
         ready_is_set(e->workers[from]->called.ready, source) ||
         !owner_move(&e->sources[source], from, me->id))
         return false;
-    ready_set(me->called.ready, source);
+    mask_set(me, source);
     stat_add(me, STAT_follow_moves, 1);
     return true;
 }
 
 /* A running source's bit goes to its runner even under share: others could only pass it on. */
-static _Atomic uint64_t *wake_mask_for(struct engine *e, uint64_t own, unsigned flags)
+static bool wake_is_common(const struct engine *e, uint64_t own, unsigned flags)
 {
-    bool common = unlikely(load_relaxed(&e->steal.placing) & PLACING_COMMON) &&
-                  !own_is_running(own) && !(flags & (SOURCE_FIXED | SOURCE_FOLLOW));
-    return common ? e->steal.common : e->workers[own_worker(own)]->called.ready;
+    return unlikely(load_relaxed(&e->steal.placing) & PLACING_COMMON) && !own_is_running(own) &&
+           !(flags & (SOURCE_FIXED | SOURCE_FOLLOW));
 }
 
 void source_signal_append(struct engine *e, struct worker *me, uint32_t source, bool first)
@@ -154,7 +162,7 @@ void source_signal_append(struct engine *e, struct worker *me, uint32_t source, 
             return;
         own = load_acquire(e->sources[source].own);
     }
-    wake_set_and_wake(e, me, wake_mask_for(e, own, flags), source, own_worker(own), first);
+    wake_set_and_wake(e, me, wake_is_common(e, own, flags), source, own_worker(own), first);
 }
 
 void source_signal(struct engine *e, struct worker *me, uint32_t source)
@@ -166,7 +174,7 @@ void source_hand_back(struct engine *e, struct worker *me, uint32_t source)
 {
     uint64_t own = load_acquire(e->sources[source].own);
     if (own_worker(own) < engine_workers(e))
-        wake_set_and_wake(e, me, wake_mask_for(e, own, load_relaxed(&e->sources[source].flags)),
+        wake_set_and_wake(e, me, wake_is_common(e, own, load_relaxed(&e->sources[source].flags)),
                           source, own_worker(own), false);
 }
 
@@ -176,8 +184,7 @@ void source_pass_on(struct engine *e, struct worker *me, uint32_t source)
     /* "mine, running" while nothing is run: a port that has ended, whose bit would come back to me
      * for ever */
     if (own_worker(own) < engine_workers(e) && own != own_running(me->id))
-        wake_set_and_wake(e, me, e->workers[own_worker(own)]->called.ready, source, own_worker(own),
-                          false);
+        wake_set_and_wake(e, me, false, source, own_worker(own), false);
 }
 
 bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
@@ -189,7 +196,7 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
         owner_release(s, to);
         STEP(visit_fence, full_barrier()); /* [VISIT_ORDER], [AWAY_LOOK] */
         if (to < engine_workers(e) && worker_is_away(e, to) && owner_move(s, to, w->id)) {
-            ready_set(w->called.ready, source); /* [MOVE_BIT] */
+            mask_set(w, source); /* [MOVE_BIT] */
             return false;
         }
         stat_add(w, STAT_visits, 1);
@@ -198,7 +205,7 @@ bool source_release(struct worker *w, uint32_t source, uint32_t to, bool left)
     bool common = unlikely(load_relaxed(&e->steal.placing) & PLACING_COMMON) &&
                   !(load_relaxed(&s->flags) & (SOURCE_FIXED | SOURCE_FOLLOW));
     if (left && !common)
-        STEP(park_bit, ready_set(w->called.ready, source)); /* [PARK_BIT], [REL_LOOK] */
+        STEP(park_bit, mask_set(w, source)); /* [PARK_BIT], [REL_LOOK] */
     owner_release(s, w->id);
     if (left && common)
         ready_set(e->steal.common, source); /* behind the release: who sees it there can take it */
