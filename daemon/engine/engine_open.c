@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/base/ticks.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/events.h"
 #include "daemon/engine/core/memory.h"
 #include "daemon/engine/core/near.h"
 #include "daemon/engine/core/reclaim.h"
@@ -138,8 +138,8 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     }
     if (r == 0)
         r = doorbells_open(e);
-    if (r == 0 && (e->events.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
-        r = -errno;
+    if (r == 0)
+        r = events_open(e);
     if (r == 0)
         r = engine_open_tables(e);
     if (r == 0)

@@ -1,25 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/engine/core/events.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "daemon/engine/base/points.h"
+
+int events_open(struct engine *e)
+{
+    e->events.list = calloc(EVENTS_MAX, sizeof(*e->events.list));
+    if (!e->events.list)
+        return -ENOMEM;
+    e->events.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return e->events.fd < 0 ? -errno : 0;
+}
+
+/* What a port's end is told by comes once. All else may come again before it is heard. */
+static bool events_is_there(const struct engine *e, const struct engine_event *event)
+{
+    for (size_t i = 0; i < e->events.n; i++) {
+        const struct engine_event *at = &e->events.list[i];
+        if (at->kind == event->kind && at->port == event->port &&
+            at->generation == event->generation)
+            return true;
+    }
+    return false;
+}
 
 void events_push(struct engine *e, enum engine_event_kind kind, uint32_t port, uint32_t generation,
                  uint32_t why)
 {
+    struct engine_event event = {
+        .kind = kind, .port = port, .generation = generation, .why = why
+    };
     pthread_mutex_lock(&e->events.mutex);
-    if (e->events.n == e->events.capacity) {
-        size_t capacity = e->events.capacity ? 2 * e->events.capacity : 64;
-        struct engine_event *events = realloc(e->events.list, capacity * sizeof(*events));
-        if (events) {
-            e->events.list = events;
-            e->events.capacity = capacity;
-        }
+    if (!events_is_there(e, &event)) {
+        engine_check("events.V1", e->events.n < EVENTS_MAX);
+        if (e->events.n < EVENTS_MAX)
+            e->events.list[e->events.n++] = event;
     }
-    if (e->events.n < e->events.capacity)
-        e->events.list[e->events.n++] = (struct engine_event){
-            .kind = kind, .port = port, .generation = generation, .why = why
-        };
     pthread_mutex_unlock(&e->events.mutex);
     uint64_t one = 1;
     ssize_t r = write(e->events.fd, &one, sizeof(one));

@@ -7,9 +7,12 @@
 
 #include "daemon/engine/engine.h"
 
+/* Of each port: that it is broken, that it has ended, and what is told again and again. */
+enum { EVENTS_MAX = 4 * ODEON_PORTS_MAX };
+
 struct events {
     pthread_mutex_t mutex;
-    struct engine_event *list;
-    size_t n, capacity;
+    struct engine_event *list; /* EVENTS_MAX of them */
+    size_t n;
     int fd;
 };
