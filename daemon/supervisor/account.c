@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "daemon/common/check.h"
+#include "daemon/common/share.h"
 #include "daemon/supervisor/account.h"
 #include "proto/bounds.h"
 
@@ -18,7 +19,7 @@ static const char *const names[QUOTA_N] = {
 };
 
 /* Of a client's first port, as long as there is so much (account.Q2). */
-static const uint64_t first_port[QUOTA_N] = {
+static const uint64_t first_of[QUOTA_N] = {
     [QUOTA_PORTS] = 1,
     [QUOTA_RING_BYTES] = 2 * ODEON_RING_DEFAULT,
     [QUOTA_BACKLOG_BYTES] = ODEON_BACKLOG_BYTES_MIN,
@@ -103,30 +104,45 @@ uint64_t account_room(const struct account *account, const struct quotas *quotas
         return left;
     share = (left + has) / (n ? n : 1);
     room = share > has ? share - has : 0;
-    if (has == 0 && room < first_port[what])
-        room = first_port[what];
+    if (has == 0 && room < first_of[what])
+        room = first_of[what];
     return room < left ? room : left;
 }
 
-uint64_t accounts_count_descriptors(const struct accounts *accounts)
+static uint64_t accounts_sum(const struct accounts *accounts, enum quota what)
 {
     uint64_t n = 0;
 
     for (const struct account *account = accounts->first; account; account = account->next)
-        n += account->used.amounts[QUOTA_DESCRIPTORS];
+        n += account->used.amounts[what];
     return n;
+}
+
+/* Half of what the others leave of it. */
+static uint64_t accounts_share(const struct accounts *accounts, const struct account *account,
+                               enum quota what, uint64_t max)
+{
+    uint64_t has = account->used.amounts[what];
+
+    return share_room(max, accounts_sum(accounts, what) - has, has, first_of[what]);
+}
+
+uint64_t accounts_count_descriptors(const struct accounts *accounts)
+{
+    return accounts_sum(accounts, QUOTA_DESCRIPTORS);
 }
 
 uint64_t accounts_descriptors_room(const struct accounts *accounts, const struct account *account)
 {
-    uint64_t has = account->used.amounts[QUOTA_DESCRIPTORS],
-             all = accounts_count_descriptors(accounts), max = accounts->descriptors_max,
-             left = max > all ? max - all : 0, half = (left + has) / 2,
-             room = half > has ? half - has : 0;
+    return accounts_share(accounts, account, QUOTA_DESCRIPTORS, accounts->descriptors_max);
+}
 
-    if (has == 0 && room < DESCRIPTORS_ANSWER_MAX)
-        room = DESCRIPTORS_ANSWER_MAX;
-    return room < left ? room : left;
+uint64_t accounts_rings_room(const struct accounts *accounts, const struct quotas *quotas,
+                             const struct account *account)
+{
+    if (accounts->ring_bytes_max == 0 || !quotas_bind(quotas, account->uid))
+        return UINT64_MAX;
+    return accounts_share(accounts, account, QUOTA_RING_BYTES, accounts->ring_bytes_max);
 }
 
 uint64_t accounts_descriptors_limit(void)

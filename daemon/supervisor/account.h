@@ -14,6 +14,9 @@
  * account.Q5  Descriptors that lie unread count for everybody in the kernel: one user, also one
  *     that no quota binds, may have half of what the others leave of `descriptors_max`, and one
  *     answer's as long as there is so much. So each is left something, however many come.
+ * account.Q6  Rings are memory of the service's as soon as it writes into them: users that quotas
+ *     bind may together have `ring_bytes_max`, each half of what the others leave of it, and a
+ *     first port's as long as there is so much.
  * account.Q4  An offender is named in the log at once, then once a minute with the number of
  *     refusals.
  */
@@ -33,6 +36,8 @@ enum quota {
     QUOTA_N
 };
 enum { ACCOUNT_TEXT_MAX = 320 };
+/* Of the memory that the service may use: a quarter for rings (account.Q6). */
+enum { RINGS_OF_MEMORY = 4 };
 /* Of those that the kernel lets this user have in flight, RLIMIT_NOFILE: half for what clients have
  * not read; the rest is for the executor and for the service manager's store. */
 enum { DESCRIPTORS_OF_ALL = 2, DESCRIPTORS_OF_USER = 16, DESCRIPTORS_ANSWER_MAX = 4 };
@@ -58,6 +63,7 @@ struct account {
 struct accounts {
     struct account *first;
     uint64_t descriptors_max; /* account.Q5 */
+    uint64_t ring_bytes_max;  /* account.Q6; 0: nobody knows */
 };
 
 /* Made when there is none; NULL: no memory.  account_settle() must follow. */
@@ -76,6 +82,9 @@ uint64_t account_room(const struct account *account, const struct quotas *quotas
  * (account.Q5). */
 uint64_t accounts_count_descriptors(const struct accounts *accounts);
 uint64_t accounts_descriptors_room(const struct accounts *accounts, const struct account *account);
+/* Bytes of rings that this user may have more, beside what others have (account.Q6). */
+uint64_t accounts_rings_room(const struct accounts *accounts, const struct quotas *quotas,
+                             const struct account *account);
 /* RLIMIT_NOFILE, which is one of this user's descriptors in flight, too. */
 uint64_t accounts_descriptors_limit(void);
 void account_charge(struct account *account, const struct holding *holding);

@@ -24,6 +24,27 @@ static uint64_t commands_port_backlog_setting(const struct seat *seat)
                : ODEON_BACKLOG_BYTES_DEFAULT;
 }
 
+/* account.Q6 */
+static int commands_port_judge_rings(struct seat *seat, struct client *client,
+                                     const Odeon__Request *request, uint64_t wants)
+{
+    const struct accounts *accounts = seat->service->accounts;
+    const struct account *account = account_find(accounts, client->uid);
+    uint64_t room = accounts_rings_room(accounts, &seat->service->config->quotas, account);
+
+    if (wants <= room)
+        return 0;
+    client_refuse(client, request->id, -EDQUOT,
+                  "user %u has rings of %llu bytes, and may have %llu more, not %llu: those of all "
+                  "clients may have %llu, a quarter of the service's memory, and each user half of "
+                  "what others leave; close a port, or ask for smaller rings",
+                  client->uid, (unsigned long long)account->used.amounts[QUOTA_RING_BYTES],
+                  (unsigned long long)room, (unsigned long long)wants,
+                  (unsigned long long)accounts->ring_bytes_max);
+    client_blame(client, "is refused a port: its user has its share of the memory for rings");
+    return -EDQUOT;
+}
+
 /* What the port takes of its user's account. A backlog may be smaller than the setting's; rings are
  * what was asked for. */
 static int commands_port_judge(struct seat *seat, struct client *client,
@@ -56,7 +77,7 @@ static int commands_port_judge(struct seat *seat, struct client *client,
         client_blame(client, what);
         return -EDQUOT;
     }
-    return 0;
+    return commands_port_judge_rings(seat, client, request, want->amounts[QUOTA_RING_BYTES]);
 }
 
 static unsigned commands_port_descriptors(const Odeon__Request *request)

@@ -14,6 +14,7 @@
 #include "daemon/common/check.h"
 #include "daemon/common/events.h"
 #include "daemon/common/log.h"
+#include "daemon/common/memory_limit.h"
 #include "daemon/supervisor/boot.h"
 #include "daemon/supervisor/commands.h"
 #include "daemon/supervisor/drain.h"
@@ -539,6 +540,7 @@ void supervisor_wire(struct supervisor *supervisor)
                                           .ops = &supervisor_clients_ops,
                                           .userdata = supervisor });
     supervisor->accounts.descriptors_max = accounts_descriptors_limit() / DESCRIPTORS_OF_ALL;
+    supervisor->accounts.ring_bytes_max = memory_limit_for_service() / RINGS_OF_MEMORY;
     reload_init(&supervisor->reload, &supervisor->config, &supervisor->options,
                 &supervisor_reload_ops, supervisor);
     for

@@ -4,7 +4,7 @@ if(NOT TARGET PkgConfig::CMOCKA)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-foreach(module frame frame_queue memfd config log check name)
+foreach(module frame frame_queue memfd memory_limit config log check name)
     add_executable(test_${module} ${CMAKE_CURRENT_LIST_DIR}/test_${module}.c)
     target_link_libraries(test_${module} PRIVATE odeon_options odeon_common odeon_test_scratch
         PkgConfig::CMOCKA)

@@ -232,6 +232,32 @@ static void test_descriptors_of_all(void **state)
     accounts_fini(&accounts);
 }
 
+static void test_rings_of_all(void **state)
+{
+    const uint64_t max = 64 << 20, first = 2 * ODEON_RING_DEFAULT;
+    struct accounts accounts = { .ring_bytes_max = max };
+    struct quotas everybody = quotas;
+    struct account *root = account_open(&accounts, 0), *account;
+    uint64_t left = max;
+
+    (void)state;
+    assert_true(accounts_rings_room(&accounts, &quotas, root) == UINT64_MAX);
+    everybody.everybody = true;
+    assert_int_equal(accounts_rings_room(&accounts, &everybody, root), max / 2);
+    for (unsigned i = 1; left > 0; i++) {
+        uint64_t room;
+
+        account = account_open(&accounts, i);
+        room = accounts_rings_room(&accounts, &quotas, account);
+        assert_int_equal(room, left / 2 > first ? left / 2 : left < first ? left : first);
+        account_charge(account, &(struct holding){ .amounts[QUOTA_RING_BYTES] = room });
+        left -= room;
+    }
+    accounts.ring_bytes_max = 0; /* nobody knows how much memory there is */
+    assert_true(accounts_rings_room(&accounts, &quotas, account) == UINT64_MAX);
+    accounts_fini(&accounts);
+}
+
 static void test_account_goes_when_empty(void **state)
 {
     struct accounts accounts = { 0 };
@@ -275,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_first_port_and_limits),
         cmocka_unit_test(test_who_is_bound),
         cmocka_unit_test(test_descriptors_of_all),
+        cmocka_unit_test(test_rings_of_all),
         cmocka_unit_test(test_account_goes_when_empty),
         cmocka_unit_test(test_named_once_a_minute),
     };
