@@ -158,6 +158,8 @@ enum envelope_reason {
     REASON_CLIENT_GONE,     /* the receiving port has been closed */
     REASON_BACKLOG_FULL,    /* the receiving port's backlog is at its limit */
     REASON_QUARANTINED,     /* the receiver's type has crashed too often and is not run */
+    REASON_USER_FULL,       /* as much waits for the sender's user as may: quota-waiting-bytes */
+    REASON_MEMORY_FULL,     /* as much waits as there is memory for: waiting-bytes */
     REASON_SUSPECTED,       /* it was running at as many unexplained deaths as are allowed */
     REASON_N,
 };
@@ -176,6 +178,8 @@ static inline const char *envelope_reason_name(unsigned reason)
         [REASON_CLIENT_GONE] = "client-gone",
         [REASON_BACKLOG_FULL] = "backlog-full",
         [REASON_QUARANTINED] = "quarantined",
+        [REASON_USER_FULL] = "user-full",
+        [REASON_MEMORY_FULL] = "memory-full",
         [REASON_SUSPECTED] = "suspected",
     };
     return reason < REASON_N ? names[reason] : "unknown";

@@ -145,6 +145,9 @@ struct engine_config {
     uint64_t outbox_bytes;  /* window of a worker's outbox */
     uint64_t backlog_bytes; /* limit of a port's backlog */
     uint64_t dlq_bytes;
+    /* memory of all that waits in queues and backlogs, 0: without a bound; and of that, what one
+     * user may have, 0: as much as others leave free */
+    uint64_t waiting_bytes, waiting_quota_bytes;
     /* largest state of an actor that is kept over crashes, at most ODEON_DURABLE_MAX; 0: there are
      * none */
     uint64_t durable_bytes;
@@ -410,6 +413,7 @@ struct engine_port_info {
     uint32_t overflow;      /* enum port_overflow: deliveries beyond backlog_bytes */
     uint64_t backlog_bytes; /* of this one, at most those of the configuration; 0: as many */
     bool may_not_stop;      /* messages that end their receiver are refused */
+    uint32_t user;          /* whom it counts for, any number but 0; 0: nobody, no quota binds it */
     bool rated;             /* nothing is taken from it but what engine_port_grant() allows */
     /* its client has gone: only what a former executor has left of it is drained; -ENOENT:
      * nothing */
@@ -419,6 +423,9 @@ struct engine_port_info {
 int engine_port_add(struct engine *engine, const struct engine_port_info *info, actor_ref *ret_ref);
 /* Drains what was published, then closes: ENGINE_EVENT_PORT_REMOVED follows. */
 int engine_port_remove(struct engine *engine, uint32_t id, uint32_t generation);
+
+/* Whose port it is; 0: nobody's. */
+uint64_t engine_port_client(const struct engine *engine, uint32_t id);
 
 /* Rates of posting: ENGINE_EVENT_PORT_SPENT says that a rated port has no grant left and waits for
  * more. -ENOENT: no such port. */
@@ -436,6 +443,13 @@ int engine_port_set_rated(struct engine *engine, uint32_t id, uint32_t generatio
 void engine_set_stealing(struct engine *engine, enum steal_policy_id id);
 void engine_set_throughput(struct engine *engine, uint32_t messages);
 void engine_set_stall_limits(struct engine *engine, uint64_t warn_ns, uint64_t kill_ns);
+/* As in the configuration. What waits already stays. */
+void engine_set_waiting(struct engine *engine, uint64_t bytes, uint64_t quota_bytes);
+/* The memory of all windows, in bytes; and what waits for one user, where users are accounted. */
+uint64_t engine_waiting_bytes(const struct engine *engine);
+uint64_t engine_user_waiting_bytes(const struct engine *engine, uint32_t user);
+/* Whose port it is, for the one above; 0: nobody's. */
+uint32_t engine_port_user(const struct engine *engine, uint32_t id);
 const struct engine_config *engine_get_config(const struct engine *engine);
 
 /* Everything that can change while messages flow, in one transaction: n_workers (up to
@@ -514,7 +528,9 @@ bool engine_signal_is_fault(int signal);
 enum engine_event_kind {
     ENGINE_EVENT_PORT_REMOVED,
     ENGINE_EVENT_PORT_BROKEN,
-    ENGINE_EVENT_PORT_SPENT
+    ENGINE_EVENT_PORT_SPENT,
+    /* what it posts is turned away, or waits, since there is no memory for more: not too often */
+    ENGINE_EVENT_PORT_OVER
 };
 struct engine_event {
     enum engine_event_kind kind;

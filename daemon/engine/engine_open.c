@@ -15,6 +15,7 @@
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/base/ticks.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/budget.h"
 #include "daemon/engine/core/events.h"
 #include "daemon/engine/core/memory.h"
 #include "daemon/engine/core/near.h"
@@ -108,6 +109,14 @@ static int engine_open_tables(struct engine *e)
     return 0;
 }
 
+/* Settings that can change. */
+static void engine_open_live(struct engine *e, const struct engine_config *config)
+{
+    engine_set_stealing(e, config->stealing);
+    engine_set_throughput(e, config->throughput);
+    engine_set_waiting(e, config->waiting_bytes, config->waiting_quota_bytes);
+}
+
 int engine_open(const struct engine_config *config, int segment_fd, int stats_fd,
                 struct engine **ret_engine, const char **reterr_text)
 {
@@ -148,6 +157,8 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     for (uint32_t id = 0; r == 0 && id < e->segment.n_ids; id++)
         r = worker_new(e, id, &e->workers[id]);
     if (r == 0)
+        r = budget_open(e);
+    if (r == 0)
         r = reclaim_open(e);
     if (r == 0)
         r = overflow_open(e);
@@ -160,8 +171,7 @@ int engine_open(const struct engine_config *config, int segment_fd, int stats_fd
     e->control = e->workers[e->segment.n_ids - 1];
     stat_add(e->control, STAT_memory_binds_failed, e->memory.binds_failed);
     near_build(e);
-    engine_set_stealing(e, config->stealing);
-    engine_set_throughput(e, config->throughput);
+    engine_open_live(e, config);
     *ret_engine = e;
     return 0;
 }
@@ -190,6 +200,7 @@ struct engine *engine_close(struct engine *e)
     stall_close(e);
     overflow_close(e);
     reclaim_close(e);
+    budget_close(e);
     steal_close(e);
     memory_fini(e);
     free(e->workers);

@@ -5,9 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/engine/core/core.h"
+#include "daemon/engine/core/budget.h"
 #include "daemon/engine/run/reconfigure.h"
 #include "daemon/engine/run/steal.h"
+#include "daemon/engine/send/overflow.h"
 
 void engine_set_stealing(struct engine *e, enum steal_policy_id id)
 {
@@ -22,6 +23,40 @@ void engine_set_throughput(struct engine *e, uint32_t messages)
     e->config.throughput = messages;
     store_relaxed(&e->throughput, messages);
     store_relaxed(&e->stats->throughput, messages);
+}
+
+void engine_set_waiting(struct engine *e, uint64_t bytes, uint64_t quota_bytes)
+{
+    e->config.waiting_bytes = bytes;
+    e->config.waiting_quota_bytes = quota_bytes;
+    store_relaxed(&e->budget.most,
+                  bytes ? (int64_t)(bytes / BUDGET_PAGE) : (int64_t)BUDGET_UNBOUND);
+    store_relaxed(&e->budget.quota, quota_bytes);
+    overflow_go_on(e->control); /* there may be room for somebody now */
+}
+
+uint64_t engine_waiting_bytes(const struct engine *e)
+{
+    return (uint64_t)budget_pages(e) * BUDGET_PAGE;
+}
+
+/* The first account is nobody's: nothing is counted for it. */
+static const struct budget_account *engine_account_find(const struct engine *e, uint32_t user)
+{
+    for (uint32_t i = 1; user && i < BUDGET_ACCOUNTS; i++)
+        if (e->budget.accounts[i].user == user)
+            return &e->budget.accounts[i];
+    return &e->budget.accounts[0];
+}
+
+uint64_t engine_user_waiting_bytes(const struct engine *e, uint32_t user)
+{
+    return (uint64_t)load_relaxed(&engine_account_find(e, user)->waiting);
+}
+
+uint32_t engine_port_user(const struct engine *e, uint32_t id)
+{
+    return id < ODEON_PORTS_MAX ? e->budget.accounts[e->ports.table[id].account].user : 0;
 }
 
 const struct engine_config *engine_get_config(const struct engine *e)

@@ -7,6 +7,7 @@
 
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/core/core.h"
+#include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/recovery/recover.h"
 #include "daemon/engine/run/fault.h"
 #include "daemon/engine/run/worker.h"
@@ -89,6 +90,7 @@ int engine_start(struct engine *e)
     hold_install();
     if (sched_getaffinity(0, sizeof(e->own_threads.allowed), &e->own_threads.allowed) < 0)
         return -errno;
+    reclaim_start(e);
     e->started = true;
     store_relaxed(&e->stats->executor_started_ns, clock_now_ns());
     for (uint32_t id = 0; id < engine_workers(e); id++) {

@@ -30,17 +30,45 @@ static uint64_t command_client_count_posts(const struct executor *executor,
     return n;
 }
 
+/* Of a quota that is 0 where there is none. */
+static Odeon__Usage *command_client_row_of_user(struct reply *reply, const char *name,
+                                                uint64_t limit, uint64_t has)
+{
+    Odeon__Usage *usage = command_client_row(reply, name, limit);
+
+    if (!usage)
+        return NULL;
+    usage->user_only = true;
+    usage->user = has;
+    usage->unlimited = limit == 0;
+    return usage;
+}
+
+/* What waits for the user. False: no memory. */
+static bool command_client_show_waiting(const struct executor *executor, uint32_t account,
+                                        struct reply *reply, Odeon__Usage **rows)
+{
+    const struct settings *is = &executor->settings;
+
+    rows[0] = command_client_row_of_user(reply, "waiting bytes", is->quota_waiting_bytes,
+                                         engine_user_waiting_bytes(executor->engine, account));
+    return rows[0] != NULL;
+}
+
 int command_client_show(struct executor *executor, const Odeon__Request *request,
                         struct frame *frame, struct reply *reply)
 {
+    enum { N_ROWS = 3 };
     const Odeon__ClientShow *show = request->client_show;
+    uint32_t account = actor_account_of((uid_t)show->uid);
     Odeon__ClientShowReply *body = reply_alloc(reply, sizeof(*body));
-    Odeon__Usage **rows = reply_alloc(reply, 2 * sizeof(*rows));
+    Odeon__Usage **rows = reply_alloc(reply, N_ROWS * sizeof(*rows));
     Odeon__Usage *actors = command_client_row(reply, "actors", executor->settings.quota_actors);
     Odeon__Usage *posts = command_client_row(reply, "posts", executor->settings.quota_posts);
 
     (void)frame;
-    if (!body || !rows || !actors || !posts)
+    if (!body || !rows || !actors || !posts ||
+        !command_client_show_waiting(executor, account, reply, rows + 2))
         return -ENOMEM;
     odeon__client_show_reply__init(body);
     actors->user_only = true;
@@ -53,7 +81,7 @@ int command_client_show(struct executor *executor, const Odeon__Request *request
     rows[0] = actors;
     rows[1] = posts;
     body->usage = rows;
-    body->n_usage = 2;
+    body->n_usage = N_ROWS;
     reply->message.client_show = body;
     reply->message.body_case = ODEON__REPLY__BODY_CLIENT_SHOW;
     return 0;

@@ -93,6 +93,7 @@ struct executor {
     uv_timer_t again_timer; /* while ports that have ended wait for a worker's next look */
     unsigned again_ms;
     struct post_rate post_rate;
+    uint64_t over_told_ns; /* when it was last said that somebody posts more than may wait */
     struct actor_quota actor_quota;
 
     uv_timer_t widen_timer; /* once, when the start is over */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "daemon/common/log.h"
+#include "daemon/executor/actor_quota.h"
 #include "daemon/executor/post_rate.h"
 #include "daemon/executor/turns.h"
 #include "proto/port_layout.h"
@@ -22,6 +23,7 @@
 /* Until the next look at ports that have ended and that a worker may still look at: it has lost its
  * processor, or is between two messages. Each look that finds it so doubles the time. */
 enum { AGAIN_FIRST_MS = 1, AGAIN_LAST_MS = 64 };
+#define OVER_TELL_AGAIN_NS UINT64_C(1000000000)
 
 static struct executor_removal *ports_removal_find(struct executor *executor, uint32_t port,
                                                    uint32_t generation)
@@ -170,6 +172,7 @@ void ports_add(struct executor *executor, uint64_t command, const Odeon__PortAdd
         r = -EMFILE;
     info.backlog_bytes = add->backlog_bytes;
     info.may_not_stop = add->may_not_stop;
+    info.user = add->bound ? actor_account_of(add->uid) : 0;
     info.rated = add->bound && post_rate_is_set(executor);
     if (r == 0 && executor->state != EXECUTOR_PORTS && executor->state != EXECUTOR_RUNNING)
         r = -EAGAIN;
@@ -245,6 +248,26 @@ static void ports_on_port_broken(struct executor *executor, const struct engine_
     control_send(executor->control, &report);
 }
 
+/* The supervisor knows who it is, and how often to say so. */
+static void ports_on_over(struct executor *executor, const struct engine_event *event)
+{
+    Odeon__Report report = ODEON__REPORT__INIT;
+    Odeon__QuotaHit hit = ODEON__QUOTA_HIT__INIT;
+    uint32_t user = engine_port_user(executor->engine, event->port);
+    uint64_t now = uv_hrtime();
+
+    if (now - executor->over_told_ns < OVER_TELL_AGAIN_NS)
+        return;
+    executor->over_told_ns = now;
+    hit.client_id = engine_port_client(executor->engine, event->port);
+    hit.quota = (char *)"waiting-bytes";
+    hit.held = engine_user_waiting_bytes(executor->engine, user);
+    hit.limit = executor->settings.quota_waiting_bytes;
+    report.quota_hit = &hit;
+    report.body_case = ODEON__REPORT__BODY_QUOTA_HIT;
+    control_send(executor->control, &report);
+}
+
 static void ports_take_events(struct executor *executor)
 {
     struct engine_event event;
@@ -257,6 +280,8 @@ static void ports_take_events(struct executor *executor)
             ports_on_port_broken(executor, &event);
         else if (event.kind == ENGINE_EVENT_PORT_SPENT)
             post_rate_on_spent(executor, &event);
+        else if (event.kind == ENGINE_EVENT_PORT_OVER)
+            ports_on_over(executor, &event);
     }
 }
 

@@ -59,6 +59,13 @@ static const struct setting {
       "bytes that may wait for one port whose client does not receive" },
     { "dead-letter-bytes", SETTING_BYTES, false, offsetof(struct settings, dead_letter_bytes),
       ODEON_DLQ_BYTES_DEFAULT, WINDOW_BYTES_MIN, GIB(4), "bytes of dead letters that are kept" },
+    { "waiting-bytes", SETTING_BYTES, true, offsetof(struct settings, waiting_bytes), GIB(1),
+      MIB(1), GIB(65536),
+      "memory of all that waits in queues and backlogs; default: three eighths of what the service "
+      "may use" },
+    { "quota-waiting-bytes", SETTING_BYTES, true, offsetof(struct settings, quota_waiting_bytes), 0,
+      0, GIB(65536),
+      "bytes that may wait for one user; 0: as many as waiting-bytes leaves to all others" },
     { "durable-bytes", SETTING_BYTES, false, offsetof(struct settings, durable_bytes),
       ODEON_DURABLE_DEFAULT, 0, ODEON_DURABLE_MAX,
       "largest state of an actor that is kept over crashes, in bytes" },
@@ -403,6 +410,14 @@ static int settings_check_sizes(const struct settings *settings, struct explain 
     return 0;
 }
 
+/* The rest is for rings, states, outboxes, and all that is not the service's. */
+static uint64_t settings_waiting_usual(uint64_t memory_bytes)
+{
+    uint64_t bytes = (memory_bytes / 8 * 3) & ~(MIB(1) - 1);
+
+    return bytes < MIB(4) ? MIB(4) : bytes;
+}
+
 int settings_read_start(struct settings *settings, const struct setting_pair *pairs, size_t n_pairs,
                         const struct settings_machine *machine, struct explain *explain)
 {
@@ -427,6 +442,8 @@ int settings_read_start(struct settings *settings, const struct setting_pair *pa
     if (!setting_given(pairs, n_pairs, "detached"))
         settings_make_room(settings);
     settings->address_bytes = machine->address_bytes;
+    if (!setting_given(pairs, n_pairs, "waiting-bytes") && machine->memory_bytes)
+        settings->waiting_bytes = settings_waiting_usual(machine->memory_bytes);
     settings_shrink(settings, pairs, n_pairs);
     return settings_check(settings, explain);
 }
@@ -484,6 +501,8 @@ void settings_update_config(const struct settings *settings, struct engine_confi
 {
     config->n_workers = (uint32_t)settings->workers;
     config->throughput = (uint32_t)settings->throughput;
+    config->waiting_bytes = settings->waiting_bytes;
+    config->waiting_quota_bytes = settings->quota_waiting_bytes;
     config->stealing = settings->stealing;
     config->mode = settings->steal_mode;
     config->steal_sources = (uint32_t)settings->steal_sources;

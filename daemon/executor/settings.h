@@ -28,6 +28,7 @@ struct settings {
     uint64_t outbox_bytes;
     uint64_t backlog_bytes;
     uint64_t dead_letter_bytes;
+    uint64_t waiting_bytes, quota_waiting_bytes;
     uint64_t durable_bytes;
     uint64_t throughput;
     uint64_t attempts, suspect_deaths;
@@ -50,6 +51,7 @@ struct settings {
 struct settings_machine {
     unsigned cores, threads; /* that may be used */
     uint64_t address_bytes;  /* address_space_for_segment() */
+    uint64_t memory_bytes;   /* memory_limit_for_service() */
 };
 
 struct setting_pair {

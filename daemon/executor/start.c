@@ -18,6 +18,7 @@
 
 #include "daemon/common/check.h"
 #include "daemon/common/log.h"
+#include "daemon/common/memory_limit.h"
 #include "daemon/executor/address_space.h"
 #include "daemon/executor/backtrace.h"
 #include "daemon/executor/contain.h"
@@ -54,7 +55,8 @@ static struct settings_machine start_look_at_machine(const struct topology *topo
 {
     return (struct settings_machine){ .cores = topology_get_cores(topology),
                                       .threads = topology_get_threads(topology),
-                                      .address_bytes = address_space_for_segment() };
+                                      .address_bytes = address_space_for_segment(),
+                                      .memory_bytes = memory_limit_for_service() };
 }
 
 /* What a start does with settings before it looks at anything else; also for somebody who only

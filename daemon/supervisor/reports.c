@@ -2,8 +2,10 @@
 /* Reports of an executor; the interface is in reports.h. */
 #include "daemon/supervisor/reports.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "daemon/common/log.h"
 #include "daemon/supervisor/boot.h"
@@ -17,9 +19,15 @@ static bool reports_on_quota_hit(struct seat *seat, const Odeon__Report *report)
 {
     const Odeon__QuotaHit *hit = report->quota_hit;
     struct client *client = clients_find(seat->service->clients, hit->client_id);
-    char what[128];
+    char what[192];
 
-    snprintf(what, sizeof(what), "is served more slowly: its user's quota-%.60s", hit->quota);
+    if (strncmp(hit->quota, "waiting-", 8) == 0)
+        snprintf(what, sizeof(what),
+                 "posts more than may wait for its receivers: its user's quota-%.60s (%" PRIu64
+                 ", and %" PRIu64 " wait in all queues)",
+                 hit->quota, hit->limit, hit->held);
+    else
+        snprintf(what, sizeof(what), "is served more slowly: its user's quota-%.60s", hit->quota);
     if (client)
         client_blame(client, what);
     return true;

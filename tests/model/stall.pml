@@ -10,6 +10,9 @@
  * overlooked, is shown elsewhere (gulp_steal_park.pml, port_source.pml): here each has a process of
  * its own that waits for its bit.
  *
+ * The same words are those of a port that waits for memory (overflow.X6): the queue is then what
+ * the budget has left, and who gives memory back is who gulps.
+ *
  * Shown: at the end everything has arrived.
  *
  * Mutants that must fail: STALL_RECHECK (the port does not look again), STALL_FENCE (... or before

@@ -43,6 +43,7 @@ add_engine_test(aside stress 600)
 add_engine_test(reconfigure stress 1200)
 add_engine_test(placement unit 600)
 add_engine_test(overflow unit 600)
+add_engine_test(budget unit 600)
 add_engine_test(reclaim unit 600)
 target_sources(test_engine_reclaim PRIVATE
     ${PROJECT_SOURCE_DIR}/tests/unit/baseline_queue.c

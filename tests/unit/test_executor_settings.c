@@ -406,6 +406,8 @@ static void test_live_ranges(void **state)
         { "quarantine-window-s", "0", "from 1", -ERANGE },
         { "quota-actors", "16777217", "16777216", -ERANGE },
         { "quota-posts", "many", "not a number", -EINVAL },
+        { "waiting-bytes", "1K", "from 1048576", -ERANGE },
+        { "quota-waiting-bytes", "1T", "is not a number of bytes", -EINVAL },
     };
     struct settings settings;
     struct setting_view view;
@@ -448,8 +450,8 @@ static void test_show(void **state)
         assert_true(strlen(view.doc) > 10);
         accept(&again, view.key, view.value);
     }
-    assert_int_equal(n, 29);
-    assert_int_equal(live, 17);
+    assert_int_equal(n, 31);
+    assert_int_equal(live, 19);
     assert_memory_equal(&settings, &again, sizeof(settings));
     assert_int_equal(settings_show(&settings, n, &view), -ENOENT);
 }

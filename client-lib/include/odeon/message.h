@@ -96,6 +96,8 @@ enum odeon_reason {
     ODEON_REASON_CLIENT_GONE,
     ODEON_REASON_BACKLOG_FULL,
     ODEON_REASON_QUARANTINED, /* the receiver's type has crashed too often and is not run */
+    ODEON_REASON_USER_FULL,   /* as much waits for the sender's user as may: quota-waiting-bytes */
+    ODEON_REASON_MEMORY_FULL, /* as much waits as there is memory for: waiting-bytes */
     ODEON_REASON_SUSPECTED,   /* it was running at too many deaths that nothing explains */
 };
 

@@ -16,7 +16,7 @@
 
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
-#include "daemon/engine/core/core.h"
+#include "daemon/engine/core/budget.h"
 #include "daemon/engine/segment/queue.h"
 
 enum {
@@ -118,7 +118,8 @@ static inline bool outbox_look_for_room(struct worker *w, uint32_t destination)
     if (destination < segment->n_queues) {
         const struct segment_queue *queue = &segment->queues[destination];
         prefetch_write(queue); /* the flush takes its lock */
-        if (unlikely(queue_backlog_bytes(queue) > segment->header->limit_bytes))
+        if (unlikely(queue_backlog_bytes(queue) > segment->header->limit_bytes ||
+                     budget_is_full(w->engine)))
             return false;
     }
     /* a port's bound is applied when it is delivered to */

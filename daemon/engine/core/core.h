@@ -23,6 +23,7 @@
 #include "daemon/engine/engine.h"
 #include "daemon/engine/parts/actors.h"
 #include "daemon/engine/parts/barrier.h"
+#include "daemon/engine/parts/budget.h"
 #include "daemon/engine/parts/doorbells.h"
 #include "daemon/engine/parts/events.h"
 #include "daemon/engine/parts/fault.h"
@@ -116,7 +117,8 @@ struct engine {
     _Atomic uint8_t *urgent;
     /* [workers_max]: whom each aside queue is for, 0: nobody; control thread, and detour.h */
     _Atomic actor_ref *aside;
-    struct window_history *windows; /* [2 * n_queues]: the buffers of the message queues */
+    /* [2 * dead_letters]: the buffers of message queues and backlogs */
+    struct window_history *windows;
     struct actor_table actors;
     struct type_table types;
     struct own_threads own_threads;
@@ -136,6 +138,7 @@ struct engine {
     _Atomic uint32_t stopping; /* workers end */
     alignas(64) _Atomic uint64_t sleepers[(ODEON_WORKERS_MAX + 63) / 64];
     alignas(64) struct watch watch;
+    struct budget budget;
 };
 static_assert(offsetof(struct engine, stopping) + 4 - offsetof(struct engine, steal) <= 64,
               "what workers look at all the time is one cache line");

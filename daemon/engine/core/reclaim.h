@@ -13,17 +13,20 @@
  * reclaim.M2  `resident` is never less than what exists.  A new executor does not know: it takes
  *     the whole window for resident.
  * reclaim.M3  At most one system call a run.  The price of a hole, and of touching its pages again,
- *     is paid once in RECLAIM_RUNS runs at most, after a use of more than twice as much.
+ *     is paid once in RECLAIM_RUNS runs at most, after a use of more than twice as much; but where
+ *     memory is short (budget_is_pressed), behind each run that leaves an empty buffer.
+ * reclaim.M4  Both buffers of a queue whose runner finds nothing in it may be given back by him
+ *     under its lock: no sender writes there meanwhile.
  */
 #pragma once
 
-#include "daemon/engine/core/core.h"
+#include "daemon/engine/core/budget.h"
 #include "daemon/engine/segment/queue.h"
 
 enum {
-    RECLAIM_PAGE = 4096,
-    RECLAIM_RUNS = 16,       /* so many in a row that used less than half */
-    RECLAIM_QUEUE_PAGES = 4, /* not worth a system call */
+    RECLAIM_PAGE = BUDGET_PAGE,
+    RECLAIM_RUNS = 16,                       /* so many in a row that used less than half */
+    RECLAIM_QUEUE_PAGES = BUDGET_FREE_PAGES, /* not worth a system call */
     RECLAIM_OUTBOX_PAGES = 8,
     /* bytes behind a tail that copying by whole words may touch (outbox.c) */
     RECLAIM_REACH = 1024,
@@ -31,9 +34,19 @@ enum {
 
 int reclaim_open(struct engine *e);
 void reclaim_close(struct engine *e);
+/* Two windows change places; the caller runs both queues, whose buffers these are not active. */
+void reclaim_exchange(struct window_history *a, struct window_history *b);
 /* The slow half: the hole. */
 void reclaim_queue(struct worker *w, uint32_t queue, unsigned buffer);
 void reclaim_outbox(struct worker *w);
+/* reclaim.M4.  The caller runs the queue, or the port whose backlog it is; nothing happens if there
+ * is something in it.  True: there was memory to give back. */
+bool reclaim_idle(struct worker *w, uint32_t queue);
+/* A backlog's batch has been consumed and released; its runner. True: as above. */
+bool reclaim_backlog(struct worker *w, uint32_t backlog);
+/* Before workers run: what no length covers is given back, and what is left is known, and whose it
+ * is. */
+void reclaim_start(struct engine *e);
 
 static inline uint32_t reclaim_pages(uint64_t bytes)
 {
@@ -56,23 +69,36 @@ static inline bool reclaim_note(struct window_history *history, uint32_t need, u
     return ++history->little >= RECLAIM_RUNS;
 }
 
+/* Is a buffer that has been emptied to be given back? */
+static inline bool reclaim_is_due(struct engine *e, struct window_history *history,
+                                  uint32_t touched)
+{
+    return reclaim_note(history, touched - 1, touched, RECLAIM_QUEUE_PAGES) ||
+           (unlikely(budget_is_pressed(e)) && history->resident > RECLAIM_QUEUE_PAGES);
+}
+
 /* The batch of `queue` has been run, and if `done` released; the owner word is still the caller's.
  * How far the batch was touched is told by its ring: what was gulped rounded up to pages, and one
- * page (place_ring_bytes). */
-static inline void reclaim_after_run(struct worker *w, uint32_t id, struct segment_queue *queue,
+ * page (place_ring_bytes). True: the budget may have room for somebody. */
+static inline bool reclaim_after_run(struct worker *w, uint32_t id, struct segment_queue *queue,
                                      bool done)
 {
+    bool freed = false;
     if (done) {
+        struct engine *e = w->engine;
         unsigned buffer = queue_active(load_relaxed(&queue->sel)) ^ 1;
+        struct window_history *history = &e->windows[2 * id + buffer];
         uint32_t touched = reclaim_pages(load_relaxed(&queue->ring) + RECLAIM_REACH);
-        if (unlikely(reclaim_note(&w->engine->windows[2 * id + buffer], touched - 1, touched,
-                                  RECLAIM_QUEUE_PAGES))) {
+        freed = budget_has_notes(history);
+        budget_notes_clear(e, history);
+        if (unlikely(reclaim_is_due(e, history, touched))) {
             reclaim_queue(w, id, buffer);
-            return; /* reclaim.M3 */
+            return true; /* reclaim.M3 */
         }
     }
     uint32_t need = reclaim_pages(w->flush.longest);
     w->flush.longest = 0;
     if (unlikely(reclaim_note(&w->flush.window, need, need + 1, RECLAIM_OUTBOX_PAGES)))
         reclaim_outbox(w);
+    return freed;
 }

@@ -50,7 +50,12 @@ struct flush {
     struct outbox_group *groups;
     struct outbox_link *runs;
     uint32_t runs_capacity;
-    bool recovering;  /* for a dead worker: nobody to notify */
+    bool recovering; /* for a dead worker: nobody to notify */
+    /* of a port's visit (budget.h): whose records they are, 0: nobody's; bytes that there is memory
+     * for; and whether a record was turned away */
+    uint32_t account;
+    uint64_t left;
+    bool turned_away;
     uint64_t longest; /* log that was flushed since the last look at the window */
     struct window_history window;
 };

@@ -12,6 +12,7 @@
 
 /* The private side of a port. Runner: the worker that holds its owner word; `lock`: its backlog's
  * lock. */
+enum { STALLED_ON_BUDGET = 0x7fffffff };
 enum port_state { PORT_FREE, PORT_PENDING, PORT_OPEN, PORT_DEAD };
 struct port {
     /* control thread: FREE -> (before recovery PENDING ->) OPEN; runner under the lock: OPEN ->
@@ -29,12 +30,13 @@ struct port {
     _Atomic uint64_t granted;        /* control thread (port_rate.h) */
     _Atomic uint32_t rated;          /* control thread */
     bool may_not_stop;               /* control thread, before the port is open */
+    uint32_t account;                /* likewise: its user's (budget.h) */
     uint32_t ended_why;              /* control thread: enum port_broken, once it has ended */
     alignas(64) uint32_t room_woken; /* runner: last room_wait that was answered */
     _Atomic uint32_t idle_polls;     /* its owner, running it or not; a thief that makes it hot */
     bool closing_seen;               /* runner */
-    /* runner: queue + 1 that its next record waits for; back to 0 by it or by that queue's
-     * runner */
+    /* runner: queue + 1 that its next record waits for, or STALLED_ON_BUDGET; back to 0 by it, or
+     * by whoever has made room */
     _Atomic uint32_t stalled_on;
     _Atomic uint32_t spent; /* runner, back to 0 also by the control thread */
     _Atomic uint64_t taken; /* runner: records */

@@ -5,8 +5,10 @@
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
 #include "daemon/engine/core/masks.h"
+#include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/send/deliver.h"
 #include "daemon/engine/send/flush.h"
+#include "daemon/engine/send/overflow.h"
 #include "daemon/engine/signal/wake.h"
 
 enum { DRAIN_FLUSHES = 64 }; /* of about 16 KiB each, before other sources are looked at */
@@ -116,6 +118,7 @@ void drain_backlog(struct worker *w, uint32_t index)
         }
         if (w->batch.cursor == w->batch.tail) {
             queue_release_batch(backlog);
+            overflow_freed(w, reclaim_backlog(w, destination));
             full_barrier(); /* deliver.D6: before the next look at what has been appended */
         } else {
             queue_park_batch(backlog, w->batch.cursor, w->batch.tail, 0);

@@ -11,8 +11,10 @@
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/budget.h"
 #include "daemon/engine/core/events.h"
 #include "daemon/engine/core/masks.h"
+#include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/core/rota.h"
 #include "daemon/engine/ports/drain.h"
 #include "daemon/engine/ports/port_rate.h"
@@ -185,6 +187,50 @@ static void port_record_copy(const struct engine *e, uint32_t id, const uint8_t 
         memcpy(envelope_payload_behind(out, 0), behind, envelope_record_size(h) - sizeof(*h));
 }
 
+/* Of a record that its receiver would take. `urgent`: its size, 0 if it is not. */
+static inline enum overflow_verdict port_decide(struct worker *w, const struct envelope *h,
+                                                uint64_t key, uint32_t destination, uint64_t urgent,
+                                                uint64_t size, enum envelope_reason *ret_reason)
+{
+    const struct engine *e = w->engine;
+    enum overflow_verdict verdict = OVERFLOW_TAKE;
+    if (unlikely(actor_key_kind(key) == ACTOR_ASIDE) && detour_is_full(e, h->to)) {
+        stat_add(w, STAT_refused_full, 1);
+        *ret_reason = REASON_QUEUE_FULL;
+        return OVERFLOW_REFUSE;
+    }
+    if (unlikely(w->outbox.length + size > w->flush.left)) {
+        bool all = w->outbox.length + size > budget_left(e, 0);
+        verdict = overflow_decide_budget(w, h->to, h->type, destination);
+        if (verdict == OVERFLOW_REFUSE)
+            *ret_reason = all ? REASON_MEMORY_FULL : REASON_USER_FULL;
+    } else if (unlikely(urgent ? !outbox_urgent_fits(w, destination, urgent)
+                               : !outbox_look_for_room(w, destination))) {
+        verdict = overflow_decide(w, h->to, h->type, destination);
+        if (verdict == OVERFLOW_REFUSE)
+            *ret_reason = REASON_QUEUE_FULL;
+    }
+    return verdict;
+}
+
+/* False: there is room by now. */
+static bool port_stall(struct worker *w, uint32_t id, uint32_t destination, uint64_t size)
+{
+    return w->outbox.length + size > w->flush.left ? overflow_stall_for_budget(w, id, size)
+                                                   : overflow_stall(w, id, destination);
+}
+
+static void port_commit(struct worker *w)
+{
+    POINT(port);
+    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, w->outbox.length, 0, 0);
+    POINT(outbox);
+    flush_from(w, 1);
+    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
+    outbox_reset(w);
+    w->flush.left = budget_left(w->engine, w->flush.account);
+}
+
 /* One record from the ring into the outbox, unless its receiver's queue is full and it waits here:
  * then there is no more of the batch. What its receiver makes of it is found out when it is run.
  * `h`: the copy of its header. */
@@ -204,23 +250,15 @@ static inline enum port_broken port_route(struct worker *w, uint32_t id, struct 
     if (urgent)
         destination = segment_urgent_queue(&e->segment, destination);
     enum overflow_verdict verdict = OVERFLOW_TAKE;
-    if (reason == REASON_NONE && unlikely(actor_key_kind(key) == ACTOR_ASIDE) &&
-        detour_is_full(e, h->to)) {
-        stat_add(w, STAT_refused_full, 1);
-        reason = REASON_QUEUE_FULL;
-    }
-    if (reason == REASON_NONE && unlikely(urgent ? !outbox_urgent_fits(w, destination, size)
-                                                 : !outbox_look_for_room(w, destination)))
-        verdict = overflow_decide(w, h->to, h->type, destination);
-    if (unlikely(verdict == OVERFLOW_STALL) && overflow_stall(w, id, destination)) {
+    if (reason == REASON_NONE)
+        verdict = port_decide(w, h, key, destination, urgent ? size : 0, size, &reason);
+    if (unlikely(verdict == OVERFLOW_STALL) && port_stall(w, id, destination, size)) {
         w->batch.tail = w->batch.cursor;
         return PORT_OK;
     }
     w->batch.cursor += size;
     if (unlikely(verdict == OVERFLOW_DROP))
         return PORT_OK;
-    if (verdict == OVERFLOW_REFUSE)
-        reason = REASON_QUEUE_FULL;
     if (reason != REASON_NONE) {
         port_refuse(w, id, at, h, reason);
         return PORT_OK;
@@ -228,16 +266,6 @@ static inline enum port_broken port_route(struct worker *w, uint32_t id, struct 
     port_record_copy(e, id, at, h, outbox_append(w, destination, size));
     w->outbox.sent_urgent += urgent ? size : 0;
     return PORT_OK;
-}
-
-static void port_commit(struct worker *w)
-{
-    POINT(port);
-    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, w->outbox.length, 0, 0);
-    POINT(outbox);
-    flush_from(w, 1);
-    commit_flip(w, w->batch.source, w->batch.cursor, w->batch.tail, 0, 0, 0);
-    outbox_reset(w);
 }
 
 static void port_wake_for_room(struct worker *w, struct port *port)
@@ -332,6 +360,8 @@ static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *
     w->batch.cursor = head;
     w->batch.tail = tail;
     w->batch.source = segment_port_source(&w->engine->segment, id) + 1;
+    w->flush.account = budget_is_accounted(w->engine) ? port->account : 0;
+    w->flush.left = budget_left(w->engine, port->account);
     commit_flip(w, w->batch.source, head, tail, 0, 0, 0);
     POINT(port_attached, w, port, tail);
     while (w->batch.cursor < w->batch.tail && n < most && why == PORT_OK) {
@@ -354,6 +384,9 @@ static enum port_broken port_ingest(struct worker *w, uint32_t id, struct port *
     stat_add(w, STAT_port_messages, n);
     stat_add(w, STAT_messages_sent, n);
     w->outbox.n_logged = w->outbox.n_flushed = 0;
+    w->flush.account = 0;
+    if (unlikely(w->flush.turned_away))
+        overflow_turned_away(w, id);
     return why;
 }
 
@@ -423,6 +456,8 @@ int64_t port_run(struct worker *w, uint32_t id, bool may_run)
         store_relaxed(&port->stalled_on, 0); /* whatever it is run for: it tries again */
     if (deliver_backlog_waits(e, id))
         drain_backlog(w, id);
+    else if (unlikely(budget_is_pressed(e)))
+        overflow_freed(w, reclaim_idle(w, segment_port_destination(&e->segment, id)));
     bool slow = load_acquire(&port->slow);
     /* before the tail: what a client published before it died is below it */
     bool closing = slow || load_acquire(&port->closing);

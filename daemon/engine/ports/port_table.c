@@ -9,8 +9,11 @@
 #include "daemon/common/memfd.h"
 #include "daemon/engine/actors/actors.h"
 #include "daemon/engine/actors/placement.h"
+#include "daemon/engine/core/budget.h"
+#include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/ports/port.h"
 #include "daemon/engine/ports/port_rate.h"
+#include "daemon/engine/send/overflow.h"
 #include "daemon/engine/signal/doorbells.h"
 #include "daemon/engine/signal/wake.h"
 
@@ -177,6 +180,7 @@ int port_add(struct engine *e, const struct engine_port_info *info, actor_ref *r
         port_unmap(port);
         return r;
     }
+    port->account = budget_account_get(e, info->user);
     if (known) {
         *ret_ref = durable->ref;
         port_open(e, info->id);
@@ -216,9 +220,27 @@ int port_remove(struct engine *e, uint32_t id, uint32_t generation)
     return 0;
 }
 
+/* What nobody will read holds no memory. In the order of a release, so that a kill leaves a backlog
+ * that is whole, or shorter. */
+static void port_table_empty_backlog(struct engine *e, uint32_t id)
+{
+    uint32_t destination = segment_port_destination(&e->segment, id);
+    struct segment_queue *backlog = &e->segment.queues[destination];
+    queue_lock(backlog, e->control->id);
+    if (queue_has_batch(load_relaxed(&backlog->sel)))
+        queue_release_batch(backlog);
+    settle_relaxed(&backlog->len[queue_active(load_relaxed(&backlog->sel))], 0);
+    crash_order();
+    queue_unlock(backlog);
+    overflow_freed(e->control, reclaim_idle(e->control, destination));
+}
+
 void port_forget(struct engine *e, uint32_t id)
 {
     struct port *port = &e->ports.table[id];
+    port_table_empty_backlog(e, id);
+    budget_account_put(e, port->account);
+    port->account = 0;
     doorbells_unwatch(e, port->doorbell_fd);
     atomic_fetch_and_explicit(&e->ports.open[id / 64], ~(UINT64_C(1) << (id % 64)),
                               memory_order_relaxed);
@@ -227,6 +249,13 @@ void port_forget(struct engine *e, uint32_t id)
      * be taken again. */
     port_unmap(port);
     store_release(&port->state, PORT_FREE);
+}
+
+uint64_t engine_port_client(const struct engine *e, uint32_t id)
+{
+    return id < ODEON_PORTS_MAX && load_relaxed(&e->ports.table[id].state) != PORT_FREE
+               ? e->ports.table[id].client
+               : 0;
 }
 
 void port_close_all(struct engine *e)

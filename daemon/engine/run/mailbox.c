@@ -116,6 +116,8 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
     run->cut = false;
     if (gulped && load_acquire(&queue->len[queue_active(sel)]) == 0) {
         POINT(bit_looked, w, id);
+        if (unlikely(budget_is_pressed(e)))
+            overflow_freed(w, reclaim_idle(w, id));
         return;
     }
     if (gulped) {
@@ -146,7 +148,7 @@ static void mailbox_run_ordinary(struct worker *w, struct mailbox_visit *run, bo
         stat_add(w, STAT_batches_parked, 1);
     mailbox_detach(w, queue, done);
     mailbox_note_waiting(w, &e->sources[id], queue, done);
-    reclaim_after_run(w, id, queue, done);
+    overflow_freed(w, reclaim_after_run(w, id, queue, done));
     w->loop.ran = id;
     w->loop.ran_next = segment_window(&e->segment, id, queue_active(load_relaxed(&queue->sel)));
     run->cut = !done;
@@ -176,7 +178,7 @@ static bool mailbox_run_urgent(struct worker *w, struct mailbox_visit *run, uint
     stat_add(w, STAT_urgent_messages, n);
     bool done = w->batch.cursor == w->batch.tail;
     mailbox_detach(w, queue, done);
-    reclaim_after_run(w, id, queue, done);
+    overflow_freed(w, reclaim_after_run(w, id, queue, done));
     if (VALUE(urgent_left, queue_has_work(queue), done))
         store_relaxed(&e->urgent[mailbox], 1); /* urgent.G2 */
     help_mid_look(w, mailbox); /* the ordinary message that comes next may take long */

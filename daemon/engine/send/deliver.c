@@ -8,6 +8,7 @@
 #include "daemon/engine/base/futex.h"
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/budget.h"
 #include "daemon/engine/signal/wake.h"
 
 bool deliver_ring_has_room(struct port *port, struct segment_port *durable, uint64_t bytes)
@@ -104,11 +105,14 @@ static struct group_result deliver_to_ring(struct worker *w, uint32_t step,
 }
 
 /* What the active buffer may hold (deliver.D5).  Twice the limit while the runner has not looked
- * yet. */
-static uint64_t deliver_backlog_most(const struct port *port)
+ * yet; and no more than there is memory for, its user's share or all of it. */
+static uint64_t deliver_backlog_most(const struct engine *e, const struct port *port,
+                                     uint64_t length)
 {
-    return port->overflow == PORT_OVERFLOW_DROP_OLDEST ? 2 * port->backlog_bytes
-                                                       : port->backlog_bytes;
+    uint64_t most =
+        port->overflow == PORT_OVERFLOW_DROP_OLDEST ? 2 * port->backlog_bytes : port->backlog_bytes;
+    uint64_t left = budget_left(e, port->account);
+    return likely(left >= most) || length + left >= most ? most : length + left;
 }
 
 void deliver_count_dropped(struct worker *w, struct port *port, enum stat_index why, uint64_t n)
@@ -131,7 +135,11 @@ static struct group_result deliver_to_backlog(struct worker *w, uint32_t step,
     uint64_t length = load_relaxed(&backlog->len[active]);
     struct group_result result = deliver_records(
         w, group, durable->ref, segment_window(&e->segment, group->destination, active), length,
-        UINT64_MAX, deliver_backlog_most(port));
+        UINT64_MAX, deliver_backlog_most(e, port, length));
+    struct window_history *window = &e->windows[2 * group->destination + active];
+    budget_touch(e, window, result.length);
+    if (unlikely(port->account && budget_is_accounted(e)) && result.length != length)
+        budget_note(e, window, port->account, result.length - length);
     journal_arm(w, step, group->destination, result.length);
     store_release(&backlog->len[active], result.length);
     crash_order();

@@ -7,6 +7,7 @@
 
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/outbox.h"
+#include "daemon/engine/core/budget.h"
 #include "daemon/engine/send/deliver.h"
 #include "daemon/engine/signal/urgent.h"
 #include "daemon/engine/signal/wake.h"
@@ -50,6 +51,15 @@ static void flush_count_crossing(struct worker *w, uint32_t mailbox,
         stat_add(w, STAT_crossing_messages, flush_group_count(w, group));
 }
 
+/* Under the lock (budget.B1). */
+static inline void flush_account(struct worker *w, struct window_history *window,
+                                 const struct outbox_group *group, uint64_t length)
+{
+    budget_touch(w->engine, window, length);
+    if (unlikely(w->flush.account))
+        budget_note(w->engine, window, w->flush.account, outbox_group_bytes(w, group));
+}
+
 /* One step: a message queue. */
 static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_group *group)
 {
@@ -66,6 +76,7 @@ static void flush_to_queue(struct worker *w, uint32_t step, const struct outbox_
     length = flush_group_copy(w, group, segment_window(&e->segment, destination, active), length,
                               e->segment.header->window_bytes - ENVELOPE_SIZE_MAX);
     POINT(flush_copied, queue, active, length);
+    flush_account(w, &e->windows[2 * destination + active], group, length);
     journal_arm(w, step, destination, length);
     POINT(journal);
     /* publish queue.Q2, read by queue_gulp under the lock and by hints */

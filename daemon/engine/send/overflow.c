@@ -5,8 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/common/clock.h"
 #include "daemon/engine/base/points.h"
+#include "daemon/engine/core/events.h"
 #include "daemon/engine/signal/wake.h"
+
+/* From one look for memory that is held for nothing to the next. */
+enum { SWEEP_NS = 10 * 1000 * 1000 };
 
 static const char *const names[OVERFLOW_POLICY_N] = {
     [OVERFLOW_POLICY_REJECT] = "reject",
@@ -69,7 +74,8 @@ enum overflow_verdict overflow_decide(struct worker *w, actor_ref to, uint16_t m
     switch (overflow_policy_of(e, to, destination)) {
     case OVERFLOW_POLICY_DROP_OLDEST:
         if (queue_backlog_bytes(&e->segment.queues[destination]) <=
-            2 * e->segment.header->limit_bytes)
+                2 * e->segment.header->limit_bytes &&
+            !budget_is_full(e))
             return OVERFLOW_TAKE; /* overflow.X2 */
         __attribute__((fallthrough));
     case OVERFLOW_POLICY_DROP_NEWEST:
@@ -133,6 +139,82 @@ void overflow_unstall(struct worker *w, uint32_t queue)
             source_signal(e, w, engine_source_of_port(e, id));
         }
     }
+}
+
+enum overflow_verdict overflow_decide_budget(struct worker *w, actor_ref to, uint16_t message_type,
+                                             uint32_t destination)
+{
+    enum engine_overflow policy = overflow_policy_of(w->engine, to, destination);
+    w->flush.turned_away = true;
+    if (policy == OVERFLOW_POLICY_STALL)
+        return OVERFLOW_STALL;
+    if (policy != OVERFLOW_POLICY_REJECT && message_type >= MESSAGE_TYPE_FIRST_USER) {
+        stat_add(w, STAT_dropped_newest, 1);
+        return OVERFLOW_DROP;
+    }
+    return overflow_refuse_full(w);
+}
+
+bool overflow_stall_for_budget(struct worker *w, uint32_t id, uint64_t size)
+{
+    struct engine *e = w->engine;
+    struct port *port = &e->ports.table[id];
+    store_relaxed(&port->stalled_on, STALLED_ON_BUDGET);
+    store_release(&e->budget.stalled, 1); /* read (acquire) by overflow_go_on */
+    full_barrier();                       /* [STALL_RECHECK] */
+    if (budget_left(e, port->account) >= size) {
+        store_relaxed(&port->stalled_on, 0);
+        return false;
+    }
+    stat_add(w, STAT_stalled, 1);
+    return true;
+}
+
+void overflow_go_on(struct worker *w)
+{
+    struct engine *e = w->engine;
+    /* acquire: the ports whose flag this was; one that comes behind sets it again, and looks */
+    (void)atomic_exchange_explicit(&e->budget.stalled, 0, memory_order_acq_rel);
+    for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++) {
+        uint32_t waits = STALLED_ON_BUDGET;
+        if (load_relaxed(&e->ports.table[id].stalled_on) == waits &&
+            atomic_compare_exchange_strong_explicit(&e->ports.table[id].stalled_on, &waits, 0,
+                                                    memory_order_seq_cst, memory_order_relaxed)) {
+            full_barrier_after_exchange(); /* [STALL_BIT] */
+            source_signal(e, w, engine_source_of_port(e, id));
+        }
+    }
+}
+
+static bool overflow_holds_for_nothing(const struct engine *e, uint32_t queue)
+{
+    return load_relaxed(&e->windows[2 * queue].charged) +
+                   load_relaxed(&e->windows[2 * queue + 1].charged) >
+               0 &&
+           !queue_has_work(&e->segment.queues[queue]);
+}
+
+void overflow_turned_away(struct worker *w, uint32_t port)
+{
+    struct engine *e = w->engine;
+    uint64_t now = clock_now_ns(), last = load_relaxed(&e->budget.swept_ns);
+    bool due = now - last >= SWEEP_NS &&
+               atomic_compare_exchange_strong_explicit(&e->budget.swept_ns, &last, now,
+                                                       memory_order_relaxed, memory_order_relaxed);
+    w->flush.turned_away = false;
+    if (due)
+        events_push(e, ENGINE_EVENT_PORT_OVER, port, e->ports.table[port].generation, 0);
+    /* a port that waits relies on it (overflow.X6) */
+    if (!budget_is_pressed(e) ||
+        (!due && load_relaxed(&e->ports.table[port].stalled_on) != STALLED_ON_BUDGET))
+        return;
+    for (uint32_t id = 0; id < e->segment.n_mailboxes; id++)
+        if (overflow_holds_for_nothing(e, id))
+            source_signal(e, w, id);
+    for (uint32_t id = 0; id < ODEON_PORTS_MAX; id++)
+        if (load_relaxed(&e->ports.table[id].state) == PORT_OPEN &&
+            overflow_holds_for_nothing(e, segment_port_destination(&e->segment, id)))
+            source_signal(e, w, engine_source_of_port(e, id));
 }
 
 static bool overflow_may_drop(const struct engine *e, const struct envelope *envelope,

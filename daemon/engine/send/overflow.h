@@ -18,10 +18,14 @@
  * overflow.X5  A port's `stalled_on` is set before the queue's flag and the queue's length is read
  *     behind a full barrier; the runner empties the buffer, and reads the flag behind one
  *     [STALL_RECHECK]: either the port sees that there is room, or the runner sees the port.
+ * overflow.X6  The same for a port that waits for memory, with the budget in the queue's place: it
+ *     sets `stalled_on`, then the budget's flag, and looks again behind a full barrier; who makes
+ *     room does that by a full barrier, and reads the flag behind it [STALL_RECHECK].  Room always
+ *     comes: what waits is run, and what is held for nothing is given back at the port's own word.
  */
 #pragma once
 
-#include "daemon/engine/core/core.h"
+#include "daemon/engine/core/budget.h"
 #include "daemon/engine/segment/queue.h"
 
 enum overflow_verdict {
@@ -48,6 +52,22 @@ bool overflow_stall(struct worker *w, uint32_t port, uint32_t destination);
 void overflow_unstall(struct worker *w, uint32_t queue);
 /* The runner of the queue, attached, nothing of the batch consumed: overflow.X3. */
 void overflow_mark_oldest(struct worker *w, uint32_t queue);
+
+/* The receiver's queue has room for a record of a port's, but the budget has not (budget.h). */
+enum overflow_verdict overflow_decide_budget(struct worker *w, actor_ref to, uint16_t message_type,
+                                             uint32_t destination);
+/* The runner of a port stops at a record of so many bytes.  False: there is room by now. */
+bool overflow_stall_for_budget(struct worker *w, uint32_t port, uint64_t size);
+/* A port's runner has turned something away: whoever holds memory for nothing gives it back, and
+ * the control thread is told.  Not too often. */
+void overflow_turned_away(struct worker *w, uint32_t port);
+/* Ports that wait for the budget look again. */
+void overflow_go_on(struct worker *w);
+static inline void overflow_freed(struct worker *w, bool freed)
+{
+    if (unlikely(freed) && load_relaxed(&w->engine->budget.stalled))
+        overflow_go_on(w);
+}
 
 /* The queue's batch has been attached; `gulped` just now. */
 static inline void overflow_attached(struct worker *w, uint32_t queue, bool gulped)

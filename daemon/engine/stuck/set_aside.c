@@ -6,6 +6,7 @@
 
 #include "daemon/engine/base/points.h"
 #include "daemon/engine/commit/commit.h"
+#include "daemon/engine/core/reclaim.h"
 #include "daemon/engine/run/sources.h"
 #include "daemon/engine/segment/queue.h"
 #include "daemon/engine/send/detour.h"
@@ -128,10 +129,8 @@ static void set_aside_exchange(struct engine *e, struct worker *w, const struct 
     w->batch.wrap = 0;
     commit_flip(w, stuck->aside_id + 1, stuck->cursor, stuck->behind, out, 0, 0);
     POINT(aside);
-    struct window_history *a = &e->windows[2 * stuck->queue_id + in_queue],
-                          *b = &e->windows[2 * stuck->aside_id + in_aside], c = *a;
-    *a = *b;
-    *b = c;
+    reclaim_exchange(&e->windows[2 * stuck->queue_id + in_queue],
+                     &e->windows[2 * stuck->aside_id + in_aside]);
 }
 
 /* The next worker behind `last` who is there; `id` itself: nobody is. */

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory: what waits for actors, and for clients that do not read, is bounded for all together and
+ * for each user, and what was needed once is given back. One who floods is refused, and nobody
+ * else.
+ *
+ * Memory is the kernel's figure, the pages of the segment that the executor has touched, and in one
+ * test a control group's bound, beyond which the kernel ends it.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/system/harness.h"
+#include "tests/system/probe.h"
+#include "tests/system/user.h"
+
+enum {
+    MIB = 1 << 20,
+    BOUND_MIB = 16,
+    /* beside what waits: tables, rings, outboxes, and a visit of each worker */
+    BESIDE_MIB = 20,
+    CALLS = 200,
+    REFUSED = 1000,
+    BLOCKS_A_WORK = 100,
+};
+
+/* What a sanitizer needs for itself is no part of the service's bound. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED true
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED false
+#endif
+
+static const struct user attacker = { 41001, 41001, 0 }, innocent = { 41002, 41002, 0 };
+static struct service service;
+static char group[128];
+static odeon_ref victim, asked, other;
+static uint32_t block_type, work_type, flood_type, number_type;
+
+static bool group_write(const char *folder, const char *file, const char *text)
+{
+    char path[256];
+    FILE *f;
+    bool done;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, file);
+    f = fopen(path, "we");
+    if (!f)
+        return false;
+    done = fputs(text, f) >= 0;
+    return fclose(f) == 0 && done;
+}
+
+/* A memory control group of its own, of either version. False: this machine lets nobody make
+ * one. */
+static bool group_make(const char *bytes)
+{
+    static const struct {
+        const char *root, *file;
+    } kinds[] = { { "/sys/fs/cgroup/memory", "memory.limit_in_bytes" },
+                  { "/sys/fs/cgroup", "memory.max" },
+                  { "/sys/fs/cgroup/unified", "memory.max" } };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        snprintf(group, sizeof(group), "%s/odeon-test-%d", kinds[i].root, (int)getpid());
+        if (mkdir(group, 0755) < 0)
+            continue;
+        if (group_write(group, kinds[i].file, bytes))
+            return true;
+        rmdir(group);
+    }
+    group[0] = '\0';
+    return false;
+}
+
+static void group_enter(const char *folder)
+{
+    char pid[32];
+
+    snprintf(pid, sizeof(pid), "%d", (int)getpid());
+    assert_true(group_write(folder, "cgroup.procs", pid));
+}
+
+static void start(const char *const *more)
+{
+    const char *arguments[24] = { SMALL_SERVICE, "--set",    "socket-mode=0666", "--set",
+                                  "role-post=*", "--plugin", TEST_PROBE };
+    size_t n = 0;
+
+    if (!user_can_change()) {
+        print_message("# skipped: other users can be played by root alone\n");
+        skip();
+    }
+    while (arguments[n])
+        n++;
+    while (*more)
+        arguments[n++] = *more++;
+    service_make_dir(&service);
+    assert_int_equal(chmod(service.dir, 0755), 0);
+    service_spawn(&service, arguments);
+    service_wait_ready(&service);
+    struct odeon_client *root = service_connect(&service, "root");
+    victim = spawn(root, "probe_ledger", "victim", NULL, 0);
+    asked = spawn(root, "probe_echo", "asked", NULL, 0);
+    other = spawn(root, "probe_echo", "other", NULL, 0);
+    block_type = message_id(root, odeon_message_of(probe_block));
+    work_type = message_id(root, odeon_message_of(probe_work));
+    flood_type = message_id(root, odeon_message_of(probe_flood));
+    number_type = message_id(root, odeon_message_of(probe_number));
+    odeon_client_disconnect(root);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    if (service.pid > 0)
+        (void)service_stop(&service, SIGTERM);
+    service_end(&service);
+    for (int i = 0; group[0] && rmdir(group) < 0 && i < 1000; i++)
+        pause_briefly();
+    group[0] = '\0';
+    return 0;
+}
+
+/* Of the executor: the pages of the segment and of rings that it has touched. */
+static uint64_t shared_mib(void)
+{
+    char path[64], line[256];
+    unsigned long kib = 0;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)service_executor(&service));
+    f = fopen(path, "re");
+    while (f && fgets(line, sizeof(line), f))
+        if (sscanf(line, "RssShmem: %lu", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return kib >> 10;
+}
+
+/* ---- processes of other users; no assertion works in them */
+
+static pid_t begin(struct user user, int (*act)(struct odeon_client *client))
+{
+    pid_t parent = getpid(), child = fork();
+    struct odeon_client *client;
+
+    assert_true(child >= 0);
+    if (child > 0)
+        return child;
+    if (!user_become(user) || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent ||
+        odeon_client_connect(service.socket, "other user", &client) < 0)
+        _exit(9);
+    _exit(act(client));
+}
+
+static int ended(pid_t child)
+{
+    int status;
+
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void kill_it(pid_t child)
+{
+    assert_int_equal(kill(child, SIGKILL), 0);
+    (void)ended(child);
+}
+
+/* Rings that are not small, until the service says no. */
+static int open_large_rings(struct odeon_client *client)
+{
+    struct odeon_port_options options = { .struct_size = sizeof(options),
+                                          .submission_bytes = 4 * MIB,
+                                          .delivery_bytes = 4 * MIB };
+    struct odeon_port *port;
+    int n = 0, r;
+
+    while ((r = odeon_port_open(client, &options, &port)) == 0)
+        n++;
+    if (r != -EDQUOT || !strstr(odeon_error_text(), "half of what others leave"))
+        return 50;
+    return n;
+}
+
+static struct odeon_port *open_port(struct odeon_client *client, uint64_t delivery)
+{
+    struct odeon_port_options options = { .struct_size = sizeof(options),
+                                          .submission_bytes = MIB,
+                                          .delivery_bytes = delivery };
+    struct odeon_port *port = NULL;
+
+    return odeon_port_open(client, &options, &port) < 0 ? NULL : port;
+}
+
+/* More than its receiver can take, for as long as it lives; it reads nothing. */
+static int flood(struct odeon_client *client)
+{
+    struct odeon_port *port = open_port(client, 1 << 16);
+    static const struct probe_block filled;
+    const struct probe_work slow = { .ns = 20 * 1000 * 1000 };
+
+    for (uint64_t n = 0; port; n++) {
+        int r = n % BLOCKS_A_WORK ? odeon_port_post_wait(port, victim, block_type, &filled,
+                                                         sizeof(filled), SECONDS(PATIENCE_S))
+                                  : odeon_port_post_wait(port, victim, work_type, &slow,
+                                                         sizeof(slow), SECONDS(PATIENCE_S));
+        if (r < 0 && r != -EAGAIN && r != -ETIMEDOUT)
+            break;
+    }
+    return 1;
+}
+
+/* Asks for more than it has room for, and does not read it. */
+static int ask_and_be_deaf(struct odeon_client *client)
+{
+    struct odeon_port *port = open_port(client, 1 << 16);
+    const struct probe_flood some = { .count = 2000 };
+
+    while (port && odeon_port_post_wait(port, asked, flood_type, &some, sizeof(some),
+                                        SECONDS(PATIENCE_S)) != -EPIPE)
+        ;
+    return 1;
+}
+
+/* So many numbers to an actor that nobody floods: each comes back. */
+static int call(struct odeon_client *client)
+{
+    struct odeon_port *port = open_port(client, 1 << 16);
+    struct odeon_delivery answer;
+
+    for (uint64_t n = 1; port && n <= CALLS; n++) {
+        struct probe_number number = { .n = n, .origin = ODEON_NOBODY };
+
+        if (odeon_port_post(port, other, number_type, &number, sizeof(number)) < 0)
+            return 2;
+        if (odeon_port_receive_wait(port, &answer, SECONDS(PATIENCE_S)) != 1)
+            return 3;
+        if (answer.type != number_type)
+            return 4; /* a refusal, for one */
+        odeon_port_release(port);
+    }
+    return port ? 0 : 1;
+}
+
+/* ---- what is shown */
+
+static void expect_others_are_served(pid_t executor)
+{
+    assert_int_equal(ended(begin(innocent, call)), 0);
+    assert_int_equal(service_executor(&service), executor);
+    assert_true(shared_mib() <= BOUND_MIB + BESIDE_MIB);
+}
+
+static void expect_all_given_back(void)
+{
+    assert_true(wait_until(shared_mib() <= BOUND_MIB / 2 + BESIDE_MIB / 2));
+}
+
+static void test_flood(void **state)
+{
+    pid_t child, executor;
+    char output[4096];
+
+    (void)state;
+    start((const char *const[]){ "--set", "waiting-bytes=16M", NULL });
+    executor = service_executor(&service);
+    child = begin(attacker, flood);
+    assert_true(wait_until(service_figure(&service, "refusals") > REFUSED));
+    assert_true(wait_until(service_log_has(&service, "its user's quota-waiting-bytes")));
+    expect_others_are_served(executor);
+    /* its share is half of what is there: a second one of its kind changes nothing for others */
+    pid_t second = begin(attacker, flood);
+    uint64_t before = service_figure(&service, "refusals");
+    assert_true(wait_until(service_figure(&service, "refusals") > before + REFUSED));
+    expect_others_are_served(executor);
+    assert_int_equal(ctl(&service, output, sizeof(output), "client list"), 0);
+    kill_it(child);
+    kill_it(second);
+    expect_all_given_back();
+}
+
+static void test_who_does_not_read(void **state)
+{
+    pid_t child, executor;
+
+    (void)state;
+    start((const char *const[]){ "--set", "waiting-bytes=16M", NULL });
+    executor = service_executor(&service);
+    child = begin(attacker, ask_and_be_deaf);
+    assert_true(wait_until(service_figure(&service, "backlog_dropped") > REFUSED));
+    expect_others_are_served(executor);
+    kill_it(child);
+    expect_all_given_back();
+}
+
+/* An executor that is started again beside what waits needs no more than the one before, and knows
+ * whose it is. */
+static void test_over_a_restart(void **state)
+{
+    pid_t child, executor;
+
+    (void)state;
+    start((const char *const[]){ "--set", "waiting-bytes=16M", NULL });
+    executor = service_executor(&service);
+    child = begin(attacker, flood);
+    assert_true(wait_until(service_figure(&service, "refusals") > REFUSED));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(kill(executor, SIGKILL), 0);
+        service_wait_executor(&service, executor);
+        executor = service_executor(&service);
+        uint64_t before = service_figure(&service, "refusals");
+        assert_true(wait_until(service_figure(&service, "refusals") > before + REFUSED));
+        expect_others_are_served(executor);
+    }
+    kill_it(child);
+    expect_all_given_back();
+}
+
+/* With default settings, in a group that may have 150 MB. */
+static void test_in_a_small_group(void **state)
+{
+    pid_t child, executor;
+
+    (void)state;
+    if (SANITIZED || !user_can_change() || !group_make("150M")) {
+        print_message("# skipped: a sanitizer's build, or no control group can be made here\n");
+        skip();
+    }
+    char own[128];
+    snprintf(own, sizeof(own), "%s", group);
+    group_enter(group);
+    start((const char *const[]){ NULL });
+    *strrchr(own, '/') = '\0';
+    group_enter(own);
+    executor = service_executor(&service);
+    /* of a quarter, 37.5 MB, half */
+    assert_int_equal(ended(begin(attacker, open_large_rings)), 2);
+    child = begin(attacker, flood);
+    assert_true(wait_until(service_figure(&service, "refusals") > REFUSED ||
+                           service_executor(&service) != executor));
+    assert_int_equal(ended(begin(innocent, call)), 0);
+    assert_int_equal(service_executor(&service), executor);
+    kill_it(child);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_flood, end),
+        cmocka_unit_test_teardown(test_who_does_not_read, end),
+        cmocka_unit_test_teardown(test_over_a_restart, end),
+        cmocka_unit_test_teardown(test_in_a_small_group, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
