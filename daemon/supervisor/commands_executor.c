@@ -158,7 +158,10 @@ void command_ask_executor(struct seat *seat, struct client *client, Odeon__Reque
     client_end_request(client);
     if (r == -EBUSY)
         client_refuse(client, ask.tag, r,
-                      "%d requests wait for the executor already; try again later",
+                      "%u requests wait for the executor, %u of them of user %u; it takes %d, and "
+                      "of one user half of what others leave; try again later",
+                      seat->executor.n_requests,
+                      executor_link_count_requests(&seat->executor, client->uid), client->uid,
                       LINK_REQUESTS_MAX);
     else if (r == -EMSGSIZE)
         client_refuse(

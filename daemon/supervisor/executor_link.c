@@ -350,17 +350,45 @@ void executor_link_set_ready(struct executor_link *executor)
     executor_link_send_waiting(executor);
 }
 
+static uint32_t executor_link_count_in(const struct link_request *list, uint32_t uid)
+{
+    uint32_t n = 0;
+
+    for (; list; list = list->next)
+        n += list->asker.uid == uid && list->asker.client_id != 0;
+    return n;
+}
+
+uint32_t executor_link_count_requests(const struct executor_link *executor, uint32_t uid)
+{
+    return executor_link_count_in(executor->sent, uid) +
+           executor_link_count_in(executor->waiting, uid);
+}
+
+/* executor_link.E6 */
+static bool executor_link_has_room(const struct executor_link *executor,
+                                   const struct link_asker *asker)
+{
+    enum { MOST = LINK_REQUESTS_MAX - LINK_REQUESTS_RESERVE };
+
+    if (!asker->bound)
+        return executor->n_requests < LINK_REQUESTS_MAX;
+    return executor->n_requests < LINK_REQUESTS_FREE ||
+           (executor->n_requests < MOST &&
+            executor_link_count_requests(executor, asker->uid) < MOST - executor->n_requests);
+}
+
 int executor_link_ask(struct executor_link *executor, const struct link_ask *ask)
 {
-    struct link_request *request =
-        executor->n_requests < LINK_REQUESTS_MAX ? malloc(sizeof(*request)) : NULL;
+    bool room = executor_link_has_room(executor, &ask->asker);
+    struct link_request *request = room ? malloc(sizeof(*request)) : NULL;
     int r;
 
     if (!request) {
         odeon__request__free_unpacked(ask->request, NULL);
         if (ask->fd >= 0)
             close(ask->fd);
-        return executor->n_requests < LINK_REQUESTS_MAX ? -ENOMEM : -EBUSY;
+        return room ? -ENOMEM : -EBUSY;
     }
     *request = (struct link_request){ .asker = ask->asker,
                                       .tag = ask->tag,

@@ -14,6 +14,8 @@
  * executor_link.E5  Where there are no means to send now, no memory or no descriptors, nobody is to
  *     blame: requests wait, and of the supervisor's own commands `again` says when to try those
  *     that were not sent.
+ * executor_link.E6  A user that quotas bind may have half of what the others leave of all requests
+ *     but the reserve, so that each is left something, however many ask.
  * executor_link.E4  There is one process at a time, and one connection.
  */
 #pragma once
@@ -27,7 +29,9 @@
 #include "daemon/supervisor/child.h"
 #include "proto/control.pb-c.h"
 
-enum { LINK_REQUESTS_MAX = 1024 };
+/* Requests at a time; those of them that are for whom quotas do not bind; and so many that nobody
+ * counts whose they are. */
+enum { LINK_REQUESTS_MAX = 1024, LINK_REQUESTS_RESERVE = 64, LINK_REQUESTS_FREE = 64 };
 
 enum link_state {
     LINK_DOWN,
@@ -103,8 +107,8 @@ uint64_t executor_link_send(struct executor_link *executor, Odeon__Command *comm
                             size_t n_fds);
 
 /* Asks, now or as soon as the executor is ready (`now`: although it is not). Takes `request` and
- * `fd` in any case. 0; -EBUSY: too many wait already; -ENOMEM; -EMSGSIZE: does not fit into a
- * frame; with `now` one of channel_is_short(), and `again` will come. */
+ * `fd` in any case. 0; -EBUSY: too many wait already, of all or of its user; -ENOMEM; -EMSGSIZE:
+ * does not fit into a frame; with `now` one of channel_is_short(), and `again` will come. */
 struct link_ask {
     struct link_asker asker;
     uint64_t tag;
@@ -115,3 +119,5 @@ struct link_ask {
     void (*done)(void *userdata, struct link_request *request, Odeon__Reply *reply);
 };
 int executor_link_ask(struct executor_link *executor, const struct link_ask *ask);
+/* How many of its requests have no answer yet. */
+uint32_t executor_link_count_requests(const struct executor_link *executor, uint32_t uid);

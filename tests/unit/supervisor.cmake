@@ -12,8 +12,8 @@ foreach(module frame frame_queue memfd memory_limit config log check name)
     set_tests_properties(unit/${module} PROPERTIES LABELS "unit;cpu-600")
 endforeach()
 
-foreach(module line port_table channel runtime options parts registry start_delay access
-        offenders)
+foreach(module line executor_link port_table channel runtime options parts registry start_delay
+        access offenders)
     set(name test_supervisor_${module})
     add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
     target_link_libraries(${name} PRIVATE odeon_options odeon_supervisor_core odeon_test_scratch
