@@ -11,9 +11,28 @@
 struct queued_frame {
     struct queued_frame *next;
     size_t size, n_fds;
-    int fds[FRAME_FDS_MAX];
-    uint8_t data[];
+    int fds[]; /* and the packed frame behind them */
 };
+
+/* What malloc() keeps for itself beside an allocation, and rounds it up to. */
+enum { ALLOCATION_EXTRA = 8, ALLOCATION_STEP = 16 };
+
+static size_t frame_queue_size_of(size_t size, size_t n_fds)
+{
+    return sizeof(struct queued_frame) + n_fds * sizeof(int) + size;
+}
+
+static uint8_t *frame_queue_data(struct queued_frame *frame)
+{
+    return (uint8_t *)&frame->fds[frame->n_fds];
+}
+
+size_t frame_queue_cost(size_t size, size_t n_fds)
+{
+    size_t all = frame_queue_size_of(size, n_fds) + ALLOCATION_EXTRA;
+
+    return (all + ALLOCATION_STEP - 1) / ALLOCATION_STEP * ALLOCATION_STEP;
+}
 
 void frame_queue_init(struct frame_queue *queue)
 {
@@ -35,7 +54,7 @@ static void frame_queue_drop_first(struct frame_queue *queue)
     if (!queue->first)
         queue->end = &queue->first;
     queue->n_frames--;
-    queue->bytes -= first->size;
+    queue->bytes -= frame_queue_cost(first->size, first->n_fds);
     queue->n_fds -= first->n_fds;
     frame_queue_free_frame(first);
 }
@@ -51,7 +70,7 @@ int frame_queue_add(struct frame_queue *queue, const ProtobufCMessage *message, 
                     size_t n_fds)
 {
     size_t size = protobuf_c_message_get_packed_size(message);
-    struct queued_frame *frame = malloc(sizeof(*frame) + size);
+    struct queued_frame *frame = malloc(frame_queue_size_of(size, n_fds));
 
     if (!frame)
         return -ENOMEM;
@@ -68,11 +87,11 @@ int frame_queue_add(struct frame_queue *queue, const ProtobufCMessage *message, 
         }
         frame->fds[frame->n_fds] = copy;
     }
-    protobuf_c_message_pack(message, frame->data);
+    protobuf_c_message_pack(message, frame_queue_data(frame));
     *queue->end = frame;
     queue->end = &frame->next;
     queue->n_frames++;
-    queue->bytes += size;
+    queue->bytes += frame_queue_cost(size, n_fds);
     queue->n_fds += n_fds;
     return 0;
 }
@@ -80,8 +99,9 @@ int frame_queue_add(struct frame_queue *queue, const ProtobufCMessage *message, 
 int frame_queue_flush(struct frame_queue *queue, int socket)
 {
     while (queue->first) {
-        const struct queued_frame *first = queue->first;
-        int r = frame_send_packed(socket, first->data, first->size, first->fds, first->n_fds);
+        struct queued_frame *first = queue->first;
+        int r = frame_send_packed(socket, frame_queue_data(first), first->size, first->fds,
+                                  first->n_fds);
 
         if (r < 0)
             return r;

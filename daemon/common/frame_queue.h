@@ -19,7 +19,7 @@ struct queued_frame;
 struct frame_queue {
     struct queued_frame *first, **end;
     size_t n_frames;
-    size_t bytes; /* packed, of all that wait */
+    size_t bytes; /* of memory, for all that wait */
     size_t n_fds; /* likewise */
 };
 
@@ -32,6 +32,8 @@ static inline bool frame_queue_is_empty(const struct frame_queue *queue)
     return queue->n_frames == 0;
 }
 
+/* The memory that a frame takes while it waits. */
+size_t frame_queue_cost(size_t size, size_t n_fds);
 /* 0; -ENOMEM; what duplicating a descriptor failed with. A failure leaves the queue as it was. */
 int frame_queue_add(struct frame_queue *queue, const ProtobufCMessage *message, const int *fds,
                     size_t n_fds);

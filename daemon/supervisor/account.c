@@ -15,15 +15,16 @@
 static const char *const names[QUOTA_N] = {
     [QUOTA_CLIENTS] = "clients",         [QUOTA_PORTS] = "ports",
     [QUOTA_RING_BYTES] = "ring-bytes",   [QUOTA_BACKLOG_BYTES] = "backlog-bytes",
-    [QUOTA_DESCRIPTORS] = "descriptors",
+    [QUOTA_DESCRIPTORS] = "descriptors", [QUOTA_ANSWER_BYTES] = "answer-bytes",
 };
 
-/* Of a client's first port, as long as there is so much (account.Q2). */
+/* Of a client's first port, and first answer, as long as there is so much (account.Q2). */
 static const uint64_t first_of[QUOTA_N] = {
     [QUOTA_PORTS] = 1,
     [QUOTA_RING_BYTES] = 2 * ODEON_RING_DEFAULT,
     [QUOTA_BACKLOG_BYTES] = ODEON_BACKLOG_BYTES_MIN,
     [QUOTA_DESCRIPTORS] = DESCRIPTORS_ANSWER_MAX,
+    [QUOTA_ANSWER_BYTES] = 2 * ODEON_CONTROL_FRAME_MAX,
 };
 
 const char *quota_name(enum quota what)
@@ -143,6 +144,14 @@ uint64_t accounts_rings_room(const struct accounts *accounts, const struct quota
     if (accounts->ring_bytes_max == 0 || !quotas_bind(quotas, account->uid))
         return UINT64_MAX;
     return accounts_share(accounts, account, QUOTA_RING_BYTES, accounts->ring_bytes_max);
+}
+
+uint64_t accounts_answers_room(const struct accounts *accounts, const struct quotas *quotas,
+                               const struct account *account)
+{
+    if (accounts->answer_bytes_max == 0 || !quotas_bind(quotas, account->uid))
+        return UINT64_MAX;
+    return accounts_share(accounts, account, QUOTA_ANSWER_BYTES, accounts->answer_bytes_max);
 }
 
 uint64_t accounts_descriptors_limit(void)

@@ -17,6 +17,9 @@
  * account.Q6  Rings are memory of the service's as soon as it writes into them: users that quotas
  *     bind may together have `ring_bytes_max`, each half of what the others leave of it, and a
  *     first port's as long as there is so much.
+ * account.Q7  Answers that a full socket has not taken are kept in odeond's memory: users that
+ *     quotas bind may together have `answer_bytes_max`, each half of what the others leave of it,
+ *     and one answer as long as there is so much.
  * account.Q4  An offender is named in the log at once, then once a minute with the number of
  *     refusals.
  */
@@ -33,11 +36,13 @@ enum quota {
     QUOTA_RING_BYTES,
     QUOTA_BACKLOG_BYTES,
     QUOTA_DESCRIPTORS,
+    QUOTA_ANSWER_BYTES,
     QUOTA_N
 };
 enum { ACCOUNT_TEXT_MAX = 320 };
-/* Of the memory that the service may use: a quarter for rings (account.Q6). */
-enum { RINGS_OF_MEMORY = 4 };
+/* Of the memory that the service may use: a quarter for rings (account.Q6), and a part for answers
+ * that nobody reads (account.Q7). */
+enum { RINGS_OF_MEMORY = 4, ANSWERS_OF_MEMORY = 32 };
 /* Of those that the kernel lets this user have in flight, RLIMIT_NOFILE: half for what clients have
  * not read; the rest is for the executor and for the service manager's store. */
 enum { DESCRIPTORS_OF_ALL = 2, DESCRIPTORS_OF_USER = 16, DESCRIPTORS_ANSWER_MAX = 4 };
@@ -62,8 +67,9 @@ struct account {
 };
 struct accounts {
     struct account *first;
-    uint64_t descriptors_max; /* account.Q5 */
-    uint64_t ring_bytes_max;  /* account.Q6; 0: nobody knows */
+    uint64_t descriptors_max;  /* account.Q5 */
+    uint64_t ring_bytes_max;   /* account.Q6; 0: nobody knows */
+    uint64_t answer_bytes_max; /* account.Q7; likewise */
 };
 
 /* Made when there is none; NULL: no memory.  account_settle() must follow. */
@@ -87,6 +93,9 @@ uint64_t accounts_rings_room(const struct accounts *accounts, const struct quota
                              const struct account *account);
 /* RLIMIT_NOFILE, which is one of this user's descriptors in flight, too. */
 uint64_t accounts_descriptors_limit(void);
+/* Bytes of answers that this user may have more waiting, beside what others have (account.Q7). */
+uint64_t accounts_answers_room(const struct accounts *accounts, const struct quotas *quotas,
+                               const struct account *account);
 void account_charge(struct account *account, const struct holding *holding);
 /* The holding is empty afterwards. */
 void account_discharge(struct account *account, struct holding *holding);

@@ -31,6 +31,7 @@ struct channel {
     bool reset; /* failed so: the peer died with records unread */
     size_t queue_bytes_max;
     struct frame_queue queue;
+    size_t told;   /* of the queue's memory, the last time */
     size_t n_sent; /* descriptors, since the peer had last read everything (channel.C4) */
     const struct channel_ops *ops;
     void *userdata;
@@ -69,6 +70,14 @@ static void channel_try_later(struct channel *channel, int error)
     uv_timer_start(&channel->again, channel_on_again, AGAIN_MS, 0);
 }
 
+static void channel_tell_memory(struct channel *channel)
+{
+    if (!channel->ops->waits || channel->told == channel->queue.bytes)
+        return;
+    channel->told = channel->queue.bytes;
+    channel->ops->waits(channel->userdata, channel->told);
+}
+
 /* Until the socket is full.  A socket that fails loses the queue: nobody will read it. */
 static void channel_flush(struct channel *channel)
 {
@@ -80,6 +89,7 @@ static void channel_flush(struct channel *channel)
         channel_try_later(channel, r);
     else if (r < 0 && r != -EAGAIN)
         frame_queue_clear(&channel->queue);
+    channel_tell_memory(channel);
 }
 
 static void channel_on_again(uv_timer_t *timer)
@@ -191,12 +201,16 @@ struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max,
 static int channel_enqueue(struct channel *channel, const ProtobufCMessage *message, size_t size,
                            const int *fds, size_t n_fds)
 {
+    size_t cost = frame_queue_cost(size, n_fds);
     int r;
 
-    if (size > channel->queue_bytes_max - channel->queue.bytes)
+    if (cost > channel->queue_bytes_max - channel->queue.bytes)
         return -ENOBUFS;
+    if (channel->ops->room && cost > channel->ops->room(channel->userdata))
+        return -EDQUOT;
     r = frame_queue_add(&channel->queue, message, fds, n_fds);
     check("client.K1", channel->queue.bytes <= channel->queue_bytes_max);
+    channel_tell_memory(channel);
     return r;
 }
 
@@ -293,6 +307,7 @@ int channel_free_unread(struct channel *channel, void (*freed)(void *userdata))
     channel->closed = true;
     channel->freed = freed;
     frame_queue_clear(&channel->queue);
+    channel_tell_memory(channel);
     unread = channel_descriptors(channel) > 0;
     /* Closing a socket with unread records would hand its peer a reset in the place of our last
      * answer. */

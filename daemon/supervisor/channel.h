@@ -29,15 +29,20 @@ struct channel_ops {
     /* 0: end of file. -EMSGSIZE: a record was too large. -EPROTO: too many descriptors. Others: the
      * socket failed. */
     void (*on_error)(void *userdata, int error);
+    /* How much more memory what waits may take, beside `queue_bytes_max`; NULL: any amount. */
+    uint64_t (*room)(void *userdata);
+    /* What waits takes so much memory now; NULL: nobody counts it. */
+    void (*waits)(void *userdata, size_t bytes);
 };
 
 /* Takes `fd`, which must be non-blocking, when it succeeds. NULL: no memory, or the loop refused
  * the descriptor. */
 struct channel *channel_new(uv_loop_t *loop, int fd, size_t queue_bytes_max,
                             const struct channel_ops *ops, void *userdata);
-/* 0; -EMSGSIZE: packs to more than a frame; -ENOBUFS: the queue is at its limit; other negative
- * errno: the socket failed (the end of file follows by itself). What cannot be sent now waits;
- * where it cannot even wait, this is one of channel_is_short(). */
+/* 0; -EMSGSIZE: packs to more than a frame; -ENOBUFS: the queue is at its limit; -EDQUOT: there is
+ * no room for it (channel_ops); other negative errno: the socket failed (the end of file follows by
+ * itself). What cannot be sent now waits; where it cannot even wait, this is one of
+ * channel_is_short(). */
 int channel_send(struct channel *channel, const ProtobufCMessage *message, const int *fds,
                  size_t n_fds);
 /* No memory, or no descriptor, for a duplicate of what was to wait. */

@@ -252,6 +252,36 @@ static void client_on_error(void *userdata, int error)
         client_drop(client, strerror(-error));
 }
 
+/* client.K11 */
+static uint64_t client_answers_room(const struct client *client, bool *ret_own)
+{
+    const struct clients_world *world = &client->clients->world;
+    const struct account *account = account_find(world->accounts, client->uid);
+    uint64_t own = account_room(account, &world->config->quotas, &client->held, QUOTA_ANSWER_BYTES),
+             all = accounts_answers_room(world->accounts, &world->config->quotas, account);
+
+    *ret_own = own <= all;
+    return *ret_own ? own : all;
+}
+
+static uint64_t client_on_room(void *userdata)
+{
+    bool own;
+
+    return client_answers_room(userdata, &own);
+}
+
+static void client_on_waits(void *userdata, size_t bytes)
+{
+    struct client *client = userdata;
+    struct account *account = account_find(client->clients->world.accounts, client->uid);
+    uint64_t *has = &client->held.amounts[QUOTA_ANSWER_BYTES];
+
+    check("client.K11", account && account->used.amounts[QUOTA_ANSWER_BYTES] >= *has);
+    account->used.amounts[QUOTA_ANSWER_BYTES] += bytes - *has;
+    *has = bytes;
+}
+
 /* In the order of ids. */
 static void client_insert(struct clients *clients, struct client *client)
 {
@@ -344,7 +374,9 @@ static void client_watch_peer(struct client *client)
 int client_add(struct clients *clients, int fd, struct peer *peer)
 {
     static const struct channel_ops ops = { .on_frame = client_on_frame,
-                                            .on_error = client_on_error };
+                                            .on_error = client_on_error,
+                                            .room = client_on_room,
+                                            .waits = client_on_waits };
     struct account *account = account_open(clients->world.accounts, peer->uid);
     struct client *client = account ? calloc(1, sizeof(*client)) : NULL;
 
@@ -624,6 +656,28 @@ static int client_send_instead(struct client *client, const Odeon__Reply *reply,
     return channel_send(client->channel, &refusal.base, NULL, 0);
 }
 
+/* client.K11 */
+static void client_drop_deaf(struct client *client)
+{
+    const struct clients_world *world = &client->clients->world;
+    const struct account *account = account_find(world->accounts, client->uid);
+    char why[256];
+    bool own;
+
+    (void)client_answers_room(client, &own);
+    snprintf(why, sizeof(why),
+             "it does not read its answers: %llu bytes of them wait for it, %llu for its user, of "
+             "%llu%s",
+             (unsigned long long)client->held.amounts[QUOTA_ANSWER_BYTES],
+             (unsigned long long)account->used.amounts[QUOTA_ANSWER_BYTES],
+             (unsigned long long)(own ? world->config->quotas.limits[QUOTA_ANSWER_BYTES]
+                                      : world->accounts->answer_bytes_max),
+             own ? " (quota-answer-bytes)" : " for all users");
+    client_blame(client, own ? "does not read its answers (quota-answer-bytes)"
+                             : "does not read its answers, and all users have too many");
+    client_drop(client, why);
+}
+
 int client_send(struct client *client, Odeon__Reply *reply, const int *fds, size_t n_fds)
 {
     int r, instead = 0;
@@ -641,6 +695,8 @@ int client_send(struct client *client, Odeon__Reply *reply, const int *fds, size
     }
     if (r == -ENOBUFS)
         client_drop(client, "it does not read its answers (1 MiB is waiting)");
+    else if (r == -EDQUOT)
+        client_drop_deaf(client);
     else if (r < 0 && r != -EPIPE && r != -ECONNRESET) /* these two: the end of file follows */
         client_drop(client, strerror(-r));
     return instead;

@@ -29,6 +29,8 @@
  * client.K10  Descriptors on their way to a client are on its user's account from the request that
  *     asks for them until they have been read, whatever becomes of the client meanwhile
  *     (unread.U1). Nothing is opened for one who has as many as it may.
+ * client.K11  The memory of answers that wait for a client to read is on its user's account; one
+ *     that has no room for an answer is disconnected.
  */
 #pragma once
 

@@ -44,6 +44,8 @@ static const struct {
     { "quota-backlog-bytes", offsetof(struct quotas, limits[QUOTA_BACKLOG_BYTES]), true,
       UINT64_C(1) << 30, UINT64_C(1) << 40 },
     { "quota-descriptors", offsetof(struct quotas, limits[QUOTA_DESCRIPTORS]), false, 0, 1 << 20 },
+    { "quota-answer-bytes", offsetof(struct quotas, limits[QUOTA_ANSWER_BYTES]), true,
+      UINT64_C(16) << 20, UINT64_C(1) << 40 },
     { "quota-requests", offsetof(struct quotas, requests), false, 2000, 1000000 },
     { "offender-hold-ms", offsetof(struct quotas, hold_ms), false, 100, 1000 },
 };

@@ -541,6 +541,7 @@ void supervisor_wire(struct supervisor *supervisor)
                                           .userdata = supervisor });
     supervisor->accounts.descriptors_max = accounts_descriptors_limit() / DESCRIPTORS_OF_ALL;
     supervisor->accounts.ring_bytes_max = memory_limit_for_service() / RINGS_OF_MEMORY;
+    supervisor->accounts.answer_bytes_max = memory_limit_for_service() / ANSWERS_OF_MEMORY;
     reload_init(&supervisor->reload, &supervisor->config, &supervisor->options,
                 &supervisor_reload_ops, supervisor);
     for

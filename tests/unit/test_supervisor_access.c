@@ -258,6 +258,30 @@ static void test_rings_of_all(void **state)
     accounts_fini(&accounts);
 }
 
+/* Users who let their answers lie: each is left something, and root is not bound. */
+static void test_answers_of_all(void **state)
+{
+    const uint64_t max = 16 << 20, first = 2 * ODEON_CONTROL_FRAME_MAX;
+    struct accounts accounts = { .answer_bytes_max = max };
+    struct account *root = account_open(&accounts, 0), *account;
+    uint64_t left = max;
+
+    (void)state;
+    assert_true(accounts_answers_room(&accounts, &quotas, root) == UINT64_MAX);
+    for (unsigned i = 1; left > 0; i++) {
+        uint64_t room;
+
+        account = account_open(&accounts, i);
+        room = accounts_answers_room(&accounts, &quotas, account);
+        assert_int_equal(room, left / 2 > first ? left / 2 : left < first ? left : first);
+        account_charge(account, &(struct holding){ .amounts[QUOTA_ANSWER_BYTES] = room });
+        left -= room;
+    }
+    accounts.answer_bytes_max = 0; /* nobody knows how much memory there is */
+    assert_true(accounts_answers_room(&accounts, &quotas, account) == UINT64_MAX);
+    accounts_fini(&accounts);
+}
+
 static void test_account_goes_when_empty(void **state)
 {
     struct accounts accounts = { 0 };
@@ -302,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_who_is_bound),
         cmocka_unit_test(test_descriptors_of_all),
         cmocka_unit_test(test_rings_of_all),
+        cmocka_unit_test(test_answers_of_all),
         cmocka_unit_test(test_account_goes_when_empty),
         cmocka_unit_test(test_named_once_a_minute),
     };
