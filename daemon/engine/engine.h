@@ -152,6 +152,7 @@ struct engine_config {
      * none */
     uint64_t durable_bytes;
     uint32_t throughput; /* messages of a bounded gulp */
+    uint64_t names_seed; /* nobody's guess: where names of actors are kept (name_index.h) */
     uint32_t attempts_max;
     uint32_t suspect_deaths; /* unexplained deaths that make a message a dead letter; 0: never */
     bool death_explained;    /* of the executor before this one: no message is suspected of it */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -159,6 +160,8 @@ static void start_config(struct executor *executor, struct engine_config *ret_co
     ret_config->inline_block = host_get_inline_block();
     ret_config->trace = backtrace_write;
     ret_config->is_handler = backtrace_is_plugin;
+    if (getrandom(&ret_config->names_seed, sizeof(ret_config->names_seed), 0) < 0)
+        ret_config->names_seed = uv_hrtime();
 }
 
 /* The engine writes workers' counters; the header's number of plugins is ours. */

@@ -244,6 +244,46 @@ static void test_names_are_used_again(void **state)
     fixture_end(&f);
 }
 
+/* As many different names as there are entries have come and gone: a look-up meets no more than
+ * before, also in another process. */
+static void test_old_names_are_not_met(void **state)
+{
+    enum { WAVE = 64, WAVES = ODEON_NAMES_MAX / WAVE, LOOKS = 1000 };
+    (void)state;
+    struct engine_fixture f;
+    fixture_begin(&f, 1);
+    assert_int_equal(engine_start(f.engine), 0);
+    struct engine_recovery report;
+    actor_ref refs[WAVE], kept, found;
+    char name[32];
+    assert_int_equal(engine_actor_spawn(f.engine, child_type, "kept", NULL, 0, &kept), 0);
+    for (unsigned wave = 0; wave < WAVES; wave++) {
+        for (unsigned k = 0; k < WAVE; k++) {
+            snprintf(name, sizeof(name), "old.%u", wave * WAVE + k);
+            assert_int_equal(engine_actor_spawn(f.engine, child_type, name, NULL, 0, &refs[k]), 0);
+        }
+        for (unsigned k = 0; k < WAVE; k++)
+            assert_int_equal(engine_actor_send(f.engine, refs[k], end_type, NULL, 0), 0);
+        settle(&f);
+    }
+    for (unsigned again = 0; again < 2; again++) {
+        uint64_t met = f.engine->actors.names.met;
+        for (unsigned i = 0; i < LOOKS; i++) {
+            snprintf(name, sizeof(name), "unknown.%u", i);
+            assert_int_equal(engine_actor_lookup(f.engine, name, &found), -ENOENT);
+        }
+        assert_int_equal(engine_actor_lookup(f.engine, "kept", &found), 0);
+        assert_int_equal(found, kept);
+        print_message("# look-ups=%d met=%llu\n", LOOKS,
+                      (unsigned long long)(f.engine->actors.names.met - met));
+        assert_true(f.engine->actors.names.met - met < 4 * LOOKS);
+        engine_stop(f.engine);
+        f.engine = engine_close(f.engine);
+        engine_fixture_reopen(&f, &report);
+    }
+    engine_fixture_close(&f);
+}
+
 static void test_full_table(void **state)
 {
     (void)state;
@@ -510,6 +550,7 @@ int main(void)
         cmocka_unit_test(test_spawn_arguments),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_names_are_used_again),
+        cmocka_unit_test(test_old_names_are_not_met),
         cmocka_unit_test(test_full_table),
         cmocka_unit_test(test_slots_wait_for_their_turn),
         cmocka_unit_test(test_slot_is_spent),

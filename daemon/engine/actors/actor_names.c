@@ -6,6 +6,7 @@
 
 #include "daemon/common/name.h"
 #include "daemon/engine/actors/actors.h"
+#include "daemon/engine/actors/name_index.h"
 #include "daemon/engine/segment/slot.h"
 
 static uint32_t name_hash(const char *name)
@@ -25,26 +26,49 @@ static bool name_is_live(const struct engine *e, uint64_t ref)
            slot_word_generation(word) == actor_ref_generation(ref);
 }
 
-/* Linear probing. */
-struct segment_name *actor_names_find(struct engine *e, const char *name,
-                                      struct segment_name **ret_room)
+/* The entry of a living actor, or NULL. */
+static struct segment_name *actor_names_find(struct engine *e, const char *name)
 {
-    struct segment_name *room = NULL;
-    uint32_t at = name_hash(name) % ODEON_NAMES_MAX;
-    for (uint32_t i = 0; i < ODEON_NAMES_MAX; i++, at = (at + 1) % ODEON_NAMES_MAX) {
+    uint32_t next;
+    for (uint32_t at = name_index_first(e, name); at != NAME_INDEX_END; at = next) {
         struct segment_name *entry = &e->segment.names[at];
-        uint64_t ref = load_relaxed(&entry->ref);
-        bool live = name_is_live(e, ref);
-        if (live && strcmp(entry->name, name) == 0)
+        next = name_index_next(e, at);
+        e->actors.names.met++;
+        if (!name_is_live(e, load_relaxed(&entry->ref)))
+            name_index_unlink(e, at);
+        else if (strcmp(entry->name, name) == 0)
             return entry;
-        if (!live && !room)
-            room = entry;
-        if (ref == 0)
-            break;
     }
-    if (ret_room)
-        *ret_room = room;
     return NULL;
+}
+
+/* Linear probing, past those that live. NULL: all do. */
+static struct segment_name *actor_names_room(struct engine *e, const char *name)
+{
+    uint32_t at = name_hash(name) % ODEON_NAMES_MAX;
+    for (uint32_t i = 0; i < ODEON_NAMES_MAX; i++, at = (at + 1) % ODEON_NAMES_MAX)
+        if (!name_is_live(e, load_relaxed(&e->segment.names[at].ref)))
+            return &e->segment.names[at];
+    return NULL;
+}
+
+int actor_names_take(struct engine *e, const char *name, actor_ref ref)
+{
+    if (actor_names_find(e, name))
+        return -EEXIST;
+    struct segment_name *room = actor_names_room(e, name);
+    if (!room)
+        return -ENOSPC;
+    uint32_t at = (uint32_t)(room - e->segment.names);
+    name_index_unlink(e, at);
+    /* no generation 0 is ever live */
+    store_relaxed(&room->ref, actor_ref_make(actor_ref_slot(ref), 0));
+    crash_order();
+    strcpy(room->name, name);
+    crash_order();
+    store_relaxed(&room->ref, ref);
+    name_index_link(e, at);
+    return (int)at;
 }
 
 int actor_names_lookup(struct worker *w, const char *name, actor_ref *ret_ref)
@@ -53,7 +77,7 @@ int actor_names_lookup(struct worker *w, const char *name, actor_ref *ret_ref)
     if (!name_is_good(name))
         return -ENOENT;
     pthread_mutex_lock(&e->actors.names_mutex);
-    struct segment_name *entry = actor_names_find(e, name, NULL);
+    struct segment_name *entry = actor_names_find(e, name);
     actor_ref ref = entry ? load_relaxed(&entry->ref) : 0;
     /* before its spawn commits, only the spawner itself finds it */
     uint32_t slot = actor_ref_slot(ref);

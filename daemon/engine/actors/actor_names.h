@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of actors: a table in the segment. An entry is never emptied, only taken over from an actor
- * that has ended.
+ * that has ended: the first such one, or the first that was never used, from where the name
+ * belongs. What stands where is looked up in the index of the process (name_index.h).
  *
  * Threads: any worker id, under names_mutex.
  */
@@ -9,7 +10,6 @@
 #include "daemon/engine/core/core.h"
 
 int actor_names_lookup(struct worker *w, const char *name, actor_ref *ret_ref);
-/* The entry of a living actor; else NULL, and in *ret_room one that may be taken, or NULL. Under
+/* Gives the name to `ref`, which does not live yet. The entry's number, or -EEXIST, -ENOSPC. Under
  * names_mutex. */
-struct segment_name *actor_names_find(struct engine *engine, const char *name,
-                                      struct segment_name **ret_room);
+int actor_names_take(struct engine *engine, const char *name, actor_ref ref);

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "daemon/engine/actors/live.h"
+#include "daemon/engine/actors/name_index.h"
 #include "daemon/engine/actors/placement.h"
 #include "daemon/engine/segment/slot.h"
 
@@ -29,7 +30,7 @@ int actors_init(struct engine *e)
         return -ENOMEM;
     pthread_mutex_init(&e->actors.slots_mutex, NULL);
     pthread_mutex_init(&e->actors.names_mutex, NULL);
-    return 0;
+    return name_index_init(e);
 }
 
 /* Once, and not for khugepaged to go on with: it looks through a process at the lowest priority,
@@ -71,9 +72,23 @@ void actors_fini(struct engine *e)
         munmap(e->actors.states, n * sizeof(void *));
     if (e->actors.slots_free && e->actors.slots_free != MAP_FAILED)
         munmap(e->actors.slots_free, n * sizeof(uint32_t));
+    name_index_fini(e);
     e->actors.table = NULL;
     e->actors.states = NULL;
     e->actors.slots_free = NULL;
+}
+
+/* The name of an actor that lives counts if its entry is still its own. */
+static void actors_name_found(struct engine *e, uint32_t slot)
+{
+    uint32_t name = e->segment.actors[slot].name;
+    uint64_t word = load_relaxed(&e->segment.actors[slot].word);
+    if (name > 0 && name <= ODEON_NAMES_MAX &&
+        load_relaxed(&e->segment.names[name - 1].ref) ==
+            actor_ref_make(slot, slot_word_generation(word))) {
+        name_index_unlink(e, name - 1);
+        name_index_link(e, name - 1);
+    }
 }
 
 void actors_rebuild(struct engine *e)
@@ -91,6 +106,7 @@ void actors_rebuild(struct engine *e)
                                     actors_kind_at_spawn(e, slot_word_type(word))));
             live_add(e->control, slot_word_type(word), 1);
             placement_actor_found(e, s->actors[slot].queue, slot_word_type(word));
+            actors_name_found(e, slot);
             break;
         case ACTOR_SLOT_PORT:
             store_relaxed(&e->actors.table[slot].key,

@@ -44,19 +44,11 @@ static int spawn_slot_reserve(struct worker *w, const struct spawn_request *requ
     int r = 0;
     if (request->name) {
         pthread_mutex_lock(&e->actors.names_mutex);
-        struct segment_name *room = NULL;
-        if (actor_names_find(e, request->name, &room)) {
-            r = -EEXIST;
-        } else if (!room) {
-            r = -ENOSPC;
-        } else {
-            store_relaxed(&room->ref, actor_ref_make(slot, 0)); /* no generation 0 is ever live */
-            crash_order();
-            strcpy(room->name, request->name);
-            crash_order();
-            store_relaxed(&room->ref, ref);
-            durable->name = (uint32_t)(room - e->segment.names) + 1;
+        r = actor_names_take(e, request->name, ref);
+        if (r >= 0) {
+            durable->name = (uint32_t)r + 1;
             store_release(&durable->word, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
+            r = 0;
         }
         pthread_mutex_unlock(&e->actors.names_mutex);
     } else {

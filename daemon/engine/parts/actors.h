@@ -62,6 +62,14 @@ static inline bool actor_key_lives(uint64_t key)
 }
 #define ACTOR_KEY_TYPE_MASK UINT64_C(0xfff0)
 
+/* Entries of the segment's table of names, each + 1, 0: none (name_index.h); under names_mutex. */
+struct name_index {
+    uint32_t *heads;    /* [chains] */
+    uint32_t *next;     /* [ODEON_NAMES_MAX] */
+    uint32_t *chain_of; /* [ODEON_NAMES_MAX], + 1; 0: in none */
+    uint64_t met;       /* entries that look-ups have met */
+};
+
 /* Of the engine. */
 struct actor_table {
     struct actor *table;
@@ -71,6 +79,7 @@ struct actor_table {
     uint32_t *slots_free;
     uint32_t n_slots_free, slots_fresh;
     pthread_mutex_t names_mutex;
+    struct name_index names;
 };
 
 enum { SLOT_CACHE = 128, SLOT_RING = 16 };
