@@ -305,7 +305,8 @@ struct segment_undo {
 };
 
 struct segment_message_type {
-    uint32_t version, size, has_tail, reserved;
+    uint32_t version, size, has_tail;
+    uint32_t account; /* user + 1 of the client that made it known; 0: nobody's */
     char name[ODEON_NAME_MAX + 1];
     char fields[ODEON_FIELDS_MAX + 1];
 };

@@ -273,6 +273,12 @@ struct engine_message_type {
 };
 int engine_message_type_intern(struct engine *engine, const char *name, uint32_t version,
                                uint32_t size, bool has_tail, const char *fields, uint16_t *ret_id);
+/* A type that has just become known is on this account (user + 1) for the life of the segment.
+ * Control thread, before the next one is made known. */
+void engine_message_type_charge(struct engine *engine, uint16_t id, uint32_t account);
+/* How many are known, and how many of them are on this account. */
+uint32_t engine_message_types_count(const struct engine *engine, uint32_t account,
+                                    uint32_t *ret_own);
 /* version 0: newest */
 int engine_message_type_find(struct engine *engine, const char *name, uint32_t version,
                              struct engine_message_type *ret_type);

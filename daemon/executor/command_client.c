@@ -30,6 +30,31 @@ static uint64_t command_client_count_posts(const struct executor *executor,
     return n;
 }
 
+/* What all users share (actor_quota.T2), and message types; false: no memory. */
+static bool command_client_show_shares(struct executor *executor, uint32_t account,
+                                       struct reply *reply, Odeon__Usage **rows)
+{
+    Odeon__Usage *names = command_client_row(reply, "names", ODEON_NAMES_MAX),
+                 *threads = command_client_row(reply, "threads", executor->settings.detached),
+                 *types = command_client_row(reply, "message types",
+                                             ODEON_MESSAGE_TYPES_MAX - MESSAGE_TYPE_FIRST_USER);
+    uint32_t own;
+
+    if (!names || !threads || !types)
+        return false;
+    names->user_only = threads->user_only = types->user_only = true;
+    names->user =
+        actor_quota_count(&executor->actor_quota, executor->engine, account, ACTOR_QUOTA_NAMES);
+    threads->user =
+        actor_quota_count(&executor->actor_quota, executor->engine, account, ACTOR_QUOTA_THREADS);
+    (void)engine_message_types_count(executor->engine, account, &own);
+    types->user = own;
+    rows[0] = names;
+    rows[1] = threads;
+    rows[2] = types;
+    return true;
+}
+
 /* Of a quota that is 0 where there is none. */
 static Odeon__Usage *command_client_row_of_user(struct reply *reply, const char *name,
                                                 uint64_t limit, uint64_t has)
@@ -58,7 +83,7 @@ static bool command_client_show_waiting(const struct executor *executor, uint32_
 int command_client_show(struct executor *executor, const Odeon__Request *request,
                         struct frame *frame, struct reply *reply)
 {
-    enum { N_ROWS = 3 };
+    enum { N_ROWS = 6 };
     const Odeon__ClientShow *show = request->client_show;
     uint32_t account = actor_account_of((uid_t)show->uid);
     Odeon__ClientShowReply *body = reply_alloc(reply, sizeof(*body));
@@ -68,12 +93,13 @@ int command_client_show(struct executor *executor, const Odeon__Request *request
 
     (void)frame;
     if (!body || !rows || !actors || !posts ||
-        !command_client_show_waiting(executor, account, reply, rows + 2))
+        !command_client_show_waiting(executor, account, reply, rows + 2) ||
+        !command_client_show_shares(executor, account, reply, rows + 3))
         return -ENOMEM;
     odeon__client_show_reply__init(body);
     actors->user_only = true;
     actors->user =
-        actor_quota_count(&executor->actor_quota, executor->engine, actor_account_of(show->uid));
+        actor_quota_count(&executor->actor_quota, executor->engine, account, ACTOR_QUOTA_ALL);
     posts->client_only = true;
     posts->per_second = true;
     posts->client = command_client_count_posts(executor, show);

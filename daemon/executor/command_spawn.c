@@ -7,6 +7,9 @@
 #include "daemon/executor/command.h"
 #include "daemon/executor/command_type.h"
 
+/* Left to whom quotas do not bind: names, and one thread in so many. */
+enum { NAMES_RESERVE = 1024, THREADS_OF_RESERVE = 8 };
+
 /* What a client may ask for; another actor's neighbourhood is for actors. */
 static int spawn_place(const Odeon__Spawn *spawn, struct engine_spawn *ret, struct explain *explain)
 {
@@ -52,6 +55,48 @@ static int command_spawn_refuse_no_place(const struct executor *executor,
     return explain_set(explain, -ENODEV,
                        "worker %u does not run: workers are numbered from 0 to %" PRIu64,
                        spawn->place, executor->settings.workers - 1);
+}
+
+/* actor_quota.T2 */
+static int command_spawn_check_share(struct executor *executor, const struct engine_spawn *spawn,
+                                     enum actor_quota_kind kind, uint64_t max, const char *what,
+                                     struct explain *explain)
+{
+    if (actor_quota_shares(&executor->actor_quota, executor->engine, spawn->account, kind, max))
+        return 0;
+    return explain_set(
+        explain, -EDQUOT,
+        "clients of user %u have %zu %s; a user may have half of what the others "
+        "leave of %" PRIu64 ": stop some of its actors",
+        executor->asker.uid,
+        actor_quota_count(&executor->actor_quota, executor->engine, spawn->account, kind), what,
+        max);
+}
+
+/* What is scarce, for all users together; a part is left to whom quotas do not bind. */
+static int command_spawn_check_shares(struct executor *executor, const struct engine_spawn *spawn,
+                                      struct explain *explain)
+{
+    uint64_t threads = executor->settings.detached;
+    int r = 0;
+
+    if (!executor->asker.bound)
+        return 0;
+    if (spawn->name)
+        r = command_spawn_check_share(executor, spawn, ACTOR_QUOTA_NAMES,
+                                      ODEON_NAMES_MAX - NAMES_RESERVE, "names of actors", explain);
+    if (r == 0 && spawn->placement == PLACE_DETACHED && threads > 1)
+        r = command_spawn_check_share(
+            executor, spawn, ACTOR_QUOTA_THREADS,
+            threads - (threads + THREADS_OF_RESERVE - 1) / THREADS_OF_RESERVE,
+            "actors with a thread of their own (setting detached)", explain);
+    return r;
+}
+
+static unsigned command_spawn_kinds(const struct engine_spawn *spawn)
+{
+    return 1U << ACTOR_QUOTA_ALL | (spawn->name ? 1U << ACTOR_QUOTA_NAMES : 0) |
+           (spawn->placement == PLACE_DETACHED ? 1U << ACTOR_QUOTA_THREADS : 0);
 }
 
 /* What a user's clients may spawn.  The supervisor says who it was. */
@@ -124,11 +169,14 @@ int command_spawn(struct executor *executor, const Odeon__Request *request, stru
         return r;
     spawn.account = executor->asker.client ? actor_account_of(executor->asker.uid) : 0;
     r = command_spawn_check_quota(executor, spawn.account, &reply->explain);
+    if (r == 0)
+        r = command_spawn_check_shares(executor, &spawn, &reply->explain);
     if (r < 0)
         return r;
     r = engine_actor_spawn_placed(executor->engine, type.id, &spawn, &ref);
     if (r == 0 && spawn.account)
-        actor_quota_add(&executor->actor_quota, executor->engine, spawn.account, ref);
+        actor_quota_add(&executor->actor_quota, executor->engine, spawn.account, ref,
+                        command_spawn_kinds(&spawn));
     return r == 0 ? reply_ref(reply, ref)
                   : command_spawn_refuse(executor, r, asked->type, &spawn, &reply->explain);
 }

@@ -5,9 +5,13 @@
 
 #include "daemon/common/log.h"
 #include "daemon/common/name.h"
+#include "daemon/common/share.h"
 #include "daemon/executor/command.h"
 #include "daemon/executor/command_type.h"
 #include "daemon/executor/plugin_descriptor.h"
+
+/* Left to whom quotas do not bind, and to plugins. */
+enum { TYPES_RESERVE = 512 };
 
 static int command_type_reply_message_type(struct reply *reply,
                                            const struct engine_message_type *type)
@@ -52,6 +56,43 @@ static int command_type_check_message_type(const Odeon__MessageType *type, struc
     return 0;
 }
 
+/* What a user's clients may make known: it is known for ever. */
+static int command_type_check_share(const struct executor *executor, uint32_t account,
+                                    struct explain *explain)
+{
+    enum { MOST = ODEON_MESSAGE_TYPES_MAX - MESSAGE_TYPE_FIRST_USER - TYPES_RESERVE };
+    uint32_t own, all = engine_message_types_count(executor->engine, account, &own);
+
+    if (!executor->asker.bound || share_room(MOST, all - own, own, 1) > 0)
+        return 0;
+    return explain_set(explain, -EDQUOT,
+                       "clients of user %u have made %u message types known; a user may have half "
+                       "of what the others leave of %d, and %u are known in all",
+                       executor->asker.uid, own, MOST, all);
+}
+
+/* Makes it known on the user's account. */
+static int command_type_intern_new(struct executor *executor, const Odeon__MessageType *type,
+                                   struct explain *explain, uint16_t *ret_id)
+{
+    uint32_t account = executor->asker.client ? actor_account_of(executor->asker.uid) : 0;
+    int r;
+
+    if (!executor->asker.may_register)
+        return explain_set(
+            explain, -EACCES,
+            "message %s version %u is not known here, and making it known needs the role register",
+            type->name, type->version);
+    r = command_type_check_share(executor, account, explain);
+    if (r < 0)
+        return r;
+    r = engine_message_type_intern(executor->engine, type->name, type->version, type->size,
+                                   type->tail, type->fields, ret_id);
+    if (r == 0)
+        engine_message_type_charge(executor->engine, *ret_id, account);
+    return r;
+}
+
 int command_message_type_intern(struct executor *executor, const Odeon__Request *request,
                                 struct frame *frame, struct reply *reply)
 {
@@ -64,14 +105,11 @@ int command_message_type_intern(struct executor *executor, const Odeon__Request 
     r = command_type_check_message_type(type, &reply->explain);
     if (r < 0)
         return r;
-    if (!executor->asker.may_register &&
-        engine_message_type_find(executor->engine, type->name, type->version, &known) < 0)
-        return explain_set(
-            &reply->explain, -EACCES,
-            "message %s version %u is not known here, and making it known needs the role register",
-            type->name, type->version);
-    r = engine_message_type_intern(executor->engine, type->name, type->version, type->size,
-                                   type->tail, type->fields, &id);
+    if (engine_message_type_find(executor->engine, type->name, type->version, &known) < 0)
+        r = command_type_intern_new(executor, type, &reply->explain, &id);
+    else
+        r = engine_message_type_intern(executor->engine, type->name, type->version, type->size,
+                                       type->tail, type->fields, &id);
     if (r == -EBADMSG &&
         engine_message_type_find(executor->engine, type->name, type->version, &known) == 0)
         return explain_set(

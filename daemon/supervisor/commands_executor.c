@@ -116,6 +116,21 @@ static bool commands_executor_hold(struct seat *seat, const struct client *clien
     return false;
 }
 
+/* The log says which bound it was, the answer how much of it. */
+static void commands_executor_blame(struct client *client, const struct link_request *request,
+                                    const Odeon__Reply *reply)
+{
+    if (reply->error != -EDQUOT)
+        return;
+    if (request->request->body_case == ODEON__REQUEST__BODY_MESSAGE_TYPE_INTERN)
+        client_blame(client, "is refused a message type: its user has its share of them");
+    else if (request->request->body_case == ODEON__REQUEST__BODY_SPAWN)
+        client_blame(client, reply->text && strstr(reply->text, "(quota-actors)")
+                                 ? "is refused an actor: its user's quota-actors"
+                                 : "is refused an actor: its user has its share of names or of "
+                                   "threads");
+}
+
 static void commands_executor_on_answer(void *userdata, struct link_request *request,
                                         Odeon__Reply *reply)
 {
@@ -126,8 +141,7 @@ static void commands_executor_on_answer(void *userdata, struct link_request *req
         commands_executor_note_success(seat, request, reply);
     if (!client)
         return;
-    if (reply->error == -EDQUOT && request->request->body_case == ODEON__REQUEST__BODY_SPAWN)
-        client_blame(client, "is refused an actor: its user's quota-actors");
+    commands_executor_blame(client, request, reply);
     reply->id = request->tag;
     /* behind the plugin's own waiter, which records it */
     if (reply->error != 0 || request->request->body_case != ODEON__REQUEST__BODY_PLUGIN_LOAD ||

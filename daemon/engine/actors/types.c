@@ -80,11 +80,26 @@ int engine_message_type_intern(struct engine *e, const char *name, uint32_t vers
     durable->version = version;
     durable->size = size;
     durable->has_tail = has_tail;
+    durable->account = 0;
     strcpy(durable->name, name);
     strcpy(durable->fields, fields);
     store_release(&e->segment.header->n_message_types, id + 1);
     *ret_id = (uint16_t)id;
     return 0;
+}
+
+void engine_message_type_charge(struct engine *e, uint16_t id, uint32_t account)
+{
+    e->segment.message_types[id].account = account;
+}
+
+uint32_t engine_message_types_count(const struct engine *e, uint32_t account, uint32_t *ret_own)
+{
+    uint32_t n = load_relaxed(&e->segment.header->n_message_types), own = 0;
+    for (uint32_t id = MESSAGE_TYPE_FIRST_USER; id < n; id++)
+        own += e->segment.message_types[id].account == account;
+    *ret_own = own;
+    return n - MESSAGE_TYPE_FIRST_USER;
 }
 
 /* The id of a type's name, old or new. */
