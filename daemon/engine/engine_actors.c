@@ -50,19 +50,13 @@ int engine_actor_spawn(struct engine *e, uint32_t type, const char *name, const 
 int engine_actor_spawn_placed(struct engine *e, uint32_t type, const struct engine_spawn *spawn,
                               actor_ref *ret_ref)
 {
-    struct spawn_request request = {
-        .type = type,
-        .placement = spawn->placement,
-        .place = spawn->place,
-        .name = spawn->name && *spawn->name ? spawn->name : NULL,
-        .args = spawn->args,
-        .args_size = spawn->args_size,
-        .account = spawn->account,
-    };
-    int r = spawn_actor(e->control, &request, ret_ref);
+    struct engine_spawn named = *spawn;
+    if (named.name && !*named.name)
+        named.name = NULL;
+    int r = spawn_actor(e->control, type, 0, &named, ret_ref);
     if (r == 0)
         engine_actors_control_commit(e);
-    return r;
+    return r == -ESRCH ? -ENOENT : r;
 }
 
 int engine_actor_send(struct engine *e, actor_ref to, uint16_t type, const void *payload,

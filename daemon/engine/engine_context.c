@@ -245,17 +245,7 @@ int engine_ctx_reply(struct engine_context *ctx, uint32_t type, const void *head
 int engine_ctx_spawn(struct engine_context *ctx, uint32_t type, const struct engine_spawn *spawn,
                      actor_ref *ret_ref)
 {
-    struct spawn_request request = {
-        .type = type,
-        .placement = spawn->placement,
-        .place = spawn->place,
-        .name = spawn->name,
-        .args = spawn->args,
-        .args_size = spawn->args_size,
-        .spawned_by = ctx->self,
-    };
-    int r = spawn_actor(worker_of_context(ctx), &request, ret_ref);
-    return r == -ENOENT ? -ESRCH : r;
+    return spawn_actor(worker_of_context(ctx), type, ctx->self, spawn, ret_ref);
 }
 
 int engine_ctx_lookup(struct engine_context *ctx, const char *name, actor_ref *ret_ref)

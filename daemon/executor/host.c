@@ -141,8 +141,8 @@ static bool host_options_end_in_zeros(const struct odeon_spawn_options *options)
 }
 
 /* A plugin's options, of its own version of the structure, in the engine's words. */
-static int host_spawn_read(const struct odeon_spawn_options *options,
-                           struct engine_spawn *ret_spawn)
+static inline int host_spawn_read(const struct odeon_spawn_options *options,
+                                  struct engine_spawn *ret_spawn)
 {
     static const enum engine_placement placements[] = {
         [ODEON_PLACE_SPREAD] = PLACE_SPREAD,     [ODEON_PLACE_HERE] = PLACE_NEAR,
@@ -168,27 +168,28 @@ static int host_spawn_read(const struct odeon_spawn_options *options,
     ret_spawn->name = options->name;
     ret_spawn->args = options->args;
     ret_spawn->args_size = options->args_size;
+    ret_spawn->account = 0;
     return 0;
 }
 
 static int host_spawn(struct odeon_context *ctx, uint32_t type,
                       const struct odeon_spawn_options *options, odeon_ref *ret_ref)
 {
-    struct engine_spawn spawn = { .placement = PLACE_SPREAD };
-    actor_ref ref = 0;
-    int r = 0;
+    static const struct engine_spawn plain = { .placement = PLACE_SPREAD };
+    struct engine_spawn spawn;
+    odeon_ref ref;
+    int r;
 
     /* A plugin's start, which runs again with each executor: a name is what makes it do nothing
      * twice. */
     if (ctx->self == ODEON_NOBODY && (!options || !options->name))
         return -EINVAL;
-    if (options)
-        r = host_spawn_read(options, &spawn);
-    if (r == 0)
-        r = engine_ctx_spawn(host_engine_ctx(ctx), type, &spawn, &ref);
-    if (r == 0 && ret_ref)
-        *ret_ref = ref;
-    return r;
+    if (!ret_ref)
+        ret_ref = &ref;
+    if (!options)
+        return engine_ctx_spawn(host_engine_ctx(ctx), type, &plain, ret_ref);
+    r = host_spawn_read(options, &spawn);
+    return r < 0 ? r : engine_ctx_spawn(host_engine_ctx(ctx), type, &spawn, ret_ref);
 }
 
 static int host_find_type(struct odeon_context *ctx, const char *name, uint32_t *ret_type)

@@ -322,11 +322,9 @@ static void test_spawn_that_was_not_committed(void **state)
         queues_clear(&f);
         struct worker *w = f.engine->workers[0];
         uint32_t queue = 0;
-        struct spawn_request request = {
-            .type = probe_type, .name = "fresh", .args = &queue, .args_size = 4
-        };
+        struct engine_spawn spawn = { .name = "fresh", .args = &queue, .args_size = 4 };
         actor_ref ref, found;
-        assert_int_equal(spawn_actor(w, &request, &ref), 0);
+        assert_int_equal(spawn_actor(w, probe_type, 0, &spawn, &ref), 0);
         place_newborn_settle(w);
         if (committed)
             commit_flip(w, 0, 0, 0, w->outbox.length, 0, 0);

@@ -14,6 +14,13 @@
 #include "daemon/engine/segment/slot.h"
 #include "daemon/engine/send/place.h"
 
+/* What a spawner asks for. */
+struct spawn_request {
+    uint32_t type;
+    actor_ref by;
+    const struct engine_spawn *spawn;
+};
+
 /* A few words, mostly: not worth a call. */
 static inline void spawn_args_copy(uint8_t *to, const uint8_t *from, size_t size)
 {
@@ -30,21 +37,22 @@ static int spawn_slot_reserve(struct worker *w, const struct spawn_request *requ
 {
     struct engine *e = w->engine;
     struct segment_actor *durable = &e->segment.actors[slot];
+    const struct engine_spawn *spawn = request->spawn;
     actor_ref ref = actor_ref_make(slot, generation);
     POINT(spawn_slot, durable, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
     durable->name = 0;
     durable->queue = (uint16_t)queue;
-    durable->args_size = (uint16_t)request->args_size;
+    durable->args_size = (uint16_t)spawn->args_size;
     durable->spawn_worker = w->id;
     durable->spawn_count = w->actors.spawned_count = commit_count(w);
-    durable->spawned_by = request->spawned_by;
-    durable->account = request->account;
-    spawn_args_copy(e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, request->args,
-                    request->args_size);
+    durable->spawned_by = request->by;
+    durable->account = spawn->account;
+    spawn_args_copy(e->segment.args + (uint64_t)slot * ODEON_SPAWN_ARGS_MAX, spawn->args,
+                    spawn->args_size);
     int r = 0;
-    if (request->name) {
+    if (spawn->name) {
         pthread_mutex_lock(&e->actors.names_mutex);
-        r = actor_names_take(e, request->name, ref);
+        r = actor_names_take(e, spawn->name, ref);
         if (r >= 0) {
             durable->name = (uint32_t)r + 1;
             store_release(&durable->word, slot_word(generation, request->type, ACTOR_SLOT_LIVE));
@@ -61,7 +69,8 @@ static int spawn_slot_reserve(struct worker *w, const struct spawn_request *requ
 static int spawn_queue_choose(struct worker *w, const struct spawn_request *request,
                               uint32_t *ret_queue)
 {
-    int r = placement_choose(w, request->type, request->placement, request->place, ret_queue);
+    const struct engine_spawn *spawn = request->spawn;
+    int r = placement_choose(w, request->type, spawn->placement, spawn->place, ret_queue);
     if (r < 0 || place_has_room(w, *ret_queue, envelope_size(0)))
         return r;
     placement_undo(w, *ret_queue);
@@ -85,21 +94,24 @@ static int spawn_reserve(struct worker *w, const struct spawn_request *request, 
         return r;
     }
     w->actors.n_slots--;
-    *ret_ref = actor_ref_make(slot, generation);
+    actor_ref ref = actor_ref_make(slot, generation);
     store_release(&e->actors.table[slot].key, actor_key(generation, queue, request->type,
                                                         actors_kind_at_spawn(e, request->type)));
-    place_newborn(w, *ret_ref, queue, request->spawned_by);
+    place_newborn(w, ref, queue, request->by);
+    *ret_ref = ref;
     return 0;
 }
 
-int spawn_actor(struct worker *w, const struct spawn_request *request, actor_ref *ret_ref)
+int spawn_actor(struct worker *w, uint32_t type, actor_ref by, const struct engine_spawn *spawn,
+                actor_ref *ret_ref)
 {
     struct engine *e = w->engine;
-    if (request->type == 0 || request->type >= ODEON_ACTOR_TYPES_MAX)
-        return -ENOENT;
-    if (request->args_size > ODEON_SPAWN_ARGS_MAX)
+    const struct spawn_request request = { .type = type, .by = by, .spawn = spawn };
+    if (type == 0 || type >= ODEON_ACTOR_TYPES_MAX)
+        return -ESRCH;
+    if (spawn->args_size > ODEON_SPAWN_ARGS_MAX)
         return -E2BIG;
-    if (request->name && !name_is_good_for_actor(request->name))
+    if (spawn->name && !name_is_good_for_actor(spawn->name))
         return -EINVAL;
     if (w->actors.n_slots == 0) {
         actors_slots_refill(w);
@@ -108,14 +120,13 @@ int spawn_actor(struct worker *w, const struct spawn_request *request, actor_ref
     }
     if (w->place.newborn)
         place_newborn_settle(w);
-    live_add(w, request->type, 1);
+    live_add(w, type, 1);
     if (w->is_detached)
         /* retiring a type does not wait for these threads: one of the two sees the other */
         full_barrier();
-    int r = load_acquire(&e->types.spawnable[request->type]) ? spawn_reserve(w, request, ret_ref)
-                                                             : -ENOENT;
+    int r = load_acquire(&e->types.spawnable[type]) ? spawn_reserve(w, &request, ret_ref) : -ESRCH;
     if (r < 0) {
-        live_add(w, request->type, -1);
+        live_add(w, type, -1);
         return r;
     }
     stat_add(w, STAT_actors_created, 1);

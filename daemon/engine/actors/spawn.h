@@ -7,15 +7,8 @@
 
 #include "daemon/engine/core/core.h"
 
-struct spawn_request {
-    uint32_t type;
-    enum engine_placement placement;
-    uint32_t place;
-    const char *name;
-    const void *args;
-    size_t args_size;
-    actor_ref spawned_by;
-    uint32_t account; /* segment_actor.account */
-};
-/* Reserves a slot, registers the name, sends the init record.  Takes effect with the commit. */
-int spawn_actor(struct worker *w, const struct spawn_request *request, actor_ref *ret_ref);
+/* Reserves a slot, registers the name, sends the init record. Takes effect with the commit; what
+ * fails has none, and leaves *ret_ref alone. `spawn` is what the caller was given: every word of it
+ * is copied once, into the slot. */
+int spawn_actor(struct worker *w, uint32_t type, actor_ref by, const struct engine_spawn *spawn,
+                actor_ref *ret_ref);

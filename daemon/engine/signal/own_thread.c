@@ -50,7 +50,7 @@ int own_thread_take(struct worker *w, uint32_t type, uint32_t *ret_queue)
                                                      memory_order_relaxed))
             continue;
         full_barrier_after_exchange();
-        int r = load_relaxed(&e->types.spawnable[type]) ? 0 : -ENOENT;
+        int r = load_relaxed(&e->types.spawnable[type]) ? 0 : -ESRCH;
         if (r == 0 && e->started)
             r = own_thread_slot_start(e, index);
         if (r < 0) {

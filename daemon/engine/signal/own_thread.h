@@ -22,7 +22,7 @@
 
 #include "daemon/engine/core/core.h"
 
-/* A free slot for an actor of this type, with its thread. -ENOSPC: all are taken; -ENOENT: the type
+/* A free slot for an actor of this type, with its thread. -ENOSPC: all are taken; -ESRCH: the type
  * is going; -EAGAIN: no thread to be had. */
 int own_thread_take(struct worker *w, uint32_t type, uint32_t *ret_queue);
 void own_thread_give_back(struct engine *engine, uint32_t slot);
